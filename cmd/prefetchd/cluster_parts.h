@@ -7,8 +7,8 @@
 #include <string>
 
 #include "agent/board.h"
-#include "agent/cluster/kubelet_asker.h"
-#include "agent/cluster/learnt.h"
+#include "agent/cluster/kubelet_client.h"
+#include "agent/cluster/learnt_settings.h"
 #include "agent/cluster/node_gate.h"
 #include "agent/cluster/version_reader.h"
 #include "base/clock.h"
@@ -69,7 +69,7 @@ class ClusterTalk {
  private:
   agent::VersionReader version_;
   std::optional<agent::NodeGate> gate_;
-  std::optional<agent::KubeletAsker> asker_;
+  std::optional<agent::KubeletClient> asker_;
 };
 
 }  // namespace prefetch

@@ -32,19 +32,19 @@ constexpr int kBadUsage = 2;
 
 // Each Bind gives CLI11 one flag whose value goes to one member, with the flag as its source.
 CLI::Option* Bind(CLI::App& app, const std::string& flag, const std::string& help,
-                  std::optional<config::Said<std::string>>& field) {
+                  std::optional<config::SourcedValue<std::string>>& field) {
   auto set = [&field, flag](const std::string& value) { field = {value, flag}; };
   return app.add_option_function<std::string>(flag, set, help)->take_last();
 }
 
 CLI::Option* Bind(CLI::App& app, const std::string& flag, const std::string& help,
-                  std::optional<config::Said<bool>>& field) {
+                  std::optional<config::SourcedValue<bool>>& field) {
   auto set = [&field, flag] { field = {true, flag}; };
   return app.add_flag_callback(flag, set, help);
 }
 
 CLI::Option* Bind(CLI::App& app, const std::string& flag, const std::string& help,
-                  std::optional<config::Said<std::vector<std::string>>>& field) {
+                  std::optional<config::SourcedValue<std::vector<std::string>>>& field) {
   auto set = [&field, flag](const std::vector<std::string>& values) { field = {values, flag}; };
   return app.add_option_function<std::vector<std::string>>(flag, set, help)
       ->type_size(1)

@@ -12,12 +12,12 @@
 #include <string_view>
 
 #include "agent/agent.h"
-#include "base/apart.h"
 #include "base/ascii_output.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/standard_output.h"
 #include "base/text.h"
+#include "base/timed_reader.h"
 #include "config/agent_config.h"
 #include "cri/endpoint.h"
 #include "flags.h"
@@ -48,7 +48,7 @@ int Delivered(int code) {
 
 // All is done, and nothing is left to be lost: a reading of files that hangs is not waited for.
 int EndedAtOnce(int code) {
-  if (base::Apart::Running() > 0) std::_Exit(Delivered(code));
+  if (base::TimedReader::Running() > 0) std::_Exit(Delivered(code));
   return code;
 }
 

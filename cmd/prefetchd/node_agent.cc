@@ -102,16 +102,16 @@ NodeAgent::NodeAgent(const config::AgentConfig& config, const cri::Endpoint& end
                              .keyring = keyring_,
                              .clock = clock,
                              .api = cluster_ ? &cluster_->api() : nullptr,
-                             .registry = registries_.Asker(),
+                             .registry = registries_.Requester(),
                              .access = registries_.Access(),
                              .contents = registries_.Contents()}),
-      inquiry_(agent_.board(), images_, content_, keyring_, clock, registries_.Asker(), registries_.Hosts(),
-               Wish(), config.check_pull) {
+      inquiry_(agent_.board(), images_, content_, keyring_, clock, registries_.Requester(),
+               registries_.Hosts(), Wish(), config.check_pull) {
   if (!cluster_ || (!config.preflight.AdmitsAnybody() && !config.fleet_tokens)) return;
   callers_.emplace(config.preflight, config.fleet_tokens, cluster_->Place(), cluster_->api(),
                    agent_.metrics(), clock);
-  callers_->OnTrouble(
-      [this](std::string problem) { agent_.TellTrouble("reviews of tokens", std::move(problem)); });
+  callers_->OnProblem(
+      [this](std::string problem) { agent_.ReportProblem("reviews of tokens", std::move(problem)); });
 }
 
 agent::Options NodeAgent::LoopOptions() const {
@@ -143,12 +143,12 @@ base::Status NodeAgent::Listen() {
   local_ = *std::move(local);
   const std::string address = Address(config_.listen);
   http::ServerLimits of_neighbours = limits;
-  of_neighbours.deferred_queue = agent::kNeighboursInQueue;
+  of_neighbours.deferred_queue = agent::kPodNetworkQueueLimit;
   of_neighbours.deferred_threads = agent::kThreadsForNeighbours;
   of_neighbours.deferred_per_client = agent::kThreadsForOneNeighbour;
   auto neighbours = Serve(http::Listener::Tcp(address), of_neighbours,
                           agent::Endpoints(agent_.board(), agent_.metrics(), inquiry_, clock_,
-                                           agent::Audience::kNeighbours, callers_ ? &*callers_ : nullptr));
+                                           agent::Audience::kPodNetwork, callers_ ? &*callers_ : nullptr));
   if (!neighbours) return std::move(neighbours).error().Wrap("--listen " + address);
   neighbours_ = *std::move(neighbours);
   base::Info("prefetchd started", {{"version", PREFETCH_VERSION},
@@ -170,7 +170,7 @@ void NodeAgent::Watch() {
   if (version_) version_->OnChange(look_at_kubelet);
   if (word_) word_->OnChange(look_at_kubelet);
   const auto trouble = [this](std::string of, std::string problem) {
-    agent_.TellTrouble(std::move(of), std::move(problem));
+    agent_.ReportProblem(std::move(of), std::move(problem));
   };
   if (cluster_)
     talk_.emplace(*cluster_, config_, agent_.board(), keyring_, version_, start_, word_, trouble, clock_);

@@ -6,8 +6,8 @@
 
 #include "agent/agent.h"
 #include "agent/answers/inquiry.h"
-#include "agent/cluster/callers.h"
-#include "agent/cluster/learnt.h"
+#include "agent/cluster/client_authenticator.h"
+#include "agent/cluster/learnt_settings.h"
 #include "agent/image_watch.h"
 #include "base/clock.h"
 #include "base/result.h"
@@ -19,7 +19,7 @@
 #include "cri/grpc_image_service.h"
 #include "http/server.h"
 #include "list/watcher.h"
-#include "registry_desk.h"
+#include "registry_clients.h"
 
 namespace prefetch {
 
@@ -49,14 +49,14 @@ class NodeAgent {
   cri::GrpcContentService content_;
   const std::unique_ptr<ClusterAccess> cluster_;
   credentials::Keyring keyring_;
-  RegistryDesk registries_;
+  RegistryClients registries_;
   // Null: no part learns it, so no part waits for it.
   const std::shared_ptr<agent::LearntVersion> version_;
   const std::shared_ptr<agent::SeenStart> start_;
   const std::shared_ptr<agent::LearntSettings> word_;
   agent::Agent agent_;
   agent::Inquiry inquiry_;
-  std::optional<agent::Callers> callers_;  // where the configuration admits any
+  std::optional<agent::ClientAuthenticator> callers_;  // where the configuration admits any
   std::unique_ptr<http::Server> local_, neighbours_;
   std::optional<list::ListWatcher> lists_;
   std::optional<ClusterTalk> talk_;

@@ -4,7 +4,7 @@
 
 #include "agent/agent.h"
 #include "base/log.h"
-#include "plan/asked.h"
+#include "plan/requested.h"
 
 namespace prefetch::agent {
 void Agent::On(ListChanged event) {
@@ -16,10 +16,10 @@ void Agent::On(ListChanged event) {
   look_ups_.Keep([this](const std::string& name) { return entries_.Find(name) != nullptr; });
   checks_.NewDemands();
   pulls_->ListChanged(!same_hash);
-  runtime_.LookInFull();
-  runtime_.LookNow();
+  runtime_.PollInFull();
+  runtime_.PollNow();
   if (kubelet_) kubelet_->ListChanged();
-  loop_.SaidTooMuch();  // at once
+  loop_.Overstated();  // at once
   for (const std::string& warning : list_->warnings) {
     if (std::count(known.begin(), known.end(), warning) == 0) base::Warn("list", {{"warning", warning}});
   }
@@ -30,12 +30,12 @@ void Agent::On(ListChanged event) {
   }
 }
 
-bool Agent::On(LookDone event) {
+bool Agent::On(RuntimePolled event) {
   loop_.JobEnded();
-  FoldCredentials(std::move(event.credentials));
+  ApplyCredentials(std::move(event.credentials));
   const RuntimeView::News news = runtime_.Absorb(event, list_epoch_, entries_.Pulls());
   if (news.reconnected) pulls_->RuntimeReconnected();
-  if (news.answered) pulls_->FoldLook(event.sequence, event.look);
+  if (news.answered) pulls_->ApplyPoll(event.sequence, event.look);
   // An unchanged look still measures the room, which matters to waiting pulls.
   const bool same = news.answered && !news.reconnected && event.look.unchanged;
   if (same && event.list_epoch == list_epoch_ && entries_.Quiet()) return false;
@@ -43,15 +43,15 @@ bool Agent::On(LookDone event) {
   std::span<Entry> all = entries_.listed();
   for (std::size_t i = 0; i < all.size(); i++) {
     if (event.sequence > all[i].trust_looks_after) {
-      FoldLocal(all[i], std::move(event.look.locals[i]));
+      ApplyLocal(all[i], std::move(event.look.locals[i]));
     } else {
-      runtime_.LookInFull();  // that the next answer is as this one would tell nothing of this entry
+      runtime_.PollInFull();  // that the next answer is as this one would tell nothing of this entry
     }
   }
   return true;
 }
 
-void Agent::FoldCredentials(credentials::KeyringHealth health) {
+void Agent::ApplyCredentials(credentials::KeyringHealth health) {
   if (health == credentials_) return;
   if (health.changes != credentials_.changes) {
     look_ups_.DropAll();
@@ -69,7 +69,7 @@ void Agent::FoldCredentials(credentials::KeyringHealth health) {
   loop_.Changed();
 }
 
-void Agent::On(TroubleTold event) {
+void Agent::On(ProblemReported event) {
   if (event.problem.empty()) {
     troubles_.erase(event.of);
   } else {
@@ -78,12 +78,12 @@ void Agent::On(TroubleTold event) {
   loop_.Changed();
 }
 
-void Agent::FoldLocal(Entry& entry, std::optional<plan::Local> local) {
+void Agent::ApplyLocal(Entry& entry, std::optional<plan::Local> local) {
   bool had = entry.seen.local.has_value();
   if (entry.seen.known && entry.seen.local == local) return;
   loop_.Changed();
   if (had && !local) {
-    loop_.SaidTooMuch();  // an answer that was given is not true any more
+    loop_.Overstated();  // an answer that was given is not true any more
     entry.past = plan::AfterVanished(std::move(entry.past), loop_.now());
     base::Warn("image vanished", {{"image", entry.want->reference.written()},
                                   {"imageRef", entry.seen.local->id},
@@ -105,7 +105,7 @@ void Agent::On(RecordsTouched event) {
   if (kubelet_) kubelet_->Absorb(std::move(event));  // who tells does not know whether there is one
 }
 
-bool Agent::On(KubeletLooked event) {
+bool Agent::On(KubeletPolled event) {
   loop_.JobEnded();
   const KubeletView::News news = kubelet_->Absorb(std::move(event), list_epoch_);
   if (!news.any) return false;
@@ -127,12 +127,12 @@ void Agent::On(const ProgressSeen& event) {
   pulls_->Absorb(event);
 }
 
-void Agent::On(const SizeAnswered& event) {
+void Agent::On(const SizeReceived& event) {
   loop_.JobEnded();
   pulls_->Absorb(event);
 }
 
-void Agent::On(const LeasesTended& event) {
+void Agent::On(const LeasesUpdated& event) {
   loop_.JobEnded();
   pulls_->Absorb(event);
 }
@@ -142,17 +142,17 @@ void Agent::On(const CheckDone& event) {
   if (std::optional<RegistryHold> hold = checks_.Absorb(event)) pulls_->Hold(*hold);
 }
 
-void Agent::On(TouchStepped event) {
+void Agent::On(TouchAdvanced event) {
   loop_.JobEnded();
   touching_->Absorb(std::move(event.report), entries_, loop_.now(), loop_.Wall());
 }
 
-void Agent::On(const LookedUp& event) {
+void Agent::On(const LookupFinished& event) {
   loop_.Changed();
-  if (look_ups_.Absorb(event, loop_.now())) metrics_.CredentialsLookedUp(*event.lookup);
+  if (look_ups_.Absorb(event, loop_.now())) metrics_.CredentialsFound(*event.lookup);
 }
 
-void Agent::On(const PullAsked& event) {
+void Agent::On(const PullRequested& event) {
   Entry* entry = entries_.Find(event.reference.Normalized());
   if (entry == nullptr) {
     entry = entries_.Ask(event.reference, loop_.now());

@@ -8,9 +8,9 @@
 
 #include "base/heap.h"
 #include "kubelet/runtime_quirks.h"
-#include "plan/asked.h"
 #include "plan/decide.h"
 #include "plan/readiness.h"
+#include "plan/requested.h"
 
 namespace prefetch::agent {
 namespace {
@@ -32,7 +32,7 @@ constexpr milliseconds kTouchFarewell{500};
 
 // For one thread at a time.
 DiskProbe ProbeOf(const Parts& parts) {
-  return parts.disk ? parts.disk : WithPatience(ProbeDisk);
+  return parts.disk ? parts.disk : WithDeadline(ProbeDisk);
 }
 
 }  // namespace
@@ -46,7 +46,7 @@ Agent::Agent(Options options, Parts parts)
       entries_(options_.platform),
       turns_(started_at_),
       next_turn_(started_at_),
-      look_ups_(parts_.keyring, [this](LookedUp event) { loop_.Push(std::move(event)); }),
+      look_ups_(parts_.keyring, [this](LookupFinished event) { loop_.Push(std::move(event)); }),
       runtime_(
           loop_, parts_.keyring,
           Observer(parts_.images, parts_.content, ProbeOf(parts_), options_.platform, options_.audit_ignore),
@@ -65,13 +65,13 @@ Agent::Agent(Options options, Parts parts)
                  PullParts{parts_.images, parts_.content, refusals_, parts_.clock, options_.platform,
                            fetcher_ ? &*fetcher_ : nullptr},
                  ProbeOf(parts_),
-                 PullNeighbours{loop_, entries_, look_ups_, metrics_, runtime_, checks_, kubelet_.get()});
+                 PullCollaborators{loop_, entries_, look_ups_, metrics_, runtime_, checks_, kubelet_.get()});
   if (kubelet_ && options_.touch && parts_.api != nullptr) {
     touch_pods_.emplace(*options_.touch, *parts_.api, parts_.keyring);
     touching_.emplace(*touch_pods_, metrics_, [this] { return loop_.Random(); });
     touches_.emplace(1);
   }
-  FoldCredentials(parts_.keyring.Health());
+  ApplyCredentials(parts_.keyring.Health());
   Publish();
 }
 
@@ -98,11 +98,11 @@ void Agent::ImagesChanged() {
 }
 
 void Agent::AskPull(const image::Reference& reference, base::TimePoint looked_at) {
-  loop_.Push(PullAsked{reference, looked_at});
+  loop_.Push(PullRequested{reference, looked_at});
 }
 
-void Agent::TellTrouble(std::string of, std::string problem) {
-  loop_.Push(TroubleTold{std::move(of), std::move(problem)});
+void Agent::ReportProblem(std::string of, std::string problem) {
+  loop_.Push(ProblemReported{std::move(of), std::move(problem)});
 }
 
 void Agent::Run(const std::stop_token& stop, base::TimePoint deadline) {
@@ -111,7 +111,7 @@ void Agent::Run(const std::stop_token& stop, base::TimePoint deadline) {
   std::optional<Event> event;
   while (!stop.stop_requested() && parts_.clock.Now() < deadline) {
     Turn(std::move(event));
-    if (options_.once && NothingMoreToWaitFor(started)) break;
+    if (options_.once && IsFinished(started)) break;
     if (MustRestart()) break;
     event = loop_.PopUntil(std::min(next_turn_, deadline));
   }
@@ -119,11 +119,11 @@ void Agent::Run(const std::stop_token& stop, base::TimePoint deadline) {
   while (std::optional<Event> more = loop_.TryPop()) Absorb(*std::move(more));
   if (loop_.changed()) Publish();  // the last word
   StopAll();
-  TakeTouchPodAway();
+  DeleteTouchPod();
   pulls_->DropLastLeases();
 }
 
-bool Agent::NothingMoreToWaitFor(base::TimePoint started) const {
+bool Agent::IsFinished(base::TimePoint started) const {
   if (!runtime_.ever_up()) {
     return loop_.now() - started >= kOnceRuntimeGrace && !runtime_.status().error.empty();
   }
@@ -146,30 +146,30 @@ void Agent::Turn(std::optional<Event> event) {
   if (event) news = Absorb(*std::move(event)) || news;
   // Events that came meanwhile belong to the same turn.
   while (std::optional<Event> more = loop_.TryPop()) news = Absorb(*std::move(more)) || news;
-  if (news || loop_.changed()) GoThroughEntries();
-  if (kubelet_) kubelet_->StartLookIfDue(looks_, list_epoch_);
+  if (news || loop_.changed()) ProcessEntries();
+  if (kubelet_) kubelet_->StartPollIfDue(looks_, list_epoch_);
   TidyIfCalm();
-  next_turn_ = WhenToWake();
+  next_turn_ = NextWakeTime();
 }
 
-void Agent::GoThroughEntries() {
+void Agent::ProcessEntries() {
   pulls_->JudgeRuns();
-  pulls_->JudgeRoom();
+  pulls_->CheckDiskBudget();
   if (kubelet_) kubelet_->ReleaseVerdicts();
-  loop_.ChangedIf(entries_.ForgetAsked(loop_.now()));
+  loop_.ChangedIf(entries_.ForgetRequested(loop_.now()));
   ForgetRegistries();
   DecideAll();
   // How full the disk may become is kubelet's to say.
   pulls_->StartDue(settled_, !kubelet_ || kubelet_->looked());
   settled_ = entries_.Settled();
-  if (checks_.Start(runtime_.up(), runtime_.Asking())) runtime_.TellAccess();
-  runtime_.StartLookIfDue(looks_, list_, list_epoch_);
+  if (checks_.Start(runtime_.up(), runtime_.Asking())) runtime_.ReportAccess();
+  runtime_.StartPollIfDue(looks_, list_, list_epoch_);
   pulls_->StartWatchIfDue(looks_);
-  pulls_->StartTendingLeases(looks_);
+  pulls_->StartUpdatingLeases(looks_);
   StartTouchIfDue();
   runtime_.CheckGrace();
   if (loop_.changed() && (loop_.at_once() || loop_.now() - published_at_ >= kPublishInterval)) Publish();
-  turns_.Went(WhenToTurn());
+  turns_.Went(NextTurnTime());
 }
 
 // Lists of CI jobs, and preflights, name ever new registries.
@@ -216,7 +216,7 @@ void Agent::DecideAll() {
     }
     plan::Action action = entry.on_list
                               ? plan::Decide(entry.seen, entry.past, refresh, loop_.now())
-                              : plan::DecideAsked(entry.seen, entry.past, entry.asked_until, loop_.now());
+                              : plan::DecideRequested(entry.seen, entry.past, entry.asked_until, loop_.now());
     if (action != entry.action || refresh != entry.refresh) {
       entry.action = action;
       entry.refresh = refresh;
@@ -228,8 +228,8 @@ void Agent::DecideAll() {
     bool here = plan::IsUsable(entry.seen) ||
                 (action.kind == plan::ActionKind::kKeep && action.reason == plan::Reason::kWrongPlatform);
     // One try, for clients that wait for the agent's last answer; present images count all the same.
-    const bool tries = plan::LeansOnTag(entry.seen, entry.past) && entry.past.failures == 0;
-    if (here && judged && !tries && checks_.HasHeardEnough(entry)) entry.past.settled = true;
+    const bool tries = plan::DependsOnTag(entry.seen, entry.past) && entry.past.failures == 0;
+    if (here && judged && !tries && checks_.HasEnoughAnswers(entry)) entry.past.settled = true;
   }
   settled_ = entries_.Settled();
 }
@@ -260,15 +260,15 @@ void Agent::StartTouchIfDue() {
   loop_.ChangedIf(touching_->Review(entries_, surroundings, loop_.now(), wall));
   if (!job) return;
   base::Call call{.stop = loop_.stopping()};
-  loop_.Submit(*touches_, [job = *std::move(job), call]() -> Event { return TouchStepped{job(call)}; });
+  loop_.Submit(*touches_, [job = *std::move(job), call]() -> Event { return TouchAdvanced{job(call)}; });
 }
 
-void Agent::TakeTouchPodAway() {
+void Agent::DeleteTouchPod() {
   if (!touching_ || !touching_->HasPod()) return;
   touch_pods_->Sweep(base::Call().Within(kTouchFarewell));
 }
 
-base::TimePoint Agent::WhenToTurn() const {
+base::TimePoint Agent::NextTurnTime() const {
   base::TimePoint next = std::min(pulls_->NextTurn(), checks_.NextTurn());
   if (MayTouch()) next = std::min(next, touching_->NextTurn());
   if (loop_.changed()) next = std::min<base::TimePoint>(next, published_at_ + kPublishInterval);
@@ -279,18 +279,18 @@ base::TimePoint Agent::WhenToTurn() const {
     }
     if (entry.action.kind == plan::ActionKind::kWait) next = std::min(next, entry.action.until);
     if (!entry.on_list && entry.runs.empty()) {
-      next = std::min(next, plan::ForgetAskedAt(entry.past, entry.asked_until));
+      next = std::min(next, plan::ForgetRequestedAt(entry.past, entry.asked_until));
     }
   }
   return std::min<base::TimePoint>(next, loop_.now() + kLongestRest);
 }
 
-base::TimePoint Agent::WhenToWake() const {
+base::TimePoint Agent::NextWakeTime() const {
   const bool has_list = list_epoch_ > 0;
   base::TimePoint next = std::min(turns_.due(), runtime_.NextTurn(has_list));
   if (kubelet_) next = std::min(next, kubelet_->NextTurn(has_list));
   // While a job is under way its event wakes us; at most a look's interval passes in sleep, for /livez.
-  return std::min(std::max(next, loop_.now()), loop_.now() + kLookInterval);
+  return std::min(std::max(next, loop_.now()), loop_.now() + kPollInterval);
 }
 
 }  // namespace prefetch::agent

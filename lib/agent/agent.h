@@ -8,21 +8,21 @@
 #include <stop_token>
 #include <string>
 
-#include "agent/ask_registry.h"
 #include "agent/board.h"
 #include "agent/checks.h"
+#include "agent/credential_lookups.h"
 #include "agent/entries.h"
 #include "agent/events.h"
 #include "agent/fetching.h"
 #include "agent/kubelet_view.h"
-#include "agent/look_ups.h"
 #include "agent/loop.h"
 #include "agent/metrics.h"
 #include "agent/options.h"
 #include "agent/pulls.h"
+#include "agent/query_registry.h"
 #include "agent/runtime_view.h"
 #include "agent/touching.h"
-#include "agent/turns.h"
+#include "agent/turn_limiter.h"
 #include "agent/workers.h"
 #include "base/clock.h"
 
@@ -45,7 +45,7 @@ class Agent {
   // unlisted one with the node's own credentials (Snapshot::asked). The wish lasts plan::kAskedFor.
   void AskPull(const image::Reference& reference, base::TimePoint looked_at);
   // Any thread: a sentence among the problems of status, until the same work tells an empty one.
-  void TellTrouble(std::string of, std::string problem);
+  void ReportProblem(std::string of, std::string problem);
 
   // The loop, on the calling thread, until `stop` or `deadline`, with Options::once until no result is
   // awaited, or until MustRestart. Running pulls are then cancelled and awaited; their leases keep the bytes.
@@ -69,43 +69,43 @@ class Agent {
   int jobs_under_way() const { return loop_.jobs() + look_ups_.on_threads(); }
 
  private:
-  bool NothingMoreToWaitFor(base::TimePoint started) const;
+  bool IsFinished(base::TimePoint started) const;
 
   // Facts in: absorb.cc. False: all is as it was.
   bool Absorb(Event event);
   void On(Wake) {}
   void On(ListChanged event);
-  bool On(LookDone event);
+  bool On(RuntimePolled event);
   void On(PullDone event);
   void On(const ProgressSeen& event);
-  void On(const LeasesTended& event);
+  void On(const LeasesUpdated& event);
   void On(const SizeKnown& event) { pulls_->Absorb(event); }
-  void On(const SizeAnswered& event);
-  void On(const ContentBrought& event) { pulls_->Absorb(event); }
+  void On(const SizeReceived& event);
+  void On(const ContentFetched& event) { pulls_->Absorb(event); }
   void On(const PullReturned& event) { pulls_->Absorb(event); }
   void On(const PullUnprotected& event) { pulls_->Absorb(event); }
   void On(RecordsTouched event);
-  void On(ImagesTouched) { runtime_.ImagesTold(); }
-  bool On(KubeletLooked event);
-  void On(TouchStepped event);
+  void On(ImagesTouched) { runtime_.ImagesAnnounced(); }
+  bool On(KubeletPolled event);
+  void On(TouchAdvanced event);
   void On(const CheckDone& event);
-  void On(const PullAsked& event);
-  void On(const LookedUp& event);
-  void On(TroubleTold event);
-  void FoldCredentials(credentials::KeyringHealth health);
-  void FoldLocal(Entry& entry, std::optional<plan::Local> local);
+  void On(const PullRequested& event);
+  void On(const LookupFinished& event);
+  void On(ProblemReported event);
+  void ApplyCredentials(credentials::KeyringHealth health);
+  void ApplyLocal(Entry& entry, std::optional<plan::Local> local);
 
-  void GoThroughEntries();
+  void ProcessEntries();
   void DecideAll();
   bool MorePullsToCome() const;
   bool MayTouch() const;
   void StartTouchIfDue();
-  void TakeTouchPodAway();
+  void DeleteTouchPod();
   void StopAll();
   void ForgetRegistries();
   void TidyIfCalm();
-  base::TimePoint WhenToTurn() const;
-  base::TimePoint WhenToWake() const;
+  base::TimePoint NextTurnTime() const;
+  base::TimePoint NextWakeTime() const;
 
   // Snapshots: publish.cc.
   void Publish();
@@ -130,11 +130,11 @@ class Agent {
   base::TimePoint published_at_;
   base::TimePoint tidy_at_ = base::TimePoint::max();
   base::TimePoint forget_at_;
-  Turns turns_;
+  TurnLimiter turns_;
   base::TimePoint next_turn_;
 
   // Each owns its state; the later ones know the ones before.
-  LookUps look_ups_;
+  CredentialLookups look_ups_;
   RuntimeView runtime_;
   std::unique_ptr<KubeletView> kubelet_;  // null: no kubelet runs here
   Checks checks_;

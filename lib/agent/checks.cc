@@ -45,7 +45,7 @@ void Checks::NewDemands() {
   }
 }
 
-bool Checks::HasHeardEnough(const Entry& entry) const {
+bool Checks::HasEnoughAnswers(const Entry& entry) const {
   if (!Asks(entry)) return true;
   bool heard = entry.fresh->newest || entry.fresh->confirmed_at;
   bool awaited =
@@ -65,7 +65,7 @@ bool Checks::WaitsForAProbe(const std::string& registry) const {
   return pace != paces_.end() && pace->second.probing && loop_.now() >= pace->second.held_until;
 }
 
-bool Checks::Start(bool runtime_up, const AskingFor& runtime) {
+bool Checks::Start(bool runtime_up, const RegistryQueryContext& runtime) {
   again_ = base::TimePoint::max();
   if (!options_.asker || !runtime_up) return false;
   std::vector<Entry>& all = entries_.all();
@@ -104,8 +104,8 @@ bool Checks::Start(bool runtime_up, const AskingFor& runtime) {
   for (std::size_t index : checks.unasked) {
     Entry& entry = all[index];
     const plan::RegistryPace& pace = paces_[entry.want->reference.domain()];
-    entry.fresh =
-        plan::AfterUnasked(entry.fresh, entry.want, plan::HeldAnswer(pace), NowAnswered(), loop_.Random());
+    entry.fresh = plan::AfterSkippedCheck(entry.fresh, entry.want, plan::HeldAnswer(pace), NowAnswered(),
+                                          loop_.Random());
     loop_.Changed();
   }
   for (std::size_t index : checks.look_up) loop_.ChangedIf(look_ups_.Want(*all[index].want, loop_.now()));
@@ -113,16 +113,16 @@ bool Checks::Start(bool runtime_up, const AskingFor& runtime) {
   return !checks.start.empty();
 }
 
-void Checks::StartCheck(Entry& entry, const AskingFor& runtime) {
+void Checks::StartCheck(Entry& entry, const RegistryQueryContext& runtime) {
   plan::RegistryPace& pace = paces_[entry.want->reference.domain()];
   pace = plan::AfterStart(std::move(pace), loop_.now());
   entry.checking = true;
   // Only a node that asks registries needs the threads for it.
   if (!workers_) workers_ = std::make_unique<Workers>(image::kChecksAtOnce);
-  AskJob job{.reference = entry.want->reference,
-             .credentials = look_ups_.Take(*entry.want),
-             .local = entry.seen.local,
-             .runtime = runtime};
+  RegistryQueryJob job{.reference = entry.want->reference,
+                       .credentials = look_ups_.Take(*entry.want),
+                       .local = entry.seen.local,
+                       .runtime = runtime};
   base::Call call{.stop = loop_.stopping()};
   loop_.Submit(*workers_, [this, call, job = std::move(job), name = entry.name()]() -> Event {
     base::TimePoint started = clock_.Now();
@@ -137,12 +137,12 @@ std::optional<RegistryHold> Checks::Absorb(const CheckDone& event) {
   loop_.Changed();
   Entry* entry = entries_.Find(event.name);
   bool waited_for = entry != nullptr && std::exchange(entry->checking, false);
-  if (SaysNothing(event.answer)) {
+  if (HasNoContent(event.answer)) {
     paces_[event.registry].running--;
     if (waited_for) CheckAt(*entry, loop_.now() + kAgainAfterNothing);
     return std::nullopt;
   }
-  std::optional<RegistryHold> hold = FoldPace(event.registry, event.answer);
+  std::optional<RegistryHold> hold = ApplyPace(event.registry, event.answer);
   if (!waited_for || !Asks(*entry)) return hold;  // its entry is gone, or came anew
   std::string remote = entry->fresh->remote;
   bool was_missing = entry->fresh->missing;
@@ -184,7 +184,7 @@ void Checks::LogAnswer(const Entry& entry, const RegistryAnswer& answer, const S
   }
 }
 
-std::optional<RegistryHold> Checks::FoldPace(const std::string& registry, const RegistryAnswer& answer) {
+std::optional<RegistryHold> Checks::ApplyPace(const std::string& registry, const RegistryAnswer& answer) {
   plan::RegistryPace& pace = paces_[registry];
   std::optional<base::TimePoint> away_since = pace.away_since;
   pace = plan::AfterCheck(std::move(pace), answer, loop_.now(), loop_.Wall(), loop_.Random());

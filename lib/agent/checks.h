@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "agent/ask_registry.h"
+#include "agent/credential_lookups.h"
 #include "agent/entries.h"
-#include "agent/look_ups.h"
 #include "agent/loop.h"
 #include "agent/metrics.h"
+#include "agent/query_registry.h"
 #include "agent/refusals.h"
 #include "agent/workers.h"
 #include "base/clock.h"
@@ -37,8 +37,8 @@ struct CheckOptions {
 // The loop's, and no other thread's: no lock. Arguments of the constructor outlive it.
 class Checks {
  public:
-  Checks(CheckOptions options, const base::Clock& clock, Loop& loop, Entries& entries, LookUps& look_ups,
-         Refusals& refusals, Metrics& metrics)
+  Checks(CheckOptions options, const base::Clock& clock, Loop& loop, Entries& entries,
+         CredentialLookups& look_ups, Refusals& refusals, Metrics& metrics)
       : options_(std::move(options)),
         clock_(clock),
         loop_(loop),
@@ -50,14 +50,14 @@ class Checks {
   // Is its registry asked about it at all?
   bool Asks(const Entry& entry) const;
   // Has its registry answered as far as readiness waits for it? With --once, as far as a pull may follow.
-  bool HasHeardEnough(const Entry& entry) const;
+  bool HasEnoughAnswers(const Entry& entry) const;
   // Are the registry's last pulls kept for absent images?
   bool SavesPulls(const std::string& registry) const;
 
   // After a new list: plans questions about its changes.
   void NewDemands();
   // Once a turn. True if a question starts.
-  bool Start(bool runtime_up, const AskingFor& runtime);
+  bool Start(bool runtime_up, const RegistryQueryContext& runtime);
   std::optional<RegistryHold> Absorb(const CheckDone& event);
   // The next turn without an event.
   base::TimePoint NextTurn() const { return again_; }
@@ -82,15 +82,15 @@ class Checks {
   };
   plan::Answered NowAnswered() const;
   bool WaitsForAProbe(const std::string& registry) const;
-  void StartCheck(Entry& entry, const AskingFor& runtime);
+  void StartCheck(Entry& entry, const RegistryQueryContext& runtime);
   void LogAnswer(const Entry& entry, const image::RegistryAnswer& answer, const SaidBefore& before) const;
-  std::optional<RegistryHold> FoldPace(const std::string& registry, const image::RegistryAnswer& answer);
+  std::optional<RegistryHold> ApplyPace(const std::string& registry, const image::RegistryAnswer& answer);
 
   const CheckOptions options_;
   const base::Clock& clock_;
   Loop& loop_;
   Entries& entries_;
-  LookUps& look_ups_;
+  CredentialLookups& look_ups_;
   Refusals& refusals_;
   Metrics& metrics_;
   std::map<std::string, plan::RegistryPace> paces_;  // of those that were asked

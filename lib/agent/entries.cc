@@ -4,7 +4,7 @@
 #include <numeric>
 #include <utility>
 
-#include "plan/asked.h"
+#include "plan/requested.h"
 
 namespace prefetch::agent {
 namespace {
@@ -57,7 +57,7 @@ void Entries::Replace(const std::shared_ptr<const plan::ImageList>& list) {
 }
 
 Entry* Entries::Ask(const image::Reference& reference, base::TimePoint now) {
-  if (entries_.size() - listed_ >= plan::kMostAsked) {
+  if (entries_.size() - listed_ >= plan::kMaxRequestedImages) {
     // Takes the place of a wish that no client waits for; its result is forgotten.
     auto over = std::find_if(entries_.begin() + static_cast<std::ptrdiff_t>(listed_), entries_.end(),
                              [now](const Entry& one) { return one.runs.empty() && one.asked_until <= now; });
@@ -73,10 +73,10 @@ Entry* Entries::Ask(const image::Reference& reference, base::TimePoint now) {
   return &entries_.back();
 }
 
-bool Entries::ForgetAsked(base::TimePoint now) {
+bool Entries::ForgetRequested(base::TimePoint now) {
   auto first = entries_.begin() + static_cast<std::ptrdiff_t>(listed_);
   auto forgotten = std::remove_if(first, entries_.end(), [now](const Entry& entry) {
-    return entry.runs.empty() && plan::ForgetAskedAt(entry.past, entry.asked_until) <= now;
+    return entry.runs.empty() && plan::ForgetRequestedAt(entry.past, entry.asked_until) <= now;
   });
   if (forgotten == entries_.end()) return false;
   entries_.erase(forgotten, entries_.end());

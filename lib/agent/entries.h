@@ -22,12 +22,12 @@ namespace prefetch::agent {
 // Why we took a running pull back.
 enum class Ending {
   kNot,
-  kReplaced,   // stalled; another pull of the same entry goes on
-  kTimeUp,     // its deadline passed
-  kStalled,    // no byte comes, and others wait for the room that it may need
-  kNoRoom,     // there is no room for it
-  kWaits,      // there may be room for it once others are done
-  kNotWanted,  // the entry is gone from the list
+  kReplaced,     // stalled; another pull of the same entry goes on
+  kTimeUp,       // its deadline passed
+  kStalled,      // no byte comes, and others wait for the room that it may need
+  kNoDiskSpace,  // there is no room for it
+  kWaits,        // there may be room for it once others are done
+  kNotWanted,    // the entry is gone from the list
 };
 
 // One PullImage under way.
@@ -46,7 +46,7 @@ struct ActiveRun {
 
 struct Entry {
   base::Shared<plan::DesiredImage> want;  // the list's own
-  // False: it is on no list, and kept in mind since a preflight has asked for it (plan/asked.h).
+  // False: it is on no list, and kept in mind since a preflight has asked for it (plan/requested.h).
   bool on_list = true;
   base::TimePoint asked_at;     // the newest look at the node that such a wish came from
   base::TimePoint asked_until;  // the newest wish of a preflight to have it pulled is over then
@@ -57,7 +57,7 @@ struct Entry {
   plan::History past;
   std::vector<ActiveRun> runs;  // the newest last; two only while one replaces another
   plan::HeldVerdict verdict;    // of kubelet's, where there is one
-  base::Shared<plan::TouchPast> touch;
+  base::Shared<plan::TouchHistory> touch;
   base::Shared<plan::TouchStatus> touched;  // for status
   // The registry's answers; meaningful for entries with a registry check.
   base::Shared<plan::Freshness> fresh;
@@ -97,7 +97,7 @@ class Entries {
   // longer valid afterwards. nullptr: so many are kept in mind already.
   Entry* Ask(const image::Reference& reference, base::TimePoint now);
   // Forgets requested images that no caller waits for any more. True if there was any.
-  bool ForgetAsked(base::TimePoint now);
+  bool ForgetRequested(base::TimePoint now);
   Entry* Find(const std::string& name);  // normalised
   // Pulls of entries that are gone, not ended yet.
   std::size_t leaving() const { return leaving_.size(); }

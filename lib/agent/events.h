@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "agent/cluster/touch_pods.h"
+#include "agent/credential_lookups.h"
 #include "agent/decision.h"
-#include "agent/lease_book.h"
-#include "agent/look_ups.h"
+#include "agent/lease_manager.h"
 #include "agent/observe.h"
 #include "agent/observe_kubelet.h"
 #include "agent/perform.h"
@@ -24,7 +24,7 @@ struct ListChanged {
   std::shared_ptr<const plan::ImageList> list;
 };
 
-struct LookDone {
+struct RuntimePolled {
   std::uint64_t list_epoch = 0;  // of which list; an answer for an older one is thrown away
   std::uint64_t sequence = 0;    // when it was asked, counted in looks
   Look look;
@@ -60,7 +60,7 @@ struct SizeKnown {
 };
 
 // A registry was asked for the compressed size of an image that waits for its pull.
-struct SizeAnswered {
+struct SizeReceived {
   std::string name;         // the entry's normalised name
   std::uint64_t bytes = 0;  // 0: no answer
 };
@@ -72,7 +72,7 @@ struct PullReturned {
 };
 
 // The agent has fetched all content of a pull's image; the runtime's own pull of it follows.
-struct ContentBrought {
+struct ContentFetched {
   std::string name;  // the entry's normalised name
   std::uint64_t run = 0;
 };
@@ -92,7 +92,7 @@ struct CheckDone {
 };
 
 // A preflight wants an image pulled that was not here when it was looked at.
-struct PullAsked {
+struct PullRequested {
   image::Reference reference;
   base::TimePoint looked_at;
 };
@@ -105,17 +105,17 @@ struct RecordsTouched {
 // The runtime tells that some image has come, gone or changed.
 struct ImagesTouched {};
 
-struct KubeletLooked {
-  std::optional<KubeletLook> look;  // none: a glance has told that nothing has moved
+struct KubeletPolled {
+  std::optional<KubeletPoll> look;  // none: a glance has told that nothing has moved
 };
 
 // A call for a touch pod has been answered.
-struct TouchStepped {
+struct TouchAdvanced {
   TouchReport report;
 };
 
 // A thread beside the loop cannot do its work, and no single image suffers; or it can again.
-struct TroubleTold {
+struct ProblemReported {
   std::string of;       // the thread's work
   std::string problem;  // a sentence; empty: it is over
 };
@@ -123,8 +123,8 @@ struct TroubleTold {
 struct Wake {};  // nothing but a turn
 
 using Event =
-    std::variant<Wake, ListChanged, LookDone, PullDone, ProgressSeen, SizeKnown, SizeAnswered, ContentBrought,
-                 PullReturned, LeasesTended, PullUnprotected, RecordsTouched, ImagesTouched, KubeletLooked,
-                 TouchStepped, CheckDone, PullAsked, LookedUp, TroubleTold>;
+    std::variant<Wake, ListChanged, RuntimePolled, PullDone, ProgressSeen, SizeKnown, SizeReceived,
+                 ContentFetched, PullReturned, LeasesUpdated, PullUnprotected, RecordsTouched, ImagesTouched,
+                 KubeletPolled, TouchAdvanced, CheckDone, PullRequested, LookupFinished, ProblemReported>;
 
 }  // namespace prefetch::agent

@@ -111,7 +111,7 @@ base::Status Fetcher::WriteDocument(const base::Call& call, const std::string& l
   return {};
 }
 
-base::Status Fetcher::BringContent(const base::Call& call, const FetchJob& job,
+base::Status Fetcher::FetchContent(const base::Call& call, const FetchJob& job,
                                    const image::RegistryQuestion& question,
                                    const std::shared_ptr<image::ContentSource>& source) {
   auto manifest = source->Manifest(call.Within(kManifestLimit), question);
@@ -131,11 +131,11 @@ base::Status Fetcher::BringContent(const base::Call& call, const FetchJob& job,
     if (auto written = WriteDocument(call, job.lease, document.blob, document.bytes); !written)
       return written;
   }
-  return streams_.Bring(
+  return streams_.FetchInto(
       call, {.lease = job.lease, .blobs = std::move(blobs->blobs), .question = question, .source = source});
 }
 
-FetchEnd Fetcher::Bring(const base::Call& call, const FetchJob& job) {
+FetchEnd Fetcher::FetchInto(const base::Call& call, const FetchJob& job) {
   const std::string& registry = job.reference.domain();
   const std::shared_ptr<image::ContentSource> source = Choose(call, job);
   if (source == nullptr) {
@@ -146,7 +146,7 @@ FetchEnd Fetcher::Bring(const base::Call& call, const FetchJob& job) {
   }
   const image::RegistryQuestion question{
       .reference = job.reference, .local_digests = {}, .platform = platform_, .credentials = job.credentials};
-  const base::Status brought = BringContent(call, job, question, source);
+  const base::Status brought = FetchContent(call, job, question, source);
   if (brought) return {.brought = true};
   if (call.Stopped()) return {};
   FetchEnd end{.error = brought.error().message()};
@@ -163,7 +163,7 @@ FetchEnd Fetcher::Bring(const base::Call& call, const FetchJob& job) {
   return end;
 }
 
-bool Fetcher::MayAskSize(const image::Reference& reference, const AskingFor& runtime) {
+bool Fetcher::MayAskSize(const image::Reference& reference, const RegistryQueryContext& runtime) {
   return source_for_ && plan::MayFetch(automatic_, runtime.name, runtime.version) &&
          plan::MayAskSize(HealthOf(reference.domain()), clock_.Now());
 }

@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "agent/ask_registry.h"
-#include "agent/blob_streams.h"
+#include "agent/blob_downloader.h"
 #include "agent/metrics.h"
+#include "agent/query_registry.h"
 #include "base/call.h"
 #include "base/clock.h"
 #include "base/mutex.h"
@@ -29,13 +29,13 @@ namespace prefetch::agent {
 // Where content comes from, for such a runtime. nullptr: only the runtime can follow this registry's
 // settings. Reads files, sends nothing; any thread. Empty: as nullptr.
 using ContentSourceFor = std::function<std::shared_ptr<image::ContentSource>(
-    const image::Reference& reference, const AskingFor& runtime)>;
+    const image::Reference& reference, const RegistryQueryContext& runtime)>;
 
 struct FetchJob {
   image::Reference reference;
   std::string lease;
   std::vector<image::AuthConfig> credentials;  // in the order of a pull
-  AskingFor runtime;
+  RegistryQueryContext runtime;
   // Called once the compressed size of the image is known, and before anything of it is written. Blocks while
   // it is decided whether there is room; if there is none, `call` is stopped.
   std::function<void(const base::Call& call, std::uint64_t bytes)> sized = nullptr;
@@ -57,10 +57,11 @@ class Fetcher {
           image::Platform platform, Metrics& metrics);
 
   // Blocks until it is over. A stop ends it at once. What was written stays under the lease.
-  FetchEnd Bring(const base::Call& call, const FetchJob& job) PREFETCH_EXCLUDES(mutex_);
+  FetchEnd FetchInto(const base::Call& call, const FetchJob& job) PREFETCH_EXCLUDES(mutex_);
 
   // plan::MayAskSize of the image's registry, and the runtime's pull of it would find the same.
-  bool MayAskSize(const image::Reference& reference, const AskingFor& runtime) PREFETCH_EXCLUDES(mutex_);
+  bool MayAskSize(const image::Reference& reference, const RegistryQueryContext& runtime)
+      PREFETCH_EXCLUDES(mutex_);
   // The compressed size of the image, by its manifest; nothing is written. 0: not known. Blocks.
   std::uint64_t AskSize(const base::Call& call, const FetchJob& job) PREFETCH_EXCLUDES(mutex_);
 
@@ -69,7 +70,7 @@ class Fetcher {
       PREFETCH_EXCLUDES(mutex_);
   base::Status WriteDocument(const base::Call& call, const std::string& lease, const cri::BlobToWrite& blob,
                              const std::string& bytes);
-  base::Status BringContent(const base::Call& call, const FetchJob& job,
+  base::Status FetchContent(const base::Call& call, const FetchJob& job,
                             const image::RegistryQuestion& question,
                             const std::shared_ptr<image::ContentSource>& source) PREFETCH_EXCLUDES(mutex_);
   plan::FetchHealth HealthOf(const std::string& registry) PREFETCH_EXCLUDES(mutex_);
@@ -83,7 +84,7 @@ class Fetcher {
   base::Mutex mutex_;
   std::map<std::string, plan::FetchHealth> registries_
       PREFETCH_GUARDED_BY(mutex_);  // left to the runtime now
-  BlobStreams streams_;             // last: its threads use what stands above
+  BlobDownloader streams_;          // last: its threads use what stands above
 };
 
 }  // namespace prefetch::agent

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/log.h"
-#include "plan/look_alarm.h"
+#include "plan/poll_trigger.h"
 
 namespace prefetch::agent {
 namespace {
@@ -28,9 +28,9 @@ base::TimePoint ImageWatch::Turn(const base::Call& call) {
     changed_();
   });
   const base::TimePoint now = Clock::now();
-  base::Duration wait = plan::WatchAgainAfter(now - started, failures_,
-                                              ended.error_class == image::ErrorClass::kRuntimeUnsupported);
-  failures_ = plan::StoodForLong(now - started) ? 0 : failures_ + 1;
+  base::Duration wait = plan::ReconnectDelay(now - started, failures_,
+                                             ended.error_class == image::ErrorClass::kRuntimeUnsupported);
+  failures_ = plan::WasStable(now - started) ? 0 : failures_ + 1;
   if (!call.Stopped()) {
     base::Debug("runtime sends no image events", {{"error", ended.message}, {"retryIn", wait}});
   }

@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "agent/cluster/turning_thread.h"
+#include "agent/cluster/periodic_thread.h"
 #include "base/call.h"
 #include "base/clock.h"
 #include "cri/content_service.h"
@@ -25,7 +25,7 @@ class ImageWatch {
   const std::function<void()> changed_;
   int failures_ = 0;  // in a row
   base::TimePoint told_at_;
-  TurningThread thread_;  // the last member: its turns use the others
+  PeriodicThread thread_;  // the last member: its turns use the others
 };
 
 }  // namespace prefetch::agent

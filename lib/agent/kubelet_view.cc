@@ -10,7 +10,7 @@ namespace {
 
 // Reads one entry's verdicts from a look at kubelet's files. Its pods are the look's images from `first` to
 // before `end`.
-plan::VerdictSeen SeenOf(const KubeletLook& look, std::size_t first, std::size_t end,
+plan::VerdictSeen SeenOf(const KubeletPoll& look, std::size_t first, std::size_t end,
                          const plan::HeldVerdict& past) {
   plan::VerdictSeen seen{.verdicts = nullptr, .image_id = look.question->images[first].image_id};
   std::vector<plan::SpelledVerdicts> each;
@@ -47,11 +47,11 @@ void KubeletView::ImageChanged(Entry& entry) {
   // The verdict of an absent image needs no file.
   auto absent = std::make_shared<const kubelet::Verdicts>(kubelet::DecideVerdicts(
       {.image = entry.want->reference.written(), .image_id = "", .record = {}}, {}, {}));
-  FoldVerdict(
+  ApplyVerdict(
       entry, plan::AfterReading(entry.verdict, {.verdicts = std::move(absent), .image_id = ""}, loop_.now()));
 }
 
-void KubeletView::FoldVerdict(Entry& entry, plan::HeldVerdict verdict) {
+void KubeletView::ApplyVerdict(Entry& entry, plan::HeldVerdict verdict) {
   plan::VerdictsPtr before = std::exchange(entry.verdict, std::move(verdict)).shown;
   const plan::VerdictsPtr& now = entry.verdict.shown;
   if (before == now) return;
@@ -67,7 +67,7 @@ void KubeletView::FoldVerdict(Entry& entry, plan::HeldVerdict verdict) {
                             {"reason", kubelet::VerdictReasonName(now->never.reason)},
                             {"message", now->never.message}};
   if (!starts(now)) {
-    loop_.SaidTooMuch();  // an answer that was given is not true any more
+    loop_.Overstated();  // an answer that was given is not true any more
     base::Warn("image closed to pods", fields);
   } else if (before && before->never.reason != kubelet::VerdictReason::kImageAbsent) {
     base::Info("image open to pods", fields);
@@ -76,7 +76,7 @@ void KubeletView::FoldVerdict(Entry& entry, plan::HeldVerdict verdict) {
 
 void KubeletView::ReleaseVerdicts() {
   for (Entry& entry : entries_.all()) {
-    if (entry.verdict.differs_since) FoldVerdict(entry, plan::AfterTime(entry.verdict, loop_.now()));
+    if (entry.verdict.differs_since) ApplyVerdict(entry, plan::AfterTime(entry.verdict, loop_.now()));
   }
 }
 
@@ -94,26 +94,26 @@ std::shared_ptr<const KubeletQuestion> KubeletView::QuestionOf(std::uint64_t lis
   return question;
 }
 
-void KubeletView::StartLookIfDue(Workers& workers, std::uint64_t list_epoch) {
+void KubeletView::StartPollIfDue(Workers& workers, std::uint64_t list_epoch) {
   if (look_running_ || list_epoch == 0) return;
   const bool touched = files_changed_.all || !files_changed_.names.empty();
-  const plan::LookDepth depth = plan::DueKubeletLook(looks_, !question_ || touched, loop_.now());
-  if (depth == plan::LookDepth::kNone) return;
+  const plan::PollDepth depth = plan::DueKubeletPoll(looks_, !question_ || touched, loop_.now());
+  if (depth == plan::PollDepth::kNone) return;
   if (!question_) question_ = QuestionOf(list_epoch);
   look_running_ = true;
-  looks_ = plan::AfterKubeletLookBegan(looks_, depth, loop_.now());
+  looks_ = plan::AfterKubeletPollBegan(looks_, depth, loop_.now());
   loop_.Submit(workers,
                [this, depth, question = question_, changes = std::exchange(files_changed_, {}),
                 now = loop_.now(), wall = loop_.Wall()]() -> Event {
-                 if (depth == plan::LookDepth::kGlance && !observer_.Moved()) return KubeletLooked{};
-                 KubeletLooked event{observer_.Take(question, changes, now, wall)};
+                 if (depth == plan::PollDepth::kGlance && !observer_.Moved()) return KubeletPolled{};
+                 KubeletPolled event{observer_.Take(question, changes, now, wall)};
                  keyring_.UseKubeletRoot(event.look->status.root);
                  keyring_.KubeletUses({event.look->provider_config, event.look->provider_bin_dir});
                  return event;
                });
 }
 
-bool KubeletView::FoldStatus(plan::KubeletStatus status) {
+bool KubeletView::ApplyStatus(plan::KubeletStatus status) {
   if (status_ == status) return false;
   base::Info("kubelet", {{"version", status.version.empty() ? "unknown" : status.version},
                          {"verification", status.verification.empty() ? "unknown" : status.verification},
@@ -127,7 +127,7 @@ bool KubeletView::FoldStatus(plan::KubeletStatus status) {
   return true;
 }
 
-bool KubeletView::FoldProblems(std::vector<std::string> problems) {
+bool KubeletView::ApplyProblems(std::vector<std::string> problems) {
   if (problems_ == problems) return false;
   problems_ = std::move(problems);
   for (const std::string& problem : problems_) base::Warn("kubelet", {{"problem", problem}});
@@ -135,23 +135,23 @@ bool KubeletView::FoldProblems(std::vector<std::string> problems) {
   return true;
 }
 
-KubeletView::News KubeletView::Absorb(KubeletLooked event, std::uint64_t list_epoch) {
+KubeletView::News KubeletView::Absorb(KubeletPolled event, std::uint64_t list_epoch) {
   look_running_ = false;
   News news;
   if (!event.look) return news;
-  KubeletLook& look = *event.look;
+  KubeletPoll& look = *event.look;
   looks_.full = std::min(looks_.full, look.until);
   news.restarted = !process_.empty() && process_ != look.process;
   news.any = !std::exchange(looked_, true) || process_ != look.process || !look.reading.unchanged;
   process_ = look.process;
   records_replaced_ = look.reading.access == kubelet::RecordsAccess::kReplaced;
-  news.any = FoldStatus(std::move(look.status)) || news.any;
+  news.any = ApplyStatus(std::move(look.status)) || news.any;
   if (possible_ != look.possible) {
     possible_ = std::move(look.possible);
     news.settings = news.any = true;
     loop_.Changed();
   }
-  news.any = FoldProblems(std::move(look.problems)) || news.any;
+  news.any = ApplyProblems(std::move(look.problems)) || news.any;
   if (look.reading.unchanged) return news;
   const KubeletQuestion& question = *look.question;
   if (question.list_epoch != list_epoch) return news;  // the next look is due already
@@ -159,7 +159,7 @@ KubeletView::News KubeletView::Absorb(KubeletLooked event, std::uint64_t list_ep
     while (next < question.images.size() && question.entries[next] == question.entries[i]) next++;
     Entry& entry = entries_.all()[question.entries[i]];
     if (!entry.seen.local || entry.seen.local->id != question.images[i].image_id) continue;
-    FoldVerdict(entry, plan::AfterReading(entry.verdict, SeenOf(look, i, next, entry.verdict), loop_.now()));
+    ApplyVerdict(entry, plan::AfterReading(entry.verdict, SeenOf(look, i, next, entry.verdict), loop_.now()));
   }
   return news;
 }

@@ -11,7 +11,7 @@
 #include "agent/observe_kubelet.h"
 #include "base/clock.h"
 #include "credentials/keyring.h"
-#include "plan/kubelet_looks.h"
+#include "plan/kubelet_polls.h"
 #include "plan/snapshot.h"
 
 namespace prefetch::agent {
@@ -38,25 +38,25 @@ class KubeletView {
   void Absorb(RecordsTouched event) { files_changed_.Add(std::move(event.changes)); }
 
   // At each waking. `list_epoch`: the version of the list that the entries are of.
-  void StartLookIfDue(Workers& workers, std::uint64_t list_epoch);
+  void StartPollIfDue(Workers& workers, std::uint64_t list_epoch);
   struct News {
     bool restarted = false;
     bool settings = false;  // of the kubelets that may run here
     bool any = false;       // false: all is as it was
   };
-  News Absorb(KubeletLooked event, std::uint64_t list_epoch);
+  News Absorb(KubeletPolled event, std::uint64_t list_epoch);
   // Ends the hold of changed verdicts when its time has come.
   void ReleaseVerdicts();
   // When there is something to do though nothing happens; the entries' own times are not in it.
   base::TimePoint NextTurn(bool has_list) const {
-    return look_running_ || !has_list ? base::TimePoint::max() : plan::NextKubeletLook(looks_);
+    return look_running_ || !has_list ? base::TimePoint::max() : plan::NextKubeletPoll(looks_);
   }
 
  private:
   std::shared_ptr<const KubeletQuestion> QuestionOf(std::uint64_t list_epoch) const;
-  bool FoldStatus(plan::KubeletStatus status);
-  bool FoldProblems(std::vector<std::string> problems);
-  void FoldVerdict(Entry& entry, plan::HeldVerdict verdict);
+  bool ApplyStatus(plan::KubeletStatus status);
+  bool ApplyProblems(std::vector<std::string> problems);
+  void ApplyVerdict(Entry& entry, plan::HeldVerdict verdict);
 
   Loop& loop_;
   Entries& entries_;
@@ -70,7 +70,7 @@ class KubeletView {
   std::string process_;
   kubelet::FileChanges files_changed_;
   std::shared_ptr<const KubeletQuestion> question_;  // null: an image has come, gone or changed
-  plan::KubeletLooks looks_;
+  plan::KubeletPolls looks_;
   KubeletObserver observer_;  // last: its watch uses the loop
 };
 

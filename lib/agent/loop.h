@@ -18,7 +18,7 @@
 namespace prefetch::agent {
 
 // Between two looks at a runtime that tells nothing: a vanished image is to be noticed within 10 s.
-constexpr std::chrono::seconds kLookInterval{8};
+constexpr std::chrono::seconds kPollInterval{8};
 
 // The thread of the loop alone calls it, but for Push. `clock` outlives it.
 class Loop {
@@ -35,7 +35,7 @@ class Loop {
   void Changed() { changed_ = true; }
   void ChangedIf(bool changed) { changed_ = changed_ || changed; }
   // The newest Snapshot has become false: the next one does not wait for its time.
-  void SaidTooMuch() { changed_ = at_once_ = true; }
+  void Overstated() { changed_ = at_once_ = true; }
   bool changed() const { return changed_; }
   bool at_once() const { return at_once_; }
   void Published() { changed_ = at_once_ = false; }

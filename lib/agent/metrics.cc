@@ -78,7 +78,7 @@ void Metrics::ReadyAfter(base::Duration time) {
   if (!counts_.time_to_ready) counts_.time_to_ready = time;
 }
 
-void Metrics::CredentialsLookedUp(const credentials::Lookup& lookup) {
+void Metrics::CredentialsFound(const credentials::Lookup& lookup) {
   using credentials::ProviderOutcome;
   using credentials::Source;
   base::Lock lock(mutex_);
@@ -108,10 +108,10 @@ void Metrics::Touched(plan::TouchObstacle obstacle) {
 }
 
 void Metrics::CallerAdmitted(plan::CallerPurpose purpose) {
-  CallerTurnedAway(purpose, "Admitted");
+  CallerRejected(purpose, "Admitted");
 }
 
-void Metrics::CallerTurnedAway(plan::CallerPurpose purpose, std::string_view why) {
+void Metrics::CallerRejected(plan::CallerPurpose purpose, std::string_view why) {
   base::Lock lock(mutex_);
   counts_.callers[{purpose, std::string(why)}]++;
 }

@@ -75,11 +75,11 @@ class Metrics {
   void ReadyAfter(base::Duration time) PREFETCH_EXCLUDES(mutex_);
   // One lookup: each provider that is for the image counts with its outcome; docker config and mounted pull
   // secrets count as "ok" if they had something for it, else "empty".
-  void CredentialsLookedUp(const credentials::Lookup& lookup) PREFETCH_EXCLUDES(mutex_);
+  void CredentialsFound(const credentials::Lookup& lookup) PREFETCH_EXCLUDES(mutex_);
 
-  // One question of a caller with a token (agent/cluster/callers.h). `why`: of a closed set.
+  // One question of a caller with a token (agent/cluster/client_authenticator.h). `why`: of a closed set.
   void CallerAdmitted(plan::CallerPurpose purpose) PREFETCH_EXCLUDES(mutex_);
-  void CallerTurnedAway(plan::CallerPurpose purpose, std::string_view why) PREFETCH_EXCLUDES(mutex_);
+  void CallerRejected(plan::CallerPurpose purpose, std::string_view why) PREFETCH_EXCLUDES(mutex_);
 
   // One image of a touch; kNone: it is open now.
   void Touched(plan::TouchObstacle obstacle) PREFETCH_EXCLUDES(mutex_);

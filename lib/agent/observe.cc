@@ -10,8 +10,8 @@
 #include <set>
 #include <utility>
 
-#include "base/apart.h"
 #include "base/mutex.h"
+#include "base/timed_reader.h"
 #include "image/local_image.h"
 
 namespace prefetch::agent {
@@ -81,7 +81,7 @@ plan::DiskSpace ProbeDisk(const std::string& mountpoint) {
           .available_bytes = static_cast<std::uint64_t>(info.f_bavail) * info.f_frsize};
 }
 
-DiskProbe WithPatience(DiskProbe probe) {
+DiskProbe WithDeadline(DiskProbe probe) {
   // Shared with the job, which may end long after its callers have stopped waiting.
   struct Newest {
     base::Mutex mutex;
@@ -89,7 +89,7 @@ DiskProbe WithPatience(DiskProbe probe) {
     plan::DiskSpace space PREFETCH_GUARDED_BY(mutex);
   };
   return [probe = std::move(probe), newest = std::make_shared<Newest>(),
-          files = std::make_shared<base::Apart>()](const std::string& mountpoint) {
+          files = std::make_shared<base::TimedReader>()](const std::string& mountpoint) {
     {
       base::Lock lock(newest->mutex);
       if (mountpoint != std::exchange(newest->mountpoint, mountpoint)) newest->space = {};

@@ -30,7 +30,7 @@ plan::DiskSpace ProbeDisk(const std::string& mountpoint);
 
 // `probe` for a filesystem that may not answer: after a second, the space is that of the newest answer.
 // Copies share it. Any thread may call.
-DiskProbe WithPatience(DiskProbe probe);
+DiskProbe WithDeadline(DiskProbe probe);
 
 struct Look {
   std::optional<cri::RuntimeInfo> connected;  // a connection was made, or made anew

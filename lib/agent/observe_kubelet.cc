@@ -70,8 +70,8 @@ bool KubeletObserver::Moved() {
 plan::VersionInForce KubeletObserver::Version(base::TimePoint now, base::WallTime wall) {
   const std::string before = std::exchange(process_, reader_.process());
   if (!version_) return {};
-  const plan::NodeWord word = version_->Get();
-  belief_ = plan::AfterWord(std::move(belief_), word);
+  const plan::NodeReport word = version_->Get();
+  belief_ = plan::AfterNodeReport(std::move(belief_), word);
   const std::optional<base::WallTime> began_at = reader_.process_began_at();
   // The first one that is seen may be new, too. If nothing tells when it began, that would cost each start of
   // the agent a minute.
@@ -80,12 +80,12 @@ plan::VersionInForce KubeletObserver::Version(base::TimePoint now, base::WallTim
     const plan::KubeletStart start{now, began_at.value_or(wall)};
     belief_ = plan::AfterStart(std::move(belief_), start);
     if (start_) start_->Set(start);
-    belief_ = plan::AfterWord(std::move(belief_), word);
+    belief_ = plan::AfterNodeReport(std::move(belief_), word);
   }
   return plan::VersionAt(belief_, word, now);
 }
 
-KubeletLook KubeletObserver::Take(std::shared_ptr<const KubeletQuestion> question,
+KubeletPoll KubeletObserver::Take(std::shared_ptr<const KubeletQuestion> question,
                                   kubelet::FileChanges changes, base::TimePoint now, base::WallTime wall) {
   // Asked first: a fact learnt from here on makes another look, and until then this one still waits for it.
   const bool version_comes = version_ && version_->Pending();
@@ -113,7 +113,7 @@ KubeletLook KubeletObserver::Take(std::shared_ptr<const KubeletQuestion> questio
     facts_ = std::move(facts);
     possible_ = std::make_shared<const std::vector<kubelet::KubeletSettings>>(PossibleFor(facts_.settings));
   }
-  KubeletLook look;
+  KubeletPoll look;
   look.process = reader_.process();
   look.provider_config = reader_.provider_config();
   look.provider_bin_dir = reader_.provider_bin_dir();

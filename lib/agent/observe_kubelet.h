@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/cluster/learnt.h"
+#include "agent/cluster/learnt_settings.h"
 #include "base/clock.h"
 #include "kubelet/node_facts_reader.h"
 #include "kubelet/record_watch.h"
@@ -34,7 +34,7 @@ struct KubeletQuestion {
   std::vector<std::size_t> entries;          // their indices in the list
 };
 
-struct KubeletLook {
+struct KubeletPoll {
   plan::KubeletStatus status;
   std::shared_ptr<const std::vector<kubelet::KubeletSettings>> possible;
   std::vector<std::string> problems;               // one sentence each
@@ -55,7 +55,7 @@ class KubeletObserver {
   // A glance, after the first look: would Take() see anything else than it did last? Blocks as a disk does.
   bool Moved();
   // Blocks as a disk does. `now` and `wall` are the same moment.
-  KubeletLook Take(std::shared_ptr<const KubeletQuestion> question, kubelet::FileChanges changes,
+  KubeletPoll Take(std::shared_ptr<const KubeletQuestion> question, kubelet::FileChanges changes,
                    base::TimePoint now, base::WallTime wall);
 
  private:
@@ -70,7 +70,7 @@ class KubeletObserver {
   const kubelet::RecordWatch::Callback on_change_;
   std::shared_ptr<const KubeletQuestion> last_;
   std::string process_;  // of the last look
-  plan::VersionBelief belief_;
+  plan::VersionEstimate belief_;
   kubelet::NodeFacts facts_;
   std::shared_ptr<const std::vector<kubelet::KubeletSettings>> possible_;
   kubelet::VerdictReader verdicts_{""};

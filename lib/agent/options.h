@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "agent/ask_registry.h"
 #include "agent/cluster/touch_pods.h"
 #include "agent/fetching.h"
 #include "agent/observe.h"
 #include "agent/observe_kubelet.h"
+#include "agent/query_registry.h"
 #include "base/clock.h"
 #include "credentials/keyring.h"
 #include "cri/content_service.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "agent/lease_book.h"
+#include "agent/lease_manager.h"
 #include "agent/observe.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -248,7 +248,7 @@ std::optional<PullOutcome> FetchFirst(const base::Call& call, const PullParts& p
   if (parts.fetcher == nullptr || job.lease.empty()) return std::nullopt;
   const std::optional<FetchJob> fetch = FetchJobFor(parts, job);
   if (!fetch) return std::nullopt;
-  FetchEnd end = parts.fetcher->Bring(call, *fetch);
+  FetchEnd end = parts.fetcher->FetchInto(call, *fetch);
   if (end.patience && *end.patience <= plan::kLongestPatience) {
     base::Pause(call, *end.patience);
   } else if (end.patience) {

@@ -23,9 +23,9 @@ namespace prefetch::agent {
 struct PullJob {
   image::Reference reference;
   std::shared_ptr<const credentials::Lookup> credentials;
-  std::string lease;                // empty: the runtime knows no leases
-  AskingFor runtime = {};           // which it is
-  std::string sandbox_cgroup = {};  // as in cri::PullRequest
+  std::string lease;                  // empty: the runtime knows no leases
+  RegistryQueryContext runtime = {};  // which it is
+  std::string sandbox_cgroup = {};    // as in cri::PullRequest
   // Told, on the worker, when that lease cannot be had: the pull goes on without one.
   std::function<void(const cri::CallError&)> unprotected = nullptr;
   // Told, on the worker, when the agent has fetched all content; the runtime's pull follows.

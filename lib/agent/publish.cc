@@ -34,13 +34,13 @@ plan::ImageState Agent::Judge(const Entry& entry, base::WallTime wall) const {
        .spellings = entry.verdict.shown_spellings,
        .no_room = entry.no_room,
        .waits_for_room = entry.waits_for_room,
-       .room_needed = plan::ClaimOfDue(entry.past.room).least,
+       .room_needed = plan::ReservationOfDue(entry.past.room).least,
        .disk = pulls_->disk(),
        .limits = pulls_->limits(),
        .refresh = checks_.Asks(entry) ? &entry.refresh : nullptr,
        .freshness = &*entry.fresh,
        .held = entry.held,
-       .looking_up = look_ups_.StateOf(*entry.want, loop_.now()).state == plan::LookUpState::kUnderWay,
+       .looking_up = look_ups_.StateOf(*entry.want, loop_.now()).state == plan::LookupState::kUnderWay,
        .touch = entry.touched},
       loop_.now(), wall);
 }

@@ -57,7 +57,7 @@ PullEnd EndOf(const ActiveRun& run, const PullOutcome& outcome, base::TimePoint 
       end.result = PullResult::kFailed;
       end.reason = plan::Reason::kTimeout;
       break;
-    case Ending::kNoRoom:
+    case Ending::kNoDiskSpace:
     case Ending::kWaits:
       end.reason = plan::Reason::kDiskPressure;
       break;
@@ -101,7 +101,7 @@ void Pulls::Absorb(PullDone event) {
     // The first look at a runtime that is back tells whether it is here, and nothing starts before.
     base::Info("pull ended well, and the runtime has gone", {{"image", entry->want->reference.written()}});
     runtime_.Failed(*event.outcome.unseen, entries_.Pulls());
-    runtime_.LookNow();
+    runtime_.PollNow();
     return;
   }
   switch (run->ending) {
@@ -117,8 +117,8 @@ void Pulls::Absorb(PullDone event) {
              {.reason = plan::Reason::kStalled,
               .error = "no byte came for a long time, and other images wait for its room on the disk"});
       break;
-    case Ending::kNoRoom:
-      GiveUpBytes(*entry, cri::LeaseBytes::kGoNow, kPullEnds);
+    case Ending::kNoDiskSpace:
+      DiscardBytes(*entry, cri::LeaseBytes::kReleaseNow, kPullEnds);
       break;
     case Ending::kWaits:
     case Ending::kReplaced:
@@ -136,8 +136,8 @@ void Pulls::Succeeded(Entry& entry, const ActiveRun& run, PullOutcome outcome) {
   entry.seen.local = std::move(outcome.local);
   entry.trust_looks_after = runtime_.looks();
   if (kubelet_ != nullptr) kubelet_->ImageChanged(entry);
-  runtime_.LookInFull();
-  if (!run.lease.empty()) leases_.LetGo(run.lease);
+  runtime_.PollInFull();
+  if (!run.lease.empty()) leases_.ReleaseLease(run.lease);
   RegistryServed(entry.want->reference.domain());
   plan::Distance& distance = distances_[entry.want->reference.domain()];
   distance = plan::AfterPull(distance, loop_.now() - run.run.started_at);
@@ -190,13 +190,13 @@ bool Pulls::MayHaveEndedRuntime(const Entry& entry, const ActiveRun& run) {
     bool doubted = false;
     for (const Entry& one : entries_.all()) {
       if (one.runs.empty() && &one != &entry) continue;
-      const bool suspect = plan::IsSuspect(one.past);
+      const bool suspect = plan::IsSuspicious(one.past);
       (suspect ? collapse_.suspect_ran : collapse_.others_ran) = true;
       doubted = doubted || (suspect && one.past.doubted);
     }
     if (doubted) collapse_.others_ran = false;
   }
-  return !collapse_.suspect_ran || collapse_.others_ran || plan::IsSuspect(entry.past);
+  return !collapse_.suspect_ran || collapse_.others_ran || plan::IsSuspicious(entry.past);
 }
 
 void Pulls::Failed(Entry& entry, const ActiveRun& run, const plan::PullFailure& given) {
@@ -204,9 +204,9 @@ void Pulls::Failed(Entry& entry, const ActiveRun& run, const plan::PullFailure& 
   plan::PullFailure failure = given;
   const bool runtime_down = given.reason == plan::Reason::kRuntimeDown;
   if (runtime_down && MayHaveEndedRuntime(entry, run)) {
-    const plan::CutRun cut{.took = loop_.now() - run.run.started_at,
-                           .bytes = run.run.movement.bytes_done,
-                           .beside_others = collapse_.suspect_ran && collapse_.others_ran};
+    const plan::InterruptedRun cut{.took = loop_.now() - run.run.started_at,
+                                   .bytes = run.run.movement.bytes_done,
+                                   .beside_others = collapse_.suspect_ran && collapse_.others_ran};
     entry.past = plan::AfterRuntimeEnd(std::move(entry.past), given, cut, loop_.now(), loop_.Random());
     failure = {.reason = *entry.past.last_failure, .error = entry.past.last_error};
   } else {
@@ -228,13 +228,13 @@ void Pulls::Failed(Entry& entry, const ActiveRun& run, const plan::PullFailure& 
   if (runtime_down) {
     // In doubt, not failed: nothing starts before the runtime has said what it has.
     runtime_.Failed({image::ErrorClass::kRuntimeDown, given.error}, entries_.Pulls());
-    runtime_.LookNow();
+    runtime_.PollNow();
   }
   if (failure.reason == plan::Reason::kDiskFull) {
     hold_until_ = loop_.now() + kDiskFullHold;
     DropKeptBytes();
-  } else if (plan::IsForGood(failure.reason) && entry.past.settled && !failure.plugin_failed) {
-    GiveUpBytes(entry, cri::LeaseBytes::kGoLater);
+  } else if (plan::IsPermanent(failure.reason) && entry.past.settled && !failure.plugin_failed) {
+    DiscardBytes(entry, cri::LeaseBytes::kReleaseLater);
   }
 }
 

@@ -36,7 +36,7 @@ plan::ProgressFacts Facts(const cri::PullProgress& seen, bool may_be_queued) {
 
 }  // namespace
 
-Pulls::Pulls(PullOptions options, const PullParts& parts, DiskProbe disk, const PullNeighbours& neighbours)
+Pulls::Pulls(PullOptions options, const PullParts& parts, DiskProbe disk, const PullCollaborators& neighbours)
     : options_(std::move(options)),
       parts_(parts),
       probe_disk_(std::move(disk)),
@@ -115,7 +115,7 @@ void Pulls::JudgeRuns() {
       if (run.ending != Ending::kNot) continue;
       switch (plan::JudgePull(run.run.movement, Shows(run), run.run.started_at, entry.want->pull_timeout,
                               limits_, loop_.now())) {
-        case plan::PullVerdict::kGoOn:
+        case plan::PullVerdict::kContinue:
           break;
         case plan::PullVerdict::kReplace:
           if (room_is_short_) {
@@ -124,7 +124,7 @@ void Pulls::JudgeRuns() {
             break;
           }
           // While its replacement's credentials are searched for it may move again.
-          if (look_ups_.StateOf(*entry.want, loop_.now()).state != plan::LookUpState::kDone) {
+          if (look_ups_.StateOf(*entry.want, loop_.now()).state != plan::LookupState::kDone) {
             loop_.ChangedIf(look_ups_.Want(*entry.want, loop_.now()));
             break;
           }
@@ -157,7 +157,7 @@ plan::StartFacts Pulls::FactsOfStart(const Entry& entry, const plan::PullSlot& s
                          .pulls_are_saved = checks_.SavesPulls(slot.registry),
                          .tried_before = entry.past.attempts > 0 || !entry.past.vanished.empty(),
                          .first_at = first_at_,
-                         .lease_is_leaving = leases_.IsGoing(LeaseFor(entry))};
+                         .lease_is_leaving = leases_.IsBeingReleased(LeaseFor(entry))};
   if (auto health = registries_.find(slot.registry); health != registries_.end()) {
     facts.registry_held_until = health->second.not_before;
     facts.registry_trouble = registry_trouble_[slot.registry];
@@ -181,7 +181,7 @@ void Pulls::StartDue(bool settled, bool may_start) {
     if (entry.runs.empty() &&
         entry.action.kind != plan::ActionKind::kPull) {  // most of them, most of the time
       if (had_no_room || waited_for_room || was_held) loop_.Changed();
-      if (plan::IsSoonDue(entry.action, plan::IsUsable(entry.seen), loop_.now()))
+      if (plan::IsDueSoon(entry.action, plan::IsUsable(entry.seen), loop_.now()))
         input.soon.insert(entry.want->reference.domain());
       continue;
     }
@@ -216,7 +216,7 @@ void Pulls::StartDue(bool settled, bool may_start) {
   for (std::size_t index : output.look_up) loop_.ChangedIf(look_ups_.Want(*all[index].want, loop_.now()));
   for (std::size_t index : output.start) Start(all[index]);
   if (!settled) AskSizes(input, phase);
-  SettleWithoutRoom();
+  SettleForDiskSpace();
 }
 
 void Pulls::Start(Entry& entry) {
@@ -248,7 +248,7 @@ void Pulls::Start(Entry& entry) {
     loop_.Push(SizeKnown{name, id, bytes, probe_disk_(path), decision});
     decision->Await(call);
   };
-  job.brought = [this, name = entry.name(), id = run.id] { loop_.Push(ContentBrought{name, id}); };
+  job.brought = [this, name = entry.name(), id = run.id] { loop_.Push(ContentFetched{name, id}); };
   job.returned = [this, name = entry.name(), id = run.id] { loop_.Push(PullReturned{name, id}); };
   base::Call call{.stop = run.stop.get_token()};
   loop_.Submit(
@@ -272,7 +272,7 @@ ActiveRun* Pulls::FindRun(const std::string& name, std::uint64_t id) {
   return found == entry->runs.end() ? nullptr : &*found;
 }
 
-void Pulls::Absorb(const ContentBrought& event) {
+void Pulls::Absorb(const ContentFetched& event) {
   if (ActiveRun* run = FindRun(event.name, event.run)) run->brought = true;
 }
 
@@ -324,7 +324,7 @@ void Pulls::StartWatchIfDue(Workers& workers) {
 void Pulls::Absorb(const ProgressSeen& event) {
   watch_running_ = false;
   if (event.unsupported) shows_progress_ = false;
-  if (event.disk.known) FoldDisk(event.disk, disk_path_);
+  if (event.disk.known) ApplyDisk(event.disk, disk_path_);
   bool any_active = std::any_of(event.pulls.begin(), event.pulls.end(),
                                 [](const ProgressSeen::One& one) { return one.progress.active; });
   for (const ProgressSeen::One& one : event.pulls) {
@@ -336,8 +336,8 @@ void Pulls::Absorb(const ProgressSeen& event) {
           run.run.movement, Facts(one.progress, runtime_.queues() && any_active), loop_.now());
       entry->past.room = plan::AfterSize(entry->past.room, run.run.movement.bytes_total);
       plan::Distance& distance = distances_[entry->want->reference.domain()];
-      distance =
-          plan::AfterLookAtPull(distance, run.run.movement.bytes_total > 0, loop_.now() - run.run.started_at);
+      distance = plan::AfterPollDuringPull(distance, run.run.movement.bytes_total > 0,
+                                           loop_.now() - run.run.started_at);
       loop_.Changed();
     }
   }

@@ -9,20 +9,20 @@
 #include <string>
 
 #include "agent/checks.h"
+#include "agent/credential_lookups.h"
 #include "agent/entries.h"
 #include "agent/kubelet_view.h"
-#include "agent/lease_book.h"
-#include "agent/look_ups.h"
+#include "agent/lease_manager.h"
 #include "agent/loop.h"
 #include "agent/metrics.h"
 #include "agent/observe.h"
 #include "agent/perform.h"
 #include "agent/runtime_view.h"
 #include "agent/workers.h"
+#include "plan/disk_budget.h"
 #include "plan/distance.h"
 #include "plan/largest_first.h"
 #include "plan/limits.h"
-#include "plan/room.h"
 #include "plan/schedule.h"
 #include "plan/start.h"
 
@@ -35,10 +35,10 @@ struct PullOptions {
 };
 
 // The other parts of the loop that pulls have to do with. Everything outlives Pulls.
-struct PullNeighbours {
+struct PullCollaborators {
   Loop& loop;
   Entries& entries;
-  LookUps& look_ups;
+  CredentialLookups& look_ups;
   Metrics& metrics;
   RuntimeView& runtime;
   Checks& checks;
@@ -49,7 +49,7 @@ struct PullNeighbours {
 class Pulls {
  public:
   // Everything in `parts` and `disk` outlives it.
-  Pulls(PullOptions options, const PullParts& parts, DiskProbe disk, const PullNeighbours& neighbours);
+  Pulls(PullOptions options, const PullParts& parts, DiskProbe disk, const PullCollaborators& neighbours);
 
   const plan::Limits& limits() const { return limits_; }
   const plan::DiskSpace& disk() const { return disk_; }
@@ -67,26 +67,26 @@ class Pulls {
   // Perhaps it is another runtime than before.
   void RuntimeReconnected();
   // The runtime was looked at, for the time `sequence`: what room the image filesystem has.
-  void FoldLook(std::uint64_t sequence, const Look& look);
+  void ApplyPoll(std::uint64_t sequence, const Look& look);
   void Hold(const RegistryHold& hold);
 
   void Absorb(PullDone event);
   void Absorb(const ProgressSeen& event);
   void Absorb(const SizeKnown& event);
-  void Absorb(const SizeAnswered& event);
-  void Absorb(const ContentBrought& event);
+  void Absorb(const SizeReceived& event);
+  void Absorb(const ContentFetched& event);
   void Absorb(const PullReturned& event);
   void Absorb(const PullUnprotected& event);
-  void Absorb(const LeasesTended& event);
+  void Absorb(const LeasesUpdated& event);
 
   // Once a turn, in this order. Which running pulls go on, by their progress; and by the room that there is.
   void JudgeRuns();
-  void JudgeRoom();
+  void CheckDiskBudget();
   // `settled`: every entry was ready, or has failed for good, once. `may_start`: how full the disk may become
   // is known.
   void StartDue(bool settled, bool may_start);
   void StartWatchIfDue(Workers& workers);
-  void StartTendingLeases(Workers& workers);
+  void StartUpdatingLeases(Workers& workers);
   // When there is something to do though nothing happens.
   base::TimePoint NextTurn() const;
 
@@ -98,7 +98,7 @@ class Pulls {
 
  private:
   void SetDisk(const plan::DiskSpace& disk);
-  void FoldDisk(const plan::DiskSpace& disk, const std::string& path);
+  void ApplyDisk(const plan::DiskSpace& disk, const std::string& path);
   // How pulls end: pull_ends.cc.
   void Succeeded(Entry& entry, const ActiveRun& run, PullOutcome outcome);
   void Failed(Entry& entry, const ActiveRun& run, const plan::PullFailure& failure);
@@ -108,13 +108,13 @@ class Pulls {
   void RegistryAnswered(const Entry& entry, const plan::PullFailure& failure);
 
   // Room on the disk: room.cc.
-  void EndWithoutRoom();
+  void EndForDiskSpace();
   plan::PullSlot SlotOf(std::size_t index) const;
   bool IsFar(const Entry& entry) const;  // its registry
   std::uint64_t KeptBytes() const;
-  void GiveUpBytes(Entry& entry, cri::LeaseBytes bytes, base::Duration after = {});
+  void DiscardBytes(Entry& entry, cri::LeaseBytes bytes, base::Duration after = {});
   void DropKeptBytes();
-  void SettleWithoutRoom();
+  void SettleForDiskSpace();
   bool FilledDisk(Entry& entry, const std::string& error);
 
   // The order of equals: sizes.cc.
@@ -128,8 +128,8 @@ class Pulls {
 
   // Leases: leases.cc.
   std::string LeaseFor(const Entry& entry) const;
-  LeaseUse UseOf(const std::string& name, const std::string& lease);
-  void RememberKept(Entry& entry, const LeasesTended& event, const std::string& lease);
+  IdleLeaseUse UseOf(const std::string& name, const std::string& lease);
+  void RememberKept(Entry& entry, const LeasesUpdated& event, const std::string& lease);
   bool Shows(const ActiveRun& run) const;  // does the runtime tell how far it is?
 
   const PullOptions options_;
@@ -137,7 +137,7 @@ class Pulls {
   const DiskProbe probe_disk_;
   Loop& loop_;
   Entries& entries_;
-  LookUps& look_ups_;
+  CredentialLookups& look_ups_;
   Metrics& metrics_;
   RuntimeView& runtime_;
   Checks& checks_;
@@ -159,13 +159,13 @@ class Pulls {
   plan::DiskSpace disk_;
   std::string disk_path_;
   std::vector<std::shared_ptr<Decision>> undecided_;  // of pulls whose size is news in this turn
-  plan::Relief relief_;
+  plan::PendingEviction relief_;
   std::uint64_t trust_room_of_looks_after_ = 0;  // bytes went while the look of that number may have run
-  plan::RoomTaken taken_;
-  std::uint64_t room_factor_ = plan::kMostFactor;  // plan::FactorFor, of this turn
-  bool room_is_short_ = false;                     // plan::ScheduleOutput::short_of_room
-  base::TimePoint hold_until_;                     // the disk is full: nothing starts before
-  LeaseBook leases_;
+  plan::DiskUsage taken_;
+  std::uint64_t room_factor_ = plan::kMaxFactor;  // plan::FactorFor, of this turn
+  bool room_is_short_ = false;                    // plan::ScheduleOutput::short_of_room
+  base::TimePoint hold_until_;                    // the disk is full: nothing starts before
+  LeaseManager leases_;
   bool shows_progress_ = true;  // until the runtime says that it does not
   bool watch_running_ = false;
   int size_questions_ = 0;  // under way

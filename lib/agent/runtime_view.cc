@@ -61,32 +61,32 @@ void RuntimeView::Failed(const cri::CallError& error, std::size_t pulls) {
   failed_looks_++;
 }
 
-void RuntimeView::StartLookIfDue(Workers& workers, std::shared_ptr<const plan::ImageList> list,
+void RuntimeView::StartPollIfDue(Workers& workers, std::shared_ptr<const plan::ImageList> list,
                                  std::uint64_t list_epoch) {
   // The list comes within milliseconds of the start.
   if (look_running_ || list_epoch == 0) return;
-  if (loop_.now() < std::min(next_look_, plan::NextLook(alarm_))) return;
+  if (loop_.now() < std::min(next_look_, plan::NextPoll(alarm_))) return;
   look_running_ = true;
-  alarm_ = plan::AfterLookBegan(alarm_, loop_.now());
+  alarm_ = plan::AfterPollBegan(alarm_, loop_.now());
   sequence_++;
   base::Call call{.stop = loop_.stopping()};
   loop_.Submit(workers,
                [this, call, list = std::move(list), list_epoch, sequence = sequence_, full = in_full_,
                 now = loop_.now(), wall = loop_.Wall()]() -> Event {
-                 return LookDone{list_epoch, sequence,
-                                 observer_.Take(call.Within(kWholeLookTimeout), *list, full, wall),
-                                 keyring_.Health(), mounts_.Look(now)};
+                 return RuntimePolled{list_epoch, sequence,
+                                      observer_.Take(call.Within(kWholeLookTimeout), *list, full, wall),
+                                      keyring_.Health(), mounts_.Look(now)};
                });
 }
 
-RuntimeView::News RuntimeView::Absorb(LookDone& event, std::uint64_t list_epoch, std::size_t pulls) {
+RuntimeView::News RuntimeView::Absorb(RuntimePolled& event, std::uint64_t list_epoch, std::size_t pulls) {
   look_running_ = false;
-  alarm_ = plan::AfterLookEnded(alarm_, loop_.now());
+  alarm_ = plan::AfterPollEnded(alarm_, loop_.now());
   Look& look = event.look;
   News news{.reconnected = look.connected.has_value(), .answered = !look.error};
-  FoldMounts(std::move(event.stale_mounts));
+  ApplyMounts(std::move(event.stale_mounts));
   // Also of a look that went wrong later, or for another list: the next one compares with this one.
-  if (look.unlisted) FoldUnlisted(std::move(look.unlisted));
+  if (look.unlisted) ApplyUnlisted(std::move(look.unlisted));
   bool another =
       look.connected && (status_.name != look.connected->name || status_.version != look.connected->version);
   if (look.connected) {
@@ -96,13 +96,13 @@ RuntimeView::News RuntimeView::Absorb(LookDone& event, std::uint64_t list_epoch,
     queues_ = status_.name == "containerd" && AtLeast(status_.version, 2, 1);
     loop_.Changed();
   }
-  FoldAccess();
+  ApplyAccess();
   if (look.error) {
     Failed(*look.error, pulls);
     return news;
   }
   failed_looks_ = 0;
-  next_look_ = std::exchange(look_again_, false) ? loop_.now() : loop_.now() + kLookInterval;
+  next_look_ = std::exchange(look_again_, false) ? loop_.now() : loop_.now() + kPollInterval;
   if (!status_.up || another) {
     base::Info("runtime reached",
                {{"endpoint", status_.endpoint}, {"runtime", status_.name}, {"version", status_.version}});
@@ -121,7 +121,7 @@ RuntimeView::News RuntimeView::Absorb(LookDone& event, std::uint64_t list_epoch,
   return news;
 }
 
-void RuntimeView::FoldUnlisted(std::shared_ptr<const plan::Unlisted> unlisted) {
+void RuntimeView::ApplyUnlisted(std::shared_ptr<const plan::Unlisted> unlisted) {
   std::size_t before = unlisted_ ? unlisted_->images.size() : 0;
   unlisted_ = std::move(unlisted);
   loop_.Changed();
@@ -130,7 +130,7 @@ void RuntimeView::FoldUnlisted(std::shared_ptr<const plan::Unlisted> unlisted) {
              {{"count", unlisted_->images.size() - before}, {"newest", unlisted_->images.back().image}});
 }
 
-void RuntimeView::FoldMounts(std::vector<std::string> stale) {
+void RuntimeView::ApplyMounts(std::vector<std::string> stale) {
   if (stale_mounts_ == stale) return;
   stale_mounts_ = std::move(stale);
   for (const std::string& problem : stale_mounts_) base::Warn("mounts", {{"problem", problem}});
@@ -138,7 +138,7 @@ void RuntimeView::FoldMounts(std::vector<std::string> stale) {
 }
 
 // It has reported its version, or was looked at: facts about its registries may have changed.
-void RuntimeView::FoldAccess() {
+void RuntimeView::ApplyAccess() {
   if (!access_ || status_.name.empty()) return;
   image::RegistryAccess access = access_(Asking());
   if (status_.access == access) return;
@@ -147,7 +147,7 @@ void RuntimeView::FoldAccess() {
   loop_.Changed();
 }
 
-void RuntimeView::TellAccess() {
+void RuntimeView::ReportAccess() {
   if (!status_.access || std::exchange(access_told_, true)) return;
   const image::RegistryAccess& access = *status_.access;
   base::Info("registries are asked", {{"configPath", access.config_path},
@@ -165,7 +165,7 @@ void RuntimeView::CheckGrace() {
 
 base::TimePoint RuntimeView::NextTurn(bool has_list) const {
   base::TimePoint next = base::TimePoint::max();
-  if (!look_running_ && has_list) next = std::min(next_look_, plan::NextLook(alarm_));
+  if (!look_running_ && has_list) next = std::min(next_look_, plan::NextPoll(alarm_));
   // Until CheckGrace has seen its end.
   if (down_since_ && !grace_over_) {
     next = std::min<base::TimePoint>(next, *down_since_ + plan::kRuntimeGrace);

@@ -7,15 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "agent/ask_registry.h"
 #include "agent/loop.h"
 #include "agent/observe.h"
+#include "agent/query_registry.h"
 #include "agent/stale_mounts.h"
 #include "base/clock.h"
 #include "credentials/keyring.h"
 #include "cri/image_service.h"
 #include "plan/list.h"
-#include "plan/look_alarm.h"
+#include "plan/poll_trigger.h"
 #include "plan/snapshot.h"
 
 namespace prefetch::agent {
@@ -31,7 +31,7 @@ class RuntimeView {
   bool up() const { return status_.up; }
   bool ever_up() const { return ever_up_; }
   std::optional<base::Duration> DownFor() const;
-  AskingFor Asking() const { return {status_.name, status_.version, status_.registries}; }
+  RegistryQueryContext Asking() const { return {status_.name, status_.version, status_.registries}; }
   // May it keep a pull waiting for others, so that none of its bytes move? containerd 2.1 and later.
   bool queues() const { return queues_; }
   const std::shared_ptr<const plan::Unlisted>& unlisted() const { return unlisted_; }
@@ -43,21 +43,21 @@ class RuntimeView {
   // Has the newest look told of every entry?
   bool seen_in_full() const { return !in_full_; }
   // The next look tells of every entry, whatever has changed.
-  void LookInFull() { in_full_ = true; }
+  void PollInFull() { in_full_ = true; }
   // One that runs may not know yet what the wish is for: another follows.
-  void LookNow() {
+  void PollNow() {
     next_look_ = loop_.now();
     look_again_ = look_running_;
   }
   // It has told that some image has come, gone or changed.
-  void ImagesTold() { alarm_ = plan::AfterTold(alarm_, loop_.now()); }
+  void ImagesAnnounced() { alarm_ = plan::AfterRuntimeEvent(alarm_, loop_.now()); }
   // It did not answer, while so many pulls go on that it has begun.
   void Failed(const cri::CallError& error, std::size_t pulls);
   // Registries are asked from now on: logs once how, for operators.
-  void TellAccess();
+  void ReportAccess();
 
   // Once a turn; before the first list there is nothing to look for.
-  void StartLookIfDue(Workers& workers, std::shared_ptr<const plan::ImageList> list,
+  void StartPollIfDue(Workers& workers, std::shared_ptr<const plan::ImageList> list,
                       std::uint64_t list_epoch);
   struct News {
     bool reconnected = false;  // perhaps to another process
@@ -65,16 +65,16 @@ class RuntimeView {
     bool tells_entries = false;  // Look::locals are of the list in force
   };
   // `pulls`: as with Failed.
-  News Absorb(LookDone& event, std::uint64_t list_epoch, std::size_t pulls);
+  News Absorb(RuntimePolled& event, std::uint64_t list_epoch, std::size_t pulls);
   // Once a turn. That it stays away is no news by itself, but the end of its grace is.
   void CheckGrace();
   // When there is something to do though nothing happens.
   base::TimePoint NextTurn(bool has_list) const;
 
  private:
-  void FoldUnlisted(std::shared_ptr<const plan::Unlisted> unlisted);
-  void FoldMounts(std::vector<std::string> stale);
-  void FoldAccess();
+  void ApplyUnlisted(std::shared_ptr<const plan::Unlisted> unlisted);
+  void ApplyMounts(std::vector<std::string> stale);
+  void ApplyAccess();
 
   Loop& loop_;
   credentials::Keyring& keyring_;
@@ -92,7 +92,7 @@ class RuntimeView {
   bool in_full_ = true;
   std::uint64_t sequence_ = 0;
   base::TimePoint next_look_;
-  plan::LookAlarm alarm_;
+  plan::PollTrigger alarm_;
   int failed_looks_ = 0;
   std::shared_ptr<const plan::Unlisted> unlisted_;
   std::vector<std::string> stale_mounts_;

@@ -17,7 +17,7 @@ plan::PhaseCount Pulls::CountPhase() const {
   plan::PhaseCount phase;
   for (const Entry& entry : entries_.listed()) {
     if (!entry.applies) continue;
-    const bool over = !entry.past.pulled_id.empty() || plan::HasFailedForGood(entry.past);
+    const bool over = !entry.past.pulled_id.empty() || plan::HasFailedPermanently(entry.past);
     if (over && entry.runs.empty()) {
       phase.over++;
     } else if (!entry.runs.empty()) {
@@ -51,8 +51,8 @@ void Pulls::AskSizes(const plan::ScheduleInput& input, const plan::PhaseCount& p
       left_alone = slot.registry;
       continue;
     }
-    const plan::LookUpState state = look_ups_.StateOf(*entry.want, loop_.now()).state;
-    if (state != plan::LookUpState::kDone) {
+    const plan::LookupState state = look_ups_.StateOf(*entry.want, loop_.now()).state;
+    if (state != plan::LookupState::kDone) {
       loop_.ChangedIf(look_ups_.Want(*entry.want, loop_.now()));
       searched++;
       continue;
@@ -65,12 +65,12 @@ void Pulls::AskSizes(const plan::ScheduleInput& input, const plan::PhaseCount& p
                 .runtime = runtime_.Asking()};
     base::Call call{.stop = loop_.stopping()};
     loop_.Submit(workers_, [call, parts = parts_, job = std::move(job), name = entry.name()]() -> Event {
-      return SizeAnswered{name, AskSize(call, parts, job)};
+      return SizeReceived{name, AskSize(call, parts, job)};
     });
   }
 }
 
-void Pulls::Absorb(const SizeAnswered& event) {
+void Pulls::Absorb(const SizeReceived& event) {
   size_questions_--;
   Entry* entry = entries_.Find(event.name);
   // A pull that runs finds out by itself.

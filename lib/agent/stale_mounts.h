@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/apart.h"
 #include "base/clock.h"
+#include "base/timed_reader.h"
 
 namespace prefetch::agent {
 
@@ -26,7 +26,7 @@ class StaleMounts {
   const std::string mountinfo_;
   base::TimePoint next_;
   std::vector<std::string> problems_;
-  std::unique_ptr<base::Apart> files_ = std::make_unique<base::Apart>();
+  std::unique_ptr<base::TimedReader> files_ = std::make_unique<base::TimedReader>();
 };
 
 }  // namespace prefetch::agent

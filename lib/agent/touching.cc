@@ -37,11 +37,11 @@ std::optional<TouchResult> Hindrance(const Entry& entry, const TouchSurroundings
 // The touches so far are about the content that the entry has now, or about none.
 void AdaptTo(Entry& entry, base::TimePoint now) {
   const std::string id = TouchableId(entry);
-  const plan::TouchPast& past = *entry.touch;
+  const plan::TouchHistory& past = *entry.touch;
   const std::string& about = past.image_id.empty() ? past.of_content : past.image_id;
   const bool still_there = id.empty() && entry.seen.local && entry.seen.local->id == about;
   if (id == past.image_id && (past.of_content.empty() || still_there)) return;
-  entry.touch = still_there ? plan::SetAside(past) : plan::ForContent(past, id, now);
+  entry.touch = still_there ? plan::SkipTouch(past) : plan::ForContent(past, id, now);
 }
 
 }  // namespace
@@ -131,7 +131,7 @@ std::optional<Touching::Job> Touching::Begin(Entries& entries) {
   std::vector<TouchPods::Wanted> images;
   std::vector<plan::TouchCandidate> candidates;
   for (const DuePart& part : due) candidates.push_back(part.candidate);
-  for (std::size_t i : plan::NextTouch(std::move(candidates), pods_.MostThatFailed())) {
+  for (std::size_t i : plan::NextTouch(std::move(candidates), pods_.MaxFailures())) {
     const Entry& entry = entries.all()[due[i].entry];
     beginning_.push_back({entry.name(), entry.touch->image_id, due[i].reference});
     images.push_back({due[i].reference, due[i].candidate.need == TouchNeed::kKeepOpen});
@@ -182,13 +182,13 @@ void Touching::Absorb(TouchReport report, Entries& entries, base::TimePoint now,
 }
 
 // Every pod of ours would meet the same.
-void Touching::Stumbled(const TouchResult& result) {
+void Touching::ReportFailure(const TouchResult& result) {
   bool news = ground_.obstacle != result.obstacle || ground_.why != result.why;
-  bool was_hopeless = plan::IsHopeless(ground_);
+  bool was_hopeless = plan::CannotSucceed(ground_);
   ground_ = plan::AfterPod(ground_, result, now_, random_());
   metrics_.TouchPodEnded(result.obstacle);
-  if (!news && was_hopeless == plan::IsHopeless(ground_)) return;
-  base::Warn(plan::IsHopeless(ground_) ? "touches paused" : "touch failed",
+  if (!news && was_hopeless == plan::CannotSucceed(ground_)) return;
+  base::Warn(plan::CannotSucceed(ground_) ? "touches paused" : "touch failed",
              {{"obstacle", plan::TouchObstacleName(result.obstacle)},
               {"error", result.why},
               {"retryIn", ground_.not_before - now_}});
@@ -196,7 +196,7 @@ void Touching::Stumbled(const TouchResult& result) {
 
 void Touching::On(const TouchSwept& report, Entries& /*entries*/) {
   swept_ = report.failed.obstacle == TouchObstacle::kNone;
-  if (!swept_) Stumbled(report.failed);
+  if (!swept_) ReportFailure(report.failed);
 }
 
 void Touching::On(TouchBegun report, Entries& entries) {
@@ -215,7 +215,7 @@ void Touching::On(TouchBegun report, Entries& entries) {
   }
   if (report.may_be_left) swept_ = false;
   if (report.failed.obstacle != TouchObstacle::kNone) {
-    Stumbled(report.failed);
+    ReportFailure(report.failed);
     return;
   }
   if (report.uid.empty()) return;  // every image of it was left out
@@ -223,7 +223,7 @@ void Touching::On(TouchBegun report, Entries& entries) {
   for (std::size_t i = 0; i < parts.size(); i++) {
     if (!in[i]) continue;
     if (Entry* entry = EntryOf(entries, parts[i]); entry != nullptr && IsFirst(parts, i)) {
-      entry->touch.Change([](plan::TouchPast& touch) { touch.attempts++; });
+      entry->touch.Change([](plan::TouchHistory& touch) { touch.attempts++; });
     }
     pod.parts.push_back(parts[i]);
   }

@@ -90,7 +90,7 @@ class Touching {
   std::size_t TellingPart(const Entry& entry, std::size_t first) const;
   // Not another spelling of an entry that stands before it.
   static bool IsFirst(const std::vector<Part>& parts, std::size_t part);
-  void Stumbled(const plan::TouchResult& result);
+  void ReportFailure(const plan::TouchResult& result);
   bool InPod(const Entry& entry) const;
   // The entry that the part was about, if it still is.
   static Entry* EntryOf(Entries& entries, const Part& part);

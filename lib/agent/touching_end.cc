@@ -84,7 +84,7 @@ void Touching::Conclude(Entries& entries) {
     base::Warn("touch had no effect", fields);
   }
   if (whole_pod_failed && !any_open) {
-    Stumbled(pod_->judged.pod);
+    ReportFailure(pod_->judged.pod);
   } else {
     ground_ = plan::AfterPod(ground_, {}, now_, 0);
     metrics_.TouchPodEnded(TouchObstacle::kNone);

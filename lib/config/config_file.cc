@@ -24,22 +24,22 @@ std::string Place(const Reader& value) {
 }
 
 // Each Read takes one field into one member, if the document has it.
-void Read(ObjectReader& object, const std::string& key, std::optional<Said<std::string>>& field) {
+void Read(ObjectReader& object, const std::string& key, std::optional<SourcedValue<std::string>>& field) {
   std::optional<Reader> value = object.Find(key);
   std::optional<std::string> text = value ? value->String() : std::nullopt;
-  if (text) field = Said<std::string>{*std::move(text), Place(*value)};
+  if (text) field = SourcedValue<std::string>{*std::move(text), Place(*value)};
 }
 
-void Read(ObjectReader& object, const std::string& key, std::optional<Said<bool>>& field) {
+void Read(ObjectReader& object, const std::string& key, std::optional<SourcedValue<bool>>& field) {
   std::optional<Reader> value = object.Find(key);
   std::optional<bool> flag = value ? value->Bool() : std::nullopt;
-  if (flag) field = Said<bool>{*flag, Place(*value)};
+  if (flag) field = SourcedValue<bool>{*flag, Place(*value)};
 }
 
 void Read(ObjectReader& object, const std::string& key,
-          std::optional<Said<std::vector<std::string>>>& field) {
+          std::optional<SourcedValue<std::vector<std::string>>>& field) {
   if (std::optional<Reader> value = object.Find(key)) {
-    field = Said<std::vector<std::string>>{value->Strings(), Place(*value)};
+    field = SourcedValue<std::vector<std::string>>{value->Strings(), Place(*value)};
   }
 }
 
@@ -182,7 +182,7 @@ ProviderServiceAccount ReadServiceAccount(ObjectReader object) {
 
 void ReadProviderEnvironment(const Reader& value, RawConfig& raw) {
   if (value.node().kind == doc::Node::Kind::kString) {
-    raw.provider_environment_file = Said<std::string>{value.node().text, Place(value)};
+    raw.provider_environment_file = SourcedValue<std::string>{value.node().text, Place(value)};
     return;
   }
   raw.provider_environment.emplace();

@@ -17,7 +17,7 @@ constexpr std::uint64_t kHighestPort = 65535;
 
 }  // namespace
 
-bool IsOn(const std::optional<Said<bool>>& said) {
+bool IsOn(const std::optional<SourcedValue<bool>>& said) {
   return said && said->value;
 }
 

@@ -11,9 +11,9 @@
 
 namespace prefetch::config {
 
-using SaidText = std::optional<Said<std::string>>;
+using SaidText = std::optional<SourcedValue<std::string>>;
 
-bool IsOn(const std::optional<Said<bool>>& said);
+bool IsOn(const std::optional<SourcedValue<bool>>& said);
 
 // Where nothing is said: empty.
 std::string AbsolutePath(const SaidText& said, Mistakes& mistakes);

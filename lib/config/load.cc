@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kMostFileBytes = 1 << 20;
 
-std::optional<RawConfig> ReadNamedFile(const Said<std::string>& file, Mistakes& mistakes) {
+std::optional<RawConfig> ReadNamedFile(const SourcedValue<std::string>& file, Mistakes& mistakes) {
   base::Result<std::string> bytes = base::ReadFile(file.value, kMostFileBytes);
   if (!bytes) {
     mistakes.Add(file.by, bytes.error().message());
@@ -26,7 +26,7 @@ std::optional<RawConfig> ReadNamedFile(const Said<std::string>& file, Mistakes& 
   return raw;
 }
 
-PluginEnvironment ReadEnvironmentFile(const Said<std::string>& file, Mistakes& mistakes) {
+PluginEnvironment ReadEnvironmentFile(const SourcedValue<std::string>& file, Mistakes& mistakes) {
   base::Result<std::string> bytes = base::ReadFile(file.value, kMostFileBytes);
   if (!bytes) {
     mistakes.Add(file.by, bytes.error().message());

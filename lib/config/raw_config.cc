@@ -11,29 +11,30 @@ void InheritValue(const std::optional<T>& under, std::optional<T>& over) {
   if (!over) over = under;
 }
 
-std::optional<Said<std::string>> Variable(const GetEnv& get, const std::string& name) {
+std::optional<SourcedValue<std::string>> Variable(const GetEnv& get, const std::string& name) {
   const char* value = get(name.c_str());
   if (value == nullptr || *value == '\0') return std::nullopt;
-  return Said<std::string>{value, name};
+  return SourcedValue<std::string>{value, name};
 }
 
 // Each Read takes one variable's text into one member.
-void Read(Said<std::string> said, const Setting&, std::optional<Said<std::string>>& field, doc::Problems&) {
+void Read(SourcedValue<std::string> said, const Setting&, std::optional<SourcedValue<std::string>>& field,
+          doc::Problems&) {
   field = std::move(said);
 }
 
-void Read(const Said<std::string>& said, const Setting&, std::optional<Said<bool>>& field,
+void Read(const SourcedValue<std::string>& said, const Setting&, std::optional<SourcedValue<bool>>& field,
           doc::Problems& problems) {
   if (said.value != "true" && said.value != "false") {
     problems.Add({}, said.by, "must be true or false");
   } else {
-    field = Said<bool>{said.value == "true", said.by};
+    field = SourcedValue<bool>{said.value == "true", said.by};
   }
 }
 
-void Read(const Said<std::string>& said, const Setting& setting,
-          std::optional<Said<std::vector<std::string>>>& field, doc::Problems&) {
-  field = Said<std::vector<std::string>>{{}, said.by};
+void Read(const SourcedValue<std::string>& said, const Setting& setting,
+          std::optional<SourcedValue<std::vector<std::string>>>& field, doc::Problems&) {
+  field = SourcedValue<std::vector<std::string>>{{}, said.by};
   for (std::string_view part : base::Split(said.value, setting.divider)) {
     if (!part.empty()) field->value.emplace_back(part);
   }
@@ -57,7 +58,7 @@ RawConfig Overlay(const RawConfig& under, RawConfig over) {
 RawConfig ReadEnvironment(const GetEnv& get, doc::Problems& problems) {
   RawConfig raw;
   for (const Setting& setting : Settings()) {
-    std::optional<Said<std::string>> said = Variable(get, VariableOf(setting));
+    std::optional<SourcedValue<std::string>> said = Variable(get, VariableOf(setting));
     if (!said) continue;
     std::visit([&](auto member) { Read(*std::move(said), setting, raw.*member, problems); }, setting.member);
   }

@@ -20,7 +20,7 @@ namespace prefetch::config {
 
 // A value and who says it, for messages: "--listen", "PREFETCHD_LISTEN", "agent.yaml:3:9: listen".
 template <typename T>
-struct Said {
+struct SourcedValue {
   T value;
   std::string by;
 };
@@ -52,65 +52,65 @@ struct FileOnlyConfig {
   std::optional<std::vector<PullSecret>> pull_secrets;
   std::optional<ProviderServiceAccount> provider_service_account;
   std::optional<PluginEnvironment> provider_environment;
-  std::optional<Said<std::string>> provider_environment_file;
+  std::optional<SourcedValue<std::string>> provider_environment_file;
   std::optional<plan::Limits> limits;
   std::optional<plan::CallerRules> preflight;
 };
 
 // A member here has its row in config/settings_table.cc.
 struct RawConfig : FileOnlyConfig {
-  std::optional<Said<std::string>> config_file;  // flag and environment only
-  std::optional<Said<std::vector<std::string>>> list;
-  std::optional<Said<std::string>> runtime_endpoint;
-  std::optional<Said<std::string>> image_credential_provider_config;
-  std::optional<Said<std::string>> image_credential_provider_bin_dir;
-  std::optional<Said<std::vector<std::string>>> docker_config;
-  std::optional<Said<std::string>> kubelet;
-  std::optional<Said<std::string>> kubelet_version;
-  std::optional<Said<std::string>> kubelet_rules;
-  std::optional<Said<std::string>> kubelet_root;
-  std::optional<Said<std::string>> kubelet_config;
-  std::optional<Said<std::string>> kubelet_config_dir;
-  std::optional<Said<std::string>> kubelet_verification;
-  std::optional<Said<std::vector<std::string>>> kubelet_allowlist;
-  std::optional<Said<std::string>> kubelet_proc;
-  std::optional<Said<bool>> kubelet_api;
-  std::optional<Said<std::string>> kubelet_address;
-  std::optional<Said<std::string>> kubelet_ca;
-  std::optional<Said<bool>> kube_api;
-  std::optional<Said<bool>> fleet_tokens;
-  std::optional<Said<std::string>> registry;
-  std::optional<Said<std::string>> registry_config_path;
-  std::optional<Said<std::string>> registry_containerd_config;
-  std::optional<Said<std::string>> registries_conf;
-  std::optional<Said<bool>> registry_split_config_path;
-  std::optional<Said<std::string>> registry_host_root;
-  std::optional<Said<std::string>> registry_ca;
-  std::optional<Said<std::string>> registry_http_proxy;
-  std::optional<Said<std::string>> registry_https_proxy;
-  std::optional<Said<std::string>> registry_no_proxy;
-  std::optional<Said<std::vector<std::string>>> registry_trusted_mirrors;
-  std::optional<Said<std::vector<std::string>>> registry_trusted_realms;
-  std::optional<Said<bool>> registry_skip_mirrors;
-  std::optional<Said<std::string>> fetch;
-  std::optional<Said<bool>> touch;
-  std::optional<Said<bool>> touch_image_volumes;
-  std::optional<Said<bool>> node_label;
-  std::optional<Said<std::string>> node_result_label;
-  std::optional<Said<bool>> node_condition;
-  std::optional<Said<bool>> startup_taint;
-  std::optional<Said<bool>> accept_fleet_wide_node_writes;
-  std::optional<Said<std::string>> gate_timeout;
-  std::optional<Said<std::string>> instance;
-  std::optional<Said<std::vector<std::string>>> audit_ignore;
-  std::optional<Said<bool>> check_pull;
-  std::optional<Said<std::string>> listen;
-  std::optional<Said<std::string>> local;
-  std::optional<Said<bool>> once;
-  std::optional<Said<std::string>> timeout;
-  std::optional<Said<bool>> core_dumps;
-  std::optional<Said<std::string>> log_level;
-  std::optional<Said<std::string>> log_format;
+  std::optional<SourcedValue<std::string>> config_file;  // flag and environment only
+  std::optional<SourcedValue<std::vector<std::string>>> list;
+  std::optional<SourcedValue<std::string>> runtime_endpoint;
+  std::optional<SourcedValue<std::string>> image_credential_provider_config;
+  std::optional<SourcedValue<std::string>> image_credential_provider_bin_dir;
+  std::optional<SourcedValue<std::vector<std::string>>> docker_config;
+  std::optional<SourcedValue<std::string>> kubelet;
+  std::optional<SourcedValue<std::string>> kubelet_version;
+  std::optional<SourcedValue<std::string>> kubelet_rules;
+  std::optional<SourcedValue<std::string>> kubelet_root;
+  std::optional<SourcedValue<std::string>> kubelet_config;
+  std::optional<SourcedValue<std::string>> kubelet_config_dir;
+  std::optional<SourcedValue<std::string>> kubelet_verification;
+  std::optional<SourcedValue<std::vector<std::string>>> kubelet_allowlist;
+  std::optional<SourcedValue<std::string>> kubelet_proc;
+  std::optional<SourcedValue<bool>> kubelet_api;
+  std::optional<SourcedValue<std::string>> kubelet_address;
+  std::optional<SourcedValue<std::string>> kubelet_ca;
+  std::optional<SourcedValue<bool>> kube_api;
+  std::optional<SourcedValue<bool>> fleet_tokens;
+  std::optional<SourcedValue<std::string>> registry;
+  std::optional<SourcedValue<std::string>> registry_config_path;
+  std::optional<SourcedValue<std::string>> registry_containerd_config;
+  std::optional<SourcedValue<std::string>> registries_conf;
+  std::optional<SourcedValue<bool>> registry_split_config_path;
+  std::optional<SourcedValue<std::string>> registry_host_root;
+  std::optional<SourcedValue<std::string>> registry_ca;
+  std::optional<SourcedValue<std::string>> registry_http_proxy;
+  std::optional<SourcedValue<std::string>> registry_https_proxy;
+  std::optional<SourcedValue<std::string>> registry_no_proxy;
+  std::optional<SourcedValue<std::vector<std::string>>> registry_trusted_mirrors;
+  std::optional<SourcedValue<std::vector<std::string>>> registry_trusted_realms;
+  std::optional<SourcedValue<bool>> registry_skip_mirrors;
+  std::optional<SourcedValue<std::string>> fetch;
+  std::optional<SourcedValue<bool>> touch;
+  std::optional<SourcedValue<bool>> touch_image_volumes;
+  std::optional<SourcedValue<bool>> node_label;
+  std::optional<SourcedValue<std::string>> node_result_label;
+  std::optional<SourcedValue<bool>> node_condition;
+  std::optional<SourcedValue<bool>> startup_taint;
+  std::optional<SourcedValue<bool>> accept_fleet_wide_node_writes;
+  std::optional<SourcedValue<std::string>> gate_timeout;
+  std::optional<SourcedValue<std::string>> instance;
+  std::optional<SourcedValue<std::vector<std::string>>> audit_ignore;
+  std::optional<SourcedValue<bool>> check_pull;
+  std::optional<SourcedValue<std::string>> listen;
+  std::optional<SourcedValue<std::string>> local;
+  std::optional<SourcedValue<bool>> once;
+  std::optional<SourcedValue<std::string>> timeout;
+  std::optional<SourcedValue<bool>> core_dumps;
+  std::optional<SourcedValue<std::string>> log_level;
+  std::optional<SourcedValue<std::string>> log_format;
 };
 
 // `under` fills the gaps of `over`.

@@ -27,9 +27,9 @@ enum class SettingPlace {
 };
 
 struct Setting {
-  using Text = std::optional<Said<std::string>> RawConfig::*;
-  using Switch = std::optional<Said<bool>> RawConfig::*;
-  using Texts = std::optional<Said<std::vector<std::string>>> RawConfig::*;
+  using Text = std::optional<SourcedValue<std::string>> RawConfig::*;
+  using Switch = std::optional<SourcedValue<bool>> RawConfig::*;
+  using Texts = std::optional<SourcedValue<std::vector<std::string>>> RawConfig::*;
 
   const char* name;  // "kubelet-version"; the flag, the variable and the field are spelled from it
   std::variant<Text, Switch, Texts> member;

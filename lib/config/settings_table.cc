@@ -213,14 +213,15 @@ constexpr std::array kSettings = {
             .group = Group::kRegistry,
             .place = kFileFirst,
             .help = "Ask the registries themselves, never a mirror"},
-    Setting{.name = "fetch",
-            .member = &Raw::fetch,
-            .group = Group::kRegistry,
-            .fallback = "runtime",
-            .help =
-                "The downloader of images: runtime: always the container runtime; auto: the agent itself, where "
-                "containerd 2.1 or later would be slower and the registry is not near",
-            .words = "auto|runtime"},
+    Setting{
+        .name = "fetch",
+        .member = &Raw::fetch,
+        .group = Group::kRegistry,
+        .fallback = "runtime",
+        .help =
+            "The downloader of images: runtime: always the container runtime; auto: the agent itself, where "
+            "containerd 2.1 or later would be slower and the registry is not near",
+        .words = "auto|runtime"},
     // Touch
     Setting{.name = "touch",
             .member = &Raw::touch,
@@ -326,9 +327,9 @@ constexpr std::array kSettings = {
 constexpr std::size_t SizeOfRows() {
   std::size_t size = 0;
   for (const Setting& setting : kSettings) {
-    size += setting.member.index() == 0   ? sizeof(std::optional<Said<std::string>>)
-            : setting.member.index() == 1 ? sizeof(std::optional<Said<bool>>)
-                                          : sizeof(std::optional<Said<std::vector<std::string>>>);
+    size += setting.member.index() == 0   ? sizeof(std::optional<SourcedValue<std::string>>)
+            : setting.member.index() == 1 ? sizeof(std::optional<SourcedValue<bool>>)
+                                          : sizeof(std::optional<SourcedValue<std::vector<std::string>>>);
   }
   return size;
 }

@@ -12,7 +12,7 @@
 namespace prefetch::credentials {
 namespace {
 
-constexpr std::chrono::seconds kLookInterval{1};
+constexpr std::chrono::seconds kPollInterval{1};
 // kubelet reads the node's docker config anew after this time; here a change is seen sooner.
 constexpr std::chrono::minutes kReadInterval{5};
 constexpr char kFilesHang[] =
@@ -227,7 +227,7 @@ std::optional<Lookup> Keyring::Gather(const Target& target, const std::vector<st
     answers.push_back(std::move(answer));
   }
 
-  for (Unasked& unasked : UnaskedFor(sources->not_given, target)) {
+  for (SkippedProvider& unasked : SkippedProviders(sources->not_given, target)) {
     lookup.providers.push_back({.name = std::move(unasked.name),
                                 .matched = true,
                                 .pattern = std::move(unasked.pattern),
@@ -295,7 +295,7 @@ std::shared_ptr<const Keyring::Sources> Keyring::Current() {
   const base::TimePoint now = clock_.Now();
   {
     base::Lock lock(mutex_);
-    if (now - looked_at_ < kLookInterval) return sources_;
+    if (now - looked_at_ < kPollInterval) return sources_;
   }
   files_.Run([this, now] { LookAtFiles(now); }, kFilesPatience);
   base::Lock lock(mutex_);

@@ -14,13 +14,13 @@
 #include <string_view>
 #include <vector>
 
-#include "base/apart.h"
 #include "base/call.h"
 #include "base/clock.h"
 #include "base/file_stamp.h"
 #include "base/mutex.h"
+#include "base/timed_reader.h"
 #include "credentials/docker_config.h"
-#include "credentials/not_given.h"
+#include "credentials/missing_providers.h"
 #include "credentials/plugin_answers.h"
 #include "credentials/plugin_identity.h"
 #include "credentials/provider_config.h"
@@ -80,7 +80,7 @@ struct KeyringHealth {
   // kubelet that starts now would exit. Empty otherwise: kubelet reads its configuration once, so one that
   // runs goes on with the last good one, as the Keyring does; and it passes over a docker config that is bad.
   std::string unusable_provider_config;
-  // How many of kubelet's credential providers are not among those that were given (NotGiven).
+  // How many of kubelet's credential providers are not among those that were given (MissingProviders).
   std::size_t not_given = 0;
   // Counts how often the files have changed: an image denied with the old ones is worth another try.
   std::uint64_t changes = 0;
@@ -210,7 +210,7 @@ class Keyring {
   base::TimePoint read_at_ PREFETCH_GUARDED_BY(mutex_);
   std::uint64_t changes_ PREFETCH_GUARDED_BY(mutex_) = 0;
   bool gave_up_ PREFETCH_GUARDED_BY(mutex_) = false;  // searches begin before the files have been read
-  base::Apart files_;                                 // last: its job uses what stands above
+  base::TimedReader files_;                           // last: its job uses what stands above
 };
 
 }  // namespace prefetch::credentials

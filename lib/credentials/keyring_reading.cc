@@ -160,7 +160,7 @@ void Keyring::Compare(const KubeletsProviders& kubelets, Sources& now) const {
                            provider.match_images});
     }
   }
-  now.not_given = FindNotGiven(
+  now.not_given = FindMissingProviders(
       kubelets, LoadProviderConfig(kubelets.config, std::nullopt, options_.kubelet_version), own);
   for (std::string& problem : ProblemsOf(now.not_given)) now.problems.push_back(std::move(problem));
 }

@@ -10,7 +10,7 @@
 
 #include "base/fs.h"
 #include "credentials/keyring.h"
-#include "credentials/not_given.h"
+#include "credentials/missing_providers.h"
 #include "credentials/plugin_answers.h"
 
 namespace prefetch::credentials {
@@ -36,7 +36,7 @@ struct Keyring::Sources {
   bool had_good_provider_config = false;  // now or before: its providers are in force
   std::string unusable_provider_config;
   std::string provider_config_hash;
-  NotGiven not_given;
+  MissingProviders not_given;
   NodeDockerConfig docker_config;
   std::vector<LoadedPullSecret> pull_secrets;
   std::vector<std::string> problems;

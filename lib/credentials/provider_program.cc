@@ -1,4 +1,4 @@
-#include "credentials/not_given.h"
+#include "credentials/missing_providers.h"
 
 #include <unistd.h>
 

@@ -96,7 +96,7 @@ CallResult<bool> ContainerdApi::CreateLease(const base::Call& call, const LeaseI
 CallResult<bool> ContainerdApi::DeleteLease(const base::Call& call, const std::string& id, LeaseBytes bytes) {
   leases::DeleteRequest request;
   request.set_id(id);
-  request.set_sync(bytes == LeaseBytes::kGoNow);
+  request.set_sync(bytes == LeaseBytes::kReleaseNow);
   leases::Empty response;
   bool absent = false;
   auto failed = Run(call, "Leases.Delete", [&](grpc::ClientContext& context) {

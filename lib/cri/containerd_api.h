@@ -49,7 +49,7 @@ class ContainerdApi {
   // False: there is one already.
   CallResult<bool> CreateLease(const base::Call& call, const LeaseInfo& lease);
   CallResult<bool> DeleteLease(const base::Call& call, const std::string& id,
-                               LeaseBytes bytes = LeaseBytes::kGoLater);
+                               LeaseBytes bytes = LeaseBytes::kReleaseLater);
   CallResult<std::vector<LeaseInfo>> ListLeases(const base::Call& call);
   // nullopt: no such lease.
   CallResult<std::optional<std::set<LeaseResource>>> ListResources(const base::Call& call,

@@ -18,11 +18,11 @@ std::string LeaseFor(std::string_view instance, const image::Reference& referenc
   return LeasePrefix(instance) + base::Sha256Hex(reference.Normalized()).substr(0, 32);
 }
 
-std::string AskedLeaseFor(std::string_view instance, const image::Reference& reference) {
+std::string RequestedLeaseFor(std::string_view instance, const image::Reference& reference) {
   return LeaseFor(instance, reference) + std::string(kAsked);
 }
 
-bool IsAskedLease(std::string_view lease) {
+bool IsRequestedLease(std::string_view lease) {
   return lease.starts_with(kLeasePrefix) && lease.ends_with(kAsked);
 }
 

@@ -45,8 +45,8 @@ std::string LeasePrefix(std::string_view instance);
 std::string LeaseFor(std::string_view instance, const image::Reference& reference);
 // Of an unlisted image that a preflight asked for. A later agent does not know of it, and leaves such a lease
 // to expire.
-std::string AskedLeaseFor(std::string_view instance, const image::Reference& reference);
-bool IsAskedLease(std::string_view lease);
+std::string RequestedLeaseFor(std::string_view instance, const image::Reference& reference);
+bool IsRequestedLease(std::string_view lease);
 
 // A blob that is to be in the content store (C37). A value.
 struct BlobToWrite {
@@ -95,10 +95,10 @@ enum class Beginnings {
 enum class LeaseBytes {
   // The runtime's garbage collector runs by and by: containerd's may rest for 49 times as long as one run
   // takes.
-  kGoLater,
+  kReleaseLater,
   // It runs at once, and the call returns when it is done. It holds up the runtime's other work meanwhile:
   // for room only.
-  kGoNow,
+  kReleaseNow,
 };
 
 // Any thread may call, many at once. Owned by main.
@@ -112,7 +112,7 @@ class ContentService {
                                        std::chrono::seconds lifetime) = 0;
   // False: there was none, which is the wish. `bytes`: when the content goes that only leases kept.
   virtual CallResult<bool> DeleteLease(const base::Call& call, const std::string& id,
-                                       LeaseBytes bytes = LeaseBytes::kGoLater) = 0;
+                                       LeaseBytes bytes = LeaseBytes::kReleaseLater) = 0;
   // Ids of our leases (by their prefix), to drop leases without an entry.
   virtual CallResult<std::vector<std::string>> ListLeases(const base::Call& call) = 0;
   // How far the pull of `reference` under `lease` is; no bytes before it has begun, or without such a lease.
@@ -130,7 +130,7 @@ class ContentService {
   virtual CallResult<std::uint64_t> FinishIngests(const base::Call& call, const std::string& lease,
                                                   Beginnings beginnings) = 0;
   // Bytes written so far of all ingests that no lease of ours holds, by ref: pulls of kubelet and others.
-  virtual CallResult<std::map<std::string, std::uint64_t>> OthersIngests(const base::Call& call) = 0;
+  virtual CallResult<std::map<std::string, std::uint64_t>> ForeignIngests(const base::Call& call) = 0;
   // The name of the snapshotter into which CRI unpacks images.
   virtual CallResult<std::string> Snapshotter(const base::Call& call) = 0;
   // Calls `changed` whenever an image of Kubernetes' namespace has come, gone or changed, and at the

@@ -161,7 +161,7 @@ ContentWriter::~ContentWriter() = default;
 CallResult<std::pair<BlobState, std::unique_ptr<ContentWriter::Stream>>> ContentWriter::Begin(
     const base::Call& call, const std::string& lease, const BlobToWrite& blob) {
   if (call.Stopped()) return CallError{ErrorClass::kCancelled, "stopped"};
-  if (std::optional<CallError> down = connection_->channel.WhyDown()) return *std::move(down);
+  if (std::optional<CallError> down = connection_->channel.DowntimeReason()) return *std::move(down);
   auto stream = std::make_unique<Stream>(*connection_, call, lease, blob);
   auto state = stream->Begin();
   if (!state) return state.error();

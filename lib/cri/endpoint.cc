@@ -39,7 +39,7 @@ base::Result<Endpoint> ParseEndpoint(std::string_view text) {
   return Endpoint{*std::move(path)};
 }
 
-std::optional<std::string> WhyUnreachable(const Endpoint& endpoint) {
+std::optional<std::string> UnreachableReason(const Endpoint& endpoint) {
   switch (int error = TryConnect(endpoint.socket_path); error) {
     case 0:
       return std::nullopt;
@@ -71,7 +71,7 @@ base::Result<Endpoint> DiscoverEndpoint(const std::vector<Endpoint>& candidates)
   std::vector<std::string> tried;
   bool denied = false;
   for (const Endpoint& candidate : candidates) {
-    std::optional<std::string> why = WhyUnreachable(candidate);
+    std::optional<std::string> why = UnreachableReason(candidate);
     if (!why) return candidate;
     denied = denied || *why == kPermissionDenied;
     tried.push_back(candidate.socket_path + " (" + *why + ")");

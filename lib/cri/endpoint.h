@@ -22,12 +22,12 @@ struct Endpoint {
 // As base::ParseUnixSocket (C8), with the endpoint in the sentence of a refusal.
 base::Result<Endpoint> ParseEndpoint(std::string_view text);
 
-// Of WhyUnreachable.
+// Of UnreachableReason.
 inline constexpr const char* kPermissionDenied = "permission denied";
 
 // Why a socket cannot be used, as seen by connecting to it: what gRPC, which waits and tries again, does not
 // tell. nullopt: a server listens. Never blocks. "absent", "permission denied", "nobody listens", …
-std::optional<std::string> WhyUnreachable(const Endpoint& endpoint);
+std::optional<std::string> UnreachableReason(const Endpoint& endpoint);
 
 // Where container runtimes usually listen, most common first (C9).
 const std::vector<Endpoint>& UsualEndpoints();

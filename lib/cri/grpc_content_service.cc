@@ -162,7 +162,7 @@ CallResult<std::uint64_t> GrpcContentService::FinishIngests(const base::Call& ca
   return discarded;
 }
 
-CallResult<std::map<std::string, std::uint64_t>> GrpcContentService::OthersIngests(const base::Call& call) {
+CallResult<std::map<std::string, std::uint64_t>> GrpcContentService::ForeignIngests(const base::Call& call) {
   auto all = native_->api.IngestsByRef(call);
   if (!all) return all.error();
   std::map<std::string, std::uint64_t> ingests;

@@ -36,7 +36,7 @@ class GrpcContentService final : public ContentService {
                                   const BlobToWrite& blob) override;
   CallResult<std::uint64_t> FinishIngests(const base::Call& call, const std::string& lease,
                                           Beginnings beginnings) override;
-  CallResult<std::map<std::string, std::uint64_t>> OthersIngests(const base::Call& call) override;
+  CallResult<std::map<std::string, std::uint64_t>> ForeignIngests(const base::Call& call) override;
   CallResult<std::string> Snapshotter(const base::Call& call) override;
   CallError WatchImages(const base::Call& call, const std::function<void()>& changed) override;
   CallResult<bool> IsUnpacked(const base::Call& call, const std::string& chain_id) override;

@@ -21,7 +21,7 @@ bool MayBeManifest(const ContentInfo& info) {
 
 }  // namespace
 
-PullStore::Learnt& PullStore::OfThisDaemon() {
+PullStore::Learnt& PullStore::IsOfCurrentDaemon() {
   std::uint64_t now = api_.Generation();
   if (learnt_.generation != now) learnt_ = {.generation = now};
   return learnt_;
@@ -36,7 +36,7 @@ void PullStore::Forget(const std::string& lease) {
 
 void PullStore::LearnFrom(const std::set<LeaseResource>& resources) {
   base::Lock lock(mutex_);
-  if (!resources.empty() && !named_something_) OfThisDaemon().fills_leases = true;
+  if (!resources.empty() && !named_something_) IsOfCurrentDaemon().fills_leases = true;
 }
 
 CallResult<std::optional<StoredManifest>> PullStore::ReadManifest(const base::Call& call,
@@ -62,7 +62,7 @@ CallResult<std::vector<ContentInfo>> PullStore::Candidates(const base::Call& cal
   if (!candidates.empty()) return candidates;
   {
     base::Lock lock(mutex_);
-    if (OfThisDaemon().fills_leases) return candidates;
+    if (IsOfCurrentDaemon().fills_leases) return candidates;
   }
   std::string label = SourceLabel(reference.domain());
   auto listed = api_.ListWithLabel(call, label);
@@ -165,7 +165,7 @@ void PullStore::BridgeCommits(const std::string& lease, PullFacts& facts) {
 CallResult<std::string> PullStore::Snapshotter(const base::Call& call) {
   {
     base::Lock lock(mutex_);
-    if (std::string known = OfThisDaemon().snapshotter; !known.empty()) return known;
+    if (std::string known = IsOfCurrentDaemon().snapshotter; !known.empty()) return known;
   }
   auto mountpoint = api_.ImageFsMountpoint(call);
   if (!mountpoint) return mountpoint.error();
@@ -173,7 +173,7 @@ CallResult<std::string> PullStore::Snapshotter(const base::Call& call) {
   if (at == std::string::npos) return std::string(kUsualSnapshotter);
   std::string snapshotter = mountpoint->substr(at + kSnapshotterFolder.size());
   base::Lock lock(mutex_);
-  OfThisDaemon().snapshotter = snapshotter;
+  IsOfCurrentDaemon().snapshotter = snapshotter;
   return snapshotter;
 }
 

@@ -77,7 +77,7 @@ class PullStore {
     std::string snapshotter;
     bool fills_leases = false;
   };
-  Learnt& OfThisDaemon() PREFETCH_REQUIRES(mutex_);
+  Learnt& IsOfCurrentDaemon() PREFETCH_REQUIRES(mutex_);
   Learnt learnt_ PREFETCH_GUARDED_BY(mutex_);
   // Leases may hold what we named there; under the next daemon, too.
   bool named_something_ PREFETCH_GUARDED_BY(mutex_) = false;

@@ -56,10 +56,10 @@ RpcChannel::RpcChannel(Endpoint endpoint, std::string_view purpose, int max_mess
                                          Arguments(purpose, max_message_bytes))),
       generation_(endpoint_.socket_path) {}
 
-std::optional<CallError> RpcChannel::WhyDown() {
+std::optional<CallError> RpcChannel::DowntimeReason() {
   // Asked even if the channel believes itself connected: between calls its socket is not read, so that it
   // may believe so long after the runtime has gone, and a call would then wait for the next one.
-  if (std::optional<std::string> why = WhyUnreachable(endpoint_)) {
+  if (std::optional<std::string> why = UnreachableReason(endpoint_)) {
     const std::string advice = *why == kPermissionDenied ? ": run as root, or as the socket's owner" : "";
     return CallError{ErrorClass::kRuntimeDown,
                      "cannot reach the container runtime at " + endpoint_.socket_path + ": " + *why + advice};

@@ -47,7 +47,7 @@ class RpcChannel {
   bool Connected() const { return channel_->GetState(false) == GRPC_CHANNEL_READY; }
   // Why no call can succeed now; nullopt if one may. Starts connecting, without the patience that gRPC has
   // learnt from earlier failures: a server listens again.
-  std::optional<CallError> WhyDown();
+  std::optional<CallError> DowntimeReason();
   // Another answer than before: perhaps another daemon is at the other end (cri/generation.h).
   std::uint64_t Generation();
   // How a call over it ended.
@@ -84,7 +84,7 @@ template <typename Invoke>
 std::optional<CallError> RunRpc(RpcChannel& channel, const base::Call& call, const RpcSubject& subject,
                                 Invoke invoke) {
   if (call.Stopped()) return CallError{image::ErrorClass::kCancelled, "stopped"};
-  if (std::optional<CallError> down = channel.WhyDown()) return down;
+  if (std::optional<CallError> down = channel.DowntimeReason()) return down;
   channel.Generation();  // a connection that has gone is noticed before this call makes another one
   grpc::Status status;
   for (int tries = subject.harmless ? 2 : 1; tries > 0; tries--) {
@@ -95,7 +95,8 @@ std::optional<CallError> RunRpc(RpcChannel& channel, const base::Call& call, con
     channel.Ended(status);
     // If a server listens all the same, an earlier connection broke
     // unnoticed.
-    if (status.error_code() != grpc::StatusCode::UNAVAILABLE || call.Stopped() || channel.WhyDown()) break;
+    if (status.error_code() != grpc::StatusCode::UNAVAILABLE || call.Stopped() || channel.DowntimeReason())
+      break;
   }
   return ToCallError(status, call, channel.Connected(), subject);
 }

@@ -63,7 +63,7 @@ std::size_t MostInBatch(image::PullPolicy policy) {
 
 // Questions that delay each other share a lane: those of one policy and, where registries are asked, of one
 // registry.
-std::pair<image::PullPolicy, std::string> LaneOf(const status::CheckQuestion& question) {
+std::pair<image::PullPolicy, std::string> QueueOf(const status::CheckQuestion& question) {
   if (question.policy == image::PullPolicy::kNever) return {question.policy, ""};
   auto reference = image::Reference::Parse(question.image);
   return {question.policy, reference ? reference->domain() : ""};
@@ -75,7 +75,7 @@ std::vector<Batch> Batches(const std::vector<screen::CheckItem>& items) {
   for (std::size_t i = 0; i < items.size(); i++) {
     const status::CheckQuestion& question = items[i].question;
     std::size_t bytes = doc::WriteJson(status::ToNode({.questions = {question}})).size() + kQuestionOverhead;
-    std::vector<Batch>& lane = lanes[LaneOf(question)];
+    std::vector<Batch>& lane = lanes[QueueOf(question)];
     if (lane.empty() || lane.back().items.size() == MostInBatch(question.policy) ||
         lane.back().bytes + bytes > kMostQuestionBytes) {
       bool may_take_long = question.policy != image::PullPolicy::kNever;

@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "credentials/docker_config.h"
 #include "credentials/registry_url.h"
-#include "registry/pull_places.h"
+#include "registry/pull_endpoints.h"
 
 namespace prefetch::ctl {
 namespace {
@@ -178,9 +178,9 @@ CrioLogins FindCrioLogins(const registry::CrioSettings& settings, const registry
     logins.unseen.insert(logins.unseen.begin(), registry::kCrioFile);
   }
   const std::vector<AuthFile> files = ReadAuthFiles(logins.looked_in, host_root, logins.problems);
-  registry::PullPlaces places = registry::PlacesOf(conf, image);
+  registry::PullEndpoints places = registry::PlacesOf(conf, image);
   if (!places.only_runtime.empty()) logins.problems.push_back(places.only_runtime);
-  for (const registry::PullPlace& place : places.places) {
+  for (const registry::PullEndpoint& place : places.places) {
     if (!place.blocked_by.empty()) continue;
     CrioPlace out{.name = place.as.Repository(), .given = place.same_domain && has_credentials};
     TakeOwnLogin(conf, files, place.as, out);

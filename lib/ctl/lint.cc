@@ -52,7 +52,7 @@ Lists ReadLists(const std::vector<std::string>& paths, Mistakes& mistakes) {
                               .ready_as = *entry.image.ready_as});
     }
     auto text = from_stdin ? base::Result<std::string>(files.stdin_text)
-                           : base::ReadFile(source.info.path, list::kMostSourceBytes);
+                           : base::ReadFile(source.info.path, list::kMaxSourceBytes);
     if (text) lists.ignores.push_back(lint::Ignores::Read(file, *text));
   }
   return lists;

@@ -16,7 +16,7 @@ list::LoadedSource ReadStdin(std::string& text, const list::Capabilities& capabi
   list::LoadedSource source;
   source.info.name = "stdin";
   source.info.path = kStdin;
-  auto read = ReadFileOrStdin(kStdin, list::kMostSourceBytes);
+  auto read = ReadFileOrStdin(kStdin, list::kMaxSourceBytes);
   if (!read) {
     source.info.error = read.error().message();
     return source;

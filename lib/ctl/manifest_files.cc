@@ -150,7 +150,7 @@ bool LooksLikeObject(const std::string& text) {
 ManifestFile ReadOne(const ManifestPath& path, manifest::ReadOptions options) {
   ManifestFile file{
       .name = path.path == "-" ? "stdin" : path.path, .manifests = {}, .ignores = {}, .mistakes = {}};
-  if (!path.named) options.strangers = manifest::Strangers::kPassOver;
+  if (!path.named) options.strangers = manifest::UnknownOwners::kPassOver;
   std::string text;
   bool whole = true;
   if (path.path == "-") {

@@ -156,7 +156,7 @@ int PrintVerdicts(const VerdictOptions& options, std::ostream& out, std::ostream
   if (!options.image_id.empty()) {
     question.record = kubelet::ReadRecordFile(root, options.image_id);
     question.intent = kubelet::ReadIntentFile(root, options.image);
-    question.in_unknown_folder = kubelet::IsInUnknownFolder(root, options.image_id, options.image);
+    question.in_unknown_folder = kubelet::IsInUnknownDirectory(root, options.image_id, options.image);
   }
   kubelet::Verdicts verdicts = kubelet::VerdictsFor(question, possible);
   out << (options.json ? ToJson(options, verdicts) : ToText(options, verdicts));

@@ -26,7 +26,7 @@ constexpr std::size_t kNodeDetails = 10;  // lines below the first, on a termina
 // meanwhile.
 std::optional<screen::WaitEnd> EndOf(const screen::StatusDocument& document, bool fail_fast) {
   if (document.ready) return screen::WaitEnd::kReady;
-  if (fail_fast && screen::SomethingFailedForGood(document)) return screen::WaitEnd::kFailedFast;
+  if (fail_fast && screen::AnyFailedPermanently(document)) return screen::WaitEnd::kFailedFast;
   return std::nullopt;
 }
 

@@ -162,7 +162,7 @@ int FleetWait(const base::Call& call, kube::Api& api, const FleetWaitOptions& op
     if (!newest || steady_clock::now() < limited.deadline) newest = watch.Gather();
     screen::FleetEnd end = screen::JudgeFleet(*newest, options.target, options.fail_fast);
     if (end == screen::FleetEnd::kReady) return end_with(end, kOk);
-    if (end == screen::FleetEnd::kFailedForGood) return end_with(end, kNo);
+    if (end == screen::FleetEnd::kFailedPermanently) return end_with(end, kNo);
     terminal = StdoutTerminal();  // it may have become another size
     std::size_t width = LineWidth(terminal);
     progress.Show(screen::FleetLine(*newest, width), KeyOf(*newest),
@@ -178,7 +178,7 @@ int FleetWait(const base::Call& call, kube::Api& api, const FleetWaitOptions& op
                     waited()),
                 err);
   }
-  return end_with(screen::FleetEnd::kGoOn, kTimedOut);
+  return end_with(screen::FleetEnd::kContinue, kTimedOut);
 }
 
 }  // namespace prefetch::ctl

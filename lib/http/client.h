@@ -83,19 +83,19 @@ struct Response {
 // says what a caller can do about it, which is less.
 enum class Fault {
   kNone,
-  kRequest,    // was not sent: it is wrong, or this process is out of memory
-  kStopped,    // call.stop, or Request::sink
-  kName,       // DNS
-  kConnect,    // refused, no route, no such socket file
-  kAddress,    // the name resolves only to addresses that Request::peers excludes
-  kTls,        // the other side speaks no TLS, or none that we do, or refused our certificate
-  kMistrust,   // its certificate is not one to trust, or was made for another name
-  kProxy,      // the proxy did not connect us
-  kProxyAuth,  // it wants to know who we are (407)
-  kTimeout,    // connecting, waiting or reading took too long
-  kReset,      // the connection ended before the answer did
-  kGarbage,    // what came is not HTTP
-  kTooLong,    // headers or body
+  kRequest,               // was not sent: it is wrong, or this process is out of memory
+  kStopped,               // call.stop, or Request::sink
+  kName,                  // DNS
+  kConnect,               // refused, no route, no such socket file
+  kAddress,               // the name resolves only to addresses that Request::peers excludes
+  kTls,                   // the other side speaks no TLS, or none that we do, or refused our certificate
+  kUntrustedCertificate,  // its certificate is not one to trust, or was made for another name
+  kProxy,                 // the proxy did not connect us
+  kProxyAuth,             // it wants to know who we are (407)
+  kTimeout,               // connecting, waiting or reading took too long
+  kReset,                 // the connection ended before the answer did
+  kGarbage,               // what came is not HTTP
+  kTooLong,               // headers or body
 };
 
 struct Exchanged {

@@ -236,7 +236,8 @@ CurlClient::Handle::End CurlClient::Handle::Finish(CURLcode code, const std::str
   if (code == CURLE_OK || answer.cut) return {};
   if (answer.nameless) {
     std::string message = "TLS with " + peer + " failed: the certificate has no subject alternative name";
-    return {own_trust_ ? base::PermissionDenied(message) : base::Unavailable(message), Fault::kMistrust};
+    return {own_trust_ ? base::PermissionDenied(message) : base::Unavailable(message),
+            Fault::kUntrustedCertificate};
   }
   CurlFailure failure{.code = code,
                       .tls_text = tls_text_,

@@ -120,7 +120,7 @@ Fault CurlFault(const CurlFailure& failure) {
     case CURLE_SSL_ISSUER_ERROR:
     case CURLE_SSL_INVALIDCERTSTATUS:
     case CURLE_SSL_CACERT_BADFILE:
-      return Fault::kMistrust;
+      return Fault::kUntrustedCertificate;
     case CURLE_SSL_CONNECT_ERROR:
     case CURLE_SSL_CERTPROBLEM:
     case CURLE_SSL_CIPHER:

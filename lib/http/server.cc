@@ -147,7 +147,7 @@ void Server::Loop::Run(const std::stop_token& stop) {
       if (LooksForDeparture(connection)) ready.push_back({connection.fd, departure, 0});
     }
     std::size_t before = Open();
-    if (::poll(ready.data(), ready.size(), wait) > 0) StopForWhoeverLeft(ready.data() + 2);
+    if (::poll(ready.data(), ready.size(), wait) > 0) StopForDisconnectedClients(ready.data() + 2);
     ResumeDone();
     SweepDeferred(std::chrono::steady_clock::now());
     MHD_run(daemon_);
@@ -188,7 +188,7 @@ void Server::Loop::Opened(MHD_Connection* mhd, void** context) {
   if (!listener_.local()) ::setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &kFirstBuffer, sizeof kFirstBuffer);
   *context = &connection;
   of_peer_[connection.peer]++;
-  MakeRoomFor(connection);
+  FreeDiskSpaceFor(connection);
 }
 
 void Server::Loop::Closed(Connection& connection) {

@@ -63,7 +63,7 @@ void Server::Loop::ResumeDone() {
   }
 }
 
-void Server::Loop::StopForWhoeverLeft(const pollfd* seen) {
+void Server::Loop::StopForDisconnectedClients(const pollfd* seen) {
   for (auto next = deferred_.begin(); next != deferred_.end();) {
     Connection& connection = *next++;  // it may move to the other list
     if (!LooksForDeparture(connection) || (seen++)->revents == 0) continue;

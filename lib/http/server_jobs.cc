@@ -40,7 +40,7 @@ ServerResponse NoRoom() {
 ServerJobs::ServerJobs(const Limits& limits, int wake) : limits_(limits), wake_(wake) {
   base::Lock lock(mutex_);
   for (Lane& lane : lanes_) lane.most_threads = limits.threads;
-  LaneOf(JobKind::kQuick).most_threads = 1;
+  QueueOf(JobKind::kQuick).most_threads = 1;
 }
 
 void ServerJobs::Wake() const {
@@ -73,23 +73,23 @@ bool ServerJobs::Submit(Job job) {
 
 bool ServerJobs::Admit(Job job) {
   const JobKind kind = job.kind;
-  if (ending_ || !MakeRoomFor(job)) return false;
+  if (ending_ || !FreeDiskSpaceFor(job)) return false;
   waiting_.push_back(std::move(job));
   SeeToThread(kind);
-  if (LaneOf(kind).threads == 0) {  // the process may have no more threads
+  if (QueueOf(kind).threads == 0) {  // the process may have no more threads
     waiting_.pop_back();
     return false;
   }
-  LaneOf(kind).changed.notify_one();
+  QueueOf(kind).changed.notify_one();
   return true;
 }
 
-bool ServerJobs::MakeRoomFor(const Job& newest) {
+bool ServerJobs::FreeDiskSpaceFor(const Job& newest) {
   if (newest.kind == JobKind::kQuick) return true;
   const auto counts = [](const Job& job) { return job.kind != JobKind::kQuick; };
   const auto waiting = static_cast<unsigned>(std::count_if(waiting_.begin(), waiting_.end(), counts));
   if (limits_.threads == 0) return false;
-  if (waiting + LaneOf(newest.kind).running < limits_.threads + limits_.queue) return true;
+  if (waiting + QueueOf(newest.kind).running < limits_.threads + limits_.queue) return true;
   std::map<std::string, unsigned> shares;
   for (const Job& job : waiting_) {
     if (!counts(job)) continue;
@@ -115,7 +115,7 @@ bool ServerJobs::MakeRoomFor(const Job& newest) {
 }
 
 void ServerJobs::SeeToThread(JobKind kind) {
-  Lane& lane = LaneOf(kind);
+  Lane& lane = QueueOf(kind);
   const auto waiting = static_cast<unsigned>(
       std::count_if(waiting_.begin(), waiting_.end(), [kind](const Job& job) { return job.kind == kind; }));
   if (lane.threads >= lane.most_threads || waiting + lane.running <= lane.threads) return;
@@ -144,7 +144,7 @@ std::vector<ServerJobs::Done> ServerJobs::TakeDone() {
 }
 
 ServerJobs::Waiting::iterator ServerJobs::Next(JobKind kind) {
-  const Lane& lane = LaneOf(kind);
+  const Lane& lane = QueueOf(kind);
   auto best = waiting_.end();
   unsigned fewest = 0;
   for (auto job = waiting_.begin(); job != waiting_.end(); ++job) {
@@ -165,13 +165,13 @@ ServerJobs::Waiting::iterator ServerJobs::Next(JobKind kind) {
 }
 
 void ServerJobs::Begin(const Job& job) {
-  Lane& lane = LaneOf(job.kind);
+  Lane& lane = QueueOf(job.kind);
   lane.running++;
   for (const std::string& client : Clients(job)) lane.of_client[client]++;
 }
 
 void ServerJobs::End(const Job& job) {
-  Lane& lane = LaneOf(job.kind);
+  Lane& lane = QueueOf(job.kind);
   lane.running--;
   for (const std::string& client : Clients(job)) {
     if (auto found = lane.of_client.find(client); --found->second == 0) lane.of_client.erase(found);
@@ -185,7 +185,7 @@ void ServerJobs::Work(JobKind kind) {
       base::Lock lock(mutex_);
       auto next = Next(kind);
       while (next == waiting_.end() && !ending_) {
-        LaneOf(kind).changed.wait(mutex_);
+        QueueOf(kind).changed.wait(mutex_);
         next = Next(kind);
       }
       if (ending_) return;
@@ -197,7 +197,7 @@ void ServerJobs::Work(JobKind kind) {
     job.work = nullptr;  // it is gone, with all that it holds, before its answer is seen
     base::Lock lock(mutex_);
     End(job);
-    LaneOf(kind).changed.notify_one();  // for a client that had its share
+    QueueOf(kind).changed.notify_one();  // for a client that had its share
     if (answer.deferred()) {
       Job rest{.id = job.id,
                .work = nullptr,

@@ -26,7 +26,7 @@ bool IsCapital(char c) {
 
 }  // namespace
 
-std::string_view WhyNoDigest(std::string_view text) {
+std::string_view DigestError(std::string_view text) {
   std::size_t colon = text.find(':');
   if (colon == std::string_view::npos) return kInvalidDigest;
   std::string_view name = text.substr(0, colon);
@@ -41,7 +41,7 @@ std::string_view WhyNoDigest(std::string_view text) {
 }
 
 bool IsDigest(std::string_view text) {
-  return WhyNoDigest(text).empty();
+  return DigestError(text).empty();
 }
 
 }  // namespace prefetch::image

@@ -10,6 +10,6 @@ namespace prefetch::image {
 bool IsDigest(std::string_view text);
 
 // Why `text` is no digest, as the end of a sentence ("has the wrong length"); empty if it is one.
-std::string_view WhyNoDigest(std::string_view text);
+std::string_view DigestError(std::string_view text);
 
 }  // namespace prefetch::image

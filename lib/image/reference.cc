@@ -181,7 +181,7 @@ base::Result<Reference> Reference::Parse(std::string_view written) {
   }
   if (at < rest.size()) {
     out.digest = rest.substr(at + 1);
-    std::string_view wrong = WhyNoDigest(out.digest);
+    std::string_view wrong = DigestError(out.digest);
     if (!wrong.empty()) return refuse("digest " + std::string(wrong));
   } else if (!out.tag_written) {
     out.tag = kDefaultTag;

@@ -24,7 +24,7 @@ std::string_view RegistryAnswerName(RegistryAnswerKind kind) {
   return "";
 }
 
-bool IsPassing(const RegistryAnswer& answer) {
+bool IsTransient(const RegistryAnswer& answer) {
   const RegistryDetail& detail = answer.detail;
   if (answer.kind == RegistryAnswerKind::kUnreachable) {
     return detail == RegistryDetail::kTimeout || detail == RegistryDetail::kReset;

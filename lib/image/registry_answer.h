@@ -57,6 +57,6 @@ struct RegistryAnswer {
 
 // Does it say nothing about the tag, and pass by itself: an answer that did not come in time, a connection
 // that broke, a gateway without what is behind it?
-bool IsPassing(const RegistryAnswer& answer);
+bool IsTransient(const RegistryAnswer& answer);
 
 }  // namespace prefetch::image

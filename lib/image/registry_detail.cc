@@ -44,7 +44,7 @@ constexpr Row kRows[] = {
     {RegistryDetail::kNoToken, "NoToken"},
     {RegistryDetail::kNotARegistry, "NotARegistry"},
     {RegistryDetail::kNotAcceptable, "NotAcceptable"},
-    {RegistryDetail::kNotAsked, "NotAsked"},
+    {RegistryDetail::kNotQueried, "NotAsked"},
     {RegistryDetail::kNotSent, "NotSent"},
     {RegistryDetail::kOnHold, "OnHold"},
     {RegistryDetail::kOnPull, "OnPull"},

@@ -39,7 +39,7 @@ class RegistryDetail {
     kNoToken,
     kNotARegistry,
     kNotAcceptable,
-    kNotAsked,
+    kNotQueried,
     kNotSent,
     kOnHold,
     kOnPull,

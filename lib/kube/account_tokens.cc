@@ -10,7 +10,7 @@ using std::chrono::seconds;
 
 constexpr seconds kWantedLife{3600};       // as kubelet
 constexpr std::chrono::hours kOldest{24};  // as kubelet: renewed by then, however long it would hold
-constexpr std::chrono::minutes kLookInterval{1};
+constexpr std::chrono::minutes kPollInterval{1};
 constexpr seconds kFailureHolds{10};
 // For a server whose clock is so far from ours that the token seems to have expired already.
 constexpr std::chrono::minutes kShortestLife{5};
@@ -75,7 +75,7 @@ base::Result<AccountTokens::Held> AccountTokens::Renewed(const base::Call& call,
     out.renew_at = now + std::min<base::Duration>(life / 5 * 4, kOldest);
     out.dies_at = now + life;
   }
-  out.look_again_at = now + kLookInterval;
+  out.look_again_at = now + kPollInterval;
   out.account.uid = account->uid;
   out.account.annotations = account->annotations;
   return out;

@@ -20,7 +20,7 @@ constexpr std::chrono::nanoseconds kTick = std::chrono::seconds(1);
 ConfigFiles::ConfigFiles(std::string file, std::string drop_ins, ConfigReading::Origin origin)
     : file_(std::move(file)), folder_(std::move(drop_ins)), origin_(origin) {}
 
-ConfigFiles::Look ConfigFiles::LookAgain() const {
+ConfigFiles::Look ConfigFiles::PollAgain() const {
   Look look;
   if (!file_.empty()) look.main = StampOf(file_);
   // A guessed folder says nothing without the guessed file beside it.
@@ -79,7 +79,7 @@ ConfigReading ConfigFiles::ReadAll(const Look& look) const {
 }
 
 const ConfigReading& ConfigFiles::Read() {
-  Look look = LookAgain();
+  Look look = PollAgain();
   if (seen_ && *seen_ == look) return reading_;
   // Looked at before it is read: what changes in between shows in the next look.
   bool settled = IsSettled(look);

@@ -20,7 +20,7 @@ class ConfigFiles {
 
   const ConfigReading& Read();
   // Would Read() read anything again? Some stats.
-  bool Moved() const { return !seen_ || *seen_ != LookAgain(); }
+  bool Moved() const { return !seen_ || *seen_ != PollAgain(); }
   const ConfigReading& reading() const { return reading_; }  // of the last Read()
 
  private:
@@ -33,7 +33,7 @@ class ConfigFiles {
     friend bool operator==(const Look&, const Look&) = default;
   };
 
-  Look LookAgain() const;
+  Look PollAgain() const;
   // Whether the files are so old that a change from now on shows in their stamps.
   static bool IsSettled(const Look& look);
   ConfigReading ReadAll(const Look& look) const;

@@ -9,7 +9,7 @@
 namespace prefetch::kubelet {
 namespace {
 
-constexpr std::size_t kMostEntries = 1000;
+constexpr std::size_t kMaxEntries = 1000;
 constexpr std::size_t kDeepest = 16;
 
 std::int64_t Nanoseconds(const timespec& time) {
@@ -29,8 +29,8 @@ class Walk {
  public:
   base::Status Visit(const std::string& path, std::size_t depth) {
     struct stat info {};
-    if (++entries_ > kMostEntries || depth > kDeepest) {
-      return base::ResourceExhausted("more than " + std::to_string(kMostEntries) + " entries or " +
+    if (++entries_ > kMaxEntries || depth > kDeepest) {
+      return base::ResourceExhausted("more than " + std::to_string(kMaxEntries) + " entries or " +
                                      std::to_string(kDeepest) + " levels");
     }
     if (::lstat(path.c_str(), &info) != 0) return base::FromErrno(errno, "stat " + path);
@@ -44,7 +44,7 @@ class Walk {
 
  private:
   base::Status VisitDirectory(const std::string& path, std::size_t depth) {
-    auto names = base::ListDirectory(path, kMostEntries);
+    auto names = base::ListDirectory(path, kMaxEntries);
     if (!names) return std::move(names).error();
     for (const std::string& name : *names) {
       std::string below = path;

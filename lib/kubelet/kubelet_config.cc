@@ -50,28 +50,28 @@ MergeLayer Layer(const ConfigDocument& document, bool is_patch) {
 }
 
 template <typename T, typename Read>
-Stated<T> Field(MergedFields& fields, std::string_view key, Read read) {
+SourcedValue<T> Field(MergedFields& fields, std::string_view key, Read read) {
   MergedField field = fields.Find(key);
-  Stated<T> stated{.value = std::nullopt, .from = field.from};
+  SourcedValue<T> stated{.value = std::nullopt, .from = field.from};
   if (field.value) stated.value = read(*field.value);
   return stated;
 }
 
-Stated<std::string> Text(MergedFields& fields, std::string_view key) {
-  Stated<std::string> text =
+SourcedValue<std::string> Text(MergedFields& fields, std::string_view key) {
+  SourcedValue<std::string> text =
       Field<std::string>(fields, key, [](const doc::Reader& reader) { return reader.String(); });
   if (text.value && text.value->empty()) text.value.reset();
   return text;
 }
 
-Stated<int> Int(MergedFields& fields, std::string_view key, doc::IntRange range) {
+SourcedValue<int> Int(MergedFields& fields, std::string_view key, doc::IntRange range) {
   return Field<int>(fields, key, [&](const doc::Reader& reader) -> std::optional<int> {
     std::optional<std::int64_t> value = reader.Int(range);
     return value ? std::optional<int>(static_cast<int>(*value)) : std::nullopt;
   });
 }
 
-Stated<std::chrono::nanoseconds> Age(MergedFields& fields, std::string_view key) {
+SourcedValue<std::chrono::nanoseconds> Age(MergedFields& fields, std::string_view key) {
   return Field<std::chrono::nanoseconds>(fields, key,
                                          [](const doc::Reader& reader) { return reader.Duration(); });
 }
@@ -87,7 +87,7 @@ void DecodePolicy(MergedFields& fields, KubeletConfig& config) {
   if (!config.policy.value) field.value->Fail("is not a verification policy");
 }
 
-void DecodeGates(MergedFields& fields, Stated<FeatureGates>& gates) {
+void DecodeGates(MergedFields& fields, SourcedValue<FeatureGates>& gates) {
   FeatureGates found;
   bool any = false;
   for (auto [name, gate] : {std::pair{"KubeletEnsureSecretPulledImages", &found.ensure_secret_pulled_images},

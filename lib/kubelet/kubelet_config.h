@@ -16,12 +16,12 @@ namespace prefetch::kubelet {
 
 // A field, and who decided it.
 template <typename T>
-struct Stated {
+struct SourcedValue {
   std::optional<T> value;  // nullopt: kubelet's default
   // The file that spoke last, if only to take it back; the main file if none did; empty without a main file.
   std::string from;
 
-  friend bool operator==(const Stated&, const Stated&) = default;
+  friend bool operator==(const SourcedValue&, const SourcedValue&) = default;
 };
 
 // The fields as the files leave them; kubelet's own defaults are not filled in, command-line flags are still
@@ -30,23 +30,23 @@ struct KubeletConfig {
   std::string main_file;  // empty: kubelet was given none and began with its defaults
   bool drop_ins = false;  // a drop-in folder was given, empty or not
 
-  Stated<VerificationPolicy> policy;
+  SourcedValue<VerificationPolicy> policy;
   // A drop-in took the policy back, so that the one that kubelet had filled in itself is gone, too.
   bool policy_emptied = false;
-  Stated<std::vector<std::string>> allowlist;
-  Stated<FeatureGates> gates;
+  SourcedValue<std::vector<std::string>> allowlist;
+  SourcedValue<FeatureGates> gates;
   // As the main file has them, before any drop-in: kubelet fills in its default policy by these.
   FeatureGates main_gates;
 
-  Stated<int> gc_high_percent;  // 0 to 100
-  Stated<int> gc_low_percent;
-  Stated<std::chrono::nanoseconds> gc_minimum_age;  // never zero: kubelet takes zero for its default
-  Stated<std::chrono::nanoseconds> gc_maximum_age;
+  SourcedValue<int> gc_high_percent;  // 0 to 100
+  SourcedValue<int> gc_low_percent;
+  SourcedValue<std::chrono::nanoseconds> gc_minimum_age;  // never zero: kubelet takes zero for its default
+  SourcedValue<std::chrono::nanoseconds> gc_maximum_age;
 
   // For information.
-  Stated<std::string> container_runtime_endpoint;
-  Stated<std::string> image_service_endpoint;
-  Stated<int> max_pods;
+  SourcedValue<std::string> container_runtime_endpoint;
+  SourcedValue<std::string> image_service_endpoint;
+  SourcedValue<int> max_pods;
 
   friend bool operator==(const KubeletConfig&, const KubeletConfig&) = default;
 };

@@ -167,7 +167,7 @@ struct InForce {
 };
 
 InForce WhatIsInForce(const Declared& declared, const ConfigReading& reading,
-                      const std::optional<CommandLine>& command_line, const ToldByKubelet* told) {
+                      const std::optional<CommandLine>& command_line, const ReportedByKubelet* told) {
   InForce in_force{.config = KnownConfig(reading, command_line),
                    .flags = command_line.value_or(CommandLine{}),
                    .written = {}};
@@ -183,7 +183,7 @@ InForce WhatIsInForce(const Declared& declared, const ConfigReading& reading,
 
 NodeFacts Combine(const Declared& declared, const ConfigReading& reading,
                   const std::optional<CommandLine>& command_line, const std::string& host_prefix,
-                  const ToldByKubelet* told) {
+                  const ReportedByKubelet* told) {
   const auto [config, flags, written] = WhatIsInForce(declared, reading, command_line, told);
   const std::string root_flag = command_line ? command_line->root_dir : "";
   const std::string host_root = root_flag.empty() ? kDefaultRoot : root_flag;

@@ -12,8 +12,8 @@
 #include "kubelet/command_line.h"
 #include "kubelet/gc_forecast.h"
 #include "kubelet/kubelet_config.h"
+#include "kubelet/reported_by_kubelet.h"
 #include "kubelet/settings.h"
-#include "kubelet/told_by_kubelet.h"
 
 namespace prefetch::kubelet {
 
@@ -81,7 +81,7 @@ struct NodeFacts {
 // over flags and files.
 NodeFacts Combine(const Declared& declared, const ConfigReading& reading,
                   const std::optional<CommandLine>& command_line, const std::string& host_prefix = "",
-                  const ToldByKubelet* told = nullptr);
+                  const ReportedByKubelet* told = nullptr);
 
 // Contradictions between declarations and the node: parts of Combine.
 //

@@ -69,7 +69,7 @@ std::string NodeFactsReader::provider_bin_dir() const {
   return line ? OnHost(line->image_credential_provider_bin_dir) : "";
 }
 
-NodeFacts NodeFactsReader::Read(const std::shared_ptr<const ToldByKubelet>& told) {
+NodeFacts NodeFactsReader::Read(const std::shared_ptr<const ReportedByKubelet>& told) {
   if (LookForProcess()) process_changed_ = true;
   const bool chosen = std::exchange(chosen_, true);
   if (std::exchange(process_changed_, false) || !chosen) {

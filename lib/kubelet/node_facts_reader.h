@@ -40,7 +40,7 @@ class NodeFactsReader {
   // Fresh each time, and cheap while nothing changes: a read of kubelet's stat, a stat of each file, and a
   // listing of the drop-in folder.
   // `told` by the kubelet that runs, if it was asked: the same pointer means the same.
-  NodeFacts Read(const std::shared_ptr<const ToldByKubelet>& told = nullptr);
+  NodeFacts Read(const std::shared_ptr<const ReportedByKubelet>& told = nullptr);
   // Would Read() see another kubelet, or other files, than the last one did? By the same stats, and nothing
   // is made of them. Counts as a look for a kubelet that is away.
   bool Moved();
@@ -75,9 +75,9 @@ class NodeFactsReader {
   bool process_changed_ = false;  // since the last Read()
   std::vector<ConfigFiles> candidates_;
   bool chosen_ = false;
-  ConfigReading reading_;                      // what facts_ was made of
-  std::shared_ptr<const ToldByKubelet> told_;  // likewise
-  std::optional<NodeFacts> facts_;             // nullopt: to be made
+  ConfigReading reading_;                          // what facts_ was made of
+  std::shared_ptr<const ReportedByKubelet> told_;  // likewise
+  std::optional<NodeFacts> facts_;                 // nullopt: to be made
 };
 
 }  // namespace prefetch::kubelet

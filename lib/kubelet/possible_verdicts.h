@@ -22,7 +22,7 @@ struct VerdictQuestion {
   std::string image_id;            // empty: the runtime does not have it
   FileContent record;              // named by image_id
   FileContent intent;              // named by image
-  bool in_unknown_folder = false;  // IsInUnknownFolder
+  bool in_unknown_folder = false;  // IsInUnknownDirectory
   PodIdentity pod;
 };
 

@@ -64,8 +64,8 @@ std::vector<std::string> UnknownFolders(const std::string& kubelet_root) {
   return folders;
 }
 
-bool IsInUnknownFolder(const std::string& kubelet_root, const std::string& image_id,
-                       const std::string& image) {
+bool IsInUnknownDirectory(const std::string& kubelet_root, const std::string& image_id,
+                          const std::string& image) {
   std::vector<std::string> folders = UnknownFolders(kubelet_root);
   return std::any_of(folders.begin(), folders.end(), [&](const std::string& folder) {
     return base::KindOf(folder + FileNameFor(image_id)) || base::KindOf(folder + FileNameFor(image));

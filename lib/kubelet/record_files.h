@@ -28,7 +28,7 @@ FileContent ReadIntentNamed(const std::string& kubelet_root, const std::string& 
 // rules tell (K52). As paths that end with a slash.
 std::vector<std::string> UnknownFolders(const std::string& kubelet_root);
 // Whether one of them has a file about this image.
-bool IsInUnknownFolder(const std::string& kubelet_root, const std::string& image_id,
-                       const std::string& image);
+bool IsInUnknownDirectory(const std::string& kubelet_root, const std::string& image_id,
+                          const std::string& image);
 
 }  // namespace prefetch::kubelet

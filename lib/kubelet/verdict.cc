@@ -208,10 +208,10 @@ Finding ByEntry(const std::string& trimmed, const CredentialEntry& entry, const 
             "kubelet's record of " + repository + " names the pod's service account", ""};
   }
   if (auto assumed = ByName(repository, entry, pod, version)) return *std::move(assumed);
-  return {
-      Outcome::kMustPull, Reason::kRecordedForOthers, "12: no credential matches",
-      "kubelet's record opens " + repository + " to " + WhomOf(entry) + " only, and the pod has none of them",
-      kOpenItHelp};
+  return {Outcome::kMustPull, Reason::kRecordedForOthers, "12: no credential matches",
+          "kubelet's record opens " + repository + " to " + GranteeOf(entry) +
+              " only, and the pod has none of them",
+          kOpenItHelp};
 }
 
 // The finding for a file in an unknown folder of kubelet.

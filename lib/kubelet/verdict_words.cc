@@ -50,7 +50,7 @@ std::string Shown(const std::string& name) {
   return text;
 }
 
-std::string WhomOf(const CredentialEntry& entry) {
+std::string GranteeOf(const CredentialEntry& entry) {
   if (entry.node_pods_accessible) return "the node";
   std::vector<std::string> parts;
   if (!entry.secrets.empty()) parts.push_back(Count(entry.secrets.size(), "secret"));
@@ -64,7 +64,7 @@ std::string RepositoriesOf(const PulledRecord& record) {
   std::vector<std::string> parts;
   for (const auto& [repository, entry] : record.mapping) {
     if (parts.size() == kMostRepositories) break;
-    parts.push_back(Shown(repository) + " (" + WhomOf(entry) + ")");
+    parts.push_back(Shown(repository) + " (" + GranteeOf(entry) + ")");
   }
   std::string text = base::Join(parts, ", ");
   std::size_t left = record.mapping.size() - parts.size();

@@ -19,7 +19,7 @@ struct Finding {
 };
 
 // "the node", "2 secrets and 1 service account", "nobody".
-std::string WhomOf(const CredentialEntry& entry);
+std::string GranteeOf(const CredentialEntry& entry);
 // "reg.io/a (the node), reg.io/b (1 secret) and 3 more".
 std::string RepositoriesOf(const PulledRecord& record);
 // A name out of a file or a flag, fit for a terminal: no control characters, not endless.

@@ -79,14 +79,14 @@ class Collector {
 };
 
 bool TooMany(std::size_t entries, doc::Position at, Problems& problems) {
-  if (entries <= kMostEntries) return false;
-  problems.Add(at, "", "has more than " + std::to_string(kMostEntries) + " images");
+  if (entries <= kMaxEntries) return false;
+  problems.Add(at, "", "has more than " + std::to_string(kMaxEntries) + " images");
   return true;
 }
 
 SourceContent DecodeText(std::string_view bytes, Problems& problems) {
   Collector collector(problems);
-  std::optional<std::string_view> text = doc::CheckText(bytes, kMostSourceBytes, problems);
+  std::optional<std::string_view> text = doc::CheckText(bytes, kMaxSourceBytes, problems);
   if (!text) return {};
   std::size_t count = 0;
   std::uint32_t number = 0;
@@ -206,7 +206,7 @@ base::Result<SourceContent> DecodeSource(const std::string& name, SourceForm for
   if (form == SourceForm::kPlain) {
     content = DecodeText(bytes, problems);
   } else if (!base::TrimSpace(bytes).empty()) {
-    doc::Limits limits{.bytes = kMostSourceBytes};
+    doc::Limits limits{.bytes = kMaxSourceBytes};
     std::optional<doc::Node> root = form == SourceForm::kJson
                                         ? doc::ParseJson(bytes, problems, doc::JsonRules::kStrict, limits)
                                         : doc::ParseYaml(bytes, problems, limits);

@@ -15,8 +15,8 @@
 namespace prefetch::list {
 
 // Limits of one source.
-constexpr std::size_t kMostSourceBytes = 1 << 20;
-constexpr std::size_t kMostEntries = 5000;
+constexpr std::size_t kMaxSourceBytes = 1 << 20;
+constexpr std::size_t kMaxEntries = 5000;
 constexpr std::size_t kMostLineBytes = 4096;  // of a *.txt
 constexpr std::size_t kMostDirectoryEntries = 1000;
 

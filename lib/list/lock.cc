@@ -23,7 +23,7 @@ void ReadEntry(const doc::Reader& item, ListLock& lock) {
   if (!image || !digest) return;
   auto reference = image::Reference::Parse(*image);
   if (!reference) return entry.Fail("image", reference.error().message());
-  if (!image::IsDigest(*digest)) return entry.Fail("digest", image::WhyNoDigest(*digest));
+  if (!image::IsDigest(*digest)) return entry.Fail("digest", image::DigestError(*digest));
   if (!lock.emplace(reference->Normalized(), *digest).second) entry.Fail("image", "stands here twice");
 }
 

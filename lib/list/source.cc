@@ -79,8 +79,8 @@ void ListSources::Fail(Source& source, std::string error) {
 base::Result<std::string> ListSources::ReadBytes(Source& source) const {
   auto kind = base::KindOf(source.path);
   bool piped = source.given && kind && *kind == base::FileKind::kOther && IsOwnDescriptor(source.path);
-  return piped ? source.pipe.Read(source.path, kMostSourceBytes, pipe_patience_)
-               : base::ReadFile(source.path, kMostSourceBytes);
+  return piped ? source.pipe.Read(source.path, kMaxSourceBytes, pipe_patience_)
+               : base::ReadFile(source.path, kMaxSourceBytes);
 }
 
 void ListSources::Load(Source& source, base::WallTime now) {

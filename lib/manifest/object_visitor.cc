@@ -49,7 +49,7 @@ void ObjectVisitor::Visit(const Reader& value, const Implied& implied) {
     ObjectReader object(value);
     return VisitCustom(object, {"", kJenkins});
   }
-  if (options_.strangers == Strangers::kPassOver && IsStranger(value.node(), implied)) return;
+  if (options_.strangers == UnknownOwners::kPassOver && IsStranger(value.node(), implied)) return;
   ObjectReader object(value);
   if (value.node().kind != Node::Kind::kMapping) return;  // that was its mistake
   std::string api_version = TypeField(object, "apiVersion", implied.api_version);

@@ -39,13 +39,13 @@ bool IsOfTheFleet(const Caller& caller, const AgentPlace& place) {
 }
 
 // The caller's identity by the API server, before any judgement of its rights.
-std::variant<Caller, CallerRefusal> CallerOf(const TokenReview& review) {
-  if (!review.authenticated) return CallerRefusal::kRejected;
-  if (!Contains(review.audiences)) return CallerRefusal::kOtherAudience;
-  if (!review.user.starts_with(kAccountPrefix)) return CallerRefusal::kNotAToken;
+std::variant<Caller, RejectionReason> CallerOf(const TokenReview& review) {
+  if (!review.authenticated) return RejectionReason::kRejected;
+  if (!Contains(review.audiences)) return RejectionReason::kOtherAudience;
+  if (!review.user.starts_with(kAccountPrefix)) return RejectionReason::kNotAToken;
   const std::string_view account = std::string_view(review.user).substr(kAccountPrefix.size());
   const std::vector<std::string_view> parts = base::Split(account, ':');
-  if (parts.size() != 2 || parts[0].empty() || parts[1].empty()) return CallerRefusal::kNotAToken;
+  if (parts.size() != 2 || parts[0].empty() || parts[1].empty()) return RejectionReason::kNotAToken;
   return Caller{.name_space = std::string(parts[0]),
                 .service_account = std::string(parts[1]),
                 .account_uid = review.user_uid,
@@ -61,21 +61,21 @@ bool Admits(const CallerRules& rules, const Caller& caller) {
 
 }  // namespace
 
-std::string_view CallerRefusalName(CallerRefusal refusal) {
+std::string_view RejectionReasonName(RejectionReason refusal) {
   switch (refusal) {
-    case CallerRefusal::kNotAToken:
+    case RejectionReason::kNotAToken:
       return "NotAToken";
-    case CallerRefusal::kOtherAudience:
+    case RejectionReason::kOtherAudience:
       return "OtherAudience";
-    case CallerRefusal::kExpired:
+    case RejectionReason::kExpired:
       return "Expired";
-    case CallerRefusal::kNotBound:
+    case RejectionReason::kNotBound:
       return "NotBound";
-    case CallerRefusal::kOtherNode:
+    case RejectionReason::kOtherNode:
       return "OtherNode";
-    case CallerRefusal::kRejected:
+    case RejectionReason::kRejected:
       return "Rejected";
-    case CallerRefusal::kNotAdmitted:
+    case RejectionReason::kNotAdmitted:
       return "NotAdmitted";
   }
   std::abort();
@@ -95,24 +95,24 @@ std::vector<std::string> FleetAccountsBeside(std::string_view agent_account) {
   return accounts;
 }
 
-std::string_view CallerRefusalWords(CallerRefusal refusal, CallerPurpose purpose) {
+std::string_view RejectionReasonText(RejectionReason refusal, CallerPurpose purpose) {
   const bool fleet = purpose == CallerPurpose::kFleet;
   switch (refusal) {
-    case CallerRefusal::kNotAToken:
+    case RejectionReason::kNotAToken:
       return fleet ? "Prefetchd-Authorization must be \"Bearer TOKEN\", with a token of a ServiceAccount"
                    : "Authorization must be \"Bearer TOKEN\", with a token of a ServiceAccount";
-    case CallerRefusal::kOtherAudience:
+    case RejectionReason::kOtherAudience:
       return "the token is for another audience: request one for the audience prefetchd";
-    case CallerRefusal::kExpired:
+    case RejectionReason::kExpired:
       return fleet ? "the token has expired: request a new one"
                    : "the token has expired: read it from its projected volume for each question";
-    case CallerRefusal::kNotBound:
+    case RejectionReason::kNotBound:
       return "the token is bound to no pod on a node: use a projected volume, on Kubernetes 1.30 or later";
-    case CallerRefusal::kOtherNode:
+    case RejectionReason::kOtherNode:
       return "the token belongs to a pod of another node: ask the agent of that pod's own node";
-    case CallerRefusal::kRejected:
+    case RejectionReason::kRejected:
       return "the API server rejects the token";
-    case CallerRefusal::kNotAdmitted:
+    case RejectionReason::kNotAdmitted:
       return fleet ? "only ServiceAccounts of the agents' namespace with the name prefetchd-fleet, "
                      "PREFIX-prefetchd-fleet or prefetchd-fleet-SUFFIX may read the full status"
                    : "this agent's configuration (preflight) does not admit this ServiceAccount";
@@ -120,32 +120,32 @@ std::string_view CallerRefusalWords(CallerRefusal refusal, CallerPurpose purpose
   std::abort();
 }
 
-bool IsAboutTheToken(CallerRefusal refusal) {
-  return refusal != CallerRefusal::kNotAdmitted && refusal != CallerRefusal::kOtherNode;
+bool IsAboutTheToken(RejectionReason refusal) {
+  return refusal != RejectionReason::kNotAdmitted && refusal != RejectionReason::kOtherNode;
 }
 
-std::optional<CallerRefusal> PrejudgeToken(const TokenClaims& claims, CallerPurpose purpose,
-                                           std::string_view node, base::WallTime now) {
-  if (!Contains(claims.audiences)) return CallerRefusal::kOtherAudience;
-  if (!claims.expires || *claims.expires + kClockSkew < now) return CallerRefusal::kExpired;
+std::optional<RejectionReason> PrejudgeToken(const TokenClaims& claims, CallerPurpose purpose,
+                                             std::string_view node, base::WallTime now) {
+  if (!Contains(claims.audiences)) return RejectionReason::kOtherAudience;
+  if (!claims.expires || *claims.expires + kClockSkew < now) return RejectionReason::kExpired;
   if (purpose == CallerPurpose::kFleet) return std::nullopt;
-  if (claims.node.empty() || claims.pod_uid.empty()) return CallerRefusal::kNotBound;
-  if (claims.node != node) return CallerRefusal::kOtherNode;
+  if (claims.node.empty() || claims.pod_uid.empty()) return RejectionReason::kNotBound;
+  if (claims.node != node) return RejectionReason::kOtherNode;
   return std::nullopt;
 }
 
-std::variant<Caller, CallerRefusal> JudgeReview(const TokenReview& review, CallerPurpose purpose,
-                                                const AgentPlace& place, const CallerRules& rules) {
+std::variant<Caller, RejectionReason> JudgeReview(const TokenReview& review, CallerPurpose purpose,
+                                                  const AgentPlace& place, const CallerRules& rules) {
   auto caller = CallerOf(review);
-  if (std::holds_alternative<CallerRefusal>(caller)) return caller;
+  if (std::holds_alternative<RejectionReason>(caller)) return caller;
   const bool of_the_fleet = IsOfTheFleet(std::get<Caller>(caller), place);
   if (purpose == CallerPurpose::kFleet) {
-    if (!of_the_fleet) return CallerRefusal::kNotAdmitted;
+    if (!of_the_fleet) return RejectionReason::kNotAdmitted;
     return caller;
   }
-  if (review.node.empty() || review.pod_uid.empty()) return CallerRefusal::kNotBound;
-  if (review.node != place.node) return CallerRefusal::kOtherNode;
-  if (of_the_fleet || !Admits(rules, std::get<Caller>(caller))) return CallerRefusal::kNotAdmitted;
+  if (review.node.empty() || review.pod_uid.empty()) return RejectionReason::kNotBound;
+  if (review.node != place.node) return RejectionReason::kOtherNode;
+  if (of_the_fleet || !Admits(rules, std::get<Caller>(caller))) return RejectionReason::kNotAdmitted;
   return caller;
 }
 

@@ -88,7 +88,7 @@ struct Caller {
 };
 
 // Why a caller is turned away. A closed set: it is a label of a metric.
-enum class CallerRefusal {
+enum class RejectionReason {
   kNotAToken,      // it is no token of a ServiceAccount
   kOtherAudience,  // it is for another service
   kExpired,
@@ -97,19 +97,19 @@ enum class CallerRefusal {
   kRejected,     // the API server does not know it
   kNotAdmitted,  // the configuration admits no such namespace or account
 };
-std::string_view CallerRefusalName(CallerRefusal refusal);  // "OtherNode"
+std::string_view RejectionReasonName(RejectionReason refusal);  // "OtherNode"
 // One sentence for the caller. Names nothing of the agent but its audience.
-std::string_view CallerRefusalWords(CallerRefusal refusal, CallerPurpose purpose);
+std::string_view RejectionReasonText(RejectionReason refusal, CallerPurpose purpose);
 // Would another credential change the answer? Else the caller itself is not admitted.
-bool IsAboutTheToken(CallerRefusal refusal);
+bool IsAboutTheToken(RejectionReason refusal);
 
 // Rejects tokens for other audiences, expired ones, and of pods those of other nodes. nullopt: the API server
 // is to be asked.
-std::optional<CallerRefusal> PrejudgeToken(const TokenClaims& claims, CallerPurpose purpose,
-                                           std::string_view node, base::WallTime now);
+std::optional<RejectionReason> PrejudgeToken(const TokenClaims& claims, CallerPurpose purpose,
+                                             std::string_view node, base::WallTime now);
 // `rules` are for pods; a fleet token needs none.
-std::variant<Caller, CallerRefusal> JudgeReview(const TokenReview& review, CallerPurpose purpose,
-                                                const AgentPlace& place, const CallerRules& rules);
+std::variant<Caller, RejectionReason> JudgeReview(const TokenReview& review, CallerPurpose purpose,
+                                                  const AgentPlace& place, const CallerRules& rules);
 
 // This caller's rights. `listed`: the image that it asks about is on the list.
 CheckRights RightsOf(const CallerRules& rules, bool listed);

@@ -6,8 +6,8 @@
 #include <memory>
 #include <utility>
 
-#include "plan/asked.h"
 #include "plan/history.h"
+#include "plan/requested.h"
 
 namespace prefetch::plan {
 namespace {
@@ -200,7 +200,7 @@ bool StandsForPods(const CheckFacts& facts, Reason reason) {
   if (reason == Reason::kAccessDenied || reason == Reason::kBadCredentialFormat) {
     return !facts.own_credentials;
   }
-  return IsForGood(reason);
+  return IsPermanent(reason);
 }
 
 CheckVerdict Pending(const CheckFacts& facts, Reason reason, std::string message) {
@@ -271,7 +271,7 @@ CheckStep Decide(const CheckFacts& facts) {
   if (!facts.runtime->image) return Decided(RuntimeIsAway(facts, facts.runtime->error.value_or("")));
   const ImageState& image = *facts.runtime->image;
   if (facts.rights.pull && !image.present && image.applies) return Need(CheckNeed::kPull);
-  if (facts.runtime->error && IsUntold(image, facts.runtime_down)) {
+  if (facts.runtime->error && IsUnreported(image, facts.runtime_down)) {
     return Decided(RuntimeIsAway(facts, facts.runtime_error));
   }
   CheckStep step =
@@ -284,12 +284,12 @@ CheckStep Decide(const CheckFacts& facts) {
 }
 
 std::optional<CheckVerdict> OfPull(const CheckFacts& facts, const ImageState& image) {
-  switch (StateOfAsked(image)) {
-    case AskedState::kPending:
+  switch (StateOfRequested(image)) {
+    case RequestedState::kPending:
       return PullIsPending(facts, image);
-    case AskedState::kHere:
+    case RequestedState::kHere:
       return std::nullopt;
-    case AskedState::kFailed:
+    case RequestedState::kFailed:
       return Say(facts,
                  StandsForPods(facts, image.reason) ? VerdictResult::kRefused : VerdictResult::kUnknown,
                  image.reason,
@@ -317,7 +317,7 @@ CheckReason CheckReasonFor(VerdictReason reason) {
   return ReasonFor(reason);
 }
 
-bool IsUntold(const ImageState& image, bool runtime_down) {
+bool IsUnreported(const ImageState& image, bool runtime_down) {
   return runtime_down || (!image.present && image.reason == Reason::kFactsUnknown);
 }
 

@@ -42,7 +42,7 @@ struct CheckRuntime {
 
 // The runtime has not reported yet whether it has an image of the list; or it has been away for so long
 // (`runtime_down`) that its last report does not count.
-bool IsUntold(const ImageState& image, bool runtime_down);
+bool IsUnreported(const ImageState& image, bool runtime_down);
 
 enum class CheckKubelet {
   kNone,      // there is none here: presence decides

@@ -29,7 +29,7 @@ bool IsUsable(const Observation& seen) {
   return seen.known && seen.local && seen.local->runs_here && seen.local->is_image && seen.local->unpacked;
 }
 
-bool LeansOnTag(const Observation& seen, const History& past) {
+bool DependsOnTag(const Observation& seen, const History& past) {
   return IsUsable(seen) && seen.local->found_by_tag && seen.local->id != past.pulled_id;
 }
 
@@ -49,7 +49,7 @@ Action Decide(const Observation& seen, const History& past, base::TimePoint now)
 Action Decide(const Observation& seen, const History& past, const RefreshDecision& refresh,
               base::TimePoint now) {
   if (refresh.pull && IsUsable(seen)) return PullWhenAllowed(refresh.pull_reason, past, now);
-  if (LeansOnTag(seen, past)) return PullWhenAllowed(Reason::kQueued, past, now);
+  if (DependsOnTag(seen, past)) return PullWhenAllowed(Reason::kQueued, past, now);
   return Decide(seen, past, now);
 }
 

@@ -32,7 +32,7 @@ bool IsUsable(const Observation& seen);
 
 // It is here, and would go with a tag that anybody may move: to be pulled in its own right, though nothing
 // has to be fetched for it.
-bool LeansOnTag(const Observation& seen, const History& past);
+bool DependsOnTag(const Observation& seen, const History& past);
 
 // For an entry that applies, by the node's state alone.
 Action Decide(const Observation& seen, const History& past, base::TimePoint now);

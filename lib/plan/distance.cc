@@ -2,10 +2,10 @@
 
 namespace prefetch::plan {
 
-Distance AfterLookAtPull(Distance past, bool knows_manifest, base::Duration age) {
+Distance AfterPollDuringPull(Distance past, bool knows_manifest, base::Duration age) {
   if (past == Distance::kNear) return past;
   if (!knows_manifest) return age >= kNearManifest ? Distance::kFar : past;
-  return age <= kNearManifest + kLateLook ? Distance::kNear : past;
+  return age <= kNearManifest + kLatePoll ? Distance::kNear : past;
 }
 
 Distance AfterPull(Distance past, base::Duration took) {

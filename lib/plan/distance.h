@@ -19,10 +19,10 @@ enum class Distance {
 // The manifest of a near registry is here so soon after its pull began.
 constexpr std::chrono::milliseconds kNearManifest{250};
 // A look at a pull is this late at most; one that comes later shows nothing.
-constexpr std::chrono::milliseconds kLateLook{150};
+constexpr std::chrono::milliseconds kLatePoll{150};
 
 // After a look at a running pull that is `age` old. `knows_manifest`: the runtime has its manifest.
-Distance AfterLookAtPull(Distance past, bool knows_manifest, base::Duration age);
+Distance AfterPollDuringPull(Distance past, bool knows_manifest, base::Duration age);
 // After a pull that went well in `took`.
 Distance AfterPull(Distance past, base::Duration took);
 

@@ -65,7 +65,7 @@ bool MayAskSize(const FetchHealth& health, base::TimePoint now) {
 }
 
 FetchHealth AfterFetchFailed(FetchHealth health, base::TimePoint now) {
-  health.failed_until = now + kFetchPause;
+  health.failed_until = now + kFetchOffPeriod;
   return health;
 }
 
@@ -75,14 +75,14 @@ FetchHealth AfterLimited(FetchHealth health, std::optional<base::Duration> patie
 }
 
 FetchHealth AfterSizeDenied(FetchHealth health, base::TimePoint now) {
-  health.denied_until = now + kFetchPause;
+  health.denied_until = now + kFetchOffPeriod;
   return health;
 }
 
 FetchHealth AfterManifest(FetchHealth health, base::Duration answer_time,
                           std::optional<base::Duration> round_trip, base::TimePoint now) {
   const bool beside_us = round_trip && *round_trip < kNearRoundTrip;
-  if (answer_time < (beside_us ? kNearAndBusy : kNearRegistry)) health.near_until = now + kFetchPause;
+  if (answer_time < (beside_us ? kNearAndBusy : kNearRegistry)) health.near_until = now + kFetchOffPeriod;
   return health;
 }
 

@@ -37,7 +37,7 @@ constexpr std::chrono::milliseconds kNearRegistry{5};
 constexpr std::chrono::milliseconds kNearRoundTrip{1};
 constexpr std::chrono::milliseconds kNearAndBusy{25};
 // The time for which the runtime has a registry to itself after a failure of ours, or once it was near.
-constexpr std::chrono::minutes kFetchPause{10};
+constexpr std::chrono::minutes kFetchOffPeriod{10};
 
 // A pull waits for as long as this if the registry asks for patience. Longer waits cost an attempt.
 constexpr std::chrono::seconds kLongestPatience{30};

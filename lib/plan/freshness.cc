@@ -209,8 +209,8 @@ Freshness AfterAnswer(Freshness past, const DesiredImage& want, const Local& loc
   return past;
 }
 
-Freshness AfterUnasked(Freshness past, const DesiredImage& want, const RegistryAnswer& why, Answered when,
-                       double random) {
+Freshness AfterSkippedCheck(Freshness past, const DesiredImage& want, const RegistryAnswer& why,
+                            Answered when, double random) {
   Fold(past, want, why, when, random);
   // The registry is probed anyway; who can wait asks again a full interval later, so that a registry that
   // comes back is not met by all that was missed.

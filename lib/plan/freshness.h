@@ -90,8 +90,8 @@ struct Answered {
 Freshness AfterAnswer(Freshness past, const DesiredImage& want, const Local& local,
                       const image::RegistryAnswer& answer, Answered when, double random);
 // The registry is held (plan/registry_pace.h), and was not asked: no answer, without a request.
-Freshness AfterUnasked(Freshness past, const DesiredImage& want, const image::RegistryAnswer& why,
-                       Answered when, double random);
+Freshness AfterSkippedCheck(Freshness past, const DesiredImage& want, const image::RegistryAnswer& why,
+                            Answered when, double random);
 // A pull of ours has ended well: `before` is the image that it replaced, if any.
 Freshness AfterPulled(Freshness past, const DesiredImage& want, const std::optional<Local>& before,
                       const Local& now_local, Answered when, double random);

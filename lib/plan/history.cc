@@ -37,7 +37,7 @@ base::Duration Delay(Retry retry, int failures, double random) {
   switch (retry) {
     case Retry::kAtOnce:
       return {};
-    case Retry::kPassing:
+    case Retry::kTransient:
       // The first retry is immediate: the bytes of the failed pull may still be there (C26).
       if (failures <= 1) return {};
       return Scaled(Doubled(kPassingBase, failures - 1, kPassingCap), random);
@@ -53,10 +53,10 @@ base::Duration Delay(Retry retry, int failures, double random) {
 
 }  // namespace
 
-bool IsForGood(Reason reason) {
+bool IsPermanent(Reason reason) {
   switch (RetryFor(reason)) {
     case Retry::kAtOnce:
-    case Retry::kPassing:
+    case Retry::kTransient:
       return false;
     case Retry::kSlow:
     case Retry::kHourly:
@@ -66,9 +66,9 @@ bool IsForGood(Reason reason) {
   std::abort();
 }
 
-bool HasFailedForGood(const History& past) {
+bool HasFailedPermanently(const History& past) {
   if (past.failures == 0) return false;
-  return past.failures >= kFailuresThatSettle || (past.last_failure && IsForGood(*past.last_failure));
+  return past.failures >= kFailuresThatSettle || (past.last_failure && IsPermanent(*past.last_failure));
 }
 
 History AfterFailure(History past, const PullFailure& failure, base::TimePoint now, double random) {
@@ -79,30 +79,30 @@ History AfterFailure(History past, const PullFailure& failure, base::TimePoint n
     past.not_before = now;
     return past;
   }
-  if (!IsSuspect(past)) past.runtime_ends = 0;
+  if (!IsSuspicious(past)) past.runtime_ends = 0;
   past.failures++;
   const bool disk_full = failure.reason == Reason::kDiskFull;
   if (disk_full) past.full_disks++;
   base::Duration delay = Delay(retry, disk_full ? past.full_disks : past.failures - past.full_disks, random);
   if (failure.retry_after) delay = std::max(delay, *failure.retry_after);
   past.not_before = delay == base::Duration::max() ? base::TimePoint::max() : now + delay;
-  past.settled = past.settled || HasFailedForGood(past);
+  past.settled = past.settled || HasFailedPermanently(past);
   return past;
 }
 
-bool IsSuspect(const History& past) {
+bool IsSuspicious(const History& past) {
   return past.runtime_ends >= kEndsThatCount;
 }
 
-History AfterRuntimeEnd(History past, const PullFailure& failure, const CutRun& run, base::TimePoint now,
-                        double random) {
+History AfterRuntimeEnd(History past, const PullFailure& failure, const InterruptedRun& run,
+                        base::TimePoint now, double random) {
   const bool got_on = run.took >= kRanOn && run.bytes > past.bytes_at_end;
-  const bool in_doubt = IsSuspect(past) && run.beside_others && !past.doubted;
+  const bool in_doubt = IsSuspicious(past) && run.beside_others && !past.doubted;
   past.doubted = !got_on && (in_doubt || past.doubted);
   if (!in_doubt) past.runtime_ends++;
   if (got_on) past.runtime_ends = 1;
   past.bytes_at_end = std::max(past.bytes_at_end, run.bytes);  // 0: not looked at yet
-  if (!IsSuspect(past)) return AfterFailure(std::move(past), failure, now, random);
+  if (!IsSuspicious(past)) return AfterFailure(std::move(past), failure, now, random);
   const bool settled = past.settled;
   const bool tried_alone = past.runtime_ends > kEndsThatCount;
   std::string text = "suspected of ending the container runtime, which went away " +
@@ -124,7 +124,7 @@ History AfterSuccess(History past, const PullSuccess& success, base::TimePoint n
     past.last_error.clear();
     past.not_before = now;
   }
-  past.room = AfterRoomFound(past.room);
+  past.room = AfterDiskSpaceFound(past.room);
   past.runtime_ends = 0;
   past.bytes_at_end = 0;
   past.doubted = false;

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "image/pull_error.h"
-#include "plan/room.h"
+#include "plan/disk_budget.h"
 #include "plan/snapshot.h"
 
 namespace prefetch::plan {
@@ -34,7 +34,7 @@ struct History {
   std::string credential;
   bool exposed = false;
 
-  RoomPast room;  // its size, and its known need for room
+  DiskHistory room;  // its size, and its known need for room
 
   // When the image was found gone within kEvictionMemory; the newest last.
   std::vector<base::TimePoint> vanished;
@@ -54,17 +54,17 @@ struct PullFailure {
 };
 
 // Is the entry not worth waiting for after this failure?
-bool IsForGood(Reason reason);
+bool IsPermanent(Reason reason);
 
 // Its newest tries have failed, and another one is not worth waiting for: the reason is one for good, or they
 // are many.
-bool HasFailedForGood(const History& past);
+bool HasFailedPermanently(const History& past);
 
 // `random` is uniform in [0, 1).
 History AfterFailure(History past, const PullFailure& failure, base::TimePoint now, double random);
 
 // A pull under which the runtime went away.
-struct CutRun {
+struct InterruptedRun {
   base::Duration took{};
   std::uint64_t bytes = 0;     // of the image, with those that earlier pulls have brought; 0: not known
   bool beside_others = false;  // images ran at the time that are no suspects
@@ -72,11 +72,11 @@ struct CutRun {
 // The runtime went away while this image was pulled, and it may be why. Once, that is a runtime that was
 // restarted; so it is where each pull ran for a while and brought the image nearer. A suspect beside others
 // is tried once more: one of them may be why.
-History AfterRuntimeEnd(History past, const PullFailure& failure, const CutRun& run, base::TimePoint now,
-                        double random);
+History AfterRuntimeEnd(History past, const PullFailure& failure, const InterruptedRun& run,
+                        base::TimePoint now, double random);
 
 // Has the runtime gone away so often in a row? Such images are tried one at a time.
-bool IsSuspect(const History& past);
+bool IsSuspicious(const History& past);
 
 struct PullSuccess {
   std::string id;

@@ -114,9 +114,9 @@ PullStatus PullOf(const EntryFacts& facts, base::TimePoint now, base::WallTime w
 }
 
 // Another try is not worth waiting for.
-bool IsHopeless(const EntryFacts& facts) {
+bool CannotSucceed(const EntryFacts& facts) {
   return facts.no_room || facts.action.kind == ActionKind::kKeep ||
-         facts.action.reason == Reason::kEvictedByKubelet || HasFailedForGood(facts.past);
+         facts.action.reason == Reason::kEvictedByKubelet || HasFailedPermanently(facts.past);
 }
 
 // Reason and phase of an entry that is not on the node as it should be.
@@ -137,7 +137,7 @@ void JudgeAbsent(const EntryFacts& facts, ImageState& state) {
     state.phase = state.reason == Reason::kFactsUnknown ? Phase::kProgressing : Phase::kFailing;
   }
   // One that was ready before has settled, and may yet come back.
-  if (state.phase == Phase::kFailing && !IsHopeless(facts)) state.settled = false;
+  if (state.phase == Phase::kFailing && !CannotSucceed(facts)) state.settled = false;
   bool error_says_it = state.phase == Phase::kFailing && !facts.past.last_error.empty() &&
                        facts.past.last_failure == state.reason && state.reason != Reason::kEvictedByKubelet;
   state.message = error_says_it ? facts.past.last_error : Sentence(state.reason, facts);

@@ -70,10 +70,10 @@ std::string_view ConditionStatusName(ConditionStatus status) {
   std::abort();
 }
 
-GateWish WishFor(const Snapshot& snapshot, const GateOptions& options, base::Duration running_for,
-                 TaintPast taint) {
+DesiredGate WishFor(const Snapshot& snapshot, const GateOptions& options, base::Duration running_for,
+                    TaintHistory taint) {
   const Readiness& readiness = snapshot.readiness;
-  GateWish wish;
+  DesiredGate wish;
   wish.label = readiness.ready ? "ready" : "notready";
   if (readiness.ready) {
     wish.result = "succeeded";
@@ -83,14 +83,14 @@ GateWish WishFor(const Snapshot& snapshot, const GateOptions& options, base::Dur
   wish.condition = {StatusFor(readiness), std::string(ReasonName(readiness.reason)), MessageFor(snapshot)};
   bool time_is_over = running_for >= options.timeout;
   wish.taint_may_go = readiness.ready || OnlyFailuresAreLeft(snapshot) || time_is_over;
-  bool gives_up = taint == TaintPast::kGivenUp || (taint == TaintPast::kNotKnown && time_is_over);
+  bool gives_up = taint == TaintHistory::kGivenUp || (taint == TaintHistory::kNotKnown && time_is_over);
   wish.gave_up = options.taint && gives_up && !readiness.ready;
   if (wish.gave_up) wish.condition.reason = "GaveUp";
   return wish;
 }
 
-GateWrites WritesFor(const GateWish& wish, const NodeSeen& seen, const GateOptions& options) {
-  GateWrites writes;
+GateUpdates WritesFor(const DesiredGate& wish, const NodeSeen& seen, const GateOptions& options) {
+  GateUpdates writes;
   if (options.label && seen.label != wish.label) writes.label = wish.label;
   writes.result = !options.result_label.empty() && seen.result != wish.result;
   if (options.condition && seen.condition != wish.condition) writes.condition = wish.condition;

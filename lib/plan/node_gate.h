@@ -1,6 +1,6 @@
 // NodeGate: writes on the Node object about this node's images: a label, a condition, a startup taint
-// (deploy/docs/new-nodes.md). Facts and time in, writes out; pure. agent/cluster/node_gate carries them to the API
-// server.
+// (deploy/docs/new-nodes.md). Facts and time in, writes out; pure. agent/cluster/node_gate carries them to
+// the API server.
 #pragma once
 
 #include <chrono>
@@ -25,7 +25,7 @@ constexpr std::chrono::seconds kGateWriteInterval{10};
 struct GateOptions {
   std::string instance = "prefetchd";  // names the label: prefetchd.dev/<instance>
   bool label = false;
-  // Another label, a whole key, for clients that wait for the result: see GateWish::result. Empty: none.
+  // Another label, a whole key, for clients that wait for the result: see DesiredGate::result. Empty: none.
   std::string result_label;
   bool condition = false;
   bool taint = false;                 // take the startup taint away; it is never put on
@@ -47,7 +47,7 @@ struct GateCondition {
 };
 
 // The wanted state of the Node.
-struct GateWish {
+struct DesiredGate {
   std::string label;  // "ready" or "notready"
   // "succeeded": ready; "failed": only permanently failed images are missing; nullopt: neither, and the label
   // is taken away.
@@ -56,19 +56,19 @@ struct GateWish {
   bool taint_may_go = false;
   bool gave_up = false;  // …since its time is over
 
-  friend bool operator==(const GateWish&, const GateWish&) = default;
+  friend bool operator==(const DesiredGate&, const DesiredGate&) = default;
 };
 
 // The history of the startup taint since the agent's start.
-enum class TaintPast {
+enum class TaintHistory {
   kNotKnown,  // it may be there
   kGone,      // it was not there, or was taken away for good reasons: it has no say any more
   kGivenUp,   // it was taken away since its time was over
 };
 
 // `running_for`: since the agent's start.
-GateWish WishFor(const Snapshot& snapshot, const GateOptions& options, base::Duration running_for,
-                 TaintPast taint);
+DesiredGate WishFor(const Snapshot& snapshot, const GateOptions& options, base::Duration running_for,
+                    TaintHistory taint);
 
 // The Node object's present state, as far as it concerns us.
 struct NodeSeen {
@@ -77,17 +77,17 @@ struct NodeSeen {
   bool tainted = false;
 };
 
-struct GateWrites {
+struct GateUpdates {
   std::optional<std::string> label;
   std::optional<GateCondition> condition;
-  bool result = false;  // GateWish::result, as it is
+  bool result = false;  // DesiredGate::result, as it is
   bool remove_taint = false;
 
   bool Any() const { return label || condition || result || remove_taint; }
 };
 
 // The writes that turn `seen` into `wish`; none for parts that are not opted into.
-GateWrites WritesFor(const GateWish& wish, const NodeSeen& seen, const GateOptions& options);
+GateUpdates WritesFor(const DesiredGate& wish, const NodeSeen& seen, const GateOptions& options);
 
 // One image to report as an Event of the Node.
 struct GateEvent {

@@ -105,9 +105,9 @@ enum class ReasonGroup {
 
 // When a pull that failed for this reason is tried again.
 enum class Retry {
-  kAtOnce,   // not the image's fault: again as soon as the runtime is there; also of reasons that end no pull
-  kPassing,  // first at once, then full jitter, doubling to minutes
-  kSlow,     // 5 minutes, doubling to an hour: asking more often does not help, and locks accounts
+  kAtOnce,  // not the image's fault: again as soon as the runtime is there; also of reasons that end no pull
+  kTransient,  // first at once, then full jitter, doubling to minutes
+  kSlow,       // 5 minutes, doubling to an hour: asking more often does not help, and locks accounts
   kHourly,
   kNever,  // not before the list changes
 };
@@ -140,18 +140,18 @@ inline constexpr std::array kReasons = {
     ReasonRow{Reason::kTouching, "Touching", ReasonGroup::kUnderWay},
     ReasonRow{Reason::kAccessDenied, "AccessDenied", ReasonGroup::kPull, Retry::kSlow},
     ReasonRow{Reason::kNotFound, "NotFound", ReasonGroup::kPull, Retry::kSlow},
-    ReasonRow{Reason::kRateLimited, "RateLimited", ReasonGroup::kPull, Retry::kPassing},
-    ReasonRow{Reason::kUnreachable, "Unreachable", ReasonGroup::kPull, Retry::kPassing},
-    ReasonRow{Reason::kDnsFailure, "DnsFailure", ReasonGroup::kPull, Retry::kPassing},
-    ReasonRow{Reason::kTlsError, "TlsError", ReasonGroup::kPull, Retry::kPassing},
-    ReasonRow{Reason::kServerError, "ServerError", ReasonGroup::kPull, Retry::kPassing},
-    ReasonRow{Reason::kContentMissing, "ContentMissing", ReasonGroup::kPull, Retry::kPassing},
-    ReasonRow{Reason::kCorrupt, "Corrupt", ReasonGroup::kPull, Retry::kPassing},
-    ReasonRow{Reason::kTimeout, "Timeout", ReasonGroup::kPull, Retry::kPassing},
-    ReasonRow{Reason::kStalled, "Stalled", ReasonGroup::kPull, Retry::kPassing},
+    ReasonRow{Reason::kRateLimited, "RateLimited", ReasonGroup::kPull, Retry::kTransient},
+    ReasonRow{Reason::kUnreachable, "Unreachable", ReasonGroup::kPull, Retry::kTransient},
+    ReasonRow{Reason::kDnsFailure, "DnsFailure", ReasonGroup::kPull, Retry::kTransient},
+    ReasonRow{Reason::kTlsError, "TlsError", ReasonGroup::kPull, Retry::kTransient},
+    ReasonRow{Reason::kServerError, "ServerError", ReasonGroup::kPull, Retry::kTransient},
+    ReasonRow{Reason::kContentMissing, "ContentMissing", ReasonGroup::kPull, Retry::kTransient},
+    ReasonRow{Reason::kCorrupt, "Corrupt", ReasonGroup::kPull, Retry::kTransient},
+    ReasonRow{Reason::kTimeout, "Timeout", ReasonGroup::kPull, Retry::kTransient},
+    ReasonRow{Reason::kStalled, "Stalled", ReasonGroup::kPull, Retry::kTransient},
     // A filesystem that the disk rule does not measure: each try costs a download.
     ReasonRow{Reason::kDiskFull, "DiskFull", ReasonGroup::kPull, Retry::kSlow},
-    ReasonRow{Reason::kDiskFault, "DiskFault", ReasonGroup::kPull, Retry::kPassing},
+    ReasonRow{Reason::kDiskFault, "DiskFault", ReasonGroup::kPull, Retry::kTransient},
     ReasonRow{Reason::kDiskPressure, "DiskPressure", ReasonGroup::kPull},
     ReasonRow{Reason::kSignatureRejected, "SignatureRejected", ReasonGroup::kPull, Retry::kHourly},
     ReasonRow{Reason::kPlatformMismatch, "PlatformMismatch", ReasonGroup::kPull, Retry::kNever},
@@ -159,11 +159,11 @@ inline constexpr std::array kReasons = {
     ReasonRow{Reason::kUnsupportedImage, "UnsupportedImage", ReasonGroup::kPull, Retry::kHourly},
     ReasonRow{Reason::kNotAnImage, "NotAnImage", ReasonGroup::kPull, Retry::kHourly},
     ReasonRow{Reason::kInvalidReference, "InvalidReference", ReasonGroup::kPull, Retry::kNever},
-    ReasonRow{Reason::kUnpackFailed, "UnpackFailed", ReasonGroup::kPull, Retry::kPassing},
+    ReasonRow{Reason::kUnpackFailed, "UnpackFailed", ReasonGroup::kPull, Retry::kTransient},
     ReasonRow{Reason::kBadCredentialFormat, "BadCredentialFormat", ReasonGroup::kPull, Retry::kHourly},
     ReasonRow{Reason::kRuntimeDown, "RuntimeDown", ReasonGroup::kPull},
     ReasonRow{Reason::kRuntimeUnsupported, "RuntimeUnsupported", ReasonGroup::kPull, Retry::kHourly},
-    ReasonRow{Reason::kRuntimeError, "RuntimeError", ReasonGroup::kPull, Retry::kPassing},
+    ReasonRow{Reason::kRuntimeError, "RuntimeError", ReasonGroup::kPull, Retry::kTransient},
     ReasonRow{Reason::kRuntimeCrashed, "RuntimeCrashed", ReasonGroup::kPull, Retry::kSlow},
     ReasonRow{Reason::kPolicyAlways, "PolicyAlways", ReasonGroup::kClosed},
     ReasonRow{Reason::kRecordedForOthers, "RecordedForOthers", ReasonGroup::kClosed},
@@ -189,7 +189,7 @@ inline constexpr std::array kReasons = {
     ReasonRow{Reason::kCheckedByPull, "CheckedByPull", ReasonGroup::kRegistry},
     ReasonRow{Reason::kStale, "Stale", ReasonGroup::kRegistry},
     ReasonRow{Reason::kEvictedByKubelet, "EvictedByKubelet", ReasonGroup::kNode},
-    ReasonRow{Reason::kNotUnpacked, "NotUnpacked", ReasonGroup::kNode, Retry::kPassing},
+    ReasonRow{Reason::kNotUnpacked, "NotUnpacked", ReasonGroup::kNode, Retry::kTransient},
     ReasonRow{Reason::kListInvalid, "ListInvalid", ReasonGroup::kNode},
     ReasonRow{Reason::kListEmptyOfSources, "ListEmptyOfSources", ReasonGroup::kNode},
     ReasonRow{Reason::kCredentialsInvalid, "CredentialsInvalid", ReasonGroup::kNode, Retry::kSlow},

@@ -114,7 +114,7 @@ RegistryPace AfterHeldByPull(RegistryPace past, base::TimePoint until) {
 image::RegistryAnswer HeldAnswer(const RegistryPace& pace) {
   image::RegistryAnswer answer = pace.trouble.value_or(image::RegistryAnswer{});
   if (answer.kind == RegistryAnswerKind::kIndeterminate) answer.kind = RegistryAnswerKind::kUnreachable;
-  answer.detail = image::RegistryDetail::kNotAsked;
+  answer.detail = image::RegistryDetail::kNotQueried;
   answer.retry_after.reset();
   answer.requests = 0;
   return answer;
@@ -136,7 +136,7 @@ ChecksToStart ScheduleChecks(std::vector<CheckSlot> slots, const std::map<std::s
   std::map<std::string, Room> rooms;
   std::map<std::string, int> looking;
   for (const CheckSlot& slot : slots) {
-    if (slot.look_up.state == LookUpState::kUnderWay) looking[slot.registry]++;
+    if (slot.look_up.state == LookupState::kUnderWay) looking[slot.registry]++;
   }
   static const RegistryPace kNew;
   for (const CheckSlot& slot : slots) {
@@ -149,7 +149,7 @@ ChecksToStart ScheduleChecks(std::vector<CheckSlot> slots, const std::map<std::s
     }
     Room& room = rooms.try_emplace(slot.registry, Room{pace.running + looking[slot.registry], pace.budget})
                      .first->second;
-    if (slot.look_up.state == LookUpState::kUnderWay) continue;
+    if (slot.look_up.state == LookupState::kUnderWay) continue;
     if (pace.probing ? room.running > 0 : !due) continue;
     if (room.running >= image::kRequestsPerRegistry || total >= image::kChecksAtOnce) continue;
     if (!room.budget.TryTake(now)) {
@@ -158,7 +158,7 @@ ChecksToStart ScheduleChecks(std::vector<CheckSlot> slots, const std::map<std::s
       continue;
     }
     room.running++;
-    if (slot.look_up.state == LookUpState::kWanted) {
+    if (slot.look_up.state == LookupState::kWanted) {
       out.look_up.push_back(slot.entry);
       continue;
     }

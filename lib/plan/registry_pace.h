@@ -18,7 +18,7 @@
 #include "base/token_bucket.h"
 #include "image/registry_answer.h"
 #include "image/registry_limits.h"
-#include "plan/look_up.h"
+#include "plan/credential_lookup.h"
 
 namespace prefetch::plan {
 
@@ -62,7 +62,7 @@ struct CheckSlot {
   std::string registry;
   base::TimePoint due;
   bool urgent = false;
-  LookUp look_up;
+  CredentialLookup look_up;
 };
 
 struct ChecksToStart {

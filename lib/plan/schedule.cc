@@ -193,7 +193,7 @@ bool SameContentRuns(const PullSlot& slot, const std::vector<PullSlot>& running)
 std::map<std::string, int> SearchesUnderWay(const std::vector<PullSlot>& due) {
   std::map<std::string, int> looking;
   for (const PullSlot& slot : due) {
-    if (slot.look_up.state == LookUpState::kUnderWay) looking[slot.registry]++;
+    if (slot.look_up.state == LookupState::kUnderWay) looking[slot.registry]++;
   }
   return looking;
 }
@@ -241,7 +241,7 @@ ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::
 
   const int most = parallel > 1 ? kWithIdle * parallel : 1;
   const TotalPlaces places(running, parallel);
-  RoomBook room(input.usable, input.running);
+  DiskBudget room(input.usable, input.running);
   Kept kept;
   std::map<std::string, int> looking = SearchesUnderWay(due);
   for (const PullSlot& slot : due) {
@@ -261,9 +261,9 @@ ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::
     if (slot.unlisted && taken.unlisted >= std::max(1, parallel / 2)) has_place = false;
     if (input.settled && slot.bytes > limits.large_image_bytes && taken.large > 0) has_place = false;
     const bool is_kept = total + kept.total() >= total_limit;  // for what counts for more
-    if (slot.look_up.state != LookUpState::kDone) {
+    if (slot.look_up.state != LookupState::kDone) {
       room.Admits(slot, false);
-      const bool under_way = slot.look_up.state == LookUpState::kUnderWay;
+      const bool under_way = slot.look_up.state == LookupState::kUnderWay;
       if (!has_place || (!under_way && of_registry + looking[slot.registry] >= registry_limit)) continue;
       // Also while places are kept: searches that all hang keep them for one moment, not one after the other.
       if (!under_way) {
@@ -273,7 +273,7 @@ ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::
       if (is_kept || of_registry + kept.of_registry(slot.registry) >= registry_limit) continue;
       kept.Add(slot);
       const base::TimePoint since = under_way ? slot.look_up.since : now;
-      output.look_again = std::min<base::TimePoint>(output.look_again, since + kPromptLookUp);
+      output.look_again = std::min<base::TimePoint>(output.look_again, since + kPromptLookup);
       continue;
     }
     if (!room.Admits(slot, has_place && !is_kept)) {

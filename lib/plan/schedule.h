@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "plan/credential_lookup.h"
+#include "plan/disk_budget.h"
 #include "plan/limits.h"
-#include "plan/look_up.h"
-#include "plan/room.h"
 
 namespace prefetch::plan {
 
@@ -40,7 +40,7 @@ struct PullSlot {
   bool update = false;      // a usable image is here: goes behind absent ones
   bool asked = false;       // a preflight waits for it now: goes first
   bool unlisted = false;    // asked for, and on no list: such pulls never take more than half of the places
-  bool suspect = false;     // plan::IsSuspect: one at a time
+  bool suspect = false;     // plan::IsSuspicious: one at a time
   bool stalled = false;     // its newest failure: goes behind all others, which it would keep waiting again
   bool brought = false;     // of one that runs: the agent has fetched its content, and the runtime unpacks it
   bool over = false;        // of one that runs: its bytes are here, and looked at. It takes no place
@@ -48,14 +48,14 @@ struct PullSlot {
   bool far = false;         // its registry is: plan/distance.h
   int failures = 0;         // entries that failed go behind those of their priority that did not
   std::uint64_t bytes = 0;  // 0: not known
-  RoomClaim room;
-  LookUp look_up;
+  DiskReservation room;
+  CredentialLookup look_up;
   base::TimePoint started_at = base::TimePoint::max();  // of one that runs
 };
 
 // The look at what came takes milliseconds. One that takes longer than this keeps the place of its pull,
 // so that pulls behind a runtime that hangs do not pile up.
-constexpr std::chrono::seconds kShortLook{1};
+constexpr std::chrono::seconds kShortPoll{1};
 
 // An entry that waits no longer than this for its next try could use a place.
 constexpr std::chrono::seconds kSoonDue{10};

@@ -192,8 +192,8 @@ struct Readiness {
   Reason node_reason = Reason::kFactsUnknown;  // of `node_trouble`
 };
 
-// An image that is on no list, and is pulled since a preflight has asked for it (plan/asked.h).
-struct AskedImage {
+// An image that is on no list, and is pulled since a preflight has asked for it (plan/requested.h).
+struct RequestedImage {
   ImageState state;
   // Wishes up to this time are taken into account.
   base::TimePoint asked_at;
@@ -207,8 +207,8 @@ struct Snapshot {
   ImageList list;  // but for its images, which are below with all that is known of them
   RuntimeStatus runtime;
   DiskStatus disk;
-  std::vector<ImageState> images;  // in the list's order
-  std::vector<AskedImage> asked;   // for readiness they do not count
+  std::vector<ImageState> images;     // in the list's order
+  std::vector<RequestedImage> asked;  // for readiness they do not count
   // None: --kubelet=none declares that there is no kubelet here, and presence is the verdict.
   std::optional<KubeletStatus> kubelet;
   // Every kubelet that may run here, for questions that the verdicts below do not answer; null: not known

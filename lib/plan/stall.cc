@@ -72,10 +72,10 @@ base::TimePoint NextJudgement(const Movement& movement, bool visible, base::Time
 
 PullVerdict JudgePull(const Movement& movement, bool visible, base::TimePoint started_at,
                       base::Duration pull_timeout, const Limits& limits, base::TimePoint now) {
-  if (!visible) return now >= started_at + pull_timeout ? PullVerdict::kEnd : PullVerdict::kGoOn;
+  if (!visible) return now >= started_at + pull_timeout ? PullVerdict::kEnd : PullVerdict::kContinue;
   if (now >= EndOfVisible(started_at, pull_timeout, limits)) return PullVerdict::kEnd;
   if (now >= NextJudgement(movement, visible, started_at, pull_timeout, limits)) return PullVerdict::kReplace;
-  return PullVerdict::kGoOn;
+  return PullVerdict::kContinue;
 }
 
 }  // namespace prefetch::plan

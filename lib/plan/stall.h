@@ -45,7 +45,7 @@ Movement AfterProgress(Movement past, const ProgressFacts& seen, base::TimePoint
 bool IsIdle(const Movement& movement, base::TimePoint now);
 
 enum class PullVerdict {
-  kGoOn,
+  kContinue,
   kReplace,  // stalled: start a new pull first, then cancel this one
   kEnd,      // its time is over
 };

@@ -15,7 +15,7 @@ StartVerdict JudgeStart(const StartFacts& facts, base::TimePoint now) {
   return verdict;
 }
 
-bool IsSoonDue(const Action& action, bool usable, base::TimePoint now) {
+bool IsDueSoon(const Action& action, bool usable, base::TimePoint now) {
   return action.kind == ActionKind::kWait && !usable && action.until <= now + kSoonDue;
 }
 

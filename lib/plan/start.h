@@ -36,6 +36,6 @@ struct StartVerdict {
 StartVerdict JudgeStart(const StartFacts& facts, base::TimePoint now);
 
 // Will an entry that waits have use for a place within kSoonDue?
-bool IsSoonDue(const Action& action, bool usable, base::TimePoint now);
+bool IsDueSoon(const Action& action, bool usable, base::TimePoint now);
 
 }  // namespace prefetch::plan

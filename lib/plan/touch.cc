@@ -31,13 +31,13 @@ constexpr minutes kGivenUpPause{60};
 constexpr int kPassingThatSettle = 6;
 
 // How often and how soon a touch is repeated after this.
-enum class Again { kCounted, kPassing, kNever };
+enum class Again { kCounted, kTransient, kNever };
 
 Again AgainAfter(TouchObstacle obstacle) {
   switch (obstacle) {
     case TouchObstacle::kRegistryTrouble:
     case TouchObstacle::kApiServer:
-      return Again::kPassing;
+      return Again::kTransient;
     case TouchObstacle::kPullSecret:
     case TouchObstacle::kTokenProvider:
     case TouchObstacle::kRecordsNeverMatch:
@@ -162,24 +162,24 @@ TouchNeed NeedOf(const DesiredImage& want, const kubelet::Verdicts& verdicts) {
   std::abort();
 }
 
-TouchPast ForContent(TouchPast past, const std::string& image_id, base::TimePoint now) {
+TouchHistory ForContent(TouchHistory past, const std::string& image_id, base::TimePoint now) {
   if (past.image_id == image_id && past.of_content.empty()) return past;
   if (past.image_id.empty() && !image_id.empty() && past.of_content == image_id) {
     past.image_id = std::exchange(past.of_content, {});
     return past;
   }
-  TouchPast fresh;
+  TouchHistory fresh;
   fresh.image_id = image_id;
   fresh.not_before = now;
   return fresh;
 }
 
-TouchPast SetAside(TouchPast past) {
+TouchHistory SkipTouch(TouchHistory past) {
   if (!past.image_id.empty()) past.of_content = std::exchange(past.image_id, {});
   return past;
 }
 
-TouchPast AfterNews(TouchPast past, base::TimePoint now) {
+TouchHistory AfterNews(TouchHistory past, base::TimePoint now) {
   past.failures = 0;
   past.passing = 0;
   past.not_before = now;
@@ -188,13 +188,13 @@ TouchPast AfterNews(TouchPast past, base::TimePoint now) {
   return past;
 }
 
-TouchPast AfterKubeletRestart(TouchPast past, base::TimePoint now) {
+TouchHistory AfterKubeletRestart(TouchHistory past, base::TimePoint now) {
   if (past.failures < kTouchesWithoutEffect) past.not_before = std::min(past.not_before, now);
   return past;
 }
 
-TouchPast AfterTouch(TouchPast past, const TouchResult& result, base::TimePoint now, base::WallTime wall,
-                     double random) {
+TouchHistory AfterTouch(TouchHistory past, const TouchResult& result, base::TimePoint now,
+                        base::WallTime wall, double random) {
   past.last_at = wall;
   past.obstacle = result.obstacle;
   past.why = result.why;
@@ -213,7 +213,7 @@ TouchPast AfterTouch(TouchPast past, const TouchResult& result, base::TimePoint 
       past.passing = 0;
       past.not_before = now + Spread(Doubled(kCountedBase, 2 * (past.failures - 1), kCountedCap), random);
       break;
-    case Again::kPassing:
+    case Again::kTransient:
       past.passing++;
       past.not_before = now + Spread(Doubled(kTransientBase, past.passing - 1, kTransientCap), random);
       break;
@@ -254,26 +254,26 @@ TouchGround AfterKubeletRestart(TouchGround past, base::TimePoint now) {
 
 TouchGround AfterPod(TouchGround past, const TouchResult& result, base::TimePoint now, double random) {
   if (result.obstacle == TouchObstacle::kNone) return {.not_before = now};
-  bool passing = AgainAfter(result.obstacle) == Again::kPassing;
+  bool passing = AgainAfter(result.obstacle) == Again::kTransient;
   // An outage of the API server does not undo its earlier refusal.
-  if (passing != (AgainAfter(past.obstacle) == Again::kPassing)) past.failures = 0;
+  if (passing != (AgainAfter(past.obstacle) == Again::kTransient)) past.failures = 0;
   past.failures++;
   past.obstacle = result.obstacle;
   past.why = result.why;
   base::Duration wait = passing ? Doubled(kTransientBase, past.failures - 1, kTransientCap)
                                 : Doubled(kCountedBase, 2 * (past.failures - 1), kCountedCap);
-  if (IsHopeless(past)) wait = kHopelessPause;
+  if (CannotSucceed(past)) wait = kHopelessPause;
   past.not_before = now + Spread(wait, random);
   return past;
 }
 
-bool IsHopeless(const TouchGround& ground) {
-  return ground.obstacle != TouchObstacle::kNone && AgainAfter(ground.obstacle) != Again::kPassing &&
+bool CannotSucceed(const TouchGround& ground) {
+  return ground.obstacle != TouchObstacle::kNone && AgainAfter(ground.obstacle) != Again::kTransient &&
          ground.failures >= kTouchesWithoutEffect;
 }
 
 TouchStatus StatusOf(const TouchFacts& facts, base::TimePoint now, base::WallTime wall) {
-  const TouchPast& past = facts.past;
+  const TouchHistory& past = facts.past;
   TouchStatus status{.attempts = past.attempts, .last_at = past.last_at};
   if (facts.running) {
     status.state = TouchState::kRunning;
@@ -287,7 +287,7 @@ TouchStatus StatusOf(const TouchFacts& facts, base::TimePoint now, base::WallTim
   bool of_the_ground = facts.ground.obstacle != TouchObstacle::kNone && past.failures < kTouchesWithoutEffect;
   status.obstacle = of_the_ground ? facts.ground.obstacle : past.obstacle;
   status.why = of_the_ground ? facts.ground.why : past.why;
-  bool given_up = past.failures >= kTouchesWithoutEffect || IsHopeless(facts.ground);
+  bool given_up = past.failures >= kTouchesWithoutEffect || CannotSucceed(facts.ground);
   base::TimePoint next = std::max(past.not_before, facts.ground.not_before);
   status.state = given_up ? TouchState::kIneffective : next > now ? TouchState::kWaiting : TouchState::kDue;
   status.settled =

@@ -45,7 +45,7 @@ enum class TouchNeed {
 TouchNeed NeedOf(const DesiredImage& want, const kubelet::Verdicts& verdicts);
 
 // The touches so far of one entry. A value.
-struct TouchPast {
+struct TouchHistory {
   std::string image_id;    // that all this is about; empty: none may be touched now
   std::string of_content;  // what all this was about, while none may be touched
   int attempts = 0;
@@ -59,24 +59,24 @@ struct TouchPast {
 };
 
 // The entry's name is another content now (or none): attempts for the old one do not count.
-TouchPast ForContent(TouchPast past, const std::string& image_id, base::TimePoint now);
+TouchHistory ForContent(TouchHistory past, const std::string& image_id, base::TimePoint now);
 // The content is still there, and is not to be touched just now: it is pulled again, say. Its attempts count
 // when it is.
-TouchPast SetAside(TouchPast past);
+TouchHistory SkipTouch(TouchHistory past);
 // Credentials or kubelet's settings have changed: abandoned touches get another try.
-TouchPast AfterNews(TouchPast past, base::TimePoint now);
+TouchHistory AfterNews(TouchHistory past, base::TimePoint now);
 
 // Whatever it waits for may have gone with the old kubelet process. Failures are still counted, so that a
 // kubelet that restarts again and again makes no more pods than another one.
-TouchPast AfterKubeletRestart(TouchPast past, base::TimePoint now);
+TouchHistory AfterKubeletRestart(TouchHistory past, base::TimePoint now);
 
 struct TouchResult {
   TouchObstacle obstacle = TouchObstacle::kNone;  // none: the verdict says that it is open now
   std::string why;
 };
 // `random` is uniform in [0, 1). An obstacle of the pod is not the entry's: see AfterPod.
-TouchPast AfterTouch(TouchPast past, const TouchResult& result, base::TimePoint now, base::WallTime wall,
-                     double random);
+TouchHistory AfterTouch(TouchHistory past, const TouchResult& result, base::TimePoint now,
+                        base::WallTime wall, double random);
 
 // The obstacle to all touch pods. A value.
 struct TouchGround {
@@ -90,13 +90,13 @@ TouchGround AfterKubeletRestart(TouchGround past, base::TimePoint now);
 TouchGround AfterPod(TouchGround past, const TouchResult& result, base::TimePoint now, double random);
 bool IsOfThePod(TouchObstacle obstacle);
 // The entry has failed so often that it is not worth waiting for; it is still tried, at long intervals.
-bool IsHopeless(const TouchGround& ground);
+bool CannotSucceed(const TouchGround& ground);
 
 // The shown state of one entry's touch.
 struct TouchFacts {
   TouchNeed need = TouchNeed::kNone;
   bool running = false;  // it is in the pod that is there, or what that brought is not said yet
-  const TouchPast& past;
+  const TouchHistory& past;
   const TouchGround& ground;
 };
 TouchStatus StatusOf(const TouchFacts& facts, base::TimePoint now, base::WallTime wall);

@@ -22,7 +22,7 @@ bool IsOneOf(std::string_view word, std::initializer_list<std::string_view> word
 TouchObstacle ObstacleFor(image::ErrorClass error) {
   switch (RetryFor(ReasonFor(error))) {
     case Retry::kAtOnce:
-    case Retry::kPassing:
+    case Retry::kTransient:
       return error == image::ErrorClass::kUnknown || error == image::ErrorClass::kRuntimeError
                  ? TouchObstacle::kPullFailed
                  : TouchObstacle::kRegistryTrouble;

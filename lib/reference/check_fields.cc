@@ -15,7 +15,8 @@ constexpr const char* kAccount = "^[^/]+/[^/]+/[^/]+$";
 constexpr const char* kSecret = "^[^/]+(/[^/]+){0,2}$";
 
 std::vector<std::string> ResultWords() {
-  std::vector<std::string> words = WordsTo(kubelet::VerdictResult::kUnknown, kubelet::VerdictResultName);
+  std::vector<std::string> words =
+      DescriptionOf(kubelet::VerdictResult::kUnknown, kubelet::VerdictResultName);
   words.emplace_back("Undecided");
   return words;
 }

@@ -21,7 +21,7 @@ Fields ImageFields();
 
 // The words of an enum, from the first enumerator to `last`.
 template <typename E, typename Name>
-std::vector<std::string> WordsTo(E last, Name name) {
+std::vector<std::string> DescriptionOf(E last, Name name) {
   std::vector<std::string> words;
   for (int i = 0; i <= static_cast<int>(last); i++) words.emplace_back(name(static_cast<E>(i)));
   return words;

@@ -43,7 +43,7 @@ Fields Verdicts(const std::string& path, const std::string& help) {
                       .form = Form::kWord,
                       .help = "kubelet uses the local image, contacts the registry, or refuses the pod",
                       .required = true,
-                      .words = WordsTo(VerdictResult::kUnknown, kubelet::VerdictResultName)});
+                      .words = DescriptionOf(VerdictResult::kUnknown, kubelet::VerdictResultName)});
     fields.push_back({.path = below + ".reason",
                       .form = Form::kWord,
                       .help = "The rule behind the result",
@@ -70,7 +70,7 @@ Fields NameFields() {
        .form = Form::kWord,
        .help = "As the list has it",
        .required = true,
-       .words = WordsTo(plan::Refresh::kAlways, plan::RefreshName)},
+       .words = DescriptionOf(plan::Refresh::kAlways, plan::RefreshName)},
       {.path = "priority", .form = Form::kInt, .help = "As the list has it"},
       {.path = "applies",
        .form = Form::kBool,
@@ -105,7 +105,7 @@ Fields StateFields() {
       {.path = "pulledWith",
        .form = Form::kWord,
        .help = "The kind of credential of the agent's pull",
-       .words = WordsTo(plan::PulledWith::kPullSecret, plan::PulledWithName)},
+       .words = DescriptionOf(plan::PulledWith::kPullSecret, plan::PulledWithName)},
       {.path = "credential", .help = "Name of that provider, file or secret", .nullable = true},
       {.path = "exposed",
        .form = Form::kBool,
@@ -128,28 +128,29 @@ Fields AnswerFields() {
     return Field{
         .path = std::string("registry.") + name, .form = Form::kTime, .help = help, .nullable = true};
   };
-  Fields fields = {{.path = "registry",
-                    .form = Form::kObject,
-                    .help = "The registry's answers; null: it is not asked",
-                    .required = true,
-                    .nullable = true},
-                   {.path = "registry.answer",
-                    .form = Form::kWord,
-                    .help = "The newest answer; null: none since the start",
-                    .required = true,
-                    .nullable = true,
-                    .words = WordsTo(image::RegistryAnswerKind::kIndeterminate, image::RegistryAnswerName)},
-                   {.path = "registry.fresh",
-                    .form = Form::kBool,
-                    .help = "Whether it agreed within 2 x refreshInterval",
-                    .required = true},
-                   ReasonField("registry.reason", "Why the image is not fresh, or not ready"),
-                   {.path = "registry.agrees",
-                    .form = Form::kBool,
-                    .help = "Whether a pod with Always would get the present content",
-                    .required = true},
-                   time("confirmedAt", "When it agreed last"),
-                   {.path = "registryReason", .help = "Why `registry` is null", .nullable = true}};
+  Fields fields = {
+      {.path = "registry",
+       .form = Form::kObject,
+       .help = "The registry's answers; null: it is not asked",
+       .required = true,
+       .nullable = true},
+      {.path = "registry.answer",
+       .form = Form::kWord,
+       .help = "The newest answer; null: none since the start",
+       .required = true,
+       .nullable = true,
+       .words = DescriptionOf(image::RegistryAnswerKind::kIndeterminate, image::RegistryAnswerName)},
+      {.path = "registry.fresh",
+       .form = Form::kBool,
+       .help = "Whether it agreed within 2 x refreshInterval",
+       .required = true},
+      ReasonField("registry.reason", "Why the image is not fresh, or not ready"),
+      {.path = "registry.agrees",
+       .form = Form::kBool,
+       .help = "Whether a pod with Always would get the present content",
+       .required = true},
+      time("confirmedAt", "When it agreed last"),
+      {.path = "registryReason", .help = "Why `registry` is null", .nullable = true}};
   fields[5].required = true;
   Append(
       fields,
@@ -177,7 +178,7 @@ Fields PullFields() {
        .help = "Its state. `Waiting`: it failed, and the agent tries again. `Failed`: not before the list "
                "changes",
        .required = true,
-       .words = WordsTo(plan::PullState::kFailed, plan::PullStateName)},
+       .words = DescriptionOf(plan::PullState::kFailed, plan::PullStateName)},
       {.path = "pull.attempts",
        .form = Form::kInt,
        .help = "Attempts since the image was last present, or since the start"},
@@ -200,7 +201,7 @@ Fields TouchFields() {
   return {{.path = "open",
            .form = Form::kWord,
            .help = "As the list has it",
-           .words = WordsTo(plan::Open::kNever, plan::OpenName)},
+           .words = DescriptionOf(plan::Open::kNever, plan::OpenName)},
           {.path = "touch",
            .form = Form::kObject,
            .help = "Touches of the image; null: none, and none is due",
@@ -209,13 +210,13 @@ Fields TouchFields() {
            .form = Form::kWord,
            .help = "State of the touch. `Ineffective`: no further touch would help",
            .required = true,
-           .words = WordsTo(plan::TouchState::kIneffective, plan::TouchStateName)},
+           .words = DescriptionOf(plan::TouchState::kIneffective, plan::TouchStateName)},
           {.path = "touch.attempts", .form = Form::kInt, .help = "Touches so far", .required = true},
           {.path = "touch.obstacle",
            .form = Form::kWord,
            .help = "The obstacle to its effect; `None`: there is none",
            .required = true,
-           .words = WordsTo(plan::kLastTouchObstacle, plan::TouchObstacleName),
+           .words = DescriptionOf(plan::kLastTouchObstacle, plan::TouchObstacleName),
            .more_words = true},
           {.path = "touch.why", .help = "The obstacle as a sentence", .required = true, .nullable = true},
           {.path = "touch.lastAt",
@@ -246,7 +247,7 @@ Field PhaseField(const std::string& path, const std::string& help) {
           .form = Form::kWord,
           .help = help,
           .required = true,
-          .words = WordsTo(plan::Phase::kFailing, plan::PhaseName)};
+          .words = DescriptionOf(plan::Phase::kFailing, plan::PhaseName)};
 }
 
 Fields ImageFields() {
@@ -256,8 +257,7 @@ Fields ImageFields() {
                     .form = Form::kBool,
                     .help = "Whether the agent hides `readyAs` and `spellings` from this caller"});
   Append(fields, StateFields());
-  Append(fields,
-         Verdicts("verdicts", "kubelet's answer to the pod of `readyAs`; null: not known"));
+  Append(fields, Verdicts("verdicts", "kubelet's answer to the pod of `readyAs`; null: not known"));
   fields.push_back({.path = "verdictsReason",
                     .help = "Why `verdicts` is null, or not kubelet's",
                     .required = true,

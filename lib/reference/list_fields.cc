@@ -62,7 +62,7 @@ Field Directive(const char* path, const char* when, plan::OnFailure fallback) {
   return {.path = path,
           .form = Form::kWord,
           .help = std::string("Readiness of a present image ") + when,
-          .words = WordsTo(plan::OnFailure::kNotReady, plan::OnFailureName),
+          .words = DescriptionOf(plan::OnFailure::kNotReady, plan::OnFailureName),
           .fallback = std::string(plan::OnFailureName(fallback))};
 }
 
@@ -71,7 +71,7 @@ Fields RegistryFields(const plan::DesiredImage& standard) {
            .form = Form::kWord,
            .help = "When the agent pulls a present tag again. `IfDigestChanged`: when the registry names "
                    "another digest. `Always`: the same, and ready only while the registry agrees",
-           .words = WordsTo(plan::Refresh::kAlways, plan::RefreshName),
+           .words = DescriptionOf(plan::Refresh::kAlways, plan::RefreshName),
            .fallback = std::string(plan::RefreshName(standard.refresh))},
           {.path = "refreshInterval",
            .form = Form::kDuration,
@@ -117,7 +117,7 @@ Fields EntryFieldsOf() {
            .form = Form::kWord,
            .help = "When the agent touches the image, if it runs with `--touch`. `Auto`: closed images. "
                    "`Always`: also preloaded ones",
-           .words = WordsTo(plan::Open::kNever, plan::OpenName),
+           .words = DescriptionOf(plan::Open::kNever, plan::OpenName),
            .fallback = std::string(plan::OpenName(standard.open))},
           {.path = "pullTimeout",
            .form = Form::kDuration,
@@ -147,7 +147,7 @@ Fields ListFields() {
                     .help = "The entries, each spelling of an image once",
                     .required = true,
                     .nullable = true,
-                    .most_items = list::kMostEntries});
+                    .most_items = list::kMaxEntries});
   fields.push_back({.path = "images[].image",
                     .help = "The reference, as pods write it: `ghcr.io/acme/runner:v3`",
                     .required = true,

@@ -63,8 +63,8 @@ std::string ListPage() {
       "number is an\n"
       "error. Durations of a list are whole seconds.\n\n"
       "## Limits of a source\n\n| limit | value |\n|---|---|\n";
-  page += Row("bytes of a file", list::kMostSourceBytes);
-  page += Row("entries of a file", list::kMostEntries);
+  page += Row("bytes of a file", list::kMaxSourceBytes);
+  page += Row("entries of a file", list::kMaxEntries);
   page += Row("bytes of a line of plain text", list::kMostLineBytes);
   page += Row("files of a directory", list::kMostDirectoryEntries);
   return page;

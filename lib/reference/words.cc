@@ -7,7 +7,7 @@
 namespace prefetch::reference {
 
 std::vector<std::string> PolicyWords() {
-  return WordsTo(image::PullPolicy::kAlways, image::PullPolicyName);
+  return DescriptionOf(image::PullPolicy::kAlways, image::PullPolicyName);
 }
 
 std::vector<std::string> ReasonWordsOfAll() {

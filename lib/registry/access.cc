@@ -20,7 +20,7 @@ image::RegistryAccess OnlyByPull(const char* source) {
 }
 
 // Its registries.conf, where that is looked at and can be followed.
-image::RegistryAccess OfCrio(const RegistriesWord& word) {
+image::RegistryAccess OfCrio(const RegistriesSettings& word) {
   if (word.file.empty()) return OnlyByPull(kRuntime);
   image::RegistryAccess access = word.conf ? image::RegistryAccess() : OnlyByPull(kFile);
   if (word.conf) {
@@ -71,7 +71,7 @@ image::RegistryAccess DecideAccess(const DeclaredAccess& declared, const Runtime
   if (runtime.name == kCrioRuntime) return OfCrio(files.crio);
   if (runtime.name != kContainerd) return OnlyByPull(runtime.name.empty() ? "" : kRuntime);
   const Witness itself{runtime.registries, kRuntime, "containerd tells "};
-  const ContainerdWord& file = files.containerd;
+  const ContainerdSettings& file = files.containerd;
   const Witness its_file{file.registries, kFile, "containerd's configuration file says "};
   const Witness& witness = runtime.registries.told ? itself : its_file;
   image::RegistryAccess access;

@@ -30,8 +30,8 @@ struct RuntimeFacts {
 
 // The facts of configuration files; {} where the agent does not read them.
 struct FileFacts {
-  ContainerdWord containerd;
-  RegistriesWord crio;
+  ContainerdSettings containerd;
+  RegistriesSettings crio;
 };
 
 image::RegistryAccess DecideAccess(const DeclaredAccess& declared, const RuntimeFacts& runtime,

@@ -108,7 +108,7 @@ BlobSource::Asked BlobSource::AskHost(const base::Call& call, const ChainedHost&
   base::Error last = base::Unavailable(who + " was not asked").OwnedBy(Owner::kNetwork);
   for (const AuthConfig* credential : Identities(host, image)) {
     const std::string origin = host.host.server.Origin();
-    if (auto not_now = parts_.book.WhyNot(origin, IdentityOf(credential)))
+    if (auto not_now = parts_.book.RefusalReason(origin, IdentityOf(credential)))
       return {base::ResourceExhausted(not_now->message).OwnedBy(Owner::kRegistry)};
     auto authorization = authenticator.Remembered(credential);
     for (int turn = 1;; turn++) {
@@ -154,7 +154,7 @@ std::optional<base::Duration> BlobSource::AskedForPatience(const RegistryQuestio
   for (const ChainedHost& host : hosts_(image.reference)->hosts) {
     if (host.mirror) continue;
     for (const AuthConfig* credential : IdentitiesFor(parts_.options, host, image.credentials)) {
-      auto not_now = parts_.book.WhyNot(host.host.server.Origin(), IdentityOf(credential));
+      auto not_now = parts_.book.RefusalReason(host.host.server.Origin(), IdentityOf(credential));
       if (not_now && not_now->kind == image::RegistryAnswerKind::kRateLimited)
         longest = std::max<base::Duration>(longest.value_or(base::Duration(0)),
                                            not_now->retry_after.value_or(std::chrono::milliseconds(0)));

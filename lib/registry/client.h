@@ -16,11 +16,11 @@
 #include "image/registry_answer.h"
 #include "image/registry_question.h"
 #include "registry/blob_source.h"
-#include "registry/host_book.h"
+#include "registry/endpoint_files.h"
 #include "registry/host_chain.h"
 #include "registry/host_files.h"
+#include "registry/host_state.h"
 #include "registry/options.h"
-#include "registry/place_files.h"
 #include "registry/throttle.h"
 #include "registry/token_cache.h"
 
@@ -54,10 +54,10 @@ class Client {
   http::Client& http_;
   const base::Clock& clock_;
   Throttle throttle_;
-  HostBook book_;
+  HostState book_;
   TokenCache tokens_;
   HostFiles files_;
-  std::optional<PlaceFiles> places_;  // of CRI-O's node, where they decide instead
+  std::optional<EndpointFiles> places_;  // of CRI-O's node, where they decide instead
   BlobSource contents_;
 };
 

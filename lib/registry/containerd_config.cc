@@ -299,14 +299,14 @@ base::Result<ContainerdConfig> ParseContainerdConfig(std::string_view text) {
   return config;
 }
 
-ContainerdWord PutTogether(const std::vector<NamedConfig>& files) {
-  ContainerdWord word;
+ContainerdSettings Assemble(const std::vector<NamedConfig>& files) {
+  ContainerdSettings word;
   word.registries = Reduced(TogetherFirst(files));
   for (const NamedConfig& file : files) {
     if (file.config.idle_line > 0) word.notes.push_back(IdleNote(file));
   }
   if (word.registries != Reduced(EachFirst(files))) {
-    ContainerdWord unknown = OnlyTheRuntimeKnows(DiscordNote(files.front()));
+    ContainerdSettings unknown = OnlyTheRuntimeKnows(DiscordNote(files.front()));
     unknown.notes.insert(unknown.notes.begin(), word.notes.begin(), word.notes.end());
     return unknown;
   }
@@ -318,8 +318,8 @@ ContainerdWord PutTogether(const std::vector<NamedConfig>& files) {
   return word;
 }
 
-ContainerdWord OnlyTheRuntimeKnows(std::string note) {
-  ContainerdWord word;
+ContainerdSettings OnlyTheRuntimeKnows(std::string note) {
+  ContainerdSettings word;
   word.registries.in_tables = {"*"};
   word.notes.push_back(std::move(note));
   return word;

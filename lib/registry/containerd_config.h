@@ -61,18 +61,18 @@ struct NamedConfig {
 };
 
 // The file's settings, or that they are unknown.
-struct ContainerdWord {
+struct ContainerdSettings {
   // not told: without tables nothing is known (there is no such file); with "*" only the runtime can tell.
   image::RuntimeRegistries registries;
   std::vector<std::string> notes;  // a sentence each
 
-  friend bool operator==(const ContainerdWord&, const ContainerdWord&) = default;
+  friend bool operator==(const ContainerdSettings&, const ContainerdSettings&) = default;
 };
 
 // The file that containerd is started with and what it imports, in the order of loading; at least one.
-ContainerdWord PutTogether(const std::vector<NamedConfig>& files);
+ContainerdSettings Assemble(const std::vector<NamedConfig>& files);
 
 // For a file that is there and that cannot be used.
-ContainerdWord OnlyTheRuntimeKnows(std::string note);
+ContainerdSettings OnlyTheRuntimeKnows(std::string note);
 
 }  // namespace prefetch::registry

@@ -35,7 +35,7 @@ class ConfigLoader {
   ConfigLoader(const std::string& file, const std::string& host_root, base::StampedFiles& disk)
       : file_(file), host_root_(host_root), disk_(disk) {}
 
-  ContainerdWord Load() {
+  ContainerdSettings Load() {
     // First those that a file names, then those that these name; each once.
     std::deque<std::string> pending = {file_};
     std::set<std::string> loaded;
@@ -49,7 +49,7 @@ class ConfigLoader {
         for (std::string& found : Imported(path, import)) pending.push_back(std::move(found));
       }
     }
-    ContainerdWord word = PutTogether(files_);
+    ContainerdSettings word = Assemble(files_);
     word.notes.insert(word.notes.end(), notes_.begin(), notes_.end());
     return word;
   }
@@ -58,7 +58,7 @@ class ConfigLoader {
   std::string Here(const std::string& path) const { return host_root_ + path; }
 
   // The result if that file ends the reading.
-  std::optional<ContainerdWord> Read(const std::string& path) {
+  std::optional<ContainerdSettings> Read(const std::string& path) {
     auto text = disk_.Read(Here(path), kMaxFileBytes);
     if (!text) return NotRead(path, text.error());
     auto config = ParseContainerdConfig(*text);
@@ -70,7 +70,7 @@ class ConfigLoader {
     return std::nullopt;
   }
 
-  ContainerdWord NotRead(const std::string& path, const base::Error& error) const {
+  ContainerdSettings NotRead(const std::string& path, const base::Error& error) const {
     bool absent = error.code() == base::Code::kNotFound;
     if (absent && files_.empty()) {
       return {.notes = {path + " is not there: containerd is taken to run with its defaults; if it has its "
@@ -131,7 +131,7 @@ class ConfigLoader {
 ContainerdFiles::ContainerdFiles(const std::string& file, std::string host_root)
     : file_(Cleaned(file)), host_root_(std::move(host_root)) {}
 
-std::shared_ptr<const ContainerdWord> ContainerdFiles::Look() {
+std::shared_ptr<const ContainerdSettings> ContainerdFiles::Look() {
   base::Lock lock(mutex_);
   return word_.Look(
       [this](base::StampedFiles& disk) { return ConfigLoader(file_, host_root_, disk).Load(); });

@@ -23,13 +23,13 @@ class ContainerdFiles {
   // The same object as long as it says the same. Blocks only as a disk does. Whatever is wrong is a note in
   // it: a file that is not there means containerd's defaults, one that cannot be used means that only the
   // runtime can tell.
-  std::shared_ptr<const ContainerdWord> Look() PREFETCH_EXCLUDES(mutex_);
+  std::shared_ptr<const ContainerdSettings> Look() PREFETCH_EXCLUDES(mutex_);
 
  private:
   const std::string file_;
   const std::string host_root_;
   base::Mutex mutex_;
-  base::MadeOfFiles<ContainerdWord> word_ PREFETCH_GUARDED_BY(mutex_);
+  base::MadeOfFiles<ContainerdSettings> word_ PREFETCH_GUARDED_BY(mutex_);
 };
 
 }  // namespace prefetch::registry

@@ -36,7 +36,7 @@ bool IsDockerHub(const Host& host) {
 
 // Worth another try within the check: what passes by itself, and gave no time for it.
 bool IsWorthAnotherTry(const RegistryAnswer& answer) {
-  return !answer.retry_after && IsPassing(answer);
+  return !answer.retry_after && IsTransient(answer);
 }
 
 bool IsJsonObject(std::string_view text) {
@@ -79,7 +79,7 @@ RegistryAnswer Conversation::Run() {
 
 RegistryAnswer Conversation::RunAs(const AuthConfig* credential) {
   std::string identity = IdentityOf(credential);
-  if (auto not_now = parts_.book.WhyNot(origin_, identity)) return std::move(*not_now);
+  if (auto not_now = parts_.book.RefusalReason(origin_, identity)) return std::move(*not_now);
   RegistryAnswer answer = Once(credential);
   for (std::chrono::milliseconds delay : parts_.options.times.retries) {
     if (!IsWorthAnotherTry(answer) || !Pause(Jittered(delay))) break;

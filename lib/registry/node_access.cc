@@ -12,8 +12,9 @@ NodeAccess::NodeAccess(DeclaredAccess declared, const ConfigFiles& files, const 
 
 std::shared_ptr<const DecidedAccess> NodeAccess::For(const RuntimeFacts& runtime) {
   bool is_crio = runtime.name == kCrioRuntime;
-  std::shared_ptr<const ContainerdWord> containerd = containerd_ && !is_crio ? containerd_->Look() : nullptr;
-  std::shared_ptr<const RegistriesWord> crio = crio_ && is_crio ? crio_->Look() : nullptr;
+  std::shared_ptr<const ContainerdSettings> containerd =
+      containerd_ && !is_crio ? containerd_->Look() : nullptr;
+  std::shared_ptr<const RegistriesSettings> crio = crio_ && is_crio ? crio_->Look() : nullptr;
   base::Lock lock(mutex_);
   bool same_files = of_containerd_ == containerd && of_crio_ == crio;
   if (decided_ && decided_->runtime == runtime && same_files) return decided_;

@@ -48,8 +48,8 @@ class NodeAccess {
   base::Mutex mutex_;
   std::shared_ptr<const DecidedAccess> decided_ PREFETCH_GUARDED_BY(mutex_);
   // Of the files, when that was decided.
-  std::shared_ptr<const ContainerdWord> of_containerd_ PREFETCH_GUARDED_BY(mutex_);
-  std::shared_ptr<const RegistriesWord> of_crio_ PREFETCH_GUARDED_BY(mutex_);
+  std::shared_ptr<const ContainerdSettings> of_containerd_ PREFETCH_GUARDED_BY(mutex_);
+  std::shared_ptr<const RegistriesSettings> of_crio_ PREFETCH_GUARDED_BY(mutex_);
 };
 
 // May content of this registry be fetched beside the runtime? That needs more than a question does: it must

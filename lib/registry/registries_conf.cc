@@ -23,7 +23,7 @@ base::Status TrimLocation(const toml::node& at, std::string& location) {
 }
 
 // An entry, and where it is written.
-struct PlacedEntry {
+struct LocatedEntry {
   const toml::node* at;
   ConfRegistry entry;
 };
@@ -95,11 +95,11 @@ base::Result<ConfRegistry> ReadRegistryEntry(const toml::node& at) {
   return entry;
 }
 
-base::Result<std::vector<PlacedEntry>> ReadEntries(const toml::node& node) {
+base::Result<std::vector<LocatedEntry>> ReadEntries(const toml::node& node) {
   const toml::array* array = node.as_array();
   if (array == nullptr) return Wrong(node, "registry is written [registry] instead of [[registry]]");
   if (array->size() > kMaxConfEntries) return Wrong(node, "too many registries");
-  std::vector<PlacedEntry> entries;
+  std::vector<LocatedEntry> entries;
   for (const toml::node& at : *array) {
     auto entry = ReadRegistryEntry(at);
     if (!entry) return std::move(entry).error();
@@ -122,10 +122,10 @@ base::Status JudgePrefix(const toml::node& at, ConfRegistry& entry) {
 }
 
 // The first entry of a prefix counts. Entries of one location must agree.
-base::Result<std::vector<ConfRegistry>> JudgeEntries(std::vector<PlacedEntry> written) {
+base::Result<std::vector<ConfRegistry>> JudgeEntries(std::vector<LocatedEntry> written) {
   std::map<std::string, std::pair<bool, bool>> of_location;
   std::map<std::string, ConfRegistry> by_prefix;
-  for (PlacedEntry& one : written) {
+  for (LocatedEntry& one : written) {
     ConfRegistry& entry = one.entry;
     if (base::Status judged = JudgePrefix(*one.at, entry); !judged) return judged.error();
     const std::string& where = entry.own.location.empty() ? entry.prefix : entry.own.location;
@@ -207,8 +207,8 @@ base::Result<FirstVersion> ReadFirstVersion(const toml::node& node) {
   return found;
 }
 
-base::Result<std::vector<PlacedEntry>> EntriesOf(const toml::node& at, const FirstVersion& first) {
-  std::vector<PlacedEntry> entries;
+base::Result<std::vector<LocatedEntry>> EntriesOf(const toml::node& at, const FirstVersion& first) {
+  std::vector<LocatedEntry> entries;
   std::map<std::string, std::size_t> known;
   auto entry_of = [&](const std::string& location) -> ConfRegistry& {
     auto [found, is_new] = known.try_emplace(location, entries.size());
@@ -303,7 +303,7 @@ class ConfReader {
 
   const toml::table& root_;
   RegistriesConf conf_;
-  std::vector<PlacedEntry> entries_;
+  std::vector<LocatedEntry> entries_;
   bool is_second_ = false;
 };
 

@@ -39,8 +39,8 @@ class RegistriesLoader {
   RegistriesLoader(const std::string& file, const std::string& host_root, base::StampedFiles& disk)
       : file_(file), host_root_(host_root), disk_(disk) {}
 
-  RegistriesWord Load() {
-    RegistriesWord word{.file = file_, .conf = nullptr, .notes = {}};
+  RegistriesSettings Load() {
+    RegistriesSettings word{.file = file_, .conf = nullptr, .notes = {}};
     if (auto problem = ReadAll()) {
       word.notes.push_back(std::move(*problem));
     } else {
@@ -143,7 +143,7 @@ class RegistriesLoader {
 RegistriesFiles::RegistriesFiles(std::string file, std::string host_root)
     : file_(std::move(file)), host_root_(std::move(host_root)) {}
 
-std::shared_ptr<const RegistriesWord> RegistriesFiles::Look() {
+std::shared_ptr<const RegistriesSettings> RegistriesFiles::Look() {
   base::Lock lock(mutex_);
   return word_.Look(
       [this](base::StampedFiles& disk) { return RegistriesLoader(file_, host_root_, disk).Load(); });

@@ -12,12 +12,12 @@
 namespace prefetch::registry {
 
 // The files' settings, or that they are unknown. A value.
-struct RegistriesWord {
+struct RegistriesSettings {
   std::string file;                            // the first one, as the host calls it; empty: not looked at
   std::shared_ptr<const RegistriesConf> conf;  // nullptr: only CRI-O knows
   std::vector<std::string> notes;              // a sentence each
 
-  friend bool operator==(const RegistriesWord& a, const RegistriesWord& b) {
+  friend bool operator==(const RegistriesSettings& a, const RegistriesSettings& b) {
     bool same = a.conf == b.conf || (a.conf && b.conf && *a.conf == *b.conf);
     return same && a.file == b.file && a.notes == b.notes;
   }
@@ -35,13 +35,13 @@ class RegistriesFiles {
 
   // The same object as long as it says the same. Blocks only as a disk does. Whatever is wrong is a note in
   // it.
-  std::shared_ptr<const RegistriesWord> Look() PREFETCH_EXCLUDES(mutex_);
+  std::shared_ptr<const RegistriesSettings> Look() PREFETCH_EXCLUDES(mutex_);
 
  private:
   const std::string file_;
   const std::string host_root_;
   base::Mutex mutex_;
-  base::MadeOfFiles<RegistriesWord> word_ PREFETCH_GUARDED_BY(mutex_);
+  base::MadeOfFiles<RegistriesSettings> word_ PREFETCH_GUARDED_BY(mutex_);
 };
 
 }  // namespace prefetch::registry

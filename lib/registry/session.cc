@@ -60,7 +60,7 @@ bool WasSent(http::Fault fault) {
     case http::Fault::kConnect:
     case http::Fault::kAddress:
     case http::Fault::kTls:
-    case http::Fault::kMistrust:
+    case http::Fault::kUntrustedCertificate:
     case http::Fault::kProxy:
     case http::Fault::kProxyAuth:
       return false;
@@ -80,7 +80,7 @@ Session::Session(Parts parts, const base::Call& call, const ChainedHost& host)
 
 http::AbsoluteUrl Session::Server() const {
   const http::AbsoluteUrl& server = host_.host.server;
-  bool plain = parts_.book.SpeaksWhat(server.Origin()) == HostBook::Speaks::kHttp;
+  bool plain = parts_.book.SchemeOf(server.Origin()) == HostState::Speaks::kHttp;
   return host_.host.https_first && !plain ? OverHttps(host_.host, server) : server;
 }
 
@@ -157,18 +157,18 @@ Reply Session::Follow(const Question& question, OwnHeaders own_headers) {
 // https first; servers that do not speak it are asked by plain http.
 Reply Session::AskEither(const Question& question) {
   const std::string origin = host_.host.server.Origin();
-  HostBook::Speaks speaks = parts_.book.SpeaksWhat(origin);
-  if (speaks != HostBook::Speaks::kHttp) {
+  HostState::Speaks speaks = parts_.book.SchemeOf(origin);
+  if (speaks != HostState::Speaks::kHttp) {
     Question secure = question;
     secure.url = OverHttps(host_.host, question.url);
     int before = requests_;
     Reply reply = Follow(secure, OwnHeaders::kSend);
-    if (reply.response) parts_.book.NoteSpeaks(origin, HostBook::Speaks::kHttps);
-    if (speaks == HostBook::Speaks::kHttps || !MaySpeakPlainHttp(host_.host, reply.fault)) return reply;
+    if (reply.response) parts_.book.NoteScheme(origin, HostState::Speaks::kHttps);
+    if (speaks == HostState::Speaks::kHttps || !MaySpeakPlainHttp(host_.host, reply.fault)) return reply;
     requests_ = before;  // nothing was asked yet
   }
   Reply reply = Follow(question, OwnHeaders::kSend);
-  if (reply.response) parts_.book.NoteSpeaks(origin, HostBook::Speaks::kHttp);
+  if (reply.response) parts_.book.NoteScheme(origin, HostState::Speaks::kHttp);
   return reply;
 }
 

@@ -11,8 +11,8 @@
 #include "http/client.h"
 #include "image/reference.h"
 #include "image/registry_answer.h"
-#include "registry/host_book.h"
 #include "registry/host_chain.h"
+#include "registry/host_state.h"
 #include "registry/options.h"
 #include "registry/throttle.h"
 #include "registry/token_cache.h"
@@ -25,7 +25,7 @@ struct Parts {
   const base::Clock& clock;
   const ClientOptions& options;
   Throttle& throttle;
-  HostBook& book;
+  HostState& book;
   TokenCache& tokens;
   // A stranger wrote the server's name. Where it leads and what it sends us to must be somebody else's.
   bool by_stranger = false;

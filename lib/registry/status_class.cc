@@ -53,7 +53,7 @@ StatusClass ClassOfFault(http::Fault fault) {
     case http::Fault::kAddress:
       return {Kind::kUnreachable, RegistryDetail::kAddress};
     case http::Fault::kTls:
-    case http::Fault::kMistrust:
+    case http::Fault::kUntrustedCertificate:
       return {Kind::kUnreachable, RegistryDetail::kTls};
     case http::Fault::kProxy:
       return {Kind::kUnreachable, RegistryDetail::kProxy};

@@ -9,7 +9,7 @@ constexpr std::size_t kMaxLanes = 512;  // then empty ones are forgotten
 
 }  // namespace
 
-Throttle::Lane& Throttle::LaneOf(const std::string& host) {
+Throttle::Lane& Throttle::QueueOf(const std::string& host) {
   auto found = lanes_.find(host);
   if (found != lanes_.end()) return found->second;
   if (lanes_.size() >= kMaxLanes) {
@@ -34,7 +34,7 @@ Throttle::Pass Throttle::Enter(const base::Call& call, const std::string& host) 
   while (true) {
     auto now = std::chrono::steady_clock::now();
     if (call.Stopped() || now >= call.deadline) return {};
-    Lane& lane = LaneOf(host);
+    Lane& lane = QueueOf(host);
     base::TimePoint opens = Opens(host, lane, now);
     if (opens <= now) {
       lane.inside++;

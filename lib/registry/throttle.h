@@ -56,7 +56,7 @@ class Throttle {
   void Leave(const std::string& host) PREFETCH_EXCLUDES(mutex_);
   // When `lane` lets the next one in: now or earlier, a moment, or never before another leaves.
   base::TimePoint Opens(const std::string& host, const Lane& lane, base::TimePoint now) const;
-  Lane& LaneOf(const std::string& host) PREFETCH_REQUIRES(mutex_);
+  Lane& QueueOf(const std::string& host) PREFETCH_REQUIRES(mutex_);
 
   const ThrottleLimits limits_;
   base::Mutex mutex_;

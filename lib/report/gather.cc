@@ -129,7 +129,7 @@ void Gathering::NotePull(const std::string& node, const screen::StatusImage& ima
 void Gathering::NoteRegistries(const screen::StatusDocument& document) {
   for (const screen::StatusRegistryServer& registry : document.registries) {
     if (registry.trouble.empty() || !registry.unreachable_since) continue;
-    AwayRegistry& away = away_[Cut(registry.name)];
+    UnreachableRegistry& away = away_[Cut(registry.name)];
     std::chrono::seconds time{0};
     if (document.time && *registry.unreachable_since < *document.time) {
       time = std::chrono::duration_cast<std::chrono::seconds>(*document.time - *registry.unreachable_since);

@@ -46,7 +46,7 @@ struct PullTimes {
   std::uint64_t bytes = 0;  // on disk; 0: not told
 };
 
-struct AwayRegistry {
+struct UnreachableRegistry {
   std::string trouble, message;  // of the node that waits longest
   std::size_t nodes = 0;
   std::chrono::seconds longest{};
@@ -68,7 +68,7 @@ struct Report {
   std::vector<PullTimes> pulls;       // the slowest first
   std::size_t checked_images = 0;     // whose registry some node asks
   std::size_t objected_images = 0;    // of these, not ready somewhere because of the registry's answer
-  std::map<std::string, AwayRegistry> away;
+  std::map<std::string, UnreachableRegistry> away;
 
   std::uint32_t ImageIndex(const std::string& image) const;
   std::uint32_t StateIndex(const ImageState& state) const;
@@ -106,7 +106,7 @@ class Gathering {
   std::vector<ImageState> state_list_;
   std::vector<bool> checked_, objected_;    // by image
   std::map<std::string, PullTimes> pulls_;  // by image
-  std::map<std::string, AwayRegistry> away_;
+  std::map<std::string, UnreachableRegistry> away_;
   std::map<std::string, std::set<std::string>> problems_;  // nodes, by text
 };
 

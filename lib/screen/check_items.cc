@@ -108,8 +108,8 @@ struct SameAsk {
 };
 
 // Those of one image, apart by how it is written and with which secrets, in the order of first use.
-std::vector<SameAsk> Apart(const std::vector<ImageUse>& uses, const status::CheckIdentity& given,
-                           const std::string& default_namespace) {
+std::vector<SameAsk> TimedReader(const std::vector<ImageUse>& uses, const status::CheckIdentity& given,
+                                 const std::string& default_namespace) {
   std::vector<SameAsk> all;
   for (const ImageUse& use : uses) {
     status::CheckIdentity identity = IdentityOf(use, given, default_namespace);
@@ -140,7 +140,7 @@ std::vector<CheckItem> CheckItems(const std::vector<ImageUse>& uses, const manif
                                   const std::string& default_namespace) {
   std::vector<CheckItem> items;
   for (const manifest::WantedImage& wanted : manifest::Strongest(uses)) {
-    for (const SameAsk& same : Apart(wanted.wanted_by, identity, default_namespace)) {
+    for (const SameAsk& same : TimedReader(wanted.wanted_by, identity, default_namespace)) {
       items.push_back(ItemOf(same.uses, rules, same.identity));
     }
   }

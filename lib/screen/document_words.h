@@ -40,7 +40,7 @@ inline constexpr const char* kHiddenWords =
 
 // The registries' answers, in the words of the status table. One image's registry stands
 // against calling it current, for a reason that is the image's own: its tag moved, is missing, … A registry
-// that is away is the node's (AwayWords), not each image's.
+// that is away is the node's (UnreachableWords), not each image's.
 bool IsStale(const StatusImage& image);
 
 // The registry's last word about an image that is ready, a line each. `wide`: also where all is well, or the
@@ -53,6 +53,6 @@ std::vector<std::string> RefusedSources(const StatusDocument& document);
 std::vector<std::string> FurtherProblems(const StatusDocument& document);
 
 // The registries that do not answer, for how long, and what that means; a sentence each.
-std::vector<std::string> AwayWords(const StatusDocument& document);
+std::vector<std::string> UnreachableWords(const StatusDocument& document);
 
 }  // namespace prefetch::screen

@@ -194,8 +194,8 @@ FleetNode DigestStatus(const StatusDocument& document, const std::string& node) 
   digest.required_ready = document.required_ready;
   digest.list_hash = document.list_hash;
   digest.public_only = !document.hidden.empty();
-  digest.for_good = !document.ready && FailedForGood(document);
-  digest.failed_for_good = !document.ready && SomethingFailedForGood(document);
+  digest.for_good = !document.ready && FailedPermanently(document);
+  digest.failed_for_good = !document.ready && AnyFailedPermanently(document);
   for (const StatusImage& image : document.images) {
     const Tone tone = ToneOf(image);
     if (tone >= Tone::kReady) continue;
@@ -282,14 +282,14 @@ std::optional<FleetTarget> ParseFleetTarget(std::string_view text) {
 
 FleetEnd JudgeFleet(const Fleet& fleet, const FleetTarget& target, bool fail_fast) {
   const std::size_t nodes = fleet.Counted();
-  if (nodes == 0) return FleetEnd::kGoOn;
+  if (nodes == 0) return FleetEnd::kContinue;
   std::size_t needed = target.Needed(nodes);
   if (fleet.ready >= needed) return FleetEnd::kReady;
-  if (!fail_fast) return FleetEnd::kGoOn;
+  if (!fail_fast) return FleetEnd::kContinue;
   auto lost = std::count_if(fleet.nodes.begin(), fleet.nodes.end(), [](const FleetNode& node) {
     return node.failed_for_good && node.leaving.empty();
   });
-  return nodes - static_cast<std::size_t>(lost) < needed ? FleetEnd::kFailedForGood : FleetEnd::kGoOn;
+  return nodes - static_cast<std::size_t>(lost) < needed ? FleetEnd::kFailedPermanently : FleetEnd::kContinue;
 }
 
 }  // namespace prefetch::screen

@@ -139,9 +139,9 @@ struct FleetTarget {
 std::optional<FleetTarget> ParseFleetTarget(std::string_view text);  // none: 0, over 100%, no number
 
 enum class FleetEnd {
-  kGoOn,
-  kReady,          // as many as needed; a fleet without nodes never is
-  kFailedForGood,  // with fail_fast: too few nodes are left
+  kContinue,
+  kReady,              // as many as needed; a fleet without nodes never is
+  kFailedPermanently,  // with fail_fast: too few nodes are left
 };
 
 // With `fail_fast`, a node counts as lost as soon as one of its images has failed for good. Without it, no

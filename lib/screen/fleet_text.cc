@@ -257,9 +257,9 @@ std::string FleetResult(const Fleet& fleet, const FleetTarget& target, FleetEnd 
   if (end == FleetEnd::kReady)
     return "ready: " + ratio + ", after " + base::HumanTime(waited) + "\n" + leaving;
   std::string text =
-      end == FleetEnd::kFailedForGood ? "failed: " + ratio + "; something has failed for good\n"
-      : fleet.nodes.empty()           ? "timed out after " + base::HumanTime(waited) + ": no node matches\n"
-                                      : "timed out after " + base::HumanTime(waited) + ": " + ratio + "\n";
+      end == FleetEnd::kFailedPermanently ? "failed: " + ratio + "; something has failed for good\n"
+      : fleet.nodes.empty() ? "timed out after " + base::HumanTime(waited) + ": no node matches\n"
+                            : "timed out after " + base::HumanTime(waited) + ": " + ratio + "\n";
   text += leaving;
   text += HiddenText(fleet, std::max(width, kLeastWidth));
   text += GroupsText(fleet, {}, std::max(width, kLeastWidth));

@@ -54,7 +54,7 @@ std::vector<std::string> RegistryWords(const StatusImage& image, const StatusDoc
   return words;
 }
 
-std::vector<std::string> AwayWords(const StatusDocument& document) {
+std::vector<std::string> UnreachableWords(const StatusDocument& document) {
   std::vector<std::string> words;
   std::size_t more = 0;
   for (const StatusRegistryServer& registry : document.registries) {

@@ -95,7 +95,7 @@ std::vector<std::string> NodeProblems(const StatusDocument& document) {
   }
   std::vector<std::string> further = FurtherProblems(document);
   problems.insert(problems.end(), further.begin(), further.end());
-  std::vector<std::string> away = AwayWords(document);
+  std::vector<std::string> away = UnreachableWords(document);
   problems.insert(problems.end(), away.begin(), away.end());
   problems.insert(problems.end(), document.warnings.begin(), document.warnings.end());
   return problems;

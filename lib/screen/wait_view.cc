@@ -15,7 +15,7 @@ bool Missing(const StatusImage& image) {
   return image.required && image.applies && !image.ready;
 }
 
-bool HasFailedForGood(const StatusImage& image) {
+bool HasFailedPermanently(const StatusImage& image) {
   return image.settled && image.phase == "Failing";
 }
 
@@ -72,7 +72,7 @@ Tally CountMissing(const StatusDocument& document) {
     if (image.phase == "Failing") {
       tally.failing++;
       if (tally.first_failing == nullptr) tally.first_failing = &image;
-      if (!HasFailedForGood(image)) continue;
+      if (!HasFailedPermanently(image)) continue;
       if (tally.for_good++ == 0) tally.first_failing = &image;
     } else if (image.pull.state == "Pulling" || image.pull.state == "Unpacking") {
       tally.pulling++;
@@ -165,19 +165,19 @@ std::string WaitResult(const StatusDocument& document, WaitEnd end, std::chrono:
   return text;
 }
 
-bool FailedForGood(const StatusDocument& document) {
+bool FailedPermanently(const StatusDocument& document) {
   bool any = false;
   for (const StatusImage& image : document.images) {
     if (!Missing(image)) continue;
-    if (!HasFailedForGood(image)) return false;
+    if (!HasFailedPermanently(image)) return false;
     any = true;
   }
   return any;
 }
 
-const StatusImage* FirstFailedForGood(const StatusDocument& document) {
+const StatusImage* FirstPermanentFailure(const StatusDocument& document) {
   auto found = std::find_if(document.images.begin(), document.images.end(), [](const StatusImage& image) {
-    return Missing(image) && HasFailedForGood(image);
+    return Missing(image) && HasFailedPermanently(image);
   });
   return found == document.images.end() ? nullptr : &*found;
 }

@@ -33,12 +33,12 @@ std::string WaitResult(const StatusDocument& document, WaitEnd end, std::chrono:
                        std::size_t width);
 
 // Nothing will change by waiting: something required is not ready, and all such have failed for good.
-bool FailedForGood(const StatusDocument& document);
+bool FailedPermanently(const StatusDocument& document);
 
 // The first of the required images that have failed for good; nullptr: none has.
-const StatusImage* FirstFailedForGood(const StatusDocument& document);
-inline bool SomethingFailedForGood(const StatusDocument& document) {
-  return FirstFailedForGood(document) != nullptr;
+const StatusImage* FirstPermanentFailure(const StatusDocument& document);
+inline bool AnyFailedPermanently(const StatusDocument& document) {
+  return FirstPermanentFailure(document) != nullptr;
 }
 
 // WaitDemand: what `prefetchctl wait` waits for, if it is not just "the node is ready". Pure.

@@ -50,9 +50,9 @@ constexpr MetricsTable kTable = {{
      "HTTP requests that these questions took, tokens included."},
     {Id::kRegistryDuration, "prefetchd_registry_check_duration_seconds", Kind::kHistogram,
      "Time from a question to its answer."},
-    {Id::kRegistriesAway, "prefetchd_registries_away", Kind::kGauge,
+    {Id::kRegistriesUnreachable, "prefetchd_registries_away", Kind::kGauge,
      "Registries that did not answer when they were asked last; absent where none is asked."},
-    {Id::kRegistryAwaySince, "prefetchd_registry_away_since_timestamp_seconds", Kind::kGauge,
+    {Id::kRegistryUnreachableSince, "prefetchd_registry_away_since_timestamp_seconds", Kind::kGauge,
      "Since when each of these does not answer; of twenty at most."},
     {Id::kRegistryAgreed, "prefetchd_registry_agreed_timestamp_seconds", Kind::kGauge,
      "When a registry agreed last, of the entry for which that is longest ago; absent where none has agreed "
@@ -93,7 +93,7 @@ constexpr MetricsTable kTable = {{
      "look and without a kubelet."},
     {Id::kKubeletContradictions, "prefetchd_kubelet_contradictions", Kind::kGauge,
      "Declarations about kubelet that the node contradicts; absent without a kubelet."},
-    {Id::kProvidersNotGiven, "prefetchd_kubelet_providers_not_given", Kind::kGauge,
+    {Id::kProvidersMissing, "prefetchd_kubelet_providers_not_given", Kind::kGauge,
      "Credential providers that kubelet uses and the agent was not given; a configuration of kubelet's that "
      "the agent cannot read counts as one. Absent without a kubelet."},
     {Id::kListInfo, "prefetchd_list_info", Kind::kGauge, "1, with the hash of the list in force."},

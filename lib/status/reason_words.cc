@@ -146,7 +146,7 @@ const char* RetryWords(plan::Retry retry) {
   switch (retry) {
     case plan::Retry::kAtOnce:
       return "";
-    case plan::Retry::kPassing:
+    case plan::Retry::kTransient:
       return "at once, then up to 5 min apart";
     case plan::Retry::kSlow:
       return "after 5 min, doubling to 1 h";
@@ -182,7 +182,7 @@ Actor ActorOf(std::string_view reason) {
   auto row = std::find_if(plan::kReasons.begin(), plan::kReasons.end(),
                           [&](const plan::ReasonRow& one) { return one.name == reason; });
   if (row == plan::kReasons.end()) return Actor::kNobody;
-  if (row->retry == plan::Retry::kPassing) return Actor::kRegistry;
+  if (row->retry == plan::Retry::kTransient) return Actor::kRegistry;
   switch (row->group) {
     case plan::ReasonGroup::kFine:
     case plan::ReasonGroup::kUnderWay:

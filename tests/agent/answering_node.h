@@ -21,11 +21,11 @@ class AnsweringNode {
   void Publish(plan::Snapshot snapshot) {
     board_.Publish(std::make_shared<const plan::Snapshot>(std::move(snapshot)));
   }
-  http::Handler Handler(Audience audience, Callers* callers = nullptr) const {
+  http::Handler Handler(Audience audience, ClientAuthenticator* callers = nullptr) const {
     return Endpoints(board_, metrics, inquiry_, clock, audience, callers);
   }
   http::ServerResponse Answer(Audience audience, const http::ServerRequest& request,
-                              Callers* callers = nullptr) const {
+                              ClientAuthenticator* callers = nullptr) const {
     http::ServerResponse response = Handler(audience, callers)(request).Wait({});
     if (response.shared) response.body = *response.shared;
     return response;

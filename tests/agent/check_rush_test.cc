@@ -68,7 +68,7 @@ class CheckRush : public testing::Test {
   int ToldInTime(base::Result<http::Listener> listener, Audience audience, const std::string& address) {
     EXPECT_TRUE(listener);
     http::ServerLimits limits;
-    if (audience == Audience::kNeighbours) limits.deferred_queue = kNeighboursInQueue;
+    if (audience == Audience::kPodNetwork) limits.deferred_queue = kPodNetworkQueueLimit;
     auto server = http::Server::Start(std::move(*listener), limits,
                                       Endpoints(board_, metrics_, inquiry_, clock_, audience));
     EXPECT_TRUE(server);
@@ -106,7 +106,7 @@ class CheckRush : public testing::Test {
 };
 
 TEST_F(CheckRush, NeighboursAreAllTold) {
-  EXPECT_EQ(ToldInTime(http::Listener::Tcp("127.0.0.1:0"), Audience::kNeighbours, ""), kJobs);
+  EXPECT_EQ(ToldInTime(http::Listener::Tcp("127.0.0.1:0"), Audience::kPodNetwork, ""), kJobs);
 }
 
 TEST_F(CheckRush, UsersOfTheSocketAreAllTold) {

@@ -105,13 +105,13 @@ class Crowd : public testing::Test {
     board_.Publish(std::make_shared<const plan::Snapshot>(sample::PeacefulNode()));
     board_.Touch(clock_.Now());
     http::ServerLimits limits;
-    limits.deferred_queue = kNeighboursInQueue;
+    limits.deferred_queue = kPodNetworkQueueLimit;
     limits.deferred_threads = kThreadsForNeighbours;
     limits.deferred_per_client = kThreadsForOneNeighbour;
     auto listener = http::Listener::Tcp("127.0.0.1:0");
     auto server =
         http::Server::Start(std::move(*listener), limits,
-                            Endpoints(board_, metrics_, inquiry_, clock_, Audience::kNeighbours, &callers_));
+                            Endpoints(board_, metrics_, inquiry_, clock_, Audience::kPodNetwork, &callers_));
     server_ = std::move(*server);
     // These are remembered before anything hangs.
     EXPECT_EQ(Known(), "200 200 200");
@@ -156,21 +156,23 @@ class Crowd : public testing::Test {
   Board board_;
   Gate registry_;
   HeldApi api_;
-  Inquiry inquiry_{board_,
-                   runtime_,
-                   runtime_,
-                   keyring_,
-                   clock_,
-                   [this](const base::Call& call, const image::RegistryQuestion& question, const AskingFor&) {
-                     if (question.reference.domain() == "slow.test") registry_.Pass(call);
-                     return image::RegistryAnswer{.kind = image::RegistryAnswerKind::kMoved};
-                   }};
-  Callers callers_{{.namespaces = {"*"}, .always = plan::AskFor::kAsk, .unlisted = plan::AskFor::kAsk},
-                   true,
-                   {"n1", "prefetchd"},
-                   api_,
-                   metrics_,
-                   clock_};
+  Inquiry inquiry_{
+      board_,
+      runtime_,
+      runtime_,
+      keyring_,
+      clock_,
+      [this](const base::Call& call, const image::RegistryQuestion& question, const RegistryQueryContext&) {
+        if (question.reference.domain() == "slow.test") registry_.Pass(call);
+        return image::RegistryAnswer{.kind = image::RegistryAnswerKind::kMoved};
+      }};
+  ClientAuthenticator callers_{
+      {.namespaces = {"*"}, .always = plan::AskFor::kAsk, .unlisted = plan::AskFor::kAsk},
+      true,
+      {"n1", "prefetchd"},
+      api_,
+      metrics_,
+      clock_};
   std::unique_ptr<http::Server> server_;
 };
 

@@ -30,10 +30,10 @@ constexpr const char* kProvider = R"(provider="acme-login")";
 class World {
  public:
   World(bool preflight, bool fleet) {
-    node_.metrics.CredentialsLookedUp({.providers = {{.name = "acme-login",
-                                                      .matched = true,
-                                                      .outcome = credentials::ProviderOutcome::kOk,
-                                                      .ran_for = std::chrono::seconds(1)}}});
+    node_.metrics.CredentialsFound({.providers = {{.name = "acme-login",
+                                                   .matched = true,
+                                                   .outcome = credentials::ProviderOutcome::kOk,
+                                                   .ran_for = std::chrono::seconds(1)}}});
     plan::CallerRules rules;
     if (preflight) rules.namespaces = {"*"};
     if (preflight || fleet) {
@@ -80,10 +80,10 @@ class World {
 
   AnsweringNode node_{sample::TroubledNode()};
   ReviewingApi api_{node_.clock};
-  std::optional<Callers> callers_;
+  std::optional<ClientAuthenticator> callers_;
 };
 
-constexpr Audience kTcp = Audience::kNeighbours, kLocal = Audience::kLocal;
+constexpr Audience kTcp = Audience::kPodNetwork, kLocal = Audience::kLocal;
 
 struct Row {
   std::string name;

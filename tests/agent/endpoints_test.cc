@@ -32,7 +32,7 @@ class World : public AnsweringNode {
 TEST(Endpoints, APageOfAStrangerReadsNothing) {
   World world;
   const auto status = [&](const std::string& path, const http::Headers& headers,
-                          Audience audience = Audience::kNeighbours) {
+                          Audience audience = Audience::kPodNetwork) {
     http::ServerRequest request{.path = path, .headers = headers};
     if (path == "/v1/check") {
       request.method = http::Method::kPost;
@@ -71,7 +71,7 @@ class EndpointsTest : public testing::TestWithParam<Row> {};
 TEST_P(EndpointsTest, Row) {
   const Row& row = GetParam();
   World world(row.node == On::kPeacefulNode ? sample::PeacefulNode() : sample::TroubledNode());
-  http::ServerResponse neighbour = world.Ask(Audience::kNeighbours, row.path, row.query);
+  http::ServerResponse neighbour = world.Ask(Audience::kPodNetwork, row.path, row.query);
   http::ServerResponse local = world.Ask(Audience::kLocal, row.path, row.query);
   EXPECT_EQ(neighbour.status, row.neighbour) << neighbour.body;
   EXPECT_EQ(local.status, row.local) << local.body;
@@ -149,11 +149,11 @@ TEST_P(ShownTest, Row) {
   node.unlisted = std::make_shared<const plan::Unlisted>(
       plan::Unlisted{.since = sample::At(-9), .images = {{.image = "tenant.example/app:v1"}}, .left_out = 0});
   World world(std::move(node));
-  world.metrics.CredentialsLookedUp({.providers = {{.name = "acme-login",
-                                                    .matched = true,
-                                                    .outcome = credentials::ProviderOutcome::kOk,
-                                                    .ran_for = seconds(1)}}});
-  const std::string neighbour = world.Ask(Audience::kNeighbours, row.path, row.query).body;
+  world.metrics.CredentialsFound({.providers = {{.name = "acme-login",
+                                                 .matched = true,
+                                                 .outcome = credentials::ProviderOutcome::kOk,
+                                                 .ran_for = seconds(1)}}});
+  const std::string neighbour = world.Ask(Audience::kPodNetwork, row.path, row.query).body;
   const std::string local = world.Ask(Audience::kLocal, row.path, row.query).body;
   EXPECT_NE(local.find(row.local_only), std::string::npos) << local;
   EXPECT_EQ(neighbour.find(row.local_only), std::string::npos) << neighbour;
@@ -182,7 +182,7 @@ TEST(PublicChecks, TellNoMessage) {
   World world(sample::TroubledNode());
   const char ask[] = R"([{"image":"quay.io/acme/private:v2","policy":"Never"}])";
   auto local = status::ParseCheckResult(world.Post(Audience::kLocal, "/v1/check", ask).body);
-  auto open = status::ParseCheckResult(world.Post(Audience::kNeighbours, "/v1/check", ask).body);
+  auto open = status::ParseCheckResult(world.Post(Audience::kPodNetwork, "/v1/check", ask).body);
   ASSERT_TRUE(local && open);
   EXPECT_EQ(local->answers[0].reason, open->answers[0].reason);
   EXPECT_NE(local->answers[0].message, open->answers[0].message);
@@ -235,7 +235,7 @@ TEST(Endpoints, HeadIsAGet) {
 
 // A neighbour is not even told that the path exists.
 TEST(Endpoints, NeighboursPostToAnImageIsNotFound) {
-  EXPECT_EQ(World().Ask(Audience::kNeighbours, "/v1/images/busybox:1.36", {}, http::Method::kPost).status,
+  EXPECT_EQ(World().Ask(Audience::kPodNetwork, "/v1/images/busybox:1.36", {}, http::Method::kPost).status,
             404);
 }
 
@@ -256,7 +256,7 @@ TEST(Endpoints, ACheckIsAnsweredForEachImage) {
 }
 
 TEST(Endpoints, NeighboursHearNothingOfUnlistedImages) {
-  auto result = status::ParseCheckResult(World().Post(Audience::kNeighbours, "/v1/check", kChecks).body);
+  auto result = status::ParseCheckResult(World().Post(Audience::kPodNetwork, "/v1/check", kChecks).body);
   ASSERT_TRUE(result);
   EXPECT_TRUE(result->answers[0].ok);
   EXPECT_EQ(result->answers[1].reason, "NotListed");
@@ -265,7 +265,7 @@ TEST(Endpoints, NeighboursHearNothingOfUnlistedImages) {
 
 TEST(Endpoints, ABadCheckIsToldAllItsMistakes) {
   http::ServerResponse answer =
-      World().Post(Audience::kNeighbours, "/v1/check", R"([{"policy":"never"},{"image":"a","x":1}])");
+      World().Post(Audience::kPodNetwork, "/v1/check", R"([{"policy":"never"},{"image":"a","x":1}])");
   EXPECT_EQ(answer.status, 400);
   EXPECT_NE(answer.body.find("[0].image"), std::string::npos) << answer.body;
   EXPECT_NE(answer.body.find("Never, IfNotPresent or Always"), std::string::npos) << answer.body;
@@ -284,7 +284,7 @@ TEST(Endpoints, NeighboursChecksAreThrottled) {
   World world;
   http::ServerRequest request{
       .method = http::Method::kPost, .path = "/v1/check", .body = R"([{"image":"a:v1"}])"};
-  http::Handler handler = world.Handler(Audience::kNeighbours);
+  http::Handler handler = world.Handler(Audience::kPodNetwork);
   int asked = 0;
   auto status = [&] {
     request.peer = "10.0.0." + std::to_string(asked++ % 10);
@@ -307,7 +307,7 @@ TEST(Endpoints, ANeighbourWhoAsksTooMuchLeavesChecksToTheOthers) {
                               .path = "/v1/check",
                               .body = R"([{"image":"a:v1"}])",
                               .peer = "10.0.0.66"};
-  http::Handler handler = world.Handler(Audience::kNeighbours);
+  http::Handler handler = world.Handler(Audience::kPodNetwork);
   for (int i = 0; i < 10 * kChecksAtOnce; i++) handler(request).Wait({});
   EXPECT_EQ(handler(request).Wait({}).status, 429);
   world.clock.Advance(std::chrono::seconds(1));
@@ -319,14 +319,14 @@ TEST(Endpoints, ANeighbourWhoAsksTooMuchLeavesChecksToTheOthers) {
 TEST(Endpoints, PullsAreForLocalEarsWhereTheyAreAllowed) {
   World world;
   const std::string ask = R"({"checks":[{"image":"a:v1","policy":"Never"}],"pull":true,"wait":"0s"})";
-  http::ServerResponse neighbour = world.Post(Audience::kNeighbours, "/v1/check", ask);
+  http::ServerResponse neighbour = world.Post(Audience::kPodNetwork, "/v1/check", ask);
   EXPECT_EQ(neighbour.status, 403);
   EXPECT_NE(neighbour.body.find("local socket"), std::string::npos) << neighbour.body;
   http::ServerResponse local = world.Post(Audience::kLocal, "/v1/check", ask);
   EXPECT_EQ(local.status, 403);
   EXPECT_NE(local.body.find("--check-pull"), std::string::npos) << local.body;
   const std::string no_pull = R"({"checks":[{"image":"a:v1","policy":"Never"}],"pull":false})";
-  EXPECT_EQ(world.Post(Audience::kNeighbours, "/v1/check", no_pull).status, 200);
+  EXPECT_EQ(world.Post(Audience::kPodNetwork, "/v1/check", no_pull).status, 200);
   EXPECT_EQ(world.Post(Audience::kLocal, "/v1/check", R"({"checks":[{"image":"a:v1"}],"pull":"yes"})").status,
             400);
   EXPECT_EQ(world.Post(Audience::kLocal, "/v1/check", R"({"checks":[{"image":"a:v1"}],"wait":"-1s"})").status,
@@ -338,13 +338,13 @@ TEST(Endpoints, PullsAreForLocalEarsWhereTheyAreAllowed) {
 TEST(Endpoints, LivezSaysWhenTheLoopIsStuck) {
   World world;
   world.clock.Advance(seconds(29));
-  EXPECT_EQ(world.Ask(Audience::kNeighbours, "/livez").status, 200);
+  EXPECT_EQ(world.Ask(Audience::kPodNetwork, "/livez").status, 200);
   world.clock.Advance(seconds(13));
-  http::ServerResponse stuck = world.Ask(Audience::kNeighbours, "/livez");
+  http::ServerResponse stuck = world.Ask(Audience::kPodNetwork, "/livez");
   EXPECT_EQ(stuck.status, 503);
   EXPECT_EQ(stuck.body, "the loop has not turned for 42 s\n");
   // The rest still answers: what was true last.
-  EXPECT_EQ(world.Ask(Audience::kNeighbours, "/readyz").status, 200);
+  EXPECT_EQ(world.Ask(Audience::kPodNetwork, "/readyz").status, 200);
 }
 
 // A Snapshot stands until something changes, and its document is still of the moment in which it is served.
@@ -359,7 +359,7 @@ TEST(Endpoints, TheStatusHasTheTimeAtWhichItIsServed) {
   }
   node.time = world.clock.Wall();
   world.Publish(std::move(node));
-  for (Audience audience : {Audience::kLocal, Audience::kNeighbours}) {
+  for (Audience audience : {Audience::kLocal, Audience::kPodNetwork}) {
     SCOPED_TRACE(audience == Audience::kLocal);
     for (int i = 0; i < 2; ++i) {
       std::string body = world.Ask(audience, "/v1/status").body;
@@ -379,7 +379,7 @@ TEST(Endpoints, TheStatusHasTheTimeAtWhichItIsServed) {
 // The agent writes a long document once a second, whoever asks, and not on the server's thread.
 TEST(Endpoints, TheStatusIsWrittenOnceASecondAndViewAndShared) {
   World world;
-  http::Handler local = world.Handler(Audience::kLocal), neighbours = world.Handler(Audience::kNeighbours);
+  http::Handler local = world.Handler(Audience::kLocal), neighbours = world.Handler(Audience::kPodNetwork);
   http::ServerRequest request{.path = "/v1/status"};
   http::ServerAnswer first = neighbours(request), second = neighbours(request);
   ASSERT_TRUE(first.deferred());
@@ -409,7 +409,7 @@ TEST(Endpoints, TheStatusIsWrittenOnceASecondAndViewAndShared) {
 
 TEST(Endpoints, WhatGrowsWithTheListIsNotWrittenOnTheServersThread) {
   World world;
-  http::Handler handler = world.Handler(Audience::kNeighbours);
+  http::Handler handler = world.Handler(Audience::kPodNetwork);
   http::ServerRequest verbose{.path = "/readyz", .query = {{"verbose", ""}}};
   for (const http::ServerRequest& request : {verbose, http::ServerRequest{.path = "/metrics"}}) {
     http::ServerAnswer answer = handler(request);
@@ -422,7 +422,7 @@ TEST(Endpoints, WhatGrowsWithTheListIsNotWrittenOnTheServersThread) {
 TEST(Endpoints, MetricsShowWhatWasCountedAndWhatIsTrue) {
   World world(sample::TroubledNode());
   world.metrics.PullEnded({.result = PullResult::kFailed, .reason = plan::Reason::kNotFound});
-  for (Audience audience : {Audience::kNeighbours, Audience::kLocal}) {
+  for (Audience audience : {Audience::kPodNetwork, Audience::kLocal}) {
     std::string text = world.Ask(audience, "/metrics").body;
     for (const char* line :
          {"\nprefetchd_pulls_total{result=\"failed\",class=\"NotFound\"} 1\n",

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "plan/asked.h"
+#include "plan/requested.h"
 
 namespace prefetch::agent::entries_test {
 namespace {
@@ -136,18 +136,18 @@ TEST(Entries, WhatWasAskedForIsForgottenOnceNobodyWaits) {
   entries.Find("r.io/y:1")->asked_until = now;
   entries.Find("r.io/y:1")->runs.push_back(RunNumber(7));
   entries.Find("r.io/z:1")->asked_until = now + std::chrono::seconds(1);
-  EXPECT_TRUE(entries.ForgetAsked(now));
+  EXPECT_TRUE(entries.ForgetRequested(now));
   EXPECT_EQ(entries.Find("r.io/x:1"), nullptr);
   ASSERT_NE(entries.Find("r.io/y:1"), nullptr) << "it is being pulled";
   EXPECT_EQ(entries.Find("r.io/z:1")->name(), "r.io/z:1");
-  EXPECT_FALSE(entries.ForgetAsked(now));
+  EXPECT_FALSE(entries.ForgetRequested(now));
 }
 
 TEST(Entries, SoManyAreKeptInMindAtOnce) {
   const base::TimePoint now{std::chrono::hours(100)};
   Entries entries(kNode);
   entries.Replace(List({"r.io/a:1"}));
-  for (std::size_t i = 0; i < plan::kMostAsked; i++) {
+  for (std::size_t i = 0; i < plan::kMaxRequestedImages; i++) {
     Entry* asked = entries.Ask(Name("r.io/x:" + std::to_string(i)), now);
     ASSERT_NE(asked, nullptr);
     asked->asked_until = now + std::chrono::seconds(1);
@@ -156,7 +156,7 @@ TEST(Entries, SoManyAreKeptInMindAtOnce) {
   entries.Find("r.io/x:3")->asked_until = now;
   EXPECT_NE(entries.Ask(Name("r.io/y:1"), now), nullptr) << "in the place of one that nobody waits for";
   EXPECT_EQ(entries.Find("r.io/x:3"), nullptr);
-  EXPECT_EQ(entries.asked().size(), plan::kMostAsked);
+  EXPECT_EQ(entries.asked().size(), plan::kMaxRequestedImages);
 }
 
 TEST(Entries, SettledCountsOnlyWhatApplies) {

@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 
 constexpr std::uint64_t kMiB = 1 << 20;
 constexpr const char* kLease = "prefetchd-1";
-const AskingFor kRuntime{.name = "containerd", .version = "2.1.9"};
+const RegistryQueryContext kRuntime{.name = "containerd", .version = "2.1.9"};
 
 std::string DigestOf(const std::string& bytes) {
   return "sha256:" + base::Sha256Hex(bytes);
@@ -188,11 +188,12 @@ class FetchingTest : public testing::Test {
   }
   void Make() {
     fetcher_ = std::make_unique<Fetcher>(
-        true, store_, [this](const image::Reference&, const AskingFor&) { return source_; }, clock_,
-        image::Platform{"linux", "amd64", ""}, metrics_);
+        true, store_, [this](const image::Reference&, const RegistryQueryContext&) { return source_; },
+        clock_, image::Platform{"linux", "amd64", ""}, metrics_);
   }
-  bool Bring(const std::string& name, const base::Call& call = {}, const AskingFor& runtime = kRuntime) {
-    return fetcher_->Bring(call, {Named(name), kLease, {}, runtime}).brought;
+  bool FetchInto(const std::string& name, const base::Call& call = {},
+                 const RegistryQueryContext& runtime = kRuntime) {
+    return fetcher_->FetchInto(call, {Named(name), kLease, {}, runtime}).brought;
   }
   // False also if that takes longer: the fetch is stopped then.
   bool BringWithin(std::chrono::seconds limit, const std::string& name) {
@@ -203,7 +204,7 @@ class FetchingTest : public testing::Test {
       while (!over && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(1ms);
       stop.request_stop();
     });
-    const bool brought = Bring(name, {.stop = stop.get_token()});
+    const bool brought = FetchInto(name, {.stop = stop.get_token()});
     over = true;
     return brought;
   }
@@ -225,14 +226,14 @@ class FetchingTest : public testing::Test {
 
 TEST_F(FetchingTest, AllBlobsAreBroughtOnceAndCounted) {
   source_->Put("reg.example/app:v1", {large_, small_});
-  EXPECT_TRUE(Bring("reg.example/app:v1"));
+  EXPECT_TRUE(FetchInto("reg.example/app:v1"));
   EXPECT_TRUE(IsHere(large_));
   EXPECT_TRUE(IsHere(small_));
   const std::uint64_t all =
       large_.size() + small_.size() + std::string("config of reg.example/app:v1").size();
   EXPECT_EQ(source_->served(), all);
   EXPECT_EQ(metrics_.Copy().fetched_bytes, all);
-  EXPECT_TRUE(Bring("reg.example/app:v1"));
+  EXPECT_TRUE(FetchInto("reg.example/app:v1"));
   EXPECT_EQ(source_->served(), all);
 }
 
@@ -242,13 +243,13 @@ TEST_F(FetchingTest, ItsSizeIsToldBeforeAnythingIsWritten) {
   FetchJob job{Named("reg.example/app:v1"), kLease, {}, kRuntime};
   std::uint64_t told = 0;
   job.sized = [&](const base::Call&, std::uint64_t bytes) { told = bytes; };
-  EXPECT_TRUE(fetcher_->Bring({}, job).brought);
+  EXPECT_TRUE(fetcher_->FetchInto({}, job).brought);
   EXPECT_EQ(told, source_->served());
   // There is no room.
   source_->Put("reg.example/other:v1", {large_ + "r"});
   job.reference = Named("reg.example/other:v1");
   job.sized = [&](const base::Call&, std::uint64_t) { stop.request_stop(); };
-  EXPECT_FALSE(fetcher_->Bring({.stop = stop.get_token()}, job).brought);
+  EXPECT_FALSE(fetcher_->FetchInto({.stop = stop.get_token()}, job).brought);
   EXPECT_EQ(source_->served(), told);
   EXPECT_EQ(StateOf(large_ + "r"), cri::BlobState::kOpen);
 }
@@ -258,9 +259,9 @@ TEST_F(FetchingTest, ASharedLayerIsFetchedOnceForImagesSideBySide) {
   source_->Put("reg.example/b:v1", {large_, small_});
   source_->Hold(large_);
   std::atomic<int> brought = 0;
-  std::jthread a([&] { brought += Bring("reg.example/a:v1") ? 1 : 0; });
+  std::jthread a([&] { brought += FetchInto("reg.example/a:v1") ? 1 : 0; });
   source_->AwaitRequests(1);
-  std::jthread b([&] { brought += Bring("reg.example/b:v1") ? 1 : 0; });
+  std::jthread b([&] { brought += FetchInto("reg.example/b:v1") ? 1 : 0; });
   while (source_->manifest_requests() < 2) std::this_thread::yield();
   source_->Release();
   a.join();
@@ -275,7 +276,7 @@ TEST_F(FetchingTest, BytesAreWrittenAsTheyCome) {
   constexpr std::uint64_t kPart = 400'000;
   source_->Hold(large_, kPart);
   std::stop_source stop;
-  std::jthread fetch([&] { Bring("reg.example/app:v1", {.stop = stop.get_token()}); });
+  std::jthread fetch([&] { FetchInto("reg.example/app:v1", {.stop = stop.get_token()}); });
   while (source_->served() < kPart) std::this_thread::yield();
   stop.request_stop();
   fetch.join();
@@ -293,7 +294,7 @@ TEST_F(FetchingTest, ARegistryThatHangsTakesNoOtherRegistrysStreams) {
   source_->Put("slow.example/app:v1", layers);
   for (const std::string& layer : layers) source_->Hold(layer);
   std::stop_source stop;
-  std::jthread slow([&] { EXPECT_FALSE(Bring("slow.example/app:v1", {.stop = stop.get_token()})); });
+  std::jthread slow([&] { EXPECT_FALSE(FetchInto("slow.example/app:v1", {.stop = stop.get_token()})); });
   source_->AwaitRequests(plan::kFetchStreams);
   source_->Put("reg.example/app:v1", {large_, small_});
   EXPECT_TRUE(BringWithin(10s, "reg.example/app:v1"));
@@ -305,14 +306,14 @@ TEST_F(FetchingTest, ARegistryThatHangsTakesNoOtherRegistrysStreams) {
 // As the runtime asks: a server that counts requests is not asked more often by us.
 TEST_F(FetchingTest, ABlobIsOneRequest) {
   source_->Put("reg.example/app:v1", {std::string(20 * kMiB, 'b'), large_, small_});
-  EXPECT_TRUE(Bring("reg.example/app:v1"));
+  EXPECT_TRUE(FetchInto("reg.example/app:v1"));
   EXPECT_EQ(source_->requests(), 4U) << "with the configuration";
 }
 
 TEST_F(FetchingTest, ALimitOfRequestsCostsNoByteAndNotTheImage) {
   source_->Put("reg.example/app:v1", {large_, large_ + "2", large_ + "3", small_});
   source_->Limit(1);
-  EXPECT_TRUE(Bring("reg.example/app:v1"));
+  EXPECT_TRUE(FetchInto("reg.example/app:v1"));
   EXPECT_LE(source_->served(), 3 * (large_.size() + 1) + small_.size() + 100);
   EXPECT_LE(source_->requests(), 5U + 1U);
 }
@@ -320,7 +321,7 @@ TEST_F(FetchingTest, ALimitOfRequestsCostsNoByteAndNotTheImage) {
 TEST_F(FetchingTest, ABrokenConnectionCostsNoByte) {
   source_->Put("reg.example/app:v1", {large_});
   source_->Break(large_, 300'000);
-  EXPECT_TRUE(Bring("reg.example/app:v1"));
+  EXPECT_TRUE(FetchInto("reg.example/app:v1"));
   EXPECT_TRUE(IsHere(large_));
   EXPECT_LE(source_->served(), large_.size() + 100);
 }
@@ -328,14 +329,14 @@ TEST_F(FetchingTest, ABrokenConnectionCostsNoByte) {
 TEST_F(FetchingTest, AServerThatBreaksOffAgainAndAgainIsLeft) {
   source_->Put("reg.example/app:v1", {large_});
   source_->Break(large_, 1);
-  EXPECT_FALSE(Bring("reg.example/app:v1"));
+  EXPECT_FALSE(FetchInto("reg.example/app:v1"));
   EXPECT_LE(source_->requests(), 1U + 3U);  // the configuration; three times the layer
 }
 
 TEST_F(FetchingTest, AnothersPullGoesFirst) {
   source_->Put("reg.example/app:v1", {large_});
   source_->Hold(large_, 100'000);
-  std::jthread fetch([&] { EXPECT_TRUE(Bring("reg.example/app:v1")); });
+  std::jthread fetch([&] { EXPECT_TRUE(FetchInto("reg.example/app:v1")); });
   while (source_->served() < 100'000) std::this_thread::yield();
   // kubelet's pull moves from look to look.
   ASSERT_TRUE(store_.EnsureLease({}, "kubelets", 1h));
@@ -363,12 +364,12 @@ TEST_F(FetchingTest, AStopEndsItAtOnceAndWhatWasWrittenIsNotFetchedAgain) {
     while (!IsHere(large_)) std::this_thread::yield();
     stop.request_stop();
   });
-  EXPECT_FALSE(Bring("reg.example/app:v1", {.stop = stop.get_token()}));
+  EXPECT_FALSE(FetchInto("reg.example/app:v1", {.stop = stop.get_token()}));
   stopper.join();
   source_->Release();
   const std::uint64_t before = source_->served();
   Make();  // the agent is started anew
-  EXPECT_TRUE(Bring("reg.example/app:v1"));
+  EXPECT_TRUE(FetchInto("reg.example/app:v1"));
   EXPECT_LE(source_->served() - before, small_.size() + 100);
 }
 
@@ -378,7 +379,7 @@ TEST_F(FetchingTest, WhatWasBegunIsResumed) {
     auto opened = store_.OpenBlob({}, kLease, {"layer-x", DigestOf(large_), large_.size(), {}});
     ASSERT_FALSE(opened->writer->Append(large_.substr(0, kMiB)));
   }
-  EXPECT_TRUE(Bring("reg.example/app:v1"));
+  EXPECT_TRUE(FetchInto("reg.example/app:v1"));
   EXPECT_LE(source_->served(), large_.size() - kMiB + 100);
 }
 
@@ -395,12 +396,12 @@ TEST_F(FetchingTest, WhatEndsAFetchAndWhatTheRegistryHasToDoWithIt) {
     Make();
     source_->Put("reg.example/app:v1", {small_});
     source_->Fail(small_, row.error);
-    EXPECT_FALSE(Bring("reg.example/app:v1")) << row.error.message();
+    EXPECT_FALSE(FetchInto("reg.example/app:v1")) << row.error.message();
     const int before = source_->manifest_requests();
-    EXPECT_FALSE(Bring("reg.example/app:v1"));
+    EXPECT_FALSE(FetchInto("reg.example/app:v1"));
     EXPECT_EQ(source_->manifest_requests() > before, row.asked_again) << row.error.message();
-    clock_.Advance(plan::kFetchPause);
-    EXPECT_FALSE(Bring("reg.example/app:v1"));
+    clock_.Advance(plan::kFetchOffPeriod);
+    EXPECT_FALSE(FetchInto("reg.example/app:v1"));
     EXPECT_GT(source_->manifest_requests(), before);
   }
 }
@@ -409,21 +410,21 @@ TEST_F(FetchingTest, PatienceThatTheRegistryAsksForIsForTheRuntimeToo) {
   source_->Put("reg.example/app:v1", {small_});
   source_->Fail(small_, base::ResourceExhausted("429 of a store that it redirects to"));
   const FetchJob job{Named("reg.example/app:v1"), kLease, {}, kRuntime};
-  FetchEnd end = fetcher_->Bring({}, job);
+  FetchEnd end = fetcher_->FetchInto({}, job);
   EXPECT_FALSE(end.brought);
   EXPECT_EQ(end.patience, std::nullopt);
   Make();
   source_->Fail(small_, base::ResourceExhausted("429 of its own"));
   source_->AskForPatience(90s);
-  end = fetcher_->Bring({}, job);
+  end = fetcher_->FetchInto({}, job);
   EXPECT_FALSE(end.brought);
   EXPECT_EQ(end.patience, 90s);
   EXPECT_EQ(end.error, "429 of its own");
-  EXPECT_EQ(fetcher_->Bring({}, job).patience, 90s) << "another image";
-  clock_.Advance(plan::kFetchPause);
+  EXPECT_EQ(fetcher_->FetchInto({}, job).patience, 90s) << "another image";
+  clock_.Advance(plan::kFetchOffPeriod);
   // Its limit is not what another failure is about.
   source_->Fail(small_, base::NotFound("404"));
-  EXPECT_EQ(fetcher_->Bring({}, job).patience, std::nullopt);
+  EXPECT_EQ(fetcher_->FetchInto({}, job).patience, std::nullopt);
 }
 
 TEST_F(FetchingTest, WrongBytesDoNotStayInTheStore) {
@@ -431,8 +432,8 @@ TEST_F(FetchingTest, WrongBytesDoNotStayInTheStore) {
   source_->Spoil(small_);
   // Many times: the pull that comes next finds no writer that is still about to go.
   for (int round = 0; round < 300; round++) {
-    clock_.Advance(plan::kFetchPause);
-    EXPECT_FALSE(Bring("reg.example/app:v1"));
+    clock_.Advance(plan::kFetchOffPeriod);
+    EXPECT_FALSE(FetchInto("reg.example/app:v1"));
     auto opened = store_.OpenBlob({}, kLease, {"layer-x", DigestOf(small_), small_.size(), {}});
     ASSERT_EQ(opened->state, cri::BlobState::kOpen) << "round " << round;
     ASSERT_EQ(opened->writer->offset(), 0U);
@@ -442,29 +443,29 @@ TEST_F(FetchingTest, WrongBytesDoNotStayInTheStore) {
 TEST_F(FetchingTest, FaultsOfStoreAndImageAreNotBlamedOnTheRegistry) {
   source_->Put("reg.example/corrupt:v1", {small_});
   source_->Spoil(small_);
-  EXPECT_TRUE(fetcher_->Bring({}, {Named("reg.example/corrupt:v1"), kLease, {}, kRuntime}).wrong_bytes);
+  EXPECT_TRUE(fetcher_->FetchInto({}, {Named("reg.example/corrupt:v1"), kLease, {}, kRuntime}).wrong_bytes);
   source_->Put("reg.example/app:v1", {large_});
   store_.SetDiskFull(true);
-  EXPECT_FALSE(Bring("reg.example/app:v1"));
+  EXPECT_FALSE(FetchInto("reg.example/app:v1"));
   store_.SetDiskFull(false);
-  ASSERT_TRUE(store_.DeleteLease({}, kLease, cri::LeaseBytes::kGoLater));
-  EXPECT_FALSE(Bring("reg.example/app:v1"));
+  ASSERT_TRUE(store_.DeleteLease({}, kLease, cri::LeaseBytes::kReleaseLater));
+  EXPECT_FALSE(FetchInto("reg.example/app:v1"));
   EXPECT_TRUE(store_.EnsureLease({}, kLease, 1h));
   source_->Hold(large_);
-  std::jthread killed([&] { EXPECT_FALSE(Bring("reg.example/app:v1")); });
+  std::jthread killed([&] { EXPECT_FALSE(FetchInto("reg.example/app:v1")); });
   source_->AwaitRequests(1);
   store_.SetRuntimeUp(false);
   source_->Release();
   killed.join();
   store_.SetRuntimeUp(true);
-  EXPECT_TRUE(Bring("reg.example/app:v1"));
+  EXPECT_TRUE(FetchInto("reg.example/app:v1"));
 }
 
 TEST_F(FetchingTest, ANearRegistryIsAskedForOneManifest) {
   source_->Put("reg.example/app:v1", {small_});
   source_->AnswerIn(1ms);
-  EXPECT_FALSE(Bring("reg.example/app:v1"));
-  EXPECT_FALSE(Bring("reg.example/app:v1"));
+  EXPECT_FALSE(FetchInto("reg.example/app:v1"));
+  EXPECT_FALSE(FetchInto("reg.example/app:v1"));
   EXPECT_EQ(source_->manifest_requests(), 1);
   EXPECT_EQ(source_->served(), 0U);
 }
@@ -472,7 +473,7 @@ TEST_F(FetchingTest, ANearRegistryIsAskedForOneManifest) {
 TEST_F(FetchingTest, ANearRegistryMayBeBusy) {
   source_->Put("reg.example/app:v1", {small_});
   source_->AnswerIn(20ms, 30us);
-  EXPECT_FALSE(Bring("reg.example/app:v1"));
+  EXPECT_FALSE(FetchInto("reg.example/app:v1"));
   EXPECT_EQ(source_->manifest_requests(), 1);
   EXPECT_EQ(source_->served(), 0U);
 }
@@ -483,7 +484,7 @@ TEST_F(FetchingTest, ANearRegistryTellsSizes) {
   source_->Put("reg.example/app:v1", {small_, large_});
   EXPECT_FALSE(fetcher_->MayAskSize(app, kRuntime)) << "nobody knows yet how near it is";
   source_->AnswerIn(1ms);
-  EXPECT_FALSE(Bring("reg.example/app:v1"));
+  EXPECT_FALSE(FetchInto("reg.example/app:v1"));
   EXPECT_TRUE(fetcher_->MayAskSize(app, kRuntime));
   EXPECT_FALSE(fetcher_->MayAskSize(app, {.name = "containerd", .version = "1.7.24"}));
   EXPECT_FALSE(fetcher_->MayAskSize(Named("other.example/app:v1"), kRuntime));
@@ -501,21 +502,21 @@ TEST_F(FetchingTest, ARegistryThatFailsIsNotAskedForSizes) {
        {base::PermissionDenied("401"), base::ResourceExhausted("429"), base::Unavailable("503")}) {
     source_->Put("reg.example/app:v1", {small_});
     source_->AnswerIn(1ms);
-    EXPECT_FALSE(Bring("reg.example/app:v1"));
+    EXPECT_FALSE(FetchInto("reg.example/app:v1"));
     ASSERT_TRUE(fetcher_->MayAskSize(app, kRuntime)) << error.message();
     source_->FailManifests(error);
     EXPECT_EQ(fetcher_->AskSize({}, {app, "", {}, kRuntime}), 0U);
     EXPECT_FALSE(fetcher_->MayAskSize(app, kRuntime)) << error.message();
     source_->FailManifests(std::nullopt);
-    clock_.Advance(plan::kFetchPause);
+    clock_.Advance(plan::kFetchOffPeriod);
   }
 }
 
 TEST_F(FetchingTest, WhatIsLeftToTheRuntimeFromTheBeginning) {
   source_->Put("reg.example/app:v1", {small_});
-  EXPECT_FALSE(Bring("reg.example/app:v1", {}, {.name = "containerd", .version = "1.7.24"}));
-  EXPECT_FALSE(Bring("reg.example/app:v1", {}, {.name = "cri-o", .version = "2.1.0"}));
-  EXPECT_FALSE(fetcher_->Bring({}, {Named("reg.example/app:v1"), "", {}, kRuntime}).brought);
+  EXPECT_FALSE(FetchInto("reg.example/app:v1", {}, {.name = "containerd", .version = "1.7.24"}));
+  EXPECT_FALSE(FetchInto("reg.example/app:v1", {}, {.name = "cri-o", .version = "2.1.0"}));
+  EXPECT_FALSE(fetcher_->FetchInto({}, {Named("reg.example/app:v1"), "", {}, kRuntime}).brought);
   EXPECT_EQ(source_->manifest_requests(), 0);
 }
 
@@ -527,7 +528,7 @@ TEST_F(FetchingTest, ABlobThatAnotherWriterHasIsWaitedFor) {
     EXPECT_FALSE(other->writer->Append(small_));
     EXPECT_FALSE(other->writer->Commit());
   });
-  EXPECT_TRUE(Bring("reg.example/app:v1"));
+  EXPECT_TRUE(FetchInto("reg.example/app:v1"));
   EXPECT_LT(source_->served(), 100U);
 }
 

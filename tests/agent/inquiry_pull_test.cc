@@ -18,7 +18,7 @@ class PullingTest : public InquiryTest {
         .answers.at(0);
   }
   plan::ImageState& Asked(const std::string& image, plan::Reason reason) {
-    plan::AskedImage asked;
+    plan::RequestedImage asked;
     asked.state.want = plan::DesiredImage{.reference = *image::Reference::Parse(image)};
     asked.state.phase = plan::Phase::kFailing;
     asked.state.reason = reason;

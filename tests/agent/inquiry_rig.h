@@ -26,7 +26,7 @@ using Kind = image::RegistryAnswerKind;
 
 inline const std::string kApp = "reg.example.test/team/app:v1";
 
-const Asker kNode{.kind = Asker::Kind::kNode};
+const Requester kNode{.kind = Requester::Kind::kNode};
 
 class InquiryTest : public testing::Test {
  protected:
@@ -59,7 +59,8 @@ class InquiryTest : public testing::Test {
   status::CheckAnswer Check(const std::string& image, PullPolicy policy, bool local = true,
                             status::CheckIdentity identity = {}) {
     board_.Publish(std::make_shared<const plan::Snapshot>(snapshot_));
-    return inquiry_.Check({}, {.questions = {{image, policy, std::move(identity)}}}, local ? kNode : Asker{})
+    return inquiry_
+        .Check({}, {.questions = {{image, policy, std::move(identity)}}}, local ? kNode : Requester{})
         .answers.at(0);
   }
   doc::Node Explain(const std::string& image, const ExplainOptions& options = {}) {
@@ -85,21 +86,23 @@ class InquiryTest : public testing::Test {
   std::optional<image::RegistryQuestion> asked_;
   base::TimePoint deadline_;
   int times_asked_ = 0;
-  Inquiry asking_{board_,
-                  runtime_,
-                  runtime_,
-                  keyring_,
-                  clock_,
-                  [this](const base::Call& call, const image::RegistryQuestion& question, const AskingFor&) {
-                    asked_ = question;
-                    deadline_ = call.deadline;
-                    times_asked_++;
-                    return says_;
-                  }};
+  Inquiry asking_{
+      board_,
+      runtime_,
+      runtime_,
+      keyring_,
+      clock_,
+      [this](const base::Call& call, const image::RegistryQuestion& question, const RegistryQueryContext&) {
+        asked_ = question;
+        deadline_ = call.deadline;
+        times_asked_++;
+        return says_;
+      }};
   status::CheckAnswer Ask(const std::string& image, bool local = true, status::CheckIdentity identity = {},
                           PullPolicy policy = PullPolicy::kAlways) {
     board_.Publish(std::make_shared<const plan::Snapshot>(snapshot_));
-    return asking_.Check({}, {.questions = {{image, policy, std::move(identity)}}}, local ? kNode : Asker{})
+    return asking_
+        .Check({}, {.questions = {{image, policy, std::move(identity)}}}, local ? kNode : Requester{})
         .answers.at(0);
   }
 };

@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-#include "agent/cluster/callers.h"
+#include "agent/cluster/client_authenticator.h"
 #include "base/fs.h"
 #include "base/text.h"
 #include "fakes/fake_clock.h"
@@ -56,9 +56,9 @@ class IssuerKeysTest : public testing::Test {
  protected:
   std::string Ask(const std::string& token) {
     auto read = callers.Read("Bearer " + token, plan::CallerPurpose::kPreflight);
-    if (const auto* away = std::get_if<TurnedAway>(&read)) return std::to_string(away->status);
-    auto who = callers.Identify({}, std::get<Callers::Token>(read), "10.0.0.1");
-    if (const auto* away = std::get_if<TurnedAway>(&who)) return std::to_string(away->status);
+    if (const auto* away = std::get_if<CallerError>(&read)) return std::to_string(away->status);
+    auto who = callers.Identify({}, std::get<ClientAuthenticator::Token>(read), "10.0.0.1");
+    if (const auto* away = std::get_if<CallerError>(&who)) return std::to_string(away->status);
     return std::get<plan::Caller>(who).pod;
   }
   // With another signature of the same length.
@@ -71,7 +71,7 @@ class IssuerKeysTest : public testing::Test {
   tests::FakeClock clock;
   Api api;
   Metrics metrics;
-  Callers callers{{.namespaces = {"ci"}}, false, {"n1", "prefetchd"}, api, metrics, clock};
+  ClientAuthenticator callers{{.namespaces = {"ci"}}, false, {"n1", "prefetchd"}, api, metrics, clock};
 };
 
 TEST_F(IssuerKeysTest, AForgedTokenCostsNoReview) {

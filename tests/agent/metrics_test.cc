@@ -44,11 +44,10 @@ void Live(Metrics& metrics) {
   metrics.PullEnded(
       {.result = PullResult::kCancelled, .reason = plan::Reason::kStalled, .took = seconds(7200)});
   metrics.PullEnded({.result = PullResult::kCancelled, .took = seconds(2)});
-  metrics.CredentialsLookedUp(Found({Source::kDockerConfig, Source::kProvider},
-                                    {Provider("acme-login", true, ProviderOutcome::kOk, milliseconds(200)),
-                                     Provider("other", false, ProviderOutcome::kSkipped)}));
-  metrics.CredentialsLookedUp(
-      Found({}, {Provider("acme-login", true, ProviderOutcome::kError, seconds(60))}));
+  metrics.CredentialsFound(Found({Source::kDockerConfig, Source::kProvider},
+                                 {Provider("acme-login", true, ProviderOutcome::kOk, milliseconds(200)),
+                                  Provider("other", false, ProviderOutcome::kSkipped)}));
+  metrics.CredentialsFound(Found({}, {Provider("acme-login", true, ProviderOutcome::kError, seconds(60))}));
   metrics.RegistryAsked({.kind = image::RegistryAnswerKind::kSame, .requests = 2}, milliseconds(40));
   metrics.RegistryAsked({.kind = image::RegistryAnswerKind::kUnreachable, .requests = 1}, seconds(5));
   metrics.ReadyAfter(milliseconds(97'250));
@@ -291,7 +290,7 @@ struct LookupCase {
 class LookupTest : public testing::TestWithParam<LookupCase> {};
 TEST_P(LookupTest, Row) {
   Metrics metrics;
-  metrics.CredentialsLookedUp(GetParam().lookup);
+  metrics.CredentialsFound(GetParam().lookup);
   std::set<std::pair<Source, ProviderOutcome>> counted;
   for (const auto& [key, count] : metrics.Copy().lookups) {
     EXPECT_LE(count, 1U);
@@ -346,7 +345,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Metrics, OnlyProvidersOfTheConfigurationAreTimed) {
   Metrics metrics;
   for (int i = 0; i < 100; i++) {
-    metrics.CredentialsLookedUp(
+    metrics.CredentialsFound(
         Found({}, {Provider("p" + std::to_string(i), true, ProviderOutcome::kOk, seconds(1)),
                    Provider("lasting", i == 0, ProviderOutcome::kOk, seconds(1))}));
   }

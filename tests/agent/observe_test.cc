@@ -107,7 +107,7 @@ TEST(Observer, ADiskThatDoesNotAnswerHoldsNoLook) {
   std::shared_future<void> answers = end.get_future().share();
   std::atomic<bool> hangs = false;
   Observer observer =
-      ObserverOf(runtime, WithPatience([&, answers](const std::string&) {
+      ObserverOf(runtime, WithDeadline([&, answers](const std::string&) {
                    if (hangs) answers.wait();
                    return plan::DiskSpace{.known = true, .capacity_bytes = 10, .available_bytes = 5};
                  }));
@@ -122,9 +122,9 @@ TEST(Observer, ADiskThatDoesNotAnswerHoldsNoLook) {
 }
 
 // Workers of pulls ask, too, and may join a measurement that is under way.
-TEST(WithPatience, EachOfSeveralThreadsGetsAMeasurement) {
+TEST(WithDeadline, EachOfSeveralThreadsGetsAMeasurement) {
   for (int round = 0; round < 50; round++) {
-    const DiskProbe probe = WithPatience([](const std::string&) {
+    const DiskProbe probe = WithDeadline([](const std::string&) {
       return plan::DiskSpace{.known = true, .capacity_bytes = 10, .available_bytes = 5};
     });
     std::atomic<int> known = 0;

@@ -6,9 +6,9 @@
 #include <thread>
 #include <vector>
 
-#include "agent/answers/registry_now.h"
-#include "agent/ask_registry.h"
+#include "agent/answers/live_registry.h"
 #include "agent/inquiry_rig.h"
+#include "agent/query_registry.h"
 #include "agent/refusals.h"
 #include "fakes/fake_plugins.h"
 #include "plan/image_readiness.h"
@@ -25,15 +25,16 @@ const std::string kGone = "reg.example.test/gone:v1";  // listed, and not here
 const std::string kUnlisted = "reg.example.test/unlisted:v1";
 const std::string kNowhere = "reg.example.test/nowhere:v1";  // neither
 
-const Asker kNeighbour;
-const Asker kPod{.kind = Asker::Kind::kPod, .rules = {.namespaces = {"ci"}}};
-const Asker kAsking{.kind = Asker::Kind::kPod,
-                    .rules = {.namespaces = {"ci"}, .always = AskFor::kAsk, .unlisted = AskFor::kAsk}};
-const Asker kAskingAlways{.kind = Asker::Kind::kPod, .rules = {.namespaces = {"ci"}, .always = AskFor::kAsk}};
+const Requester kNeighbour;
+const Requester kPod{.kind = Requester::Kind::kPod, .rules = {.namespaces = {"ci"}}};
+const Requester kAsking{.kind = Requester::Kind::kPod,
+                        .rules = {.namespaces = {"ci"}, .always = AskFor::kAsk, .unlisted = AskFor::kAsk}};
+const Requester kAskingAlways{.kind = Requester::Kind::kPod,
+                              .rules = {.namespaces = {"ci"}, .always = AskFor::kAsk}};
 
 struct RightsCase {
   std::string name;
-  Asker asker;
+  Requester asker;
   std::string image;
   PullPolicy policy;
   Kind says;
@@ -51,7 +52,7 @@ class RightsTestOf : public InquiryTest, public testing::WithParamInterface<Row>
     snapshot_.images.push_back(gone);
   }
 
-  std::string Told(const Asker& asker, const std::string& image, PullPolicy policy) {
+  std::string Told(const Requester& asker, const std::string& image, PullPolicy policy) {
     board_.Publish(std::make_shared<const plan::Snapshot>(snapshot_));
     status::CheckAnswer answer = asking_.Check({}, {.questions = {{image, policy, {}}}}, asker).answers.at(0);
     return std::string(answer.ok ? "yes " : "no ") + answer.result + " " + answer.reason +
@@ -109,7 +110,7 @@ INSTANTIATE_TEST_SUITE_P(
 // The whole table, of images that no refresh has asked for.
 struct TableCell {
   std::string name;
-  Asker asker;
+  Requester asker;
   std::string image;
   PullPolicy policy;
   bool registry_is_up;
@@ -119,8 +120,8 @@ struct TableCell {
 // Never; then IfNotPresent and Always, each while the registry answers and while it does not.
 using Cells = std::array<std::string, 5>;
 
-const Asker kAskingUnlisted{.kind = Asker::Kind::kPod,
-                            .rules = {.namespaces = {"ci"}, .unlisted = AskFor::kAsk}};
+const Requester kAskingUnlisted{.kind = Requester::Kind::kPod,
+                                .rules = {.namespaces = {"ci"}, .unlisted = AskFor::kAsk}};
 
 std::vector<TableCell> WholeTable() {
   const std::string starts = "yes Starts Preloaded", absent = "no Refused ImageAbsent",
@@ -132,7 +133,8 @@ std::vector<TableCell> WholeTable() {
                    "no Pulls PolicyAlways"};
   const Cells gone_asked{absent, "yes Pulls ImageAbsent asked", down, "yes Pulls ImageAbsent asked", down};
   std::vector<TableCell> table;
-  auto add = [&](const std::string& name, const Asker& asker, const std::string& image, const Cells& cells) {
+  auto add = [&](const std::string& name, const Requester& asker, const std::string& image,
+                 const Cells& cells) {
     table.push_back({name + "Never", asker, image, kNever, true, cells[0]});
     table.push_back({name + "IfNotPresentUp", asker, image, kIfNotPresent, true, cells[1]});
     table.push_back({name + "IfNotPresentDown", asker, image, kIfNotPresent, false, cells[2]});
@@ -141,7 +143,7 @@ std::vector<TableCell> WholeTable() {
   };
   struct Who {
     std::string name;
-    Asker asker;
+    Requester asker;
     Cells listed, gone, unlisted, nowhere;
   };
   for (const Who& who : {Who{"Neighbour", kNeighbour, here, gone, nothing, nothing},
@@ -209,14 +211,15 @@ TEST_F(PreflightRights, NoPullSecretOfTheAgentsIsUsedForAPod) {
                                                   .allow_repositories = {"reg.example.test"},
                                                   .list_sources = {"images.yaml"}}}},
                                clock_);
-  Inquiry asking(board_, runtime_, runtime_, keyring, clock_,
-                 [this](const base::Call&, const image::RegistryQuestion& question, const AskingFor&) {
-                   asked_ = question;
-                   return image::RegistryAnswer{.kind = Kind::kSame};
-                 });
+  Inquiry asking(
+      board_, runtime_, runtime_, keyring, clock_,
+      [this](const base::Call&, const image::RegistryQuestion& question, const RegistryQueryContext&) {
+        asked_ = question;
+        return image::RegistryAnswer{.kind = Kind::kSame};
+      });
   snapshot_.images[0].want.Change([](plan::DesiredImage& want) { want.sources = {"images.yaml"}; });
   board_.Publish(std::make_shared<const plan::Snapshot>(snapshot_));
-  auto users = [&](const Asker& asker) {
+  auto users = [&](const Requester& asker) {
     asking.Check({}, {.questions = {{kApp, kAlways, {}}}}, asker);
     std::string names;
     for (const image::AuthConfig& auth : asked_->credentials) names += auth.username + " ";
@@ -235,7 +238,7 @@ TEST_F(PreflightRights, ATokenOfThePodsAccountMayOpenWhatIsDenied) {
       clock_);
   EXPECT_EQ(keyring.problems(), std::vector<std::string>{});
   Inquiry asking(board_, runtime_, runtime_, keyring, clock_,
-                 [](const base::Call&, const image::RegistryQuestion&, const AskingFor&) {
+                 [](const base::Call&, const image::RegistryQuestion&, const RegistryQueryContext&) {
                    return image::RegistryAnswer{.kind = Kind::kAccessDenied};
                  });
   board_.Publish(std::make_shared<const plan::Snapshot>(snapshot_));
@@ -245,14 +248,14 @@ TEST_F(PreflightRights, ATokenOfThePodsAccountMayOpenWhatIsDenied) {
 
 // The last of many images of a question gets what time is left.
 TEST_F(PreflightRights, WhatIsHeardInLittleTimeIsNoAnswerForOthers) {
-  RegistryMoment moment;
+  SharedAnswers moment;
   const RegistryAsker unreachable = [this](const base::Call&, const image::RegistryQuestion&,
-                                           const AskingFor&) {
+                                           const RegistryQueryContext&) {
     times_asked_++;
     return image::RegistryAnswer{.kind = Kind::kUnreachable};
   };
   auto ask = [&](std::chrono::seconds left) {
-    RegistryNow now(unreachable, keyring_, clock_, std::chrono::steady_clock::now() + left, &moment);
+    LiveRegistry now(unreachable, keyring_, clock_, std::chrono::steady_clock::now() + left, &moment);
     EXPECT_EQ(now.Ask({}, {}, snapshot_.images[0], true).kind, Kind::kUnreachable);
   };
   ask(std::chrono::seconds(2));
@@ -266,7 +269,7 @@ TEST_F(PreflightRights, WhatIsHeardInLittleTimeIsNoAnswerForOthers) {
 TEST_F(PreflightRights, ARegistryThatNoListNamesIsAStrangers) {
   says_ = {.kind = Kind::kUnreachable};
   struct Case {
-    Asker asker;
+    Requester asker;
     std::string image;
     bool stranger;
   };
@@ -282,7 +285,8 @@ TEST_F(PreflightRights, ARegistryThatNoListNamesIsAStrangers) {
 
 // By it an answer in the background is kept from pods that could not have got it.
 TEST_F(PreflightRights, AnAnswerTellsWhetherACredentialWasLent) {
-  const RegistryAsker asker = [](const base::Call&, const image::RegistryQuestion&, const AskingFor&) {
+  const RegistryAsker asker = [](const base::Call&, const image::RegistryQuestion&,
+                                 const RegistryQueryContext&) {
     return image::RegistryAnswer{.kind = Kind::kSame};
   };
   const image::Reference app = *image::Reference::Parse(kApp);
@@ -310,14 +314,15 @@ TEST_F(PreflightRights, AnAnswerTellsWhetherACredentialWasLent) {
 
 TEST_F(PreflightRights, PullsAreForWhomTheConfigurationSays) {
   plan::CallerRules listed{.namespaces = {"ci"}, .pull = PullFor::kListed};
-  Asker asker{.kind = Asker::Kind::kPod, .rules = listed, .pull = true};
+  Requester asker{.kind = Requester::Kind::kPod, .rules = listed, .pull = true};
   EXPECT_TRUE(asker.Rights(true).pull);
   EXPECT_FALSE(asker.Rights(false).pull);
   asker.pull = false;
   EXPECT_FALSE(asker.Rights(true).pull) << "it did not ask for that";
-  EXPECT_FALSE(
-      (Asker{.kind = Asker::Kind::kPod, .rules = {.namespaces = {"ci"}}, .pull = true}.Rights(true).pull));
-  EXPECT_FALSE((Asker{.pull = true}.Rights(true).pull));
+  EXPECT_FALSE((Requester{.kind = Requester::Kind::kPod, .rules = {.namespaces = {"ci"}}, .pull = true}
+                    .Rights(true)
+                    .pull));
+  EXPECT_FALSE((Requester{.pull = true}.Rights(true).pull));
 }
 
 }  // namespace

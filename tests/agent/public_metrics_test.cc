@@ -17,15 +17,15 @@ using sample::Planted;
 // settings are planted.
 std::string Metrics(Audience audience) {
   AnsweringNode node(sample::PlantedNode());
-  node.metrics.CredentialsLookedUp({.providers = {{.name = Planted("provider"),
-                                                   .matched = true,
-                                                   .outcome = credentials::ProviderOutcome::kOk,
-                                                   .ran_for = std::chrono::seconds(1)}}});
+  node.metrics.CredentialsFound({.providers = {{.name = Planted("provider"),
+                                                .matched = true,
+                                                .outcome = credentials::ProviderOutcome::kOk,
+                                                .ran_for = std::chrono::seconds(1)}}});
   return node.Answer(audience, {.path = "/metrics"}).body;
 }
 
 TEST(PublicMetrics, TellNothingThatIsPlanted) {
-  const std::string open = Metrics(Audience::kNeighbours);
+  const std::string open = Metrics(Audience::kPodNetwork);
   EXPECT_EQ(open.find(kPlanted), std::string::npos) << open.substr(open.find(kPlanted), 200);
   EXPECT_NE(open.find("prefetchd_ready 0"), std::string::npos) << open;
   EXPECT_NE(Metrics(Audience::kLocal).find(Planted("provider")), std::string::npos);

@@ -13,7 +13,7 @@
 #include "cluster/crio.h"
 #include "cri/endpoint.h"
 #include "cri/grpc_image_service.h"
-#include "registry/pull_places.h"
+#include "registry/pull_endpoints.h"
 #include "rig/expect_ok.h"
 #include "rig/proxy.h"
 #include "rig/registry.h"
@@ -128,7 +128,7 @@ Asked Expected(const std::string& conf_text, const std::vector<std::string>& dro
   EXPECT_TRUE(reference);
   Asked asked;
   if (!conf || !reference) return asked;
-  for (const registry::PullPlace& place : registry::PlacesOf(*conf, *reference).places) {
+  for (const registry::PullEndpoint& place : registry::PlacesOf(*conf, *reference).places) {
     const std::string& which = place.as.has_digest() ? place.as.digest() : place.as.tag();
     if (!place.blocked_by.empty() || !place.insecure) continue;  // one that speaks TLS is not heard here
     asked.push_back(place.as.domain() + "/v2/" + place.as.path() + "/manifests/" + which);

@@ -73,7 +73,7 @@ INSTANTIATE_TEST_SUITE_P(
                   "--image-credential-provider-bin-dir: needs --image-credential-provider-config beside it"},
         BadConfig{"RelativeDockerConfig",
                   [](RawConfig& raw) {
-                    raw.docker_config = Said<std::vector<std::string>>{{"a"}, "--docker-config"};
+                    raw.docker_config = SourcedValue<std::vector<std::string>>{{"a"}, "--docker-config"};
                   },
                   "--docker-config: must be an absolute path"},
         BadConfig{"KubeletNoneWithFacts",
@@ -105,7 +105,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadConfig{"KubeletAddress",
                   [](RawConfig& raw) {
                     raw.kubelet.reset();
-                    raw.kubelet_api = Said<bool>{true, "--kubelet-api"};
+                    raw.kubelet_api = SourcedValue<bool>{true, "--kubelet-api"};
                     raw.kubelet_address = Flag("10.0.0.7", "--kubelet-address");
                   },
                   "--kubelet-address: must be host:port, such as 10.0.0.7:10250"},
@@ -159,12 +159,12 @@ INSTANTIATE_TEST_SUITE_P(
                   "--kubelet-rules: must be a version such as 1.37"},
         BadConfig{"TouchWithoutKubelet",
                   [](RawConfig& raw) {
-                    raw.touch = Said<bool>{true, "--touch"};
+                    raw.touch = SourcedValue<bool>{true, "--touch"};
                   },
                   "--touch: needs a kubelet, and --kubelet=none declares that there is none"},
         BadConfig{"TouchVolumesWithoutTouch",
                   [](RawConfig& raw) {
-                    raw.touch_image_volumes = Said<bool>{true, "--touch-image-volumes"};
+                    raw.touch_image_volumes = SourcedValue<bool>{true, "--touch-image-volumes"};
                   },
                   "--touch-image-volumes: has a meaning only with --touch"},
         BadConfig{"ResultLabelWithoutDomain",
@@ -194,7 +194,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadConfig{"BadTimeout",
                   [](RawConfig& raw) {
                     raw.timeout = Flag("5", "--timeout");
-                    raw.once = Said<bool>{true, "--once"};
+                    raw.once = SourcedValue<bool>{true, "--once"};
                   },
                   "--timeout: must be a duration such as \"90s\" or \"1h30m\""},
         BadConfig{"SeveralAtOnce",

@@ -10,20 +10,20 @@
 namespace prefetch::tests {
 
 using config::RawConfig;
-using config::Said;
+using config::SourcedValue;
 
-inline Said<std::string> Flag(std::string value, std::string name) {
+inline SourcedValue<std::string> Flag(std::string value, std::string name) {
   return {std::move(value), std::move(name)};
 }
 
 inline RawConfig Minimal() {
   RawConfig raw;
-  raw.list = Said<std::vector<std::string>>{{"/etc/lists"}, "--list"};
+  raw.list = SourcedValue<std::vector<std::string>>{{"/etc/lists"}, "--list"};
   raw.kubelet = Flag("none", "--kubelet");
   return raw;
 }
 
-inline Said<std::vector<std::string>> Flags(std::vector<std::string> values, std::string name) {
+inline SourcedValue<std::vector<std::string>> Flags(std::vector<std::string> values, std::string name) {
   return {std::move(values), std::move(name)};
 }
 

@@ -92,7 +92,7 @@ TEST_P(ContentWritingContract, WhatARunningPullFetchesIsTaken) {
     });
   };
   ASSERT_TRUE(world_->Until([&] {
-    ingests = *world_->content().OthersIngests(Soon());
+    ingests = *world_->content().ForeignIngests(Soon());
     return layer() != ingests.end();
   }));
   const std::string ref = layer()->first;
@@ -109,7 +109,7 @@ TEST_P(ContentWritingContract, APullUnderALeaseOfOursIsNoneOfOthers) {
   world_->SetBandwidth(kMegabyte);
   RunningPull pull(*world_, cri::PullRequest{app.name, std::nullopt, kLease});
   ASSERT_TRUE(world_->Until([&] { return ProgressOf(kLease, app.name).bytes_done > 100'000; }));
-  EXPECT_EQ(*world_->content().OthersIngests(Soon()), (std::map<std::string, std::uint64_t>{}));
+  EXPECT_EQ(*world_->content().ForeignIngests(Soon()), (std::map<std::string, std::uint64_t>{}));
   pull.Stop();
   EXPECT_FALSE(pull.Wait());
 }

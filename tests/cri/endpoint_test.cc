@@ -68,11 +68,11 @@ TEST(WhyUnreachableTest, TellsWhatIsWrong) {
   base::Fd stale = Bind(dir / "stale.sock", false);
   base::Fd good = Bind(dir / "good.sock", true);
   dir.Write("file", "");
-  EXPECT_EQ(WhyUnreachable({dir / "none.sock"}), "absent");
-  EXPECT_EQ(WhyUnreachable({dir / "file/none.sock"}), "absent");
-  EXPECT_EQ(WhyUnreachable({dir / "stale.sock"}), "nobody listens");
-  EXPECT_EQ(WhyUnreachable({dir / "file"}), "nobody listens");
-  EXPECT_EQ(WhyUnreachable({dir / "good.sock"}), std::nullopt);
+  EXPECT_EQ(UnreachableReason({dir / "none.sock"}), "absent");
+  EXPECT_EQ(UnreachableReason({dir / "file/none.sock"}), "absent");
+  EXPECT_EQ(UnreachableReason({dir / "stale.sock"}), "nobody listens");
+  EXPECT_EQ(UnreachableReason({dir / "file"}), "nobody listens");
+  EXPECT_EQ(UnreachableReason({dir / "good.sock"}), std::nullopt);
 }
 
 // Root may open everything, so this asks as somebody else, in a child.
@@ -84,7 +84,7 @@ TEST(WhyUnreachableTest, TellsOfAPermissionThatIsMissing) {
   pid_t child = ::fork();
   if (child == 0) {
     bool gone = ::geteuid() != 0 || ::setresuid(65534, 65534, 65534) == 0;
-    ::_exit(gone && (WhyUnreachable({dir / "good.sock"}) == "permission denied") ? 0 : 1);
+    ::_exit(gone && (UnreachableReason({dir / "good.sock"}) == "permission denied") ? 0 : 1);
   }
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);

@@ -87,7 +87,7 @@ TEST_P(OthersIngestsTest, AreThoseThatNoLeaseOfOursHolds) {
   auto server = builder.BuildAndStart();
   ASSERT_NE(server, nullptr);
   GrpcContentService service({socket});
-  auto others = service.OthersIngests({});
+  auto others = service.ForeignIngests({});
   ASSERT_TRUE(others) << others.error().message;
   EXPECT_EQ(*others, GetParam().expect);
 }

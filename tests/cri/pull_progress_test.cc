@@ -139,7 +139,7 @@ TEST_F(PullProgressTest, AskAgainAfterTheLeaseHasGone) {
   Look();
   Look();
   const int before = store_.Asked(kDone);
-  EXPECT_TRUE(service_.DeleteLease({}, "lease", LeaseBytes::kGoLater));
+  EXPECT_TRUE(service_.DeleteLease({}, "lease", LeaseBytes::kReleaseLater));
   Look();
   EXPECT_GT(store_.Asked(kDone), before);
 }

@@ -114,7 +114,7 @@ cri::CallResult<std::uint64_t> FakeImageService::FinishIngests(const base::Call&
   return discarded;
 }
 
-cri::CallResult<std::map<std::string, std::uint64_t>> FakeImageService::OthersIngests(
+cri::CallResult<std::map<std::string, std::uint64_t>> FakeImageService::ForeignIngests(
     const base::Call& call) {
   base::Lock lock(mutex_);
   if (auto refusal = ContentRefusal(call)) return std::move(*refusal);

@@ -57,7 +57,7 @@ cri::CallResult<bool> FakeImageService::DeleteLease(const base::Call& call, cons
   base::Lock lock(mutex_);
   if (auto refusal = LeaseRefusal(call, LeaseCall::kDelete)) return std::move(*refusal);
   bool was_there = store_.leases.erase(id) != 0;
-  if (bytes == cri::LeaseBytes::kGoNow) counters_.collections++;
+  if (bytes == cri::LeaseBytes::kReleaseNow) counters_.collections++;
   CollectGarbage();
   return was_there;
 }

@@ -126,7 +126,7 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   void Remove(const std::string& name);  // behind the agent's back, as kubelet does: all its names go
   void Untag(const std::string& name);   // as `crictl rmi NAME` does with CRI-O: this name goes
   void LoseSnapshot(const std::string& name);
-  void LoseLayers(const std::string& name);  // as by `ctr content rm`
+  void LoseLayers(const std::string& name);      // as by `ctr content rm`
   void FailNext(LeaseCall call, int times);      // so many calls break off, as at a connection that has died
   std::set<std::string> SandboxCgroups() const;  // that were sent with pulls
   std::vector<std::string> Leases();             // those of ours that have not expired
@@ -165,7 +165,7 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
                                             const cri::BlobToWrite& blob) override;
   cri::CallResult<std::uint64_t> FinishIngests(const base::Call& call, const std::string& lease,
                                                cri::Beginnings beginnings) override;
-  cri::CallResult<std::map<std::string, std::uint64_t>> OthersIngests(const base::Call& call) override;
+  cri::CallResult<std::map<std::string, std::uint64_t>> ForeignIngests(const base::Call& call) override;
   cri::CallResult<std::string> Snapshotter(const base::Call& call) override;
   cri::CallError WatchImages(const base::Call& call, const std::function<void()>& changed) override;
   cri::CallResult<bool> IsUnpacked(const base::Call& call, const std::string& chain_id) override;

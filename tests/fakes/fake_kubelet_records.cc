@@ -115,7 +115,7 @@ bool Unite(std::vector<Item>& known, const std::vector<Item>& news) {
   return true;
 }
 
-bool SaysNothing(const CredentialEntry& entry) {
+bool HasNoContent(const CredentialEntry& entry) {
   return !entry.node_pods_accessible && entry.secrets.empty() && entry.service_accounts.empty();
 }
 
@@ -154,7 +154,7 @@ std::string EncodeIntent(const std::string& image, KubeletVersion version) {
 }
 
 bool MergeIntoRecord(kubelet::PulledRecord& record, const std::string& key, const CredentialEntry& news) {
-  if (SaysNothing(news)) return false;
+  if (HasNoContent(news)) return false;
   auto known = record.mapping.find(key);
   if (known == record.mapping.end()) {
     record.mapping[key] = news;

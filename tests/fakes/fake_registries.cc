@@ -22,10 +22,9 @@ void FakeRegistries::Allow(const std::string& registry, std::optional<image::Pul
   registries_[registry].allowance = allowance;
 }
 
-agent::RegistryAsker FakeRegistries::Asker() {
-  return [this](const base::Call&, const image::RegistryQuestion& question, const agent::AskingFor&) {
-    return Ask(question);
-  };
+agent::RegistryAsker FakeRegistries::Requester() {
+  return [this](const base::Call&, const image::RegistryQuestion& question,
+                const agent::RegistryQueryContext&) { return Ask(question); };
 }
 
 class FakeRegistries::NearContent final : public image::ContentSource {
@@ -46,7 +45,7 @@ class FakeRegistries::NearContent final : public image::ContentSource {
 };
 
 agent::ContentSourceFor FakeRegistries::NearContents() {
-  return [this](const image::Reference&, const agent::AskingFor&) {
+  return [this](const image::Reference&, const agent::RegistryQueryContext&) {
     return std::make_shared<NearContent>(*this);
   };
 }

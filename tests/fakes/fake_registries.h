@@ -5,8 +5,8 @@
 #include <map>
 #include <string>
 
-#include "agent/ask_registry.h"
 #include "agent/fetching.h"
+#include "agent/query_registry.h"
 #include "base/mutex.h"
 #include "fakes/fake_clock.h"
 #include "fakes/fake_image_service.h"
@@ -36,7 +36,7 @@ class FakeRegistries {
   void Allow(const std::string& registry, std::optional<image::PullAllowance> allowance)
       PREFETCH_EXCLUDES(mutex_);
   // Answers from what the registries have when they are asked.
-  agent::RegistryAsker Asker();
+  agent::RegistryAsker Requester();
   // Manifests, as from registries next door; nobody gets bytes of blobs. For an agent that fetches.
   agent::ContentSourceFor NearContents();
 

@@ -12,7 +12,7 @@ using namespace prefetch;
 // Notes are of fixed words, a path and a line: nothing of the file can make one longer.
 constexpr std::size_t kLongestNote = 512;
 
-void Check(const registry::ContainerdWord& word) {
+void Check(const registry::ContainerdSettings& word) {
   if (word.registries.in_tables.size() > 256) std::abort();
   if (!word.registries.config_path.empty() && word.registries.config_path.front() != '/') std::abort();
   for (const std::string& host : word.registries.in_tables) {
@@ -33,7 +33,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     auto config = registry::ParseContainerdConfig(part);
     if (!config && config.error().message().size() > kLongestNote) std::abort();
     if (config) files.push_back({"/f", *std::move(config)});
-    if (!files.empty()) Check(registry::PutTogether(files));
+    if (!files.empty()) Check(registry::Assemble(files));
   }
   return 0;
 }

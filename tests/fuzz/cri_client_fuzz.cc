@@ -126,7 +126,7 @@ void AskContent(cri::GrpcContentService& content, const base::Call& call, unsign
       Check(content.EnsureLease(call, lease, std::chrono::hours(24)));
       return;
     case 7:
-      Check(content.DeleteLease(call, lease, cri::LeaseBytes::kGoNow));
+      Check(content.DeleteLease(call, lease, cri::LeaseBytes::kReleaseNow));
       return;
     case 8: {
       const auto answer = content.ListLeases(call);
@@ -144,7 +144,7 @@ void AskContent(cri::GrpcContentService& content, const base::Call& call, unsign
     case 10:
       return Download(content, call);
     case 11:
-      Check(content.OthersIngests(call));
+      Check(content.ForeignIngests(call));
       return;
     case 12: {
       const auto answer = content.Snapshotter(call);

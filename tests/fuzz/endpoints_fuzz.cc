@@ -104,7 +104,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto ask = [&](agent::Audience audience, const char* review) {
     fuzz::ScriptedAnswers server(review);
     kube::HttpApi api(server, identity, clock);
-    agent::Callers callers(rules, true, {"n1", "prefetchd"}, api, metrics, clock);
+    agent::ClientAuthenticator callers(rules, true, {"n1", "prefetchd"}, api, metrics, clock);
     request->local = audience == agent::Audience::kLocal;
     request->peer = request->local ? "" : "192.0.2.7";
     const auto handler = agent::Endpoints(board, metrics, inquiry, clock, audience, &callers);
@@ -113,7 +113,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const bool is_fleets = review == kFleetsReview && request->path == "/v1/status";
     Judge(request->local || is_fleets, handler(*request).Wait(call));
   };
-  for (const char* review : kReviews) ask(agent::Audience::kNeighbours, review);
+  for (const char* review : kReviews) ask(agent::Audience::kPodNetwork, review);
   ask(agent::Audience::kLocal, kReviews[0]);
   return 0;
 }

@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "registry/default_host.h"
-#include "registry/pull_places.h"
+#include "registry/pull_endpoints.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace prefetch;
@@ -19,9 +19,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
        {"quay.io/a/b:v1", "busybox", "reg.acme.io:5000/a", "docker.io/library/busybox:1"}) {
     auto reference = image::Reference::Parse(name);
     if (!reference) std::abort();
-    registry::PullPlaces found = registry::PlacesOf(*conf, *reference);
+    registry::PullEndpoints found = registry::PlacesOf(*conf, *reference);
     if (found.places.empty() == found.only_runtime.empty()) std::abort();
-    for (const registry::PullPlace& place : found.places) {
+    for (const registry::PullEndpoint& place : found.places) {
       registry::Host host = registry::CrioHost(place.as.domain(), place.insecure);
       if (!http::ParseAbsoluteUrl(host.server.ToString())) std::abort();
     }

@@ -74,7 +74,7 @@ class Hostile final : public cri::ImageService, public cri::ContentService {
                                                cri::Beginnings) override {
     return Failure();
   }
-  cri::CallResult<std::map<std::string, std::uint64_t>> OthersIngests(const base::Call&) override {
+  cri::CallResult<std::map<std::string, std::uint64_t>> ForeignIngests(const base::Call&) override {
     return std::map<std::string, std::uint64_t>();
   }
   cri::CallResult<std::string> Snapshotter(const base::Call&) override { return Next(); }

@@ -82,7 +82,7 @@ TEST_F(ClientTlsTest, ANameInTheSubjectAloneIsNone) {
     request.tls = std::make_shared<const Tls>(std::move(tls));
     Exchanged got = client_.Exchange(base::Call{}.Within(std::chrono::seconds(20)), request);
     if (got.response) return "answered";
-    EXPECT_EQ(got.fault, Fault::kMistrust);
+    EXPECT_EQ(got.fault, Fault::kUntrustedCertificate);
     return got.response.error().message();
   };
   EXPECT_EQ(ask(ca_.Server("named", "DNS:localhost"), {.ca_pem = ca_.certificate()}), "answered");

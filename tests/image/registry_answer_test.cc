@@ -20,7 +20,7 @@ TEST(RegistryAnswer, EachKindHasTheNameThatTheSpecificationGivesIt) {
   EXPECT_EQ(RegistryAnswerName(RegistryAnswerKind::kIndeterminate), "Indeterminate");
 }
 
-TEST(IsPassing, Table) {
+TEST(IsTransient, Table) {
   using Kind = RegistryAnswerKind;
   struct Row {
     Kind kind;
@@ -44,7 +44,7 @@ TEST(IsPassing, Table) {
       {Kind::kTagMissing, RegistryDetail::kNone, false},
   };
   for (const Row& row : rows) {
-    EXPECT_EQ(IsPassing({.kind = row.kind, .detail = row.detail}), row.passes)
+    EXPECT_EQ(IsTransient({.kind = row.kind, .detail = row.detail}), row.passes)
         << RegistryAnswerName(row.kind) << " " << row.detail.name();
   }
 }

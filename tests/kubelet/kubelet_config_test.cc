@@ -75,7 +75,7 @@ std::string Text(const FeatureGates& value) {
 
 // "80@main", "-@2": a default, and who said so.
 template <typename T>
-std::string Show(const Stated<T>& stated) {
+std::string Show(const SourcedValue<T>& stated) {
   return (stated.value ? Text(*stated.value) : "-") + "@" + stated.from;
 }
 

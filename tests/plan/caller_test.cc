@@ -19,7 +19,7 @@ TokenClaims Good() {
 struct ClaimsCase {
   std::string name;
   std::function<void(TokenClaims&)> change;
-  std::optional<CallerRefusal> expect;
+  std::optional<RejectionReason> expect;
 };
 
 class PrejudgeTest : public testing::TestWithParam<ClaimsCase> {};
@@ -40,14 +40,14 @@ INSTANTIATE_TEST_SUITE_P(
                    },
                    std::nullopt},
         ClaimsCase{"ForTheApiServer", [](auto& c) { c.audiences = {"https://kubernetes.default.svc"}; },
-                   CallerRefusal::kOtherAudience},
-        ClaimsCase{"NoAudience", [](auto& c) { c.audiences.clear(); }, CallerRefusal::kOtherAudience},
-        ClaimsCase{"Expired", [](auto& c) { c.expires = kNow - seconds(61); }, CallerRefusal::kExpired},
+                   RejectionReason::kOtherAudience},
+        ClaimsCase{"NoAudience", [](auto& c) { c.audiences.clear(); }, RejectionReason::kOtherAudience},
+        ClaimsCase{"Expired", [](auto& c) { c.expires = kNow - seconds(61); }, RejectionReason::kExpired},
         ClaimsCase{"WithinTheClocks", [](auto& c) { c.expires = kNow - seconds(59); }, std::nullopt},
-        ClaimsCase{"WithoutAnEnd", [](auto& c) { c.expires.reset(); }, CallerRefusal::kExpired},
-        ClaimsCase{"OfNoNode", [](auto& c) { c.node.clear(); }, CallerRefusal::kNotBound},
-        ClaimsCase{"OfNoPod", [](auto& c) { c.pod_uid.clear(); }, CallerRefusal::kNotBound},
-        ClaimsCase{"OfAnotherNode", [](auto& c) { c.node = "n2"; }, CallerRefusal::kOtherNode}),
+        ClaimsCase{"WithoutAnEnd", [](auto& c) { c.expires.reset(); }, RejectionReason::kExpired},
+        ClaimsCase{"OfNoNode", [](auto& c) { c.node.clear(); }, RejectionReason::kNotBound},
+        ClaimsCase{"OfNoPod", [](auto& c) { c.pod_uid.clear(); }, RejectionReason::kNotBound},
+        ClaimsCase{"OfAnotherNode", [](auto& c) { c.node = "n2"; }, RejectionReason::kOtherNode}),
     [](const auto& row) { return row.param.name; });
 
 TokenReview Reviewed() {
@@ -63,7 +63,7 @@ TokenReview Reviewed() {
 struct ReviewCase {
   std::string name;
   std::function<void(TokenReview&, CallerRules&)> change;
-  std::optional<CallerRefusal> expect;
+  std::optional<RejectionReason> expect;
 };
 
 class ReviewTest : public testing::TestWithParam<ReviewCase> {};
@@ -74,8 +74,8 @@ TEST_P(ReviewTest, Is) {
   GetParam().change(review, rules);
   auto judged = JudgeReview(review, CallerPurpose::kPreflight, kPlace, rules);
   if (GetParam().expect) {
-    ASSERT_TRUE(std::holds_alternative<CallerRefusal>(judged));
-    EXPECT_EQ(std::get<CallerRefusal>(judged), *GetParam().expect);
+    ASSERT_TRUE(std::holds_alternative<RejectionReason>(judged));
+    EXPECT_EQ(std::get<RejectionReason>(judged), *GetParam().expect);
     return;
   }
   ASSERT_TRUE(std::holds_alternative<Caller>(judged));
@@ -87,25 +87,25 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         ReviewCase{"Good", [](auto&, auto&) {}, std::nullopt},
         ReviewCase{"NotAuthenticated", [](auto& r, auto&) { r.authenticated = false; },
-                   CallerRefusal::kRejected},
+                   RejectionReason::kRejected},
         ReviewCase{"ForOthers", [](auto& r, auto&) { r.audiences = {"other"}; },
-                   CallerRefusal::kOtherAudience},
+                   RejectionReason::kOtherAudience},
         // A server that knows no audiences answers without them.
         ReviewCase{"ForNobodySaid", [](auto& r, auto&) { r.audiences.clear(); },
-                   CallerRefusal::kOtherAudience},
-        ReviewCase{"APerson", [](auto& r, auto&) { r.user = "alice"; }, CallerRefusal::kNotAToken},
-        ReviewCase{"ANode", [](auto& r, auto&) { r.user = "system:node:n1"; }, CallerRefusal::kNotAToken},
+                   RejectionReason::kOtherAudience},
+        ReviewCase{"APerson", [](auto& r, auto&) { r.user = "alice"; }, RejectionReason::kNotAToken},
+        ReviewCase{"ANode", [](auto& r, auto&) { r.user = "system:node:n1"; }, RejectionReason::kNotAToken},
         ReviewCase{"HalfAnAccount", [](auto& r, auto&) { r.user = "system:serviceaccount:ci:"; },
-                   CallerRefusal::kNotAToken},
+                   RejectionReason::kNotAToken},
         ReviewCase{"TooManyParts", [](auto& r, auto&) { r.user = "system:serviceaccount:ci:a:b"; },
-                   CallerRefusal::kNotAToken},
-        ReviewCase{"NodeNotTold", [](auto& r, auto&) { r.node.clear(); }, CallerRefusal::kNotBound},
-        ReviewCase{"PodNotTold", [](auto& r, auto&) { r.pod_uid.clear(); }, CallerRefusal::kNotBound},
-        ReviewCase{"OfAnotherNode", [](auto& r, auto&) { r.node = "n2"; }, CallerRefusal::kOtherNode},
+                   RejectionReason::kNotAToken},
+        ReviewCase{"NodeNotTold", [](auto& r, auto&) { r.node.clear(); }, RejectionReason::kNotBound},
+        ReviewCase{"PodNotTold", [](auto& r, auto&) { r.pod_uid.clear(); }, RejectionReason::kNotBound},
+        ReviewCase{"OfAnotherNode", [](auto& r, auto&) { r.node = "n2"; }, RejectionReason::kOtherNode},
         ReviewCase{"NobodyAdmitted", [](auto&, auto& rules) { rules.namespaces.clear(); },
-                   CallerRefusal::kNotAdmitted},
+                   RejectionReason::kNotAdmitted},
         ReviewCase{"OtherNamespace", [](auto&, auto& rules) { rules.namespaces = {"team-*"}; },
-                   CallerRefusal::kNotAdmitted},
+                   RejectionReason::kNotAdmitted},
         ReviewCase{"ByPattern",
                    [](auto&, auto& rules) {
                      rules.namespaces = {"team-*", "c*"};
@@ -114,20 +114,20 @@ INSTANTIATE_TEST_SUITE_P(
         ReviewCase{"ByAccount", [](auto&, auto& rules) { rules.service_accounts = {"*/runner"}; },
                    std::nullopt},
         ReviewCase{"OtherAccount", [](auto&, auto& rules) { rules.service_accounts = {"ci/default"}; },
-                   CallerRefusal::kNotAdmitted},
+                   RejectionReason::kNotAdmitted},
         // Both have to match.
         ReviewCase{"AccountOfAnotherNamespace",
                    [](auto&, auto& rules) {
                      rules.namespaces = {"team"};
                      rules.service_accounts = {"ci/runner"};
                    },
-                   CallerRefusal::kNotAdmitted}),
+                   RejectionReason::kNotAdmitted}),
     [](const auto& row) { return row.param.name; });
 
 struct FleetCase {
   std::string name;
   std::function<void(TokenReview&)> change;
-  std::optional<CallerRefusal> expect;
+  std::optional<RejectionReason> expect;
 };
 class FleetReviewTest : public testing::TestWithParam<FleetCase> {};
 
@@ -140,7 +140,7 @@ TEST_P(FleetReviewTest, Is) {
   // Rules are of preflights: they neither admit nor refuse a fleet token.
   for (const CallerRules& rules : {CallerRules{}, CallerRules{.namespaces = {"*"}}}) {
     auto judged = JudgeReview(review, CallerPurpose::kFleet, kPlace, rules);
-    const auto* refusal = std::get_if<CallerRefusal>(&judged);
+    const auto* refusal = std::get_if<RejectionReason>(&judged);
     EXPECT_EQ(refusal == nullptr ? std::nullopt : std::optional(*refusal), GetParam().expect);
   }
 }
@@ -159,15 +159,15 @@ INSTANTIATE_TEST_SUITE_P(
                     r.pod = r.pod_uid = "p";
                   },
                   std::nullopt},
-        FleetCase{"NotAuthenticated", [](auto& r) { r.authenticated = false; }, CallerRefusal::kRejected},
+        FleetCase{"NotAuthenticated", [](auto& r) { r.authenticated = false; }, RejectionReason::kRejected},
         FleetCase{"ForOthers", [](auto& r) { r.audiences = {"https://kubernetes.default.svc"}; },
-                  CallerRefusal::kOtherAudience},
-        FleetCase{"APerson", OfUser("alice"), CallerRefusal::kNotAToken},
+                  RejectionReason::kOtherAudience},
+        FleetCase{"APerson", OfUser("alice"), RejectionReason::kNotAToken},
         FleetCase{"OtherNamespace", OfUser("system:serviceaccount:ci:prefetchd-fleet"),
-                  CallerRefusal::kNotAdmitted},
+                  RejectionReason::kNotAdmitted},
         FleetCase{"TheAgentItself", OfUser("system:serviceaccount:prefetchd:prefetchd"),
-                  CallerRefusal::kNotAdmitted},
-        FleetCase{"APodsAccount", OfUser("system:serviceaccount:ci:runner"), CallerRefusal::kNotAdmitted},
+                  RejectionReason::kNotAdmitted},
+        FleetCase{"APodsAccount", OfUser("system:serviceaccount:ci:runner"), RejectionReason::kNotAdmitted},
         FleetCase{"WithAPrefix", OfUser("system:serviceaccount:prefetchd:team-a-prefetchd-fleet"),
                   std::nullopt},
         FleetCase{"WithASuffix", OfUser("system:serviceaccount:prefetchd:prefetchd-fleet-team-a"),
@@ -175,9 +175,9 @@ INSTANTIATE_TEST_SUITE_P(
         FleetCase{"WithThatNameTwice",
                   OfUser("system:serviceaccount:prefetchd:prefetchd-fleets-prefetchd-fleet"), std::nullopt},
         FleetCase{"WithoutADashBefore", OfUser("system:serviceaccount:prefetchd:myprefetchd-fleet"),
-                  CallerRefusal::kNotAdmitted},
+                  RejectionReason::kNotAdmitted},
         FleetCase{"WithoutADashBehind", OfUser("system:serviceaccount:prefetchd:prefetchd-fleets"),
-                  CallerRefusal::kNotAdmitted}),
+                  RejectionReason::kNotAdmitted}),
     [](const auto& row) { return row.param.name; });
 
 using Accounts = std::vector<std::string>;
@@ -208,7 +208,7 @@ TEST(FleetReview, AdmitsNobodyWhereTheAgentHasNoNamespace) {
   const TokenReview review{.authenticated = true,
                            .audiences = {"prefetchd"},
                            .user = "system:serviceaccount:prefetchd:prefetchd-fleet"};
-  EXPECT_TRUE(std::holds_alternative<CallerRefusal>(
+  EXPECT_TRUE(std::holds_alternative<RejectionReason>(
       JudgeReview(review, CallerPurpose::kFleet, {"n1", ""}, {.namespaces = {"*"}})));
 }
 
@@ -216,8 +216,8 @@ TEST(FleetReview, AFleetAccountAsksNoPreflight) {
   TokenReview review = Reviewed();
   review.user = "system:serviceaccount:prefetchd:prefetchd-fleet";
   auto judged = JudgeReview(review, CallerPurpose::kPreflight, kPlace, {.namespaces = {"*"}});
-  ASSERT_TRUE(std::holds_alternative<CallerRefusal>(judged));
-  EXPECT_EQ(std::get<CallerRefusal>(judged), CallerRefusal::kNotAdmitted);
+  ASSERT_TRUE(std::holds_alternative<RejectionReason>(judged));
+  EXPECT_EQ(std::get<RejectionReason>(judged), RejectionReason::kNotAdmitted);
 }
 
 TEST(FleetClaims, NeedNoPodButAudienceAndEnd) {
@@ -226,8 +226,8 @@ TEST(FleetClaims, NeedNoPodButAudienceAndEnd) {
   };
   const TokenClaims good{.audiences = {"prefetchd"}, .expires = kNow + seconds(600)};
   EXPECT_EQ(judge(good), std::nullopt);
-  EXPECT_EQ(judge({.audiences = {"other"}, .expires = good.expires}), CallerRefusal::kOtherAudience);
-  EXPECT_EQ(judge({.audiences = {"prefetchd"}, .expires = kNow - seconds(61)}), CallerRefusal::kExpired);
+  EXPECT_EQ(judge({.audiences = {"other"}, .expires = good.expires}), RejectionReason::kOtherAudience);
+  EXPECT_EQ(judge({.audiences = {"prefetchd"}, .expires = kNow - seconds(61)}), RejectionReason::kExpired);
 }
 
 std::string Told(const CheckRights& rights) {
@@ -245,14 +245,14 @@ TEST(RightsOf, AreNoneByDefaultAndEachByItself) {
 }
 
 TEST(CallerRefusals, HaveNamesAndWords) {
-  for (int i = 0; i <= static_cast<int>(CallerRefusal::kNotAdmitted); i++) {
-    const auto refusal = static_cast<CallerRefusal>(i);
-    EXPECT_FALSE(CallerRefusalName(refusal).empty());
-    EXPECT_FALSE(CallerRefusalWords(refusal, CallerPurpose::kPreflight).empty());
-    EXPECT_FALSE(CallerRefusalWords(refusal, CallerPurpose::kFleet).empty());
+  for (int i = 0; i <= static_cast<int>(RejectionReason::kNotAdmitted); i++) {
+    const auto refusal = static_cast<RejectionReason>(i);
+    EXPECT_FALSE(RejectionReasonName(refusal).empty());
+    EXPECT_FALSE(RejectionReasonText(refusal, CallerPurpose::kPreflight).empty());
+    EXPECT_FALSE(RejectionReasonText(refusal, CallerPurpose::kFleet).empty());
   }
-  EXPECT_FALSE(IsAboutTheToken(CallerRefusal::kNotAdmitted));
-  EXPECT_TRUE(IsAboutTheToken(CallerRefusal::kExpired));
+  EXPECT_FALSE(IsAboutTheToken(RejectionReason::kNotAdmitted));
+  EXPECT_TRUE(IsAboutTheToken(RejectionReason::kExpired));
 }
 
 }  // namespace

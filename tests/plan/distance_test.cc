@@ -27,7 +27,7 @@ TEST(Distance, AfterLooks) {
            Look{kFar, true, 260, kNear},    // the first ones waited for something else
            Look{kNear, false, 5000, kNear}  // so does this one
        }) {
-    EXPECT_EQ(AfterLookAtPull(look.past, look.knows_manifest, milliseconds(look.age_ms)), look.expected)
+    EXPECT_EQ(AfterPollDuringPull(look.past, look.knows_manifest, milliseconds(look.age_ms)), look.expected)
         << look.knows_manifest << " at " << look.age_ms << " ms";
   }
 }

@@ -66,7 +66,7 @@ TEST(Freshness, SilenceTakesNoWordBackAndLendsNone) {
     Freshness past = AfterAnswer({}, want, local, same, {now, {}}, 0.5);
     EXPECT_EQ(past.lent, lent);
     const image::RegistryAnswer trouble{.kind = image::RegistryAnswerKind::kUnreachable, .lent = !lent};
-    EXPECT_EQ(AfterUnasked(past, want, trouble, {now + minutes(1), {}}, 0.5).lent, lent);
+    EXPECT_EQ(AfterSkippedCheck(past, want, trouble, {now + minutes(1), {}}, 0.5).lent, lent);
     past = AfterAnswer(past, want, local, trouble, {now + minutes(1), {}}, 0.5);
     EXPECT_EQ(past.lent, lent);
     EXPECT_EQ(ViewOf(want, &local, past, {}, now + minutes(1), {}).lent, lent);

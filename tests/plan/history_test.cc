@@ -117,15 +117,15 @@ TEST(AfterNewCredentials, WhatWasDeniedIsDueAndNothingElse) {
 
 struct EndsCase {
   std::string name;
-  std::vector<CutRun> runs;  // each cut by the end of the runtime
+  std::vector<InterruptedRun> runs;  // each cut by the end of the runtime
   bool suspect;
 };
 class RuntimeEndsTest : public testing::TestWithParam<EndsCase> {};
 TEST_P(RuntimeEndsTest, SuspectsWhatGetsNoFurther) {
   History past;
-  for (const CutRun& run : GetParam().runs)
+  for (const InterruptedRun& run : GetParam().runs)
     past = AfterRuntimeEnd(std::move(past), {.reason = Reason::kRuntimeDown}, run, kNow, 0);
-  EXPECT_EQ(IsSuspect(past), GetParam().suspect);
+  EXPECT_EQ(IsSuspicious(past), GetParam().suspect);
 }
 INSTANTIATE_TEST_SUITE_P(
     All, RuntimeEndsTest,
@@ -144,7 +144,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(AfterRuntimeEnd, ASuspectBesideOthersIsTriedOnceMore) {
   const PullFailure down{.reason = Reason::kRuntimeDown};
   History past = AfterRuntimeEnd(AfterRuntimeEnd({}, down, {}, kNow, 0), down, {}, kNow, 0);
-  ASSERT_TRUE(IsSuspect(past));
+  ASSERT_TRUE(IsSuspicious(past));
   for (bool first : {true, false}) {
     past = AfterRuntimeEnd(std::move(past), down, {.beside_others = true}, kNow, 0);
     EXPECT_EQ(past.not_before < kNow + minutes(1), first);

@@ -38,7 +38,7 @@ Snapshot Node(std::vector<ImageState> images) {
 const GateOptions kAll{.label = true, .condition = true, .taint = true};
 
 TEST(NodeGate, AReadyNode) {
-  GateWish wish = WishFor(Node({Image("r.io/a:1", true)}), kAll, seconds(5), TaintPast::kNotKnown);
+  DesiredGate wish = WishFor(Node({Image("r.io/a:1", true)}), kAll, seconds(5), TaintHistory::kNotKnown);
   EXPECT_EQ(wish.label, "ready");
   EXPECT_EQ(wish.condition.status, ConditionStatus::kTrue);
   EXPECT_EQ(wish.condition.reason, "AllReady");
@@ -48,7 +48,7 @@ TEST(NodeGate, AReadyNode) {
 }
 
 TEST(NodeGate, ANodeThatIsStillPullingKeepsItsTaint) {
-  GateWish wish = WishFor(Node({Image("r.io/a:1", false)}), kAll, minutes(14), TaintPast::kNotKnown);
+  DesiredGate wish = WishFor(Node({Image("r.io/a:1", false)}), kAll, minutes(14), TaintHistory::kNotKnown);
   EXPECT_EQ(wish.label, "notready");
   EXPECT_EQ(wish.condition.status, ConditionStatus::kFalse);
   EXPECT_EQ(wish.condition.message,
@@ -58,47 +58,48 @@ TEST(NodeGate, ANodeThatIsStillPullingKeepsItsTaint) {
 
 TEST(NodeGate, TheTaintGoesWhenOnlyFailuresForGoodAreLeft) {
   ImageState missing = Image("r.io/b:1", false, Phase::kFailing, Reason::kNotFound, true);
-  GateWish wish = WishFor(Node({Image("r.io/a:1", true), missing}), kAll, seconds(5), TaintPast::kNotKnown);
+  DesiredGate wish =
+      WishFor(Node({Image("r.io/a:1", true), missing}), kAll, seconds(5), TaintHistory::kNotKnown);
   EXPECT_TRUE(wish.taint_may_go);
   EXPECT_FALSE(wish.gave_up);
   EXPECT_EQ(wish.label, "notready");
-  wish = WishFor(Node({Image("r.io/a:1", false), missing}), kAll, seconds(5), TaintPast::kNotKnown);
+  wish = WishFor(Node({Image("r.io/a:1", false), missing}), kAll, seconds(5), TaintHistory::kNotKnown);
   EXPECT_FALSE(wish.taint_may_go) << "another image is still on its way";
   missing.phase = Phase::kProgressing;
-  EXPECT_FALSE(WishFor(Node({missing}), kAll, seconds(5), TaintPast::kNotKnown).taint_may_go)
+  EXPECT_FALSE(WishFor(Node({missing}), kAll, seconds(5), TaintHistory::kNotKnown).taint_may_go)
       << "it had failed, and is pulled again";
   missing = Image("r.io/b:1", false, Phase::kFailing, Reason::kUnreachable);
-  EXPECT_FALSE(WishFor(Node({missing}), kAll, seconds(5), TaintPast::kNotKnown).taint_may_go)
+  EXPECT_FALSE(WishFor(Node({missing}), kAll, seconds(5), TaintHistory::kNotKnown).taint_may_go)
       << "the first failure of a kind that passes";
 }
 
 TEST(NodeGate, ARuntimeThatIsAwayIsNoFailureForGood) {
   Snapshot snapshot = Node({Image("r.io/b:1", false, Phase::kFailing, Reason::kNotFound, true)});
   snapshot.readiness.reason = Reason::kRuntimeDown;
-  GateWish wish = WishFor(snapshot, kAll, seconds(5), TaintPast::kNotKnown);
+  DesiredGate wish = WishFor(snapshot, kAll, seconds(5), TaintHistory::kNotKnown);
   EXPECT_FALSE(wish.taint_may_go);
   EXPECT_EQ(wish.condition.status, ConditionStatus::kUnknown);
 }
 
 TEST(NodeGate, AfterItsTimeTheTaintGoesAndItIsSaid) {
   Snapshot snapshot = Node({Image("r.io/a:1", false)});
-  GateWish wish = WishFor(snapshot, kAll, minutes(15), TaintPast::kNotKnown);
+  DesiredGate wish = WishFor(snapshot, kAll, minutes(15), TaintHistory::kNotKnown);
   EXPECT_TRUE(wish.taint_may_go);
   EXPECT_TRUE(wish.gave_up);
   EXPECT_EQ(wish.condition.reason, "GaveUp");
   EXPECT_EQ(wish.condition.status, ConditionStatus::kFalse);
   // Whose taint is long gone has given up nothing.
-  EXPECT_EQ(WishFor(snapshot, kAll, minutes(16), TaintPast::kGone).condition.reason, "ImagesNotReady");
-  EXPECT_EQ(WishFor(snapshot, kAll, minutes(16), TaintPast::kGivenUp).condition.reason, "GaveUp");
-  EXPECT_FALSE(WishFor(snapshot, {.condition = true}, minutes(16), TaintPast::kNotKnown).gave_up);
+  EXPECT_EQ(WishFor(snapshot, kAll, minutes(16), TaintHistory::kGone).condition.reason, "ImagesNotReady");
+  EXPECT_EQ(WishFor(snapshot, kAll, minutes(16), TaintHistory::kGivenUp).condition.reason, "GaveUp");
+  EXPECT_FALSE(WishFor(snapshot, {.condition = true}, minutes(16), TaintHistory::kNotKnown).gave_up);
 }
 
 TEST(NodeGate, OnlyDifferencesAreWrittenAndOnlyWhatIsOptedInto) {
-  GateWish wish = WishFor(Node({Image("r.io/a:1", true)}), kAll, seconds(5), TaintPast::kNotKnown);
+  DesiredGate wish = WishFor(Node({Image("r.io/a:1", true)}), kAll, seconds(5), TaintHistory::kNotKnown);
   NodeSeen same{.label = "ready", .condition = wish.condition, .tainted = false};
   EXPECT_FALSE(WritesFor(wish, same, kAll).Any());
   NodeSeen other{.label = "notready", .condition = std::nullopt, .tainted = true};
-  GateWrites writes = WritesFor(wish, other, kAll);
+  GateUpdates writes = WritesFor(wish, other, kAll);
   EXPECT_EQ(writes.label, "ready");
   EXPECT_EQ(writes.condition, wish.condition);
   EXPECT_TRUE(writes.remove_taint);
@@ -110,14 +111,14 @@ TEST(NodeGate, OnlyDifferencesAreWrittenAndOnlyWhatIsOptedInto) {
 TEST(NodeGate, TheResultIsSaidOnceItIsOne) {
   ImageState missing = Image("r.io/b:1", false, Phase::kFailing, Reason::kNotFound, true);
   auto result = [](std::vector<ImageState> images) {
-    return WishFor(Node(std::move(images)), kAll, seconds(5), TaintPast::kNotKnown).result;
+    return WishFor(Node(std::move(images)), kAll, seconds(5), TaintHistory::kNotKnown).result;
   };
   EXPECT_EQ(result({Image("r.io/a:1", true)}), "succeeded");
   EXPECT_EQ(result({Image("r.io/a:1", true), missing}), "failed");
   EXPECT_EQ(result({Image("r.io/a:1", false), missing}), std::nullopt) << "slow is not failed";
 
   const GateOptions options{.result_label = "example.com/images"};
-  GateWish wish{.result = "failed"};
+  DesiredGate wish{.result = "failed"};
   EXPECT_TRUE(WritesFor(wish, {.result = std::nullopt}, options).result);
   EXPECT_TRUE(WritesFor(wish, {.result = "succeeded"}, options).result);
   EXPECT_TRUE(WritesFor({}, {.result = "succeeded"}, options).result) << "it is taken away";
@@ -126,7 +127,7 @@ TEST(NodeGate, TheResultIsSaidOnceItIsOne) {
 }
 
 TEST(NodeGate, ANodeThatIsNotReadyAnyMoreKeepsItsTaintOff) {
-  GateWish wish = WishFor(Node({Image("r.io/a:1", false)}), kAll, minutes(60), TaintPast::kGone);
+  DesiredGate wish = WishFor(Node({Image("r.io/a:1", false)}), kAll, minutes(60), TaintHistory::kGone);
   EXPECT_FALSE(WritesFor(wish, {.label = "ready"}, kAll).remove_taint);
   EXPECT_EQ(WritesFor(wish, {.label = "ready"}, kAll).label, "notready");
 }

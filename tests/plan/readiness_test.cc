@@ -249,7 +249,7 @@ TEST(Judge, WhatWasReadyOnceHasNotFailedForGoodWithAPassingFailure) {
   EXPECT_TRUE(rig.Judged().settled);
 }
 
-TEST(Judge, FailedForGood) {
+TEST(Judge, FailedPermanently) {
   EntryRig rig;
   rig.past = AfterFailure({}, {.reason = Reason::kPlatformMismatch, .error = "no match"}, kNow, 0);
   EXPECT_EQ(Short(rig.Judged()),

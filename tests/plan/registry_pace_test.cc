@@ -200,7 +200,7 @@ TEST(ScheduleChecks, UrgentOnesFirstThenTheLongestDue) {
 TEST(Held, TheAnswerNamesTheTroubleAndCostsNothing) {
   RegistryAnswer answer = HeldAnswer(Silent(5));
   EXPECT_EQ(answer.kind, RegistryAnswerKind::kUnreachable);
-  EXPECT_EQ(answer.detail, image::RegistryDetail::kNotAsked);
+  EXPECT_EQ(answer.detail, image::RegistryDetail::kNotQueried);
   EXPECT_EQ(answer.requests, 0);
 }
 
@@ -211,10 +211,10 @@ TEST(Checks, SearchesForCredentialsTakeNothingFromOtherRegistries) {
     slots.push_back({.entry = static_cast<std::size_t>(i),
                      .registry = "r" + std::to_string(i / 2),
                      .due = kNow,
-                     .look_up = {LookUpState::kUnderWay, kNow}});
+                     .look_up = {LookupState::kUnderWay, kNow}});
   }
-  slots.push_back({.entry = 20, .registry = "r0", .due = kNow, .look_up = {LookUpState::kWanted, {}}});
-  slots.push_back({.entry = 21, .registry = "other.io", .due = kNow, .look_up = {LookUpState::kWanted, {}}});
+  slots.push_back({.entry = 20, .registry = "r0", .due = kNow, .look_up = {LookupState::kWanted, {}}});
+  slots.push_back({.entry = 21, .registry = "other.io", .due = kNow, .look_up = {LookupState::kWanted, {}}});
   slots.push_back({.entry = 22, .registry = "other.io", .due = kNow});
   ChecksToStart checks = ScheduleChecks(slots, {}, kNow);
   EXPECT_EQ(checks.look_up, (std::vector<std::size_t>{21}));

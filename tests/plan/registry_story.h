@@ -50,8 +50,8 @@ class RegistryStory {
     return *this;
   }
   RegistryStory& NotAsked(base::Duration at) {
-    past = AfterUnasked(std::move(past), want_, {.kind = image::RegistryAnswerKind::kUnreachable},
-                        {At(at), {}}, random_);
+    past = AfterSkippedCheck(std::move(past), want_, {.kind = image::RegistryAnswerKind::kUnreachable},
+                             {At(at), {}}, random_);
     return *this;
   }
   // A pull ended well and brought `digest`.

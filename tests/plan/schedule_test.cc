@@ -280,7 +280,7 @@ TEST(Schedule, ARegistryThatCannotUseAPlaceKeepsNone) {
   EXPECT_EQ(Schedule(input, {}, kNow).start, (Starts{0, 1, 2}));
 }
 
-PullSlot Without(PullSlot slot, LookUp look_up = {LookUpState::kWanted, {}}) {
+PullSlot Without(PullSlot slot, CredentialLookup look_up = {LookupState::kWanted, {}}) {
   slot.look_up = look_up;
   return slot;
 }
@@ -295,35 +295,35 @@ TEST(Schedule, CredentialsAreLookedUpForWhatCouldStart) {
   EXPECT_EQ(output.look_up, (Starts{0}));
   output = Schedule({.due = due, .running = {Slot(6), Slot(7), Slot(8), Slot(9)}}, {}, kNow);
   EXPECT_TRUE(output.look_up.empty());
-  for (PullSlot& slot : due) slot.look_up = {LookUpState::kUnderWay, kNow};
+  for (PullSlot& slot : due) slot.look_up = {LookupState::kUnderWay, kNow};
   EXPECT_TRUE(Schedule({.due = due}, {}, kNow).look_up.empty());
 }
 
 TEST(Schedule, ALookUpHoldsNoPlaceButForAMomentAgainstWhatCountsForLess) {
   std::vector<PullSlot> due;
   for (std::size_t i = 0; i < 4; i++) {
-    due.push_back(Without(Slot(i, "r" + std::to_string(i)), {LookUpState::kUnderWay, kNow}));
+    due.push_back(Without(Slot(i, "r" + std::to_string(i)), {LookupState::kUnderWay, kNow}));
   }
   due.push_back(Slot(4, "public.io"));
   EXPECT_EQ(Schedule({.due = due}, {}, kNow).start, (Starts{4}));
   due[4].priority = -1;
   ScheduleOutput output = Schedule({.due = due}, {}, kNow);
   EXPECT_TRUE(output.start.empty());
-  EXPECT_EQ(output.look_again, kNow + kPromptLookUp);
-  EXPECT_EQ(Schedule({.due = due}, {}, kNow + kPromptLookUp).start, (Starts{4}));
+  EXPECT_EQ(output.look_again, kNow + kPromptLookup);
+  EXPECT_EQ(Schedule({.due = due}, {}, kNow + kPromptLookup).start, (Starts{4}));
   // One registry keeps not even for a moment all of them.
   for (std::size_t i = 0; i < 4; i++) due[i].registry = "r.io";
   EXPECT_EQ(Schedule({.due = due}, {}, kNow).start, (Starts{4}));
 }
 
 TEST(Schedule, ASlowLookUpKeepsNoRoomAndNoPlaceOfAnotherRegistry) {
-  std::vector<PullSlot> due = {Without(Slot(0, "slow.io"), {LookUpState::kUnderWay, kNow})};
+  std::vector<PullSlot> due = {Without(Slot(0, "slow.io"), {LookupState::kUnderWay, kNow})};
   due[0].room = {.least = 50, .reserved = 100};
   for (std::size_t i = 1; i < 6; i++) due.push_back(Slot(i));
   due[5].room = {.least = 50, .reserved = 100};
   ScheduleInput input{.due = due, .usable = 100};
   EXPECT_EQ(Schedule(input, {}, kNow).start, (Starts{}));
-  EXPECT_EQ(Schedule(input, {}, kNow + kPromptLookUp).start, (Starts{1, 2, 3, 4}));
+  EXPECT_EQ(Schedule(input, {}, kNow + kPromptLookup).start, (Starts{1, 2, 3, 4}));
 }
 
 TEST(Schedule, TellsWhetherRoomAloneIsShort) {

@@ -26,7 +26,7 @@ TEST(Stall, ATrickleOfTwelveMinutesIsNotKilled) {
   Rig rig;
   for (std::uint64_t i = 1; i <= 72; i++) {
     rig.See(seconds(10), {.bytes_done = i, .bytes_total = 1000, .fingerprint = i, .active = true});
-    EXPECT_EQ(rig.Judge(), PullVerdict::kGoOn);
+    EXPECT_EQ(rig.Judge(), PullVerdict::kContinue);
   }
 }
 
@@ -34,7 +34,7 @@ TEST(Stall, TenMinutesWithoutAByteAreReplaced) {
   Rig rig;
   rig.See(seconds(1), {.bytes_done = 5, .fingerprint = 1, .active = true});
   rig.See(minutes(10) - seconds(1), {.bytes_done = 5, .fingerprint = 1, .active = true});
-  EXPECT_EQ(rig.Judge(), PullVerdict::kGoOn);
+  EXPECT_EQ(rig.Judge(), PullVerdict::kContinue);
   rig.See(seconds(1), {.bytes_done = 5, .fingerprint = 1, .active = true});
   EXPECT_EQ(rig.Judge(), PullVerdict::kReplace);
 }
@@ -49,7 +49,7 @@ TEST(Stall, UnpackingMayTakeItsTime) {
   Rig rig;
   rig.See(seconds(1), {.bytes_done = 9, .bytes_total = 9, .fingerprint = 1, .unpacking = true});
   rig.See(minutes(25), {.bytes_done = 9, .bytes_total = 9, .fingerprint = 1, .unpacking = true});
-  EXPECT_EQ(rig.Judge(), PullVerdict::kGoOn);
+  EXPECT_EQ(rig.Judge(), PullVerdict::kContinue);
   rig.now = kStart + minutes(120);
   EXPECT_EQ(rig.Judge(), PullVerdict::kEnd);
 }
@@ -58,7 +58,7 @@ TEST(Stall, WaitingInTheRuntimesQueueIsNoStall) {
   Rig rig;
   rig.See(seconds(1), {.fingerprint = 1});
   rig.See(minutes(30), {.fingerprint = 1, .may_be_queued = true});
-  EXPECT_EQ(rig.Judge(), PullVerdict::kGoOn);
+  EXPECT_EQ(rig.Judge(), PullVerdict::kContinue);
   rig.See(minutes(10), {.fingerprint = 1, .may_be_queued = false});
   EXPECT_EQ(rig.Judge(), PullVerdict::kReplace);
 }
@@ -66,7 +66,7 @@ TEST(Stall, WaitingInTheRuntimesQueueIsNoStall) {
 TEST(Stall, WithoutSightOnlyThePullTimeoutCounts) {
   Rig rig;
   rig.now = kStart + minutes(59);
-  EXPECT_EQ(rig.Judge(false), PullVerdict::kGoOn);
+  EXPECT_EQ(rig.Judge(false), PullVerdict::kContinue);
   rig.now = kStart + minutes(60);
   EXPECT_EQ(rig.Judge(false), PullVerdict::kEnd);
 }

@@ -67,13 +67,13 @@ INSTANTIATE_TEST_SUITE_P(
                     StartRow{"ItsLeaseIsLeaving", {.lease_is_leaving = true}, kMayNot}),
     [](const auto& row) { return row.param.name; });
 
-TEST(IsSoonDue, OfWhatWaitsAndIsMissing) {
+TEST(IsDueSoon, OfWhatWaitsAndIsMissing) {
   const Action soon{ActionKind::kWait, Reason::kUnreachable, kNow + kSoonDue};
   const Action later{ActionKind::kWait, Reason::kUnreachable, kNow + kSoonDue + seconds(1)};
-  EXPECT_TRUE(IsSoonDue(soon, false, kNow));
-  EXPECT_FALSE(IsSoonDue(soon, true, kNow));
-  EXPECT_FALSE(IsSoonDue(later, false, kNow));
-  EXPECT_FALSE(IsSoonDue({ActionKind::kPull, Reason::kImageAbsent, kNow}, false, kNow));
+  EXPECT_TRUE(IsDueSoon(soon, false, kNow));
+  EXPECT_FALSE(IsDueSoon(soon, true, kNow));
+  EXPECT_FALSE(IsDueSoon(later, false, kNow));
+  EXPECT_FALSE(IsDueSoon({ActionKind::kPull, Reason::kImageAbsent, kNow}, false, kNow));
 }
 
 }  // namespace

@@ -209,13 +209,13 @@ TEST(JudgePod, OneThatSomebodyDeletedIsOver) {
   EXPECT_EQ(judged.pod.obstacle, TouchObstacle::kPodNeverRan);
 }
 
-TouchPast Touched(TouchPast past, TouchObstacle obstacle, base::TimePoint now = kNow) {
+TouchHistory Touched(TouchHistory past, TouchObstacle obstacle, base::TimePoint now = kNow) {
   past.attempts++;
   return AfterTouch(std::move(past), {obstacle, "why"}, now, kWall, 0);
 }
 
 TEST(AfterTouch, ThreeWithoutEffectAreTheLast) {
-  TouchPast past = ForContent({}, "sha256:a", kNow);
+  TouchHistory past = ForContent({}, "sha256:a", kNow);
   past = Touched(past, TouchObstacle::kNoNodeCredentials);
   EXPECT_EQ(past.not_before, kNow + seconds(30));
   EXPECT_EQ(StatusOf({TouchNeed::kOpen, false, past, {}}, kNow, kWall).why, "why");
@@ -228,7 +228,7 @@ TEST(AfterTouch, ThreeWithoutEffectAreTheLast) {
 
 // A tag that was gone may be back.
 TEST(AfterTouch, WhereKubeletsPullFailedTheFourthComesAnHourLater) {
-  TouchPast past;
+  TouchHistory past;
   for (int i = 0; i < 3; i++) past = Touched(past, TouchObstacle::kPullFailed);
   for (int i = 0; i < 2; i++) {
     EXPECT_EQ(past.not_before, kNow + minutes(60));
@@ -249,14 +249,14 @@ TEST(AfterTouch, WhatCannotHelpIsNotTriedTwice) {
 }
 
 TEST(AfterTouch, ARegistryThatIsAwayIsNoReasonToGiveUp) {
-  TouchPast past;
+  TouchHistory past;
   for (int i = 0; i < 50; i++) past = Touched(past, TouchObstacle::kRegistryTrouble);
   EXPECT_EQ(past.not_before, kNow + minutes(5));
   EXPECT_EQ(StatusOf({TouchNeed::kOpen, false, past, {}}, kNow, kWall).state, TouchState::kWaiting);
 }
 
 TEST(AfterTouch, OneWithEffectForgetsTheOthers) {
-  TouchPast past = Touched({}, TouchObstacle::kNotRecorded);
+  TouchHistory past = Touched({}, TouchObstacle::kNotRecorded);
   past = Touched(past, TouchObstacle::kNone);
   EXPECT_EQ(past.failures, 0);
   EXPECT_EQ(StatusOf({TouchNeed::kNone, false, past, {}}, kNow, kWall).state, TouchState::kDone);
@@ -265,7 +265,7 @@ TEST(AfterTouch, OneWithEffectForgetsTheOthers) {
 }
 
 TEST(ForContent, AnotherContentIsANewBeginning) {
-  TouchPast past = ForContent({}, "sha256:a", kNow);
+  TouchHistory past = ForContent({}, "sha256:a", kNow);
   for (int i = 0; i < 3; i++) past = Touched(past, TouchObstacle::kNotRecorded);
   EXPECT_EQ(ForContent(past, "sha256:a", kNow).failures, 3);
   EXPECT_EQ(ForContent(past, "sha256:b", kNow).failures, 0);
@@ -273,12 +273,12 @@ TEST(ForContent, AnotherContentIsANewBeginning) {
 }
 
 // As while a tag's new content is pulled, which then does not come.
-TEST(SetAside, TheAttemptsCountAgainOnceTheContentMayBeTouched) {
-  TouchPast past = ForContent({}, "sha256:a", kNow);
+TEST(SkipTouch, TheAttemptsCountAgainOnceTheContentMayBeTouched) {
+  TouchHistory past = ForContent({}, "sha256:a", kNow);
   for (int i = 0; i < 3; i++) past = Touched(past, TouchObstacle::kNotRecorded);
-  const TouchPast aside = SetAside(SetAside(past));
+  const TouchHistory aside = SkipTouch(SkipTouch(past));
   EXPECT_EQ(aside.image_id, "");
-  const TouchPast back = ForContent(aside, "sha256:a", kNow);
+  const TouchHistory back = ForContent(aside, "sha256:a", kNow);
   EXPECT_EQ(back.image_id, "sha256:a");
   EXPECT_EQ(back.failures, 3);
   EXPECT_EQ(back.not_before, past.not_before);
@@ -289,7 +289,7 @@ TEST(SetAside, TheAttemptsCountAgainOnceTheContentMayBeTouched) {
 }
 
 TEST(AfterNews, WhatWasGivenUpIsTriedAgain) {
-  TouchPast past = ForContent({}, "sha256:a", kNow);
+  TouchHistory past = ForContent({}, "sha256:a", kNow);
   for (int i = 0; i < 3; i++) past = Touched(past, TouchObstacle::kNoNodeCredentials);
   past = AfterNews(past, kNow + minutes(1));
   EXPECT_EQ(StatusOf({TouchNeed::kOpen, false, past, {}}, kNow + minutes(1), kWall).state, TouchState::kDue);
@@ -298,11 +298,11 @@ TEST(AfterNews, WhatWasGivenUpIsTriedAgain) {
 TEST(AfterPod, TheGroundIsTriedAtLongIntervalsAndCalledHopelessAfterThree) {
   TouchGround ground;
   for (int i = 0; i < 2; i++) ground = AfterPod(ground, {TouchObstacle::kQuota, "full"}, kNow, 0);
-  EXPECT_FALSE(IsHopeless(ground));
+  EXPECT_FALSE(CannotSucceed(ground));
   EXPECT_EQ(ground.not_before, kNow + minutes(2));
   EXPECT_EQ(StatusOf({TouchNeed::kOpen, false, {}, ground}, kNow, kWall).state, TouchState::kWaiting);
   ground = AfterPod(ground, {TouchObstacle::kQuota, "full"}, kNow, 0);
-  EXPECT_TRUE(IsHopeless(ground));
+  EXPECT_TRUE(CannotSucceed(ground));
   EXPECT_EQ(ground.not_before, kNow + minutes(10));
   TouchStatus status = StatusOf({TouchNeed::kOpen, false, {}, ground}, kNow, kWall);
   EXPECT_EQ(status.state, TouchState::kIneffective);
@@ -316,16 +316,16 @@ TEST(AfterPod, TheGroundIsTriedAtLongIntervalsAndCalledHopelessAfterThree) {
 TEST(AfterPod, AnApiServerThatIsAwayIsNeverHopeless) {
   TouchGround ground;
   for (int i = 0; i < 50; i++) ground = AfterPod(ground, {TouchObstacle::kApiServer, "away"}, kNow, 0);
-  EXPECT_FALSE(IsHopeless(ground));
+  EXPECT_FALSE(CannotSucceed(ground));
   EXPECT_LE(ground.not_before, kNow + minutes(5));
 }
 
 // Nobody waits any longer then.
 TEST(StatusOf, SixPassingFailuresSettle) {
-  auto settled = [](const TouchPast& past, const TouchGround& ground) {
+  auto settled = [](const TouchHistory& past, const TouchGround& ground) {
     return StatusOf({TouchNeed::kOpen, false, past, ground}, kNow, kWall).settled;
   };
-  TouchPast past = ForContent({}, "sha256:a", kNow);
+  TouchHistory past = ForContent({}, "sha256:a", kNow);
   TouchGround ground;
   EXPECT_FALSE(settled(past, ground)) << "not tried yet";
   for (int i = 0; i < 5; i++) {
@@ -342,7 +342,7 @@ TEST(AfterPod, OnlyRefusalsInARowCount) {
   for (int i = 0; i < 2; i++) ground = AfterPod(ground, {TouchObstacle::kQuota, "full"}, kNow, 0);
   ground = AfterPod(ground, {TouchObstacle::kApiServer, "away"}, kNow, 0);
   ground = AfterPod(ground, {TouchObstacle::kQuota, "full"}, kNow, 0);
-  EXPECT_FALSE(IsHopeless(ground));
+  EXPECT_FALSE(CannotSucceed(ground));
   EXPECT_EQ(ground.failures, 1);
 }
 
@@ -384,10 +384,10 @@ TEST(TouchNames, AreDistinct) {
 
 TEST(Touch, AfterARestartOfKubeletWhatWaitsIsDueAndNothingIsForgotten) {
   const base::TimePoint now{std::chrono::hours(1)};
-  TouchPast waiting{.failures = 2, .not_before = now + std::chrono::minutes(2)};
+  TouchHistory waiting{.failures = 2, .not_before = now + std::chrono::minutes(2)};
   EXPECT_EQ(AfterKubeletRestart(waiting, now).not_before, now);
   EXPECT_EQ(AfterKubeletRestart(waiting, now).failures, 2);
-  TouchPast given_up{.failures = 3, .not_before = base::TimePoint::max()};
+  TouchHistory given_up{.failures = 3, .not_before = base::TimePoint::max()};
   EXPECT_EQ(AfterKubeletRestart(given_up, now).not_before, base::TimePoint::max());
   TouchGround ground{.failures = 3, .not_before = now + std::chrono::minutes(10)};
   EXPECT_EQ(AfterKubeletRestart(ground, now).not_before, now);

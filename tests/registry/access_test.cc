@@ -17,8 +17,8 @@ struct AccessRow {
   DeclaredAccess declared;
   RuntimeFacts runtime;
   RegistryAccess expect;
-  ContainerdWord file = {};
-  RegistriesWord crio = {};
+  ContainerdSettings file = {};
+  RegistriesSettings crio = {};
 };
 
 RuntimeFacts Containerd(const std::string& version) {
@@ -29,8 +29,8 @@ RuntimeFacts Tells(std::string config_path, std::vector<std::string> in_tables =
   return {"containerd", "1.7.24", {true, std::move(config_path), std::move(in_tables)}};
 }
 
-ContainerdWord File(std::string config_path, std::vector<std::string> in_tables = {},
-                    bool has_mirrors = false, bool local_pull = false) {
+ContainerdSettings File(std::string config_path, std::vector<std::string> in_tables = {},
+                        bool has_mirrors = false, bool local_pull = false) {
   return {{true, std::move(config_path), std::move(in_tables), has_mirrors, local_pull}, {"a note"}};
 }
 
@@ -38,12 +38,12 @@ RuntimeFacts Crio() {
   return {"cri-o", "1.36.3", {}};
 }
 
-RegistriesWord RegistriesConfIs(std::shared_ptr<const RegistriesConf> conf) {
+RegistriesSettings RegistriesConfIs(std::shared_ptr<const RegistriesConf> conf) {
   return {.file = "/etc/containers/registries.conf", .conf = std::move(conf), .notes = {"a note"}};
 }
 
-const ContainerdWord kNoFile = {{}, {"it is not there"}};
-const ContainerdWord kBrokenFile = OnlyTheRuntimeKnows("it is broken");
+const ContainerdSettings kNoFile = {{}, {"it is not there"}};
+const ContainerdSettings kBrokenFile = OnlyTheRuntimeKnows("it is broken");
 
 class AccessTest : public testing::TestWithParam<AccessRow> {};
 

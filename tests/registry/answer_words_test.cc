@@ -142,7 +142,7 @@ TEST(AnswerToFault, Table) {
       {http::Fault::kConnect, Kind::kUnreachable, "Connect"},
       {http::Fault::kAddress, Kind::kUnreachable, "Address"},
       {http::Fault::kTls, Kind::kUnreachable, "Tls"},
-      {http::Fault::kMistrust, Kind::kUnreachable, "Tls"},
+      {http::Fault::kUntrustedCertificate, Kind::kUnreachable, "Tls"},
       {http::Fault::kProxy, Kind::kUnreachable, "Proxy"},
       {http::Fault::kProxyAuth, Kind::kUnreachable, "ProxyAuth"},
       {http::Fault::kTimeout, Kind::kUnreachable, "Timeout"},

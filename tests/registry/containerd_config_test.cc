@@ -43,14 +43,14 @@ std::string Path(const std::string& plugin, const std::string& path) {
 }
 
 // Several files: "/f0" is containerd's own, "/f1" … its imports.
-ContainerdWord Word(const Texts& files) {
+ContainerdSettings Word(const Texts& files) {
   std::vector<NamedConfig> named;
   for (const std::string& text : files) {
     auto config = ParseContainerdConfig(text);
     EXPECT_TRUE(config) << config.error().message() << "\n" << text;
     if (config) named.push_back({"/f" + std::to_string(named.size()), *std::move(config)});
   }
-  return PutTogether(named);
+  return Assemble(named);
 }
 
 image::RuntimeRegistries Says(std::string path, Texts in_tables = {}, bool has_mirrors = false,
@@ -70,7 +70,7 @@ struct WordRow {
 class ContainerdConfigTest : public testing::TestWithParam<WordRow> {};
 
 TEST_P(ContainerdConfigTest, IsWhatContainerdMakesOfIt) {
-  ContainerdWord word = Word(GetParam().files);
+  ContainerdSettings word = Word(GetParam().files);
   EXPECT_EQ(word.registries.told, GetParam().expect.told);
   EXPECT_EQ(word.registries.config_path, GetParam().expect.config_path);
   EXPECT_EQ(word.registries.in_tables, GetParam().expect.in_tables);
@@ -325,7 +325,7 @@ TEST_P(PlatformTest, IsAskedWhereItsContainerdAsks) {
       std::string(std::getenv("PREFETCH_TESTDATA")) + "/registry/containerd/" + GetParam().file;
   auto text = base::ReadFile(file, 1 << 20);
   ASSERT_TRUE(text) << text.error().message();
-  ContainerdWord word = Word({*text});
+  ContainerdSettings word = Word({*text});
   EXPECT_EQ(word.registries, GetParam().expect);
   EXPECT_EQ(word.notes, Texts{});
   image::RegistryAccess access = DecideAccess({}, {"containerd", GetParam().version, {}}, {word, {}});
@@ -368,7 +368,7 @@ TEST(ContainerdConfig, NothingOfASecretIsKept) {
       std::string(std::getenv("PREFETCH_TESTDATA")) + "/registry/containerd/k3s-old-template.toml";
   auto text = base::ReadFile(file, 1 << 20);
   ASSERT_TRUE(text);
-  ContainerdWord word = Word({*text, "version = 3\n[plugins.cri]\npassword = \"topsecret\""});
+  ContainerdSettings word = Word({*text, "version = 3\n[plugins.cri]\npassword = \"topsecret\""});
   for (const std::string& note : word.notes) EXPECT_EQ(note.find("topsecret"), std::string::npos) << note;
   for (const std::string& host : word.registries.in_tables)
     EXPECT_EQ(host.find("topsecret"), std::string::npos);

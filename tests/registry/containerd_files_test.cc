@@ -25,7 +25,7 @@ std::string Imports(const std::string& list, const std::string& rest) {
 class ContainerdFilesTest : public testing::Test {
  protected:
   void Write(const std::string& path, const std::string& text) { dir_.Write(path.substr(1), text); }
-  const ContainerdWord& Look() {
+  const ContainerdSettings& Look() {
     word_ = files_.Look();
     return *word_;
   }
@@ -38,7 +38,7 @@ class ContainerdFilesTest : public testing::Test {
 
   tests::TempDir dir_;
   ContainerdFiles files_{kFile, dir_.path()};
-  std::shared_ptr<const ContainerdWord> word_;
+  std::shared_ptr<const ContainerdSettings> word_;
 };
 
 const image::RuntimeRegistries kOnlyTheRuntimeKnows = {.in_tables = {"*"}};

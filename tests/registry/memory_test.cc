@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "fakes/fake_clock.h"
-#include "registry/host_book.h"
+#include "registry/host_state.h"
 #include "registry/throttle.h"
 #include "registry/token_cache.h"
 #include "world.h"
@@ -37,8 +37,8 @@ TEST(LruMap, ForgetsWhatWasUsedLongestAgo) {
 
 class HostBookTest : public testing::Test {
  protected:
-  std::string WhyNot(const std::string& server = "https://a", const std::string& identity = "x") {
-    auto answer = book_.WhyNot(server, identity);
+  std::string RefusalReason(const std::string& server = "https://a", const std::string& identity = "x") {
+    auto answer = book_.RefusalReason(server, identity);
     return answer ? Word(*answer) : "";
   }
   void Limited(std::optional<milliseconds> retry_after, const std::string& server = "https://a") {
@@ -46,24 +46,24 @@ class HostBookTest : public testing::Test {
   }
   void Fail(int times) {
     for (int i = 0; i < times; i++) {
-      ASSERT_EQ(WhyNot(), "");
+      ASSERT_EQ(RefusalReason(), "");
       book_.Note("https://a", "x",
                  {.kind = Kind::kUnreachable, .detail = image::RegistryDetail::kDns, .message = "no name"});
     }
   }
 
   tests::FakeClock clock_;
-  HostBook book_{clock_};
+  HostState book_{clock_};
 };
 
 TEST_F(HostBookTest, WhoAsksForPatienceGetsIt) {
   Limited(seconds(30));
-  EXPECT_EQ(WhyNot(), "RateLimited OnHold");
-  EXPECT_EQ(book_.WhyNot("https://a", "x")->retry_after, milliseconds(30'000));
-  EXPECT_EQ(WhyNot("https://a", "another identity"), "");
-  EXPECT_EQ(WhyNot("https://b"), "");
+  EXPECT_EQ(RefusalReason(), "RateLimited OnHold");
+  EXPECT_EQ(book_.RefusalReason("https://a", "x")->retry_after, milliseconds(30'000));
+  EXPECT_EQ(RefusalReason("https://a", "another identity"), "");
+  EXPECT_EQ(RefusalReason("https://b"), "");
   clock_.Advance(seconds(30));
-  EXPECT_EQ(WhyNot(), "");
+  EXPECT_EQ(RefusalReason(), "");
 }
 
 TEST_F(HostBookTest, WithoutATimeAMinuteDoublingToAnHour) {
@@ -71,37 +71,37 @@ TEST_F(HostBookTest, WithoutATimeAMinuteDoublingToAnHour) {
        {minutes(1), minutes(2), minutes(4), minutes(8), minutes(16), minutes(32), minutes(60), minutes(60)}) {
     Limited(std::nullopt);
     clock_.Advance(wait - seconds(1));
-    EXPECT_EQ(WhyNot(), "RateLimited OnHold") << wait.count();
+    EXPECT_EQ(RefusalReason(), "RateLimited OnHold") << wait.count();
     clock_.Advance(seconds(1));
-    EXPECT_EQ(WhyNot(), "") << wait.count();
+    EXPECT_EQ(RefusalReason(), "") << wait.count();
   }
   book_.Note("https://a", "x", {.kind = Kind::kSame});
   Limited(std::nullopt);
   clock_.Advance(minutes(1));
-  EXPECT_EQ(WhyNot(), "");
+  EXPECT_EQ(RefusalReason(), "");
   Limited(std::nullopt, "https://registry-1.docker.io");
   clock_.Advance(minutes(14));
-  EXPECT_EQ(WhyNot("https://registry-1.docker.io"), "RateLimited OnHold");
+  EXPECT_EQ(RefusalReason("https://registry-1.docker.io"), "RateLimited OnHold");
 }
 
 TEST_F(HostBookTest, FiveFailuresOpenTheCircuitAndOneProbeMayGo) {
   Fail(4);
-  EXPECT_EQ(WhyNot(), "");
+  EXPECT_EQ(RefusalReason(), "");
   book_.Note("https://a", "x", {.kind = Kind::kTagMissing});
   Fail(5);
-  EXPECT_EQ(WhyNot(), "Unreachable CircuitOpen");
-  EXPECT_NE(book_.WhyNot("https://a", "x")->message.find("no name"), std::string::npos);
+  EXPECT_EQ(RefusalReason(), "Unreachable CircuitOpen");
+  EXPECT_NE(book_.RefusalReason("https://a", "x")->message.find("no name"), std::string::npos);
   clock_.Advance(seconds(60));
-  EXPECT_EQ(WhyNot(), "");                         // the probe
-  EXPECT_EQ(WhyNot(), "Unreachable CircuitOpen");  // nobody else meanwhile
+  EXPECT_EQ(RefusalReason(), "");                         // the probe
+  EXPECT_EQ(RefusalReason(), "Unreachable CircuitOpen");  // nobody else meanwhile
   book_.Note("https://a", "x", {.kind = Kind::kServerError});
   clock_.Advance(seconds(119));
-  EXPECT_EQ(WhyNot(), "Unreachable CircuitOpen");
+  EXPECT_EQ(RefusalReason(), "Unreachable CircuitOpen");
   clock_.Advance(seconds(1));
-  EXPECT_EQ(WhyNot(), "");
+  EXPECT_EQ(RefusalReason(), "");
   book_.Note("https://a", "x", {.kind = Kind::kMoved});
-  EXPECT_EQ(WhyNot(), "");
-  EXPECT_EQ(WhyNot(), "");
+  EXPECT_EQ(RefusalReason(), "");
+  EXPECT_EQ(RefusalReason(), "");
 }
 
 TEST_F(HostBookTest, WhatSaysNothingAboutTheServer) {
@@ -109,18 +109,18 @@ TEST_F(HostBookTest, WhatSaysNothingAboutTheServer) {
     book_.Note("https://a", "x", {.kind = Kind::kUnreachable, .detail = image::RegistryDetail::kStopped});
     book_.Note("https://a", "x", {.kind = Kind::kRateLimited, .detail = image::RegistryDetail::kOwnLimit});
   }
-  EXPECT_EQ(WhyNot(), "");
+  EXPECT_EQ(RefusalReason(), "");
 }
 
 TEST_F(HostBookTest, WhatIsKnownAgesAway) {
   book_.NoteHeadFails("https://a");
   book_.NoteRegistry("https://a");
-  book_.NoteSpeaks("http://a:5000", HostBook::Speaks::kHttp);
+  book_.NoteScheme("http://a:5000", HostState::Speaks::kHttp);
   EXPECT_TRUE(book_.HeadFails("https://a"));
   EXPECT_FALSE(book_.HeadFails("https://b"));
   clock_.Advance(hours(1));
   EXPECT_FALSE(book_.IsRegistry("https://a"));
-  EXPECT_EQ(book_.SpeaksWhat("http://a:5000"), HostBook::Speaks::kUnknown);
+  EXPECT_EQ(book_.SchemeOf("http://a:5000"), HostState::Speaks::kUnknown);
   EXPECT_TRUE(book_.HeadFails("https://a"));
   clock_.Advance(hours(23));
   EXPECT_FALSE(book_.HeadFails("https://a"));

@@ -21,7 +21,7 @@ class RegistriesFilesTest : public testing::Test {
  protected:
   void Write(const std::string& path, const std::string& text) { dir_.Write(path.substr(1), text); }
   void Folder(const std::string& path) { std::filesystem::create_directories(dir_.path() + path); }
-  std::shared_ptr<const RegistriesWord> Look() { return files_.Look(); }
+  std::shared_ptr<const RegistriesSettings> Look() { return files_.Look(); }
   Texts Prefixes() {
     auto word = Look();
     EXPECT_EQ(word->notes, Texts{});

@@ -68,7 +68,7 @@ TEST(AgentTurn, NothingIsPulledBeforeKubeletsSettingsWereLookedAt) {
   std::optional<agent::Event> looked, kubelet_looked;
   while (!looked || !kubelet_looked) {  // both were asked for
     if (std::optional<agent::Event> event = agent.TryPop()) {
-      (std::holds_alternative<agent::LookDone>(*event) ? looked : kubelet_looked) = std::move(event);
+      (std::holds_alternative<agent::RuntimePolled>(*event) ? looked : kubelet_looked) = std::move(event);
     } else {
       std::this_thread::yield();
     }
@@ -82,7 +82,7 @@ TEST(AgentTurn, NothingIsPulledBeforeKubeletsSettingsWereLookedAt) {
   EXPECT_EQ(attempts(), 0);
   agent.Turn(std::move(kubelet_looked));
   clock.Advance(std::chrono::milliseconds(100));
-  agent.Turn(Hold<agent::LookedUp>(agent));
+  agent.Turn(Hold<agent::LookupFinished>(agent));
   EXPECT_EQ(attempts(), 1);
 }
 
@@ -113,14 +113,14 @@ TEST(AgentTurn, TheEndOfTheRuntimesGraceIsNoticedDuringALook) {
       {runtime, runtime, keyring, clock, [](const std::string&) { return plan::DiskSpace{}; }});
   agent.SetList(ListOfOne("r.io/a:v1", clock));
   agent.Turn(std::nullopt);
-  agent.Turn(Hold<agent::LookDone>(agent));
+  agent.Turn(Hold<agent::RuntimePolled>(agent));
   runtime.SetRuntimeUp(false);
-  clock.Advance(agent::kLookInterval);
+  clock.Advance(agent::kPollInterval);
   agent.Turn(std::nullopt);
-  agent.Turn(Hold<agent::LookDone>(agent));  // from here on it is down
+  agent.Turn(Hold<agent::RuntimePolled>(agent));  // from here on it is down
   clock.Advance(plan::kRuntimeGrace - std::chrono::seconds(1));
   agent.Turn(std::nullopt);
-  agent::Event unheard = Hold<agent::LookDone>(agent);
+  agent::Event unheard = Hold<agent::RuntimePolled>(agent);
   EXPECT_TRUE(agent.board().Latest()->readiness.ready);
   EXPECT_EQ(agent.NextTurn() - clock.Now(), std::chrono::seconds(1));
   clock.Advance(std::chrono::seconds(1));
@@ -137,7 +137,7 @@ TEST(AgentTurn, TheEndStopsAQuestionThatIsUnderWay) {
   credentials::Keyring keyring({.docker_configs = {dir / "absent"}}, clock);
   std::atomic<bool> asked = false, stopped = false;
   agent::RegistryAsker silent = [&](const base::Call& call, const image::RegistryQuestion&,
-                                    const agent::AskingFor&) {
+                                    const agent::RegistryQueryContext&) {
     asked = true;
     stopped = !base::Pause(call, std::chrono::seconds(5));
     return image::RegistryAnswer{};
@@ -172,7 +172,7 @@ TEST(AgentTurn, WhatVanishesRightAfterItsPullIsNoticed) {
   FakeClock clock;
   FakeImageService runtime(clock, Persona::kContainerd16);
   runtime.Push(MakeImage("r.io/a:v1", 1'000'000));
-  runtime.SetLatency(agent::kLookInterval + std::chrono::seconds(1));
+  runtime.SetLatency(agent::kPollInterval + std::chrono::seconds(1));
   credentials::Keyring keyring({.docker_configs = {dir / "absent"}}, clock);
   agent::Agent agent(
       {.platform = {.os = "linux", .architecture = "amd64"}, .node = "n1"},
@@ -184,22 +184,22 @@ TEST(AgentTurn, WhatVanishesRightAfterItsPullIsNoticed) {
   };
   agent.SetList(ListOfOne("r.io/a:v1", clock));
   agent.Turn(std::nullopt);
-  agent.Turn(Hold<agent::LookDone>(agent));
-  agent.Turn(Hold<agent::LookedUp>(agent));
+  agent.Turn(Hold<agent::RuntimePolled>(agent));
+  agent.Turn(Hold<agent::LookupFinished>(agent));
   while (runtime.Parked() == 0) std::this_thread::yield();  // the pull resolves its name
   runtime.Preload(MakeImage("r.io/other:v1", 1'000'000));   // so that there is something to tell
-  clock.Advance(agent::kLookInterval);
+  clock.Advance(agent::kPollInterval);
   agent.Turn(std::nullopt);
-  agent::Event before_the_pull_ended = Hold<agent::LookDone>(agent);
+  agent::Event before_the_pull_ended = Hold<agent::RuntimePolled>(agent);
   clock.Advance(std::chrono::minutes(1));
   agent.Turn(Hold<agent::PullDone>(agent));
   EXPECT_TRUE(present());
   agent.Turn(std::move(before_the_pull_ended));
   EXPECT_TRUE(present());
   runtime.Remove("r.io/a:v1");
-  clock.Advance(agent::kLookInterval);
+  clock.Advance(agent::kPollInterval);
   agent.Turn(std::nullopt);
-  agent.Turn(Hold<agent::LookDone>(agent));
+  agent.Turn(Hold<agent::RuntimePolled>(agent));
   EXPECT_FALSE(present());
 }
 
@@ -250,12 +250,14 @@ TEST(AgentTurn, ALimitThatADownloadMeetsHoldsThePullToo) {
   agent::Options options{.platform = {.os = "linux", .architecture = "amd64"}, .node = "n1"};
   options.fetch = true;
   agent::Parts parts{runtime, runtime, keyring, clock, [](const std::string&) { return plan::DiskSpace{}; }};
-  parts.contents = [registry](const image::Reference&, const agent::AskingFor&) { return registry; };
+  parts.contents = [registry](const image::Reference&, const agent::RegistryQueryContext&) {
+    return registry;
+  };
   agent::Agent agent(std::move(options), parts);
   agent.SetList(ListOfOne("r.io/a:v1", clock));
   agent.Turn(std::nullopt);
-  agent.Turn(Hold<agent::LookDone>(agent));
-  agent.Turn(Hold<agent::LookedUp>(agent));
+  agent.Turn(Hold<agent::RuntimePolled>(agent));
+  agent.Turn(Hold<agent::LookupFinished>(agent));
   agent.Turn(Hold<agent::SizeKnown>(agent));
   agent.Turn(Hold<agent::PullDone>(agent));
   clock.Advance(std::chrono::milliseconds(100));
@@ -284,13 +286,15 @@ TEST(AgentTurn, WhatHasNoRoomOnceItsSizeIsKnownCostsNoByte) {
                        return plan::DiskSpace{
                            .known = true, .capacity_bytes = 1000 * kGiB, .available_bytes = available};
                      }};
-  parts.contents = [registry](const image::Reference&, const agent::AskingFor&) { return registry; };
+  parts.contents = [registry](const image::Reference&, const agent::RegistryQueryContext&) {
+    return registry;
+  };
   agent::Agent agent(std::move(options), parts);
   agent.SetList(ListOfOne("r.io/a:v1", clock));
   agent.Turn(std::nullopt);
-  agent.Turn(Hold<agent::LookDone>(agent));
+  agent.Turn(Hold<agent::RuntimePolled>(agent));
   available = 205 * kGiB;  // the rule leaves 5 of them
-  agent.Turn(Hold<agent::LookedUp>(agent));
+  agent.Turn(Hold<agent::LookupFinished>(agent));
   agent.Turn(Hold<agent::SizeKnown>(agent));
   agent.Turn(Hold<agent::PullDone>(agent));
   clock.Advance(std::chrono::milliseconds(100));
@@ -334,7 +338,7 @@ TEST(AgentTurn, APullWhoseContentWasBroughtLeavesItsPlace) {
   agent::Options options{.platform = {.os = "linux", .architecture = "amd64"}, .node = "n1"};
   options.fetch = true;
   agent::Parts parts{runtime, runtime, keyring, clock, [](const std::string&) { return plan::DiskSpace{}; }};
-  parts.contents = [](const image::Reference&, const agent::AskingFor&) {
+  parts.contents = [](const image::Reference&, const agent::RegistryQueryContext&) {
     return std::make_shared<RegistryOfConfigs>();
   };
   agent::Agent agent(std::move(options), parts);

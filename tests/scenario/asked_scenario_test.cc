@@ -1,7 +1,7 @@
 // Images that a preflight has asked for, and that are on no list: `prefetchctl check --pull`.
 #include <gtest/gtest.h>
 
-#include "plan/asked.h"
+#include "plan/requested.h"
 #include "scenario/node.h"
 
 namespace prefetch::tests::asked_scenario_test {
@@ -14,7 +14,7 @@ const std::string kAsked = "r.io/asked:v1";
 
 // nullptr: it is not kept in mind.
 const plan::ImageState* StateOf(const plan::SnapshotPtr& snapshot, const std::string& name) {
-  for (const plan::AskedImage& asked : snapshot->asked) {
+  for (const plan::RequestedImage& asked : snapshot->asked) {
     if (asked.state.want->reference.written() == name) return &asked.state;
   }
   return nullptr;
@@ -127,7 +127,7 @@ TEST(AskedScenario, ADenialIsRememberedAndNotHammered) {
   plan::SnapshotPtr snapshot = node.Snapshot();
   const plan::ImageState* state = StateOf(snapshot, kAsked);
   ASSERT_NE(state, nullptr);
-  EXPECT_EQ(plan::StateOfAsked(*state), plan::AskedState::kFailed);
+  EXPECT_EQ(plan::StateOfRequested(*state), plan::RequestedState::kFailed);
   EXPECT_EQ(state->reason, plan::Reason::kAccessDenied);
   EXPECT_EQ(node.runtime.counters().pull_calls, 1);
   EXPECT_TRUE(node.Ready());
@@ -187,7 +187,7 @@ TEST(AskedScenario, WhatDoesNotFitIsNotPulled) {
       [&] {
         plan::SnapshotPtr snapshot = node.Snapshot();
         const plan::ImageState* state = StateOf(snapshot, kAsked);
-        return state != nullptr && plan::StateOfAsked(*state) == plan::AskedState::kFailed &&
+        return state != nullptr && plan::StateOfRequested(*state) == plan::RequestedState::kFailed &&
                state->reason == plan::Reason::kDiskPressure;
       },
       seconds(14)));

@@ -95,12 +95,12 @@ std::string Story(const RoomCase& row) {
 // Bytes fetched <= 1.1 x bytes that end up usable + one download for each image that does not fit; and what
 // fits together, taken in order of priority, is ready. Equals are taken as listed: of those that are due
 // together the first one has the first claim to the room. That holds for images that unpack to at most 20
-// times their size (plan/room.cc: kMostFactor). It cannot hold for all: let two pulls run side by side while
-// B bytes are reserved for each, and let the first need a byte more than the room without the second. The
-// second must give way. Whether it fits afterwards, and so is fetched twice, depends on what the first turns
-// out to need, which nobody knows before. Only one pull at a time is safe then; see BeyondTheBounds for what
-// holds side by side. Nor does it hold for every mixture: see AfterFirstBegin in plan/room.cc. False: too
-// close to tell.
+// times their size (plan/disk_budget.cc: kMaxFactor). It cannot hold for all: let two pulls run side by side
+// while B bytes are reserved for each, and let the first need a byte more than the room without the second.
+// The second must give way. Whether it fits afterwards, and so is fetched twice, depends on what the first
+// turns out to need, which nobody knows before. Only one pull at a time is safe then; see BeyondTheBounds for
+// what holds side by side. Nor does it hold for every mixture: see AfterFirstBegin in plan/disk_budget.cc.
+// False: too close to tell.
 bool ExpectProperty(const RoomCase& row) {
   std::optional<std::vector<bool>> fits = Greedy(row);
   if (!fits) return false;

@@ -119,7 +119,7 @@ std::unique_ptr<agent::Agent> Node::MakeAgent(const std::string& instance) {
                          .instance = instance};
   options.seed = 1;
   options.once = options_.once;
-  if (options_.asks_registries) parts.registry = registries.Asker();
+  if (options_.asks_registries) parts.registry = registries.Requester();
   options.fetch = options_.near_registries;
   if (options_.near_registries) parts.contents = registries.NearContents();
   if (options_.kubelet) {

@@ -78,7 +78,9 @@ class SizeTurn : public testing::Test {
     runtime_.SetBandwidth(1000);
     agent::Parts parts{runtime_, runtime_, keyring_, clock_,
                        [](const std::string&) { return plan::DiskSpace{}; }};
-    parts.contents = [this](const image::Reference&, const agent::AskingFor&) { return registry_; };
+    parts.contents = [this](const image::Reference&, const agent::RegistryQueryContext&) {
+      return registry_;
+    };
     agent::Options options{.platform = {.os = "linux", .architecture = "amd64"}, .node = "n1"};
     options.fetch = true;
     agent_ = std::make_unique<agent::Agent>(std::move(options), parts);

@@ -129,7 +129,7 @@ TEST(GatherFleet, NodesThatLeaveAreCountedApart) {
   EXPECT_EQ(FleetTable(fleet, {.width = 120}),
             "3 nodes   1 ready   2 dead or leaving\nlist " + fleet.lists.begin()->first.substr(7, 6) +
                 "\n2 nodes dead or leaving are not counted: b (cordoned), c (kubelet does not report)\n");
-  EXPECT_EQ(JudgeFleet(GatherFleet({cordoned, dead}), {}, true), FleetEnd::kGoOn);
+  EXPECT_EQ(JudgeFleet(GatherFleet({cordoned, dead}), {}, true), FleetEnd::kContinue);
 }
 
 struct SignsCase {
@@ -216,17 +216,17 @@ std::vector<EndCase> EndCases() {
   FleetNode silent = NodeWithoutDetail("s", {.has_pod = true});
   FleetTarget all, two{2, false}, most{60, true};
   return {
-      {"NoNodes", {}, all, FleetEnd::kGoOn, FleetEnd::kGoOn},
+      {"NoNodes", {}, all, FleetEnd::kContinue, FleetEnd::kContinue},
       {"AllReady", {ready, ready}, all, FleetEnd::kReady, FleetEnd::kReady},
-      {"StillMoving", {ready, moving}, all, FleetEnd::kGoOn, FleetEnd::kGoOn},
+      {"StillMoving", {ready, moving}, all, FleetEnd::kContinue, FleetEnd::kContinue},
       {"EnoughReady", {ready, ready, moving}, two, FleetEnd::kReady, FleetEnd::kReady},
       {"EnoughPercent", {ready, ready, denied}, most, FleetEnd::kReady, FleetEnd::kReady},
-      {"TheRestIsDenied", {ready, denied}, all, FleetEnd::kGoOn, FleetEnd::kFailedForGood},
-      {"OthersMove", {moving, denied}, all, FleetEnd::kGoOn, FleetEnd::kFailedForGood},
-      {"OneImageOfTheNodeMoves", {ready, half}, all, FleetEnd::kGoOn, FleetEnd::kFailedForGood},
-      {"EnoughCanStillCome", {ready, moving, denied}, two, FleetEnd::kGoOn, FleetEnd::kGoOn},
-      {"SilentIsNotFailed", {ready, silent}, all, FleetEnd::kGoOn, FleetEnd::kGoOn},
-      {"MoreThanThereAre", {ready}, two, FleetEnd::kGoOn, FleetEnd::kFailedForGood},
+      {"TheRestIsDenied", {ready, denied}, all, FleetEnd::kContinue, FleetEnd::kFailedPermanently},
+      {"OthersMove", {moving, denied}, all, FleetEnd::kContinue, FleetEnd::kFailedPermanently},
+      {"OneImageOfTheNodeMoves", {ready, half}, all, FleetEnd::kContinue, FleetEnd::kFailedPermanently},
+      {"EnoughCanStillCome", {ready, moving, denied}, two, FleetEnd::kContinue, FleetEnd::kContinue},
+      {"SilentIsNotFailed", {ready, silent}, all, FleetEnd::kContinue, FleetEnd::kContinue},
+      {"MoreThanThereAre", {ready}, two, FleetEnd::kContinue, FleetEnd::kFailedPermanently},
   };
 }
 INSTANTIATE_TEST_SUITE_P(Rows, JudgeFleetTest, testing::ValuesIn(EndCases()),
@@ -289,8 +289,8 @@ TEST(FleetDetails, OneCauseALine) {
 
 TEST(FleetResult, LastWords) {
   Fleet fleet = MixedFleet();
-  std::string text = FleetResult(fleet, {}, FleetEnd::kGoOn, std::chrono::minutes(10), 80);
-  text += FleetResult(fleet, {80, true}, FleetEnd::kFailedForGood, std::chrono::minutes(1), 80);
+  std::string text = FleetResult(fleet, {}, FleetEnd::kContinue, std::chrono::minutes(10), 80);
+  text += FleetResult(fleet, {80, true}, FleetEnd::kFailedPermanently, std::chrono::minutes(1), 80);
   text += FleetResult(fleet, {60, true}, FleetEnd::kReady, std::chrono::seconds(42), 80);
   ExpectGolden("screen/fleet.result", text);
 }

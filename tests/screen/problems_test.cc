@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
-#include "credentials/not_given.h"
+#include "credentials/missing_providers.h"
 #include "golden.h"
 #include "kubelet/possible_verdicts.h"
 #include "plan/problem_words.h"
-#include "plan/version_belief.h"
+#include "plan/version_estimate.h"
 #include "screen/image_document.h"
 #include "screen/status_document.h"
 #include "screen/status_table.h"
@@ -61,10 +61,10 @@ plan::ImageState Runner() {
 }
 
 // As the Node object and a restart of kubelet, if there was one, leave it after so long.
-NodeInTrouble VersionNode(const plan::NodeWord& first, const std::optional<plan::NodeWord>& after_start,
+NodeInTrouble VersionNode(const plan::NodeReport& first, const std::optional<plan::NodeReport>& after_start,
                           base::Duration passed) {
   const base::TimePoint seen{std::chrono::hours(1)};
-  plan::VersionBelief belief = plan::AfterWord({}, first);
+  plan::VersionEstimate belief = plan::AfterNodeReport({}, first);
   if (after_start)
     belief = plan::AfterStart(belief, {.seen_at = seen, .began_at = base::WallTime(std::chrono::hours(9))});
   const plan::VersionInForce in_force = plan::VersionAt(belief, after_start.value_or(first), seen + passed);
@@ -85,13 +85,13 @@ NodeInTrouble VersionNode(const plan::NodeWord& first, const std::optional<plan:
   return Of(std::move(snapshot));
 }
 
-const plan::NodeWord kSays136{.version = image::KubeletVersion{1, 36, 2},
-                              .version_text = "1.36.2",
-                              .heartbeat = base::WallTime(std::chrono::hours(8)),
-                              .silent_since = {},
-                              .trouble = ""};
+const plan::NodeReport kSays136{.version = image::KubeletVersion{1, 36, 2},
+                                .version_text = "1.36.2",
+                                .heartbeat = base::WallTime(std::chrono::hours(8)),
+                                .silent_since = {},
+                                .trouble = ""};
 
-plan::NodeWord Silent(plan::NodeWord word, const std::string& trouble, bool refused) {
+plan::NodeReport Silent(plan::NodeReport word, const std::string& trouble, bool refused) {
   word.silent_since = base::TimePoint(std::chrono::hours(1));
   word.refused = refused;
   word.trouble = trouble;
@@ -158,12 +158,12 @@ NodeInTrouble NoKubeletRoot() {
 }
 
 // kubelet has a provider for ECR that this agent has not, or not so.
-NodeInTrouble WithoutProvider(const credentials::NotGiven& missing) {
+NodeInTrouble WithoutProvider(const credentials::MissingProviders& missing) {
   const std::string image = "123.dkr.ecr.eu-west-1.amazonaws.com/app:v1";
   std::string why = "no credential of this node matches, asked anonymously: 401 Unauthorized";
   const credentials::Target target("123.dkr.ecr.eu-west-1.amazonaws.com/app");
   status::ImageDetail detail;
-  for (const credentials::Unasked& unasked : credentials::UnaskedFor(missing, target)) {
+  for (const credentials::SkippedProvider& unasked : credentials::SkippedProviders(missing, target)) {
     why += " (provider \"" + unasked.name + "\" was skipped: " + unasked.why + ")";
     detail.providers.push_back(
         {.name = unasked.name, .outcome = "skipped", .error = unasked.why, .matched = true});
@@ -186,7 +186,7 @@ credentials::ProviderConfig EcrFor(const std::vector<std::string>& images) {
 }
 NodeInTrouble WithProgram(credentials::ProgramHere program) {
   const credentials::ProviderConfig there = EcrFor({"*.dkr.ecr.*.amazonaws.com"});
-  return WithoutProvider(credentials::FindNotGiven(
+  return WithoutProvider(credentials::FindMissingProviders(
       {"/etc/eks/config.json", "/etc/eks"}, there,
       {"/etc/eks/config.json", "/opt/plugins", {{kEcr, program, there.providers[0].match_images}}}));
 }
@@ -197,14 +197,14 @@ NodeInTrouble ProviderWithOtherProgram() {
   return WithProgram(credentials::ProgramHere::kAnother);
 }
 NodeInTrouble ProviderOfFewerImages() {
-  return WithoutProvider(credentials::FindNotGiven(
+  return WithoutProvider(credentials::FindMissingProviders(
       {"/etc/eks/config.json", "/etc/eks"}, EcrFor({"*.dkr.ecr.*.amazonaws.com", "public.ecr.aws"}),
       {"/etc/prefetchd/providers.yaml",
        "/etc/eks",
        {{kEcr, credentials::ProgramHere::kSame, EcrFor({"public.ecr.aws"}).providers[0].match_images}}}));
 }
 NodeInTrouble ProvidersUnreadable(const credentials::OwnProviders& own) {
-  return WithoutProvider(credentials::FindNotGiven(
+  return WithoutProvider(credentials::FindMissingProviders(
       {"/etc/eks/config.json", "/etc/eks"},
       {.providers = {}, .problems = {"/etc/eks/config.json: No such file or directory"}, .hash = ""}, own));
 }

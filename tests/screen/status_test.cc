@@ -222,14 +222,14 @@ TEST(StatusTable, AQueuedImageShowsWhatElseItWaitsFor) {
   EXPECT_EQ(table.find("waits for its turn"), std::string::npos) << table;
 }
 
-TEST(FailedForGood, OnlyWhenNothingElseCanHelp) {
+TEST(FailedPermanently, OnlyWhenNothingElseCanHelp) {
   plan::Snapshot snapshot = sample::Node(
       {sample::Failing("a/b:1", plan::Reason::kNotFound, "no such tag", 2), sample::Queued("a/c:1")});
   snapshot.images[0].settled = true;
-  EXPECT_FALSE(FailedForGood(*ParseStatusDocument(status::StatusJson(snapshot))));
+  EXPECT_FALSE(FailedPermanently(*ParseStatusDocument(status::StatusJson(snapshot))));
   snapshot.images.pop_back();
-  EXPECT_TRUE(FailedForGood(*ParseStatusDocument(status::StatusJson(snapshot))));
-  EXPECT_FALSE(FailedForGood(*ParseStatusDocument(status::StatusJson(sample::PeacefulNode()))));
+  EXPECT_TRUE(FailedPermanently(*ParseStatusDocument(status::StatusJson(snapshot))));
+  EXPECT_FALSE(FailedPermanently(*ParseStatusDocument(status::StatusJson(sample::PeacefulNode()))));
 }
 
 TEST(StatusDocument, AListOfThousandsComesThrough) {

@@ -100,7 +100,7 @@ TEST(NarrowTo, ASpellingThatNobodyJudgesIsWaitedFor) {
   for (const plan::ImageList& list : {List({kShort}), WrittenBoth()}) {
     StatusDocument document = NarrowTo(Document({image}, true, "AllReady"), {.list = list});
     EXPECT_FALSE(document.ready);
-    EXPECT_FALSE(FailedForGood(document));
+    EXPECT_FALSE(FailedPermanently(document));
     EXPECT_EQ(document.images[0].reason, "WeakerDemand");
     EXPECT_NE(document.images[0].message.find(kShort), std::string::npos);
   }
@@ -180,14 +180,14 @@ TEST(NarrowTo, WhatIsNotListedYetIsWaitedForAndHasNotFailed) {
   EXPECT_FALSE(document.ready);
   EXPECT_EQ(document.required, 2U);
   EXPECT_EQ(document.required_ready, 1U);
-  EXPECT_FALSE(FailedForGood(document));
+  EXPECT_FALSE(FailedPermanently(document));
 }
 
 TEST(NarrowTo, AWeakerDemandOfTheAgentIsNotEnough) {
   StatusDocument document =
       NarrowTo(Document({Shown("r.io/a:1", true, false)}, true, "AllReady"), {.list = List({"r.io/a:1"})});
   EXPECT_FALSE(document.ready);
-  EXPECT_FALSE(FailedForGood(document));
+  EXPECT_FALSE(FailedPermanently(document));
 }
 
 TEST(NarrowTo, ARuntimeThatIsAwayIsEverybodysBusiness) {

@@ -92,15 +92,15 @@ TEST(WaitResult, IndentsWhatIsWrongWithTheNode) {
             "    a.yaml:2:1: images: is required\n");
 }
 
-TEST(FailedForGood, AllOrSomething) {
-  EXPECT_TRUE(FailedForGood(Parsed({GivenUp("a:1"), sample::Ready("b:1", 1)})));
-  EXPECT_FALSE(FailedForGood(Parsed({GivenUp("a:1"), sample::Queued("b:1")})));
-  EXPECT_FALSE(FailedForGood(Parsed({sample::Ready("b:1", 1)})));
-  EXPECT_TRUE(SomethingFailedForGood(Parsed({GivenUp("a:1"), sample::Queued("b:1")})));
-  EXPECT_FALSE(SomethingFailedForGood(Parsed({TriedAgain("a:1"), sample::Queued("b:1")})));
+TEST(FailedPermanently, AllOrSomething) {
+  EXPECT_TRUE(FailedPermanently(Parsed({GivenUp("a:1"), sample::Ready("b:1", 1)})));
+  EXPECT_FALSE(FailedPermanently(Parsed({GivenUp("a:1"), sample::Queued("b:1")})));
+  EXPECT_FALSE(FailedPermanently(Parsed({sample::Ready("b:1", 1)})));
+  EXPECT_TRUE(AnyFailedPermanently(Parsed({GivenUp("a:1"), sample::Queued("b:1")})));
+  EXPECT_FALSE(AnyFailedPermanently(Parsed({TriedAgain("a:1"), sample::Queued("b:1")})));
   plan::ImageState optional = GivenUp("a:1");
   optional.want.Change([](plan::DesiredImage& want) { want.required = false; });
-  EXPECT_FALSE(SomethingFailedForGood(Parsed({optional})));
+  EXPECT_FALSE(AnyFailedPermanently(Parsed({optional})));
 }
 
 }  // namespace

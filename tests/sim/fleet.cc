@@ -136,8 +136,8 @@ void Fleet::StartChecks(int index, base::TimePoint& next) {
   next = std::min(next, checks.look_again);
   for (std::size_t i : checks.unasked) {
     Tag& tag = node.tags[i];
-    tag.fresh = plan::AfterUnasked(std::move(tag.fresh), options_.want, plan::HeldAnswer(node.pace),
-                                   {now_, {}}, Random());
+    tag.fresh = plan::AfterSkippedCheck(std::move(tag.fresh), options_.want, plan::HeldAnswer(node.pace),
+                                        {now_, {}}, Random());
   }
   for (std::size_t i : checks.start) {
     node.tags[i].busy = true;

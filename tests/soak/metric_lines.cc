@@ -66,7 +66,7 @@ void ProvidersRun(std::size_t providers, agent::Metrics& metrics) {
                                   .error = "",
                                   .ran_for = std::chrono::seconds(1)});
     }
-    metrics.CredentialsLookedUp(lookup);
+    metrics.CredentialsFound(lookup);
   }
 }
 

@@ -35,7 +35,7 @@ class FakeAgent {
     base::Lock lock(mutex_);
     status_ = status::StatusJson(sample::Node(std::move(images)));
   }
-  void SaysNothing() {
+  void HasNoContent() {
     base::Lock lock(mutex_);
     status_.clear();
   }

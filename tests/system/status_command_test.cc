@@ -69,7 +69,7 @@ TEST_F(StatusCommand, ALogGetsAScreenForEachChangeAndAnAgentThatRestartsComesBac
   rig::Process watching;
   ASSERT_OK(watching.Start(Watch(), dir_ / "log"));
   ASSERT_TRUE(agent_.IsAskedAgain(3));
-  agent_.SaysNothing();
+  agent_.HasNoContent();
   ASSERT_TRUE(agent_.IsAskedAgain(3));
   agent_.Says({Ready("a/b:1", 100)});
   ASSERT_TRUE(agent_.IsAskedAgain(3));

@@ -17,7 +17,7 @@ int Context::WithAgent(const std::function<int(const AgentClient&)>& use) {
   return client ? use(*client) : Fail(kBadInput, client.error(), std::cerr);
 }
 
-void SayNewSpelling(const std::string& old_words, const std::string& new_words) {
+void WarnOfDeprecatedSpelling(const std::string& old_words, const std::string& new_words) {
   std::cerr << "note: prefetchctl " << old_words
             << " is deprecated, and the next release removes it; use prefetchctl " << new_words << "\n";
 }

@@ -34,7 +34,7 @@ struct Context {
 };
 
 // Prints a line on standard error about a spelling that the next release removes.
-void SayNewSpelling(const std::string& old_words, const std::string& new_words);
+void WarnOfDeprecatedSpelling(const std::string& old_words, const std::string& new_words);
 
 // The command's work, which runs after parsing; returns the exit code.
 using Command = std::function<int()>;

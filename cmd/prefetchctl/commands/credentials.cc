@@ -14,8 +14,8 @@ namespace prefetch::ctl {
 namespace {
 
 // A flag of prefetchd's.
-void Option(CLI::App& command, const std::string& flag, std::optional<config::Said<std::string>>& field,
-            const std::string& help) {
+void Option(CLI::App& command, const std::string& flag,
+            std::optional<config::SourcedValue<std::string>>& field, const std::string& help) {
   command.add_option_function<std::string>(
       flag,
       [&field, flag](const std::string& value) {

@@ -115,7 +115,7 @@ Deprecated spelling of prefetchctl list export --for kubelet. The next release r
 Examples:
   prefetchctl list export --for kubelet --list images.yaml > 90-prefetchd-allowlist.conf)");
   return [flags] {
-    SayNewSpelling("export kubelet-allowlist", "list export --for kubelet");
+    WarnOfDeprecatedSpelling("export kubelet-allowlist", "list export --for kubelet");
     return RunAllowlist(*flags);
   };
 }
@@ -130,7 +130,7 @@ Deprecated spelling of prefetchctl list export --for openshift. The next release
 Examples:
   prefetchctl list lock images.yaml && prefetchctl list export --for openshift --list images.yaml)");
   return [flags] {
-    SayNewSpelling("export pinned-image-set", "list export --for openshift");
+    WarnOfDeprecatedSpelling("export pinned-image-set", "list export --for openshift");
     return ExportPinnedImageSet(flags->pinned, std::cout, std::cerr);
   };
 }

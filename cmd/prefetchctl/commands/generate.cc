@@ -71,7 +71,7 @@ int Run(Flags& flags, const CLI::App& command) {
   flags.generate.capabilities.touch =
       std::find(components.begin(), components.end(), "touch") != components.end();
   if (flags.compat_with.empty()) return Generate(flags.generate, std::cout, std::cerr);
-  SayNewSpelling("generate --compat image-prefetcher", "migrate image-prefetcher");
+  WarnOfDeprecatedSpelling("generate --compat image-prefetcher", "migrate image-prefetcher");
   return Migrate(flags.migrate, flags.generate.options, flags.generate.output);
 }
 
@@ -122,14 +122,13 @@ Command GenerateCommand(CLI::App& command, Context&) {
   const std::map<std::string, deploy::GatePart> parts = {{"label", deploy::GatePart::kLabel},
                                                          {"condition", deploy::GatePart::kCondition},
                                                          {"taint", deploy::GatePart::kTaint}};
-  OneOf(
-      command
-          .add_option(
-              "--gate", options.gate,
-              "A part that node-gate writes to the Node; default: all three, for an instance the label (repeatable)")
-          ->type_size(1)
-          ->allow_extra_args(false),
-      parts);
+  OneOf(command
+            .add_option("--gate", options.gate,
+                        "A part that node-gate writes to the Node; default: all three, for an instance the "
+                        "label (repeatable)")
+            ->type_size(1)
+            ->allow_extra_args(false),
+        parts);
   const std::map<std::string, deploy::PolicyAction> actions = {{"Warn", deploy::PolicyAction::kWarn},
                                                                {"Audit", deploy::PolicyAction::kAudit},
                                                                {"Deny", deploy::PolicyAction::kDeny}};

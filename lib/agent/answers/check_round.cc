@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "agent/answers/kubelet_now.h"
+#include "agent/answers/live_kubelet.h"
 
 namespace prefetch::agent {
 namespace {
@@ -30,11 +30,11 @@ bool NamesRegistry(const plan::Snapshot& snapshot, const image::Reference& refer
 
 plan::CheckRuntime CheckRound::AskRuntime(const base::Call& call, const image::Reference& reference,
                                           const plan::ImageState* listed) {
-  RuntimeNow& runtime = sources_.runtime;
-  const bool node = asker_.kind == Asker::Kind::kNode;
+  LiveRuntime& runtime = sources_.runtime;
+  const bool node = asker_.kind == Requester::Kind::kNode;
   if (here_ == nullptr) {
     looked_at_ = sources_.clock.Now();
-    here_ = runtime.Ask(call.Within(RuntimeNow::Patience(snapshot_.runtime)),
+    here_ = runtime.Ask(call.Within(LiveRuntime::Patience(snapshot_.runtime)),
                         node || asker_.pull ? base::Duration::zero() : kAgeForNeighbours);
   }
   plan::CheckRuntime found;
@@ -51,7 +51,7 @@ plan::CheckRuntime CheckRound::AskRuntime(const base::Call& call, const image::R
 // A pod that has asked in its own name always has an account; it is a credential where a provider takes it
 // for one.
 bool CheckRound::HasOwnCredentials(const status::CheckQuestion& question, const image::Reference* reference) {
-  if (asker_.kind != Asker::Kind::kPod) return question.identity != status::CheckIdentity{};
+  if (asker_.kind != Requester::Kind::kPod) return question.identity != status::CheckIdentity{};
   return !question.identity.secrets.empty() ||
          (reference != nullptr && !sources_.keyring.TokenProviderFor(*reference).empty());
 }
@@ -64,7 +64,7 @@ CheckRound::Outcome CheckRound::Decide(const base::Call& call, const status::Che
                    .policy = question.policy,
                    .own_credentials = HasOwnCredentials(question, reference ? &*reference : nullptr),
                    .rights = asker_.Rights(listed != nullptr),
-                   .discreet = asker_.kind == Asker::Kind::kPod,
+                   .discreet = asker_.kind == Requester::Kind::kPod,
                    .listed = listed != nullptr,
                    .asks_registries = sources_.asker != nullptr,
                    .runtime_down = snapshot_.readiness.reason == plan::Reason::kRuntimeDown,

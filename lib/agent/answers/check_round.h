@@ -2,9 +2,9 @@
 // from the runtime, kubelet's files and registries as they are at this moment.
 #pragma once
 
-#include "agent/answers/asker.h"
-#include "agent/answers/registry_now.h"
-#include "agent/answers/runtime_now.h"
+#include "agent/answers/live_registry.h"
+#include "agent/answers/live_runtime.h"
+#include "agent/answers/requester.h"
 #include "base/call.h"
 #include "base/clock.h"
 #include "plan/check.h"
@@ -14,11 +14,11 @@ namespace prefetch::agent {
 
 // Where facts come from.
 struct CheckSources {
-  RuntimeNow& runtime;
+  LiveRuntime& runtime;
   credentials::Keyring& keyring;
   const base::Clock& clock;
   const RegistryAsker& asker;  // empty: this agent asks no registry
-  RegistryMoment& moment;      // of pods' questions
+  SharedAnswers& moment;       // of pods' questions
 };
 
 // One thread's. What it refers to outlives it.
@@ -28,14 +28,14 @@ class CheckRound {
   enum class Reach { kRegistries, kNode };
 
   // `ask_until`: real time, as a Call's deadline.
-  CheckRound(const CheckSources& sources, const plan::Snapshot& snapshot, const Asker& asker,
+  CheckRound(const CheckSources& sources, const plan::Snapshot& snapshot, const Requester& asker,
              base::TimePoint ask_until, Reach reach = Reach::kRegistries)
       : reach_(reach),
         sources_(sources),
         snapshot_(snapshot),
         asker_(asker),
         registries_(sources.asker, sources.keyring, sources.clock, ask_until,
-                    asker.kind == Asker::Kind::kPod ? &sources.moment : nullptr) {}
+                    asker.kind == Requester::Kind::kPod ? &sources.moment : nullptr) {}
 
   struct Outcome {
     plan::CheckFacts facts;
@@ -55,9 +55,9 @@ class CheckRound {
   const Reach reach_;
   const CheckSources sources_;
   const plan::Snapshot& snapshot_;
-  const Asker asker_;
-  RegistryNow registries_;
-  RuntimeNow::Listing here_;
+  const Requester asker_;
+  LiveRegistry registries_;
+  LiveRuntime::Listing here_;
   base::TimePoint looked_at_;
 };
 

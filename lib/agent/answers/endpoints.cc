@@ -60,7 +60,7 @@ http::ServerAnswer Status(const Board& board, const base::Clock& clock, View vie
   });
 }
 
-http::ServerResponse Refusal(const TurnedAway& away) {
+http::ServerResponse Refusal(const CallerError& away) {
   http::ServerResponse response = http::ErrorResponse(away.status, away.message);
   if (away.status == 401) response.headers.Add("WWW-Authenticate", "Bearer");
   if (away.retry_after.count() > 0) {
@@ -71,8 +71,8 @@ http::ServerResponse Refusal(const TurnedAway& away) {
 
 // The answer to a caller by its token. Callers who are remembered wait for nobody's review.
 http::ServerAnswer AfterLogin(
-    Callers& callers, Callers::Token token, const std::string& peer,
-    std::function<http::ServerAnswer(const std::variant<plan::Caller, TurnedAway>&)> answer) {
+    ClientAuthenticator& callers, ClientAuthenticator::Token token, const std::string& peer,
+    std::function<http::ServerAnswer(const std::variant<plan::Caller, CallerError>&)> answer) {
   if (auto caller = callers.Remembered(token)) return answer(*caller);
   return {[&callers, token = std::move(token), peer, answer = std::move(answer)](const base::Call& call) {
             return answer(callers.Identify(call, token, peer));
@@ -82,14 +82,15 @@ http::ServerAnswer AfterLogin(
 
 // With a fleet token: in full.
 http::ServerAnswer StatusOfFleet(const Board& board, const base::Clock& clock, std::string_view authorization,
-                                 const std::string& peer, Callers& callers) {
+                                 const std::string& peer, ClientAuthenticator& callers) {
   auto token = callers.Read(authorization, plan::CallerPurpose::kFleet);
-  if (const auto* away = std::get_if<TurnedAway>(&token)) return Refusal(*away);
-  auto answer = [&board, &clock](const std::variant<plan::Caller, TurnedAway>& caller) -> http::ServerAnswer {
-    if (const auto* away = std::get_if<TurnedAway>(&caller)) return Refusal(*away);
+  if (const auto* away = std::get_if<CallerError>(&token)) return Refusal(*away);
+  auto answer = [&board,
+                 &clock](const std::variant<plan::Caller, CallerError>& caller) -> http::ServerAnswer {
+    if (const auto* away = std::get_if<CallerError>(&caller)) return Refusal(*away);
     return Status(board, clock, View::kFull);
   };
-  return AfterLogin(callers, std::get<Callers::Token>(std::move(token)), peer, answer);
+  return AfterLogin(callers, std::get<ClientAuthenticator::Token>(std::move(token)), peer, answer);
 }
 
 http::ServerAnswer Readyz(const Board& board, const http::ServerRequest& request, View view) {
@@ -142,7 +143,7 @@ http::ServerResponse AnswerCheck(const base::Call& call, const Inquiry& inquiry,
     return http::ErrorResponse(403,
                                "this agent pulls for no check: start it with --check-pull to allow that");
   }
-  const Asker asker{.kind = local ? Asker::Kind::kNode : Asker::Kind::kNeighbour};
+  const Requester asker{.kind = local ? Requester::Kind::kNode : Requester::Kind::kNeighbour};
   status::CheckResult result = inquiry.Check(call, *check, asker);
   if (!local) result = status::WithoutMessages(std::move(result));
   return http::JsonResponse(200, status::CheckResultJson(result));
@@ -159,14 +160,15 @@ http::ServerAnswer Check(const Inquiry& inquiry, const http::ServerRequest& requ
 
 // The check of a pod that is known. It waits for registries and pulls only if it needs them, and then beside
 // other namespaces' checks. A request that waits for its turn is not parsed.
-http::ServerAnswer AnswerPod(const base::Call& call, const Inquiry& inquiry, const Callers& callers,
-                             const plan::Caller& caller, const std::string& body, bool ask) {
+http::ServerAnswer AnswerPod(const base::Call& call, const Inquiry& inquiry,
+                             const ClientAuthenticator& callers, const plan::Caller& caller,
+                             const std::string& body, bool ask) {
   auto check = status::ParseCheckRequest(body, true);
   if (!check) return http::ErrorResponse(400, check.error().message());
   if (base::Status own = status::SpeakFor(caller, *check); !own) {
     return http::ErrorResponse(403, own.error().message());
   }
-  const Asker asker{.kind = Asker::Kind::kPod, .rules = callers.rules()};
+  const Requester asker{.kind = Requester::Kind::kPod, .rules = callers.rules()};
   if (check->pull && asker.rules.pull == plan::PullFor::kNever) {
     return http::ErrorResponse(403,
                                "this agent's configuration (preflight.pull) lets no pod have images pulled");
@@ -183,20 +185,20 @@ http::ServerAnswer AnswerPod(const base::Call& call, const Inquiry& inquiry, con
 
 // A pod that asks in its own name.
 http::ServerAnswer CheckOfPod(const Inquiry& inquiry, const http::ServerRequest& request,
-                              std::string_view authorization, Callers& callers) {
+                              std::string_view authorization, ClientAuthenticator& callers) {
   // Most tokens that are worth nothing are refused here, without a thread.
   auto token = callers.Read(authorization, plan::CallerPurpose::kPreflight);
-  if (const auto* away = std::get_if<TurnedAway>(&token)) return Refusal(*away);
+  if (const auto* away = std::get_if<CallerError>(&token)) return Refusal(*away);
   auto answer = [&inquiry, &callers, body = request.body](
-                    const std::variant<plan::Caller, TurnedAway>& who) -> http::ServerAnswer {
-    if (const auto* away = std::get_if<TurnedAway>(&who)) return Refusal(*away);
+                    const std::variant<plan::Caller, CallerError>& who) -> http::ServerAnswer {
+    if (const auto* away = std::get_if<CallerError>(&who)) return Refusal(*away);
     const plan::Caller& caller = std::get<plan::Caller>(who);
     return {[&inquiry, &callers, caller, body](const base::Call& call) {
               return AnswerPod(call, inquiry, callers, caller, body, false);
             },
             http::JobKind::kNear, caller.name_space};
   };
-  return AfterLogin(callers, std::get<Callers::Token>(std::move(token)), request.peer, answer);
+  return AfterLogin(callers, std::get<ClientAuthenticator::Token>(std::move(token)), request.peer, answer);
 }
 
 // Its answer depends on a token, which no stranger's page has.
@@ -214,7 +216,7 @@ http::ServerResponse Scrape(const Board& board, const Metrics& metrics, View vie
 }  // namespace
 
 http::Handler Endpoints(const Board& board, const Metrics& metrics, const Inquiry& inquiry,
-                        const base::Clock& clock, Audience audience, Callers* callers) {
+                        const base::Clock& clock, Audience audience, ClientAuthenticator* callers) {
   const bool local = audience == Audience::kLocal;
   const View view = local ? View::kFull : View::kPublic;
   // A handler runs on one thread.

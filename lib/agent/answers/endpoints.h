@@ -3,7 +3,7 @@
 
 #include "agent/answers/inquiry.h"
 #include "agent/board.h"
-#include "agent/cluster/callers.h"
+#include "agent/cluster/client_authenticator.h"
 #include "agent/metrics.h"
 #include "base/clock.h"
 #include "http/handler.h"
@@ -12,7 +12,7 @@ namespace prefetch::agent {
 
 // Callers of an endpoint. Neighbours on the pod network see status::View::kPublic; users of the unix socket
 // see everything, single images included.
-enum class Audience { kNeighbours, kLocal };
+enum class Audience { kPodNetwork, kLocal };
 
 // The handler of one listener. What it refers to outlives it. It reads the newest Snapshot and never blocks;
 // what may take a while (`inquiry`) it leaves to the server as Deferred. Neighbours' checks are answered so
@@ -20,7 +20,7 @@ enum class Audience { kNeighbours, kLocal };
 // for jobs that start at once, and leaves room in the server's queue for pods that show a token.
 constexpr int kChecksPerSecond = 20;
 constexpr int kChecksAtOnce = 200;
-constexpr unsigned kNeighboursInQueue = 256;
+constexpr unsigned kPodNetworkQueueLimit = 256;
 // Threads for each kind of neighbours' questions, and of these for one address or namespace.
 constexpr unsigned kThreadsForNeighbours = 8;
 constexpr unsigned kThreadsForOneNeighbour = 2;
@@ -28,6 +28,6 @@ constexpr unsigned kThreadsForOneNeighbour = 2;
 // `callers`: neighbours who show a token are answered as that allows, at the rates of Callers: pods their
 // preflights, fleet tokens the full status. Null: they are refused.
 http::Handler Endpoints(const Board& board, const Metrics& metrics, const Inquiry& inquiry,
-                        const base::Clock& clock, Audience audience, Callers* callers = nullptr);
+                        const base::Clock& clock, Audience audience, ClientAuthenticator* callers = nullptr);
 
 }  // namespace prefetch::agent

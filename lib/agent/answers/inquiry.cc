@@ -4,8 +4,8 @@
 #include <optional>
 #include <utility>
 
-#include "plan/asked.h"
 #include "plan/check.h"
+#include "plan/requested.h"
 
 namespace prefetch::agent {
 namespace {
@@ -49,15 +49,15 @@ plan::CheckVerdict Inquiry::VerdictNow(const base::Call& call, const status::Che
 }
 
 status::CheckResult Inquiry::Check(const base::Call& call, const status::CheckRequest& request,
-                                   Asker asker) const {
+                                   Requester asker) const {
   asker.pull = request.pull;
   std::vector<status::CheckQuestion> questions = request.questions;
-  if (asker.kind == Asker::Kind::kNeighbour) {
+  if (asker.kind == Requester::Kind::kNeighbour) {
     // The answer to a claim that nobody proves would tell which Secrets and ServiceAccounts there are.
     for (status::CheckQuestion& question : questions) question.identity = {};
   }
   const base::TimePoint ask_until =
-      std::chrono::steady_clock::now() + (asker.kind == Asker::Kind::kPod
+      std::chrono::steady_clock::now() + (asker.kind == Requester::Kind::kPod
                                               ? std::min<base::Duration>(request.within, kRegistryTimeOfPods)
                                               : base::Duration(request.within));
   plan::SnapshotPtr snapshot = board_.Latest();
@@ -92,7 +92,7 @@ status::CheckResult Inquiry::Check(const base::Call& call, const status::CheckRe
 
 std::optional<status::CheckResult> Inquiry::CheckKnown(const base::Call& call,
                                                        const status::CheckRequest& request,
-                                                       Asker asker) const {
+                                                       Requester asker) const {
   asker.pull = request.pull;
   const plan::SnapshotPtr snapshot = board_.Latest();
   status::CheckResult result{.node = snapshot->node, .time = clock_.Wall(), .ok = true, .answers = {}};

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "agent/answers/asker.h"
 #include "agent/answers/check_round.h"
-#include "agent/answers/runtime_now.h"
-#include "agent/ask_registry.h"
+#include "agent/answers/live_runtime.h"
+#include "agent/answers/requester.h"
 #include "agent/board.h"
+#include "agent/query_registry.h"
 #include "base/call.h"
 #include "base/clock.h"
 #include "credentials/keyring.h"
@@ -63,11 +63,12 @@ class Inquiry {
   // With CheckRequest::pull, for an asker with the right to pull and if pulls() is true, absent
   // images are pulled. Their answer is `pending` until then, and is held for at most
   // CheckRequest::wait.
-  status::CheckResult Check(const base::Call& call, const status::CheckRequest& request, Asker asker) const;
+  status::CheckResult Check(const base::Call& call, const status::CheckRequest& request,
+                            Requester asker) const;
 
   // The same if it needs neither a registry nor a pull; else nullopt.
   std::optional<status::CheckResult> CheckKnown(const base::Call& call, const status::CheckRequest& request,
-                                                Asker asker) const;
+                                                Requester asker) const;
 
   // Does this agent pull for a check? And for one over the local socket?
   bool pulls() const { return wish_ != nullptr; }
@@ -96,8 +97,8 @@ class Inquiry {
                       status::ImageDetail& detail) const;
 
   const Board& board_;
-  mutable RuntimeNow runtime_;
-  mutable RegistryMoment moment_;
+  mutable LiveRuntime runtime_;
+  mutable SharedAnswers moment_;
   credentials::Keyring& keyring_;
   const base::Clock& clock_;
   const RegistryAsker asker_;

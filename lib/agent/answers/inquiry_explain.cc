@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "agent/answers/inquiry.h"
-#include "agent/answers/kubelet_now.h"
+#include "agent/answers/live_kubelet.h"
 #include "kubelet/records.h"
 #include "kubelet/trimmed_image.h"
 #include "plan/check.h"
@@ -127,9 +127,9 @@ Explanation Inquiry::Explain(const base::Call& call, const image::Reference& ref
   if (listed != nullptr) {
     image = *listed;
     const bool down = snapshot->readiness.reason == plan::Reason::kRuntimeDown;
-    told = image.present || !plan::IsUntold(image, down);
+    told = image.present || !plan::IsUnreported(image, down);
   } else {
-    auto here = runtime_.Ask(call.Within(RuntimeNow::Patience(snapshot->runtime)), {});
+    auto here = runtime_.Ask(call.Within(LiveRuntime::Patience(snapshot->runtime)), {});
     told = here->ok();
     image.want = plan::DesiredImage{.reference = reference};
     if (!told) image.message = "the container runtime could not be asked: " + here->error().message;

@@ -108,7 +108,7 @@ void ShowReadiness(const plan::Readiness& readiness, Families& out) {
           {{"phase", plan::PhaseName(readiness.phase)}, {"reason", plan::ReasonName(readiness.reason)}});
 }
 
-void ShowEntries(const std::vector<plan::ImageState>& images, const std::vector<plan::AskedImage>& asked,
+void ShowEntries(const std::vector<plan::ImageState>& images, const std::vector<plan::RequestedImage>& asked,
                  Families& out) {
   std::map<std::tuple<plan::Phase, plan::Reason, bool>, int> entries;
   std::map<plan::PullState, int> pulls;
@@ -118,7 +118,7 @@ void ShowEntries(const std::vector<plan::ImageState>& images, const std::vector<
     pulls[image.pull.state]++;
     exposed += image.exposed ? 1 : 0;
   }
-  for (const plan::AskedImage& image : asked) pulls[image.state.pull.state]++;
+  for (const plan::RequestedImage& image : asked) pulls[image.state.pull.state]++;
   for (const auto& [key, count] : entries) {
     const auto& [phase, reason, required] = key;
     out.Set(Id::kEntries, count,
@@ -151,7 +151,8 @@ void ShowTimes(const plan::Snapshot& snapshot, Families& out) {
   std::size_t away = 0;
   for (const plan::RegistryStatus& registry : snapshot.registries) {
     if (!registry.unreachable_since || away++ >= kMostRegistriesAway) continue;
-    out.Set(Id::kRegistryAwaySince, UnixSeconds(*registry.unreachable_since), {{"registry", registry.name}});
+    out.Set(Id::kRegistryUnreachableSince, UnixSeconds(*registry.unreachable_since),
+            {{"registry", registry.name}});
   }
   std::optional<base::WallTime> longest_ago;
   for (const plan::ImageState& image : snapshot.images) {
@@ -176,7 +177,7 @@ void ShowFreshness(const plan::Snapshot& snapshot, Families& out) {
   auto away =
       std::count_if(snapshot.registries.begin(), snapshot.registries.end(),
                     [](const plan::RegistryStatus& one) { return one.unreachable_since.has_value(); });
-  out.Set(Id::kRegistriesAway, static_cast<double>(away));
+  out.Set(Id::kRegistriesUnreachable, static_cast<double>(away));
   ShowTimes(snapshot, out);
 }
 
@@ -321,7 +322,7 @@ std::string MetricsText(const plan::Snapshot& snapshot, const Counts& counts, co
   ShowRuntime(snapshot.runtime, out);
   if (snapshot.kubelet) {
     ShowKubelet(*snapshot.kubelet, out);
-    out.Set(Id::kProvidersNotGiven, static_cast<double>(snapshot.providers_not_given));
+    out.Set(Id::kProvidersMissing, static_cast<double>(snapshot.providers_not_given));
     ShowVerdicts(snapshot.images, out);
   }
   ShowList(snapshot.list, out);

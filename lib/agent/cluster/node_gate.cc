@@ -180,14 +180,14 @@ bool NodeGate::RemoveTaint(const base::Call& call, bool gave_up) {
   taints.erase(std::remove_if(taints.begin(), taints.end(), IsOurTaint), taints.end());
   auto done = api_.SetNodeTaints(call.Within(kCallLimit), options_.node, fresh->resource_version, taints);
   if (done) {
-    taint_ = gave_up ? plan::TaintPast::kGivenUp : plan::TaintPast::kGone;
+    taint_ = gave_up ? plan::TaintHistory::kGivenUp : plan::TaintHistory::kGone;
     base::Info("startup taint removed", {{"node", options_.node}, {"gaveUp", gave_up}});
   }
   return Wrote(kTaint, done ? nullptr : &done.failure());
 }
 
-bool NodeGate::Write(const base::Call& call, const kube::Node& node, const plan::GateWish& wish,
-                     const plan::GateWrites& writes) {
+bool NodeGate::Write(const base::Call& call, const kube::Node& node, const plan::DesiredGate& wish,
+                     const plan::GateUpdates& writes) {
   if (writes.condition && MayTry(kCondition) && !WriteCondition(call, node, *writes.condition)) return false;
   if (writes.label && MayTry(kLabel) && !WriteLabel(call, kLabel, LabelKey(), *writes.label)) return false;
   if (writes.result && MayTry(kResult) &&
@@ -231,8 +231,8 @@ bool NodeGate::Tell(const base::Call& call, const kube::Node& node, const plan::
   return true;
 }
 
-bool NodeGate::TellEvents(const base::Call& call, const kube::Node& node, const plan::Snapshot& snapshot,
-                          const plan::GateWish& wish) {
+bool NodeGate::ReportEvents(const base::Call& call, const kube::Node& node, const plan::Snapshot& snapshot,
+                            const plan::DesiredGate& wish) {
   for (auto told = told_.begin(); told != told_.end();) {
     told = now_ >= told->second.at + kEventMemory ? told_.erase(told) : std::next(told);
   }
@@ -250,7 +250,7 @@ bool NodeGate::TellEvents(const base::Call& call, const kube::Node& node, const 
 }
 
 // Changes of this hour for which the Node has no event yet.
-std::vector<plan::GateEvent> NodeGate::UntoldChanges(const plan::Snapshot& snapshot) {
+std::vector<plan::GateEvent> NodeGate::UnreportedChanges(const plan::Snapshot& snapshot) {
   for (auto told = told_changes_.begin(); told != told_changes_.end();) {
     told = now_ >= told->second + kEventMemory ? told_changes_.erase(told) : std::next(told);
   }
@@ -262,8 +262,8 @@ std::vector<plan::GateEvent> NodeGate::UntoldChanges(const plan::Snapshot& snaps
   return changes;
 }
 
-bool NodeGate::TellChanges(const base::Call& call, const kube::Node& node,
-                           const std::vector<plan::GateEvent>& changes) {
+bool NodeGate::ReportChanges(const base::Call& call, const kube::Node& node,
+                             const std::vector<plan::GateEvent>& changes) {
   for (const plan::GateEvent& change : changes) {
     if (!MayTry(kEvents)) return true;
     kube::NodeEvent event{.node = options_.node,
@@ -287,13 +287,13 @@ base::TimePoint NodeGate::Turn(const base::Call& call) {
   base::TimePoint next = now_ + kLookAtBoard;
   plan::SnapshotPtr snapshot = board_.Latest();
   // Images that are missing later were not given up.
-  if (snapshot->readiness.ready && taint_ == plan::TaintPast::kGivenUp) taint_ = plan::TaintPast::kGone;
-  plan::GateWish wish = plan::WishFor(*snapshot, options_.gate, now_ - started_at_, taint_);
+  if (snapshot->readiness.ready && taint_ == plan::TaintHistory::kGivenUp) taint_ = plan::TaintHistory::kGone;
+  plan::DesiredGate wish = plan::WishFor(*snapshot, options_.gate, now_ - started_at_, taint_);
   const bool learning = snapshot->kubelet && snapshot->kubelet->learning;
   bool too_early = !written_ && !snapshot->readiness.ready && (now_ < started_at_ + kFirstWord || learning);
   bool speaks = options_.gate.Any() && !too_early;
   std::vector<plan::GateEvent> changes;
-  if (speaks && MayTry(kEvents)) changes = UntoldChanges(*snapshot);
+  if (speaks && MayTry(kEvents)) changes = UnreportedChanges(*snapshot);
   bool changed = speaks && (written_ != wish || !changes.empty());
   if (!changed && now_ < next_read_) return next;
   std::optional<bool> may_write = MayWrite(call);
@@ -307,16 +307,16 @@ base::TimePoint NodeGate::Turn(const base::Call& call) {
                        !snapshot->kubelet->learning && !kubelet_now.empty();
   if (kubelet_now != kubelet_before || unheard) return next;
   plan::NodeSeen seen = See(*node);
-  if (!seen.tainted && taint_ == plan::TaintPast::kNotKnown) taint_ = plan::TaintPast::kGone;
+  if (!seen.tainted && taint_ == plan::TaintHistory::kNotKnown) taint_ = plan::TaintHistory::kGone;
   // It may be gone already when the time is over: then nothing was given up.
   wish = plan::WishFor(*snapshot, options_.gate, now_ - started_at_, taint_);
   if (options_.gate.Any() && too_early) return next;
   wrote_ = false;
-  plan::GateWrites writes;
+  plan::GateUpdates writes;
   if (*may_write) writes = plan::WritesFor(wish, seen, options_.gate);
   bool done = Write(call, *node, wish, writes);
   if (done && *may_write && options_.gate.Any()) {
-    done = TellEvents(call, *node, *snapshot, wish) && TellChanges(call, *node, changes);
+    done = ReportEvents(call, *node, *snapshot, wish) && ReportChanges(call, *node, changes);
   }
   // Also a round that broke off halfway was one.
   if (wrote_ || (done && writes.Any())) not_before_ = std::max(not_before_, now_ + plan::kGateWriteInterval);

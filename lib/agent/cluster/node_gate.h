@@ -10,8 +10,8 @@
 #include <string>
 
 #include "agent/board.h"
-#include "agent/cluster/learnt.h"
-#include "agent/cluster/turning_thread.h"
+#include "agent/cluster/learnt_settings.h"
+#include "agent/cluster/periodic_thread.h"
 #include "base/call.h"
 #include "base/clock.h"
 #include "kube/api.h"
@@ -80,19 +80,19 @@ class NodeGate {
   std::string KubeletVersion() const;
   plan::NodeSeen See(const kube::Node& node) const;
   // These and those below are false if the round is over before its end.
-  bool Write(const base::Call& call, const kube::Node& node, const plan::GateWish& wish,
-             const plan::GateWrites& writes);
+  bool Write(const base::Call& call, const kube::Node& node, const plan::DesiredGate& wish,
+             const plan::GateUpdates& writes);
   bool WriteLabel(const base::Call& call, Part part, const std::string& key,
                   const std::optional<std::string>& value);
   bool WriteCondition(const base::Call& call, const kube::Node& node, const plan::GateCondition& wish);
   bool RemoveTaint(const base::Call& call, bool gave_up);
   bool Wrote(Part part, const kube::Failure* failure);
-  bool TellEvents(const base::Call& call, const kube::Node& node, const plan::Snapshot& snapshot,
-                  const plan::GateWish& wish);
+  bool ReportEvents(const base::Call& call, const kube::Node& node, const plan::Snapshot& snapshot,
+                    const plan::DesiredGate& wish);
   bool Tell(const base::Call& call, const kube::Node& node, const plan::GateEvent& news);
-  std::vector<plan::GateEvent> UntoldChanges(const plan::Snapshot& snapshot);
-  bool TellChanges(const base::Call& call, const kube::Node& node,
-                   const std::vector<plan::GateEvent>& changes);
+  std::vector<plan::GateEvent> UnreportedChanges(const plan::Snapshot& snapshot);
+  bool ReportChanges(const base::Call& call, const kube::Node& node,
+                     const std::vector<plan::GateEvent>& changes);
   std::string LabelKey() const { return std::string(plan::kLabelPrefix) + options_.gate.instance; }
 
   const NodeGateOptions options_;
@@ -104,15 +104,15 @@ class NodeGate {
   base::TimePoint now_;
   base::TimePoint not_before_;  // nothing is asked or written before
   base::TimePoint next_read_;
-  bool wrote_ = false;                     // in this round
-  std::optional<plan::GateWish> written_;  // the Node's present state, as far as we know
-  plan::TaintPast taint_ = plan::TaintPast::kNotKnown;
+  bool wrote_ = false;                        // in this round
+  std::optional<plan::DesiredGate> written_;  // the Node's present state, as far as we know
+  plan::TaintHistory taint_ = plan::TaintHistory::kNotKnown;
   bool server_checked_ = false;
   bool refused_ = false;  // the cluster cannot hold us to our own Node
   std::array<Trouble, kParts> troubles_;
   std::map<std::string, Told> told_;                     // by reason and image
   std::map<std::string, base::TimePoint> told_changes_;  // by image and message
-  std::optional<TurningThread> thread_;                  // last: it uses what stands above
+  std::optional<PeriodicThread> thread_;                 // last: it uses what stands above
 };
 
 }  // namespace prefetch::agent

@@ -54,7 +54,7 @@ class TouchPods {
 
   // How many images that failed before one pod may name: with image volumes the first that fails hides the
   // rest.
-  std::size_t MostThatFailed() const { return options_.image_volumes ? 1 : plan::kMostImagesOfATouch; }
+  std::size_t MaxFailures() const { return options_.image_volumes ? 1 : plan::kMostImagesOfATouch; }
 
   // Deletes the pods that have our names, a previous agent's too.
   TouchSwept Sweep(const base::Call& call);

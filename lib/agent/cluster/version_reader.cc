@@ -26,8 +26,8 @@ constexpr seconds kFastAnswer{1};  // well below kFirstCallLimit
 
 }  // namespace
 
-plan::NodeWord WordOf(const kube::Node& node) {
-  plan::NodeWord word;
+plan::NodeReport WordOf(const kube::Node& node) {
+  plan::NodeReport word;
   if (auto version = image::KubeletVersion::Parse(node.kubelet_version)) {
     word.version = *version;
     word.version_text = version->ToString();

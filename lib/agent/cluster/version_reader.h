@@ -6,8 +6,8 @@
 #include <random>
 #include <string>
 
-#include "agent/cluster/learnt.h"
-#include "agent/cluster/turning_thread.h"
+#include "agent/cluster/learnt_settings.h"
+#include "agent/cluster/periodic_thread.h"
 #include "base/call.h"
 #include "base/clock.h"
 #include "kube/api.h"
@@ -54,11 +54,11 @@ class VersionReader {
   base::TimePoint now_;
   base::TimePoint next_;
   std::optional<plan::KubeletStart> kubelet_;  // the newest start that was heard of
-  plan::NodeWord told_;                        // what `word` is told next
+  plan::NodeReport told_;                      // what `word` is told next
   unsigned failures_ = 0;
   bool slow_ = false;  // the newest answer took long
   std::string last_failure_;
-  std::optional<TurningThread> thread_;  // last: it uses what stands above
+  std::optional<PeriodicThread> thread_;  // last: it uses what stands above
 };
 
 }  // namespace prefetch::agent

@@ -1,0 +1,151 @@
+#include "registry_clients.h"
+
+#include <cstdlib>
+#include <utility>
+
+namespace prefetch {
+namespace {
+
+http::CurlOptions HttpFor(const config::RegistryConfig& config) {
+  http::CurlOptions options;
+  options.http_proxy = config.http_proxy;
+  options.https_proxy = config.https_proxy;
+  options.no_proxy = config.no_proxy;
+  options.ca_file = config.ca;
+  return options;
+}
+
+registry::DeclaredAccess DeclaredBy(const config::RegistryConfig& config) {
+  return {.by_pull = config.mode == config::RegistryMode::kPull,
+          .config_path = config.config_path,
+          .split_config_path = config.split_config_path};
+}
+
+registry::ClientOptions ClientFor(const config::RegistryConfig& config,
+                                  const registry::DecidedAccess& decided) {
+  registry::ClientOptions options;
+  options.hosts.runtime = decided.hosts;
+  options.registries = decided.registries;
+  options.hosts.host_root = config.host_root;
+  if (!config.ca.empty()) options.hosts.system_ca_files = {config.ca};
+  options.trusted_mirrors = config.trusted_mirrors;
+  options.trusted_realms = config.trusted_realms;
+  options.skip_mirrors = config.skip_mirrors;
+  options.circuit = false;
+  if (const char* api_server = std::getenv("KUBERNETES_SERVICE_HOST")) options.api_server = api_server;
+  return options;
+}
+
+// By https or http, whichever works, is shown as the first.
+status::RegistryHostView Shown(const registry::ChainedHost& chained) {
+  const registry::Host& host = chained.host;
+  bool plain = host.server.scheme == "http" && !host.http_after_all;
+  std::string problem = chained.problem;
+  if (!chained.blocked_by.empty()) problem = "registries.conf blocks " + chained.blocked_by;
+  std::string server = (plain ? "http://" : "") + host.server.Authority();
+  // Where registries.conf has another name for the image, that name counts.
+  if (chained.as) server = chained.as->Normalized();
+  return {std::move(server), chained.mirror, std::move(problem)};
+}
+
+}  // namespace
+
+RegistryClients::RegistryClients(const config::RegistryConfig& config, const base::Clock& clock)
+    : config_(config),
+      clock_(clock),
+      access_(DeclaredBy(config), {config.containerd_config, config.registries_conf}, config.host_root) {}
+
+RegistryClients::RuntimeRegistryClients::RuntimeRegistryClients(
+    const config::RegistryConfig& config, std::shared_ptr<const registry::DecidedAccess> decided,
+    const base::Clock& clock)
+    : by(std::move(decided)), http(HttpFor(config)), client(http, clock, ClientFor(config, *by)) {}
+
+std::shared_ptr<const registry::DecidedAccess> RegistryClients::Decided(
+    const agent::RegistryQueryContext& runtime) {
+  return access_.For({runtime.name, runtime.version, runtime.registries});
+}
+
+std::shared_ptr<RegistryClients::RuntimeRegistryClients> RegistryClients::ClientsFor(
+    std::shared_ptr<const registry::DecidedAccess> decided) {
+  base::Lock lock(mutex_);
+  if (!clerk_ || clerk_->by != decided)
+    clerk_ = std::make_shared<RuntimeRegistryClients>(config_, std::move(decided), clock_);
+  return clerk_;
+}
+
+agent::RegistryAsker RegistryClients::Requester() {
+  if (config_.mode == config::RegistryMode::kNone) return nullptr;
+  return [this](const base::Call& call, const image::RegistryQuestion& question,
+                const agent::RegistryQueryContext& runtime) -> image::RegistryAnswer {
+    auto decided = Decided(runtime);
+    if (image::IsOnlyByPull(decided->access, question.reference.domain())) {
+      return {.kind = image::RegistryAnswerKind::kIndeterminate,
+              .only_by_pull = true,
+              .message = "only the runtime knows where it is asked"};
+    }
+    return ClientsFor(std::move(decided))->client.Ask(call, question);
+  };
+}
+
+agent::RegistryAccessFor RegistryClients::Access() {
+  if (config_.mode == config::RegistryMode::kNone) return nullptr;
+  return [this](const agent::RegistryQueryContext& runtime) {
+    auto decided = Decided(runtime);
+    image::RegistryAccess access = decided->access;
+    if (image::IsOnlyByPull(access, "*")) return access;
+    for (std::string& note : registry::NotesOnFolders(decided->hosts, config_.host_root)) {
+      access.notes.push_back(std::move(note));
+    }
+    return access;
+  };
+}
+
+agent::ContentSourceFor RegistryClients::Contents() {
+  if (config_.mode != config::RegistryMode::kAuto) return nullptr;
+  return [this](const image::Reference& reference,
+                const agent::RegistryQueryContext& runtime) -> std::shared_ptr<image::ContentSource> {
+    auto decided = Decided(runtime);
+    if (!registry::MayDownload(*decided, reference.domain())) return nullptr;
+    std::shared_ptr<RuntimeRegistryClients> clerk = ClientsFor(std::move(decided));
+    std::shared_ptr<const registry::HostChain> chain = clerk->client.HostsFor(reference);
+    if (!chain->only_by_pull.empty() || chain->is_guess || chain->hosts.empty()) return nullptr;
+    for (const registry::ChainedHost& host : chain->hosts) {
+      if (!host.problem.empty() || !host.blocked_by.empty()) return nullptr;
+    }
+    return {clerk, &clerk->client.contents()};
+  };
+}
+
+agent::RegistryHosts RegistryClients::Hosts() {
+  if (config_.mode == config::RegistryMode::kNone) return nullptr;
+  return [this](const image::Reference& reference, const agent::RegistryQueryContext& runtime) {
+    status::RegistryHostsView view;
+    auto decided = Decided(runtime);
+    const image::RegistryAccess& access = decided->access;
+    view.config_path = access.config_path;
+    view.config_path_source = access.config_path_source;
+    if (image::IsOnlyByPull(access, reference.domain())) {
+      view.by_pull = true;
+      view.notes.push_back(registry::ByPullWords(access, decided->runtime));
+      view.notes.insert(view.notes.end(), access.notes.begin(), access.notes.end());
+      return view;
+    }
+    std::shared_ptr<const registry::HostChain> chain = ClientsFor(decided)->client.HostsFor(reference);
+    view.source = chain->source;
+    if (!chain->only_by_pull.empty()) {
+      view.by_pull = true;
+      view.notes.push_back(chain->only_by_pull);
+      return view;
+    }
+    view.notes = chain->notes;
+    view.notes.insert(view.notes.end(), access.notes.begin(), access.notes.end());
+    for (const registry::ChainedHost& host : chain->hosts) {
+      if (!registry::Answers(host.host, reference.has_digest())) continue;
+      if (config_.skip_mirrors && host.mirror) continue;
+      view.hosts.push_back(Shown(host));
+    }
+    return view;
+  };
+}
+
+}  // namespace prefetch

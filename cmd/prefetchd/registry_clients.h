@@ -1,0 +1,55 @@
+// RegistryClients: the registry client, made when the first question comes and the runtime is known: which
+// servers it asks follows from the runtime's version, and from its known configuration. It is
+// made anew when any of that changes.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "agent/fetching.h"
+#include "agent/query_registry.h"
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "config/agent_config.h"
+#include "http/curl_client.h"
+#include "registry/client.h"
+#include "registry/node_access.h"
+
+namespace prefetch {
+
+// A resource of main, made before the agent, which it outlives. Any thread may ask.
+class RegistryClients {
+ public:
+  RegistryClients(const config::RegistryConfig& config, const base::Clock& clock);
+  RegistryClients(const RegistryClients&) = delete;
+  RegistryClients& operator=(const RegistryClients&) = delete;
+
+  // Empty if no registry is to be asked.
+  agent::RegistryAsker Requester();
+  agent::RegistryHosts Hosts();
+  agent::RegistryAccessFor Access();
+  agent::ContentSourceFor Contents();
+
+ private:
+  // A node that asks no registry pays for none of this.
+  struct RuntimeRegistryClients {
+    RuntimeRegistryClients(const config::RegistryConfig& config,
+                           std::shared_ptr<const registry::DecidedAccess> by, const base::Clock& clock);
+
+    const std::shared_ptr<const registry::DecidedAccess> by;  // how it asks
+    http::CurlClient http;
+    registry::Client client;
+  };
+
+  std::shared_ptr<const registry::DecidedAccess> Decided(const agent::RegistryQueryContext& runtime);
+  std::shared_ptr<RuntimeRegistryClients> ClientsFor(std::shared_ptr<const registry::DecidedAccess> decided)
+      PREFETCH_EXCLUDES(mutex_);
+
+  const config::RegistryConfig& config_;
+  const base::Clock& clock_;
+  registry::NodeAccess access_;
+  base::Mutex mutex_;
+  std::shared_ptr<RuntimeRegistryClients> clerk_ PREFETCH_GUARDED_BY(mutex_);
+};
+
+}  // namespace prefetch

@@ -1,0 +1,30 @@
+// Asker: the client of a preflight, which decides the content and the effects of the answer.
+#pragma once
+
+#include "plan/caller.h"
+
+namespace prefetch::agent {
+
+struct Requester {
+  enum class Kind {
+    kNode,       // root of this node, over the local socket
+    kNeighbour,  // anybody who reaches the port
+    kPod,        // a pod of this node, by its token
+  };
+
+  Kind kind = Kind::kNeighbour;
+  plan::CallerRules rules = {};  // of kPod
+  bool pull = false;             // it asks for missing images to be pulled
+
+  // Of a question about an image that is on the list, or not.
+  plan::CheckRights Rights(bool listed) const {
+    if (kind == Kind::kNeighbour) return {};
+    plan::CheckRights rights = kind == Kind::kNode
+                                   ? plan::CheckRights{.unlisted = true, .registry = true, .pull = true}
+                                   : plan::RightsOf(rules, listed);
+    rights.pull = rights.pull && pull;
+    return rights;
+  }
+};
+
+}  // namespace prefetch::agent

@@ -1,0 +1,113 @@
+// BlobDownloader: fetches the blobs of images that are being pulled, over a few connections that all of them
+// share, and writes them into the content store (plan/fetch_order.h shares them out).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "base/call.h"
+#include "base/mutex.h"
+#include "base/result.h"
+#include "cri/content_service.h"
+#include "image/content_source.h"
+#include "plan/fetch_order.h"
+#include "plan/yield_policy.h"
+
+namespace prefetch::agent {
+
+// The blobs of one image.
+struct DownloadJob {
+  std::string lease;
+  std::vector<cri::BlobToWrite> blobs;
+  image::RegistryQuestion question;
+  std::shared_ptr<image::ContentSource> source;
+};
+
+// Describes a failure of the content store. Wrong bytes are the image's: InvalidArgument.
+inline base::Error FromStore(const cri::CallError& error) {
+  if (error.error_class == image::ErrorClass::kCorrupt)
+    return base::InvalidArgument(error.message).OwnedBy(base::Owner::kImage);
+  return base::Internal("the content store: " + error.message).OwnedBy(base::Owner::kStore);
+}
+
+// Its threads exist while there is work. Each fetches one blob at a time, and writes its bytes as they come.
+// They give way to kubelet's pulls (plan/yield_policy.h). Any thread may call. The destructor stops all
+// streams and waits for them.
+class BlobDownloader {
+ public:
+  // `content` outlives it. `fetched` is told of bytes as they come, on any thread.
+  BlobDownloader(cri::ContentService& content, std::function<void(std::uint64_t)> fetched);
+  BlobDownloader(const BlobDownloader&) = delete;
+  BlobDownloader& operator=(const BlobDownloader&) = delete;
+  ~BlobDownloader();
+
+  // Blocks until all blobs are in the store under the lease, one of them failed, or `call` was stopped. The
+  // bytes that were written stay in the store, but for those of a blob with other content than its digest
+  // says: InvalidArgument, owned by the image.
+  base::Status FetchInto(const base::Call& call, DownloadJob job) PREFETCH_EXCLUDES(mutex_);
+
+ private:
+  using ImageId = plan::FetchOrder::ImageId;
+  // One blob on its way.
+  struct Moving {
+    std::string digest;
+    std::shared_ptr<const DownloadJob> job;  // one that wants it
+    std::stop_source stop;
+    bool gives_up = false;  // guarded by the streams' mutex: another blob gets its stream
+    // Of its own thread.
+    std::unique_ptr<cri::BlobWriter> writer;
+    std::uint64_t at = 0;  // its first byte that has not come
+    std::string bytes;     // that came and are not written yet
+    base::TimePoint written_at;
+    std::optional<base::Error> broken;  // the store's error
+    // Beside another's pull: it holds still, or goes on with pauses.
+    base::TimePoint hold_until = base::TimePoint::max();
+    bool paced = false;
+    base::TimePoint turn_began;
+    std::uint64_t turn_bytes = 0;
+  };
+  enum class End { kDone, kTaken };
+
+  void StartThreads() PREFETCH_REQUIRES(mutex_);
+  void Stream() PREFETCH_EXCLUDES(mutex_);
+  std::shared_ptr<Moving> NextBlob() PREFETCH_EXCLUDES(mutex_);
+  base::Result<End> Move(Moving& moving) PREFETCH_EXCLUDES(mutex_);
+  base::Status Get(Moving& moving, std::uint64_t size) PREFETCH_EXCLUDES(mutex_);
+  bool Take(Moving& moving, std::string_view part) PREFETCH_EXCLUDES(mutex_);
+  bool GiveWay(Moving& moving, std::size_t came) PREFETCH_EXCLUDES(mutex_);
+  static bool Write(Moving& moving);
+  void Ended(const std::shared_ptr<Moving>& moving, base::Result<End> end) PREFETCH_EXCLUDES(mutex_);
+  // Stops a stream for a blob that waits, if there is one.
+  void Rebalance() PREFETCH_REQUIRES(mutex_);
+  void Fail(const std::string& digest, const base::Error& error) PREFETCH_REQUIRES(mutex_);
+  void StopUnwanted() PREFETCH_REQUIRES(mutex_);
+  void PollForeignPulls(const base::Call& call) PREFETCH_EXCLUDES(mutex_);
+  void AwaitClosed(const DownloadJob& job) PREFETCH_EXCLUDES(mutex_);
+  base::Status RetainShared(const base::Call& call, const DownloadJob& job);
+
+  cri::ContentService& content_;
+  const std::function<void(std::uint64_t)> fetched_;
+  base::Mutex mutex_;
+  base::Condition changed_;
+  plan::FetchOrder order_ PREFETCH_GUARDED_BY(mutex_);
+  ImageId next_image_ PREFETCH_GUARDED_BY(mutex_) = 1;
+  std::map<ImageId, std::shared_ptr<const DownloadJob>> jobs_ PREFETCH_GUARDED_BY(mutex_);
+  std::map<ImageId, base::Error> failures_ PREFETCH_GUARDED_BY(mutex_);  // the first of each
+  plan::YieldPolicy giving_way_ PREFETCH_GUARDED_BY(mutex_);
+  base::TimePoint next_look_ PREFETCH_GUARDED_BY(mutex_);
+  base::TimePoint next_retry_ PREFETCH_GUARDED_BY(mutex_);
+  bool ending_ PREFETCH_GUARDED_BY(mutex_) = false;
+  std::map<std::string, std::shared_ptr<Moving>> moving_ PREFETCH_GUARDED_BY(mutex_);  // by digest
+  int running_ PREFETCH_GUARDED_BY(mutex_) = 0;
+  std::vector<std::thread> threads_ PREFETCH_GUARDED_BY(mutex_);
+};
+
+}  // namespace prefetch::agent

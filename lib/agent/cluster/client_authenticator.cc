@@ -1,0 +1,251 @@
+#include "agent/cluster/client_authenticator.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "kube/token_claims.h"
+
+namespace prefetch::agent {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr seconds kReviewLimit{3};
+constexpr seconds kRemembered{60};
+constexpr seconds kComeAgain{5};
+// More than the pods of a node. Beyond that, what would be forgotten soonest goes.
+constexpr std::size_t kMostKnown = 2000;
+constexpr std::size_t kMostNamespaces = 1000;
+constexpr std::string_view kBearer = "Bearer ";
+constexpr const char* kNoReview = "the API server could not be asked about the token";
+constexpr std::chrono::milliseconds kLookAtAsker{200};  // at whether the asker is still there
+
+plan::TokenReview ToPlan(kube::TokenReview review) {
+  return {.authenticated = review.authenticated,
+          .audiences = std::move(review.audiences),
+          .user = std::move(review.user),
+          .user_uid = std::move(review.user_uid),
+          .node = std::move(review.node),
+          .pod = std::move(review.pod),
+          .pod_uid = std::move(review.pod_uid)};
+}
+
+CallerError NotReviewed(const kube::Failure& failure, plan::CallerPurpose purpose) {
+  std::string why = failure.kind == kube::ApiError::kForbidden
+                        ? "this agent may not review tokens: the component " +
+                              std::string(purpose == plan::CallerPurpose::kFleet ? "fleet" : "preflight") +
+                              " grants that right"
+                        : kNoReview;
+  return {.status = 503,
+          .message = std::move(why),
+          .retry_after = std::max(failure.retry_after.value_or(kComeAgain), seconds(1))};
+}
+
+}  // namespace
+
+ClientAuthenticator::ClientAuthenticator(plan::CallerRules rules, bool fleet, plan::AgentPlace place,
+                                         kube::Api& api, Metrics& metrics, const base::Clock& clock)
+    : rules_(std::move(rules)),
+      fleet_(fleet),
+      place_(std::move(place)),
+      api_(api),
+      metrics_(metrics),
+      clock_(clock),
+      keys_(api, clock),
+      reviews_(kReviews, kReviewsOfPeer),
+      fleet_reviews_(kFleetReviews, kReviewsOfPeer) {}
+
+CallerError ClientAuthenticator::Refuse(plan::RejectionReason refusal, plan::CallerPurpose purpose) const {
+  metrics_.CallerRejected(purpose, plan::RejectionReasonName(refusal));
+  return {.status = plan::IsAboutTheToken(refusal) ? 401 : 403,
+          .message = std::string(plan::RejectionReasonText(refusal, purpose))};
+}
+
+// A namespace's budget.
+std::variant<plan::Caller, CallerError> ClientAuthenticator::Admit(Identity identity,
+                                                                   plan::CallerPurpose purpose) {
+  if (const auto* refusal = std::get_if<plan::RejectionReason>(&identity)) return Refuse(*refusal, purpose);
+  plan::Caller& caller = std::get<plan::Caller>(identity);
+  const bool fleet = purpose == plan::CallerPurpose::kFleet;
+  const base::TimePoint now = clock_.Now();
+  base::Lock lock(mutex_);
+  // Full ones are as good as new.
+  if (budgets_.size() >= kMostNamespaces) {
+    std::erase_if(budgets_, [&](const auto& one) { return one.second.At(now) >= kOfNamespace.burst; });
+  }
+  base::TokenBucket& budget =
+      budgets_.try_emplace(fleet ? "" : caller.name_space, kOfNamespace).first->second;
+  if (budget.TryTake(now)) {
+    metrics_.CallerAdmitted(purpose);
+    return std::move(caller);
+  }
+  metrics_.CallerRejected(purpose, "TooMany");
+  const auto wait = std::chrono::ceil<seconds>(budget.WaitAt(now));
+  return CallerError{.status = 429,
+                     .message = fleet ? "too many questions with fleet tokens"
+                                      : "too many questions from pods of this namespace",
+                     .retry_after = std::max(wait, seconds(1))};
+}
+
+std::optional<ClientAuthenticator::Identity> ClientAuthenticator::Recall(const std::string& key) const {
+  auto known = known_.find(key);
+  if (known == known_.end() || clock_.Now() >= known->second.until) return std::nullopt;
+  return known->second.identity;
+}
+
+void ClientAuthenticator::Remember(const Token& token, const Identity& identity) {
+  // A refusal holds for whatever end the token claims to have.
+  const bool refused = std::holds_alternative<plan::RejectionReason>(identity);
+  const base::Duration left = refused ? base::Duration(kRemembered)
+                                      : std::clamp<base::Duration>(token.expires - clock_.Wall(),
+                                                                   base::Duration::zero(), kRemembered);
+  base::Lock lock(mutex_);
+  const base::TimePoint now = clock_.Now();
+  if (known_.size() >= kMostKnown) {
+    std::erase_if(known_, [&](const auto& one) { return one.second.until <= now; });
+  }
+  if (known_.size() >= kMostKnown) {
+    known_.erase(std::min_element(known_.begin(), known_.end(), [](const auto& a, const auto& b) {
+      return a.second.until < b.second.until;
+    }));
+  }
+  known_.insert_or_assign(token.key, Known{identity, now + left});
+}
+
+std::optional<std::variant<ClientAuthenticator::Identity, CallerError>> ClientAuthenticator::AwaitReview(
+    const base::Call& call, const Token& token, const std::string& peer) {
+  const auto real_now = [] { return std::chrono::steady_clock::now(); };
+  base::Lock lock(mutex_);
+  while (in_review_.contains(token.key)) {
+    if (call.Stopped() || real_now() >= call.deadline) {
+      return CallerError{.status = 503, .message = kNoReview, .retry_after = seconds(1)};
+    }
+    changed_.wait_until(mutex_, std::min<base::TimePoint>(call.deadline, real_now() + kLookAtAsker));
+  }
+  const base::TimePoint now = clock_.Now();
+  if (auto identity = Recall(token.key)) return *std::move(identity);
+  if (away_ && (now < away_->until || !in_review_.empty())) {
+    metrics_.CallerRejected(token.purpose, "NotReviewed");
+    const auto wait = std::chrono::ceil<seconds>(away_->until - now);
+    return CallerError{.status = 503, .message = away_->why, .retry_after = std::max(wait, seconds(1))};
+  }
+  if (auto wait = TakeReview(token.purpose, peer, now)) {
+    metrics_.CallerRejected(token.purpose, "TooManyReviews");
+    return CallerError{.status = 429,
+                       .message = "too many tokens to review: ask again in a moment",
+                       .retry_after = std::max(std::chrono::ceil<seconds>(*wait), seconds(1))};
+  }
+  in_review_.insert(token.key);
+  return std::nullopt;
+}
+
+std::optional<base::Duration> ClientAuthenticator::TakeReview(plan::CallerPurpose purpose,
+                                                              const std::string& peer, base::TimePoint now) {
+  return (purpose == plan::CallerPurpose::kFleet ? fleet_reviews_ : reviews_).Take(peer, now);
+}
+
+// Nothing was heard of the API server, so nothing is known that was not known before.
+void ClientAuthenticator::AbandonReview(const std::string& key) {
+  {
+    base::Lock lock(mutex_);
+    in_review_.erase(key);
+  }
+  changed_.notify_all();
+}
+
+void ClientAuthenticator::EndReview(const std::string& key, std::optional<Away> away) {
+  {
+    base::Lock lock(mutex_);
+    in_review_.erase(key);
+    away_ = std::move(away);
+  }
+  changed_.notify_all();
+}
+
+void ClientAuthenticator::Tell(std::string problem) {
+  base::Lock lock(mutex_);
+  if (!tell_ || std::exchange(told_, problem) == problem) return;
+  tell_(std::move(problem));
+}
+
+std::variant<ClientAuthenticator::Identity, CallerError> ClientAuthenticator::Review(
+    const base::Call& call, const Token& token, const std::string& peer) {
+  if (auto decided = AwaitReview(call, token, peer)) return *std::move(decided);
+  auto review = api_.ReviewToken(call.Within(kReviewLimit), token.secret, std::string(plan::kCallerAudience));
+  if (!review) {
+    CallerError away = NotReviewed(review.failure(), token.purpose);
+    const bool left = call.Stopped() || review.failure().kind == kube::ApiError::kCancelled;
+    if (left) {
+      AbandonReview(token.key);
+    } else {
+      EndReview(token.key, Away{clock_.Now() + away.retry_after, away.message});
+    }
+    if (review.failure().kind == kube::ApiError::kForbidden)
+      Tell("pods and fleet commands that ask over the network get no answer: " + away.message);
+    metrics_.CallerRejected(token.purpose, "NotReviewed");
+    base::Warn("token not reviewed",
+               {{"kind", kube::ApiErrorName(review.failure().kind)}, {"error", review.failure().message}});
+    return away;
+  }
+  Identity identity = plan::JudgeReview(ToPlan(*std::move(review)), token.purpose, place_, rules_);
+  Remember(token, identity);
+  EndReview(token.key, std::nullopt);
+  Tell("");
+  return identity;
+}
+
+std::variant<ClientAuthenticator::Token, CallerError> ClientAuthenticator::Read(
+    std::string_view authorization, plan::CallerPurpose purpose) const {
+  if (authorization.size() < kBearer.size() ||
+      !base::EqualsIgnoreCase(authorization.substr(0, kBearer.size()), kBearer)) {
+    return Refuse(plan::RejectionReason::kNotAToken, purpose);
+  }
+  const std::string_view token = base::TrimSpace(authorization.substr(kBearer.size()));
+  auto claims = kube::ReadTokenClaims(token);
+  if (!claims) return Refuse(plan::RejectionReason::kNotAToken, purpose);
+  const plan::TokenClaims said{std::move(claims->audiences), claims->expires, std::move(claims->node),
+                               std::move(claims->pod_uid)};
+  if (auto refusal = plan::PrejudgeToken(said, purpose, place_.node, clock_.Wall())) {
+    return Refuse(*refusal, purpose);
+  }
+  // The API server's answer about a token holds for one purpose.
+  const char* kind = purpose == plan::CallerPurpose::kFleet ? "f" : "p";
+  return Token{purpose, base::Secret(std::string(token)), kind + hash_.Of(token), *said.expires};
+}
+
+std::optional<std::variant<plan::Caller, CallerError>> ClientAuthenticator::Remembered(const Token& token) {
+  std::optional<Identity> identity;
+  {
+    base::Lock lock(mutex_);
+    identity = Recall(token.key);
+  }
+  if (!identity) return std::nullopt;
+  return Admit(*std::move(identity), token.purpose);
+}
+
+std::optional<CallerError> ClientAuthenticator::RefuseForged(const base::Call& call, const Token& token) {
+  switch (keys_.Judge(call, token.secret.Reveal())) {
+    case IssuerKeys::Judgement::kReview:
+      return std::nullopt;
+    case IssuerKeys::Judgement::kForged:
+      return Refuse(plan::RejectionReason::kRejected, token.purpose);
+    case IssuerKeys::Judgement::kLater:
+      metrics_.CallerRejected(token.purpose, "NotReviewed");
+      return CallerError{.status = 503, .message = kNoReview, .retry_after = kComeAgain};
+  }
+  return std::nullopt;
+}
+
+std::variant<plan::Caller, CallerError> ClientAuthenticator::Identify(const base::Call& call,
+                                                                      const Token& token,
+                                                                      const std::string& peer) {
+  if (auto remembered = Remembered(token)) return *std::move(remembered);
+  if (auto away = RefuseForged(call, token)) return *std::move(away);
+  auto reviewed = Review(call, token, peer);
+  if (auto* away = std::get_if<CallerError>(&reviewed)) return std::move(*away);
+  return Admit(std::get<Identity>(std::move(reviewed)), token.purpose);
+}
+
+}  // namespace prefetch::agent

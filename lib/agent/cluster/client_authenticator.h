@@ -1,0 +1,141 @@
+// Callers: identifies pods and fleet commands that ask over the network, by the ServiceAccount token in their
+// request.
+//
+// The API server says whose token it is (TokenReview), at a bounded rate: any pod may send anything here.
+// Tokens that its keys have not signed are refused without that. Its answers count for a minute, refusals
+// too. During its outage, callers with such an answer go on, and others are told to come again: a guess
+// admits no one. After an unanswered question, only one caller at a time asks again, after a pause.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "agent/cluster/issuer_keys.h"
+#include "agent/metrics.h"
+#include "base/call.h"
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "base/peer_rate.h"
+#include "base/secret.h"
+#include "base/sha256.h"
+#include "base/token_bucket.h"
+#include "kube/api.h"
+#include "plan/caller.h"
+
+namespace prefetch::agent {
+
+// A caller who gets no answer, in terms of HTTP.
+struct CallerError {
+  int status = 401;  // 401, 403, 429 or 503
+  std::string message;
+  std::chrono::seconds retry_after{0};  // of 429 and 503
+};
+
+// Any thread may call, several at once. Keeps a salted hash of each token, never the token. What it refers to
+// outlives it.
+class ClientAuthenticator {
+ public:
+  // Reviews by the API server, of all callers together: two hundred pods that start at once are one burst.
+  static constexpr base::TokenRate kReviews{.per_second = 20, .burst = 250};
+  // Of these, from one address: who sends forged tokens uses up no more than that. Pods on the host's network
+  // share an address, and two hundred of them may start at once.
+  static constexpr base::TokenRate kReviewsOfPeer{.per_second = 2, .burst = 200};
+  // Questions of the pods of one namespace: of two hundred that start at once, each with a few images.
+  static constexpr base::TokenRate kOfNamespace{.per_second = 50, .burst = 1000};
+
+  // Reviews of fleet tokens, apart: neither kind of stranger keeps the other kind of caller out.
+  static constexpr base::TokenRate kFleetReviews{.per_second = 5, .burst = 50};
+
+  // `rules`: of preflights. `fleet`: fleet tokens read the full status.
+  ClientAuthenticator(plan::CallerRules rules, bool fleet, plan::AgentPlace place, kube::Api& api,
+                      Metrics& metrics, const base::Clock& clock);
+
+  // Before the first question: `tell` hears, on any thread, that the API server refuses reviews to this
+  // agent, and why; and, with an empty sentence, that it does no longer.
+  void OnProblem(std::function<void(std::string problem)> tell) { tell_ = std::move(tell); }
+
+  const plan::CallerRules& rules() const { return rules_; }
+  bool Admits(plan::CallerPurpose purpose) const {
+    return purpose == plan::CallerPurpose::kFleet ? fleet_ : rules_.AdmitsAnybody();
+  }
+
+  // A token that is worth a review.
+  struct Token {
+    plan::CallerPurpose purpose = plan::CallerPurpose::kPreflight;
+    base::Secret secret;
+    std::string key;  // its salted hash, and its purpose
+    base::WallTime expires;
+  };
+  // From the header's value. Turns away whom a look at it alone can turn away; never blocks.
+  std::variant<Token, CallerError> Read(std::string_view authorization, plan::CallerPurpose purpose) const;
+
+  // As Identify, if the answer about the token is remembered; else nullopt. Never blocks.
+  std::optional<std::variant<plan::Caller, CallerError>> Remembered(const Token& token)
+      PREFETCH_EXCLUDES(mutex_);
+  // Blocks while the API server is asked, for 6 s at most. A token that this cluster has not signed costs no
+  // review once the cluster's keys are known. `peer`: the address that it came from.
+  std::variant<plan::Caller, CallerError> Identify(const base::Call& call, const Token& token,
+                                                   const std::string& peer) PREFETCH_EXCLUDES(mutex_);
+
+ private:
+  using Identity = std::variant<plan::Caller, plan::RejectionReason>;
+  struct Known {
+    Identity identity;
+    base::TimePoint until;
+  };
+
+  // nullopt: the token is worth a review.
+  std::optional<CallerError> RefuseForged(const base::Call& call, const Token& token);
+  std::variant<Identity, CallerError> Review(const base::Call& call, const Token& token,
+                                             const std::string& peer) PREFETCH_EXCLUDES(mutex_);
+  std::variant<plan::Caller, CallerError> Admit(Identity identity, plan::CallerPurpose purpose)
+      PREFETCH_EXCLUDES(mutex_);
+  CallerError Refuse(plan::RejectionReason refusal, plan::CallerPurpose purpose) const;
+  std::optional<Identity> Recall(const std::string& key) const PREFETCH_REQUIRES(mutex_);
+  // The remembered answer, or the answer to another question about the same token, for which it waits.
+  // nullopt: send this one to the API server now, then call EndReview or AbandonReview.
+  std::optional<std::variant<Identity, CallerError>> AwaitReview(const base::Call& call, const Token& token,
+                                                                 const std::string& peer)
+      PREFETCH_EXCLUDES(mutex_);
+  // nullopt: one more review may be sent. Else how long to wait.
+  std::optional<base::Duration> TakeReview(plan::CallerPurpose purpose, const std::string& peer,
+                                           base::TimePoint now) PREFETCH_REQUIRES(mutex_);
+  // The API server did not answer, and is left alone for a while.
+  struct Away {
+    base::TimePoint until;
+    std::string why;  // what callers are told meanwhile
+  };
+  // `away`: none if it did.
+  void EndReview(const std::string& key, std::optional<Away> away) PREFETCH_EXCLUDES(mutex_);
+  void AbandonReview(const std::string& key) PREFETCH_EXCLUDES(mutex_);
+  void Tell(std::string problem) PREFETCH_EXCLUDES(mutex_);
+  void Remember(const Token& token, const Identity& identity) PREFETCH_EXCLUDES(mutex_);
+
+  const plan::CallerRules rules_;
+  const bool fleet_;
+  const plan::AgentPlace place_;
+  kube::Api& api_;
+  Metrics& metrics_;
+  const base::Clock& clock_;
+  const base::SaltedHash hash_;
+  IssuerKeys keys_;
+  std::function<void(std::string problem)> tell_;  // may be null
+  base::Mutex mutex_;
+  base::Condition changed_;
+  base::PeerRate reviews_ PREFETCH_GUARDED_BY(mutex_);
+  base::PeerRate fleet_reviews_ PREFETCH_GUARDED_BY(mutex_);
+  std::string told_ PREFETCH_GUARDED_BY(mutex_);                    // the trouble that stands; empty: none
+  std::set<std::string> in_review_ PREFETCH_GUARDED_BY(mutex_);     // by the token's hash
+  std::optional<Away> away_ PREFETCH_GUARDED_BY(mutex_);            // none: the API server answered last
+  std::map<std::string, Known> known_ PREFETCH_GUARDED_BY(mutex_);  // by the token's hash
+  std::map<std::string, base::TokenBucket> budgets_ PREFETCH_GUARDED_BY(mutex_);  // by namespace; "": fleet
+};
+
+}  // namespace prefetch::agent

@@ -1,0 +1,133 @@
+#include "agent/cluster/kubelet_client.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "kube/retry.h"
+
+namespace prefetch::agent {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+constexpr minutes kAskConfigAgain{1};
+constexpr minutes kAskMetricsAgain{10};
+constexpr seconds kAskStarting{1};
+constexpr minutes kWordHolds{3};
+constexpr seconds kPortLimit{15};
+
+// The hash is of the very bytes, so another one means another configuration.
+std::string ProviderRemark(const std::string& ours, const std::optional<std::string>& kubelets) {
+  if (!kubelets || ours.empty() || ours == *kubelets) return "";
+  return "kubelet runs with another credential provider configuration than the one that is read here (its "
+         "hash is " +
+         *kubelets + ", here it is " + ours +
+         "): name kubelet's with --image-credential-provider-config, or "
+         "restart kubelet";
+}
+
+}  // namespace
+
+KubeletClient::KubeletClient(KubeletPort port, std::shared_ptr<LearntSettings> word,
+                             std::shared_ptr<SeenStart> start, const base::Clock& clock, std::uint64_t seed)
+    : port_(std::move(port)),
+      word_(std::move(word)),
+      start_(std::move(start)),
+      clock_(clock),
+      started_at_(clock.Now()),
+      random_(seed),
+      now_(started_at_),
+      next_config_(now_),
+      next_metrics_(now_) {}
+
+void KubeletClient::Start() {
+  thread_.emplace([this](const base::Call& call) { return Turn(call); });
+  start_->OnChange(thread_->Waker());
+}
+
+base::Duration KubeletClient::Failed(const kube::Failure& failure) {
+  if (failure.kind == kube::ApiError::kCancelled) return kAskConfigAgain;
+  failures_++;
+  if (kube::IsRefusal(failure.kind)) word_->GiveUp();
+  const double spread = std::uniform_real_distribution<double>(0, 1)(random_);
+  const kube::Retry retry = kube::NextTry(failure, failures_, spread);
+  const bool never = retry.step == kube::Step::kGiveUp && retry.after.count() == 0;
+  const bool starting = kubelet_ && now_ < kubelet_->seen_at + plan::kUnconfirmedLimit &&
+                        !kube::IsRefusal(failure.kind) && !failure.retry_after;
+  const base::Duration wait = starting ? base::Duration(kAskStarting)
+                              : never  ? base::Duration(kAskMetricsAgain)
+                                       : std::max<base::Duration>(retry.after, seconds(1));
+  if (std::exchange(last_failure_, failure.message) != failure.message) {
+    base::Warn("kubelet's port does not return its settings; the agent reads its files",
+               {{"kind", kube::ApiErrorName(failure.kind)}, {"error", failure.message}, {"retryIn", wait}});
+  }
+  return wait;
+}
+
+void KubeletClient::AskConfig(const base::Call& call) {
+  auto text = port_.config(call.Within(kPortLimit));
+  if (!text) {
+    next_config_ = now_ + Failed(text.failure());
+    return;
+  }
+  failures_ = 0;
+  if (!std::exchange(last_failure_, "").empty()) base::Info("kubelet's port returns its settings again");
+  answered_at_ = now_;
+  next_config_ = now_ + kAskConfigAgain;
+  if (*text == config_text_ && config_) return;
+  config_text_ = *std::move(text);
+  next_metrics_ = now_;  // another kubelet, or the same one started again
+  auto config = kubelet::DecodeConfigz(config_text_);
+  if (config) {
+    config_ = *std::move(config);
+  } else {
+    config_.reset();
+    base::Warn("kubelet's settings cannot be parsed", {{"error", config.error().message()}});
+  }
+}
+
+void KubeletClient::AskMetrics(const base::Call& call) {
+  next_metrics_ = now_ + kAskMetricsAgain;
+  auto metrics = port_.metrics(call.Within(kPortLimit));
+  if (metrics) {
+    metrics_ = *std::move(metrics);
+    return;
+  }
+  // They only add to the configuration: the right to read them may well be missing.
+  metrics_ = {};
+  base::Debug("kubelet's metrics are not read", {{"error", metrics.failure().message}});
+}
+
+void KubeletClient::Tell() {
+  std::shared_ptr<const kubelet::ReportedByKubelet> before = word_->Get();
+  if (!answered_at_ || now_ - *answered_at_ > kWordHolds) {
+    if (before) word_->Set(nullptr);
+    if (now_ >= started_at_ + kLearnLimit) word_->GiveUp();
+    return;
+  }
+  kubelet::ReportedByKubelet told{
+      .config = config_, .gate = metrics_.ensure_secret_pulled_images, .remarks = {}};
+  std::string remark = ProviderRemark(port_.provider_config_hash(), metrics_.credential_provider_hash);
+  if (!remark.empty()) told.remarks.push_back(std::move(remark));
+  if (before && *before == told) return;
+  word_->Set(std::make_shared<const kubelet::ReportedByKubelet>(std::move(told)));
+}
+
+base::TimePoint KubeletClient::Turn(const base::Call& call) {
+  now_ = clock_.Now();
+  if (std::optional<plan::KubeletStart> newest = start_->Get(); newest != kubelet_) {
+    kubelet_ = newest;
+    next_config_ = next_metrics_ = now_;
+  }
+  if (now_ >= next_config_) AskConfig(call);
+  if (answered_at_ == now_ && now_ >= next_metrics_) AskMetrics(call);
+  Tell();
+  base::TimePoint next = next_config_;
+  if (word_->Pending()) next = std::min(next, std::max(started_at_ + kLearnLimit, now_ + seconds(1)));
+  if (answered_at_ && word_->Get()) next = std::min(next, *answered_at_ + kWordHolds + seconds(1));
+  return next;
+}
+
+}  // namespace prefetch::agent

@@ -1,0 +1,107 @@
+#include "agent/credential_lookup_pool.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace prefetch::agent {
+namespace {
+
+template <typename Key>
+void CountDown(std::map<Key, int>& counts, const Key& key) {
+  auto found = counts.find(key);
+  if (--found->second == 0) counts.erase(found);
+}
+
+}  // namespace
+
+CredentialLookupPool::CredentialLookupPool(credentials::Keyring& keyring)
+    : keyring_(keyring), plugins_(kLookupThreads), files_(1) {}
+
+void CredentialLookupPool::Start(LookupJob job) {
+  files_.Submit([this, job = std::move(job)]() mutable {
+    auto lookup = job.for_any_pod ? keyring_.FindNowForAnyPod(job.reference)
+                                  : keyring_.FindNow(job.reference, job.sources);
+    if (lookup) {
+      job.done(*std::move(lookup));
+    } else {
+      Group group = keyring_.ProvidersFor(job.reference);
+      Begin({std::move(group), std::move(job)});
+    }
+  });
+}
+
+void CredentialLookupPool::DropStopped() {
+  base::Lock lock(mutex_);
+  StartWaiting();
+}
+
+int CredentialLookupPool::held() const {
+  base::Lock lock(mutex_);
+  return static_cast<int>(waiting_.size());
+}
+
+void CredentialLookupPool::Begin(Waiting one) {
+  base::Lock lock(mutex_);
+  if (MayRun(one)) {
+    Run(std::move(one));
+  } else {
+    waiting_.push_back(std::move(one));
+  }
+}
+
+// Does it take one of the threads that all share? Else it needs one that is made for it.
+bool CredentialLookupPool::MayShare(const Waiting& one) const {
+  if (running_ - with_own_thread_ >= kPluginsAtOnce) return false;
+  const bool is_first = of_registry_.count({one.group, one.job.reference.domain()}) == 0;
+  const int most = is_first ? kOfOnePlugin : kOfOneRegistry;
+  return std::all_of(one.group.begin(), one.group.end(),
+                     [&](const std::string& plugin) PREFETCH_REQUIRES(mutex_) {
+                       auto runs = of_plugin_.find(plugin);
+                       return runs == of_plugin_.end() || runs->second < most;
+                     });
+}
+
+// A stopped look-up ends at once.
+bool CredentialLookupPool::MayRun(const Waiting& one) const {
+  if (running_ >= kLookupThreads) return false;
+  return of_group_.count(one.group) == 0 || one.job.call.Stopped() || MayShare(one);
+}
+
+void CredentialLookupPool::Run(Waiting one) {
+  const bool has_own = !MayShare(one);
+  running_++;
+  with_own_thread_ += has_own ? 1 : 0;
+  of_group_[one.group]++;
+  of_registry_[{one.group, one.job.reference.domain()}]++;
+  for (const std::string& plugin : one.group) of_plugin_[plugin]++;
+  plugins_.Submit([this, has_own, group = std::move(one.group), job = std::move(one.job)] {
+    credentials::Lookup lookup = job.for_any_pod ? keyring_.FindForAnyPod(job.call, job.reference)
+                                                 : keyring_.Find(job.call, job.reference, job.sources);
+    // Before the event: its receiver finds the place free.
+    Ended(group, job.reference.domain(), has_own);
+    job.done(std::move(lookup));
+  });
+}
+
+void CredentialLookupPool::Ended(const Group& group, const std::string& registry, bool has_own) {
+  base::Lock lock(mutex_);
+  running_--;
+  with_own_thread_ -= has_own ? 1 : 0;
+  CountDown(of_group_, group);
+  CountDown(of_registry_, {group, registry});
+  for (const std::string& plugin : group) CountDown(of_plugin_, plugin);
+  StartWaiting();
+}
+
+void CredentialLookupPool::StartWaiting() {
+  while (true) {
+    auto next = std::find_if(waiting_.begin(), waiting_.end(),
+                             [this](const Waiting& one) PREFETCH_REQUIRES(mutex_) { return MayRun(one); });
+    if (next == waiting_.end()) return;
+    Waiting one = std::move(*next);
+    waiting_.erase(next);
+    Run(std::move(one));
+  }
+}
+
+}  // namespace prefetch::agent

@@ -1,0 +1,77 @@
+#include "agent/credential_lookups.h"
+
+#include <utility>
+
+namespace prefetch::agent {
+
+CredentialLookups::CredentialLookups(credentials::Keyring& keyring, std::function<void(LookupFinished)> tell)
+    : tell_(std::move(tell)), pool_(keyring) {}
+
+plan::CredentialLookup CredentialLookups::StateOf(const plan::DesiredImage& want, base::TimePoint now) const {
+  auto found = searches_.find(want.reference.Normalized());
+  if (found == searches_.end() || found->second.sources != want.sources ||
+      found->second.for_any_pod != want.for_any_pod) {
+    return {plan::LookupState::kWanted, {}};
+  }
+  const Search& search = found->second;
+  if (!search.found) return {plan::LookupState::kUnderWay, search.since};
+  if (now - search.since >= kLookupKept) return {plan::LookupState::kWanted, {}};
+  return {plan::LookupState::kDone, {}};
+}
+
+bool CredentialLookups::Want(const plan::DesiredImage& want, base::TimePoint now) {
+  if (StateOf(want, now).state != plan::LookupState::kWanted) return false;
+  const std::string& name = want.reference.Normalized();
+  Search search{.id = next_id_++,
+                .sources = want.sources,
+                .for_any_pod = want.for_any_pod,
+                .since = now,
+                .found = nullptr,
+                .stop = {}};
+  LookupJob job{.call = {.stop = search.stop.get_token()},
+                .reference = want.reference,
+                .sources = want.sources,
+                .for_any_pod = want.for_any_pod,
+                .done = [tell = tell_, name, id = search.id](credentials::Lookup lookup) {
+                  tell({name, id, std::make_shared<const credentials::Lookup>(std::move(lookup))});
+                }};
+  const bool replaces = searches_.count(name) != 0;
+  Search& place = searches_[name];
+  place.stop.request_stop();
+  place = std::move(search);
+  if (replaces) pool_.DropStopped();
+  under_way_++;
+  pool_.Start(std::move(job));
+  return true;
+}
+
+bool CredentialLookups::Absorb(const LookupFinished& event, base::TimePoint now) {
+  under_way_--;
+  auto found = searches_.find(event.name);
+  if (found == searches_.end() || found->second.id != event.id) return false;
+  found->second.found = event.lookup;
+  found->second.since = now;
+  return true;
+}
+
+LookupPtr CredentialLookups::Peek(const plan::DesiredImage& want) const {
+  return searches_.at(want.reference.Normalized()).found;
+}
+
+LookupPtr CredentialLookups::Take(const plan::DesiredImage& want) {
+  auto found = searches_.find(want.reference.Normalized());
+  LookupPtr lookup = std::move(found->second.found);
+  searches_.erase(found);
+  return lookup;
+}
+
+void CredentialLookups::Keep(const std::function<bool(const std::string& name)>& wanted) {
+  const auto dropped = std::erase_if(searches_, [&wanted](auto& one) {
+    if (wanted && wanted(one.first)) return false;
+    one.second.stop.request_stop();
+    return true;
+  });
+  if (dropped > 0) pool_.DropStopped();
+}
+
+}  // namespace prefetch::agent

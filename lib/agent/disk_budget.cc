@@ -1,0 +1,192 @@
+// Pulls and the room on the disk: plan/disk_budget.h decides, this carries it out.
+#include <algorithm>
+
+#include "agent/pulls.h"
+#include "base/log.h"
+#include "plan/disk.h"
+
+namespace prefetch::agent {
+
+void Pulls::ApplyPoll(std::uint64_t sequence, const Look& look) {
+  if (sequence > trust_room_of_looks_after_) ApplyDisk(look.disk, look.disk_path);
+}
+
+// The figures that admit pulls.
+void Pulls::SetDisk(const plan::DiskSpace& disk) {
+  const std::vector<Entry>& all = entries_.all();
+  // They are told with each image that has no room.
+  loop_.ChangedIf(disk.available_bytes != disk_.available_bytes &&
+                  std::any_of(all.begin(), all.end(), [](const Entry& entry) { return entry.no_room; }));
+  disk_ = disk;
+}
+
+void Pulls::ApplyDisk(const plan::DiskSpace& disk, const std::string& path) {
+  SetDisk(disk);
+  disk_path_ = path;
+  relief_ = plan::AfterMeasure(relief_, loop_.now());
+  if (!disk_.known) return;
+  taken_ = plan::AfterMeasure(taken_, disk_.available_bytes);
+  const std::uint64_t usable = plan::Usable(disk_, limits_);
+  for (Entry& entry : entries_.all())
+    entry.past.room = plan::AfterMeasure(entry.past.room, usable, loop_.now());
+}
+
+// A pull that runs, or is due.
+bool Pulls::IsFar(const Entry& entry) const {
+  auto distance = distances_.find(entry.want->reference.domain());
+  return distance != distances_.end() && distance->second == plan::Distance::kFar;
+}
+
+plan::PullSlot Pulls::SlotOf(std::size_t index) const {
+  const Entry& entry = entries_.all()[index];
+  plan::PullSlot slot{.entry = index,
+                      .registry = entry.want->reference.domain(),
+                      .content = entry.want->reference.digest(),
+                      .priority = entry.want->priority,
+                      .update = plan::IsUsable(entry.seen),
+                      .asked = loop_.now() < entry.asked_until,
+                      .unlisted = !entry.on_list,
+                      .suspect = plan::IsSuspicious(entry.past),
+                      .stalled = entry.past.last_failure == plan::Reason::kStalled,
+                      .far = IsFar(entry),
+                      .failures = entry.past.failures,
+                      .bytes = entry.past.room.compressed};
+  if (entry.runs.empty()) {
+    slot.look_up = look_ups_.StateOf(*entry.want, loop_.now());
+    slot.room = plan::ReservationOfDue(entry.past.room, room_factor_);
+  } else if (const ActiveRun* run = entry.Current()) {
+    // The bytes of an earlier pull show only once the runtime shows this pull.
+    const plan::Movement& movement = run->run.movement;
+    slot.room = plan::ReservationOfRunning(
+        entry.past.room, movement.seen ? movement.bytes_done : entry.past.room.kept, room_factor_);
+    slot.started_at = run->run.started_at;
+    slot.brought = run->brought;
+    slot.idle = Shows(*run) && plan::IsIdle(movement, loop_.now());
+    slot.over = run->returned && loop_.now() - *run->returned < plan::kShortPoll;
+  } else if (entry.runs.back().ending == Ending::kWaits) {
+    // It is due again as soon as it has ended: others leave it its room.
+    slot.room.reserved = plan::ReservationOfDue(entry.past.room, room_factor_).reserved;
+  }
+  return slot;
+}
+
+std::uint64_t Pulls::StillNeeds(const Entry& entry) const {
+  const ActiveRun* run = entry.Current();
+  const bool seen = run != nullptr && run->run.movement.seen;
+  return plan::ExpectedDiskUse(entry.past.room, taken_,
+                               seen ? run->run.movement.bytes_done : entry.past.room.kept);
+}
+
+void Pulls::Absorb(const SizeKnown& event) {
+  undecided_.push_back(event.decision);
+  if (event.disk.known) ApplyDisk(event.disk, disk_path_);
+  Entry* entry = entries_.Find(event.name);
+  if (entry == nullptr) return;
+  for (const ActiveRun& run : entry->runs) {
+    if (run.id == event.run) entry->past.room = plan::AfterSize(entry->past.room, event.bytes);
+  }
+  loop_.Changed();
+}
+
+void Pulls::CheckDiskBudget() {
+  EndForDiskSpace();
+  for (const std::shared_ptr<Decision>& decision : undecided_) decision->Made();
+  undecided_.clear();
+}
+
+void Pulls::EndForDiskSpace() {
+  const std::uint64_t usable = plan::Usable(disk_, limits_);
+  std::vector<Entry>& all = entries_.all();
+  room_factor_ = plan::FactorFor(taken_, std::any_of(all.begin(), all.end(), [](const Entry& entry) {
+                                   return plan::NeedsMoreThanUsual(entry.past.room);
+                                 }));
+  std::vector<plan::PullSlot> running;
+  for (std::size_t i = 0; i < all.size(); i++) {
+    if (!all[i].runs.empty() && all[i].Current() != nullptr) running.push_back(SlotOf(i));
+  }
+  if (running.empty()) return;
+  // Bytes that wait for their turn go before those that are used now.
+  if (usable == 0 && !relief_.pending && plan::KeptBytesMatter(KeptBytes(), running)) {
+    DropKeptBytes();
+    return;
+  }
+  while (auto verdict = plan::ChooseEviction(running, usable, relief_)) {
+    Entry& entry = all[verdict->entry];
+    ActiveRun& run = entry.runs.back();
+    base::LogFields fields = {
+        {"image", entry.want->reference.written()}, {"needed", verdict->needed}, {"available", usable}};
+    if (verdict->ending == plan::PullEviction::kOutOfDiskSpace) {
+      base::Warn("pull ended: not enough room", fields);
+      run.ending = Ending::kNoDiskSpace;
+      entry.past.room = plan::AfterDiskFull(entry.past.room, verdict->competed, loop_.now());
+      relief_ = plan::AfterEnding(relief_, run.run.movement.bytes_done, loop_.now());
+      taken_ = plan::AfterRemoval(taken_);
+    } else {
+      base::Info("pull ended: others get the room first", fields);
+      run.ending = Ending::kWaits;
+    }
+    run.stop.request_stop();
+    loop_.Changed();
+    std::erase_if(running, [&](const plan::PullSlot& slot) { return slot.entry == verdict->entry; });
+  }
+}
+
+// The runtime said that no space is left. If that may be the filesystem that the disk rule measures, the rule
+// decides about the next pull; else false.
+bool Pulls::FilledDisk(Entry& entry, const std::string& error) {
+  const std::uint64_t whole = plan::ReservationOfRunning(entry.past.room, 0).reserved;
+  if (!disk_.known || (plan::Usable(disk_, limits_) > 0 && whole < disk_.available_bytes)) return false;
+  // A full disk ends all that write at about the same moment.
+  bool competed = relief_.at_least || loop_.now() < hold_until_ ||
+                  std::any_of(entries_.all().begin(), entries_.all().end(),
+                              [](const Entry& one) { return !one.runs.empty(); });
+  base::Warn(
+      "pull ended: not enough room",
+      {{"image", entry.want->reference.written()}, {"needed", whole}, {"available", 0}, {"error", error}});
+  // Few bytes of others that were not gone yet are no reason to fetch it all once more.
+  entry.past.room = plan::AfterDiskFull(entry.past.room, competed, loop_.now(), relief_.returning);
+  relief_ = plan::AfterEnding(relief_, 0, loop_.now());
+  DiscardBytes(entry, cri::LeaseBytes::kReleaseNow);
+  disk_.available_bytes = 0;  // until it is measured
+  return true;
+}
+
+// The bytes that ended pulls keep under their leases.
+std::uint64_t Pulls::KeptBytes() const {
+  std::uint64_t sum = 0;
+  for (const Entry& entry : entries_.all()) {
+    if (entry.runs.empty()) sum += entry.past.room.kept;
+  }
+  return sum;
+}
+
+// Its lease goes, and so does what it kept. Without leases, the end of the pull was the end of its bytes.
+void Pulls::DiscardBytes(Entry& entry, cri::LeaseBytes bytes, base::Duration after) {
+  entry.past.room.kept = 0;
+  if (!leases_.supported()) entry.past.room = plan::AfterBytesGone(entry.past.room, loop_.now());
+  leases_.ReleaseLease(LeaseFor(entry), bytes, loop_.now() + after);
+  taken_ = plan::AfterRemoval(taken_);
+}
+
+void Pulls::DropKeptBytes() {
+  for (Entry& entry : entries_.all()) {
+    if (!entry.runs.empty() || entry.past.room.kept == 0) continue;
+    relief_ = plan::AfterKeptDropped(relief_, entry.past.room.kept, loop_.now());
+    DiscardBytes(entry, cri::LeaseBytes::kReleaseNow);
+  }
+}
+
+// Settles images without room when no running pull could give any back: waiting would not help.
+void Pulls::SettleForDiskSpace() {
+  if (relief_.pending) return;
+  std::vector<Entry>& all = entries_.all();
+  if (std::any_of(all.begin(), all.end(), [](const Entry& entry) { return !entry.runs.empty(); })) return;
+  for (Entry& entry : all) {
+    if (!entry.no_room) continue;
+    loop_.ChangedIf(!entry.past.settled);
+    entry.past.settled = true;
+    if (entry.past.room.kept > 0) DiscardBytes(entry, cri::LeaseBytes::kReleaseNow);
+  }
+}
+
+}  // namespace prefetch::agent

@@ -1,0 +1,172 @@
+#include "agent/lease_manager.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+
+namespace prefetch::agent {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr seconds kTendLimit{30};
+// A lease that is asked for has at least half its life left, so a quarter is left when this is over.
+constexpr base::Duration kRenewEvery = base::Duration(kLeaseLifetime) / 4;
+constexpr seconds kLongestWait{60};
+// So long leases that are due wait for others while pulls run.
+constexpr seconds kGather{5};
+
+}  // namespace
+
+LeasesUpdated UpdateLeases(const base::Call& call, cri::ContentService& content, const LeaseChanges& work) {
+  LeasesUpdated done;
+  auto failed = [&done](const char* call_name, const std::string& lease, const cri::CallError& error) {
+    done.failed = true;
+    done.unsupported = done.unsupported || error.error_class == image::ErrorClass::kRuntimeUnsupported;
+    base::Debug("lease not tended, tried again",
+                {{"call", call_name}, {"lease", lease}, {"error", error.message}});
+  };
+  for (const std::string& lease : work.drop) {
+    // One run of the collector is enough for all.
+    const bool now = work.for_room && &lease == &work.drop.back();
+    auto dropped = content.DeleteLease(call.Within(kTendLimit), lease,
+                                       now ? cri::LeaseBytes::kReleaseNow : cri::LeaseBytes::kReleaseLater);
+    if (dropped) {
+      done.dropped.push_back(lease);
+      // One that was away already has waited for nothing.
+      done.bytes_gone = now && *dropped;
+    } else {
+      failed("delete", lease, dropped.error());
+    }
+  }
+  for (const std::string& lease : work.renew) {
+    auto renewed = content.EnsureLease(call.Within(kTendLimit), lease, kLeaseLifetime);
+    if (renewed) {
+      done.renewed.push_back(lease);
+    } else {
+      failed("renew", lease, renewed.error());
+    }
+  }
+  if (work.list) {
+    auto found = content.ListLeases(call.Within(kTendLimit));
+    if (!found) {
+      failed("list", "", found.error());
+      return done;
+    }
+    for (const std::string& lease : *found) {
+      auto owner = work.owners.find(lease);
+      if (owner == work.owners.end()) continue;
+      // One that cannot be read keeps its content, until its pull goes on or it expires.
+      auto kept = content.Progress(call.Within(kTendLimit), lease, owner->second);
+      if (kept && kept->bytes_done > 0) done.kept.emplace(lease, *kept);
+    }
+    done.found = *std::move(found);
+  }
+  return done;
+}
+
+void LeaseManager::FoundUnsupported() {
+  supported_ = false;
+  held_.clear();
+}
+
+void LeaseManager::Reconnected() {
+  supported_ = true;
+  listed_ = false;
+  again_at_ = base::TimePoint();
+}
+
+void LeaseManager::Begin(const std::string& lease, const std::string& name, base::TimePoint now) {
+  if (!lease.empty()) held_[lease] = {.name = name, .renew_at = now + kRenewEvery};
+}
+
+void LeaseManager::ReleaseLease(const std::string& lease, cri::LeaseBytes bytes, base::TimePoint at) {
+  if (lease.empty()) return;
+  Held& held = held_[lease];
+  held.let_go = true;
+  held.let_go_at = at;
+  held.for_room = held.for_room || bytes == cri::LeaseBytes::kReleaseNow;
+}
+
+void LeaseManager::Found(const std::string& lease, const std::string& name, base::TimePoint now) {
+  held_.try_emplace(lease, Held{.name = name, .renew_at = now});
+}
+
+bool LeaseManager::IsBeingReleased(const std::string& lease) const {
+  auto held = held_.find(lease);
+  return held != held_.end() && (held->second.going || (held->second.let_go && held->second.for_room));
+}
+
+bool LeaseManager::IsDue(const std::string& lease, const Held& held, const std::set<std::string>& running,
+                         const UseOf& use_of) {
+  return !running.contains(lease) && (held.let_go || use_of(held.name, lease) == IdleLeaseUse::kNone);
+}
+
+std::optional<LeaseChanges> LeaseManager::Next(const std::set<std::string>& running, const UseOf& use_of,
+                                               bool may_list, base::TimePoint now) {
+  if (busy_ || !supported_ || now < again_at_) return std::nullopt;
+  LeaseChanges work{.list = may_list && !listed_};
+  bool now_all = running.empty();
+  for (auto& [lease, held] : held_) {
+    if (now >= held.let_go_at && IsDue(lease, held, running, use_of)) {
+      if (!held.due_since) held.due_since = now;
+      work.drop.push_back(lease);
+      work.for_room = work.for_room || held.for_room;
+      now_all = now_all || held.for_room || now - *held.due_since >= kGather;
+      continue;
+    }
+    held.due_since.reset();
+    if (now >= held.renew_at) {
+      if (running.contains(lease) || use_of(held.name, lease) == IdleLeaseUse::kKeeps) {
+        work.renew.push_back(lease);
+      }
+    }
+  }
+  if (!now_all) work.drop.clear();
+  for (const std::string& lease : work.drop) held_[lease].going = true;
+  if (work.drop.empty() && work.renew.empty() && !work.list) return std::nullopt;
+  busy_ = true;
+  return work;
+}
+
+void LeaseManager::Absorb(const LeasesUpdated& tended, base::TimePoint now) {
+  busy_ = false;
+  for (const std::string& lease : tended.dropped) {
+    auto held = held_.find(lease);
+    // Not where a pull has begun under it meanwhile.
+    if (held != held_.end() && held->second.going) held_.erase(held);
+  }
+  for (const std::string& lease : tended.renewed) {
+    if (auto held = held_.find(lease); held != held_.end()) held->second.renew_at = now + kRenewEvery;
+  }
+  for (auto& [lease, held] : held_) held.going = false;
+  listed_ = listed_ || tended.found.has_value();
+  failures_ = tended.failed ? failures_ + 1 : 0;
+  if (tended.failed) {
+    again_at_ = now + std::min(seconds(1) * (1 << std::min(failures_ - 1, 6)), kLongestWait);
+  }
+  if (tended.unsupported) FoundUnsupported();
+}
+
+base::TimePoint LeaseManager::NextTurn(base::TimePoint now) const {
+  base::TimePoint next = base::TimePoint::max();
+  for (const auto& [lease, held] : held_) {
+    if (held.let_go_at > now) next = std::min(next, held.let_go_at);
+    // Later than that, a deletion has failed, and a coming turn repeats it.
+    if (held.due_since && *held.due_since + kGather > now) next = std::min(next, *held.due_since + kGather);
+  }
+  return next;
+}
+
+std::vector<std::string> LeaseManager::LastToRelease(const std::set<std::string>& running,
+                                                     const UseOf& use_of) const {
+  std::vector<std::string> due;
+  if (!supported_) return due;
+  for (const auto& [lease, held] : held_) {
+    if (IsDue(lease, held, running, use_of)) due.push_back(lease);
+  }
+  return due;
+}
+
+}  // namespace prefetch::agent

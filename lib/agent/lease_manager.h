@@ -1,0 +1,111 @@
+// LeaseManager: which leases of ours the runtime has, and what becomes of each. Bookkeeping alone: no clock,
+// no call. UpdateLeases carries out its requests.
+//
+// A lease is in the book from the moment at which a pull begins under it, or at which it was found among
+// those that an agent before has left. It leaves the book only when the runtime has said that it is gone.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/call.h"
+#include "base/clock.h"
+#include "cri/content_service.h"
+
+namespace prefetch::agent {
+
+// So long a lease lasts whose agent is gone. A living one renews it.
+constexpr std::chrono::hours kLeaseLifetime{1};
+
+// An entry's use of a lease under which no pull runs.
+enum class IdleLeaseUse {
+  kNone,   // it needs nothing more
+  kWaits,  // it will be pulled again; no byte of it was seen
+  kKeeps,  // it will be pulled again, with the bytes that the lease keeps
+};
+
+struct LeaseChanges {
+  std::vector<std::string> drop;
+  bool for_room = false;  // bytes of `drop` are in the way: they go before UpdateLeases returns
+  std::vector<std::string> renew;
+  bool list = false;
+  // The names whose leases may be found: the runtime is asked for the content of these.
+  std::map<std::string, image::Reference> owners;
+};
+
+// How it went.
+struct LeasesUpdated {
+  std::vector<std::string> dropped;  // they are gone
+  bool bytes_gone = false;           // and with them what they kept: LeaseChanges::for_room
+  std::vector<std::string> renewed;
+  std::optional<std::vector<std::string>> found;  // all of ours, where that was asked for
+  std::map<std::string, cri::PullProgress>
+      kept;  // what those of LeaseChanges::owners keep, where it is known
+  bool unsupported = false;
+  bool failed = false;  // something of it has to be tried again
+};
+
+LeasesUpdated UpdateLeases(const base::Call& call, cri::ContentService& content, const LeaseChanges& work);
+
+class LeaseManager {
+ public:
+  // By the entry's name (empty: unknown) and the lease's.
+  using UseOf = std::function<IdleLeaseUse(const std::string& name, const std::string& lease)>;
+
+  bool supported() const { return supported_; }  // until the runtime says that it has none
+  void FoundUnsupported();
+  // Perhaps it is another daemon.
+  void Reconnected();
+  // Leases whose entries are gone are to be searched for.
+  void LookForLeftovers() { listed_ = false; }
+
+  // A pull of entry `name` starts under it.
+  void Begin(const std::string& lease, const std::string& name, base::TimePoint now);
+  // Its bytes are of no use any more: it goes once no pull runs under it, and not before `at`. kReleaseNow:
+  // others need their room.
+  void ReleaseLease(const std::string& lease, cri::LeaseBytes bytes = cri::LeaseBytes::kReleaseLater,
+                    base::TimePoint at = base::TimePoint());
+  // It was found in the runtime.
+  void Found(const std::string& lease, const std::string& name, base::TimePoint now);
+  // Is it being dropped, or will it be for its room? A pull that began under it now would lose it, or take
+  // that room.
+  bool IsBeingReleased(const std::string& lease) const;
+
+  // The next call to the runtime; its answer goes to Absorb. `running`: leases under which pulls run, or
+  // still end. While any runs, leases that protect nothing any more wait for each other: each deletion makes
+  // containerd collect garbage, and that stops its writers.
+  std::optional<LeaseChanges> Next(const std::set<std::string>& running, const UseOf& use_of, bool may_list,
+                                   base::TimePoint now);
+  void Absorb(const LeasesUpdated& tended, base::TimePoint now);
+  // When a lease will go that does not yet.
+  base::TimePoint NextTurn(base::TimePoint now) const;
+  // Those that have to go before the process does.
+  std::vector<std::string> LastToRelease(const std::set<std::string>& running, const UseOf& use_of) const;
+
+ private:
+  struct Held {
+    std::string name;
+    base::TimePoint renew_at;
+    bool let_go = false;
+    bool for_room = false;
+    base::TimePoint let_go_at;
+    std::optional<base::TimePoint> due_since;  // for Next
+    bool going = false;
+  };
+  static bool IsDue(const std::string& lease, const Held& held, const std::set<std::string>& running,
+                    const UseOf& use_of);
+
+  std::map<std::string, Held> held_;
+  bool supported_ = true;
+  bool listed_ = false;
+  bool busy_ = false;
+  int failures_ = 0;
+  base::TimePoint again_at_;
+};
+
+}  // namespace prefetch::agent

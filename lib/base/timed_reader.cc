@@ -1,0 +1,69 @@
+#include "base/timed_reader.h"
+
+#include <atomic>
+#include <chrono>
+#include <utility>
+
+namespace prefetch::base {
+namespace {
+
+std::atomic<int> running_jobs = 0;
+
+}  // namespace
+
+TimedReader::~TimedReader() {
+  std::thread last;
+  {
+    Lock lock(mutex_);
+    ending_ = true;
+    changed_.notify_all();
+    last = std::move(thread_);
+  }
+  if (last.joinable()) last.join();
+}
+
+bool TimedReader::Run(std::function<void()> job, Duration patience) {
+  Lock lock(mutex_);
+  const bool mine = !job_;
+  if (mine) {
+    job_ = std::move(job);
+    jobs_++;
+    began_ = std::chrono::steady_clock::now();
+    running_jobs++;
+    if (!thread_.joinable()) thread_ = std::thread([this] { Work(); });
+    changed_.notify_all();
+  }
+  const std::uint64_t awaited = jobs_;
+  const TimePoint limit = began_ + patience;
+  const bool ended = changed_.wait_until(
+      mutex_, limit, [&]() PREFETCH_REQUIRES(mutex_) { return !job_ || jobs_ != awaited; });
+  return mine && ended;
+}
+
+void TimedReader::Work() {
+  for (;;) {
+    std::function<void()> job;
+    {
+      Lock lock(mutex_);
+      changed_.wait(mutex_, [&]() PREFETCH_REQUIRES(mutex_) { return job_ || ending_; });
+      if (!job_) return;
+      job = job_;
+    }
+    job();
+    Lock lock(mutex_);
+    job_ = nullptr;
+    running_jobs--;
+    changed_.notify_all();
+  }
+}
+
+bool TimedReader::Hangs(Duration patience) const {
+  Lock lock(mutex_);
+  return job_ && std::chrono::steady_clock::now() - began_ >= patience;
+}
+
+int TimedReader::Running() {
+  return running_jobs;
+}
+
+}  // namespace prefetch::base

@@ -1,0 +1,45 @@
+// Apart: jobs that may hang in the kernel, such as reading files of an NFS server that is gone. Nothing ends
+// them, so they run on a thread of their own, and their caller waits for a limited time.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+
+namespace prefetch::base {
+
+// Any thread may call.
+class TimedReader {
+ public:
+  TimedReader() = default;
+  // Waits for a job under way, however long it takes: see Running().
+  ~TimedReader();
+  TimedReader(const TimedReader&) = delete;
+  TimedReader& operator=(const TimedReader&) = delete;
+
+  // True if `job` has ended, within `patience`. One job runs at a time: while another one does, this waits
+  // for that one until it has had `patience`, and is false.
+  bool Run(std::function<void()> job, Duration patience) PREFETCH_EXCLUDES(mutex_);
+  // Has the present job run for so long?
+  bool Hangs(Duration patience) const PREFETCH_EXCLUDES(mutex_);
+
+  // Jobs that run now, of all of them. A process that has nothing left to do ends by std::_Exit rather than
+  // wait for these.
+  static int Running();
+
+ private:
+  void Work() PREFETCH_EXCLUDES(mutex_);
+
+  mutable Mutex mutex_;
+  Condition changed_;
+  std::function<void()> job_ PREFETCH_GUARDED_BY(mutex_);  // empty: none is under way
+  std::uint64_t jobs_ PREFETCH_GUARDED_BY(mutex_) = 0;     // so many have begun
+  TimePoint began_ PREFETCH_GUARDED_BY(mutex_);            // the newest
+  bool ending_ PREFETCH_GUARDED_BY(mutex_) = false;
+  std::thread thread_ PREFETCH_GUARDED_BY(mutex_);  // from the first job on
+};
+
+}  // namespace prefetch::base

@@ -1,0 +1,161 @@
+#include "credentials/missing_providers.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/text.h"
+
+namespace prefetch::credentials {
+namespace {
+
+constexpr std::size_t kMostPatternsShown = 3;
+constexpr const char* kGive =
+    "mount kubelet's file and its plugins, and name them with --image-credential-provider-config and "
+    "--image-credential-provider-bin-dir";
+
+std::string LastPart(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+std::string WasGiven(bool none) {
+  return none ? "the agent was given none" : "the agent was given others";
+}
+
+bool Matches(const std::vector<Pattern>& patterns, const Target& target) {
+  return std::any_of(patterns.begin(), patterns.end(),
+                     [&](const Pattern& pattern) { return pattern.Matches(target); });
+}
+
+// Of kubelet's patterns those that no pattern of the agent's provider covers. Several together cover no more
+// than each alone.
+std::vector<Pattern> NotAmong(const std::vector<Pattern>& own, const std::vector<Pattern>& kubelets) {
+  std::vector<Pattern> lacking;
+  for (const Pattern& pattern : kubelets) {
+    const bool covered =
+        std::any_of(own.begin(), own.end(), [&](const Pattern& wider) { return wider.Covers(pattern); });
+    if (!covered) lacking.push_back(pattern);
+  }
+  return lacking;
+}
+
+// The problem with this one.
+std::string WhyMissing(const MissingProviders& all, const MissingProviders::Missing& one) {
+  switch (one.how) {
+    case MissingProviders::How::kNone:
+    case MissingProviders::How::kOthers:
+      return WasGiven(one.how == MissingProviders::How::kNone);
+    case MissingProviders::How::kNoProgram:
+      return "the agent has no program " + ProgramIn(all.bin_dir, one.provider.name);
+    case MissingProviders::How::kOtherProgram:
+      return "the agent runs " + ProgramIn(all.bin_dir, one.provider.name) +
+             ", which is another program than " + ProgramIn(all.kubelets.bin_dir, one.provider.name);
+    case MissingProviders::How::kFewerImages:
+      return "the agent's provider of that name, from " + all.own_config +
+             ", does not match all of its images";
+  }
+  std::abort();
+}
+
+MissingProviders::How HowMissing(ProgramHere program) {
+  return program == ProgramHere::kAbsent ? MissingProviders::How::kNoProgram
+                                         : MissingProviders::How::kOtherProgram;
+}
+
+std::string ShownPatterns(const MissingProviders::Missing& one) {
+  std::vector<std::string> shown;
+  for (const Pattern& pattern : NotAmong(one.own_images, one.provider.match_images)) {
+    if (shown.size() == kMostPatternsShown) {
+      shown.emplace_back("…");
+      break;
+    }
+    shown.push_back(pattern.text());
+  }
+  return base::Join(shown, ", ");
+}
+
+}  // namespace
+
+std::size_t MissingProviders::Count() const {
+  return unreadable.empty() ? providers.size() : 1;
+}
+
+MissingProviders FindMissingProviders(const KubeletsProviders& kubelets, const ProviderConfig& there,
+                                      const OwnProviders& own) {
+  if (kubelets.config.empty()) return {};
+  MissingProviders missing{.kubelets = kubelets,
+                           .unreadable = "",
+                           .own_config = own.config,
+                           .bin_dir = own.bin_dir,
+                           .providers = {}};
+  if (!there.problems.empty()) {
+    if (own.config == kubelets.config) return {};  // its own problem, which is told
+    missing.perhaps_same = LastPart(own.config) == LastPart(kubelets.config);
+    missing.unreadable = there.problems.front();
+    return missing;
+  }
+  for (const Provider& provider : there.providers) {
+    auto given = std::find_if(own.named.begin(), own.named.end(),
+                              [&](const OwnProviders::Named& one) { return one.name == provider.name; });
+    if (given == own.named.end()) {
+      missing.providers.push_back(
+          {provider, own.config.empty() ? MissingProviders::How::kNone : MissingProviders::How::kOthers});
+    } else if (given->program != ProgramHere::kSame) {
+      missing.providers.push_back({provider, HowMissing(given->program)});
+    } else if (!NotAmong(given->match_images, provider.match_images).empty()) {
+      missing.providers.push_back({provider, MissingProviders::How::kFewerImages, given->match_images});
+    }
+  }
+  return missing.providers.empty() ? MissingProviders{} : missing;
+}
+
+std::vector<std::string> ProblemsOf(const MissingProviders& missing) {
+  if (missing.perhaps_same) {
+    return {"kubelet uses credential providers from " + missing.kubelets.config +
+            ", and the agent cannot read that file (" + missing.unreadable + ") to compare it with " +
+            missing.own_config +
+            ": if they differ, images may be refused (401); mount kubelet's file at its own path"};
+  }
+  if (!missing.unreadable.empty()) {
+    return {"kubelet uses credential providers from " + missing.kubelets.config + "; " +
+            WasGiven(missing.own_config.empty()) + ", and cannot read that file (" + missing.unreadable +
+            "): images of these providers' registries will be refused (401); " + kGive};
+  }
+  std::vector<std::string> problems;
+  for (const MissingProviders::Missing& one : missing.providers) {
+    // Another program may know these registries; another provider of the agent's may match these images.
+    const bool perhaps =
+        one.how == MissingProviders::How::kOtherProgram || one.how == MissingProviders::How::kFewerImages;
+    const char* refused = perhaps ? " may be refused (401); " : " will be refused (401); ";
+    problems.push_back("kubelet uses the credential provider \"" + one.provider.name + "\" from " +
+                       missing.kubelets.config + "; " + WhyMissing(missing, one) + ": images of " +
+                       ShownPatterns(one) + refused + kGive);
+  }
+  return problems;
+}
+
+std::vector<SkippedProvider> SkippedProviders(const MissingProviders& missing, const Target& target) {
+  if (!missing.unreadable.empty()) {
+    return {{missing.kubelets.config, "",
+             "kubelet uses the providers of this file; " +
+                 (missing.perhaps_same ? "the agent has those of " + missing.own_config
+                                       : WasGiven(missing.own_config.empty())) +
+                 ", and cannot read it"}};
+  }
+  std::vector<SkippedProvider> unasked;
+  for (const MissingProviders::Missing& one : missing.providers) {
+    if (Matches(one.own_images, target)) continue;
+    for (const Pattern& pattern : one.provider.match_images) {
+      if (!pattern.Matches(target)) continue;
+      const bool other = one.how == MissingProviders::How::kOtherProgram;
+      unasked.push_back(
+          {other ? ProgramIn(missing.kubelets.bin_dir, one.provider.name) : one.provider.name, pattern.text(),
+           other ? "kubelet runs it; the agent runs " + ProgramIn(missing.bin_dir, one.provider.name) +
+                       ", which is another program"
+                 : "kubelet uses it, from " + missing.kubelets.config + "; " + WhyMissing(missing, one)});
+      break;
+    }
+  }
+  return unasked;
+}
+
+}  // namespace prefetch::credentials

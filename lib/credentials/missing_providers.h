@@ -1,0 +1,92 @@
+// MissingProviders: the credential providers that kubelet uses and this agent was not given: those of its
+// configuration, their matchImages, and their programs. Without them a pull by kubelet goes well, and the
+// agent's is refused. Pure.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "credentials/match.h"
+#include "credentials/provider_config.h"
+
+namespace prefetch::credentials {
+
+// Compares the program that the agent runs for a credential provider with kubelet's.
+enum class ProgramHere {
+  kSame,     // or kubelet's is not to be seen here
+  kAbsent,   // the agent has none
+  kAnother,  // it has other bytes than kubelet's
+};
+
+// The path of a provider's program.
+std::string ProgramIn(const std::string& bin_dir, const std::string& provider);
+
+// Folders as they are reached here; kubelet's may be empty. Blocks as a disk does, and reads both programs
+// where they are two files of one size.
+ProgramHere CompareProgram(const std::string& own_bin_dir, const std::string& kubelets_bin_dir,
+                           const std::string& provider);
+
+// kubelet's flags, as their paths are reached here. Empty: none, or not known.
+struct KubeletsProviders {
+  std::string config;
+  std::string bin_dir;
+
+  friend bool operator==(const KubeletsProviders&, const KubeletsProviders&) = default;
+};
+
+struct OwnProviders {
+  struct Named {
+    std::string name;
+    ProgramHere program = ProgramHere::kSame;  // beside kubelet's
+    std::vector<Pattern> match_images{};
+  };
+
+  std::string config;  // empty: none
+  std::string bin_dir;
+  std::vector<Named> named;  // in the configuration
+};
+
+struct MissingProviders {
+  enum class How {
+    kNone,          // the agent has no configuration at all
+    kOthers,        // its configuration has others
+    kNoProgram,     // its folder does not have the program
+    kOtherProgram,  // its program is another one
+    kFewerImages,   // its provider of that name does not match all of these images
+  };
+  struct Missing {
+    Provider provider;  // kubelet's
+    How how = How::kNone;
+    std::vector<Pattern> own_images{};  // if kFewerImages
+  };
+
+  KubeletsProviders kubelets;      // without a configuration: nothing is missing
+  std::string unreadable;          // why the configuration cannot be read here; empty: it was read
+  bool perhaps_same = false;       // unreadable, and the agent's own may be that file, mounted elsewhere
+  std::string own_config;          // empty: the agent has no configuration at all
+  std::string bin_dir;             // the agent's
+  std::vector<Missing> providers;  // none if it cannot be read
+
+  // An unreadable file counts as one.
+  std::size_t Count() const;
+};
+
+// `there` is what kubelet's configuration says. The agent's own may be the same file mounted elsewhere: the
+// names and matchImages of its providers decide.
+MissingProviders FindMissingProviders(const KubeletsProviders& kubelets, const ProviderConfig& there,
+                                      const OwnProviders& own);
+
+// A sentence for each provider, for people.
+std::vector<std::string> ProblemsOf(const MissingProviders& missing);
+
+// For a pull of this image: the provider that kubelet would ask, and why the agent does not.
+struct SkippedProvider {
+  std::string
+      name;  // of the provider; of kubelet's program, if ours is another; of the file, if it cannot be read
+  std::string pattern;  // that matched; empty: not known
+  std::string why;
+};
+std::vector<SkippedProvider> SkippedProviders(const MissingProviders& missing, const Target& target);
+
+}  // namespace prefetch::credentials

@@ -1,0 +1,282 @@
+#include "plan/disk_budget.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <tuple>
+
+#include "base/saturating.h"
+#include "plan/disk.h"
+#include "plan/schedule.h"
+
+namespace prefetch::plan {
+namespace {
+
+// Blobs, and their content once more: compression makes no image larger.
+constexpr std::uint64_t kLeastFactor = 2;
+// The size of an image until pulls have shown it: the blobs, and three times that unpacked.
+constexpr std::uint64_t kExpectedFactor = 4;
+// Of an image whose size is not known yet: hardly any is smaller than the one, and most need less than the
+// other. On containerd, its size is known within a second of the start; CRI-O never tells.
+constexpr std::uint64_t kUnknownLeast = 32ULL << 20;
+constexpr std::uint64_t kUnknownMost = 2ULL << 30;
+// A pull that ran out of less than this much was ended by itself, else by others. One that runs out of it all
+// the same gets twice that the next time.
+constexpr std::uint64_t kPlausibleFactor = 128;
+// The same for an image whose size nobody tells: on CRI-O, that is each.
+constexpr std::uint64_t kPlausibleUnknown = 16ULL << 30;
+// How long the bytes of a dropped lease may take to go. containerd's collector runs at once when a lease is
+// deleted, and walks all that it has.
+constexpr std::chrono::seconds kBytesGo{60};
+// The first time, so long after its lease was dropped. Where that was too short, the next time has kBytesGo.
+constexpr std::chrono::seconds kOwnBytesGo{5};
+// After a lease was dropped, measurements that are older than this may not show it yet.
+constexpr std::chrono::seconds kSettles{2};
+// Nobody tells of the end of a lease that could not be dropped.
+constexpr std::chrono::seconds kReliefLimit{20};
+
+// The bytes of a pull's first quarter of a second give no room to speak of.
+constexpr std::uint64_t kKeptShare = 16;
+
+constexpr std::uint64_t kAll = std::numeric_limits<std::uint64_t>::max();
+
+using base::Minus;
+using base::Plus;
+using base::Times;
+
+}  // namespace
+
+DiskHistory AfterSize(DiskHistory past, std::uint64_t compressed) {
+  if (compressed == 0 || compressed == past.compressed) return past;
+  if (past.compressed != 0) past = DiskHistory{};
+  past.compressed = compressed;
+  return past;
+}
+
+DiskHistory AfterBegin(DiskHistory past, std::uint64_t usable, const PendingEviction& relief) {
+  past.began_with = relief.pending ? kAll : Plus(usable, past.kept);
+  return past;
+}
+
+DiskHistory AfterDiskFull(DiskHistory past, bool competed, base::TimePoint now, std::uint64_t others) {
+  past.kept = 0;
+  past.others = others;
+  if (competed) {
+    past.alone = true;
+  } else {
+    past.measured_until = now + kBytesGo;
+    past.measured = false;
+    past.ran_out++;
+    const std::uint64_t by_size =
+        past.compressed == 0 ? kPlausibleUnknown : Times(past.compressed, kPlausibleFactor);
+    past.plausible = std::max(by_size, Times(past.least, 2));
+  }
+  return past;
+}
+
+DiskHistory AfterBytesGone(DiskHistory past, base::TimePoint now) {
+  if (now >= past.measured_until) return past;
+  past.measured = false;
+  if (past.ran_out == 1)
+    past.measured_until = std::min<base::TimePoint>(past.measured_until, now + kOwnBytesGo);
+  return past;
+}
+
+DiskHistory AfterMeasure(DiskHistory past, std::uint64_t usable, base::TimePoint now) {
+  // The first measurement counts however late it comes.
+  if (now >= past.measured_until && past.measured) return past;
+  past.measured = true;
+  // A tenth more is enough to try again. Less may be a log file.
+  const std::uint64_t had = std::min({Minus(usable, past.others), past.began_with, past.plausible});
+  past.least = std::max(past.least, Plus(had, had / 10));
+  return past;
+}
+
+DiskHistory AfterDiskSpaceFound(DiskHistory past) {
+  past.kept = 0;
+  past.alone = false;
+  past.measured_until = base::TimePoint();
+  past.measured = true;
+  past.ran_out = 0;
+  past.others = 0;
+  return past;
+}
+
+// If a pull that runs beside others needs more than was reserved for it, another has to give way, and its
+// download may be lost: containerd keeps unpacked layers for as long as it keeps the blobs, so a pull that
+// only waits frees next to nothing. So the first pulls of a process get the largest bound. The bytes that
+// they have taken then stand for those of the next ones, with half as much added.
+//
+// No rule that goes by earlier images is safe for every mixture. Suppose that two pulls run although 21 times
+// their sizes do not fit together, and that the room ends while both unpack. One has to give way, and nobody
+// knows yet what the other needs in all. If the second gives way, the first may need more than the whole
+// room: then the second fits, and is fetched twice. If the first gives way, it may need no more than it would
+// have got: then it fits, and is fetched twice. That costs one download, once: NeedsMoreThanUsual brings the
+// largest bound back. A rule that never risks it runs one pull at a time on a disk that is 21 times too
+// small.
+DiskUsage AfterFirstBegin(DiskUsage past, std::uint64_t available) {
+  if (past.news) return past;  // it goes on without a pause
+  return {.free_before = available, .largest = std::max(past.largest, past.factor)};
+}
+
+DiskUsage AfterEndedWell(DiskUsage past, const DiskHistory& image) {
+  // The bytes that an earlier pull had kept were taken from the free room before.
+  if (past.free_before == 0 || image.compressed == 0 || image.kept > 0) return past;
+  past.brought = Plus(past.brought, image.compressed);
+  past.news = true;
+  return past;
+}
+
+DiskUsage AfterRemoval(DiskUsage past) {
+  return {.largest = std::max(past.largest, past.factor)};
+}
+
+DiskUsage AfterMeasure(DiskUsage past, std::uint64_t available) {
+  if (!past.news) return past;
+  past.news = false;
+  // With all that pulls have written which still run: too much rather than too little.
+  const std::uint64_t taken = Minus(past.free_before, available);
+  // Less than the blobs: the layers were here, or others have given room back.
+  if (taken >= past.brought) past.factor = (Times(taken, 3) / 2 + past.brought - 1) / past.brought;
+  return past;
+}
+
+bool NeedsMoreThanUsual(const DiskHistory& past) {
+  return past.alone || past.least > Times(past.compressed, kUsualFactor);
+}
+
+std::uint64_t FactorFor(const DiskUsage& taken, bool any_needs_much) {
+  const std::uint64_t factor = std::max(taken.factor, taken.largest);
+  return any_needs_much || factor == 0 ? kMaxFactor : std::clamp(factor, kUsualFactor, kMaxFactor);
+}
+
+DiskReservation ReservationOfRunning(const DiskHistory& past, std::uint64_t done, std::uint64_t factor) {
+  const std::uint64_t left = Minus(past.compressed, done);
+  return {
+      .least = Times(left, kLeastFactor),
+      .most = Times(left, factor),
+      .reserved = Minus(
+          std::max(past.compressed == 0 ? kUnknownMost : Times(past.compressed, factor), past.least), done),
+      .returns = done,
+      .alone = past.alone};
+}
+
+DiskReservation ReservationOfDue(const DiskHistory& past, std::uint64_t factor) {
+  DiskReservation claim = ReservationOfRunning(past, past.kept, factor);
+  if (past.compressed == 0) claim.least = kUnknownLeast;
+  claim.least = std::max(claim.least, Minus(past.least, past.kept));
+  return claim;
+}
+
+std::uint64_t ExpectedDiskUse(const DiskHistory& past, const DiskUsage& taken, std::uint64_t done) {
+  // The bound is half as much again as what pulls have taken.
+  const std::uint64_t bound = std::max(taken.factor, taken.largest);
+  const std::uint64_t taken_so_far =
+      bound == 0 ? Times(past.compressed, kExpectedFactor) : Times(past.compressed, 2 * bound) / 3;
+  return Minus(std::max({taken_so_far, Times(past.compressed, kLeastFactor), past.least}), done);
+}
+
+bool MayFit(const DiskReservation& claim, std::uint64_t usable) {
+  return usable > 0 && claim.least <= usable;
+}
+
+bool ComesBefore(const PullSlot& a, const PullSlot& b) {
+  auto order = [](const PullSlot& slot) {
+    return std::make_tuple(slot.stalled, slot.update, !slot.asked, -slot.priority, slot.started_at,
+                           slot.entry);
+  };
+  return order(a) < order(b);
+}
+
+DiskBudget::DiskBudget(std::uint64_t usable, const std::vector<PullSlot>& running)
+    : usable_(usable), running_(running) {
+  for (const PullSlot& slot : running) one_runs_alone_ = one_runs_alone_ || slot.room.alone;
+}
+
+bool DiskBudget::Admits(const PullSlot& due, bool has_place) {
+  // Running pulls of lower rank may have to make room.
+  std::uint64_t taken = promised_;
+  for (const PullSlot& slot : running_) {
+    taken = Plus(taken, ComesBefore(slot, due) ? slot.room.reserved : slot.room.least);
+  }
+  const std::uint64_t left = Minus(usable_, taken);
+  const bool nothing_runs = running_.empty() && !any_starts_;
+  bool starts = nothing_runs ? MayFit(due.room, left)
+                             : left > 0 && due.room.reserved <= left && !due.room.alone && !one_runs_alone_;
+  promised_ = Plus(promised_, due.room.alone ? kAll : due.room.reserved);
+  if (!starts || !has_place) return false;
+  any_starts_ = true;
+  one_runs_alone_ = one_runs_alone_ || due.room.alone;
+  return true;
+}
+
+PendingEviction AfterEnding(PendingEviction past, std::uint64_t returns, base::TimePoint now) {
+  past.pending = true;
+  past.until = now + kReliefLimit;
+  past.returning = Plus(past.returning, returns);
+  past.at_least = true;
+  return past;
+}
+
+PendingEviction AfterKeptDropped(PendingEviction past, std::uint64_t kept, base::TimePoint now) {
+  const bool at_least = past.at_least;
+  past = AfterEnding(past, kept, now);
+  past.at_least = at_least;
+  return past;
+}
+
+PendingEviction AfterBytesDropped(PendingEviction past, base::TimePoint now) {
+  if (past.pending) past.until = std::min<base::TimePoint>(past.until, now + kSettles);
+  return past;
+}
+
+PendingEviction AfterBytesGone(PendingEviction past, base::TimePoint now) {
+  if (past.pending) past.until = std::min<base::TimePoint>(past.until, now);
+  return past;
+}
+
+PendingEviction AfterMeasure(PendingEviction past, base::TimePoint now) {
+  return past.pending && now >= past.until ? PendingEviction{} : past;
+}
+
+bool KeptBytesMatter(std::uint64_t kept, const std::vector<PullSlot>& running) {
+  std::uint64_t fetched = 0;
+  for (const PullSlot& slot : running) fetched = Plus(fetched, slot.room.returns);
+  return kept > 0 && kept >= fetched / kKeptShare;
+}
+
+std::optional<EvictionChoice> ChooseEviction(const std::vector<PullSlot>& running, std::uint64_t usable,
+                                             const PendingEviction& relief) {
+  if (running.empty() || usable == kAll) return std::nullopt;
+  std::vector<const PullSlot*> order;
+  for (const PullSlot& slot : running) order.push_back(&slot);
+  std::sort(order.begin(), order.end(),
+            [](const PullSlot* a, const PullSlot* b) { return ComesBefore(*a, *b); });
+  const bool competed = order.size() > 1;
+  if (usable == 0) {
+    if (relief.pending) return std::nullopt;
+    const PullSlot& last = *order.back();
+    return EvictionChoice{last.entry, PullEviction::kOutOfDiskSpace, competed, last.room.reserved};
+  }
+  // This pull does not fit even if all pulls of lower rank make room.
+  const std::uint64_t coming = Plus(usable, relief.returning);
+  std::uint64_t behind = 0;
+  for (const PullSlot* slot : order) behind = Plus(behind, slot->room.returns);
+  for (const PullSlot* slot : order) {
+    behind = Minus(behind, slot->room.returns);
+    if (slot->room.least > Plus(coming, behind)) {
+      return EvictionChoice{slot->entry, PullEviction::kOutOfDiskSpace, competed, slot->room.least};
+    }
+  }
+  // The pulls that may have to wait. The first may take all; a pull with all its bytes gives back less than
+  // its repetition costs.
+  std::uint64_t most = 0;
+  for (const PullSlot* slot : order) most = Plus(most, slot->room.most);
+  if (most <= coming) return std::nullopt;
+  for (std::size_t i = order.size(); i-- > 1;) {
+    if (order[i]->room.most > 0) return EvictionChoice{order[i]->entry, PullEviction::kWaits, competed, most};
+  }
+  return std::nullopt;
+}
+
+}  // namespace prefetch::plan

@@ -1,0 +1,170 @@
+// Room: which pulls get the bytes that the disk rule leaves (plan/disk.h). Pure.
+//
+// A manifest has the compressed size of an image; no document has its unpacked size. So a pull has
+// bounds: it takes at least twice its compressed size (the blobs, and at least as much unpacked), and hardly
+// ever more than 21 times that. The room that the first pulls really took lowers the upper bound for the next
+// ones. Pulls run side by side while the upper bounds of all of them fit. A pull of which only the lower
+// bound fits runs alone, since that is the way to find out. One that ran out of room is not repeated before
+// there is more.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "base/clock.h"
+
+namespace prefetch::plan {
+
+// The upper bound, in compressed sizes: the blobs, and twenty times that unpacked. It holds until pulls have
+// shown what images of this node take.
+constexpr std::uint64_t kMaxFactor = 21;
+// The upper bound is never lower than this. Few images need more.
+constexpr std::uint64_t kUsualFactor = 8;
+
+// The agent's knowledge of the room that one image needs. It lasts as long as the process.
+struct DiskHistory {
+  std::uint64_t compressed = 0;  // as the newest pull saw it; 0: not known
+  std::uint64_t least = 0;       // a pull that had the disk for itself ran out of less than this; 0: none did
+  std::uint64_t kept =
+      0;  // of its compressed bytes, those that its lease keeps on the disk while no pull runs
+  // It ran out of room while others ran. Only a pull that runs alone shows the image's need.
+  bool alone = false;
+  // Its bytes are being removed. Room that becomes free until then was its own, or that of pulls
+  // before.
+  base::TimePoint measured_until;
+  bool measured = true;       // the filesystem was measured since
+  std::uint32_t ran_out = 0;  // so many times, with the disk for itself
+  std::uint64_t others = 0;
+  // The free room and its own bytes when its pull began: later free room does not count for this pull.
+  std::uint64_t began_with = std::numeric_limits<std::uint64_t>::max();
+  // No image of its size needs more. What is free beyond that when its end is measured was others' doing: a
+  // job's files that filled the disk, and are gone.
+  std::uint64_t plausible = std::numeric_limits<std::uint64_t>::max();
+
+  friend bool operator==(const DiskHistory&, const DiskHistory&) = default;
+};
+
+// The manifest has come. Another size means another image: the old image's figures are forgotten.
+DiskHistory AfterSize(DiskHistory past, std::uint64_t compressed);
+struct PendingEviction;
+// A pull begins, and no other of the same image runs. `relief`: with room that is on its way back, nobody
+// knows what it will have had.
+DiskHistory AfterBegin(DiskHistory past, std::uint64_t usable, const PendingEviction& relief);
+// The pull ended for want of room, and its bytes are removed. `competed`: other pulls ran at that time.
+// `others`: bytes that pulls which had ended before had left, and that are on their way out.
+DiskHistory AfterDiskFull(DiskHistory past, bool competed, base::TimePoint now, std::uint64_t others = 0);
+// The runtime was told to remove the bytes. The first measurement from now on counts however late it comes;
+// what becomes free much later was not its own.
+DiskHistory AfterBytesGone(DiskHistory past, base::TimePoint now);
+// The filesystem was measured.
+DiskHistory AfterMeasure(DiskHistory past, std::uint64_t usable, base::TimePoint now);
+DiskHistory AfterDiskSpaceFound(DiskHistory past);
+
+// The bytes that pulls which ended well have taken on the disk. It lasts as long as the process.
+struct DiskUsage {
+  // The free room when a pull began while no other ran; 0: not known, or bytes were removed since.
+  std::uint64_t free_before = 0;
+  std::uint64_t brought = 0;  // compressed bytes of the pulls that have ended well since
+  bool news = false;          // one of them ended after the newest measurement
+  std::uint64_t factor = 0;   // the upper bound that they give; 0: none
+  std::uint64_t largest = 0;  // the largest bound that earlier pulls gave
+
+  friend bool operator==(const DiskUsage&, const DiskUsage&) = default;
+};
+// A pull begins, and no other runs.
+DiskUsage AfterFirstBegin(DiskUsage past, std::uint64_t available);
+// Call it before AfterDiskSpaceFound.
+DiskUsage AfterEndedWell(DiskUsage past, const DiskHistory& image);
+// Bytes of pulls are being removed: free room no longer tells what pulls have taken.
+DiskUsage AfterRemoval(DiskUsage past);
+// The filesystem was measured.
+DiskUsage AfterMeasure(DiskUsage past, std::uint64_t available);
+
+// Has the image shown that it needs more than kUsualFactor, or run out of room beside others?
+bool NeedsMoreThanUsual(const DiskHistory& past);
+// The upper bound of every pull, in compressed sizes. `any_needs_much`: NeedsMoreThanUsual of any image.
+std::uint64_t FactorFor(const DiskUsage& taken, bool any_needs_much);
+
+// The bytes of the free room that one pull will still take.
+struct DiskReservation {
+  std::uint64_t least = 0;
+  std::uint64_t most = 0;      // if all that is fetched so far is unpacked already
+  std::uint64_t reserved = 0;  // if none of it is: a single layer unpacks after its last byte
+  std::uint64_t returns = 0;   // what ending the pull gives back at least
+  bool alone = false;
+};
+// `factor`: FactorFor.
+DiskReservation ReservationOfDue(const DiskHistory& past, std::uint64_t factor = kMaxFactor);
+// Of one that has fetched `done` bytes.
+DiskReservation ReservationOfRunning(const DiskHistory& past, std::uint64_t done,
+                                     std::uint64_t factor = kMaxFactor);
+// The bytes of the free room that an absent image will probably still take, for people; `done` of its
+// compressed bytes are on the disk. 0: not known.
+std::uint64_t ExpectedDiskUse(const DiskHistory& past, const DiskUsage& taken, std::uint64_t done);
+
+// Can a pull with this claim end well if it gets all that is left?
+bool MayFit(const DiskReservation& claim, std::uint64_t usable);
+
+struct PullSlot;
+// Does `a` get room before `b`? Equals: the one that started first. One that stalled comes behind all others.
+bool ComesBefore(const PullSlot& a, const PullSlot& b);
+
+// Hands out the remaining room to pulls that are due. Ask in the order in which they should start.
+class DiskBudget {
+ public:
+  // `usable`: plan::Usable.
+  DiskBudget(std::uint64_t usable, const std::vector<PullSlot>& running);
+
+  // May it start now? A pull that has to wait keeps its place: those that are asked for later leave it its
+  // room. `has_place`: nothing but room could stand against it.
+  bool Admits(const PullSlot& due, bool has_place);
+
+ private:
+  const std::uint64_t usable_;
+  const std::vector<PullSlot>& running_;
+  std::uint64_t promised_ = 0;  // to those that were asked for before
+  bool one_runs_alone_ = false;
+  bool any_starts_ = false;
+};
+
+// Room that is on its way back, since a pull was ended for want of it.
+struct PendingEviction {
+  bool pending = false;
+  base::TimePoint until;        // bytes of a dropped lease are gone by then
+  std::uint64_t returning = 0;  // at least so much comes back
+  bool at_least = false;        // and more: what a pull that ran had unpacked
+
+  friend bool operator==(const PendingEviction&, const PendingEviction&) = default;
+};
+// A pull that ran was ended.
+PendingEviction AfterEnding(PendingEviction past, std::uint64_t returns, base::TimePoint now);
+// The bytes that ended pulls had kept were dropped.
+PendingEviction AfterKeptDropped(PendingEviction past, std::uint64_t kept, base::TimePoint now);
+// They will be gone soon; AfterBytesGone: they are.
+PendingEviction AfterBytesDropped(PendingEviction past, base::TimePoint now);
+PendingEviction AfterBytesGone(PendingEviction past, base::TimePoint now);
+// The filesystem was measured.
+PendingEviction AfterMeasure(PendingEviction past, base::TimePoint now);
+
+// The disk is exhausted: are the bytes that ended pulls have left worth removing for those that run?
+bool KeptBytesMatter(std::uint64_t kept, const std::vector<PullSlot>& running);
+
+enum class PullEviction {
+  kOutOfDiskSpace,  // it does not fit, or the disk is exhausted: its bytes go, too
+  kWaits,           // it may fit once the others are done: its bytes stay
+};
+struct EvictionChoice {
+  std::size_t entry = 0;
+  PullEviction ending = PullEviction::kWaits;
+  bool competed = false;
+  // More than there is: what this pull may still take (kOutOfDiskSpace), or all that run (kWaits).
+  std::uint64_t needed = 0;
+};
+// The running pull that has to end, if one has to: of those that together need more than there is, the one of
+// lowest priority, the newest among equals. One at a time: the room it gives back may be enough.
+std::optional<EvictionChoice> ChooseEviction(const std::vector<PullSlot>& running, std::uint64_t usable,
+                                             const PendingEviction& relief);
+
+}  // namespace prefetch::plan

@@ -1,0 +1,71 @@
+#include "plan/poll_trigger.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace prefetch::plan {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+// One change causes several events.
+constexpr milliseconds kSoon{100};
+// containerd's CRI plugin learns of a change by the same events, and lists its old images until then.
+// agent::ImageWatch may have reported the last event 250 ms before that event.
+constexpr milliseconds kLate{850};
+// The minimum time between the starts of two such looks, however many events come; and so many times the
+// duration of the last one.
+constexpr milliseconds kLookFloor{500};
+constexpr int kShareOfTime = 20;
+// Looks of a node under load take long. Until the next one, a removed image counts as present.
+constexpr seconds kLookFloorMost{2};
+constexpr int kShareUnderLoad = 3;
+
+constexpr seconds kWatchAgain{1};
+// As often as without events: a connection that is refused costs less than a look.
+constexpr seconds kWatchAgainMost{8};
+constexpr minutes kWatchUnsupported{10};
+constexpr seconds kLongStream{10};
+
+}  // namespace
+
+PollTrigger AfterRuntimeEvent(PollTrigger alarm, base::TimePoint now) {
+  alarm.soon = std::min<base::TimePoint>(alarm.soon, now + kSoon);
+  alarm.late = now + kLate;
+  return alarm;
+}
+
+PollTrigger AfterPollBegan(PollTrigger alarm, base::TimePoint now) {
+  if (alarm.soon <= now) alarm.soon = base::TimePoint::max();
+  if (alarm.late <= now) alarm.late = base::TimePoint::max();
+  alarm.started_at = now;
+  return alarm;
+}
+
+PollTrigger AfterPollEnded(PollTrigger alarm, base::TimePoint now) {
+  alarm.took = now - alarm.started_at;
+  return alarm;
+}
+
+base::TimePoint NextPoll(const PollTrigger& alarm) {
+  base::TimePoint due = std::min(alarm.soon, alarm.late);
+  if (due == base::TimePoint::max()) return due;
+  const base::Duration most = std::max<base::Duration>(kLookFloorMost, kShareUnderLoad * alarm.took);
+  const base::Duration floor =
+      std::max<base::Duration>(kLookFloor, std::min<base::Duration>(kShareOfTime * alarm.took, most));
+  return std::max<base::TimePoint>(due, alarm.started_at + floor);
+}
+
+bool WasStable(base::Duration stood) {
+  return stood >= kLongStream;
+}
+
+base::Duration ReconnectDelay(base::Duration stood, int failures, bool unsupported) {
+  if (unsupported) return kWatchUnsupported;
+  if (WasStable(stood)) return kWatchAgain;
+  return std::min<base::Duration>(kWatchAgain * (1 << std::min(failures, 6)), kWatchAgainMost);
+}
+
+}  // namespace prefetch::plan

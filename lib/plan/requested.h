@@ -1,0 +1,44 @@
+// Asked: images that a preflight wants pulled (`prefetchctl check --pull`): which of them are pulled, until
+// when anybody waits, and when they are forgotten. Pure.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+
+#include "plan/decide.h"
+#include "plan/snapshot.h"
+
+namespace prefetch::plan {
+
+// A wish that is not repeated for so long is over: its client has an answer, or has gone. Clients that wait
+// repeat it with each question, a few seconds apart.
+constexpr std::chrono::seconds kAskedFor{15};
+// The maximum number of unlisted images with a wish; further wishes wait for a place.
+constexpr std::size_t kMaxRequestedImages = 16;
+// The agent remembers a pull's result at most this long after the last wish for it.
+constexpr std::chrono::hours kAskedMemory{1};
+
+// For an image that is on no list. `asked_until`: when its newest wish is over. Nothing begins, or begins
+// anew, for a wish that is over; what runs goes on to its end, since a pull that moves is never killed.
+Action DecideRequested(const Observation& seen, const History& past, base::TimePoint asked_until,
+                       base::TimePoint now);
+
+// It is not pulled, and its wish is over; and a failure that asks for patience is kept in mind meanwhile, so
+// that asking again and again does not reach the registry. The time from which on it may be forgotten.
+base::TimePoint ForgetRequestedAt(const History& past, base::TimePoint asked_until);
+
+// The entry of the list, or a request made at `asked_at` or later; nullptr: neither, it waits for a
+// place.
+const ImageState* PulledFor(const Snapshot& snapshot, const image::Reference& reference,
+                            base::TimePoint asked_at);
+
+// The state of a wish for a pull.
+enum class RequestedState {
+  kPending,  // it is pulled, waits for its turn, or is tried again after what passes
+  kHere,
+  kFailed,  // another try is not worth waiting for
+};
+// `image` is on the list or was asked for.
+RequestedState StateOfRequested(const ImageState& image);
+
+}  // namespace prefetch::plan

@@ -1,0 +1,43 @@
+// YieldPolicy: kubelet's own pulls come first. While one of them moves, the agent's downloads hold still, and
+// after a while go on so slowly that they cost it next to nothing. Pure: facts in, answers out; the caller
+// has the lock.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "base/clock.h"
+
+namespace prefetch::plan {
+
+// Others' downloads are looked for so often.
+constexpr std::chrono::milliseconds kForeignPullPollInterval{250};
+// A pull that has not moved for so long waits for something else than the network: unpacking, a queue.
+constexpr std::chrono::seconds kForeignPullIdleAfter{1};
+// A range that was on its way when another pull began holds still no longer than this: servers close
+// connections on which nothing moves, and a pull of ours that stands still for 30 s counts as stalled.
+constexpr std::chrono::seconds kMaxHold{10};
+// Meanwhile one range comes at a time, with a pause after it of so many times its own duration.
+constexpr int kPauses = 4;
+
+class YieldPolicy {
+ public:
+  // `ingests`: the bytes written so far of all downloads of others, by their names.
+  void Look(std::map<std::string, std::uint64_t> ingests, base::TimePoint now);
+
+  // Does another pull move?
+  bool IsDue(base::TimePoint now) const;
+  // When the next range may begin; not after `now` if nothing speaks against it.
+  base::TimePoint NextRange(base::TimePoint now) const;
+  void RangeEnded(base::TimePoint began, base::TimePoint now);
+
+ private:
+  std::map<std::string, std::uint64_t> ingests_;  // at the last look
+  bool looked_ = false;
+  base::TimePoint moved_until_;
+  base::TimePoint pause_until_;
+};
+
+}  // namespace prefetch::plan

@@ -1,0 +1,142 @@
+#include "registry/host_state.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "image/registry_limits.h"
+
+namespace prefetch::registry {
+namespace {
+
+using image::RegistryAnswer;
+using image::RegistryDetail;
+using Kind = image::RegistryAnswerKind;
+using std::chrono::milliseconds;
+
+constexpr std::chrono::hours kHeadFailsFor{24};
+constexpr std::chrono::hours kKnownFor{1};
+constexpr std::size_t kMaxHolds = 64;  // identities of one server
+
+bool IsDockerHub(const std::string& server) {
+  return server == "https://registry-1.docker.io";
+}
+
+}  // namespace
+
+std::optional<RegistryAnswer> HostState::RefusalReason(const std::string& server,
+                                                       const std::string& identity) {
+  base::Lock lock(mutex_);
+  Page& page = pages_.At(server);
+  base::TimePoint now = clock_.Now();
+  auto hold = page.holds.find(identity);
+  if (hold != page.holds.end() && now < hold->second.until) {
+    return RegistryAnswer{.kind = Kind::kRateLimited,
+                          .detail = RegistryDetail::kOnHold,
+                          .message = server + " asked for patience and is not asked before that has passed",
+                          .retry_after = std::chrono::ceil<milliseconds>(hold->second.until - now)};
+  }
+  if (!circuit_ || !image::kSilentRegistry.IsOpen(page.failures)) return std::nullopt;
+  if (now < page.open_until || page.probing) {
+    base::Duration left = std::max<base::Duration>(page.open_until - now, std::chrono::seconds(1));
+    return RegistryAnswer{
+        .kind = Kind::kUnreachable,
+        .detail = RegistryDetail::kCircuitOpen,
+        .message = server + " has failed " + std::to_string(page.failures) +
+                   " times in a row and is left alone for a while; last: " + page.last_failure,
+        .retry_after = std::chrono::ceil<milliseconds>(left)};
+  }
+  page.probing = true;
+  return std::nullopt;
+}
+
+void HostState::NoteLimit(Page& page, const std::string& server, const std::string& identity,
+                          const RegistryAnswer& answer) {
+  if (page.holds.size() >= kMaxHolds && page.holds.count(identity) == 0) page.holds.clear();
+  Hold& hold = page.holds[identity];
+  const base::TimePoint now = clock_.Now();
+  // Answers to requests that ran side by side are one.
+  if (now >= hold.until) hold.in_a_row++;
+  const base::Circuit& limit = IsDockerHub(server) ? image::kLimitedDockerHub : image::kLimitedRegistry;
+  base::Duration wait = limit.Pause(hold.in_a_row);
+  if (answer.retry_after) wait = *answer.retry_after;
+  hold.until = std::max(hold.until, now + wait);
+}
+
+void HostState::NoteFailure(Page& page, const RegistryAnswer& answer) {
+  page.failures++;
+  page.last_failure = answer.message;
+  if (!image::kSilentRegistry.IsOpen(page.failures)) return;
+  page.open_until = clock_.Now() + image::kSilentRegistry.PauseAfter(page.failures);
+}
+
+void HostState::Note(const std::string& server, const std::string& identity, const RegistryAnswer& answer) {
+  base::Lock lock(mutex_);
+  Page& page = pages_.At(server);
+  page.probing = false;
+  if (answer.detail == RegistryDetail::kStopped || answer.detail == RegistryDetail::kOwnLimit)
+    return;  // says nothing about the server
+  if (answer.kind == Kind::kRateLimited) {
+    NoteLimit(page, server, identity, answer);
+  } else {
+    page.holds.erase(identity);
+  }
+  if (answer.kind == Kind::kUnreachable || answer.kind == Kind::kServerError) {
+    NoteFailure(page, answer);
+    return;
+  }
+  page.failures = 0;
+}
+
+void HostState::NoteServed(const std::string& server, const std::string& identity) {
+  base::Lock lock(mutex_);
+  Page& page = pages_.At(server);
+  auto hold = page.holds.find(identity);
+  if (hold != page.holds.end() && clock_.Now() >= hold->second.until) page.holds.erase(hold);
+}
+
+bool HostState::HeadFails(const std::string& server) {
+  base::Lock lock(mutex_);
+  return clock_.Now() < pages_.At(server).head_fails_until;
+}
+
+void HostState::NoteHeadFails(const std::string& server) {
+  base::Lock lock(mutex_);
+  pages_.At(server).head_fails_until = clock_.Now() + kHeadFailsFor;
+}
+
+bool HostState::IsRegistry(const std::string& server) {
+  base::Lock lock(mutex_);
+  return clock_.Now() < pages_.At(server).registry_until;
+}
+
+void HostState::NoteRegistry(const std::string& server) {
+  base::Lock lock(mutex_);
+  pages_.At(server).registry_until = clock_.Now() + kKnownFor;
+}
+
+HostState::Speaks HostState::SchemeOf(const std::string& server) {
+  base::Lock lock(mutex_);
+  Page& page = pages_.At(server);
+  return clock_.Now() < page.speaks_until ? page.speaks : Speaks::kUnknown;
+}
+
+void HostState::NoteScheme(const std::string& server, Speaks what) {
+  base::Lock lock(mutex_);
+  Page& page = pages_.At(server);
+  page.speaks = what;
+  page.speaks_until = clock_.Now() + kKnownFor;
+}
+
+std::optional<Challenge> HostState::ChallengeOf(const std::string& server, const std::string& path) {
+  base::Lock lock(mutex_);
+  Challenge* challenge = challenges_.Find(server + "/" + path);
+  return challenge == nullptr ? std::nullopt : std::optional<Challenge>(*challenge);
+}
+
+void HostState::NoteChallenge(const std::string& server, const std::string& path,
+                              const Challenge& challenge) {
+  base::Lock lock(mutex_);
+  challenges_.At(server + "/" + path) = challenge;
+}
+
+}  // namespace prefetch::registry

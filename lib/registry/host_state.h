@@ -1,0 +1,82 @@
+// HostState: facts about each server that was asked, for as long as they are worth knowing
+// (R6, R14, R23, R27, R29).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "image/registry_answer.h"
+#include "registry/challenge.h"
+#include "registry/lru_map.h"
+
+namespace prefetch::registry {
+
+// Any thread may call. `server` is a server's origin, "https://quay.io"; `identity` tells credentials apart.
+class HostState {
+ public:
+  // `circuit`: ClientOptions::circuit.
+  explicit HostState(const base::Clock& clock, bool circuit = true) : clock_(clock), circuit_(circuit) {}
+  HostState(const HostState&) = delete;
+  HostState& operator=(const HostState&) = delete;
+
+  // Why `server` is not to be asked now, or nullopt: it asked this identity for patience (kRateLimited), or
+  // has failed five times in a row (kUnreachable, "CircuitOpen"), after which one probe at a time may go: the
+  // caller that gets nullopt is that probe, and ends with Note().
+  std::optional<image::RegistryAnswer> RefusalReason(const std::string& server, const std::string& identity)
+      PREFETCH_EXCLUDES(mutex_);
+  // Notes the answer of a server.
+  void Note(const std::string& server, const std::string& identity, const image::RegistryAnswer& answer)
+      PREFETCH_EXCLUDES(mutex_);
+
+  // It served a part of a blob. Many are on their way at once, so that this says nothing of a hold that began
+  // since.
+  void NoteServed(const std::string& server, const std::string& identity) PREFETCH_EXCLUDES(mutex_);
+
+  // HEAD does not work there: for 24 h GET is used.
+  bool HeadFails(const std::string& server) PREFETCH_EXCLUDES(mutex_);
+  void NoteHeadFails(const std::string& server) PREFETCH_EXCLUDES(mutex_);
+  // It speaks the registry's protocol: for an hour a 404 is believed.
+  bool IsRegistry(const std::string& server) PREFETCH_EXCLUDES(mutex_);
+  void NoteRegistry(const std::string& server) PREFETCH_EXCLUDES(mutex_);
+  // Of a server where both may be: for an hour.
+  enum class Speaks { kUnknown, kHttps, kHttp };
+  Speaks SchemeOf(const std::string& server) PREFETCH_EXCLUDES(mutex_);
+  void NoteScheme(const std::string& server, Speaks what) PREFETCH_EXCLUDES(mutex_);
+
+  // The challenge that `server` gave for a repository: it will give it again.
+  std::optional<Challenge> ChallengeOf(const std::string& server, const std::string& path)
+      PREFETCH_EXCLUDES(mutex_);
+  void NoteChallenge(const std::string& server, const std::string& path, const Challenge& challenge)
+      PREFETCH_EXCLUDES(mutex_);
+
+ private:
+  struct Hold {
+    base::TimePoint until;
+    int in_a_row = 0;
+  };
+  struct Page {
+    base::TimePoint head_fails_until, registry_until, speaks_until;
+    Speaks speaks = Speaks::kUnknown;
+    int failures = 0;  // in a row
+    base::TimePoint open_until;
+    bool probing = false;
+    std::string last_failure;
+    std::map<std::string, Hold> holds;  // by identity
+  };
+  void NoteLimit(Page& page, const std::string& server, const std::string& identity,
+                 const image::RegistryAnswer& answer) PREFETCH_REQUIRES(mutex_);
+  void NoteFailure(Page& page, const image::RegistryAnswer& answer) PREFETCH_REQUIRES(mutex_);
+
+  const base::Clock& clock_;
+  const bool circuit_;
+  base::Mutex mutex_;
+  LruMap<Page> pages_ PREFETCH_GUARDED_BY(mutex_){256};
+  LruMap<Challenge> challenges_ PREFETCH_GUARDED_BY(mutex_){4096};
+};
+
+}  // namespace prefetch::registry

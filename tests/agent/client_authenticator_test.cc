@@ -1,0 +1,374 @@
+// Tokens of callers, against an API server that reviews them.
+#include "agent/cluster/client_authenticator.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <future>
+#include <set>
+#include <thread>
+
+#include "agent/reviewing_api.h"
+#include "fakes/fake_clock.h"
+
+namespace prefetch::agent::callers_test {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+using tests::PodToken;
+
+const PodToken kJob{"ci", "runner", "n1", "job-1"};
+
+class CallersTest : public testing::Test {
+ protected:
+  std::variant<plan::Caller, CallerError> Identify(
+      ClientAuthenticator& callers, const std::string& authorization,
+      plan::CallerPurpose purpose = plan::CallerPurpose::kPreflight) const {
+    auto token = callers.Read(authorization, purpose);
+    if (auto* away = std::get_if<CallerError>(&token)) return *away;
+    return callers.Identify({}, std::get<ClientAuthenticator::Token>(token), peer);
+  }
+  // "Admitted ci/runner", or the status and how long to wait.
+  std::string Ask(const std::string& authorization,
+                  plan::CallerPurpose purpose = plan::CallerPurpose::kPreflight) {
+    auto who = Identify(callers, authorization, purpose);
+    if (const auto* caller = std::get_if<plan::Caller>(&who)) {
+      return "Admitted " + caller->name_space + "/" + caller->service_account + " of " + caller->pod;
+    }
+    const CallerError& away = std::get<CallerError>(who);
+    EXPECT_FALSE(away.message.empty());
+    EXPECT_EQ(away.message.find("eyJ"), std::string::npos) << away.message;
+    return std::to_string(away.status) +
+           (away.retry_after.count() > 0 ? " in " + std::to_string(away.retry_after.count()) + " s" : "");
+  }
+  std::string AskWith(const PodToken& of, const std::string& audience = "prefetchd",
+                      seconds life = std::chrono::hours(1)) {
+    return Ask("Bearer " + server.AddPodToken(of, audience, life));
+  }
+  // The header of a pod of this node.
+  std::string TokenOf(const std::string& pod) {
+    return "Bearer " + server.AddPodToken({"ci", "runner", "n1", pod}, "prefetchd");
+  }
+  std::size_t Reviews() const {
+    const std::vector<std::string> requests = server.Requests();
+    return static_cast<std::size_t>(std::count_if(
+        requests.begin(), requests.end(),
+        [](const std::string& each) { return each.find("tokenreviews") != std::string::npos; }));
+  }
+  std::uint64_t Counted(const std::string& result,
+                        plan::CallerPurpose purpose = plan::CallerPurpose::kPreflight) const {
+    Counts counts = metrics.Copy();
+    auto found = counts.callers.find({purpose, result});
+    return found == counts.callers.end() ? 0 : found->second;
+  }
+
+  std::string peer = "10.0.0.1";  // where questions come from
+  tests::FakeClock clock;
+  ReviewingApi reviewing{clock};
+  tests::FakeApiServer& server = reviewing.server;
+  kube::Api& api = reviewing.api;
+  Metrics metrics;
+  ClientAuthenticator callers{
+      {.namespaces = {"ci", "team-*"}}, true, {"n1", "prefetchd"}, api, metrics, clock};
+};
+
+TEST_F(CallersTest, APodOfThisNodeIsKnownByItsToken) {
+  EXPECT_EQ(AskWith(kJob), "Admitted ci/runner of job-1");
+  EXPECT_EQ(Counted("Admitted"), 1U);
+}
+
+TEST_F(CallersTest, WhoIsNoCallerOfOursCostsTheApiServerNothing) {
+  EXPECT_EQ(Ask(""), "401");
+  EXPECT_EQ(Ask("Basic dXNlcjpwYXNz"), "401");
+  EXPECT_EQ(Ask("Bearer"), "401");
+  EXPECT_EQ(Ask("Bearer garbage"), "401");
+  EXPECT_EQ(Ask("Bearer a.b.c"), "401");
+  EXPECT_EQ(AskWith(kJob, "https://kubernetes.default.svc"), "401");
+  EXPECT_EQ(AskWith({"ci", "runner", "", "job-1"}), "401") << "the cluster does not tell the pod's node";
+  EXPECT_EQ(AskWith({"ci", "runner", "", ""}), "401") << "bound to no pod";
+  EXPECT_EQ(AskWith({"ci", "runner", "n2", "job-1"}), "403") << "stolen on another node";
+  std::string late = server.AddPodToken(kJob, "prefetchd", minutes(10));
+  clock.Advance(minutes(12));
+  EXPECT_EQ(Ask("Bearer " + late), "401");
+  EXPECT_EQ(Reviews(), 0U);
+  EXPECT_EQ(Counted("OtherNode"), 1U);
+  EXPECT_EQ(Counted("OtherAudience"), 1U);
+  EXPECT_EQ(Counted("Expired"), 1U);
+  EXPECT_EQ(Counted("NotBound"), 2U);
+  EXPECT_EQ(Counted("NotAToken"), 5U);
+}
+
+TEST_F(CallersTest, AForgedTokenIsRejectedAndRememberedAsSuch) {
+  std::string token = server.AddPodToken(kJob, "prefetchd");
+  token.back() = token.back() == '1' ? '2' : '1';
+  EXPECT_EQ(Ask("Bearer " + token), "401");
+  EXPECT_EQ(Ask("bearer " + token), "401");
+  EXPECT_EQ(Reviews(), 1U);
+  EXPECT_EQ(Counted("Rejected"), 2U);
+}
+
+TEST_F(CallersTest, OtherNamespacesAreNotAdmitted) {
+  EXPECT_EQ(AskWith({"kube-system", "runner", "n1", "p"}), "403");
+  EXPECT_EQ(AskWith({"team-a", "default", "n1", "p"}), "Admitted team-a/default of p");
+  EXPECT_EQ(Counted("NotAdmitted"), 1U);
+}
+
+TEST_F(CallersTest, AGoodAnswerIsRememberedForAMinute) {
+  const std::string header = "Bearer " + server.AddPodToken(kJob, "prefetchd");
+  for (int i = 0; i < 5; i++) EXPECT_EQ(Ask(header), "Admitted ci/runner of job-1");
+  EXPECT_EQ(Reviews(), 1U);
+  clock.Advance(seconds(59));
+  Ask(header);
+  EXPECT_EQ(Reviews(), 1U);
+  clock.Advance(seconds(2));
+  Ask(header);
+  EXPECT_EQ(Reviews(), 2U);
+}
+
+TEST_F(CallersTest, AnAnswerLastsNoLongerThanItsToken) {
+  const std::string header = "Bearer " + server.AddPodToken(kJob, "prefetchd", seconds(20));
+  EXPECT_EQ(Ask(header), "Admitted ci/runner of job-1");
+  clock.Advance(seconds(21));
+  EXPECT_EQ(Ask(header), "401");
+  EXPECT_EQ(Reviews(), 2U) << "within the clocks' difference the API server decides";
+}
+
+TEST_F(CallersTest, WhileTheApiServerIsAwayOnlyThoseWhoAreKnownGoOn) {
+  const std::string known = "Bearer " + server.AddPodToken(kJob, "prefetchd");
+  const std::string unknown = "Bearer " + server.AddPodToken({"ci", "runner", "n1", "job-2"}, "prefetchd");
+  Ask(known);
+  server.GoAway();
+  EXPECT_EQ(Ask(known), "Admitted ci/runner of job-1");
+  EXPECT_EQ(Ask(unknown), "503 in 5 s");
+  EXPECT_EQ(Counted("NotReviewed"), 1U);
+  const std::size_t asked = Reviews();
+  for (int i = 0; i < 20; i++) EXPECT_EQ(Ask(unknown), "503 in 5 s");
+  EXPECT_EQ(Reviews(), asked) << "nobody waits for a server that is away";
+  server.ComeBack();
+  clock.Advance(seconds(5));
+  EXPECT_EQ(Ask(unknown), "Admitted ci/runner of job-2");
+}
+
+TEST_F(CallersTest, AnApiServerThatFailsIsLeftAloneForAWhile) {
+  server.Fail({.status = 500, .times = 100});
+  EXPECT_EQ(Ask(TokenOf("job-1")), "503 in 5 s");
+  const std::size_t asked = Reviews();
+  for (int i = 0; i < 5; i++) EXPECT_EQ(Ask(TokenOf("other-" + std::to_string(i))), "503 in 5 s");
+  EXPECT_EQ(Reviews(), asked);
+  clock.Advance(seconds(3));
+  EXPECT_EQ(Ask(TokenOf("job-1")), "503 in 2 s");
+  EXPECT_EQ(Reviews(), asked);
+  clock.Advance(seconds(2));
+  Ask(TokenOf("job-1"));
+  EXPECT_GT(Reviews(), asked);
+}
+
+TEST_F(CallersTest, AfterAnOutageOneTokenTriesWhetherTheApiServerIsBack) {
+  server.GoAway();
+  EXPECT_EQ(Ask(TokenOf("job-1")), "503 in 5 s");
+  server.ComeBack();
+  clock.Advance(seconds(5));
+  // Who hangs up has heard nothing of it.
+  std::stop_source gone;
+  gone.request_stop();
+  auto token = callers.Read(TokenOf("gone"), plan::CallerPurpose::kPreflight);
+  (void)callers.Identify({.stop = gone.get_token()}, std::get<ClientAuthenticator::Token>(token), peer);
+  std::promise<void> tried, others_have_asked;
+  server.SetWatcher([&](const std::string&) {
+    tried.set_value();
+    others_have_asked.get_future().wait();
+  });
+  std::string first;
+  std::jthread one([&] { first = Ask(TokenOf("job-1")); });
+  tried.get_future().wait();
+  for (int i = 0; i < 5; i++) EXPECT_EQ(Ask(TokenOf("other-" + std::to_string(i))), "503 in 1 s");
+  others_have_asked.set_value();
+  one.join();
+  server.SetWatcher(nullptr);
+  EXPECT_EQ(first, "Admitted ci/runner of job-1");
+  EXPECT_EQ(Ask(TokenOf("other-1")), "Admitted ci/runner of other-1");
+}
+
+TEST_F(CallersTest, QuestionsWithOneTokenThatComeTogetherAreOneReview) {
+  server.SetLatency(std::chrono::milliseconds(50));
+  const std::string header = "Bearer " + server.AddPodToken(kJob, "prefetchd");
+  std::atomic<int> admitted{0};
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 8; i++) {
+      threads.emplace_back([&] {
+        if (std::holds_alternative<plan::Caller>(Identify(callers, header))) admitted++;
+      });
+    }
+  }
+  EXPECT_EQ(admitted, 8);
+  EXPECT_EQ(Reviews(), 1U);
+}
+
+TEST_F(CallersTest, ARefusalIsRememberedWhateverEndTheTokenClaims) {
+  std::string token = server.AddPodToken(kJob, "prefetchd", seconds(-30));  // within the clocks' difference
+  for (int i = 0; i < 5; i++) EXPECT_EQ(Ask("Bearer " + token), "401");
+  EXPECT_EQ(Reviews(), 1U);
+}
+
+TEST_F(CallersTest, WithoutTheRightToReviewNobodyIsLetIn) {
+  kube::Identity other(
+      {.server = server.url(), .token = base::Secret(server.AddServiceAccountToken("prefetchd", "another"))},
+      clock);
+  kube::HttpApi powerless(reviewing.client, other, clock);
+  ClientAuthenticator without({.namespaces = {"*"}}, true, {"n1", "prefetchd"}, powerless, metrics, clock);
+  auto who = Identify(without, "Bearer " + server.AddPodToken(kJob, "prefetchd"));
+  ASSERT_TRUE(std::holds_alternative<CallerError>(who));
+  EXPECT_EQ(std::get<CallerError>(who).status, 503);
+  EXPECT_NE(std::get<CallerError>(who).message.find("component preflight grants"), std::string::npos);
+}
+
+// In status, too, and once.
+TEST_F(CallersTest, AMissingRightIsToldUntilItIsGranted) {
+  kube::Identity identity(
+      {.server = server.url(), .token = base::Secret(server.AddServiceAccountToken("prefetchd", "another"))},
+      clock);
+  kube::HttpApi api(reviewing.client, identity, clock);
+  ClientAuthenticator ours({.namespaces = {"*"}}, true, {"n1", "prefetchd"}, api, metrics, clock);
+  std::vector<std::string> told;
+  ours.OnProblem([&](std::string problem) { told.push_back(std::move(problem)); });
+  for (int i = 0; i < 3; i++) {
+    Identify(ours, TokenOf("pod-" + std::to_string(i)));
+    clock.Advance(minutes(1));
+  }
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_EQ(
+      told[0],
+      "pods and fleet commands that ask over the network get no answer: this agent may not review tokens: "
+      "the component preflight grants that right");
+  ASSERT_TRUE(server.LoadRbac(tests::ClusterRights(
+      "{kind: ServiceAccount, name: another, namespace: prefetchd}",
+      "[{apiGroups: [authentication.k8s.io], resources: [tokenreviews], verbs: [create]}]")));
+  Identify(ours, TokenOf("pod-4"));
+  Identify(ours, TokenOf("pod-5"));
+  ASSERT_EQ(told.size(), 2U);
+  EXPECT_EQ(told[1], "");
+}
+
+TEST_F(CallersTest, TwoHundredAtOnceAreFineAndAFloodIsHeld) {
+  for (int i = 0; i < 200; i++) {
+    peer = "10.0.1." + std::to_string(i);
+    EXPECT_EQ(AskWith({"ci", "runner", "n1", "job-" + std::to_string(i)}).substr(0, 8), "Admitted");
+  }
+  std::set<std::string> answers;
+  for (int i = 0; i < 100; i++) {
+    peer = "10.0.2." + std::to_string(i);
+    answers.insert(AskWith({"x", "y", "n1", "p" + std::to_string(i)}));
+  }
+  EXPECT_TRUE(answers.contains("429 in 1 s"));
+  EXPECT_LE(Reviews(), 251U);
+  EXPECT_GT(Counted("TooManyReviews"), 0U);
+}
+
+TEST_F(CallersTest, ForgedTokensOfOneAddressLeaveReviewsForOthers) {
+  peer = "10.0.0.66";
+  for (int i = 0; i < 1000; i++) {
+    std::string forged = TokenOf("p" + std::to_string(i));
+    forged.back() = forged.back() == '1' ? '2' : '1';
+    Ask(forged);
+  }
+  EXPECT_EQ(Reviews(), 200U);
+  EXPECT_EQ(Ask(TokenOf("its-own")), "429 in 1 s");
+  peer = "10.0.0.1";
+  EXPECT_EQ(Ask(TokenOf("job-1")), "Admitted ci/runner of job-1");
+  peer = "10.0.0.66";
+  clock.Advance(seconds(1));
+  EXPECT_EQ(Ask(TokenOf("its-own")), "Admitted ci/runner of its-own");
+}
+
+TEST_F(CallersTest, EachNamespaceHasItsOwnBudget) {
+  const std::string noisy = "Bearer " + server.AddPodToken(kJob, "prefetchd");
+  std::string last;
+  for (int i = 0; i < 1010; i++) last = Ask(noisy);
+  EXPECT_EQ(last, "429 in 1 s");
+  EXPECT_EQ(AskWith({"team-a", "default", "n1", "p"}), "Admitted team-a/default of p");
+  clock.Advance(seconds(5));
+  EXPECT_EQ(Ask(noisy), "Admitted ci/runner of job-1");
+}
+
+TEST_F(CallersTest, ALookAtTheHeaderTurnsAwayWithoutBlocking) {
+  EXPECT_TRUE(
+      std::holds_alternative<CallerError>(callers.Read("Bearer garbage", plan::CallerPurpose::kPreflight)));
+  EXPECT_TRUE(std::holds_alternative<ClientAuthenticator::Token>(
+      callers.Read("Bearer " + server.AddPodToken(kJob, "prefetchd"), plan::CallerPurpose::kPreflight)));
+  EXPECT_EQ(Reviews(), 0U);
+}
+
+// Fleet tokens: a TokenRequest for one account, bound to nothing.
+class FleetTokens : public CallersTest {
+ protected:
+  std::string Header(const std::string& name_space = "prefetchd",
+                     const std::string& account = "prefetchd-fleet",
+                     const std::string& audience = "prefetchd", seconds life = std::chrono::hours(1)) {
+    return "Bearer " + server.AddPodToken({name_space, account, "", ""}, audience, life);
+  }
+  std::string AskFleet(const std::string& authorization) {
+    return Ask(authorization, plan::CallerPurpose::kFleet);
+  }
+  std::uint64_t FleetCounted(const std::string& result) const {
+    return Counted(result, plan::CallerPurpose::kFleet);
+  }
+};
+
+TEST_F(FleetTokens, AreKnownByTheirAccountAndRemembered) {
+  const std::string header = Header();
+  for (int i = 0; i < 5; i++) EXPECT_EQ(AskFleet(header), "Admitted prefetchd/prefetchd-fleet of ");
+  EXPECT_EQ(Reviews(), 1U);
+  clock.Advance(seconds(61));
+  AskFleet(header);
+  EXPECT_EQ(Reviews(), 2U);
+  EXPECT_EQ(FleetCounted("Admitted"), 6U);
+  EXPECT_EQ(Counted("Admitted"), 0U);
+}
+
+TEST_F(FleetTokens, OpenNothingOfAPreflightAndAPodsTokenNoStatus) {
+  const std::string fleet = Header();
+  EXPECT_EQ(Ask(fleet), "401") << "bound to no pod";
+  const std::string bound =
+      "Bearer " + server.AddPodToken({"prefetchd", "prefetchd-fleet", "n1", "p"}, "prefetchd");
+  EXPECT_EQ(AskFleet(bound), "Admitted prefetchd/prefetchd-fleet of p");
+  ClientAuthenticator all{{.namespaces = {"*"}}, true, {"n1", "prefetchd"}, api, metrics, clock};
+  auto who = Identify(all, bound);
+  ASSERT_TRUE(std::holds_alternative<CallerError>(who)) << "whatever namespaces preflights are for";
+  EXPECT_EQ(std::get<CallerError>(who).status, 403);
+
+  const std::string pod = "Bearer " + server.AddPodToken(kJob, "prefetchd");
+  EXPECT_EQ(Ask(pod), "Admitted ci/runner of job-1");
+  EXPECT_EQ(AskFleet(pod), "403") << "what is remembered holds for one purpose";
+  EXPECT_EQ(Ask(pod), "Admitted ci/runner of job-1");
+}
+
+TEST_F(FleetTokens, OfOthersAreRefused) {
+  EXPECT_EQ(AskFleet("Bearer garbage"), "401");
+  EXPECT_EQ(AskFleet(Header("prefetchd", "prefetchd-fleet", "https://kubernetes.default.svc")), "401");
+  EXPECT_EQ(Reviews(), 0U);
+  EXPECT_EQ(AskFleet(Header("ci")), "403");
+  EXPECT_EQ(AskFleet(Header("prefetchd", "prefetchd")), "403");
+  std::string forged = Header();
+  forged.back() = forged.back() == '1' ? '2' : '1';
+  EXPECT_EQ(AskFleet(forged), "401");
+  EXPECT_EQ(FleetCounted("NotAdmitted"), 2U);
+  EXPECT_EQ(FleetCounted("Rejected"), 1U);
+}
+
+TEST_F(FleetTokens, WhileTheApiServerIsAwayWaitAndStrangersDoNotUseUpTheOthersReviews) {
+  server.GoAway();
+  EXPECT_EQ(AskFleet(Header()), "503 in 5 s");
+  EXPECT_EQ(FleetCounted("NotReviewed"), 1U);
+  server.ComeBack();
+  clock.Advance(seconds(5));
+  std::set<std::string> answers;
+  for (int i = 0; i < 70; i++) answers.insert(AskFleet(Header("x", "y")));
+  EXPECT_TRUE(answers.contains("429 in 1 s"));
+  EXPECT_EQ(AskWith(kJob), "Admitted ci/runner of job-1");
+}
+
+}  // namespace
+}  // namespace prefetch::agent::callers_test

@@ -1,0 +1,112 @@
+#include "agent/answers/shared_answers.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <latch>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+namespace prefetch::agent::registry_moment_test {
+namespace {
+
+using image::RegistryAnswerKind;
+using std::chrono::milliseconds;
+
+image::RegistryAnswer Late() {
+  return {.kind = RegistryAnswerKind::kUnreachable, .message = "late"};
+}
+SharedAnswers::Said Same() {
+  return {{.kind = RegistryAnswerKind::kSame}};
+}
+
+TEST(SharedAnswers, OneAnswerServesAllWhoAskMeanwhile) {
+  SharedAnswers moment;
+  std::latch begun(1), done(1);
+  std::atomic<int> asked{0}, same{0};
+  const auto slow = [&]() -> SharedAnswers::Said {
+    asked++;
+    begun.count_down();
+    done.wait();
+    return Same();
+  };
+  std::vector<std::jthread> threads;
+  threads.emplace_back(
+      [&] { same += moment.Get({}, "r.io", "a", slow, Late).kind == RegistryAnswerKind::kSame; });
+  begun.wait();
+  for (int i = 0; i < 4; i++) {
+    threads.emplace_back(
+        [&] { same += moment.Get({}, "r.io", "a", slow, Late).kind == RegistryAnswerKind::kSame; });
+  }
+  done.count_down();
+  threads.clear();
+  EXPECT_EQ(same, 5);
+  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(moment.Get({}, "r.io", "b", Same, Late).kind, RegistryAnswerKind::kSame)
+      << "another key is asked";
+}
+
+TEST(SharedAnswers, WhoHasNoTimeGetsNoAnswerAndSpoilsNone) {
+  SharedAnswers moment;
+  const auto cut_short = [] { return SharedAnswers::Said{Late(), false}; };
+  EXPECT_EQ(moment.Get({}, "r.io", "a", cut_short, Late).message, "late");
+  EXPECT_EQ(moment.Get({}, "r.io", "a", Same, Late).kind, RegistryAnswerKind::kSame)
+      << "the next one asks for itself";
+
+  std::latch begun(1), done(1);
+  std::jthread slow([&] {
+    moment.Get(
+        {}, "r.io", "b",
+        [&] {
+          begun.count_down();
+          done.wait();
+          return Same();
+        },
+        Late);
+  });
+  begun.wait();
+  EXPECT_EQ(moment.Get(base::Call{}.Within(milliseconds(20)), "r.io", "b", Same, Late).message, "late");
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_EQ(moment.Get({.stop = stop.get_token()}, "r.io", "b", Same, Late).message, "late");
+  done.count_down();
+}
+
+TEST(SharedAnswers, ARegistryThatHangsLeavesAnEndToOthersWaiting) {
+  SharedAnswers moment;
+  std::latch begun(SharedAnswers::kMostAsking), done(1);
+  std::vector<std::jthread> hanging;
+  for (int i = 0; i < SharedAnswers::kMostAsking; i++) {
+    hanging.emplace_back([&, i] {
+      moment.Get(
+          {}, "r.io", std::to_string(i),
+          [&] {
+            begun.count_down();
+            done.wait();
+            return Same();
+          },
+          Late);
+    });
+  }
+  begun.wait();
+  EXPECT_EQ(moment.Get(base::Call{}.Within(milliseconds(20)), "r.io", "third", Same, Late).message, "late");
+  EXPECT_EQ(moment.Get({}, "other.io", "third", Same, Late).kind, RegistryAnswerKind::kSame)
+      << "another registry is asked meanwhile";
+  done.count_down();
+  hanging.clear();
+  EXPECT_EQ(moment.Get({}, "r.io", "third", Same, Late).kind, RegistryAnswerKind::kSame);
+}
+
+TEST(SharedAnswers, AnAskerThatThrowsLeavesItsKeyToOthers) {
+  SharedAnswers moment;
+  EXPECT_THROW(
+      moment.Get(
+          {}, "r.io", "a", []() -> SharedAnswers::Said { throw std::runtime_error("no memory"); }, Late),
+      std::runtime_error);
+  EXPECT_EQ(moment.Get(base::Call{}.Within(milliseconds(20)), "r.io", "a", Same, Late).kind,
+            RegistryAnswerKind::kSame);
+}
+
+}  // namespace
+}  // namespace prefetch::agent::registry_moment_test

@@ -1,0 +1,89 @@
+#include "plan/poll_trigger.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace prefetch::plan::look_alarm_test {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+const base::TimePoint kStart{seconds(1000)};
+
+// Looks from `alarm` on, each of which takes `took`, while the runtime tells at these times. Times in ms.
+std::vector<int> Looks(const std::vector<int>& told, milliseconds took = {}) {
+  PollTrigger alarm;
+  std::vector<int> looks;
+  std::size_t next = 0;
+  for (int at = 0; at < 20'000; at++) {
+    const base::TimePoint now = kStart + milliseconds(at);
+    while (next < told.size() && told[next] == at) {
+      alarm = AfterRuntimeEvent(alarm, now);
+      next++;
+    }
+    if (NextPoll(alarm) > now) continue;
+    looks.push_back(at);
+    alarm = AfterPollEnded(AfterPollBegan(alarm, now), now + took);
+  }
+  return looks;
+}
+
+TEST(PollTrigger, NothingToldIsNoLook) {
+  EXPECT_EQ(NextPoll({}), base::TimePoint::max());
+  EXPECT_EQ(Looks({}), std::vector<int>{});
+}
+
+// What CRI lists follows the events, by events of its own: one look may come too early.
+TEST(PollTrigger, AChangeIsLookedAtTwiceWithinASecond) {
+  EXPECT_EQ(Looks({50}), (std::vector<int>{150, 900}));
+}
+
+TEST(PollTrigger, SeveralEventsOfOneChangeAreOne) {
+  EXPECT_EQ(Looks({50, 52, 60}), (std::vector<int>{150, 910}));
+}
+
+TEST(PollTrigger, AFloodIsLookedAtTwiceASecond) {
+  std::vector<int> told;
+  for (int at = 0; at < 10'000; at++) told.push_back(at);
+  std::vector<int> looks = Looks(told);
+  EXPECT_LE(looks.size(), 22U);
+  EXPECT_GE(looks.size(), 19U);
+  EXPECT_GE(looks.back(), 10'749);  // and once when it is over
+}
+
+TEST(PollTrigger, LooksThatTakeLongAreSeldom) {
+  std::vector<int> told;
+  for (int at = 0; at < 10'000; at++) told.push_back(at);
+  EXPECT_LE(Looks(told, milliseconds(100)).size(), 7U);
+}
+
+// An image that goes in between counts as present until the next look.
+TEST(PollTrigger, SlowLooksWaitTwoSecondsOrThreeTimesAsLongAsTheyTake) {
+  struct Row {
+    milliseconds took;
+    int next;
+  };
+  for (const Row& row :
+       {Row{milliseconds(20), 650}, Row{milliseconds(40), 950}, Row{milliseconds(100), 2150},
+        Row{milliseconds(310), 2150}, Row{milliseconds(650), 2150}, Row{milliseconds(1000), 3150}}) {
+    const std::vector<int> looks = Looks({50, 200}, row.took);
+    ASSERT_GE(looks.size(), 2U);
+    EXPECT_EQ(looks[1], row.next) << row.took.count();
+  }
+}
+
+TEST(WatchAgain, ABrokenStreamIsWaitedForLongerAndLonger) {
+  EXPECT_EQ(ReconnectDelay({}, 0, false), seconds(1));
+  EXPECT_EQ(ReconnectDelay({}, 1, false), seconds(2));
+  EXPECT_EQ(ReconnectDelay({}, 3, false), seconds(8));
+  EXPECT_EQ(ReconnectDelay({}, 4, false), seconds(8));
+  EXPECT_EQ(ReconnectDelay({}, 1000, false), seconds(8));
+  EXPECT_EQ(ReconnectDelay(minutes(5), 3, false), seconds(1));
+  EXPECT_EQ(ReconnectDelay({}, 0, true), minutes(10));
+}
+
+}  // namespace
+}  // namespace prefetch::plan::look_alarm_test

@@ -1,0 +1,141 @@
+#include "plan/version_estimate.h"
+
+#include <gtest/gtest.h>
+
+namespace prefetch::plan::version_belief_test {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+const base::TimePoint kSeen{std::chrono::hours(1)};
+const base::WallTime kBegan{std::chrono::hours(400'000)};
+
+NodeReport Word(const std::string& version, base::WallTime heartbeat = kBegan - minutes(4)) {
+  auto parsed = image::KubeletVersion::Parse(version);
+  return {.version = *parsed, .version_text = parsed->ToString(), .heartbeat = heartbeat};
+}
+
+NodeReport Silent(NodeReport word, base::TimePoint since, bool refused = false) {
+  word.silent_since = since;
+  word.refused = refused;
+  word.trouble = refused ? "nodes n1 is forbidden" : "Unreachable";
+  return word;
+}
+
+const NodeReport k136 = Word("1.36.2");
+
+struct BeliefCase {
+  std::string name;
+  NodeReport before;                // the start of a kubelet
+  std::optional<NodeReport> after;  // it; none: there was no start
+  seconds passed;                   // since the start, or since the word
+  std::string version;              // empty: none
+  bool awaited;
+  std::string problem;                          // a part of it; empty: none
+  std::optional<seconds> until = std::nullopt;  // as `passed`; none: never
+};
+
+class VersionBeliefTest : public testing::TestWithParam<BeliefCase> {};
+
+TEST_P(VersionBeliefTest, SaysWhichVersionCounts) {
+  const BeliefCase& row = GetParam();
+  VersionEstimate belief = AfterNodeReport({}, row.before);
+  if (row.after) {
+    belief = AfterStart(std::move(belief), {.seen_at = kSeen, .began_at = kBegan});
+    belief = AfterNodeReport(std::move(belief), *row.after);
+  }
+  VersionInForce in_force = VersionAt(belief, row.after.value_or(row.before), kSeen + row.passed);
+  EXPECT_EQ(in_force.version ? in_force.version->ToString() : "", row.version);
+  EXPECT_EQ(in_force.awaited, row.awaited);
+  EXPECT_EQ(in_force.until, row.until ? kSeen + *row.until : base::TimePoint::max());
+  EXPECT_EQ(in_force.problem.empty(), row.problem.empty()) << in_force.problem;
+  EXPECT_NE(in_force.problem.find(row.problem), std::string::npos) << in_force.problem;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, VersionBeliefTest,
+    testing::Values(
+        BeliefCase{"NothingRead", {}, {}, seconds(0), "", false, ""},
+        BeliefCase{"Read", k136, {}, seconds(0), "1.36.2", false, ""},
+        BeliefCase{"AwayForASecond", Silent(k136, kSeen), {}, seconds(1), "1.36.2", false, "", minutes(2)},
+        BeliefCase{"AwayForTwoMinutes",
+                   Silent(k136, kSeen),
+                   {},
+                   seconds(120),
+                   "1.36.2",
+                   false,
+                   "(Unreachable): the last known version of kubelet, 1.36.2, counts"},
+        BeliefCase{
+            "NeverReached", Silent({}, kSeen), {}, seconds(120), "", false, "kubelet's version is not known"},
+        BeliefCase{"Refused", Silent({}, kSeen, true), {}, seconds(0), "", false, "grant get on nodes"},
+        BeliefCase{"HeldAfterAStart", k136, k136, seconds(2), "1.36.2", false, "", seconds(3)},
+        BeliefCase{"UnknownAfterThreeSeconds", k136, k136, seconds(3), "", true, "", seconds(60)},
+        BeliefCase{"UnknownForAMinuteAtMost", k136, k136, seconds(60), "1.36.2", false,
+                   "has not reported to its Node within a minute"},
+        BeliefCase{"ConfirmedByAHeartbeat", k136, Word("1.36.2", kBegan + seconds(1)), seconds(10), "1.36.2",
+                   false, ""},
+        BeliefCase{"AHeartbeatOfTheOneBefore", k136, Word("1.36.2", kBegan), seconds(10), "", true, "",
+                   seconds(60)},
+        BeliefCase{"ConfirmedByAnotherVersion", k136, Word("1.37.0"), seconds(10), "1.37.0", false, ""},
+        BeliefCase{"ConfirmedByAnotherPatch", k136, Word("1.36.3"), seconds(10), "1.36.3", false, ""},
+        BeliefCase{"AwayAfterAStart", k136, Silent(k136, kSeen + seconds(1)), seconds(5), "1.36.2", false,
+                   "kubelet was started again, and the API server does not show this Node (Unreachable)"},
+        BeliefCase{"RefusedAfterAStart", k136, Silent(k136, kSeen, true), seconds(5), "1.36.2", false,
+                   "refuses"},
+        BeliefCase{"AStartBeforeTheFirstWord", {}, k136, seconds(5), "", true, "", seconds(60)},
+        BeliefCase{"AStartBeforeTheFirstWordWhichConfirmsIt",
+                   {},
+                   Word("1.36.2", kBegan + seconds(1)),
+                   seconds(1),
+                   "1.36.2",
+                   false,
+                   ""},
+        BeliefCase{"AStartBeforeTheFirstWordThatNobodyConfirms",
+                   {},
+                   k136,
+                   seconds(60),
+                   "1.36.2",
+                   false,
+                   "has not reported to its Node within a minute: the last known version of kubelet, 1.36.2"},
+        BeliefCase{"AStartBeforeTheOnlyWord",
+                   {},
+                   Silent(k136, kSeen + seconds(9)),
+                   seconds(20),
+                   "",
+                   true,
+                   "",
+                   seconds(60)},
+        BeliefCase{"AStartBeforeTheOnlyWordAMinuteAgo",
+                   {},
+                   Silent(k136, kSeen + seconds(9)),
+                   seconds(60),
+                   "1.36.2",
+                   false,
+                   "(Unreachable): the last known version of kubelet, 1.36.2, counts"},
+        BeliefCase{"AStartAndNoWord", {}, NodeReport{}, seconds(5), "", false, ""},
+        BeliefCase{"AStartAndAnApiServerThatWasNeverThere",
+                   {},
+                   Silent({}, kSeen),
+                   seconds(120),
+                   "",
+                   false,
+                   "the API server does not show this Node (Unreachable): kubelet's version is not known"}),
+    [](const auto& row) { return row.param.name; });
+
+// A kubelet that crashes again and again: every start is a sign, and none makes the version known again.
+TEST(VersionEstimate, AStartAmongUnconfirmedOnesHoldsNothingAndProlongsNothing) {
+  VersionEstimate belief = AfterNodeReport({}, k136);
+  for (int at : {0, 10, 50})
+    belief =
+        AfterStart(std::move(belief), {.seen_at = kSeen + seconds(at), .began_at = kBegan + seconds(at)});
+  belief = AfterNodeReport(std::move(belief), Word("1.36.2", kBegan + seconds(11)));
+  EXPECT_TRUE(VersionAt(belief, k136, kSeen + seconds(51)).awaited) << "a word of one of those before";
+  EXPECT_FALSE(VersionAt(belief, k136, kSeen + seconds(60)).awaited) << "a minute since the first";
+  belief = AfterStart(std::move(belief), {.seen_at = kSeen + seconds(70), .began_at = kBegan + seconds(70)});
+  EXPECT_FALSE(VersionAt(belief, k136, kSeen + seconds(72)).awaited) << "held anew";
+  EXPECT_TRUE(VersionAt(belief, k136, kSeen + seconds(73)).awaited);
+}
+
+}  // namespace
+}  // namespace prefetch::plan::version_belief_test

@@ -1,0 +1,228 @@
+// The rows are the library's own semantics: containers/image pkg/sysregistriesv2 (refMatchingPrefix,
+// rewriteReference, PullSourcesFromReference) and docker/docker_image_src.go.
+#include "registry/pull_endpoints.h"
+
+#include <gtest/gtest.h>
+
+namespace prefetch::registry::pull_places_test {
+namespace {
+
+constexpr const char* kDigest = "sha256:1111111111111111111111111111111111111111111111111111111111111111";
+
+// "mirror one.io/a:v1 anonymous insecure", "own quay.io/a:v1 blocked by quay.io"
+std::string Words(const PullEndpoint& place) {
+  std::string words = (place.mirror ? "mirror " : "own ") + place.as.Normalized();
+  if (!place.same_domain) words += " anonymous";
+  if (place.insecure) words += " insecure";
+  if (!place.blocked_by.empty()) words += " blocked by " + place.blocked_by;
+  return words;
+}
+
+std::vector<std::string> PlacesIn(const std::string& text, const std::string& written) {
+  auto conf = ParseRegistriesConf(text, ConfKind::kMain);
+  auto reference = image::Reference::Parse(written);
+  EXPECT_TRUE(conf) << (conf ? "" : conf.error().message());
+  EXPECT_TRUE(reference) << written;
+  if (!conf || !reference) return {};
+  PullEndpoints places = PlacesOf(*conf, *reference);
+  if (!places.only_runtime.empty()) {
+    EXPECT_TRUE(places.places.empty());
+    return {places.only_runtime};
+  }
+  std::vector<std::string> words;
+  for (const PullEndpoint& place : places.places) words.push_back(Words(place));
+  return words;
+}
+
+struct PlacesRow {
+  std::string name, conf, image;
+  std::vector<std::string> expect;
+};
+
+class PlacesOfTest : public testing::TestWithParam<PlacesRow> {};
+
+TEST_P(PlacesOfTest, AreThoseOfTheLibrary) {
+  EXPECT_EQ(PlacesIn(GetParam().conf, GetParam().image), GetParam().expect);
+}
+
+std::string Of(const std::string& prefix, const std::string& location, const std::string& keys = "") {
+  return "[[registry]]\nprefix = \"" + prefix + "\"\n" +
+         (location.empty() ? "" : "location = \"" + location + "\"\n") + keys;
+}
+
+std::string Mirror(const std::string& location, const std::string& keys = "") {
+  return "[[registry.mirror]]\nlocation = \"" + location + "\"\n" + keys;
+}
+
+const std::string kSearchHub = "unqualified-search-registries = [\"docker.io\"]\n";
+
+INSTANTIATE_TEST_SUITE_P(
+    Prefix, PlacesOfTest,
+    testing::Values(
+        PlacesRow{"NoEntry", "", "quay.io/a:v1", {"own quay.io/a:v1"}},
+        PlacesRow{"OfAnotherHost", Of("quay.io", "x.io"), "quay.iox/a:v1", {"own quay.iox/a:v1"}},
+        PlacesRow{"OfAnotherRepository", Of("quay.io/a", "x.io/a"), "quay.io/ab:v1", {"own quay.io/ab:v1"}},
+        PlacesRow{"AWholeHost", Of("quay.io", "x.io"), "quay.io/a/b:v1", {"own x.io/a/b:v1 anonymous"}},
+        PlacesRow{
+            "ANamespace", Of("quay.io/a", "x.io/y/z"), "quay.io/a/b:v1", {"own x.io/y/z/b:v1 anonymous"}},
+        PlacesRow{"ARepository", Of("quay.io/a/b", "x.io/c"), "quay.io/a/b:v1", {"own x.io/c:v1 anonymous"}},
+        PlacesRow{"ARepositoryByDigest",
+                  Of("quay.io/a/b", "x.io/c"),
+                  std::string("quay.io/a/b:v1@") + kDigest,
+                  {std::string("own x.io/c@") + kDigest + " anonymous"}},
+        PlacesRow{"TheLongestWins",
+                  Of("quay.io", "x.io") + Of("quay.io/a/b", "z.io") + Of("quay.io/a", "y.io"),
+                  "quay.io/a/c:v1",
+                  {"own y.io/c:v1 anonymous"}},
+        // "This allows example.com:5000 to match example.com, which is unintended."
+        PlacesRow{
+            "AnyPortOfAHost", Of("reg.io", "x.io"), "reg.io:5000/a:v1", {"own x.io:5000/a:v1 anonymous"}},
+        PlacesRow{"ATagIsNoPrefix", Of("quay.io/a:v1", "x.io/a"), "quay.io/a:v1", {"own quay.io/a:v1"}},
+        PlacesRow{"DockerHub",
+                  Of("docker.io/library", "x.io/hub"),
+                  "docker.io/busybox",
+                  {"own x.io/hub/busybox:latest anonymous"}},
+        PlacesRow{"AnotherPathOnTheSameHost",
+                  Of("quay.io/a", "quay.io/b"),
+                  "quay.io/a/c:v1",
+                  {"own quay.io/b/c:v1"}},
+        PlacesRow{"Subdomain", Of("*.acme.io", ""), "reg.acme.io/a:v1", {"own reg.acme.io/a:v1"}},
+        PlacesRow{"SubdomainElsewhere",
+                  Of("*.acme.io", "x.io"),
+                  "a.b.acme.io:5000/a:v1",
+                  {"own x.io:5000/a:v1 anonymous"}},
+        PlacesRow{"TheDomainItselfIsNone", Of("*.acme.io", "x.io"), "acme.io/a:v1", {"own acme.io/a:v1"}},
+        PlacesRow{"SubdomainOnlyInTheHost",
+                  Of("*.acme.io", "x.io"),
+                  "quay.io/b.acme.io/a:v1",
+                  {"own quay.io/b.acme.io/a:v1"}},
+        PlacesRow{"SubdomainAtItsFirstPlaceOnly",
+                  Of("*.acme.io", "x.io"),
+                  "a.acme.io.acme.io/a:v1",
+                  {"own a.acme.io.acme.io/a:v1"}},
+        PlacesRow{"NoFullName",
+                  Of("quay.io", "inner"),
+                  "quay.io/a:v1",
+                  {"The location inner in registries.conf makes no image's name of quay.io/a; only pulling "
+                   "tells."}},
+        PlacesRow{"NoFullNameOfAMirror",
+                  Of("quay.io", "quay.io", Mirror("docker.io")),
+                  "quay.io/a:v1",
+                  {"The location docker.io in registries.conf makes no image's name of quay.io/a; only "
+                   "pulling tells."}}),
+    [](const auto& row) { return row.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    Mirrors, PlacesOfTest,
+    testing::Values(
+        PlacesRow{
+            "InOrderThenItself",
+            Of("quay.io", "quay.io", Mirror("one.io/q") + Mirror("two.io", "insecure = true\n")),
+            "quay.io/a:v1",
+            {"mirror one.io/q/a:v1 anonymous", "mirror two.io/a:v1 anonymous insecure", "own quay.io/a:v1"}},
+        PlacesRow{"OnTheSameHost",
+                  Of("quay.io/a", "quay.io/a", Mirror("quay.io/m")),
+                  "quay.io/a/b:v1",
+                  {"mirror quay.io/m/b:v1", "own quay.io/a/b:v1"}},
+        PlacesRow{"AnotherPortIsAnotherHost",
+                  Of("reg.io", "reg.io", Mirror("reg.io:5000")),
+                  "reg.io/b:v1",
+                  {"mirror reg.io:5000/b:v1 anonymous", "own reg.io/b:v1"}},
+        PlacesRow{"ByDigestOnlyForATag",
+                  Of("quay.io", "quay.io", "mirror-by-digest-only = true\n" + Mirror("one.io")),
+                  "quay.io/a:v1",
+                  {"own quay.io/a:v1"}},
+        PlacesRow{"ByDigestOnlyForADigest",
+                  Of("quay.io", "quay.io", "mirror-by-digest-only = true\n" + Mirror("one.io")),
+                  std::string("quay.io/a@") + kDigest,
+                  {std::string("mirror one.io/a@") + kDigest + " anonymous",
+                   std::string("own quay.io/a@") + kDigest}},
+        PlacesRow{"EachForATag",
+                  Of("quay.io", "quay.io",
+                     Mirror("d.io", "pull-from-mirror = \"digest-only\"\n") +
+                         Mirror("t.io", "pull-from-mirror = \"tag-only\"\n") +
+                         Mirror("b.io", "pull-from-mirror = \"all\"\n")),
+                  "quay.io/a:v1",
+                  {"mirror t.io/a:v1 anonymous", "mirror b.io/a:v1 anonymous", "own quay.io/a:v1"}},
+        PlacesRow{"EachForADigest",
+                  Of("quay.io", "quay.io",
+                     Mirror("d.io", "pull-from-mirror = \"digest-only\"\n") +
+                         Mirror("t.io", "pull-from-mirror = \"tag-only\"\n")),
+                  std::string("quay.io/a@") + kDigest,
+                  {std::string("mirror d.io/a@") + kDigest + " anonymous",
+                   std::string("own quay.io/a@") + kDigest}},
+        PlacesRow{"InsecureIsOfThePlace",
+                  Of("quay.io", "quay.io", "insecure = true\n" + Mirror("one.io")),
+                  "quay.io/a:v1",
+                  {"mirror one.io/a:v1 anonymous", "own quay.io/a:v1 insecure"}}),
+    [](const auto& row) { return row.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    Blocked, PlacesOfTest,
+    testing::Values(PlacesRow{"ARegistry",
+                              Of("quay.io", "quay.io", "blocked = true\n"),
+                              "quay.io/a:v1",
+                              {"own quay.io/a:v1 blocked by quay.io"}},
+                    PlacesRow{"NotItsMirrors",
+                              Of("quay.io", "quay.io", "blocked = true\n" + Mirror("one.io")),
+                              "quay.io/a:v1",
+                              {"mirror one.io/a:v1 anonymous", "own quay.io/a:v1 blocked by quay.io"}},
+                    PlacesRow{"ByTheNameThatIsAskedFor",
+                              Of("quay.io", "x.io", "blocked = true\n"),
+                              "quay.io/a:v1",
+                              {"own x.io/a:v1 anonymous"}},
+                    PlacesRow{"AMirrorByAnEntryOfItsOwn",
+                              Of("quay.io", "quay.io", Mirror("one.io")) +
+                                  Of("one.io", "one.io", "blocked = true\n"),
+                              "quay.io/a:v1",
+                              {"mirror one.io/a:v1 anonymous blocked by one.io", "own quay.io/a:v1"}},
+                    PlacesRow{"ARepositoryOfAnOpenRegistry",
+                              Of("quay.io/a", "quay.io/a", "blocked = true\n"),
+                              "quay.io/b:v1",
+                              {"own quay.io/b:v1"}}),
+    [](const auto& row) { return row.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    ShortNames, PlacesOfTest,
+    testing::Values(
+        PlacesRow{
+            "SearchedOnDockerHubAlone", kSearchHub, "busybox:1.36", {"own docker.io/library/busybox:1.36"}},
+        PlacesRow{
+            "WithAMirror",
+            kSearchHub + Of("docker.io", "docker.io", Mirror("one.io/hub")),
+            "busybox",
+            {"mirror one.io/hub/library/busybox:latest anonymous", "own docker.io/library/busybox:latest"}},
+        PlacesRow{"AnAliasThatMeansTheSame",
+                  "[aliases]\nbusybox = \"docker.io/library/busybox\"\n",
+                  "busybox:v1",
+                  {"own docker.io/library/busybox:v1"}},
+        PlacesRow{
+            "AnAliasElsewhere",
+            kSearchHub + "[aliases]\nbusybox = \"quay.io/x/busybox\"\n",
+            "busybox:v1",
+            {"An alias of registries.conf makes this short name quay.io/x/busybox; only pulling tells."}},
+        PlacesRow{"AnAliasThatIsNoneAnyMore",
+                  kSearchHub + "[aliases]\nbusybox = \"\"\n",
+                  "busybox:v1",
+                  {"own docker.io/library/busybox:v1"}},
+        PlacesRow{"NoSearch",
+                  "",
+                  "busybox",
+                  {"registries.conf has no alias for this short name; only pulling tells."}},
+        PlacesRow{
+            "SeveralSearches",
+            "unqualified-search-registries = [\"docker.io\", \"quay.io\"]\n",
+            "busybox",
+            {"registries.conf has several registries to search for this short name; only pulling tells."}},
+        PlacesRow{"SearchedElsewhere",
+                  "unqualified-search-registries = [\"quay.io\"]\n",
+                  "library/busybox",
+                  {"registries.conf has this short name searched for at quay.io; only pulling tells."}},
+        PlacesRow{"AFullNameIsNone",
+                  "[aliases]\nbusybox = \"quay.io/x/busybox\"\n",
+                  "docker.io/library/busybox",
+                  {"own docker.io/library/busybox:latest"}}),
+    [](const auto& row) { return row.param.name; });
+
+}  // namespace
+}  // namespace prefetch::registry::pull_places_test
