@@ -5,7 +5,7 @@
 
 #include "base/fs.h"
 #include "base/log.h"
-#include "kube/in_cluster.h"
+#include "kube/cluster.h"
 #include "kube/kubelet_api.h"
 
 namespace prefetch {

@@ -1,18 +1,23 @@
 #include "agent/agent.h"
 
 #include <algorithm>
+#include <chrono>
 #include <set>
 #include <string>
 #include <type_traits>
 #include <utility>
 
+#include "agent/gc_outlook.h"
 #include "base/heap.h"
+#include "base/log.h"
 #include "kubelet/runtime_quirks.h"
 #include "plan/decide.h"
+#include "plan/disk_budget.h"
 #include "plan/readiness.h"
 #include "plan/requested.h"
 
 namespace prefetch::agent {
+
 namespace {
 
 using std::chrono::milliseconds;
@@ -291,6 +296,284 @@ base::TimePoint Agent::NextWakeTime() const {
   if (kubelet_) next = std::min(next, kubelet_->NextTurn(has_list));
   // While a job is under way its event wakes us; at most a look's interval passes in sleep, for /livez.
   return std::min(std::max(next, loop_.now()), loop_.now() + kPollInterval);
+}
+
+// Publishes Snapshots.
+
+namespace {
+
+// Nothing was published for so long, and nothing is under way: the work of before is over.
+constexpr std::chrono::seconds kCalm{5};
+
+}  // namespace
+
+plan::ImageState Agent::Judge(const Entry& entry, base::WallTime wall) const {
+  std::optional<plan::Run> run;
+  if (const ActiveRun* current = entry.Current()) run = current->run;
+  return plan::Judge(
+      {.want = entry.want,
+       .applies = entry.applies,
+       .seen = entry.seen,
+       .past = entry.past,
+       .action = entry.action,
+       .run = run,
+       // An unlisted image gets its verdict when a caller asks for it.
+       .has_kubelet = entry.on_list && kubelet_,
+       .learning = kubelet_ && kubelet_->status().learning,
+       .verdicts = entry.verdict.shown,
+       .spellings = entry.verdict.shown_spellings,
+       .no_room = entry.no_room,
+       .waits_for_room = entry.waits_for_room,
+       .room_needed = plan::ReservationOfDue(entry.past.room).least,
+       .disk = pulls_->disk(),
+       .limits = pulls_->limits(),
+       .refresh = checks_.Asks(entry) ? &entry.refresh : nullptr,
+       .freshness = &*entry.fresh,
+       .held = entry.held,
+       .looking_up = look_ups_.StateOf(*entry.want, loop_.now()).state == plan::LookupState::kUnderWay,
+       .touch = entry.touched},
+      loop_.now(), wall);
+}
+
+void Agent::ShowImages(plan::Snapshot& snapshot) const {
+  snapshot.images.reserve(entries_.listed().size());
+  for (const Entry& entry : entries_.listed()) {
+    snapshot.images.push_back(Judge(entry, snapshot.time));
+    snapshot.disk.pressure = snapshot.disk.pressure || entry.no_room;
+    if (entry.applies && !entry.seen.local) snapshot.disk.needed_bytes += pulls_->StillNeeds(entry);
+  }
+  for (const Entry& entry : entries_.asked()) {
+    snapshot.asked.push_back({Judge(entry, snapshot.time), entry.asked_at});
+  }
+}
+
+void Agent::ShowProblems(plan::Snapshot& snapshot) const {
+  snapshot.problems = credentials_.problems;
+  snapshot.providers_not_given = credentials_.not_given;
+  const std::vector<std::string>& stale = runtime_.stale_mounts();
+  snapshot.problems.insert(snapshot.problems.end(), stale.begin(), stale.end());
+  if (kubelet_) {
+    snapshot.problems.insert(snapshot.problems.end(), kubelet_->problems().begin(),
+                             kubelet_->problems().end());
+  }
+  for (const auto& [of, problem] : troubles_) snapshot.problems.push_back(problem);
+  if (options_.touch && !touching_) {
+    snapshot.problems.emplace_back(
+        "--touch needs an API server, and none is reachable from here: the agent touches nothing");
+  }
+}
+
+void Agent::Publish() {
+  auto snapshot = std::make_shared<plan::Snapshot>();
+  const plan::RuntimeStatus& runtime = runtime_.status();
+  const plan::DiskSpace& disk = pulls_->disk();
+  snapshot->node = options_.node;
+  snapshot->time = loop_.Wall();
+  snapshot->turned_at = loop_.now();
+  snapshot->list.hash = list_->hash;
+  snapshot->list.sources = list_->sources;
+  snapshot->list.warnings = list_->warnings;
+  snapshot->runtime = runtime;
+  if (!runtime.up) snapshot->runtime.error = plan::WithPullsUnderWay(runtime.error, entries_.Pulls());
+  snapshot->disk = {.known = disk.known,
+                    .path = pulls_->disk_path(),
+                    .capacity_bytes = disk.capacity_bytes,
+                    .available_bytes = disk.available_bytes,
+                    .kept_free_bytes = plan::KeptFree(disk, pulls_->limits())};
+  ShowImages(*snapshot);
+  if (kubelet_) {
+    snapshot->kubelet = kubelet_->status();
+    snapshot->kubelet->runtime_note = kubelet::WhyRecordsNeverMatch(runtime.name, runtime.version);
+    snapshot->possible_kubelets = kubelet_->possible();
+  }
+  snapshot->registries = checks_.InUse();
+  snapshot->unlisted = runtime_.unlisted();
+  ShowProblems(*snapshot);
+  AddGcOutlook(*snapshot);
+  snapshot->readiness = plan::Summarize({.list = *list_,
+                                         .list_loaded = list_epoch_ > 0,
+                                         .runtime_up = runtime.up,
+                                         .runtime_ever_up = runtime_.ever_up(),
+                                         .runtime_down_for = runtime_.DownFor(),
+                                         .runtime_error = snapshot->runtime.error,
+                                         .has_kubelet = kubelet_ != nullptr,
+                                         .credentials_error = credentials_.unusable_provider_config},
+                                        snapshot->images);
+  if (snapshot->readiness.ready != was_ready_) {
+    was_ready_ = snapshot->readiness.ready;
+    if (was_ready_) metrics_.ReadyAfter(loop_.now() - started_at_);
+    base::Info(was_ready_ ? "node ready" : "node not ready",
+               {{"reason", plan::ReasonName(snapshot->readiness.reason)},
+                {"message", snapshot->readiness.message},
+                {"hash", list_->hash}});
+  }
+  board_.Publish(std::move(snapshot));
+  published_at_ = loop_.now();
+  tidy_at_ = loop_.now() + kCalm;
+  loop_.Published();
+}
+
+// The Agent's facts: folds each event into the loop's state.
+
+void Agent::On(ListChanged event) {
+  bool same_hash = list_epoch_ > 0 && event.list->hash == list_->hash;
+  std::vector<std::string> known = list_->warnings;
+  list_ = std::move(event.list);
+  list_epoch_++;
+  entries_.Replace(list_);
+  look_ups_.Keep([this](const std::string& name) { return entries_.Find(name) != nullptr; });
+  checks_.NewDemands();
+  pulls_->ListChanged(!same_hash);
+  runtime_.PollInFull();
+  runtime_.PollNow();
+  if (kubelet_) kubelet_->ListChanged();
+  loop_.Overstated();  // at once
+  for (const std::string& warning : list_->warnings) {
+    if (std::count(known.begin(), known.end(), warning) == 0) base::Warn("list", {{"warning", warning}});
+  }
+  if (!same_hash) {
+    base::Info(
+        "list in force",
+        {{"hash", list_->hash}, {"entries", list_->images.size()}, {"sources", list_->sources.size()}});
+  }
+}
+
+bool Agent::On(RuntimePolled event) {
+  loop_.JobEnded();
+  ApplyCredentials(std::move(event.credentials));
+  const RuntimeView::News news = runtime_.Absorb(event, list_epoch_, entries_.Pulls());
+  if (news.reconnected) pulls_->RuntimeReconnected();
+  if (news.answered) pulls_->ApplyPoll(event.sequence, event.look);
+  // An unchanged look still measures the room, which matters to waiting pulls.
+  const bool same = news.answered && !news.reconnected && event.look.unchanged;
+  if (same && event.list_epoch == list_epoch_ && entries_.Quiet()) return false;
+  if (!news.tells_entries) return true;
+  std::span<Entry> all = entries_.listed();
+  for (std::size_t i = 0; i < all.size(); i++) {
+    if (event.sequence > all[i].trust_looks_after) {
+      ApplyLocal(all[i], std::move(event.look.locals[i]));
+    } else {
+      runtime_.PollInFull();  // that the next answer is as this one would tell nothing of this entry
+    }
+  }
+  return true;
+}
+
+void Agent::ApplyCredentials(credentials::KeyringHealth health) {
+  if (health == credentials_) return;
+  if (health.changes != credentials_.changes) {
+    look_ups_.DropAll();
+    for (Entry& entry : entries_.all()) {
+      entry.past = plan::AfterNewCredentials(std::move(entry.past), loop_.now());
+      if (checks_.Asks(entry)) entry.fresh = plan::AfterNewCredentials(entry.fresh, loop_.now());
+    }
+    if (touching_) touching_->News(entries_, loop_.now());
+  }
+  if (health.problems != credentials_.problems) {
+    for (const std::string& problem : health.problems) base::Err("credentials", {{"problem", problem}});
+    if (health.problems.empty()) base::Info("credentials mended");
+  }
+  credentials_ = std::move(health);
+  loop_.Changed();
+}
+
+void Agent::On(ProblemReported event) {
+  if (event.problem.empty()) {
+    troubles_.erase(event.of);
+  } else {
+    troubles_.insert_or_assign(std::move(event.of), std::move(event.problem));
+  }
+  loop_.Changed();
+}
+
+void Agent::ApplyLocal(Entry& entry, std::optional<plan::Local> local) {
+  bool had = entry.seen.local.has_value();
+  if (entry.seen.known && entry.seen.local == local) return;
+  loop_.Changed();
+  if (had && !local) {
+    loop_.Overstated();  // an answer that was given is not true any more
+    entry.past = plan::AfterVanished(std::move(entry.past), loop_.now());
+    base::Warn("image vanished", {{"image", entry.want->reference.written()},
+                                  {"imageRef", entry.seen.local->id},
+                                  {"evictedAgainAndAgain", plan::IsEvictedAgainAndAgain(entry.past)}});
+  }
+  if (local && !had && entry.seen.known) {
+    base::Info("image present", {{"image", entry.want->reference.written()}, {"imageRef", local->id}});
+  }
+  bool replaced = had && local && entry.seen.local->digest != local->digest;
+  entry.seen.known = true;
+  entry.seen.local = std::move(local);
+  if (replaced && checks_.Asks(entry)) {
+    entry.fresh = plan::AfterReplacedByOthers(entry.fresh, *entry.seen.local, loop_.now());
+  }
+  if (kubelet_) kubelet_->ImageChanged(entry);
+}
+
+void Agent::On(RecordsTouched event) {
+  if (kubelet_) kubelet_->Absorb(std::move(event));  // who tells does not know whether there is one
+}
+
+bool Agent::On(KubeletPolled event) {
+  loop_.JobEnded();
+  const KubeletView::News news = kubelet_->Absorb(std::move(event), list_epoch_);
+  if (!news.any) return false;
+  const plan::KubeletStatus& status = kubelet_->status();
+  pulls_->UseThreshold(status.gc ? status.gc->low_percent : 0);
+  if (!touching_) return true;
+  if (news.restarted) touching_->KubeletRestarted(entries_, loop_.now());
+  if (news.settings) touching_->News(entries_, loop_.now());
+  return true;
+}
+
+void Agent::On(PullDone event) {
+  loop_.JobEnded();
+  pulls_->Absorb(std::move(event));
+}
+
+void Agent::On(const ProgressSeen& event) {
+  loop_.JobEnded();
+  pulls_->Absorb(event);
+}
+
+void Agent::On(const SizeReceived& event) {
+  loop_.JobEnded();
+  pulls_->Absorb(event);
+}
+
+void Agent::On(const LeasesUpdated& event) {
+  loop_.JobEnded();
+  pulls_->Absorb(event);
+}
+
+void Agent::On(const CheckDone& event) {
+  loop_.JobEnded();
+  if (std::optional<RegistryHold> hold = checks_.Absorb(event)) pulls_->Hold(*hold);
+}
+
+void Agent::On(TouchAdvanced event) {
+  loop_.JobEnded();
+  touching_->Absorb(std::move(event.report), entries_, loop_.now(), loop_.Wall());
+}
+
+void Agent::On(const LookupFinished& event) {
+  loop_.Changed();
+  if (look_ups_.Absorb(event, loop_.now())) metrics_.CredentialsFound(*event.lookup);
+}
+
+void Agent::On(const PullRequested& event) {
+  Entry* entry = entries_.Find(event.reference.Normalized());
+  if (entry == nullptr) {
+    entry = entries_.Ask(event.reference, loop_.now());
+    if (entry == nullptr) return;  // who waits asks again
+    base::Info("pull asked for", {{"image", event.reference.written()}});
+  }
+  entry->asked_at = std::max(entry->asked_at, event.looked_at);
+  entry->asked_until = loop_.now() + plan::kAskedFor;
+  loop_.Changed();
+  // It came, and was gone again when it was looked at; for entries of the list looks tell that.
+  if (entry->on_list || !entry->seen.local || entry->past.pulled_at >= event.looked_at) return;
+  entry->seen.local.reset();
+  entry->past = plan::AfterVanished(std::move(entry->past), loop_.now());
 }
 
 }  // namespace prefetch::agent

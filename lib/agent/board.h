@@ -1,14 +1,81 @@
-// Board: where the loop puts its newest Snapshot and everybody else finds it.
+// StatusDocument: the status of one Snapshot as JSON, as of the second in which it is served.
 #pragma once
 
+#include <chrono>
+#include <functional>
 #include <memory>
+#include <string>
+#include <utility>
 
-#include "agent/status_document.h"
 #include "base/call.h"
+#include "base/clock.h"
 #include "base/mutex.h"
 #include "plan/snapshot.h"
+#include "status/public_json.h"
+#include "status/status_json.h"
 
 namespace prefetch::agent {
+
+// Any thread may call. The text is written when a client asks for it and shared by all that ask in the same
+// second: a Snapshot can stand for days, but its document states the time and ages of facts.
+class StatusDocument {
+ public:
+  using Text = std::shared_ptr<const std::string>;
+  using Writer = std::function<std::string(const plan::Snapshot&, base::WallTime)>;
+
+  StatusDocument(plan::SnapshotPtr snapshot, Writer writer)
+      : snapshot_(std::move(snapshot)), writer_(std::move(writer)) {}
+
+  // Returns the text for the second of `now`, or null if nobody has asked for it yet. Never waits for a
+  // writer.
+  Text Written(base::WallTime now) const PREFETCH_EXCLUDES(mutex_) {
+    base::Lock lock(mutex_);
+    return SecondOf(now) == second_ ? text_ : nullptr;
+  }
+  // Returns the text for the second of `now`; writes it first if it is missing, which takes tens of
+  // milliseconds for thousands of entries. Other callers wait meanwhile. The text does not keep the Snapshot
+  // alive, so that a client that reads slowly holds no more memory than what it reads.
+  Text Write(base::WallTime now) PREFETCH_EXCLUDES(mutex_) {
+    {
+      base::Lock lock(mutex_);
+      while (writing_) written_.wait(mutex_);
+      if (SecondOf(now) == second_ && text_) return text_;
+      writing_ = true;
+    }
+    auto text = std::make_shared<const std::string>(writer_(*snapshot_, now));
+    {
+      base::Lock lock(mutex_);
+      writing_ = false;
+      second_ = SecondOf(now);
+      text_ = text;
+    }
+    written_.notify_all();
+    return text;
+  }
+
+ private:
+  using Second = std::chrono::sys_seconds;
+  static Second SecondOf(base::WallTime time) { return std::chrono::floor<std::chrono::seconds>(time); }
+
+  const plan::SnapshotPtr snapshot_;
+  const Writer writer_;
+  mutable base::Mutex mutex_;
+  base::Condition written_;
+  bool writing_ PREFETCH_GUARDED_BY(mutex_) = false;
+  Second second_ PREFETCH_GUARDED_BY(mutex_);
+  Text text_ PREFETCH_GUARDED_BY(mutex_);
+};
+
+// The Board has them for its newest Snapshot.
+struct StatusDocuments {
+  explicit StatusDocuments(const plan::SnapshotPtr& snapshot)
+      : full(snapshot, [](const auto& shown, auto time) { return status::StatusJson(shown, time); }),
+        open(snapshot, [](const auto& shown, auto time) { return status::PublicStatusJson(shown, time); }) {}
+
+  StatusDocument full, open;
+};
+
+// Board: where the loop puts its newest Snapshot and everybody else finds it.
 
 // Owned by the Agent. The loop publishes; any thread reads, and delays no other: the lock covers the exchange
 // of a pointer.

@@ -3,7 +3,7 @@
 
 #include "agent/pulls.h"
 #include "base/log.h"
-#include "plan/disk.h"
+#include "plan/disk_budget.h"
 
 namespace prefetch::agent {
 

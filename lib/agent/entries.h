@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/shared.h"
+#include "plan/desired.h"
 #include "plan/history.h"
 #include "plan/image_readiness.h"
-#include "plan/list.h"
 #include "plan/observation.h"
 #include "plan/schedule.h"
 #include "plan/touch.h"

@@ -1,24 +1,42 @@
-// The events of the loop. Each worker posts one of these, and so does the list watcher.
+// Decision: lets a worker wait until the loop has decided about its pull. If the pull may not go on, it is
+// stopped, which ends the wait as well.
 #pragma once
 
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "agent/cluster/touch_pods.h"
 #include "agent/credential_lookups.h"
-#include "agent/decision.h"
 #include "agent/lease_manager.h"
 #include "agent/observe.h"
 #include "agent/observe_kubelet.h"
 #include "agent/perform.h"
+#include "base/call.h"
 #include "cri/content_service.h"
 #include "image/registry_answer.h"
-#include "plan/list.h"
+#include "plan/desired.h"
 
 namespace prefetch::agent {
+
+// Any thread may call.
+class Decision {
+ public:
+  void Made() { made_.request_stop(); }
+  // Blocks until it was made, or `call` was stopped.
+  void Await(const base::Call& call) {
+    std::stop_callback stopped(call.stop, [this] { Made(); });
+    base::Pause({.stop = made_.get_token()}, base::Duration::max() / 4);
+  }
+
+ private:
+  std::stop_source made_;
+};
+
+// The events of the loop. Each worker posts one of these, and so does the list watcher.
 
 struct ListChanged {
   std::shared_ptr<const plan::ImageList> list;

@@ -11,7 +11,7 @@
 #include "agent/observe_kubelet.h"
 #include "base/clock.h"
 #include "credentials/keyring.h"
-#include "plan/kubelet_polls.h"
+#include "plan/poll_trigger.h"
 #include "plan/snapshot.h"
 
 namespace prefetch::agent {

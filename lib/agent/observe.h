@@ -15,8 +15,8 @@
 #include "cri/image_service.h"
 #include "image/local_image.h"
 #include "image/platform.h"
-#include "plan/disk.h"
-#include "plan/list.h"
+#include "plan/desired.h"
+#include "plan/disk_budget.h"
 #include "plan/observation.h"
 #include "plan/unlisted.h"
 

@@ -1,14 +1,18 @@
 #include "agent/runtime_view.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <utility>
 
 #include "base/log.h"
+#include "base/mounts.h"
 #include "base/text.h"
+#include "plan/problem_words.h"
 #include "plan/readiness.h"
 
 namespace prefetch::agent {
+
 namespace {
 
 using std::chrono::milliseconds;
@@ -171,6 +175,25 @@ base::TimePoint RuntimeView::NextTurn(bool has_list) const {
     next = std::min<base::TimePoint>(next, *down_since_ + plan::kRuntimeGrace);
   }
   return next;
+}
+
+namespace {
+
+constexpr std::chrono::seconds kMountsInterval{30};
+constexpr std::chrono::seconds kPatience{1};
+
+}  // namespace
+
+const std::vector<std::string>& StaleMounts::Look(base::TimePoint now) {
+  if (mountinfo_.empty() || now < next_) return problems_;
+  next_ = now + kMountsInterval;
+  auto files = std::make_shared<std::vector<std::string>>();
+  if (!files_->Run([files, mountinfo = mountinfo_] { *files = base::ReplacedFiles(mountinfo); }, kPatience)) {
+    return problems_;
+  }
+  problems_.clear();
+  for (const std::string& file : *files) problems_.push_back(plan::StaleMountWords(file));
+  return problems_;
 }
 
 }  // namespace prefetch::agent

@@ -1,18 +1,32 @@
-// StampedFiles: the files behind a value that was read, and whether any of them has changed since.
+// FileStamps: has any of some files changed? Cheaper than reading them again.
 #pragma once
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "base/file_stamp.h"
 #include "base/fs.h"
 #include "base/result.h"
 
 namespace prefetch::base {
+
+// The facts of stat(2) about a path, through symbolic links. A value; {} if it does not exist.
+struct FileStamp {
+  std::uint64_t device = 0, inode = 0, size = 0;
+  std::int64_t modified_ns = 0, changed_ns = 0;
+
+  friend bool operator==(const FileStamp&, const FileStamp&) = default;
+};
+
+// Where it gives {}, errno says why.
+FileStamp StampOf(const std::string& path);
+std::vector<FileStamp> StampsOf(const std::vector<std::string>& paths);
+
+// StampedFiles: the files behind a value that was read, and whether any of them has changed since.
 
 // Each path is stamped before it is read. A change between the two is then seen the next time; with the stamp
 // taken afterwards it would be lost for ever.

@@ -1,19 +1,26 @@
 #include "config/agent_config.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/fs.h"
+#include "base/text.h"
 #include "config/file_fields.h"
 #include "config/judge.h"
 #include "config/judge_values.h"
 #include "config/raw_config.h"
 #include "config/settings.h"
 #include "doc/duration.h"
+#include "image/kubelet_version.h"
 #include "image/name_pattern.h"
 
 namespace prefetch::config {
+
 namespace {
 
 RegistryMode WhichRegistry(const SaidText& said, Mistakes& mistakes) {
@@ -258,6 +265,118 @@ std::string AgentConfig::LeaseOwner() const {
   // the leases that an agent before this release has left.
   if (gate.instance == plan::GateOptions().instance) return local;
   return local + "\n" + gate.instance;
+}
+
+namespace {
+
+bool IsNumber(std::string_view part) {
+  return part.size() <= 4 && base::ParseUint(part).has_value();
+}
+
+// "1.34.1" of "v1.34.1-eks-a1b2" and of "1.34.1+k3s1"; empty if it is no version.
+std::string WithoutSuffix(std::string_view text) {
+  if (text.starts_with('v')) text.remove_prefix(1);
+  text = text.substr(0, text.find_first_of("-+"));
+  std::vector<std::string_view> parts = base::Split(text, '.');
+  bool good = parts.size() >= 2 && parts.size() <= 3 && std::all_of(parts.begin(), parts.end(), IsNumber);
+  return good ? std::string(text) : "";
+}
+
+}  // namespace
+
+base::Result<std::string> CheckedKubeletVersion(std::string_view text) {
+  std::string version = WithoutSuffix(text);
+  if (version.empty()) return base::InvalidArgument("must be a version such as 1.37 or 1.37.2");
+  auto parsed = image::KubeletVersion::Parse(version);
+  if (!parsed || *parsed < image::kOldestKnownKubelet) {
+    return base::InvalidArgument("must be " + image::kOldestKnownKubelet.ToString() +
+                                 " or later: the rules of older kubelets are not known");
+  }
+  return version;
+}
+
+base::Result<image::KubeletVersion> CheckedKubeletRules(std::string_view text) {
+  std::string version = WithoutSuffix(text);
+  auto parsed = image::KubeletVersion::Parse(version);
+  if (version.empty() || !parsed) return base::InvalidArgument("must be a version such as 1.37");
+  if (*parsed < image::kOldestKnownKubelet || image::IsNewerThanKnown(*parsed)) {
+    return base::InvalidArgument("must be from " + std::string(image::kKnownKubelets) +
+                                 ": other rules are not known");
+  }
+  return *parsed;
+}
+
+// Where the agent's configuration comes from: flags, environment, and the files that they name.
+
+namespace {
+
+constexpr std::size_t kMostFileBytes = 1 << 20;
+
+std::optional<RawConfig> ReadNamedFile(const SourcedValue<std::string>& file, Mistakes& mistakes) {
+  base::Result<std::string> bytes = base::ReadFile(file.value, kMostFileBytes);
+  if (!bytes) {
+    mistakes.Add(file.by, bytes.error().message());
+    return std::nullopt;
+  }
+  doc::Problems problems(std::filesystem::path(file.value).filename().string());
+  std::optional<RawConfig> raw = ReadConfigFile(*bytes, problems);
+  base::WipeString(*bytes);  // it may hold secrets of plugins
+  mistakes.AddAll(problems);
+  return raw;
+}
+
+PluginEnvironment ReadEnvironmentFile(const SourcedValue<std::string>& file, Mistakes& mistakes) {
+  base::Result<std::string> bytes = base::ReadFile(file.value, kMostFileBytes);
+  if (!bytes) {
+    mistakes.Add(file.by, bytes.error().message());
+    return {};
+  }
+  doc::Problems problems(std::filesystem::path(file.value).filename().string());
+  PluginEnvironment environment = ParseEnvironmentFile(*bytes, problems);
+  base::WipeString(*bytes);
+  mistakes.AddAll(problems);
+  return environment;
+}
+
+// All that is said anywhere; nullopt if the file cannot be read: absent settings are then not mistakes.
+std::optional<RawConfig> Gather(const RawConfig& flags, const GetEnv& get_env, Mistakes& mistakes) {
+  doc::Problems in_environment("environment");
+  RawConfig raw = Overlay(ReadEnvironment(get_env, in_environment), flags);
+  mistakes.AddAll(in_environment);
+  if (raw.config_file) {
+    std::optional<RawConfig> file = ReadNamedFile(*raw.config_file, mistakes);
+    if (!file) return std::nullopt;
+    raw = Overlay(*file, raw);
+  }
+  if (raw.provider_environment_file) {
+    raw.provider_environment = ReadEnvironmentFile(*raw.provider_environment_file, mistakes);
+  }
+  return raw;
+}
+
+}  // namespace
+
+base::Result<AgentConfig> Validate(const RawConfig& raw) {
+  Mistakes mistakes;
+  AgentConfig config = Judge(raw, mistakes);
+  if (!mistakes.empty()) return mistakes.ToError();
+  return config;
+}
+
+base::Result<AgentConfig> LoadAgentConfig(const RawConfig& flags, const GetEnv& get_env) {
+  Mistakes mistakes;
+  std::optional<RawConfig> raw = Gather(flags, get_env, mistakes);
+  if (!raw) return mistakes.ToError();
+  AgentConfig config = Judge(*raw, mistakes);
+  if (!mistakes.empty()) return mistakes.ToError();
+  return config;
+}
+
+base::Result<RawConfig> LoadRawConfig(const RawConfig& flags, const GetEnv& get_env) {
+  Mistakes mistakes;
+  std::optional<RawConfig> raw = Gather(flags, get_env, mistakes);
+  if (!mistakes.empty()) return mistakes.ToError();
+  return *std::move(raw);
 }
 
 }  // namespace prefetch::config

@@ -16,8 +16,8 @@
 
 #include "base/call.h"
 #include "base/clock.h"
-#include "base/file_stamp.h"
 #include "base/mutex.h"
+#include "base/stamped_files.h"
 #include "base/timed_reader.h"
 #include "credentials/docker_config.h"
 #include "credentials/missing_providers.h"

@@ -2,21 +2,35 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <iterator>
+#include <map>
 #include <optional>
+#include <random>
+#include <stop_token>
+#include <thread>
 #include <utility>
 
+#include "base/call.h"
+#include "base/mutex.h"
 #include "base/scrub.h"
+#include "base/text.h"
+#include "ctl/agent_client.h"
 #include "ctl/annotate.h"
 #include "ctl/exit_code.h"
 #include "ctl/manifest_files.h"
+#include "ctl/patience.h"
 #include "doc/duration.h"
 #include "doc/reprint.h"
+#include "doc/write.h"
+#include "image/reference.h"
 #include "manifest/read.h"
 #include "screen/check_items.h"
 #include "screen/check_text.h"
+#include "screen/text_layout.h"
 
 namespace prefetch::ctl {
+
 namespace {
 
 // A command line that was understood.
@@ -179,6 +193,269 @@ int Check(const base::Call& call, AgentClient agent, const CheckOptions& options
       out, err);
   if (!asked.ok()) return Unanswered(asked.error(), any_decided, err);
   return result.ok ? kOk : kNo;
+}
+
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kSayAgain{10};
+// The first progress line comes after this time.
+constexpr std::chrono::seconds kFirstWord{3};
+// An agent reads at most 64 KiB of a request.
+constexpr std::size_t kMostQuestionBytes = 48 * 1024;
+constexpr std::size_t kQuestionOverhead = 64;
+constexpr std::size_t kMostAtOnce = 8;
+// A pull that was asked for is asked after so often at least, and told of last so long before the deadline.
+constexpr std::chrono::seconds kHeldFor{5};
+constexpr std::chrono::milliseconds kLastWord{500};
+constexpr std::chrono::milliseconds kPullPause{200};
+// The agent's time to write its answer, after its registries have had theirs.
+constexpr std::chrono::milliseconds kForTheAnswer{750};
+
+// Items that go into one request, by their numbers.
+struct Batch {
+  std::vector<std::size_t> items;
+  std::size_t bytes = 0;
+  bool may_take_long = false;  // the agent may have to ask a registry
+};
+
+// The agent asks registries one after the other within a request, and waits once for one that is silent: for
+// Always each time, for IfNotPresent where a pod would pull.
+std::size_t MostInBatch(image::PullPolicy policy) {
+  switch (policy) {
+    case image::PullPolicy::kNever:
+      return status::kMostQuestions;
+    case image::PullPolicy::kIfNotPresent:
+      return 64;
+    case image::PullPolicy::kAlways:
+      return 16;
+  }
+  std::abort();
+}
+
+// Questions that delay each other share a lane: those of one policy and, where registries are asked, of one
+// registry.
+std::pair<image::PullPolicy, std::string> QueueOf(const status::CheckQuestion& question) {
+  if (question.policy == image::PullPolicy::kNever) return {question.policy, ""};
+  auto reference = image::Reference::Parse(question.image);
+  return {question.policy, reference ? reference->domain() : ""};
+}
+
+// Questions without a registry come first, those that always need one last.
+std::vector<Batch> Batches(const std::vector<screen::CheckItem>& items) {
+  std::map<std::pair<image::PullPolicy, std::string>, std::vector<Batch>> lanes;
+  for (std::size_t i = 0; i < items.size(); i++) {
+    const status::CheckQuestion& question = items[i].question;
+    std::size_t bytes = doc::WriteJson(status::ToNode({.questions = {question}})).size() + kQuestionOverhead;
+    std::vector<Batch>& lane = lanes[QueueOf(question)];
+    if (lane.empty() || lane.back().items.size() == MostInBatch(question.policy) ||
+        lane.back().bytes + bytes > kMostQuestionBytes) {
+      bool may_take_long = question.policy != image::PullPolicy::kNever;
+      lane.push_back({.items = {}, .bytes = 0, .may_take_long = may_take_long});
+    }
+    lane.back().items.push_back(i);
+    lane.back().bytes += bytes;
+  }
+  std::vector<Batch> batches;
+  for (image::PullPolicy policy :
+       {image::PullPolicy::kNever, image::PullPolicy::kIfNotPresent, image::PullPolicy::kAlways}) {
+    for (auto& [of, lane] : lanes) {
+      if (of.first == policy) std::move(lane.begin(), lane.end(), std::back_inserter(batches));
+    }
+  }
+  return batches;
+}
+
+// One run. Its threads take one batch after the other.
+class CheckAsking {
+ public:
+  CheckAsking(const base::Call& call, const AgentClient& agent, const std::vector<screen::CheckItem>& items,
+              bool pull, std::ostream& err)
+      : agent_(agent),
+        items_(items),
+        pull_(pull),
+        batches_(Batches(items)),
+        err_(err),
+        started_(steady_clock::now()),
+        stop_all_(call.stop, [this] { over_.request_stop(); }),
+        call_{call.deadline, over_.get_token()} {
+    result_.answers.resize(items.size());
+  }
+
+  base::Status Run(status::CheckResult& result) {
+    {
+      std::jthread word([this](const std::stop_token& done) { SayHowFar(done); });
+      std::vector<std::jthread> others;
+      for (std::size_t i = 1; i < std::min(kMostAtOnce, batches_.size()); i++)
+        others.emplace_back([this] { Work(); });
+      Work();
+    }
+    base::Lock lock(mutex_);
+    result = std::move(result_);
+    return failure_ ? base::Status(*failure_) : base::Status();
+  }
+
+ private:
+  void Work() PREFETCH_EXCLUDES(mutex_) {
+    while (const Batch* batch = Next()) {
+      std::vector<std::size_t> open = batch->items;
+      while (!open.empty()) {
+        status::CheckRequest request{.questions = {}, .pull = pull_};
+        for (std::size_t i : open) request.questions.push_back(items_[i].question);
+        open = Absorb(open, AskPatiently(std::move(request), batch->may_take_long));
+        if (!open.empty() && !AwaitPulls(open)) break;
+      }
+    }
+  }
+
+  // How long the agent may hold its answer for pulls.
+  base::Duration HoldFor() const {
+    base::Duration left = call_.deadline - steady_clock::now() - 2 * kLastWord;
+    return std::clamp<base::Duration>(left, base::Duration::zero(), kHeldFor);
+  }
+
+  // How long the agent may ask registries, so that its answer is here before the end.
+  base::Duration TimeForRegistries() const {
+    base::Duration left = call_.deadline - steady_clock::now();
+    left -= std::min<base::Duration>(left / 4, kForTheAnswer);
+    return std::clamp<base::Duration>(left, base::Duration::zero(), status::kMostRegistryTime);
+  }
+
+  const Batch* Next() PREFETCH_EXCLUDES(mutex_) {
+    base::Lock lock(mutex_);
+    return next_ < batches_.size() && !over_.stop_requested() ? &batches_[next_++] : nullptr;
+  }
+
+  // Gives those of them that are being pulled.
+  std::vector<std::size_t> Absorb(const std::vector<std::size_t>& items,
+                                  base::Result<status::CheckResult> answered) PREFETCH_EXCLUDES(mutex_) {
+    base::Lock lock(mutex_);
+    if (!answered) {
+      Fail(answered.error());
+      return {};
+    }
+    result_.node = answered->node;
+    result_.time = answered->time;
+    std::vector<std::size_t> pending;
+    for (std::size_t i = 0; i < items.size(); i++) {
+      if (answered->answers[i].pending) pending.push_back(items[i]);
+      result_.answers[items[i]] = std::move(answered->answers[i]);
+    }
+    return pending;
+  }
+
+  void Fail(const base::Error& error) PREFETCH_REQUIRES(mutex_) {
+    bool stays = !ComesBack(error.code()) && error.code() != base::Code::kCancelled;
+    if (!failure_ || (stays && ComesBack(failure_->code()))) failure_ = error;
+    if (stays) over_.request_stop();
+  }
+
+  // A moment, after which the agent is asked again. False: there is no time for it.
+  bool AwaitPulls(const std::vector<std::size_t>& pending) PREFETCH_EXCLUDES(mutex_) {
+    {
+      base::Lock lock(mutex_);
+      const std::size_t first = pending.front();
+      std::string where =
+          items_[first].question.image + ": " + base::WithoutControls(result_.answers[first].message);
+      if (steady_clock::now() + kPullPause + kLastWord >= call_.deadline) {
+        Fail(base::DeadlineExceeded("the time is over, and " + Count(pending.size()) +
+                                    " not here yet; a pull that has begun goes on (" + where + ")"));
+        return false;
+      }
+      Say("waiting: " + Count(pending.size()) + " not here yet", where);
+    }
+    return base::Pause(call_, kPullPause);
+  }
+
+  // Of questions that take their time, until `done`.
+  void SayHowFar(const std::stop_token& done) PREFETCH_EXCLUDES(mutex_) {
+    base::Call until_done{.stop = done};
+    for (base::Duration pause = kFirstWord; base::Pause(until_done, pause); pause = kSayAgain) {
+      base::Lock lock(mutex_);
+      auto open = std::find_if(result_.answers.begin(), result_.answers.end(),
+                               [](const status::CheckAnswer& answer) { return answer.result.empty(); });
+      if (open == result_.answers.end()) continue;
+      auto count = std::count_if(open, result_.answers.end(),
+                                 [](const status::CheckAnswer& answer) { return answer.result.empty(); });
+      const std::string& first =
+          items_[static_cast<std::size_t>(open - result_.answers.begin())].question.image;
+      Say("waiting for the answers to " + std::to_string(count) + " of " + std::to_string(items_.size()) +
+              (items_.size() == 1 ? " question" : " questions"),
+          first + (count == 1 ? "" : " and others"));
+    }
+  }
+
+  static std::string Count(std::size_t images) {
+    return images == 1 ? "an image is" : std::to_string(images) + " images are";
+  }
+
+  // Asks until there is an answer: an agent may not be there yet, or just restart.
+  base::Result<status::CheckResult> AskPatiently(status::CheckRequest request, bool may_take_long) {
+    Patience patience(call_.deadline);
+    while (true) {
+      request.wait = HoldFor();
+      request.within = TimeForRegistries();
+      base::Duration within = base::Duration::max() / 4;
+      if (!may_take_long && !request.pull) within = kAnswerWithin;
+      base::Duration wish{};
+      auto result = agent_.Check(call_, request, within, &wish);
+      if (result || !ComesBack(result.error().code()) || call_.Stopped()) return result;
+      auto pause = patience.Next(steady_clock::now(), wish, Spread());
+      if (!pause) return result;
+      SayWaiting(result.error());
+      if (!base::Pause(call_, *pause)) return result;
+    }
+  }
+
+  double Spread() PREFETCH_EXCLUDES(mutex_) {
+    base::Lock lock(mutex_);
+    return std::uniform_real_distribution<double>(0, 1)(random_);
+  }
+
+  void SayWaiting(const base::Error& error) PREFETCH_EXCLUDES(mutex_) {
+    base::Lock lock(mutex_);
+    Say("waiting for the agent", error.message());
+  }
+
+  void Say(const std::string& what, const std::string& why) PREFETCH_REQUIRES(mutex_) {
+    auto now = steady_clock::now();
+    if (said_ && now - *said_ < kSayAgain) return;
+    auto left = std::chrono::duration_cast<std::chrono::seconds>(call_.deadline - now);
+    auto waited = std::chrono::duration_cast<std::chrono::seconds>(now - started_);
+    err_ << what << " (" << base::HumanTime(waited) << " so far, at most " << base::HumanTime(left)
+         << " more): " << why << std::endl;
+    said_ = now;
+  }
+
+  const AgentClient& agent_;
+  const std::vector<screen::CheckItem>& items_;
+  const bool pull_;
+  const std::vector<Batch> batches_;
+  std::ostream& err_;
+  const steady_clock::time_point started_;
+  std::stop_source over_;  // the caller's wish, or a failure that stays
+  std::stop_callback<std::function<void()>> stop_all_;
+  const base::Call call_;
+  base::Mutex mutex_;
+  std::size_t next_ PREFETCH_GUARDED_BY(mutex_) = 0;
+  std::mt19937_64 random_ PREFETCH_GUARDED_BY(mutex_){std::random_device{}()};
+  status::CheckResult result_ PREFETCH_GUARDED_BY(mutex_);
+  std::optional<base::Error> failure_ PREFETCH_GUARDED_BY(mutex_);
+  std::optional<steady_clock::time_point> said_ PREFETCH_GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+bool ComesBack(base::Code code) {
+  return code == base::Code::kNotFound || code == base::Code::kUnavailable ||
+         code == base::Code::kDeadlineExceeded || code == base::Code::kResourceExhausted;
+}
+
+base::Status AskAll(const base::Call& call, const AgentClient& agent,
+                    const std::vector<screen::CheckItem>& items, bool pull, status::CheckResult& result,
+                    std::ostream& err) {
+  return CheckAsking(call, agent, items, pull, err).Run(result);
 }
 
 }  // namespace prefetch::ctl

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ctl/environment_proxies.h"
-#include "kube/in_cluster.h"
+#include "kube/cluster.h"
 #include "kube/kubeconfig.h"
 
 extern char** environ;

@@ -1,14 +1,33 @@
 #include "ctl/list.h"
 
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
 #include <utility>
 
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/scrub.h"
+#include "base/text.h"
 #include "ctl/exit_code.h"
 #include "ctl/list_files.h"
+#include "ctl/manifest_files.h"
+#include "ctl/node_credentials.h"
+#include "ctl/tag_digests.h"
+#include "doc/duration.h"
 #include "doc/write.h"
+#include "image/name_pattern.h"
+#include "image/registry_answer.h"
 #include "list/canonical.h"
+#include "list/diff.h"
+#include "list/draft.h"
+#include "list/lock.h"
 #include "screen/list_difference.h"
 
 namespace prefetch::ctl {
+
 namespace {
 
 // Prints errors and warnings. False if anything is.
@@ -83,6 +102,377 @@ int ListPrint(const std::vector<std::string>& paths, ListOutput output,
     first = false;
   }
   return kOk;
+}
+
+namespace {
+
+std::optional<plan::ImageList> ReadList(const std::string& path, std::ostream& err) {
+  Mistakes mistakes;
+  ListFiles files = ReadListFiles({path}, mistakes);
+  Tell(mistakes, err);
+  return mistakes.empty() ? std::optional<plan::ImageList>(std::move(files.list)) : std::nullopt;
+}
+
+screen::ListDifference ToDifference(const list::ListChange& change) {
+  using Kind = list::ListChange::Kind;
+  if (change.kind != Kind::kChanged) {
+    return {change.kind == Kind::kAdded ? '+' : '-', change.image, change.place};
+  }
+  std::vector<std::string> fields;
+  for (const list::FieldChange& field : change.fields) {
+    fields.push_back(field.field + ": " + field.from + " → " + field.to);
+  }
+  return {'~', change.image, base::Join(fields, ", ")};
+}
+
+int Print(const std::vector<screen::ListDifference>& differences, bool json, std::ostream& out) {
+  out << (json ? screen::ListDifferencesJson(differences) : screen::ListDifferencesText(differences));
+  return differences.empty() ? kOk : kNo;
+}
+
+}  // namespace
+
+int DiffTwoLists(const ListDiffOptions& options, std::ostream& out, std::ostream& err) {
+  std::optional<plan::ImageList> from = ReadList(options.files.at(0), err);
+  std::optional<plan::ImageList> to = ReadList(options.files.at(1), err);
+  if (!from || !to) return kBadInput;
+  std::vector<screen::ListDifference> differences;
+  for (const list::ListChange& change : list::DiffLists(*from, *to)) {
+    differences.push_back(ToDifference(change));
+  }
+  return Print(differences, options.json, out);
+}
+
+int DiffListWithNode(const base::Call& call, const AgentClient& agent, const ListDiffOptions& options,
+                     std::ostream& out, std::ostream& err) {
+  std::optional<plan::ImageList> list = ReadList(options.files.at(0), err);
+  if (!list) return kBadInput;
+  auto status = agent.Status(call);
+  if (!status) return Fail(kUnreachable, status.error(), err);
+  return Print(screen::DiffWithNode(*list, *status), options.json, out);
+}
+
+namespace {
+
+// Behind the place of an image that is not in a container.
+constexpr const char* kSeen = " (seen, policy unknown)";
+constexpr std::size_t kMostMarkedBytes = 4 << 20;
+constexpr std::size_t kMostCrictlBytes = 32 << 20;
+
+// Collects images, and notes those that it leaves out.
+class Gathered {
+ public:
+  explicit Gathered(const std::vector<std::string>& exclude) : exclude_(exclude) {}
+
+  void Add(const image::Reference& reference, std::string from) {
+    bool excluded = std::any_of(exclude_.begin(), exclude_.end(), [&](const std::string& pattern) {
+      return image::MatchesPattern(pattern, reference.Normalized());
+    });
+    if (!excluded) draft_.Add(reference, std::move(from));
+  }
+  const list::ListDraft& draft() const { return draft_; }
+
+ private:
+  const std::vector<std::string>& exclude_;
+  list::ListDraft draft_;
+};
+
+std::string Place(const std::string& file, doc::Position at) {
+  return file + ":" + std::to_string(at.line);
+}
+
+// `left_out` gets what has images that are not known.
+void AddFile(ManifestFile file, Gathered& gathered, Mistakes& left_out, Mistakes& mistakes) {
+  std::move(file.mistakes.begin(), file.mistakes.end(), std::back_inserter(mistakes));
+  for (const manifest::ImageUse& use : file.manifests.uses) {
+    std::string place = Place(file.name, use.key_at);
+    // Of objects out of a cluster, the name says more than a line of a stream.
+    std::string from = file.name == "stdin" && !use.pod->name.empty() ? PodTitle(*use.pod) : place;
+    if (use.reference) gathered.Add(*use.reference, from + (use.policy_known ? "" : kSeen));
+    if (!use.reference) {
+      mistakes.push_back(place + ":" + std::to_string(use.key_at.column) + ": " + use.path +
+                         " is no valid image reference");
+    }
+  }
+  for (const manifest::UnreadObject& object : file.manifests.unread) left_out.push_back(UnreadLine(object));
+  for (const manifest::OpenImage& image : file.manifests.open) {
+    left_out.push_back(Place(file.name, image.at) + ":" + std::to_string(image.at.column) + ": " +
+                       base::InOneLine(image.why));
+  }
+}
+
+manifest::ReadOptions OptionsOf(const ListImportOptions& options) {
+  manifest::ReadOptions read;
+  read.allow_unread = options.allow_unread;
+  read.pod_template_paths = options.pod_template_paths;
+  return read;
+}
+
+void AddManifests(const base::Call& call, const ListImportOptions& options, Gathered& gathered,
+                  Mistakes& left_out, Mistakes& mistakes) {
+  std::vector<ManifestPath> paths = FindManifests(options.manifests, mistakes);
+  ReadManifestFiles(
+      call, paths, OptionsOf(options),
+      [&](ManifestFile file) { AddFile(std::move(file), gathered, left_out, mistakes); }, mistakes);
+}
+
+void AddLists(const std::vector<std::string>& paths, Gathered& gathered, Mistakes& mistakes) {
+  for (const list::LoadedSource& source : ReadListFiles(paths, mistakes).sources) {
+    for (const list::ListEntry& entry : source.content->entries) {
+      gathered.Add(entry.image.reference, Place(source.info.name, entry.at));
+    }
+  }
+}
+
+void AddCrictl(const std::vector<std::string>& paths, Gathered& gathered, Mistakes& mistakes) {
+  for (const std::string& path : paths) {
+    auto text = ReadFileOrStdin(path, kMostCrictlBytes);
+    if (!text) {
+      mistakes.push_back(text.error().message());
+      continue;
+    }
+    doc::Problems problems(path == "-" ? "stdin" : path);
+    for (const image::Reference& reference : list::ReadCrictlImages(*text, problems)) {
+      gathered.Add(reference, problems.source());
+    }
+    for (std::string& line : problems.Lines()) mistakes.push_back(std::move(line));
+  }
+}
+
+// Reads texts that are no lists of other tools as manifests (`helm get manifest`).
+void AddForeign(const ListImportOptions& options, Gathered& gathered, Mistakes& left_out,
+                Mistakes& mistakes) {
+  for (const std::string& path : options.foreign) {
+    auto text = ReadFileOrStdin(path, kMostCrictlBytes);
+    if (!text) {
+      mistakes.push_back(text.error().message());
+      continue;
+    }
+    doc::Problems problems(path == "-" ? "stdin" : path);
+    auto images = list::ReadForeignList(*text, problems);
+    ManifestFile file{.name = problems.source(), .manifests = {}, .ignores = {}, .mistakes = {}};
+    if (!images) file.manifests = manifest::ReadManifests(*text, problems, OptionsOf(options));
+    file.mistakes = problems.Lines();
+    AddFile(std::move(file), gathered, left_out, mistakes);
+    if (!images) continue;
+    for (const list::ForeignImage& image : *images)
+      gathered.Add(image.reference, Place(problems.source(), image.at));
+  }
+}
+
+void AddMarked(const ListImportOptions& options, Gathered& gathered, Mistakes& mistakes) {
+  if (options.markers.empty()) return;
+  std::set<std::string> met;
+  for (const ManifestPath& path : FindFiles(
+           options.marked, [](const std::string&) { return true; }, mistakes)) {
+    auto text = base::ReadFile(path.path, kMostMarkedBytes);
+    if (!text && path.named) mistakes.push_back(text.error().message());
+    if (!text || !base::IsUtf8(*text)) continue;  // among the files of a folder are programs and pictures
+    for (const std::string& marker : options.markers) {
+      doc::Problems problems(path.path);
+      for (const list::MarkedImage& image : list::ReadMarkedImages(*text, marker, problems)) {
+        // In a manifest it stands in `args` or `env`, and a program makes a container of it.
+        gathered.Add(image.reference, Place(path.path, image.at) + (IsManifestName(path.path) ? kSeen : ""));
+        met.insert(marker);
+      }
+      for (std::string& line : problems.Lines()) mistakes.push_back(std::move(line));
+    }
+  }
+  if (!mistakes.empty()) return;
+  for (const std::string& marker : options.markers) {
+    if (!met.contains(marker)) mistakes.push_back("no line with the marker \"" + marker + "\" was found");
+  }
+}
+
+}  // namespace
+
+int ImportList(const base::Call& call, const AgentClient* agent, const ListImportOptions& options,
+               std::ostream& out, std::ostream& err) {
+  Mistakes mistakes;
+  Gathered gathered(options.exclude);
+  Mistakes left_out;
+  for (const std::string& pattern : options.exclude) {
+    if (base::Status good = image::CheckPattern(pattern); !good)
+      mistakes.push_back("--exclude: " + good.error().message());
+  }
+  AddForeign(options, gathered, left_out, mistakes);
+  AddManifests(call, options, gathered, left_out, mistakes);
+  AddLists(options.lists, gathered, mistakes);
+  AddCrictl(options.crictl, gathered, mistakes);
+  AddMarked(options, gathered, mistakes);
+  if (call.Stopped()) return kInterrupted;
+  if (!mistakes.empty()) return Refuse(mistakes, err);
+  if (agent != nullptr) {
+    auto status = agent->Status(call);
+    if (!status) return Fail(kUnreachable, status.error(), err);
+    for (const screen::StatusImage& image : status->images) {
+      if (auto reference = image::Reference::Parse(image.image))
+        gathered.Add(*reference, "node " + status->node);
+    }
+  }
+  for (const std::string& line : left_out) err << line << "\n";
+  out << gathered.draft().Write(options.output, left_out);
+  return kOk;
+}
+
+namespace {
+
+using image::RegistryAnswer;
+using image::RegistryAnswerKind;
+
+// A list file, and its lock so far.
+struct List {
+  std::string name, path;
+  std::vector<image::Reference> images;
+  list::ListLock before, now;
+};
+
+// The questions for one list.
+struct Question {
+  std::size_t list = 0;
+  TagQuestion tag;
+};
+
+std::vector<List> ListsToLock(const std::vector<std::string>& paths, Mistakes& mistakes) {
+  std::vector<List> lists;
+  if (std::any_of(paths.begin(), paths.end(), &IsStdin)) {
+    mistakes.emplace_back("a lock stands beside its list: name files, and not standard input");
+    return lists;
+  }
+  ListFiles files = ReadListFiles(paths, mistakes);
+  for (const list::LoadedSource& source : files.sources) {
+    List list{.name = std::filesystem::path(source.info.path).filename(), .path = source.info.path};
+    std::set<std::string> names;  // a digest is that of a name, however it is spelled
+    for (const list::ListEntry& entry : source.content->entries) {
+      const image::Reference& reference = entry.image.reference;
+      if (names.insert(reference.Normalized()).second) list.images.push_back(reference);
+    }
+    auto text = base::ReadFile(list::LockPath(list.path), list::kMostLockBytes);
+    if (text) {
+      auto lock = list::ReadLock(*text, list.name + ".lock");
+      if (lock) {
+        list.before = *std::move(lock);
+      } else {
+        mistakes.push_back(lock.error().message());
+      }
+    } else if (text.error().code() != base::Code::kNotFound) {
+      mistakes.push_back(text.error().message());
+    }
+    lists.push_back(std::move(list));
+  }
+  return lists;
+}
+
+// Of one run.
+struct Failures {
+  bool refused = false;      // a registry says no
+  bool unreachable = false;  // or nothing
+};
+
+// Puts digests into the lists' locks; reports images without one. Of a registry that does not answer, one
+// image is named: it is the same for the others.
+Failures Sort(const std::vector<Question>& questions, const std::vector<RegistryAnswer>& answers,
+              std::vector<List>& lists, std::ostream& err) {
+  Failures failures;
+  std::map<std::string, std::size_t> silent;  // images of each registry that does not answer
+  for (std::size_t i = 0; i < questions.size(); i++) {
+    const TagQuestion& tag = questions[i].tag;
+    const RegistryAnswer& answer = answers[i];
+    if (!answer.digest.empty()) {
+      lists[questions[i].list].now[tag.reference.Normalized()] = answer.digest;
+      continue;
+    }
+    bool refused =
+        answer.kind == RegistryAnswerKind::kTagMissing || answer.kind == RegistryAnswerKind::kAccessDenied;
+    (refused ? failures.refused : failures.unreachable) = true;
+    if (!refused && silent[tag.reference.domain()]++ > 0) continue;
+    err << tag.reference.written() << ": " << image::RegistryAnswerName(answer.kind) << ": " << answer.message
+        << "\n";
+  }
+  for (const auto& [registry, images] : silent) {
+    if (images > 1) err << registry << ": " << images - 1 << " more of its images could not be asked for\n";
+  }
+  return failures;
+}
+
+std::string Short(const std::string& digest) {
+  return digest.empty() ? "nothing" : digest.substr(0, 19);
+}
+
+void Print(const std::vector<list::LockChange>& changes, std::ostream& out) {
+  for (const list::LockChange& change : changes) {
+    if (change.from.empty()) {
+      out << "+ " << change.image << "  " << Short(change.to) << "\n";
+    } else if (change.to.empty()) {
+      out << "- " << change.image << "  not on the list any more\n";
+    } else {
+      out << "~ " << change.image << "  moved from " << Short(change.from) << " to " << Short(change.to)
+          << "\n";
+    }
+  }
+}
+
+// True if the lock agrees, or now agrees, with the registries.
+bool Settle(const List& list, bool check, std::ostream& out, Mistakes& mistakes) {
+  std::vector<list::LockChange> changes = list::DiffLocks(list.before, list.now);
+  Print(changes, out);
+  std::string images = std::to_string(list.now.size()) + (list.now.size() == 1 ? " image" : " images");
+  if (check) {
+    out << list.name << ": " << images << ", " << changes.size() << " changed since it was locked\n";
+    return changes.empty();
+  }
+  std::string path = list::LockPath(list.path);
+  auto written = base::WriteFileAtomically(path, list::WriteLock(list.now, list.name));
+  if (!written) {
+    mistakes.push_back(written.error().message());
+    return false;
+  }
+  out << list.name << ": " << images << " locked, " << changes.size() << " changed\n";
+  return true;
+}
+
+std::vector<Question> Questions(std::vector<List>& lists) {
+  std::vector<Question> questions;
+  for (std::size_t i = 0; i < lists.size(); i++) {
+    List& list = lists[i];
+    for (const image::Reference& reference : list.images) {
+      if (reference.has_digest()) {
+        list.now[reference.Normalized()] = reference.digest();
+        continue;
+      }
+      auto known = list.before.find(reference.Normalized());
+      questions.push_back({i, {reference, list.name, known == list.before.end() ? "" : known->second}});
+    }
+  }
+  return questions;
+}
+
+}  // namespace
+
+int LockLists(const base::Call& call, const ListLockOptions& options, const config::GetEnv& get_env,
+              std::ostream& out, std::ostream& err) {
+  Mistakes mistakes;
+  auto timeout = doc::ParseDuration(options.timeout);
+  if (!timeout || timeout->count() <= 0)
+    mistakes.emplace_back("--timeout must be a duration such as 90s or 5m");
+  auto keyring = ToKeyringOptions(GatherCredentials(options.credentials, get_env, mistakes), mistakes);
+  std::vector<List> lists = ListsToLock(options.files, mistakes);
+  if (!mistakes.empty()) return Refuse(mistakes, err);
+
+  base::Call limited = call.Within(*timeout);
+  std::vector<Question> questions = Questions(lists);
+  std::vector<TagQuestion> tags;
+  for (const Question& question : questions) tags.push_back(question.tag);
+  std::vector<RegistryAnswer> answers = AskTagDigests(limited, keyring, get_env, tags, err);
+  if (call.Stopped()) return kInterrupted;
+  Failures failures = Sort(questions, answers, lists, err);
+  bool late = failures.unreachable && std::chrono::steady_clock::now() >= limited.deadline;
+  if (failures.unreachable) return late ? kTimedOut : kUnreachable;
+  if (failures.refused) return kNo;
+  bool same = true;
+  for (const List& list : lists) same = Settle(list, options.check, out, mistakes) && same;
+  if (!mistakes.empty()) return Refuse(mistakes, err);
+  return same ? kOk : kNo;
 }
 
 }  // namespace prefetch::ctl

@@ -8,7 +8,7 @@
 #include "ctl/exit_code.h"
 #include "list/image_list.h"
 #include "list/merge.h"
-#include "plan/list.h"
+#include "plan/desired.h"
 
 namespace prefetch::ctl {
 

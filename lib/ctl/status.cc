@@ -1,19 +1,27 @@
 #include "ctl/status.h"
 
+#include <algorithm>
 #include <ostream>
 #include <utility>
+#include <vector>
 
 #include "base/call.h"
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "ctl/agent_client.h"
+#include "ctl/cluster.h"
 #include "ctl/exit_code.h"
+#include "ctl/fleet.h"
 #include "ctl/terminal.h"
 #include "doc/reprint.h"
 #include "report/page.h"
+#include "screen/document_words.h"
 #include "screen/fleet.h"
+#include "screen/fleet_text.h"
 #include "screen/status_table.h"
 
 namespace prefetch::ctl {
+
 namespace {
 
 constexpr std::chrono::seconds kRefresh{1};
@@ -62,6 +70,109 @@ int Status(const base::Call& call, const AgentClient& agent, const StatusOptions
   }
   auto screen = Screen(call, agent, options, StdoutTerminal());
   if (call.Stopped()) return kInterrupted;
+  if (!screen) return Fail(kUnreachable, screen.error(), err);
+  out << *screen << std::flush;
+  return kOk;
+}
+
+namespace {
+
+base::Result<std::string> Screen(const screen::Fleet& fleet, const FleetStatusOptions& options,
+                                 const Terminal& terminal) {
+  if (options.output == "json" || options.output == "yaml") {
+    std::string json = screen::FleetJson(fleet, base::SystemClock().Wall(), options.not_ready);
+    return options.output == "json" ? doc::IndentedJson(json) : doc::AsYaml(json);
+  }
+  return screen::FleetTable(fleet, {.width = terminal.width,
+                                    .wide = options.output == "wide",
+                                    .not_ready = options.not_ready,
+                                    .color = terminal.color});
+}
+
+// Documents come on several threads.
+class FleetPage {
+ public:
+  void Add(const std::string& node, const screen::StatusDocument& document) {
+    base::Lock lock(mutex_);
+    gathering_.Add(node, document);
+  }
+  // After all threads have ended.
+  std::string Page(screen::Fleet fleet) {
+    base::Lock lock(mutex_);
+    return report::Page(std::move(gathering_).Take(std::move(fleet)), base::SystemClock().Wall());
+  }
+
+ private:
+  base::Mutex mutex_;
+  report::Gathering gathering_ PREFETCH_GUARDED_BY(mutex_);
+};
+
+// One round of a watch, as text: a server that is away for a moment comes back.
+std::string Round(const base::Call& call, kube::Api& api, const FleetStatusOptions& options,
+                  FleetTokens& tokens, const Terminal& terminal) {
+  const base::Call limited = call.Within(options.timeout);
+  auto roster = ListMembers(limited, api, options.query);
+  if (!roster) return Explain(roster.failure()).message() + "\n";
+  FleetAnswers answers =
+      AskMembers(limited, api, roster->members, {.name_space = options.query.name_space, .tokens = &tokens});
+  if (answers.forbidden) return Explain(*answers.forbidden).message() + "\n";
+  auto screen = Screen(screen::GatherFleet(std::move(answers.nodes)), options, terminal);
+  return screen ? *std::move(screen) : screen.error().message() + "\n";
+}
+
+}  // namespace
+
+int FleetStatus(const base::Call& call, kube::Api& api, const FleetStatusOptions& options, std::ostream& out,
+                std::ostream& err) {
+  FleetTokens tokens;
+  if (options.watch) {
+    return WatchScreen(call, options.pause, out,
+                       [&](const Terminal& terminal) { return Round(call, api, options, tokens, terminal); });
+  }
+  base::Call limited = call.Within(options.timeout);
+  Progress progress(err, StderrTerminal(), true);
+  progress.Show("asking for nodes and pods", "");
+  auto roster = ListMembers(limited, api, options.query);
+  if (!roster) {
+    progress.Close();
+    return Fail(kUnreachable, Explain(roster.failure()), err);
+  }
+  const std::vector<FleetMember>& members = roster->members;
+  std::vector<std::string> rows(options.results ? members.size() : 0);
+  FleetAsk ask{.name_space = options.query.name_space, .tokens = &tokens};
+  if (options.results) {
+    ask.each = [&](std::size_t i, const screen::StatusDocument& document) {
+      rows[i] = screen::ResultRows(document, members[i].node, *options.results);
+    };
+  }
+  FleetPage page;
+  if (options.output == "html") {
+    ask.each = [&](std::size_t i, const screen::StatusDocument& document) {
+      page.Add(members[i].node, document);
+    };
+  }
+  ask.progress = [&](std::size_t asked) {
+    std::string count = std::to_string(asked);
+    progress.Show("asked " + count + " of " + std::to_string(members.size()) + " nodes", count);
+  };
+  FleetAnswers answers = AskMembers(limited, api, members, ask);
+  progress.Close();
+  if (call.Stopped()) return kInterrupted;
+  if (answers.forbidden) return Fail(kUnreachable, Explain(*answers.forbidden), err);
+  NoteLeftOut(roster->left_out, err);
+  if (options.results) {
+    out << screen::ResultsHead(*options.results);
+    for (const std::string& row : rows) out << row;
+    out << std::flush;
+    if (std::any_of(answers.nodes.begin(), answers.nodes.end(),
+                    [](const screen::FleetNode& node) { return node.public_only; })) {
+      err << "prefetchctl: " << screen::kHiddenWords << "\n";
+    }
+    return kOk;
+  }
+  screen::Fleet fleet = screen::GatherFleet(std::move(answers.nodes));
+  auto screen =
+      options.output == "html" ? page.Page(std::move(fleet)) : Screen(fleet, options, StdoutTerminal());
   if (!screen) return Fail(kUnreachable, screen.error(), err);
   out << *screen << std::flush;
   return kOk;

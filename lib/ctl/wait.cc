@@ -1,16 +1,25 @@
 #include "ctl/wait.h"
 
+#include <algorithm>
+#include <map>
 #include <optional>
 #include <ostream>
+#include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/call.h"
 #include "ctl/agent_client.h"
+#include "ctl/cluster.h"
 #include "ctl/exit_code.h"
+#include "ctl/fleet.h"
 #include "ctl/terminal.h"
+#include "screen/fleet_text.h"
 #include "screen/wait_view.h"
 
 namespace prefetch::ctl {
+
 namespace {
 
 using std::chrono::seconds;
@@ -80,6 +89,170 @@ int Wait(const base::Call& call, const AgentClient& agent, const WaitOptions& op
         progress.LastWords(trouble.value_or(base::Unavailable("the agent did not answer in time")), waited()),
         err);
   return finish(EndOf(*newest, options.fail_fast).value_or(screen::WaitEnd::kTimedOut));
+}
+
+namespace {
+
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+
+constexpr seconds kReadyFor{30};          // a node that was ready is not asked again before
+constexpr std::size_t kFleetDetails = 8;  // lines below the first, on a terminal
+
+bool IsForAPerson(const kube::Failure& failure) {
+  switch (failure.kind) {
+    case kube::ApiError::kForbidden:
+    case kube::ApiError::kUnauthorized:
+    case kube::ApiError::kInvalid:
+    case kube::ApiError::kNoCredential:
+    case kube::ApiError::kTlsError:
+      return true;
+    default:  // a question of two sides: the rest may pass
+      return false;
+  }
+}
+
+bool AsksForAnything(const screen::WaitDemand& demand) {
+  return demand.list || demand.policy || !demand.hash.empty();
+}
+
+// The state of the nodes, from one round to the next.
+class Watch {
+ public:
+  Watch(kube::Api& api, const FleetWaitOptions& options) : api_(api), options_(options) {}
+
+  // One round. The failure is the API server's, of listing, or of asking anybody.
+  std::optional<kube::Failure> Look(const base::Call& call) {
+    auto now = steady_clock::now();
+    if (!listed_at_ || now - *listed_at_ >= options_.list_every) {
+      // A DaemonSet that has just been changed gets pods for new nodes within seconds: at first all nodes
+      // count.
+      FleetQuery query = options_.query;
+      query.leave_out = listed_at_.has_value();
+      auto roster = ListMembers(call, api_, query, had_agents_);
+      if (!roster) return std::move(roster).failure();
+      for (const FleetMember& member : roster->members) {
+        if (member.signs.has_pod) had_agents_.insert(member.node);
+      }
+      members_ = std::move(roster->members);
+      left_out_ = roster->left_out;
+      listed_at_ = now;
+    }
+    std::vector<FleetMember> due = Due(now);
+    FleetAnswers answers =
+        AskMembers(call, api_, due,
+                   {.name_space = options_.query.name_space,
+                    .tokens = &tokens_,
+                    .demand = AsksForAnything(options_.demand) ? &options_.demand : nullptr});
+    if (answers.forbidden) return std::move(answers.forbidden);
+    for (screen::FleetNode& node : answers.nodes) {
+      Known& known = known_[node.name];
+      known = {now, std::move(node)};
+    }
+    return std::nullopt;
+  }
+
+  std::size_t left_out() const { return left_out_; }
+
+  screen::Fleet Gather() const {
+    std::vector<screen::FleetNode> nodes;
+    for (const FleetMember& member : members_) {
+      auto known = known_.find(member.node);
+      if (known == known_.end()) continue;
+      nodes.push_back(known->second.node);
+      nodes.back().leaving = member.signs.leaving;
+    }
+    return screen::GatherFleet(std::move(nodes));
+  }
+
+ private:
+  struct Known {
+    steady_clock::time_point at;
+    screen::FleetNode node;
+  };
+
+  std::vector<FleetMember> Due(steady_clock::time_point now) const {
+    std::vector<FleetMember> due;
+    std::copy_if(members_.begin(), members_.end(), std::back_inserter(due), [&](const FleetMember& member) {
+      auto known = known_.find(member.node);
+      const bool is_known = known != known_.end();
+      const bool no_hurry = is_known && (known->second.node.state == screen::NodeState::kReady ||
+                                         !member.signs.leaving.empty());
+      return !no_hurry || now - known->second.at >= kReadyFor;
+    });
+    return due;
+  }
+
+  kube::Api& api_;
+  const FleetWaitOptions& options_;
+  FleetTokens tokens_;
+  std::optional<steady_clock::time_point> listed_at_;
+  std::vector<FleetMember> members_;
+  std::size_t left_out_ = 0;
+  std::set<std::string> had_agents_;
+  std::map<std::string, Known> known_;  // by node
+};
+
+// A new key is worth a line in a log.
+std::string KeyOf(const screen::Fleet& fleet) {
+  return std::to_string(fleet.nodes.size()) + "/" + std::to_string(fleet.ready) + "/" +
+         std::to_string(fleet.failing) + "/" + std::to_string(fleet.no_detail) + "/" +
+         std::to_string(fleet.leaving);
+}
+
+}  // namespace
+
+int FleetWait(const base::Call& call, kube::Api& api, const FleetWaitOptions& options, std::ostream& out,
+              std::ostream& err) {
+  Terminal terminal = StdoutTerminal();
+  Progress progress(out, terminal);
+  auto started = steady_clock::now();
+  base::Call limited = call.Within(options.timeout);
+  Watch watch(api, options);
+  std::optional<screen::Fleet> newest;
+  std::optional<kube::Failure> trouble;
+  steady_clock::duration took{};
+  const auto waited = [&] { return std::chrono::duration_cast<seconds>(steady_clock::now() - started); };
+  auto end_with = [&](screen::FleetEnd end, int code) {
+    progress.Close();
+    out << screen::FleetResult(*newest, options.target, end, waited(), terminal.width) << std::flush;
+    NoteLeftOut(watch.left_out(), err);
+    return code;
+  };
+  do {
+    auto began = steady_clock::now();
+    auto failure = watch.Look(limited);
+    if (call.Stopped()) break;
+    took = steady_clock::now() - began;
+    if (failure) {
+      bool in_time = steady_clock::now() < limited.deadline;
+      if (in_time) trouble = failure;
+      if (in_time && IsForAPerson(*failure)) break;
+      progress.ShowTrouble(Explain(*failure).message(), err);
+      continue;
+    }
+    trouble.reset();
+    // A round that the time limit cut short brings no news of any node.
+    if (!newest || steady_clock::now() < limited.deadline) newest = watch.Gather();
+    screen::FleetEnd end = screen::JudgeFleet(*newest, options.target, options.fail_fast);
+    if (end == screen::FleetEnd::kReady) return end_with(end, kOk);
+    if (end == screen::FleetEnd::kFailedPermanently) return end_with(end, kNo);
+    terminal = StdoutTerminal();  // it may have become another size
+    std::size_t width = LineWidth(terminal);
+    progress.Show(screen::FleetLine(*newest, width), KeyOf(*newest),
+                  screen::FleetDetails(*newest, width, DetailLines(terminal, kFleetDetails)));
+  } while (base::Pause(limited, std::max<steady_clock::duration>(options.pause, took)) &&
+           steady_clock::now() < limited.deadline);
+  progress.Close();
+  if (call.Stopped()) return kInterrupted;
+  if (trouble || !newest) {
+    return Fail(kUnreachable,
+                progress.LastWords(
+                    trouble ? Explain(*trouble) : base::Unavailable("the API server did not answer in time"),
+                    waited()),
+                err);
+  }
+  return end_with(screen::FleetEnd::kContinue, kTimedOut);
 }
 
 }  // namespace prefetch::ctl

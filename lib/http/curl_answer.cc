@@ -1,13 +1,20 @@
 #include "http/curl_answer.h"
 
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
 #include <string_view>
 
 #include "base/text.h"
 
 namespace prefetch::http {
+
 namespace {
 
 constexpr std::size_t kMaxHeaderBytes = 64 * 1024;
@@ -108,6 +115,126 @@ void LookAtCertificates(CURL* easy, CurlAnswer& answer) {
 void LookAtAddresses(CURL* easy, CurlAnswer& answer) {
   curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, &OnSocket);
   curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, &answer);
+}
+
+namespace {
+
+enum class Kind { kPlain, kPrivate, kLoopback, kSpecial };
+
+// Clouds answer machines there with their credentials, by the rule on link-local addresses or beside it:
+// Azure's wire server, Alibaba Cloud's metadata, and those of AWS and Google Cloud over IPv6.
+constexpr std::array<std::array<unsigned char, 4>, 2> kMetadataV4 = {
+    {{168, 63, 129, 16}, {100, 100, 100, 200}}};
+constexpr std::array<in6_addr, 2> kMetadataV6 = {{
+    {{{0xfd, 0x00, 0x0e, 0xc2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x02, 0x54}}},
+    {{{0xfd, 0x20, 0x00, 0xce, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x02, 0x54}}},
+}};
+
+Kind KindOfV4(const unsigned char* bytes) {
+  for (const auto& metadata : kMetadataV4) {
+    if (std::memcmp(bytes, metadata.data(), metadata.size()) == 0) return Kind::kSpecial;
+  }
+  if (bytes[0] == 127) return Kind::kLoopback;
+  bool unspecified = bytes[0] == 0;
+  bool link_local = bytes[0] == 169 && bytes[1] == 254;
+  bool multicast_or_above = bytes[0] >= 224;
+  if (unspecified || link_local || multicast_or_above) return Kind::kSpecial;
+  const bool private_use = bytes[0] == 10 || (bytes[0] == 172 && (bytes[1] & 0xf0) == 16) ||
+                           (bytes[0] == 192 && bytes[1] == 168) ||
+                           (bytes[0] == 100 && (bytes[1] & 0xc0) == 64);
+  return private_use ? Kind::kPrivate : Kind::kPlain;
+}
+
+Kind KindOfV6(const in6_addr& address) {
+  if (IN6_IS_ADDR_V4MAPPED(&address)) return KindOfV4(address.s6_addr + 12);
+  if (IN6_IS_ADDR_LOOPBACK(&address)) return Kind::kLoopback;
+  for (const in6_addr& metadata : kMetadataV6) {
+    if (IN6_ARE_ADDR_EQUAL(&address, &metadata)) return Kind::kSpecial;
+  }
+  bool special =
+      IN6_IS_ADDR_UNSPECIFIED(&address) || IN6_IS_ADDR_LINKLOCAL(&address) || IN6_IS_ADDR_MULTICAST(&address);
+  if (special) return Kind::kSpecial;
+  return (address.s6_addr[0] & 0xfe) == 0xfc || IN6_IS_ADDR_SITELOCAL(&address) ? Kind::kPrivate
+                                                                                : Kind::kPlain;
+}
+
+Kind KindOf(const sockaddr& address) {
+  if (address.sa_family == AF_INET) {
+    sockaddr_in v4;
+    std::memcpy(&v4, &address, sizeof v4);
+    unsigned char bytes[4];
+    std::memcpy(bytes, &v4.sin_addr, sizeof bytes);
+    return KindOfV4(bytes);
+  }
+  if (address.sa_family == AF_INET6) {
+    sockaddr_in6 v6;
+    std::memcpy(&v6, &address, sizeof v6);
+    return KindOfV6(v6.sin6_addr);
+  }
+  return Kind::kPlain;
+}
+
+// As 16 bytes, an IPv4 address as its mapped one; nullopt: another family's.
+std::optional<in6_addr> Widened(const sockaddr& address) {
+  in6_addr wide{};
+  if (address.sa_family == AF_INET6) {
+    sockaddr_in6 v6;
+    std::memcpy(&v6, &address, sizeof v6);
+    return v6.sin6_addr;
+  }
+  if (address.sa_family != AF_INET) return std::nullopt;
+  sockaddr_in v4;
+  std::memcpy(&v4, &address, sizeof v4);
+  wide.s6_addr[10] = wide.s6_addr[11] = 0xff;
+  std::memcpy(wide.s6_addr + 12, &v4.sin_addr, sizeof v4.sin_addr);
+  return wide;
+}
+
+// Also where the interfaces cannot be read.
+bool IsOfThisMachine(const in6_addr& address) {
+  ifaddrs* all = nullptr;
+  if (::getifaddrs(&all) != 0) return true;
+  bool found = false;
+  for (const ifaddrs* one = all; one != nullptr && !found; one = one->ifa_next) {
+    const auto own = one->ifa_addr == nullptr ? std::nullopt : Widened(*one->ifa_addr);
+    found = own && IN6_ARE_ADDR_EQUAL(&*own, &address);
+  }
+  ::freeifaddrs(all);
+  return found;
+}
+
+bool IsThis(const std::string& text, const in6_addr& address) {
+  in6_addr wide{};
+  if (::inet_pton(AF_INET6, text.c_str(), &wide) == 1) return IN6_ARE_ADDR_EQUAL(&wide, &address);
+  return ::inet_pton(AF_INET6, ("::ffff:" + text).c_str(), &wide) == 1 && IN6_ARE_ADDR_EQUAL(&wide, &address);
+}
+
+bool IsOfOthers(const sockaddr& address, const std::string& not_this) {
+  const std::optional<in6_addr> wide = Widened(address);
+  return !wide || (!IsOfThisMachine(*wide) && (not_this.empty() || !IsThis(not_this, *wide)));
+}
+
+bool IsElsewhere(Kind kind) {
+  return kind == Kind::kPlain || kind == Kind::kPrivate;
+}
+
+}  // namespace
+
+bool IsAllowed(Peers peers, const sockaddr& address, const std::string& not_this) {
+  const Kind kind = KindOf(address);
+  switch (peers) {
+    case Peers::kAny:
+      return true;
+    case Peers::kLoopbackToo:
+      return kind != Kind::kSpecial;
+    case Peers::kElsewhere:
+      return IsElsewhere(kind);
+    case Peers::kOthers:
+      return IsElsewhere(kind) && IsOfOthers(address, not_this);
+    case Peers::kPublic:
+      return kind == Kind::kPlain && IsOfOthers(address, not_this);
+  }
+  return false;
 }
 
 }  // namespace prefetch::http

@@ -1,6 +1,4 @@
-// RegistryAnswer: what a registry said about one reference when it was asked without pulling
-// (registry rules R22 to R24). A value: lib/registry makes it, lib/plan decides by it, lib/status shows it.
-// It stands here since those three do not know each other.
+// RegistryDetail: the second word of a RegistryAnswer: what exactly was in the way.
 #pragma once
 
 #include <chrono>
@@ -9,9 +7,88 @@
 #include <string>
 #include <string_view>
 
-#include "image/registry_detail.h"
+#include "base/circuit.h"
+#include "base/token_bucket.h"
 
 namespace prefetch::image {
+
+class RegistryDetail {
+ public:
+  enum Word : std::uint8_t {
+    kNone,
+    kAddress,
+    kBadChallenge,
+    kBadCredentials,
+    kBadRealm,
+    kBadRedirect,
+    kBadRequest,
+    kBlocked,
+    kCircuitOpen,
+    kConnect,
+    kCredentials,
+    kCredentialsWithheld,
+    kDigestMismatch,
+    kDns,
+    kForbidden,
+    kGone,
+    kInsecureRedirect,
+    kInsufficientScope,
+    kInternal,
+    kInvalidReference,
+    kLegal,
+    kLowConfidence,
+    kManifestTooLarge,
+    kNoChallenge,
+    kNoCredentials,
+    kNoHosts,
+    kNoManifest,
+    kNoToken,
+    kNotARegistry,
+    kNotAcceptable,
+    kNotQueried,
+    kNotSent,
+    kOnHold,
+    kOnPull,
+    kOwnLimit,
+    kProxy,
+    kProxyAuth,
+    kQuota,
+    kRepositoryMissing,
+    kReset,
+    kSamePlatform,
+    kSchema1,
+    kSlowDown,
+    kStopped,
+    kTimeout,
+    kTls,
+    kTokenService,
+    kTooLong,
+    kUnauthenticated,
+    kUntrustedRealm,
+    kStatus,  // an HTTP status that has no word of its own
+  };
+
+  constexpr RegistryDetail(Word word = kNone) : word_(word) {}  // NOLINT(google-explicit-constructor)
+  static constexpr RegistryDetail Status(int status) {
+    RegistryDetail detail(kStatus);
+    detail.status_ = static_cast<std::int16_t>(status);
+    return detail;
+  }
+
+  constexpr Word word() const { return word_; }
+  constexpr int status() const { return status_; }  // of kStatus; else 0
+  std::string name() const;                         // "Tls", "Status502"; empty: kNone
+
+  friend constexpr bool operator==(const RegistryDetail&, const RegistryDetail&) = default;
+
+ private:
+  Word word_;
+  std::int16_t status_ = 0;
+};
+
+// RegistryAnswer: what a registry said about one reference when it was asked without pulling
+// (registry rules R22 to R24). A value: lib/registry makes it, lib/plan decides by it, lib/status shows it.
+// It stands here since those three do not know each other.
 
 enum class RegistryAnswerKind {
   kSame,           // the tag points to the runtime's image of that name
@@ -58,5 +135,26 @@ struct RegistryAnswer {
 // Does it say nothing about the tag, and pass by itself: an answer that did not come in time, a connection
 // that broke, a gateway without what is behind it?
 bool IsTransient(const RegistryAnswer& answer);
+
+// How much of one registry a node takes, and when it leaves it alone (registry rules R27 and R29): the
+// agent's checks and pulls (lib/plan) and the client that asks (lib/registry) go by the same figures. Here
+// since those two do not know each other.
+
+constexpr base::TokenRate kRegistryRequests{.per_second = 5, .burst = 10};
+constexpr int kRequestsPerRegistry = 2;  // checks, or their requests, at once
+constexpr int kChecksAtOnce = 8;         // over all registries
+
+// Questions without an answer; then one probe at a time.
+constexpr base::Circuit kSilentRegistry{
+    .failures = 5, .first = std::chrono::seconds(60), .longest = std::chrono::minutes(15)};
+// Pulls that fail without an answer of the registry; then one pull at a time. One failure may be chance.
+constexpr base::Circuit kFailingPulls{
+    .failures = 2, .first = std::chrono::seconds(1), .longest = std::chrono::minutes(1)};
+// A 429 without a time (R27).
+constexpr base::Circuit kLimitedRegistry{
+    .failures = 1, .first = std::chrono::seconds(60), .longest = std::chrono::hours(1)};
+// Docker Hub counts pulls by hours.
+constexpr base::Circuit kLimitedDockerHub{
+    .failures = 1, .first = std::chrono::minutes(15), .longest = std::chrono::hours(1)};
 
 }  // namespace prefetch::image

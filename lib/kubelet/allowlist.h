@@ -30,4 +30,33 @@ class Allowlist {
   std::vector<std::string> prefixes_;
 };
 
+// ExportAllowlist: patterns for kubelet's preloadedImagesVerificationAllowlist that exempt the names of a
+// list (K12, K13). Pure.
+
+// A name that no pattern of this kubelet matches.
+struct NotExempt {
+  std::string image;  // as written
+  std::string why;    // one sentence, with what to write instead
+
+  friend bool operator==(const NotExempt&, const NotExempt&) = default;
+};
+
+struct AllowlistExport {
+  // Each is accepted by Allowlist::Parse, and together they match every name that is not in `not_exempt`.
+  std::vector<std::string> patterns;  // sorted by bytes, each once
+  std::vector<NotExempt> not_exempt;  // in the order of the list
+};
+
+// Since 1.36 an exact pattern for each name. Before, kubelet compares exact patterns with all that a pod
+// writes, tag and digest included, so that most names are exempt only with everything below their folder:
+// "reg.io/team/*" for "reg.io/team/app:v1"; a name without a folder ("nginx:1.27") cannot be. Names are
+// compared as they are written: pods that spell one otherwise need that spelling in the list, too.
+// InvalidArgument for a kubelet that has no allowlist (before 1.33).
+base::Result<AllowlistExport> ExportAllowlist(const std::vector<image::Reference>& images,
+                                              image::KubeletVersion version);
+
+// Whether a kubelet of this version has to be told to have an allowlist at all: its feature gate
+// KubeletEnsureSecretPulledImages is off by default, and it does not start with an allowlist then.
+bool NeedsFeatureGate(image::KubeletVersion version);
+
 }  // namespace prefetch::kubelet

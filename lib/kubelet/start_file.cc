@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-#include "base/file_stamp.h"
+#include "base/stamped_files.h"
 
 namespace prefetch::kubelet {
 

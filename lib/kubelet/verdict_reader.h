@@ -9,8 +9,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/file_stamp.h"
 #include "base/shared.h"
+#include "base/stamped_files.h"
 #include "image/pod_coordinates.h"
 #include "kubelet/possible_verdicts.h"
 #include "kubelet/records.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "plan/list.h"
+#include "plan/desired.h"
 
 namespace prefetch::list {
 

@@ -1,13 +1,18 @@
 #include "list/draft.h"
 
 #include <algorithm>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "base/scrub.h"
 #include "base/text.h"
 #include "doc/write.h"
+#include "doc/yaml.h"
+#include "image/written_name.h"
 
 namespace prefetch::list {
+
 namespace {
 
 constexpr std::size_t kMostPlaces = 2;
@@ -68,6 +73,258 @@ std::string ListDraft::Write(DraftOutput output, const std::vector<std::string>&
                                   .Set("apiVersion", doc::Node::String("prefetchd.dev/v1alpha1"))
                                   .Set("kind", doc::Node::String("ImageList"))
                                   .Set("images", doc::Node::Sequence(std::move(nodes))));
+}
+
+namespace {
+
+constexpr std::string_view kApart = " \t\r\"'`()[]{}<>,;=";
+constexpr std::string_view kTransport = "docker://";  // as skopeo and podman write it
+
+struct Word {
+  std::string_view text;
+  std::size_t offset = 0;  // in its line
+};
+
+std::vector<Word> WordsOf(std::string_view line) {
+  std::vector<Word> words;
+  for (std::size_t at = line.find_first_not_of(kApart); at != std::string_view::npos;) {
+    std::size_t end = std::min(line.find_first_of(kApart, at), line.size());
+    words.push_back({line.substr(at, end - at), at});
+    at = line.find_first_not_of(kApart, end);
+  }
+  return words;
+}
+
+// "nginx:1.27", "acme/app@sha256:…"; not "12:30", "std::string" or "a:b:c".
+bool HasTagOrDigest(const image::Reference& reference, std::string_view word) {
+  bool letter = false;
+  for (char c : word.substr(0, word.find(':'))) letter = letter || (c >= 'a' && c <= 'z');
+  return letter &&
+         (reference.has_digest() || word.substr(word.rfind('/') + 1).find(':') != std::string_view::npos);
+}
+
+std::optional<MarkedImage> ImageIn(std::string_view line, std::uint32_t number) {
+  std::optional<MarkedImage> found;
+  for (Word word : WordsOf(line)) {
+    if (word.text.starts_with(kTransport)) {
+      word.text.remove_prefix(kTransport.size());
+      word.offset += kTransport.size();
+    }
+    bool registry = image::NamesRegistry(word.text);
+    auto reference = image::Reference::Parse(word.text);
+    if (!reference || (!registry && (found || !HasTagOrDigest(*reference, word.text)))) continue;
+    found = MarkedImage{*reference, {number, static_cast<std::uint32_t>(word.offset + 1)}};
+    if (registry) break;
+  }
+  return found;
+}
+
+}  // namespace
+
+std::vector<MarkedImage> ReadMarkedImages(std::string_view text, std::string_view marker,
+                                          doc::Problems& problems) {
+  std::vector<MarkedImage> images;
+  if (marker.empty() || text.find(marker) == std::string_view::npos) return images;
+  std::vector<std::string_view> lines = base::Split(text, '\n');
+  for (std::size_t i = 0; i < lines.size(); i++) {
+    std::size_t at = lines[i].find(marker);
+    if (at == std::string_view::npos) continue;
+    auto number = static_cast<std::uint32_t>(i + 1);
+    // The marker itself may look like a name.
+    std::string blanked(lines[i]);
+    blanked.replace(at, marker.size(), marker.size(), ' ');
+    std::optional<MarkedImage> image = ImageIn(blanked, number);
+    std::size_t next = i + 1;
+    while (!image && next < lines.size() && base::TrimSpace(lines[next]).empty()) next++;
+    if (!image && next < lines.size()) image = ImageIn(lines[next], static_cast<std::uint32_t>(next + 1));
+    if (image) {
+      images.push_back(*std::move(image));
+    } else {
+      problems.Add({number, static_cast<std::uint32_t>(at + 1)}, "",
+                   "no image name stands in the line of this marker, nor in the next one");
+    }
+  }
+  return images;
+}
+
+// Lists of other tools: a new one is a row.
+
+namespace {
+
+using doc::Node;
+
+constexpr doc::Limits kForeignLimits{.bytes = 32 << 20, .depth = 64, .nodes = 1'000'000};
+
+enum class Spelling {
+  kName,   // an image, or a mapping that has it in `name` or `image`
+  kPairs,  // "a=image;b=image"
+  kTags,   // {repository: {tags: [{tag: v1}]}}
+};
+
+struct ForeignKind {
+  std::string_view kind, group;
+  std::string_view path;  // names with dots between them; sequences are walked through; "*" is every key
+  Spelling spelling = Spelling::kName;
+};
+
+constexpr ForeignKind kKinds[] = {
+    {"ImageCache", "kubefledged.io", "spec.cacheSpec.images"},
+    {"ImagePullJob", "apps.kruise.io", "spec.image"},
+    {"ImageListPullJob", "apps.kruise.io", "spec.images"},
+    {"NodeImage", "apps.kruise.io", "spec.images", Spelling::kTags},
+    {"PinnedImageSet", "machineconfiguration.openshift.io", "spec.pinnedImages"},
+    {"Image", "caching.internal.knative.dev", "spec.image"},
+    {"KubernetesImagePuller", "che.eclipse.org", "spec.images", Spelling::kPairs},
+    {"ConfigMap", "", "data.IMAGES", Spelling::kPairs},
+    {"ImageSetConfiguration", "mirror.openshift.io", "mirror.additionalImages"},
+    {"ImageSetConfiguration", "mirror.openshift.io", "mirror.operators.catalog"},
+};
+constexpr ForeignKind kCompose{"", "", "services.*.image"};
+
+void Walk(const Node& node, const std::vector<std::string_view>& steps, std::size_t done,
+          std::vector<const Node*>& found) {
+  if (node.kind == Node::Kind::kSequence) {
+    for (const Node& item : node.items) Walk(item, steps, done, found);
+  } else if (done == steps.size()) {
+    found.push_back(&node);
+  } else {
+    for (const doc::Member& member : node.members) {
+      if (steps[done] == "*" || steps[done] == member.key) Walk(member.value, steps, done + 1, found);
+    }
+  }
+}
+
+std::string TextAt(const Node& node, const char* key) {
+  const Node* value = node.Find(key);
+  return value == nullptr ? "" : value->text;
+}
+
+class ForeignReader {
+ public:
+  explicit ForeignReader(doc::Problems& problems) : problems_(problems) {}
+
+  void Add(std::string_view text, doc::Position at) {
+    const std::string_view name = base::TrimSpace(text);
+    if (name.empty()) return;
+    auto reference = image::Reference::Parse(name);
+    if (reference) images_.push_back({*std::move(reference), at});
+    if (!reference) problems_.Add(at, "", reference.error().message());
+  }
+
+  void Pairs(const Node& node) {
+    for (std::string_view pair : base::Split(node.text, ';')) {
+      const std::size_t equals = pair.find('=');
+      if (equals != std::string_view::npos) Add(pair.substr(equals + 1), node.at);
+    }
+  }
+
+  void Row(const ForeignKind& row, const Node& document) {
+    std::vector<const Node*> found;
+    Walk(document, row.path.empty() ? std::vector<std::string_view>() : base::Split(row.path, '.'), 0, found);
+    for (const Node* node : found) {
+      switch (row.spelling) {
+        case Spelling::kName: {
+          const std::string named = TextAt(*node, "name");
+          Add(node->kind == Node::Kind::kMapping ? (named.empty() ? TextAt(*node, "image") : named)
+                                                 : node->text,
+              node->at);
+          break;
+        }
+        case Spelling::kPairs:
+          Pairs(*node);
+          break;
+        case Spelling::kTags:
+          for (const doc::Member& image : node->members) {
+            std::vector<const Node*> tags;
+            Walk(image.value, {"tags", "tag"}, 0, tags);
+            for (const Node* tag : tags) Add(image.key + ":" + tag->text, tag->at);
+          }
+          break;
+      }
+    }
+  }
+
+  // "IMAGE  TAG  IMAGE ID  SIZE", and a row an image.
+  void Table(std::string_view text) {
+    std::uint32_t number = 0;
+    for (std::string_view line : base::Split(text, '\n')) {
+      number++;
+      std::vector<std::string> words;
+      const std::string blanks = base::ReplaceAll(line, "\t", " ");
+      for (std::string_view word : base::Split(blanks, ' ')) {
+        if (!base::TrimSpace(word).empty()) words.emplace_back(base::TrimSpace(word));
+      }
+      if (words.size() < 3 || words[0] == "IMAGE" || words[0] == "<none>" || words[1] == "<none>") continue;
+      Add(words[0] + ":" + words[1], {number, 1});
+    }
+  }
+
+  void Lines(std::string_view text) {
+    std::uint32_t number = 0;
+    for (std::string_view line : base::Split(text, '\n')) {
+      number++;
+      line = base::TrimSpace(line);
+      if (!line.starts_with('#')) Add(line, {number, 1});
+    }
+  }
+
+  std::vector<ForeignImage> Take() {
+    if (images_.empty() && problems_.empty()) problems_.Add({}, "", "no image was found in it");
+    return std::move(images_);
+  }
+
+ private:
+  doc::Problems& problems_;
+  std::vector<ForeignImage> images_;
+};
+
+// A list with nothing but names: its first line is one.
+bool IsPlain(std::string_view text) {
+  for (std::string_view line : base::Split(text, '\n')) {
+    line = base::TrimSpace(line);
+    if (!line.empty() && !line.starts_with('#')) return image::Reference::Parse(line).ok();
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<std::vector<ForeignImage>> ReadForeignList(std::string_view text, doc::Problems& problems) {
+  ForeignReader reader(problems);
+  const std::string_view begin = base::TrimSpace(text);
+  if (begin.starts_with("IMAGE ")) {
+    reader.Table(text);
+    return reader.Take();
+  }
+  if (IsPlain(text)) {
+    reader.Lines(text);
+    return reader.Take();
+  }
+  const auto documents =
+      doc::ParseYamlDocuments(text, problems, kForeignLimits, doc::YamlRules::kAsKubernetes);
+  if (!documents || !problems.empty()) return reader.Take();
+  bool known = false;
+  for (const Node& document : *documents) {
+    const std::string version = TextAt(document, "apiVersion"), kind = TextAt(document, "kind");
+    const std::string_view group(version.data(),
+                                 version.find('/') == std::string::npos ? 0 : version.find('/'));
+    for (const ForeignKind& row : kKinds) {
+      if (row.kind != kind || row.group != group) continue;
+      known = true;
+      reader.Row(row, document);
+    }
+    if (!kind.empty()) continue;
+    if (document.Find("images") != nullptr && begin.starts_with("{")) {
+      for (image::Reference& reference : ReadCrictlImages(text, problems))
+        reader.Add(reference.written(), document.at);
+      known = true;
+    } else if (document.Find("services") != nullptr) {
+      reader.Row(kCompose, document);
+      known = true;
+    }
+  }
+  if (!known) return std::nullopt;
+  return reader.Take();
 }
 
 }  // namespace prefetch::list

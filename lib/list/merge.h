@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "list/image_list.h"
-#include "plan/list.h"
+#include "plan/desired.h"
 
 namespace prefetch::list {
 

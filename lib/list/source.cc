@@ -3,7 +3,9 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -13,6 +15,7 @@
 #include "list/canonical.h"
 
 namespace prefetch::list {
+
 namespace {
 
 // kubelet publishes a ConfigMap volume by renaming a symbolic link of this name
@@ -155,6 +158,36 @@ bool ListSources::Refresh(base::WallTime now, const std::set<std::string>& being
 ListReading ListSources::Read(base::WallTime now, const std::set<std::string>& being_written) {
   const bool changed = Refresh(now, being_written);
   return {List(), changed};
+}
+
+namespace {
+
+// The last `count` parts of `path`.
+std::string Suffix(const std::string& path, std::size_t count) {
+  std::vector<std::string_view> parts = base::Split(path, '/');
+  std::string suffix(parts.back());
+  for (std::size_t i = 2; i <= count && i <= parts.size(); i++) {
+    suffix = std::string(parts[parts.size() - i]) + "/" + suffix;
+  }
+  return suffix;
+}
+
+}  // namespace
+
+std::vector<std::string> SourceNames(const std::vector<std::string>& paths) {
+  std::vector<std::size_t> parts(paths.size(), 1);
+  std::vector<std::string> names(paths.size());
+  while (true) {
+    std::map<std::string, int> uses;
+    for (std::size_t i = 0; i < paths.size(); i++) uses[names[i] = Suffix(paths[i], parts[i])]++;
+    bool longer = false;
+    for (std::size_t i = 0; i < paths.size(); i++) {
+      if (uses[names[i]] < 2 || names[i] == paths[i]) continue;
+      parts[i]++;
+      longer = true;
+    }
+    if (!longer) return names;
+  }
 }
 
 }  // namespace prefetch::list

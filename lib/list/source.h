@@ -13,7 +13,7 @@
 #include "list/image_list.h"
 #include "list/merge.h"
 #include "list/piped_list.h"
-#include "plan/list.h"
+#include "plan/desired.h"
 
 namespace prefetch::list {
 

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "list/image_list.h"
-#include "plan/list.h"
+#include "plan/desired.h"
 
 namespace prefetch::list {
 

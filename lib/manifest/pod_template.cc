@@ -1,9 +1,20 @@
 #include "manifest/pod_template.h"
 
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
 #include "base/text.h"
+#include "doc/reader.h"
 #include "doc/spelling.h"
+#include "image/reference.h"
+#include "image/written_name.h"
 
 namespace prefetch::manifest {
+
 namespace {
 
 using doc::Reader;
@@ -47,6 +58,387 @@ std::optional<Reader> BuiltInTemplate(const Reader& object, const BuiltInKind& k
     value = *next;
   }
   return value;
+}
+
+namespace {
+
+using doc::ObjectReader;
+using doc::Reader;
+using Values = std::vector<std::string>;
+
+bool IsOsLabel(std::string_view label) {
+  return label == "kubernetes.io/os" || label == "beta.kubernetes.io/os";
+}
+
+bool IsArchitectureLabel(std::string_view label) {
+  return label == "kubernetes.io/arch" || label == "beta.kubernetes.io/arch";
+}
+
+void ReadSelector(ObjectReader& spec, NodeDemand& nodes) {
+  for (auto& [label, value] : spec.StringMap("nodeSelector")) {
+    if (!IsOsLabel(label) && !IsArchitectureLabel(label)) continue;
+    (IsOsLabel(label) ? nodes.operating_systems : nodes.architectures) = {value};
+    nodes.at = spec.KeyAt("nodeSelector");
+  }
+}
+
+// The values that one term of the affinity allows; nullopt: any.
+struct Term {
+  std::optional<Values> operating_systems, architectures;
+};
+
+Term ReadTerm(const Reader& item) {
+  Term term;
+  for (const Reader& part : ObjectReader(item).Items("matchExpressions")) {
+    ObjectReader expression(part);
+    std::string key = expression.String("key").value_or("");
+    bool in = expression.String("operator").value_or("") == "In";
+    if (!in || (!IsOsLabel(key) && !IsArchitectureLabel(key))) continue;
+    (IsOsLabel(key) ? term.operating_systems : term.architectures) = expression.Strings("values");
+  }
+  return term;
+}
+
+// The terms are alternatives: one that does not say allows everything.
+Values AnyOf(const std::vector<Term>& terms, std::optional<Values> Term::*part) {
+  Values allowed;
+  for (const Term& term : terms) {
+    if (!(term.*part)) return {};
+    for (const std::string& value : *(term.*part)) {
+      if (std::find(allowed.begin(), allowed.end(), value) == allowed.end()) allowed.push_back(value);
+    }
+  }
+  return allowed;
+}
+
+void ReadAffinity(ObjectReader& spec, NodeDemand& nodes) {
+  auto affinity = spec.Object("affinity");
+  auto node = affinity ? affinity->Object("nodeAffinity") : std::nullopt;
+  auto required = node ? node->Object("requiredDuringSchedulingIgnoredDuringExecution") : std::nullopt;
+  if (!required) return;
+  std::vector<Term> terms;
+  for (const Reader& item : required->Items("nodeSelectorTerms")) terms.push_back(ReadTerm(item));
+  auto add = [&](Values& values, std::optional<Values> Term::*part) {
+    if (!values.empty()) return;  // nodeSelector is as binding, and narrower
+    values = AnyOf(terms, part);
+    if (!values.empty() && !nodes.at) nodes.at = spec.KeyAt("affinity");
+  };
+  add(nodes.operating_systems, &Term::operating_systems);
+  add(nodes.architectures, &Term::architectures);
+}
+
+void ReadOs(ObjectReader& spec, NodeDemand& nodes) {
+  auto os = spec.Object("os");
+  std::string name = os ? os->String("name").value_or("") : "";
+  if (name.empty()) return;
+  nodes.operating_systems = {name};
+  if (!nodes.at) nodes.at = spec.KeyAt("os");
+}
+
+}  // namespace
+
+NodeDemand ReadNodeDemand(const doc::Node& node) {
+  doc::Problems nobodys("");
+  ObjectReader spec(Reader(node, nobodys));
+  NodeDemand nodes;
+  ReadSelector(spec, nodes);
+  ReadAffinity(spec, nodes);
+  ReadOs(spec, nodes);
+  return nodes;
+}
+
+// GitLab runner's config.toml: the images of the jobs' pods, by the few lines that name them.
+
+namespace {
+
+struct Line {
+  std::string_view key, value;
+};
+
+// `key = value`; an empty key for every other line.
+Line Parse(std::string_view text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string_view::npos || text.starts_with('#')) return {};
+  return {base::TrimSpace(text.substr(0, equals)), base::TrimSpace(text.substr(equals + 1))};
+}
+
+// The first text in quotes, alone or of a list.
+std::string Quoted(std::string_view value) {
+  const std::size_t begin = value.find_first_of("\"'");
+  if (begin == std::string_view::npos) return "";
+  const std::size_t end = value.find(value[begin], begin + 1);
+  return end == std::string_view::npos ? "" : std::string(value.substr(begin + 1, end - begin - 1));
+}
+
+std::optional<image::PullPolicy> PolicyOf(const std::string& text) {
+  if (text == "always") return image::PullPolicy::kAlways;
+  if (text == "if-not-present") return image::PullPolicy::kIfNotPresent;
+  if (text == "never") return image::PullPolicy::kNever;
+  return std::nullopt;
+}
+
+bool IsImageField(std::string_view section, std::string_view key) {
+  if (section.ends_with(".services")) return key == "name";
+  return key == "image" || key == "helper_image";
+}
+
+}  // namespace
+
+bool IsRunnerConfig(std::string_view text) {
+  return text.starts_with("[[runners]]") || text.find("\n[[runners]]") != std::string_view::npos;
+}
+
+void ReadRunnerConfig(std::string_view text, doc::Position at, const Pod& owner, const PolicyRules& rules,
+                      PodImages& images) {
+  auto pod = std::make_shared<Pod>(owner);
+  pod->identity_elsewhere = true;
+  const std::size_t first = images.uses.size();
+  std::optional<image::PullPolicy> policy;
+  // Of one runner: its images have its policy, wherever that stands.
+  std::size_t runner = first;
+  auto finish = [&] {
+    for (; runner < images.uses.size(); runner++) {
+      ImageUse& use = images.uses[runner];
+      use.explicit_policy = policy;
+      use.policy_known = policy.has_value() || rules.default_policy || rules.assume_always_pull;
+      use.policy = EffectivePolicy(policy, use.reference, rules);
+    }
+    policy.reset();
+  };
+  std::string section;
+  std::uint32_t number = 0;
+  for (const std::string_view raw : base::Split(text, '\n')) {
+    number++;
+    const std::string_view line = base::TrimSpace(raw);
+    if (line.starts_with('[')) {
+      const std::size_t begin = line.find_first_not_of('[');
+      section =
+          begin == std::string_view::npos ? "" : std::string(line.substr(begin, line.find(']') - begin));
+      if (section == "runners") finish();
+      continue;
+    }
+    if (!section.starts_with("runners.")) continue;
+    const Line field = Parse(line);
+    const std::string value = Quoted(field.value);
+    if (field.key == "pull_policy") policy = PolicyOf(value);
+    if (!IsImageField(section, field.key) || value.empty()) continue;
+    ImageUse use{.image = value, .kind = UseKind::kField, .name = section + "." + std::string(field.key)};
+    const doc::Position own{number, static_cast<std::uint32_t>(raw.find(field.key) + 1)};
+    use.at = use.key_at = use.holder_at = at == doc::Position{1, 1} ? own : at;
+    use.path = use.name;
+    use.pod = pod;
+    if (value.find('$') != std::string::npos) {
+      images.open.push_back(
+          {.why = use.name + " of " + PodTitle(owner) + " has a variable for its image: " + value,
+           .at = use.at,
+           .holder_at = use.at,
+           .pod = pod});
+      continue;
+    }
+    if (auto reference = image::Reference::Parse(value)) use.reference = *std::move(reference);
+    images.uses.push_back(std::move(use));
+  }
+  finish();
+}
+
+// Finds pods, objects and images in custom resources by their shape.
+
+namespace {
+
+using doc::Node;
+using doc::Reader;
+
+constexpr std::string_view kListsOfPods[] = {"containers", "initContainers", "ephemeralContainers",
+                                             "volumes"};
+// Of files and disks, which have images of another kind.
+constexpr std::string_view kOtherImages[] = {".png", ".svg", ".jpg", ".jpeg", ".gif",
+                                             ".ico", ".iso", ".img", ".qcow2"};
+
+const Node* StringAt(const Node& value, const char* key) {
+  const Node* found = value.Find(key);
+  return found != nullptr && found->kind == Node::Kind::kString && !found->text.empty() ? found : nullptr;
+}
+
+bool IsPartOfPod(std::string_view key) {
+  return std::find(std::begin(kListsOfPods), std::end(kListsOfPods), key) != std::end(kListsOfPods);
+}
+
+// A tag may look like a number: `tag: 1.27`.
+std::string WordAt(const Node& value, std::initializer_list<const char*> keys) {
+  for (const char* key : keys) {
+    const Node* found = value.Find(key);
+    if (found != nullptr && found->items.empty() && found->members.empty() && !found->text.empty()) {
+      return found->text;
+    }
+  }
+  return "";
+}
+
+// An object, and no reference to one (ownerReferences, scaleTargetRef).
+bool IsObject(const Node& value) {
+  if (StringAt(value, "apiVersion") == nullptr || StringAt(value, "kind") == nullptr) return false;
+  for (const char* key : {"metadata", "spec", "template", "items"}) {
+    const Node* found = value.Find(key);
+    if (found != nullptr && found->kind != Node::Kind::kString && found->kind != Node::Kind::kNull)
+      return true;
+  }
+  return false;
+}
+
+bool IsImageKey(std::string_view key) {
+  return key == "image" || key == "imageName" || key == "image_name" || key.ends_with("Image") ||
+         key.ends_with("_image") || key == "imageRef" || key == "imageURI" || key == "dockerImageReference";
+}
+
+bool HasVariable(std::string_view text) {
+  return text.find("$(") != std::string_view::npos || text.find("{{") != std::string_view::npos ||
+         text.find("${") != std::string_view::npos;
+}
+
+// True if a field of this name with this text names an image. The name `image` is enough; with other names,
+// the text has to show it.
+bool NamesImage(std::string_view key, const std::string& text) {
+  const auto reference = image::Reference::Parse(text);
+  if (!reference) return false;
+  const bool tagged =
+      reference->has_digest() || text.substr(text.rfind('/') + 1).find(':') != std::string::npos;
+  if (tagged) return true;
+  for (const std::string_view ending : kOtherImages) {
+    if (text.ends_with(ending)) return false;
+  }
+  return key == "image" || image::NamesRegistry(text);
+}
+
+class ShapeFinder {
+ public:
+  ShapeFinder(const Claimed& claimed, Shapes& found) : claimed_(claimed), found_(found) {}
+
+  void Root(const Reader& object) {
+    const Node* containers = object.node().Find("containers");
+    const bool pod = containers != nullptr && IsContainerList(*containers);
+    if (pod) found_.pods.push_back({.value = object, .origin = Origin::kShape});
+    for (const auto& [key, value] : object.Members()) {
+      if (key != "metadata" && key != "status" && !(pod && IsPartOfPod(key))) Member(object, key, value);
+    }
+  }
+
+ private:
+  void Value(const Reader& value) {
+    if (claimed_.contains(&value.node())) return;
+    if (value.node().kind == Node::Kind::kSequence) {
+      for (const Reader& item : value.Items()) Value(item);
+    } else if (value.node().kind == Node::Kind::kMapping) {
+      Mapping(value);
+    }
+  }
+
+  void Mapping(const Reader& value) {
+    const Node& node = value.node();
+    if (IsObject(node)) return found_.objects.push_back(value);
+    const Node* containers = node.Find("containers");
+    const bool pod = containers != nullptr && IsContainerList(*containers);
+    if (pod) found_.pods.push_back({.value = value, .origin = Origin::kShape});
+    const Node* kind = StringAt(node, "kind");
+    for (const auto& [key, member] : value.Members()) {
+      if (pod && IsPartOfPod(key)) continue;
+      // OpenShift's builds refer to the builder's image so.
+      const bool docker = kind != nullptr && kind->text == "DockerImage" && key == "name";
+      if (docker && member.node().kind == Node::Kind::kString) {
+        Text(value, key, member, member.node().text);
+      } else {
+        Member(value, key, member);
+      }
+    }
+  }
+
+  void Member(const Reader& holder, const std::string& key, const Reader& value) {
+    if (claimed_.contains(&value.node())) return;
+    if (!IsImageKey(key)) return Value(value);
+    const Node& node = value.node();
+    if (node.kind == Node::Kind::kString)
+      return Text(holder, key, value, Tagged(holder.node(), key, node.text));
+    if (node.kind != Node::Kind::kMapping) return Value(value);
+    std::string name = WordAt(node, {"repository", "repo", "name"});
+    const std::string registry = WordAt(node, {"registry"});
+    if (!registry.empty() && !name.empty()) name.insert(0, registry + "/");
+    if (name.empty()) return Value(value);
+    const std::string tag = WordAt(node, {"tag"}), digest = WordAt(node, {"digest"});
+    if (!tag.empty()) name += ":" + tag;
+    if (!digest.empty()) name += "@" + digest;
+    Text(value, "image", value, name);
+  }
+
+  // `baseImage: quay.io/prometheus/prometheus` has its tag in another field.
+  static std::string Tagged(const Node& holder, const std::string& key, const std::string& text) {
+    const auto reference = image::Reference::Parse(text);
+    const bool tagged = text.substr(text.rfind('/') + 1).find(':') != std::string::npos;
+    if (!reference || reference->has_digest() || tagged) return text;
+    const std::string tag =
+        key == "baseImage" ? WordAt(holder, {"tag", "version"}) : WordAt(holder, {"tag", "imageTag"});
+    return tag.empty() ? text : text + ":" + tag;
+  }
+
+  void Text(const Reader& holder, const std::string& key, const Reader& value, const std::string& text) {
+    const bool open = HasVariable(text);
+    if (!open && !NamesImage(key, text)) return;
+    ImageField field{.image = text, .path = value.path(), .at = value.node().at, .open = open};
+    const auto& members = holder.node().members;
+    const auto member = std::find_if(members.begin(), members.end(),
+                                     [&](const doc::Member& one) { return &one.value == &value.node(); });
+    field.key_at = member == members.end() ? field.at : member->at;
+    field.holder_at = holder.node().at;
+    for (const char* policy : {"imagePullPolicy", "pullPolicy"}) {
+      if (field.policy == nullptr) field.policy = StringAt(holder.node(), policy);
+    }
+    found_.fields.push_back(std::move(field));
+  }
+
+  const Claimed& claimed_;
+  Shapes& found_;
+};
+
+}  // namespace
+
+bool IsContainerList(const Node& value) {
+  if (value.kind != Node::Kind::kSequence || value.items.empty()) return false;
+  bool image = false;
+  for (const Node& item : value.items) {
+    if (StringAt(item, "name") == nullptr) return false;
+    image = image || StringAt(item, "image") != nullptr;
+  }
+  return image;
+}
+
+std::optional<Reader> FirstContainerList(const Reader& value) {
+  if (IsContainerList(value.node())) return value;
+  if (value.node().kind == Node::Kind::kSequence) {
+    for (const Reader& item : value.Items()) {
+      if (auto found = FirstContainerList(item)) return found;
+    }
+  } else if (value.node().kind == Node::Kind::kMapping) {
+    for (const auto& member : value.Members()) {
+      if (auto found = FirstContainerList(member.second)) return found;
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<ImageField> FindDataImages(const Reader& data) {
+  std::vector<ImageField> found;
+  for (const auto& [key, value] : data.Members()) {
+    const Node& node = value.node();
+    const bool image = key != "image" && base::ToLower(key).ends_with("image");
+    if (!image || node.kind != Node::Kind::kString || !NamesImage(key, node.text)) continue;
+    found.push_back(
+        {.image = node.text, .path = value.path(), .at = node.at, .key_at = node.at, .holder_at = node.at});
+  }
+  return found;
+}
+
+Shapes FindShapes(const Reader& object, const Claimed& claimed) {
+  Shapes found;
+  ShapeFinder(claimed, found).Root(object);
+  return found;
 }
 
 }  // namespace prefetch::manifest

@@ -1,4 +1,4 @@
-// Room: which pulls get the bytes that the disk rule leaves (plan/disk.h). Pure.
+// Room: which pulls get the bytes that the disk rule leaves. Pure.
 //
 // A manifest has the compressed size of an image; no document has its unpacked size. So a pull has
 // bounds: it takes at least twice its compressed size (the blobs, and at least as much unpacked), and hardly
@@ -11,9 +11,11 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/clock.h"
+#include "plan/limits.h"
 
 namespace prefetch::plan {
 
@@ -166,5 +168,24 @@ struct EvictionChoice {
 // lowest priority, the newest among equals. One at a time: the room it gives back may be enough.
 std::optional<EvictionChoice> ChooseEviction(const std::vector<PullSlot>& running, std::uint64_t usable,
                                              const PendingEviction& relief);
+
+// The disk rule: after a pull the image filesystem must stay below kubelet's image GC threshold with some
+// bytes free, so that a prefetch never makes kubelet evict (kubelet's rule K41). Pure.
+
+struct DiskSpace {
+  bool known = false;  // false: the filesystem cannot be measured from here; then nothing is refused
+  std::uint64_t capacity_bytes = 0;
+  std::uint64_t available_bytes = 0;  // for an ordinary user: f_bavail
+};
+
+// Bytes that the rule keeps free. 0: the filesystem cannot be measured.
+std::uint64_t KeptFree(const DiskSpace& disk, const Limits& limits);
+
+// Bytes that may still be used before the rule says stop. 0: none.
+std::uint64_t Usable(const DiskSpace& disk, const Limits& limits);
+
+// The free room and the one limit that decides, with their values, for people: "19.0 GB of the image
+// filesystem's 100 GB are free, and diskHighPercent (80 %) keeps 20.0 GB free". Empty: it cannot be measured.
+std::string DecidingLimit(const DiskSpace& disk, const Limits& limits);
 
 }  // namespace prefetch::plan

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "image/pull_policy.h"
 #include "plan/decide.h"
-#include "plan/disk.h"
+#include "plan/disk_budget.h"
 #include "plan/refresh.h"
 #include "plan/snapshot.h"
 #include "plan/stall.h"

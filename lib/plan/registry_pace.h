@@ -17,7 +17,6 @@
 #include "base/clock.h"
 #include "base/token_bucket.h"
 #include "image/registry_answer.h"
-#include "image/registry_limits.h"
 #include "plan/credential_lookup.h"
 
 namespace prefetch::plan {

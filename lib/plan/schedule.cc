@@ -4,7 +4,7 @@
 #include <chrono>
 #include <set>
 
-#include "image/registry_limits.h"
+#include "image/registry_answer.h"
 #include "plan/largest_first.h"
 
 namespace prefetch::plan {

@@ -16,7 +16,7 @@
 #include "kubelet/gc_forecast.h"
 #include "kubelet/settings.h"
 #include "kubelet/verdict.h"
-#include "plan/list.h"
+#include "plan/desired.h"
 #include "plan/reason.h"
 #include "plan/spellings.h"
 #include "plan/touch_status.h"

@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "image/local_image.h"
-#include "plan/list.h"
+#include "plan/desired.h"
 
 namespace prefetch::plan {
 

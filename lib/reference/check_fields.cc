@@ -1,4 +1,4 @@
-// The members of a preflight's request and answer (status/check_document.cc, screen/check_report.cc).
+// The members of a preflight's request and answer (status/check_document.cc, screen/check_text.cc).
 #include <string>
 
 #include "doc/duration.h"

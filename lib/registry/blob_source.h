@@ -11,7 +11,7 @@
 
 #include "base/mutex.h"
 #include "image/content_source.h"
-#include "registry/host_chain.h"
+#include "registry/host.h"
 #include "registry/lru_map.h"
 #include "registry/session.h"
 

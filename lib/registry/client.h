@@ -17,7 +17,7 @@
 #include "image/registry_question.h"
 #include "registry/blob_source.h"
 #include "registry/endpoint_files.h"
-#include "registry/host_chain.h"
+#include "registry/host.h"
 #include "registry/host_files.h"
 #include "registry/host_state.h"
 #include "registry/options.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "registry/default_host.h"
+#include "registry/host.h"
 #include "registry/pull_endpoints.h"
 #include "registry/tls_files.h"
 

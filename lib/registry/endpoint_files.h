@@ -11,7 +11,7 @@
 #include "base/mutex.h"
 #include "base/stamped_files.h"
 #include "image/reference.h"
-#include "registry/host_chain.h"
+#include "registry/host.h"
 #include "registry/registries_conf.h"
 
 namespace prefetch::registry {

@@ -4,13 +4,16 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/secret.h"
 #include "http/absolute_url.h"
+#include "http/client.h"
 #include "image/reference.h"
 
 namespace prefetch::registry {
@@ -54,5 +57,58 @@ http::AbsoluteUrl BlobUrl(const Host& host, const image::Reference& reference);
 
 // "https://host/v2/", which only registries have.
 http::AbsoluteUrl ApiRootUrl(const Host& host, const image::Reference& reference);
+
+// HostChain: the servers that are asked for images of one registry, in order, and where that is from.
+
+struct ChainedHost {
+  Host host;
+  bool own = false;     // the registry's own server: gets the credentials
+  bool mirror = false;  // it is asked before the one that stands for the registry
+  // The image's name there, where CRI-O's registries.conf gives it another one or has it stay. Such a place
+  // gets the credentials if it is the registry's own server, and never else (R48).
+  std::optional<image::Reference> as;
+  std::string blocked_by;  // the prefix of the entry of registries.conf that forbids to ask; empty: none does
+  // The TLS settings of hosts.toml, loaded; nullptr: as for any server. `tls` has its certificates, for
+  // `host` alone; `tls_elsewhere` has only its authorities, for the targets of redirects.
+  std::shared_ptr<const http::Tls> tls, tls_elsewhere;
+  std::string problem;  // a file that hosts.toml names, or a certificate, cannot be read: it cannot be asked
+};
+
+// A value; the last host's word is the chain's where no host knows the tag.
+struct HostChain {
+  std::vector<ChainedHost> hosts;
+  std::string source;              // the folder or entry of these settings; empty: the defaults hold
+  std::string only_by_pull;        // no server is asked: the reason, a sentence; empty: the hosts are
+  std::vector<std::string> notes;  // mistakes that were found, a sentence each; no secrets
+  // Some folder or file that may count is not to be seen: the runtime may ask other servers.
+  bool is_guess = false;
+};
+
+// The server that a registry's name means where no hosts.toml says otherwise (R4, R33, R47).
+// Pure.
+
+// The differences between containerd's releases. A value; the default is a current one.
+struct RuntimeRules {
+  bool hosts_table_required = false;  // 1.6: a hosts.toml without [host] is invalid
+  bool localhost_plain_only = false;  // 1.6: localhost with a port is asked by plain http alone
+};
+// "1.6.20", "v2.3.4"; what cannot be read counts as current.
+RuntimeRules RulesOf(std::string_view containerd_version);
+
+// `registry` is a reference's domain: "docker.io", "reg:5000", "localhost:5000", "[::1]:5000".
+Host DefaultHost(std::string_view registry, const RuntimeRules& rules);
+
+// As CRI-O has it: https, on localhost as well. `insecure`: any certificate will do, and plain http, too
+// (R47).
+Host CrioHost(std::string_view registry, bool insecure);
+
+// Is this the registry's own server, and not a mirror's? Docker Hub's has another name than the registry.
+bool IsOwnServer(const http::AbsoluteUrl& server, std::string_view registry);
+
+// "localhost" or a loopback address, as containerd sees it.
+bool IsLocalhost(std::string_view host);
+
+// An IP address and no name; without brackets.
+bool IsAddress(std::string_view host);
 
 }  // namespace prefetch::registry

@@ -5,7 +5,7 @@
 
 #include "base/fs.h"
 #include "base/text.h"
-#include "registry/default_host.h"
+#include "registry/host.h"
 #include "registry/hosts_toml.h"
 #include "registry/tls_files.h"
 

@@ -9,7 +9,7 @@
 #include "base/mutex.h"
 #include "base/stamped_files.h"
 #include "registry/config_roots.h"
-#include "registry/host_chain.h"
+#include "registry/host.h"
 
 namespace prefetch::registry {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "image/registry_limits.h"
+#include "image/registry_answer.h"
 
 namespace prefetch::registry {
 namespace {

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/result.h"
-#include "registry/default_host.h"
 #include "registry/host.h"
 
 namespace prefetch::registry {

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "base/text.h"
-#include "registry/default_host.h"
+#include "registry/host.h"
 
 namespace prefetch::registry {
 namespace {

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <utility>
 
-#include "registry/default_host.h"
+#include "registry/host.h"
 #include "registry/redirect.h"
 #include "registry/status_class.h"
 

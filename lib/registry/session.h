@@ -11,7 +11,7 @@
 #include "http/client.h"
 #include "image/reference.h"
 #include "image/registry_answer.h"
-#include "registry/host_chain.h"
+#include "registry/host.h"
 #include "registry/host_state.h"
 #include "registry/options.h"
 #include "registry/throttle.h"

@@ -8,7 +8,7 @@
 #include "base/call.h"
 #include "base/mutex.h"
 #include "base/token_bucket.h"
-#include "image/registry_limits.h"
+#include "image/registry_answer.h"
 
 namespace prefetch::registry {
 

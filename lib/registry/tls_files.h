@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/stamped_files.h"
-#include "registry/host_chain.h"
+#include "registry/host.h"
 
 namespace prefetch::registry {
 

@@ -1,13 +1,16 @@
 #include "registry/token_service.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/foreign_text.h"
+#include "base/text.h"
 #include "http/url.h"
 #include "registry/oci_error.h"
 #include "registry/retry_after.h"
 
 namespace prefetch::registry {
+
 namespace {
 
 using image::RegistryDetail;
@@ -116,6 +119,63 @@ TokenOutcome AskForToken(Session& session, const TokenRequest& request, base::Wa
               .kind = Kind::kServerError,
               .detail = RegistryDetail::kNoToken,
               .message = http::DisplayUrl(request.realm.url.ToString()) + ": " + token.error().message()}};
+}
+
+namespace {
+
+constexpr std::size_t kMaxScopes = 16;
+
+// "" if nothing of it is about pulling.
+std::string PullOnly(std::string_view scope) {
+  std::size_t first = scope.find(':'), last = scope.rfind(':');
+  if (first == last) return std::string(scope);
+  for (std::string_view action : base::Split(scope.substr(last + 1), ',')) {
+    if (action == "pull") return std::string(scope.substr(0, last)) + ":pull";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::vector<std::string> PullScopes(std::string_view challenge_scope, std::string_view path) {
+  std::vector<std::string> scopes = {"repository:" + std::string(path) + ":pull"};
+  for (std::string_view part : base::Split(challenge_scope, ' ')) {
+    std::string scope = PullOnly(part);
+    if (!scope.empty() && scopes.size() < kMaxScopes) scopes.push_back(std::move(scope));
+  }
+  std::sort(scopes.begin(), scopes.end());
+  scopes.erase(std::unique(scopes.begin(), scopes.end()), scopes.end());
+  return scopes;
+}
+
+std::string TokenUrl(const http::AbsoluteUrl& realm, std::string_view service,
+                     const std::vector<std::string>& scopes) {
+  std::string url = realm.ToString();
+  char separator = url.find('?') == std::string::npos ? '?' : '&';
+  auto append = [&](std::string_view name, std::string_view value) {
+    url += separator;
+    url += name;
+    url += '=';
+    url += http::PercentEncode(value);
+    separator = '&';
+  };
+  if (!service.empty()) append("service", service);
+  for (const std::string& scope : scopes) append("scope", scope);
+  return url;
+}
+
+std::string RefreshTokenForm(const base::Secret& refresh_token, std::string_view service,
+                             const std::vector<std::string>& scopes) {
+  std::string token = http::PercentEncode(refresh_token.Reveal());
+  std::string form =
+      "grant_type=refresh_token&client_id=prefetchd&scope=" + http::PercentEncode(base::Join(scopes, " "));
+  if (!service.empty()) form += "&service=" + http::PercentEncode(service);
+  // In one piece, so that no copy of the token is left behind by a string that grew.
+  form.reserve(form.size() + token.size() + 32);
+  form += "&refresh_token=";
+  form += token;
+  base::WipeString(token);
+  return form;
 }
 
 }  // namespace prefetch::registry

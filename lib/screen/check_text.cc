@@ -1,12 +1,18 @@
 #include "screen/check_text.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "base/scrub.h"
 #include "base/text.h"
+#include "doc/json_writer.h"
+#include "plan/check.h"
+#include "screen/lint_report.h"
 #include "screen/text_layout.h"
+#include "status/words.h"
 
 namespace prefetch::screen {
+
 namespace {
 
 constexpr std::size_t kSentence = 40;  // what a sentence needs beside the columns to be read
@@ -218,6 +224,166 @@ std::string CheckText(const std::vector<CheckItem>& items, const status::CheckRe
   if (width == 0) return text + summary + "\n";
   for (const std::string& line : Wrap(summary, width)) text += line + "\n";
   return text;
+}
+
+namespace {
+
+using plan::CheckReason;
+using plan::PodReason;
+using plan::Reason;
+
+struct Row {
+  CheckReason reason;
+  std::string_view advice;
+};
+
+constexpr std::string_view kOpenIt =
+    "let the agent touch it (--touch), or exempt it: prefetchctl list export --for kubelet";
+
+// Reasons of kubelet's verdict, of the registry's answer and of the agent.
+constexpr Row kRows[] = {
+    {PodReason::kInvalidImageName, "correct the image name"},
+    {PodReason::kNotListed, "put it on the list"},
+    {Reason::kSecretAmbiguous, "name the pod's secret with its UID: --pod-secret NAMESPACE/NAME/UID"},
+    {Reason::kRecordedForOthers, kOpenIt},
+    {Reason::kRecordedForNobody, kOpenIt},
+    {Reason::kRecordedUnderOtherName, kOpenIt},
+    {Reason::kVerificationAlways, kOpenIt},
+    {Reason::kNotAllowlisted, kOpenIt},
+    {Reason::kPullInterrupted, kOpenIt},
+    {Reason::kFactsUnknown,
+     "declare kubelet's settings: --kubelet-version, --kubelet-config; or check with --unknown pass"},
+    {Reason::kKubeletNewer,
+     "update prefetchd on that node, or set its --kubelet-rules; or check with --unknown pass"},
+    {Reason::kPolicyAlways, "say imagePullPolicy IfNotPresent or Never, and let the list refresh the tag"},
+    {Reason::kTagMoved, "wait until the list has refreshed it: prefetchctl wait --policy Always"},
+    {Reason::kTagMissing, "push the tag again, or name one that is there"},
+    {Reason::kAccessDenied, "see this node's credentials: prefetchctl credentials IMAGE"},
+};
+
+constexpr Reason kSilent[] = {Reason::kUnreachable, Reason::kServerError, Reason::kRateLimited};
+
+// The document has names: an agent of another version may know other reasons.
+bool Is(const status::CheckAnswer& answer, CheckReason reason) {
+  return answer.reason == plan::CheckReasonName(reason);
+}
+
+// The pod has to ask a registry that does not answer.
+std::string SilentRegistry(const CheckItem& item, const status::CheckAnswer& answer) {
+  std::string again = Is(answer, Reason::kRateLimited) ? "try again later" : "try again";
+  if (item.question.policy == image::PullPolicy::kAlways) {
+    if (item.origin == "AlwaysPullImages") return again;
+    return again + ", or say imagePullPolicy IfNotPresent: then the copy on the node is enough";
+  }
+  return answer.listed ? again : again + ", or put it on the list: then the pod need not ask";
+}
+
+}  // namespace
+
+std::string CheckAdvice(const CheckItem& item, const status::CheckAnswer& answer) {
+  if (answer.ok) return "";
+  if (Is(answer, Reason::kImageAbsent)) {
+    return answer.listed ? "wait until it is here: prefetchctl wait" : "put it on the list";
+  }
+  if (std::any_of(std::begin(kSilent), std::end(kSilent), [&](Reason one) { return Is(answer, one); })) {
+    return SilentRegistry(item, answer);
+  }
+  // The message says what to declare.
+  if (Is(answer, Reason::kFactsUnknown) && answer.message.find("declare") != std::string::npos) {
+    return "or check with --unknown pass";
+  }
+  auto known = std::find_if(std::begin(kRows), std::end(kRows),
+                            [&](const Row& row) { return Is(answer, row.reason); });
+  std::string advice =
+      known != std::end(kRows) ? std::string(known->advice) : status::WordsFor(answer.reason).advice;
+  if (advice.empty() && !answer.listed && answer.result != "Unknown") advice = "put it on the list";
+  return base::ReplaceAll(advice, "IMAGE", item.question.image);
+}
+
+namespace {
+
+void Write(doc::JsonWriter& json, const CheckItem& item, const status::CheckAnswer* answer,
+           const std::string& undecided) {
+  json.BeginObject();
+  json.Member("image", item.question.image);
+  json.Member("policy", image::PullPolicyName(item.question.policy));
+  json.MemberBool("ok", answer != nullptr && answer->ok);
+  json.MemberBool("listed", answer != nullptr && answer->listed);
+  json.Member("result", answer != nullptr ? std::string_view(answer->result) : "Undecided");
+  json.MemberOrNull("reason", answer != nullptr ? std::string_view(answer->reason) : "");
+  json.MemberOrNull("rule", answer != nullptr ? std::string_view(answer->rule) : "");
+  json.MemberOrNull("message", answer != nullptr ? answer->message : undecided);
+  json.Member("containers", item.containers);
+  json.Key("pullSecrets");
+  json.BeginArray();
+  for (const status::ObjectCoordinates& secret : item.question.identity.secrets)
+    json.String(status::CoordinatesText(secret));
+  json.EndArray();
+  json.Member("policyFrom", item.origin);
+  json.MemberOrNull("advice", answer != nullptr ? CheckAdvice(item, *answer) : "");
+  json.MemberOrNull("file", item.file);
+  json.MemberNumber("line", item.at.line);
+  json.MemberNumber("column", item.at.column);
+  json.EndObject();
+}
+
+void Write(doc::JsonWriter& json, const manifest::UnreadObject& object) {
+  json.BeginObject();
+  json.Member("file", base::InOneLine(object.pod->source));
+  json.MemberNumber("line", object.at.line);
+  json.MemberNumber("column", object.at.column);
+  json.Member("kind", base::InOneLine(object.type));
+  json.MemberOrNull("namespace", base::InOneLine(object.pod->object_namespace));
+  json.MemberOrNull("name", base::InOneLine(object.pod->name));
+  json.Member("message", base::InOneLine(UnreadTitle(object)));
+  json.EndObject();
+}
+
+}  // namespace
+
+std::string CheckReportJson(const std::vector<CheckItem>& items, const status::CheckResult& result,
+                            const std::vector<manifest::UnreadObject>& unread) {
+  doc::JsonWriter json;
+  json.BeginObject();
+  json.Member("apiVersion", "prefetchd.dev/v1");
+  json.Member("kind", "CheckResult");
+  json.Member("node", result.node);
+  json.MemberOrNull("time", result.time);
+  json.MemberBool("ok", result.ok);
+  json.Key("results");
+  json.BeginArray();
+  for (std::size_t i = 0; i < items.size(); i++) {
+    Write(json, items[i], DecidedAnswer(result, i), UndecidedWords(result, i));
+  }
+  json.EndArray();
+  if (!unread.empty()) {
+    json.Key("unread");
+    json.BeginArray();
+    for (const manifest::UnreadObject& object : unread) Write(json, object);
+    json.EndArray();
+  }
+  json.EndObject();
+  return json.Take();
+}
+
+std::string CheckGithub(const std::vector<CheckItem>& items, const status::CheckResult& result,
+                        bool unknown_passes, const std::vector<manifest::UnreadObject>& unread) {
+  std::string text;
+  for (const manifest::UnreadObject& object : unread) {
+    text += GithubCommand("error", {object.pod->source, object.at}, "prefetchctl check does not see this",
+                          UnreadTitle(object));
+  }
+  for (std::size_t i = 0; i < items.size(); i++) {
+    const status::CheckAnswer* answer = DecidedAnswer(result, i);
+    if (answer != nullptr && Passes(*answer, unknown_passes)) continue;
+    const CheckItem& item = items[i];
+    std::string policy = std::string(image::PullPolicyName(item.question.policy)) + " (" + item.origin + ")";
+    text += GithubCommand(
+        answer == nullptr ? "warning" : "error", {item.file, item.at},
+        "prefetchctl check " + item.question.image,
+        item.question.image + ", " + item.containers + ", " + policy + ": " + CheckSays(items, result, i));
+  }
+  return text + CheckSummary(items, result, unknown_passes) + "\n";
 }
 
 }  // namespace prefetch::screen

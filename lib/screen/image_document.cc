@@ -1,10 +1,21 @@
 #include "screen/image_document.h"
 
+#include <algorithm>
+#include <chrono>
+
+#include "base/text.h"
 #include "doc/json.h"
+#include "image/pod_coordinates.h"
+#include "screen/document_words.h"
+#include "screen/explain_sections.h"
+#include "screen/labelled_page.h"
 #include "screen/status_document.h"
+#include "screen/text_layout.h"
 #include "status/members.h"
+#include "status/words.h"
 
 namespace prefetch::screen {
+
 namespace {
 
 Reasoning ReadReasoning(const status::Members& policies, const char* policy) {
@@ -107,6 +118,159 @@ base::Result<ImageDocument> ParseImageDocument(std::string_view json) {
   in.Read("whatHelps", document.what_helps);
   if (!error.empty()) return base::InvalidArgument("image document: " + error);
   return document;
+}
+
+namespace {
+
+constexpr std::size_t kShortDigest = 8 + 7;
+
+std::string ShortId(const std::string& id) {
+  return id.size() <= kShortDigest + 3 ? id : id.substr(0, kShortDigest) + "…";
+}
+
+std::string PulledWords(const StatusImage& image, const std::optional<base::WallTime>& now) {
+  if (image.pulled_with.empty() || image.pulled_with == "Unknown") {
+    return "this agent has not pulled it since it started";
+  }
+  std::string words = "pulled by this agent";
+  if (image.pull.finished_at && now) {
+    words +=
+        " " +
+        base::HumanTime(std::chrono::duration_cast<std::chrono::seconds>(*now - *image.pull.finished_at)) +
+        " ago";
+  }
+  if (image.pulled_with == "Anonymous") return words + " without a credential";
+  if (image.pulled_with == "Provider") return words + " with credential provider " + image.credential;
+  if (image.pulled_with == "DockerConfig") return words + " with a login from " + image.credential;
+  if (image.pulled_with == "PullSecret") return words + " with the mounted pull secret " + image.credential;
+  return words + " with " + image.credential;
+}
+
+void AddListed(const ImageDocument& document, LabelledPage& page) {
+  const StatusImage& image = document.image;
+  if (!document.listed) {
+    page.Section("listed", "no: the agent does not keep it on this node");
+    return;
+  }
+  std::string words = "yes";
+  if (!image.from.empty()) words += ", in " + base::Join(image.from, ", ");
+  if (!image.required) words += "; optional: readiness does not count it";
+  page.Section("listed", words);
+}
+
+// kubelet distinguishes pods by their spelling and their credentials.
+void AddSpellings(const ImageDocument& document, LabelledPage& page) {
+  if (document.image.spellings.empty()) return;
+  const bool differ = DifferInReadyAs(document.image);
+  page.Section(differ ? "listed for" : "spelled");
+  for (const StatusSpelling& spelling : document.image.spellings) {
+    const bool known = !spelling.never.result.empty();
+    std::string words = spelling.image + (differ ? " " + image::WithWords(spelling.ready_as) : "");
+    page.AddMarked("-", words + (known ? ": Never " + spelling.never.result + ", IfNotPresent " +
+                                             spelling.if_not_present.result
+                                       : ""));
+  }
+  page.Add(std::string("kubelet judges pods by the name that they write") +
+           (differ ? ", and by their credentials" : "") + "; the worst answer counts.");
+}
+
+void AddPresent(const ImageDocument& document, LabelledPage& page) {
+  const StatusImage& image = document.image;
+  if (!image.present) {
+    std::string progress = PullWords(image.pull, document.time);
+    bool said_below = image.message == image.pull.last_error;
+    std::string why = !progress.empty() ? "being pulled, " + progress : said_below ? "" : image.message;
+    std::string answer = image.reason == "FactsUnknown" ? "not known" : "no";
+    page.Section("present", answer + (why.empty() ? "" : ": " + why));
+    return;
+  }
+  page.Section("present", "yes, " + ShortId(image.image_id) + ", " + base::HumanBytes(image.size_bytes));
+  page.Add(PulledWords(image, document.time));
+  if (image.pinned) page.Add("the runtime has pinned it: kubelet's image garbage collection leaves it alone");
+  if (image.exposed)
+    page.Add("every pod of the node can use it, though it came with a credential that is not the node's own");
+}
+
+void AddRuntime(const ImageDocument& document, LabelledPage& page) {
+  bool said = base::ContainsIgnoreCase(document.image.message, document.runtime_error);
+  if (document.runtime_error.empty() || said) return;
+  page.Section("runtime", "away: " + document.runtime_error);
+  if (document.image.present) page.Add("The lines about the image are from before the outage.");
+}
+
+void AddAliases(const ImageDocument& document, LabelledPage& page) {
+  std::vector<std::string> names = status::OtherNames(document.image.image, document.image.aliases);
+  if (names.empty()) return;
+  page.Section("also known as");
+  const auto& listed = document.listed_aliases;
+  for (const std::string& name : names) {
+    bool is_listed = std::find(listed.begin(), listed.end(), name) != listed.end();
+    page.Add(name + (is_listed ? " (listed)" : " (not listed)"));
+  }
+  page.Add("The same content: kubelet judges both names by one record.");
+}
+
+std::string TouchWords(const StatusTouch& touch) {
+  if (touch.state == "Due") return "due: waits for its turn";
+  if (touch.state == "Running") return "under way: kubelet is asked to record it for every pod of the node";
+  if (touch.state == "Waiting") return "had no effect, and is repeated: " + touch.why;
+  if (touch.state == "Ineffective") return "does not help (" + touch.obstacle + "): " + touch.why;
+  return "done: every pod of the node may use it, and pods with their own secrets are not asked for them";
+}
+
+void AddTouch(const StatusImage& image, LabelledPage& page) {
+  if (image.touch.state.empty() || image.touch.state == "None") return;
+  page.Section("touch", TouchWords(image.touch));
+}
+
+// The verdict's own sentence stands above, and an absent image has its reason above and below.
+bool SaidElsewhere(const ImageDocument& document) {
+  const std::string& message = document.image.message;
+  if (message.empty() || !document.image.present) return true;
+  if (!document.reasoning) return false;
+  // The page has the touch under its own label.
+  return message.starts_with(document.reasoning->never.message) ||
+         message.starts_with(document.reasoning->if_not_present.message);
+}
+
+void AddReady(const ImageDocument& document, LabelledPage& page) {
+  const StatusImage& image = document.image;
+  if (!document.listed || !image.applies) return;
+  std::string words = image.ready ? "yes" : "no";
+  if (!image.ready_for.empty()) words += ", for pods of imagePullPolicy " + image.ready_for;
+  if (!image.ready_as.empty()) words += " " + image::WithWords(image.ready_as) + " (readyAs)";
+  if (!image.ready && !image.reason.empty()) words += ": " + image.reason;
+  if (!image.ready && !SaidElsewhere(document)) words += ", " + image.message;
+  page.Section("ready", words);
+}
+
+void AddLastPull(const ImageDocument& document, LabelledPage& page) {
+  const StatusPull& pull = document.image.pull;
+  if (pull.last_error.empty()) return;
+  page.Section("last pull", pull.last_error);
+  page.Add(RetryWords(pull, document.time));
+}
+
+}  // namespace
+
+std::string ExplainText(const ImageDocument& document, std::size_t width) {
+  LabelledPage page(width);
+  page.Title(document.image.image + " on node " + document.node);
+  AddListed(document, page);
+  AddSpellings(document, page);
+  AddPresent(document, page);
+  AddRuntime(document, page);
+  AddAliases(document, page);
+  AddKubelet(document, page);
+  AddVerdicts(document, page);
+  AddTouch(document.image, page);
+  AddReady(document, page);
+  AddRegistry(document, page);
+  AddCredentials(document, page);
+  AddLastPull(document, page);
+  if (!document.what_helps.empty()) page.Section("what helps");
+  for (const std::string& advice : document.what_helps) page.AddMarked("-", advice);
+  return page.Take();
 }
 
 }  // namespace prefetch::screen

@@ -16,7 +16,7 @@ using manifest::lint::Severity;
 constexpr std::size_t kSeverityWidth = 9;
 // A path of hundreds of characters must not push the others off the screen.
 constexpr std::size_t kWidestPlace = 60;
-constexpr std::size_t kMargin = 4;  // of a message below its place
+constexpr std::size_t kPathMargin = 4;  // of a message below its place
 
 std::string_view Color(Severity severity) {
   switch (severity) {
@@ -42,8 +42,8 @@ std::string Line(const Finding& finding, std::size_t place_width, const LintText
     return head + " " + message + "\n";
   }
   std::string text = head + "\n";
-  for (const std::string& line : Wrap(message, options.width - kMargin)) {
-    text += std::string(kMargin, ' ') + line + "\n";
+  for (const std::string& line : Wrap(message, options.width - kPathMargin)) {
+    text += std::string(kPathMargin, ' ') + line + "\n";
   }
   return text;
 }

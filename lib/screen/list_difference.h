@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "plan/list.h"
+#include "plan/desired.h"
 #include "screen/status_document.h"
 
 namespace prefetch::screen {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "image/pull_policy.h"
-#include "plan/list.h"
+#include "plan/desired.h"
 #include "screen/status_document.h"
 
 namespace prefetch::screen {

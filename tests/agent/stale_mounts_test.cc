@@ -1,4 +1,4 @@
-#include "agent/stale_mounts.h"
+#include "agent/runtime_view.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "base/peer_rate.h"
+#include "base/token_bucket.h"
 
 #include <gtest/gtest.h>
 

@@ -170,8 +170,8 @@ TEST(DockerConfig, APasswordThatWasReadIsNeverRepeated) {
       R"({"auths":{"a.test":{"username":"ann","password":"n0t-yet-s3nt-plain"},"b.test":{"auth":")" +
           encoded + "\"}}}",
       DockerConfigShape::kAuths));
-  for (const std::string& text :
-       {std::string("you have n0t-yet-s3nt-plain"), "you have n0t-yet-s3nt-encoded", "you have " + encoded}) {
+  for (const std::string& text : {std::string("you have n0t-yet-s3nt-plain"),
+                                  std::string("you have n0t-yet-s3nt-encoded"), "you have " + encoded}) {
     EXPECT_EQ(base::Redact(text).find("s3nt"), std::string::npos) << base::Redact(text);
     EXPECT_NE(base::Redact(text), text);
   }

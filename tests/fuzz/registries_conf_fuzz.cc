@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "registry/default_host.h"
+#include "registry/host.h"
 #include "registry/pull_endpoints.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,4 +1,4 @@
-#include "kube/in_cluster.h"
+#include "kube/cluster.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,3 @@
-#include "kubelet/allowlist_export.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "plan/disk.h"
+#include "plan/disk_budget.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "plan/kubelet_polls.h"
+#include "plan/poll_trigger.h"
 
 #include <gtest/gtest.h>
 

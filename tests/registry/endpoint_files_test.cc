@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "late_change.h"
-#include "registry/default_host.h"
+#include "registry/host.h"
 #include "temp_dir.h"
 
 namespace prefetch::registry::place_files_test {

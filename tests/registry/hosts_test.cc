@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "registry/config_roots.h"
-#include "registry/default_host.h"
 #include "registry/host.h"
 #include "registry/hosts_toml.h"
 #include "registry/toml_text.h"

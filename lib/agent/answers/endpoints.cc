@@ -9,7 +9,7 @@
 #include <variant>
 
 #include "agent/answers/metrics_text.h"
-#include "base/peer_rate.h"
+#include "base/token_bucket.h"
 #include "http/host_names.h"
 #include "image/pull_policy.h"
 #include "image/reference.h"

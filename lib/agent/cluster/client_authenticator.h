@@ -22,7 +22,6 @@
 #include "base/call.h"
 #include "base/clock.h"
 #include "base/mutex.h"
-#include "base/peer_rate.h"
 #include "base/secret.h"
 #include "base/sha256.h"
 #include "base/token_bucket.h"

@@ -1,4 +1,4 @@
-#include "kube/in_cluster.h"
+#include "kube/cluster.h"
 
 #include "base/fs.h"
 #include "base/text.h"

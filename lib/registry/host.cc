@@ -1,4 +1,4 @@
-#include "registry/default_host.h"
+#include "registry/host.h"
 
 #include <arpa/inet.h>
 
@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "base/text.h"
+#include "http/url.h"
 
 namespace prefetch::registry {
+
 namespace {
 
 constexpr std::string_view kDockerHub = "docker.io";
@@ -70,6 +72,32 @@ bool IsOwnServer(const http::AbsoluteUrl& server, std::string_view registry) {
   std::string_view own = registry == kDockerHub ? kDockerHubServer : registry;
   http::AbsoluteUrl meant = Server(server.scheme, own);
   return meant.host == server.host && meant.port == server.port;
+}
+
+namespace {
+
+http::AbsoluteUrl On(const Host& host, const image::Reference& reference, const std::string& path) {
+  http::AbsoluteUrl url = host.server;
+  url.target += path;
+  if (!IsOwnServer(host.server, reference.domain())) {
+    url.target += "?ns=" + http::PercentEncode(reference.domain());
+  }
+  return url;
+}
+
+}  // namespace
+
+http::AbsoluteUrl ManifestUrl(const Host& host, const image::Reference& reference) {
+  const std::string& which = reference.has_digest() ? reference.digest() : reference.tag();
+  return On(host, reference, "/" + reference.path() + "/manifests/" + which);
+}
+
+http::AbsoluteUrl BlobUrl(const Host& host, const image::Reference& reference) {
+  return On(host, reference, "/" + reference.path() + "/blobs/" + reference.digest());
+}
+
+http::AbsoluteUrl ApiRootUrl(const Host& host, const image::Reference& reference) {
+  return On(host, reference, "/");
 }
 
 }  // namespace prefetch::registry

@@ -1,13 +1,92 @@
-// Deferred answers: connections whose answer is being made by a job, while libmicrohttpd has them suspended.
+#include "http/server_loop.h"
+
+#include <microhttpd.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <utility>
 
-#include "http/server_loop.h"
-
 namespace prefetch::http {
+
+namespace {
+
+struct Sent {
+  SharedBody body;
+  BodyBudget::Held held;
+};
+
+void DeleteSent(void* sent) {
+  delete static_cast<Sent*>(sent);
+}
+
+}  // namespace
+
+bool SendAnswer(MHD_Connection* connection, const ServerResponse& response, SharedBody body,
+                BodyBudget::Held held) {
+  auto* sent = new Sent{std::move(body), std::move(held)};
+  // libmicrohttpd only reads it; its signature is older than its const.
+  MHD_Response* message = MHD_create_response_from_buffer_with_free_callback_cls(
+      sent->body->size(), const_cast<char*>(sent->body->data()), &DeleteSent, sent);
+  if (message == nullptr) {
+    delete sent;
+    return false;
+  }
+  MHD_add_response_header(message, "Content-Type", response.content_type.c_str());
+  MHD_add_response_header(message, "Cache-Control", "no-store");
+  MHD_add_response_header(message, "X-Content-Type-Options", "nosniff");
+  for (const auto& field : response.headers.fields()) {
+    if (!IsFieldName(field.first) || !IsFieldValue(field.second)) continue;
+    MHD_add_response_header(message, field.first.c_str(), field.second.c_str());
+  }
+  MHD_Result queued = MHD_queue_response(connection, static_cast<unsigned>(response.status), message);
+  MHD_destroy_response(message);
+  return queued == MHD_YES;
+}
+
+// Which connections are cut, so that there is room for others: the old ones, and those of an address that has
+// many.
+
+std::optional<base::TimePoint> Server::Loop::Sweep(base::TimePoint now) {
+  bool crowded = Open() > limits_.connections / 2 || (!listener_.local() && limits_.budget->Crowded());
+  auto granted = crowded ? limits_.request_time / 10 : limits_.request_time;
+  for (Connection& connection : connections_) {
+    if (connection.shut) continue;
+    if (now < connection.since + granted) return connection.since + granted;
+    Shut(connection);
+  }
+  return std::nullopt;
+}
+
+void Server::Loop::Shut(Connection& connection) {
+  ::shutdown(connection.fd, SHUT_RDWR);
+  connection.shut = true;
+  Forget(connection);
+}
+
+void Server::Loop::Forget(const Connection& connection) {
+  auto count = of_peer_.find(connection.peer);
+  if (count != of_peer_.end() && --count->second == 0) of_peer_.erase(count);
+}
+
+void Server::Loop::ShutOldestOf(const std::string& peer) {
+  auto oldest = std::find_if(connections_.begin(), connections_.end(),
+                             [&](const Connection& one) { return !one.shut && one.peer == peer; });
+  if (oldest != connections_.end()) Shut(*oldest);
+}
+
+// Pods whose address is translated come from the node's own, as kubelet's probes do: the newest one gets in.
+void Server::Loop::FreeDiskSpaceFor(const Connection& newest) {
+  if (listener_.local()) return;
+  if (of_peer_[newest.peer] > limits_.connections_per_address) return ShutOldestOf(newest.peer);
+  if (Open() <= limits_.connections - limits_.connections / 8) return;
+  auto busiest = std::max_element(of_peer_.begin(), of_peer_.end(),
+                                  [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (busiest->second > 1) ShutOldestOf(busiest->first);
+}
+
+// Deferred answers: connections whose answer is being made by a job, while libmicrohttpd has them suspended.
 
 void Server::Loop::SweepDeferred(base::TimePoint now) {
   while (!deferred_.empty() && now >= EndOf(deferred_.front())) {

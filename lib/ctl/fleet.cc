@@ -1,0 +1,353 @@
+#include "ctl/fleet.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "base/call.h"
+#include "base/mutex.h"
+#include "base/scrub.h"
+#include "ctl/agent_client.h"
+#include "ctl/list_all.h"
+#include "plan/caller.h"
+
+namespace prefetch::ctl {
+
+namespace {
+
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+
+// The shortest that an API server gives; a wait that takes longer requests another one.
+constexpr std::int64_t kTokenLife = 600;
+constexpr seconds kRenewAfter{kTokenLife * 8 / 10};
+constexpr seconds kAskAgainAfter{60};
+constexpr seconds kTokenWithin{5};
+
+}  // namespace
+
+const base::Secret* FleetTokens::TokenOf(const base::Call& call, kube::Api& api,
+                                         const std::string& name_space,
+                                         const std::vector<std::string>& accounts) {
+  for (const std::string& account : accounts) {
+    auto held = held_.find(account);
+    if (held == held_.end() || steady_clock::now() >= held->second.until) {
+      auto created = api.CreateToken(call.Within(kTokenWithin), name_space, account,
+                                     std::string(plan::kCallerAudience), kTokenLife);
+      Held fresh{std::nullopt, steady_clock::now() + kAskAgainAfter};
+      if (created) fresh = {std::move(created->token), steady_clock::now() + kRenewAfter};
+      held = held_.insert_or_assign(account, std::move(fresh)).first;
+    }
+    if (held->second.token) return &*held->second.token;
+  }
+  return nullptr;
+}
+
+FleetTokens::Headers FleetTokens::For(const base::Call& call, kube::Api& api, const std::string& name_space,
+                                      const std::vector<FleetMember>& members) {
+  Headers headers;
+  std::set<std::string> seen;
+  for (const FleetMember& member : members) {
+    if (member.pod.empty() || !seen.insert(member.account).second) continue;
+    const base::Secret* token = TokenOf(call, api, name_space, plan::FleetAccountsBeside(member.account));
+    if (token == nullptr) continue;
+    headers.emplace(member.account,
+                    http::SecretHeader{std::string(plan::kFleetHeader),
+                                       base::Secret("Bearer " + std::string(token->Reveal()))});
+  }
+  return headers;
+}
+
+namespace {
+
+using std::chrono::seconds;
+
+constexpr seconds kOneAnswer{10};
+constexpr seconds kLongestPatience{5};  // with a server that says 429
+
+// Without the name of the pod, so that nodes with the same trouble read the same.
+std::string WhyNotHeard(const kube::Failure& failure) {
+  if (failure.kind == kube::ApiError::kTimeout) return "it did not answer in time";
+  if (failure.kind == kube::ApiError::kForbidden) return "you may not get pods/proxy of its pod";
+  std::size_t end = failure.message.find(": ");
+  return end == std::string::npos ? failure.message : failure.message.substr(end + 2);
+}
+
+kube::Answer<std::string> Get(const base::Call& call, kube::Api& api, const std::string& name_space,
+                              const FleetMember& member, const std::optional<http::SecretHeader>& token) {
+  auto get = [&] {
+    return api.PodProxyGet(call.Within(kOneAnswer), name_space, member.pod, member.port, "/v1/status", token);
+  };
+  auto body = get();
+  if (body || body.failure().kind != kube::ApiError::kTooManyRequests) return body;
+  base::Pause(call, std::min(body.failure().retry_after.value_or(seconds(1)), kLongestPatience));
+  return get();
+}
+
+// May an agent have refused the token? Then it answers without one. A 403 may be the API server's as well,
+// which then says it again.
+bool MayBeTheToken(kube::ApiError error) {
+  return error == kube::ApiError::kUnauthorized || error == kube::ApiError::kForbidden ||
+         error == kube::ApiError::kTooManyRequests || error == kube::ApiError::kServerError;
+}
+
+// One after the other, until none is left; several threads run this.
+class FleetAsking {
+ public:
+  FleetAsking(kube::Api& api, const std::vector<FleetMember>& members, const FleetAsk& ask,
+              FleetTokens::Headers tokens)
+      : api_(api), members_(members), ask_(ask), tokens_(std::move(tokens)) {
+    answers_.nodes.resize(members.size());
+  }
+
+  void Run(const base::Call& call) {
+    for (std::size_t i = next_++; i < members_.size(); i = next_++) {
+      answers_.nodes[i] = Ask(call, i);
+      base::Lock lock(mutex_);
+      done_++;
+      if (ask_.progress) ask_.progress(done_);
+    }
+  }
+
+  // After all threads have ended.
+  FleetAnswers Take() {
+    base::Lock lock(mutex_);
+    if (let_in_ == 0) answers_.forbidden = std::move(forbidden_);
+    return std::move(answers_);
+  }
+
+ private:
+  screen::FleetNode NotHeard(const FleetMember& member, std::string why) const {
+    screen::NodeSigns signs = member.signs;
+    signs.why = std::move(why);
+    signs.about_the_list_asked = ask_.demand == nullptr;
+    return screen::NodeWithoutDetail(member.node, signs);
+  }
+
+  kube::Answer<std::string> Heard(const base::Call& call, const FleetMember& member) const {
+    if (auto token = tokens_.find(member.account); token != tokens_.end()) {
+      auto body = Get(call, api_, ask_.name_space, member, token->second);
+      if (body || !MayBeTheToken(body.failure().kind)) return body;
+    }
+    return Get(call, api_, ask_.name_space, member, std::nullopt);
+  }
+
+  screen::FleetNode Ask(const base::Call& call, std::size_t i) {
+    const FleetMember& member = members_[i];
+    if (member.pod.empty()) return NotHeard(member, "");
+    if (member.signs.is_dead) return NotHeard(member, "its node is dead: " + member.signs.leaving);
+    if (call.Stopped()) return NotHeard(member, "it was not asked");
+    auto body = Heard(call, member);
+    {
+      base::Lock lock(mutex_);
+      if (!body && body.failure().kind == kube::ApiError::kForbidden) {
+        forbidden_ = body.failure();
+      } else {
+        let_in_++;
+      }
+    }
+    if (!body) return NotHeard(member, WhyNotHeard(body.failure()));
+    auto document = screen::ParseStatusDocument(*body);
+    if (!document) return NotHeard(member, document.error().message());
+    if (ask_.each) ask_.each(i, *document);
+    screen::FleetNode node =
+        ask_.demand == nullptr
+            ? screen::DigestStatus(*document, member.node)
+            : screen::DigestStatus(screen::NarrowTo(*std::move(document), *ask_.demand), member.node);
+    node.leaving = member.signs.leaving;
+    return node;
+  }
+
+  kube::Api& api_;
+  const std::vector<FleetMember>& members_;
+  const FleetAsk& ask_;
+  const FleetTokens::Headers tokens_;  // by the agents' account
+  std::atomic<std::size_t> next_{0};
+  FleetAnswers answers_;  // a thread writes only the nodes that it has taken
+  base::Mutex mutex_;
+  std::size_t done_ PREFETCH_GUARDED_BY(mutex_) = 0;
+  std::size_t let_in_ PREFETCH_GUARDED_BY(mutex_) = 0;
+  std::optional<kube::Failure> forbidden_ PREFETCH_GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+FleetAnswers AskMembers(const base::Call& call, kube::Api& api, const std::vector<FleetMember>& members,
+                        const FleetAsk& ask) {
+  FleetAsking asking(
+      api, members, ask,
+      ask.tokens == nullptr ? FleetTokens::Headers() : ask.tokens->For(call, api, ask.name_space, members));
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < std::min(kAskedAtOnce, members.size()); i++)
+      threads.emplace_back([&] { asking.Run(call); });
+  }
+  return asking.Take();
+}
+
+namespace {
+
+// A Node brings the names of 50 images and its managed fields: some 30 KB, of 4 MiB that an answer may have.
+constexpr int kNodesPerPage = 100;
+constexpr int kAgentsPerPage = 250;
+constexpr std::uint16_t kUsualPort = 9477;
+
+std::uint16_t PortOf(const kube::Pod& pod) {
+  for (const kube::PodContainer& container : pod.containers) {
+    auto port = container.ports.find("http");
+    if (port != container.ports.end()) return port->second;
+  }
+  return kUsualPort;
+}
+
+// Of several on a node, the one that stays: during a rollout the old one goes while the new one comes.
+bool IsBetter(const kube::Pod& a, const kube::Pod& b) {
+  auto rank = [](const kube::Pod& pod) {
+    bool ended = pod.phase == "Failed" || pod.phase == "Succeeded";
+    return ended ? 0 : pod.terminating ? 1 : 2 + (pod.ready ? 1 : 0);
+  };
+  return rank(a) > rank(b);
+}
+
+std::optional<bool> IsUp(const kube::Node& node) {
+  for (const kube::NodeCondition& condition : node.conditions) {
+    if (condition.type == "Ready") return condition.status == "True";
+  }
+  return std::nullopt;
+}
+
+struct Sign {
+  std::string_view taint, why;
+};
+constexpr Sign kDead[] = {
+    {"node.kubernetes.io/out-of-service", "out of service"},
+    {"node.cloudprovider.kubernetes.io/shutdown", "shut down"},
+    {"node.kubernetes.io/unreachable", "kubelet does not report"},
+};
+constexpr Sign kLeaving[] = {
+    {"karpenter.sh/disrupted", "Karpenter removes it"},
+    {"karpenter.sh/disruption", "Karpenter removes it"},  // before Karpenter 1.0
+    {"ToBeDeletedByClusterAutoscaler", "Cluster Autoscaler removes it"},
+    {"cloud.google.com/impending-node-termination", "its machine ends"},
+};
+
+std::string TaintedAs(const kube::Node& node, std::span<const Sign> signs) {
+  for (const Sign& sign : signs) {
+    for (const kube::Taint& taint : node.taints) {
+      if (taint.key == sign.taint) return std::string(sign.why);
+    }
+  }
+  return "";
+}
+
+// Why nothing on the node can answer; empty: something may.
+std::string WhyDead(const kube::Node& node) {
+  for (const kube::NodeCondition& condition : node.conditions) {
+    if (condition.type == "Ready" && condition.status == "Unknown") return "kubelet does not report";
+  }
+  return TaintedAs(node, kDead);
+}
+
+std::string WhyLeaving(const kube::Node& node) {
+  if (std::string why = TaintedAs(node, kLeaving); !why.empty()) return why;
+  if (node.deleting) return "being deleted";
+  return node.unschedulable ? "cordoned" : "";
+}
+
+bool IsVirtual(const kube::Node& node) {
+  auto has = [&](const char* key, std::string_view value) {
+    auto label = node.labels.find(key);
+    return label != node.labels.end() && label->second == value;
+  };
+  return has("type", "virtual-kubelet") || has("eks.amazonaws.com/compute-type", "fargate") ||
+         has("eks.amazonaws.com/compute-type", "auto");
+}
+
+bool IsControlPlane(const kube::Node& node) {
+  auto has_role = [&](const std::string& role) {
+    return node.labels.contains("node-role.kubernetes.io/" + role);
+  };
+  return (has_role("control-plane") || has_role("master")) && !has_role("worker");
+}
+
+// Takes nodes away that get no agent. A cluster of control planes alone has no other nodes.
+void LeaveOut(const std::vector<kube::Node>& nodes, const std::set<std::string>& had_agents,
+              FleetRoster& roster) {
+  auto has_agent = [&](const FleetMember& member) {
+    return member.signs.has_pod || had_agents.contains(member.node);
+  };
+  std::set<std::string> virtual_ones, control_planes;
+  for (const kube::Node& node : nodes) {
+    if (IsVirtual(node)) virtual_ones.insert(node.name);
+    if (IsControlPlane(node)) control_planes.insert(node.name);
+  }
+  const bool on_control_planes =
+      control_planes.size() == nodes.size() ||
+      std::any_of(roster.members.begin(), roster.members.end(), [&](const FleetMember& member) {
+        return has_agent(member) && control_planes.contains(member.node);
+      });
+  roster.left_out = std::erase_if(roster.members, [&](const FleetMember& member) {
+    return !has_agent(member) && (virtual_ones.contains(member.node) ||
+                                  (!on_control_planes && control_planes.contains(member.node)));
+  });
+}
+
+}  // namespace
+
+void NoteLeftOut(std::size_t left_out, std::ostream& err) {
+  if (left_out == 0) return;
+  err << "note: " << left_out << (left_out == 1 ? " node takes" : " nodes take")
+      << " no agent (control planes, virtual nodes); --nodes '' counts every node\n";
+}
+
+kube::Answer<FleetRoster> ListMembers(const base::Call& call, kube::Api& api, const FleetQuery& query,
+                                      const std::set<std::string>& had_agents) {
+  auto nodes =
+      ListAll<kube::Node>(call, {.label_selector = query.nodes, .limit = kNodesPerPage},
+                          [&](const kube::ListOptions& options) { return api.ListNodes(call, options); });
+  if (!nodes) return std::move(nodes).failure();
+  auto pods = ListAll<kube::Pod>(
+      call, {.label_selector = query.pods, .limit = kAgentsPerPage},
+      [&](const kube::ListOptions& options) { return api.ListPods(call, query.name_space, options); });
+  if (!pods) return std::move(pods).failure();
+  std::map<std::string, const kube::Pod*> by_node;
+  for (const kube::Pod& pod : *pods) {
+    const kube::Pod*& best = by_node[pod.node];
+    if (best == nullptr || IsBetter(pod, *best)) best = &pod;
+  }
+  FleetRoster roster;
+  for (const kube::Node& node : *nodes) {
+    FleetMember member{.node = node.name};
+    member.signs.node_is_up = IsUp(node);
+    if (!query.include_unready) {
+      member.signs.leaving = WhyDead(node);
+      member.signs.is_dead = !member.signs.leaving.empty();
+      if (!member.signs.is_dead) member.signs.leaving = WhyLeaving(node);
+    }
+    auto label = node.labels.find("prefetchd.dev/" + query.instance);
+    if (label != node.labels.end()) member.signs.label = base::InOneLine(label->second);
+    if (auto pod = by_node.find(node.name); pod != by_node.end()) {
+      member.pod = pod->second->name;
+      member.account = pod->second->service_account;
+      member.port = PortOf(*pod->second);
+      member.signs.has_pod = true;
+      member.signs.pod_ready = pod->second->ready;
+      member.signs.pod_phase = pod->second->phase;
+    }
+    roster.members.push_back(std::move(member));
+  }
+  if (query.leave_out && query.nodes == kUsualNodes) LeaveOut(*nodes, had_agents, roster);
+  std::sort(roster.members.begin(), roster.members.end(),
+            [](const FleetMember& a, const FleetMember& b) { return a.node < b.node; });
+  return roster;
+}
+
+}  // namespace prefetch::ctl
