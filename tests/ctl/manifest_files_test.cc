@@ -66,11 +66,15 @@ TEST(ManifestFiles, ComeInTheirOrderWithTheirMistakes) {
     const std::string name = std::to_string(1000 + i) + ".yaml";
     paths.push_back({dir.Write(name, i == 100 ? "kind: [\n" : "apiVersion: v1\nkind: ConfigMap\n")});
   }
-  std::vector<std::string> names, mistakes;
-  ReadManifestFiles({}, paths, {}, [&](const ManifestFile& file) {
-    names.push_back(file.name);
-    mistakes.insert(mistakes.end(), file.mistakes.begin(), file.mistakes.end());
-  });
+  std::vector<std::string> names, mistakes, of_paths;
+  ReadManifestFiles(
+      {}, paths, {},
+      [&](const ManifestFile& file) {
+        names.push_back(file.name);
+        mistakes.insert(mistakes.end(), file.mistakes.begin(), file.mistakes.end());
+      },
+      of_paths);
+  EXPECT_TRUE(of_paths.empty()) << base::Join(of_paths, "\n");
   ASSERT_EQ(names.size(), paths.size());
   for (std::size_t i = 0; i < names.size(); i++) EXPECT_EQ(names[i], paths[i].path);
   ASSERT_EQ(mistakes.size(), 1U) << base::Join(mistakes, "\n");
@@ -84,7 +88,9 @@ TEST(ManifestFiles, AStopEndsThem) {
   base::Call call;
   call.stop = stop.get_token();
   int taken = 0;
-  ReadManifestFiles(call, {{dir.Write("a.yaml", "")}}, {}, [&](const ManifestFile&) { taken++; });
+  std::vector<std::string> mistakes;
+  ReadManifestFiles(
+      call, {{dir.Write("a.yaml", "")}}, {}, [&](const ManifestFile&) { taken++; }, mistakes);
   EXPECT_EQ(taken, 0);
 }
 
