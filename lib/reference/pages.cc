@@ -43,11 +43,64 @@ kubectl get pods -A -o json | prefetchctl lint -f - --list images.yaml --select 
 
 Manifests are files, directories, patterns or standard input, as YAML, JSON or Lists. Render templates first. In a
 directory, `*.yaml`, `*.yml` and `*.json` count. Pods in custom resources, Tekton and Argo count, too, and objects that
-are not understood are named: [Which images are seen](../seen.md). `--assume-always-pull`, `--default-policy` and
+are not understood are named: [Which images are seen](#which-images-are-seen). `--assume-always-pull`, `--default-policy` and
 `--default-check-policy` describe a cluster or a controller that sets other policies.
 
 `-o text` is for a terminal, `json` for scripts, `github` for annotations in pull requests, and `sarif` for code
 scanning. All of them report inputs that could not be read. [Exit codes](exit-codes.md): notes do not fail a job.
+
+## Which images are seen
+
+`lint`, `check -f` and `list import -f` read manifests by the same rules. They name what they do not
+understand.
+
+### Pods
+
+| object | where the pods are |
+|---|---|
+| Kubernetes' own kinds, OpenShift's DeploymentConfig | at their place; a misspelt `template`, `spec`, `containers` or `image` is a mistake |
+| `List`, OpenShift's `Template`, Tekton's TriggerTemplate | in the objects in it, with the default values of the parameters |
+| Tekton's Task, Pipeline (also nested), their runs, StepAction | steps and sidecars; parameters with a default or a given value count |
+| Argo's Workflow and its templates | containers, `templateDefaults`, `resource.manifest`, `podSpecPatch`, executor plugins |
+| known custom resources | at their place, with the policy that their controller fills in |
+| every other object | each mapping with `containers` that have a `name` and an `image`, at any depth |
+| GitLab runner's `config.toml`, Jenkins' configuration as code | by themselves, or in a ConfigMap |
+| a text in a ConfigMap | if it has the comment `# prefetchctl: manifest` |
+
+Known are the kinds of Prometheus Operator, Knative, KServe, Kubeflow, Ray, Spark, Flink, JobSet, LeaderWorkerSet,
+Volcano, KEDA, KubeVirt, Strimzi, CloudNativePG, Argo Rollouts, Actions Runner Controller, OpenKruise, Prow, OLM and
+Crossplane. The table is `lib/manifest/known_kinds.cc`: a new kind is a row.
+
+For containers without names in another kind, use `--pod-template-path spec.template`. It is repeatable, and `*` is any
+key. A path that leads to no pod is a mistake.
+
+### Images that are no containers
+
+A field such as `spec.image`, `spec.baseImage` or `image: {repository, tag}` of a custom resource counts as an image,
+with the note `policy unknown`. Rules about pull policies leave it out. For images in `args` and `env`, name the words
+in front of them:
+
+```sh
+prefetchctl list import --marker=-image= --marker RELATED_IMAGE_ --in operator.yaml
+```
+
+### Objects without images
+
+If an object may run pods, and has no image, the commands name its kind, name, file and line. `lint` (PF107) and
+`check` then end with exit code 1. `list import` prints the names to standard error, and as comments in the list. There
+are four cures:
+
+- Name the place of its pods: `--pod-template-path spec.template`.
+- Render it first, if it is a patch or a chart.
+- List the controller's images, and accept the kind: `--allow-unread Kafka`. Patterns of kind and group work, too:
+  `--allow-unread '*.acme.io'`.
+- If the kind never runs pods, accept it as well. Many such kinds are known already: certificates, policies, routes,
+  monitors.
+
+### Sizes
+
+All commands read up to 256 MiB, and 10 MiB of one document or item. They read a list in JSON item by item, so that
+`kubectl get pods -A -o json | prefetchctl lint -f - --list images.yaml` works for thousands of pods.
 
 ## Select and ignore rules
 

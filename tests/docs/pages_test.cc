@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMostWordsOfAPage = 1200;
 constexpr std::size_t kMostWordsOfTheGuide = 30000;
-constexpr std::size_t kMostPagesOfTheGuide = 25;
+constexpr std::size_t kMostPagesOfTheGuide = 24;
 constexpr std::size_t kMostWordsOfTheMap = 2500;  // lib/README.md
 constexpr double kMeanWordsOfASentence = 20;
 
