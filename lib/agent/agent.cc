@@ -23,19 +23,19 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// A Snapshot of thousands of entries costs milliseconds; while many pulls end at once, so many a second will
-// do.
+// Minimum time between two Snapshots. One of thousands of entries costs milliseconds, and many pulls may end
+// at once.
 constexpr milliseconds kPublishInterval{25};
-// --once gives a runtime that is just starting so long.
+// Time that --once waits for a runtime that is just starting.
 constexpr seconds kOnceRuntimeGrace{10};
-// Each look at the runtime begins with a turn; while one takes long, there is a turn so often.
+// Maximum time between two turns. Each look at the runtime begins with one, and may take long.
 constexpr seconds kLongestRest{12};
-// Registries that no entry is of any more are forgotten so often.
+// Interval at which state of unreferenced registries is discarded.
 constexpr std::chrono::minutes kForgetEvery{10};
 // At the end a touch pod is taken away within this; one that is not is the next start's.
 constexpr milliseconds kTouchFarewell{500};
 
-// For one thread at a time.
+// Not thread-safe.
 DiskProbe ProbeOf(const Parts& parts) {
   return parts.disk ? parts.disk : WithDeadline(ProbeDisk);
 }

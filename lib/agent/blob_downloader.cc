@@ -13,18 +13,18 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kLookLimit{5};
-// Blobs that others write are tried again so often.
+// Interval at which blobs that others write are tried again.
 constexpr std::chrono::seconds kRetryEvery{1};
 // A connection that breaks is no trouble yet, nor are many if enough comes in between.
 constexpr int kTries = 3;
 constexpr std::chrono::milliseconds kBetweenTries{200};
 constexpr std::uint64_t kEnough = 64 * 1024;
-// While another's pull moves, so many bytes come between two pauses.
+// Bytes that come between two pauses, while another's pull moves.
 constexpr std::uint64_t kTurn = 512 * 1024;
-// Bytes are written when they are so many, or so old.
+// Size, and age, at which bytes are written.
 constexpr std::size_t kAppend = 128 * 1024;
 constexpr std::chrono::seconds kAppendAfter{1};
-// A failed fetch waits so long for its streams to let go of their blobs.
+// Time that a failed fetch waits for its streams to let go of their blobs.
 constexpr std::chrono::seconds kLongestClose{2};
 
 bool Lists(const DownloadJob& job, const std::string& digest) {

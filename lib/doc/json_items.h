@@ -23,7 +23,8 @@ class JsonItems {
   // `item` is the text of one value, which stands at `at` of the document. It ends with the call.
   using Take = std::function<void(std::string_view item, Position at)>;
 
-  // An item, or all that is not one, may have so many bytes; then it is cut off, and is no JSON any more.
+  // `most_bytes`: maximum size of an item, and of all that is not one. Longer ones are cut off, and then are
+  // no JSON.
   JsonItems(std::size_t most_bytes, Take take) : most_bytes_(most_bytes), take_(std::move(take)) {}
 
   void Feed(std::string_view bytes);

@@ -18,7 +18,7 @@ bool IsBad(std::string_view text, std::size_t i) {
   return (c < 0x20 && c != '\t' && c != '\n') || c == 0x7F;
 }
 
-// Of the first byte that belongs to no character.
+// Returns the offset of the first byte that belongs to no character.
 std::size_t OffsetOfBadUtf8(std::string_view text) {
   std::size_t line = 0;
   for (std::size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n', line)) {

@@ -17,8 +17,8 @@ namespace {
 constexpr std::uint64_t kLeastFactor = 2;
 // The size of an image until pulls have shown it: the blobs, and three times that unpacked.
 constexpr std::uint64_t kExpectedFactor = 4;
-// Of an image whose size is not known yet: hardly any is smaller than the one, and most need less than the
-// other. On containerd, its size is known within a second of the start; CRI-O never tells.
+// Bounds for an image whose size is not known yet: hardly any is smaller than the one, and most need less
+// than the other. On containerd, its size is known within a second of the start; CRI-O never tells.
 constexpr std::uint64_t kUnknownLeast = 32ULL << 20;
 constexpr std::uint64_t kUnknownMost = 2ULL << 30;
 // A pull that ran out of less than this much was ended by itself, else by others. One that runs out of it all
@@ -29,7 +29,7 @@ constexpr std::uint64_t kPlausibleUnknown = 16ULL << 30;
 // How long the bytes of a dropped lease may take to go. containerd's collector runs at once when a lease is
 // deleted, and walks all that it has.
 constexpr std::chrono::seconds kBytesGo{60};
-// The first time, so long after its lease was dropped. Where that was too short, the next time has kBytesGo.
+// The same for the first time. If that was too short, the next time has kBytesGo.
 constexpr std::chrono::seconds kOwnBytesGo{5};
 // After a lease was dropped, measurements that are older than this may not show it yet.
 constexpr std::chrono::seconds kSettles{2};

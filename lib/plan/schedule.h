@@ -88,7 +88,7 @@ constexpr int kWithIdle = 4;
 constexpr std::chrono::milliseconds kBesideIdle{50};
 
 // A registry that took every place when it alone had work leaves others one place more, beyond the limit,
-// once its pulls have run for so long. A limit of one pull stays one.
+// once its pulls have run for this time. A limit of one pull stays one.
 constexpr std::chrono::seconds kHoggedFor{10};
 
 // Where the agent fetches content, as many pulls again may be with the runtime, which unpacks what has come:

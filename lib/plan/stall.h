@@ -9,7 +9,7 @@
 
 namespace prefetch::plan {
 
-// A pull that brings fewer bytes a second for so long leaves its place to other registries.
+// A pull that brings fewer bytes a second during this time leaves its place to other registries.
 constexpr std::uint64_t kPullFloor = 16 * 1024;
 constexpr std::chrono::milliseconds kIdleAfter{500};
 

@@ -52,6 +52,7 @@ constexpr const char* kErrors =
     "| 404, with all facts | `/v1/images/`: the image is neither listed nor present |\n"
     "| 405 | the path has another method; the header `Allow` names it |\n"
     "| 413 | the body is too long |\n"
+    "| 421 | over TCP: the `Host` is a name that others may own. [Use an address](../gate.md#rejections) |\n"
     "| 503 | not now: too many requests at once. `/livez`, `/readyz`: the answer is no |\n";
 
 // The fields of an object, without those of a part that has a table of its own.

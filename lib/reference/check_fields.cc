@@ -142,7 +142,7 @@ Fields CheckResultFields() {
         .required = true,
         .nullable = true},
        {.path = "unread[].name", .help = "Its name; null: not written", .required = true, .nullable = true},
-       {.path = "unread[].message", .help = "What was not seen", .required = true}});
+       {.path = "unread[].message", .help = "A sentence about what was not seen", .required = true}});
   Append(fields, Below("results[].", AnswerFieldsOfCheck()));
   Append(fields, Below("results[].", ReportFields()));
   return fields;

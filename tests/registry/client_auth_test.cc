@@ -91,8 +91,9 @@ TEST_F(ClientAuthTest, AStrangersRegistryOnThisMachineIsNotAsked) {
     return client_->Ask({}, question);
   };
   const std::string port = ":" + std::to_string(registry_.port());
-  for (const std::string& host : std::vector<std::string>{
-           "127.0.0.1" + port, "localhost" + port, "127.0.0.1:1", "localhost:1", "169.254.169.254:80"}) {
+  for (const std::string& host :
+       std::vector<std::string>{"127.0.0.1" + port, "localhost" + port, "127.0.0.1:1", "localhost:1",
+                                "169.254.169.254:80", "10.0.0.1:80"}) {
     const image::RegistryAnswer answer = ask(host, true);
     EXPECT_EQ(answer.kind, image::RegistryAnswerKind::kUnreachable) << host;
     EXPECT_EQ(answer.detail, image::RegistryDetail::kAddress) << host;

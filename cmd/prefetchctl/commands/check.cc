@@ -35,7 +35,7 @@ code 4.
 
 Exit code:
   0  every image would start
-  1  at least one image would not
+  1  at least one image would not, or an object's images are not seen
   2  bad input, with all errors of all manifests
   3  timed out; the decided answers are printed
   4  the agent could not be asked

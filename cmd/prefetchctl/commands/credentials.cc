@@ -77,6 +77,7 @@ Exit code:
   0  every image has a credential; with --check: the configuration is valid
   1  at least one image has none, and is pulled anonymously
   2  bad input; with --check: the configuration is invalid, and all errors are printed
+  4  the agent could not be asked
 
 Examples:
   prefetchctl credentials quay.io/acme/app:v1

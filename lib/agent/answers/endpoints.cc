@@ -21,7 +21,7 @@ namespace {
 
 using status::View;
 
-// The loop turns at least every few seconds; a loop that did not for so long is stuck.
+// The loop turns every few seconds. It is stuck if it did not turn within this time.
 constexpr std::chrono::seconds kLoopStuckAfter{30};
 constexpr std::string_view kImages = "/v1/images/";
 constexpr std::string_view kCheck = "/v1/check";
