@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "report/sections.h"
+#include "screen/text_layout.h"
 
 namespace prefetch::report {
 namespace {
@@ -59,7 +60,7 @@ void WriteNodeRow(Html& out, const Report& report, const ReportNode& shown) {
   out.Tag("</td><td class=\"n\">");
   if (node.detail) out.Text(Grouped(node.required_ready)).Tag("/").Text(Grouped(node.required));
   out.Tag("</td><td>").Text(WhyOfNode(report, shown)).Tag("</td><td>");
-  if (node.detail) out.Tag("<code>").Text(ShortHash(node.list_hash)).Tag("</code>");
+  if (node.detail) out.Tag("<code>").Text(screen::ShortHash(node.list_hash)).Tag("</code>");
   out.Tag("</td><td>").Text(shown.runtime).Tag("</td><td>").Text(shown.kubelet).Tag("</td></tr>\n");
 }
 

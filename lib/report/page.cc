@@ -9,6 +9,7 @@
 #include "report/embedded_files.h"
 #include "report/sections.h"
 #include "screen/document_words.h"
+#include "screen/text_layout.h"
 
 namespace prefetch::report {
 namespace {
@@ -54,10 +55,10 @@ std::string ListWords(const screen::Fleet& fleet) {
   std::stable_sort(lists.begin(), lists.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   if (lists.empty()) return "no agent was heard";
-  if (lists.size() == 1) return "list " + ShortHash(lists.front().second);
+  if (lists.size() == 1) return "list " + screen::ShortHash(lists.front().second);
   std::string words = Grouped(lists.size()) + " lists";
   for (std::size_t i = 0; i < std::min(lists.size(), kMostLists); i++) {
-    words += (i == 0 ? ": " : ", ") + ShortHash(lists[i].second) + " on " +
+    words += (i == 0 ? ": " : ", ") + screen::ShortHash(lists[i].second) + " on " +
              CountedGroups(lists[i].first, "node", "nodes");
   }
   return words + (lists.size() > kMostLists ? ", …" : "");
@@ -210,12 +211,6 @@ std::vector<std::string> NamesOf(const Report& report, const std::vector<std::ui
   std::vector<std::string> names;
   for (std::uint32_t node : nodes) names.push_back(report.nodes[node].node.name);
   return names;
-}
-
-std::string ShortHash(const std::string& hash) {
-  if (hash.empty()) return "none";
-  std::size_t colon = hash.find(':');
-  return hash.substr(colon == std::string::npos ? 0 : colon + 1, 6);
 }
 
 std::string Page(const Report& report, base::WallTime time) {

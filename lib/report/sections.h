@@ -35,9 +35,6 @@ std::vector<std::string> NamesOf(const Report& report, const std::vector<std::ui
 // A message, and how many others there are.
 std::string MessageWords(const std::string& message, std::size_t others);
 
-// "3f9c21".
-std::string ShortHash(const std::string& hash);
-
 void WriteCauses(Html& out, const PageParts& parts);
 void WriteMap(Html& out, const PageParts& parts);
 void WriteNodes(Html& out, const PageParts& parts);

@@ -25,12 +25,6 @@ std::string Nodes(std::size_t number) {
   return base::Counted(number, "node", "nodes");
 }
 
-std::string ShortHash(const std::string& hash) {
-  if (hash.empty()) return "none";
-  std::size_t colon = hash.find(':');
-  return hash.substr(colon == std::string::npos ? 0 : colon + 1, 6);
-}
-
 std::string Painted(std::string text, NodeState state, bool color) {
   if (!color) return text;
   const char* start = state == NodeState::kReady     ? "\x1b[32m"

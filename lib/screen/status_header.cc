@@ -29,11 +29,6 @@ std::string Beside(const std::vector<std::string>& pieces, std::size_t width) {
   return text + line + "\n";
 }
 
-std::string ShortHash(std::string_view hash) {
-  if (hash.starts_with("sha256:")) hash.remove_prefix(7);
-  return std::string(hash.substr(0, 6));
-}
-
 std::string Plural(std::uint64_t n, std::string_view one, std::string_view many) {
   return std::to_string(n) + " " + std::string(n == 1 ? one : many);
 }

@@ -127,6 +127,12 @@ std::vector<std::string> Wrap(std::string_view text, std::size_t width) {
   return lines;
 }
 
+std::string ShortHash(std::string_view hash) {
+  if (hash.empty()) return "none";
+  const std::size_t colon = hash.find(':');
+  return std::string(hash.substr(colon == std::string_view::npos ? 0 : colon + 1, 6));
+}
+
 std::string Paragraph(std::string_view text, std::string_view first, std::string_view rest,
                       std::size_t width) {
   std::string out;

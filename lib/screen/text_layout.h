@@ -24,6 +24,9 @@ std::string CutEnd(std::string_view text, std::size_t width);
 // the middle goes: registry and tag say most. "quay.io/…/runner:v3", "gcr.io/acme/db@sha256:9ab1c2d3…"
 std::string ShortImage(std::string_view image, std::size_t width);
 
+// Returns the first six digits of a hash, "3f9c21", or "none" if it is empty.
+std::string ShortHash(std::string_view hash);
+
 // Words in lines of at most `width` columns; a longer word is a line of its own.
 std::vector<std::string> Wrap(std::string_view text, std::size_t width);
 
