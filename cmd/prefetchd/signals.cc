@@ -41,8 +41,8 @@ void Wait(const std::stop_source& stop) {
 }  // namespace
 
 StopOnSignals::StopOnSignals() {
-  // What a plugin leaves in a session of its own becomes a child of this process, and can be ended with the
-  // plugin.
+  // A process that a plugin leaves in a session of its own becomes a child of this process, and can be ended
+  // with the plugin.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   sigset_t set = Signals();
   sigaddset(&set, SIGPIPE);

@@ -224,7 +224,7 @@ base::Result<BlobDownloader::End> BlobDownloader::Move(Moving& moving) {
     order_.Rested(moving.digest, moving.written_at);
   }
   base::Status got = Get(moving, blob->size_bytes);
-  // What came before a failure is good as far as anybody can tell.
+  // The bytes before a failure are good as far as anybody can tell.
   if (moving.broken || !Write(moving)) return *std::move(moving.broken);
   if (!got) return std::move(got).error();
   if (auto failed = moving.writer->Commit()) return FromStore(*failed);

@@ -62,7 +62,7 @@ class BlobDownloader {
     std::shared_ptr<const DownloadJob> job;  // one that wants it
     std::stop_source stop;
     bool gives_up = false;  // guarded by the streams' mutex: another blob gets its stream
-    // Of its own thread.
+    // On its own thread.
     std::unique_ptr<cri::BlobWriter> writer;
     std::uint64_t at = 0;  // its first byte that has not come
     std::string bytes;     // that came and are not written yet

@@ -85,7 +85,7 @@ struct OpenedBlob {
   std::unique_ptr<BlobWriter> writer;  // if and only if kOpen
 };
 
-// What becomes of ingests that are not complete.
+// The fate of ingests that are not complete.
 enum class Beginnings {
   kStay,
   kGo,  // their source has sent wrong bytes
@@ -124,7 +124,7 @@ class ContentService {
   virtual CallResult<OpenedBlob> OpenBlob(const base::Call& call, const std::string& lease,
                                           const BlobToWrite& blob) = 0;
   // Ends the ingests of `lease` that have all their bytes: commits those that are their blob, and discards
-  // the others, at which each later pull of the blob would fail, whoever pulls. Ingests that a writer holds
+  // the others, at which each later pull of the blob would fail. Ingests that a writer holds
   // are left to it. Returns the number of bytes that were discarded. Reads what it ends, and may take
   // seconds.
   virtual CallResult<std::uint64_t> FinishIngests(const base::Call& call, const std::string& lease,

@@ -54,7 +54,7 @@ class ServerAnswer;
 // by then. Its result may be another job, for a step of another kind.
 using Deferred = std::function<ServerAnswer(const base::Call& call)>;
 
-// What a job waits for. A few jobs of each kind run at once, on threads that no other kind gets.
+// The party that a job waits for. A few jobs of each kind run at once, on threads that no other kind gets.
 enum class JobKind {
   kSlow,   // servers elsewhere, and plugins
   kLogin,  // the server that knows the client

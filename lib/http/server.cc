@@ -188,7 +188,7 @@ void Server::Loop::Opened(MHD_Connection* mhd, void** context) {
   if (!listener_.local()) ::setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &kFirstBuffer, sizeof kFirstBuffer);
   *context = &connection;
   of_peer_[connection.peer]++;
-  FreeDiskSpaceFor(connection);
+  MakeRoomFor(connection);
 }
 
 void Server::Loop::Closed(Connection& connection) {

@@ -73,7 +73,7 @@ bool ServerJobs::Submit(Job job) {
 
 bool ServerJobs::Admit(Job job) {
   const JobKind kind = job.kind;
-  if (ending_ || !FreeDiskSpaceFor(job)) return false;
+  if (ending_ || !MakeRoomFor(job)) return false;
   waiting_.push_back(std::move(job));
   SeeToThread(kind);
   if (QueueOf(kind).threads == 0) {  // the process may have no more threads
@@ -84,7 +84,7 @@ bool ServerJobs::Admit(Job job) {
   return true;
 }
 
-bool ServerJobs::FreeDiskSpaceFor(const Job& newest) {
+bool ServerJobs::MakeRoomFor(const Job& newest) {
   if (newest.kind == JobKind::kQuick) return true;
   const auto counts = [](const Job& job) { return job.kind != JobKind::kQuick; };
   const auto waiting = static_cast<unsigned>(std::count_if(waiting_.begin(), waiting_.end(), counts));

@@ -75,7 +75,7 @@ class ServerJobs {
   Lane& QueueOf(JobKind kind) PREFETCH_REQUIRES(mutex_) { return lanes_[static_cast<std::size_t>(kind)]; }
   // Takes it into the queue and sees to a thread.
   bool Admit(Job job) PREFETCH_REQUIRES(mutex_);
-  bool FreeDiskSpaceFor(const Job& newest) PREFETCH_REQUIRES(mutex_);
+  bool MakeRoomFor(const Job& newest) PREFETCH_REQUIRES(mutex_);
   void SeeToThread(JobKind kind) PREFETCH_REQUIRES(mutex_);
   // The job that begins next; end(): none may begin now.
   Waiting::iterator Next(JobKind kind) PREFETCH_REQUIRES(mutex_);

@@ -77,7 +77,7 @@ void Server::Loop::ShutOldestOf(const std::string& peer) {
 }
 
 // Pods whose address is translated come from the node's own, as kubelet's probes do: the newest one gets in.
-void Server::Loop::FreeDiskSpaceFor(const Connection& newest) {
+void Server::Loop::MakeRoomFor(const Connection& newest) {
   if (listener_.local()) return;
   if (of_peer_[newest.peer] > limits_.connections_per_address) return ShutOldestOf(newest.peer);
   if (Open() <= limits_.connections - limits_.connections / 8) return;

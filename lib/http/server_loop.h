@@ -79,7 +79,7 @@ class Server::Loop {
   // Cuts the oldest connection of `peer` that waits for no answer, if there is one.
   void ShutOldestOf(const std::string& peer);
   // One more has come: an address with too many of them, or the one with most, makes room.
-  void FreeDiskSpaceFor(const Connection& newest);
+  void MakeRoomFor(const Connection& newest);
   void Renew(Connection& connection);
   // Cuts connections that are too old; returns when the next one will be.
   std::optional<base::TimePoint> Sweep(base::TimePoint now);

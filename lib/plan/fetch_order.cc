@@ -40,7 +40,7 @@ FetchOrder::Shares FetchOrder::CountShares() const {
   return shares;
 }
 
-// Whoever has the fewest streams comes first; then the earliest image.
+// The image with the fewest streams comes first; then the earliest image.
 FetchOrder::Blobs::iterator FetchOrder::Best(const Shares& shares, base::TimePoint now) {
   const auto count = [](const auto& counts, const auto& key) {
     auto found = counts.find(key);

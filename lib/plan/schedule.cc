@@ -198,6 +198,21 @@ std::map<std::string, int> SearchesUnderWay(const std::vector<PullSlot>& due) {
   return looking;
 }
 
+Places TakenBy(std::vector<PullSlot>& running, bool settled, const Limits& limits) {
+  Places taken;
+  for (PullSlot& slot : running) {
+    slot.idle = slot.idle && !settled;  // pods' own pulls come first then
+    taken.Take(slot, limits);
+  }
+  return taken;
+}
+
+// Pulls of unlisted images, and large ones of a settled node, have limits among themselves.
+bool MayJoin(const PullSlot& slot, const Places& taken, bool settled, const Limits& limits, int parallel) {
+  if (slot.unlisted && taken.unlisted >= std::max(1, parallel / 2)) return false;
+  return !settled || slot.bytes <= limits.large_image_bytes || taken.large == 0;
+}
+
 }  // namespace
 
 bool MayBeForgotten(const RegistryHealth& health, base::TimePoint now) {
@@ -233,12 +248,7 @@ ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::
   if (input.may_reorder && !input.settled) MoveLargestFirst(due, parallel);
   const RegistryLimits registries(input, limits, parallel, now);
   std::vector<PullSlot> running = WithFreePlaces(input.running, registries, parallel);
-  Places taken;
-  for (PullSlot& slot : running) {
-    slot.idle = slot.idle && !input.settled;  // pods' own pulls come first then
-    taken.Take(slot, limits);
-  }
-
+  Places taken = TakenBy(running, input.settled, limits);
   const int most = parallel > 1 ? kWithIdle * parallel : 1;
   const TotalPlaces places(running, parallel);
   DiskBudget room(input.usable, input.running);
@@ -257,9 +267,8 @@ ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::
     const int of_registry = taken.of_registry[slot.registry];
     const int total_limit = places.Of(slot.registry, now, output.look_again);
     const int total = taken.TotalFor(slot.registry);
-    bool has_place = total < total_limit && taken.all < most && of_registry < registry_limit;
-    if (slot.unlisted && taken.unlisted >= std::max(1, parallel / 2)) has_place = false;
-    if (input.settled && slot.bytes > limits.large_image_bytes && taken.large > 0) has_place = false;
+    const bool has_place = total < total_limit && taken.all < most && of_registry < registry_limit &&
+                           MayJoin(slot, taken, input.settled, limits, parallel);
     const bool is_kept = total + kept.total() >= total_limit;  // for what counts for more
     if (slot.look_up.state != LookupState::kDone) {
       room.Admits(slot, false);

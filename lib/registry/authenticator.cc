@@ -23,7 +23,7 @@ RegistryAnswer NotAuthorized(RegistryDetail detail, std::string message) {
   return {.kind = image::RegistryAnswerKind::kAccessDenied, .detail = detail, .message = std::move(message)};
 }
 
-// What the agent does not do, and the runtime may well do: only a pull tells.
+// The agent does not do this, and the runtime may well do it: only a pull tells.
 RegistryAnswer LeftToPulls(RegistryDetail detail, std::string message) {
   return {.kind = image::RegistryAnswerKind::kIndeterminate,
           .detail = detail,

@@ -217,7 +217,8 @@ base::Result<BlobSource::Document> BlobSource::GetDocument(const base::Call& cal
 base::Result<ImageManifest> BlobSource::Manifest(const base::Call& call, const RegistryQuestion& image) {
   auto document = GetDocument(call, image);
   if (!document) return std::move(document).error();
-  // What the runtime would not unpack, it fails to pull; were it here, it would be recorded all the same.
+  // The runtime fails to pull an image that it would not unpack; were it here, it would be recorded all the
+  // same.
   auto chosen = ChooseManifest(document->text, image.platform, ForeignPlatforms::kLeave);
   if (!chosen && chosen.error().code() == base::Code::kNotFound)
     return base::InvalidArgument(chosen.error().message()).OwnedBy(Owner::kImage);

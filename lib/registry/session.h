@@ -27,7 +27,8 @@ struct Parts {
   Throttle& throttle;
   HostState& book;
   TokenCache& tokens;
-  // A stranger wrote the server's name. Where it leads and what it sends us to must be somebody else's.
+  // A stranger wrote the server's name. Neither it nor its redirects may lead to this node or its own
+  // network.
   bool by_stranger = false;
 };
 

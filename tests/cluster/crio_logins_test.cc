@@ -41,7 +41,7 @@ class Doorkeeper {
   std::string address() const { return proxy_.address(); }
   void Forget() { proxy_.Forget(); }
   // Those who asked for a manifest, each once; "nobody".
-  std::vector<std::string> ClientAuthenticator() const {
+  std::vector<std::string> Callers() const {
     std::vector<std::string> callers;
     for (const rig::Passed& request : proxy_.Requests()) {
       if (request.path.find("/manifests/") == std::string::npos) continue;
@@ -70,7 +70,7 @@ std::string Login(const std::string& address, const std::string& user) {
   return "\"" + address + "\":{\"auth\":\"" + whole.substr(whole.find(' ') + 1) + "\"}";
 }
 
-using ClientAuthenticator = std::vector<std::string>;
+using Callers = std::vector<std::string>;
 
 TEST(CrioLogins, TheRegistryOfTheNameGetsThePullsAndOthersItsOwn) {
   rig::Scratch scratch;
@@ -86,7 +86,7 @@ TEST(CrioLogins, TheRegistryOfTheNameGetsThePullsAndOthersItsOwn) {
   cri::GrpcImageService images(*cri::ParseEndpoint(crio.endpoint()));
   struct Row {
     std::optional<image::AuthConfig> auth;
-    ClientAuthenticator at_one, at_two;
+    Callers at_one, at_two;
   };
   for (const Row& row : {Row{User("pod"), {"pod"}, {"two"}}, Row{std::nullopt, {"one"}, {"two"}}}) {
     one.Forget();
@@ -94,8 +94,8 @@ TEST(CrioLogins, TheRegistryOfTheNameGetsThePullsAndOthersItsOwn) {
     auto pulled = images.PullImage(base::Call{}.Within(kPullLimit),
                                    {one.address() + "/team/app:v1", row.auth, "", cri::kOwnPull});
     EXPECT_FALSE(pulled);
-    EXPECT_EQ(one.ClientAuthenticator(), row.at_one);
-    EXPECT_EQ(two.ClientAuthenticator(), row.at_two);
+    EXPECT_EQ(one.Callers(), row.at_one);
+    EXPECT_EQ(two.Callers(), row.at_two);
   }
   ASSERT_OK(crio.Stop());
 }

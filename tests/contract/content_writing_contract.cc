@@ -170,7 +170,8 @@ TEST_P(ContentWritingContract, CompleteIngestsAreCommittedOrDiscarded) {
   // Each is free a moment after its writer has ended.
   ASSERT_TRUE(world_->Until([&] {
     finish(cri::Beginnings::kStay);
-    return Open(right).state == cri::BlobState::kWhole && discarded > 0;
+    return Open(right).state == cri::BlobState::kWhole && discarded > 0 &&
+           Open(larger).state == cri::BlobState::kWhole;
   }));
   EXPECT_EQ(discarded, 9U);
   EXPECT_EQ(OpenOnceFree(wrong).writer->offset(), 0U);

@@ -75,8 +75,7 @@ INSTANTIATE_TEST_SUITE_P(
             ErrorClass::kRuntimeUnsupported},
         Row{"ResetOfARegistryIsNotTheRuntime", RpcCode::kUnavailable,
             New("failed to do request: Head \"" + kUrl +
-                "\": read tcp 10.0.0.1:5->10.0.0.2:443: read: connection "
-                "reset by peer"),
+                "\": read tcp 10.0.0.1:5->10.0.0.2:443: read: connection reset by peer"),
             ErrorClass::kUnreachable},
         Row{"WatchdogOfTheRuntime", RpcCode::kCancelled, Layers("context canceled"),
             ErrorClass::kRuntimeProgressTimeout},
@@ -88,35 +87,32 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     Signatures, ClassifyTest,
-    testing::Values(
-        Row{"CrioPolicy", RpcCode::kUnknown,
-            "SignatureValidationFailed: unable to pull image: copying: Source image rejected: Running "
-            "image docker://reg.example/app:v1 is rejected by policy.",
-            ErrorClass::kSignatureRejected},
-        Row{"CrioUnsigned", RpcCode::kUnknown,
-            "Source image rejected: A signature was required, but no "
-            "signature exists",
-            ErrorClass::kSignatureRejected},
-        Row{"Verifier", RpcCode::kUnknown,
-            New("image verifier cosign blocked pull of reg.example/app:v1 with digest " + kDigest +
-                " for reason: no"),
-            ErrorClass::kSignatureRejected}),
+    testing::Values(Row{"CrioPolicy", RpcCode::kUnknown,
+                        "SignatureValidationFailed: unable to pull image: copying: Source image rejected: "
+                        "Running image docker://reg.example/app:v1 is rejected by policy.",
+                        ErrorClass::kSignatureRejected},
+                    Row{"CrioUnsigned", RpcCode::kUnknown,
+                        "Source image rejected: A signature was required, but no signature exists",
+                        ErrorClass::kSignatureRejected},
+                    Row{"Verifier", RpcCode::kUnknown,
+                        New("image verifier cosign blocked pull of reg.example/app:v1 with digest " +
+                            kDigest + " for reason: no"),
+                        ErrorClass::kSignatureRejected}),
     NameOf);
 
 INSTANTIATE_TEST_SUITE_P(
     Disk, ClassifyTest,
     testing::Values(
         Row{"FullWhileFetching", RpcCode::kUnknown,
-            Layers("failed to copy: write "
-                   "/var/lib/containerd/io.containerd.content.v1.content/ingest/4/data: no "
-                   "space left on device"),
+            Layers(
+                "failed to copy: write /var/lib/containerd/io.containerd.content.v1.content/ingest/4/data: "
+                "no space left on device"),
             ErrorClass::kDiskFull},
         Row{"FullMetadata23", RpcCode::kUnknown,
             Layers("write /var/lib/containerd/meta.db: no space left on device"), ErrorClass::kDiskFull},
         Row{"FullWhileUnpacking16", RpcCode::kUnknown,
             Layers("failed to extract layer " + kDigest +
-                   ": mount callback failed on /tmp/m1: write /tmp/m1/f: no "
-                   "space left on device: unknown"),
+                   ": mount callback failed on /tmp/m1: write /tmp/m1/f: no space left on device: unknown"),
             ErrorClass::kDiskFull},
         Row{"FullWhileUnpacking23", RpcCode::kUnknown,
             Layers("failed to extract layer (application/vnd.oci.image.layer.v1.tar+gzip " + kDigest +
@@ -141,9 +137,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "Requests"),
             ErrorClass::kRateLimited},
         Row{"TooMany23", RpcCode::kUnknown,
-            New("unexpected status from HEAD request to " + kUrl +
-                ": 429 Too Many "
-                "Requests"),
+            New("unexpected status from HEAD request to " + kUrl + ": 429 Too Many Requests"),
             ErrorClass::kRateLimited},
         Row{"DockerHubLimit", RpcCode::kUnknown,
             Layers(
@@ -151,8 +145,7 @@ INSTANTIATE_TEST_SUITE_P(
                 ": 403 Forbidden\ntoomanyrequests: You have reached your unauthenticated pull rate limit."),
             ErrorClass::kRateLimited},
         Row{"TooManyCrio", RpcCode::kUnknown,
-            "initializing source docker://reg.example/app:v1: too many requests to "
-            "registry",
+            "initializing source docker://reg.example/app:v1: too many requests to registry",
             ErrorClass::kRateLimited},
         Row{"UnknownCa16", RpcCode::kUnknown,
             Old("failed to do request: Head \"" + kUrl + "\": x509: certificate signed by unknown authority"),
@@ -167,13 +160,12 @@ INSTANTIATE_TEST_SUITE_P(
             ErrorClass::kTlsError},
         Row{"NoSuchHost", RpcCode::kUnknown,
             Old("failed to do request: Head \"" + kUrl +
-                "\": dial tcp: lookup reg.example on 10.0.0.10:53: no such "
-                "host"),
+                "\": dial tcp: lookup reg.example on 10.0.0.10:53: no such host"),
             ErrorClass::kDnsFailure},
         Row{"DnsSilent", RpcCode::kDeadlineExceeded,
             New("failed to do request: Head \"" + kUrl +
-                "\": dial tcp: lookup reg.example on 10.0.0.10:53: read udp "
-                "10.0.0.1:3->10.0.0.10:53: i/o timeout"),
+                "\": dial tcp: lookup reg.example on 10.0.0.10:53: read udp 10.0.0.1:3->10.0.0.10:53: i/o "
+                "timeout"),
             ErrorClass::kDnsFailure},
         Row{"DnsServfail", RpcCode::kUnknown, Old("dial tcp: lookup reg.example: server misbehaving"),
             ErrorClass::kDnsFailure},
@@ -189,8 +181,7 @@ INSTANTIATE_TEST_SUITE_P(
             ErrorClass::kUnreachable},
         Row{"TokenHostRefused", RpcCode::kUnknown,
             New("failed to authorize: failed to fetch anonymous token: Get \"https://auth.example/token\": "
-                "dial tcp "
-                "10.0.0.3:443: connect: connection refused"),
+                "dial tcp 10.0.0.3:443: connect: connection refused"),
             ErrorClass::kUnreachable},
         Row{"TlsToPlainPort16", RpcCode::kUnknown,
             Old("failed to do request: Head \"http://localhost:5/v2/a\": EOF"), ErrorClass::kUnreachable},
@@ -210,8 +201,7 @@ INSTANTIATE_TEST_SUITE_P(
             ErrorClass::kAccessDenied},
         Row{"NoCredentials23", RpcCode::kUnknown,
             New("pull access denied, repository does not exist or may require authorization: authorization "
-                "failed: no "
-                "basic auth credentials"),
+                "failed: no basic auth credentials"),
             ErrorClass::kAccessDenied},
         Row{"DockerHubPrivate", RpcCode::kUnknown,
             New("pull access denied, repository does not exist or may require authorization: server message: "
@@ -259,8 +249,7 @@ INSTANTIATE_TEST_SUITE_P(
             ErrorClass::kPlatformMismatch},
         Row{"NoPlatformCrio", RpcCode::kUnknown,
             "choosing an image from manifest list docker://reg.example/app:v1: no image found in manifest "
-            "list for "
-            "architecture \"arm64\", variant \"v8\", OS \"linux\"",
+            "list for architecture \"arm64\", variant \"v8\", OS \"linux\"",
             ErrorClass::kPlatformMismatch},
         Row{"UnknownManifestType", RpcCode::kNotFound,
             Layers("failed to copy: could not fetch content descriptor " + kDigest +
@@ -325,9 +314,7 @@ INSTANTIATE_TEST_SUITE_P(
             Old("pulling from host reg.example failed with status code [manifests v1]: 400 Bad Request"),
             ErrorClass::kServerError},
         Row{"Status408", RpcCode::kUnknown,
-            New("unexpected status from HEAD request to " + kUrl +
-                ": 408 Request "
-                "Timeout"),
+            New("unexpected status from HEAD request to " + kUrl + ": 408 Request Timeout"),
             ErrorClass::kServerError},
         Row{"Status451", RpcCode::kUnknown,
             New("unexpected status from HEAD request to " + kUrl + ": 451 Unavailable For Legal Reasons"),
@@ -391,8 +378,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"ArtifactLayers16", RpcCode::kUnknown,
             Layers("failed to extract layer " + kDigest +
                    ": failed to get stream processor for application/vnd.cncf.helm: no processor for "
-                   "media-type: "
-                   "unknown"),
+                   "media-type: unknown"),
             ErrorClass::kUnsupportedImage},
         Row{"ManifestNotJson", RpcCode::kUnknown,
             Layers("children: invalid desc " + kDigest +
@@ -437,72 +423,64 @@ Row MissingRow(const std::string& row, const std::string& name) {
 
 INSTANTIATE_TEST_SUITE_P(
     Names, ClassifyTest,
-    testing::Values(MissingRow("Denied", "reg.example/x/denied:v1"),
-                    MissingRow("Unauthorized", "reg.example/unauthorized:latest"),
-                    MissingRow("NoSpace", "reg.example/team/no-space:v1"),
-                    MissingRow("TooMany", "reg.example/app:toomanyrequests"),
-                    Row{"TagOfOldHeadError",
-                        RpcCode::kUnknown,
-                        Missing("reg.example/app:toomanyrequests") +
-                            "pulling from host reg.example failed with status code [manifests "
-                            "toomanyrequests]: 403 Forbidden",
-                        ErrorClass::kAccessDenied,
-                        {"reg.example/app:toomanyrequests"}},
-                    Row{"NameInUrl", RpcCode::kUnknown,
-                        New("unexpected status from HEAD request to "
-                            "https://reg.example/v2/toomanyrequests/manifests/denied: 500 "
-                            "Internal Server Error"),
-                        ErrorClass::kServerError},
-                    Row{"NormalisedNameBesideTheOneSent",
-                        RpcCode::kNotFound,
-                        Missing("docker.io/library/denied:latest"),
-                        ErrorClass::kNotFound,
-                        {"denied:latest", "docker.io/library/denied:latest"}},
-                    Row{"ShortNameLeavesWordsWhole",
-                        RpcCode::kUnknown,
-                        Old("failed to do request: Head \"" + kUrl +
-                            "\": dial tcp 10.0.0.1:443: connect: connection refused"),
-                        ErrorClass::kUnreachable,
-                        {"c"}},
-                    Row{"TagInWordsOfCrio", RpcCode::kUnknown,
-                        "reading manifest toomanyrequests in reg.example/app: manifest "
-                        "unknown",
-                        ErrorClass::kNotFound}),
+    testing::Values(
+        MissingRow("Denied", "reg.example/x/denied:v1"),
+        MissingRow("Unauthorized", "reg.example/unauthorized:latest"),
+        MissingRow("NoSpace", "reg.example/team/no-space:v1"),
+        MissingRow("TooMany", "reg.example/app:toomanyrequests"),
+        Row{"TagOfOldHeadError",
+            RpcCode::kUnknown,
+            Missing("reg.example/app:toomanyrequests") + "pulling from host reg.example failed with status "
+                                                         "code [manifests toomanyrequests]: 403 Forbidden",
+            ErrorClass::kAccessDenied,
+            {"reg.example/app:toomanyrequests"}},
+        Row{"NameInUrl", RpcCode::kUnknown,
+            New("unexpected status from HEAD request to "
+                "https://reg.example/v2/toomanyrequests/manifests/denied: 500 Internal Server Error"),
+            ErrorClass::kServerError},
+        Row{"NormalisedNameBesideTheOneSent",
+            RpcCode::kNotFound,
+            Missing("docker.io/library/denied:latest"),
+            ErrorClass::kNotFound,
+            {"denied:latest", "docker.io/library/denied:latest"}},
+        Row{"ShortNameLeavesWordsWhole",
+            RpcCode::kUnknown,
+            Old("failed to do request: Head \"" + kUrl +
+                "\": dial tcp 10.0.0.1:443: connect: connection refused"),
+            ErrorClass::kUnreachable,
+            {"c"}},
+        Row{"TagInWordsOfCrio", RpcCode::kUnknown,
+            "reading manifest toomanyrequests in reg.example/app: manifest unknown", ErrorClass::kNotFound}),
     NameOf);
 
 INSTANTIATE_TEST_SUITE_P(
     Cuts, ClassifyTest,
     testing::Values(
         Row{"ArtifactEcho", RpcCode::kUnknown,
-            "unable to pull image or OCI artifact: pull image err: initializing source: reading "
-            "manifest v1 in "
-            "reg.example/app: manifest unknown; artifact err: get manifest: 401 Unauthorized",
+            "unable to pull image or OCI artifact: pull image err: initializing source: reading manifest v1 "
+            "in reg.example/app: manifest unknown; artifact err: get manifest: 401 Unauthorized",
             ErrorClass::kNotFound},
         Row{"MirrorDenied", RpcCode::kUnknown,
-            "initializing source docker://reg.example/app:v1: (Mirrors also failed: "
-            "[mirror.example/app:v1: unauthorized: authentication required]): "
-            "reg.example/app:v1: reading manifest v1 in reg.example/app: manifest unknown",
+            "initializing source docker://reg.example/app:v1: (Mirrors also failed: [mirror.example/app:v1: "
+            "unauthorized: authentication required]): reg.example/app:v1: reading manifest v1 in "
+            "reg.example/app: manifest unknown",
             ErrorClass::kNotFound},
         Row{"ParenthesesBehindMirrors", RpcCode::kUnknown,
-            "initializing source docker://reg.example/app:v1: (Mirrors also failed: "
-            "[mirror.example/app:v1: pinging container registry mirror.example: StatusCode: 404, "
-            "\"\"]): reg.example/app:v1: reading manifest v1 in reg.example/app: denied: user "
-            "(anonymous): no",
+            "initializing source docker://reg.example/app:v1: (Mirrors also failed: [mirror.example/app:v1: "
+            "pinging container registry mirror.example: StatusCode: 404, \"\"]): reg.example/app:v1: reading "
+            "manifest v1 in reg.example/app: denied: user (anonymous): no",
             ErrorClass::kAccessDenied},
         Row{"ABodyBehindMirrors", RpcCode::kUnknown,
-            "initializing source docker://reg.example/app:v1: (Mirrors also failed: "
-            "[mirror.example/app:v1: reading manifest v1 in mirror.example/app: manifest unknown]): "
-            "reg.example/app:v1: Requesting bearer token: decoding bearer token (last URL "
-            "\"https://auth.example/token\", body start \"<html>\"): invalid character '<' looking for "
-            "beginning of value",
+            "initializing source docker://reg.example/app:v1: (Mirrors also failed: [mirror.example/app:v1: "
+            "reading manifest v1 in mirror.example/app: manifest unknown]): reg.example/app:v1: Requesting "
+            "bearer token: decoding bearer token (last URL \"https://auth.example/token\", body start "
+            "\"<html>\"): invalid character '<' looking for beginning of value",
             ErrorClass::kServerError},
         Row{"MirrorsFailed", RpcCode::kUnknown,
-            "initializing source docker://reg.example/app:v1: (Mirrors also failed: "
-            "[mirror.example/app:v1: reading "
-            "manifest v1 in mirror.example/app: manifest unknown]): reg.example/app:v1: pinging "
-            "container registry "
-            "reg.example: Get \"https://reg.example/v2/\": dial tcp 10.0.0.1:443: connect: "
-            "connection refused",
+            "initializing source docker://reg.example/app:v1: (Mirrors also failed: [mirror.example/app:v1: "
+            "reading manifest v1 in mirror.example/app: manifest unknown]): reg.example/app:v1: pinging "
+            "container registry reg.example: Get \"https://reg.example/v2/\": dial tcp 10.0.0.1:443: "
+            "connect: connection refused",
             ErrorClass::kUnreachable}),
     NameOf);
 

@@ -11,6 +11,7 @@
 #include "fakes/fake_clock.h"
 #include "fakes/fake_image_service.h"
 #include "fuzz/scripted_answers.h"
+#include "http/client.h"
 #include "http/url.h"
 #include "kube/http_api.h"
 
@@ -30,6 +31,20 @@ constexpr const char* kReviews[] = {
     "\"user\":{"
     "\"username\":\"system:serviceaccount:prefetchd:prefetchd-fleet\",\"uid\":\"u2\"}}}"};
 constexpr const char* kFleetsReview = kReviews[2];
+
+// Its keys for tokens are nobody's business, so that no token counts as forged.
+class ApiServer final : public http::Client {
+ public:
+  explicit ApiServer(std::string_view review) : reviews_(review) {}
+
+  http::Exchanged Exchange(const base::Call& call, const http::Request& request) override {
+    if (!request.url.ends_with("/openid/v1/jwks")) return reviews_.Exchange(call, request);
+    return {http::Response{.status = 403, .headers = {}, .body = {}}, http::Fault::kNone};
+  }
+
+ private:
+  fuzz::ScriptedAnswers reviews_;
+};
 
 // In the message of an image, which the public view leaves out.
 constexpr const char* kPrivate = "only-for-the-local-socket";
@@ -102,7 +117,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   plan::CallerRules rules;
   rules.namespaces = {"*"};
   const auto ask = [&](agent::Audience audience, const char* review) {
-    fuzz::ScriptedAnswers server(review);
+    ApiServer server(review);
     kube::HttpApi api(server, identity, clock);
     agent::ClientAuthenticator callers(rules, true, {"n1", "prefetchd"}, api, metrics, clock);
     request->local = audience == agent::Audience::kLocal;

@@ -105,8 +105,8 @@ TEST_F(Fleet, OneIsReadyOneIsDeniedAnImageAndOneHasNoAgentAnyMore) {
   ASSERT_EQ(two_.node.Ctl({"wait", "--fail-fast", "--timeout", "60s"}).exit, (rig::Exit{1, 0}))
       << two_.node.AgentLog();
   ExpectHas(Ctl(0, {"status"}).out,
-            {"3 nodes   1 ready   1 failing   1 not heard\n",
-             "denied       " + two_.closed, "on 1 of 3 nodes", "no detail    (the node itself)"});
+            {"3 nodes   1 ready   1 failing   1 not heard\n", "denied       " + two_.closed,
+             "on 1 of 3 nodes", "no detail    (the node itself)"});
   ExpectHas(Ctl(0, {"status", "-o", "json"}).out, {"\"node\": \"n1\"", "\"AccessDenied\""});
 
   // What both have is what is waited for; who is not heard does not count.

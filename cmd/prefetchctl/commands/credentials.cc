@@ -101,7 +101,6 @@ Examples:
         return static_cast<int>(kOk);
       });
       if (failed != kOk) return failed;
-      // With --agent, that agent's answer was asked for.
       if (told) return *told;
       if (!context.agent.empty()) return static_cast<int>(kUnreachable);
     }

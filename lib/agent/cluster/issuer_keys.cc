@@ -53,7 +53,8 @@ void IssuerKeys::Read(const base::Call& call) {
   failed_ = keys == nullptr;
   const bool seldom = keys != nullptr || refused;
   next_ = now + (seldom ? base::Duration(kReadKeysAgain) : base::Duration(kReadKeysAfterFailure));
-  next_early_ = now + (keys != nullptr ? base::Duration(kReadKeysForNewOne) : base::Duration(kReadKeysAfterFailure));
+  next_early_ =
+      now + (keys != nullptr ? base::Duration(kReadKeysForNewOne) : base::Duration(kReadKeysAfterFailure));
   if (keys != nullptr) keys_ = std::move(keys);  // else the old ones still tell what is genuine
 }
 

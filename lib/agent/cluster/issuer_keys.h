@@ -26,7 +26,7 @@ class IssuerKeys {
   // Both outlive it.
   IssuerKeys(kube::Api& api, const base::Clock& clock) : api_(api), clock_(clock) {}
 
-  // Blocks while it reads keys, for 3 s at most. One caller reads them; the others go by what is known.
+  // Blocks while it reads keys, for 3 s at most. One caller reads them; the others use the known ones.
   Judgement Judge(const base::Call& call, std::string_view token) PREFETCH_EXCLUDES(mutex_);
 
  private:

@@ -1,5 +1,5 @@
-// The rules of `prefetchctl lint`, one row each: stable ids, severities and words. deploy/docs/reference/lint.md
-// shows them.
+// The rules of `prefetchctl lint`, one row each: stable ids, severities and words.
+// deploy/docs/reference/lint.md shows them.
 #pragma once
 
 #include <span>
