@@ -1,4 +1,4 @@
-// The members of an image in a status document (status/image_json.cc, registry_json.cc).
+// The members of an image in a status document (status/json_parts.cc).
 #include <string>
 
 #include "image/registry_answer.h"
