@@ -1,5 +1,5 @@
-// Apart: jobs that may hang in the kernel, such as reading files of an NFS server that is gone. Nothing ends
-// them, so they run on a thread of their own, and their caller waits for a limited time.
+// TimedReader: jobs that may hang in the kernel, such as reading files of an NFS server that is gone. Nothing
+// ends them, so they run on a thread of their own, and their caller waits for a limited time.
 #pragma once
 
 #include <cstdint>

@@ -52,7 +52,7 @@ struct KubeletConfig {
 };
 
 struct ConfigDocument {
-  std::string name;  // as messages and Stated::from have it: the file's path
+  std::string name;  // as messages and SourcedValue::from have it: the file's path
   std::string text;
 };
 

@@ -1,4 +1,4 @@
-// The members of a node's status document (status/status_json.cc, image_json.cc, registry_json.cc).
+// The members of a node's status document (status/status_json.cc, json_parts.cc).
 #include <string>
 
 #include "kubelet/settings.h"

@@ -25,8 +25,8 @@ constexpr unsigned kPodNetworkQueueLimit = 256;
 constexpr unsigned kThreadsForNeighbours = 8;
 constexpr unsigned kThreadsForOneNeighbour = 2;
 
-// `callers`: neighbours who show a token are answered as that allows, at the rates of Callers: pods their
-// preflights, fleet tokens the full status. Null: they are refused.
+// `callers`: neighbours who show a token are answered as that allows, at the rates of ClientAuthenticator:
+// pods their preflights, fleet tokens the full status. Null: they are refused.
 http::Handler Endpoints(const Board& board, const Metrics& metrics, const Inquiry& inquiry,
                         const base::Clock& clock, Audience audience, ClientAuthenticator* callers = nullptr);
 

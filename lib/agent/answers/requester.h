@@ -1,4 +1,4 @@
-// Asker: the client of a preflight, which decides the content and the effects of the answer.
+// Requester: the client of a preflight, which decides the content and the effects of the answer.
 #pragma once
 
 #include "plan/caller.h"

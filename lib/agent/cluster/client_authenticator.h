@@ -1,5 +1,5 @@
-// Callers: identifies pods and fleet commands that ask over the network, by the ServiceAccount token in their
-// request.
+// ClientAuthenticator: identifies pods and fleet commands that ask over the network, by the ServiceAccount
+// token in their request.
 //
 // The API server says whose token it is (TokenReview), at a bounded rate: any pod may send anything here.
 // Tokens that its keys have not signed are refused without that. Its answers count for a minute, refusals
