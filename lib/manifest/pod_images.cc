@@ -103,7 +103,7 @@ void ReadPolicy(const std::optional<Reader>& policy, const Field& field, ImageUs
   if (context.found.shape == TemplateShape::kJenkins) {
     use.explicit_policy = PolicyOfFlag(policy);
   } else if (policy && !(policy->node().kind == doc::Node::Kind::kString && policy->node().text.empty())) {
-    static constexpr std::initializer_list<std::pair<std::string_view, PullPolicy>> kNames = {
+    const std::initializer_list<std::pair<std::string_view, PullPolicy>> names = {
         {"Always", PullPolicy::kAlways},
         {"IfNotPresent", PullPolicy::kIfNotPresent},
         {"Never", PullPolicy::kNever}};
@@ -116,9 +116,9 @@ void ReadPolicy(const std::optional<Reader>& policy, const Field& field, ImageUs
     } else if (text) {
       doc::Node value = policy->node();
       value.text = resolved.text;
-      use.explicit_policy = Reader(value, policy->problems(), policy->path()).Enum<PullPolicy>(kNames);
+      use.explicit_policy = Reader(value, policy->problems(), policy->path()).Enum<PullPolicy>(names);
     } else {
-      use.explicit_policy = policy->Enum<PullPolicy>(kNames);
+      use.explicit_policy = policy->Enum<PullPolicy>(names);
     }
   } else {
     return;

@@ -17,7 +17,7 @@ constexpr const char* kNamespaceName = "^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$";
 constexpr const char* kUid = "^[A-Za-z0-9-]{1,128}$";
 constexpr const char* kPlatform = "^[a-z0-9._-]+/[a-z0-9._-]+(/[a-z0-9._-]+)?$";
 // As image::Reference reads it: [domain/]path[:tag][@digest]. A first part with a dot, a colon or a capital
-// is a domain.
+// is a domain. A domain may have an underscore if it is a component of a path.
 std::string ReferencePattern() {
   const std::string label = "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?";
   const std::string port =
@@ -25,7 +25,8 @@ std::string ReferencePattern() {
   const std::string domain = "(" + label + "(\\." + label + ")*|\\[[0-9A-Fa-f:]{2,45}\\])(:" + port + ")?";
   const std::string plain = "[a-z0-9]+((__?|-+)[a-z0-9]+)*", part = "[a-z0-9]+((\\.|__?|-+)[a-z0-9]+)*";
   const std::string more = "(/" + part + ")";
-  return "^(?=.{1,1024}$)(?![0-9a-f]{64}$)(" + domain + more + "+|" + plain + more + "+|" + part + ")" +
+  return "^(?=.{1,1024}$)(?![0-9a-f]{64}$)(" + domain + more + "+|" + plain + more + "+|(?=[^/]*_)" + part +
+         more + "+|" + part + ")" +
          "(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(@(sha256:[0-9a-f]{64}|sha384:[0-9a-f]{96}|sha512:[0-9a-f]{"
          "128}))?$";
 }

@@ -101,7 +101,8 @@ TEST_F(IssuerKeysTest, ANewKeyIsReadAndForeignKeysCostOneReadingInTenSeconds) {
 
 TEST_F(IssuerKeysTest, WithoutKeysEachTokenIsReviewedAsBefore) {
   for (auto [kind, readings] :
-       {std::pair(kube::ApiError::kForbidden, 2), std::pair(kube::ApiError::kNotFound, 3)}) {
+       {std::pair(kube::ApiError::kForbidden, 2), std::pair(kube::ApiError::kNotFound, 2),
+        std::pair(kube::ApiError::kUnreachable, 3)}) {
     Api bare;
     bare.failure = kube::Failure{.kind = kind, .message = "no"};
     IssuerKeys issuer(bare, clock);

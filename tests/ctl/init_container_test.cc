@@ -153,9 +153,12 @@ TEST_F(InitContainer, PodsForWindowsAreLeftAsTheyAre) {
 }
 
 TEST_F(InitContainer, ResourcesWithoutPodsAreToldApart) {
+  const std::string other =
+      "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: t}\nspec: {size: 3}\n";
   const std::string steps =
-      "kind: Task\nmetadata: {name: t}\nspec:\n  steps:\n  - {name: a, image: \"quay.io/a:v1\"}\n";
-  const std::string other = "apiVersion: example.com/v1\n" + steps;
+      "apiVersion: example.com/v1\nkind: Task\nmetadata: {name: t}\nspec:\n  steps:\n"
+      "  - {name: a, image: \"quay.io/a:v1\"}\n";
+  EXPECT_NE(MakeOf(steps).err.find("print the container with --check-image"), std::string::npos);
   EXPECT_NE(MakeOf(other).err.find("name their place with --pod-template-path"), std::string::npos);
   flags_.pod_template_paths = {"spec"};
   EXPECT_NE(MakeOf(other).err.find("print the container with --check-image"), std::string::npos);

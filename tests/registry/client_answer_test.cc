@@ -374,8 +374,8 @@ TEST_F(ClientAnswerTest, RedirectsWithinTheServerKeepThePassword) {
 }
 
 TEST_F(ClientAnswerTest, TenRedirectsAreOneTooMany) {
-  registry_.Put("app", "v5");
-  registry_.Put("app", "v6");
+  registry_.Put("app", "vj");
+  registry_.Put("app", "vk");
   int last = 9;
   registry_.Answer([&](const WireRequest& request) -> std::optional<FakeReply> {
     if (request.path() == "/v2/") return std::nullopt;
