@@ -47,7 +47,6 @@ class TurnLimiter {
 };
 
 // Agent: the loop. It alone owns changing state; workers bring it events, readers see its Snapshots.
-
 class Agent {
  public:
   Agent(Options options, Parts parts);

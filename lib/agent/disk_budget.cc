@@ -61,7 +61,7 @@ plan::PullSlot Pulls::SlotOf(std::size_t index) const {
         entry.past.room, movement.seen ? movement.bytes_done : entry.past.room.kept, room_factor_);
     slot.started_at = run->run.started_at;
     slot.brought = run->brought;
-    slot.idle = Shows(*run) && plan::IsIdle(movement, loop_.now());
+    slot.idle = Shows(*run) && plan::IsIdle(movement, slot.started_at, loop_.now());
     slot.over = run->returned && loop_.now() - *run->returned < plan::kShortPoll;
   } else if (entry.runs.back().ending == Ending::kWaits) {
     // It is due again as soon as it has ended: others leave it its room.

@@ -293,8 +293,6 @@ ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::
     running.push_back(slot);
     output.start.push_back(slot.entry);
   }
-  if (output.start.size() < due.size() && !output.start.empty() && most > 1)
-    output.look_again = std::min<base::TimePoint>(output.look_again, now + kBesideIdle);
   return output;
 }
 

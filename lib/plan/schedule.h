@@ -84,8 +84,6 @@ struct ScheduleOutput {
 // Until a node is settled, pulls at a time may be this many times the limit if some of them are idle. A limit
 // of one pull stays one.
 constexpr int kWithIdle = 4;
-// Pulls that have just begun are idle until more is known of them: so soon others may begin beside them.
-constexpr std::chrono::milliseconds kBesideIdle{50};
 
 // A registry that took every place when it alone had work leaves others one place more, beyond the limit,
 // once its pulls have run for this time. A limit of one pull stays one.

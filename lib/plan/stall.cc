@@ -49,8 +49,8 @@ Movement AfterProgress(Movement past, const ProgressFacts& seen, base::TimePoint
   return past;
 }
 
-bool IsIdle(const Movement& movement, base::TimePoint now) {
-  return !movement.unpacking && now - movement.brisk_at >= kIdleAfter;
+bool IsIdle(const Movement& movement, base::TimePoint started_at, base::TimePoint now) {
+  return !movement.unpacking && now - std::max(movement.brisk_at, started_at) >= kIdleAfter;
 }
 
 namespace {

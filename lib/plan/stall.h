@@ -11,7 +11,7 @@ namespace prefetch::plan {
 
 // A pull that brings fewer bytes a second during this time leaves its place to other registries.
 constexpr std::uint64_t kPullFloor = 16 * 1024;
-constexpr std::chrono::milliseconds kIdleAfter{500};
+constexpr std::chrono::seconds kIdleAfter{5};
 
 // The observed progress of one running pull. A value that Observe carries forward.
 struct Movement {
@@ -41,8 +41,9 @@ struct ProgressFacts {
 
 Movement AfterProgress(Movement past, const ProgressFacts& seen, base::TimePoint now);
 
-// From its beginning until bytes come, and whenever none come at a speed that is worth a place.
-bool IsIdle(const Movement& movement, base::TimePoint now);
+// Returns true if no bytes have come for kIdleAfter at a speed that is worth a place. A pull that has just
+// begun has its place like any other, so that the limit of parallel pulls holds while registries answer.
+bool IsIdle(const Movement& movement, base::TimePoint started_at, base::TimePoint now);
 
 enum class PullVerdict {
   kContinue,

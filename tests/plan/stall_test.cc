@@ -80,22 +80,25 @@ TEST(Stall, NextJudgementIsWhenTheVerdictMayChange) {
   EXPECT_EQ(rig.Judge(), PullVerdict::kReplace);
 }
 
-// So another registry gets its place; a trickle is not worth one.
-TEST(Stall, APullIsIdleUntilBytesComeAtASpeedThatIsWorthAPlace) {
+// Another registry gets its place then; a trickle is not worth one. A pull that has just begun has its place.
+TEST(Stall, APullIsIdleIfBytesComeTooSlowlyToBeWorthAPlace) {
   Rig rig;
-  EXPECT_TRUE(IsIdle(rig.movement, rig.now));
-  rig.See(milliseconds(250), {.bytes_done = 700, .fingerprint = 1, .active = true});
-  EXPECT_TRUE(IsIdle(rig.movement, rig.now)) << "its manifest";
-  rig.See(milliseconds(250), {.bytes_done = 200'000, .fingerprint = 2, .active = true});
-  EXPECT_FALSE(IsIdle(rig.movement, rig.now));
-  rig.See(milliseconds(250), {.bytes_done = 200'000, .fingerprint = 2, .active = true});
-  EXPECT_FALSE(IsIdle(rig.movement, rig.now)) << "for a moment";
-  rig.See(milliseconds(250), {.bytes_done = 200'100, .fingerprint = 3, .active = true});
-  EXPECT_TRUE(IsIdle(rig.movement, rig.now));
-  rig.See(seconds(2), {.bytes_done = 200'300, .fingerprint = 4, .active = true, .unpacking = true});
-  EXPECT_FALSE(IsIdle(rig.movement, rig.now));
-  rig.See(seconds(2), {.bytes_done = 200'300, .fingerprint = 4, .may_be_queued = true});
-  EXPECT_FALSE(IsIdle(rig.movement, rig.now));
+  const auto idle = [&] { return IsIdle(rig.movement, kStart, rig.now); };
+  EXPECT_FALSE(idle());
+  rig.See(milliseconds(4900), {.bytes_done = 700, .fingerprint = 1, .active = true});
+  EXPECT_FALSE(idle());
+  rig.See(milliseconds(100), {.bytes_done = 800, .fingerprint = 2, .active = true});
+  EXPECT_TRUE(idle()) << "its manifest alone came";
+  rig.See(seconds(1), {.bytes_done = 200'000, .fingerprint = 3, .active = true});
+  EXPECT_FALSE(idle());
+  rig.See(seconds(4), {.bytes_done = 200'000, .fingerprint = 3, .active = true});
+  EXPECT_FALSE(idle()) << "for a moment";
+  rig.See(seconds(1), {.bytes_done = 200'100, .fingerprint = 4, .active = true});
+  EXPECT_TRUE(idle());
+  rig.See(seconds(2), {.bytes_done = 200'300, .fingerprint = 5, .active = true, .unpacking = true});
+  EXPECT_FALSE(idle());
+  rig.See(seconds(6), {.bytes_done = 200'300, .fingerprint = 5, .may_be_queued = true});
+  EXPECT_FALSE(idle());
 }
 
 TEST(Movement, RateAndTotals) {
