@@ -193,7 +193,7 @@ int Misunderstood(const CLI::App& app, const CLI::ParseError& error, const std::
   std::string what = word.empty() ? error.what() : "there is no command " + base::ToUtf8(word);
   if (what.starts_with(": ")) what.erase(0, 2);  // an older spelling's, which the help does not name
   const std::vector<std::string> extras = Recognised(app).remaining();
-  if (word.empty() && error.get_name() == "ExtrasError") {
+  if (word.empty() && error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError)) {
     auto flag = std::find_if(extras.begin(), extras.end(),
                              [](const std::string& extra) { return extra.starts_with("-"); });
     if (flag != extras.end()) word = *flag;

@@ -103,7 +103,7 @@ TEST(Peers, WhichAddressesOfAStranger) {
   for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
     const bool ip = one->ifa_addr != nullptr &&
                     (one->ifa_addr->sa_family == AF_INET || one->ifa_addr->sa_family == AF_INET6);
-    if (ip) EXPECT_FALSE(IsAllowed(Peers::kOthers, *one->ifa_addr)) << one->ifa_name;
+    EXPECT_FALSE(ip && IsAllowed(Peers::kOthers, *one->ifa_addr)) << one->ifa_name;
   }
   ::freeifaddrs(all);
   sockaddr_storage server = Address("2001:db8::7");

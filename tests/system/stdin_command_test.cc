@@ -104,7 +104,8 @@ TEST_F(CommandFolder, TheHashOfAListIsItsContents) {
   std::string file = Run({"list", "print", "two.yaml", "-o", "hash"}).out;
   std::string piped = Run({"list", "print", "-", "-o", "hash"}, kPlain).out;
   EXPECT_EQ(piped.substr(0, 71), file.substr(0, 71));
-  EXPECT_TRUE(piped.substr(71).starts_with("  stdin\n")) << piped;
+  EXPECT_TRUE(piped.substr(71).starts_with("  (list)\n")) << piped;
+  EXPECT_TRUE(piped.ends_with("  stdin\n")) << piped;
 }
 
 }  // namespace
