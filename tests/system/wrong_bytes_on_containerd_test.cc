@@ -42,8 +42,9 @@ TEST_P(WrongBytes, HarmNoPullOnceTheRegistryIsHonest) {
   std::unique_ptr<Host> registry = node.AddRegistry("registry.example.test", {});
   rig::Proxy mirror(registry->registry().port());
   ASSERT_OK(mirror.Start());
-  if (GetParam().by_mirror)
+  if (GetParam().by_mirror) {
     ASSERT_OK(node.containerd().RouteByMirror(registry->host(), mirror.port(), registry->proxy().port()));
+  }
   rig::Proxy& liar = GetParam().by_mirror ? mirror : registry->proxy();
   const std::string image = registry->Push("app", "v1", {kLayer, {2, 3000}});
   const std::string other = registry->Push("team/other", "v7", {kLayer});
