@@ -17,9 +17,11 @@ namespace {
 constexpr std::uint64_t kLeastFactor = 2;
 // The size of an image until pulls have shown it: the blobs, and three times that unpacked.
 constexpr std::uint64_t kExpectedFactor = 4;
-// Bounds for an image whose size is not known yet: hardly any is smaller than the one, and most need less
-// than the other. On containerd, its size is known within a second of the start; CRI-O never tells.
-constexpr std::uint64_t kUnknownLeast = 32ULL << 20;
+// Bounds for an image whose size is not known yet: most need less than the upper one, so it starts beside
+// others only where that much is free. By itself it may start in little room: containerd removes what a
+// failed pull has unpacked when it collects garbage the next time, and the next pull makes it do so. On
+// containerd, the size is known within a second of the start; CRI-O never tells.
+constexpr std::uint64_t kUnknownLeast = 1ULL << 20;
 constexpr std::uint64_t kUnknownMost = 2ULL << 30;
 // A pull that ran out of less than this much was ended by itself, else by others. One that runs out of it all
 // the same gets twice that the next time.
