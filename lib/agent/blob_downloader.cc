@@ -281,7 +281,7 @@ bool BlobDownloader::GiveWay(Moving& moving, std::size_t came) {
     }
     if (moving.paced) {
       if (moving.turn_bytes >= kTurn) {
-        // As long as a connection bears it.
+        // A connection bears a pause of at most kMaxHold.
         giving_way_.RangeEnded(std::max(moving.turn_began, now - plan::kMaxHold / plan::kPauses), now);
         moving.turn_bytes = 0;
       }
