@@ -60,7 +60,7 @@ void JudgeEndpoint(const std::string& text) {
   // What the configuration takes is what the runtime's socket is asked for.
   config::Mistakes mistakes;
   const std::string of_config = config::RuntimeEndpoint(
-      config::Said<std::string>{endpoint->ToString(), "--runtime-endpoint"}, mistakes);
+      config::SourcedValue<std::string>{endpoint->ToString(), "--runtime-endpoint"}, mistakes);
   if (of_config != endpoint->ToString() || !mistakes.empty()) std::abort();
 }
 
@@ -72,7 +72,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   JudgeEndpoint(text);
   config::Mistakes mistakes;
   const std::string accepted =
-      config::RuntimeEndpoint(config::Said<std::string>{text, "--runtime-endpoint"}, mistakes);
+      config::RuntimeEndpoint(config::SourcedValue<std::string>{text, "--runtime-endpoint"}, mistakes);
   if (mistakes.empty() && !accepted.starts_with("unix:///")) std::abort();
   return 0;
 }

@@ -33,10 +33,11 @@ TEST(Disk, WhatDoesNotFitIsSaidAndSmallOnesOvertake) {
   screen::StatusDocument status = node.Status();
   ASSERT_TRUE(status.disk);
   EXPECT_TRUE(status.disk->pressure);
-  EXPECT_GE(status.disk->needed_bytes, 200 * kMegabyte);
   EXPECT_EQ(node.Get("/readyz").status, 503);
   // Neither a loop of pulls, nor bytes that stay: it was seen after the first of them that it cannot fit.
   std::uint64_t served = registry->proxy().BytesToClients();
+  // What had arrived when the pull ended is no longer needed.
+  EXPECT_GE(status.disk->needed_bytes + served, 200 * kMegabyte);
   EXPECT_LT(served, 30 * kMegabyte);
   EXPECT_FALSE(rig::Eventually(seconds(5), [&] { return registry->proxy().BytesToClients() > served; }));
 }
