@@ -1,0 +1,161 @@
+#!/usr/bin/python3
+"""Compares how this product reads other programs' files with how these programs read them.
+
+compare.py [FAMILY…]
+
+For each family below, both readers get every file of its corpus and 10,000 mutations of these files. They must read the
+same, or both refuse. differences.txt has what is meant to differ: there, this product refuses what the authority reads.
+From the environment: JUDGE (tests/judges/*.go), OURS (tests/judges/*.cc), PREFETCH_JUDGE_SEEDS (1; each makes 10,000
+mutations more), PREFETCH_JUDGE_LOGS (folder for the texts that are read otherwise).
+"""
+
+import collections
+import glob
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True  # the source tree stays as it is
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+
+import mutations
+
+GENERATED = 10_000
+SHOWN = 5
+
+# name; the commands' arguments; files of the corpus, by patterns below the source tree; how one is mutated.
+Family = collections.namedtuple("Family", "name judge ours corpus mutate")
+FAMILIES = [
+    Family("json", ["json"], ["json"], ["tests/judges/corpus/json/*"], mutations.json),
+]
+
+# A deliberate difference: a family, patterns of our refusal and of the authority's answer, and the reason.
+Difference = collections.namedtuple("Difference", "family ours authority reason")
+
+
+def read_differences():
+    rows = []
+    with open(os.path.join(HERE, "differences.txt"), encoding="utf-8") as file:
+        for line in file:
+            if line.strip() and not line.startswith("#"):
+                family, ours, authority, reason = (part.strip() for part in line.split(" | "))
+                rows.append(Difference(re.compile(family), re.compile(ours), re.compile(authority), reason))
+    return rows
+
+
+def normal(value):
+    """Numbers beyond 64 bits are floats for Go."""
+    if isinstance(value, dict):
+        return {key: normal(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [normal(item) for item in value]
+    if isinstance(value, int) and not isinstance(value, bool) and not -(2**63) <= value < 2**63:
+        return float(value)
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**63:
+        return int(value)
+    return value
+
+
+def answers(command, frames):
+    """One answer for each text: (error, value)."""
+    frames.flush()
+    os.lseek(frames.fileno(), 0, os.SEEK_SET)
+    done = subprocess.run(command, stdin=frames, stdout=subprocess.PIPE, check=True)
+    read = (json.loads(line) for line in done.stdout.decode("utf-8", "surrogateescape").splitlines())
+    return [(answer.get("error", ""), normal(answer.get("value"))) for answer in read]
+
+
+class Comparison:
+    def __init__(self, differences):
+        self.differences = differences
+        self.used = set()
+        self.passed = self.failed = self.accepted = 0
+        self.logs = os.environ.get("PREFETCH_JUDGE_LOGS", tempfile.gettempdir())
+
+    def deliberate(self, family, authority, ours):
+        for row in self.differences:
+            if (
+                ours[0]
+                and row.family.fullmatch(family)
+                and row.ours.search(ours[0])
+                and row.authority.search(authority[0] or json.dumps(authority[1]))
+            ):
+                self.used.add(row)
+                return True
+        return False
+
+    def read_otherwise(self, family, texts):
+        """The indices of texts that both read otherwise, with the answers, and how many of others are meant to be."""
+        with tempfile.TemporaryFile() as frames:
+            for text in texts:
+                frames.write(b"%d\n" % len(text) + text)
+            authority = answers([os.environ["JUDGE"], *family.judge], frames)
+            ours = answers([os.environ["OURS"], *family.ours], frames)
+        assert len(authority) == len(ours) == len(texts), f"{len(authority)} {len(ours)} {len(texts)}"
+        found, meant = [], 0
+        self.accepted += sum(not one[0] for one in authority)
+        for index, (one, other) in enumerate(zip(authority, ours)):
+            if bool(one[0]) == bool(other[0]) and (one[0] or one[1] == other[1]):
+                continue
+            if self.deliberate(family.name, one, other):
+                meant += 1
+            else:
+                found.append((index, one, other))
+        return found, meant
+
+    def report(self, name, text, authority, ours):
+        self.failed += 1
+        path = os.path.join(self.logs, re.sub(r"[^A-Za-z0-9.-]", "_", name) + ".txt")
+        with open(path, "wb") as file:
+            file.write(text)
+        print(f"FAILED {name}: {path}")
+        print(f"  authority {json.dumps(authority)[:600]}  ours {json.dumps(ours)[:600]}")
+
+    def run(self, family):
+        paths = sorted(path for pattern in family.corpus for path in glob.glob(os.path.join(HERE, "../..", pattern)))
+        assert paths, f"{family.name} has no corpus"
+        seeds = []
+        for path in paths:
+            with open(path, "rb") as file:
+                seeds.append(file.read())
+        self.accepted = 0
+        found, meant = self.read_otherwise(family, seeds)
+        self.passed += len(seeds) - len(found)
+        for index, authority, ours in found:
+            self.report(f"{family.name} {os.path.basename(paths[index])}", seeds[index], authority, ours)
+        generated, disagreements = 0, len(found)
+        for seed in range(1, int(os.environ.get("PREFETCH_JUDGE_SEEDS", "1")) + 1):
+            chance = random.Random(f"{family.name} {seed}")
+            texts = [family.mutate(chance, chance.choice(seeds), seeds) for _ in range(GENERATED)]
+            found, more = self.read_otherwise(family, texts)
+            generated += len(texts)
+            meant += more
+            disagreements += len(found)
+            self.passed += not found
+            for index, authority, ours in found[:SHOWN]:
+                self.report(f"{family.name} seed {seed} text {index}", texts[index], authority, ours)
+        print(
+            f"{family.name}: {len(seeds)} files, {generated} generated, {self.accepted} accepted by the authority, "
+            f"{disagreements} disagreements, {meant} deliberate differences",
+            flush=True,
+        )
+
+
+def main():
+    chosen = [family for family in FAMILIES if not sys.argv[1:] or family.name in sys.argv[1:]]
+    comparison = Comparison(read_differences())
+    for family in chosen:
+        comparison.run(family)
+    for row in comparison.differences:
+        if len(chosen) == len(FAMILIES) and row not in comparison.used:
+            comparison.failed += 1
+            print(f"FAILED differences.txt: no text needs this row any more: {row.family.pattern} {row.ours.pattern}")
+    print(f"{comparison.passed} passed, {comparison.failed} failed")
+
+
+main()

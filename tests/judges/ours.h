@@ -1,0 +1,26 @@
+// How this product reads texts, printed as tests/judges/main.go prints the authority's reading.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "doc/node.h"
+#include "doc/problems.h"
+
+namespace prefetch::judges {
+
+// Returns {"value": …} or {"error": "…"} for one text. The arguments are those of the command line.
+using Family = std::string (*)(std::string_view text, const std::vector<std::string>& arguments);
+
+std::string Value(const doc::Node& node);
+// `json` is one JSON value, on one line.
+std::string Value(const std::string& json);
+std::string Error(const std::string& message);
+std::string Error(const doc::Problems& problems);
+
+// The families of each source beside this header; ours_main.cc has the table of all.
+std::map<std::string, Family> DocFamilies();
+
+}  // namespace prefetch::judges
