@@ -28,7 +28,9 @@ YamlStream::YamlStream(std::string_view text) : text_(text) {
     error_at_ = PositionAt(text, at);
     return;
   }
-  yaml_parser_set_input_string(&parser_, reinterpret_cast<const unsigned char*>(text.data()), text.size());
+  // libyaml ends the process if it is given no address, which an empty view may have.
+  const char* const bytes = text.empty() ? "" : text.data();
+  yaml_parser_set_input_string(&parser_, reinterpret_cast<const unsigned char*>(bytes), text.size());
 }
 
 YamlStream::~YamlStream() {

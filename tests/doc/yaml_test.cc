@@ -174,7 +174,8 @@ TEST(Yaml, AnAliasIsACopyInItsOwnPlace) {
 }
 
 TEST(Yaml, NothingIsANullDocument) {
-  for (std::string_view text : {"", "\n\n", "# only a comment\n", "---\n"}) {
+  for (std::string_view text : {std::string_view(), std::string_view(""), std::string_view("\n\n"),
+                                std::string_view("# only a comment\n"), std::string_view("---\n")}) {
     Problems problems("x.yaml");
     auto root = ParseYaml(text, problems);
     ASSERT_TRUE(root) << text;
