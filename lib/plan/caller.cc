@@ -12,9 +12,12 @@ namespace {
 constexpr std::string_view kAccountPrefix = "system:serviceaccount:";
 constexpr std::string_view kAgentAccount = "prefetchd";
 constexpr std::string_view kFleetAccount = "prefetchd-fleet";
-// Clocks of two machines.
+// Tolerated difference between this node's clock and that of the API server, which wrote the token's expiry.
+// The API server itself decides about tokens that expire within this time.
 constexpr std::chrono::seconds kClockSkew{60};
 
+// Reports whether the agent's own audience is among them. Both the claims and the review are checked: claims
+// are not verified yet, and an API server that knows no audiences answers without any.
 bool Contains(const std::vector<std::string>& audiences) {
   return std::find(audiences.begin(), audiences.end(), kCallerAudience) != audiences.end();
 }
@@ -24,7 +27,8 @@ bool MatchesAny(const std::vector<std::string>& patterns, const std::string& nam
                      [&](const std::string& pattern) { return image::MatchesPattern(pattern, name); });
 }
 
-// Where `word` ends in `name`, each time that it stands there between dashes.
+// Returns the offset behind each occurrence of `word` that stands between dashes or ends of `name`. Whole
+// words only, so that "notprefetchd-fleet" is not taken for the fleet's account.
 std::vector<std::size_t> EndsOfWord(std::string_view name, std::string_view word) {
   std::vector<std::size_t> ends;
   for (std::size_t at = name.find(word); at != std::string_view::npos; at = name.find(word, at + 1)) {
@@ -34,16 +38,20 @@ std::vector<std::size_t> EndsOfWord(std::string_view name, std::string_view word
   return ends;
 }
 
+// The namespace decides as much as the name: in any other namespace, whoever may create ServiceAccounts could
+// give one this name.
 bool IsOfTheFleet(const Caller& caller, const AgentPlace& place) {
   return caller.name_space == place.name_space && IsFleetAccount(caller.service_account);
 }
 
-// The caller's identity by the API server, before any judgement of its rights.
+// Returns the caller's identity as the API server states it, before its rights are judged. Users that are not
+// ServiceAccounts (certificates, OIDC) are rejected.
 std::variant<Caller, RejectionReason> CallerOf(const TokenReview& review) {
   if (!review.authenticated) return RejectionReason::kRejected;
   if (!Contains(review.audiences)) return RejectionReason::kOtherAudience;
   if (!review.user.starts_with(kAccountPrefix)) return RejectionReason::kNotAToken;
   const std::string_view account = std::string_view(review.user).substr(kAccountPrefix.size());
+  // Neither namespaces nor names may contain a colon, so any other number of parts is no ServiceAccount.
   const std::vector<std::string_view> parts = base::Split(account, ':');
   if (parts.size() != 2 || parts[0].empty() || parts[1].empty()) return RejectionReason::kNotAToken;
   return Caller{.name_space = std::string(parts[0]),
@@ -89,6 +97,7 @@ std::vector<std::string> FleetAccountsBeside(std::string_view agent_account) {
   std::vector<std::string> accounts;
   for (std::size_t end : EndsOfWord(agent_account, kAgentAccount)) {
     std::string account(agent_account);
+    // kustomize puts prefix and suffix around the whole name, so the fleet's name is inside the agents' one.
     account.insert(end, kFleetAccount.substr(kAgentAccount.size()));
     accounts.push_back(std::move(account));
   }
@@ -124,10 +133,13 @@ bool IsAboutTheToken(RejectionReason refusal) {
   return refusal != RejectionReason::kNotAdmitted && refusal != RejectionReason::kOtherNode;
 }
 
+// The claims are unverified. They may only reject: a forged claim that passes here still fails the API
+// server's review, and each rejection here saves the API server a call.
 std::optional<RejectionReason> PrejudgeToken(const TokenClaims& claims, CallerPurpose purpose,
                                              std::string_view node, base::WallTime now) {
   if (!Contains(claims.audiences)) return RejectionReason::kOtherAudience;
   if (!claims.expires || *claims.expires + kClockSkew < now) return RejectionReason::kExpired;
+  // A fleet token comes from a TokenRequest without a pod, so it has no node to compare.
   if (purpose == CallerPurpose::kFleet) return std::nullopt;
   if (claims.node.empty() || claims.pod_uid.empty()) return RejectionReason::kNotBound;
   if (claims.node != node) return RejectionReason::kOtherNode;
@@ -138,6 +150,7 @@ std::variant<Caller, RejectionReason> JudgeReview(const TokenReview& review, Cal
                                                   const AgentPlace& place, const CallerRules& rules) {
   auto caller = CallerOf(review);
   if (std::holds_alternative<RejectionReason>(caller)) return caller;
+  // The review repeats the checks of PrejudgeToken with verified values.
   const bool of_the_fleet = IsOfTheFleet(std::get<Caller>(caller), place);
   if (purpose == CallerPurpose::kFleet) {
     if (!of_the_fleet) return RejectionReason::kNotAdmitted;
@@ -145,6 +158,8 @@ std::variant<Caller, RejectionReason> JudgeReview(const TokenReview& review, Cal
   }
   if (review.node.empty() || review.pod_uid.empty()) return RejectionReason::kNotBound;
   if (review.node != place.node) return RejectionReason::kOtherNode;
+  // A pattern of the configuration may match the fleet's account, too. That account is for the status alone,
+  // so it is rejected here whatever the patterns say.
   if (of_the_fleet || !Admits(rules, std::get<Caller>(caller))) return RejectionReason::kNotAdmitted;
   return caller;
 }

@@ -18,6 +18,8 @@ using image::RegistryAnswerKind;
 using kubelet::VerdictReason;
 using kubelet::VerdictResult;
 
+// `ok` stays false here. Passes() alone sets it for verdicts without a kubelet, so that no branch reports
+// success by omission.
 CheckVerdict Say(const CheckFacts& facts, VerdictResult result, CheckReason reason, std::string message) {
   return {.listed = facts.listed, .result = result, .reason = reason, .message = std::move(message)};
 }
@@ -40,6 +42,8 @@ CheckVerdict RuntimeIsAway(const CheckFacts& facts, const std::string& error) {
                            : "the container runtime could not be asked: " + error);
 }
 
+// Without a kubelet there are no records, and a usable image starts. IfNotPresent pulls an image that is not
+// usable, where Never fails.
 CheckVerdict ByPresence(const CheckFacts& facts, const ImageState& image) {
   if (image.usable) {
     return Passes(Say(facts, VerdictResult::kStarts, Reason::kPresent,
@@ -54,6 +58,8 @@ CheckVerdict ByKubelet(const CheckFacts& facts, const ImageState& image) {
   const kubelet::Verdict& says = *facts.verdict;
   CheckVerdict verdict = Say(facts, says.result, CheckReasonFor(says.reason), says.message);
   verdict.rule = says.rule;
+  // kubelet knows the image's name and record only. Whether the image is for this platform and unpacked is
+  // the agent's own knowledge.
   verdict.ok = says.result == VerdictResult::kStarts && image.usable;
   if (says.result == VerdictResult::kStarts && !image.usable) {
     // kubelet would use it, and the container would not run.
@@ -93,6 +99,8 @@ std::optional<Obstacle> ObstacleOf(const CheckFacts& facts) {
       return Obstacle{VerdictResult::kRefused, Reason::kTagMissing,
                       "the registry has no " + facts.image + said};
     case RegistryAnswerKind::kAccessDenied:
+      // The agent asks with this node's credentials. If the pod has its own, the denial proves nothing about
+      // the pod.
       if (!facts.own_credentials) {
         return Obstacle{VerdictResult::kRefused, Reason::kAccessDenied,
                         "it denies access to this node's credentials" + said};
@@ -100,6 +108,7 @@ std::optional<Obstacle> ObstacleOf(const CheckFacts& facts) {
       return Obstacle{
           VerdictResult::kUnknown, Reason::kAccessDenied,
           "it denies access to this node's credentials; the pod's own credentials are not tested" + said};
+    // Silence and limits are facts about this moment, not about the pod: the verdict stays unknown.
     case RegistryAnswerKind::kRateLimited:
       return Obstacle{VerdictResult::kUnknown, Reason::kRateLimited, silent};
     case RegistryAnswerKind::kUnreachable:
@@ -114,8 +123,8 @@ std::optional<Obstacle> ObstacleOf(const CheckFacts& facts) {
   std::abort();
 }
 
-// kubelet pulls for the pod: a yes if the tag is there and access is given, with any policy. `pulls` says why
-// the pod has to wait for a pull.
+// kubelet pulls for the pod. The pod passes, with any policy, if the registry has the tag and gives access.
+// `pulls` says why the pod has to wait for a pull.
 CheckVerdict PullByAnswer(const CheckFacts& facts, CheckVerdict pulls) {
   if (auto obstacle = ObstacleOf(facts)) {
     pulls.result = obstacle->result;
@@ -129,7 +138,7 @@ CheckVerdict PullByAnswer(const CheckFacts& facts, CheckVerdict pulls) {
   return Passes(std::move(pulls));
 }
 
-// By the registry's answer of just now.
+// Judges a pod with Always by the registry's answer to this very question (K4).
 CheckVerdict AlwaysByAnswer(const CheckFacts& facts, const ImageState& image) {
   if (auto obstacle = ObstacleOf(facts)) {
     return Say(facts, obstacle->result, obstacle->reason, InTheWay(image, obstacle->what));
@@ -145,7 +154,8 @@ CheckVerdict AlwaysByAnswer(const CheckFacts& facts, const ImageState& image) {
                     AlwaysAsks("; it gives access now, and the tag names the node's image")));
 }
 
-// By the registry's last answer: this question sends no request.
+// Judges a pod with Always by the registry's last answer. This question sends no request: the caller may not
+// cause one, or the agent asks no registry.
 CheckVerdict AlwaysByWhatIsKnown(const CheckFacts& facts, const ImageState& image) {
   if (!facts.asks_registries) {
     return Say(facts, VerdictResult::kPulls, Reason::kPolicyAlways,
@@ -156,6 +166,7 @@ CheckVerdict AlwaysByWhatIsKnown(const CheckFacts& facts, const ImageState& imag
                AlwaysAsks(", and the answer here has only known facts: ask over the agent's socket, or give "
                           "the entry readyFor: Always"));
   }
+  // An answer that only one pod's credential could get says nothing about other pods.
   const bool lent = image.registry->lent || image.exposed;
   if (image.usable && image.registry->agrees && lent) {
     const std::string others = ", and the agent got its answer with a credential that not every pod has";
@@ -175,11 +186,13 @@ CheckVerdict AlwaysByWhatIsKnown(const CheckFacts& facts, const ImageState& imag
 }
 
 CheckStep DecideAlways(const CheckFacts& facts, const ImageState& image) {
+  // A question to the registry uses the node's credentials and counts against its limits, so it needs a
+  // right.
   if (!facts.asks_registries || !facts.rights.registry) return Decided(AlwaysByWhatIsKnown(facts, image));
   return facts.registry ? Decided(AlwaysByAnswer(facts, image)) : Need(CheckNeed::kRegistry);
 }
 
-// Never and IfNotPresent, of which the latter may end at the registry.
+// Decides for Never and IfNotPresent. A pod with IfNotPresent may still need the registry, if kubelet pulls.
 CheckStep DecideOthers(const CheckFacts& facts, const ImageState& image) {
   if (facts.kubelet == CheckKubelet::kNotKnown) {
     return Decided(
@@ -188,16 +201,18 @@ CheckStep DecideOthers(const CheckFacts& facts, const ImageState& image) {
   const bool none = facts.kubelet == CheckKubelet::kNone;
   if (!none && !facts.verdict) return Need(CheckNeed::kVerdict);
   CheckVerdict verdict = none ? ByPresence(facts, image) : ByKubelet(facts, image);
-  // An image that is here and of no use would be of none after that pull either.
+  // An image that is present and not usable (another platform, an artifact) would be the same after kubelet's
+  // pull, so the registry's answer would not change the verdict.
   const bool pull_helps = verdict.result == VerdictResult::kPulls && (image.usable || !image.present);
   if (!pull_helps || !facts.asks_registries || !facts.rights.registry) return Decided(std::move(verdict));
   return facts.registry ? Decided(PullByAnswer(facts, std::move(verdict))) : Need(CheckNeed::kRegistry);
 }
 
-// Would a pod that pulls by itself fare no better?
+// Returns true if a pod that pulls by itself would fare no better than this node's failed pull.
 bool StandsForPods(const CheckFacts& facts, Reason reason) {
   if (facts.policy == PullPolicy::kNever) return true;  // it does not pull
   if (reason == Reason::kAccessDenied || reason == Reason::kBadCredentialFormat) {
+    // Only the pod's own credentials could succeed where the node's were denied.
     return !facts.own_credentials;
   }
   return IsPermanent(reason);
@@ -224,7 +239,8 @@ CheckVerdict PullIsPending(const CheckFacts& facts, const ImageState& image) {
   return Pending(facts, image.reason, kWaitsForItsTurn);
 }
 
-// Is the message of an entry in this state the agent's own, whatever happened?
+// Returns true if the message of an entry in this state is always the agent's own text. The list names what
+// is safe, so a new Reason is hidden from pods until somebody adds it.
 bool IsOwnSentence(Reason reason) {
   constexpr Reason kOwn[] = {Reason::kPresent,         Reason::kQueued,      Reason::kPulling,
                              Reason::kUnpacking,       Reason::kImageAbsent, Reason::kFactsUnknown,
@@ -237,10 +253,11 @@ std::string FixedSentence(Reason reason) {
   return "the agent reports " + std::string(ReasonName(reason));
 }
 
-// The same without the words of registries, runtimes, plugins and API servers: these may repeat what the node
-// sent them.
+// Returns the same without texts of registries, runtimes, plugins and API servers. Such a text may repeat
+// what the node sent, and a pod may read it.
 ImageState ForPods(ImageState image) {
   if (!IsOwnSentence(image.reason)) image.message = FixedSentence(image.reason);
+  // The view is shared with the Snapshot, so it is copied before the change.
   if (image.registry) {
     RegistryView view = *image.registry;
     view.always_message = FixedSentence(view.always_reason);
@@ -260,18 +277,24 @@ CheckFacts ForPods(CheckFacts facts) {
 
 CheckStep Decide(const CheckFacts& facts) {
   if (!facts.reference) {
+    // K3: kubelet refuses such a name for every policy, so no other fact is needed.
     return Decided(Say(facts, VerdictResult::kRefused, PodReason::kInvalidImageName,
                        "kubelet refuses the name (InvalidImageName): " + facts.bad_name));
   }
   if (!facts.listed && !facts.rights.unlisted) {
+    // This comes before any question to the runtime: a caller without the right must not learn whether an
+    // unlisted image is on the node.
     return Decided(Say(facts, VerdictResult::kUnknown, PodReason::kNotListed,
                        "it is not on this node's list, so the agent does not keep it here"));
   }
   if (!facts.runtime) return Need(CheckNeed::kRuntime);
   if (!facts.runtime->image) return Decided(RuntimeIsAway(facts, facts.runtime->error.value_or("")));
   const ImageState& image = *facts.runtime->image;
+  // An entry for other platforms is not pulled here: the image could not run on this node.
   if (facts.rights.pull && !image.present && image.applies) return Need(CheckNeed::kPull);
   if (facts.runtime->error && IsUnreported(image, facts.runtime_down)) {
+    // The last report does not count any more, or there was none. Guessing from it would call an image absent
+    // that the runtime still has.
     return Decided(RuntimeIsAway(facts, facts.runtime_error));
   }
   CheckStep step =

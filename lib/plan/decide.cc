@@ -9,7 +9,8 @@ Action Keep(Reason reason) {
   return {.kind = ActionKind::kKeep, .reason = reason};
 }
 
-// A pull that is due for `due`, unless the past asks for patience.
+// Returns a pull, or the wait that earlier failures demand. The reported reason of a wait is the failure,
+// since that is what an operator can act on.
 Action PullWhenAllowed(Reason due, const History& past, base::TimePoint now) {
   if (now < past.not_before) {
     return {.kind = ActionKind::kWait, .reason = past.last_failure.value_or(due), .until = past.not_before};
@@ -29,11 +30,15 @@ bool IsUsable(const Observation& seen) {
   return seen.known && seen.local && seen.local->runs_here && seen.local->is_image && seen.local->unpacked;
 }
 
+// C34: CRI-O drops a digest that a tag brought once the tag moves. Pulled in its own right, the digest stays.
+// The pull of this process is recognised by the image id.
 bool DependsOnTag(const Observation& seen, const History& past) {
   return IsUsable(seen) && seen.local->found_by_tag && seen.local->id != past.pulled_id;
 }
 
 Action Decide(const Observation& seen, const History& past, base::TimePoint now) {
+  // Before the runtime's first answer an absent image cannot be told from a present one. A pull now would
+  // repeat what is there.
   if (!seen.known) return {.kind = ActionKind::kWait, .reason = Reason::kFactsUnknown};
   if (!seen.local) return PullWhenAllowed(Reason::kImageAbsent, past, now);
   if (!seen.local->runs_here) {
@@ -48,6 +53,7 @@ Action Decide(const Observation& seen, const History& past, base::TimePoint now)
 
 Action Decide(const Observation& seen, const History& past, const RefreshDecision& refresh,
               base::TimePoint now) {
+  // An unusable image is due anyway, for its own reason, so the registry's news is for usable ones only.
   if (refresh.pull && IsUsable(seen)) return PullWhenAllowed(refresh.pull_reason, past, now);
   if (DependsOnTag(seen, past)) return PullWhenAllowed(Reason::kQueued, past, now);
   return Decide(seen, past, now);

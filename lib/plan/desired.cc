@@ -9,8 +9,8 @@
 namespace prefetch::plan {
 namespace {
 
-// How the compiler spells an enumerator in this function's name: "…Reason::kPresent…"; a number that no
-// enumerator has is spelled as a number.
+// Returns a text with the compiler's spelling of the enumerator: "…Reason::kPresent…". The compiler spells a
+// number without an enumerator as a number, which shows where the enum ends.
 template <Reason kValue>
 constexpr std::string_view Spelled() {
   return __PRETTY_FUNCTION__;
@@ -31,6 +31,8 @@ constexpr bool AreRowsRight(std::index_sequence<kIndex...>) {
            Spells(Spelled<static_cast<Reason>(kIndex)>(), kReasons[kIndex].name)) &&
           ...);
 }
+// RetryFor and ReasonName use a Reason as an index into kReasons. A row in the wrong place would give another
+// reason's name and retry rule, so the order is checked when the program is compiled.
 static_assert(AreRowsRight(std::make_index_sequence<kReasons.size()>()),
               "a row of kReasons is out of order, or its name is not its enumerator's");
 static_assert(Spelled<static_cast<Reason>(kReasons.size())>().find(kPrefix) == std::string_view::npos,
@@ -120,6 +122,8 @@ std::string_view PulledWithName(PulledWith with) {
   std::abort();
 }
 
+// Several classes share a reason where users would act in the same way. The switches have no default, so a
+// new class or verdict does not compile before somebody chose its reason.
 Reason ReasonFor(image::ErrorClass error_class) {
   using image::ErrorClass;
   switch (error_class) {
@@ -168,6 +172,7 @@ Reason ReasonFor(image::ErrorClass error_class) {
       return Reason::kUnpackFailed;
     case ErrorClass::kBadCredentialFormat:
       return Reason::kBadCredentialFormat;
+    // An error that no text rule recognises (C14) is the runtime's: its message is shown as it is.
     case ErrorClass::kUnknown:
       return Reason::kRuntimeError;
   }

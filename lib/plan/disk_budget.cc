@@ -17,28 +17,29 @@ namespace {
 constexpr std::uint64_t kLeastFactor = 2;
 // The size of an image until pulls have shown it: the blobs, and three times that unpacked.
 constexpr std::uint64_t kExpectedFactor = 4;
-// Bounds for an image whose size is not known yet: most need less than the upper one, so it starts beside
-// others only where that much is free. By itself it may start in little room: containerd removes what a
-// failed pull has unpacked when it collects garbage the next time, and the next pull makes it do so. On
-// containerd, the size is known within a second of the start; CRI-O never tells.
+// Bounds for an image whose size is not known yet. Most images need less than the upper one, so such an image
+// starts beside others only where that much is free. By itself it may start in little room: containerd
+// removes what a failed pull has unpacked when it collects garbage the next time, and the next pull makes it
+// do so. On containerd, the size is known within a second of the start. CRI-O never reports it.
 constexpr std::uint64_t kUnknownLeast = 1ULL << 20;
 constexpr std::uint64_t kUnknownMost = 2ULL << 30;
-// A pull that ran out of less than this much was ended by itself, else by others. One that runs out of it all
-// the same gets twice that the next time.
+// If a pull ran out of less than this much, the pull itself filled the disk, else others did. A pull that
+// runs out of more all the same gets twice that the next time.
 constexpr std::uint64_t kPlausibleFactor = 128;
-// The same for an image whose size nobody tells: on CRI-O, that is each.
+// The same for an image of unknown size: on CRI-O, every image.
 constexpr std::uint64_t kPlausibleUnknown = 16ULL << 30;
-// How long the bytes of a dropped lease may take to go. containerd's collector runs at once when a lease is
+// Time for which bytes of a dropped lease may remain. containerd's collector runs at once when a lease is
 // deleted, and walks all that it has.
 constexpr std::chrono::seconds kBytesGo{60};
-// The same for the first time. If that was too short, the next time has kBytesGo.
+// The same after the first time that an image ran out of room. If 5 s were too short, the next time has
+// kBytesGo.
 constexpr std::chrono::seconds kOwnBytesGo{5};
-// After a lease was dropped, measurements that are older than this may not show it yet.
+// Measurements that are older than this may not show yet that a lease was dropped.
 constexpr std::chrono::seconds kSettles{2};
-// Nobody tells of the end of a lease that could not be dropped.
+// Upper limit of a wait for room: nothing reports the end of a lease that could not be dropped.
 constexpr std::chrono::seconds kReliefLimit{20};
 
-// The bytes of a pull's first quarter of a second give no room to speak of.
+// Kept bytes below this share of the fetched ones would give back next to nothing.
 constexpr std::uint64_t kKeptShare = 16;
 
 constexpr std::uint64_t kAll = std::numeric_limits<std::uint64_t>::max();
@@ -57,6 +58,8 @@ DiskHistory AfterSize(DiskHistory past, std::uint64_t compressed) {
 }
 
 DiskHistory AfterBegin(DiskHistory past, std::uint64_t usable, const PendingEviction& relief) {
+  // While room is coming back, `usable` understates what this pull will get, so it must not become an upper
+  // limit of what the pull had.
   past.began_with = relief.pending ? kAll : Plus(usable, past.kept);
   return past;
 }
@@ -64,6 +67,8 @@ DiskHistory AfterBegin(DiskHistory past, std::uint64_t usable, const PendingEvic
 DiskHistory AfterDiskFull(DiskHistory past, bool competed, base::TimePoint now, std::uint64_t others) {
   past.kept = 0;
   past.others = others;
+  // Beside others, the free room at the end shows what all of them took. Only a pull that runs alone shows
+  // what this image needs, so `least` stays as it is.
   if (competed) {
     past.alone = true;
   } else {
@@ -86,11 +91,15 @@ DiskHistory AfterBytesGone(DiskHistory past, base::TimePoint now) {
 }
 
 DiskHistory AfterMeasure(DiskHistory past, std::uint64_t usable, base::TimePoint now) {
-  // The first measurement counts however late it comes.
+  // The first measurement counts however late it comes. Without any, the pull would be repeated at once in
+  // the room in which it has just failed.
   if (now >= past.measured_until && past.measured) return past;
   past.measured = true;
-  // A tenth more is enough to try again. Less may be a log file.
+  // These are three upper limits of what the pull had, and the smallest counts. Too large a value would keep
+  // the image waiting for room that it does not need.
   const std::uint64_t had = std::min({Minus(usable, past.others), past.began_with, past.plausible});
+  // A tenth more is enough to try again. A smaller gain may be a log file. `least` never falls, since an
+  // earlier, larger shortage was seen on the same image.
   past.least = std::max(past.least, Plus(had, had / 10));
   return past;
 }
@@ -110,20 +119,22 @@ DiskHistory AfterDiskSpaceFound(DiskHistory past) {
 // only waits frees next to nothing. So the first pulls of a process get the largest bound. The bytes that
 // they have taken then stand for those of the next ones, with half as much added.
 //
-// No rule that goes by earlier images is safe for every mixture. Suppose that two pulls run although 21 times
-// their sizes do not fit together, and that the room ends while both unpack. One has to give way, and nobody
-// knows yet what the other needs in all. If the second gives way, the first may need more than the whole
-// room: then the second fits, and is fetched twice. If the first gives way, it may need no more than it would
-// have got: then it fits, and is fetched twice. That costs one download, once: NeedsMoreThanUsual brings the
-// largest bound back. A rule that never risks it runs one pull at a time on a disk that is 21 times too
-// small.
+// No rule that learns from earlier images is safe for every mixture. Suppose that two pulls run although 21
+// times their sizes do not fit together, and that the room ends while both unpack. One has to give way, and
+// nobody knows yet what the other needs in all. If the second gives way, the first may need more than the
+// whole room: then the second fits, and is fetched twice. If the first gives way, it may need no more than it
+// would have got: then it fits, and is fetched twice. That costs one download, once: NeedsMoreThanUsual
+// brings the largest bound back. A rule that never risks it runs one pull at a time on a disk that is 21
+// times too small.
 DiskUsage AfterFirstBegin(DiskUsage past, std::uint64_t available) {
   if (past.news) return past;  // it goes on without a pause
+  // A new series of pulls has its own start, but never a lower bound than any series before it.
   return {.free_before = available, .largest = std::max(past.largest, past.factor)};
 }
 
 DiskUsage AfterEndedWell(DiskUsage past, const DiskHistory& image) {
-  // The bytes that an earlier pull had kept were taken from the free room before.
+  // Bytes that an earlier pull had kept were on the disk before `free_before` was measured. Counting them as
+  // brought here would lower the bound too far.
   if (past.free_before == 0 || image.compressed == 0 || image.kept > 0) return past;
   past.brought = Plus(past.brought, image.compressed);
   past.news = true;
@@ -131,15 +142,18 @@ DiskUsage AfterEndedWell(DiskUsage past, const DiskHistory& image) {
 }
 
 DiskUsage AfterRemoval(DiskUsage past) {
+  // Bytes that are removed would be mistaken for bytes that pulls did not take, so the series ends here.
   return {.largest = std::max(past.largest, past.factor)};
 }
 
 DiskUsage AfterMeasure(DiskUsage past, std::uint64_t available) {
   if (!past.news) return past;
   past.news = false;
-  // With all that pulls have written which still run: too much rather than too little.
+  // This includes what running pulls have written so far, so the bound errs upwards.
   const std::uint64_t taken = Minus(past.free_before, available);
-  // Less than the blobs: the layers were here, or others have given room back.
+  // The room taken per compressed byte, with half as much added, rounded up. If less than the blobs was
+  // taken, the layers were here already, or other programs have given room back: that measurement says
+  // nothing.
   if (taken >= past.brought) past.factor = (Times(taken, 3) / 2 + past.brought - 1) / past.brought;
   return past;
 }
@@ -149,11 +163,14 @@ bool NeedsMoreThanUsual(const DiskHistory& past) {
 }
 
 std::uint64_t FactorFor(const DiskUsage& taken, bool any_needs_much) {
+  // One image that needs much brings the largest bound back for all: the next ones may be like it.
   const std::uint64_t factor = std::max(taken.factor, taken.largest);
   return any_needs_much || factor == 0 ? kMaxFactor : std::clamp(factor, kUsualFactor, kMaxFactor);
 }
 
 DiskReservation ReservationOfRunning(const DiskHistory& past, std::uint64_t done, std::uint64_t factor) {
+  // `least` and `most` assume that fetched bytes are unpacked already, `reserved` that none is. `least` alone
+  // decides that a pull cannot fit, so it must never be too large.
   const std::uint64_t left = Minus(past.compressed, done);
   return {
       .least = Times(left, kLeastFactor),
@@ -172,7 +189,7 @@ DiskReservation ReservationOfDue(const DiskHistory& past, std::uint64_t factor) 
 }
 
 std::uint64_t ExpectedDiskUse(const DiskHistory& past, const DiskUsage& taken, std::uint64_t done) {
-  // The bound is half as much again as what pulls have taken.
+  // The bound is half as much again as what pulls have taken, so two thirds of it are the expected use.
   const std::uint64_t bound = std::max(taken.factor, taken.largest);
   const std::uint64_t taken_so_far =
       bound == 0 ? Times(past.compressed, kExpectedFactor) : Times(past.compressed, 2 * bound) / 3;
@@ -183,6 +200,8 @@ bool MayFit(const DiskReservation& claim, std::uint64_t usable) {
   return usable > 0 && claim.least <= usable;
 }
 
+// The order of Schedule, with the start time as the last word among running pulls. If the two orders
+// differed, a pull could be started only to be ended for the one that it overtook.
 bool ComesBefore(const PullSlot& a, const PullSlot& b) {
   auto order = [](const PullSlot& slot) {
     return std::make_tuple(slot.stalled, slot.update, !slot.asked, -slot.priority, slot.started_at,
@@ -197,15 +216,20 @@ DiskBudget::DiskBudget(std::uint64_t usable, const std::vector<PullSlot>& runnin
 }
 
 bool DiskBudget::Admits(const PullSlot& due, bool has_place) {
-  // Running pulls of lower rank may have to make room.
+  // A running pull of lower rank may have to make room, so it counts with the least that it still needs. One
+  // of higher rank keeps its whole reservation.
   std::uint64_t taken = promised_;
   for (const PullSlot& slot : running_) {
     taken = Plus(taken, ComesBefore(slot, due) ? slot.room.reserved : slot.room.least);
   }
   const std::uint64_t left = Minus(usable_, taken);
   const bool nothing_runs = running_.empty() && !any_starts_;
+  // With nothing else on the disk, trying is the only way to find out what the image needs. Beside others,
+  // the upper bound has to fit.
   bool starts = nothing_runs ? MayFit(due.room, left)
                              : left > 0 && due.room.reserved <= left && !due.room.alone && !one_runs_alone_;
+  // A pull that has to wait keeps its claim. Otherwise small images of lower priority could take the room for
+  // ever.
   promised_ = Plus(promised_, due.room.alone ? kAll : due.room.reserved);
   if (!starts || !has_place) return false;
   any_starts_ = true;
@@ -215,6 +239,7 @@ bool DiskBudget::Admits(const PullSlot& due, bool has_place) {
 
 PendingEviction AfterEnding(PendingEviction past, std::uint64_t returns, base::TimePoint now) {
   past.pending = true;
+  // AfterBytesDropped and AfterBytesGone shorten this once the lease is gone.
   past.until = now + kReliefLimit;
   past.returning = Plus(past.returning, returns);
   past.at_least = true;
@@ -222,6 +247,8 @@ PendingEviction AfterEnding(PendingEviction past, std::uint64_t returns, base::T
 }
 
 PendingEviction AfterKeptDropped(PendingEviction past, std::uint64_t kept, base::TimePoint now) {
+  // A pull that had ended before has no unpacked layers in the runtime's hands, so no more than its bytes
+  // comes back.
   const bool at_least = past.at_least;
   past = AfterEnding(past, kept, now);
   past.at_least = at_least;
@@ -250,6 +277,7 @@ bool KeptBytesMatter(std::uint64_t kept, const std::vector<PullSlot>& running) {
 
 std::optional<EvictionChoice> ChooseEviction(const std::vector<PullSlot>& running, std::uint64_t usable,
                                              const PendingEviction& relief) {
+  // kAll: the filesystem cannot be measured, so no pull is ended for it.
   if (running.empty() || usable == kAll) return std::nullopt;
   std::vector<const PullSlot*> order;
   for (const PullSlot& slot : running) order.push_back(&slot);
@@ -257,11 +285,15 @@ std::optional<EvictionChoice> ChooseEviction(const std::vector<PullSlot>& runnin
             [](const PullSlot* a, const PullSlot* b) { return ComesBefore(*a, *b); });
   const bool competed = order.size() > 1;
   if (usable == 0) {
+    // The room of the pull that was ended last is still on its way. Ending a second one now would be one too
+    // many.
     if (relief.pending) return std::nullopt;
     const PullSlot& last = *order.back();
     return EvictionChoice{last.entry, PullEviction::kOutOfDiskSpace, competed, last.room.reserved};
   }
-  // This pull does not fit even if all pulls of lower rank make room.
+  // First: does any pull not fit even if all pulls of lower rank make room? In rank order, so that the pull
+  // of highest rank is ended only if nothing else can help it. `behind` holds what the pulls after `slot`
+  // give back.
   const std::uint64_t coming = Plus(usable, relief.returning);
   std::uint64_t behind = 0;
   for (const PullSlot* slot : order) behind = Plus(behind, slot->room.returns);
@@ -271,8 +303,8 @@ std::optional<EvictionChoice> ChooseEviction(const std::vector<PullSlot>& runnin
       return EvictionChoice{slot->entry, PullEviction::kOutOfDiskSpace, competed, slot->room.least};
     }
   }
-  // The pulls that may have to wait. The first may take all; a pull with all its bytes gives back less than
-  // its repetition costs.
+  // Then: may some of them have to wait? The first may take all. A pull with all its bytes (`most` is 0)
+  // gives back less than its repetition costs, so it goes on.
   std::uint64_t most = 0;
   for (const PullSlot* slot : order) most = Plus(most, slot->room.most);
   if (most <= coming) return std::nullopt;
@@ -286,6 +318,8 @@ constexpr int kDefaultPercent = 80;
 
 Limits WithThreshold(Limits limits, int kubelet_percent) {
   if (kubelet_percent <= 0) return limits;
+  // The lower one counts. Above kubelet's low threshold, the next garbage collection would remove images
+  // again (K41).
   if (limits.disk_high_percent && *limits.disk_high_percent <= kubelet_percent) return limits;
   limits.disk_high_percent = kubelet_percent;
   limits.percent_is_kubelets = true;
@@ -298,7 +332,8 @@ int Percent(const Limits& limits) {
   return std::clamp(limits.disk_high_percent.value_or(kDefaultPercent), 0, 100);
 }
 
-// Usage as kubelet counts it: everything that is not available (pkg/kubelet/images/image_gc_manager.go).
+// Usage as kubelet counts it: everything that is not available (pkg/kubelet/images/image_gc_manager.go). The
+// division comes first, so that the product does not overflow.
 std::uint64_t KeptByPercent(const DiskSpace& disk, const Limits& limits) {
   return disk.capacity_bytes / 100 * static_cast<std::uint64_t>(100 - Percent(limits));
 }

@@ -10,7 +10,8 @@
 namespace prefetch::plan {
 namespace {
 
-// "2.1.9", "v2.3.0-rc.1"
+// Reads the first two numbers of "2.1.9" or "v2.3.0-rc.1". A version that does not parse counts as older, so
+// the runtime fetches by itself.
 bool IsAtLeast21(std::string_view version) {
   if (version.starts_with('v')) version.remove_prefix(1);
   std::array<std::uint64_t, 2> numbers{};
@@ -51,6 +52,8 @@ bool MayFetch(bool automatic, std::string_view runtime, std::string_view version
 }
 
 FetchChoice ChooseFetch(const FetchFacts& facts, base::TimePoint now) {
+  // The order is that of certainty: what the operator set, what the runtime is, what its configuration
+  // allows, and only then what was observed on the network. The first obstacle is the reported reason.
   if (!facts.automatic) return {FetchBy::kRuntime, FetchReason::kSetting};
   if (!MayFetch(true, facts.runtime, facts.version)) return {FetchBy::kRuntime, FetchReason::kRuntime};
   if (facts.snapshotter != "overlayfs") return {FetchBy::kRuntime, FetchReason::kSnapshotter};
@@ -61,6 +64,7 @@ FetchChoice ChooseFetch(const FetchFacts& facts, base::TimePoint now) {
 }
 
 bool MayAskSize(const FetchHealth& health, base::TimePoint now) {
+  // `near_until` has to be in the future: an unknown registry counts as far, and far ones are not asked.
   return now < health.near_until && now >= health.failed_until && now >= health.denied_until;
 }
 
@@ -81,6 +85,8 @@ FetchHealth AfterSizeDenied(FetchHealth health, base::TimePoint now) {
 
 FetchHealth AfterManifest(FetchHealth health, base::Duration answer_time,
                           std::optional<base::Duration> round_trip, base::TimePoint now) {
+  // `near_until` only grows. A slow answer after quick ones does not make a registry far before the time is
+  // over.
   const bool beside_us = round_trip && *round_trip < kNearRoundTrip;
   if (answer_time < (beside_us ? kNearAndBusy : kNearRegistry)) health.near_until = now + kFetchOffPeriod;
   return health;

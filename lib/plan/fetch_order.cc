@@ -7,11 +7,13 @@
 namespace prefetch::plan {
 
 void FetchOrder::Add(ImageId image, const std::string& registry, std::vector<BlobToFetch> blobs) {
-  // Larger layers come first.
+  // The largest layer first: one that begins last would keep a single stream busy after all others have
+  // ended.
   std::stable_sort(blobs.begin(), blobs.end(), [](const auto& a, const auto& b) { return a.size > b.size; });
   Image& added = images_[image];
   for (std::size_t rank = 0; rank < blobs.size(); rank++) {
     auto [it, is_new] = blobs_.try_emplace(blobs[rank].digest);
+    // A layer of several images is fetched once, from the registry of the image that came first.
     if (is_new) it->second.registry = registry;
     it->second.size = blobs[rank].size;
     it->second.wanted_by.insert({image, rank});
@@ -27,12 +29,14 @@ void FetchOrder::Remove(ImageId image) {
     std::erase_if(blob.wanted_by, [&](const auto& wish) { return wish.first == image; });
     it = blob.wanted_by.empty() ? blobs_.erase(it) : std::next(it);
   }
+  // Refusals are forgotten once nothing is wanted. Until then, a registry keeps its halved number of streams.
   if (images_.empty()) registries_.clear();
 }
 
 FetchOrder::Shares FetchOrder::CountShares() const {
   Shares shares;
   for (const auto& [digest, blob] : blobs_) {
+    // A stream that yields is about to end, so it is no part of any share.
     if (blob.state != Blob::State::kMoves) continue;
     shares.registries[blob.registry]++;
     shares.images[ImageOf(blob)]++;
@@ -40,7 +44,8 @@ FetchOrder::Shares FetchOrder::CountShares() const {
   return shares;
 }
 
-// The image with the fewest streams comes first; then the earliest image.
+// Returns the blob that waits and deserves the next stream: of the registry with the fewest streams, then of
+// the image with the fewest, then of the earliest image. end() if none may start.
 FetchOrder::Blobs::iterator FetchOrder::Best(const Shares& shares, base::TimePoint now) {
   const auto count = [](const auto& counts, const auto& key) {
     auto found = counts.find(key);
@@ -67,6 +72,7 @@ std::optional<FetchOrder::Step> FetchOrder::Next(base::TimePoint now) {
   if (best == blobs_.end()) return std::nullopt;
   Blob& blob = best->second;
   blob.state = Blob::State::kMoves;
+  // Steps are numbered so that Refused() can tell requests that ran side by side from later ones.
   blob.begun = ++steps_;
   blob.window_at = now;
   blob.window_bytes = 0;
@@ -87,12 +93,16 @@ void FetchOrder::Came(const std::string& digest, std::uint64_t bytes, base::Time
   if (found == blobs_.end()) return;
   Blob& blob = found->second;
   blob.window_bytes += bytes;
+  // Speed is judged over whole windows. A shorter one would call a stream stalled that pauses between two
+  // packets.
   if (now - blob.window_at < kFetchFloorTime) return;
   blob.slow = IsStalled(blob, now);
   blob.window_at = now;
   blob.window_bytes = 0;
 }
 
+// The pause was the agent's own (the blob was being opened, or pulls of kubelet come first). It is no
+// slowness of the network, so the window starts again.
 void FetchOrder::Rested(const std::string& digest, base::TimePoint now) {
   if (auto found = blobs_.find(digest); found != blobs_.end()) {
     found->second.window_at = now;
@@ -102,6 +112,7 @@ void FetchOrder::Rested(const std::string& digest, base::TimePoint now) {
 
 bool FetchOrder::IsStalled(const Blob& blob, base::TimePoint now) {
   const base::Duration window = now - blob.window_at;
+  // Within a window that has just begun, the result of the window before still holds.
   if (window < kFetchFloorTime) return blob.slow;
   return static_cast<double>(blob.window_bytes) <
          static_cast<double>(kFetchFloor) * std::chrono::duration<double>(window).count();
@@ -119,15 +130,18 @@ std::optional<FetchOrder::Yield> FetchOrder::ToYield(base::TimePoint now) {
                      image == shares.images.end() ? 0 : image->second);
   };
   const auto [of_registry, of_image] = count_of(waits);
-  // The stalled one; then that of the largest share, the newest of it, which loses the least.
+  // The stalled stream is chosen first. Without one, it is a stream of the largest share, and there the
+  // newest, which loses the least.
   auto most = blobs_.end();
   std::tuple<bool, int, int, std::uint64_t> rank;
   for (auto it = blobs_.begin(); it != blobs_.end(); ++it) {
     const Blob& blob = it->second;
+    // One stream at a time gives way. Its place may be enough.
     if (blob.state == Blob::State::kYields) return std::nullopt;
     if (blob.state != Blob::State::kMoves) continue;
     const auto [registry, image] = count_of(blob);
     const bool stalled = ImageOf(blob) != ImageOf(waits) && IsStalled(blob, now);
+    // A difference of one is an even share: giving it up would only turn the two round, again and again.
     const bool has_more = blob.registry == waits.registry ? image > of_image + 1 : registry > of_registry + 1;
     if (!stalled && !has_more) continue;
     const std::tuple now_rank(stalled, registry, image, blob.begun);
@@ -156,16 +170,22 @@ void FetchOrder::Retry() {
 
 bool FetchOrder::Refused(const std::string& digest, base::TimePoint until) {
   auto found = blobs_.find(digest);
+  // Its image was removed meanwhile, so there is nothing to give up.
   if (found == blobs_.end()) return true;
   Blob& blob = found->second;
   Registry& registry = registries_[blob.registry];
   registry.not_before = std::max(registry.not_before, until);
+  // Requests that began before the last halving ran beside the refused one. They are one refusal, and halve
+  // nothing again.
   if (blob.begun >= registry.halved) {
     bool again = false;
     for (const auto& [image, rank] : blob.wanted_by)
+      // Every image that wants the blob is marked, so that each of them waits for at most one refusal.
       again = std::exchange(images_[image].refused, true) || again;
     const int moving = CountShares().registries[blob.registry];
     if (again || moving <= 1) return false;
+    // The registry gets half of what moved at the time of the refusal, which is the number that was too much
+    // for it.
     registry.most = std::max(1, moving / 2);
     registry.halved = steps_ + 1;
   }

@@ -18,11 +18,11 @@ using std::chrono::seconds;
 constexpr seconds kSilentBase{60};
 // As a pull that was denied: asking more often does not help, and locks accounts.
 constexpr minutes kDeniedBase{5};
-// Registry rule R12: a pull that did not bring the registry's version is not repeated before.
+// R12: pauses of a pull that did not bring the registry's version, doubling.
 constexpr minutes kLagBase{10};
 constexpr hours kLagCap{6};
 
-// Nodes that began together shall not go on together: a tenth to either side.
+// Returns the interval with a tenth more or less. Nodes that started together do not stay together.
 base::Duration Jittered(base::Duration interval, double random) {
   return Scaled(interval, 0.9 + 0.2 * random);
 }
@@ -31,7 +31,7 @@ base::Duration AfterSilence(const Freshness& past, const DesiredImage& want, dou
   return Spread(Doubled(kSilentBase, past.silent - 1, want.refresh_interval), random);
 }
 
-// The registry has spoken about the tag: nothing that it did not say before holds any more.
+// The registry has spoken about the tag, so its earlier silence, denial or useless answer no longer holds.
 void Spoken(Freshness& past) {
   past.silent = 0;
   past.denied = false;
@@ -43,6 +43,7 @@ void TagIsThere(Freshness& past, const std::string& digest) {
   Spoken(past);
   past.missing = false;
   past.missing_since.reset();
+  // The failure was about replacing the old digest's image. A new digest is a new attempt.
   if (past.remote != digest) {
     past.update_failure.reset();
     past.update_error.clear();
@@ -62,6 +63,8 @@ void Confirm(Freshness& past, Answered when) {
 }
 
 void TagIsMissing(Freshness& past, const DesiredImage& want, Answered when, double random) {
+  // R23: a tag is missing after two answers a minute apart. The first one changes neither readiness nor what
+  // earlier answers have established.
   if (!past.missing_since) past.missing_since = when.at;
   bool confirmed = when.at - *past.missing_since >= kConfirmAfter;
   if (confirmed) Spoken(past);
@@ -75,6 +78,8 @@ void AccessIsDenied(Freshness& past, const DesiredImage& want, Answered when, do
   past.silent = 0;
   past.denied = true;
   past.denials++;
+  // A denial counts at once (R45), and takes earlier confirmations back. With min() as its age, maxAge is
+  // over, too.
   past.confirmed_at.reset();
   past.age_from = base::TimePoint::min();
   past.next_check = when.at + Spread(Doubled(kDeniedBase, past.denials - 1, want.refresh_interval), random);
@@ -82,6 +87,7 @@ void AccessIsDenied(Freshness& past, const DesiredImage& want, Answered when, do
 
 void NoAnswer(Freshness& past, const DesiredImage& want, const RegistryAnswer& answer, Answered when,
               double random) {
+  // Everything that earlier answers have established stays: silence is no answer.
   if (past.silent == 0) past.silent_since = when.at;
   past.silent++;
   base::Duration wait = AfterSilence(past, want, random);
@@ -98,12 +104,15 @@ void Undecided(Freshness& past, const DesiredImage& want, const RegistryAnswer& 
   }
   past.silent = 0;
   past.undecided = true;
+  // A pull is the check here. One within kPullUndecidedEvery has to do, unless the entry is not ready without
+  // an answer.
   bool strict = want.refresh == Refresh::kAlways || want.on_unreachable == OnFailure::kNotReady;
   bool lately = past.pulled_undecided_at && when.at - *past.pulled_undecided_at < kPullUndecidedEvery;
   if (strict || !lately) past.pull_due = true;
 }
 
-// A failed pull is an answer where it says what a check would have said.
+// Returns the answer that a check would have got, if the failed pull shows it. nullopt: the runtime itself
+// failed, which says nothing about the registry.
 std::optional<RegistryAnswerKind> AnswerOf(Reason failure) {
   switch (failure) {
     case Reason::kAccessDenied:
@@ -124,6 +133,7 @@ std::optional<RegistryAnswerKind> AnswerOf(Reason failure) {
   }
 }
 
+// Applies one answer: each kind changes what it speaks about, and plans the next check.
 void Fold(Freshness& past, const DesiredImage& want, const RegistryAnswer& answer, Answered when,
           double random) {
   past.newest = answer;
@@ -171,6 +181,8 @@ bool HasDigest(const Local& local, const std::string& digest) {
 }
 
 bool IsAnother(const Local& before, const Local& now) {
+  // An imported image has no digest. Image ids are compared with each other only, never with a registry's
+  // digest (R10).
   bool comparable = !before.digest.empty() && !now.digest.empty();
   return comparable ? before.digest != now.digest : before.id != now.id;
 }
@@ -180,6 +192,9 @@ Freshness PlanFirstCheck(Freshness past, const DesiredImage& want, base::TimePoi
   bool awaited = want.refresh == Refresh::kAlways || want.ready_for == image::PullPolicy::kAlways;
   base::Duration within = want.refresh_interval;
   if (awaited) within = std::min<base::Duration>(within, kFirstUrgentCheck);
+  // A random moment within the interval, so that a fleet that starts together asks evenly. `age_from` is set
+  // here, since after a start freshness is unknown and maxAge counts from there: a restart during an outage
+  // must not turn a ready node unready.
   past.next_check = now + Scaled(within, random);
   past.age_from = now;
   return past;
@@ -187,6 +202,8 @@ Freshness PlanFirstCheck(Freshness past, const DesiredImage& want, base::TimePoi
 
 Freshness AfterNewDemand(Freshness past, const DesiredImage& want, base::TimePoint now, double random) {
   if (past.next_check == base::TimePoint()) return past;
+  // The earlier of the two times counts: a shorter interval takes effect at once, and a longer one does not
+  // postpone a check that is due.
   base::TimePoint planned = std::exchange(past.next_check, {});
   base::TimePoint age_from = past.age_from;
   past = PlanFirstCheck(std::move(past), want, now, random);
@@ -198,7 +215,8 @@ Freshness AfterNewDemand(Freshness past, const DesiredImage& want, base::TimePoi
 Freshness AfterAnswer(Freshness past, const DesiredImage& want, const Local& local,
                       const RegistryAnswer& answer, Answered when, double random) {
   Fold(past, want, answer, when, random);
-  // No answer is none that takes this back.
+  // Only an answer about the tag changes with whose credential it was got. Silence and denials leave that as
+  // it is.
   if (answer.kind == RegistryAnswerKind::kSame || answer.kind == RegistryAnswerKind::kMoved) {
     past.lent = answer.lent;
   }
@@ -212,8 +230,8 @@ Freshness AfterAnswer(Freshness past, const DesiredImage& want, const Local& loc
 Freshness AfterSkippedCheck(Freshness past, const DesiredImage& want, const RegistryAnswer& why,
                             Answered when, double random) {
   Fold(past, want, why, when, random);
-  // The registry is probed anyway; who can wait asks again a full interval later, so that a registry that
-  // comes back is not met by all that was missed.
+  // The registry gets its probes anyway. Entries that can wait ask a full interval later, so that a registry
+  // that comes back does not meet all missed checks at once.
   if (!IsUrgent(want)) past.next_check = when.at + Jittered(want.refresh_interval, random);
   return past;
 }
@@ -225,6 +243,8 @@ Freshness AfterPulled(Freshness past, const DesiredImage& want, const std::optio
     past.changed_wall = when.wall;
   }
   if (past.undecided) past.pulled_undecided_at = when.at;
+  // R12: the pull ended well, and yet brought another digest than the registry named, so it came from a
+  // mirror. If `pull_due` is set, the pull itself was the check, and there is no digest to compare with.
   bool missed = before && !past.remote.empty() && !HasDigest(now_local, past.remote) && !past.pull_due;
   past.next_check = when.at + Jittered(want.refresh_interval, random);
   past.pull_due = false;
@@ -253,6 +273,7 @@ Freshness AfterUpdateFailed(Freshness past, const DesiredImage& want, Reason rea
          random);
     return past;
   }
+  // The reason is the runtime's own. It is kept beside the registry's answers, which it does not contradict.
   past.update_failure = reason;
   past.update_error = error;
   return past;
@@ -271,6 +292,8 @@ Freshness AfterReplacedByOthers(Freshness past, const Local& now_local, base::Ti
 
 Freshness AfterNewCredentials(Freshness past, base::TimePoint now) {
   if (past.next_check == base::TimePoint()) return past;
+  // The first doubt counts: credentials that change again and again must not postpone the moment at which the
+  // old confirmation stops counting.
   if (!past.doubted_at) past.doubted_at = now;
   past.denials = 0;
   past.next_check = now;

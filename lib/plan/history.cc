@@ -19,7 +19,8 @@ constexpr hours kSlowCap{1};
 // Passing failures in a row after which the entry no longer holds up the others: about a minute's worth.
 constexpr int kFailuresThatSettle = 6;
 
-// An image that goes away so soon and so often was evicted, not replaced by a person.
+// An image that disappears several times within this period was evicted by kubelet, not replaced by an
+// operator.
 constexpr hours kEvictionMemory{2};
 constexpr std::size_t kEvictionsThatCount = 3;
 constexpr minutes kEvictionBase{5};
@@ -27,7 +28,7 @@ constexpr minutes kEvictionBase{5};
 // Ends of the runtime in a row that make each image that was pulled at the time a suspect: one may be a
 // restart.
 constexpr int kEndsThatCount = 2;
-// A pull that lasted so long, and has more bytes than the one before, would end well without further
+// A pull that lasted this long, and has more bytes than the one before, would end well without further
 // restarts.
 constexpr minutes kRanOn{1};
 // Others were pulled at the time as well, so most suspects are none: each is soon tried alone.
@@ -75,14 +76,19 @@ History AfterFailure(History past, const PullFailure& failure, base::TimePoint n
   past.last_error = failure.error;
   past.last_failure = failure.reason;
   Retry retry = RetryFor(failure.reason);
+  // The failure is not the image's fault (the runtime is gone, another caller cancelled), so it counts no
+  // failure and the pull goes on at once.
   if (retry == Retry::kAtOnce) {
     past.not_before = now;
     return past;
   }
+  // A failure that the runtime survived breaks the row. A suspect stays one until it is pulled.
   if (!IsSuspicious(past)) past.runtime_ends = 0;
   past.failures++;
   const bool disk_full = failure.reason == Reason::kDiskFull;
   if (disk_full) past.full_disks++;
+  // Failures for a full disk have their own count: a long outage of the registry must not make the first full
+  // disk wait for an hour, nor the other way round.
   base::Duration delay = Delay(retry, disk_full ? past.full_disks : past.failures - past.full_disks, random);
   if (failure.retry_after) delay = std::max(delay, *failure.retry_after);
   past.not_before = delay == base::Duration::max() ? base::TimePoint::max() : now + delay;
@@ -96,7 +102,11 @@ bool IsSuspicious(const History& past) {
 
 History AfterRuntimeEnd(History past, const PullFailure& failure, const InterruptedRun& run,
                         base::TimePoint now, double random) {
+  // An image that gets on under restarts is more likely their victim than their cause, so the row begins
+  // anew.
   const bool got_on = run.took >= kRanOn && run.bytes > past.bytes_at_end;
+  // Once only: a suspect that ran beside others gets the benefit of the doubt. `doubted` stays set until it
+  // has got on, so a runtime that always ends beside others still makes the row grow.
   const bool in_doubt = IsSuspicious(past) && run.beside_others && !past.doubted;
   past.doubted = !got_on && (in_doubt || past.doubted);
   if (!in_doubt) past.runtime_ends++;
@@ -111,6 +121,7 @@ History AfterRuntimeEnd(History past, const PullFailure& failure, const Interrup
   past = AfterFailure(std::move(past), {.reason = Reason::kRuntimeCrashed, .error = std::move(text)}, now,
                       random);
   if (tried_alone) return past;
+  // The attempt alone comes within seconds, and decides. Until then the entry is no more settled than before.
   past.settled = settled;
   past.not_before = now + Spread(kBeforeTriedAlone, random);
   return past;
@@ -138,6 +149,7 @@ History AfterSuccess(History past, const PullSuccess& success, base::TimePoint n
 }
 
 History AfterNewCredentials(History past, base::TimePoint now) {
+  // Every other failure keeps its pause: new credentials change nothing about it.
   bool for_its_credential =
       past.last_failure == Reason::kAccessDenied || past.last_failure == Reason::kBadCredentialFormat;
   if (for_its_credential && past.not_before > now) past.not_before = now;
@@ -154,6 +166,7 @@ History AfterUpdateDropped(History past, base::TimePoint now) {
 }
 
 History AfterVanished(History past, base::TimePoint now) {
+  // The earlier failures were about getting the image here, and it was here since.
   past.attempts = 0;
   past.failures = past.full_disks = 0;
   past.last_failure.reset();
@@ -161,6 +174,7 @@ History AfterVanished(History past, base::TimePoint now) {
   past.not_before = now;
   std::erase_if(past.vanished, [now](base::TimePoint at) { return now - at > kEvictionMemory; });
   past.vanished.push_back(now);
+  // The oldest time goes, so that the history of an image that is evicted all the time stays short.
   if (past.vanished.size() > 2 * kEvictionsThatCount) past.vanished.erase(past.vanished.begin());
   if (IsEvictedAgainAndAgain(past)) {
     int beyond = static_cast<int>(past.vanished.size() - kEvictionsThatCount);

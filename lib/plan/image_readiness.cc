@@ -28,7 +28,7 @@ std::string NoRoom(const EntryFacts& facts) {
   return "it needs at least " + base::HumanBytes(facts.room_needed) + ", and " + text;
 }
 
-// The message of a reason, for entries without a better error text.
+// Returns the message of a reason, for entries without a better error text.
 std::string Sentence(Reason reason, const EntryFacts& facts) {
   switch (reason) {
     case Reason::kPresent:
@@ -67,7 +67,7 @@ std::string Sentence(Reason reason, const EntryFacts& facts) {
   }
 }
 
-// The obstacle of a failed image that waits for something else.
+// Returns what keeps the next try of a failed image from starting.
 std::string Waits(Reason held) {
   std::string name(ReasonName(held));
   if (held == Reason::kDiskFull) return "the next try waits until the disk has room again (" + name + ")";
@@ -115,7 +115,7 @@ PullStatus PullOf(const EntryFacts& facts, base::TimePoint now, base::WallTime w
   return pull;
 }
 
-// Another try is not worth waiting for.
+// Returns true if another try is not worth waiting for.
 bool CannotSucceed(const EntryFacts& facts) {
   return facts.no_room || facts.action.kind == ActionKind::kKeep ||
          facts.action.reason == Reason::kEvictedByKubelet || HasFailedPermanently(facts.past);
@@ -130,7 +130,7 @@ void JudgeAbsent(const EntryFacts& facts, ImageState& state) {
     state.reason = Reason::kDiskPressure;
     state.phase = Phase::kFailing;
   } else if (facts.action.kind == ActionKind::kPull) {
-    // Its own failure comes first: the trouble of others at its registry is not why it failed.
+    // The entry's own failure comes first: the trouble of other images at its registry is not why it failed.
     const bool has_failed = facts.past.failures > 0;
     state.reason = has_failed ? *facts.past.last_failure : facts.held.value_or(Reason::kQueued);
     state.phase = facts.held || has_failed ? Phase::kFailing : Phase::kProgressing;
@@ -138,8 +138,11 @@ void JudgeAbsent(const EntryFacts& facts, ImageState& state) {
     state.reason = facts.action.reason;
     state.phase = state.reason == Reason::kFactsUnknown ? Phase::kProgressing : Phase::kFailing;
   }
-  // One that was ready before has settled, and may yet come back.
+  // An entry that was ready once has settled in its history. If its image is gone and can come back, it is
+  // worth waiting for again.
   if (state.phase == Phase::kFailing && !CannotSucceed(facts)) state.settled = false;
+  // The last error is only shown with the reason that it explains. An eviction has a fixed sentence with the
+  // cure.
   bool error_says_it = state.phase == Phase::kFailing && !facts.past.last_error.empty() &&
                        facts.past.last_failure == state.reason && state.reason != Reason::kEvictedByKubelet;
   state.message = error_says_it ? facts.past.last_error : Sentence(state.reason, facts);
@@ -148,7 +151,7 @@ void JudgeAbsent(const EntryFacts& facts, ImageState& state) {
   }
 }
 
-// An image that is closed to pods, and what touching it has come to: on its way, or given up.
+// An image that is closed to pods shows what its touch has come to: on its way, or given up.
 void JudgeTouch(const TouchStatus& touch, ImageState& state) {
   bool given_up = touch.state == TouchState::kIneffective;
   bool under_way = touch.state == TouchState::kDue || touch.state == TouchState::kRunning ||
@@ -167,7 +170,7 @@ void JudgeTouch(const TouchStatus& touch, ImageState& state) {
 
 // Judges a present, usable image by kubelet's verdict.
 void JudgeVerdict(const EntryFacts& facts, ImageState& state) {
-  // A verdict that is older than the image says nothing.
+  // The runtime has the image, so a verdict of absence is older than the image, and says nothing.
   if (!facts.verdicts || facts.verdicts->never.reason == kubelet::VerdictReason::kImageAbsent) {
     state.verdicts = nullptr;
     state.spellings = nullptr;
@@ -178,6 +181,7 @@ void JudgeVerdict(const EntryFacts& facts, ImageState& state) {
   image::PullPolicy policy = facts.want->ready_for;
   // For pods with Always, the registry decides the rest: see JudgeRegistry.
   const bool registry_decides = policy == image::PullPolicy::kAlways && !facts.want->also_for_never;
+  // The verdict for Never is the stricter one: such a pod may not fall back on a pull.
   if (facts.want->also_for_never) policy = image::PullPolicy::kNever;
   if (policy == image::PullPolicy::kAlways) policy = image::PullPolicy::kIfNotPresent;
   state.ready = registry_decides || IsReadyFor(state, policy, true);
@@ -200,7 +204,7 @@ void JudgeRegistry(const EntryFacts& facts, ImageState& state) {
   state.ready = false;
   state.reason = facts.refresh->ready ? said.always_reason : said.reason;
   state.message = facts.refresh->ready ? said.always_message : said.message;
-  // A first answer, or a running update, needs no action.
+  // A first answer, or a running update, comes without anybody's action.
   bool on_its_way = state.reason == Reason::kNotChecked || state.reason == Reason::kTagMissingUnconfirmed ||
                     (facts.refresh->pull && facts.past.failures == 0);
   state.phase = on_its_way ? Phase::kProgressing : Phase::kFailing;
@@ -248,6 +252,8 @@ bool IsReadyFor(const ImageState& image, image::PullPolicy policy, bool has_kube
 ImageState Judge(const EntryFacts& facts, base::TimePoint now, base::WallTime wall) {
   ImageState state{.want = facts.want, .applies = facts.applies};
   state.settled = facts.past.settled && facts.touch->settled;
+  // An entry for other platforms counts as ready: nothing is to be done on this node, and it must not hold it
+  // back.
   if (!facts.applies) {
     state.ready = true;
     state.phase = Phase::kReady;
@@ -263,6 +269,8 @@ ImageState Judge(const EntryFacts& facts, base::TimePoint now, base::WallTime wa
     state.size_bytes = facts.seen.local->size_bytes;
     state.aliases = facts.seen.local->aliases;
     state.pinned = facts.seen.local->pinned;
+    // Credentials are known for the agent's own pulls only. Another id means that somebody else has pulled it
+    // since.
     if (state.image_id == facts.past.pulled_id) {
       state.pulled_with = facts.past.pulled_with;
       state.credential = facts.past.credential;
@@ -280,6 +288,7 @@ ImageState Judge(const EntryFacts& facts, base::TimePoint now, base::WallTime wa
     state.registry = std::make_shared<const RegistryView>(
         ViewOf(facts.want, local, *facts.freshness, *facts.refresh, now, wall));
   }
+  // The registry's view is built first, for absent images as well, so that status shows its answers.
   if (IsUsable(facts.seen)) {
     JudgeUsable(facts, state);
   } else {
@@ -296,7 +305,7 @@ std::string Short(const std::string& digest) {
   return digest.empty() ? "an unknown digest" : digest.substr(0, kShortDigest);
 }
 
-// The words of the registry, or of the pull, as the second half of a sentence.
+// Returns the words of the registry, or of the pull, as the second half of a sentence.
 std::string Said(const Freshness& past) {
   return past.newest && !past.newest->message.empty() ? ": " + past.newest->message : std::string();
 }

@@ -8,7 +8,8 @@ namespace {
 
 using Slots = std::vector<PullSlot>::iterator;
 
-// Those of unknown size have the average of the others, of which there is at least one.
+// Returns the bytes of all slots. A slot of unknown size counts as the average of the others; at least one
+// size has to be known.
 double SumOfBytes(Slots begin, Slots end) {
   double sum = 0;
   std::ptrdiff_t known = 0;
@@ -19,7 +20,8 @@ double SumOfBytes(Slots begin, Slots end) {
   return sum * static_cast<double>(end - begin) / static_cast<double>(known);
 }
 
-// Of those that may be moved; `end` if none may.
+// Returns the largest slot that may be moved, or `end`. An image of a far registry keeps its place, since
+// latency and not its size decides how long it takes.
 Slots Largest(Slots begin, Slots end) {
   Slots largest = end;
   for (Slots slot = begin; slot != end; ++slot) {
@@ -30,6 +32,8 @@ Slots Largest(Slots begin, Slots end) {
 }
 
 void MoveAmongEquals(Slots begin, Slots end, int parallel) {
+  // Each round moves one image to the front and goes on with the rest. It ends when the largest of the rest
+  // fits into the share that one of `parallel` pulls has anyway.
   while (end - begin > 1) {
     Slots largest = Largest(begin, end);
     if (largest == end) return;

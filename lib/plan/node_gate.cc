@@ -8,10 +8,11 @@
 namespace prefetch::plan {
 namespace {
 
+// The API server refuses events with longer messages. Conditions keep to the same limit.
 constexpr std::size_t kLongestMessage = 1024;
 constexpr std::size_t kShortHash = 13;  // "sha256:" and six digits
 
-// Nothing that another minute would change: every required entry is ready, or has failed for good.
+// Returns true if waiting longer would change nothing: every required entry is ready, or has failed for good.
 bool OnlyFailuresAreLeft(const Snapshot& snapshot) {
   if (snapshot.readiness.reason != Reason::kImagesNotReady) return false;
   return std::all_of(snapshot.images.begin(), snapshot.images.end(), [](const ImageState& image) {
@@ -22,6 +23,7 @@ bool OnlyFailuresAreLeft(const Snapshot& snapshot) {
 
 ConditionStatus StatusFor(const Readiness& readiness) {
   if (readiness.ready) return ConditionStatus::kTrue;
+  // Without a runtime, nobody knows whether the images are there. "False" would claim that they are missing.
   bool not_known = readiness.reason == Reason::kFactsUnknown || readiness.reason == Reason::kRuntimeDown;
   return not_known ? ConditionStatus::kUnknown : ConditionStatus::kFalse;
 }
@@ -82,13 +84,17 @@ DesiredGate WishFor(const Snapshot& snapshot, const GateOptions& options, base::
   }
   wish.condition = {StatusFor(readiness), std::string(ReasonName(readiness.reason)), MessageFor(snapshot)};
   bool time_is_over = running_for >= options.timeout;
+  // A node must not stay without pods for ever because of an image that cannot come.
   wish.taint_may_go = readiness.ready || OnlyFailuresAreLeft(snapshot) || time_is_over;
+  // The time limit is for the start alone: once the taint has gone for a good reason (kGone), a node that
+  // becomes unready later has given nothing up.
   bool gives_up = taint == TaintHistory::kGivenUp || (taint == TaintHistory::kNotKnown && time_is_over);
   wish.gave_up = options.taint && gives_up && !readiness.ready;
   if (wish.gave_up) wish.condition.reason = "GaveUp";
   return wish;
 }
 
+// Writes differences only: each write to a Node costs the API server, and goes to all watchers.
 GateUpdates WritesFor(const DesiredGate& wish, const NodeSeen& seen, const GateOptions& options) {
   GateUpdates writes;
   if (options.label && seen.label != wish.label) writes.label = wish.label;
@@ -102,7 +108,8 @@ std::vector<GateEvent> ChangesFor(const Snapshot& snapshot, base::WallTime now) 
   std::vector<GateEvent> changes;
   for (const ImageState& image : snapshot.images) {
     if (!image.applies || !image.registry || !image.registry->changed_at) continue;
-    // A clock that was set back makes a change of the future: as new as one of so long ago.
+    // A clock that was set back puts a change into the future. Such a change counts as just as old, in both
+    // directions.
     auto age = now - *image.registry->changed_at;
     if (age > kChangeIsNews || age < -kChangeIsNews) continue;
     changes.push_back({image.want->reference.written(), "ImageReplaced",

@@ -16,8 +16,9 @@ constexpr milliseconds kSoon{100};
 // containerd's CRI plugin learns of a change by the same events, and lists its old images until then.
 // agent::ImageWatch may have reported the last event 250 ms before that event.
 constexpr milliseconds kLate{850};
-// The minimum time between the starts of two such looks, however many events come; and so many times the
-// duration of the last one.
+// The minimum time between the starts of two such looks, however many events come. kShareOfTime, in durations
+// of the last look, is a second minimum: looks take a twentieth of the time at most, unless kLookFloorMost
+// allows more.
 constexpr milliseconds kLookFloor{500};
 constexpr int kShareOfTime = 20;
 // Looks of a node under load take long. Until the next one, a removed image counts as present.
@@ -34,11 +35,15 @@ constexpr seconds kLongStream{10};
 
 PollTrigger AfterRuntimeEvent(PollTrigger alarm, base::TimePoint now) {
   alarm.soon = std::min<base::TimePoint>(alarm.soon, now + kSoon);
+  // The early look finds most changes. The late one follows the newest event, and finds what the runtime's
+  // list did not show yet at the early one.
   alarm.late = now + kLate;
   return alarm;
 }
 
 PollTrigger AfterPollBegan(PollTrigger alarm, base::TimePoint now) {
+  // An alarm that is not due yet stays: this look began before the time at which the runtime's list shows the
+  // change.
   if (alarm.soon <= now) alarm.soon = base::TimePoint::max();
   if (alarm.late <= now) alarm.late = base::TimePoint::max();
   alarm.started_at = now;
@@ -66,6 +71,7 @@ bool WasStable(base::Duration stood) {
 base::Duration ReconnectDelay(base::Duration stood, int failures, bool unsupported) {
   if (unsupported) return kWatchUnsupported;
   if (WasStable(stood)) return kWatchAgain;
+  // The bound of the shift only keeps it defined: the limit is reached after three failures.
   return std::min<base::Duration>(kWatchAgain * (1 << std::min(failures, 6)), kWatchAgainMost);
 }
 
@@ -86,6 +92,7 @@ PollDepth DueKubeletPoll(const KubeletPolls& looks, bool news, base::TimePoint n
 
 KubeletPolls AfterKubeletPollBegan(KubeletPolls looks, PollDepth look, base::TimePoint now) {
   if (look == PollDepth::kNone) return looks;
+  // A full look includes what a glance would see.
   looks.glance = now + kGlanceInterval;
   if (look == PollDepth::kFull) looks.full = now + kFullInterval;
   return looks;

@@ -14,7 +14,8 @@ Readiness NotReady(Readiness node, Phase phase, Reason reason, std::string messa
   return node;
 }
 
-// The runtime's, or that of the credentials.
+// Returns the trouble of the runtime, or of the credentials; nullopt if there is none. For kRuntimeGrace
+// after the runtime went away its images still count: a runtime that restarts takes nothing away.
 std::optional<Readiness> TroubleOfNode(const NodeFacts& node, const Readiness& counts) {
   if (!node.runtime_ever_up || (node.runtime_down_for && *node.runtime_down_for >= kRuntimeGrace)) {
     bool starting = !node.runtime_ever_up && node.runtime_error.empty();
@@ -54,16 +55,23 @@ Readiness Summarize(const NodeFacts& node, const std::vector<ImageState>& images
       if (first_failing == nullptr) first_failing = &image;
     }
   }
+  // The order is that of causes: without a list there are no entries, without a runtime none can be judged,
+  // and an image that is missing may only be the consequence of either.
   if (!node.list_loaded) {
     return NotReady(out, Phase::kProgressing, Reason::kFactsUnknown, "the list has not been read yet");
   }
+  // A missing mount looks like an empty folder, so a folder without a list file is not ready. A list file
+  // without entries is valid.
   if (node.list.sources.empty()) {
     return NotReady(out, Phase::kFailing, Reason::kListEmptyOfSources,
                     "no list file (*.txt, *.yaml, *.yml, *.json) was found at the paths given with --list");
   }
   std::optional<Readiness> trouble = TroubleOfNode(node, out);
   for (const ListSource& source : node.list.sources) {
+    // A source whose new version is invalid still has its last valid one in force, and holds nothing back.
     if (source.loaded_at) continue;
+    // The invalid source is the reason, since it needs an operator. The node's trouble is kept beside it for
+    // questions about the other sources (AskReady).
     if (trouble) {
       out.node_trouble = std::move(trouble->message);
       out.node_reason = trouble->reason;

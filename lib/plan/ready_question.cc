@@ -23,7 +23,7 @@ ReadyAnswer No(ReadyAnswer answer, std::string why, std::string public_why) {
   answer.public_message = std::move(public_why);
   return answer;
 }
-// `why` may be heard by everyone.
+// For a reason that every caller may hear: it names only what the caller wrote, and the agent's own terms.
 ReadyAnswer No(ReadyAnswer answer, const std::string& why) {
   return No(std::move(answer), why, why);
 }
@@ -35,6 +35,8 @@ ReadyAnswer AskReady(const Snapshot& snapshot, const ReadyQuestion& query) {
   for (const ImageState& image : snapshot.images) {
     if (query.source.empty() || Has(image.want->sources, query.source)) answer.entries.push_back(&image);
   }
+  // The hash comes first: the caller has rolled out a new list, and any answer about the old one would
+  // mislead it.
   if (!query.hash.empty() && query.hash != snapshot.list.hash) {
     return No(answer, "the list in force is " +
                           (snapshot.list.hash.empty() ? std::string("none") : snapshot.list.hash) + ", not " +
@@ -46,7 +48,8 @@ ReadyAnswer AskReady(const Snapshot& snapshot, const ReadyQuestion& query) {
     const std::string unknown = "no valid version of " + query.source + " is known";
     if (!source->loaded_at) return No(answer, unknown + ": " + source->error, unknown);
   }
-  // Problems of the whole node (the list, the runtime) come before any entry.
+  // Problems of the whole node (the list, the runtime) come before any entry. An invalid list of another
+  // source does not concern a question about one source.
   bool only_entries_missing = snapshot.readiness.ready ||
                               snapshot.readiness.reason == Reason::kImagesNotReady ||
                               (!query.source.empty() && snapshot.readiness.reason == Reason::kListInvalid);
@@ -60,6 +63,8 @@ ReadyAnswer AskReady(const Snapshot& snapshot, const ReadyQuestion& query) {
   std::size_t missing = 0;
   const ImageState* first = nullptr;
   for (const ImageState* image : answer.entries) {
+    // A policy replaces the entry's readyFor. The registry's directives still count, since they hold for
+    // every policy.
     bool met = query.policy && image->applies
                    ? IsReadyFor(*image, *query.policy, snapshot.kubelet.has_value()) &&
                          (!image->registry || image->registry->in_order)

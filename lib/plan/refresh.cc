@@ -44,18 +44,20 @@ struct Facts {
   bool Blocks(OnFailure directive) const { return strict() || directive == OnFailure::kNotReady; }
   bool moved() const { return !past.remote.empty() && !HasDigest(local, past.remote); }
   bool lagging() const { return moved() && past.lag_digest == past.remote; }
-  // Of moved(): an imported image has no digest that could be compared.
+  // The reason for moved(). An imported image has no digest that could be compared.
   Reason MovedReason() const {
     return local.digest.empty() ? Reason::kLocalDigestUnknown : Reason::kTagMoved;
   }
   bool signature_refused() const { return past.update_failure == Reason::kSignatureRejected; }
-  // Neither one failed check nor one that failed a moment ago makes a ready node unready.
+  // A single failed check does not make a ready node unready, and neither do two within a minute (R45).
   bool silence_counts() const { return past.silent >= 2 && now - past.silent_since >= kConfirmAfter; }
   bool doubted() const { return past.doubted_at && now - *past.doubted_at >= kConfirmAfter; }
   bool confirmed_within(base::Duration age) const {
     return past.confirmed_at && !doubted() && now - *past.confirmed_at < age;
   }
   bool overdue() const { return !confirmed_within(2 * want.refresh_interval); }
+  // `strict` entries have a limit of their own, overdue(). min() as `age_from` marks a denial, which no time
+  // heals.
   bool too_old() const {
     if (!want.max_age || strict()) return false;
     if (past.confirmed_at && !doubted()) return now - *past.confirmed_at >= *want.max_age;
@@ -65,7 +67,8 @@ struct Facts {
   Reason OverdueReason() const { return past.confirmed_at ? Reason::kCheckOverdue : Reason::kNotChecked; }
 };
 
-// All that stands against it, in the order of registry rule R45.
+// Returns all that stands against it, in the order of R45: the most certain cause first, since the first one
+// that blocks is reported.
 std::vector<Cause> CausesOf(const Facts& facts) {
   const DesiredImage& want = facts.want;
   const Freshness& past = facts.past;
@@ -85,6 +88,7 @@ std::vector<Cause> CausesOf(const Facts& facts) {
     causes.push_back({*past.update_failure, facts.strict()});
   }
   if (facts.lagging()) {
+    // A lagging mirror blocks nothing, even for `Always`: pods on this node would be given the same image.
     causes.push_back({Reason::kMirrorLag, false});
   } else if (facts.moved()) {
     causes.push_back({facts.MovedReason(), facts.strict()});
@@ -94,7 +98,8 @@ std::vector<Cause> CausesOf(const Facts& facts) {
   return causes;
 }
 
-// The registry's result for a pod with Always.
+// Returns the registry's result for a pod with Always; kUpToDate if such a pod would pass. Directives do not
+// count here: kubelet knows none of them.
 Reason WhyNotAlways(const Facts& facts) {
   const Freshness& past = facts.past;
   if (facts.signature_refused()) return Reason::kSignatureRejected;
@@ -107,7 +112,8 @@ Reason WhyNotAlways(const Facts& facts) {
   return cannot_say ? Reason::kIndeterminate : facts.OverdueReason();
 }
 
-// Only silence stands against it, and within maxAge silence is no news.
+// Returns true if only silence stands against it, and the last confirmation is younger than maxAge: the
+// operator has declared that much silence acceptable.
 bool FreshThroughSilence(const Facts& facts, const std::vector<Cause>& causes) {
   if (!facts.want.max_age || !facts.confirmed_within(*facts.want.max_age)) return false;
   return causes.size() == 1 && facts.past.silent > 0;
@@ -122,6 +128,8 @@ void DecidePull(const Facts& facts, RefreshDecision& decision) {
     return;
   }
   if (!facts.moved()) return;
+  // The digest that the registry named before cannot be pulled now, and each try would count as a failure of
+  // the image.
   if (past.denied || past.missing_since) return;
   if (facts.lagging() && facts.now < past.lag_until) return;
   decision.pull = true;
@@ -141,6 +149,8 @@ RefreshDecision DecideRefresh(const DesiredImage& want, const Local& local, cons
   DecidePull(facts, decision);
   decision.always_reason = WhyNotAlways(facts);
   decision.agrees = decision.always_reason == Reason::kUpToDate;
+  // The first cause that blocks is the reason for unreadiness, even if a more certain one stands before it
+  // that the operator told the agent to accept.
   std::vector<Cause> causes = CausesOf(facts);
   auto block = std::find_if(causes.begin(), causes.end(), [](const Cause& cause) { return cause.blocks; });
   if (block != causes.end()) {

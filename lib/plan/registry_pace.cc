@@ -11,11 +11,12 @@ namespace {
 using image::RegistryAnswerKind;
 using std::chrono::seconds;
 
-// Of Docker Hub's limit: R28.
+// R28: the number of pulls below which they are saved, and the window of a limit that names none. Both are
+// Docker Hub's.
 constexpr std::uint64_t kFewPulls = 5;
 constexpr seconds kUsualWindow{21'600};
 
-// Its holds double for as long at most.
+// The holds of a registry double for this long at most.
 constexpr seconds kForgottenAfter{3600};
 
 void Hold(RegistryPace& pace, base::TimePoint until) {
@@ -45,6 +46,8 @@ bool MayBeForgotten(const RegistryPace& pace, base::TimePoint now) {
 }
 
 RegistryPace AfterStart(RegistryPace past, base::TimePoint now) {
+  // AfterStart takes one token for the check. A check with several requests (mirrors, token services) takes
+  // the rest in AfterCheck, when their number is known.
   past.budget.Take(1, now);
   past.running++;
   return past;
@@ -61,6 +64,7 @@ RegistryPace AfterCheck(RegistryPace past, const image::RegistryAnswer& answer, 
     case RegistryAnswerKind::kMoved:
     case RegistryAnswerKind::kTagMissing:
     case RegistryAnswerKind::kAccessDenied:
+    // Every answer about the tag, even a denial, shows that the registry is up.
     case RegistryAnswerKind::kIndeterminate:
       past.silences = 0;
       past.holds = 0;
@@ -73,7 +77,7 @@ RegistryPace AfterCheck(RegistryPace past, const image::RegistryAnswer& answer, 
       past.holds++;
       base::Duration wait = image::kLimitedRegistry.Pause(past.holds);
       if (answer.retry_after) wait = *answer.retry_after;
-      // Not all nodes that were told the same time come back at that time.
+      // Jitter, so that the nodes that were told the same time do not come back together.
       Hold(past, now + Spread(wait, random));
       break;
     }
@@ -85,6 +89,7 @@ RegistryPace AfterCheck(RegistryPace past, const image::RegistryAnswer& answer, 
         return past;
       }
       past.silences++;
+      // A failed probe holds the registry again at once. It takes five failures only the first time.
       if (past.probing || image::kSilentRegistry.IsOpen(past.silences)) {
         past.holds++;
         base::Duration wait = image::kSilentRegistry.Pause(past.holds);
@@ -113,6 +118,8 @@ RegistryPace AfterHeldByPull(RegistryPace past, base::TimePoint until) {
 
 image::RegistryAnswer HeldAnswer(const RegistryPace& pace) {
   image::RegistryAnswer answer = pace.trouble.value_or(image::RegistryAnswer{});
+  // A hold without a known cause is shown as silence: a default RegistryAnswer would say that the answer
+  // could not be compared.
   if (answer.kind == RegistryAnswerKind::kIndeterminate) answer.kind = RegistryAnswerKind::kUnreachable;
   answer.detail = image::RegistryDetail::kNotQueried;
   answer.retry_after.reset();
@@ -123,6 +130,7 @@ image::RegistryAnswer HeldAnswer(const RegistryPace& pace) {
 ChecksToStart ScheduleChecks(std::vector<CheckSlot> slots, const std::map<std::string, RegistryPace>& paces,
                              base::TimePoint now) {
   ChecksToStart out;
+  // Entries whose readiness waits for the answer go first, then those that have waited longest.
   std::stable_sort(slots.begin(), slots.end(), [](const CheckSlot& a, const CheckSlot& b) {
     if (a.urgent != b.urgent) return a.urgent;
     return a.due < b.due;
@@ -143,6 +151,8 @@ ChecksToStart ScheduleChecks(std::vector<CheckSlot> slots, const std::map<std::s
     auto found = paces.find(slot.registry);
     const RegistryPace& pace = found == paces.end() ? kNew : found->second;
     bool due = slot.due <= now;
+    // A due entry of a held registry gets its answer without a request, so that its directives can take
+    // effect.
     if (now < pace.held_until) {
       if (due) out.unasked.push_back(slot.entry);
       continue;
@@ -150,8 +160,11 @@ ChecksToStart ScheduleChecks(std::vector<CheckSlot> slots, const std::map<std::s
     Room& room = rooms.try_emplace(slot.registry, Room{pace.running + looking[slot.registry], pace.budget})
                      .first->second;
     if (slot.look_up.state == LookupState::kUnderWay) continue;
+    // After a hold, one question at a time: the first slot that comes is the probe, due or not.
     if (pace.probing ? room.running > 0 : !due) continue;
     if (room.running >= image::kRequestsPerRegistry || total >= image::kChecksAtOnce) continue;
+    // The copy of the budget in `room` is spent here. The real one is charged by AfterStart, once the check
+    // has begun.
     if (!room.budget.TryTake(now)) {
       base::Duration wait = room.budget.WaitAt(now);
       out.look_again = std::min(out.look_again, now + std::chrono::ceil<std::chrono::milliseconds>(wait));
@@ -162,6 +175,8 @@ ChecksToStart ScheduleChecks(std::vector<CheckSlot> slots, const std::map<std::s
       out.look_up.push_back(slot.entry);
       continue;
     }
+    // A look-up of credentials has no place among all checks, so plugins that hang do not stop other
+    // registries.
     total++;
     out.start.push_back(slot.entry);
   }

@@ -5,13 +5,15 @@
 namespace prefetch::plan {
 namespace {
 
-// Clients need not wait after so many transient failures (an unreachable registry): about a minute's worth.
+// After this many transient failures (an unreachable registry, say), clients need not wait: about a minute's
+// worth.
 constexpr int kTriesThatCount = 6;
 
 }  // namespace
 
 Action DecideRequested(const Observation& seen, const History& past, base::TimePoint asked_until,
                        base::TimePoint now) {
+  // Nobody waits any more, so nothing begins.
   if (now >= asked_until && !IsUsable(seen)) {
     return {.kind = ActionKind::kKeep, .reason = past.last_failure.value_or(Reason::kImageAbsent)};
   }
@@ -19,11 +21,13 @@ Action DecideRequested(const Observation& seen, const History& past, base::TimeP
 }
 
 base::TimePoint ForgetRequestedAt(const History& past, base::TimePoint asked_until) {
+  // `not_before` may be max() after a permanent failure, hence the limit.
   return std::max(asked_until, std::min<base::TimePoint>(past.not_before, asked_until + kAskedMemory));
 }
 
 const ImageState* PulledFor(const Snapshot& snapshot, const image::Reference& reference,
                             base::TimePoint asked_at) {
+  // An entry of the list is pulled anyway, so it answers for the wish, too.
   if (const ImageState* listed = FindImage(snapshot, reference)) return listed;
   auto found = std::find_if(snapshot.asked.begin(), snapshot.asked.end(), [&](const RequestedImage& asked) {
     return asked.state.want->reference == reference && asked.asked_at >= asked_at;
@@ -36,6 +40,7 @@ RequestedState StateOfRequested(const ImageState& image) {
   // A pull does not repair a present image that is unusable for these reasons.
   if (!image.applies || image.reason == Reason::kWrongPlatform) return RequestedState::kFailed;
   if (image.phase != Phase::kFailing) return RequestedState::kPending;
+  // Room on the disk may come at any time or never. A client that waits should hear of it now.
   if (image.reason == Reason::kDiskPressure) return RequestedState::kFailed;
   // Its turn has come again, whatever came of the last one.
   if (image.pull.state == PullState::kQueued) return RequestedState::kPending;

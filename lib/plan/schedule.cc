@@ -29,6 +29,8 @@ struct Places {
   }
   void Take(const PullSlot& slot, const Limits& limits) {
     if (slot.over) return;
+    // A pull whose content is here only unpacks, so its place among downloads is free. It still counts
+    // against the limits below, which are about disk and risk.
     if (!slot.brought) {
       all++;
       slot.idle ? idle[slot.registry]++ : total++;
@@ -81,14 +83,18 @@ class TotalPlaces {
     const bool of_one = std::all_of(running.begin(), running.end(), [&](const PullSlot& slot) {
       return slot.registry == running.front().registry;
     });
+    // A limit of one pull stays one: the operator asked for no parallel pulls.
     if (parallel < 2 || total < parallel || !of_one) return;
     hog_ = running.front().registry;
     with_one_more_ = total + 1;
+    // The newest of its pulls counts. While pulls of one registry still end and others start, places come
+    // free without an extra one.
     for (const PullSlot& slot : running) one_more_from_ = std::max(one_more_from_, slot.started_at);
     if (one_more_from_ != base::TimePoint::max()) one_more_from_ += kHoggedFor;
   }
 
-  // Of this registry; `look_again` becomes earlier where time alone brings more.
+  // Returns the places that this registry may use. If time alone brings one more, `look_again` becomes that
+  // time at the latest.
   int Of(const std::string& registry, base::TimePoint now, base::TimePoint& look_again) const {
     if (with_one_more_ == 0 || registry == hog_) return parallel_;
     if (now >= one_more_from_) return with_one_more_;
@@ -104,7 +110,7 @@ class TotalPlaces {
   base::TimePoint one_more_from_;
 };
 
-// Pulls at a time, in all.
+// Returns the limit of pulls at a time, in all. Once the node has settled, pods' own pulls come first.
 int ParallelPulls(const ScheduleInput& input, const Limits& limits) {
   if (input.settled) return limits.parallel_pulls_when_ready;
   const auto is_far = [](const PullSlot& slot) { return slot.far; };
@@ -118,6 +124,7 @@ class RegistryLimits {
  public:
   RegistryLimits(const ScheduleInput& input, const Limits& limits, int parallel, base::TimePoint now)
       : input_(input), limits_(limits), parallel_(parallel), now_(now) {
+    // A registry that is held cannot use a place now, so no place is kept for it.
     for (const std::string& registry : input.soon) {
       if (now >= HeldUntil(registry)) waiting_.insert(registry);
     }
@@ -137,6 +144,8 @@ class RegistryLimits {
     return health == input_.registries.end() ? base::TimePoint() : health->second.not_before;
   }
   int Of(const std::string& registry) const {
+    // The last place stays for another registry, so that one that hangs cannot stop all others. Each registry
+    // keeps one place at least.
     bool others_wait = waiting_.size() > waiting_.count(registry);
     return others_wait ? std::min(Own(registry), std::max(1, parallel_ - 1)) : Own(registry);
   }
@@ -146,6 +155,7 @@ class RegistryLimits {
     auto health = input_.registries.find(registry);
     bool on_probation =
         health != input_.registries.end() && image::kFailingPulls.IsOpen(health->second.failures);
+    // One probe at a time until the registry has answered well.
     if (on_probation) return 1;
     return far_.contains(registry) ? std::max(limits_.per_registry_pulls, limits_.parallel_pulls_far)
                                    : limits_.per_registry_pulls;
@@ -170,7 +180,8 @@ std::vector<PullSlot> WithFreePlaces(std::vector<PullSlot> running, const Regist
   return running;
 }
 
-// The highest priority comes first.
+// Highest priority first. Pulls that stalled come behind all others, since they would hold a place again, and
+// updates behind images that are missing. ComesBefore (plan/disk_budget.h) has the same order.
 std::vector<PullSlot> InOrder(std::vector<PullSlot> due) {
   std::stable_sort(due.begin(), due.end(), [](const PullSlot& a, const PullSlot& b) {
     if (a.stalled != b.stalled) return b.stalled;
@@ -183,13 +194,15 @@ std::vector<PullSlot> InOrder(std::vector<PullSlot> due) {
   return due;
 }
 
+// Two names of one digest: the second pull would ask for the same bytes. It starts once the first has ended,
+// and finds them here.
 bool SameContentRuns(const PullSlot& slot, const std::vector<PullSlot>& running) {
   return !slot.content.empty() && std::any_of(running.begin(), running.end(), [&](const PullSlot& other) {
     return other.content == slot.content;
   });
 }
 
-// For credentials, by registry.
+// Returns the number of credential look-ups under way of each registry.
 std::map<std::string, int> SearchesUnderWay(const std::vector<PullSlot>& due) {
   std::map<std::string, int> looking;
   for (const PullSlot& slot : due) {
@@ -224,18 +237,26 @@ RegistryHealth AfterRegistryFailure(RegistryHealth past, bool rate_limited, base
   past.failures++;
   base::Duration delay{};
   if (rate_limited) {
+    // Answers to pulls that ran side by side are one wave. Counted one by one, four pulls would double the
+    // pause four times.
     if (now >= past.limited_until) past.limited++;
     delay = std::max(image::kLimitedRegistry.PauseAfter(past.limited), retry_after);
+    // Jitter only adds here: a registry must not be asked before the time that it named.
     delay += std::chrono::duration_cast<base::Duration>(std::chrono::duration<double>(delay) * random / 10);
   } else {
     delay = image::kFailingPulls.PauseAfter(past.failures);
     delay = std::chrono::duration_cast<base::Duration>(std::chrono::duration<double>(delay) * random);
   }
+  // A later failure never shortens a hold, such as that of a 429.
   past.not_before = std::max(past.not_before, now + delay);
   if (rate_limited) past.limited_until = past.not_before;
   return past;
 }
 
+// One pass over the due pulls, in their order. For each slot the questions are: may its registry be asked, is
+// there a place, are its credentials known, is there room on the disk. The place comes before the
+// credentials, so that only pulls that could start run a plugin. The disk comes last, and DiskBudget hears of
+// every slot, since one that waits keeps its claim against those behind it.
 ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::TimePoint now) {
   ScheduleOutput output;
   if (input.due.empty()) return output;
@@ -246,6 +267,7 @@ ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::
   const int parallel = ParallelPulls(input, limits);
   std::vector<PullSlot> due = InOrder(input.due);
   if (input.may_reorder && !input.settled) MoveLargestFirst(due, parallel);
+  // `registries` comes before `running`: a pull gives its place up only if its registry may have several.
   const RegistryLimits registries(input, limits, parallel, now);
   std::vector<PullSlot> running = WithFreePlaces(input.running, registries, parallel);
   Places taken = TakenBy(running, input.settled, limits);
@@ -255,12 +277,16 @@ ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::
   Kept kept;
   std::map<std::string, int> looking = SearchesUnderWay(due);
   for (const PullSlot& slot : due) {
+    // No slot behind this one can start, whatever its registry is.
     if (taken.total >= places.Most()) break;
+    // A held registry takes no claim to places or room: the images of others go past it.
     if (base::TimePoint held_until = registries.HeldUntil(slot.registry); now < held_until) {
       output.look_again = std::min(output.look_again, held_until);
       continue;
     }
+    // A look-up that takes long has lost its claims, so that a plugin that hangs delays its own images only.
     if (!IsPrompt(slot.look_up, now)) continue;
+    // Suspects run one at a time. If two ran, nobody could tell which of them ends the runtime.
     if (SameContentRuns(slot, running) || (slot.suspect && taken.suspects > 0)) continue;
     kept.MoveTo(slot);
     const int registry_limit = registries.Of(slot.registry);
@@ -269,8 +295,10 @@ ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::
     const int total = taken.TotalFor(slot.registry);
     const bool has_place = total < total_limit && taken.all < most && of_registry < registry_limit &&
                            MayJoin(slot, taken, input.settled, limits, parallel);
+    // Look-ups of images that count for more keep all places that are left.
     const bool is_kept = total + kept.total() >= total_limit;  // for what counts for more
     if (slot.look_up.state != LookupState::kDone) {
+      // This makes the claim without a start: the room must still be there when the look-up ends.
       room.Admits(slot, false);
       const bool under_way = slot.look_up.state == LookupState::kUnderWay;
       if (!has_place || (!under_way && of_registry + looking[slot.registry] >= registry_limit)) continue;
@@ -282,10 +310,12 @@ ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::
       if (is_kept || of_registry + kept.of_registry(slot.registry) >= registry_limit) continue;
       kept.Add(slot);
       const base::TimePoint since = under_way ? slot.look_up.since : now;
+      // At that time the kept place is free for others, and no event reports it.
       output.look_again = std::min<base::TimePoint>(output.look_again, since + kPromptLookup);
       continue;
     }
     if (!room.Admits(slot, has_place && !is_kept)) {
+      // Only entries that nothing but room holds back report it as their reason.
       if (has_place && !is_kept) output.short_of_room.push_back(slot.entry);
       continue;
     }

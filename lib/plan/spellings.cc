@@ -13,6 +13,8 @@ using image::PullPolicy;
 using kubelet::Verdict;
 using kubelet::VerdictResult;
 
+// The order in which pods fare worse. An unknown verdict is better than a refusal: some of the possible
+// kubelets let the pod start. A verdict that rests on an assumption ranks behind a firm one.
 int Badness(const Verdict& verdict) {
   switch (verdict.result) {
     case VerdictResult::kStarts:
@@ -27,7 +29,7 @@ int Badness(const Verdict& verdict) {
   std::abort();
 }
 
-// By what one of several differs from others: "Pods that write nginx:1.27 with secret team/pull".
+// Names one of several pods by what differs among them: "Pods that write nginx:1.27 with secret team/pull".
 std::string PodsLike(const SpelledVerdicts& one, const std::vector<SpelledVerdicts>& each) {
   auto spelled = [&](const SpelledVerdicts& other) { return other.image != one.image; };
   auto whose = [&](const SpelledVerdicts& other) { return other.ready_as != one.ready_as; };
@@ -38,13 +40,14 @@ std::string PodsLike(const SpelledVerdicts& one, const std::vector<SpelledVerdic
   return words;
 }
 
-// The first of the worst. Says which pods it is about where others fare better.
+// Returns the first of the worst verdicts. If others fare better, its message begins with the pods that it is
+// about.
 Verdict WorstFor(const std::vector<SpelledVerdicts>& each, PullPolicy policy) {
   auto badness = [policy](const SpelledVerdicts& one) { return Badness(one.verdicts->For(policy)); };
   auto [best, worst] = std::minmax_element(
       each.begin(), each.end(), [&](const auto& a, const auto& b) { return badness(a) < badness(b); });
   if (badness(*best) == badness(*worst)) return each.front().verdicts->For(policy);
-  // minmax_element finds the last of the largest.
+  // minmax_element finds the last of the largest. The first one is shown, in the order of the sources.
   worst = std::find_if(each.begin(), each.end(),
                        [&, most = badness(*worst)](const auto& one) { return badness(one) == most; });
   Verdict verdict = worst->verdicts->For(policy);
@@ -94,7 +97,7 @@ const ImageState* FindImage(const Snapshot& snapshot, const image::Reference& re
 }
 
 const kubelet::Verdicts* VerdictsOfPod(const ImageState& image, const JudgedPod& pod) {
-  // Of several pods `verdicts` are then those of an image that is absent.
+  // Without `spellings` there is one pod, or the image is absent. In both cases `verdicts` hold for all pods.
   if (!image.spellings) return image.verdicts.get();
   auto found =
       std::find_if(image.spellings->begin(), image.spellings->end(), [&](const SpelledVerdicts& one) {
@@ -105,6 +108,7 @@ const kubelet::Verdicts* VerdictsOfPod(const ImageState& image, const JudgedPod&
 
 EntryVerdicts WorstOf(std::vector<SpelledVerdicts> each, EntryVerdicts before) {
   if (each.size() == 1) return {std::move(each.front().verdicts), nullptr};
+  // The old objects are kept if nothing changed, since Snapshots share them.
   if (before.worst && before.each && *before.each == each) return before;
   auto worst = std::make_shared<const kubelet::Verdicts>(
       kubelet::Verdicts{.never = WorstFor(each, PullPolicy::kNever),

@@ -6,10 +6,13 @@
 namespace prefetch::plan {
 namespace {
 
+// The shown rate is an average over at most this time and the poll after it.
 constexpr std::chrono::seconds kRateWindow{10};
 
 void Rate(Movement& movement, base::TimePoint now) {
   base::Duration window = now - movement.rated_at;
+  // Bytes become fewer when the runtime discards an ingest (C26). The rate is then counted anew, and is never
+  // negative.
   if (movement.bytes_done < movement.rated_bytes) {
     movement.rated_bytes = movement.bytes_done;
     movement.rated_at = now;
@@ -32,7 +35,10 @@ Movement AfterProgress(Movement past, const ProgressFacts& seen, base::TimePoint
     past.rated_at = now;
     past.rated_bytes = seen.bytes_done;
   }
+  // The fingerprint changes with anything that moves, even if the sum of bytes stays equal.
   bool moved = !past.seen || seen.fingerprint != past.fingerprint;
+  // The clock stands still during an unpack and in the runtime's own download queue (C28): replacing such a
+  // pull would bring nothing.
   bool held = seen.unpacking || (!seen.active && seen.may_be_queued);
   if (moved || held) past.moved_at = now;
   const std::uint64_t came = seen.bytes_done - std::min(seen.bytes_done, past.bytes_done);
@@ -55,7 +61,7 @@ bool IsIdle(const Movement& movement, base::TimePoint started_at, base::TimePoin
 
 namespace {
 
-// A longer timeout of the operator wins over the common limit.
+// While bytes can be seen, the larger of the two limits ends a pull: an operator's longer timeout wins.
 base::TimePoint EndOfVisible(base::TimePoint started_at, base::Duration pull_timeout, const Limits& limits) {
   return started_at + std::max<base::Duration>(limits.pull_limit, pull_timeout);
 }
@@ -72,6 +78,7 @@ base::TimePoint NextJudgement(const Movement& movement, bool visible, base::Time
 
 PullVerdict JudgePull(const Movement& movement, bool visible, base::TimePoint started_at,
                       base::Duration pull_timeout, const Limits& limits, base::TimePoint now) {
+  // Without bytes, a stall and a slow download look the same, so only the entry's own timeout is left.
   if (!visible) return now >= started_at + pull_timeout ? PullVerdict::kEnd : PullVerdict::kContinue;
   if (now >= EndOfVisible(started_at, pull_timeout, limits)) return PullVerdict::kEnd;
   if (now >= NextJudgement(movement, visible, started_at, pull_timeout, limits)) return PullVerdict::kReplace;

@@ -23,14 +23,14 @@ constexpr seconds kCountedBase{30};
 constexpr minutes kCountedCap{2};
 constexpr seconds kTransientBase{5};
 constexpr minutes kTransientCap{5};
-// A quota, a namespace, a role: a person must do something, and nothing tells us when it is done.
+// A quota, a namespace or a role needs an administrator, and nothing reports when it is done.
 constexpr minutes kHopelessPause{10};
-// Until a touch that was given up is tried again, where that may help.
+// Time after which a touch that was given up is tried again, if that may help.
 constexpr minutes kGivenUpPause{60};
-// After so many tries, a passing obstacle settles: readiness does not wait for it.
+// After this many tries, readiness does not wait for a transient obstacle to pass.
 constexpr int kPassingThatSettle = 6;
 
-// How often and how soon a touch is repeated after this.
+// Says how a touch is repeated: a few times, without end, or not before something changes.
 enum class Again { kCounted, kTransient, kNever };
 
 Again AgainAfter(TouchObstacle obstacle) {
@@ -40,6 +40,8 @@ Again AgainAfter(TouchObstacle obstacle) {
       return Again::kTransient;
     case TouchObstacle::kPullSecret:
     case TouchObstacle::kTokenProvider:
+    // Every further touch has the same result: kubelet has no secret for it, would record the account of the
+    // touch pod, or never finds its records with this runtime (K18).
     case TouchObstacle::kRecordsNeverMatch:
       return Again::kNever;
     case TouchObstacle::kNone:
@@ -56,7 +58,7 @@ Again AgainAfter(TouchObstacle obstacle) {
   std::abort();
 }
 
-// Would a record for the whole node lift this?
+// Returns true if a record for the whole node would open the image.
 bool RecordLifts(VerdictReason reason) {
   switch (reason) {
     case VerdictReason::kRecordedForOthers:
@@ -78,6 +80,7 @@ bool RecordLifts(VerdictReason reason) {
     case VerdictReason::kOpenToNode:
     case VerdictReason::kRecordedForPod:
     case VerdictReason::kAssumedForPod:
+    // No known rule says what a newer kubelet does with a record (K51).
     case VerdictReason::kKubeletNewer:
     case VerdictReason::kFactsUnknown:
       return false;
@@ -152,6 +155,8 @@ TouchNeed NeedOf(const DesiredImage& want, const kubelet::Verdicts& verdicts) {
       return TouchNeed::kNone;
     case Open::kAuto:
       return IsClosed(verdicts.For(want.ready_for)) ? TouchNeed::kOpen : TouchNeed::kNone;
+    // Judged for Never, the strictest policy. A preloaded image is open today, and the first pod with a
+    // secret of its own would close it (K29), so a record is made before.
     case Open::kAlways:
       if (IsClosed(verdicts.never)) return TouchNeed::kOpen;
       return verdicts.never.result == VerdictResult::kStarts &&
@@ -164,6 +169,7 @@ TouchNeed NeedOf(const DesiredImage& want, const kubelet::Verdicts& verdicts) {
 
 TouchHistory ForContent(TouchHistory past, const std::string& image_id, base::TimePoint now) {
   if (past.image_id == image_id && past.of_content.empty()) return past;
+  // The same content may be touched again, after SkipTouch: its attempts still count.
   if (past.image_id.empty() && !image_id.empty() && past.of_content == image_id) {
     past.image_id = std::exchange(past.of_content, {});
     return past;
@@ -189,6 +195,8 @@ TouchHistory AfterNews(TouchHistory past, base::TimePoint now) {
 }
 
 TouchHistory AfterKubeletRestart(TouchHistory past, base::TimePoint now) {
+  // Given-up touches stay given up. A kubelet that restarts in a loop would otherwise get new pods without
+  // end.
   if (past.failures < kTouchesWithoutEffect) past.not_before = std::min(past.not_before, now);
   return past;
 }
@@ -206,6 +214,7 @@ TouchHistory AfterTouch(TouchHistory past, const TouchResult& result, base::Time
   }
   switch (AgainAfter(result.obstacle)) {
     case Again::kNever:
+      // This gives up at once.
       past.failures = std::max(past.failures, kTouchesWithoutEffect);
       break;
     case Again::kCounted:
@@ -219,7 +228,8 @@ TouchHistory AfterTouch(TouchHistory past, const TouchResult& result, base::Time
       break;
   }
   if (past.failures < kTouchesWithoutEffect) return past;
-  // A tag that was gone may be back, and nothing here tells of it.
+  // A tag that was gone may be back, and nothing on the node reports it. All other causes change with
+  // something that the agent sees.
   past.not_before = result.obstacle == TouchObstacle::kPullFailed ? now + Spread(kGivenUpPause, random)
                                                                   : base::TimePoint::max();
   return past;
@@ -255,7 +265,7 @@ TouchGround AfterKubeletRestart(TouchGround past, base::TimePoint now) {
 TouchGround AfterPod(TouchGround past, const TouchResult& result, base::TimePoint now, double random) {
   if (result.obstacle == TouchObstacle::kNone) return {.not_before = now};
   bool passing = AgainAfter(result.obstacle) == Again::kTransient;
-  // An outage of the API server does not undo its earlier refusal.
+  // Only failures of one kind in a row count: an outage of the API server says nothing about a quota.
   if (passing != (AgainAfter(past.obstacle) == Again::kTransient)) past.failures = 0;
   past.failures++;
   past.obstacle = result.obstacle;
@@ -284,6 +294,8 @@ TouchStatus StatusOf(const TouchFacts& facts, base::TimePoint now, base::WallTim
     status.state = past.opened ? TouchState::kDone : TouchState::kNone;
     return status;
   }
+  // An obstacle of all pods is the reason for the entry, too, unless the entry was given up for a reason of
+  // its own.
   bool of_the_ground = facts.ground.obstacle != TouchObstacle::kNone && past.failures < kTouchesWithoutEffect;
   status.obstacle = of_the_ground ? facts.ground.obstacle : past.obstacle;
   status.why = of_the_ground ? facts.ground.why : past.why;
@@ -300,12 +312,14 @@ TouchStatus StatusOf(const TouchFacts& facts, base::TimePoint now, base::WallTim
 
 std::vector<std::size_t> NextTouch(std::vector<TouchCandidate> due, std::size_t most_that_failed) {
   std::stable_sort(due.begin(), due.end(), [](const TouchCandidate& a, const TouchCandidate& b) {
+    // Closed images first: pods fail for them now. Those that only might be closed can wait.
     if (a.need != b.need) return a.need == TouchNeed::kOpen;
     if ((a.failures > 0) != (b.failures > 0)) return b.failures > 0;
     return a.priority > b.priority;
   });
   std::vector<std::size_t> batch;
   if (due.empty()) return batch;
+  // kubelet pulls for one container after the other, so a slow failure would hold up the images behind it.
   bool failed = due.front().failures > 0;
   std::size_t most = failed ? most_that_failed : kMostImagesOfATouch;
   for (const TouchCandidate& one : due) {

@@ -19,6 +19,8 @@ bool IsOneOf(std::string_view word, std::initializer_list<std::string_view> word
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
+// The retry rule of the agent's own pulls says what passes: these obstacles are retried without end. An error
+// that nobody understands is no reason for that.
 TouchObstacle ObstacleFor(image::ErrorClass error) {
   switch (RetryFor(ReasonFor(error))) {
     case Retry::kAtOnce:
@@ -36,7 +38,8 @@ TouchObstacle ObstacleFor(image::ErrorClass error) {
   std::abort();
 }
 
-// "ErrImagePull: 401 Unauthorized", of a stranger's words, in one line.
+// Returns "ErrImagePull: 401 Unauthorized" in one line. The text is another program's, so it is scrubbed and
+// cut.
 std::string Words(std::string_view reason, std::string_view message) {
   std::string text(reason);
   if (!text.empty() && !message.empty()) text += ": ";
@@ -48,6 +51,7 @@ std::string Words(std::string_view reason, std::string_view message) {
 
 ContainerJudgement JudgeContainer(const ContainerSeen& seen) {
   using Fate = ContainerFate;
+  // A container that ended has run, so its image was there.
   if (!seen.terminated_reason.empty()) return {Fate::kPulled, {}};
   if (IsOneOf(seen.waiting_reason, {"", "ContainerCreating", "PodInitializing"})) return {};
   // Its image is there, and it cannot run: just as it should be (kubelet's rules K37 and K38).
@@ -65,6 +69,7 @@ ContainerJudgement JudgeContainer(const ContainerSeen& seen) {
 PodJudgement JudgePod(const PodSeen& seen, base::Duration idle, base::Duration age) {
   PodJudgement judged;
   bool any_status = false;
+  // A pod without container statuses was not accepted by kubelet yet.
   bool undecided = seen.containers.empty();
   for (const ContainerSeen& container : seen.containers) {
     judged.images.push_back(JudgeContainer(container));
@@ -74,6 +79,8 @@ PodJudgement JudgePod(const PodSeen& seen, base::Duration idle, base::Duration a
   bool ended = seen.phase == "Failed" || seen.phase == "Succeeded";
   bool late = idle >= kTouchPatience || age >= kTouchLimit;
   judged.over = !undecided || ended || seen.gone || late;
+  // If any container got a fate, kubelet ran the pod. The undecided ones are then judged by their verdicts
+  // alone.
   if (!judged.over || any_status) return judged;
   std::string said = Words(seen.reason, seen.message);
   judged.pod.obstacle = TouchObstacle::kPodNeverRan;

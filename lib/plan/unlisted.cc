@@ -10,8 +10,8 @@
 namespace prefetch::plan {
 namespace {
 
-// 64 bits a name instead of the name: with a thousand images two of them meet once in 10^13 nodes, and then a
-// finding is missed.
+// 64 bits stand for each name, to save memory. With a thousand images, two of them meet once in 10^13 nodes,
+// and then one finding is missed.
 std::uint64_t HashOf(std::string_view name) {
   return std::hash<std::string_view>{}(name);
 }
@@ -39,7 +39,8 @@ std::vector<std::uint64_t> NamesOf(const std::vector<image::LocalImage>& images)
   return names;
 }
 
-// Is there a tag beside this digest name?
+// Returns true if the image has a tag in the repository of this digest name. A pull by tag brings both names,
+// and the tag is the one that somebody wrote.
 bool HasTagInRepository(const image::LocalImage& image, std::string_view digest_name) {
   std::string_view repository = digest_name.substr(0, digest_name.find('@'));
   return std::any_of(image.repo_tags.begin(), image.repo_tags.end(), [&](std::string_view tag) {
@@ -59,6 +60,7 @@ bool IsIgnored(const std::vector<std::string>& ignore, std::string_view name) {
 }
 
 void Add(const image::LocalImage& image, const std::string& name, base::WallTime now, Unlisted& unlisted) {
+  // An image that comes again keeps its first time and its place.
   auto again = std::find_if(unlisted.images.begin(), unlisted.images.end(),
                             [&](const UnlistedImage& one) { return one.image == name; });
   if (again != unlisted.images.end()) {
@@ -86,12 +88,15 @@ Arrivals AfterLook(Arrivals before, const std::vector<image::LocalImage>& images
   bool first = !after.unlisted;
   if (first) after.unlisted = Unlisted{.since = now};
   Unlisted& unlisted = *after.unlisted;
+  // `before.listed` counts, too: an image that the agent pulled for the old list arrives after the list has
+  // changed.
   auto came = [&](const std::string& name) {
     std::uint64_t hash = HashOf(name);
     return !Has(before.known, hash) && !Has(after.listed, hash) && !Has(before.listed, hash) &&
            !IsIgnored(ignore, name);
   };
   for (const image::LocalImage& image : images) {
+    // Images of the first look arrived at an unknown time.
     if (first || image.pinned) continue;
     for (const std::string& name : image.repo_tags) {
       if (came(name)) Add(image, name, now, unlisted);

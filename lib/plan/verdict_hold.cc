@@ -14,12 +14,13 @@ bool IsFirm(const Verdicts& verdicts) {
          verdicts.if_not_present.result != VerdictResult::kUnknown;
 }
 
-// Would a pod fare otherwise? Another reason for the same result flaps nothing.
+// Returns true if pods fare alike. Another reason for the same result may be shown at once, as it changes no
+// readiness.
 bool SameResults(const Verdicts& a, const Verdicts& b) {
   return a.never.result == b.never.result && a.if_not_present.result == b.if_not_present.result;
 }
 
-// To the pods that are left.
+// Drops the verdicts of pods that are no longer in `pods`.
 void Narrow(const std::vector<JudgedPod>& pods, VerdictsPtr& verdicts, SpellingsPtr& spellings) {
   if (!spellings) return;
   std::vector<SpelledVerdicts> left;
@@ -51,10 +52,13 @@ HeldVerdict AfterReading(HeldVerdict past, const VerdictSeen& seen, base::TimePo
   past.image_id = seen.image_id;
   past.pull_under_way = seen.pull_under_way;
   if (seen.files_changed) past.changed_at = now;
-  // Only what kubelet does to its files is waited for. Another image, or other settings, is simply so.
+  // Only what kubelet does to its files is waited for. A verdict about another image, or after a change of
+  // settings, is shown at once, and so is one that replaces an unknown verdict.
   bool holds = past.shown && !another_image && IsFirm(*past.shown) &&
                (seen.files_changed || seen.pull_under_way || past.differs_since.has_value());
   if (!holds || SameResults(*past.shown, *past.newest)) return Shown(std::move(past));
+  // The first difference counts, so that files that change all the time hold a verdict for kHoldVerdict at
+  // most.
   if (!past.differs_since) past.differs_since = now;
   return AfterTime(std::move(past), now);
 }
@@ -67,6 +71,7 @@ HeldVerdict AfterNewList(HeldVerdict past, const DesiredImage& was, const Desire
     return std::any_of(before.begin(), before.end(),
                        [&](const JudgedPod& known) { return SamePod(one, known); });
   });
+  // For a new pod nothing was read yet. Showing the others' verdicts would call the entry ready too early.
   if (!all_known) return {};
   Narrow(pods, past.shown, past.shown_spellings);
   Narrow(pods, past.newest, past.newest_spellings);
@@ -80,6 +85,7 @@ HeldVerdict AfterTime(HeldVerdict past, base::TimePoint now) {
 base::TimePoint NextRelease(const HeldVerdict& held) {
   if (!held.differs_since) return base::TimePoint::max();
   base::TimePoint latest = *held.differs_since + kHoldVerdict;
+  // While kubelet pulls, its record is still to come. Without a pull, quiet files are settled.
   return held.pull_under_way ? latest : std::min<base::TimePoint>(latest, held.changed_at + kSettledAfter);
 }
 

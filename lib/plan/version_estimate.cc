@@ -29,7 +29,8 @@ std::string UnconfirmedWords(const VersionEstimate& belief) {
   return "kubelet was started again and has not reported to its Node within a minute: " + WhatCounts(belief);
 }
 
-// No kubelet has been started since the Node was read.
+// No kubelet has been started since the Node was read, so the last version holds. A refusal is reported at
+// once: it does not pass by itself. A short outage is not reported.
 VersionInForce Settled(const VersionEstimate& belief, const NodeReport& word, base::TimePoint now) {
   VersionInForce in_force{.version = belief.last};
   if (!word.silent_since) return in_force;
@@ -48,8 +49,8 @@ VersionInForce Awaited(base::TimePoint seen_at) {
   return {.version = std::nullopt, .awaited = true, .problem = "", .until = seen_at + kUnconfirmedLimit};
 }
 
-// The first kubelet that was seen may be a new one: there is no version to hold, and the Node may still tell
-// of the one before, also while the API server is away.
+// The first kubelet that was seen may be a new one. There is no version to hold, and the Node may still show
+// the version of the kubelet before, also while the API server is away.
 VersionInForce FirstSeen(const VersionEstimate& belief, const NodeReport& word, base::TimePoint now) {
   if (!word.version) return Settled(belief, word, now);
   if (now < belief.unconfirmed->seen_at + kUnconfirmedLimit) return Awaited(belief.unconfirmed->seen_at);
@@ -63,6 +64,7 @@ VersionInForce FirstSeen(const VersionEstimate& belief, const NodeReport& word, 
 }  // namespace
 
 bool Confirms(const NodeReport& word, const KubeletStart& start) {
+  // Only a heartbeat after its start was written by this process.
   return word.version && word.heartbeat && *word.heartbeat > start.began_at;
 }
 
@@ -92,6 +94,8 @@ VersionInForce VersionAt(const VersionEstimate& belief, const NodeReport& word, 
   if (!belief.unconfirmed) return Settled(belief, word, now);
   if (!belief.last) return FirstSeen(belief, word, now);
   VersionInForce in_force{.version = belief.last};
+  // While the API server is silent, no new version can be learnt, and the last one is the best guess. The
+  // problem tells operators that it is one.
   if (word.silent_since) {
     in_force.problem = SilentWords(belief, word);
     return in_force;

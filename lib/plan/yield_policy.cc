@@ -5,7 +5,8 @@
 
 namespace prefetch::plan {
 
-// The ingests of the first look may be remnants of long ago.
+// Ingests of the first look may be remnants of long ago, so they count from the second look on. A new one
+// counts at once.
 void YieldPolicy::Look(std::map<std::string, std::uint64_t> ingests, base::TimePoint now) {
   const bool moved = looked_ && std::any_of(ingests.begin(), ingests.end(), [&](const auto& one) {
                        auto before = ingests_.find(one.first);
@@ -21,6 +22,7 @@ bool YieldPolicy::IsDue(base::TimePoint now) const {
 }
 
 base::TimePoint YieldPolicy::NextRange(base::TimePoint now) const {
+  // If the other pull does not move until `moved_until_`, the pause is pointless.
   return IsDue(now) ? std::min(pause_until_, moved_until_) : now;
 }
 
