@@ -11,6 +11,7 @@ namespace prefetch::kubelet {
 
 namespace {
 
+// The first version that compares patterns with names without tag and digest (K13).
 constexpr image::KubeletVersion kComparesTrimmed{1, 36};
 
 bool IsPrefixPattern(std::string_view pattern) {
@@ -21,6 +22,7 @@ std::string WhyNotExact(const std::string& pattern, image::KubeletVersion versio
   auto reference = image::Reference::Parse(pattern);
   if (!reference) return reference.error().message();
   if (WrittenRepository(*reference) != pattern) return "must have no tag and no digest";
+  // Versions before 1.36 accept a repository in its full form only (K12).
   if (version < kComparesTrimmed && reference->Repository() != pattern) {
     return "must be written in full for kubelet " + version.ToString() + ": " + reference->Repository();
   }
@@ -47,6 +49,7 @@ base::Result<Allowlist> Allowlist::Parse(const std::vector<std::string>& pattern
   std::vector<std::string> refused;
   for (const std::string& pattern : patterns) {
     std::string why = WhyRefused(pattern, version);
+    // All wrong patterns are reported at once, so that the operator corrects them in one step.
     if (!why.empty()) {
       refused.push_back("allowlist pattern \"" + base::Truncate(base::ToUtf8(pattern), 200) + "\": " + why);
     } else if (IsPrefixPattern(pattern)) {
@@ -60,6 +63,7 @@ base::Result<Allowlist> Allowlist::Parse(const std::vector<std::string>& pattern
 }
 
 bool Allowlist::Matches(const image::Reference& image) const {
+  // The pod's own spelling is compared in both cases: `docker.io/library/*` does not match `ubuntu` (K13).
   std::string compared = version_ >= kComparesTrimmed ? WrittenRepository(image) : image.written();
   return std::find(exact_.begin(), exact_.end(), compared) != exact_.end() ||
          std::any_of(prefixes_.begin(), prefixes_.end(),
@@ -74,6 +78,7 @@ using image::Reference;
 constexpr KubeletVersion kHasAllowlist{1, 33};
 constexpr KubeletVersion kGateOnByDefault{1, 35};
 
+// The export asks the same code that judges pods, so that each proposed pattern has the promised effect.
 bool Exempts(const std::string& pattern, const Reference& image, KubeletVersion version) {
   auto list = Allowlist::Parse({pattern}, version);
   return list && list->Matches(image);
@@ -85,7 +90,8 @@ std::string FolderPattern(const std::string& repository) {
   return slash == std::string::npos ? "" : repository.substr(0, slash + 1) + "*";
 }
 
-// The narrowest pattern that exempts the name; empty if there is none.
+// Returns the narrowest pattern that exempts the name; empty if there is none. A folder pattern exempts
+// images that the list does not name, so it comes second.
 std::string PatternFor(const Reference& image, KubeletVersion version) {
   std::string repository = WrittenRepository(image);
   for (const std::string& pattern : {repository, FolderPattern(repository)}) {

@@ -21,7 +21,7 @@ bool Has(const std::vector<std::string>& arguments, std::string_view wanted) {
   return std::find(arguments.begin(), arguments.end(), wanted) != arguments.end();
 }
 
-// As Go's strconv.ParseBool.
+// Accepts the words of Go's strconv.ParseBool, with which kubelet reads its flags.
 std::optional<bool> ParseBool(std::string_view text) {
   for (std::string_view word : {"1", "t", "T", "TRUE", "true", "True"}) {
     if (text == word) return true;
@@ -32,7 +32,8 @@ std::optional<bool> ParseBool(std::string_view text) {
   return std::nullopt;
 }
 
-// "A=true,B=false"; false if kubelet would not take it.
+// Reads "A=true,B=false". Returns false if kubelet would not accept it. Gates that are not known here are
+// checked, too: kubelet does not start if one of them has no boolean value.
 bool ReadGates(std::string_view text, FeatureGates& gates) {
   for (std::string_view pair : base::Split(text, ',')) {
     if (pair.empty()) continue;
@@ -63,6 +64,8 @@ bool ReadAge(std::string_view text, std::optional<std::chrono::nanoseconds>& age
   return true;
 }
 
+// Only flags that decide about images are read. kubelet has hundreds, and a new one must not become a mistake
+// here.
 constexpr std::array<std::pair<std::string_view, std::string CommandLine::*>, 7> kTexts = {{
     {"root-dir", &CommandLine::root_dir},
     {"config", &CommandLine::config},
@@ -115,8 +118,10 @@ std::vector<std::string> SplitArguments(std::string_view cmdline) {
 bool IsKubelet(const std::vector<std::string>& arguments) {
   if (arguments.empty()) return false;
   std::string program = BaseName(arguments.front());
+  // hyperkube is one program for all components, which its first argument selects.
   bool hyperkube = program == "hyperkube" && arguments.size() > 1 && arguments[1] == "kubelet";
   if (program != "kubelet" && !hyperkube) return false;
+  // Such a process ends at once and serves no node.
   return !Has(arguments, "--version") && !Has(arguments, "--help") && !Has(arguments, "-h");
 }
 
@@ -124,11 +129,15 @@ CommandLine ParseCommandLine(const std::vector<std::string>& arguments) {
   CommandLine line;
   for (std::size_t i = 1; i < arguments.size(); i++) {
     std::string_view argument = arguments[i];
+    // Arguments behind "--" are no flags.
     if (argument == "--") break;
     if (!argument.starts_with("--")) continue;
     argument.remove_prefix(2);
     std::size_t equals = argument.find('=');
+    // kubelet treats `_` and `-` in the names of flags alike.
     std::string name = base::ReplaceAll(argument.substr(0, equals), "_", "-");
+    // The value of an unknown flag may be the next argument. That one does not begin with `--`, or is read as
+    // a flag of its own.
     if (!IsKnown(name)) continue;
     if (equals != std::string_view::npos) {
       Apply(name, argument.substr(equals + 1), line);

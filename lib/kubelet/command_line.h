@@ -31,7 +31,7 @@ struct CommandLine {
   friend bool operator==(const CommandLine&, const CommandLine&) = default;
 };
 
-// The arguments in a /proc/PID/cmdline, each of which ends in a NUL.
+// Returns the arguments in a /proc/PID/cmdline. A NUL ends each of them.
 std::vector<std::string> SplitArguments(std::string_view cmdline);
 
 // Whether this is a kubelet that serves a node: not one that only prints its version or help.

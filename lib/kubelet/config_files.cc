@@ -11,7 +11,7 @@ namespace prefetch::kubelet {
 namespace {
 
 constexpr std::size_t kLongestConfig = 1 << 20;
-// File times move in ticks (of 4 ms at the usual 250 Hz, of 1 s on old network filesystems): a file that was
+// File times move in ticks (of 4 ms at the usual 250 Hz, of 1 s on old network filesystems). A file that was
 // read within the tick of its last change may change again and keep its stamp.
 constexpr std::chrono::nanoseconds kTick = std::chrono::seconds(1);
 
@@ -23,7 +23,7 @@ ConfigFiles::ConfigFiles(std::string file, std::string drop_ins, ConfigReading::
 ConfigFiles::Look ConfigFiles::PollAgain() const {
   Look look;
   if (!file_.empty()) look.main = StampOf(file_);
-  // A guessed folder says nothing without the guessed file beside it.
+  // A usual folder is a guess. It says nothing if the usual file beside it is not there.
   if (folder_.empty() || (OnlyUsual() && look.main.error != 0)) return look;
   auto drop_ins = ListDropIns(folder_);
   if (drop_ins) {
@@ -55,9 +55,12 @@ ConfigReading ConfigFiles::ReadAll(const Look& look) const {
   if (!file_.empty()) {
     auto text = base::ReadFile(file_, kLongestConfig);
     if (!text) {
+      // A file at a usual place is a guess, so its absence is no mistake. Any other failure to read it is
+      // reported.
       bool absent = text.error().code() == base::Code::kNotFound;
       return OnlyUsual() && absent ? none : Broken(text.error().message());
     }
+    // Some distributions keep a kubeconfig under the same name.
     if (OnlyUsual() && !IsKubeletConfig(*text)) return none;
     documents.main = ConfigDocument{file_, *std::move(text)};
   }
@@ -69,6 +72,7 @@ ConfigReading ConfigFiles::ReadAll(const Look& look) const {
   if (has_folder) documents.drop_ins.emplace();
   for (const DropIn& drop_in : look.drop_ins) {
     auto text = base::ReadFile(drop_in.path, kLongestConfig);
+    // One file that cannot be read makes all settings unknown, since it may set any of them.
     if (!text) return Broken(text.error().message());
     documents.drop_ins->push_back({drop_in.path, *std::move(text)});
   }
@@ -81,7 +85,8 @@ ConfigReading ConfigFiles::ReadAll(const Look& look) const {
 const ConfigReading& ConfigFiles::Read() {
   Look look = PollAgain();
   if (seen_ && *seen_ == look) return reading_;
-  // Looked at before it is read: what changes in between shows in the next look.
+  // The stamps are taken before the files are read: a change in between shows in the next look. If the files
+  // are too young, they are read again next time.
   bool settled = IsSettled(look);
   reading_ = ReadAll(look);
   seen_ = settled ? std::optional<Look>(std::move(look)) : std::nullopt;

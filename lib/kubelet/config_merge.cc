@@ -3,6 +3,7 @@
 namespace prefetch::kubelet {
 namespace {
 
+// null takes a field back (RFC 7396), so the field has a source but no value.
 MergedField Said(MergeLayer& layer, const doc::Node& value, std::string path) {
   MergedField field{.value = std::nullopt, .from = layer.problems.source(), .by_patch = layer.is_patch};
   if (value.kind != doc::Node::Kind::kNull) {
@@ -14,6 +15,7 @@ MergedField Said(MergeLayer& layer, const doc::Node& value, std::string path) {
 }  // namespace
 
 MergedField MergedFields::Nobody() const {
+  // kubelet's default counts then. Its source is the main file, which could have said otherwise.
   bool base = !layers_->empty() && !layers_->front().is_patch;
   return {.value = std::nullopt, .from = base ? layers_->front().problems.source() : "", .by_patch = false};
 }
@@ -36,6 +38,8 @@ MergedField MergedFields::FindIn(std::string_view object, std::string_view key) 
     std::string path = std::string(object) + "." + std::string(key);
     if (value != nullptr) {
       field = Said(layer, *value, path);
+      // A patch with null, or with a value that is no object, replaces the whole object (RFC 7396), and so
+      // all fields in it.
     } else if (parent->kind != doc::Node::Kind::kMapping && (layer.is_patch || field.value)) {
       field = {.value = std::nullopt, .from = layer.problems.source(), .by_patch = layer.is_patch};
     }

@@ -21,7 +21,7 @@ std::string Shown(const std::vector<std::string>& patterns) {
   return base::Truncate(base::ToUtf8(base::Join(patterns, ", ")), kLongestListShown);
 }
 
-// As far as it is known: nullopt where it depends on a version that is not.
+// Returns whether the gate is on; nullopt if that depends on a version that is not known.
 std::optional<bool> GateOf(const SettingsFacts& settings) {
   if (settings.gate) return settings.gate;
   auto rules = RulesFor(settings);
@@ -32,6 +32,7 @@ std::optional<bool> GateOf(const SettingsFacts& settings) {
 std::string PolicyContradiction(VerificationPolicy policy, const KubeletConfig& config,
                                 const CommandLine& flags, const SettingsFacts& settings) {
   const std::string said = "declared verification " + std::string(VerificationPolicyName(policy)) + ", but ";
+  // The gate comes first: while it is off, no policy has any effect (K7).
   if (GateOf(settings) == std::optional<bool>(false)) {
     bool by_flags = flags.gates != FeatureGates{};
     return said + (by_flags ? "kubelet's command line" : Who(config.gates.from)) +
@@ -44,11 +45,13 @@ std::string PolicyContradiction(VerificationPolicy policy, const KubeletConfig& 
   return said + Who(config.policy.from) + " says " + name;
 }
 
+// The order of patterns and repetitions change nothing for kubelet.
 bool SamePatterns(const std::vector<std::string>& a, const std::vector<std::string>& b) {
   return std::set<std::string>(a.begin(), a.end()) == std::set<std::string>(b.begin(), b.end());
 }
 
-// Without slashes at its end, and with one at its beginning.
+// Returns the path without slashes at its end, and with one at its beginning, so that ends of paths compare
+// by whole names.
 std::string Trimmed(std::string path) {
   while (path.ends_with('/')) path.pop_back();
   return path.starts_with('/') ? path : "/" + path;
@@ -65,6 +68,7 @@ void AddPath(const std::string& what, const std::string& declared, const std::st
 std::vector<std::string> SettingsContradictions(const Declared& declared, const KubeletConfig& config,
                                                 const CommandLine& flags, const SettingsFacts& settings) {
   std::vector<std::string> sentences;
+  // One declaration may serve nodes of several versions. A version without the gate contradicts nothing.
   if (auto rules = RulesFor(settings); rules && *rules < kHasGate) return sentences;
   if (declared.policy) {
     std::string policy = PolicyContradiction(*declared.policy, config, flags, settings);

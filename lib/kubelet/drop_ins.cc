@@ -9,6 +9,8 @@
 namespace prefetch::kubelet {
 namespace {
 
+// Bounds of one walk. It runs at each look at kubelet's configuration, so a path that leads to a huge folder
+// must not cost more.
 constexpr std::size_t kMaxEntries = 1000;
 constexpr std::size_t kDeepest = 16;
 
@@ -33,6 +35,7 @@ class Walk {
       return base::ResourceExhausted("more than " + std::to_string(kMaxEntries) + " entries or " +
                                      std::to_string(kDeepest) + " levels");
     }
+    // lstat, so that a link to a directory is not followed, as with kubelet. A loop is impossible then.
     if (::lstat(path.c_str(), &info) != 0) return base::FromErrno(errno, "stat " + path);
     if (S_ISDIR(info.st_mode)) return VisitDirectory(path, depth);
     if (!path.ends_with(".conf")) return {};
@@ -44,6 +47,7 @@ class Walk {
 
  private:
   base::Status VisitDirectory(const std::string& path, std::size_t depth) {
+    // ListDirectory sorts by name, which is kubelet's order (K48).
     auto names = base::ListDirectory(path, kMaxEntries);
     if (!names) return std::move(names).error();
     for (const std::string& name : *names) {

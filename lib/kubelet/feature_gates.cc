@@ -23,6 +23,7 @@ FeatureGates MergeGates(const FeatureGates& weaker, const FeatureGates& stronger
 
 bool VerifiesImages(const FeatureGates& gates, KubeletVersion version) {
   if (version < kAlphaSince) return false;
+  // A gate that is named wins over AllAlpha and AllBeta, which decide for unnamed gates of their stage (K7).
   if (gates.ensure_secret_pulled_images) return *gates.ensure_secret_pulled_images;
   return version < kBetaSince ? gates.all_alpha.value_or(false) : gates.all_beta.value_or(true);
 }

@@ -8,12 +8,12 @@
 namespace prefetch::kubelet {
 namespace {
 
-// Within this part of the disk of the high threshold a person is told.
+// A warning comes once the disk is this close to the high threshold, in percent of its capacity.
 constexpr std::uint64_t kNearPercent = 5;
 
 using Candidates = std::vector<const GcImage*>;
 
-// `percent` of `bytes`, rounded down; no product is larger than kubelet's own.
+// Returns `percent` of `bytes`, rounded down. Whole hundreds are divided first, so that no product overflows.
 std::uint64_t Percent(std::uint64_t bytes, int percent) {
   auto part = static_cast<std::uint64_t>(std::clamp(percent, 0, 101));
   return bytes / 100 * part + bytes % 100 * part / 100;
@@ -22,8 +22,10 @@ std::uint64_t Percent(std::uint64_t bytes, int percent) {
 Candidates InOrder(const std::vector<GcImage>& images) {
   Candidates order;
   for (const GcImage& image : images) {
+    // An image of unknown use counts as unused: a forecast must not leave out an image that kubelet may take.
     if (!image.pinned && !image.in_use.value_or(false)) order.push_back(&image);
   }
+  // K42: kubelet takes images in the order in which it saw them.
   std::stable_sort(order.begin(), order.end(),
                    [](const GcImage* a, const GcImage* b) { return a->first_seen_age > b->first_seen_age; });
   return order;
@@ -35,8 +37,8 @@ std::vector<std::string> Ids(const Candidates& images) {
   return ids;
 }
 
-// The least that is available while kubelet does not collect: below it, usage rounded up is at the high
-// threshold.
+// Returns the least that is available while kubelet does not collect. With one byte less, usage rounded up to
+// whole percents is at the high threshold (K41), hence 101 and the extra byte.
 std::uint64_t LeastAvailable(const GcRules& rules, std::uint64_t capacity) {
   int free_percent = 101 - rules.high_percent;
   std::uint64_t floor = Percent(capacity, free_percent);
@@ -55,9 +57,13 @@ GcSpacePass PassFor(const GcRules& rules, const ImageDisk& disk, const Candidate
   std::uint64_t surely_freed = 0;
   for (const GcImage* image : order) {
     if (surely_freed >= pass.wants_bytes) break;
+    // imageMinimumGCAge protects an image only for a collection that runs now. In a later one it will be old
+    // enough.
     if (due && image->first_seen_age < rules.minimum_age) continue;
     pass.takes.push_back(image->id);
     pass.takes_bytes += image->size_bytes;
+    // An image of unknown use may stay. It frees nothing for certain, so the forecast goes on to the next
+    // one.
     if (image->in_use.has_value()) surely_freed += image->size_bytes;
   }
   return pass;
@@ -91,6 +97,7 @@ std::vector<std::string> Warnings(const GcRules& rules, const ImageDisk& disk, c
   std::vector<std::string> out;
   bool near = forecast.space && forecast.space->bytes_to_high <= Percent(disk.capacity_bytes, kNearPercent);
   if (near && !forecast.space->takes.empty()) out.push_back(SpaceWarning(rules, *forecast.space));
+  // K34: such a collection deletes records even of images that stay.
   if (near) {
     out.emplace_back(
         "A collection for space also drops kubelet's records of images that stay, in use or not, so that the "

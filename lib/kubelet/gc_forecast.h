@@ -53,7 +53,7 @@ struct GcForecast {
   // container has used is older than any. It happens at the first look after kubelet has been up for longer
   // than the maximum age, and again after each pull from then on. Empty where none is set.
   std::vector<std::string> by_age;
-  // Warnings for people, a sentence each; none while kubelet leaves the images alone.
+  // Warnings for operators, one sentence each; none while kubelet leaves the images alone.
   std::vector<std::string> warnings;
 };
 

@@ -20,12 +20,14 @@ constexpr doc::IntRange kPercent{.least = 0, .most = 100};
 constexpr doc::IntRange kCount{.least = 0, .most = std::numeric_limits<std::int32_t>::max()};
 
 std::optional<doc::Node> ReadConfig(std::string_view text, doc::Problems& problems) {
+  // kubelet takes a text that begins with a brace for JSON, and everything else for YAML.
   std::size_t first = text.find_first_not_of(" \t\r\n");
   bool json = first != std::string_view::npos && text[first] == '{';
   return json ? doc::ParseJson(text, problems) : doc::ParseYaml(text, problems);
 }
 
-// Every gate is a boolean for kubelet, not only those that matter here. In a drop-in, null takes one back.
+// kubelet rejects every gate that is no boolean, so gates that do not matter here are checked as well. In a
+// drop-in, null takes a gate back.
 void CheckGates(const doc::Reader& gates, bool is_patch) {
   if (gates.node().kind == doc::Node::Kind::kNull) return;
   for (const auto& [name, gate] : gates.Members()) {
@@ -39,6 +41,7 @@ MergeLayer Layer(const ConfigDocument& document, bool is_patch) {
   if (!root) return layer;
   doc::ObjectReader object(doc::Reader(*root, layer.problems));
   if (root->kind == doc::Node::Kind::kMapping) {
+    // K47: every file must name its kind and apiVersion, drop-ins as well.
     object.Expect("kind", kKind);
     object.Expect("apiVersion", kApiVersion);
   }
@@ -80,6 +83,7 @@ void DecodePolicy(MergedFields& fields, KubeletConfig& config) {
   MergedField field = fields.Find(kPolicyField);
   config.policy.from = field.from;
   std::optional<std::string> name = field.value ? field.value->String() : std::nullopt;
+  // Whether a patch emptied the field decides whether kubelet starts: the default was filled in before (K49).
   bool empty = !field.value || (name && name->empty());
   config.policy_emptied = empty && field.by_patch;
   if (empty || !name) return;
@@ -93,11 +97,11 @@ void DecodeGates(MergedFields& fields, SourcedValue<FeatureGates>& gates) {
   for (auto [name, gate] : {std::pair{"KubeletEnsureSecretPulledImages", &found.ensure_secret_pulled_images},
                             std::pair{"AllAlpha", &found.all_alpha}, std::pair{"AllBeta", &found.all_beta}}) {
     MergedField field = fields.FindIn("featureGates", name);
-    // A value that is no boolean was complained about with its file.
+    // Layer has reported a value that is no boolean, with its file.
     if (field.value && field.value->node().kind == doc::Node::Kind::kBool) {
       *gate = field.value->node().boolean;
     }
-    // The most telling one names the file: the gate itself, unless only another one speaks for it.
+    // The source that is reported is that of the gate itself, or of a stage's gate if only that one is set.
     if (gates.from.empty() || (!any && gate->has_value())) gates.from = field.from;
     any = any || gate->has_value();
   }
@@ -137,7 +141,8 @@ base::Result<KubeletConfig> MergeKubeletConfigs(const ConfigDocuments& documents
   if (documents.main) layers.push_back(Layer(*documents.main, false));
   FeatureGates main_gates;
   if (documents.main) {
-    // Kubelet decodes the main file by itself, so that its mistakes count although a drop-in replaces them.
+    // kubelet decodes the main file by itself first. Its mistakes count even if a drop-in replaces the wrong
+    // fields, and its gates decide which default policy is filled in (K49).
     MergedFields alone(layers);
     main_gates = Decode(alone).gates.value.value_or(FeatureGates{});
   }
@@ -146,6 +151,7 @@ base::Result<KubeletConfig> MergeKubeletConfigs(const ConfigDocuments& documents
     for (const ConfigDocument& drop_in : *documents.drop_ins) layers.push_back(Layer(drop_in, true));
   }
   KubeletConfig config;
+  // A main file with mistakes would repeat them for every field that is read from the merged layers.
   if (main_is_good) {
     MergedFields all(layers);
     config = Decode(all);

@@ -62,10 +62,10 @@ struct ConfigDocuments {
   std::optional<std::vector<ConfigDocument>> drop_ins;
 };
 
-// Each drop-in is a JSON merge patch (RFC 7396) to what came before it. InvalidArgument with all the
-// mistakes, each with its file, line and path, for what kubelet would refuse too; fields that are not named
-// above are passed over. What only flags and version decide (low below high, policy against gate) is not
-// checked here.
+// Merges the documents. Each drop-in is a JSON merge patch (RFC 7396) to what came before it. Returns
+// InvalidArgument with all mistakes that kubelet would reject too, each with its file, line and path. Fields
+// that are not named above are ignored. Rules that also depend on flags and version (low below high, policy
+// against gate) are not checked here.
 base::Result<KubeletConfig> MergeKubeletConfigs(const ConfigDocuments& documents);
 
 // Whether `text` is a KubeletConfiguration at all, right or wrong: there are kubeconfigs that are called

@@ -29,7 +29,7 @@ constexpr unsigned kLooksBetweenFullScans = 16;
 // A second kubelet that is younger may be about to become another program, or the first about to end.
 constexpr double kPassingSeconds = 1;
 
-// The words behind "Uid:" in /proc/pid/status.
+// Returns the words behind "Uid:" in /proc/PID/status, say.
 std::vector<std::string_view> StatusField(std::string_view status, std::string_view name) {
   for (std::string_view line : base::Split(status, '\n')) {
     if (!line.starts_with(name)) continue;
@@ -39,6 +39,8 @@ std::vector<std::string_view> StatusField(std::string_view status, std::string_v
   return {};
 }
 
+// Rejects processes of other users and of containers: any of them may call itself kubelet, and must not
+// choose the files that the agent reads.
 bool IsTheHosts(std::string_view status) {
   std::vector<std::string_view> uids = StatusField(status, "Uid:");
   if (uids.empty() || (uids[0] != "0" && uids[0] != std::to_string(::geteuid()))) return false;
@@ -46,7 +48,8 @@ bool IsTheHosts(std::string_view status) {
   return StatusField(status, "NSpid:").size() == 1;
 }
 
-// Kubelet resolves relative paths by its working directory.
+// kubelet resolves relative paths by its working directory. If that cannot be read, the path is dropped and
+// reported: the agent's own directory would lead to another file.
 void MakeAbsolute(const std::string& process, CommandLine& line) {
   for (std::string* path :
        {&line.root_dir, &line.config, &line.config_dir, &line.image_credential_provider_config,
@@ -84,6 +87,7 @@ bool KubeletProcess::StillRuns() const {
   auto text = base::ReadFile(proc_dir_ + "/" + pid_ + "/stat", kLongestFile);
   if (!text) return false;
   std::optional<base::ProcessStat> stat = base::ParseProcessStat(*text);
+  // The kernel reuses process ids. Only id and start time together name a process.
   return stat && stat->started == started_ && !stat->IsGone();
 }
 
@@ -109,6 +113,8 @@ std::vector<KubeletProcess::Found> KubeletProcess::Scan() {
   std::vector<Found> all;
   auto names = base::ListDirectory(proc_dir_, kMostProcesses);
   if (!names) return all;
+  // Most processes stay what they are, and a node has thousands, so known ones are skipped between the full
+  // scans.
   const bool examine_all = scans_++ % kLooksBetweenFullScans == 0;
   std::map<std::uint64_t, unsigned> others;
   for (const std::string& name : *names) {
@@ -129,7 +135,8 @@ std::vector<KubeletProcess::Found> KubeletProcess::Scan() {
   return all;
 }
 
-// There may be several candidates left, or none; in that case the next look decides.
+// Removes candidates that are probably not the kubelet: children of another candidate, and very young
+// processes. There may be several candidates left, or none; in that case the next look decides.
 void KubeletProcess::LeaveOutPassing(std::vector<Found>& all) const {
   std::set<std::string> pids;
   for (const Found& one : all) pids.insert(one.pid);
@@ -142,7 +149,8 @@ void KubeletProcess::LeaveOutPassing(std::vector<Found>& all) const {
   });
 }
 
-// Without the kubelets of other roots, if the one that is meant is here or was here.
+// Removes the kubelets of other roots if the one that is meant runs here, or was seen here. While it is away,
+// another kubelet must not take its place.
 void KubeletProcess::LeaveOutOthers(std::vector<Found>& all) const {
   const auto is_meant = [this](const Found& one) { return IsMeant(one.command_line); };
   const bool seen = command_line_ && IsMeant(*command_line_);
@@ -153,7 +161,7 @@ void KubeletProcess::LeaveOutOthers(std::vector<Found>& all) const {
 bool KubeletProcess::Look() {
   if (proc_dir_.empty()) return false;
   const bool runs = StillRuns();
-  // One of another root counts until the one that is meant starts.
+  // A kubelet of another root counts until the one that is meant starts.
   if (runs && IsMeant(*command_line_)) return false;
   if (!runs) pid_.clear();
   std::vector<Found> all = Scan();
@@ -167,6 +175,7 @@ bool KubeletProcess::Look() {
     process_ = pid_ + "@" + started_;
     command_line = std::move(all.front().command_line);
     if (IsMeant(*command_line)) others_.clear();
+    // With several kubelets, the agent takes none rather than the wrong one.
   } else if (all.size() > 1) {
     command_line.reset();
     pid_.clear();
@@ -182,6 +191,7 @@ bool KubeletProcess::Look() {
 }
 
 std::optional<base::WallTime> KubeletProcess::BeganAt() const {
+  // The kernel gives a process' start in ticks since boot, and the time of boot in whole seconds ("btime").
   auto text = base::ReadFile(proc_dir_ + "/stat", kLongestFile);
   auto ticks = base::ParseUint(started_);
   if (process_.empty() || !text || !ticks) return std::nullopt;

@@ -13,13 +13,12 @@
 
 namespace prefetch::kubelet {
 
-// One owner, one thread at a time. Of a process nothing is read but its stat, its status and, if its name is
-// kubelet's, its cmdline and cwd.
+// Not thread-safe. Reads a process' stat and status, and its cmdline and cwd only if its name is kubelet's.
 //
-// Only a process of root (or of our own user) that is in no container counts: anybody can name a process
-// "kubelet", and a pod must not choose the files that we read. Embedded kubelets (k3s, microshift) are not
-// found. A process that a kubelet has just begun still looks like that kubelet until it becomes another
-// program; and around a restart there are two for a moment.
+// Only a process of root (or of the agent's own user) that is in no container counts: anybody can name a
+// process "kubelet", and a pod must not choose the files that the agent reads. Embedded kubelets (k3s,
+// microshift) are not found. A process that a kubelet has just begun still looks like that kubelet until it
+// becomes another program, and around a restart there are two for a moment.
 class KubeletProcess {
  public:
   // `proc_dir` is /proc of the host's processes; empty: do not look. `root`, with the host's own path, is the

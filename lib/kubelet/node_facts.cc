@@ -13,10 +13,11 @@ const char kDeclaredSource[] = "declared";
 const char kCommandLineSource[] = "command line";
 const char kDefaultSource[] = "default";
 
-// The configuration that counts, before flags; nullopt: not known. A kubelet that names no file runs on its
-// defaults.
+// Returns the configuration that counts, before flags; nullopt if it is not known. A kubelet that names no
+// file runs on its defaults.
 std::optional<KubeletConfig> KnownConfig(const ConfigReading& reading,
                                          const std::optional<CommandLine>& command_line) {
+  // A flag that could not be read may override any file.
   if (command_line && !command_line->problems.empty()) return std::nullopt;
   if (reading.state == ConfigReading::State::kRead) return reading.config;
   bool names_none = command_line && command_line->config.empty() && command_line->config_dir.empty();
@@ -30,9 +31,11 @@ SettingsFacts SettingsOf(const std::optional<KubeletConfig>& config, const Comma
   if (config) {
     facts = ToSettingsFacts(*config);
   } else {
+    // Declarations count only while the node's own files are unknown: the files decide what kubelet does.
     facts.policy = declared.policy;
     facts.allowlist = declared.allowlist;
   }
+  // K47: flags win over files, and gates merge one by one.
   FeatureGates gates = MergeGates(
       {.ensure_secret_pulled_images = facts.gate, .all_alpha = facts.all_alpha, .all_beta = facts.all_beta},
       flags.gates);
@@ -62,12 +65,14 @@ std::vector<std::string> Lines(const std::string& text) {
   return lines;
 }
 
-// Why no kubelet would start with these settings.
+// Returns why no kubelet would start with these settings; empty if one may. A kubelet that runs all the same
+// has other settings than these, so none of them may be used.
 std::vector<std::string> Refusals(const std::optional<KubeletConfig>& config, const CommandLine& flags,
                                   const SettingsFacts& settings) {
   std::vector<std::string> sentences;
   if (config) {
     std::optional<image::KubeletVersion> rules = RulesFor(settings);
+    // K51: a newer kubelet may accept what all known ones reject.
     if (rules && image::IsNewerThanKnown(*rules)) rules.reset();
     AppendRefusals(config->main_file, WhyNotStarted(*config, flags, rules), sentences);
   }
@@ -82,7 +87,8 @@ std::string SourceOrDefault(const std::string& file) {
   return file.empty() ? kDefaultSource : file;
 }
 
-// The last source that sets image GC: drop-ins come after the main file, which is the answer if none does.
+// Returns the last source that sets image garbage collection: drop-ins come after the main file, which is the
+// answer if none does.
 std::string GcSource(const KubeletConfig& config, const CommandLine& flags) {
   if (flags.gc_high_percent || flags.gc_low_percent || flags.gc_minimum_age) return kCommandLineSource;
   for (const std::string* from : {&config.gc_low_percent.from, &config.gc_high_percent.from,
@@ -109,7 +115,8 @@ std::string FileOf(const ConfigReading& reading) {
   return file.empty() ? "its command line" : file;
 }
 
-// The changes that a restart of kubelet would bring: its files differ from its running settings.
+// Returns the changes that a restart of kubelet would bring, where its files differ from its running
+// settings.
 std::vector<std::string> PendingChanges(const SettingsFacts& in_force, const SettingsFacts& written,
                                         const std::string& file) {
   std::vector<std::string> sentences;
@@ -172,6 +179,7 @@ InForce WhatIsInForce(const Declared& declared, const ConfigReading& reading,
                    .flags = command_line.value_or(CommandLine{}),
                    .written = {}};
   if (!in_force.flags.problems.empty()) in_force.flags.gates = {};  // only some of them could be read
+  // K45: /configz has what is in force, whatever the files say by now. The files are kept for PendingChanges.
   if (told == nullptr || !told->config) return in_force;
   if (in_force.config) in_force.written = SettingsOf(in_force.config, in_force.flags, declared);
   in_force.config = told->config;
@@ -194,8 +202,11 @@ NodeFacts Combine(const Declared& declared, const ConfigReading& reading,
   facts.root = declared.root.empty() ? host_prefix + host_root : declared.root;
   std::vector<std::string> unreadable = reading.problems;
   if (command_line) Append(unreadable, command_line->problems);
+  // If kubelet itself reports its settings, a file that cannot be read takes nothing away. It is only a
+  // warning then.
   Append(is_told ? facts.contradictions : facts.problems, unreadable);
   facts.settings = SettingsOf(config, flags, declared);
+  // /configz does not show gates that nobody set (K45), so the metric wins.
   if (gate_is_told) facts.settings.gate = told->gate;
   if (told != nullptr) Append(facts.contradictions, told->remarks);
   std::vector<std::string> refusals = Refusals(config, flags, facts.settings);
@@ -211,6 +222,8 @@ NodeFacts Combine(const Declared& declared, const ConfigReading& reading,
     if (written) Append(facts.contradictions, PendingChanges(facts.settings, *written, FileOf(reading)));
     sources.AddSettings(config, flags, facts.settings, gate_is_told);
   } else {
+    // Settings with which no kubelet starts are not those of the kubelet that runs: nothing is known but the
+    // version.
     facts.settings = {.version = declared.version, .rules = declared.rules};
   }
   if (command_line) Append(facts.contradictions, PathContradictions(declared, *command_line, host_root));

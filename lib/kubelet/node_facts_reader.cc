@@ -5,7 +5,7 @@
 namespace prefetch::kubelet {
 namespace {
 
-// A declared root is a path as we reach it, kubelet's own flag one of the host.
+// A declared root is a path as this process reaches it. kubelet's own flag is a path of the host.
 std::string RootOnHost(const std::string& root, const std::string& host_prefix) {
   return root.starts_with(host_prefix) ? root.substr(host_prefix.size()) : root;
 }
@@ -33,7 +33,7 @@ void NodeFactsReader::ChooseFiles() {
   const std::optional<CommandLine>& line = process_.command_line();
   bool is_declared = IsDeclared();
   if (!is_declared && !line) {
-    // Where there are several kubelets, the usual paths are no more likely than others.
+    // If there are several kubelets, a usual path may belong to any of them.
     if (!process_.problems().empty()) return;
     for (const UsualConfig& usual : usual_) {
       candidates_.emplace_back(OnHost(usual.file), OnHost(usual.drop_ins), Origin::kUsual);
@@ -42,6 +42,7 @@ void NodeFactsReader::ChooseFiles() {
   }
   std::string file = line ? OnHost(line->config) : "";
   std::string folder = line ? OnHost(line->config_dir) : "";
+  // A declared path replaces the one of the command line, file and folder each by itself.
   Origin origin = !declared_.config_file.empty() || file.empty() ? Origin::kDeclared : Origin::kCommandLine;
   if (!is_declared) origin = Origin::kCommandLine;
   if (!declared_.config_file.empty()) file = declared_.config_file;
@@ -54,6 +55,7 @@ bool NodeFactsReader::Moved() {
   if (!facts_ || process_changed_) return true;
   for (const ConfigFiles& files : candidates_) {
     if (files.Moved()) return true;
+    // Read() stops at the first candidate with a configuration, so later ones have no say.
     if (files.reading().state != ConfigReading::State::kNone) break;
   }
   return false;
@@ -71,6 +73,7 @@ std::string NodeFactsReader::provider_bin_dir() const {
 
 NodeFacts NodeFactsReader::Read(const std::shared_ptr<const ReportedByKubelet>& told) {
   if (LookForProcess()) process_changed_ = true;
+  // Another process may name other files, so the candidates are chosen anew. Their caches go with them.
   const bool chosen = std::exchange(chosen_, true);
   if (std::exchange(process_changed_, false) || !chosen) {
     ChooseFiles();
@@ -82,6 +85,7 @@ NodeFacts NodeFactsReader::Read(const std::shared_ptr<const ReportedByKubelet>& 
     reading = &files.Read();
     if (reading->state != ConfigReading::State::kNone) break;
   }
+  // Combine is pure: equal inputs give the same facts.
   if (facts_ && *reading == reading_ && told == told_) return *facts_;
   reading_ = *reading;
   told_ = told;

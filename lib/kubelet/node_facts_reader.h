@@ -45,7 +45,8 @@ class NodeFactsReader {
   // is made of them. Counts as a look for a kubelet that is away.
   bool Moved();
 
-  // Of the kubelet that was seen, with the host's own paths; nullopt: none was. As of the last Read().
+  // The command line of the kubelet that was seen, with the host's own paths, as of the last Read(); nullopt
+  // if none was seen.
   const std::optional<CommandLine>& command_line() const { return process_.command_line(); }
   // Its --image-credential-provider-config and --image-credential-provider-bin-dir, as we reach them; empty:
   // it has none, or none was seen.

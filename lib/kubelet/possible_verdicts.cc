@@ -7,6 +7,8 @@
 namespace prefetch::kubelet {
 namespace {
 
+// The file is decoded once for each version, since versions differ in what they can read (K15). A file that
+// this process may not read is no absent file: kubelet may read it.
 RecordReading ReadRecord(const VerdictQuestion& question, image::KubeletVersion version) {
   switch (question.record.state) {
     case FileContent::State::kAbsent:
@@ -31,7 +33,7 @@ Reading ReadIntent(const VerdictQuestion& question, image::KubeletVersion versio
   return Reading::kUnreadable;
 }
 
-// The unknown settings, as the operator can declare them. `possible` is in the order of versions.
+// Returns the settings whose declaration would make the verdict firm. `possible` is in the order of versions.
 std::string WhatToDeclare(const std::vector<KubeletSettings>& possible) {
   std::vector<std::string> open;
   if (possible.front().version != possible.back().version) {
@@ -50,14 +52,15 @@ Verdict Unknown(const std::vector<KubeletSettings>& possible) {
           "It depends on unknown settings of kubelet; declare " + WhatToDeclare(possible) + "."};
 }
 
-// Of the newest kubelet whose rules are known; if none is, of the newest.
+// Returns the kubelet whose words are shown: the newest one whose rules are known, or the newest if none is.
 std::size_t Teller(const std::vector<KubeletSettings>& possible) {
   std::size_t newest = possible.size() - 1;
   while (newest > 0 && image::IsNewerThanKnown(possible[newest].version)) newest--;
   return image::IsNewerThanKnown(possible[newest].version) ? possible.size() - 1 : newest;
 }
 
-// The verdict that they share, in the words of one of them.
+// Returns the verdict that all possible kubelets share, in the words of one of them. Only results are
+// compared: they may have different reasons for the same result.
 Verdict Agreed(const std::vector<Verdicts>& all, image::PullPolicy policy,
                const std::vector<KubeletSettings>& possible) {
   const Verdict& told = all[Teller(possible)].For(policy);
@@ -74,6 +77,8 @@ Verdicts VerdictsFor(const VerdictQuestion& question, const std::vector<KubeletS
   facts.in_unknown_folder = question.in_unknown_folder;
   std::optional<image::KubeletVersion> decoded_for;
   for (const KubeletSettings& settings : possible) {
+    // `possible` is in the order of versions, so each file is decoded once a version and not for each
+    // setting.
     if (decoded_for != settings.version) {
       facts.record = ReadRecord(question, settings.version);
       facts.intent = ReadIntent(question, settings.version);

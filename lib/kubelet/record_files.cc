@@ -10,6 +10,7 @@
 namespace prefetch::kubelet {
 namespace {
 
+// A longer file counts as unreadable.
 constexpr std::size_t kLongestRecord = 8 << 20;
 constexpr std::size_t kMostFolders = 64;
 
@@ -21,6 +22,8 @@ bool IsDirectory(const std::string& path) {
 FileContent Read(const std::string& root, const char* folder, const std::string& name) {
   auto content = base::ReadFile(root + "/image_manager/" + folder + "/" + name, kLongestRecord);
   if (content) return {FileContent::State::kPresent, *std::move(content)};
+  // No file means that kubelet has none only if the folders above it are really kubelet's. A missing mount or
+  // a replaced folder looks the same, and would make every image preloaded.
   bool absent =
       content.error().code() == base::Code::kNotFound && IsDirectory(root) && !RecordsFolderIsReplaced(root);
   return {absent ? FileContent::State::kAbsent : FileContent::State::kUnreadable, ""};
@@ -29,8 +32,8 @@ FileContent Read(const std::string& root, const char* folder, const std::string&
 }  // namespace
 
 bool RecordsFolderIsReplaced(const std::string& kubelet_root) {
-  // A bind mount holds the folder though no name leads to it any more. Through the host's own name a deleted
-  // folder cannot be seen.
+  // A bind mount holds the folder though no name leads to it any more, and its count of links is 0. Through
+  // the host's own name a deleted folder cannot be seen.
   struct stat folder {};
   return ::stat((kubelet_root + "/image_manager").c_str(), &folder) == 0 && folder.st_nlink == 0;
 }

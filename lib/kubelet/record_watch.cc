@@ -21,17 +21,18 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// A change is often several events; they are told together when it was quiet for so long, or at the latest
-// after kPatience.
+// One change often causes several events. They are reported together after this quiet time, or after
+// kPatience at the latest.
 constexpr int kQuietMs = 5;
 constexpr std::chrono::milliseconds kPatience{50};
-// How often a folder that is not there is looked for; also what inotify cannot see is found so.
+// Interval at which missing folders are looked for. It also finds what inotify cannot see.
 constexpr int kRearmMs = 10'000;
 
 constexpr std::uint32_t kFolderMask = IN_CREATE | IN_DELETE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE_SELF |
                                       IN_MOVE_SELF | IN_ATTRIB | IN_ONLYDIR;
 constexpr std::uint32_t kFilesMask = kFolderMask | IN_CLOSE_WRITE;
 
+// kubelet writes `<name>.tmp` and renames it (K14). Only the rename matters.
 bool IsTemporary(const std::string& name) {
   return name.ends_with(".tmp");
 }
@@ -46,13 +47,16 @@ class Watches {
 
   int fd() const { return inotify_.get(); }
 
-  // True if a folder is watched that was not before: what happened in it until now was not seen.
+  // Returns true if a folder is watched that was not watched before: events in it until now were not seen, so
+  // everything has to be read again.
   bool Arm() {
     std::map<int, bool> now;
     bool added = false;
     auto watch = [&](const std::string& path, std::uint32_t mask, bool files) {
       int id = ::inotify_add_watch(inotify_.get(), path.c_str(), mask);
       if (id < 0) {
+        // The limit of inotify watches on this node is reached. The agent's regular polls still find every
+        // change, and one warning is enough.
         if ((errno == ENOSPC || errno == ENOMEM) && !std::exchange(complained_, true)) {
           base::Warn("kubelet's records cannot be watched; the agent polls them",
                      {{"folder", path}, {"error", std::strerror(errno)}});
@@ -68,7 +72,7 @@ class Watches {
     return added;
   }
 
-  // Takes all events that have come.
+  // Returns all events that have come. The descriptor does not block.
   FileChanges Drain() {
     FileChanges changes;
     alignas(inotify_event) std::array<char, 16 * 1024> buffer;
@@ -90,6 +94,7 @@ class Watches {
   void Fold(const inotify_event& event, const std::string& name, FileChanges& changes) const {
     auto found = watches_.find(event.wd);
     bool overflow = (event.mask & IN_Q_OVERFLOW) != 0;
+    // This is an event of a watch that Arm() has dropped.
     if (!overflow && found == watches_.end()) return;
     if (overflow || name.empty()) {
       changes.all = true;  // unknown files; or the folder itself: gone, moved, other permissions
@@ -114,12 +119,13 @@ RecordWatch::RecordWatch(std::string root, Callback callback)
 
 RecordWatch::~RecordWatch() {
   std::uint64_t one = 1;
-  // Cannot fail: the counter of an eventfd has room for it.
+  // The write cannot fail: the counter of an eventfd has room for it.
   if (::write(stop_.get(), &one, sizeof one) != sizeof one) std::abort();
   thread_.join();
 }
 
-// True if there is something to read on `inotify_fd`.
+// Returns true if there is something to read on `inotify_fd`; false after `milliseconds`, or if the thread
+// has to end.
 bool RecordWatch::Wait(int inotify_fd, int milliseconds) const {
   pollfd fds[] = {{.fd = stop_.get(), .events = POLLIN, .revents = 0},
                   {.fd = inotify_fd, .events = POLLIN, .revents = 0}};

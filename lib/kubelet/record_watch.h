@@ -10,14 +10,15 @@
 
 namespace prefetch::kubelet {
 
-// Watches <root>/image_manager/pulled and /pulling, and the way there, as far as it exists. What inotify does
-// not tell (no watch is left on this node, the root is mounted later) the caller finds by looking now and
-// then; it never fails. However fast files are rewritten, the callback comes at most about 20 times a second.
+// Watches <root>/image_manager/pulled and /pulling, and the way there, as far as it exists. inotify does not
+// report everything (no watch is left on this node, the root is mounted later), so the caller also looks at
+// intervals; the watch never fails. However fast files are rewritten, the callback comes at most about 20
+// times a second.
 //
-// Owned by main; lives until its destructor, which stops the thread and waits for it (milliseconds).
+// Owned by main. The destructor stops the thread and waits for it (milliseconds).
 class RecordWatch {
  public:
-  // Called on the watch's thread. Must not block, and not destroy the watch.
+  // Called on the watch's thread. The callback must not block, and must not destroy the watch.
   using Callback = std::function<void(FileChanges)>;
 
   RecordWatch(std::string root, Callback callback);

@@ -15,7 +15,7 @@ using image::KubeletVersion;
 
 constexpr KubeletVersion kReadsV1beta1{1, 35};
 constexpr KubeletVersion kKnowsServiceAccounts{1, 34};
-// A record of many thousands of secrets; record_files.h reads no more.
+// Enough for a record of many thousands of secrets. record_files.h reads no more.
 constexpr doc::Limits kLimits{.bytes = 8 << 20, .depth = 16, .nodes = 1'000'000};
 
 // kubelet takes what begins with a brace for JSON and everything else for YAML.
@@ -29,7 +29,7 @@ std::optional<doc::Node> ReadTree(std::string_view text, doc::Problems& problems
                              : doc::ParseYaml(text, problems, kLimits);
 }
 
-// An object of which null stands for an empty one, as Go has it. Gives it to `read` otherwise.
+// Gives the object to `read`. null stands for an empty object, as in Go.
 template <typename Read>
 void ReadObject(const doc::Reader& reader, Read read) {
   if (reader.IsNull()) return;
@@ -54,6 +54,8 @@ CredentialEntry ReadEntry(const doc::Reader& reader, KubeletVersion version) {
         secret.hash = base::Secret(fields.String("credentialHash").value_or(""));
       });
     }
+    // An older kubelet does not know the field. Its strict decoder rejects a record that has it (K15), as
+    // Finish() does.
     if (version < kKnowsServiceAccounts) return;
     for (const doc::Reader& item : object.Items("kubernetesServiceAccounts")) {
       ReadObject(item, [&, &account = entry.service_accounts.emplace_back()](doc::ObjectReader& fields) {
@@ -64,6 +66,7 @@ CredentialEntry ReadEntry(const doc::Reader& reader, KubeletVersion version) {
   return entry;
 }
 
+// K15: versions before 1.35 read v1alpha1 only, later ones both.
 void ReadKind(doc::ObjectReader& object, std::string_view kind, KubeletVersion version) {
   object.Expect("kind", kind);
   if (version < kReadsV1beta1) {
@@ -92,6 +95,8 @@ RecordReading DecodeRecord(std::string_view content, std::string_view image_ref,
     for (const auto& [name, entry] : mapping->Members()) record.mapping[name] = ReadEntry(entry, version);
   }
   object.Finish();
+  // Undecodable comes before absent: kubelet has to decode a record before it knows whether it is about
+  // another image (K16, K20).
   if (!problems.empty()) return {Reading::kUndecodable, {}};
   if (record.image_ref != image_ref) return {Reading::kAbsent, {}};
   return {Reading::kFound, std::move(record)};

@@ -11,6 +11,7 @@ base::Result<KubeletConfig> DecodeConfigz(std::string_view json) {
   if (!config || config->kind != doc::Node::Kind::kMapping) {
     return base::InvalidArgument("configz: is no KubeletConfiguration");
   }
+  // /configz sends the bare object. With the two fields, the decoder of files reads it, too.
   if (config->Find("apiVersion") == nullptr) {
     config->Set("apiVersion", doc::Node::String("kubelet.config.k8s.io/v1beta1"));
   }

@@ -6,9 +6,9 @@
 
 namespace prefetch::kubelet {
 
-// Why no record of kubelet's ever matches an image of this runtime; empty: they match. `name` and `version`
-// as CRI's Version tells them. What follows for verdicts needs no rule of its own: the record of an image id
-// is simply never there.
+// Returns why no record of kubelet's ever matches an image of this runtime; empty if they match. `name` and
+// `version` are those of CRI's Version. Verdicts need no rule of their own for it: the record of an image id
+// is never there.
 std::string WhyRecordsNeverMatch(std::string_view name, std::string_view version);
 
 }  // namespace prefetch::kubelet

@@ -21,6 +21,8 @@ constexpr std::array<std::pair<VerificationPolicy, std::string_view>, 4> kPolicy
     {VerificationPolicy::kAlwaysVerify, "AlwaysVerify"},
 }};
 
+// A version without the gate would not start with a policy or a gate that was stated, so it is left out if
+// one was.
 std::vector<KubeletVersion> PossibleVersions(const SettingsFacts& facts) {
   if (auto rules = RulesFor(facts)) return {*rules};
   std::vector<KubeletVersion> versions;
@@ -38,11 +40,14 @@ std::vector<bool> PossibleGates(const SettingsFacts& facts, KubeletVersion versi
   if (facts.configuration_known) {
     return {VerifiesImages({.all_alpha = facts.all_alpha, .all_beta = facts.all_beta}, version)};
   }
+  // A policy without known configuration was declared. It has an effect only with the gate on, so the
+  // operator means that.
   if (facts.policy) return {true};
   return {false, true};
 }
 
-// Where the allowlist is not known either, NeverVerifyAllowlistedImages decides as one of these.
+// Returns the policies that kubelet may have. NeverVerifyAllowlistedImages is left out if nothing is known:
+// for each image, it decides as NeverVerify or as AlwaysVerify.
 std::vector<VerificationPolicy> PossiblePolicies(const SettingsFacts& facts) {
   if (facts.policy) return {*facts.policy};
   if (facts.configuration_known) return {VerificationPolicy::kNeverVerifyPreloadedImages};
@@ -57,6 +62,7 @@ base::Status CheckGate(const SettingsFacts& facts, KubeletVersion version, bool 
     return base::InvalidArgument("kubelet " + version.ToString() +
                                  " has no feature gate KubeletEnsureSecretPulledImages");
   }
+  // K8: with the gate off, kubelet does not start with a policy or an allowlist.
   if (gate || (!facts.policy && facts.allowlist.empty())) return {};
   return base::InvalidArgument("kubelet " + version.ToString() +
                                " does not start with a verification policy or allowlist while its feature "
@@ -74,8 +80,8 @@ base::Result<KubeletSettings> GateOn(const SettingsFacts& facts, KubeletVersion 
   return KubeletSettings{version, true, policy, *std::move(allowlist)};
 }
 
-// Adds the settings that a kubelet of this version may have; `refused` tells why it would not start with
-// others.
+// Adds the settings that a kubelet of this version may have. `refused` becomes the reason for which it would
+// not start with others; it is reported only if no settings are left at all.
 void AddSettings(const SettingsFacts& facts, KubeletVersion version, std::vector<KubeletSettings>& possible,
                  base::Status& refused) {
   for (bool gate : PossibleGates(facts, version)) {
@@ -130,7 +136,8 @@ base::Result<std::vector<KubeletSettings>> PossibleSettings(const SettingsFacts&
   base::Status refused;
   for (KubeletVersion version : PossibleVersions(facts)) AddSettings(facts, version, possible, refused);
   if (possible.empty()) return refused.error();
-  // Last: values that every known kubelet rejects are mistakes, though a newer kubelet may accept them.
+  // This comes last: values that every known kubelet rejects are mistakes, though a newer kubelet may accept
+  // them.
   if (!facts.version && !facts.rules) AddSettings(facts, kBeyondTheRules, possible, refused);
   return possible;
 }

@@ -8,7 +8,7 @@ namespace {
 
 using image::KubeletVersion;
 
-// Whether kubelet fills in a policy that is not configured.
+// Returns true if kubelet fills in a policy that is not configured (K49).
 bool HasFilledInPolicy(const KubeletConfig& config, const FeatureGates& flags, KubeletVersion version) {
   // Without a main file the defaults are filled in before even the flags are read.
   bool main = !config.main_file.empty();

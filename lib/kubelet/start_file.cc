@@ -14,7 +14,8 @@ bool StartFile::Look() {
   if (path_.empty()) return false;
   const base::FileStamp stamp = base::StampOf(path_);
   if (stamp == base::FileStamp{}) return false;
-  // Not ctime: a socket gets its mode and owner after it was created.
+  // ctime does not serve: a socket gets its mode and owner after it was created. The inode alone may be
+  // reused.
   std::string now = std::to_string(stamp.inode) + "@" + std::to_string(stamp.modified_ns);
   if (now == seen_) return false;
   seen_ = std::move(now);

@@ -13,6 +13,7 @@ void RemoveSuffix(std::string& text, const std::string& suffix) {
 
 std::string WrittenRepository(const image::Reference& image) {
   std::string text = image.written();
+  // The digest stands behind the tag, so it goes first. A tag that is only implied is not in the text.
   if (image.has_digest()) RemoveSuffix(text, "@" + image.digest());
   if (!image.tag().empty()) RemoveSuffix(text, ":" + image.tag());
   return text;

@@ -16,15 +16,16 @@ using image::KubeletVersion;
 using image::PullPolicy;
 
 constexpr KubeletVersion kMatchesServiceAccounts{1, 34};
-// From here on kinds and fields are proposed that may come with a patch release or a distribution's build
-// (KEP-2535, preloaded records): what cannot be decoded here may be known to kubelet.
+// From this version on, new kinds and fields may come with a patch release or a distribution's build (K52;
+// KEP-2535, preloaded records). kubelet may then know what cannot be decoded here.
 constexpr KubeletVersion kMayDecodeMore{1, 37};
-// From here on kubelet adds no secret to an entry but by a pull, and accepts no rotated one unseen.
+// K26: an entry with this many secrets accepts no rotated secret unseen, and kubelet adds secrets to it only
+// by a pull.
 constexpr std::size_t kFullEntry = 100;
 
 const char kOpenItHelp[] = "a pull by kubelet with the node's own credentials would open it to every pod";
 
-// Steps 2a and 2c (K20): a file that kubelet, or we, cannot read.
+// Steps 2a and 2c (K20): kubelet cannot decode its own file, which forces a pull.
 Finding Undecodable(const std::string& file, const std::string& step, KubeletVersion version) {
   std::string rule = step + ": " + file + " readable";
   if (version >= kMayDecodeMore) {
@@ -38,6 +39,7 @@ Finding Undecodable(const std::string& file, const std::string& step, KubeletVer
           "the next pull by kubelet that ends well replaces the file"};
 }
 
+// This process cannot read the file, and kubelet perhaps can: nothing is known.
 Finding Unreadable(const std::string& file, const std::string& step) {
   return {Outcome::kUnknown, Reason::kRecordUnreadable, step + ": " + file + " readable",
           "kubelet's " + file + " for this image could not be read here",
@@ -53,6 +55,8 @@ std::optional<Finding> ByPolicy(const image::Reference& image, bool tracked,
       return Finding{Outcome::kUse, Reason::kVerificationNever, rule,
                      "kubelet verifies no image (NeverVerify)", ""};
     case VerificationPolicy::kNeverVerifyPreloadedImages:
+      // `tracked`: there is a record, or an intent for this name. Either ends the image's being preloaded
+      // (K9).
       if (tracked) return std::nullopt;
       return Finding{Outcome::kUse, Reason::kPreloaded, rule,
                      "kubelet has no record of pulling this image: it counts as preloaded for every pod",
@@ -84,6 +88,8 @@ Finding WithoutRecord(bool intent, VerificationPolicy policy) {
           "kubelet verifies every image (AlwaysVerify) and has no record of pulling this one", kOpenItHelp};
 }
 
+// Step 6 (K23): the record has no entry for the pod's repository. An interrupted pull leaves a record without
+// any entry (K32).
 Finding UnderOtherName(const std::string& trimmed, const PulledRecord& record) {
   const std::string rule = "6: record has the repository";
   if (record.mapping.empty()) {
@@ -124,8 +130,8 @@ bool SameName(const Coordinates& a, const Coordinates& b) {
   return a.namespace_name == b.namespace_name && a.name == b.name;
 }
 
-// How many UIDs the record has for a pull secret that the pod names without one: of all such secrets the
-// number that tells most, which is one.
+// Returns how many UIDs the record has for a pull secret that the pod names without one. If there are several
+// such secrets, the number that says most counts, which is one.
 std::size_t UidsOfSecrets(const CredentialEntry& entry, const PodIdentity& pod) {
   if (entry.secrets.size() >= kFullEntry) return 0;
   std::size_t found = 0;
@@ -141,7 +147,7 @@ std::size_t UidsOfSecrets(const CredentialEntry& entry, const PodIdentity& pod) 
   return found;
 }
 
-// The same for its service account.
+// Returns the same for the pod's service account.
 std::size_t UidsOfAccount(const CredentialEntry& entry, const PodIdentity& pod, KubeletVersion version) {
   if (version < kMatchesServiceAccounts || !pod.service_account || !pod.service_account->uid.empty()) {
     return 0;
@@ -163,8 +169,8 @@ Finding Ambiguous(const std::string& rule, const std::string& repository, const 
           "kubelet's record of " + repository + " names " + what + ", which differ by their UIDs", ""};
 }
 
-// Steps 10 and 11 for secrets and service accounts whose UID is not known. One that can be assumed goes
-// before several.
+// Steps 10 and 11 for secrets and service accounts of unknown UID. One that can be assumed comes before
+// several that cannot be told apart.
 std::optional<Finding> ByName(const std::string& repository, const CredentialEntry& entry,
                               const PodIdentity& pod, KubeletVersion version) {
   const std::string secrets_rule = "10: pull secrets", account_rule = "11: service account";
@@ -227,10 +233,13 @@ Finding InUnknownFolder(KubeletVersion version) {
 // From step 2 on, with the image present and the gate on.
 Finding Verify(const VerdictFacts& facts, const image::Reference& image, const PodIdentity& pod,
                const KubeletSettings& settings) {
+  // The order is that of kubelet's own procedure, whose step numbers `rule` shows. The file in an unknown
+  // folder comes first: it may replace any of the steps (K52).
   if (facts.in_unknown_folder && settings.version >= kMayDecodeMore) return InUnknownFolder(settings.version);
   Reading record = facts.record.reading;
   if (record == Reading::kUnreadable) return Unreadable("record", "2a");
   if (record == Reading::kUndecodable) return Undecodable("record", "2a", settings.version);
+  // K21: an intent counts only where there is no record.
   bool found = record == Reading::kFound;
   if (!found && facts.intent == Reading::kUnreadable) return Unreadable("pull intent", "2c");
   if (!found && facts.intent == Reading::kUndecodable) {
@@ -253,9 +262,9 @@ Finding BeyondTheRules(KubeletVersion version) {
           "update the agent, or set --kubelet-rules " + newest + " to judge by the rules of " + newest};
 }
 
-// A kubelet that is newer than the rules (K51): an image that is not verified at all, or is recorded for the
-// whole node, starts by every rule that is plausible, the record also where the gate is off. All else may
-// have changed.
+// Judges for a kubelet that is newer than the rules (K51). An image that is not verified at all, or is
+// recorded for the whole node, starts by every plausible rule; the record even with the gate off. All else
+// may have changed.
 Finding VerifyBeyondTheRules(const VerdictFacts& facts, const image::Reference& image,
                              const KubeletSettings& settings) {
   const bool readable = facts.record.reading != Reading::kUndecodable &&
@@ -273,6 +282,8 @@ Finding Find(const VerdictFacts& facts, const image::Reference& image, const Pod
     return {Outcome::kMustPull, Reason::kImageAbsent, "1: image present",
             "The runtime does not have " + Shown(image.written()) + " under this name", ""};
   }
+  // After the absent image, on which all rules agree, and before the gate, whose meaning a newer kubelet may
+  // change.
   if (image::IsNewerThanKnown(settings.version)) return VerifyBeyondTheRules(facts, image, settings);
   if (!settings.gate) {
     return {Outcome::kUse, Reason::kGateOff, "0: feature gate",

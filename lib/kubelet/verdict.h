@@ -54,8 +54,8 @@ struct Verdict {
   VerdictReason reason = VerdictReason::kFactsUnknown;
   // The step of kubelet's procedure that decided: "7: open to the node".
   std::string rule;
-  // One sentence for a person. Names repositories and how many credentials of which class, never a hash and
-  // never the name of a secret or service account.
+  // One sentence for operators. It names repositories, and the number of credentials of each class, but never
+  // a hash, nor the name of a secret or service account.
   std::string message;
 
   friend bool operator==(const Verdict&, const Verdict&) = default;
@@ -78,7 +78,7 @@ struct PodIdentity {
   std::vector<HashedSecret> secrets;
   std::optional<Coordinates> service_account;
 };
-// Of a pod of which no more is known.
+// The identity of a pod that only a list or a manifest describes, so that hashes are not known.
 PodIdentity IdentityOf(const image::PodCoordinates& pod);
 
 // The node's facts, as one kubelet reads them.

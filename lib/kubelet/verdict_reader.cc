@@ -14,7 +14,8 @@
 namespace prefetch::kubelet {
 namespace {
 
-// The kernel stamps files with a clock that ticks every few milliseconds.
+// The kernel stamps files with a clock that ticks every few milliseconds. A younger file may change again and
+// keep its stamp, so it is read once more.
 constexpr std::int64_t kFreshFor = 50'000'000;  // nanoseconds
 
 bool IsFresh(const base::FileStamp& stamp) {
@@ -26,7 +27,7 @@ std::string KeyOf(const ImageOnNode& image) {
   return image.pod->empty() ? image.image : image.image + "\n" + image::TextOf(*image.pod);
 }
 
-// Absent files differ from ones that we may not look at only when they are read.
+// The stamp of an absent file, and of one that this process may not look at. Reading tells the two apart.
 constexpr base::FileStamp kNoFile{};
 
 }  // namespace
@@ -50,6 +51,7 @@ bool VerdictReader::Restamp(Known& known) const {
   base::FileStamp record = base::StampOf(pulled_ + known.record_name);
   base::FileStamp intent = base::StampOf(pulling_ + known.intent_name);
   known.intent_absent = intent == kNoFile && errno == ENOENT;
+  // Files in unknown folders have no stamp here: only their presence counts for the verdict.
   bool unknown = std::any_of(unknown_.begin(), unknown_.end(), [&](const std::string& folder) {
     return base::KindOf(folder + known.record_name) || base::KindOf(folder + known.intent_name);
   });
@@ -66,18 +68,20 @@ void VerdictReader::Decide(const ImageOnNode& image, const std::vector<KubeletSe
   VerdictQuestion question{.image = image.image, .image_id = image.image_id, .pod = IdentityOf(*image.pod)};
   if (!image.image_id.empty()) {
     question.record = ReadRecordNamed(root_, known.record_name);
-    // Most have none. One that comes now is seen by its stamp next time.
+    // Most images have no intent, so the open is saved. One that comes now is seen by its stamp next time.
     if (!known.intent_absent) question.intent = ReadIntentNamed(root_, known.intent_name);
   }
   question.in_unknown_folder = known.in_unknown_folder;
   known.intent_found = known.intent != kNoFile;
   Verdicts verdicts = VerdictsFor(question, possible);
+  // The old object stays, so that callers see by its address that nothing changed.
   if (known.verdicts && *known.verdicts == verdicts) return;
   known.verdicts = std::make_shared<const Verdicts>(std::move(verdicts));
 }
 
 RecordsAccess VerdictReader::Look() const {
   if (RecordsFolderIsReplaced(root_)) return RecordsAccess::kReplaced;
+  // Opening shows what stat does not: whether the process has the right to read the folder.
   base::Fd pulled(::open(pulled_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (pulled.valid()) return RecordsAccess::kReadable;
   if (errno == EACCES || errno == EPERM) return RecordsAccess::kForbidden;
@@ -89,7 +93,7 @@ std::vector<base::FileStamp> VerdictReader::FolderStamps() const {
   std::vector<std::string> paths = {root_, root_ + "/image_manager", pulled_, pulling_};
   paths.insert(paths.end(), unknown_.begin(), unknown_.end());
   std::vector<base::FileStamp> folders = base::StampsOf(paths);
-  // The root's own times change for reasons of its own; that it is there matters.
+  // The root's own times change whenever kubelet adds a file there. Only its presence matters.
   folders[0].modified_ns = folders[0].changed_ns = 0;
   folders[0].size = 0;
   return folders;
@@ -106,11 +110,13 @@ VerdictReading VerdictReader::Read(const std::vector<ImageOnNode>& images,
                                    bool same) {
   unknown_ = UnknownFolders(root_);
   std::vector<base::FileStamp> folders = FolderStamps();
+  // The stamps of folders are taken before any file is read. A file that comes in between shows in the next
+  // look.
   if (folders != std::exchange(folders_, folders)) changes.all = true;
 
   VerdictReading reading;
   reading.access = Look();
-  // Files that are not there mean another thing where the root is not there, too.
+  // An absent file means another thing if the root is not there either, so all verdicts are made anew.
   if (reading.access != std::exchange(access_, reading.access)) {
     same = false;
     Forget();
@@ -139,6 +145,8 @@ VerdictReading VerdictReader::Read(const std::vector<ImageOnNode>& images,
       known.image_id = image.image_id;
       known.record_name = FileNameFor(image.image_id);
       known.intent_name = FileNameFor(image.image);
+      // Another image under the same name is read anew. Its old verdict is kept to compare with, so that an
+      // equal one is not announced as a change.
       if (before != known_.end()) known.verdicts = before->second.verdicts;
       Restamp(known);
     } else {

@@ -1,5 +1,4 @@
-// VerdictReader: the verdicts for a list of images, from kubelet's files, of which only changed ones are
-// read again.
+// VerdictReader: the verdicts for a list of images, from kubelet's files. Only changed files are read again.
 #pragma once
 
 #include <cstddef>

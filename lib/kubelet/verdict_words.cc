@@ -44,6 +44,7 @@ std::string Consequence(VerdictResult result) {
 
 std::string Shown(const std::string& name) {
   std::string text = base::Truncate(base::ToUtf8(name), kLongestName);
+  // A name may come from a file that others write. Control characters could change what a terminal shows.
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
   }
@@ -63,6 +64,7 @@ std::string GranteeOf(const CredentialEntry& entry) {
 std::string RepositoriesOf(const PulledRecord& record) {
   std::vector<std::string> parts;
   for (const auto& [repository, entry] : record.mapping) {
+    // A record may have hundreds of repositories, and this is one sentence.
     if (parts.size() == kMostRepositories) break;
     parts.push_back(Shown(repository) + " (" + GranteeOf(entry) + ")");
   }
