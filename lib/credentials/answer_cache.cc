@@ -5,7 +5,8 @@ namespace {
 
 constexpr std::chrono::minutes kSweepInterval{15};  // as kubelet
 
-// A duration of centuries must not turn into the past.
+// Returns now + duration, or the latest possible time: a plugin may state centuries, and the sum must not
+// become a time in the past.
 base::TimePoint AddSaturated(base::TimePoint now, std::chrono::nanoseconds duration) {
   return duration > base::TimePoint::max() - now ? base::TimePoint::max() : now + duration;
 }
@@ -17,6 +18,7 @@ AnswerCache::Subject AnswerCache::KeyOf(const Subject& subject, CacheKeyType typ
     case CacheKeyType::kImage:
       return subject;
     case CacheKeyType::kRegistry:
+      // The identity stays in each key: an answer for one account is never given to another (A27).
       return {subject.repository.substr(0, subject.repository.find('/')), subject.identity};
     case CacheKeyType::kGlobal:
       return {global_key_, subject.identity};
@@ -26,6 +28,7 @@ AnswerCache::Subject AnswerCache::KeyOf(const Subject& subject, CacheKeyType typ
 
 AnswerCache::Answer AnswerCache::Find(const Subject& subject, base::TimePoint now) {
   SweepIfDue(now);
+  // A12: the narrowest answer first.
   for (CacheKeyType type : {CacheKeyType::kImage, CacheKeyType::kRegistry, CacheKeyType::kGlobal}) {
     auto found = entries_.find(KeyOf(subject, type));
     if (found == entries_.end()) continue;
@@ -42,6 +45,7 @@ void AnswerCache::Put(const Subject& subject, CacheKeyType type, std::chrono::na
 }
 
 void AnswerCache::SweepIfDue(base::TimePoint now) {
+  // A13. The first look-up only starts the interval, since nothing can have expired before it.
   if (!swept_at_) swept_at_ = now;
   if (now - *swept_at_ < kSweepInterval) return;
   swept_at_ = now;

@@ -16,7 +16,9 @@ constexpr std::size_t kLongestDockerConfig = 1 << 20;
 constexpr std::size_t kDeepest = 1000;
 constexpr std::string_view kBase64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-// Standard base64 as Go has it: line breaks anywhere are passed over, trailing bits are not looked at.
+// Decodes standard base64 as Go does: line breaks anywhere are ignored, and trailing bits are not checked.
+// A23 allows both forms, with and without padding. A stricter decoder would call credentials wrong that
+// kubelet uses.
 std::optional<std::string> DecodeBase64(std::string_view text, bool padded) {
   std::string out;
   std::uint32_t bits = 0;
@@ -29,6 +31,7 @@ std::optional<std::string> DecodeBase64(std::string_view text, bool padded) {
       continue;
     }
     std::size_t value = kBase64.find(c);
+    // No digit may follow the padding.
     if (value == std::string_view::npos || padding > 0) return std::nullopt;
     digits++;
     bits = bits << 6 | static_cast<std::uint32_t>(value);
@@ -50,7 +53,8 @@ void ForEach(const doc::Reader& object, std::string_view key, const Take& take) 
   }
 }
 
-// A text: the last one that is not null.
+// Returns the last text under this key that is not null (A22: keys match without case, and the last one
+// counts).
 std::string Text(const doc::Reader& object, std::string_view key) {
   std::string text;
   ForEach(object, key, [&](const doc::Reader& value) {
@@ -60,12 +64,14 @@ std::string Text(const doc::Reader& object, std::string_view key) {
 }
 
 std::optional<image::AuthConfig> DecodeEntry(const doc::Reader& entry) {
+  // As in Go, null leaves an entry with empty fields. It matches images all the same.
   if (entry.IsNull()) return image::AuthConfig{};
   if (entry.node().kind != doc::Node::Kind::kMapping) {
     entry.Members();  // tells what it is
     return std::nullopt;
   }
   image::AuthConfig auth{Text(entry, "username"), base::Secret(Text(entry, "password"))};
+  // The value is not used, but one of the wrong type makes the document an error for kubelet.
   Text(entry, "email");
   std::string encoded = Text(entry, "auth");
   if (encoded.empty()) return auth;
@@ -76,7 +82,8 @@ std::optional<image::AuthConfig> DecodeEntry(const doc::Reader& entry) {
   return decoded;
 }
 
-// Go reads a second map into the first one: entries of the same key are replaced, others stay.
+// Go reads a second map into the first one: entries of the same key are replaced, others stay. Each password
+// is also given to the store of base/redactor, since a registry or plugin may repeat it in a message.
 void DecodeAuths(const doc::Reader& reader, std::vector<KeyedAuth>& auths) {
   if (reader.IsNull()) return auths.clear();
   for (const auto& member : reader.Members()) {
@@ -95,6 +102,7 @@ std::string Join(const std::string& directory, std::string_view name) {
 }  // namespace
 
 std::optional<image::AuthConfig> DecodeAuthField(std::string_view text) {
+  // A23: kubelet chooses the padded alphabet by the last character.
   std::optional<std::string> decoded = DecodeBase64(text, base::TrimSpace(text).ends_with('='));
   if (!decoded) return std::nullopt;
   std::optional<image::AuthConfig> auth;
@@ -117,6 +125,8 @@ base::Result<std::vector<KeyedAuth>> DecodeDockerConfig(std::string_view text, D
       DecodeAuths(reader, auths);
     } else if (!reader.IsNull()) {
       ForEach(reader, "auths", [&](const doc::Reader& found) { DecodeAuths(found, auths); });
+      // The headers are not sent. Their types are checked, since a wrong one makes the document an error for
+      // kubelet (A22).
       ForEach(reader, "HttpHeaders", [&](const doc::Reader& headers) {
         if (headers.IsNull()) return;
         for (const auto& [name, value] : headers.Members()) {
@@ -129,6 +139,8 @@ base::Result<std::vector<KeyedAuth>> DecodeDockerConfig(std::string_view text, D
   return auths;
 }
 
+// Lenient, unlike the decoder above: these are the rules of containers/image. A document that does not parse
+// has no helpers.
 CredHelpers DecodeCredHelpers(std::string_view text) {
   doc::Problems problems("docker config");
   std::optional<doc::Node> tree =
@@ -154,6 +166,7 @@ DockerConfigShape ShapeOf(std::string_view path) {
 }
 
 std::vector<std::string> DockerConfigCandidates(const DockerConfigSearch& search) {
+  // A21 has this order. With an empty HOME, kubelet's relative path leads below its working directory.
   const std::string& home = search.home.empty() ? search.working_directory : search.home;
   return {
       Join(search.kubelet_root, "config.json"),
@@ -171,12 +184,14 @@ NodeDockerConfig ReadFirstDockerConfig(const std::vector<std::string>& candidate
   NodeDockerConfig config;
   for (const std::string& path : candidates) {
     base::Result<std::string> text = base::ReadFile(path, kLongestDockerConfig);
+    // Most of these places are empty on every node. Only a file that exists and cannot be used is a problem.
     if (!text && text.error().code() == base::Code::kNotFound) continue;
     if (!text) {
       config.problems.push_back(text.error().message());
       continue;
     }
     base::Result<std::vector<KeyedAuth>> auths = DecodeDockerConfig(*text, ShapeOf(path));
+    // The text has passwords. It is overwritten before its memory is used for anything else.
     base::WipeString(*text);
     if (!auths) {
       config.problems.push_back(path + ": " + auths.error().message());

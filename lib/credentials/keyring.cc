@@ -27,7 +27,7 @@ constexpr char kNoAccountReason[] =
 constexpr char kNoGrantsReason[] =
     "it needs a service account token (tokenAttributes), and only the agent requests one";
 
-// One keyring: indexes, and what a credential of each is said to be from.
+// One keyring: its indexes, and the source that a credential of each index is reported with.
 struct Layer {
   struct Origin {
     Source source;
@@ -56,18 +56,21 @@ const Pattern* FirstMatch(const Provider& provider, const Target& target) {
   return found == provider.match_images.end() ? nullptr : &*found;
 }
 
-// Is it asked with a token of the account that the configuration names?
+// Returns true if the provider is asked with a token of the account that the configuration names.
 bool NeedsGrant(const Provider& provider, const KeyringOptions& options) {
   return provider.token_attributes && options.service_account && options.grants;
 }
 
-// For whom the provider is asked; nullopt: it is not, and `report` says why.
+// Returns the identity for which the provider is asked. nullopt if it is not asked, and `report` says why
+// (A24).
 std::optional<PluginIdentity> IdentityOf(const base::Call& call, const Provider& provider,
                                          const KeyringOptions& options, ProviderReport& report) {
   report.token_attributes = provider.token_attributes.has_value();
   if (!provider.token_attributes) return PluginIdentity{};
   const TokenAttributes& attributes = *provider.token_attributes;
   if (!options.service_account || !options.grants) {
+    // A24: such a provider works without a token, and kubelet would ask it in this way for pods without an
+    // account.
     if (!attributes.require_service_account) return PluginIdentity{};
     report.error = options.service_account ? kNoGrantsReason : kNoAccountReason;
     return std::nullopt;
@@ -122,6 +125,9 @@ Keyring::Keyring(KeyringOptions options, const base::Clock& clock)
       search_{.docker_config = options_.docker_config_search, .kubelets = {}},
       sources_(std::make_shared<const Sources>(
           Sources{.own = Stamped({}), .kubelets = Stamped({}), .none_read = true})) {
+  // The first reading has a time limit, too: an NFS mount that is gone must not keep the agent from starting.
+  // `gave_up_` makes the late result count as a change, so that images that were denied meanwhile are tried
+  // again.
   if (files_.Run([this] { Reload(); }, kFilesPatience)) return;
   base::Lock lock(mutex_);
   gave_up_ = sources_->none_read;
@@ -139,7 +145,7 @@ Keyring::AskProvider Keyring::AskAndWait(const base::Call& call, const Target& t
 
 Keyring::AskProvider Keyring::AskNow(const Target& target) const {
   return [this, &target](PluginAnswers& provider, ProviderReport& report) -> std::optional<Answered> {
-    // For a token the API server is asked.
+    // A token comes from the API server, which is a call that may block.
     if (NeedsGrant(provider.provider(), options_)) return std::nullopt;
     auto identity = IdentityOf({}, provider.provider(), options_, report);
     if (!identity) return std::nullopt;
@@ -151,6 +157,8 @@ Keyring::AskProvider Keyring::ForAnyPod(AskProvider ask) {
   return [ask = std::move(ask)](PluginAnswers& provider, ProviderReport& report) -> std::optional<Answered> {
     if (!provider.provider().token_attributes) return ask(provider, report);
     report.outcome = ProviderOutcome::kSkipped;
+    // The credential of such a provider is that of the configured account. kubelet would not use it for any
+    // pod.
     report.error = "it serves pods of one service account";
     return std::nullopt;
   };
@@ -178,11 +186,13 @@ std::optional<Lookup> Keyring::FindNowForAnyPod(const image::Reference& referenc
   return Gather(target, nullptr, ForAnyPod(AskNow(target)));
 }
 
-// Asks one provider about this target; its answer goes to `answer`. nullopt: it may not run.
+// Asks one provider about this target; its answer goes to `answer`. nullopt if its program would have to run,
+// and may not.
 std::optional<ProviderReport> Keyring::Ask(PluginAnswers& provider, const Target& target,
                                            const AskProvider& ask, AnswerCache::Answer& answer) {
   ProviderReport report;
   report.name = provider.provider().name;
+  // Patterns come before the program: a provider is never run for an image that it does not serve.
   const Pattern* pattern = FirstMatch(provider.provider(), target);
   if (pattern == nullptr) return report;
   report.matched = true;
@@ -214,8 +224,12 @@ std::optional<Lookup> Keyring::Gather(const Target& target, const std::vector<st
   }
   node.Add(sources->docker_config.index, Source::kDockerConfig, sources->docker_config.path, false);
 
+  // Plugins are asked one after the other, in the order of the configuration, as by kubelet. Each may take a
+  // minute.
   std::vector<AnswerCache::Answer> answers;  // keeps the objects that the layer points into
   Layer plugins;
+  // A18, A19: up to 1.32, docker configuration and plugins are one keyring, so that the longer key wins over
+  // the source. From 1.33 on, each source has its own, and the docker configuration comes first.
   Layer& asked = SeparatesKeyrings(options_.kubelet_version) ? plugins : node;
   for (const std::shared_ptr<PluginAnswers>& provider : sources->providers) {
     AnswerCache::Answer answer;
@@ -227,6 +241,8 @@ std::optional<Lookup> Keyring::Gather(const Target& target, const std::vector<st
     answers.push_back(std::move(answer));
   }
 
+  // Providers that only kubelet has are part of the report: they are the likely reason if the registry denies
+  // this pull.
   for (SkippedProvider& unasked : SkippedProviders(sources->not_given, target)) {
     lookup.providers.push_back({.name = std::move(unasked.name),
                                 .matched = true,
@@ -236,6 +252,7 @@ std::optional<Lookup> Keyring::Gather(const Target& target, const std::vector<st
                                 .ran_for = std::nullopt});
   }
 
+  // A18: pull secrets, docker configuration, plugins.
   secrets.AppendTo(lookup.credentials, target);
   node.AppendTo(lookup.credentials, target);
   plugins.AppendTo(lookup.credentials, target);
@@ -295,6 +312,7 @@ std::shared_ptr<const Keyring::Sources> Keyring::Current() {
   const base::TimePoint now = clock_.Now();
   {
     base::Lock lock(mutex_);
+    // A burst of look-ups shares one look at the files.
     if (now - looked_at_ < kPollInterval) return sources_;
   }
   files_.Run([this, now] { LookAtFiles(now); }, kFilesPatience);
@@ -302,10 +320,11 @@ std::shared_ptr<const Keyring::Sources> Keyring::Current() {
   return sources_;
 }
 
-// Not under the lock: the files may not answer.
+// Runs without the lock, since the files may not answer.
 void Keyring::LookAtFiles(base::TimePoint now) {
   Search search;
   std::shared_ptr<const Sources> before;
+  // The sources are read again after kReadInterval even without a change, as kubelet does.
   bool read = false;
   {
     base::Lock lock(mutex_);
@@ -313,8 +332,8 @@ void Keyring::LookAtFiles(base::TimePoint now) {
     before = sources_;
     read = now - read_at_ >= kReadInterval;
   }
-  // A configuration may be bad because of something outside the watched files (a folder's permissions):
-  // always read a bad one again.
+  // A configuration may be bad because of something outside the watched files (a folder's permissions), so a
+  // bad one is read again at each look.
   const bool was_bad = before->provider_config_is_bad;
   const bool changed = Stamped(OwnFiles(search)) != before->own;
   const bool kubelets_changed = Stamped(KubeletsFiles(search.kubelets)) != before->kubelets;
@@ -324,6 +343,7 @@ void Keyring::LookAtFiles(base::TimePoint now) {
   if (search == search_) looked_at_ = now;  // else the next caller reads the files again
   if (!read) return;
   sources_ = std::move(sources);
+  // Only the agent's own files count: a change of kubelet's files gives no new credential to try.
   if (changed || (was_bad && !sources_->provider_config_is_bad)) changes_++;
   read_at_ = now;
 }

@@ -97,8 +97,8 @@ struct KeyringOptions {
   std::string provider_working_directory = "/";
   std::chrono::milliseconds provider_timeout = kPluginTimeout;
   PluginRunner run_plugin = RunPlugin;
-  // Node docker config files in order, of which the first usable one wins, and one has to be there; empty:
-  // where kubelet looks.
+  // Node docker config files in order. The first usable one wins, and one has to be there. Empty: the places
+  // in which kubelet looks.
   std::vector<std::string> docker_configs;
   DockerConfigSearch docker_config_search;
   std::vector<PullSecret> pull_secrets;

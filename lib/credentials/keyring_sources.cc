@@ -23,7 +23,7 @@ bool ByName(const std::shared_ptr<PluginAnswers>& a, const std::shared_ptr<Plugi
   return a->provider().name < b->provider().name;
 }
 
-// Once, not with every reading.
+// Warns once for each set of keys, not with every reading.
 void WarnOfUnusableKeys(const NodeDockerConfig& now, const NodeDockerConfig* before) {
   if (before != nullptr && before->path == now.path &&
       before->index.unusable_keys() == now.index.unusable_keys()) {
@@ -35,8 +35,8 @@ void WarnOfUnusableKeys(const NodeDockerConfig& now, const NodeDockerConfig* bef
   }
 }
 
-// Of the files that are named the first usable one counts, as for kubelet. An absent one is a mistake or a
-// mount that is missing, also where another one is used.
+// Reports named files that do not exist. The first usable one counts, as for kubelet; yet an absent one is a
+// mistake or a missing mount, even if another one is used.
 void AddAbsent(const std::vector<std::string>& named, const std::string& used,
                std::vector<std::string>& problems) {
   std::vector<std::string> absent;
@@ -49,7 +49,8 @@ void AddAbsent(const std::vector<std::string>& named, const std::string& used,
                      "; mount it, or take it out of --docker-config");
 }
 
-// The configuration and, of a folder, the files in it.
+// Adds the configuration and, if it is a folder, the files in it. The folder itself shows files that come and
+// go.
 void AddProviderFiles(const std::string& path, const image::KubeletVersion& version,
                       std::vector<std::string>& files) {
   if (path.empty()) return;
@@ -73,7 +74,7 @@ void Keyring::Reload() {
   base::Lock lock(mutex_);
   sources_ = std::move(sources);
   looked_at_ = read_at_ = now;
-  // In the same moment, so that nobody sees the files without the change.
+  // This happens under the same lock as the new sources, so that no caller sees the files without the change.
   if (std::exchange(gave_up_, false)) changes_++;
 }
 
@@ -131,6 +132,7 @@ void Keyring::ReadProviders(Sources& now, const Sources* before) const {
   now.had_good_provider_config =
       !now.provider_config_is_bad || (before != nullptr && before->had_good_provider_config);
   if (now.provider_config_is_bad) {
+    // kubelet reads its configuration once, so a running kubelet still has the last good one (A1).
     if (before != nullptr) now.providers = before->providers;
     std::string kept = now.had_good_provider_config ? kLastGoodReason : "";
     for (const std::string& problem : config.problems) now.problems.push_back(problem + kept);
@@ -138,6 +140,8 @@ void Keyring::ReadProviders(Sources& now, const Sources* before) const {
     return;
   }
   for (Provider& provider : config.providers) {
+    // A provider whose configuration did not change keeps its cached answers. Otherwise each change of any
+    // file would run all plugins again.
     std::shared_ptr<PluginAnswers> kept = before != nullptr ? before->AnswersOf(provider) : nullptr;
     now.providers.push_back(kept ? kept
                                  : std::make_shared<PluginAnswers>(std::move(provider), Surroundings(),
@@ -148,8 +152,8 @@ void Keyring::ReadProviders(Sources& now, const Sources* before) const {
   }
 }
 
-// With what kubelet has. A configuration that is not in force, for want of a program, names its providers
-// too.
+// Compares the agent's providers with kubelet's. The configuration is read without a look for the programs:
+// one that is not in force, for want of a program, names its providers all the same.
 void Keyring::Compare(const KubeletsProviders& kubelets, Sources& now) const {
   if (kubelets.config.empty()) return;
   OwnProviders own{.config = options_.provider_config, .bin_dir = options_.provider_bin_dir, .named = {}};

@@ -51,8 +51,8 @@ namespace {
 
 using Row = std::vector<std::string>;
 
-// Rows as lines, each column but the last as wide as its widest cell. Patterns and user names may be a
-// plugin's.
+// Returns the rows as lines, with columns as wide as their widest cells. Patterns and user names may come
+// from a plugin, so each cell is made one line without control characters.
 std::string Columns(std::vector<Row> rows) {
   for (Row& row : rows) {
     for (std::string& cell : row) cell = base::InOneLine(cell);

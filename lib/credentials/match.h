@@ -12,7 +12,7 @@ namespace prefetch::credentials {
 // A repository such as "docker.io/library/nginx", taken apart once for many patterns. A value.
 class Target {
  public:
-  // Of a Reference's Repository(); one that cannot be parsed matches nothing.
+  // Takes a Reference's Repository(). One that cannot be parsed matches nothing.
   explicit Target(std::string_view repository);
 
   const std::string& repository() const { return repository_; }

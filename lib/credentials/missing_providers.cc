@@ -34,8 +34,8 @@ bool Matches(const std::vector<Pattern>& patterns, const Target& target) {
                      [&](const Pattern& pattern) { return pattern.Matches(target); });
 }
 
-// Of kubelet's patterns those that no pattern of the agent's provider covers. Several together cover no more
-// than each alone.
+// Returns kubelet's patterns that no pattern of the agent's provider covers. Each pattern is compared by
+// itself: several together cover no more than each alone.
 std::vector<Pattern> NotAmong(const std::vector<Pattern>& own, const std::vector<Pattern>& kubelets) {
   std::vector<Pattern> lacking;
   for (const Pattern& pattern : kubelets) {
@@ -97,6 +97,7 @@ MissingProviders FindMissingProviders(const KubeletsProviders& kubelets, const P
                            .providers = {}};
   if (!there.problems.empty()) {
     if (own.config == kubelets.config) return {};  // its own problem, which is told
+    // Paths differ between host and container, so the name is the only sign that both are one file.
     missing.perhaps_same = LastPart(own.config) == LastPart(kubelets.config);
     missing.unreadable = there.problems.front();
     return missing;
@@ -107,6 +108,7 @@ MissingProviders FindMissingProviders(const KubeletsProviders& kubelets, const P
     if (given == own.named.end()) {
       missing.providers.push_back(
           {provider, own.config.empty() ? MissingProviders::How::kNone : MissingProviders::How::kOthers});
+      // The order is that of certainty: another program makes a comparison of the patterns pointless.
     } else if (given->program != ProgramHere::kSame) {
       missing.providers.push_back({provider, HowMissing(given->program)});
     } else if (!NotAmong(given->match_images, provider.match_images).empty()) {
@@ -151,6 +153,7 @@ std::vector<SkippedProvider> SkippedProviders(const MissingProviders& missing, c
   }
   std::vector<SkippedProvider> unasked;
   for (const MissingProviders::Missing& one : missing.providers) {
+    // The agent's provider of that name serves this image.
     if (Matches(one.own_images, target)) continue;
     for (const Pattern& pattern : one.provider.match_images) {
       if (!pattern.Matches(target)) continue;
@@ -201,7 +204,9 @@ ProgramHere CompareProgram(const std::string& own_bin_dir, const std::string& ku
   if (kubelets_bin_dir.empty() || kubelets_bin_dir == own_bin_dir) return ProgramHere::kSame;
   const std::string kubelets = ProgramIn(kubelets_bin_dir, provider);
   const base::FileStamp here = base::StampOf(own), there = base::StampOf(kubelets);
+  // kubelet's program is not visible here, which proves no difference.
   if (there == base::FileStamp{}) return ProgramHere::kSame;
+  // One file, mounted twice: the usual case, without reading it.
   if (here.device == there.device && here.inode == there.inode) return ProgramHere::kSame;
   const bool same = here.size == there.size && HaveSameBytes(own, kubelets);
   return same ? ProgramHere::kSame : ProgramHere::kAnother;

@@ -77,7 +77,7 @@ struct MissingProviders {
 MissingProviders FindMissingProviders(const KubeletsProviders& kubelets, const ProviderConfig& there,
                                       const OwnProviders& own);
 
-// A sentence for each provider, for people.
+// Returns a sentence for each provider, for status and log.
 std::vector<std::string> ProblemsOf(const MissingProviders& missing);
 
 // For a pull of this image: the provider that kubelet would ask, and why the agent does not.

@@ -16,13 +16,16 @@ constexpr std::size_t kShortestValue = 6;  // of a variable that may be a secret
 
 base::Command CommandOf(const Provider& provider, const PluginSurroundings& surroundings) {
   base::Command command;
+  // No shell and no search in PATH, as with kubelet (A8).
   const std::string& directory = surroundings.bin_dir;
   command.argv = {directory + (directory.ends_with('/') ? "" : "/") + provider.name};
   command.argv.insert(command.argv.end(), provider.args.begin(), provider.args.end());
   std::map<std::string, std::string> environment = surroundings.environment;
+  // A8: the provider's variables win over those of the surroundings.
   for (const auto& [name, value] : provider.env) environment[name] = value;
   for (const auto& [name, value] : environment) command.environment.push_back(name + "=" + value);
   command.directory = surroundings.working_directory;
+  // A plugin that writes without end is stopped here, and cannot exhaust the agent's memory.
   command.max_output = kLongestResponse;
   command.max_errors = kKeptErrors;
   return command;
@@ -32,6 +35,7 @@ void CollectStrings(const doc::Node& node, std::vector<base::Secret>& out) {
   if (node.kind == doc::Node::Kind::kString) out.emplace_back(node.text);
   for (const doc::Node& item : node.items) CollectStrings(item, out);
   for (const doc::Member& member : node.members) {
+    // Every other string may be a secret, also in an answer that does not decode.
     if (member.key != "kind" && member.key != "apiVersion" && member.key != "cacheKeyType" &&
         member.key != "cacheDuration" && member.key != "username") {
       CollectStrings(member.value, out);
@@ -39,8 +43,9 @@ void CollectStrings(const doc::Node& node, std::vector<base::Secret>& out) {
   }
 }
 
-// The secrets of one run: strings in its stdout, and the values of the provider's own environment. Paths and
-// short values count only for variables with a name like PASSWORD.
+// Returns the secrets of one run: strings in its stdout, and values of the provider's own environment. Paths
+// and short values count only for variables with a name like PASSWORD, since removing them would make
+// messages unreadable.
 std::vector<base::Secret> SecretsOf(const base::ProcessResult& result, const Provider& provider) {
   std::vector<base::Secret> secrets;
   for (const auto& [name, value] : provider.env) {
@@ -55,7 +60,7 @@ std::vector<base::Secret> SecretsOf(const base::ProcessResult& result, const Pro
   return secrets;
 }
 
-// ": its message", without secrets (A11).
+// Returns ": " and the plugin's message without secrets (A11); empty if it wrote none.
 std::string Said(const base::ProcessResult& result, const Provider& provider, const base::Secret& token) {
   const std::vector<base::Secret> secrets = SecretsOf(result, provider);
   std::vector<const base::Secret*> all = {&token};
@@ -72,6 +77,7 @@ base::Error Failure(const base::ProcessResult& result, const PluginSurroundings&
     case base::ProcessEnd::kSignalled:
       return base::Unavailable("was killed by signal " + std::to_string(result.code) + said);
     case base::ProcessEnd::kTimedOut:
+      // If the caller's deadline was earlier, the timeout says nothing about the plugin, so the words differ.
       return base::DeadlineExceeded(
           (result.took < surroundings.timeout
                ? "did not answer in the time that was left"
@@ -94,6 +100,8 @@ base::Result<PluginResponse> RunPlugin(const base::Call& call, const Provider& p
                                         .image = image,
                                         .service_account_token = identity.token,
                                         .service_account_annotations = identity.annotations});
+  // The request may carry a token. It goes through stdin, never into arguments or variables, which other
+  // processes can read.
   base::Result<base::ProcessResult> result = base::RunProcess(
       call.Within(surroundings.timeout), CommandOf(provider, surroundings), request.Reveal());
   if (!result) return std::move(result).error();
@@ -101,6 +109,7 @@ base::Result<PluginResponse> RunPlugin(const base::Call& call, const Provider& p
     return Failure(*result, surroundings, Said(*result, provider, identity.token));
   }
   auto response = DecodeResponse(result->output.Reveal(), provider.api_version, surroundings.kubelet_version);
+  // A26.
   if (response && provider.token_attributes && EchoesToken(*response, *provider.token_attributes, identity)) {
     return base::InvalidArgument(
         "the response gives the service account's token back as a password, which only cacheType Token "

@@ -9,12 +9,13 @@ std::string_view HostOf(std::string_view repository) {
   return repository.substr(0, repository.find('/'));
 }
 
-// A failure that is the executing caller's own: its time ran out or it was stopped. Not another caller's.
+// Returns true for a failure of the executing caller's own: its time ran out, or it was stopped. Callers that
+// wait have other deadlines, so such a failure is not shared.
 bool IsPersonal(const base::Result<AnswerCache::Answer>& outcome, const base::Call& call) {
   return !outcome.ok() && (call.Stopped() || std::chrono::steady_clock::now() >= call.deadline);
 }
 
-// For all images of a registry together.
+// The key for all images of a registry together.
 AnswerCache::Subject OfHost(const AnswerCache::Subject& subject) {
   return {std::string(HostOf(subject.repository)), subject.identity};
 }
@@ -23,6 +24,8 @@ AnswerCache::Subject OfHost(const AnswerCache::Subject& subject) {
 
 std::optional<PluginAnswers::Outcome> PluginAnswers::Known(const AnswerCache::Subject& subject) {
   if (AnswerCache::Answer answer = cache_.Find(subject, clock_.Now())) return answer;
+  // A plugin that hangs costs a minute each time. The known hang is returned as the answer until kHangs is
+  // over.
   auto hang = hangs_.find(OfHost(subject));
   if (hang == hangs_.end() || clock_.Now() >= hang->second.until) return std::nullopt;
   return hang->second.error;
@@ -30,6 +33,7 @@ std::optional<PluginAnswers::Outcome> PluginAnswers::Known(const AnswerCache::Su
 
 void PluginAnswers::Remember(const AnswerCache::Subject& subject, const base::Error& failure) {
   const base::TimePoint now = clock_.Now();
+  // Old hangs are removed here, so that the map does not grow with every registry of a long run.
   std::erase_if(hangs_, [now](const auto& one) { return now >= one.second.until; });
   hangs_.insert_or_assign(OfHost(subject), Hang{now + kHangs, failure});
 }
@@ -42,8 +46,11 @@ std::optional<base::Result<AnswerCache::Answer>> PluginAnswers::GetNow(const std
 
 std::shared_ptr<PluginAnswers::Flight> PluginAnswers::FlightToWaitFor(
     const AnswerCache::Subject& subject) const {
+  // The plugin answers by image, so another image's answer would not help. Before its first answer, one for
+  // the registry is assumed.
   if (last_type_ == CacheKeyType::kImage) return nullptr;
   for (const auto& [other, flight] : flights_) {
+    // A27: answers for another account or other annotations are not shared.
     if (other.identity != subject.identity) continue;
     bool same_host = HostOf(other.repository) == HostOf(subject.repository);
     if (last_type_ == CacheKeyType::kGlobal || same_host) return flight;
@@ -90,19 +97,24 @@ base::Result<AnswerCache::Answer> PluginAnswers::Get(const base::Call& call, con
     base::Lock lock(mutex_);
     bool waited_for_another = false;
     while (true) {
+      // After each wait the cache is asked again: the execution that was awaited may have answered for this
+      // image as well.
       if (std::optional<Outcome> known = Known(subject)) return *known;
       auto same = flights_.find(subject);
       bool is_same = same != flights_.end();
       std::shared_ptr<Flight> other = is_same ? same->second : nullptr;
       if (!is_same && !waited_for_another) other = FlightToWaitFor(subject);
       if (!other) break;
+      // One wait for another image is enough. If its answer did not help, a second wait would not, either.
       waited_for_another = waited_for_another || !is_same;
       if (!Wait(call, *other)) {
+        // The execution goes on for the other callers that wait for it.
         if (call.Stopped()) return base::Cancelled("a stop was requested");
         return base::DeadlineExceeded("did not answer in the time that was left");
       }
       if (is_same && other->shared) return *other->shared;
     }
+    // From here on, callers for the same image find this flight. The lock is released while the plugin runs.
     flights_[subject] = flight;
   }
   base::TimePoint started = clock_.Now();
@@ -114,6 +126,7 @@ base::Result<AnswerCache::Answer> PluginAnswers::Get(const base::Call& call, con
   waiting_ -= flight->waiting;  // they go on from here, as soon as they wake up
   if (!IsPersonal(outcome, call)) {
     flight->shared = outcome;
+    // Only a timeout of the plugin's own is remembered: a refusal may be about this image alone.
     if (!outcome && outcome.error().code() == base::Code::kDeadlineExceeded) {
       Remember(subject, outcome.error());
     }

@@ -7,7 +7,7 @@
 namespace prefetch::credentials {
 namespace {
 
-// Length and bytes, as kubelet joins them: no two lists of texts give the same key.
+// Appends length and bytes, as kubelet joins them: no two lists of texts give the same key.
 void AppendWithLength(std::string& out, std::string_view text) {
   out += std::to_string(text.size());
   out += ':';
@@ -22,6 +22,7 @@ std::string CacheKey(const TokenAttributes& attributes, const ServiceAccountName
     AppendWithLength(key, name);
     AppendWithLength(key, value);
   }
+  // A27. The hash stands for the token, so that no secret is in the key.
   if (attributes.cache_type == TokenCacheType::kToken) {
     AppendWithLength(key, "token");
     AppendWithLength(key, "sha256:" + base::Sha256Hex(identity.token.Reveal()));
@@ -53,6 +54,7 @@ base::Result<PluginIdentity> IdentityFor(const TokenAttributes& attributes, cons
 
 bool EchoesToken(const PluginResponse& response, const TokenAttributes& attributes,
                  const PluginIdentity& identity) {
+  // A26: with cacheType Token, the answer expires with the token, so it may contain it.
   if (attributes.cache_type == TokenCacheType::kToken || identity.token.empty()) return false;
   return std::any_of(response.auth.begin(), response.auth.end(), [&](const KeyedAuth& keyed) {
     return keyed.auth.password.Reveal() == identity.token.Reveal();

@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::string_view kResponseKind = "CredentialProviderResponse";
 
-// A JSON string as Go's encoder writes it, which also escapes what HTML would read.
+// Returns a JSON string as Go's encoder writes it, which also escapes the characters of HTML. So the request
+// has the same bytes as kubelet's.
 std::string Quoted(std::string_view text) {
   std::string out;
   base::AppendJsonEscaped(out, text);
@@ -41,7 +42,7 @@ std::vector<KeyedAuth> DecodeAuth(doc::ObjectReader& object, doc::UnknownKeys un
   return auths;
 }
 
-// The text of a member that is a string; empty otherwise.
+// Returns the text of a member that is a string; empty otherwise.
 std::string TextOf(const doc::Node& root, const std::string& key) {
   const doc::Node* member = root.Find(key);
   return member != nullptr && member->kind == doc::Node::Kind::kString ? member->text : std::string();
@@ -78,6 +79,7 @@ base::Result<PluginResponse> DecodeResponse(std::string_view text, std::string_v
       doc::ParseJson(text, problems, strict ? doc::JsonRules::kStrict : doc::JsonRules::kLenient);
   if (!tree) return base::InvalidArgument("the response is not JSON");
   doc::SecretNode root(std::move(*tree));
+  // Version and kind come first: in an answer of another version, each further complaint would mislead.
   if (TextOf(root.node, "apiVersion") != api_version) {
     return base::InvalidArgument("the response's apiVersion is not " + std::string(api_version));
   }
@@ -95,6 +97,7 @@ base::Result<PluginResponse> DecodeResponse(std::string_view text, std::string_v
   object.Finish(unknown);
   if (!problems.empty()) {
     return base::InvalidArgument(
+        // No detail: a problem could quote a part of the answer, which holds passwords (A11).
         "the response does not decode: a field is unknown, twice there or of a wrong type");
   }
   if (!type) return base::InvalidArgument("the response's cacheKeyType is not Image, Registry or Global");

@@ -24,7 +24,7 @@ constexpr std::size_t kMostFiles = 1000;
 
 enum class ObjectVersion { kV1alpha1, kV1beta1, kV1 };
 
-// As kubelet decides it: by the first character.
+// kubelet decides by the first character.
 bool LooksLikeJson(std::string_view text) {
   return base::TrimSpace(text).starts_with('{');
 }
@@ -32,6 +32,7 @@ bool LooksLikeJson(std::string_view text) {
 std::string DecodeName(doc::ObjectReader& object) {
   std::optional<std::string> name = object.String("name", Need::kRequired);
   if (!name) return "";
+  // A4: the name is joined to the folder of plugins, so it must not lead out of it.
   if (name->find('/') != std::string::npos) object.Fail("name", "must not contain /");
   if (name->find(' ') != std::string::npos) object.Fail("name", "must not contain a space");
   if (*name == "." || *name == "..") object.Fail("name", "must be the name of a file");
@@ -83,6 +84,7 @@ std::vector<std::pair<std::string, std::string>> DecodeEnv(doc::ObjectReader& ob
 // it is an unknown field.
 std::optional<TokenAttributes> DecodeToken(doc::ObjectReader& object, ObjectVersion object_version,
                                            image::KubeletVersion version, const std::string& api_version) {
+  // A3. A field that is not taken here is left to Finish(), which reports it as unknown.
   if (object_version != ObjectVersion::kV1 || !KnowsTokenAttributes(version)) return std::nullopt;
   std::optional<doc::Reader> found = object.Find("tokenAttributes");
   if (!found) return std::nullopt;
@@ -103,6 +105,7 @@ Provider DecodeProvider(const doc::Reader& reader, ObjectVersion object_version,
   doc::ObjectReader object(reader);
   doc::UnknownKeys unknown =
       DecodesStrictly(version) ? doc::UnknownKeys::kProblem : doc::UnknownKeys::kIgnored;
+  // All fields are decoded although one may be wrong, so that all mistakes are reported at once.
   out.name = DecodeName(object);
   out.match_images = DecodeMatchImages(object);
   out.default_cache_duration =
@@ -122,7 +125,7 @@ bool HasConfigExtension(const std::string& name) {
   return extension == ".json" || extension == ".yaml" || extension == ".yml";
 }
 
-// Symbolic links count as files, whatever they point to.
+// Symbolic links count as files, whatever they lead to.
 bool IsDirectoryItself(const std::string& path) {
   std::error_code error;
   return std::filesystem::symlink_status(path, error).type() == std::filesystem::file_type::directory;
@@ -132,6 +135,7 @@ std::string JoinPath(const std::string& directory, const std::string& name) {
   return directory.ends_with('/') ? directory + name : directory + "/" + name;
 }
 
+// A7: kubelet hashes the length of each file in eight bytes before its content.
 std::string BigEndian(std::uint64_t value) {
   std::string out;
   for (int shift = 56; shift >= 0; shift -= 8) out += static_cast<char>(value >> shift & 0xFF);
@@ -147,7 +151,8 @@ void CheckNamesAreUnique(const std::vector<Provider>& providers, std::vector<std
   }
 }
 
-// Flatcar on AKS links its plugin into /usr/bin, which a container has of its own.
+// Explains a dangling link. Flatcar on AKS links its plugin into /usr/bin, and a container has a /usr/bin of
+// its own.
 std::string WhyNotThere(const std::string& path, const std::string& error) {
   std::error_code failed;
   const std::filesystem::path target = std::filesystem::read_symlink(path, failed);
@@ -163,6 +168,8 @@ void CheckExecutables(const std::vector<Provider>& providers, const std::string&
     return;
   }
   base::Result<base::FileKind> directory = base::KindOf(bin_dir);
+  // A1: kubelet exits if a plugin is not there and executable, so its absence is a mistake of the
+  // configuration.
   if (!directory) {
     problems.push_back("plugin directory: " + directory.error().message());
     return;
@@ -248,8 +255,10 @@ ProviderConfig LoadProviderConfig(const std::string& path, const std::optional<s
       all_read = false;
       continue;
     }
+    // The hash is over the files as they are, right or wrong (A7).
     hashed += BigEndian(text->size()) + *text;
     doc::Problems problems(file);
+    // A2: the files' providers are put one after the other.
     for (Provider& provider : DecodeProviderConfig(*text, version, problems)) {
       config.providers.push_back(std::move(provider));
     }
@@ -259,6 +268,7 @@ ProviderConfig LoadProviderConfig(const std::string& path, const std::optional<s
   CheckNamesAreUnique(config.providers, config.problems);
   // A plugin is looked for only once its name is known to be one.
   if (bin_dir && config.problems.empty()) CheckExecutables(config.providers, *bin_dir, config.problems);
+  // kubelet exits for any of these problems (A1), so no provider of a partly right configuration may be used.
   if (!config.problems.empty()) config.providers.clear();
   return config;
 }

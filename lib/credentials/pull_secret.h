@@ -32,7 +32,7 @@ struct LoadedPullSecret {
   bool Serves(const Target& target, const std::vector<std::string>& list_sources) const;
 };
 
-// Where its data may be: files, of which the first that exists counts.
+// The files that may have its data, in order. The first that exists counts.
 std::vector<std::string> PullSecretFiles(const PullSecret& secret);
 LoadedPullSecret LoadPullSecret(const PullSecret& secret);
 

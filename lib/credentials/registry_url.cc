@@ -22,7 +22,7 @@ bool IsAscii(char c) {
   return static_cast<unsigned char>(c) < 0x80;
 }
 
-// `text` with each %XX replaced; nullopt if a % is followed by anything else.
+// Returns `text` with each %XX replaced; nullopt if anything else follows a %.
 std::optional<std::string> Unescape(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); i++) {
@@ -58,7 +58,7 @@ bool IsHostCharacter(char c) {
          std::string_view("-_.~!$&'()*+,;=<>\"").find(c) != std::string_view::npos;
 }
 
-// Go decodes only bytes beyond ASCII in a host; no image's host has any, so an escape is left as it is.
+// In a host, Go decodes only bytes beyond ASCII. No image's host has any, so an escape is left as it is.
 bool HasOnlyForeignEscapes(std::string_view host) {
   for (std::size_t i = host.find('%'); i != std::string_view::npos; i = host.find('%', i + 1)) {
     if (i + 2 >= host.size() || base::HexDigit(host[i + 1]) < 8 || base::HexDigit(host[i + 2]) < 0)
@@ -87,6 +87,8 @@ bool IsHost(std::string_view host) {
 
 std::optional<RegistryUrl> ParseRegistryUrl(std::string_view text) {
   if (std::any_of(text.begin(), text.end(), IsControl)) return std::nullopt;
+  // Fragment, query, path, then user information: the order in which Go's url.Parse takes a URL apart.
+  // Another order would read "a?b/c" or "a/b@c" differently.
   std::size_t hash = text.find('#');
   if (hash != std::string_view::npos && !Unescape(text.substr(hash + 1))) return std::nullopt;
   text = text.substr(0, hash);
@@ -120,7 +122,7 @@ std::string ShownKey(std::string_view key) {
   key = key.substr(0, key.find_first_of("?#"));
   std::size_t scheme = key.find(kAfterScheme);
   std::size_t start = scheme == std::string_view::npos ? 0 : scheme + kAfterScheme.size();
-  // Also where a password has a slash in it: no registry's path has an @.
+  // The last @ counts: a password may have a slash or an @ in it, and no registry's path has one.
   std::size_t at = key.rfind('@');
   if (at == std::string_view::npos || at < start) return std::string(key);
   return std::string(key.substr(0, start)) + std::string(key.substr(at + 1));

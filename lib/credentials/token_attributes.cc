@@ -15,7 +15,7 @@ bool IsLabelEnd(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-// Letters and digits at both ends; between them also `inner`.
+// Letters and digits stand at both ends; between them, also `inner`.
 bool IsLabel(std::string_view text, std::string_view inner) {
   return !text.empty() && IsLabelEnd(text.front()) && IsLabelEnd(text.back()) &&
          std::all_of(text.begin(), text.end(),
@@ -38,9 +38,11 @@ std::vector<std::string> DecodeKeys(doc::ObjectReader& object, std::string_view 
     if (!key) continue;
     if (!IsQualifiedName(*key)) item.Fail("must be a qualified name such as example.com/name");
     if (!seen.insert(*key).second) item.Fail("is listed twice");
+    // A5: each key is in one of the two lists only.
     if (required.count(*key) != 0) item.Fail("is also a required key");
     keys.push_back(std::move(*key));
   }
+  // The next list is compared with this one.
   required.merge(seen);
   return keys;
 }
