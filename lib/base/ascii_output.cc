@@ -27,7 +27,7 @@ bool Continues(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
 }
 
-// The bytes of the character that `lead` begins.
+// Returns the length of the character that `lead` begins, in bytes.
 std::size_t LengthOf(char lead) {
   const auto byte = static_cast<unsigned char>(lead);
   if (byte >= 0xF0) return 4;
@@ -40,12 +40,13 @@ bool BeginsSequence(char byte) {
   return byte == kEscape || byte == '\r';
 }
 
-// Without the return to the line's start that our screens put before a sequence.
+// Returns the text without the carriage return that the programs' own screens put before a sequence.
 std::string_view WithoutReturn(std::string_view text) {
   return text.starts_with('\r') ? text.substr(1) : text;
 }
 
-// May more bytes make a sequence of it?
+// Returns true if more bytes may complete a sequence. The bound keeps a stranger's escape from being held
+// back for long.
 bool IsPartOfSequence(std::string_view text) {
   const std::string_view rest = WithoutReturn(text);
   if (rest.size() < 2) return rest.empty() || rest[0] == kEscape;
@@ -53,7 +54,8 @@ bool IsPartOfSequence(std::string_view text) {
          std::all_of(rest.begin() + 2, rest.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// Colours, and the sequences by which screens are drawn anew.
+// Returns true for colours, and for the sequences by which screens are drawn anew. No other sequence may
+// pass: it could change the terminal's title, say.
 bool IsOwnSequence(std::string_view text) {
   const std::string_view rest = WithoutReturn(text);
   return rest.size() > 2 && rest[0] == kEscape && rest[1] == '[' &&
@@ -83,8 +85,10 @@ TextOutput::TextOutput(std::ostream& stream, bool ascii)
     : ascii_(ascii), stream_(stream), below_(stream.rdbuf(this)) {}
 
 TextOutput::~TextOutput() {
+  // The output has ended within a character or a sequence.
   if (!started_.empty()) Put(IsAscii(started_.front()) ? " " : "?");
   const std::ios_base::iostate state = stream_.rdstate();
+  // The exit code depends on the stream's state (StdoutDelivered), so a failed write must stay visible.
   stream_.rdbuf(below_);  // which forgets a failure
   stream_.setstate(state);
 }
@@ -100,6 +104,7 @@ bool TextOutput::Print() {
     if (IsOwnSequence(text)) return Put(text);
     bool written = Put(" ");
     for (char byte : std::string_view(text).substr(1)) {
+      // The rest of a rejected sequence is ordinary text, and passes the same filter once more.
       written =
           !traits_type::eq_int_type(overflow(traits_type::to_int_type(byte)), traits_type::eof()) && written;
     }
@@ -116,6 +121,7 @@ TextOutput::int_type TextOutput::overflow(int_type byte) {
   const char next = traits_type::to_char_type(byte);
   bool written = true;
   const bool in_sequence = !started_.empty() && BeginsSequence(started_.front());
+  // The character before has ended too early, so it is not UTF-8. The new byte begins its own.
   if (!started_.empty() && !in_sequence && !Continues(next)) {
     started_.clear();
     written = Put("?");
@@ -129,6 +135,7 @@ TextOutput::int_type TextOutput::overflow(int_type byte) {
 
 std::streamsize TextOutput::xsputn(const char* bytes, std::streamsize count) {
   const std::string_view text(bytes, static_cast<std::size_t>(count));
+  // Most output is plain ASCII, which needs no look at each byte by itself.
   const bool plain = started_.empty() && std::all_of(text.begin(), text.end(), [](char c) {
                        return c == '\n' || (c >= 0x20 && c < 0x7f);
                      });

@@ -7,6 +7,7 @@
 namespace prefetch::base {
 
 bool Pause(const Call& call, Duration time) {
+  // A condition that nobody notifies: only the stop and the time end the wait.
   std::mutex mutex;
   std::condition_variable_any condition;
   std::unique_lock lock(mutex);

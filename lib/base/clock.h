@@ -9,7 +9,7 @@ namespace prefetch::base {
 // Monotonic: for every delay, deadline and age. A clock that jumps does it no harm.
 using TimePoint = std::chrono::steady_clock::time_point;
 using Duration = std::chrono::steady_clock::duration;
-// The time of day: for people only (status, logs), never for a decision.
+// The time of day, for status and logs. It never decides anything.
 using WallTime = std::chrono::system_clock::time_point;
 
 // Any thread may call. Owned by main (SystemClock) or by a test (FakeClock in tests/fakes).

@@ -19,7 +19,7 @@ int Base64Digit(char c) {
   return -1;
 }
 
-// The byte that `digits` hex digits at `at` stand for; -1: none.
+// Returns the byte that `digits` hex digits at `at` stand for; -1 if they stand for none.
 int HexAt(std::string_view text, std::size_t at, std::size_t digits) {
   int value = 0;
   if (at + digits > text.size()) return -1;
@@ -38,8 +38,8 @@ struct Unit {
   std::size_t length;
 };
 
-// The next character, with one layer of escapes undone. Backslashes, line ends and other control characters
-// are left out, since escapes differ in them most.
+// Returns the next character, with one layer of escapes undone. Backslashes, line ends and other control
+// characters are left out, since escapes differ in them most.
 Unit NextUnit(std::string_view rest) {
   const char c = rest.front();
   if (static_cast<unsigned char>(c) < 0x20) return {-1, 1};
@@ -73,10 +73,13 @@ View WithoutEscapes(std::string_view text) {
     for (std::size_t i = 0; i < now.text.size();) {
       const Unit unit = NextUnit(std::string_view(now.text).substr(i));
       if (unit.value >= 0) {
+        // Each byte remembers the range of the original text, so that a find in a decoded view can be
+        // redacted in the original.
         next.Add(static_cast<char>(unit.value), now.from[i].first, now.from[i + unit.length - 1].second);
       }
       i += unit.length;
     }
+    // A layer that shortens nothing has undone nothing, so no further layer can.
     const bool last = next.text.size() == now.text.size();
     now = std::move(next);
     if (last) break;
@@ -84,6 +87,7 @@ View WithoutEscapes(std::string_view text) {
   return now;
 }
 
+// Text and secrets are folded alike. A difference that is lost here can only redact too much.
 char Folded(char c) {
   if (c >= 'A' && c <= 'Z') return static_cast<char>(c - 'A' + 'a');
   if (c == '+' || c == ' ') return '-';
@@ -101,6 +105,7 @@ View DecodedHex(const View& of, std::size_t phase) {
     }
     std::size_t end = i;
     while (end < of.text.size() && HexDigit(of.text[end]) >= 0) end++;
+    // A secret may begin at either digit of a run, so the caller decodes with both phases.
     for (i += phase; i + 1 < end; i += 2) {
       out.Add(static_cast<char>(HexDigit(of.text[i]) * 16 + HexDigit(of.text[i + 1])), of.from[i].first,
               of.from[i + 1].second);
@@ -123,6 +128,7 @@ View DecodedBase64(const View& of, std::size_t phase) {
     while (end < of.text.size() && Base64Digit(of.text[end]) >= 0) end++;
     unsigned bits = 0;
     int count = 0;
+    // Base64 packs three bytes in four digits. A secret inside of a longer word may begin at any of the four.
     for (i = std::min(i + phase, end); i < end; i++) {
       bits = (bits << 6U) | static_cast<unsigned>(Base64Digit(of.text[i]));
       count += 6;

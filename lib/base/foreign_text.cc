@@ -18,7 +18,7 @@ bool MayBeInAToken(char c) {
          std::string_view("+/_=-").find(c) != std::string_view::npos;
 }
 
-// Every JSON Web Token begins like this ("{\"" in base64).
+// Every JSON Web Token begins with "eyJ", which is `{"` in base64.
 std::string WithoutWebTokens(std::string text) {
   constexpr std::string_view kBegin = "eyJ";
   for (std::size_t at = text.find(kBegin); at != std::string::npos; at = text.find(kBegin, at + 1)) {
@@ -32,13 +32,14 @@ constexpr std::array<std::string_view, 9> kTellingWords = {"password", "passwd",
                                                            "secret",   "authorization", "credential",
                                                            "api_key",  "apikey",        "access_key"};
 
-// The text without the words after "password:", "token=" and the like, also in JSON that is escaped.
+// Returns the text without the words after "password:", "token=" and the like, also in JSON that is escaped.
 std::string WithoutToldSecrets(std::string_view text) {
   std::string out;
   const std::string lower = ToLower(text);
   std::size_t at = 0;
   while (true) {
     std::size_t found = std::string::npos, after = 0;
+    // The earliest word counts, so that one pass goes through the text from left to right.
     for (std::string_view word : kTellingWords) {
       std::size_t next = lower.find(word, at);
       if (next >= found) continue;
@@ -49,6 +50,8 @@ std::string WithoutToldSecrets(std::string_view text) {
     std::size_t value = text.find_first_not_of("\\\"' :=", after);
     bool assigned = value != std::string_view::npos &&
                     text.substr(after, value - after).find_first_of(":=") != std::string_view::npos;
+    // Without ":" or "=", the word is part of a sentence ("no token for this registry"), and what follows
+    // stays.
     if (!assigned) value = after;
     out += text.substr(at, value - at);
     at = value;
@@ -61,7 +64,7 @@ std::string WithoutToldSecrets(std::string_view text) {
   }
 }
 
-// The text without the word after "Basic" or "Bearer", if it may be a credential.
+// Returns the text without the word after "Basic" or "Bearer", if that may be a credential.
 std::string WithoutSchemes(std::string_view text) {
   std::string out;
   const std::string lower = ToLower(text);
@@ -71,6 +74,7 @@ std::string WithoutSchemes(std::string_view text) {
       if (!std::string_view(lower).substr(at).starts_with(scheme)) continue;
       const std::size_t begin = at + scheme.size();
       const std::size_t end = std::min(text.find_first_of(" \\\"',;}", begin), text.size());
+      // A short word is English ("basic auth"), and "[redacted]" is there already.
       if (end - begin < kShortestCredential || text[begin] == '[') continue;
       out.append(text.substr(at, scheme.size())).append(kRedacted);
       at = end;
@@ -80,7 +84,7 @@ std::string WithoutSchemes(std::string_view text) {
   return out;
 }
 
-// The text without long runs that look like tokens or keys.
+// Returns the text without long runs that look like tokens or keys.
 std::string WithoutLongTokens(std::string_view text) {
   std::string out;
   while (!text.empty()) {
@@ -106,6 +110,8 @@ std::string WithoutLongTokens(std::string_view text) {
 }  // namespace
 
 std::string ForeignText(std::string_view text, std::size_t bytes, const std::vector<const Secret*>& also) {
+  // Known secrets go first, in the text as it came: each later step changes bytes by which they are found.
+  // The cut comes last, so that it leaves no beginning of a secret behind.
   return Truncate(InOneLine(WithoutUrlSecrets(WithoutWebTokens(Redact(text, also)))), bytes);
 }
 

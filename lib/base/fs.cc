@@ -53,12 +53,14 @@ Result<std::string> ReadFile(const std::string& path, std::size_t max_bytes) {
   if (!file.valid()) return Failed("open", path);
   struct stat info {};
   if (::fstat(file.get(), &info) != 0) return Failed("stat", path);
+  // fstat of the open descriptor: between a stat by name and the open, the file could be replaced by a FIFO.
   if (!S_ISREG(info.st_mode)) return InvalidArgument(path + " is not a regular file");
   std::string content;
   // One byte more than allowed tells "too long", also for a file that grows while it is read.
   std::size_t want = std::min<std::size_t>(static_cast<std::size_t>(info.st_size), max_bytes) + 1;
   while (true) {
     std::size_t had = content.size();
+    // The size is only a first guess: files of /proc have size 0, and a file may grow.
     content.resize(std::min(std::max(had + 4096, want), max_bytes + 1));
     ssize_t n = ::read(file.get(), content.data() + had, content.size() - had);
     if (n < 0 && errno != EINTR) return Failed("read", path);
@@ -71,16 +73,18 @@ Result<std::string> ReadFile(const std::string& path, std::size_t max_bytes) {
 }
 
 Status WriteFileAtomically(const std::string& path, std::string_view content, unsigned mode) {
-  // A device or a pipe stays what it is.
+  // A device or a pipe (/dev/stdout) is written to, and not replaced by a file.
   if (auto kind = KindOf(path); kind && *kind == FileKind::kOther) {
     Fd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
     return file.valid() ? WriteAll(file.get(), content, path) : Status(Failed("open", path));
   }
+  // The temporary file is in the same folder: rename(2) is one step only within a filesystem.
   std::string temporary = path + ".tmp" + std::to_string(::getpid());
   {
     Fd file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
     if (!file.valid()) return Failed("create", temporary);
     Status written = WriteAll(file.get(), content, temporary);
+    // Without the sync, a crash after the rename could leave the new name with no content.
     if (written && ::fsync(file.get()) != 0) written = Failed("sync", temporary);
     if (!written) {
       ::unlink(temporary.c_str());
@@ -111,6 +115,7 @@ Result<std::vector<std::string>> ListDirectory(const std::string& path, std::siz
     errno = 0;
   }
   if (errno != 0) return Failed("read directory", path);
+  // The kernel's order is arbitrary, and some callers depend on the order of names (K48, A2).
   std::sort(names.begin(), names.end());
   return names;
 }

@@ -63,6 +63,7 @@ LogField::LogField(std::string_view name, std::chrono::nanoseconds value) : name
 }
 
 void AppendJsonEscaped(std::string& out, std::string_view text) {
+  // Invalid bytes would make the whole line unreadable for JSON parsers, so they are replaced first.
   std::string clean;
   if (!IsUtf8(text)) {
     clean = ToUtf8(text);
@@ -71,6 +72,7 @@ void AppendJsonEscaped(std::string& out, std::string_view text) {
   while (!text.empty()) {
     const char c = text.front();
     const std::size_t control = ControlAt(text);
+    // Only what JSON requires is escaped, and what a terminal would obey. Other characters stay readable.
     if (c == '"' || c == '\\') {
       out += '\\';
       out += c;
@@ -118,6 +120,7 @@ std::string FormatLogLine(LogFormat format, std::string_view time, LogLevel leve
     line += "  ";
     line += field.name();
     line += '=';
+    // Quoted only where a reader could not see the field's end otherwise.
     bool quote = field.text().empty() || field.text().find_first_of(" \"=\n\t\r") != std::string::npos;
     if (quote) line += '"';
     AppendJsonEscaped(line, field.text());
@@ -127,6 +130,7 @@ std::string FormatLogLine(LogFormat format, std::string_view time, LogLevel leve
 }
 
 void Log(LogLevel level, std::string_view message, const LogFields& fields) {
+  // Before anything is formatted, so that debug messages cost nothing while they are off.
   if (level < least_level.load(std::memory_order_relaxed)) return;
   std::string line =
       FormatLogLine(CurrentFormat(), Rfc3339(std::chrono::system_clock::now()), level, message, fields);
@@ -137,7 +141,8 @@ void Log(LogLevel level, std::string_view message, const LogFields& fields) {
     return;
   }
   line += '\n';
-  // A log that cannot be written is no reason to stop working.
+  // One write for the whole line, so that lines of other processes on the same stderr do not mix with it. A
+  // log that cannot be written is no reason to stop working.
   [[maybe_unused]] auto written = ::write(STDERR_FILENO, line.data(), line.size());
 }
 

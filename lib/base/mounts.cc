@@ -16,7 +16,7 @@ bool IsOctal(char c) {
   return c >= '0' && c <= '7';
 }
 
-// "\040" is a space there; so are tabs, newlines and backslashes written.
+// mountinfo writes a space as "\040", and tabs, newlines and backslashes likewise.
 std::string Unescaped(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); i++) {
@@ -37,6 +37,7 @@ std::string Unescaped(std::string_view text) {
 std::vector<std::string> DeletedMounts(std::string_view mountinfo) {
   std::vector<std::string> points;
   for (std::string_view line : Split(mountinfo, '\n')) {
+    // A node has thousands of mounts, and hardly any is deleted: most lines are not taken apart.
     if (line.find(kDeleted) == std::string_view::npos) continue;
     const std::vector<std::string_view> fields = Split(line, ' ');
     if (fields.size() <= kPoint || !fields[kRoot].ends_with(kDeleted)) continue;

@@ -12,7 +12,7 @@ namespace prefetch::base {
 // fs/dcache.c marks such a root by "//deleted"). In its order. Pure.
 std::vector<std::string> DeletedMounts(std::string_view mountinfo);
 
-// Of these, the ones that are no directories; empty if the file cannot be read. Blocks as a disk does.
+// Returns those that are no directories; empty if the file cannot be read. Blocks as a disk does.
 std::vector<std::string> ReplacedFiles(const std::string& mountinfo_path);
 
 }  // namespace prefetch::base

@@ -24,7 +24,8 @@ constexpr timespec kPause{.tv_sec = 0, .tv_nsec = 2'000'000};
 
 Mutex mutex;
 std::set<pid_t> waited_for PREFETCH_GUARDED_BY(mutex);
-// Their children have ids that are not in the table yet: meanwhile the owner of a child is unknown.
+// Starts under way. The ids of their children are not in the table yet, so meanwhile the owner of a child is
+// unknown, and nothing is reaped.
 int starting PREFETCH_GUARDED_BY(mutex) = 0;
 
 bool Inherits() {
@@ -32,7 +33,7 @@ bool Inherits() {
   return ::getpid() == 1 || (::prctl(PR_GET_CHILD_SUBREAPER, &is_subreaper) == 0 && is_subreaper != 0);
 }
 
-// waitid(2) that never blocks. `si_pid` of 0: none has ended, or there is none.
+// waitid(2) that never blocks. `si_pid` is 0 if none has ended, or there is none.
 siginfo_t Ended(idtype_t type, pid_t id, int options) {
   siginfo_t info{};
   while (::waitid(type, static_cast<id_t>(id), &info, options | WEXITED | WNOHANG) != 0) {
@@ -41,10 +42,11 @@ siginfo_t Ended(idtype_t type, pid_t id, int options) {
   return info;
 }
 
-// A child with a waiter may hide the others: waitid(2) always shows the same one first. Its ReapChild
-// looks again.
+// Reaps the orphans that have ended. A child with a waiter may hide the others, since waitid(2) always shows
+// the same one first. ReapChild calls Reap again once that child is gone.
 void Reap() PREFETCH_REQUIRES(mutex) {
   while (starting == 0) {
+    // WNOWAIT: the child is only looked at, and reaped if it has no waiter.
     const pid_t first = Ended(P_ALL, 0, WNOWAIT).si_pid;
     if (first == 0 || waited_for.count(first) != 0) return;
     Ended(P_PID, first, 0);
@@ -54,8 +56,9 @@ void Reap() PREFETCH_REQUIRES(mutex) {
 bool IsGone(pid_t group) PREFETCH_EXCLUDES(mutex) {
   Lock lock(mutex);
   Reap();
+  // The group's number may be that of a child that is just starting.
   if (starting != 0) return false;
-  // The number is free only when the last member is reaped; then it may be a new child's.
+  // The number is free only once the last member is reaped. Then it may be a new child's.
   if (waited_for.count(group) != 0) return true;
   while (true) {
     siginfo_t info{};
@@ -64,7 +67,7 @@ bool IsGone(pid_t group) PREFETCH_EXCLUDES(mutex) {
   }
 }
 
-// The children of every thread: a thread may have inherited some.
+// Returns the children of every thread, since any thread may have inherited some.
 std::set<pid_t> Children() {
   std::set<pid_t> children;
   const std::string tasks = "/proc/self/task";
@@ -80,12 +83,14 @@ std::set<pid_t> Children() {
   return children;
 }
 
-// Children without a waiter keep their ids until this process reaps them, which the lock prevents. True: some
-// that began then or later are left.
+// Kills orphans that began at that time or later. Returns true if some of them were left. Children without a
+// waiter keep their ids until this process reaps them, which the lock prevents, so no other process can be
+// hit.
 bool KillSome(std::uint64_t began_at) PREFETCH_REQUIRES(mutex) {
   bool left = false;
   for (pid_t child : Children()) {
     if (waited_for.count(child) != 0 || Ended(P_PID, child, 0).si_pid == child) continue;
+    // An orphan of unknown start is killed, too: it cannot be told from those that the child has left.
     const std::optional<std::uint64_t> its = BeganAt(child);
     if (its && *its < began_at) continue;
     ::kill(child, SIGKILL);
@@ -109,6 +114,7 @@ void KillOrphansSince(std::uint64_t began_at, TimePoint limit) {
       Lock lock(mutex);
       Reap();
       // A child that is just starting is in no table yet.
+      // A child that is just starting is in no table yet, so it could be killed as an orphan.
       if (starting == 0 && !KillSome(began_at)) return;
     }
     ::nanosleep(&kPause, nullptr);
@@ -121,7 +127,7 @@ void ReapOrphans() {
   Reap();
 }
 
-// Not under the lock: a start waits for the disk that has the program.
+// Spawns without the lock, since a start waits for the disk that has the program.
 int StartChild(const std::function<int(pid_t& child)>& spawn, pid_t& child) {
   {
     Lock lock(mutex);

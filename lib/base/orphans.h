@@ -16,9 +16,9 @@
 
 namespace prefetch::base {
 
-// Reaps every process that has ended and has no waiter, be it in a child's process group or in a
-// session of its own. Where this process is not PID 1 (or a subreaper) it inherits nothing, and nothing
-// happens. Does not block.
+// Reaps every process that has ended and has no waiter, be it in a child's process group or in a session of
+// its own. If this process is not PID 1 (or a subreaper), it inherits nothing, and nothing happens. Never
+// blocks.
 void ReapOrphans();
 
 // The rest is for code that starts children.

@@ -19,6 +19,7 @@ constexpr std::size_t kShortestSecret = 3;  // shorter ones would blank half of 
 constexpr std::size_t kShortestEnd = 4;     // of a secret that a limit has cut
 constexpr std::size_t kMostText = 64 * 1024;
 
+// A random base, so that nobody can prepare texts whose runs collide with those of a secret.
 std::uint64_t HashBase() {
   static const std::uint64_t base =
       (std::uint64_t{std::random_device()()} << 32U | std::random_device()()) | 1U;
@@ -56,7 +57,9 @@ void ForEachForm(std::string_view secret, Use use) {
   WipeString(other);
 }
 
-// The parts of a text that are secret.
+// The parts of a text that are secret. The text is decoded in each way that may hide a secret, and all runs
+// of kRun characters are hashed once. A secret then costs one look-up for each of its runs, however long the
+// text is.
 class Marks {
  public:
   explicit Marks(std::string_view text) : text_(text), secret_(text.size(), false) {
@@ -79,14 +82,17 @@ class Marks {
 
   // `folded` is one of ForEachForm's.
   void Add(std::string_view folded) {
+    // A secret of one or two characters would remove half of every text.
     if (folded.size() < kShortestSecret) return;
+    // Equal hashes count as equal runs. A collision redacts a part too much, which harms nobody.
     ForEachRun(folded, [&](std::size_t, std::uint64_t hash) {
       auto found = std::lower_bound(runs_.begin(), runs_.end(), std::pair(hash, false));
       if (found != runs_.end() && found->first == hash) found->second = true;
     });
     for (std::size_t i = 0; i < views_.size(); i++) {
-      // Decoded words hold any three bytes by chance.
+      // Decoded words contain any three bytes by chance.
       if (i < decoded_ && folded.size() < kShortestEnd) continue;
+      // A short secret has no run of its own, so it is searched for as a whole.
       if (folded.size() < kRun) AddWhole(views_[i], folded);
       AddCut(views_[i], folded);
     }
@@ -116,7 +122,7 @@ class Marks {
     std::fill(secret_.begin() + static_cast<std::ptrdiff_t>(first),
               secret_.begin() + static_cast<std::ptrdiff_t>(last), true);
     if (&view >= &views_[decoded_]) return;
-    // The rest of the encoded word goes as well: a user name, bits at the seams, padding.
+    // The rest of an encoded word is redacted as well: it has the user name, bits at the seams and padding.
     for (; last < text_.size() && IsEncoded(text_[last]); last++) secret_[last] = true;
     for (; first > 0 && IsEncoded(text_[first - 1]); first--) secret_[first - 1] = true;
   }
@@ -128,7 +134,8 @@ class Marks {
     }
   }
 
-  // A beginning of the secret that ends the text.
+  // Marks a beginning of the secret that ends the text, where a limit may have cut it. Longer beginnings have
+  // a whole run, and are found by it.
   void AddCut(const View& view, std::string_view folded) {
     const std::string_view text = view.text;
     for (std::size_t length = std::min({folded.size() - 1, text.size(), kRun - 1}); length >= kShortestEnd;
@@ -153,6 +160,8 @@ void ForEachPart(std::string_view secret, Use use) {
       continue;
     secret.remove_prefix(scheme.size());
     use(secret);
+    // A Basic header holds "user:password". The password is a secret of its own: a server may repeat it
+    // without the rest.
     std::optional<std::string> pair = Base64Decode(secret);
     if (scheme != "basic " || !pair) return;
     use(std::string_view(*pair).substr(std::min(pair->find(':') + 1, pair->size())));
@@ -172,11 +181,13 @@ class Store {
     auto known = std::find_if(secrets_.begin(), secrets_.end(),
                               [&](const Secret& one) { return one.Reveal() == folded.Reveal(); });
     if (known != secrets_.end()) {
+      // A secret that is still in use moves to the end, so that the bound forgets the oldest ones.
       std::rotate(known, known + 1, secrets_.end());
       return;
     }
     bytes_ += folded.Reveal().size();
     secrets_.push_back(std::move(folded));
+    // Both limits bound memory, and the time of each Redact, which goes through all secrets.
     while (secrets_.size() > kMostRememberedSecrets || bytes_ > kMostRememberedBytes) {
       bytes_ -= secrets_.front().Reveal().size();
       secrets_.pop_front();
@@ -208,6 +219,7 @@ void RememberSecret(const Secret& secret) {
 }
 
 std::string Redact(std::string_view text, const std::vector<const Secret*>& also) {
+  // The rest of a longer text is dropped, not passed on: it was not searched.
   Marks marks(text.substr(0, kMostText));
   Secrets().MarkIn(marks);
   for (const Secret* secret : also) {

@@ -30,10 +30,12 @@ Error Error::Wrap(std::string_view context) && {
   std::string message(context);
   message += ": ";
   message += message_;
+  // Context is for readers only. Code and owner decide about retries, so they stay.
   return Error(code_, std::move(message)).OwnedBy(owner_);
 }
 
 Error FromErrno(int error_number, std::string_view what) {
+  // The groups follow what a caller can do: try later, free something, or correct the path.
   Code code = Code::kInternal;
   switch (error_number) {
     case ENOENT:

@@ -18,7 +18,8 @@ std::size_t EndOfUrl(std::string_view text, std::size_t at) {
   return at;
 }
 
-// "https://user:pw@host/path?sig=…" becomes "https://host/path?…".
+// Returns "https://host/path?…" for "https://user:pw@host/path?sig=…". The last @ of the authority counts,
+// since a password may contain one.
 std::string CleanUrl(std::string_view url) {
   std::size_t authority = url.find("://") + 3;
   std::size_t path = std::min(url.find_first_of("/?#", authority), url.size());
@@ -29,7 +30,7 @@ std::string CleanUrl(std::string_view url) {
   out += url.substr(host, query - host);
   if (query == url.size()) return out;
   out += "?…";
-  // "…?a=b: 403 Forbidden": what follows the query is the message again, if it ends as sentences do.
+  // In "…?a=b: 403 Forbidden", the message goes on behind the query, so its punctuation stays.
   if (url.ends_with(':') || url.ends_with(',')) out += url.back();
   return out;
 }
@@ -48,7 +49,7 @@ std::string CleanUrls(std::string_view message) {
   }
 }
 
-// Also queries of relative paths, as in: Head "/v2/a?token=…".
+// Removes queries of relative paths, too, as in: Head "/v2/a?token=…".
 std::string CleanPaths(std::string_view message) {
   std::string out;
   for (std::size_t i = 0; i < message.size(); i++) {
@@ -70,6 +71,7 @@ std::string CleanPaths(std::string_view message) {
 std::size_t ControlAt(std::string_view text) {
   auto byte = [&](std::size_t at) { return at < text.size() ? static_cast<unsigned char>(text[at]) : 0U; };
   if (byte(0) < 0x20 || byte(0) == 0x7f) return byte(0) == '\n' ? 0 : 1;
+  // The text may be cut in the midst of a character: `byte` gives 0 behind its end.
   if (byte(0) == 0xc2) return byte(1) >= 0x80 && byte(1) < 0xa0 ? 2 : 0;  // C1
   if (byte(0) == 0xd8) return byte(1) == 0x9c ? 2 : 0;                    // U+061C
   if (byte(0) != 0xe2) return 0;
@@ -81,6 +83,7 @@ std::size_t ControlAt(std::string_view text) {
 }
 
 std::string WithoutUrlSecrets(std::string_view text) {
+  // URLs first: their paths have no query any more when CleanPaths looks for relative ones.
   return CleanPaths(CleanUrls(text));
 }
 

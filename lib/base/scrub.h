@@ -11,8 +11,8 @@ namespace prefetch::base {
 
 inline constexpr std::string_view kRedacted = "[redacted]";
 
-// URLs lose user information and query: "https://user:pw@host/path?sig=…" becomes "https://host/path?…". So
-// do quoted relative paths: Head "/v2/a?token=…".
+// URLs lose user information and query: "https://user:pw@host/path?sig=…" becomes "https://host/path?…".
+// Quoted relative paths lose their query, too: Head "/v2/a?token=…".
 std::string WithoutUrlSecrets(std::string_view text);
 
 // The size of the character that `text` begins with, if it must not be printed; otherwise 0. These are the

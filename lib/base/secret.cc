@@ -5,7 +5,9 @@
 namespace prefetch::base {
 
 void WipeString(std::string& text) {
+  // The capacity may still hold the end of an earlier, longer text.
   text.resize(text.capacity());
+  // The compiler may not leave this call out, as it may with memset before a clear.
   explicit_bzero(text.data(), text.size());
   text.clear();
 }
@@ -37,6 +39,7 @@ Secret& Secret::operator=(Secret&& other) noexcept {
 }
 
 bool Secret::SameAs(const Secret& other) const {
+  // The length may be learnt. The loop has no early end, so that its time does not show how many bytes agree.
   if (text_.size() != other.text_.size()) return false;
   unsigned char difference = 0;
   for (std::size_t i = 0; i < text_.size(); i++) {

@@ -26,6 +26,7 @@ std::string Sha256Hex(std::string_view bytes) {
 }
 
 SaltedHash::SaltedHash() {
+  // Without random bytes the salt is empty. The hashes then still compare correctly within this process.
   std::array<char, 16> bytes{};
   if (::getrandom(bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size())) {
     salt_.assign(bytes.begin(), bytes.end());

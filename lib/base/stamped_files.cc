@@ -25,6 +25,7 @@ Result<FileKind> StampedFiles::KindOf(const std::string& path) {
 }
 
 bool StampedFiles::HaveChanged() const {
+  // Any difference counts, an older time as well: tools that restore a file set its old time.
   return StampsOf(paths_) != stamps_;
 }
 
@@ -38,6 +39,7 @@ std::int64_t Nanoseconds(const timespec& time) {
 
 FileStamp StampOf(const std::string& path) {
   struct stat info {};
+  // An absent file has a stamp, too, so that its appearance is a change.
   if (::stat(path.c_str(), &info) != 0) return {};
   return {.device = info.st_dev,
           .inode = info.st_ino,

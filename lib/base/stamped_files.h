@@ -47,7 +47,7 @@ class StampedFiles {
 };
 
 // A value parsed from files: the same object until one of them changes, and, for comparable values, while the
-// value is the same. Does not lock.
+// value is the same. Not thread-safe.
 template <typename Value>
 class MadeOfFiles {
  public:

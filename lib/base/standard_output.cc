@@ -9,6 +9,7 @@ namespace prefetch::base {
 
 bool StdoutReaderIsGone() {
   pollfd out{STDOUT_FILENO, POLLOUT, 0};
+  // For a pipe without a reader, poll(2) reports POLLERR.
   return ::poll(&out, 1, 0) > 0 && (out.revents & POLLERR) != 0;
 }
 

@@ -24,10 +24,10 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// How long a grandchild may hold the pipes after the child has ended.
+// Time for which a grandchild may hold the pipes after the child has ended.
 constexpr std::chrono::milliseconds kPipeGrace{1000};
-// How long a killed child may take to go. One that sits in the kernel (a dead NFS server) may take for ever;
-// it is then left behind rather than waited for.
+// Time limit for a killed child to go. One that hangs in the kernel (a dead NFS server) may never go, and is
+// then left behind.
 constexpr std::chrono::seconds kKillGrace{5};
 constexpr std::size_t kChunk = 16384;
 
@@ -35,7 +35,8 @@ struct Pipe {
   Fd read, write;
 };
 
-// Above stdin, stdout and stderr, so that wiring the child's cannot overwrite one that is still needed.
+// Moves the descriptor above stdin, stdout and stderr, so that wiring the child's cannot overwrite one that
+// is still needed.
 Status MoveUp(Fd& fd) {
   if (fd.get() > STDERR_FILENO) return {};
   Fd moved(::fcntl(fd.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
@@ -58,8 +59,8 @@ Status MakeNonBlocking(const Fd& fd) {
   return {};
 }
 
-// write(2) to a pipe whose reader may be gone: EPIPE and no SIGPIPE, whatever this process does with that
-// signal.
+// write(2) to a pipe whose reader may be gone. It gives EPIPE without SIGPIPE, whatever this process does
+// with that signal: it is blocked for this thread, and taken back if this write caused it.
 ssize_t WriteQuietly(int fd, std::string_view bytes) {
   sigset_t pipe_signal, pending, old_mask;
   sigemptyset(&pipe_signal);
@@ -81,6 +82,7 @@ ssize_t WriteQuietly(int fd, std::string_view bytes) {
 
 // Appends without leaving a copy of the old content in freed memory.
 void AppendSecretly(std::string& text, std::string_view bytes) {
+  // std::string would free its old memory without overwriting it.
   if (text.size() + bytes.size() > text.capacity()) {
     std::string grown;
     grown.reserve(2 * (text.size() + bytes.size()));
@@ -119,6 +121,7 @@ class SpawnPlan {
     sigfillset(&all);
     posix_spawnattr_setflags(&attributes_,
                              POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    // A process group of its own lets one kill reach the child's children as well.
     posix_spawnattr_setpgroup(&attributes_, 0);
     posix_spawnattr_setsigmask(&attributes_, &none);
     posix_spawnattr_setsigdefault(&attributes_, &all);
@@ -127,6 +130,7 @@ class SpawnPlan {
     then(posix_spawn_file_actions_adddup2(&actions_, in, STDIN_FILENO));
     then(posix_spawn_file_actions_adddup2(&actions_, out, STDOUT_FILENO));
     then(posix_spawn_file_actions_adddup2(&actions_, err, STDERR_FILENO));
+    // Other threads may open descriptors without O_CLOEXEC, and a plugin must not inherit them.
     then(posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1));
     if (!directory.empty()) then(posix_spawn_file_actions_addchdir_np(&actions_, directory.c_str()));
     return error;
@@ -143,6 +147,7 @@ class SpawnPlan {
   posix_spawn_file_actions_t actions_;
 };
 
+// Rounded up, since a poll(2) of 0 ms before the deadline would spin. An hour at most: poll(2) takes an int.
 int MillisecondsUntil(TimePoint deadline) {
   if (deadline == TimePoint::max()) return -1;
   auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - steady_clock::now()).count();
@@ -195,6 +200,7 @@ Status Child::Start() {
   for (Pipe* pipe : {&in, &out, &err}) {
     if (Status opened = Open(*pipe); !opened) return opened;
   }
+  // Only this side is non-blocking: a child expects ordinary pipes.
   for (const Fd* ours : {&in.write, &out.read, &err.read}) {
     if (Status set = MakeNonBlocking(*ours); !set) return set;
   }
@@ -204,7 +210,11 @@ Status Child::Start() {
     error = StartChild([&](pid_t& pid) { return plan.Spawn(pid, command_); }, pid_);
   }
   if (error != 0) return FromErrno(error, "start " + command_.argv[0]);
+  // A pidfd becomes readable when the child ends, so one poll(2) waits for the pipes, the child and a stop
+  // alike.
   exit_ = Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
+  // Without a pidfd, nothing would report the end of the child, so it is killed and reaped here (WNOWAIT
+  // leaves the reaping to ReapChild, which keeps the table of waiters).
   if (!exit_.valid()) {
     Error failed = FromErrno(errno, "watch " + command_.argv[0]);
     ::kill(-pid_, SIGKILL);
@@ -222,12 +232,15 @@ Status Child::Start() {
 
 void Child::Drive(const Call& call, std::string_view input) {
   input_ = input;
+  // A child that reads its stdin would otherwise wait for ever.
   if (input_.empty()) in_.Close();
   Fd stopped;
   if (call.stop.stop_possible()) stopped = Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  // poll(2) cannot wait for a stop_token, so a stop writes to an eventfd.
   std::stop_callback wake(call.stop, [&] {
     if (stopped.valid()) ::eventfd_write(stopped.get(), 1);
   });
+  // The loop goes on after the exit until both pipes are closed: the last bytes may still be in them.
   while (!killed_ && !(exited_ && !out_.valid() && !err_.valid())) {
     TimePoint now = steady_clock::now();
     if (exited_ && now >= give_up_) {
@@ -251,6 +264,7 @@ void Child::Drive(const Call& call, std::string_view input) {
 }
 
 void Child::Handle(const std::array<pollfd, kPolled>& polled) {
+  // Pipes come before the exit: what the child wrote last is read even if both are reported at once.
   if (polled[kIn].revents != 0) Feed();
   if (polled[kOut].revents != 0) ReadOutput();
   if (polled[kErr].revents != 0) ReadErrors();
@@ -283,6 +297,7 @@ void Child::ReadOutput() {
 
 void Child::ReadErrors() {
   std::string_view bytes = ReadSome(err_);
+  // The rest is read and dropped. A full pipe would stop the child.
   errors_ += bytes.substr(0, command_.max_errors - errors_.size());
 }
 
@@ -303,11 +318,15 @@ ProcessResult Child::Finish() {
   while (!exited_ && MillisecondsUntil(limit) > 0 && !(polled.revents & POLLIN)) {
     ::poll(&polled, 1, MillisecondsUntil(limit));
   }
+  // The child is reaped only here, after the last kill, so that its id is not free for another process
+  // before.
   const siginfo_t info = ReapChild(pid_);
+  // Kill() reaches the group. Processes that have left the group are found by their start time.
   if (group_killed_) ReapKilledGroup(pid_, limit);
   if (group_killed_ && began_at_) KillOrphansSince(*began_at_, limit);
   result.end = killed_.value_or(info.si_code == CLD_EXITED ? ProcessEnd::kExited : ProcessEnd::kSignalled);
   result.code = killed_ ? 0 : info.si_status;
+  // A killed child may have been in the midst of its answer, and half an answer must not be used.
   if (!killed_) result.output = Secret(std::move(output_));
   result.errors = std::move(errors_);
   result.took = steady_clock::now() - started_;

@@ -11,6 +11,7 @@ namespace {
 constexpr std::string_view kSpace = " \t\r\n\v\f";
 constexpr std::string_view kBase64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
+// ASCII only, and so independent of the locale, unlike tolower(3).
 char LowerChar(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
@@ -21,6 +22,7 @@ std::size_t Utf8SequenceAt(std::string_view text, std::size_t at) {
   unsigned char first = byte(at);
   if (first < 0x80) return 1;
   std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+  // 0x80 to 0xC1 begin no character, or an overlong one.
   if (first < 0xC2 || first > 0xF4 || at + length > text.size()) return 0;
   for (std::size_t i = 1; i < length; i++) {
     if ((byte(at + i) & 0xC0) != 0x80) return 0;
@@ -115,6 +117,7 @@ std::string ToUtf8(std::string_view text) {
 std::string Truncate(std::string_view text, std::size_t bytes) {
   if (text.size() <= bytes) return std::string(text);
   std::size_t cut = bytes;
+  // The cut goes back to the first byte of a character.
   while (cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xC0) == 0x80) cut--;
   return std::string(text.substr(0, cut)) + "…";
 }
@@ -145,10 +148,12 @@ int HexDigit(char c) {
 std::optional<std::string> Base64UrlDecode(std::string_view text) {
   std::string standard(text);
   for (char& c : standard) {
+    // The other alphabet, and padding, are errors here: JSON Web Tokens have neither.
     if (c == '+' || c == '/' || c == '=') return std::nullopt;
     if (c == '-') c = '+';
     if (c == '_') c = '/';
   }
+  // The strict decoder below requires the padding that this alphabet leaves out.
   standard.append((4 - standard.size() % 4) % 4, '=');
   return Base64Decode(standard);
 }
@@ -172,6 +177,7 @@ std::optional<std::string> Base64Decode(std::string_view text) {
       group = 0;
     }
   }
+  // Padding digits were decoded as zeros.
   out.resize(out.size() - padding);
   return out;
 }
@@ -187,6 +193,7 @@ std::string HumanBytes(std::uint64_t bytes) {
   static constexpr std::array<const char*, 5> kUnits = {"B", "kB", "MB", "GB", "TB"};
   double value = static_cast<double>(bytes);
   std::size_t unit = 0;
+  // 999.5 would be printed as "1000", so the next unit begins there.
   while (value >= 999.5 && unit + 1 < kUnits.size()) {
     value /= 1000;
     unit++;

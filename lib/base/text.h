@@ -38,7 +38,7 @@ std::optional<std::uint64_t> ParseUint(std::string_view text);
 
 // "412 MB", "1.2 GB", "17 kB", "0 B": decimal units as registries count.
 std::string HumanBytes(std::uint64_t bytes);
-// "7 s", "3 min", "2 h", "5 d": rounded, for people. Negative is "0 s".
+// "7 s", "3 min", "2 h", "5 d": rounded, for messages. Negative is "0 s".
 std::string HumanTime(std::chrono::seconds time);
 // "1 node", "2 nodes".
 std::string Counted(std::size_t number, const char* one, const char* many);

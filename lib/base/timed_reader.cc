@@ -17,6 +17,7 @@ TimedReader::~TimedReader() {
     Lock lock(mutex_);
     ending_ = true;
     changed_.notify_all();
+    // The thread is joined without the lock, which it needs to end.
     last = std::move(thread_);
   }
   if (last.joinable()) last.join();
@@ -34,9 +35,12 @@ bool TimedReader::Run(std::function<void()> job, Duration patience) {
     changed_.notify_all();
   }
   const std::uint64_t awaited = jobs_;
+  // The limit counts from the start of the job that is awaited, so ten callers of one hanging job do not wait
+  // ten times.
   const TimePoint limit = began_ + patience;
   const bool ended = changed_.wait_until(
       mutex_, limit, [&]() PREFETCH_REQUIRES(mutex_) { return !job_ || jobs_ != awaited; });
+  // The job of another caller has read other files, or older ones.
   return mine && ended;
 }
 
@@ -47,6 +51,7 @@ void TimedReader::Work() {
       Lock lock(mutex_);
       changed_.wait(mutex_, [&]() PREFETCH_REQUIRES(mutex_) { return job_ || ending_; });
       if (!job_) return;
+      // job_ stays set while the job runs: it marks the thread as busy.
       job = job_;
     }
     job();

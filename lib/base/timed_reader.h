@@ -20,10 +20,10 @@ class TimedReader {
   TimedReader(const TimedReader&) = delete;
   TimedReader& operator=(const TimedReader&) = delete;
 
-  // True if `job` has ended, within `patience`. One job runs at a time: while another one does, this waits
-  // for that one until it has had `patience`, and is false.
+  // Returns true if `job` has ended within `patience`. One job runs at a time: while another one runs, this
+  // call waits for that one until it has had `patience`, and returns false.
   bool Run(std::function<void()> job, Duration patience) PREFETCH_EXCLUDES(mutex_);
-  // Has the present job run for so long?
+  // Returns true if the present job has run for this long.
   bool Hangs(Duration patience) const PREFETCH_EXCLUDES(mutex_);
 
   // Jobs that run now, of all of them. A process that has nothing left to do ends by std::_Exit rather than

@@ -1,4 +1,5 @@
-// TokenBucket: so many a second, and after a pause a few more at once. A value: the time is the caller's.
+// TokenBucket: a rate in tokens a second, and a few more at once after a pause. A value: the time is the
+// caller's.
 #pragma once
 
 #include <algorithm>
