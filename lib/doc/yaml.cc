@@ -181,7 +181,8 @@ class TreeBuilder {
     // A key is a part of its member.
     const bool is_key =
         !open_.empty() && open_.back().node.kind == Node::Kind::kMapping && !open_.back().has_key;
-    if (!Count(node.at, is_key ? 0 : 1, 0)) return false;
+    if (!Count(node.at, 1, 0)) return false;  // also before room is made for a member
+    if (is_key) nodes_--;
     if (!anchor.empty()) {
       // This copy costs as much as an alias.
       const Weight weight = WeightOf(node);

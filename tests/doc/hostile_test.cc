@@ -115,9 +115,10 @@ TEST(HostileTexts, TakeFortyEightMebibytesAtMost) {
     most = std::max(most, Read(hostile, count++ % 2 == 0 ? Limits{} : kOfManifests, which));
   };
   // Most nodes for their bytes.
-  for (std::string_view unit : {"- \n", "0,", "[a],", "{\"a\":0},", "a\n---\n"}) {
-    const bool flow = unit.ends_with(',');
-    read({std::string(unit), (flow ? "[" : "") + tests::Repeat(unit, kMiB - 1), false}, kEveryReader);
+  for (std::string_view unit :
+       {"- \n", "0,", "[a],", "{\"a\":0},", "a\n---\n", "a: b\n", "? a\n", "\"a\":0,"}) {
+    const char* opening = unit.starts_with('"') ? "{" : unit.ends_with(',') ? "[" : "";
+    read({std::string(unit), opening + tests::Repeat(unit, kMiB - 1), false}, kEveryReader);
   }
   tests::ForEachHostileText(all ? kMiB : kMiB / 4, all, [&](const HostileText& hostile) {
     read(hostile, all ? kEveryReader : count % kEveryReader);
