@@ -42,6 +42,8 @@ DiskProbe ProbeOf(const Parts& parts) {
 
 }  // namespace
 
+// Members are built in the order of their declaration, and later parts hold references to earlier ones.
+// `pulls_` is optional only because it needs `kubelet_`, which is built in the body.
 Agent::Agent(Options options, Parts parts)
     : options_(std::move(options)),
       parts_(std::move(parts)),
@@ -58,6 +60,8 @@ Agent::Agent(Options options, Parts parts)
           StaleMounts(options_.mountinfo), parts_.access, options_.endpoint),
       checks_({.asker = parts_.registry, .node = options_.platform, .once = options_.once}, parts_.clock,
               loop_, entries_, look_ups_, refusals_, metrics_),
+      // Three blocking polls may run at a time: of the runtime, of kubelet, and of the progress of pulls or
+      // of leases. A hanging one must not delay the others.
       looks_(3) {
   if (options_.kubelet) {
     kubelet_ = std::make_unique<KubeletView>(loop_, entries_, parts_.keyring, *std::move(options_.kubelet));
@@ -74,8 +78,11 @@ Agent::Agent(Options options, Parts parts)
   if (kubelet_ && options_.touch && parts_.api != nullptr) {
     touch_pods_.emplace(*options_.touch, *parts_.api, parts_.keyring);
     touching_.emplace(*touch_pods_, metrics_, [this] { return loop_.Random(); });
+    // A pool of its own: an API server that does not answer holds up touches only.
     touches_.emplace(1);
   }
+  // Readers may ask the Board before the first turn, so a Snapshot exists from here on: without a list, and
+  // not ready.
   ApplyCredentials(parts_.keyring.Health());
   Publish();
 }
@@ -87,6 +94,8 @@ Agent::~Agent() {
 void Agent::StopAll() {
   loop_.Stop();
   look_ups_.DropAll();
+  // Leases are deleted last. Pulls that StopAll cancels keep theirs, because the next agent goes on with
+  // their bytes.
   pulls_->StopAll();
 }
 
@@ -111,16 +120,20 @@ void Agent::ReportProblem(std::string of, std::string problem) {
 }
 
 void Agent::Run(const std::stop_token& stop, base::TimePoint deadline) {
+  // The loop sleeps in PopUntil, which knows nothing of `stop`.
   std::stop_callback wake(stop, [this] { loop_.Push(Wake{}); });
   base::TimePoint started = parts_.clock.Now();
   std::optional<Event> event;
   while (!stop.stop_requested() && parts_.clock.Now() < deadline) {
     Turn(std::move(event));
     if (options_.once && IsFinished(started)) break;
+    // A replaced folder cannot be mounted again by a running container. Going on would judge images by the
+    // records of a folder that kubelet no longer writes.
     if (MustRestart()) break;
     event = loop_.PopUntil(std::min(next_turn_, deadline));
   }
-  // Of a pull that has ended meanwhile, too, the lease goes.
+  // Events that are still in the inbox are applied before the end: they release the leases of pulls that
+  // ended in the meantime.
   while (std::optional<Event> more = loop_.TryPop()) Absorb(*std::move(more));
   if (loop_.changed()) Publish();  // the last word
   StopAll();
@@ -129,12 +142,14 @@ void Agent::Run(const std::stop_token& stop, base::TimePoint deadline) {
 }
 
 bool Agent::IsFinished(base::TimePoint started) const {
+  // `--once` must end even without a runtime, but one that starts beside the agent gets some time.
   if (!runtime_.ever_up()) {
     return loop_.now() - started >= kOnceRuntimeGrace && !runtime_.status().error.empty();
   }
   if (runtime_.DownFor().value_or(base::Duration(0)) >= plan::kRuntimeGrace) return true;
+  // Verdicts are not final while kubelet's settings are still being read.
   if (kubelet_ && kubelet_->status().learning) return false;
-  // A verdict is held, or what kubelet would say of an image that has just come is not known yet.
+  // An image is undecided while its verdict is held, or before kubelet's verdict on a new image is known.
   bool undecided =
       std::any_of(entries_.listed().begin(), entries_.listed().end(), [this](const Entry& entry) {
         if (!kubelet_ || !entry.applies || !entry.seen.local) return false;
@@ -147,16 +162,23 @@ bool Agent::IsFinished(base::TimePoint started) const {
 void Agent::Turn(std::optional<Event> event) {
   loop_.BeginTurn();
   board_.Touch(loop_.now());
+  // A turn costs time for each entry, so a wake-up without news skips it. A poll that is due counts as news,
+  // since turns are what starts polls.
   bool news = std::min(turns_.due(), runtime_.NextTurn(list_epoch_ > 0)) <= loop_.now();
   if (event) news = Absorb(*std::move(event)) || news;
   // Events that came meanwhile belong to the same turn.
   while (std::optional<Event> more = loop_.TryPop()) news = Absorb(*std::move(more)) || news;
   if (news || loop_.changed()) ProcessEntries();
+  // kubelet is polled far more often than turns happen, and most of these polls bring no news. So this stands
+  // outside of ProcessEntries.
   if (kubelet_) kubelet_->StartPollIfDue(looks_, list_epoch_);
   TidyIfCalm();
   next_turn_ = NextWakeTime();
 }
 
+// The order matters. Pulls that must end are ended before new ones are started, since they hold places and
+// room. Decisions come after all facts, and before everything that acts on them. The Snapshot comes last and
+// so shows what this turn has started.
 void Agent::ProcessEntries() {
   pulls_->JudgeRuns();
   pulls_->CheckDiskBudget();
@@ -166,6 +188,7 @@ void Agent::ProcessEntries() {
   DecideAll();
   // How full the disk may become is kubelet's to say.
   pulls_->StartDue(settled_, !kubelet_ || kubelet_->looked());
+  // StartDue, too, settles entries: those for which there will be no room.
   settled_ = entries_.Settled();
   if (checks_.Start(runtime_.up(), runtime_.Asking())) runtime_.ReportAccess();
   runtime_.StartPollIfDue(looks_, list_, list_epoch_);
@@ -177,7 +200,7 @@ void Agent::ProcessEntries() {
   turns_.Went(NextTurnTime());
 }
 
-// Lists of CI jobs, and preflights, name ever new registries.
+// Bounds the memory for registries: lists of CI jobs, and preflights, keep naming new ones.
 void Agent::ForgetRegistries() {
   if (loop_.now() < forget_at_) return;
   forget_at_ = loop_.now() + kForgetEvery;
@@ -197,6 +220,8 @@ void Agent::TidyIfCalm() {
 bool Agent::Absorb(Event event) {
   return std::visit(
       [this](auto&& one) {
+        // Handlers that return nothing always bring news. Those of frequent events return whether they did,
+        // so that an unchanged poll costs no turn.
         using Answer = decltype(On(std::forward<decltype(one)>(one)));
         if constexpr (std::is_void_v<Answer>) {
           On(std::forward<decltype(one)>(one));
@@ -208,6 +233,8 @@ bool Agent::Absorb(Event event) {
       std::move(event));
 }
 
+// Decides anew about every entry from its facts; nothing is carried over from the last turn. A fact that
+// changes thus needs no code that updates decisions made on the old one.
 void Agent::DecideAll() {
   for (Entry& entry : entries_.all()) {
     if (!entry.applies) {
@@ -227,7 +254,11 @@ void Agent::DecideAll() {
       entry.refresh = refresh;
       loop_.Changed();
     }
+    // An entry stays settled. It ends --once and the busy first phase with its higher limits, and a later
+    // failure must not start that phase again.
     if (entry.past.settled) continue;
+    // With a kubelet, "present" is not enough: the verdict must be about this image id, not about the one
+    // that a pull has just replaced.
     bool judged = !kubelet_ ||
                   (entry.verdict.shown && entry.seen.local && entry.verdict.image_id == entry.seen.local->id);
     bool here = plan::IsUsable(entry.seen) ||
@@ -260,6 +291,8 @@ void Agent::StartTouchIfDue() {
                                  .records_note = kubelet::WhyRecordsNeverMatch(runtime.name, runtime.version),
                                  .more_to_come = MorePullsToCome()};
   base::WallTime wall = loop_.Wall();
+  // NextJob decides by the states that Review has set, and changes some of them: an entry becomes "running".
+  // The second Review shows that in this turn's Snapshot.
   loop_.ChangedIf(touching_->Review(entries_, surroundings, loop_.now(), wall));
   std::optional<Touching::Job> job = touching_->NextJob(entries_, loop_.now());
   loop_.ChangedIf(touching_->Review(entries_, surroundings, loop_.now(), wall));
@@ -278,6 +311,8 @@ base::TimePoint Agent::NextTurnTime() const {
   if (MayTouch()) next = std::min(next, touching_->NextTurn());
   if (loop_.changed()) next = std::min<base::TimePoint>(next, published_at_ + kPublishInterval);
   for (const Entry& entry : entries_.all()) {
+    // Every decision that depends on time must be listed here. One that is missing would wait for
+    // kLongestRest.
     next = std::min(next, plan::NextRelease(entry.verdict));
     if (checks_.Asks(entry)) {
       next = std::min(next, plan::NextRefreshChange(entry.want, entry.fresh, loop_.now()));
@@ -294,7 +329,8 @@ base::TimePoint Agent::NextWakeTime() const {
   const bool has_list = list_epoch_ > 0;
   base::TimePoint next = std::min(turns_.due(), runtime_.NextTurn(has_list));
   if (kubelet_) next = std::min(next, kubelet_->NextTurn(has_list));
-  // While a job is under way its event wakes us; at most a look's interval passes in sleep, for /livez.
+  // While a job is under way, its event wakes the loop. The loop sleeps for at most one poll interval, since
+  // /livez reports a loop that did not turn.
   return std::min(std::max(next, loop_.now()), loop_.now() + kPollInterval);
 }
 
@@ -302,7 +338,7 @@ base::TimePoint Agent::NextWakeTime() const {
 
 namespace {
 
-// Nothing was published for so long, and nothing is under way: the work of before is over.
+// The loop counts as calm if it published nothing for this long and no job is running.
 constexpr std::chrono::seconds kCalm{5};
 
 }  // namespace
@@ -374,6 +410,7 @@ void Agent::Publish() {
   snapshot->list.sources = list_->sources;
   snapshot->list.warnings = list_->warnings;
   snapshot->runtime = runtime;
+  // Pulls go on while a stopping CRI-O finishes them (runtime rule C35), so the error names their number.
   if (!runtime.up) snapshot->runtime.error = plan::WithPullsUnderWay(runtime.error, entries_.Pulls());
   snapshot->disk = {.known = disk.known,
                     .path = pulls_->disk_path(),
@@ -409,6 +446,8 @@ void Agent::Publish() {
   }
   board_.Publish(std::move(snapshot));
   published_at_ = loop_.now();
+  // Each Snapshot postpones the return of free memory, so that a busy agent does not return what it needs
+  // again.
   tidy_at_ = loop_.now() + kCalm;
   loop_.Published();
 }
@@ -416,9 +455,13 @@ void Agent::Publish() {
 // The Agent's facts: folds each event into the loop's state.
 
 void Agent::On(ListChanged event) {
+  // The same content may come again, for example when a source is rewritten. It is not logged, and starts no
+  // jitter, but is applied: sources and warnings may differ.
   bool same_hash = list_epoch_ > 0 && event.list->hash == list_->hash;
   std::vector<std::string> known = list_->warnings;
   list_ = std::move(event.list);
+  // A poll that is running answers for the old list's entries. The epoch lets its answer be recognised and
+  // dropped.
   list_epoch_++;
   entries_.Replace(list_);
   look_ups_.Keep([this](const std::string& name) { return entries_.Find(name) != nullptr; });
@@ -440,20 +483,25 @@ void Agent::On(ListChanged event) {
 
 bool Agent::On(RuntimePolled event) {
   loop_.JobEnded();
+  // Applied even if the runtime did not answer: the same worker has read the credential files.
   ApplyCredentials(std::move(event.credentials));
   const RuntimeView::News news = runtime_.Absorb(event, list_epoch_, entries_.Pulls());
   if (news.reconnected) pulls_->RuntimeReconnected();
   if (news.answered) pulls_->ApplyPoll(event.sequence, event.look);
-  // An unchanged look still measures the room, which matters to waiting pulls.
+  // An unchanged poll still measures the room, which matters to pulls that wait. With a quiet list it costs
+  // no turn: a turn for each answer would double the work of an idle agent.
   const bool same = news.answered && !news.reconnected && event.look.unchanged;
   if (same && event.list_epoch == list_epoch_ && entries_.Quiet()) return false;
+  // The answer is for another list, or an unchanged one that lists no images: nothing in it may be matched to
+  // entries by index.
   if (!news.tells_entries) return true;
   std::span<Entry> all = entries_.listed();
   for (std::size_t i = 0; i < all.size(); i++) {
     if (event.sequence > all[i].trust_looks_after) {
       ApplyLocal(all[i], std::move(event.look.locals[i]));
     } else {
-      runtime_.PollInFull();  // that the next answer is as this one would tell nothing of this entry
+      runtime_.PollInFull();  // this poll may be older than the entry's pull, so an unchanged next one would
+                              // prove nothing
     }
   }
   return true;
@@ -462,11 +510,13 @@ bool Agent::On(RuntimePolled event) {
 void Agent::ApplyCredentials(credentials::KeyringHealth health) {
   if (health == credentials_) return;
   if (health.changes != credentials_.changes) {
+    // Results that were found with the old files would be used by the next pull.
     look_ups_.DropAll();
     for (Entry& entry : entries_.all()) {
       entry.past = plan::AfterNewCredentials(std::move(entry.past), loop_.now());
       if (checks_.Asks(entry)) entry.fresh = plan::AfterNewCredentials(entry.fresh, loop_.now());
     }
+    // The registry may have refused kubelet for the credential that has just been replaced on the node.
     if (touching_) touching_->News(entries_, loop_.now());
   }
   if (health.problems != credentials_.problems) {
@@ -486,12 +536,14 @@ void Agent::On(ProblemReported event) {
   loop_.Changed();
 }
 
+// Applies what a poll has found of one entry. "Vanished" is only an image that was known to be here, so the
+// first poll after a start reports nothing.
 void Agent::ApplyLocal(Entry& entry, std::optional<plan::Local> local) {
   bool had = entry.seen.local.has_value();
   if (entry.seen.known && entry.seen.local == local) return;
   loop_.Changed();
   if (had && !local) {
-    loop_.Overstated();  // an answer that was given is not true any more
+    loop_.Overstated();  // the published Snapshot calls it present
     entry.past = plan::AfterVanished(std::move(entry.past), loop_.now());
     base::Warn("image vanished", {{"image", entry.want->reference.written()},
                                   {"imageRef", entry.seen.local->id},
@@ -500,6 +552,8 @@ void Agent::ApplyLocal(Entry& entry, std::optional<plan::Local> local) {
   if (local && !had && entry.seen.known) {
     base::Info("image present", {{"image", entry.want->reference.written()}, {"imageRef", local->id}});
   }
+  // Pulls of the agent set seen.local themselves, so a different digest here was brought by another client of
+  // the runtime.
   bool replaced = had && local && entry.seen.local->digest != local->digest;
   entry.seen.known = true;
   entry.seen.local = std::move(local);
@@ -510,7 +564,8 @@ void Agent::ApplyLocal(Entry& entry, std::optional<plan::Local> local) {
 }
 
 void Agent::On(RecordsTouched event) {
-  if (kubelet_) kubelet_->Absorb(std::move(event));  // who tells does not know whether there is one
+  if (kubelet_)
+    kubelet_->Absorb(std::move(event));  // callers of RecordsChanged do not know whether there is one
 }
 
 bool Agent::On(KubeletPolled event) {
@@ -518,6 +573,8 @@ bool Agent::On(KubeletPolled event) {
   const KubeletView::News news = kubelet_->Absorb(std::move(event), list_epoch_);
   if (!news.any) return false;
   const plan::KubeletStatus& status = kubelet_->status();
+  // kubelet's garbage collection starts above the high threshold and frees down to the low one (K41). Staying
+  // below the low one keeps pulls from triggering it.
   pulls_->UseThreshold(status.gc ? status.gc->low_percent : 0);
   if (!touching_) return true;
   if (news.restarted) touching_->KubeletRestarted(entries_, loop_.now());
@@ -564,13 +621,15 @@ void Agent::On(const PullRequested& event) {
   Entry* entry = entries_.Find(event.reference.Normalized());
   if (entry == nullptr) {
     entry = entries_.Ask(event.reference, loop_.now());
-    if (entry == nullptr) return;  // who waits asks again
+    if (entry == nullptr) return;  // no place is free; the waiting client asks again
     base::Info("pull asked for", {{"image", event.reference.written()}});
   }
+  // Requests of several preflights arrive in any order.
   entry->asked_at = std::max(entry->asked_at, event.looked_at);
   entry->asked_until = loop_.now() + plan::kAskedFor;
   loop_.Changed();
-  // It came, and was gone again when it was looked at; for entries of the list looks tell that.
+  // The image was pulled, and was absent again when the preflight looked. For entries of the list, polls
+  // report that.
   if (entry->on_list || !entry->seen.local || entry->past.pulled_at >= event.looked_at) return;
   entry->seen.local.reset();
   entry->past = plan::AfterVanished(std::move(entry->past), loop_.now());

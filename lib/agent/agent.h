@@ -66,8 +66,9 @@ class Agent {
   // Any thread: a sentence among the problems of status, until the same work tells an empty one.
   void ReportProblem(std::string of, std::string problem);
 
-  // The loop, on the calling thread, until `stop` or `deadline`, with Options::once until no result is
-  // awaited, or until MustRestart. Running pulls are then cancelled and awaited; their leases keep the bytes.
+  // Runs the loop on the calling thread until `stop` or `deadline`. With Options::once it also ends when no
+  // result is awaited; and it ends when MustRestart is true. Running pulls are then cancelled and awaited;
+  // their leases keep the bytes.
   void Run(const std::stop_token& stop, base::TimePoint deadline = base::TimePoint::max());
 
   // The folder with kubelet's records was replaced, and this process still has the old one mounted.
@@ -79,7 +80,7 @@ class Agent {
 
   // The loop by hand, for tests with a clock of their own: one waking with at most one event.
   void Turn(std::optional<Event> event);
-  // How often all entries were gone through.
+  // Number of turns that went through all entries.
   std::uint64_t turns() const { return turns_.count(); }
   std::optional<Event> TryPop() { return loop_.TryPop(); }  // does not wait
   // The time of the next turn without an event.
@@ -90,7 +91,7 @@ class Agent {
  private:
   bool IsFinished(base::TimePoint started) const;
 
-  // Facts in: absorb.cc. False: all is as it was.
+  // Events in. Returns false if the event brought no news.
   bool Absorb(Event event);
   void On(Wake) {}
   void On(ListChanged event);
@@ -126,7 +127,7 @@ class Agent {
   base::TimePoint NextTurnTime() const;
   base::TimePoint NextWakeTime() const;
 
-  // Snapshots: publish.cc.
+  // Snapshots out.
   void Publish();
   plan::ImageState Judge(const Entry& entry, base::WallTime wall) const;
   void ShowImages(plan::Snapshot& snapshot) const;
@@ -142,7 +143,8 @@ class Agent {
   std::shared_ptr<const plan::ImageList> list_;
   std::uint64_t list_epoch_ = 0;
   credentials::KeyringHealth credentials_;
-  std::map<std::string, std::string> troubles_;  // of work beside the loop, by its name
+  std::map<std::string, std::string>
+      troubles_;  // problems of threads beside the loop, by the name of their work
   Entries entries_;
   bool settled_ = false;  // every entry was ready, or has failed for good, once
   bool was_ready_ = false;

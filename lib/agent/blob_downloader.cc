@@ -12,14 +12,15 @@ namespace {
 
 using std::chrono::steady_clock;
 
+// Time limit for one look at the downloads of others.
 constexpr std::chrono::seconds kLookLimit{5};
 // Interval at which blobs that others write are tried again.
 constexpr std::chrono::seconds kRetryEvery{1};
-// A connection that breaks is no trouble yet, nor are many if enough comes in between.
+// A connection that breaks is no failure yet, nor are many if enough bytes come in between.
 constexpr int kTries = 3;
 constexpr std::chrono::milliseconds kBetweenTries{200};
 constexpr std::uint64_t kEnough = 64 * 1024;
-// Bytes that come between two pauses, while another's pull moves.
+// Number of bytes between two pauses while a pull of kubelet or others moves.
 constexpr std::uint64_t kTurn = 512 * 1024;
 // Size, and age, at which bytes are written.
 constexpr std::size_t kAppend = 128 * 1024;
@@ -44,6 +45,7 @@ BlobDownloader::~BlobDownloader() {
     ending_ = true;
     for (auto& [digest, moving] : moving_) moving->stop.request_stop();
     threads.swap(threads_);
+    // Wakes the pull's worker in FetchInto, and streams that wait for a turn.
     changed_.notify_all();
   }
   for (std::thread& thread : threads) thread.join();
@@ -52,7 +54,7 @@ BlobDownloader::~BlobDownloader() {
 // A container's limit of threads may be reached: then those that there are do the work.
 void BlobDownloader::StartThreads() {
   if (running_ == 0) {
-    // Those of earlier work have ended, but for their last instructions.
+    // Threads of earlier work have left their loops, so joining them does not block.
     for (std::thread& thread : threads_) thread.join();
     threads_.clear();
   }
@@ -80,11 +82,14 @@ base::Status BlobDownloader::FetchInto(const base::Call& call, DownloadJob given
     std::vector<plan::BlobToFetch> blobs;
     for (const cri::BlobToWrite& blob : job->blobs) blobs.push_back({blob.digest, blob.size_bytes});
     order_.Add(image, job->question.reference.domain(), std::move(blobs));
+    // Started again with each job: if the limit of threads was reached before, more may be possible now.
     StartThreads();
     changed_.notify_all();
   }
   base::Status result;
   while (true) {
+    // Without the lock, since it calls the runtime. Each waiting worker comes here; the time in next_look_
+    // lets only one of them ask.
     PollForeignPulls(call);
     base::Lock lock(mutex_);
     Rebalance();
@@ -96,8 +101,10 @@ base::Status BlobDownloader::FetchInto(const base::Call& call, DownloadJob given
           failure != failures_.end() ? failure->second : base::Unavailable("a blob could not be fetched");
     }
     if (ending_) result = base::Cancelled("stopped");
+    // Without a thread nothing would ever end this wait.
     if (running_ == 0) result = base::Internal("no thread can be made").OwnedBy(base::Owner::kStore);
     if (!result || progress == plan::FetchOrder::Progress::kComplete) {
+      // Removed before the streams are stopped, so that none of them takes the next blob of this image.
       order_.Remove(image);
       jobs_.erase(image);
       failures_.erase(image);
@@ -107,11 +114,13 @@ base::Status BlobDownloader::FetchInto(const base::Call& call, DownloadJob given
     }
     changed_.wait_until(mutex_, base::TimePoint(next_look_));  // a copy, since it is read without the lock
   }
+  // Without the lock, and for failures only: after a success no stream holds these blobs.
   if (!result) AwaitClosed(*job);
   return result ? RetainShared(call, *job) : result;
 }
 
-// The pull that comes next would find a blob taken as long as a stream holds its writer.
+// Waits until the streams of a failed fetch have closed their writers. The runtime's pull, which comes next,
+// would find these blobs locked (C37).
 void BlobDownloader::AwaitClosed(const DownloadJob& job) {
   const base::TimePoint latest = steady_clock::now() + kLongestClose;
   base::Lock lock(mutex_);
@@ -121,7 +130,8 @@ void BlobDownloader::AwaitClosed(const DownloadJob& job) {
   }
 }
 
-// Blobs that another image has brought belong to its lease alone.
+// Puts all blobs under this job's lease. A blob that another image has brought is under that image's lease
+// alone, and would go with it.
 base::Status BlobDownloader::RetainShared(const base::Call& call, const DownloadJob& job) {
   for (const cri::BlobToWrite& blob : job.blobs) {
     auto opened = content_.OpenBlob(call, job.lease, blob);
@@ -143,7 +153,9 @@ void BlobDownloader::PollForeignPulls(const base::Call& call) {
   base::Lock lock(mutex_);
   const base::TimePoint now = steady_clock::now();
   const bool was_due = giving_way_.IsDue(now);
+  // A failed look changes nothing: the policy's own time limit lets downloads go on.
   if (ingests) giving_way_.Look(*std::move(ingests), now);
+  // Nothing reports that another writer has finished a blob, so these are opened again from time to time.
   if (now >= next_retry_) {
     next_retry_ = now + kRetryEvery;
     order_.Retry();
@@ -160,11 +172,14 @@ void BlobDownloader::StopUnwanted() {
 
 void BlobDownloader::Rebalance() {
   const base::TimePoint now = steady_clock::now();
+  // A free stream takes the waiting blob by itself. While downloads yield to others, slow streams are no sign
+  // of a stall.
   if (static_cast<int>(moving_.size()) < running_ || giving_way_.IsDue(now)) return;
   const auto yield = order_.ToYield(now);
   if (!yield) return;
   auto found = moving_.find(yield->digest);
   if (found == moving_.end()) return;
+  // Tells Ended that the stop was intended: the blob waits for another stream and is no failure.
   found->second->gives_up = true;
   found->second->stop.request_stop();
   if (yield->stalled)
@@ -177,10 +192,11 @@ std::shared_ptr<BlobDownloader::Moving> BlobDownloader::NextBlob() {
     const base::TimePoint now = steady_clock::now();
     base::TimePoint next = giving_way_.NextRange(now);
     const bool alone = giving_way_.IsDue(now);
+    // While another's pull moves, one blob moves at a time.
     if (next <= now && !(alone && !moving_.empty())) {
       next = order_.NextAt(now);
       if (auto step = order_.Next(now)) {
-        // A stream that was stopped may still hold it.
+        // A stopped stream may still hold the blob's writer.
         auto [it, is_free] = moving_.try_emplace(step->digest, std::make_shared<Moving>());
         if (!is_free) {
           order_.Postponed(step->digest);
@@ -193,13 +209,15 @@ std::shared_ptr<BlobDownloader::Moving> BlobDownloader::NextBlob() {
         return it->second;
       }
     }
-    if (next <= now) next = now + plan::kForeignPullPollInterval;  // another one moves
+    if (next <= now)
+      next = now + plan::kForeignPullPollInterval;  // another stream has the one turn that is allowed
     if (next == base::TimePoint::max()) {
       changed_.wait(mutex_);
     } else {
       changed_.wait_until(mutex_, next);
     }
   }
+  // The last thread to leave tells FetchInto that none is left.
   running_--;
   return nullptr;
 }
@@ -221,29 +239,36 @@ base::Result<BlobDownloader::End> BlobDownloader::Move(Moving& moving) {
   moving.written_at = steady_clock::now();
   {
     base::Lock lock(mutex_);
+    // Opening a blob may wait for the store. That time must not count as slowness of the network.
     order_.Rested(moving.digest, moving.written_at);
   }
   base::Status got = Get(moving, blob->size_bytes);
-  // The bytes before a failure are good as far as anybody can tell.
+  // Bytes that came before a failure are written: nothing speaks against them, and the next try goes on
+  // behind them.
   if (moving.broken || !Write(moving)) return *std::move(moving.broken);
   if (!got) return std::move(got).error();
+  // The commit checks the digest (C37); no byte is content before.
   if (auto failed = moving.writer->Commit()) return FromStore(*failed);
   return End::kDone;
 }
 
 void BlobDownloader::Ended(const std::shared_ptr<Moving>& moving, base::Result<End> end) {
+  // Closed before the order is told, so that whoever takes the blob next finds it free.
   moving->writer.reset();
   std::optional<base::Duration> patience;
+  // The source is asked without the lock: it may read its own state under another one.
   if (!end && end.error().code() == base::Code::kResourceExhausted) {
     patience = moving->job->source->AskedForPatience(moving->job->question).value_or(plan::kAfterRefusal);
   }
   base::Lock lock(mutex_);
   moving_.erase(moving->digest);
+  // The pause after a turn counts even if the stream failed.
   if (moving->paced) giving_way_.RangeEnded(moving->turn_began, steady_clock::now());
   if (end && *end == End::kDone) {
     order_.Done(moving->digest);
   } else if (end) {
     order_.Postponed(moving->digest);
+    // A stream that was stopped on purpose must not fail its image.
   } else if (moving->gives_up || !order_.Wants(moving->digest)) {
     order_.GaveUp(moving->digest);
   } else if (!patience || *patience > plan::kLongestPatience ||
@@ -254,9 +279,11 @@ void BlobDownloader::Ended(const std::shared_ptr<Moving>& moving, base::Result<E
   changed_.notify_all();
 }
 
-// False: it failed, and `broken` says why.
+// Returns false if the write failed; `broken` then has the reason.
 bool BlobDownloader::Write(Moving& moving) {
   if (moving.bytes.empty()) return true;
+  // The content store's own failure is kept apart from the source's: it must not be held against the
+  // registry.
   if (auto failed = moving.writer->Append(std::exchange(moving.bytes, {}))) {
     moving.broken = FromStore(*failed);
     return false;
@@ -265,8 +292,9 @@ bool BlobDownloader::Write(Moving& moving) {
   return true;
 }
 
-// While another's pull moves, streams hold still, and then end: servers close connections on which nothing
-// moves. The last one goes on with pauses. False: this one ends.
+// Called after each part that came. While a pull of kubelet or others moves, streams hold still, and then
+// end: servers close connections on which nothing moves. The last stream goes on with pauses. Returns false
+// if this one ends.
 bool BlobDownloader::GiveWay(Moving& moving, std::size_t came) {
   base::Lock lock(mutex_);
   order_.Came(moving.digest, came, steady_clock::now());
@@ -281,7 +309,8 @@ bool BlobDownloader::GiveWay(Moving& moving, std::size_t came) {
     }
     if (moving.paced) {
       if (moving.turn_bytes >= kTurn) {
-        // A connection bears a pause of at most kMaxHold.
+        // The pause is kPauses times the duration of the turn, so the turn is capped: the pause stays below
+        // kMaxHold, which a connection survives.
         giving_way_.RangeEnded(std::max(moving.turn_began, now - plan::kMaxHold / plan::kPauses), now);
         moving.turn_bytes = 0;
       }
@@ -293,6 +322,8 @@ bool BlobDownloader::GiveWay(Moving& moving, std::size_t came) {
     } else if (now < moving.hold_until) {
       next = moving.hold_until;
     } else {
+      // The last stream goes on in small turns. Were all of them ended, no image of the agent would advance
+      // while others pull.
       moving.gives_up = std::any_of(moving_.begin(), moving_.end(), [&](const auto& other) {
         return other.second.get() != &moving && !other.second->gives_up;
       });
@@ -313,6 +344,8 @@ bool BlobDownloader::Take(Moving& moving, std::string_view part) {
   moving.bytes.append(part);
   moving.at += part.size();
   if (!GiveWay(moving, part.size())) return false;
+  // Small parts are gathered, because each write is a message to the runtime. Slow streams are written after
+  // a second, so that progress shows.
   const bool is_due =
       moving.bytes.size() >= kAppend || steady_clock::now() >= moving.written_at + kAppendAfter;
   return !is_due || Write(moving);
@@ -325,7 +358,10 @@ base::Status BlobDownloader::Get(Moving& moving, std::uint64_t size) {
     const std::uint64_t before = moving.at;
     base::Status got =
         moving.job->source->Bytes(call, moving.job->question, {moving.digest, size, moving.at, size}, take);
+    // Only a broken connection is repeated here. Refusals, limits and wrong answers are the caller's to
+    // judge.
     if (got || got.error().code() != base::Code::kUnavailable) return got;
+    // A long blob over a poor line may need many connections, as long as each one brings bytes.
     if (moving.at - before >= kEnough) tried = 0;
     if (tried == kTries) return got;
     if (!base::Pause(call, kBetweenTries * (tried + 1))) return base::Cancelled("stopped");
@@ -335,6 +371,7 @@ base::Status BlobDownloader::Get(Moving& moving, std::uint64_t size) {
 
 void BlobDownloader::Fail(const std::string& digest, const base::Error& error) {
   for (const auto& [image, job] : jobs_) {
+    // The first error is the cause. Those that follow come from the stops.
     if (Lists(*job, digest)) failures_.try_emplace(image, error);
   }
   order_.Failed(digest);

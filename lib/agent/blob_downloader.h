@@ -61,14 +61,14 @@ class BlobDownloader {
     std::string digest;
     std::shared_ptr<const DownloadJob> job;  // one that wants it
     std::stop_source stop;
-    bool gives_up = false;  // guarded by the streams' mutex: another blob gets its stream
+    bool gives_up = false;  // guarded by mutex_: another blob gets this stream
     // On its own thread.
     std::unique_ptr<cri::BlobWriter> writer;
     std::uint64_t at = 0;  // its first byte that has not come
     std::string bytes;     // that came and are not written yet
     base::TimePoint written_at;
     std::optional<base::Error> broken;  // the store's error
-    // Beside another's pull: it holds still, or goes on with pauses.
+    // While a pull of kubelet or others moves, this stream holds still or goes on with pauses.
     base::TimePoint hold_until = base::TimePoint::max();
     bool paced = false;
     base::TimePoint turn_began;

@@ -11,9 +11,11 @@ namespace {
 using image::RegistryAnswer;
 using image::RegistryAnswerKind;
 
-// An answer that tells nothing is asked for once more after this.
+// Time after which a check is repeated that was stopped, or that the agent's own limits held back.
 constexpr std::chrono::seconds kAgainAfterNothing{10};
 
+// A denial or a missing tag is an answer; these kinds are not. A rate limit is one of them, since it says
+// nothing of the tag.
 bool IsSilence(RegistryAnswerKind kind) {
   return kind == RegistryAnswerKind::kUnreachable || kind == RegistryAnswerKind::kServerError ||
          kind == RegistryAnswerKind::kRateLimited;
@@ -47,19 +49,23 @@ void Checks::NewDemands() {
 
 bool Checks::HasEnoughAnswers(const Entry& entry) const {
   if (!Asks(entry)) return true;
+  // A confirmation counts as an answer, even if the newest question brought none.
   bool heard = entry.fresh->newest || entry.fresh->confirmed_at;
   bool awaited =
       entry.want->refresh == plan::Refresh::kAlways || entry.want->ready_for == image::PullPolicy::kAlways;
   if (!options_.once) return heard || !awaited;
+  // --once also takes the pull that follows from the answer, but only one try.
   return heard && !(entry.refresh.pull && entry.past.failures == 0);
 }
 
-// One run takes as much as it can get.
+// With --once nothing is saved: there is no later pull to save it for.
 bool Checks::SavesPulls(const std::string& registry) const {
   auto pace = paces_.find(registry);
   return !options_.once && pace != paces_.end() && plan::SavesPulls(pace->second, loop_.now());
 }
 
+// A registry whose hold has ended gets one probe first, even if no check is due yet: only its answer lets
+// others follow.
 bool Checks::WaitsForAProbe(const std::string& registry) const {
   auto pace = paces_.find(registry);
   return pace != paces_.end() && pace->second.probing && loop_.now() >= pace->second.held_until;
@@ -67,13 +73,16 @@ bool Checks::WaitsForAProbe(const std::string& registry) const {
 
 bool Checks::Start(bool runtime_up, const RegistryQueryContext& runtime) {
   again_ = base::TimePoint::max();
+  // The runtime's version and configuration decide how a registry is asked.
   if (!options_.asker || !runtime_up) return false;
   std::vector<Entry>& all = entries_.all();
   std::vector<plan::CheckSlot> slots;
-  std::map<std::string, plan::CheckSlot> probes;  // of each registry that waits for one, the next that is due
+  std::map<std::string, plan::CheckSlot> probes;  // by registry that waits for a probe: its next check
   for (std::size_t i = 0; i < all.size(); i++) {
     Entry& entry = all[i];
+    // While a pull runs, it will bring the newest answer itself.
     if (!Asks(entry) || entry.checking || !entry.runs.empty()) continue;
+    // An absent image is pulled anyway; a check would only cost a request.
     if (!plan::IsUsable(entry.seen)) continue;
     if (entry.fresh->next_check == base::TimePoint()) {
       entry.fresh = plan::PlanFirstCheck(entry.fresh, entry.want, loop_.now(), loop_.Random());
@@ -82,6 +91,7 @@ bool Checks::Start(bool runtime_up, const RegistryQueryContext& runtime) {
     }
     const base::TimePoint due = entry.fresh->next_check;
     const bool urgent = plan::IsUrgent(entry.want);
+    // Other checks wait for the next turn, which is seconds away at most.
     if (due > loop_.now() && urgent) again_ = std::min(again_, due);
     const std::string& registry = entry.want->reference.domain();
     if (due > loop_.now() && !WaitsForAProbe(registry)) continue;  // most, most of the time
@@ -101,6 +111,7 @@ bool Checks::Start(bool runtime_up, const RegistryQueryContext& runtime) {
   if (slots.empty()) return false;
   plan::ChecksToStart checks = plan::ScheduleChecks(std::move(slots), paces_, loop_.now());
   again_ = std::min(again_, checks.look_again);
+  // The entry gets the answer of its held registry, so that its freshness is up to date without a request.
   for (std::size_t index : checks.unasked) {
     Entry& entry = all[index];
     const plan::RegistryPace& pace = paces_[entry.want->reference.domain()];
@@ -117,7 +128,7 @@ void Checks::StartCheck(Entry& entry, const RegistryQueryContext& runtime) {
   plan::RegistryPace& pace = paces_[entry.want->reference.domain()];
   pace = plan::AfterStart(std::move(pace), loop_.now());
   entry.checking = true;
-  // Only a node that asks registries needs the threads for it.
+  // Nodes that ask no registry never create these threads.
   if (!workers_) workers_ = std::make_unique<Workers>(image::kChecksAtOnce);
   RegistryQueryJob job{.reference = entry.want->reference,
                        .credentials = look_ups_.Take(*entry.want),
@@ -136,14 +147,18 @@ void Checks::StartCheck(Entry& entry, const RegistryQueryContext& runtime) {
 std::optional<RegistryHold> Checks::Absorb(const CheckDone& event) {
   loop_.Changed();
   Entry* entry = entries_.Find(event.name);
+  // The entry may have been dropped by a list and brought back by the next one. The new one does not wait for
+  // this answer.
   bool waited_for = entry != nullptr && std::exchange(entry->checking, false);
+  // The registry was not asked, so neither its circuit nor the entry may count this as a failure.
   if (HasNoContent(event.answer)) {
     paces_[event.registry].running--;
     if (waited_for) CheckAt(*entry, loop_.now() + kAgainAfterNothing);
     return std::nullopt;
   }
   std::optional<RegistryHold> hold = ApplyPace(event.registry, event.answer);
-  if (!waited_for || !Asks(*entry)) return hold;  // its entry is gone, or came anew
+  if (!waited_for || !Asks(*entry)) return hold;  // the entry is gone, or a new list has brought it back
+  // Copies, because AfterAnswer replaces the value that these belong to.
   std::string remote = entry->fresh->remote;
   bool was_missing = entry->fresh->missing;
   bool was_denied = entry->fresh->denied;
@@ -151,7 +166,8 @@ std::optional<RegistryHold> Checks::Absorb(const CheckDone& event) {
   const plan::Local& local = entry->seen.local ? *entry->seen.local : nothing;
   entry->fresh =
       plan::AfterAnswer(entry->fresh, entry->want, local, event.answer, NowAnswered(), loop_.Random());
-  // The tag no longer names the image whose pull failed.
+  // The pull that failed was for a digest that the tag no longer names, so its failure and its waiting time
+  // are void.
   bool other = entry->fresh->remote != remote || event.answer.kind == RegistryAnswerKind::kSame;
   if (other && plan::IsUsable(entry->seen)) {
     entry->past = plan::AfterUpdateDropped(std::move(entry->past), loop_.now());
@@ -186,6 +202,7 @@ void Checks::LogAnswer(const Entry& entry, const RegistryAnswer& answer, const S
 
 std::optional<RegistryHold> Checks::ApplyPace(const std::string& registry, const RegistryAnswer& answer) {
   plan::RegistryPace& pace = paces_[registry];
+  // Taken before AfterCheck, which clears it with the first answer.
   std::optional<base::TimePoint> away_since = pace.away_since;
   pace = plan::AfterCheck(std::move(pace), answer, loop_.now(), loop_.Wall(), loop_.Random());
   if (IsSilence(answer.kind)) {
@@ -194,13 +211,15 @@ std::optional<RegistryHold> Checks::ApplyPace(const std::string& registry, const
                                               {"answer", image::RegistryAnswerName(answer.kind)},
                                               {"message", answer.message}});
     }
+    // Only a limit holds pulls, too. A registry that is silent to the agent may well answer the runtime,
+    // which may use another proxy.
     if (answer.kind != RegistryAnswerKind::kRateLimited) return std::nullopt;
     return RegistryHold{registry, answer.retry_after.value_or(std::chrono::milliseconds(0))};
   }
   if (!away_since) return std::nullopt;
   base::Info("registry answers again", {{"registry", registry}, {"after", loop_.now() - *away_since}});
-  // Readiness waits for these. The others are asked in their turn: a registry that comes back is not met by
-  // all that was missed.
+  // Only checks that readiness waits for are repeated at once. The others keep their times: a registry that
+  // comes back must not meet everything that was missed.
   for (Entry& entry : entries_.all()) {
     bool waits = entry.fresh->silent > 0 && plan::IsUrgent(entry.want);
     if (waits && Asks(entry) && entry.want->reference.domain() == registry) CheckAt(entry, loop_.now());
@@ -236,6 +255,7 @@ void Checks::Pulled(Entry& entry, const std::optional<plan::Local>& before) {
 }
 
 void Checks::UpdateFailed(Entry& entry, const plan::PullFailure& failure) {
+  // The runtime's end says nothing of the registry or the new image.
   if (failure.reason == plan::Reason::kRuntimeDown) return;
   if (!Asks(entry) || !plan::IsUsable(entry.seen)) return;
   entry.fresh = plan::AfterUpdateFailed(entry.fresh, entry.want, failure.reason, failure.error, NowAnswered(),

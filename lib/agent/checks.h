@@ -22,10 +22,10 @@
 
 namespace prefetch::agent {
 
-// A registry asks for patience, and means pulls, too (registry rule R27).
+// A registry has limited this node's requests; pulls must wait as well (registry rule R27).
 struct RegistryHold {
   std::string registry;
-  base::Duration wait{};  // as the registry named it; zero: none
+  base::Duration wait{};  // as the registry stated it; zero if it did not
 };
 
 struct CheckOptions {
@@ -34,7 +34,7 @@ struct CheckOptions {
   bool once = false;  // --once: all is asked at the start, and each pull taken that can be had
 };
 
-// The loop's, and no other thread's: no lock. Arguments of the constructor outlive it.
+// Not thread-safe: the loop alone calls it. Arguments of the constructor outlive it.
 class Checks {
  public:
   Checks(CheckOptions options, const base::Clock& clock, Loop& loop, Entries& entries,
@@ -47,11 +47,12 @@ class Checks {
         refusals_(refusals),
         metrics_(metrics) {}
 
-  // Is its registry asked about it at all?
+  // Returns true if the agent checks this entry with its registry.
   bool Asks(const Entry& entry) const;
-  // Has its registry answered as far as readiness waits for it? With --once, as far as a pull may follow.
+  // Returns true if the registry has answered as far as readiness waits for it; with --once, as far as a pull
+  // may follow.
   bool HasEnoughAnswers(const Entry& entry) const;
-  // Are the registry's last pulls kept for absent images?
+  // Returns true if the registry's last pulls are reserved for absent images.
   bool SavesPulls(const std::string& registry) const;
 
   // After a new list: plans questions about its changes.
@@ -62,11 +63,11 @@ class Checks {
   // The next turn without an event.
   base::TimePoint NextTurn() const { return again_; }
 
-  // An image came by a pull of ours, in place of `before`.
+  // A pull of the agent has brought an image in place of `before`.
   void Pulled(Entry& entry, const std::optional<plan::Local>& before);
   // A pull that should have replaced the present image has failed; that image stays in use.
   void UpdateFailed(Entry& entry, const plan::PullFailure& failure);
-  // A pull was told to wait.
+  // The registry has told a pull to wait.
   void HeldByPull(const std::string& registry, base::TimePoint until);
 
   // Forgets registries that no entry uses any more, unless they are still held.

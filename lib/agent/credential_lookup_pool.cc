@@ -18,6 +18,7 @@ CredentialLookupPool::CredentialLookupPool(credentials::Keyring& keyring)
     : keyring_(keyring), plugins_(kLookupThreads), files_(1) {}
 
 void CredentialLookupPool::Start(LookupJob job) {
+  // Most images need only files or an answer that a plugin gave before. Those never wait behind a plugin.
   files_.Submit([this, job = std::move(job)]() mutable {
     auto lookup = job.for_any_pod ? keyring_.FindNowForAnyPod(job.reference)
                                   : keyring_.FindNow(job.reference, job.sources);
@@ -49,10 +50,12 @@ void CredentialLookupPool::Begin(Waiting one) {
   }
 }
 
-// Does it take one of the threads that all share? Else it needs one that is made for it.
+// Returns true if the search may take one of the shared threads. Otherwise it needs a thread of its own.
 bool CredentialLookupPool::MayShare(const Waiting& one) const {
   if (running_ - with_own_thread_ >= kPluginsAtOnce) return false;
   const bool is_first = of_registry_.count({one.group, one.job.reference.domain()}) == 0;
+  // The first search of a registry may use places that further ones of the same registry may not: a registry
+  // for which a plugin hangs cannot take all of them.
   const int most = is_first ? kOfOnePlugin : kOfOneRegistry;
   return std::all_of(one.group.begin(), one.group.end(),
                      [&](const std::string& plugin) PREFETCH_REQUIRES(mutex_) {
@@ -61,9 +64,10 @@ bool CredentialLookupPool::MayShare(const Waiting& one) const {
                      });
 }
 
-// A stopped look-up ends at once.
+// A stopped search may always run, since it ends at once and must report.
 bool CredentialLookupPool::MayRun(const Waiting& one) const {
   if (running_ >= kLookupThreads) return false;
+  // The first search of a group always runs, so that no plugin is kept from its images by another one.
   return of_group_.count(one.group) == 0 || one.job.call.Stopped() || MayShare(one);
 }
 
@@ -77,7 +81,7 @@ void CredentialLookupPool::Run(Waiting one) {
   plugins_.Submit([this, has_own, group = std::move(one.group), job = std::move(one.job)] {
     credentials::Lookup lookup = job.for_any_pod ? keyring_.FindForAnyPod(job.call, job.reference)
                                                  : keyring_.Find(job.call, job.reference, job.sources);
-    // Before the event: its receiver finds the place free.
+    // Before the event, so that its receiver finds the place free.
     Ended(group, job.reference.domain(), has_own);
     job.done(std::move(lookup));
   });
@@ -95,6 +99,7 @@ void CredentialLookupPool::Ended(const Group& group, const std::string& registry
 
 void CredentialLookupPool::StartWaiting() {
   while (true) {
+    // In the order of arrival, but one that may not run yet holds up no other.
     auto next = std::find_if(waiting_.begin(), waiting_.end(),
                              [this](const Waiting& one) PREFETCH_REQUIRES(mutex_) { return MayRun(one); });
     if (next == waiting_.end()) return;

@@ -9,6 +9,8 @@ CredentialLookups::CredentialLookups(credentials::Keyring& keyring, std::functio
 
 plan::CredentialLookup CredentialLookups::StateOf(const plan::DesiredImage& want, base::TimePoint now) const {
   auto found = searches_.find(want.reference.Normalized());
+  // Mounted pull secrets are for certain sources only, so a result for other sources may hold a credential
+  // that this image must not use, or lack one.
   if (found == searches_.end() || found->second.sources != want.sources ||
       found->second.for_any_pod != want.for_any_pod) {
     return {plan::LookupState::kWanted, {}};
@@ -37,6 +39,7 @@ bool CredentialLookups::Want(const plan::DesiredImage& want, base::TimePoint now
                 }};
   const bool replaces = searches_.count(name) != 0;
   Search& place = searches_[name];
+  // A search with other sources may still run for this name. Its event is recognised by its id and ignored.
   place.stop.request_stop();
   place = std::move(search);
   if (replaces) pool_.DropStopped();
@@ -46,6 +49,7 @@ bool CredentialLookups::Want(const plan::DesiredImage& want, base::TimePoint now
 }
 
 bool CredentialLookups::Absorb(const LookupFinished& event, base::TimePoint now) {
+  // Counted even if nobody waits for the result any more: the thread is free.
   under_way_--;
   auto found = searches_.find(event.name);
   if (found == searches_.end() || found->second.id != event.id) return false;
@@ -60,6 +64,7 @@ LookupPtr CredentialLookups::Peek(const plan::DesiredImage& want) const {
 
 LookupPtr CredentialLookups::Take(const plan::DesiredImage& want) {
   auto found = searches_.find(want.reference.Normalized());
+  // Each pull gets credentials of its own: a result that was used is not used for the retry.
   LookupPtr lookup = std::move(found->second.found);
   searches_.erase(found);
   return lookup;

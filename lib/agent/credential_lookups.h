@@ -18,8 +18,8 @@ namespace prefetch::agent {
 
 using LookupPtr = std::shared_ptr<const credentials::Lookup>;
 
-// So long an answer may wait for a place. kubelet lets its own wait for the whole queue of pulls
-// (kubernetes: pkg/kubelet/images/image_manager.go).
+// How long a result may wait for a place. kubelet lets its own wait for the whole queue of pulls (kubernetes:
+// pkg/kubelet/images/image_manager.go).
 constexpr std::chrono::minutes kLookupKept{5};
 
 // A search has ended.

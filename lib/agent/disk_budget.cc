@@ -8,13 +8,14 @@
 namespace prefetch::agent {
 
 void Pulls::ApplyPoll(std::uint64_t sequence, const Look& look) {
+  // An older poll may have measured the disk before bytes were deleted, or before a pull's end.
   if (sequence > trust_room_of_looks_after_) ApplyDisk(look.disk, look.disk_path);
 }
 
-// The figures that admit pulls.
+// Sets the figures by which pulls are admitted.
 void Pulls::SetDisk(const plan::DiskSpace& disk) {
   const std::vector<Entry>& all = entries_.all();
-  // They are told with each image that has no room.
+  // The message of each image without room states these figures.
   loop_.ChangedIf(disk.available_bytes != disk_.available_bytes &&
                   std::any_of(all.begin(), all.end(), [](const Entry& entry) { return entry.no_room; }));
   disk_ = disk;
@@ -23,6 +24,7 @@ void Pulls::SetDisk(const plan::DiskSpace& disk) {
 void Pulls::ApplyDisk(const plan::DiskSpace& disk, const std::string& path) {
   SetDisk(disk);
   disk_path_ = path;
+  // Even a measurement that failed counts: bytes that are on their way out must not stop new pulls for ever.
   relief_ = plan::AfterMeasure(relief_, loop_.now());
   if (!disk_.known) return;
   taken_ = plan::AfterMeasure(taken_, disk_.available_bytes);
@@ -31,12 +33,13 @@ void Pulls::ApplyDisk(const plan::DiskSpace& disk, const std::string& path) {
     entry.past.room = plan::AfterMeasure(entry.past.room, usable, loop_.now());
 }
 
-// A pull that runs, or is due.
 bool Pulls::IsFar(const Entry& entry) const {
   auto distance = distances_.find(entry.want->reference.domain());
   return distance != distances_.end() && distance->second == plan::Distance::kFar;
 }
 
+// The scheduler's view of a pull that runs or is due. plan::Schedule and the disk budget know entries only by
+// this, so that they stay pure.
 plan::PullSlot Pulls::SlotOf(std::size_t index) const {
   const Entry& entry = entries_.all()[index];
   plan::PullSlot slot{.entry = index,
@@ -55,7 +58,7 @@ plan::PullSlot Pulls::SlotOf(std::size_t index) const {
     slot.look_up = look_ups_.StateOf(*entry.want, loop_.now());
     slot.room = plan::ReservationOfDue(entry.past.room, room_factor_);
   } else if (const ActiveRun* run = entry.Current()) {
-    // The bytes of an earlier pull show only once the runtime shows this pull.
+    // Bytes that an earlier pull has left are reported only once the runtime shows this pull.
     const plan::Movement& movement = run->run.movement;
     slot.room = plan::ReservationOfRunning(
         entry.past.room, movement.seen ? movement.bytes_done : entry.past.room.kept, room_factor_);
@@ -64,7 +67,7 @@ plan::PullSlot Pulls::SlotOf(std::size_t index) const {
     slot.idle = Shows(*run) && plan::IsIdle(movement, slot.started_at, loop_.now());
     slot.over = run->returned && loop_.now() - *run->returned < plan::kShortPoll;
   } else if (entry.runs.back().ending == Ending::kWaits) {
-    // It is due again as soon as it has ended: others leave it its room.
+    // This pull is due again as soon as it has ended, so its room stays reserved.
     slot.room.reserved = plan::ReservationOfDue(entry.past.room, room_factor_).reserved;
   }
   return slot;
@@ -78,6 +81,7 @@ std::uint64_t Pulls::StillNeeds(const Entry& entry) const {
 }
 
 void Pulls::Absorb(const SizeKnown& event) {
+  // Even if the entry is gone: the worker waits for this decision and would hold its thread.
   undecided_.push_back(event.decision);
   if (event.disk.known) ApplyDisk(event.disk, disk_path_);
   Entry* entry = entries_.Find(event.name);
@@ -88,6 +92,8 @@ void Pulls::Absorb(const SizeKnown& event) {
   loop_.Changed();
 }
 
+// Runs that do not fit are stopped before their workers are released. Otherwise a worker might write before
+// it sees the stop.
 void Pulls::CheckDiskBudget() {
   EndForDiskSpace();
   for (const std::shared_ptr<Decision>& decision : undecided_) decision->Made();
@@ -97,6 +103,7 @@ void Pulls::CheckDiskBudget() {
 void Pulls::EndForDiskSpace() {
   const std::uint64_t usable = plan::Usable(disk_, limits_);
   std::vector<Entry>& all = entries_.all();
+  // The factor is fixed for the whole turn, so that all reservations are comparable.
   room_factor_ = plan::FactorFor(taken_, std::any_of(all.begin(), all.end(), [](const Entry& entry) {
                                    return plan::NeedsMoreThanUsual(entry.past.room);
                                  }));
@@ -105,11 +112,12 @@ void Pulls::EndForDiskSpace() {
     if (!all[i].runs.empty() && all[i].Current() != nullptr) running.push_back(SlotOf(i));
   }
   if (running.empty()) return;
-  // Bytes that wait for their turn go before those that are used now.
+  // Bytes of pulls that wait are discarded before a running pull is ended.
   if (usable == 0 && !relief_.pending && plan::KeptBytesMatter(KeptBytes(), running)) {
     DropKeptBytes();
     return;
   }
+  // One pull is ended at a time, and the rest is judged anew: its room may be enough for the others.
   while (auto verdict = plan::ChooseEviction(running, usable, relief_)) {
     Entry& entry = all[verdict->entry];
     ActiveRun& run = entry.runs.back();
@@ -119,6 +127,8 @@ void Pulls::EndForDiskSpace() {
       base::Warn("pull ended: not enough room", fields);
       run.ending = Ending::kNoDiskSpace;
       entry.past.room = plan::AfterDiskFull(entry.past.room, verdict->competed, loop_.now());
+      // The disk shows the room only later. Until then this keeps the next turn from ending another pull for
+      // the same shortage.
       relief_ = plan::AfterEnding(relief_, run.run.movement.bytes_done, loop_.now());
       taken_ = plan::AfterRemoval(taken_);
     } else {
@@ -131,27 +141,29 @@ void Pulls::EndForDiskSpace() {
   }
 }
 
-// The runtime said that no space is left. If that may be the filesystem that the disk rule measures, the rule
-// decides about the next pull; else false.
+// Handles a runtime's report that no space is left. Returns true if that may be the filesystem that the disk
+// rule measures: the rule then decides about the next pull.
 bool Pulls::FilledDisk(Entry& entry, const std::string& error) {
   const std::uint64_t whole = plan::ReservationOfRunning(entry.past.room, 0).reserved;
+  // With that much room left on the measured filesystem, the full one must be another.
   if (!disk_.known || (plan::Usable(disk_, limits_) > 0 && whole < disk_.available_bytes)) return false;
-  // A full disk ends all that write at about the same moment.
+  // A full disk ends all pulls that write, at about the same moment. Their events come one after the other,
+  // so a pull that ended just now counts as a competitor.
   bool competed = relief_.at_least || loop_.now() < hold_until_ ||
                   std::any_of(entries_.all().begin(), entries_.all().end(),
                               [](const Entry& one) { return !one.runs.empty(); });
   base::Warn(
       "pull ended: not enough room",
       {{"image", entry.want->reference.written()}, {"needed", whole}, {"available", 0}, {"error", error}});
-  // Few bytes of others that were not gone yet are no reason to fetch it all once more.
+  // If others had left only few bytes that were not gone yet, fetching the whole image again would not help.
   entry.past.room = plan::AfterDiskFull(entry.past.room, competed, loop_.now(), relief_.returning);
   relief_ = plan::AfterEnding(relief_, 0, loop_.now());
   DiscardBytes(entry, cri::LeaseBytes::kReleaseNow);
-  disk_.available_bytes = 0;  // until it is measured
+  disk_.available_bytes = 0;  // until the next measurement; no pull starts in between
   return true;
 }
 
-// The bytes that ended pulls keep under their leases.
+// Returns the sum of the bytes that ended pulls keep under their leases.
 std::uint64_t Pulls::KeptBytes() const {
   std::uint64_t sum = 0;
   for (const Entry& entry : entries_.all()) {
@@ -160,7 +172,8 @@ std::uint64_t Pulls::KeptBytes() const {
   return sum;
 }
 
-// Its lease goes, and so does what it kept. Without leases, the end of the pull was the end of its bytes.
+// Deletes the entry's lease with all that it keeps. Without leases, the bytes were gone with the end of the
+// pull.
 void Pulls::DiscardBytes(Entry& entry, cri::LeaseBytes bytes, base::Duration after) {
   entry.past.room.kept = 0;
   if (!leases_.supported()) entry.past.room = plan::AfterBytesGone(entry.past.room, loop_.now());
@@ -178,6 +191,7 @@ void Pulls::DropKeptBytes() {
 
 // Settles images without room when no running pull could give any back: waiting would not help.
 void Pulls::SettleForDiskSpace() {
+  // Room is on its way back, so an image without room may still fit.
   if (relief_.pending) return;
   std::vector<Entry>& all = entries_.all();
   if (std::any_of(all.begin(), all.end(), [](const Entry& entry) { return !entry.runs.empty(); })) return;

@@ -9,7 +9,8 @@
 namespace prefetch::agent {
 namespace {
 
-// Is the registry asked otherwise now?
+// True if the new list changes when the registry is asked, or what its answers mean. Other fields leave
+// planned checks alone.
 bool AsksOtherwise(const plan::DesiredImage& was, const plan::DesiredImage& is) {
   return was.refresh != is.refresh || was.ready_for != is.ready_for ||
          was.refresh_interval != is.refresh_interval || was.max_age != is.max_age ||
@@ -19,6 +20,9 @@ bool AsksOtherwise(const plan::DesiredImage& was, const plan::DesiredImage& is) 
 
 }  // namespace
 
+// The new vector has the order of the new list, since answers of the runtime are matched to entries by that
+// index (Agent::On(RuntimePolled)). Facts and running pulls move over by name, so that an edit of the list
+// repeats no pull.
 void Entries::Replace(const std::shared_ptr<const plan::ImageList>& list) {
   std::vector<Entry> entries;
   entries.reserve(list->images.size());
@@ -27,13 +31,18 @@ void Entries::Replace(const std::shared_ptr<const plan::ImageList>& list) {
     if (Entry* known = Find(want.reference.Normalized())) {
       entry = *known;  // which keeps its name, to be found by
       known->on_list = true;
+      // The copy owns the runs now. Clearing them here keeps the loop below, which stops the runs of removed
+      // entries, from cancelling a pull that goes on.
       known->runs.clear();
+      // No retry is due before the list changes, for reasons such as a reference that cannot be parsed. This
+      // is that change.
       if (entry.past.not_before == base::TimePoint::max()) entry.past.not_before = base::TimePoint();
       if (!plan::SamePods(entry.want, want)) {
         entry.verdict = plan::AfterNewList(std::move(entry.verdict), entry.want, want);
         entry.touch = {};  // the abandoned touch may have been for a pod that is gone
       }
     }
+    // An earlier change may not have been processed yet, so it must not be overwritten.
     entry.demand_changed = entry.demand_changed || AsksOtherwise(entry.want, want);
     entry.want = base::Shared(std::shared_ptr<const plan::DesiredImage>(list, &want));
     entry.on_list = true;
@@ -42,6 +51,8 @@ void Entries::Replace(const std::shared_ptr<const plan::ImageList>& list) {
   }
   listed_ = entries.size();
   entries_.swap(entries);
+  // What is left in the old vector is on no list: either preflights alone asked for it, and it stays behind
+  // the list's entries, or the new list has dropped it.
   for (Entry& gone : entries) {
     if (!gone.on_list) {
       entries_.push_back(std::move(gone));
@@ -50,6 +61,7 @@ void Entries::Replace(const std::shared_ptr<const plan::ImageList>& list) {
     for (ActiveRun& run : gone.runs) {
       run.ending = Ending::kNotWanted;
       run.stop.request_stop();
+      // The runtime ends a cancelled pull later. Until then its lease is in use and must not be deleted.
       leaving_.push_back(std::move(run));
     }
   }
@@ -67,6 +79,8 @@ Entry* Entries::Ask(const image::Reference& reference, base::TimePoint now) {
   Entry entry;
   entry.want = plan::DesiredImage{.reference = reference, .required = false, .for_any_pod = true};
   entry.on_list = false;
+  // The preflight has just found the image absent, so the pull need not wait for a poll. Polls cover the
+  // list's entries only.
   entry.seen.known = true;
   entries_.push_back(std::move(entry));
   Index();
@@ -84,6 +98,8 @@ bool Entries::ForgetRequested(base::TimePoint now) {
   return true;
 }
 
+// The index sorts positions instead of holding copies of names or pointers: entries move when vectors grow,
+// and thousands of names would be held twice.
 void Entries::Index() {
   by_name_.resize(entries_.size());
   std::iota(by_name_.begin(), by_name_.end(), std::size_t{0});
@@ -110,6 +126,8 @@ std::optional<ActiveRun> Entries::TakeRun(const std::string& name, std::uint64_t
   if (Entry* entry = Find(name)) {
     if (auto taken = take(entry->runs)) return taken;
   }
+  // The entry may be gone, or may have come back with a later list: its earlier run is then among those that
+  // are leaving.
   return take(leaving_);
 }
 
@@ -119,6 +137,7 @@ std::set<std::string> Entries::Registries() const {
   return registries;
 }
 
+// Includes cancelled runs whose call has not returned: the runtime may still write under their leases.
 std::set<std::string> Entries::LeasesInUse() const {
   std::set<std::string> leases;
   auto add = [&leases](const std::vector<ActiveRun>& runs) {
@@ -136,6 +155,8 @@ std::size_t Entries::Pulls() const {
       entries_.begin(), entries_.end(), [](const Entry& entry) { return entry.Current() != nullptr; }));
 }
 
+// A quiet loop may ignore a poll without news (Agent::On(RuntimePolled)). An entry that waits for room or for
+// its registry is not quiet, since the poll's figures may let it start.
 bool Entries::Quiet() const {
   return std::all_of(entries_.begin(), entries_.end(), [](const Entry& entry) {
     return entry.runs.empty() && entry.action.kind == plan::ActionKind::kKeep && !entry.no_room &&

@@ -19,7 +19,7 @@
 
 namespace prefetch::agent {
 
-// Why we took a running pull back.
+// Why the agent ended a running pull.
 enum class Ending {
   kNot,
   kReplaced,     // stalled; another pull of the same entry goes on
@@ -46,13 +46,13 @@ struct ActiveRun {
 
 struct Entry {
   base::Shared<plan::DesiredImage> want;  // the list's own
-  // False: it is on no list, and kept in mind since a preflight has asked for it (plan/requested.h).
+  // False: it is on no list, and exists because a preflight has asked for it (plan/requested.h).
   bool on_list = true;
-  base::TimePoint asked_at;     // the newest look at the node that such a wish came from
-  base::TimePoint asked_until;  // the newest wish of a preflight to have it pulled is over then
+  base::TimePoint asked_at;     // the newest poll of the node behind a preflight's request
+  base::TimePoint asked_until;  // when the newest request of a preflight for its pull expires
   bool applies = true;
   plan::Observation seen;
-  // Looks with a sequence up to this one were asked before our own pull changed the node.
+  // Polls with a sequence up to this one began before the agent's own pull changed the node.
   std::uint64_t trust_looks_after = 0;
   plan::History past;
   std::vector<ActiveRun> runs;  // the newest last; two only while one replaces another
@@ -84,17 +84,17 @@ class Entries {
   // stop. Failures that only a new list can end get a new chance. Images asked for by callers stay.
   void Replace(const std::shared_ptr<const plan::ImageList>& list);
 
-  // Those of the list by their index in it, then those that were only asked for.
+  // The list's entries by their index in it, then those that preflights alone have asked for.
   std::vector<Entry>& all() { return entries_; }
   const std::vector<Entry>& all() const { return entries_; }
-  // Those of the list alone.
+  // The list's entries alone.
   std::span<Entry> listed() { return {entries_.data(), listed_}; }
   std::span<const Entry> listed() const { return {entries_.data(), listed_}; }
-  // Those that were only asked for.
+  // The entries that preflights alone have asked for.
   std::span<const Entry> asked() const { return std::span<const Entry>(entries_).subspan(listed_); }
 
-  // An image that is on no list and not on the node; it must not be known yet. References to entries are no
-  // longer valid afterwards. nullptr: so many are kept in mind already.
+  // Adds an image that is on no list and not on the node; it must not be known yet. Invalidates references to
+  // entries. Returns nullptr if the maximum number of such images is reached.
   Entry* Ask(const image::Reference& reference, base::TimePoint now);
   // Forgets requested images that no caller waits for any more. True if there was any.
   bool ForgetRequested(base::TimePoint now);
@@ -103,9 +103,9 @@ class Entries {
   std::size_t leaving() const { return leaving_.size(); }
   // Leases under which pulls run, or still end.
   std::set<std::string> LeasesInUse() const;
-  // Of all entries, also those that are not on the list.
+  // Registries of all entries, including those that are not on the list.
   std::set<std::string> Registries() const;
-  // A run has ended: takes it out. False if it belonged to an entry that is gone.
+  // Removes and returns a run that has ended. Returns nullopt if no such run is known.
   std::optional<ActiveRun> TakeRun(const std::string& name, std::uint64_t run);
 
   // Entries that are being pulled, by runs that were not asked to end.

@@ -10,14 +10,16 @@
 namespace prefetch::agent {
 namespace {
 
-// Of manifest and index together; the runtime has a minute for each of them.
+// Time limit for manifest and index together; the runtime has a minute for each of them.
 constexpr std::chrono::seconds kManifestLimit{60};
 constexpr std::chrono::seconds kStoreLimit{30};
-// A near registry that takes longer is in trouble.
+// Time limit for a size question, which only near registries get. One that takes longer is in trouble.
 constexpr std::chrono::seconds kSizeLimit{5};
 
-// It says something about the way to the registry, and not only about one image or this node.
+// Returns true if the error says something about the way to the registry, and not only about one image or
+// this node.
 bool IsTrouble(const base::Error& error) {
+  // The layer that saw the failure may have named its owner, which is certain. Otherwise the code decides.
   switch (error.owner()) {
     case base::Owner::kStore:
     case base::Owner::kImage:
@@ -60,7 +62,7 @@ plan::FetchHealth Fetcher::HealthOf(const std::string& registry) {
   return found == registries_.end() ? plan::FetchHealth() : found->second;
 }
 
-// Keeps those that are left to the runtime now: callers of preflights name ever new registries.
+// Keeps only registries that are left to the runtime now: clients of preflights keep naming new ones.
 void Fetcher::Note(const std::string& registry, const plan::FetchHealth& health) {
   base::Lock lock(mutex_);
   registries_[registry] = health;
@@ -72,8 +74,11 @@ void Fetcher::Note(const std::string& registry, const plan::FetchHealth& health)
 }
 
 std::shared_ptr<image::ContentSource> Fetcher::Choose(const base::Call& call, const FetchJob& job) {
+  // Without a lease, containerd's garbage collection could remove the content before the pull needs it.
   if (job.lease.empty() || !source_for_) return nullptr;
   if (!plan::MayFetch(automatic_, job.runtime.name, job.runtime.version)) return nullptr;
+  // Snapshotters other than overlayfs fetch by themselves, or lazily. MayFetch is checked before, since this
+  // is a call to the runtime.
   auto snapshotter = content_.Snapshotter(call.Within(kStoreLimit));
   plan::FetchFacts facts{.automatic = automatic_,
                          .runtime = job.runtime.name,
@@ -84,7 +89,7 @@ std::shared_ptr<image::ContentSource> Fetcher::Choose(const base::Call& call, co
   std::shared_ptr<image::ContentSource> source;
   plan::FetchChoice choice = plan::ChooseFetch(facts, clock_.Now());
   if (choice.by == plan::FetchBy::kAgent) {
-    // Reads the node's configuration of registries, so it comes last.
+    // This reads the node's configuration of registries, so it comes after all cheaper reasons.
     source = source_for_(job.reference, job.runtime);
     facts.followed = source != nullptr;
     choice = plan::ChooseFetch(facts, clock_.Now());
@@ -103,6 +108,7 @@ base::Status Fetcher::WriteDocument(const base::Call& call, const std::string& l
   if (opened->state == cri::BlobState::kWhole) return {};
   if (opened->state == cri::BlobState::kTaken)
     return base::Unavailable("another pull writes the manifest").OwnedBy(base::Owner::kStore);
+  // An ingest that an earlier pull has begun is resumed.
   const std::uint64_t there = std::min<std::uint64_t>(opened->writer->offset(), bytes.size());
   if (there < bytes.size()) {
     if (auto failed = opened->writer->Append(bytes.substr(there))) return FromStore(*failed);
@@ -115,6 +121,7 @@ base::Status Fetcher::FetchContent(const base::Call& call, const FetchJob& job,
                                    const image::RegistryQuestion& question,
                                    const std::shared_ptr<image::ContentSource>& source) {
   auto manifest = source->Manifest(call.Within(kManifestLimit), question);
+  // A manifest that is wrong is this image's fault: NotFound keeps it from counting against the registry.
   if (!manifest && manifest.error().code() == base::Code::kInvalidArgument)
     return base::NotFound(manifest.error().message());
   if (!manifest) return std::move(manifest).error();
@@ -122,11 +129,16 @@ base::Status Fetcher::FetchContent(const base::Call& call, const FetchJob& job,
   if (!blobs) return base::NotFound("its manifest is not that of an image which can be fetched like this");
   const std::string& registry = job.reference.domain();
   const plan::FetchHealth health =
+      // The manifest's own round trip shows whether the registry is near, so no request is made for that
+      // alone.
       plan::AfterManifest(HealthOf(registry), manifest->answer_time, manifest->round_trip, clock_.Now());
   Note(registry, health);
+  // Near registries are quicker through the runtime. Nothing has been written yet.
   if (clock_.Now() < health.near_until) return base::NotFound("the registry is near");
+  // The disk budget decides here, before the first byte is written.
   if (job.sized) job.sized(call, blobs->size_bytes);
   if (call.Stopped()) return base::Cancelled("stopped");
+  // Documents come before blobs: progress and size are read from the manifest in the store.
   for (const cri::ImageDocument& document : blobs->documents) {
     if (auto written = WriteDocument(call, job.lease, document.blob, document.bytes); !written)
       return written;
@@ -139,7 +151,8 @@ FetchEnd Fetcher::FetchInto(const base::Call& call, const FetchJob& job) {
   const std::string& registry = job.reference.domain();
   const std::shared_ptr<image::ContentSource> source = Choose(call, job);
   if (source == nullptr) {
-    // It has asked for patience when another image was fetched.
+    // The registry may have limited the fetch of another image. The runtime must not ask it before that time
+    // either.
     const base::Duration left = HealthOf(registry).limited_until - clock_.Now();
     return left > base::Duration(0) ? FetchEnd{.patience = left, .error = registry + " asked for patience"}
                                     : FetchEnd();
@@ -148,6 +161,7 @@ FetchEnd Fetcher::FetchInto(const base::Call& call, const FetchJob& job) {
       .reference = job.reference, .local_digests = {}, .platform = platform_, .credentials = job.credentials};
   const base::Status brought = FetchContent(call, job, question, source);
   if (brought) return {.brought = true};
+  // A stop says nothing about the registry.
   if (call.Stopped()) return {};
   FetchEnd end{.error = brought.error().message()};
   if (brought.error().code() == base::Code::kResourceExhausted) {
@@ -156,7 +170,7 @@ FetchEnd Fetcher::FetchInto(const base::Call& call, const FetchJob& job) {
   } else if (IsTrouble(brought.error())) {
     Note(registry, plan::AfterFetchFailed(HealthOf(registry), clock_.Now()));
   }
-  // FromStore describes wrong bytes so.
+  // This is how FromStore describes wrong bytes.
   end.wrong_bytes = brought.error().code() == base::Code::kInvalidArgument &&
                     brought.error().owner() == base::Owner::kImage;
   base::Debug("the runtime fetches the rest", {{"image", job.reference.written()}, {"error", end.error}});
@@ -182,6 +196,7 @@ std::uint64_t Fetcher::AskSize(const base::Call& call, const FetchJob& job) {
   }
   if (call.Stopped()) return 0;
   if (manifest.error().code() == base::Code::kPermissionDenied) {
+    // The runtime's pulls find out which credentials the registry refuses; more questions would not.
     Note(registry, plan::AfterSizeDenied(HealthOf(registry), clock_.Now()));
   } else if (manifest.error().code() != base::Code::kInvalidArgument && IsTrouble(manifest.error())) {
     Note(registry, plan::AfterFetchFailed(HealthOf(registry), clock_.Now()));

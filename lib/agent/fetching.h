@@ -1,8 +1,4 @@
-// Fetcher: brings the content of an image into the runtime's store before the runtime pulls it, where that is
-// quicker (plan/fetch_choice.h).
-//
-// The pull follows in any case: CRI resolves the name, checks signatures, unpacks, and reports every failure.
-// So a fetch that fails is only a fetch that did not help, and no reason to tell.
+// A fetch that fails is therefore never reported as a problem: it only did not help.
 #pragma once
 
 #include <cstdint>

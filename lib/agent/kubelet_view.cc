@@ -8,8 +8,8 @@
 namespace prefetch::agent {
 namespace {
 
-// Reads one entry's verdicts from a look at kubelet's files. Its pods are the look's images from `first` to
-// before `end`.
+// Returns one entry's verdicts from a poll of kubelet's files. The entry's pods are the poll's images from
+// `first` to before `end`.
 plan::VerdictSeen SeenOf(const KubeletPoll& look, std::size_t first, std::size_t end,
                          const plan::HeldVerdict& past) {
   plan::VerdictSeen seen{.verdicts = nullptr, .image_id = look.question->images[first].image_id};
@@ -42,9 +42,10 @@ bool KubeletView::Verifies() const {
 }
 
 void KubeletView::ImageChanged(Entry& entry) {
+  // The next poll builds the question anew, and so reads the files of the new image id.
   question_ = nullptr;
   if (entry.seen.local) return;
-  // The verdict of an absent image needs no file.
+  // An absent image gets its verdict without a poll: no file of kubelet's counts for it.
   auto absent = std::make_shared<const kubelet::Verdicts>(kubelet::DecideVerdicts(
       {.image = entry.want->reference.written(), .image_id = "", .record = {}}, {}, {}));
   ApplyVerdict(
@@ -54,12 +55,14 @@ void KubeletView::ImageChanged(Entry& entry) {
 void KubeletView::ApplyVerdict(Entry& entry, plan::HeldVerdict verdict) {
   plan::VerdictsPtr before = std::exchange(entry.verdict, std::move(verdict)).shown;
   const plan::VerdictsPtr& now = entry.verdict.shown;
+  // Pointers are compared: a poll without changes keeps the old verdicts.
   if (before == now) return;
   loop_.Changed();
   auto starts = [](const plan::VerdictsPtr& verdicts) {
     return verdicts && verdicts->never.result == kubelet::VerdictResult::kStarts;
   };
   bool about_this_image = entry.seen.local && entry.verdict.image_id == entry.seen.local->id;
+  // Logged only if pods are affected: whether the image is open has changed.
   if (!about_this_image || (before && starts(before) == starts(now))) return;
   base::LogFields fields = {{"image", entry.want->reference.written()},
                             {"imageRef", entry.verdict.image_id},
@@ -67,7 +70,7 @@ void KubeletView::ApplyVerdict(Entry& entry, plan::HeldVerdict verdict) {
                             {"reason", kubelet::VerdictReasonName(now->never.reason)},
                             {"message", now->never.message}};
   if (!starts(now)) {
-    loop_.Overstated();  // an answer that was given is not true any more
+    loop_.Overstated();  // the published Snapshot calls it open
     base::Warn("image closed to pods", fields);
   } else if (before && before->never.reason != kubelet::VerdictReason::kImageAbsent) {
     base::Info("image open to pods", fields);
@@ -86,6 +89,7 @@ std::shared_ptr<const KubeletQuestion> KubeletView::QuestionOf(std::uint64_t lis
   std::span<const Entry> listed = entries_.listed();
   for (std::size_t i = 0; i < listed.size(); i++) {
     if (!listed[i].applies || !listed[i].seen.local) continue;
+    // Sources of the list may differ in spelling and pod, and each pair has its own verdict.
     for (const plan::JudgedPod& pod : plan::PodsOf(listed[i].want)) {
       question->images.push_back({pod.reference.written(), listed[i].seen.local->id, pod.ready_as});
       question->entries.push_back(i);
@@ -140,7 +144,9 @@ KubeletView::News KubeletView::Absorb(KubeletPolled event, std::uint64_t list_ep
   News news;
   if (!event.look) return news;
   KubeletPoll& look = *event.look;
+  // A version that is only estimated expires, and then the verdicts change without any event.
   looks_.full = std::min(looks_.full, look.until);
+  // The first process that is seen is no restart.
   news.restarted = !process_.empty() && process_ != look.process;
   news.any = !std::exchange(looked_, true) || process_ != look.process || !look.reading.unchanged;
   process_ = look.process;
@@ -154,10 +160,11 @@ KubeletView::News KubeletView::Absorb(KubeletPolled event, std::uint64_t list_ep
   news.any = ApplyProblems(std::move(look.problems)) || news.any;
   if (look.reading.unchanged) return news;
   const KubeletQuestion& question = *look.question;
-  if (question.list_epoch != list_epoch) return news;  // the next look is due already
+  if (question.list_epoch != list_epoch) return news;  // the next poll is due already
   for (std::size_t i = 0, next = 0; i < question.images.size(); i = next) {
     while (next < question.images.size() && question.entries[next] == question.entries[i]) next++;
     Entry& entry = entries_.all()[question.entries[i]];
+    // The image was replaced while the poll ran; the next one is about the new id.
     if (!entry.seen.local || entry.seen.local->id != question.images[i].image_id) continue;
     ApplyVerdict(entry, plan::AfterReading(entry.verdict, SeenOf(look, i, next, entry.verdict), loop_.now()));
   }

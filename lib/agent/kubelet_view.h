@@ -16,7 +16,7 @@
 
 namespace prefetch::agent {
 
-// The loop's, and no other thread's: no lock. What is given to the constructor outlives it.
+// Not thread-safe: the loop alone calls it. What is given to the constructor outlives it.
 class KubeletView {
  public:
   KubeletView(Loop& loop, Entries& entries, credentials::Keyring& keyring, KubeletOptions options);
@@ -26,12 +26,12 @@ class KubeletView {
   const std::vector<std::string>& problems() const { return problems_; }
   // Null: the kubelets that may run here are not known yet.
   const std::shared_ptr<const std::vector<kubelet::KubeletSettings>>& possible() const { return possible_; }
-  // Does every kubelet that may run here keep records, and go by them?
+  // Returns true if every kubelet that may run here keeps records and decides by them.
   bool Verifies() const;
   // The folder with its records was replaced, and this process has the old one mounted.
   bool records_replaced() const { return records_replaced_; }
 
-  // All is to be asked anew: the list is another one.
+  // The list has changed, so the next poll asks about its images.
   void ListChanged() { question_ = nullptr; }
   // The image under the entry's name is another one, or none.
   void ImageChanged(Entry& entry);

@@ -10,11 +10,13 @@ namespace {
 
 using std::chrono::seconds;
 
+// Time limit for each call to the runtime.
 constexpr seconds kTendLimit{30};
 // A lease that is asked for has at least half its life left, so a quarter is left when this is over.
 constexpr base::Duration kRenewEvery = base::Duration(kLeaseLifetime) / 4;
+// Maximum time between two tries after failures; the lease itself lasts an hour.
 constexpr seconds kLongestWait{60};
-// So long leases that are due wait for others while pulls run.
+// How long a lease that is due waits for others while pulls run.
 constexpr seconds kGather{5};
 
 }  // namespace
@@ -28,13 +30,13 @@ LeasesUpdated UpdateLeases(const base::Call& call, cri::ContentService& content,
                 {{"call", call_name}, {"lease", lease}, {"error", error.message}});
   };
   for (const std::string& lease : work.drop) {
-    // One run of the collector is enough for all.
+    // Only the last deletion waits for containerd's collector: one run is enough for all.
     const bool now = work.for_room && &lease == &work.drop.back();
     auto dropped = content.DeleteLease(call.Within(kTendLimit), lease,
                                        now ? cri::LeaseBytes::kReleaseNow : cri::LeaseBytes::kReleaseLater);
     if (dropped) {
       done.dropped.push_back(lease);
-      // One that was away already has waited for nothing.
+      // A lease that was gone already made containerd collect nothing.
       done.bytes_gone = now && *dropped;
     } else {
       failed("delete", lease, dropped.error());
@@ -57,7 +59,8 @@ LeasesUpdated UpdateLeases(const base::Call& call, cri::ContentService& content,
     for (const std::string& lease : *found) {
       auto owner = work.owners.find(lease);
       if (owner == work.owners.end()) continue;
-      // One that cannot be read keeps its content, until its pull goes on or it expires.
+      // If its progress cannot be read, the lease keeps its content until its pull goes on, or until it
+      // expires.
       auto kept = content.Progress(call.Within(kTendLimit), lease, owner->second);
       if (kept && kept->bytes_done > 0) done.kept.emplace(lease, *kept);
     }
@@ -68,11 +71,13 @@ LeasesUpdated UpdateLeases(const base::Call& call, cri::ContentService& content,
 
 void LeaseManager::FoundUnsupported() {
   supported_ = false;
+  // A runtime without leases has none of ours to delete.
   held_.clear();
 }
 
 void LeaseManager::Reconnected() {
   supported_ = true;
+  // A restarted daemon still has its leases, but another daemon may be behind the socket now.
   listed_ = false;
   again_at_ = base::TimePoint();
 }
@@ -86,10 +91,13 @@ void LeaseManager::ReleaseLease(const std::string& lease, cri::LeaseBytes bytes,
   Held& held = held_[lease];
   held.let_go = true;
   held.let_go_at = at;
+  // A later call without urgency must not take it back: someone already waits for this room.
   held.for_room = held.for_room || bytes == cri::LeaseBytes::kReleaseNow;
 }
 
 void LeaseManager::Found(const std::string& lease, const std::string& name, base::TimePoint now) {
+  // Renewed at once if it is needed: nobody knows how long its agent has been dead. A lease that is in the
+  // book already is newer knowledge.
   held_.try_emplace(lease, Held{.name = name, .renew_at = now});
 }
 
@@ -105,8 +113,11 @@ bool LeaseManager::IsDue(const std::string& lease, const Held& held, const std::
 
 std::optional<LeaseChanges> LeaseManager::Next(const std::set<std::string>& running, const UseOf& use_of,
                                                bool may_list, base::TimePoint now) {
+  // One job at a time: two of them could delete and renew the same lease in either order.
   if (busy_ || !supported_ || now < again_at_) return std::nullopt;
   LeaseChanges work{.list = may_list && !listed_};
+  // Each deletion makes containerd collect garbage, which stops its writers. So without need, deletions are
+  // gathered.
   bool now_all = running.empty();
   for (auto& [lease, held] : held_) {
     if (now >= held.let_go_at && IsDue(lease, held, running, use_of)) {
@@ -123,6 +134,7 @@ std::optional<LeaseChanges> LeaseManager::Next(const std::set<std::string>& runn
       }
     }
   }
+  // due_since is kept: it counts the waiting time.
   if (!now_all) work.drop.clear();
   for (const std::string& lease : work.drop) held_[lease].going = true;
   if (work.drop.empty() && work.renew.empty() && !work.list) return std::nullopt;
@@ -134,12 +146,13 @@ void LeaseManager::Absorb(const LeasesUpdated& tended, base::TimePoint now) {
   busy_ = false;
   for (const std::string& lease : tended.dropped) {
     auto held = held_.find(lease);
-    // Not where a pull has begun under it meanwhile.
+    // A pull that began under it in the meantime has replaced the record, so it must stay.
     if (held != held_.end() && held->second.going) held_.erase(held);
   }
   for (const std::string& lease : tended.renewed) {
     if (auto held = held_.find(lease); held != held_.end()) held->second.renew_at = now + kRenewEvery;
   }
+  // Those whose deletion failed are due again.
   for (auto& [lease, held] : held_) held.going = false;
   listed_ = listed_ || tended.found.has_value();
   failures_ = tended.failed ? failures_ + 1 : 0;
@@ -153,7 +166,8 @@ base::TimePoint LeaseManager::NextTurn(base::TimePoint now) const {
   base::TimePoint next = base::TimePoint::max();
   for (const auto& [lease, held] : held_) {
     if (held.let_go_at > now) next = std::min(next, held.let_go_at);
-    // Later than that, a deletion has failed, and a coming turn repeats it.
+    // A time in the past means that a deletion failed. Absorb's waiting time repeats it, so it must not wake
+    // the loop now.
     if (held.due_since && *held.due_since + kGather > now) next = std::min(next, *held.due_since + kGather);
   }
   return next;

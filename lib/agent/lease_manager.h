@@ -19,10 +19,10 @@
 
 namespace prefetch::agent {
 
-// So long a lease lasts whose agent is gone. A living one renews it.
+// Leases expire this long after their agent dies. A living agent renews them.
 constexpr std::chrono::hours kLeaseLifetime{1};
 
-// An entry's use of a lease under which no pull runs.
+// What an entry still needs a lease for, while no pull runs under it.
 enum class IdleLeaseUse {
   kNone,   // it needs nothing more
   kWaits,  // it will be pulled again; no byte of it was seen
@@ -38,7 +38,7 @@ struct LeaseChanges {
   std::map<std::string, image::Reference> owners;
 };
 
-// How it went.
+// Result of UpdateLeases.
 struct LeasesUpdated {
   std::vector<std::string> dropped;  // they are gone
   bool bytes_gone = false;           // and with them what they kept: LeaseChanges::for_room
@@ -59,7 +59,7 @@ class LeaseManager {
 
   bool supported() const { return supported_; }  // until the runtime says that it has none
   void FoundUnsupported();
-  // Perhaps it is another daemon.
+  // The daemon behind the connection may be another one.
   void Reconnected();
   // Leases whose entries are gone are to be searched for.
   void LookForLeftovers() { listed_ = false; }
@@ -72,8 +72,8 @@ class LeaseManager {
                     base::TimePoint at = base::TimePoint());
   // It was found in the runtime.
   void Found(const std::string& lease, const std::string& name, base::TimePoint now);
-  // Is it being dropped, or will it be for its room? A pull that began under it now would lose it, or take
-  // that room.
+  // Returns true if the lease is being deleted, or will be to make room. A pull that began under it now would
+  // lose it, or take that room.
   bool IsBeingReleased(const std::string& lease) const;
 
   // The next call to the runtime; its answer goes to Absorb. `running`: leases under which pulls run, or
@@ -82,9 +82,9 @@ class LeaseManager {
   std::optional<LeaseChanges> Next(const std::set<std::string>& running, const UseOf& use_of, bool may_list,
                                    base::TimePoint now);
   void Absorb(const LeasesUpdated& tended, base::TimePoint now);
-  // When a lease will go that does not yet.
+  // Returns the time at which a lease that is held back becomes due.
   base::TimePoint NextTurn(base::TimePoint now) const;
-  // Those that have to go before the process does.
+  // Returns the leases to delete before the process ends.
   std::vector<std::string> LastToRelease(const std::set<std::string>& running, const UseOf& use_of) const;
 
  private:

@@ -17,16 +17,16 @@
 
 namespace prefetch::agent {
 
-// Between two looks at a runtime that tells nothing: a vanished image is to be noticed within 10 s.
+// Interval between two polls of a runtime that sends no events. A vanished image must be noticed within 10 s.
 constexpr std::chrono::seconds kPollInterval{8};
 
-// The thread of the loop alone calls it, but for Push. `clock` outlives it.
+// Not thread-safe, except for Push. `clock` outlives it.
 class Loop {
  public:
   Loop(const base::Clock& clock, std::uint64_t seed) : clock_(clock), random_(seed), now_(clock.Now()) {}
 
   void BeginTurn() { now_ = clock_.Now(); }
-  // All that is decided in a turn is decided at this moment.
+  // All decisions of one turn use this time.
   base::TimePoint now() const { return now_; }
   base::WallTime Wall() const { return clock_.Wall(); }
   double Random() { return std::uniform_real_distribution<double>(0, 1)(random_); }
@@ -34,7 +34,7 @@ class Loop {
   // Something has changed that a Snapshot shows.
   void Changed() { changed_ = true; }
   void ChangedIf(bool changed) { changed_ = changed_ || changed; }
-  // The newest Snapshot has become false: the next one does not wait for its time.
+  // The published Snapshot overstates readiness; the next one is published without waiting for its interval.
   void Overstated() { changed_ = at_once_ = true; }
   bool changed() const { return changed_; }
   bool at_once() const { return at_once_; }
@@ -45,7 +45,7 @@ class Loop {
   std::optional<Event> TryPop() { return inbox_.TryPop(); }
   std::optional<Event> PopUntil(base::TimePoint deadline) { return inbox_.PopUntil(deadline); }
 
-  // Its event comes by the inbox; its absorber calls JobEnded.
+  // Runs `job` on `pool`. The job's event arrives through the inbox; whoever absorbs it calls JobEnded.
   void Submit(Workers& pool, std::function<Event()> job) {
     JobBegan();
     pool.Submit([this, job = std::move(job)] { Push(job()); });
@@ -54,7 +54,7 @@ class Loop {
   void JobEnded() { jobs_--; }
   int jobs() const { return jobs_; }
 
-  // Of every job.
+  // Stops every job.
   std::stop_token stopping() const { return stopping_.get_token(); }
   void Stop() { stopping_.request_stop(); }
 

@@ -19,7 +19,8 @@ namespace {
 
 constexpr std::chrono::seconds kDiskPatience{1};
 
-// The digests of the repo_digests entries for this repository; the one asked for first, if it is by digest.
+// Returns the digests of this repository among repo_digests. If the reference names one of them, it comes
+// first.
 std::vector<std::string> DigestsFor(const image::LocalImage& image, const image::Reference& reference) {
   std::string prefix = reference.Repository() + "@";
   std::vector<std::string> found;
@@ -53,11 +54,12 @@ std::uint64_t HashOf(const image::LocalImage& image) {
   return hash;
 }
 
-// Tells two answers of the runtime apart. containerd lists its images in another order each time, so the
-// order is none of the answer. By 64 bits: the names and ids of a thousand images, kept for nothing but to be
-// compared, were a third of a megabyte.
+// Returns a hash that tells two answers of the runtime apart. containerd lists its images in another order
+// each time, so the order does not count. 64 bits are enough: the names and ids of a thousand images, kept
+// only to be compared, were a third of a megabyte.
 std::uint64_t HashOf(const std::vector<image::LocalImage>& images) {
   std::uint64_t sum = images.size();
+  // A sum does not depend on the order.
   for (const image::LocalImage& image : images) sum += HashOf(image);
   return sum;
 }
@@ -73,6 +75,8 @@ plan::DiskSpace ProbeDisk(const std::string& mountpoint) {
   if (mountpoint.empty()) return {};
   struct statvfs info {};
   if (::statvfs(mountpoint.c_str(), &info) != 0) {
+    // Any other error means that the mount exists and cannot be measured. A root that is no overlay is
+    // another filesystem than the images'.
     if (errno != ENOENT || !RootIsAnOverlay() || ::statvfs("/", &info) != 0) return {};
   }
   if (info.f_blocks == 0) return {};
@@ -82,7 +86,7 @@ plan::DiskSpace ProbeDisk(const std::string& mountpoint) {
 }
 
 DiskProbe WithDeadline(DiskProbe probe) {
-  // Shared with the job, which may end long after its callers have stopped waiting.
+  // The state is shared with the job, which may end long after its callers have stopped waiting.
   struct Newest {
     base::Mutex mutex;
     std::string mountpoint PREFETCH_GUARDED_BY(mutex);
@@ -92,11 +96,13 @@ DiskProbe WithDeadline(DiskProbe probe) {
           files = std::make_shared<base::TimedReader>()](const std::string& mountpoint) {
     {
       base::Lock lock(newest->mutex);
+      // A figure of another filesystem is worse than none.
       if (mountpoint != std::exchange(newest->mountpoint, mountpoint)) newest->space = {};
     }
     auto measure = [probe, mountpoint, newest] {
       const plan::DiskSpace space = probe(mountpoint);
       base::Lock lock(newest->mutex);
+      // A reading that hung may end after the mount point has changed.
       if (mountpoint == newest->mountpoint) newest->space = space;
     };
     files->Run(measure, kDiskPatience);
@@ -134,6 +140,7 @@ cri::CallResult<bool> Starts(const base::Call& call, cri::ContentService& conten
                                                    : content.IsWhole(call, id, chain_id);
   if (starts) return starts;
   switch (starts.error().error_class) {
+    // Other runtimes list no image that does not start.
     case image::ErrorClass::kRuntimeUnsupported:
       return true;
     case image::ErrorClass::kRuntimeDown:
@@ -146,6 +153,7 @@ cri::CallResult<bool> Starts(const base::Call& call, cri::ContentService& conten
 }
 
 std::optional<cri::CallError> Observer::Connect(const base::Call& call, Look& look) {
+  // Read before the call: a restart during the call must be noticed by the next comparison.
   generation_ = images_.Generation();
   auto info = images_.Connect(call);
   if (!info) return info.error();
@@ -155,13 +163,14 @@ std::optional<cri::CallError> Observer::Connect(const base::Call& call, Look& lo
   if (auto filesystems = images_.ImageFsInfo(call); filesystems && !filesystems->empty()) {
     mountpoint_ = filesystems->front().mountpoint;
   }
+  // Facts of the previous process may be about content that its successor does not have.
   learnt_.clear();
   last_.reset();
   connected_ = true;
   return std::nullopt;
 }
 
-// A node that starts with a thousand images has as many to ask for.
+// Asks for all images in one batch: a node that starts with a thousand images has a thousand to ask for.
 cri::CallResult<std::vector<Observer::Learnt>> Observer::AskDetails(const base::Call& call,
                                                                     const std::vector<std::string>& names) {
   auto all = images_.ImageStatuses(call, names);
@@ -181,20 +190,23 @@ cri::CallResult<std::vector<Observer::Learnt>> Observer::AskDetails(const base::
   return answers;
 }
 
-// The runtime does not check the platform of a single-manifest image (C19), so each new id is asked for once.
-// An id names its configuration, so the answer holds as long as the image is there. What loses its last tag
-// may have lost its last name, though it is still listed (C34).
+// Learns what ListImages does not show. The runtime does not check the platform of a single-manifest image
+// (C19), so each new id is asked for once. An id names its configuration, so the answer holds as long as the
+// image is there. An image that loses its last tag is asked for again: it may have lost its last name, though
+// it is still listed (C34).
 std::optional<cri::CallError> Observer::Learn(const base::Call& call, const plan::ImageList& list,
                                               const image::LocalImageIndex& index) {
   std::map<std::string, Learnt> now;
   std::vector<std::string> new_ids;
   std::vector<std::string> names;
   for (const plan::DesiredImage& want : list.images) {
+    // An image that was imported has a tag and no repo digest. It counts only if it starts (FindHere).
     const image::LocalImage* found = index.Find(want.reference);
     if (found == nullptr) found = index.FindTagged(want.reference);
     if (found == nullptr || now.contains(found->id)) continue;
     auto known = learnt_.find(found->id);
     const bool untagged = found->repo_tags.empty();
+    // What starts keeps starting while the image is here, so old answers are kept over thousands of polls.
     const bool holds = known != learnt_.end() && (known->second.untagged || !untagged);
     Learnt& learnt = now.emplace(found->id, holds ? known->second : Learnt{}).first->second;
     learnt.untagged = untagged;
@@ -218,10 +230,11 @@ std::optional<cri::CallError> Observer::Learn(const base::Call& call, const plan
     auto starts = Starts(call, content_, id, learnt.chain_id, learnt.foreign);
     if (!starts) return starts.error();
     learnt.starts = *starts;
-    if (!learnt.starts) last_.reset();  // what completes it may change nothing in ListImages
+    // Without this, the next equal answer would be skipped as unchanged.
+    if (!learnt.starts) last_.reset();  // completing it may change nothing in ListImages
   }
   for (const std::string& id : gone_) now.erase(id);
-  if (!gone_.empty()) last_.reset();  // nor does a pull that gives it a name
+  if (!gone_.empty()) last_.reset();  // and neither does a pull that gives it a name
   learnt_ = std::move(now);
   return std::nullopt;
 }
@@ -237,7 +250,7 @@ const image::LocalImage* Observer::FindHere(const image::LocalImageIndex& index,
   return learnt != learnt_.end() && learnt->second.starts ? tagged : nullptr;
 }
 
-// An answer that tells of no arrival says nothing new; it costs a hash for each name.
+// Returns the unlisted images, or null if none has come or gone. The comparison costs a hash for each name.
 std::shared_ptr<const plan::Unlisted> Observer::Audit(const std::vector<image::LocalImage>& images,
                                                       const plan::ImageList& list, base::WallTime wall) {
   std::optional<plan::Unlisted> before = arrivals_.unlisted;
@@ -248,7 +261,7 @@ std::shared_ptr<const plan::Unlisted> Observer::Audit(const std::vector<image::L
 
 Look Observer::Take(const base::Call& call, const plan::ImageList& list, bool full, base::WallTime wall) {
   Look look = TakeConnected(call, list, full, wall);
-  // Ask it anew who it is: another version may come back.
+  // Another version may come back, so the next poll connects again.
   if (look.error && look.error->error_class == image::ErrorClass::kRuntimeDown) connected_ = false;
   return look;
 }
@@ -266,8 +279,8 @@ Look Observer::TakeConnected(const base::Call& call, const plan::ImageList& list
     look.error = images.error();
     return look;
   }
-  // The answer may be another process' one: it was restarted since the look before, or the call was repeated
-  // over a new connection.
+  // The answer may come from another process: the runtime was restarted since the previous poll, or the call
+  // was repeated over a new connection.
   if (images_.Generation() != generation_) {
     look.error = Connect(call, look);
     if (look.error) return look;
@@ -276,15 +289,18 @@ Look Observer::TakeConnected(const base::Call& call, const plan::ImageList& list
   look.disk_path = mountpoint_;
   look.disk = disk_(mountpoint_);
   std::uint64_t hash = HashOf(*images);
+  // The usual case, every few seconds: one call, one hash, and no turn of the loop.
   if (!full && hash == last_) {
     look.unchanged = true;
     return look;
   }
+  // Before the index takes the images.
   look.unlisted = Audit(*images, list, wall);
   last_ = hash;
   image::LocalImageIndex index(*std::move(images));
   look.error = Learn(call, list, index);
   if (look.error) {
+    // The answer was not applied, so an equal one must not count as unchanged.
     last_.reset();
     return look;
   }

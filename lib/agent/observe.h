@@ -24,8 +24,9 @@ namespace prefetch::agent {
 
 // Measures the filesystem that holds `mountpoint`. Injected: tests have no disk to fill.
 using DiskProbe = std::function<plan::DiskSpace(const std::string& mountpoint)>;
-// By statvfs. A pod does not mount the runtime's folders. Its root is an overlay with an upper layer among
-// the runtime's snapshots, and statvfs of an overlay measures the upper layer (Linux: fs/overlayfs/super.c).
+// Measures by statvfs. A pod does not mount the runtime's folders, but its root is an overlay with an upper
+// layer among the runtime's snapshots, and statvfs of an overlay measures the upper layer (Linux:
+// fs/overlayfs/super.c).
 plan::DiskSpace ProbeDisk(const std::string& mountpoint);
 
 // `probe` for a filesystem that may not answer: after a second, the space is that of the newest answer.
@@ -35,7 +36,7 @@ DiskProbe WithDeadline(DiskProbe probe);
 struct Look {
   std::optional<cri::RuntimeInfo> connected;  // a connection was made, or made anew
   std::optional<cri::CallError> error;        // nothing below is known
-  // Nothing that concerns the list has changed since the look before; `locals` is then empty.
+  // Nothing that concerns the list has changed since the previous poll; `locals` is then empty.
   bool unchanged = false;
   std::vector<std::optional<plan::Local>> locals;  // by index in the list
   // Images that came and are on no list; null: as in the look before.
@@ -103,15 +104,16 @@ class Observer {
   std::set<std::string> gone_;            // ids that are listed, and that no name finds
 };
 
-// Does a container start from what the runtime has under that id? Of an artifact, and of what a failed pull
-// has left, it does not. `only_unpacked`: it does not count that all content is here for the runtime to
-// unpack, as for an architecture that is not the node's own (IsForeign). Where the runtime cannot tell, it is
-// believed: only containerd lists what a failed pull has left. An error: the runtime is away.
+// Returns true if a container starts from the content that the runtime has under that id. It does not start
+// from an artifact, or from what a failed pull has left. `only_unpacked`: only unpacked content counts, not
+// content that the runtime could still unpack, as for an architecture that is not the node's own (IsForeign).
+// A runtime that cannot tell is believed: only containerd lists what a failed pull has left. An error means
+// that the runtime is away.
 cri::CallResult<bool> Starts(const base::Call& call, cri::ContentService& content, const std::string& id,
                              const std::string& chain_id, bool only_unpacked);
 bool IsForeign(const image::Platform& node, const cri::ImageDetails& details);
 
-// Does an image whose configuration is `details` run on `node`? And its platform, in words.
+// Returns the facts about an image under the name `reference`. `names`: all names of the image.
 plan::Local ToLocal(const image::LocalImage& image, const image::Reference& reference,
                     const std::vector<std::string>& names);
 

@@ -15,7 +15,7 @@ std::vector<kubelet::KubeletSettings> PossibleFor(const kubelet::SettingsFacts& 
   return *kubelet::PossibleSettings({});
 }
 
-// For people, and for /v1/status.
+// Returns the facts about kubelet as status and logs show them.
 plan::KubeletStatus StatusOf(const kubelet::NodeFacts& facts,
                              const std::vector<kubelet::KubeletSettings>& possible,
                              kubelet::RecordsAccess access) {
@@ -24,6 +24,7 @@ plan::KubeletStatus StatusOf(const kubelet::NodeFacts& facts,
   const std::optional<image::KubeletVersion> rules = kubelet::RulesFor(facts.settings);
   status.newer = rules && image::IsNewerThanKnown(*rules);
   if (rules != facts.settings.version) status.rules = rules->ToString();
+  // The settings may not be known in full. The policy is stated if every possible kubelet has the same one.
   bool one_policy = std::all_of(possible.begin(), possible.end(), [&](const kubelet::KubeletSettings& each) {
     return each.policy == possible.front().policy && each.gate == possible.front().gate;
   });
@@ -62,7 +63,8 @@ KubeletObserver::KubeletObserver(KubeletOptions options, kubelet::RecordWatch::C
       word_(std::move(options.word)),
       on_change_(std::move(on_change)) {}
 
-// Files and process only: a learnt version or setting asks for a full look itself (RecordsChanged).
+// Compares files and process only. A version or setting that other threads learn asks for a full poll itself
+// (RecordsChanged).
 bool KubeletObserver::Moved() {
   return reader_.Moved() || verdicts_.Moved();
 }
@@ -73,13 +75,14 @@ plan::VersionInForce KubeletObserver::Version(base::TimePoint now, base::WallTim
   const plan::NodeReport word = version_->Get();
   belief_ = plan::AfterNodeReport(std::move(belief_), word);
   const std::optional<base::WallTime> began_at = reader_.process_began_at();
-  // The first one that is seen may be new, too. If nothing tells when it began, that would cost each start of
-  // the agent a minute.
+  // The first process that is seen may have just started, too. If its time of start is unknown, it counts as
+  // old: otherwise each start of the agent would cost a minute.
   const bool started = before != process_ && !process_.empty() && (!before.empty() || began_at);
   if (started) {
     const plan::KubeletStart start{now, began_at.value_or(wall)};
     belief_ = plan::AfterStart(std::move(belief_), start);
     if (start_) start_->Set(start);
+    // Applied again after the start: the report may already come from the new process.
     belief_ = plan::AfterNodeReport(std::move(belief_), word);
   }
   return plan::VersionAt(belief_, word, now);
@@ -87,7 +90,8 @@ plan::VersionInForce KubeletObserver::Version(base::TimePoint now, base::WallTim
 
 KubeletPoll KubeletObserver::Take(std::shared_ptr<const KubeletQuestion> question,
                                   kubelet::FileChanges changes, base::TimePoint now, base::WallTime wall) {
-  // Asked first: a fact learnt from here on makes another look, and until then this one still waits for it.
+  // Read before everything else: a fact that is learnt later causes another poll, and until then this one
+  // still counts as waiting for it.
   const bool version_comes = version_ && version_->Pending();
   const bool word_comes = word_ && word_->Pending();
   kubelet::NodeFacts facts = reader_.Read(word_ ? word_->Get() : nullptr);
@@ -95,13 +99,14 @@ KubeletPoll KubeletObserver::Take(std::shared_ptr<const KubeletQuestion> questio
   if (!facts.settings.version) {
     AddVersion(version, facts);
   } else {
-    // The operator's word counts, and the Node is asked for nothing but whether it agrees.
+    // The operator's declaration counts, and the Node's version is only compared with it.
     if (version.version && version.version != facts.settings.version) {
       facts.contradictions.push_back(
           plan::VersionContradictionWords(facts.settings.version->ToString(), version.version->ToString()));
     }
     version = {};
   }
+  // The root decides where records are, so it comes before they are read.
   if (facts.root != facts_.root) {
     verdicts_.SetRoot(facts.root);
     if (watches_) watch_ = std::make_unique<kubelet::RecordWatch>(facts.root, on_change_);
@@ -109,6 +114,7 @@ KubeletPoll KubeletObserver::Take(std::shared_ptr<const KubeletQuestion> questio
   const bool learning = (version_comes && !facts.settings.version) || version.awaited || word_comes;
   bool same = question == last_ && facts == facts_;
   if (facts != facts_ || !possible_) {
+    // With other settings, the same files give other verdicts.
     verdicts_.Forget();
     facts_ = std::move(facts);
     possible_ = std::make_shared<const std::vector<kubelet::KubeletSettings>>(PossibleFor(facts_.settings));
@@ -118,6 +124,7 @@ KubeletPoll KubeletObserver::Take(std::shared_ptr<const KubeletQuestion> questio
   look.provider_config = reader_.provider_config();
   look.provider_bin_dir = reader_.provider_bin_dir();
   look.until = version.until;
+  // `same` lets the reader skip images whose files have not changed.
   look.reading = verdicts_.Read(question->images, *possible_, std::move(changes), same);
   last_ = question;
   look.question = std::move(question);

@@ -12,7 +12,7 @@ namespace prefetch::agent {
 namespace {
 
 constexpr std::chrono::seconds kLookTimeout{30};
-// The runtime reads what it commits.
+// Time limit for ending ingests: the runtime reads every byte that it commits.
 constexpr std::chrono::minutes kFinishTimeout{2};
 
 plan::PulledWith With(const credentials::Credential* credential) {
@@ -44,7 +44,7 @@ PullOutcome Cancelled() {
   return outcome;
 }
 
-// Names the credential for people: `provider "acme-login"`.
+// Names the credential in messages: `provider "acme-login"`.
 std::string Describe(const credentials::Credential& credential) {
   switch (credential.source) {
     case credentials::Source::kProvider:
@@ -57,7 +57,7 @@ std::string Describe(const credentials::Credential& credential) {
   std::abort();
 }
 
-// Where a refusal could be the fault of our own side, the reader should know.
+// Describes providers that gave no credential, because a refusal by the registry may be their fault.
 std::string CredentialTrouble(const credentials::Lookup& lookup) {
   std::string text;
   for (const credentials::ProviderReport& provider : lookup.providers) {
@@ -95,8 +95,8 @@ struct Attempt {
 };
 
 // CRI-O shares one pull between callers that ask for the same with the same credentials, and fails all of
-// them when the first one goes away (C32). So a cancel that is not ours is asked about once more, at once;
-// the runtime's own progress timeout looks the same, and comes again.
+// them when the first one goes away (C32). So a cancel that is not the agent's is repeated once, at once. The
+// runtime's own progress timeout looks the same, but comes again.
 cri::CallResult<std::string> PullUncancelled(const base::Call& call, cri::ImageService& images,
                                              const cri::PullRequest& request) {
   auto pulled = images.PullImage(call, request);
@@ -117,12 +117,14 @@ Attempt TryCredentials(const base::Call& call, const PullParts& parts, const Pul
     if (!pulled) attempt.error = pulled.error();
     return attempt;
   }
-  // The first one. A 404 for the next credential does not undo it: the order of credentials says nothing
+  // The first refusal. A 404 for the next credential does not undo it: the order of credentials says nothing
   // about the image.
   std::optional<cri::CallError> refusal;
   for (const credentials::Credential& credential : lookup.credentials) {
     attempt.credential = &credential;
     std::string said;
+    // One PullImage sends a refused password up to five times (C7), so a credential that was refused for
+    // several images is not sent again for a while.
     if (parts.refusals.Held(job.reference, credential.auth, parts.clock.Now())) {
       attempt.error = {image::ErrorClass::kAccessDenied, ""};
       said = job.reference.domain() + " refused it for several images just now: not sent again for 5 minutes";
@@ -136,15 +138,16 @@ Attempt TryCredentials(const base::Call& call, const PullParts& parts, const Pul
       }
       attempt.error = pulled.error();
       said = pulled.error().message;
-      // A registry that is down is no reason to show it the next credential. Some say 404 for what a
-      // credential may not see; kubelet goes on after any error (kubernetes:
-      // pkg/kubelet/images/image_manager.go).
+      // A registry that is down must not be shown the next credential. Some answer 404 for what a credential
+      // may not see; kubelet goes on after any error (kubernetes: pkg/kubelet/images/image_manager.go).
       const image::ErrorClass error = attempt.error.error_class;
       if (!image::IsCredentialRefusal(error) && error != image::ErrorClass::kNotFound) return attempt;
+      // A repository that this identity may not read says nothing about the password.
       if (IsAboutTheCredential(said, job.reference)) {
         parts.refusals.Refused(job.reference, credential.auth, parts.clock.Now());
       }
     }
+    // A refusal is kept in preference to a later 404, and the first one to later ones.
     if (!refusal && image::IsCredentialRefusal(attempt.error.error_class)) refusal = attempt.error;
     if (!attempt.refusals.empty()) attempt.refusals += "; ";
     attempt.refusals += Describe(credential) + ": " + said;
@@ -155,6 +158,7 @@ Attempt TryCredentials(const base::Call& call, const PullParts& parts, const Pul
 
 PullOutcome FailedAttempt(const Attempt& attempt, const credentials::Lookup& lookup) {
   PullOutcome outcome = Failed(attempt.error);
+  // Then the bytes that were fetched stay: the next try may have a credential.
   outcome.failure->plugin_failed =
       image::IsCredentialRefusal(attempt.error.error_class) && AnyPluginFailed(lookup);
   std::string& text = outcome.failure->error;
@@ -171,10 +175,12 @@ PullOutcome FailedAttempt(const Attempt& attempt, const credentials::Lookup& loo
   return outcome;
 }
 
-// The pull ended well for the runtime. Is the image there as a pod needs it (C19, C22)?
+// The runtime reports success. Checks that the image is there as a pod needs it (C19, C22).
 PullOutcome LookAtWhatCame(const base::Call& call, const PullParts& parts, const PullJob& job,
                            const credentials::Credential* credential) {
   auto details = parts.images.ImageStatus(call.Within(kLookTimeout), job.reference.Normalized());
+  // A stopping CRI-O finishes pulls after its socket has gone (C35). The pull is neither a success that
+  // anybody has seen nor a failure.
   if (!details && details.error().error_class == image::ErrorClass::kRuntimeDown) {
     PullOutcome outcome;
     outcome.unseen = details.error();
@@ -193,6 +199,8 @@ PullOutcome LookAtWhatCame(const base::Call& call, const PullParts& parts, const
                   "the registry has an OCI artifact under this name, such as a Helm chart, and no image: no "
                   "container starts from it");
   }
+  // The same lookup as in polls decides. An image that this pull reported as present must not be absent in
+  // the next poll.
   image::LocalImageIndex index({found.image});
   if (index.Find(job.reference) == nullptr) {
     return Failed(plan::Reason::kRuntimeError,
@@ -204,6 +212,7 @@ PullOutcome LookAtWhatCame(const base::Call& call, const PullParts& parts, const
     outcome.local->platform = found.platform->ToString();
     outcome.local->runs_here = image::Runs(parts.node, *found.platform);
   }
+  // The runtime reports success for artifacts and for images that it has not unpacked (C22).
   auto starts = Starts(call.Within(kLookTimeout), parts.content, found.image.id, found.chain_id,
                        IsForeign(parts.node, found));
   const bool unpacked = !starts || *starts;  // a runtime that has gone tells once it is back
@@ -216,7 +225,7 @@ PullOutcome LookAtWhatCame(const base::Call& call, const PullParts& parts, const
   return outcome;
 }
 
-// nullopt: the registry has refused all credentials just now.
+// Returns nullopt if the registry has refused all credentials just now.
 std::optional<FetchJob> FetchJobFor(const PullParts& parts, const PullJob& job) {
   FetchJob fetch{.reference = job.reference,
                  .lease = job.lease,
@@ -227,12 +236,14 @@ std::optional<FetchJob> FetchJobFor(const PullParts& parts, const PullJob& job) 
     if (parts.refusals.Held(job.reference, credential.auth, parts.clock.Now())) continue;
     fetch.credentials.push_back(credential.auth);
   }
+  // Going on without any would be an anonymous request, which a pull would not make (A20).
   if (fetch.credentials.empty() && !job.credentials->credentials.empty()) return std::nullopt;
   return fetch;
 }
 
-// A blob whose bytes are all there and wrong would fail each pull that needs it, also a pod's, for as long as
-// our lease protects it. Best effort: the next pull tries again.
+// Ends the ingests of the lease that have all their bytes (C37). A blob with wrong bytes would otherwise fail
+// each pull that needs it, a pod's too, for as long as the lease protects it. Best effort: the next pull
+// tries again. Returns the number of discarded bytes.
 std::uint64_t FinishIngests(const base::Call& call, const PullParts& parts, const PullJob& job,
                             cri::Beginnings beginnings) {
   if (job.lease.empty()) return 0;
@@ -242,8 +253,9 @@ std::uint64_t FinishIngests(const base::Call& call, const PullParts& parts, cons
   return discarded ? *discarded : 0;
 }
 
-// Whatever comes of it, the runtime pulls afterwards. If the registry has asked for patience, that is awaited
-// first; if it has asked for much, this is the pull's outcome.
+// Lets the agent fetch the content, if that is worth it; the runtime's pull follows in any case. If the
+// registry has limited the requests, a short wait comes first. A long one ends the pull: the result is then
+// its outcome.
 std::optional<PullOutcome> FetchFirst(const base::Call& call, const PullParts& parts, const PullJob& job) {
   if (parts.fetcher == nullptr || job.lease.empty()) return std::nullopt;
   const std::optional<FetchJob> fetch = FetchJobFor(parts, job);
@@ -257,6 +269,7 @@ std::optional<PullOutcome> FetchFirst(const base::Call& call, const PullParts& p
     return outcome;
   }
   if (end.wrong_bytes) FinishIngests(call, parts, job, cri::Beginnings::kGo);
+  // From here on the pull leaves its place to the next one: only the runtime's work is left.
   if (end.brought && job.brought) job.brought();
   return std::nullopt;
 }
@@ -272,27 +285,31 @@ PullOutcome PerformPull(const base::Call& call, const PullParts& parts, const Pu
   PullJob job = given;
   if (!job.lease.empty()) {
     auto lease = parts.content.EnsureLease(call.Within(kLookTimeout), job.lease, kLeaseLifetime);
+    // Without it, an interrupted pull loses its bytes, but the image still comes.
     if (!lease) {
       // A pull without a lease is still a pull.
       job.lease.clear();
       if (job.unprotected) job.unprotected(lease.error());
     } else if (!*lease) {
-      // Others may have gone on with what is under it.
+      // The lease existed before: other pulls may have completed ingests under it, rightly or wrongly.
       FinishIngests(call, parts, job, cri::Beginnings::kStay);
     }
   }
   if (call.Stopped()) return Cancelled();
   const credentials::Lookup& lookup = *job.credentials;
+  // The fetch comes before the pull, so that PullImage finds the blobs in the store and only unpacks them.
   std::optional<PullOutcome> limited = FetchFirst(call, parts, job);
   if (call.Stopped()) return Cancelled();
   if (limited) return *std::move(limited);
   Attempt attempt = TryCredentials(call, parts, job, lookup);
+  // All bytes are here: the next pull may start while this one is looked at.
   if (attempt.ok && job.returned) job.returned();
   if (attempt.ok) return LookAtWhatCame(call, parts, job, attempt.credential);
   if (call.Stopped()) return Cancelled();
   PullOutcome failed = FailedAttempt(attempt, lookup);
+  // Nobody is there to end ingests; the next pull of this lease does it.
   if (attempt.error.error_class == image::ErrorClass::kRuntimeDown) return failed;
-  // A source of wrong bytes has perhaps begun other blobs as wrongly.
+  // A source of wrong bytes may have begun other blobs wrongly, so these go as well.
   const bool lies = attempt.error.error_class == image::ErrorClass::kCorrupt;
   failed.discarded = FinishIngests(call, parts, job, lies ? cri::Beginnings::kGo : cri::Beginnings::kStay);
   return failed;

@@ -8,13 +8,15 @@
 namespace prefetch::agent {
 namespace {
 
-// After ENOSPC the node waits this long.
+// No pull starts for this long after ENOSPC.
 constexpr std::chrono::minutes kDiskFullHold{5};
 
-// The runtime goes on for a moment with a pull whose call was cancelled. What that leaves would be garbage
-// only after the collector has run.
+// The runtime goes on for a moment with a pull whose call was cancelled. A lease that is deleted at once
+// would leave what the pull still writes to the next run of the garbage collector.
 constexpr std::chrono::seconds kPullEnds{1};
 
+// These reasons count against the whole registry: the next image from there would most probably meet the
+// same. All others are about one image or this node.
 bool IsRegistryTrouble(plan::Reason reason) {
   switch (reason) {
     case plan::Reason::kRateLimited:
@@ -24,12 +26,13 @@ bool IsRegistryTrouble(plan::Reason reason) {
     case plan::Reason::kServerError:
     case plan::Reason::kTimeout:
       return true;
-    default:  // a question of two sides, not a list that must grow with the enum
+    default:  // a new reason says nothing about a registry unless it is added above
       return false;
   }
 }
 
-// How a run is counted. One that we took back is no failure of anybody's, but for one whose time was up.
+// Returns how a run is counted. A pull that the agent ended itself counts as cancelled, unless its time was
+// up or it had stalled.
 PullEnd EndOf(const ActiveRun& run, const PullOutcome& outcome, base::TimePoint now) {
   PullEnd end{.result = PullResult::kCancelled, .took = now - run.run.started_at};
   if (outcome.success && outcome.success->unpacked) {
@@ -37,6 +40,8 @@ PullEnd EndOf(const ActiveRun& run, const PullOutcome& outcome, base::TimePoint 
     end.image_bytes = outcome.local ? outcome.local->size_bytes : 0;
     return end;
   }
+  // The runtime said that the pull went well. That nobody could look at the image afterwards makes it no
+  // failure.
   if (outcome.unseen) {
     end.result = PullResult::kSucceeded;
     return end;
@@ -79,9 +84,10 @@ PullEnd EndOf(const ActiveRun& run, const PullOutcome& outcome, base::TimePoint 
 void Pulls::Absorb(PullDone event) {
   loop_.Changed();
   std::optional<ActiveRun> run = entries_.TakeRun(event.name, event.run);
+  // Counted even if the list has dropped the entry: the pull did happen.
   if (run) metrics_.PullEnded(EndOf(*run, event.outcome, loop_.now()));
   Entry* entry = entries_.Find(event.name);
-  if (!run || entry == nullptr) return;  // its entry is gone; its lease goes now
+  if (!run || entry == nullptr) return;  // the lease has no entry any more, so LeaseManager deletes it
   entry->past.finished_at = loop_.Wall();
   if (event.outcome.success) {
     // The next pull starts in this turn. The bound of later ones is another matter: this one's neighbours
@@ -93,12 +99,12 @@ void Pulls::Absorb(PullDone event) {
     Succeeded(*entry, *run, std::move(event.outcome));
     return;
   }
-  // One that ended before the runtime showed it has changed nothing of what its lease keeps.
+  // A pull that ended before the runtime showed it has changed nothing of what its lease keeps.
   if (entry->runs.empty() && !run->lease.empty() && run->run.movement.seen)
     entry->past.room.kept =
         run->run.movement.bytes_done - std::min(run->run.movement.bytes_done, event.outcome.discarded);
   if (event.outcome.unseen) {
-    // The first look at a runtime that is back tells whether it is here, and nothing starts before.
+    // The first poll of the runtime that is back shows whether the image is here; nothing starts before.
     base::Info("pull ended well, and the runtime has gone", {{"image", entry->want->reference.written()}});
     runtime_.Failed(*event.outcome.unseen, entries_.Pulls());
     runtime_.PollNow();
@@ -120,6 +126,8 @@ void Pulls::Absorb(PullDone event) {
     case Ending::kNoDiskSpace:
       DiscardBytes(*entry, cri::LeaseBytes::kReleaseNow, kPullEnds);
       break;
+    // The agent ended these pulls for reasons that are not theirs. Nothing is counted as a failure, and
+    // leases keep what is still needed.
     case Ending::kWaits:
     case Ending::kReplaced:
     case Ending::kNotWanted:
@@ -128,16 +136,20 @@ void Pulls::Absorb(PullDone event) {
 }
 
 void Pulls::Succeeded(Entry& entry, const ActiveRun& run, PullOutcome outcome) {
+  // The factor of disk usage is updated before AfterSuccess, which clears what the history knows about room.
   const plan::PullSuccess& success = *outcome.success;
   entry.past.room = plan::AfterSize(entry.past.room, run.run.movement.bytes_total);
   taken_ = plan::AfterEndedWell(taken_, entry.past.room);
   entry.past = plan::AfterSuccess(std::move(entry.past), success, loop_.now());
   entry.seen.known = true;
   entry.seen.local = std::move(outcome.local);
+  // A poll that began before the pull ended may report the image as absent. Believed, it would start the pull
+  // again.
   entry.trust_looks_after = runtime_.looks();
   if (kubelet_ != nullptr) kubelet_->ImageChanged(entry);
   runtime_.PollInFull();
   if (!run.lease.empty()) leases_.ReleaseLease(run.lease);
+  // A success ends the registry's probing phase.
   RegistryServed(entry.want->reference.domain());
   plan::Distance& distance = distances_[entry.want->reference.domain()];
   distance = plan::AfterPull(distance, loop_.now() - run.run.started_at);
@@ -161,7 +173,8 @@ void Pulls::Succeeded(Entry& entry, const ActiveRun& run, PullOutcome outcome) {
   }
 }
 
-// Of pulls side by side, one that was served before another met its limit says nothing of that.
+// A registry that serves a pull is in order. A pull that began beside one that met the limit, and was served
+// before it, does not end the hold.
 void Pulls::RegistryServed(const std::string& registry) {
   auto health = registries_.find(registry);
   if (health != registries_.end() && loop_.now() >= health->second.limited_until) registries_.erase(health);
@@ -171,6 +184,8 @@ void Pulls::RegistryAnswered(const Entry& entry, const plan::PullFailure& failur
   const plan::Reason reason = failure.reason;
   const std::string& registry = entry.want->reference.domain();
   if (!IsRegistryTrouble(reason)) {
+    // A denial is an answer: the registry is reachable. Failures of the disk or of the runtime tell nothing
+    // about it.
     if (reason == plan::Reason::kAccessDenied || reason == plan::Reason::kNotFound) RegistryServed(registry);
     return;
   }
@@ -179,12 +194,15 @@ void Pulls::RegistryAnswered(const Entry& entry, const plan::PullFailure& failur
   health = plan::AfterRegistryFailure(health, reason == plan::Reason::kRateLimited,
                                       failure.retry_after.value_or(base::Duration(0)), loop_.now(),
                                       loop_.Random());
+  // The limit counts requests from this node, whoever sends them (R27).
   if (reason == plan::Reason::kRateLimited) checks_.HeldByPull(registry, health.not_before);
 }
 
-// The runtime went away: may this pull be why? A suspect is taken for the cause, at the second try at the
-// latest.
+// Returns true if this pull may be why the runtime went away. If a suspect ran, the others are cleared,
+// unless both kinds ran; at the second try at the latest, the suspect is taken for the cause.
 bool Pulls::MayHaveEndedRuntime(const Entry& entry, const ActiveRun& run) {
+  // One end of the runtime breaks many pulls, whose events come one after the other. The first of them fixes
+  // who ran at that moment; the ids tell which events belong to it.
   if (run.id >= collapse_.runs_before) {
     collapse_ = {.runs_before = next_run_};
     bool doubted = false;
@@ -194,12 +212,15 @@ bool Pulls::MayHaveEndedRuntime(const Entry& entry, const ActiveRun& run) {
       (suspect ? collapse_.suspect_ran : collapse_.others_ran) = true;
       doubted = doubted || (suspect && one.past.doubted);
     }
+    // The suspect has already had its second try beside others, so now it alone is blamed.
     if (doubted) collapse_.others_ran = false;
   }
   return !collapse_.suspect_ran || collapse_.others_ran || plan::IsSuspicious(entry.past);
 }
 
 void Pulls::Failed(Entry& entry, const ActiveRun& run, const plan::PullFailure& given) {
+  // If the disk rule's own filesystem is full, the pull is repeated by that rule. Only a full disk elsewhere
+  // is a failure.
   if (given.reason == plan::Reason::kDiskFull && FilledDisk(entry, given.error)) return;
   plan::PullFailure failure = given;
   const bool runtime_down = given.reason == plan::Reason::kRuntimeDown;
@@ -226,13 +247,17 @@ void Pulls::Failed(Entry& entry, const ActiveRun& run, const plan::PullFailure& 
   }
   base::Warn("pull failed", fields);
   if (runtime_down) {
-    // In doubt, not failed: nothing starts before the runtime has said what it has.
+    // Treats the runtime as down at once: nothing starts before it has told what it has.
     runtime_.Failed({image::ErrorClass::kRuntimeDown, given.error}, entries_.Pulls());
     runtime_.PollNow();
   }
   if (failure.reason == plan::Reason::kDiskFull) {
+    // Other pulls would meet the same full disk, so none starts for a while, and bytes that are kept for
+    // later tries are given up.
     hold_until_ = loop_.now() + kDiskFullHold;
     DropKeptBytes();
+    // A plugin that failed may be why the registry denied access, and the next try may go on where this one
+    // ended.
   } else if (plan::IsPermanent(failure.reason) && entry.past.settled && !failure.plugin_failed) {
     DiscardBytes(entry, cri::LeaseBytes::kReleaseLater);
   }

@@ -17,10 +17,11 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
+// Time limit for one poll of a pull's progress.
 constexpr seconds kProgressTimeout{30};
-// Runtime rule C25: ListStatuses opens every ingest, so not more often than this; a pull's first seconds are
-// watched more closely, since its manifest, and so its size, shows up then. One that is younger than the
-// first interval is left alone: most pulls from near are over by then, and a look at each is dear.
+// Interval between two polls of progress: each opens every ingest (runtime rule C25). In its first seconds a
+// pull is watched more closely, since its manifest, and so its size, shows up then. A pull younger than
+// kFirstWatch is left alone: most pulls from near registries are over by then, and each poll is expensive.
 constexpr seconds kWatchInterval{2};
 constexpr milliseconds kFirstWatch{250};
 constexpr seconds kCloseWatch{3};
@@ -60,6 +61,7 @@ void Pulls::UseThreshold(int kubelet_percent) {
 
 void Pulls::ListChanged(bool another) {
   leases_.LookForLeftovers();
+  // A fleet gets a new list at the same moment. Without jitter, all nodes would ask the registry together.
   if (!another || limits_.start_jitter.count() == 0) return;
   auto wait = std::chrono::duration<double>(limits_.start_jitter) * loop_.Random();
   first_at_ = loop_.now() + std::chrono::duration_cast<base::Duration>(wait);
@@ -67,12 +69,14 @@ void Pulls::ListChanged(bool another) {
 
 void Pulls::Forget(const std::set<std::string>& in_use) {
   std::erase_if(registries_, [&](const auto& one) {
+    // A registry that is held stays known: a list that drops it and names it again must not end the hold.
     return !in_use.contains(one.first) && plan::MayBeForgotten(one.second, loop_.now());
   });
   std::erase_if(distances_, [&](const auto& one) { return !in_use.contains(one.first); });
   std::erase_if(registry_trouble_, [&](const auto& one) { return !registries_.contains(one.first); });
 }
 
+// An upgrade may have added what the previous process did not support, so the agent asks again.
 void Pulls::RuntimeReconnected() {
   shows_progress_ = true;
   leases_.Reconnected();
@@ -92,6 +96,7 @@ void Pulls::StopAll() {
 
 base::TimePoint Pulls::NextTurn() const {
   base::TimePoint next = std::min(start_again_, leases_.NextTurn(loop_.now()));
+  // The event of a running poll wakes the loop by itself.
   if (!watch_running_) next = std::min(next, next_watch_);
   for (const Entry& entry : entries_.all()) {
     for (const ActiveRun& run : entry.runs) {
@@ -106,20 +111,27 @@ base::TimePoint Pulls::NextTurn() const {
   return next;
 }
 
+// Replacements are started after the loop, because Start adds to the vector of runs over which the loop
+// iterates.
 void Pulls::JudgeRuns() {
   std::vector<Entry*> to_replace;
   for (Entry& entry : entries_.all()) {
     for (ActiveRun& run : entry.runs) {
+      // The replaced pull is cancelled only now: for a moment both pulls share the ingests, so that the bytes
+      // survive (C26).
       if (run.cancel_at <= loop_.now()) {
         run.stop.request_stop();
         run.cancel_at = base::TimePoint::max();
       }
+      // A run that was asked to end is judged no more; its event may take seconds to come.
       if (run.ending != Ending::kNot) continue;
       switch (plan::JudgePull(run.run.movement, Shows(run), run.run.started_at, entry.want->pull_timeout,
                               limits_, loop_.now())) {
         case plan::PullVerdict::kContinue:
           break;
         case plan::PullVerdict::kReplace:
+          // A replacement would keep the reservation. Without one, images that wait get the room, and this
+          // one goes behind them.
           if (room_is_short_) {
             run.ending = Ending::kStalled;
             run.stop.request_stop();
@@ -143,6 +155,7 @@ void Pulls::JudgeRuns() {
   }
   for (Entry* entry : to_replace) {
     base::Warn("pull stalled, started anew", {{"image", entry->want->reference.written()}});
+    // The stall counts as a failed try of this entry, so that status shows it.
     entry->past = plan::AfterFailure(
         std::move(entry->past), {.reason = plan::Reason::kStalled, .error = "no byte came for a long time"},
         loop_.now(), loop_.Random());
@@ -150,6 +163,8 @@ void Pulls::JudgeRuns() {
   }
 }
 
+// The facts about a single pull that plan::JudgeStart needs. Limits that concern all pulls together are
+// plan::Schedule's.
 plan::StartFacts Pulls::FactsOfStart(const Entry& entry, const plan::PullSlot& slot, std::uint64_t usable) {
   plan::StartFacts facts{.fits = plan::MayFit(slot.room, usable),
                          .disk_held_until = hold_until_,
@@ -157,23 +172,28 @@ plan::StartFacts Pulls::FactsOfStart(const Entry& entry, const plan::PullSlot& s
                          .update = slot.update,
                          .ready = entry.refresh.ready,
                          .pulls_are_saved = checks_.SavesPulls(slot.registry),
+                         // The start jitter is for the first pull of an image only.
                          .tried_before = entry.past.attempts > 0 || !entry.past.vanished.empty(),
                          .first_at = first_at_,
                          .lease_is_leaving = leases_.IsBeingReleased(LeaseFor(entry))};
   if (auto health = registries_.find(slot.registry); health != registries_.end()) {
     facts.registry_held_until = health->second.not_before;
+    // Every place that sets the registry's health sets this reason, too.
     facts.registry_trouble = registry_trouble_[slot.registry];
   }
   return facts;
 }
 
+// One pass builds the input of plan::Schedule: what runs, what may start by itself, and which registries have
+// work soon. The flags that status shows are set anew each turn, and compared with their old values to see
+// whether a Snapshot is due.
 void Pulls::StartDue(bool settled, bool may_start) {
   plan::ScheduleInput input;
   input.settled = settled;
   input.hold_until = hold_until_;
   input.registries = registries_;
   input.usable = plan::Usable(disk_, limits_);
-  std::set<std::size_t> waited;  // for room, until now
+  std::set<std::size_t> waited;  // entries that waited for room until this turn
   std::vector<Entry>& all = entries_.all();
   for (std::size_t i = 0; i < all.size(); i++) {
     Entry& entry = all[i];
@@ -183,11 +203,15 @@ void Pulls::StartDue(bool settled, bool may_start) {
     if (entry.runs.empty() &&
         entry.action.kind != plan::ActionKind::kPull) {  // most of them, most of the time
       if (had_no_room || waited_for_room || was_held) loop_.Changed();
+      // Places are kept for registries whose pulls are due in a moment, so that a slow one does not take all
+      // of them.
       if (plan::IsDueSoon(entry.action, plan::IsUsable(entry.seen), loop_.now()))
         input.soon.insert(entry.want->reference.domain());
       continue;
     }
     plan::PullSlot slot = SlotOf(i);
+    // A run that ends counts as running until its event has come: before that, neither its bytes nor its
+    // place are free.
     if (!entry.runs.empty()) {
       input.running.push_back(std::move(slot));
     } else if (entry.applies) {
@@ -203,7 +227,9 @@ void Pulls::StartDue(bool settled, bool may_start) {
   start_again_ = base::TimePoint::max();
   room_is_short_ = false;
   // A runtime that is away cannot pull; when it is back, the first look finds the missing images.
+  // The flags above are set in any case, since status shows why nothing starts.
   if (!runtime_.up() || !may_start) return;
+  // The order by size matters only while a cold node fetches its first images.
   const plan::PhaseCount phase = settled ? plan::PhaseCount() : CountPhase();
   input.may_reorder = plan::MayReorder(phase);
   plan::ScheduleOutput output = plan::Schedule(input, limits_, loop_.now());
@@ -211,22 +237,29 @@ void Pulls::StartDue(bool settled, bool may_start) {
   room_is_short_ = !output.short_of_room.empty();
   for (std::size_t index : output.short_of_room) {
     all[index].waits_for_room = true;
+    // Those that remain in `waited` no longer wait for room, which is news as well.
     loop_.ChangedIf(waited.erase(index) == 0);
   }
   loop_.ChangedIf(!waited.empty());
   if (loop_.now() < first_at_) start_again_ = std::min(start_again_, first_at_);
+  // Credentials are searched for before a pull gets a place: a plugin that hangs must not hold one.
   for (std::size_t index : output.look_up) loop_.ChangedIf(look_ups_.Want(*all[index].want, loop_.now()));
   for (std::size_t index : output.start) Start(all[index]);
   if (!settled) AskSizes(input, phase);
+  // This must follow the starts: an image that has just been started is not settled.
   SettleForDiskSpace();
 }
 
+// Books the pull in all places that count it (lease, attempts, reservation, run) before its worker may post
+// its first event.
 void Pulls::Start(Entry& entry) {
   ActiveRun run;
   run.id = next_run_++;
   run.run.started_at = loop_.now();
   run.run.movement.moved_at = loop_.now();
   run.lease = LeaseFor(entry);
+  // A poll may see the new image before the pull's own event comes. Without this copy, "image replaced" would
+  // compare the new image with itself.
   if (plan::IsUsable(entry.seen)) run.before = entry.seen.local;
   leases_.Begin(run.lease, entry.name(), loop_.now());
   entry.past.attempts++;
@@ -234,13 +267,17 @@ void Pulls::Start(Entry& entry) {
   if (entry.runs.empty())
     entry.past.room = plan::AfterBegin(entry.past.room, plan::Usable(disk_, limits_), relief_);
   const std::vector<Entry>& all = entries_.all();
+  // The room that images take can be measured only against a time at which no pull was writing.
   if (std::all_of(all.begin(), all.end(), [](const Entry& one) { return one.runs.empty(); }))
     taken_ = plan::AfterFirstBegin(taken_, disk_.known ? disk_.available_bytes : 0);
   PullJob job{.reference = entry.want->reference,
               .credentials = look_ups_.Take(*entry.want),
               .lease = run.lease,
               .runtime = runtime_.Asking()};
+  // Without it, CRI-O shares one pull between equal callers, and a cancel by the agent would fail kubelet's
+  // pull (C32).
   if (runtime_.status().name == "cri-o") job.sandbox_cgroup = cri::kOwnPull;
+  // The callbacks run on the worker's thread, so they only post events.
   job.unprotected = [this, name = entry.name(), id = run.id](const cri::CallError& error) {
     loop_.Push(PullUnprotected{name, id, error});
   };
@@ -248,6 +285,8 @@ void Pulls::Start(Entry& entry) {
                                                                           std::uint64_t bytes) {
     auto decision = std::make_shared<Decision>();
     loop_.Push(SizeKnown{name, id, bytes, probe_disk_(path), decision});
+    // The worker waits here, before anything is written, until CheckDiskBudget has decided whether the image
+    // fits.
     decision->Await(call);
   };
   job.brought = [this, name = entry.name(), id = run.id] { loop_.Push(ContentFetched{name, id}); };
@@ -257,11 +296,14 @@ void Pulls::Start(Entry& entry) {
       workers_,
       [this, call, job = std::move(job), name = entry.name(), id = run.id, path = disk_path_]() -> Event {
         PullDone done{name, id, PerformPull(call, parts_, job)};
+        // Measured here and not in the loop, because a dead mount may block it. The next pull may start in
+        // the turn that absorbs this event and needs a figure that includes this image.
         if (done.outcome.success) done.disk = probe_disk_(path);
         return done;
       });
   base::Debug("pull started", {{"image", entry.want->reference.written()}, {"attempt", entry.past.attempts}});
   entry.runs.push_back(std::move(run));
+  // An earlier poll that is due for other pulls stays.
   next_watch_ = std::min(next_watch_, loop_.now() + kFirstWatch);
   loop_.Changed();
 }
@@ -293,8 +335,11 @@ void Pulls::StartWatchIfDue(Workers& workers) {
   std::vector<Target> targets;
   bool close = false;
   for (const Entry& entry : entries_.all()) {
+    // A replacement continues under the reservation of the pull that it replaces.
     if (entry.runs.empty()) continue;
+    // If a pull was replaced, only the newest run is of interest; both share the lease.
     const ActiveRun& run = entry.runs.back();
+    // After the return, the worker only looks at the image that came; no byte moves any more.
     if (!Shows(run) || run.returned) continue;
     const base::Duration age = loop_.now() - run.run.started_at;
     close = close || age < kCloseWatch;
@@ -327,6 +372,8 @@ void Pulls::Absorb(const ProgressSeen& event) {
   watch_running_ = false;
   if (event.unsupported) shows_progress_ = false;
   if (event.disk.known) ApplyDisk(event.disk, disk_path_);
+  // From 2.1 on, containerd has one queue of downloads for all pulls (C28). While any pull moves, one that
+  // does not may just be waiting in it.
   bool any_active = std::any_of(event.pulls.begin(), event.pulls.end(),
                                 [](const ProgressSeen::One& one) { return one.progress.active; });
   for (const ProgressSeen::One& one : event.pulls) {
@@ -338,6 +385,7 @@ void Pulls::Absorb(const ProgressSeen& event) {
           run.run.movement, Facts(one.progress, runtime_.queues() && any_active), loop_.now());
       entry->past.room = plan::AfterSize(entry->past.room, run.run.movement.bytes_total);
       plan::Distance& distance = distances_[entry->want->reference.domain()];
+      // A manifest that is still missing after the first polls shows that the registry is far.
       distance = plan::AfterPollDuringPull(distance, run.run.movement.bytes_total > 0,
                                            loop_.now() - run.run.started_at);
       loop_.Changed();
@@ -349,16 +397,18 @@ void Pulls::Absorb(const ProgressSeen& event) {
 
 namespace {
 
-// Near registries answer within milliseconds, so few are enough, and nobody waits for them.
+// Maximum number of size questions at a time. Near registries answer within milliseconds, so few are enough,
+// and no pull waits for them.
 constexpr int kSizeQuestions = 2;
 
 }  // namespace
 
-// Those that were missing since the agent started.
+// Counts the images that were missing at some time since the agent started.
 plan::PhaseCount Pulls::CountPhase() const {
   plan::PhaseCount phase;
   for (const Entry& entry : entries_.listed()) {
     if (!entry.applies) continue;
+    // An image that failed for good is over, too: it brings no more bytes.
     const bool over = !entry.past.pulled_id.empty() || plan::HasFailedPermanently(entry.past);
     if (over && entry.runs.empty()) {
       phase.over++;
@@ -374,6 +424,7 @@ plan::PhaseCount Pulls::CountPhase() const {
 
 bool Pulls::MayAskSize(const Entry& entry) const {
   auto health = registries_.find(entry.want->reference.domain());
+  // A held registry gets no request at all, and sizes are the least urgent ones.
   if (health != registries_.end() && loop_.now() < health->second.not_before) return false;
   return parts_.fetcher->MayAskSize(entry.want->reference, runtime_.Asking());
 }
@@ -388,6 +439,7 @@ void Pulls::AskSizes(const plan::ScheduleInput& input, const plan::PhaseCount& p
     if (slot.registry == left_alone) continue;
     Entry& entry = entries_.all()[slot.entry];
     if (!entry.runs.empty() || entry.size_asked || slot.bytes > 0) continue;
+    // Images of far registries keep their places (plan/largest_first.h), so their sizes would be of no use.
     if (slot.far || slot.update || slot.unlisted) continue;
     if (!MayAskSize(entry)) {
       left_alone = slot.registry;
@@ -399,6 +451,7 @@ void Pulls::AskSizes(const plan::ScheduleInput& input, const plan::PhaseCount& p
       searched++;
       continue;
     }
+    // A question that failed is not repeated: the pull itself brings the size.
     entry.size_asked = true;
     size_questions_++;
     PullJob job{.reference = entry.want->reference,
@@ -425,13 +478,16 @@ void Pulls::Absorb(const SizeReceived& event) {
 
 namespace {
 
-// At the end leases of pulls that are over are deleted within this; --once does not wait for the end.
+// Time limits for deleting the leases of ended pulls when the agent stops. With --once, nothing waits for the
+// end of the process.
 constexpr std::chrono::milliseconds kFarewell{300};
 constexpr std::chrono::seconds kFarewellOnce{5};
 
 }  // namespace
 
 std::string Pulls::LeaseFor(const Entry& entry) const {
+  // Requested images have leases of their own names, which a starting agent leaves alone: it does not know
+  // who asked.
   if (!leases_.supported()) return "";
   return entry.on_list ? cri::LeaseFor(options_.instance, entry.want->reference)
                        : cri::RequestedLeaseFor(options_.instance, entry.want->reference);
@@ -443,10 +499,13 @@ bool Pulls::Shows(const ActiveRun& run) const {
 
 IdleLeaseUse Pulls::UseOf(const std::string& name, const std::string& lease) {
   const Entry* entry = entries_.Find(name);
+  // The last condition: a lease was named for a requested image that is now on the list, or the other way
+  // round. Its pull will use the other name.
   if (entry == nullptr || !entry->applies || entry->on_list == cri::IsRequestedLease(lease)) {
     return IdleLeaseUse::kNone;
   }
   // Before the first look, missing images are unknown; preflights may repeat their wishes.
+  // While this is not known, the lease stays: to drop it would lose bytes that the next pull needs.
   bool missing = !entry->seen.known || entry->action.kind != plan::ActionKind::kKeep ||
                  (!entry->on_list && !entry->seen.local);
   if (!missing) return IdleLeaseUse::kNone;
@@ -462,6 +521,8 @@ void Pulls::StartUpdatingLeases(Workers& workers) {
   if (!work) return;
   if (work->list) {
     for (const Entry& entry : entries_.listed()) {
+      // Leases that a previous agent left tell by their name only to which image they belong. The name is a
+      // hash, so it is compared with the names of all current entries.
       if (entry.runs.empty()) work->owners.emplace(LeaseFor(entry), entry.want->reference);
     }
   }
@@ -473,10 +534,13 @@ void Pulls::StartUpdatingLeases(Workers& workers) {
 
 void Pulls::Absorb(const LeasesUpdated& event) {
   if (!event.dropped.empty()) {
+    // Only the deletions that were made for room wait until the bytes are gone. After others, the bytes go
+    // when containerd next collects garbage.
     relief_ = event.bytes_gone ? plan::AfterBytesGone(relief_, loop_.now())
                                : plan::AfterBytesDropped(relief_, loop_.now());
     if (event.bytes_gone) {
       // Pulls wait for the figure.
+      // A poll that began before the deletion may still report the old figure.
       trust_room_of_looks_after_ = runtime_.looks();
       runtime_.PollNow();
     }
@@ -491,6 +555,7 @@ void Pulls::Absorb(const LeasesUpdated& event) {
   std::map<std::string, std::string> names;
   for (const Entry& entry : entries_.listed()) names.emplace(LeaseFor(entry), entry.name());
   for (const std::string& lease : *event.found) {
+    // Another instance of the agent may run on the same node, and its leases are not ours to delete.
     if (!lease.starts_with(prefix) || cri::IsRequestedLease(lease)) continue;
     auto name = names.find(lease);
     leases_.Found(lease, name == names.end() ? "" : name->second, loop_.now());
@@ -502,18 +567,21 @@ void Pulls::Absorb(const LeasesUpdated& event) {
 void Pulls::RememberKept(Entry& entry, const LeasesUpdated& event, const std::string& lease) {
   auto kept = event.kept.find(lease);
   if (kept == event.kept.end() || !entry.runs.empty()) return;
+  // An image that is present, or whose kept bytes are known already, learns nothing from an old lease.
   if (UseOf(entry.name(), lease) != IdleLeaseUse::kWaits) return;
   entry.past.room = plan::AfterSize(entry.past.room, kept->second.bytes_total);
   entry.past.room.kept = kept->second.bytes_done;
 }
 
 void Pulls::Absorb(const PullUnprotected& event) {
+  // A runtime without leases is normal (CRI-O); that is no reason for a warning.
   bool unsupported = event.error.error_class == image::ErrorClass::kRuntimeUnsupported;
   if (unsupported) leases_.FoundUnsupported();
   Entry* entry = entries_.Find(event.name);
   if (entry == nullptr) return;
   for (ActiveRun& run : entry->runs) {
     if (run.id != event.run) continue;
+    // The run must not be taken for one whose progress can be read, or whose bytes stay after its end.
     run.lease.clear();
     if (unsupported) continue;
     base::Warn("pull without a lease: an interruption loses its bytes",
@@ -521,6 +589,7 @@ void Pulls::Absorb(const PullUnprotected& event) {
   }
 }
 
+// A lease that is not deleted here would keep content for up to an hour after the agent has gone.
 void Pulls::DropLastLeases() {
   if (!runtime_.up()) return;
   base::Call call = base::Call().Within(options_.once ? base::Duration(kFarewellOnce) : kFarewell);

@@ -34,7 +34,7 @@ struct PullOptions {
   bool once = false;
 };
 
-// The other parts of the loop that pulls have to do with. Everything outlives Pulls.
+// The other parts of the loop that pulls use. Everything outlives Pulls.
 struct PullCollaborators {
   Loop& loop;
   Entries& entries;
@@ -45,7 +45,7 @@ struct PullCollaborators {
   KubeletView* kubelet;  // null: no kubelet runs here
 };
 
-// The loop's, and no other thread's: no lock.
+// Not thread-safe: the loop alone calls it.
 class Pulls {
  public:
   // Everything in `parts` and `disk` outlives it.
@@ -55,18 +55,18 @@ class Pulls {
   const plan::DiskSpace& disk() const { return disk_; }
   const std::string& disk_path() const { return disk_path_; }
 
-  // The bytes of the free room that this absent image will probably still take. 0: not known.
+  // Returns the estimated number of bytes of free room that this absent image will still take; 0 if unknown.
   std::uint64_t StillNeeds(const Entry& entry) const;
 
-  // kubelet removes images from that percentage on; 0: unknown.
+  // Sets the percentage of disk usage above which kubelet removes images; 0 if unknown.
   void UseThreshold(int kubelet_percent);
-  // `another`: it is not the list that was in force before.
+  // `another`: the list differs from the one that was in force before.
   void ListChanged(bool another);
   // Forgets registries that no entry uses any more, unless they are still held.
   void Forget(const std::set<std::string>& in_use);
-  // Perhaps it is another runtime than before.
+  // The runtime may be another process, or another version, than before.
   void RuntimeReconnected();
-  // The runtime was looked at, for the time `sequence`: what room the image filesystem has.
+  // Applies the room on the image filesystem from the poll with this sequence number.
   void ApplyPoll(std::uint64_t sequence, const Look& look);
   void Hold(const RegistryHold& hold);
 
@@ -87,10 +87,10 @@ class Pulls {
   void StartDue(bool settled, bool may_start);
   void StartWatchIfDue(Workers& workers);
   void StartUpdatingLeases(Workers& workers);
-  // When there is something to do though nothing happens.
+  // Returns the time of the next turn that is needed without an event.
   base::TimePoint NextTurn() const;
 
-  // At the end: all that runs is cancelled; the process may wait for it.
+  // Cancels all running pulls when the agent ends; the process may wait for them.
   void StopAll();
   // Deletes the leases of pulls that are over. Leases of interrupted pulls stay: the next start goes on with
   // their bytes. Blocks for a moment.
@@ -107,7 +107,7 @@ class Pulls {
   void RegistryServed(const std::string& registry);
   void RegistryAnswered(const Entry& entry, const plan::PullFailure& failure);
 
-  // Room on the disk: room.cc.
+  // Room on the disk: disk_budget.cc.
   void EndForDiskSpace();
   plan::PullSlot SlotOf(std::size_t index) const;
   bool IsFar(const Entry& entry) const;  // its registry
@@ -117,20 +117,20 @@ class Pulls {
   void SettleForDiskSpace();
   bool FilledDisk(Entry& entry, const std::string& error);
 
-  // The order of equals: sizes.cc.
+  // The order of images with the same priority.
   plan::PhaseCount CountPhase() const;
-  bool MayAskSize(const Entry& entry) const;  // its registry, now
+  bool MayAskSize(const Entry& entry) const;  // whether its registry may be asked now
   void AskSizes(const plan::ScheduleInput& input, const plan::PhaseCount& phase);
 
   void Start(Entry& entry);
   ActiveRun* FindRun(const std::string& name, std::uint64_t id);  // null: it has ended
   plan::StartFacts FactsOfStart(const Entry& entry, const plan::PullSlot& slot, std::uint64_t usable);
 
-  // Leases: leases.cc.
+  // Leases.
   std::string LeaseFor(const Entry& entry) const;
   IdleLeaseUse UseOf(const std::string& name, const std::string& lease);
   void RememberKept(Entry& entry, const LeasesUpdated& event, const std::string& lease);
-  bool Shows(const ActiveRun& run) const;  // does the runtime tell how far it is?
+  bool Shows(const ActiveRun& run) const;  // whether the runtime reports its progress
 
   const PullOptions options_;
   const PullParts parts_;
@@ -160,7 +160,8 @@ class Pulls {
   std::string disk_path_;
   std::vector<std::shared_ptr<Decision>> undecided_;  // of pulls whose size is news in this turn
   plan::PendingEviction relief_;
-  std::uint64_t trust_room_of_looks_after_ = 0;  // bytes went while the look of that number may have run
+  std::uint64_t trust_room_of_looks_after_ =
+      0;  // polls up to this number may have run while bytes were being deleted
   plan::DiskUsage taken_;
   std::uint64_t room_factor_ = plan::kMaxFactor;  // plan::FactorFor, of this turn
   bool room_is_short_ = false;                    // plan::ScheduleOutput::short_of_room

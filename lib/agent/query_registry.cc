@@ -25,8 +25,9 @@ image::RegistryAnswer HeldBack(const image::Reference& reference) {
                      "for 5 minutes"};
 }
 
-// A server that hosts.toml puts in the registry's place, and that the client does not trust with passwords,
-// wants one. The runtime shows it what we have, so this is no denial: a pull has to say.
+// Returns true if a server that hosts.toml puts in the registry's place asks for a password and is not
+// trusted with one. The runtime would show it the credentials of this node, so this is no denial: only a pull
+// can tell.
 bool IsWithheld(const image::RegistryQuestion& question, const image::RegistryAnswer& answer) {
   if (answer.kind != image::RegistryAnswerKind::kAccessDenied || question.credentials.empty()) return false;
   const std::string& domain = question.reference.domain();
@@ -50,6 +51,7 @@ image::RegistryAnswer Withheld(image::RegistryAnswer answer) {
 }  // namespace
 
 bool HasNoContent(const image::RegistryAnswer& answer) {
+  // Both are about this agent, not about the registry, so they must not count for its circuit.
   bool limited = answer.kind == image::RegistryAnswerKind::kRateLimited &&
                  answer.detail == image::RegistryDetail::kOwnLimit;
   bool stopped = answer.kind == image::RegistryAnswerKind::kUnreachable &&
@@ -71,15 +73,17 @@ image::RegistryAnswer AskRegistry(const base::Call& call, const RegistryQueryPar
         parts.refusals != nullptr && parts.refusals->Held(job.reference, credential.auth, parts.clock.Now());
     if (held) continue;
     question.credentials.push_back(credential.auth);
+    // Noted with the answer: it may hold only for a credential that kubelet does not have.
     lent = lent || credential.exposes;
   }
-  // Anonymous is only what a pull would try, too.
+  // Without a credential that may be sent, an anonymous question would be one that no pull asks (A20).
   if (question.credentials.empty() && !lookup.credentials.empty()) return HeldBack(job.reference);
   image::RegistryAnswer answer = parts.asker(call.Within(kAskLimit), question, job.runtime);
   answer.lent = lent;
   if (IsWithheld(question, answer)) return Withheld(std::move(answer));
   if (answer.kind == image::RegistryAnswerKind::kAccessDenied) {
     for (const credentials::ProviderReport& provider : lookup.providers) {
+      // The denial may be due to a provider that this agent does not have, though kubelet has.
       if (provider.not_given) {
         answer.message += " (provider \"" + provider.name + "\" was skipped: " + provider.error + ")";
       }

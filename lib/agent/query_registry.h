@@ -20,7 +20,7 @@
 
 namespace prefetch::agent {
 
-// The runtime's own name, which decides how the agent asks registries. Empty: not known.
+// The runtime's own name and version, which decide how the agent asks registries. Empty if not known.
 struct RegistryQueryContext {
   std::string name, version;
   image::RuntimeRegistries registries = {};

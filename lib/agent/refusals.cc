@@ -9,13 +9,13 @@
 namespace prefetch::agent {
 namespace {
 
-// So many different images must have been refused before the credential itself is thought to be wrong.
+// Number of different images that must have been refused before the credential itself is considered wrong.
 constexpr std::size_t kRefusalsThatCount = 3;
 constexpr std::chrono::minutes kHold{5};
 constexpr std::size_t kMostRecords = 1024;
 
-// Names may hold any word: r.io/unauthorized/app:401. URLs and references go, and the tag where it stands
-// alone.
+// Names may hold any word: r.io/unauthorized/app:401. This removes URLs and references, and the tag if it
+// stands alone.
 std::string WithoutNames(std::string_view message, const image::Reference& reference) {
   const std::string& tag = reference.tag();
   std::string words;
@@ -42,6 +42,7 @@ bool HasWord(std::string_view text, std::string_view word) {
 
 bool IsAboutTheCredential(const std::string& message, const image::Reference& reference) {
   const std::string error = WithoutNames(message, reference);
+  // These words are about one repository. The same credential may be right for the next image.
   if (base::ContainsIgnoreCase(error, "insufficient_scope") || base::ContainsIgnoreCase(error, "denied")) {
     return false;
   }
@@ -53,6 +54,7 @@ bool IsAboutTheCredential(const std::string& message, const image::Reference& re
 
 std::string Refusals::Key(const image::Reference& reference, const image::AuthConfig& auth) const {
   std::string text = auth.username + '\0';
+  // The separator keeps two pairs apart whose texts would be the same when put together.
   text += auth.password.Reveal();
   std::string key = reference.domain() + " " + hash_.Of(text);
   base::WipeString(text);
@@ -63,8 +65,9 @@ void Refusals::Refused(const image::Reference& reference, const image::AuthConfi
                        base::TimePoint now) {
   std::string key = Key(reference, auth);
   base::Lock lock(mutex_);
-  // Tokens that live for hours are refused once each, at their end.
+  // Bounds the memory: tokens that live for hours are refused once each, at their end.
   std::erase_if(records_, [now](const auto& one) { return now - one.second.newest > kHold; });
+  // Forgetting all is harmless: a wrong password is refused for three more images, and held again.
   if (records_.size() >= kMostRecords && !records_.contains(key)) records_.clear();
   Record& record = records_[key];
   record.newest = now;

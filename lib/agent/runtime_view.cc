@@ -17,8 +17,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
+// Time limit for one whole poll.
 constexpr std::chrono::seconds kWholeLookTimeout{30};
-// A runtime that is away is asked so often at first, then once a second.
+// Interval between polls of a runtime that is away: 100 ms at first, then doubling to 1 s. A restart is
+// noticed at once, and a long outage costs little.
 constexpr milliseconds kDownLookMin{100};
 constexpr milliseconds kDownLookMax{1000};
 
@@ -51,6 +53,7 @@ std::optional<base::Duration> RuntimeView::DownFor() const {
 }
 
 void RuntimeView::Failed(const cri::CallError& error, std::size_t pulls) {
+  // Logged once for each outage, and not for each poll.
   if (status_.up || status_.error.empty()) {
     base::Warn("runtime not reachable",
                {{"endpoint", status_.endpoint}, {"error", error.message}, {"pullsUnderWay", pulls}});
@@ -59,6 +62,7 @@ void RuntimeView::Failed(const cri::CallError& error, std::size_t pulls) {
   loop_.ChangedIf(status_.up || status_.error != error.message);
   status_.up = false;
   status_.error = error.message;
+  // Another runtime may come back, with other images under the same names.
   in_full_ = true;
   base::Duration wait = kDownLookMin * (1 << std::min(failed_looks_, 4));
   next_look_ = loop_.now() + std::min<base::Duration>(wait, kDownLookMax);
@@ -68,6 +72,7 @@ void RuntimeView::Failed(const cri::CallError& error, std::size_t pulls) {
 void RuntimeView::StartPollIfDue(Workers& workers, std::shared_ptr<const plan::ImageList> list,
                                  std::uint64_t list_epoch) {
   // The list comes within milliseconds of the start.
+  // The Observer keeps state and takes one poll at a time.
   if (look_running_ || list_epoch == 0) return;
   if (loop_.now() < std::min(next_look_, plan::NextPoll(alarm_))) return;
   look_running_ = true;
@@ -89,7 +94,8 @@ RuntimeView::News RuntimeView::Absorb(RuntimePolled& event, std::uint64_t list_e
   Look& look = event.look;
   News news{.reconnected = look.connected.has_value(), .answered = !look.error};
   ApplyMounts(std::move(event.stale_mounts));
-  // Also of a look that went wrong later, or for another list: the next one compares with this one.
+  // Applied even if the poll failed later, or was for another list: the observer compares the next poll with
+  // this one and would not report it again.
   if (look.unlisted) ApplyUnlisted(std::move(look.unlisted));
   bool another =
       look.connected && (status_.name != look.connected->name || status_.version != look.connected->version);
@@ -97,6 +103,7 @@ RuntimeView::News RuntimeView::Absorb(RuntimePolled& event, std::uint64_t list_e
     status_.name = look.connected->name;
     status_.version = look.connected->version;
     status_.registries = look.connected->registries;
+    // Rule C28.
     queues_ = status_.name == "containerd" && AtLeast(status_.version, 2, 1);
     loop_.Changed();
   }
@@ -106,6 +113,7 @@ RuntimeView::News RuntimeView::Absorb(RuntimePolled& event, std::uint64_t list_e
     return news;
   }
   failed_looks_ = 0;
+  // PollNow was called while this poll ran.
   next_look_ = std::exchange(look_again_, false) ? loop_.now() : loop_.now() + kPollInterval;
   if (!status_.up || another) {
     base::Info("runtime reached",
@@ -117,10 +125,12 @@ RuntimeView::News RuntimeView::Absorb(RuntimePolled& event, std::uint64_t list_e
   ever_up_ = true;
   down_since_.reset();
   if (event.list_epoch != list_epoch) {
+    // The list has changed meanwhile: `locals` are indexed by the old one.
     next_look_ = loop_.now();
     return news;
   }
   news.tells_entries = !look.unchanged;
+  // Only a full answer for the list in force satisfies a wish for a full poll.
   if (news.tells_entries) in_full_ = false;
   return news;
 }
@@ -129,6 +139,7 @@ void RuntimeView::ApplyUnlisted(std::shared_ptr<const plan::Unlisted> unlisted) 
   std::size_t before = unlisted_ ? unlisted_->images.size() : 0;
   unlisted_ = std::move(unlisted);
   loop_.Changed();
+  // Images that went are no news for the log.
   if (unlisted_->images.size() <= before) return;
   base::Info("images came that are on no list",
              {{"count", unlisted_->images.size() - before}, {"newest", unlisted_->images.back().image}});
@@ -141,7 +152,8 @@ void RuntimeView::ApplyMounts(std::vector<std::string> stale) {
   loop_.Changed();
 }
 
-// It has reported its version, or was looked at: facts about its registries may have changed.
+// The agent asks anew after each poll: the runtime may have reported another version, and folders of
+// configuration may have appeared.
 void RuntimeView::ApplyAccess() {
   if (!access_ || status_.name.empty()) return;
   image::RegistryAccess access = access_(Asking());
@@ -163,6 +175,7 @@ void RuntimeView::ReportAccess() {
 
 void RuntimeView::CheckGrace() {
   std::optional<base::Duration> down_for = DownFor();
+  // Readiness changes when the grace ends, though no event comes then.
   bool over = down_for && *down_for >= plan::kRuntimeGrace;
   loop_.ChangedIf(over != std::exchange(grace_over_, over));
 }
@@ -170,7 +183,7 @@ void RuntimeView::CheckGrace() {
 base::TimePoint RuntimeView::NextTurn(bool has_list) const {
   base::TimePoint next = base::TimePoint::max();
   if (!look_running_ && has_list) next = std::min(next_look_, plan::NextPoll(alarm_));
-  // Until CheckGrace has seen its end.
+  // Needed until CheckGrace has seen the end of the grace.
   if (down_since_ && !grace_over_) {
     next = std::min<base::TimePoint>(next, *down_since_ + plan::kRuntimeGrace);
   }
@@ -188,6 +201,7 @@ const std::vector<std::string>& StaleMounts::Look(base::TimePoint now) {
   if (mountinfo_.empty() || now < next_) return problems_;
   next_ = now + kMountsInterval;
   auto files = std::make_shared<std::vector<std::string>>();
+  // The result is shared with the job, which may go on after the wait has ended.
   if (!files_->Run([files, mountinfo = mountinfo_] { *files = base::ReplacedFiles(mountinfo); }, kPatience)) {
     return problems_;
   }

@@ -22,10 +22,10 @@
 
 namespace prefetch::agent {
 
-// One owner, one thread at a time.
+// Not thread-safe.
 class StaleMounts {
  public:
-  // Where this process's mounts are listed; empty: not looked at.
+  // `mountinfo`: the file that lists this process's mounts; empty to look at none.
   explicit StaleMounts(std::string mountinfo) : mountinfo_(std::move(mountinfo)) {}
 
   // A sentence for each such file. Looks anew every half minute: a node has thousands of mounts. Blocks for a
@@ -44,7 +44,7 @@ class StaleMounts {
 // The loop's, and no other thread's: no lock. What is given to the constructor outlives it.
 class RuntimeView {
  public:
-  // `endpoint`: for people.
+  // `endpoint`: as shown in status and logs.
   RuntimeView(Loop& loop, credentials::Keyring& keyring, Observer observer, StaleMounts mounts,
               RegistryAccessFor access, std::string endpoint);
 
@@ -53,28 +53,29 @@ class RuntimeView {
   bool ever_up() const { return ever_up_; }
   std::optional<base::Duration> DownFor() const;
   RegistryQueryContext Asking() const { return {status_.name, status_.version, status_.registries}; }
-  // May it keep a pull waiting for others, so that none of its bytes move? containerd 2.1 and later.
+  // Returns true if the runtime may keep a pull waiting for others, so that none of its bytes move:
+  // containerd 2.1 and later.
   bool queues() const { return queues_; }
   const std::shared_ptr<const plan::Unlisted>& unlisted() const { return unlisted_; }
   // Mounted files that were replaced on the node, a sentence each; each look tells them.
   const std::vector<std::string>& stale_mounts() const { return stale_mounts_; }
 
-  // Looks that were begun. An answer to one of them may not know yet what changes now.
+  // Number of polls that were begun. An answer to one of them may not know yet what changes now.
   std::uint64_t looks() const { return sequence_; }
-  // Has the newest look told of every entry?
+  // Returns true if the newest poll reported every entry.
   bool seen_in_full() const { return !in_full_; }
   // The next look tells of every entry, whatever has changed.
   void PollInFull() { in_full_ = true; }
-  // One that runs may not know yet what the wish is for: another follows.
+  // Polls as soon as possible. A poll that runs may be too old for the caller, so another one follows it.
   void PollNow() {
     next_look_ = loop_.now();
     look_again_ = look_running_;
   }
   // It has told that some image has come, gone or changed.
   void ImagesAnnounced() { alarm_ = plan::AfterRuntimeEvent(alarm_, loop_.now()); }
-  // It did not answer, while so many pulls go on that it has begun.
+  // The runtime did not answer. `pulls`: how many pulls that it has begun go on.
   void Failed(const cri::CallError& error, std::size_t pulls);
-  // Registries are asked from now on: logs once how, for operators.
+  // Logs once how registries are asked.
   void ReportAccess();
 
   // Once a turn; before the first list there is nothing to look for.
@@ -89,7 +90,7 @@ class RuntimeView {
   News Absorb(RuntimePolled& event, std::uint64_t list_epoch, std::size_t pulls);
   // Once a turn. That it stays away is no news by itself, but the end of its grace is.
   void CheckGrace();
-  // When there is something to do though nothing happens.
+  // Returns the time of the next turn that is needed without an event.
   base::TimePoint NextTurn(bool has_list) const;
 
  private:

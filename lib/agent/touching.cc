@@ -13,8 +13,9 @@ using plan::TouchNeed;
 using plan::TouchObstacle;
 using plan::TouchResult;
 
-// The records tell of a success by themselves; the pod is looked at for what failed. Soon enough for people,
-// and seldom enough for an API server that a thousand nodes ask at the same time.
+// kubelet's records report a success by themselves; polls of the pod only find what failed. The first one
+// comes soon enough for an operator who waits, and later ones are rare enough for an API server that a
+// thousand nodes ask at the same time.
 constexpr std::chrono::milliseconds kFirstLook{1000};
 constexpr std::chrono::seconds kPodLookInterval{5};
 
@@ -29,17 +30,21 @@ std::optional<TouchResult> Hindrance(const Entry& entry, const TouchSurroundings
   if (!surroundings.records_note.empty()) {
     return TouchResult{TouchObstacle::kRecordsNeverMatch, surroundings.records_note};
   }
+  // kubelet would pull with the node's credentials or with none, so a touch would fail where a mounted pull
+  // secret was needed.
   bool exposed = entry.past.pulled_id == entry.touch->image_id && entry.past.exposed;
   if (!exposed) return std::nullopt;
   return TouchResult{TouchObstacle::kPullSecret, "the agent pulled it with \"" + entry.past.credential +
                                                      "\", a credential that kubelet does not have"};
 }
 
-// The touches so far are about the content that the entry has now, or about none.
+// Makes entry.touch describe the content that the entry has now, or none.
 void AdaptTo(Entry& entry, base::TimePoint now) {
   const std::string id = TouchableId(entry);
   const plan::TouchHistory& past = *entry.touch;
   const std::string& about = past.image_id.empty() ? past.of_content : past.image_id;
+  // While the same content is only being pulled again, say, its failures must go on counting: otherwise each
+  // pull would start three more touches.
   const bool still_there = id.empty() && entry.seen.local && entry.seen.local->id == about;
   if (id == past.image_id && (past.of_content.empty() || still_there)) return;
   entry.touch = still_there ? plan::SkipTouch(past) : plan::ForContent(past, id, now);
@@ -49,6 +54,8 @@ void AdaptTo(Entry& entry, base::TimePoint now) {
 
 Entry* Touching::EntryOf(Entries& entries, const Part& part) {
   Entry* entry = entries.Find(part.name);
+  // The entry may have got other content since the pod was created; a result about the old content says
+  // nothing about it.
   return entry != nullptr && entry->touch->image_id == part.image_id ? entry : nullptr;
 }
 
@@ -71,21 +78,26 @@ bool Touching::Review(Entries& entries, const TouchSurroundings& surroundings, b
   for (Entry& entry : entries.all()) {
     AdaptTo(entry, now);
     TouchNeed shown = NeedShown(entry);
+    // A kubelet that may not verify at all would never close the image, so there is nothing to keep open.
     if (shown == TouchNeed::kKeepOpen && !surroundings.kubelet_verifies) shown = TouchNeed::kNone;
     if (shown != TouchNeed::kNone && entry.touch->failures < plan::kTouchesWithoutEffect) {
       if (auto hindrance = Hindrance(entry, surroundings)) {
         entry.touch = plan::AfterTouch(entry.touch, *hindrance, now, wall, 0);
       }
     }
+    // kubelet's files are open already, and the verdict is only held back (plan/verdict_hold.h). The touch
+    // counts as running until readers see it.
     bool about_to_be_said = shown != TouchNeed::kNone && NeedNow(entry) == TouchNeed::kNone;
     plan::TouchStatus status = plan::StatusOf(
         {.need = shown, .running = InPod(entry) || about_to_be_said, .past = entry.touch, .ground = ground_},
         now, wall);
+    // These two states end by time alone, so the loop must be woken for them.
     const bool has_time =
         status.state == plan::TouchState::kWaiting || status.state == plan::TouchState::kIneffective;
     if (has_time && entry.touch->not_before > now) {
       next_change_ = std::min(next_change_, entry.touch->not_before);
     }
+    // Otherwise the small difference of the clocks would make a new Snapshot in every turn.
     if (IsTheSameTime(status.next_attempt_at, entry.touched->next_attempt_at)) {
       status.next_attempt_at = entry.touched->next_attempt_at;
     }
@@ -101,7 +113,7 @@ std::vector<Touching::DuePart> Touching::Due(const Entries& entries) const {
   const std::vector<Entry>& all = entries.all();
   for (std::size_t i = 0; i < all.size(); i++) {
     const Entry& entry = all[i];
-    // Also what is ineffective, at its own time or the ground's.
+    // Ineffective touches are tried too, when their own time or that of the common obstacle has come.
     const bool wanted = entry.touched->state == plan::TouchState::kDue ||
                         entry.touched->state == plan::TouchState::kIneffective;
     if (!wanted || entry.touch->not_before > now_ || NeedNow(entry) == TouchNeed::kNone) continue;
@@ -119,6 +131,7 @@ std::vector<Touching::DuePart> Touching::Due(const Entries& entries) const {
 }
 
 std::optional<Touching::Job> Touching::Begin(Entries& entries) {
+  // An obstacle to all pods holds every touch.
   if (ground_.not_before > now_) return std::nullopt;
   std::vector<DuePart> due = Due(entries);
   if (due.empty()) {
@@ -126,6 +139,8 @@ std::optional<Touching::Job> Touching::Begin(Entries& entries) {
     return std::nullopt;
   }
   if (!due_since_) due_since_ = now_;
+  // Images that are still being pulled may share the pod: one pod for twenty images costs the API server as
+  // much as one for a single image.
   bool full = due.size() >= plan::kMostImagesOfATouch;
   if (!full && surroundings_.more_to_come && now_ - *due_since_ < plan::kTouchCollects) return std::nullopt;
   due_since_.reset();
@@ -134,20 +149,25 @@ std::optional<Touching::Job> Touching::Begin(Entries& entries) {
   for (const DuePart& part : due) candidates.push_back(part.candidate);
   for (std::size_t i : plan::NextTouch(std::move(candidates), pods_.MaxFailures())) {
     const Entry& entry = entries.all()[due[i].entry];
+    // The report names images by their index in the request only.
     beginning_.push_back({entry.name(), entry.touch->image_id, due[i].reference});
     images.push_back({due[i].reference, due[i].candidate.need == TouchNeed::kKeepOpen});
   }
+  // The pod before may still be terminating under its own name.
   slot_ = (slot_ + 1) % kube::kTouchPodNames;
   return [this, images = std::move(images), slot = slot_](const base::Call& call) -> TouchReport {
     return pods_.Begin(call, images, slot);
   };
 }
 
+// The life of a pod, one call at a time: sweep what a previous agent left, begin, look until it is over, end,
+// wait for the verdicts, conclude.
 std::optional<Touching::Job> Touching::NextJob(Entries& entries, base::TimePoint now) {
   now_ = now;
   if (busy_) return std::nullopt;
   std::optional<Job> job;
   if (pod_) {
+    // Verdicts may have opened since the last look, which ends the pod without another call.
     JudgePod(entries);
     if (pod_->over_at == base::TimePoint::max()) {
       if (now < pod_->next_look) return std::nullopt;
@@ -155,6 +175,7 @@ std::optional<Touching::Job> Touching::NextJob(Entries& entries, base::TimePoint
       for (const Part& part : pod_->parts) images.push_back(part.reference);
       job = [this, images = std::move(images), name = pod_->name, uid = pod_->uid](
                 const base::Call& call) -> TouchReport { return pods_.Look(call, name, uid, images); };
+      // The pod is deleted first. Verdicts that its end leaves open are awaited afterwards.
     } else if (!pod_->deleted) {
       job = [this, name = pod_->name, uid = pod_->uid](const base::Call& call) -> TouchReport {
         return pods_.End(call, name, uid);
@@ -164,6 +185,8 @@ std::optional<Touching::Job> Touching::NextJob(Entries& entries, base::TimePoint
     }
   }
   if (!pod_ && !job) {
+    // Nothing is created before all leftovers are gone: a pod of ours under the same name would be a
+    // conflict.
     if (!swept_) {
       if (ground_.not_before > now) return std::nullopt;
       job = [this](const base::Call& call) -> TouchReport { return pods_.Sweep(call); };
@@ -182,12 +205,13 @@ void Touching::Absorb(TouchReport report, Entries& entries, base::TimePoint now,
   std::visit([&](auto&& one) { On(std::forward<decltype(one)>(one), entries); }, std::move(report));
 }
 
-// Every pod of ours would meet the same.
+// Records an obstacle that every touch pod of this node would meet.
 void Touching::ReportFailure(const TouchResult& result) {
   bool news = ground_.obstacle != result.obstacle || ground_.why != result.why;
   bool was_hopeless = plan::CannotSucceed(ground_);
   ground_ = plan::AfterPod(ground_, result, now_, random_());
   metrics_.TouchPodEnded(result.obstacle);
+  // An obstacle that lasts is logged once, and again when the agent gives up its quick retries.
   if (!news && was_hopeless == plan::CannotSucceed(ground_)) return;
   base::Warn(plan::CannotSucceed(ground_) ? "touches paused" : "touch failed",
              {{"obstacle", plan::TouchObstacleName(result.obstacle)},
@@ -206,7 +230,7 @@ void Touching::On(TouchBegun report, Entries& entries) {
   for (auto& [index, result] : report.left_out) {
     in[index] = false;
     Entry* entry = EntryOf(entries, parts[index]);
-    // All spellings share a registry, and so its obstacles.
+    // Counted and logged once an entry: all its spellings share a registry, and so its obstacles.
     if (entry == nullptr || !IsFirst(parts, index)) continue;
     metrics_.Touched(result.obstacle);
     base::Warn("image not touched", {{"image", entry->want->reference.written()},
@@ -214,6 +238,7 @@ void Touching::On(TouchBegun report, Entries& entries) {
                                      {"error", result.why}});
     entry->touch = plan::AfterTouch(entry->touch, result, now_, wall_, random_());
   }
+  // The answer to the call may have been lost after the pod was created.
   if (report.may_be_left) swept_ = false;
   if (report.failed.obstacle != TouchObstacle::kNone) {
     ReportFailure(report.failed);
@@ -237,6 +262,7 @@ void Touching::On(TouchBegun report, Entries& entries) {
 
 void Touching::On(TouchSeen report, Entries& /*entries*/) {
   if (!pod_) return;
+  // Most pods are through within seconds; a pod that takes longer is asked about less often.
   pod_->look_interval = std::min<base::Duration>(pod_->look_interval * 3 / 2, kPodLookInterval);
   pod_->next_look = now_ + pod_->look_interval;
   if (report.failed.obstacle != TouchObstacle::kNone) {
@@ -247,6 +273,8 @@ void Touching::On(TouchSeen report, Entries& /*entries*/) {
     return;
   }
   bool moved = report.pod.phase != pod_->seen.phase;
+  // Judged without its age first, only to see whether anything has moved since the last look. The second
+  // judgement needs the result, since it counts the time without a move.
   plan::PodJudgement judged = plan::JudgePod(report.pod, {}, {});
   for (std::size_t i = 0; i < judged.images.size(); i++) {
     moved = moved || i >= pod_->judged.images.size() || judged.images[i].fate != pod_->judged.images[i].fate;
@@ -257,6 +285,7 @@ void Touching::On(TouchSeen report, Entries& /*entries*/) {
 }
 
 void Touching::On(TouchEnded report, Entries& /*entries*/) {
+  // Even if the deletion failed: a sweep repeats it before the next pod.
   if (pod_) pod_->deleted = true;
   if (report.may_be_left) swept_ = false;
 }
@@ -265,6 +294,7 @@ void Touching::JudgePod(Entries& entries) {
   if (pod_->over_at != base::TimePoint::max()) return;
   bool all_open = std::all_of(pod_->parts.begin(), pod_->parts.end(), [&](const Part& part) {
     const Entry* entry = EntryOf(entries, part);
+    // An entry that is gone, or has other content, must not hold up the pod.
     return entry == nullptr || NeedNow(*entry, part.reference) == TouchNeed::kNone;
   });
   if (all_open || pod_->judged.over) pod_->over_at = now_;
@@ -280,6 +310,7 @@ void Touching::KubeletRestarted(Entries& entries, base::TimePoint now) {
 }
 
 base::TimePoint Touching::NextTurn() const {
+  // The report of the call under way wakes the loop.
   if (busy_) return base::TimePoint::max();
   if (pod_) {
     if (pod_->over_at == base::TimePoint::max()) return pod_->next_look;
@@ -296,8 +327,9 @@ namespace {
 
 using plan::TouchNeed;
 
-// That of the judged pod that needs most.
+// Returns the need of the judged pod that needs most.
 TouchNeed NeedBy(const Entry& entry, const plan::VerdictsPtr& verdicts, const plan::SpellingsPtr& spellings) {
+  // The verdict must be about this content: for a moment after a pull, it is still about the old one.
   if (!verdicts || entry.verdict.image_id != entry.touch->image_id) return TouchNeed::kNone;
   if (!spellings) return plan::NeedOf(entry.want, *verdicts);
   TouchNeed most = TouchNeed::kNone;
@@ -324,6 +356,7 @@ TouchNeed NeedShown(const Entry& entry) {
 }
 
 TouchNeed NeedNow(const Entry& entry, const image::Reference& spelling) {
+  // A list that dropped this spelling while the pod ran makes its result irrelevant.
   if (!plan::IsSpelled(entry.want, spelling.written())) return TouchNeed::kNone;
   if (!entry.verdict.newest_spellings) return NeedNow(entry);
   TouchNeed most = TouchNeed::kNone;
@@ -333,14 +366,15 @@ TouchNeed NeedNow(const Entry& entry, const image::Reference& spelling) {
   return most;
 }
 
-// The end of a touch pod: what came of each of its images.
+// The end of a touch pod: the result for each of its images.
 
 using plan::TouchNeed;
 using plan::TouchObstacle;
 using plan::TouchResult;
 
-// Is everything known that the pod's end leaves to the verdicts?
+// Returns true if no verdict can still change because of this pod.
 bool Touching::Settled(Entries& entries) const {
+  // A changed verdict is held for 3 s. After twice that, a verdict that has not opened stays closed.
   if (now_ - pod_->over_at >= plan::kTouchSettles) return true;
   for (std::size_t i = 0; i < pod_->parts.size(); i++) {
     const Entry* entry = EntryOf(entries, pod_->parts[i]);
@@ -354,6 +388,7 @@ bool Touching::Settled(Entries& entries) const {
 }
 
 TouchResult Touching::ResultFor(const Entry& entry, std::size_t part) const {
+  // The verdict comes before the pod's own status: only kubelet's records open an image.
   if (NeedNow(entry, pod_->parts[part].reference) == TouchNeed::kNone) return {};
   if (part < pod_->judged.images.size()) {
     const plan::ContainerJudgement& judged = pod_->judged.images[part];
@@ -374,6 +409,7 @@ bool Touching::Opened(const Entry& entry, std::size_t part) const {
 }
 
 std::size_t Touching::TellingPart(const Entry& entry, std::size_t first) const {
+  // An entry is open only if all its spellings are, so the first that is not decides.
   for (std::size_t i = first; i < pod_->parts.size(); i++) {
     if (pod_->parts[i].name == entry.name() && !Opened(entry, i)) return i;
   }
@@ -396,6 +432,8 @@ void Touching::Conclude(Entries& entries) {
     std::size_t telling = TellingPart(*entry, i);
     TouchResult result = ResultFor(*entry, telling);
     bool opened = result.obstacle == TouchObstacle::kNone;
+    // The failure is the pod's, and counted once below. Counted for each image, three failures of the API
+    // server would give up every image.
     if (!opened && whole_pod_failed) continue;
     entry->touch = plan::AfterTouch(entry->touch, result, now_, wall_, random_());
     metrics_.Touched(result.obstacle);
@@ -411,6 +449,7 @@ void Touching::Conclude(Entries& entries) {
     fields.emplace_back("failures", entry->touch->failures);
     base::Warn("touch had no effect", fields);
   }
+  // If even one image opened, kubelet did work on the pod, so there is no obstacle to all.
   if (whole_pod_failed && !any_open) {
     ReportFailure(pod_->judged.pod);
   } else {

@@ -18,23 +18,25 @@ namespace prefetch::agent {
 
 // The loop's facts besides its entries.
 struct TouchSurroundings {
-  bool kubelet_verifies = false;  // every kubelet that may run here keeps records and goes by them
+  bool kubelet_verifies = false;  // every kubelet that may run here keeps records and decides by them
   std::string records_note;       // why its records never match here; empty: they do
   bool more_to_come = false;      // pulls are due or under way
 };
 
-// The loop's, and no other thread's: no lock. What blocks is handed out as a job and comes back as a report.
+// Not thread-safe: the loop alone calls it. It hands out blocking work as a job, whose report comes back to
+// it.
 //
 // Nothing that the API server says opens an image: an entry is open when its verdict is. So the pod is done
-// as soon as the verdicts of all its images are open, whatever its status says; its status only tells why
-// one is not.
+// as soon as the verdicts of all its images are open, whatever its status says; its status only tells why one
+// is not.
 class Touching {
  public:
   // `pods` and `metrics` outlive it. `random` gives numbers from [0, 1).
   Touching(TouchPods& pods, Metrics& metrics, std::function<double()> random)
       : pods_(pods), metrics_(metrics), random_(std::move(random)) {}
 
-  // Once a turn: brings each entry's touch up to date. True if anything that is shown has changed.
+  // Brings each entry's touch up to date; called once a turn. Returns true if anything that is shown has
+  // changed.
   bool Review(Entries& entries, const TouchSurroundings& surroundings, base::TimePoint now,
               base::WallTime wall);
   // The next thing to do on the API server, if any is due. Its report is given to Absorb before the next is
@@ -42,7 +44,7 @@ class Touching {
   using Job = std::function<TouchReport(const base::Call& call)>;
   std::optional<Job> NextJob(Entries& entries, base::TimePoint now);
   void Absorb(TouchReport report, Entries& entries, base::TimePoint now, base::WallTime wall);
-  // When there is something to do though nothing happens.
+  // Returns the time of the next turn that is needed without an event.
   base::TimePoint NextTurn() const;
 
   // Credentials or kubelet's settings have changed: abandoned touches get another try.
@@ -111,8 +113,8 @@ class Touching {
   std::optional<Pod> pod_;
 };
 
-// The parts of an entry that a touch could open, by kubelet's files. Internal to touching*.cc. The id of the
-// entry's image, if its verdicts are known; empty: nothing to touch.
+// Returns the id of the entry's image if its verdicts are known and a touch could open it; else an empty
+// string.
 std::string TouchableId(const Entry& entry);
 
 // The need by kubelet's files now, of the judged pod that needs most. Readers may see an older verdict for a

@@ -13,6 +13,7 @@ Workers::~Workers() {
   {
     base::Lock lock(mutex_);
     stopping_ = true;
+    // Jobs are destroyed without the lock, since their destructors are code of others.
     dropped.swap(queue_);
     threads.swap(threads_);
   }
@@ -26,12 +27,15 @@ void Workers::Submit(std::function<void()> job) {
     base::Lock lock(mutex_);
     if (stopping_) return;
     queue_.push_back(std::move(job));
+    // Idle threads are counted against the whole queue, since a thread that was notified may not have taken
+    // its job yet.
     if (queue_.size() > idle_ && threads_.size() < most_threads_) AddThread();
   }
   condition_.notify_one();
 }
 
-// A container's limit of threads may be reached: then those that there are do the work.
+// A container's limit of threads may be reached. The threads that exist then do the work; only if there is
+// none is it an error.
 void Workers::AddThread() {
   try {
     threads_.emplace_back([this] { Work(); });
@@ -45,6 +49,8 @@ void Workers::Work() {
     std::function<void()> job;
     {
       base::Lock lock(mutex_);
+      // Counted under the lock together with the wait, so that Submit never sees a thread as idle that has a
+      // job.
       idle_++;
       while (queue_.empty() && !stopping_) condition_.wait(mutex_);
       idle_--;

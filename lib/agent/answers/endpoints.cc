@@ -21,7 +21,7 @@ namespace {
 
 using status::View;
 
-// The loop turns every few seconds. It is stuck if it did not turn within this time.
+// The loop turns every few seconds. It counts as stuck if it did not turn within this time.
 constexpr std::chrono::seconds kLoopStuckAfter{30};
 constexpr std::string_view kImages = "/v1/images/";
 constexpr std::string_view kCheck = "/v1/check";
@@ -50,6 +50,7 @@ http::ServerAnswer Quickly(http::Deferred job) {
 http::ServerAnswer Status(const Board& board, const base::Clock& clock, View view) {
   std::shared_ptr<StatusDocuments> documents = board.Documents();
   const bool full = view == View::kFull;
+  // A document of this second is served at once; only the first client of a second has it written.
   const StatusDocument& document = full ? documents->full : documents->open;
   if (StatusDocument::Text text = document.Written(clock.Wall())) {
     return http::SharedJsonResponse(200, std::move(text));
@@ -62,6 +63,7 @@ http::ServerAnswer Status(const Board& board, const base::Clock& clock, View vie
 
 http::ServerResponse Refusal(const CallerError& away) {
   http::ServerResponse response = http::ErrorResponse(away.status, away.message);
+  // RFC 9110 requires it with 401.
   if (away.status == 401) response.headers.Add("WWW-Authenticate", "Bearer");
   if (away.retry_after.count() > 0) {
     response.headers.Add("Retry-After", std::to_string(away.retry_after.count()));
@@ -69,7 +71,8 @@ http::ServerResponse Refusal(const CallerError& away) {
   return response;
 }
 
-// The answer to a caller by its token. Callers who are remembered wait for nobody's review.
+// Answers a client by its token. A client whose token is remembered is answered at once; others wait for a
+// review on another thread.
 http::ServerAnswer AfterLogin(
     ClientAuthenticator& callers, ClientAuthenticator::Token token, const std::string& peer,
     std::function<http::ServerAnswer(const std::variant<plan::Caller, CallerError>&)> answer) {
@@ -80,7 +83,7 @@ http::ServerAnswer AfterLogin(
           http::JobKind::kLogin};
 }
 
-// With a fleet token: in full.
+// Answers a fleet token with the full status.
 http::ServerAnswer StatusOfFleet(const Board& board, const base::Clock& clock, std::string_view authorization,
                                  const std::string& peer, ClientAuthenticator& callers) {
   auto token = callers.Read(authorization, plan::CallerPurpose::kFleet);
@@ -114,6 +117,7 @@ http::ServerAnswer Readyz(const Board& board, const http::ServerRequest& request
                                 .body = status::ReadyzText(snapshot, ready, verbose, view),
                                 .headers = {}};
   };
+  // The short answer needs no thread, so that probes never wait.
   if (!Flag(request, "verbose")) return answer(*board.Latest(), query, false);
   return Quickly([answer, snapshot = board.Latest(), query = std::move(query)](const base::Call&) {
     return answer(*snapshot, query, true);
@@ -136,6 +140,7 @@ http::ServerResponse AnswerCheck(const base::Call& call, const Inquiry& inquiry,
                                  bool local) {
   auto check = status::ParseCheckRequest(body);
   if (!check) return http::ErrorResponse(400, check.error().message());
+  // Anybody who reaches the port could otherwise fill the disk.
   if (check->pull && !local) {
     return http::ErrorResponse(403, "pulls are asked for on the node itself, over the agent's local socket");
   }
@@ -145,11 +150,13 @@ http::ServerResponse AnswerCheck(const base::Call& call, const Inquiry& inquiry,
   }
   const Requester asker{.kind = local ? Requester::Kind::kNode : Requester::Kind::kNeighbour};
   status::CheckResult result = inquiry.Check(call, *check, asker);
+  // Messages may quote registries and plugins.
   if (!local) result = status::WithoutMessages(std::move(result));
   return http::JsonResponse(200, status::CheckResultJson(result));
 }
 
-// A request that waits for its turn is not parsed yet: that takes many times the memory of its text.
+// The body is parsed only when the request gets its turn, since a parsed one takes many times the memory of
+// its text.
 http::ServerAnswer Check(const Inquiry& inquiry, const http::ServerRequest& request, bool local) {
   // Neighbours get known answers only.
   return {[&inquiry, body = request.body, local](const base::Call& call) {
@@ -158,8 +165,8 @@ http::ServerAnswer Check(const Inquiry& inquiry, const http::ServerRequest& requ
           local ? http::JobKind::kSlow : http::JobKind::kNear};
 }
 
-// The check of a pod that is known. It waits for registries and pulls only if it needs them, and then beside
-// other namespaces' checks. A request that waits for its turn is not parsed.
+// Answers the check of a pod that was identified. It waits for registries and pulls only if it needs them,
+// and then beside other namespaces' checks.
 http::ServerAnswer AnswerPod(const base::Call& call, const Inquiry& inquiry,
                              const ClientAuthenticator& callers, const plan::Caller& caller,
                              const std::string& body, bool ask) {
@@ -174,19 +181,21 @@ http::ServerAnswer AnswerPod(const base::Call& call, const Inquiry& inquiry,
                                "this agent's configuration (preflight.pull) lets no pod have images pulled");
   }
   if (ask) return http::JsonResponse(200, status::CheckResultJson(inquiry.Check(call, *check, asker)));
+  // Most checks end here, on the threads that are never held up by a registry.
   if (auto known = inquiry.CheckKnown(call, *check, asker)) {
     return http::JsonResponse(200, status::CheckResultJson(*known));
   }
   return {[&inquiry, &callers, caller, body](const base::Call& later) {
             return AnswerPod(later, inquiry, callers, caller, body, true);
           },
+          // A namespace whose checks wait must not keep those of others waiting.
           http::JobKind::kSlow, caller.name_space};
 }
 
-// A pod that asks in its own name.
+// Answers a pod that asks in its own name.
 http::ServerAnswer CheckOfPod(const Inquiry& inquiry, const http::ServerRequest& request,
                               std::string_view authorization, ClientAuthenticator& callers) {
-  // Most tokens that are worth nothing are refused here, without a thread.
+  // Most worthless tokens are rejected here, without a thread.
   auto token = callers.Read(authorization, plan::CallerPurpose::kPreflight);
   if (const auto* away = std::get_if<CallerError>(&token)) return Refusal(*away);
   auto answer = [&inquiry, &callers, body = request.body](
@@ -201,7 +210,7 @@ http::ServerAnswer CheckOfPod(const Inquiry& inquiry, const http::ServerRequest&
   return AfterLogin(callers, std::get<ClientAuthenticator::Token>(std::move(token)), request.peer, answer);
 }
 
-// Its answer depends on a token, which no stranger's page has.
+// Returns true if the answer depends on a token, which a web page of another site does not have.
 bool ShowsToken(const http::ServerRequest& request) {
   return (request.path == kCheck && request.headers.Has("Authorization")) ||
          (request.path == "/v1/status" && request.headers.Has(plan::kFleetHeader));
@@ -224,8 +233,9 @@ http::Handler Endpoints(const Board& board, const Metrics& metrics, const Inquir
   return [&board, &metrics, &inquiry, &clock, local, view, checks,
           callers](const http::ServerRequest& request) -> http::ServerAnswer {
     const std::string& path = request.path;
+    // /livez tells nothing that such a page could use.
     if (!local && path != "/livez" && !ShowsToken(request)) {
-      // The page of a stranger would read what any neighbour may.
+      // A web page of another site could read what any neighbour may, through a browser in this network.
       const std::string node = board.Latest()->node;
       if (http::MayBeOfAPage(request, {node})) {
         return http::ErrorResponse(421, "this is no name of this agent: use an address or the node's name");
@@ -244,6 +254,7 @@ http::Handler Endpoints(const Board& board, const Metrics& metrics, const Inquir
         return http::ErrorResponse(403,
                                    "this agent's configuration (preflight) admits no pod that shows a token");
       }
+      // Take returns a waiting time if the client must wait.
       if (local || !checks->Take(request.peer, clock.Now())) return Check(inquiry, request, local);
       http::ServerResponse refusal = http::ErrorResponse(429, "too many checks: ask again in a second");
       refusal.headers.Add("Retry-After", "1");

@@ -10,14 +10,14 @@
 namespace prefetch::agent {
 namespace {
 
-// The maximum number of answers that are held for pulls: other requests must find a thread. A request without
-// a place gets the known answer after a moment, in which the loop notices its wish.
+// Maximum number of answers that are held for pulls, so that other requests find a thread. A request without
+// a place gets the known answer after a moment, in which the loop notices the request for a pull.
 constexpr int kMostHeld = 2;
 constexpr std::chrono::milliseconds kMoment{250};
-// The time for registries in one request of a pod, since it occupies a thread.
+// Time for registries in one request of a pod, since it occupies a thread.
 constexpr std::chrono::seconds kRegistryTimeOfPods{8};
 
-// A place among the answers that are held.
+// A place among the answers that are held for pulls.
 class Place {
  public:
   explicit Place(std::atomic<int>& taken) : taken_(taken), granted_(taken++ < kMostHeld) {}
@@ -36,6 +36,7 @@ class Place {
 plan::CheckVerdict Inquiry::VerdictNow(const base::Call& call, const status::CheckQuestion& question,
                                        const plan::Snapshot& snapshot, CheckRound& round,
                                        std::optional<Wish>& wish) const {
+  // Once a pull was asked for, its result decides, and no more questions go to the registry.
   if (wish) {
     auto verdict =
         plan::VerdictOfPull(wish->facts, plan::PulledFor(snapshot, *wish->facts.reference, wish->looked_at));
@@ -44,6 +45,8 @@ plan::CheckVerdict Inquiry::VerdictNow(const base::Call& call, const status::Che
   CheckRound::Outcome outcome = round.Decide(call, question, pulls() && !wish);
   if (outcome.step.need != plan::CheckNeed::kPull) return std::move(outcome.step.verdict);
   wish_(*outcome.facts.reference, round.looked_at());
+  // The facts are kept: the verdict on the pull is about the pod as it was asked about. Decided again at
+  // once, because the Snapshot may show a pull of this image already.
   wish = Wish{std::move(outcome.facts), round.looked_at()};
   return VerdictNow(call, question, snapshot, round, wish);
 }
@@ -53,7 +56,8 @@ status::CheckResult Inquiry::Check(const base::Call& call, const status::CheckRe
   asker.pull = request.pull;
   std::vector<status::CheckQuestion> questions = request.questions;
   if (asker.kind == Requester::Kind::kNeighbour) {
-    // The answer to a claim that nobody proves would tell which Secrets and ServiceAccounts there are.
+    // Claims that nobody proves are dropped. The answers to them would tell which Secrets and ServiceAccounts
+    // exist.
     for (status::CheckQuestion& question : questions) question.identity = {};
   }
   const base::TimePoint ask_until =
@@ -82,6 +86,7 @@ status::CheckResult Inquiry::Check(const base::Call& call, const status::CheckRe
     }
     if (held.Stopped()) break;
     plan::SnapshotPtr newer = board_.LatestAfter(held, snapshot);
+    // The time is over. The client gets pending answers and asks again.
     if (newer == snapshot) break;
     snapshot = std::move(newer);
   }
@@ -100,6 +105,7 @@ std::optional<status::CheckResult> Inquiry::CheckKnown(const base::Call& call,
                    CheckRound::Reach::kNode);
   for (const status::CheckQuestion& question : request.questions) {
     const CheckRound::Outcome outcome = round.Decide(call, question, pulls());
+    // One question that needs a registry sends the whole request to the threads that may wait.
     if (outcome.step.need != plan::CheckNeed::kNothing) return std::nullopt;
     result.answers.push_back(status::AnswerOf(question, outcome.step.verdict));
     result.ok = result.ok && result.answers.back().ok;

@@ -40,6 +40,7 @@ status::RecordedUse UseOf(const std::string& repository, const kubelet::Credenti
                           .secrets = entry.secrets.size(),
                           .service_accounts = entry.service_accounts.size(),
                           .identities = {}};
+  // Names of Secrets and ServiceAccounts are shown only to a client that asks for them.
   if (!identities) return use;
   for (const auto& secret : entry.secrets) use.identities.push_back(Named("secret", secret.secret));
   for (const auto& account : entry.service_accounts) {
@@ -54,7 +55,8 @@ struct PodNow {
   plan::VerdictsPtr verdicts;  // the worst of all pods
 };
 
-// As the files are now: the judged pod by which the entry fares worst, the first of these.
+// Reads kubelet's files as they are now. Returns the judged pod by which the entry fares worst; the first of
+// several.
 PodNow WorstPod(const plan::Snapshot& snapshot, const plan::ImageState& image) {
   std::vector<PodNow> all;
   std::vector<plan::SpelledVerdicts> each;
@@ -75,7 +77,7 @@ PodNow WorstPod(const plan::Snapshot& snapshot, const plan::ImageState& image) {
   return std::move(*telling);
 }
 
-// As the newest kubelet that is possible reads them.
+// Adds kubelet's files as the newest possible kubelet reads them.
 void AddFiles(const plan::Snapshot& snapshot, const plan::ImageState& image, bool identities,
               status::ImageDetail& detail) {
   if (!KnowsKubelet(snapshot)) return;
@@ -84,6 +86,7 @@ void AddFiles(const plan::Snapshot& snapshot, const plan::ImageState& image, boo
   const kubelet::VerdictQuestion& files = said.files;
   detail.verdicts = *said.verdicts;
   detail.record_key = kubelet::TrimmedImage(said.reference, version);
+  // Records are filed under an image id (K18), so an absent image has none.
   if (image.image_id.empty()) return;
   kubelet::RecordReading record = kubelet::DecodeRecord(files.record.content, image.image_id, version);
   detail.record.state = StateName(files.record, record.reading != kubelet::Reading::kUndecodable,
@@ -143,6 +146,7 @@ Explanation Inquiry::Explain(const base::Call& call, const image::Reference& ref
   if (!detail.listed && detail.verdicts) {
     image.verdicts = std::make_shared<const kubelet::Verdicts>(*detail.verdicts);
     if (image.present) image.reason = plan::ReasonFor(detail.verdicts->never.reason);
+    // An unlisted image has no entry that the loop would judge.
     image.ready = image.usable && detail.verdicts->never.result == VerdictResult::kStarts;
   }
   if (options.credentials) AddCredentials(call, image, detail);

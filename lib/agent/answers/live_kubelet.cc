@@ -19,6 +19,7 @@ bool KnowsKubelet(const plan::Snapshot& snapshot) {
 kubelet::VerdictQuestion ReadKubeletFiles(const plan::Snapshot& snapshot, const std::string& written,
                                           const std::string& image_id) {
   kubelet::VerdictQuestion question{.image = written, .image_id = image_id};
+  // An absent image is pulled whatever these files say.
   if (image_id.empty()) return question;
   question.record = kubelet::ReadRecordFile(snapshot.kubelet->root, image_id);
   question.intent = kubelet::ReadIntentFile(snapshot.kubelet->root, written);
@@ -30,6 +31,7 @@ kubelet::Verdict KubeletVerdict(const plan::Snapshot& snapshot, const std::strin
                                 const status::CheckQuestion& question) {
   kubelet::VerdictQuestion files = ReadKubeletFiles(snapshot, question.image, image_id);
   for (const status::ObjectCoordinates& secret : question.identity.secrets) {
+    // The hash is unknown: only UID, namespace and name of a secret are compared (K25).
     files.pod.secrets.push_back({ToCoordinates(secret), base::Secret()});
   }
   if (question.identity.service_account) {

@@ -9,31 +9,31 @@
 namespace prefetch::agent {
 namespace {
 
-// A preflight has seconds, not the minute that a check in the background may take.
+// Time limit for one question of a preflight. A check in the background has a minute.
 constexpr std::chrono::seconds kAskNow{15};
-// A pod's own has less: two hundred that ask together wait for one answer.
+// Time limit for a question of a pod. Two hundred pods that ask together wait for one answer.
 constexpr std::chrono::seconds kAskNowForPods = SharedAnswers::kPatience;
-// Of these, so many for credentials: a plugin that hangs leaves time to ask for other images.
+// Of this time, the part for credentials: a plugin that hangs leaves time to ask for other images.
 constexpr std::chrono::seconds kCredentialsNow{5};
 
-// An answer that the same server would give to any question: the server is away, or another in front of it
-// answers.
+// Returns true if the server would answer any question like this: it is away, or another server in front of
+// it answers.
 bool IsSilent(const image::RegistryAnswer& said) {
   return said.kind == image::RegistryAnswerKind::kUnreachable || image::IsTransient(said);
 }
 
-// The asker's time is over before this registry's turn came.
+// The answer if the client's time was over before this registry's turn came.
 image::RegistryAnswer NoTimeToAsk(const std::string& registry) {
   return {.kind = image::RegistryAnswerKind::kUnreachable,
           .detail = image::RegistryDetail::kTimeout,
           .message = "the time that was given was over before " + registry + " could be asked"};
 }
 
-// The search for credentials took the time that there was.
+// The answer if the search for credentials took all the time.
 image::RegistryAnswer NoCredentialsInTime(const std::string& registry, const credentials::Lookup& lookup,
                                           bool for_pods) {
   std::string message = registry + " was not asked: the credentials for it were not found in time";
-  // A plugin's words are the node's business.
+  // A plugin's error text may describe the node, so pods do not get it.
   if (for_pods) {
     return {.kind = image::RegistryAnswerKind::kUnreachable,
             .detail = image::RegistryDetail::kCredentials,
@@ -68,12 +68,14 @@ image::RegistryAnswer LiveRegistry::AskAnew(const base::Call& call, const plan::
   if (image.present) {
     job.local = plan::Local{.digest = image.digest, .other_digests = image.other_digests};
   }
+  // No refusals are counted: clients of preflights must not be able to hold back the node's credentials.
   return AskRegistry(call, {asker_, nullptr, clock_, image::Platform::Host()}, job);
 }
 
 image::RegistryAnswer LiveRegistry::Ask(const base::Call& call, const plan::RuntimeStatus& runtime,
                                         const plan::ImageState& image, bool known) {
   const std::string& registry = image.want->reference.domain();
+  // A request may name many images of one registry. If it is silent, the client waits for it once.
   if (auto silent = silent_.find(registry); silent != silent_.end()) return silent->second;
   const base::Duration left = until_ - std::chrono::steady_clock::now();
   const base::Duration limit = for_pods_ != nullptr ? kAskNowForPods : kAskNow;
@@ -87,6 +89,8 @@ image::RegistryAnswer LiveRegistry::Ask(const base::Call& call, const plan::Runt
   } else {
     const auto ask = [&]() -> SharedAnswers::Said {
       image::RegistryAnswer said = AskAnew(within, runtime, image, known);
+      // Silence that comes from this client's short time or departure must not be shared: another client may
+      // have more time.
       const bool cut_short =
           left < limit || call.Stopped() || std::chrono::steady_clock::now() >= call.deadline;
       return {said, !(cut_short && IsSilent(said))};

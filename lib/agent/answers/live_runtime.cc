@@ -9,6 +9,8 @@
 namespace prefetch::agent {
 namespace {
 
+// Time limits for one question, if the runtime was up at the last poll, and if not: a preflight must not wait
+// long for a runtime that is known to be away.
 constexpr std::chrono::seconds kLookNow{10};
 constexpr std::chrono::seconds kLookWhileAway{1};
 
@@ -27,7 +29,7 @@ void SetLocal(const image::LocalImage& found, const image::LocalImageIndex& inde
   state.aliases = local.aliases;
 }
 
-// The image of the last look has gone.
+// Describes an image that was there at the last poll and is gone.
 void SetAbsent(plan::ImageState& state) {
   bool was_here = state.present;
   bool not_told = state.reason == plan::Reason::kFactsUnknown;
@@ -51,13 +53,14 @@ LiveRuntime::Listing LiveRuntime::Ask(const base::Call& call, base::Duration age
   const base::TimePoint now = clock_.Now();
   {
     base::Lock lock(mutex_);
+    // Clients over TCP share an answer for a moment, so that many pods cost the runtime one list.
     if (newest_ != nullptr && age > base::Duration::zero() && now - asked_at_ < age) return newest_;
   }
   auto images = images_.ListImages(call);
   using Answer = cri::CallResult<image::LocalImageIndex>;
   auto listing = images ? std::make_shared<const Answer>(image::LocalImageIndex(*std::move(images)))
                         : std::make_shared<const Answer>(images.error());
-  // That an asker has gone says nothing of the runtime.
+  // A call that its client abandoned says nothing about the runtime, so its result is not shared.
   if (age > base::Duration::zero() && !call.Stopped()) {
     base::Lock lock(mutex_);
     newest_ = listing;
@@ -70,6 +73,8 @@ const image::LocalImage* LiveRuntime::FindImported(const base::Call& call, const
                                                    const image::LocalImageIndex& index) const {
   const image::LocalImage* tagged = index.FindTagged(reference);
   if (tagged == nullptr) return nullptr;
+  // A name without a repo digest may be an import that no container starts from, so it is checked before it
+  // counts.
   auto details = images_.ImageStatus(call, reference.Normalized());
   if (!details || !*details) return nullptr;
   return StartsNow(call, tagged->id, **details, true) ? tagged : nullptr;
@@ -77,6 +82,7 @@ const image::LocalImage* LiveRuntime::FindImported(const base::Call& call, const
 
 bool LiveRuntime::StartsNow(const base::Call& call, const std::string& id, const cri::ImageDetails& details,
                             bool search) const {
+  // The walk through the content store is expensive, so pods get the cheap check.
   const bool only_unpacked = !search || IsForeign(image::Platform::Host(), details);
   auto starts = Starts(call, content_, id, details.chain_id, only_unpacked);
   return starts && *starts;
@@ -97,6 +103,7 @@ void LiveRuntime::Judge(const base::Call& call, const std::string& id, const cri
 
 plan::ImageState LiveRuntime::Entry(const base::Call& call, plan::ImageState entry,
                                     const image::LocalImageIndex& index, bool search) const {
+  // The poll's facts about this image id still hold; most questions end here.
   if (entry.present && HasName(index, entry)) return entry;
   const image::LocalImage* found = index.Find(entry.want->reference);
   if (found == nullptr && search) found = FindImported(call, entry.want->reference, index);
@@ -109,6 +116,8 @@ plan::ImageState LiveRuntime::Entry(const base::Call& call, plan::ImageState ent
     SetAbsent(entry);
     return entry;
   }
+  // Another content came since the poll. The poll's facts about platform and unpacking were about the old
+  // one.
   SetLocal(*found, index, entry);
   entry.reason = plan::Reason::kPresent;
   entry.message = "it came a moment ago";

@@ -34,7 +34,7 @@ using status::MetricKind;
 using status::MetricRow;
 using Id = status::MetricId;
 
-constexpr std::size_t kMostRegistriesAway = 20;  // by name; how many there are is told in full
+constexpr std::size_t kMostRegistriesAway = 20;  // shown by name; the count covers all
 constexpr image::PullPolicy kPolicies[] = {image::PullPolicy::kNever, image::PullPolicy::kIfNotPresent,
                                            image::PullPolicy::kAlways};
 
@@ -75,6 +75,7 @@ class Families {
   void Set(Id id, const Histogram& values, const Labels& labels = {}) {
     ClientMetric::Histogram& out = Add(id, labels).histogram;
     for (std::size_t i = 0; i < values.counts().size(); i++) {
+      // Prometheus' buckets are cumulative; Histogram's counts are not.
       out.sample_count += values.counts()[i];
       bool last = i == values.bounds().size();
       out.bucket.push_back(
@@ -83,7 +84,7 @@ class Families {
     out.sample_sum = values.sum();
   }
 
-  // A metric that has nothing to say now is left out, name and all.
+  // A metric without a value is left out, name and all.
   std::string Text() && {
     std::erase_if(families_, [](const MetricFamily& family) { return family.metric.empty(); });
     std::ostringstream out;
@@ -123,6 +124,7 @@ void ShowEntries(const std::vector<plan::ImageState>& images, const std::vector<
     pulls[image.pull.state]++;
     exposed += image.exposed ? 1 : 0;
   }
+  // Pulls for preflights count as pulls, but they are no entries of the list.
   for (const plan::RequestedImage& image : asked) pulls[image.state.pull.state]++;
   for (const auto& [key, count] : entries) {
     const auto& [phase, reason, required] = key;
@@ -246,8 +248,8 @@ void ShowDisk(const plan::DiskStatus& disk, Families& out) {
   out.Set(Id::kDiskPressure, disk.pressure);
 }
 
-// By provider, or for strangers all providers together: a provider's name shows the owner of the node's
-// credentials.
+// Shows plugins by provider; in the public view all providers together, since a provider's name shows the
+// owner of the node's credentials.
 void ShowPlugins(const Counts& counts, status::View view, Families& out) {
   std::map<credentials::ProviderOutcome, Histogram> together;
   for (const auto& [key, seconds] : counts.plugin_seconds) {
@@ -280,6 +282,7 @@ void ShowCounts(const Counts& counts, Families& out) {
   for (const auto& [answer, count] : counts.registry_answers) {
     out.Set(Id::kRegistryChecks, static_cast<double>(count), {{"answer", image::RegistryAnswerName(answer)}});
   }
+  // An agent that asks no registry has no series about it.
   if (!counts.registry_answers.empty()) {
     out.Set(Id::kRegistryRequests, static_cast<double>(counts.registry_requests));
     out.Set(Id::kRegistryDuration, counts.registry_seconds);
@@ -345,7 +348,7 @@ std::string MetricsText(const plan::Snapshot& snapshot, const Counts& counts, co
 
 namespace {
 
-// /proc/stat has a long line for all interrupts; a node with more than this is not known.
+// /proc/stat has a long line for all interrupts; no node is known that exceeds this.
 constexpr std::size_t kMaxProcFile = 1 << 20;
 constexpr std::size_t kMaxFds = 1 << 16;
 
@@ -391,7 +394,7 @@ ProcessFacts ReadProcessFacts() {
     if (auto pages = Field(*memory, 0)) facts.virtual_bytes = *pages * page;
     if (auto pages = Field(*memory, 1)) facts.resident_bytes = *pages * page;
   }
-  // One of them is the one that reads the folder.
+  // One of these is the descriptor that reads the folder.
   if (auto open = base::ListDirectory("/proc/self/fd", kMaxFds); open && !open->empty()) {
     facts.open_fds = open->size() - 1;
   }

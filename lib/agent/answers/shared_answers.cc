@@ -6,6 +6,7 @@
 namespace prefetch::agent {
 namespace {
 
+// Long enough for the pods of one job that start together.
 constexpr std::chrono::seconds kServesFor{5};
 constexpr std::size_t kMostSlots = 1000;
 constexpr std::chrono::milliseconds kLook{200};  // at whether the asker is still there
@@ -16,7 +17,7 @@ base::TimePoint RealNow() {
 
 }  // namespace
 
-// That a key is being asked; ends with its scope, whatever happens in it.
+// Marks a key as being asked, until the end of its scope, whatever happens in it.
 class SharedAnswers::Turn {
  public:
   Turn(SharedAnswers& moment, const std::string& registry, const std::string& key)
@@ -50,6 +51,7 @@ image::RegistryAnswer SharedAnswers::Get(const base::Call& call, const std::stri
   const base::TimePoint until = std::min<base::TimePoint>(call.deadline, RealNow() + kPatience);
   {
     base::Lock lock(mutex_);
+    // Any pod may name any image, so the memory is bounded. Slots with a waiting client stay.
     if (slots_.size() > kMostSlots) {
       std::erase_if(slots_,
                     [](const auto& one) { return !one.second.asking && one.second.until <= RealNow(); });
@@ -57,6 +59,7 @@ image::RegistryAnswer SharedAnswers::Get(const base::Call& call, const std::stri
     while (true) {
       Slot& slot = slots_[key];
       if (!slot.asking && RealNow() < slot.until) return slot.answer;
+      // A registry that hangs takes this many threads and no more.
       if (!slot.asking && asking_[registry] < kMostAsking) {
         slot.asking = true;
         asking_[registry]++;
@@ -68,6 +71,7 @@ image::RegistryAnswer SharedAnswers::Get(const base::Call& call, const std::stri
   }
   Turn turn(*this, registry, key);
   Said said = ask();
+  // Other waiting clients find no answer then, and the next of them asks for itself.
   if (said.of_registry) turn.Keep(said.answer);
   return std::move(said.answer);
 }

@@ -15,7 +15,7 @@ using std::chrono::seconds;
 constexpr seconds kReviewLimit{3};
 constexpr seconds kRemembered{60};
 constexpr seconds kComeAgain{5};
-// More than the pods of a node. Beyond that, what would be forgotten soonest goes.
+// More than the pods of a node. Beyond that, the entry that expires first is dropped.
 constexpr std::size_t kMostKnown = 2000;
 constexpr std::size_t kMostNamespaces = 1000;
 constexpr std::string_view kBearer = "Bearer ";
@@ -63,7 +63,7 @@ CallerError ClientAuthenticator::Refuse(plan::RejectionReason refusal, plan::Cal
           .message = std::string(plan::RejectionReasonText(refusal, purpose))};
 }
 
-// A namespace's budget.
+// Takes one question from the namespace's budget, so that one namespace cannot use up the agent's threads.
 std::variant<plan::Caller, CallerError> ClientAuthenticator::Admit(Identity identity,
                                                                    plan::CallerPurpose purpose) {
   if (const auto* refusal = std::get_if<plan::RejectionReason>(&identity)) return Refuse(*refusal, purpose);
@@ -71,7 +71,7 @@ std::variant<plan::Caller, CallerError> ClientAuthenticator::Admit(Identity iden
   const bool fleet = purpose == plan::CallerPurpose::kFleet;
   const base::TimePoint now = clock_.Now();
   base::Lock lock(mutex_);
-  // Full ones are as good as new.
+  // A full budget says the same as none.
   if (budgets_.size() >= kMostNamespaces) {
     std::erase_if(budgets_, [&](const auto& one) { return one.second.At(now) >= kOfNamespace.burst; });
   }
@@ -96,7 +96,7 @@ std::optional<ClientAuthenticator::Identity> ClientAuthenticator::Recall(const s
 }
 
 void ClientAuthenticator::Remember(const Token& token, const Identity& identity) {
-  // A refusal holds for whatever end the token claims to have.
+  // The end of a rejected token is a claim that nobody has checked, so it does not limit the memory.
   const bool refused = std::holds_alternative<plan::RejectionReason>(identity);
   const base::Duration left = refused ? base::Duration(kRemembered)
                                       : std::clamp<base::Duration>(token.expires - clock_.Wall(),
@@ -118,6 +118,7 @@ std::optional<std::variant<ClientAuthenticator::Identity, CallerError>> ClientAu
     const base::Call& call, const Token& token, const std::string& peer) {
   const auto real_now = [] { return std::chrono::steady_clock::now(); };
   base::Lock lock(mutex_);
+  // A pod that asks about many images sends its token many times at once. One review serves them all.
   while (in_review_.contains(token.key)) {
     if (call.Stopped() || real_now() >= call.deadline) {
       return CallerError{.status = 503, .message = kNoReview, .retry_after = seconds(1)};
@@ -126,6 +127,7 @@ std::optional<std::variant<ClientAuthenticator::Identity, CallerError>> ClientAu
   }
   const base::TimePoint now = clock_.Now();
   if (auto identity = Recall(token.key)) return *std::move(identity);
+  // After a failure, one client probes the API server while the others are told to come again.
   if (away_ && (now < away_->until || !in_review_.empty())) {
     metrics_.CallerRejected(token.purpose, "NotReviewed");
     const auto wait = std::chrono::ceil<seconds>(away_->until - now);
@@ -146,7 +148,7 @@ std::optional<base::Duration> ClientAuthenticator::TakeReview(plan::CallerPurpos
   return (purpose == plan::CallerPurpose::kFleet ? fleet_reviews_ : reviews_).Take(peer, now);
 }
 
-// Nothing was heard of the API server, so nothing is known that was not known before.
+// The client left before the API server answered, so nothing new is known about the server.
 void ClientAuthenticator::AbandonReview(const std::string& key) {
   {
     base::Lock lock(mutex_);
@@ -176,6 +178,7 @@ std::variant<ClientAuthenticator::Identity, CallerError> ClientAuthenticator::Re
   auto review = api_.ReviewToken(call.Within(kReviewLimit), token.secret, std::string(plan::kCallerAudience));
   if (!review) {
     CallerError away = NotReviewed(review.failure(), token.purpose);
+    // A client that went away must not close the door for the others.
     const bool left = call.Stopped() || review.failure().kind == kube::ApiError::kCancelled;
     if (left) {
       AbandonReview(token.key);
@@ -210,7 +213,7 @@ std::variant<ClientAuthenticator::Token, CallerError> ClientAuthenticator::Read(
   if (auto refusal = plan::PrejudgeToken(said, purpose, place_.node, clock_.Wall())) {
     return Refuse(*refusal, purpose);
   }
-  // The API server's answer about a token holds for one purpose.
+  // The key includes the purpose: an answer about a token holds for one purpose only.
   const char* kind = purpose == plan::CallerPurpose::kFleet ? "f" : "p";
   return Token{purpose, base::Secret(std::string(token)), kind + hash_.Of(token), *said.expires};
 }
@@ -242,6 +245,7 @@ std::variant<plan::Caller, CallerError> ClientAuthenticator::Identify(const base
                                                                       const Token& token,
                                                                       const std::string& peer) {
   if (auto remembered = Remembered(token)) return *std::move(remembered);
+  // Forged tokens must not use up the reviews, since those are limited for all clients together.
   if (auto away = RefuseForged(call, token)) return *std::move(away);
   auto reviewed = Review(call, token, peer);
   if (auto* away = std::get_if<CallerError>(&reviewed)) return std::move(*away);

@@ -30,7 +30,7 @@
 
 namespace prefetch::agent {
 
-// A caller who gets no answer, in terms of HTTP.
+// The rejection of a client, in terms of HTTP.
 struct CallerError {
   int status = 401;  // 401, 403, 429 or 503
   std::string message;
@@ -43,13 +43,13 @@ class ClientAuthenticator {
  public:
   // Reviews by the API server, of all callers together: two hundred pods that start at once are one burst.
   static constexpr base::TokenRate kReviews{.per_second = 20, .burst = 250};
-  // Of these, from one address: who sends forged tokens uses up no more than that. Pods on the host's network
-  // share an address, and two hundred of them may start at once.
+  // Reviews for one address: a client that sends forged tokens uses up no more than this. Pods on the host's
+  // network share an address, and two hundred of them may start at once.
   static constexpr base::TokenRate kReviewsOfPeer{.per_second = 2, .burst = 200};
-  // Questions of the pods of one namespace: of two hundred that start at once, each with a few images.
+  // Questions of the pods of one namespace: two hundred may start at once, each with a few images.
   static constexpr base::TokenRate kOfNamespace{.per_second = 50, .burst = 1000};
 
-  // Reviews of fleet tokens, apart: neither kind of stranger keeps the other kind of caller out.
+  // Reviews of fleet tokens are counted apart: neither kind of client can keep the other one out.
   static constexpr base::TokenRate kFleetReviews{.per_second = 5, .burst = 50};
 
   // `rules`: of preflights. `fleet`: fleet tokens read the full status.
@@ -72,7 +72,8 @@ class ClientAuthenticator {
     std::string key;  // its salted hash, and its purpose
     base::WallTime expires;
   };
-  // From the header's value. Turns away whom a look at it alone can turn away; never blocks.
+  // Parses the header's value. Rejects malformed tokens, and tokens of other audiences or nodes, without an
+  // API call. Never blocks.
   std::variant<Token, CallerError> Read(std::string_view authorization, plan::CallerPurpose purpose) const;
 
   // As Identify, if the answer about the token is remembered; else nullopt. Never blocks.

@@ -12,6 +12,8 @@ namespace {
 using std::chrono::minutes;
 using std::chrono::seconds;
 
+// Keys change seldom. A token that names an unknown key causes an earlier read, within kReadKeysForNewOne at
+// most, so that forged names do not flood the API server.
 constexpr minutes kReadKeysAgain{10};
 constexpr seconds kReadKeysAfterFailure{30};
 constexpr seconds kReadKeysForNewOne{10};
@@ -61,6 +63,7 @@ void IssuerKeys::Read(const base::Call& call) {
 IssuerKeys::Judgement IssuerKeys::Judge(const base::Call& call, std::string_view token) {
   if (TakeTurn(false)) Read(call);
   Keys keys = Newest();
+  // Without keys nothing can be ruled out; the review is the judge.
   if (keys == nullptr) return Judgement::kReview;
   kube::Signature signature = keys->Judge(token);
   if (signature == kube::Signature::kUnknownKey) {
@@ -70,6 +73,7 @@ IssuerKeys::Judgement IssuerKeys::Judge(const base::Call& call, std::string_view
     signature = keys->Judge(token);
     if (signature == kube::Signature::kUnknownKey) {
       base::Lock lock(mutex_);
+      // The keys may be out of date, so the token may be genuine.
       if (failed_) return Judgement::kReview;
       return read ? Judgement::kForged : Judgement::kLater;
     }

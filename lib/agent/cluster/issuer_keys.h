@@ -33,7 +33,7 @@ class IssuerKeys {
   using Keys = std::shared_ptr<const kube::TokenKeys>;  // null: not known
 
   Keys Newest() const PREFETCH_EXCLUDES(mutex_);
-  // Null: it is another caller's turn, or too early.
+  // Returns false if another caller is reading the keys, or if it is too early.
   bool TakeTurn(bool unknown_key) PREFETCH_EXCLUDES(mutex_);
   void Read(const base::Call& call) PREFETCH_EXCLUDES(mutex_);
 

@@ -15,10 +15,11 @@ using std::chrono::seconds;
 constexpr minutes kAskConfigAgain{1};
 constexpr minutes kAskMetricsAgain{10};
 constexpr seconds kAskStarting{1};
+// After this time without an answer, kubelet may have restarted with other settings.
 constexpr minutes kWordHolds{3};
 constexpr seconds kPortLimit{15};
 
-// The hash is of the very bytes, so another one means another configuration.
+// The hash is over the bytes of the files, so another hash means another configuration.
 std::string ProviderRemark(const std::string& ours, const std::optional<std::string>& kubelets) {
   if (!kubelets || ours.empty() || ours == *kubelets) return "";
   return "kubelet runs with another credential provider configuration than the one that is read here (its "
@@ -48,17 +49,22 @@ void KubeletClient::Start() {
 }
 
 base::Duration KubeletClient::Failed(const kube::Failure& failure) {
+  // The agent stops; kubelet has not failed.
   if (failure.kind == kube::ApiError::kCancelled) return kAskConfigAgain;
   failures_++;
+  // A refusal does not pass by itself, so the loop must not wait for an answer.
   if (kube::IsRefusal(failure.kind)) word_->GiveUp();
   const double spread = std::uniform_real_distribution<double>(0, 1)(random_);
   const kube::Retry retry = kube::NextTry(failure, failures_, spread);
   const bool never = retry.step == kube::Step::kGiveUp && retry.after.count() == 0;
+  // A new kubelet needs some seconds until its port answers. Until then, the usual doubling would make its
+  // settings late.
   const bool starting = kubelet_ && now_ < kubelet_->seen_at + plan::kUnconfirmedLimit &&
                         !kube::IsRefusal(failure.kind) && !failure.retry_after;
   const base::Duration wait = starting ? base::Duration(kAskStarting)
                               : never  ? base::Duration(kAskMetricsAgain)
                                        : std::max<base::Duration>(retry.after, seconds(1));
+  // A failure that lasts is logged once.
   if (std::exchange(last_failure_, failure.message) != failure.message) {
     base::Warn("kubelet's port does not return its settings; the agent reads its files",
                {{"kind", kube::ApiErrorName(failure.kind)}, {"error", failure.message}, {"retryIn", wait}});
@@ -76,6 +82,7 @@ void KubeletClient::AskConfig(const base::Call& call) {
   if (!std::exchange(last_failure_, "").empty()) base::Info("kubelet's port returns its settings again");
   answered_at_ = now_;
   next_config_ = now_ + kAskConfigAgain;
+  // The text is compared, since it is the same for hours.
   if (*text == config_text_ && config_) return;
   config_text_ = *std::move(text);
   next_metrics_ = now_;  // another kubelet, or the same one started again
@@ -95,7 +102,7 @@ void KubeletClient::AskMetrics(const base::Call& call) {
     metrics_ = *std::move(metrics);
     return;
   }
-  // They only add to the configuration: the right to read them may well be missing.
+  // Metrics only add to the configuration, and the right to read them may be missing.
   metrics_ = {};
   base::Debug("kubelet's metrics are not read", {{"error", metrics.failure().message}});
 }
@@ -111,6 +118,7 @@ void KubeletClient::Tell() {
       .config = config_, .gate = metrics_.ensure_secret_pulled_images, .remarks = {}};
   std::string remark = ProviderRemark(port_.provider_config_hash(), metrics_.credential_provider_hash);
   if (!remark.empty()) told.remarks.push_back(std::move(remark));
+  // Set wakes the loop, so only news is set.
   if (before && *before == told) return;
   word_->Set(std::make_shared<const kubelet::ReportedByKubelet>(std::move(told)));
 }
@@ -122,6 +130,7 @@ base::TimePoint KubeletClient::Turn(const base::Call& call) {
     next_config_ = next_metrics_ = now_;
   }
   if (now_ >= next_config_) AskConfig(call);
+  // Asked only right after the configuration came: a kubelet that is away would cost a second time limit.
   if (answered_at_ == now_ && now_ >= next_metrics_) AskMetrics(call);
   Tell();
   base::TimePoint next = next_config_;

@@ -13,11 +13,12 @@ using std::chrono::minutes;
 using std::chrono::seconds;
 
 constexpr seconds kLookAtBoard{1};
-// The gaps of an agent that has just started are no news: a node that was ready before a rollout is ready
-// again within a second.
+// The agent writes nothing in its first seconds while the node is not ready: a node that was ready before a
+// rollout is ready again within a second.
 constexpr seconds kFirstWord{5};
-constexpr minutes kReadAgain{5};  // what others did to the Node is noticed so late
+constexpr minutes kReadAgain{5};  // maximum delay until changes by others are noticed
 constexpr seconds kCallLimit{15};
+// Bounds on the Events of one agent, since every node of a fleet has one.
 constexpr std::size_t kMostEvents = 10;   // different ones in an hour
 constexpr std::size_t kMostChanges = 20;  // beside them
 constexpr minutes kSameEventAgain{10};
@@ -54,6 +55,7 @@ bool NodeGate::Failed(Part part, const kube::Failure& failure) {
   using kube::ApiError;
   if (failure.kind == ApiError::kCancelled) return false;
   const bool refused = failure.kind == ApiError::kForbidden || failure.kind == ApiError::kInvalid;
+  // Only a refusal is about one write. Everything else concerns the server, so all writes wait.
   if (!refused) part = kNode;
   Trouble& trouble = troubles_[part];
   trouble.failures++;
@@ -65,6 +67,7 @@ bool NodeGate::Failed(Part part, const kube::Failure& failure) {
     not_before_ = now_ + wait;
   } else {
     trouble.not_before = now_ + wait;
+    // Otherwise the write would be repeated only when something changes, or with the next regular read.
     next_read_ = std::min(next_read_, trouble.not_before);
   }
   // The text of an outage varies, and a refusal names the missing right.
@@ -92,7 +95,7 @@ void NodeGate::TellOf(Part part, const std::string& why) const {
   if (options_.tell) options_.tell(what, why.empty() ? "" : what + ": the API server says " + why);
 }
 
-// Asked once: a server that is older later does not happen.
+// Asks once: servers are not downgraded.
 std::optional<bool> NodeGate::MayWrite(const base::Call& call) {
   if (!options_.gate.Any() || server_checked_) return !refused_;
   auto version = api_.GetServerVersion(call.Within(kCallLimit));
@@ -159,6 +162,8 @@ bool NodeGate::WriteCondition(const base::Call& call, const kube::Node& node,
                                 .last_heartbeat = clock_.Wall(),
                                 .last_transition = clock_.Wall()};
   for (const kube::NodeCondition& old : node.conditions) {
+    // lastTransitionTime is the time at which the status changed, as Kubernetes defines it. A new message
+    // alone does not change it.
     bool same = old.type == condition.type && old.status == condition.status;
     if (same && old.last_transition) condition.last_transition = old.last_transition;
   }
@@ -172,7 +177,8 @@ bool NodeGate::WriteLabel(const base::Call& call, Part part, const std::string& 
   return Wrote(part, done ? nullptr : &done.failure());
 }
 
-// The other writes have made another resourceVersion; the list is guarded by the one that it was read with.
+// Reads the Node again, because the other writes have changed its resourceVersion. The list of taints can
+// only be replaced as a whole, guarded by the version with which it was read.
 bool NodeGate::RemoveTaint(const base::Call& call, bool gave_up) {
   auto fresh = api_.GetNode(call.Within(kCallLimit), options_.node);
   if (!fresh) return Failed(kNode, fresh.failure());
@@ -202,12 +208,14 @@ bool NodeGate::Tell(const base::Call& call, const kube::Node& node, const plan::
   auto told = told_.find(key);
   std::string message = news.image.empty() ? news.message : news.image + ": " + news.message;
   if (told != told_.end()) {
+    // The same Event is counted up at most once in this time.
     if (now_ < told->second.at + kSameEventAgain) return true;
     kube::NodeEvent again = told->second.event;
     again.count++;
     again.last = clock_.Wall();
     again.message = message;
     auto updated = api_.UpdateEvent(call.Within(kCallLimit), again);
+    // The API server deletes Events after an hour, by default. Then a new one is created.
     bool expired = !updated && updated.failure().kind == kube::ApiError::kNotFound;
     if (!updated && !expired) return Failed(kEvents, updated.failure());
     if (updated) {
@@ -249,7 +257,7 @@ bool NodeGate::ReportEvents(const base::Call& call, const kube::Node& node, cons
   return true;
 }
 
-// Changes of this hour for which the Node has no event yet.
+// Returns the changes of this hour for which the Node has no Event yet.
 std::vector<plan::GateEvent> NodeGate::UnreportedChanges(const plan::Snapshot& snapshot) {
   for (auto told = told_changes_.begin(); told != told_changes_.end();) {
     told = now_ >= told->second + kEventMemory ? told_changes_.erase(told) : std::next(told);
@@ -286,7 +294,7 @@ base::TimePoint NodeGate::Turn(const base::Call& call) {
   if (now_ < not_before_) return not_before_;
   base::TimePoint next = now_ + kLookAtBoard;
   plan::SnapshotPtr snapshot = board_.Latest();
-  // Images that are missing later were not given up.
+  // The gate gave up on images that were missing then. Once the node is ready, later ones are judged anew.
   if (snapshot->readiness.ready && taint_ == plan::TaintHistory::kGivenUp) taint_ = plan::TaintHistory::kGone;
   plan::DesiredGate wish = plan::WishFor(*snapshot, options_.gate, now_ - started_at_, taint_);
   const bool learning = snapshot->kubelet && snapshot->kubelet->learning;
@@ -308,20 +316,22 @@ base::TimePoint NodeGate::Turn(const base::Call& call) {
   if (kubelet_now != kubelet_before || unheard) return next;
   plan::NodeSeen seen = See(*node);
   if (!seen.tainted && taint_ == plan::TaintHistory::kNotKnown) taint_ = plan::TaintHistory::kGone;
-  // It may be gone already when the time is over: then nothing was given up.
+  // The taint may have been removed by others before the gate's time is over; then nothing was given up.
   wish = plan::WishFor(*snapshot, options_.gate, now_ - started_at_, taint_);
   if (options_.gate.Any() && too_early) return next;
   wrote_ = false;
   plan::GateUpdates writes;
   if (*may_write) writes = plan::WritesFor(wish, seen, options_.gate);
+  // The startup taint goes last, since its removal lets pods in.
   bool done = Write(call, *node, wish, writes);
   if (done && *may_write && options_.gate.Any()) {
     done = ReportEvents(call, *node, *snapshot, wish) && ReportChanges(call, *node, changes);
   }
-  // Also a round that broke off halfway was one.
+  // A round that ended early counts for the interval, too.
   if (wrote_ || (done && writes.Any())) not_before_ = std::max(not_before_, now_ + plan::kGateWriteInterval);
   if (!done) return std::max(next, not_before_);
   Worked(kNode);
+  // Computed again, since removing the taint has changed `taint_`.
   written_ = plan::WishFor(*snapshot, options_.gate, now_ - started_at_, taint_);
   return std::max(next, not_before_);
 }

@@ -28,8 +28,8 @@ struct NodeGateOptions {
   bool accept_fleet_wide_writes = false;
   // Each read of the Node leaves its kubelet's version here; may be null.
   std::shared_ptr<LearntVersion> kubelet_version;
-  // Hears what the API server refuses to this agent, and why: `of` names the write. An empty sentence: it
-  // does no longer. On the gate's thread; may be null.
+  // Called on the gate's thread when the API server refuses a write to this agent: `of` names the write. An
+  // empty sentence means that the refusal is over. May be null.
   std::function<void(std::string of, std::string problem)> tell;
   std::uint64_t seed = std::random_device{}();  // of the jitter
 };
@@ -55,7 +55,7 @@ class NodeGate {
   base::TimePoint Turn(const base::Call& call);
 
  private:
-  // One Event that we have made, so that the next one counts instead of adding.
+  // An Event that was created, so that the next one of its kind raises its count.
   struct Told {
     kube::NodeEvent event;
     base::TimePoint at;
@@ -73,13 +73,13 @@ class NodeGate {
   void Worked(Part part);
   void TellOf(Part part, const std::string& why) const;
   bool MayTry(Part part) const { return now_ >= troubles_[part].not_before; }
-  // nullopt: the server does not say yet.
+  // Returns nullopt if the server's version is not known yet.
   std::optional<bool> MayWrite(const base::Call& call);
   std::optional<kube::Node> Read(const base::Call& call);
   // As last read from the Node object; empty: not read.
   std::string KubeletVersion() const;
   plan::NodeSeen See(const kube::Node& node) const;
-  // These and those below are false if the round is over before its end.
+  // The functions below return false if the round ends early.
   bool Write(const base::Call& call, const kube::Node& node, const plan::DesiredGate& wish,
              const plan::GateUpdates& writes);
   bool WriteLabel(const base::Call& call, Part part, const std::string& key,

@@ -14,7 +14,7 @@ using plan::TouchResult;
 
 constexpr std::chrono::seconds kPodCallLimit{15};
 
-// 403 is the answer of RBAC, of quotas and of admission alike; only its words tell.
+// RBAC, quotas and admission all answer 403; only the message tells which it was.
 TouchObstacle ForbiddenBy(const std::string& words) {
   auto says = [&](std::string_view part) { return base::ContainsIgnoreCase(words, part); };
   if (says("exceeded quota") || says("failed quota")) return TouchObstacle::kQuota;
@@ -84,6 +84,8 @@ TouchBegun TouchPods::Create(const base::Call& call, const kube::TouchPodSpec& s
     if (!what) return std::nullopt;
     return TouchResult{TouchObstacle::kAdmission, "this cluster's admission " + *what};
   };
+  // Admission may add a pull secret, and kubelet would then open the image to that secret alone (K39). The
+  // dry run shows this before a pod exists.
   auto made = api_.CreatePod(call.Within(kPodCallLimit), options_.name_space, pod, kube::DryRun::kYes);
   bool in_earnest = false;
   if (made) {
@@ -94,14 +96,15 @@ TouchBegun TouchPods::Create(const base::Call& call, const kube::TouchPodSpec& s
   }
   TouchBegun begun;
   if (!made) {
-    // A pod of ours that is still there: taken away now, and the next try finds its place free.
+    // An earlier pod of this agent still has the name. It is deleted now, so that the next try finds the name
+    // free.
     if (made.failure().kind == kube::ApiError::kConflict) SweepOne(call, slot);
     begun.failed = ResultOf(made.failure());
     // The pod may be there, and only its answer was lost.
     begun.may_be_left = in_earnest && begun.failed.obstacle == TouchObstacle::kApiServer;
     return begun;
   }
-  // Admission may do another thing when it is in earnest.
+  // Admission may act differently without the dry run, so the real pod is checked as well.
   if (auto what = changed(*made)) {
     begun.may_be_left = End(call, spec.name, made->uid).may_be_left;
     begun.failed = *std::move(what);
@@ -123,6 +126,7 @@ TouchBegun TouchPods::Begin(const base::Call& call, const std::vector<Wanted>& i
                           .images = {},
                           .image_volumes = options_.image_volumes};
   for (std::size_t i = 0; i < images.size(); i++) {
+    // kubelet would record the image for the pod's service account and for no other pod (K27).
     std::string provider = keyring_.TokenProviderFor(images[i].reference);
     if (provider.empty()) {
       spec.images.push_back({images[i].reference.written(), images[i].always});
@@ -136,7 +140,7 @@ TouchBegun TouchPods::Begin(const base::Call& call, const std::vector<Wanted>& i
               "only"}});
   }
   if (spec.images.empty()) return begun;
-  // The Node's uid: a pod whose owner has another one is collected at once.
+  // The pod's owner is the Node. With another uid, Kubernetes would delete the pod at once.
   auto node = api_.GetNode(call.Within(kPodCallLimit), options_.node);
   if (!node) {
     begun.failed = ResultOf(node.failure());
@@ -158,6 +162,7 @@ TouchSeen TouchPods::Look(const base::Call& call, const std::string& name, const
     seen.failed = ResultOf(pod.failure());
     return seen;
   }
+  // A pod of the same name with another uid is not the one that was created.
   if (!pod || pod->uid != uid) {
     seen.pod.gone = true;
     return seen;
