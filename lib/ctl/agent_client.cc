@@ -15,6 +15,7 @@
 namespace prefetch::ctl {
 namespace {
 
+// Maximum size of an answer: status documents grow with the list.
 constexpr std::size_t kMostBytes = 32U << 20;
 constexpr std::size_t kLongestToken = 64U << 10;
 
@@ -37,7 +38,7 @@ std::string Advice(const base::Error& error) {
   std::abort();
 }
 
-// The text of {"error":"…"}, harmless for a terminal.
+// Returns the text of {"error":"…"}, without control characters that a terminal would obey.
 std::string ErrorOf(const http::Response& response) {
   doc::Problems problems("answer");
   auto root = doc::ParseJson(response.body, problems, doc::JsonRules::kLenient);
@@ -45,7 +46,8 @@ std::string ErrorOf(const http::Response& response) {
   return error != nullptr ? base::WithoutControls(error->text) : "it does not say why";
 }
 
-// "http://[10.0.0.1]:9477", as manifests write an address of either family: brackets are for IPv6 alone.
+// Removes brackets around an IPv4 address, as in "http://[10.0.0.1]:9477". Manifests write brackets around an
+// address of either family, but they are for IPv6 alone.
 std::string WithoutNeedlessBrackets(const std::string& address) {
   const std::size_t open = address.find('['), close = address.find(']');
   if (open == std::string::npos || close == std::string::npos || close < open) return address;
@@ -63,6 +65,7 @@ bool IsAgentAddress(const std::string& text) {
 base::Result<AgentClient> AgentClient::Make(http::Client& http, const std::string& address) {
   std::string socket;
   if (address.starts_with("unix://")) socket = address.substr(7);
+  // The host in the URL of a socket is of no meaning, but HTTP requires one.
   if (address.starts_with("/")) socket = address;
   if (!socket.empty() && socket.front() == '/') return AgentClient(http, address, "http://localhost", socket);
   if (address.starts_with("http://")) {
@@ -80,7 +83,8 @@ base::Result<http::Response> AgentClient::Send(const base::Call& call, http::Req
   auto response = http_->Send(call, request);
   if (response) return response;
   std::string advice = Advice(response.error());
-  // An answer without end is no agent's that asks for patience.
+  // ResourceExhausted means here that the answer was too long, while callers take it for an agent that is
+  // busy.
   base::Code code = response.error().code();
   if (code == base::Code::kResourceExhausted) code = base::Code::kInternal;
   return base::Error(
@@ -90,7 +94,7 @@ base::Result<http::Response> AgentClient::Send(const base::Call& call, http::Req
 base::Status AgentClient::ShowToken(http::Request& request) const {
   if (token_file_.empty() || !socket_.empty()) return {};
   auto text = base::ReadFile(token_file_, kLongestToken);
-  // It does not come by waiting, as an agent may.
+  // InvalidArgument, since waiting does not bring the file, as it may bring an agent.
   if (!text) return base::InvalidArgument("the token for the agent: " + text.error().message());
   std::string header = "Bearer " + std::string(base::TrimSpace(*text));
   request.authorization = base::Secret(std::move(header));
@@ -120,7 +124,7 @@ base::Result<std::string> AgentClient::ImageJson(const base::Call& call, const s
   auto response = Send(call, {.url = url});
   if (!response) return std::move(response).error();
   if (response->status == 400) return base::InvalidArgument("the agent refuses " + image);
-  // With 404 comes the same document, or this address does not tell about single images at all.
+  // An agent sends the same document with 404. Without it, this address does not serve single images.
   bool document = response->status == 200 ||
                   (response->status == 404 && response->body.find("\"ImageStatus\"") != std::string::npos);
   if (document) return std::move(response->body);
@@ -154,7 +158,7 @@ base::Result<status::CheckResult> AgentClient::Check(const base::Call& call,
     return base::ResourceExhausted(Unexpected(*response).message() + ": " + ErrorOf(*response));
   }
   if (response->status == 400 || response->status == 413) {
-    // This program's questions are well formed: an older agent does not know a newer option's name.
+    // This program's questions are well formed, so an older agent does not know the name of a newer option.
     return base::InvalidArgument("the agent refuses the question: " + ErrorOf(*response) +
                                  " (is it as new as this prefetchctl?)");
   }

@@ -13,16 +13,16 @@
 
 namespace prefetch::ctl {
 
-// Where the agent listens if nothing else is said.
+// The agent's default address.
 inline constexpr const char* kDefaultAgent = "unix:///run/prefetchd/prefetchd.sock";
 
-// Is this written as an agent's address is?
+// Returns true if the text has the form of an agent's address.
 bool IsAgentAddress(const std::string& text);
 
-// Where the volume of `generate init-container` has the pod's token for the agent.
+// The path of the pod's token for the agent in the volume of `generate init-container`.
 inline constexpr const char* kTokenFile = "/var/run/secrets/prefetchd/token";
 
-// For what an agent knows without asking others.
+// Time limit for answers that an agent knows without asking others.
 inline constexpr std::chrono::seconds kAnswerWithin{10};
 
 struct ImageQuery {
@@ -40,12 +40,12 @@ class AgentClient {
   void UseToken(std::string file) { token_file_ = socket_.empty() ? std::move(file) : ""; }
   bool ShowsToken() const { return !token_file_.empty(); }
 
-  // The status document. Errors are whole sentences for a person, with what to do.
+  // Returns the status document. Errors are whole sentences that tell the user what to do.
   base::Result<screen::StatusDocument> Status(const base::Call& call) const;
   // The same as it came, for -o json.
   base::Result<std::string> StatusJson(const base::Call& call) const;
-  // All that is known about one image, as it came (screen/image_document.h), also of one that is not there.
-  // InvalidArgument: the agent refuses the name.
+  // Returns all that is known about one image, unparsed (screen/image_document.h), also if the image is not
+  // there. InvalidArgument: the agent rejects the name.
   base::Result<std::string> ImageJson(const base::Call& call, const std::string& image,
                                       const ImageQuery& query) const;
   // One answer for each of at most kMostQuestions, within a time that is shorter than the call's where
@@ -65,7 +65,7 @@ class AgentClient {
   // Any complete answer. Errors say what to do.
   base::Result<http::Response> Send(const base::Call& call, http::Request request) const;
   base::Status ShowToken(http::Request& request) const;
-  // For an answer that is not the expected one.
+  // The error for an unexpected answer.
   base::Error Unexpected(const http::Response& response) const;
 
   http::Client* http_;

@@ -29,6 +29,7 @@ const doc::Node* AgentsContainer(const std::vector<doc::Node>& documents) {
   return nullptr;
 }
 
+// The file is a string inside a ConfigMap.
 std::string AgentYaml(const std::vector<doc::Node>& documents) {
   for (const doc::Node& document : documents) {
     const doc::Node* text = doc::ValueAt(document, {"data", "agent.yaml"});
@@ -37,6 +38,7 @@ std::string AgentYaml(const std::vector<doc::Node>& documents) {
   return "";
 }
 
+// The option parser belongs to cmd; the table of settings has all that is needed here.
 void SetFlag(std::string_view arg, config::RawConfig& raw) {
   const std::string_view flag = arg.substr(0, arg.find('='));
   const std::string value(arg.substr(std::min(arg.size(), flag.size() + 1)));
@@ -46,6 +48,7 @@ void SetFlag(std::string_view arg, config::RawConfig& raw) {
     if (const auto* text = std::get_if<config::Setting::Text>(&setting.member)) {
       raw.*(*text) = {value, by};
     } else if (const auto* on = std::get_if<config::Setting::Switch>(&setting.member)) {
+      // A switch may stand alone.
       raw.*(*on) = {value.empty() || value == "true", by};
     } else {
       auto& values = raw.*std::get<config::Setting::Texts>(setting.member);
@@ -92,6 +95,7 @@ base::Result<config::AgentConfig> ConfigOfManifests(const std::vector<doc::Node>
       problems);
   std::optional<config::RawConfig> file = config::ReadConfigFile(AgentYaml(documents), problems);
   if (!problems.empty() || !file) return base::InvalidArgument(base::Join(problems.Lines(), "\n"));
+  // The same order as in prefetchd: flags win over variables, and both over the file.
   return config::Validate(config::Overlay(*file, config::Overlay(said, FlagsOf(*container))));
 }
 

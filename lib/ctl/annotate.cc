@@ -27,7 +27,8 @@ std::string Variable(const config::GetEnv& get_env, const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// Not by way of another file: /dev/termination-log is a mount of its own.
+// Writes without a temporary file: /dev/termination-log is a mount of its own, which cannot be replaced by a
+// rename.
 base::Status WriteInPlace(const std::string& path, const std::string& text) {
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   file << text << std::flush;
@@ -36,6 +37,7 @@ base::Status WriteInPlace(const std::string& path, const std::string& text) {
 }
 
 base::Status ForGitlab(const std::string& line, const config::GetEnv& get_env) {
+  // A report without links takes back what an earlier run in the same job has written.
   std::vector<doc::Node> links;
   if (!line.empty()) {
     const std::string url = Variable(get_env, "CI_JOB_URL");
@@ -61,7 +63,7 @@ std::string OnPath(const std::string& program, const config::GetEnv& get_env) {
   return "";
 }
 
-// The agent knows its job by these.
+// Returns the variables by which buildkite-agent knows its job.
 std::vector<std::string> BuildkiteEnvironment() {
   std::vector<std::string> environment;
   for (char** entry = environ; *entry != nullptr; entry++) {

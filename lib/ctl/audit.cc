@@ -18,6 +18,7 @@
 namespace prefetch::ctl {
 namespace {
 
+// Pods are large objects; pages bound the memory and the size of one answer.
 constexpr int kPodsPerPage = 250;
 constexpr const char* kUntold =
     "cannot list new images yet: its agent has just started, or its runtime is away; ask again in a moment";
@@ -25,7 +26,7 @@ constexpr const char* kHidden =
     "shows images on no list only to callers with a token (component fleet), or on the node itself";
 constexpr int kEventsPerPage = 500;
 
-// Why an agent that was heard says nothing of what came.
+// Returns why an agent that answered does not report unlisted images.
 const char* WhyUntold(const screen::AuditNode& node) {
   return node.hidden ? kHidden : kUntold;
 }
@@ -43,6 +44,7 @@ int Print(const screen::Audit& audit, const AuditOptions& options, std::ostream&
 
 // Adds all images that kubelet pulls for a pod.
 void AddImages(const kube::Pod& pod, std::vector<screen::PodImage>& images) {
+  // Image volumes and ephemeral containers are pulled like the images of containers.
   auto add = [&](const std::string& image) { images.push_back({pod.name_space, pod.name, pod.node, image}); };
   for (const kube::PodContainer& container : pod.containers) add(container.image);
   for (const std::string& image : pod.ephemeral_images) add(image);
@@ -68,6 +70,7 @@ class FromCluster {
     auto done = ForAll<kube::Pod>(
         call, {.limit = kPodsPerPage},
         [&](const kube::ListOptions& options) { return api_.ListPods(call, "", options); },
+        // A list that begins anew must not count its first pages twice.
         [&] { images.clear(); }, [&](const kube::Pod& pod) { AddImages(pod, images); });
     if (!done) Note(done.failure(), "the pods that brought them are not known");
   }
@@ -122,6 +125,7 @@ int AuditOfNode(const base::Call& call, const AgentClient& agent, const AuditOpt
   auto status = agent.Status(call);
   if (!status) return Fail(kUnreachable, status.error(), err);
   facts.nodes.push_back(screen::AuditNodeOf(*status, status->node));
+  // No findings must not look like a clean node.
   if (!facts.nodes.front().Told())
     return Fail(kUnreachable,
                 base::Unavailable("node " + status->node + " " + WhyUntold(facts.nodes.front())), err);
@@ -151,6 +155,7 @@ int AuditOfFleet(const base::Call& call, kube::Api& api, const AuditOptions& opt
   ask.each = [&](std::size_t i, const screen::StatusDocument& document) {
     facts.nodes[i] = screen::AuditNodeOf(document, members[i].node);
     base::Lock lock(mutex);
+    // Nodes may have different lists: an image counts as listed if any node lists it.
     facts.listed.merge(screen::ListedNames(document));
   };
   ask.progress = [&](std::size_t asked) {
@@ -165,6 +170,7 @@ int AuditOfFleet(const base::Call& call, kube::Api& api, const AuditOptions& opt
   }
   std::vector<std::string> notes;
   FromCluster cluster(api, notes);
+  // The pods of a whole cluster are an expensive list, needed only to name the pods behind unlisted images.
   if (heard > 0 && options.pods_file.empty() && AnythingUnlisted(facts)) cluster.Pods(call, facts.pods);
   if (heard > 0) cluster.Pulls(call, facts.pulls);
   progress.Close();

@@ -33,7 +33,7 @@ namespace prefetch::ctl {
 
 namespace {
 
-// A command line that was understood.
+// The parsed command line.
 struct Request {
   std::vector<screen::CheckItem> items;
   std::chrono::nanoseconds timeout{};
@@ -53,6 +53,7 @@ std::optional<image::PullPolicy> Policy(const std::optional<std::string>& text, 
 status::CheckIdentity Identity(const CheckOptions& options, bool shows_token, Mistakes& mistakes) {
   status::CheckIdentity identity;
   for (const std::string& text : options.pod_secrets) {
+    // A pod that shows its token may name Secrets of its own namespace only, so the namespace is left out.
     auto secret = shows_token ? status::ParseOwnSecret(text) : status::ParseCoordinates(text);
     if (secret) {
       identity.secrets.push_back(*std::move(secret));
@@ -99,6 +100,8 @@ Request Understand(const base::Call& call, const CheckOptions& options, bool sho
           request.notes.push_back(file.name + ":" + std::to_string(image.at.line) + ": " +
                                   base::InOneLine(image.why) + ", which is not checked");
         }
+        // Objects that are not read fail the check further below, unless --allow-unread accepts them: they
+        // may run pods.
         std::move(file.manifests.unread.begin(), file.manifests.unread.end(),
                   std::back_inserter(request.unread));
       },
@@ -135,7 +138,7 @@ void Print(const Request& request, const status::CheckResult& result, const Chec
   out << std::flush;
 }
 
-// The answers are printed already, so a page that cannot be told changes no exit code.
+// Annotates the page of the CI job. The answers are printed already, so a failure changes no exit code.
 void TellPage(const base::Call& call, const CheckOptions& options, const std::string& line, std::ostream& out,
               std::ostream& err) {
   if (options.annotate.empty()) return;
@@ -147,6 +150,7 @@ void TellPage(const base::Call& call, const CheckOptions& options, const std::st
 // Exit code 3 if an agent is there and did not decide all in time; 4 if no agent answered. An agent that
 // accepts a question and then stays silent counts as absent.
 int Unanswered(const base::Error& error, bool any_decided, std::ostream& err) {
+  // A busy agent is there, though it decided nothing.
   bool busy = error.code() == base::Code::kResourceExhausted;
   return ComesBack(error.code()) && (any_decided || busy) ? Fail(kTimedOut, error, err) : Fail(error, err);
 }
@@ -160,7 +164,7 @@ int Check(const base::Call& call, AgentClient agent, const CheckOptions& options
   Request request = Understand(call, options, agent.ShowsToken(), mistakes);
   if (!mistakes.empty()) return Refuse(mistakes, err);
   for (const std::string& note : request.notes) err << "note: " << note << "\n";
-  // A gate that asks for nothing must not look like one that passed.
+  // A gate that checks nothing must not look like one that passed.
   if (request.items.empty() && !request.list.empty()) {
     return Refuse({request.list +
                    " is an image list, which has no pods: name manifests with -f, or images with --image"},
@@ -173,18 +177,20 @@ int Check(const base::Call& call, AgentClient agent, const CheckOptions& options
   if (request.items.empty()) {
     result.ok = request.unread.empty();
     if (result.ok) err << "note: no pod of these manifests names an image: nothing to check\n";
+    // JSON is printed in any case, since a program parses it.
     const bool github = options.output == CheckOutput::kGithub && !result.ok;
     if (options.output == CheckOutput::kJson || github) Print(request, result, options, out);
     return result.ok ? kOk : kNo;
   }
   base::Status asked = AskAll(call.Within(request.timeout), agent, request.items, options.pull, result, err);
-  // That an image is being pulled is an answer, too.
+  // "It is being pulled" counts as an answer, too.
   bool any_decided = std::any_of(result.answers.begin(), result.answers.end(),
                                  [](const status::CheckAnswer& answer) { return !answer.result.empty(); });
   result.ok = asked.ok() && request.unread.empty() &&
               std::all_of(result.answers.begin(), result.answers.end(),
                           [&](const auto& answer) { return screen::Passes(answer, options.unknown_passes); });
   if (call.Stopped()) return kInterrupted;
+  // Partial answers are printed as well: in a timeout they show which images hold up the pod.
   if (asked.ok() || any_decided) Print(request, result, options, out);
   const bool unasked = !asked.ok() && !any_decided;
   TellPage(
@@ -206,11 +212,12 @@ constexpr std::chrono::seconds kFirstWord{3};
 constexpr std::size_t kMostQuestionBytes = 48 * 1024;
 constexpr std::size_t kQuestionOverhead = 64;
 constexpr std::size_t kMostAtOnce = 8;
-// A pull that was asked for is asked after so often at least, and told of last so long before the deadline.
+// Maximum time for which the agent holds its answer for a pull; and time before the deadline at which the
+// agent is asked last.
 constexpr std::chrono::seconds kHeldFor{5};
 constexpr std::chrono::milliseconds kLastWord{500};
 constexpr std::chrono::milliseconds kPullPause{200};
-// The agent's time to write its answer, after its registries have had theirs.
+// Time for the agent to write its answer, after its registries have answered.
 constexpr std::chrono::milliseconds kForTheAnswer{750};
 
 // Items that go into one request, by their numbers.
@@ -220,8 +227,8 @@ struct Batch {
   bool may_take_long = false;  // the agent may have to ask a registry
 };
 
-// The agent asks registries one after the other within a request, and waits once for one that is silent: for
-// Always each time, for IfNotPresent where a pod would pull.
+// Maximum number of questions in one request. The agent asks registries one after the other within a request,
+// and waits once for one that is silent: for Always each time, for IfNotPresent if a pod would pull.
 std::size_t MostInBatch(image::PullPolicy policy) {
   switch (policy) {
     case image::PullPolicy::kNever:
@@ -234,15 +241,16 @@ std::size_t MostInBatch(image::PullPolicy policy) {
   std::abort();
 }
 
-// Questions that delay each other share a lane: those of one policy and, where registries are asked, of one
-// registry.
+// Returns the lane of a question. Questions that delay each other share one: those of one policy and, where
+// registries are asked, of one registry.
 std::pair<image::PullPolicy, std::string> QueueOf(const status::CheckQuestion& question) {
   if (question.policy == image::PullPolicy::kNever) return {question.policy, ""};
   auto reference = image::Reference::Parse(question.image);
   return {question.policy, reference ? reference->domain() : ""};
 }
 
-// Questions without a registry come first, those that always need one last.
+// Groups questions into requests. Those without a registry come first, and those that always need one last:
+// quick answers are on the screen early.
 std::vector<Batch> Batches(const std::vector<screen::CheckItem>& items) {
   std::map<std::pair<image::PullPolicy, std::string>, std::vector<Batch>> lanes;
   for (std::size_t i = 0; i < items.size(); i++) {
@@ -278,6 +286,7 @@ class CheckAsking {
         batches_(Batches(items)),
         err_(err),
         started_(steady_clock::now()),
+        // One stop source for both: the caller's stop and a permanent failure end all threads.
         stop_all_(call.stop, [this] { over_.request_stop(); }),
         call_{call.deadline, over_.get_token()} {
     result_.answers.resize(items.size());
@@ -285,6 +294,7 @@ class CheckAsking {
 
   base::Status Run(status::CheckResult& result) {
     {
+      // Declared first, so that it ends last: it reports until all workers are done.
       std::jthread word([this](const std::stop_token& done) { SayHowFar(done); });
       std::vector<std::jthread> others;
       for (std::size_t i = 1; i < std::min(kMostAtOnce, batches_.size()); i++)
@@ -303,6 +313,7 @@ class CheckAsking {
       while (!open.empty()) {
         status::CheckRequest request{.questions = {}, .pull = pull_};
         for (std::size_t i : open) request.questions.push_back(items_[i].question);
+        // Answered questions are not asked again; only those whose image is being pulled.
         open = Absorb(open, AskPatiently(std::move(request), batch->may_take_long));
         if (!open.empty() && !AwaitPulls(open)) break;
       }
@@ -311,6 +322,7 @@ class CheckAsking {
 
   // How long the agent may hold its answer for pulls.
   base::Duration HoldFor() const {
+    // Room for the answer itself and for one more question.
     base::Duration left = call_.deadline - steady_clock::now() - 2 * kLastWord;
     return std::clamp<base::Duration>(left, base::Duration::zero(), kHeldFor);
   }
@@ -318,6 +330,7 @@ class CheckAsking {
   // How long the agent may ask registries, so that its answer is here before the end.
   base::Duration TimeForRegistries() const {
     base::Duration left = call_.deadline - steady_clock::now();
+    // With a short time limit, the answer gets a quarter at most.
     left -= std::min<base::Duration>(left / 4, kForTheAnswer);
     return std::clamp<base::Duration>(left, base::Duration::zero(), status::kMostRegistryTime);
   }
@@ -327,7 +340,7 @@ class CheckAsking {
     return next_ < batches_.size() && !over_.stop_requested() ? &batches_[next_++] : nullptr;
   }
 
-  // Gives those of them that are being pulled.
+  // Stores the answers. Returns the items that are being pulled.
   std::vector<std::size_t> Absorb(const std::vector<std::size_t>& items,
                                   base::Result<status::CheckResult> answered) PREFETCH_EXCLUDES(mutex_) {
     base::Lock lock(mutex_);
@@ -346,12 +359,13 @@ class CheckAsking {
   }
 
   void Fail(const base::Error& error) PREFETCH_REQUIRES(mutex_) {
+    // A permanent error replaces one that may pass: it is the one that the user can act on.
     bool stays = !ComesBack(error.code()) && error.code() != base::Code::kCancelled;
     if (!failure_ || (stays && ComesBack(failure_->code()))) failure_ = error;
     if (stays) over_.request_stop();
   }
 
-  // A moment, after which the agent is asked again. False: there is no time for it.
+  // Waits a moment before the agent is asked again. Returns false if there is no time for that.
   bool AwaitPulls(const std::vector<std::size_t>& pending) PREFETCH_EXCLUDES(mutex_) {
     {
       base::Lock lock(mutex_);
@@ -368,7 +382,7 @@ class CheckAsking {
     return base::Pause(call_, kPullPause);
   }
 
-  // Of questions that take their time, until `done`.
+  // Reports progress from time to time, until `done`.
   void SayHowFar(const std::stop_token& done) PREFETCH_EXCLUDES(mutex_) {
     base::Call until_done{.stop = done};
     for (base::Duration pause = kFirstWord; base::Pause(until_done, pause); pause = kSayAgain) {
@@ -390,12 +404,14 @@ class CheckAsking {
     return images == 1 ? "an image is" : std::to_string(images) + " images are";
   }
 
-  // Asks until there is an answer: an agent may not be there yet, or just restart.
+  // Asks until there is an answer: the agent may not be there yet, or may just restart.
   base::Result<status::CheckResult> AskPatiently(status::CheckRequest request, bool may_take_long) {
     Patience patience(call_.deadline);
     while (true) {
       request.wait = HoldFor();
       request.within = TimeForRegistries();
+      // Questions that need no registry and no pull are answered at once. A time limit for these finds an
+      // agent that accepts connections and hangs.
       base::Duration within = base::Duration::max() / 4;
       if (!may_take_long && !request.pull) within = kAnswerWithin;
       base::Duration wish{};
@@ -420,6 +436,7 @@ class CheckAsking {
 
   void Say(const std::string& what, const std::string& why) PREFETCH_REQUIRES(mutex_) {
     auto now = steady_clock::now();
+    // Several threads wait for the same agent; one line at a time is enough for all.
     if (said_ && now - *said_ < kSayAgain) return;
     auto left = std::chrono::duration_cast<std::chrono::seconds>(call_.deadline - now);
     auto waited = std::chrono::duration_cast<std::chrono::seconds>(now - started_);

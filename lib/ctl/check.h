@@ -1,4 +1,5 @@
-// `prefetchctl check`: would pods start on this node with these images? For init containers, CI and people.
+// `prefetchctl check`: would pods start on this node with these images? For init containers, CI and
+// operators.
 #pragma once
 
 #include <chrono>
@@ -44,19 +45,19 @@ struct CheckOptions {
 int Check(const base::Call& call, AgentClient agent, const CheckOptions& options, std::ostream& out,
           std::ostream& err);
 
-// The part of it that asks an agent all questions, side by side and with patience.
+// Asks an agent all questions, several at a time, until each is answered.
 //
-// Fills `result` with an answer for each item, by its number; one that did not come has an empty result. An
-// agent that is not there yet, or busy, is asked again until the call's deadline, and `err` told so now and
-// then. Questions to registries do not delay the others. The error is that of the first question that
-// stayed without an answer: a permanent one (InvalidArgument, Internal …) ends all. With `pull`, the agent
-// pulls absent images, and is asked again until that has ended; pulls that run at the call's deadline stay
-// `pending`.
+// Fills `result` with an answer for each item, by its number; an item without an answer has an empty result.
+// If the agent is not there yet, or busy, it is asked again until the call's deadline, and `err` reports that
+// from time to time. Questions to registries do not delay the others. The error is that of the first question
+// that stayed without an answer; a permanent error (InvalidArgument, Internal …) ends all. With `pull`, the
+// agent pulls absent images, and is asked again until that has ended; pulls that run at the call's deadline
+// stay `pending`.
 base::Status AskAll(const base::Call& call, const AgentClient& agent,
                     const std::vector<screen::CheckItem>& items, bool pull, status::CheckResult& result,
                     std::ostream& err);
 
-// May the same question be answered in a moment?
+// Returns true if the same question may be answered in a moment.
 bool ComesBack(base::Code code);
 
 }  // namespace prefetch::ctl

@@ -28,6 +28,8 @@ std::vector<std::string> Environment() {
 base::Result<kube::Cluster> Find(const ClusterOptions& options) {
   auto cluster = kube::FromKubeconfig(
       GetEnv, {.file = options.kubeconfig, .context = options.context, .environment = Environment()});
+  // The pod's own account is only a fallback. A file or context that the user named must not be replaced
+  // silently by another cluster.
   bool asked_for = !options.kubeconfig.empty() || !options.context.empty();
   if (cluster || asked_for || cluster.error().code() != base::Code::kNotFound) return cluster;
   auto in_cluster = kube::InCluster(GetEnv);
@@ -57,6 +59,8 @@ base::Result<std::unique_ptr<Cluster>> Cluster::Open(const ClusterOptions& optio
 
 base::Error Explain(const kube::Failure& failure) {
   if (failure.kind != kube::ApiError::kForbidden) return kube::ToError(failure);
+  // The message begins with the attempted call, which says which right is missing; the server's own text
+  // follows.
   std::string attempt = failure.message.substr(0, failure.message.find(": "));
   return base::PermissionDenied("a right is missing, " + attempt +
                                 " (deploy/examples/fleet-viewer.yaml grants what is needed): " +

@@ -1,4 +1,5 @@
-// Cluster: a person's or a pod's way to the API server, for the commands that look at all nodes.
+// Cluster: the connection to the API server, by a user's kubeconfig or a pod's account, for the commands that
+// look at all nodes.
 #pragma once
 
 #include <memory>

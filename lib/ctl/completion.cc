@@ -7,12 +7,12 @@
 namespace prefetch::ctl {
 namespace {
 
-// In single quotes, as both shells have it.
+// Quotes for bash and zsh.
 std::string Quoted(const std::string& text) {
   return "'" + base::ReplaceAll(text, "'", "'\\''") + "'";
 }
 
-// In fish, a backslash counts in single quotes.
+// Quotes for fish, where a backslash counts in single quotes.
 std::string FishQuoted(const std::string& text) {
   return "'" + base::ReplaceAll(base::ReplaceAll(text, "\\", "\\\\"), "'", "\\'") + "'";
 }
@@ -51,8 +51,8 @@ std::string OptionPattern(const CompletionCommand& command, const CompletionOpti
   return base::Join(names, "|");
 }
 
-// Both scripts find out in the same way where they are: which command, and behind which option that wants a
-// value. Zsh's own words begin at 1.
+// Both scripts determine the position in the same way: which command, and behind which option that takes a
+// value. In zsh, words are counted from 1.
 std::string BashCommandCase(const CompletionCommand& command,
                             const std::vector<CompletionCommand>& commands) {
   std::vector<std::string> options, words = command.arguments;
@@ -60,6 +60,7 @@ std::string BashCommandCase(const CompletionCommand& command,
     options.insert(options.end(), option.names.begin(), option.names.end());
   }
   for (const CompletionCommand* below : Below(command, commands)) words.push_back(below->words.back());
+  // Files are offered only if nothing better is known.
   bool files = command.takes_arguments && words.empty();
   return "    " + Quoted(At(command.words)) + ") options=" + Quoted(base::Join(options, " ")) +
          " words=" + Quoted(base::Join(words, " ")) + (files ? " files=1" : "") + " ;;\n";
@@ -76,6 +77,7 @@ std::string BashValueCases(const CompletionCommand& command) {
 }
 
 std::string FirstPart(const std::string& help) {
+  // Help texts state the essential before the first semicolon; menus have one line for each word.
   return help.substr(0, help.find_first_of(";\n"));
 }
 
@@ -123,12 +125,13 @@ const CompletionOption* FindOption(const CompletionCommand& command, const std::
   return nullptr;
 }
 
-// The command that the words before the last one name.
+// Returns the command that the words before the last one name.
 const CompletionCommand* CommandOf(const std::vector<std::string>& words,
                                    const std::vector<CompletionCommand>& commands) {
   std::vector<std::string> at;
   for (std::size_t i = 0; i + 1 < words.size(); i++) {
     at.push_back(words[i]);
+    // Options and their values between the words of a command are skipped.
     if (FindCommand(at, commands) == nullptr) at.pop_back();
   }
   return FindCommand(at, commands);
@@ -249,6 +252,7 @@ Completions CompletionsOf(const std::vector<std::string>& words,
   if (command == nullptr || words.empty()) return found;
   std::string typed = words.back(), fixed;  // "--output=j": its value, behind what stays
   const CompletionOption* before = words.size() < 2 ? nullptr : FindOption(*command, words[words.size() - 2]);
+  // The shell replaces the whole word, so the part up to "=" must be in each candidate.
   if (const std::size_t equals = typed.find('='); typed.starts_with("--") && equals != std::string::npos) {
     before = FindOption(*command, typed.substr(0, equals));
     fixed = typed.substr(0, equals + 1);
@@ -276,6 +280,7 @@ Completions CompletionsOf(const std::vector<std::string>& words,
 }
 
 std::string PluginCompletion(const Completions& completions) {
+  // cobra's directives: 0 lets the shell offer files, 4 forbids it.
   constexpr const char* kFilesToo = ":0\n";
   constexpr const char* kNoFiles = ":4\n";
   std::string text;

@@ -56,13 +56,13 @@ std::string PullSecretNote(const credentials::KeyringOptions& keyring, const Lin
   return "Pull secrets as for entries of " + base::Join(sources, ", ") + ".\n";
 }
 
-// How CRI-O of this node is set up; nullopt: there is none to be seen.
+// The configuration of this node's CRI-O, as far as it is visible here.
 class Crio {
  public:
   Crio(const config::RawConfig& raw, const config::GetEnv& get_env, Lines& warnings) {
     if (raw.registry_host_root) host_root_ = raw.registry_host_root->value;
     if (host_root_ == "/") host_root_.clear();
-    // https://kubernetes.io/docs/concepts/containers/container-environment: of every pod.
+    // Every pod has this variable (https://kubernetes.io/docs/concepts/containers/container-environment).
     const bool in_pod = get_env("KUBERNETES_SERVICE_HOST") != nullptr;
     view_ = !host_root_.empty() ? HostView::kMounted : in_pod ? HostView::kPod : HostView::kNode;
     auto settings = registry::ReadCrioSettings(registry::kCrioFile, host_root_);
@@ -75,7 +75,7 @@ class Crio {
     warnings.insert(warnings.end(), word->notes.begin(), word->notes.end());
   }
 
-  // Of a CRI-O whose settings are not visible.
+  // Returns true if CRI-O runs here, but its settings are not visible.
   bool is_hidden() const { return !settings_ && HasCrioSocket(host_root_); }
   // nullopt: not known.
   std::optional<CrioLogins> LoginsFor(const image::Reference& image, bool has_credentials) const {
@@ -128,6 +128,7 @@ void CheckDockerConfig(const std::string& path, Lines& good, Lines& warnings, Li
   mistakes.insert(mistakes.end(), config.problems.begin(), config.problems.end());
   if (!config.problems.empty()) return;
   if (config.path.empty()) {
+    // kubelet skips missing files (A21), but a file that was named on the command line is meant to exist.
     mistakes.push_back(path + ": there is no such file");
     return;
   }
@@ -147,6 +148,7 @@ void CheckPullSecret(const config::PullSecret& secret, Lines& good, Lines& mista
 }
 
 template <typename Enum>
+// A newer agent may send a value that this program does not know; it is shown as the last one.
 Enum EnumOf(const std::string& name, std::string_view (*name_of)(Enum), Enum last) {
   for (int i = 0; i < static_cast<int>(last); i++) {
     if (name_of(static_cast<Enum>(i)) == name) return static_cast<Enum>(i);
@@ -154,7 +156,7 @@ Enum EnumOf(const std::string& name, std::string_view (*name_of)(Enum), Enum las
   return last;
 }
 
-// The result of the agent, without the passwords that it keeps.
+// Returns the agent's result. It has no passwords, since the agent shows none.
 credentials::Lookup LookupOf(const screen::ImageDocument& document, const image::Reference& image) {
   credentials::Lookup lookup{.repository = image.Repository(), .credentials = {}, .providers = {}};
   for (const status::CredentialView& view : document.credentials) {
@@ -184,7 +186,7 @@ std::string SettingsWords(const config::RawConfig& raw) {
   return words + (raw.config_file ? ", " + raw.config_file->value : ", no --config");
 }
 
-// Nobody listens at the address.
+// Returns true if nothing listens at the address.
 bool IsNobodyThere(const base::Error& error) {
   return error.code() == base::Code::kNotFound || error.code() == base::Code::kUnavailable;
 }
@@ -201,6 +203,8 @@ std::optional<int> AskForCredentials(const base::Call& call, const AgentClient& 
   for (const Asked& image : images) {
     auto json = agent.ImageJson(call, image.name, {});
     if (call.Stopped()) return kInterrupted;
+    // Only before the first answer: an agent that stops halfway must not mix two ways of finding credentials
+    // in one output.
     if (!json && found.json.empty() && IsNobodyThere(json.error())) {
       err << "note: no agent answers here, so these settings count: "
           << SettingsWords(GatherCredentials(options.flags, get_env, mistakes)) << "\n";
@@ -231,7 +235,7 @@ int FindCredentials(const base::Call& call, const CredentialsOptions& options, c
   base::SystemClock clock;
   credentials::Keyring keyring(keyring_options, clock);
   credentials::KeyringHealth health = keyring.Health();
-  // kubelet would not start, so its credentials cannot be predicted.
+  // kubelet would not start with this file (A1), so its credentials cannot be predicted.
   if (!health.unusable_provider_config.empty()) return Refuse(health.problems, err);
   Lines warnings = health.problems;
   const Crio crio(raw, get_env, warnings);

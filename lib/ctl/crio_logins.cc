@@ -20,11 +20,12 @@ namespace {
 constexpr std::size_t kMaxAuthFileBytes = 1024 * 1024;
 constexpr std::size_t kMaxNamespacedFiles = 10000;
 
-// containers/image pkg/docker/config/config.go (getAuthFilePaths): of a service of root, in its order.
+// The files of a service that runs as root, in its order: containers/image pkg/docker/config/config.go
+// (getAuthFilePaths).
 constexpr const char* kUsualAuthFiles[] = {"/run/containers/0/auth.json",
                                            "/root/.config/containers/auth.json", "/root/.docker/config.json"};
 
-// Docker Hub's names in these files; config.go (normalizeRegistry).
+// Docker Hub has several names in these files; config.go (normalizeRegistry).
 std::string HubAsOne(const std::string& registry) {
   return registry == "docker.io" || registry == "registry-1.docker.io" ? "index.docker.io" : registry;
 }
@@ -52,7 +53,8 @@ struct AuthFile {
   credentials::CredHelpers helpers;
 };
 
-// Means the auth files, in the list of helpers; sysregistriesv2 (AuthenticationFileHelper).
+// The entry that stands for the auth files in the list of helpers; sysregistriesv2
+// (AuthenticationFileHelper).
 constexpr const char* kAuthFilesHelper = "containers-auth.json";
 
 std::vector<AuthFile> ReadAuthFiles(const std::vector<std::string>& paths, const std::string& host_root,
@@ -61,6 +63,7 @@ std::vector<AuthFile> ReadAuthFiles(const std::vector<std::string>& paths, const
   for (const std::string& path : paths) {
     auto text = base::ReadFile(host_root + path, kMaxAuthFileBytes);
     if (!text) {
+      // Missing files are no problem: CRI-O goes on to the next one.
       if (text.error().code() != base::Code::kNotFound) problems.push_back(text.error().message());
       continue;
     }
@@ -93,6 +96,8 @@ std::vector<std::string> Unseen(const std::vector<std::string>& paths, const std
   std::vector<std::string> unseen;
   for (const std::string& path : paths) {
     const std::string folder = path.substr(0, path.rfind('/'));
+    // In a pod, a missing file proves nothing. With mounted folders, a missing file is absent if its folder
+    // is visible.
     const bool hidden = view == HostView::kPod ? !IsThere(host_root + path)
                                                : view == HostView::kMounted && !IsThere(host_root + folder);
     if (hidden) unseen.push_back(path);
@@ -100,7 +105,8 @@ std::vector<std::string> Unseen(const std::vector<std::string>& paths, const std
   return unseen;
 }
 
-// The first file that names a helper for the registry, or a login: config.go (findCredentialsInFile).
+// Takes the first file that names a helper for the registry, or has a login: config.go
+// (findCredentialsInFile).
 bool TakeFromFiles(const std::vector<AuthFile>& files, const image::Reference& as, CrioPlace& place) {
   for (const AuthFile& file : files) {
     const auto helper = file.helpers.find(as.domain());
@@ -114,8 +120,8 @@ bool TakeFromFiles(const std::vector<AuthFile>& files, const image::Reference& a
   return false;
 }
 
-// The programs and files that CRI-O asks, up to the first that is known to answer. A program may have no
-// login, and then the next is asked; which only CRI-O knows.
+// Takes the first program or file that is known to answer. A program may have no login, and CRI-O then asks
+// the next one; only CRI-O knows that.
 void TakeOwnLogin(const registry::RegistriesConf& conf, const std::vector<AuthFile>& files,
                   const image::Reference& as, CrioPlace& place) {
   const std::vector<std::string> usual = {kAuthFilesHelper};
@@ -149,6 +155,7 @@ std::string What(const CrioPlace& place, bool sees_all) {
 
 const std::string* CrioLoginKey(const std::vector<credentials::KeyedAuth>& auths,
                                 const image::Reference& repository) {
+  // The longest key wins: the repository, then each folder above it, then the registry (R50).
   for (std::string key = repository.Repository(); !key.empty();) {
     for (const credentials::KeyedAuth& one : auths) {
       if (one.key == key) return &one.key;
@@ -173,7 +180,7 @@ CrioLogins FindCrioLogins(const registry::CrioSettings& settings, const registry
     logins.looked_in = {settings.global_auth_file};
   }
   logins.unseen = Unseen(logins.looked_in, host_root, view);
-  // The drop-ins are here and name no file: crio.conf itself may.
+  // The visible drop-ins name no file, but crio.conf, which is not visible, may name one.
   if (settings.said_in.empty() && view == HostView::kPod && !IsThere(host_root + registry::kCrioFile)) {
     logins.unseen.insert(logins.unseen.begin(), registry::kCrioFile);
   }
@@ -181,7 +188,9 @@ CrioLogins FindCrioLogins(const registry::CrioSettings& settings, const registry
   registry::PullEndpoints places = registry::PlacesOf(conf, image);
   if (!places.only_runtime.empty()) logins.problems.push_back(places.only_runtime);
   for (const registry::PullEndpoint& place : places.places) {
+    // CRI-O never asks a blocked place.
     if (!place.blocked_by.empty()) continue;
+    // The credentials of a pull go to the registry of the image's name alone (R48).
     CrioPlace out{.name = place.as.Repository(), .given = place.same_domain && has_credentials};
     TakeOwnLogin(conf, files, place.as, out);
     logins.places.push_back(std::move(out));

@@ -1,4 +1,4 @@
-// The proxies of a desk: those that the environment names, where every other tool finds them.
+// The proxies that the environment names, as other command-line tools use them.
 #pragma once
 
 #include "config/raw_config.h"

@@ -13,6 +13,7 @@ bool IsNumber(std::string_view text) {
 }
 
 // "images.yaml:12:5: images[3]: …"
+// Editors and CI look for the place at the beginning of the line, so nothing may come before it.
 bool HasPlace(std::string_view line) {
   std::vector<std::string_view> parts = base::Split(line.substr(0, line.find(": ")), ':');
   return parts.size() > 2 && IsNumber(parts[parts.size() - 1]) && IsNumber(parts[parts.size() - 2]);
@@ -26,6 +27,7 @@ int Fail(ExitCode code, const base::Error& error, std::ostream& err) {
 }
 
 int Fail(const base::Error& error, std::ostream& err) {
+  // InvalidArgument is the user's mistake; everything else is a failure of another party.
   return Fail(error.code() == base::Code::kInvalidArgument ? kBadInput : kUnreachable, error, err);
 }
 

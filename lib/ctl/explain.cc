@@ -13,7 +13,7 @@ int Explain(const base::Call& call, const AgentClient& agent, const ExplainOptio
   auto json = agent.ImageJson(call.Within(options.timeout), options.image, options.query);
   if (call.Stopped()) return kInterrupted;
   if (!json) return Fail(json.error(), err);
-  // Whatever else answers there is not passed on as if it were an agent's word.
+  // Parsed even if JSON is printed as it came: the answer of another server must not pass for an agent's.
   auto document = screen::ParseImageDocument(*json);
   if (!document) return Fail(kUnreachable, std::move(document).error().Wrap("the agent's answer"), err);
   if (options.json) {

@@ -23,7 +23,8 @@ using image::KubeletVersion;
 // Kubelet's versions before this one compare exact patterns with all that a pod writes.
 constexpr KubeletVersion kComparesTrimmed{1, 36};
 
-// Every name as it is written: one image that two sources spell differently is two names for kubelet.
+// Returns every name as it is written: kubelet compares texts, so an image that two sources spell differently
+// is two names (K13).
 std::vector<image::Reference> ReadNames(const std::vector<std::string>& paths,
                                         std::vector<std::string>& mistakes) {
   ListFiles files = ReadListFiles(paths, mistakes, {});
@@ -39,6 +40,7 @@ std::vector<image::Reference> ReadNames(const std::vector<std::string>& paths,
 }
 
 KubeletVersion Version(const ExportAllowlistOptions& options, std::vector<std::string>& mistakes) {
+  // The newest known version.
   if (!options.kubelet_version) return {};
   auto version = KubeletVersion::Parse(*options.kubelet_version);
   if (version && version->major == 1) return *version;
@@ -46,6 +48,7 @@ KubeletVersion Version(const ExportAllowlistOptions& options, std::vector<std::s
   return {};
 }
 
+// A pattern for everything below a folder (K12).
 bool IsFolder(const std::string& pattern) {
   return pattern.ends_with("/*");
 }
@@ -69,6 +72,7 @@ std::string FolderComment(const std::vector<std::string>& patterns) {
 }
 
 std::string GateComment(const ExportAllowlistOptions& options, KubeletVersion version) {
+  // With the gate off, kubelet does not start with these fields (K8).
   if (!kubelet::NeedsFeatureGate(version)) return "";
   if (options.output == AllowlistOutput::kYaml) {
     return "- The feature gate KubeletEnsureSecretPulledImages is off by default in kubelet " +
@@ -150,6 +154,7 @@ std::string DropIn(KubeletVersion version, const std::vector<std::string>& patte
   doc::Node node = doc::Node::Mapping();
   node.Set("apiVersion", doc::Node::String("kubelet.config.k8s.io/v1beta1"))
       .Set("kind", doc::Node::String("KubeletConfiguration"));
+  // A KubeletConfig of OpenShift must not set gates (GateComment).
   if (kubelet::NeedsFeatureGate(version)) {
     doc::Node gates = doc::Node::Mapping();
     gates.Set("KubeletEnsureSecretPulledImages", doc::Node::Bool(true));
@@ -174,6 +179,7 @@ std::string OpenShift(const std::vector<std::string>& patterns) {
       .Set("kind", doc::Node::String("KubeletConfig"))
       .Set("metadata", std::move(metadata))
       .Set("spec", std::move(spec));
+  // The YAML writer has no comments, so this one is put into its text.
   const std::string selected = "  machineConfigPoolSelector:\n";
   return base::ReplaceAll(
       doc::WriteYaml(node), selected,
@@ -191,6 +197,7 @@ int ExportAllowlist(const ExportAllowlistOptions& options, std::ostream& out, st
   if (!mistakes.empty()) return Refuse(mistakes, err);
   auto exported = kubelet::ExportAllowlist(names, version);
   if (!exported) return Refuse({exported.error().message()}, err);
+  // A name that no pattern matches would be refused to pods on every node, so nothing is printed at all.
   for (const kubelet::NotExempt& each : exported->not_exempt) mistakes.push_back(each.why);
   if (!mistakes.empty()) return Refuse(mistakes, err);
   out << Head(options, version, exported->patterns)
@@ -225,6 +232,7 @@ std::set<std::string> Pinned(const std::vector<list::LoadedSource>& sources, Mis
       } else if (locked != lock.end()) {
         names.insert(reference.Repository() + "@" + locked->second);
       } else {
+        // A PinnedImageSet takes digests only.
         mistakes.push_back(source.info.name + ":" + std::to_string(entry.at.line) + ": " +
                            reference.written() + " has no digest: run prefetchctl list lock " +
                            source.info.name + " first");

@@ -26,7 +26,7 @@ namespace {
 using std::chrono::seconds;
 using std::chrono::steady_clock;
 
-// The shortest that an API server gives; a wait that takes longer requests another one.
+// The shortest life that an API server gives; a wait that takes longer requests another token.
 constexpr std::int64_t kTokenLife = 600;
 constexpr seconds kRenewAfter{kTokenLife * 8 / 10};
 constexpr seconds kAskAgainAfter{60};
@@ -42,6 +42,8 @@ const base::Secret* FleetTokens::TokenOf(const base::Call& call, kube::Api& api,
     if (held == held_.end() || steady_clock::now() >= held->second.until) {
       auto created = api.CreateToken(call.Within(kTokenWithin), name_space, account,
                                      std::string(plan::kCallerAudience), kTokenLife);
+      // A refusal is remembered for a while, too: a watch must not ask for the missing right every two
+      // seconds.
       Held fresh{std::nullopt, steady_clock::now() + kAskAgainAfter};
       if (created) fresh = {std::move(created->token), steady_clock::now() + kRenewAfter};
       held = held_.insert_or_assign(account, std::move(fresh)).first;
@@ -56,6 +58,7 @@ FleetTokens::Headers FleetTokens::For(const base::Call& call, kube::Api& api, co
   Headers headers;
   std::set<std::string> seen;
   for (const FleetMember& member : members) {
+    // Agents of one fleet nearly always share one account, and so one token.
     if (member.pod.empty() || !seen.insert(member.account).second) continue;
     const base::Secret* token = TokenOf(call, api, name_space, plan::FleetAccountsBeside(member.account));
     if (token == nullptr) continue;
@@ -73,7 +76,8 @@ using std::chrono::seconds;
 constexpr seconds kOneAnswer{10};
 constexpr seconds kLongestPatience{5};  // with a server that says 429
 
-// Without the name of the pod, so that nodes with the same trouble read the same.
+// Returns the failure without the name of the pod, so that nodes with the same trouble have the same text and
+// are shown as one group.
 std::string WhyNotHeard(const kube::Failure& failure) {
   if (failure.kind == kube::ApiError::kTimeout) return "it did not answer in time";
   if (failure.kind == kube::ApiError::kForbidden) return "you may not get pods/proxy of its pod";
@@ -87,19 +91,20 @@ kube::Answer<std::string> Get(const base::Call& call, kube::Api& api, const std:
     return api.PodProxyGet(call.Within(kOneAnswer), name_space, member.pod, member.port, "/v1/status", token);
   };
   auto body = get();
+  // Tries once more, after the time that the busy API server names.
   if (body || body.failure().kind != kube::ApiError::kTooManyRequests) return body;
   base::Pause(call, std::min(body.failure().retry_after.value_or(seconds(1)), kLongestPatience));
   return get();
 }
 
-// May an agent have refused the token? Then it answers without one. A 403 may be the API server's as well,
-// which then says it again.
+// Returns true if the agent may have rejected the token; it may still answer without one. A 403 may be the
+// API server's as well, which then repeats it.
 bool MayBeTheToken(kube::ApiError error) {
   return error == kube::ApiError::kUnauthorized || error == kube::ApiError::kForbidden ||
          error == kube::ApiError::kTooManyRequests || error == kube::ApiError::kServerError;
 }
 
-// One after the other, until none is left; several threads run this.
+// Asks one agent after the other, until none is left. Several threads run this.
 class FleetAsking {
  public:
   FleetAsking(kube::Api& api, const std::vector<FleetMember>& members, const FleetAsk& ask,
@@ -120,6 +125,7 @@ class FleetAsking {
   // After all threads have ended.
   FleetAnswers Take() {
     base::Lock lock(mutex_);
+    // A single 403 may be one agent's. Only if nobody let the user in is the right missing.
     if (let_in_ == 0) answers_.forbidden = std::move(forbidden_);
     return std::move(answers_);
   }
@@ -143,6 +149,7 @@ class FleetAsking {
   screen::FleetNode Ask(const base::Call& call, std::size_t i) {
     const FleetMember& member = members_[i];
     if (member.pod.empty()) return NotHeard(member, "");
+    // A dead node would cost the whole time limit of one question.
     if (member.signs.is_dead) return NotHeard(member, "its node is dead: " + member.signs.leaving);
     if (call.Stopped()) return NotHeard(member, "it was not asked");
     auto body = Heard(call, member);
@@ -157,11 +164,13 @@ class FleetAsking {
     if (!body) return NotHeard(member, WhyNotHeard(body.failure()));
     auto document = screen::ParseStatusDocument(*body);
     if (!document) return NotHeard(member, document.error().message());
+    // Without the lock: drawing or digesting a document is the expensive part.
     if (ask_.each) ask_.each(i, *document);
     screen::FleetNode node =
         ask_.demand == nullptr
             ? screen::DigestStatus(*document, member.node)
             : screen::DigestStatus(screen::NarrowTo(*std::move(document), *ask_.demand), member.node);
+    // Known from the Node object, not from the agent.
     node.leaving = member.signs.leaving;
     return node;
   }
@@ -195,7 +204,7 @@ FleetAnswers AskMembers(const base::Call& call, kube::Api& api, const std::vecto
 
 namespace {
 
-// A Node brings the names of 50 images and its managed fields: some 30 KB, of 4 MiB that an answer may have.
+// A Node holds the names of 50 images and its managed fields: some 30 KB, of 4 MiB that an answer may have.
 constexpr int kNodesPerPage = 100;
 constexpr int kAgentsPerPage = 250;
 constexpr std::uint16_t kUsualPort = 9477;
@@ -208,7 +217,8 @@ std::uint16_t PortOf(const kube::Pod& pod) {
   return kUsualPort;
 }
 
-// Of several on a node, the one that stays: during a rollout the old one goes while the new one comes.
+// Returns true if `a` is the better one of two agents on a node. During a rollout, the old one goes while the
+// new one comes.
 bool IsBetter(const kube::Pod& a, const kube::Pod& b) {
   auto rank = [](const kube::Pod& pod) {
     bool ended = pod.phase == "Failed" || pod.phase == "Succeeded";
@@ -248,7 +258,7 @@ std::string TaintedAs(const kube::Node& node, std::span<const Sign> signs) {
   return "";
 }
 
-// Why nothing on the node can answer; empty: something may.
+// Returns why nothing on the node can answer; empty if something may.
 std::string WhyDead(const kube::Node& node) {
   for (const kube::NodeCondition& condition : node.conditions) {
     if (condition.type == "Ready" && condition.status == "Unknown") return "kubelet does not report";
@@ -278,7 +288,7 @@ bool IsControlPlane(const kube::Node& node) {
   return (has_role("control-plane") || has_role("master")) && !has_role("worker");
 }
 
-// Takes nodes away that get no agent. A cluster of control planes alone has no other nodes.
+// Removes nodes that get no agent. In a cluster of control planes alone, these have agents.
 void LeaveOut(const std::vector<kube::Node>& nodes, const std::set<std::string>& had_agents,
               FleetRoster& roster) {
   auto has_agent = [&](const FleetMember& member) {
@@ -289,6 +299,7 @@ void LeaveOut(const std::vector<kube::Node>& nodes, const std::set<std::string>&
     if (IsVirtual(node)) virtual_ones.insert(node.name);
     if (IsControlPlane(node)) control_planes.insert(node.name);
   }
+  // If one control plane has an agent, the DaemonSet tolerates them, so the others should have one, too.
   const bool on_control_planes =
       control_planes.size() == nodes.size() ||
       std::any_of(roster.members.begin(), roster.members.end(), [&](const FleetMember& member) {
@@ -327,6 +338,7 @@ kube::Answer<FleetRoster> ListMembers(const base::Call& call, kube::Api& api, co
   for (const kube::Node& node : *nodes) {
     FleetMember member{.node = node.name};
     member.signs.node_is_up = IsUp(node);
+    // A node that is dead or leaving is reported as such, and nobody waits for it.
     if (!query.include_unready) {
       member.signs.leaving = WhyDead(node);
       member.signs.is_dead = !member.signs.leaving.empty();

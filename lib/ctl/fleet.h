@@ -1,5 +1,5 @@
-// FleetTokens: the tokens that --fleet sends to agents to get full answers: tokens of the
-// component fleet's ServiceAccount (plan::FleetAccountsBeside).
+// FleetTokens: the tokens that --fleet sends to agents to get full answers. They are tokens of the component
+// fleet's ServiceAccount (plan::FleetAccountsBeside).
 #pragma once
 
 #include <chrono>
@@ -34,7 +34,7 @@ class FleetTokens {
               const std::vector<FleetMember>& members);
 
  private:
-  // Of the first of `accounts` that gives one. Null: none does.
+  // Returns the token of the first of `accounts` that gives one; null if none does.
   const base::Secret* TokenOf(const base::Call& call, kube::Api& api, const std::string& name_space,
                               const std::vector<std::string>& accounts);
 
@@ -84,12 +84,13 @@ kube::Answer<FleetRoster> ListMembers(const base::Call& call, kube::Api& api, co
 // A line about nodes that were left out; none if there are none.
 void NoteLeftOut(std::size_t left_out, std::ostream& err);
 
-// So many agents are asked at once: enough for a thousand nodes in seconds, and no burden for an API server.
+// Number of agents that are asked at once: enough for a thousand nodes in seconds, and no burden for an API
+// server.
 constexpr std::size_t kAskedAtOnce = 16;
 
 struct FleetAsk {
   std::string name_space;
-  // Shown to the agents, so that they hide nothing; nullptr: they are asked as strangers ask.
+  // Shown to the agents, so that they hide nothing; nullptr: the agents answer with the public view.
   FleetTokens* tokens = nullptr;
   // Narrows documents to these images; nullptr: as the agents see it.
   const screen::WaitDemand* demand = nullptr;

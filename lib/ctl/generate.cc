@@ -49,7 +49,7 @@ struct ListPath {
   bool piped = false;  // it can be read once
 };
 
-// The list files that the paths mean.
+// Returns the list files that the paths stand for.
 base::Result<std::vector<ListPath>> FilesAt(const std::vector<std::string>& paths) {
   std::vector<ListPath> files;
   for (const std::string& path : paths) {
@@ -66,6 +66,7 @@ base::Result<std::vector<ListPath>> FilesAt(const std::vector<std::string>& path
     auto names = base::ListDirectory(path, kMostFiles);
     if (!names) return base::InvalidArgument(names.error().message());
     for (const std::string& name : *names) {
+      // Other files of a folder are ignored, as the agent ignores them.
       if (list::IsListFileName(name)) files.push_back({path + "/" + name, false});
     }
   }
@@ -88,13 +89,15 @@ std::string_view EndingOf(list::SourceForm form) {
   std::abort();
 }
 
-// The agent finds it in a folder, where names decide: one that says another thing than the content gets an
-// ending more.
+// Returns the file's key in the ConfigMap. The agent finds it in a folder, where the name decides how a file
+// is read; so a name that contradicts the content gets another ending.
 std::string KeyFor(const ListPath& file, const std::string& text) {
   std::string name = SourceNameOf(file);
   if (!file.given) return name;
   const list::SourceForm form = list::FormOfFile(name, text);
   if (list::IsListFileName(name) && list::FormOfName(name) == form) return name;
+  // The agent skips names that begin with a dot, and Kubernetes' own links in a mounted ConfigMap have such
+  // names.
   name.erase(0, std::min(name.find_first_not_of('.'), name.size()));
   return (name.empty() ? "list" : name) + std::string(EndingOf(form));
 }
@@ -102,6 +105,7 @@ std::string KeyFor(const ListPath& file, const std::string& text) {
 base::Result<std::vector<deploy::ListFile>> ReadLists(const std::vector<ListPath>& files) {
   std::vector<deploy::ListFile> lists;
   for (const ListPath& file : files) {
+    // A pipe of a shell's <(…) may never end, so it is read with a time limit.
     auto text = file.piped && file.path != kStdin
                     ? list::PipedList().Read(file.path, kMostListBytes, kPipePatience)
                     : ReadFileOrStdin(file.path, kMostListBytes);
@@ -112,11 +116,13 @@ base::Result<std::vector<deploy::ListFile>> ReadLists(const std::vector<ListPath
   return lists;
 }
 
-// A pipe has been read already. Errors name its list as they would name a file.
+// Validates the lists that were read. A pipe cannot be read again, so its text is checked here; errors name
+// it as they would name a file.
 bool CheckTaken(const GenerateFlags& flags, const std::vector<ListPath>& files, std::ostream& err) {
   std::vector<std::string> paths = flags.lists;
   for (std::size_t i = 0; i < files.size(); i++) {
     if (!files[i].piped) continue;
+    // ListCheck would open the pipe a second time, and find nothing.
     std::erase_if(paths, [&](const std::string& path) { return IsStdin(path) || path == files[i].path; });
     const std::string& text = flags.options.lists[i].text;
     const std::string name = SourceNameOf(files[i]);
@@ -133,6 +139,7 @@ base::Status CheckWords(const deploy::GenerateOptions& options) {
     if (!image) return base::InvalidArgument("--image: " + image.error().message());
   }
   if (!options.kubelet_version.empty()) {
+    // The same check as in prefetchd, so that no manifest is printed with which an agent would not start.
     auto version = config::CheckedKubeletVersion(options.kubelet_version);
     if (!version) return base::InvalidArgument("--kubelet-version " + version.error().message());
   }
@@ -159,6 +166,7 @@ std::string FileNameFor(const doc::Node& document, std::size_t index) {
 
 base::Status WriteFolder(const std::vector<doc::Node>& documents, const std::string& folder) {
   if (!base::KindOf(folder) && ::mkdir(folder.c_str(), 0755) != 0) {
+    // Only the last folder is made. A whole path that does not exist is more probably a typing error.
     return base::InvalidArgument("-o " + folder +
                                  ": the folder cannot be made; the one above it has to be there");
   }
@@ -182,20 +190,20 @@ base::Status Write(const std::vector<doc::Node>& documents, const std::string& o
   return written ? written : base::Status(base::InvalidArgument(written.error().message()));
 }
 
-// Reads the lists into the options; false, with the mistakes said, if any is not good.
+// Reads the lists into the options. Returns false, with the mistakes printed, if one of them is invalid.
 bool TakeLists(GenerateFlags& flags, std::ostream& err) {
   auto files = FilesAt(flags.lists);
   if (!files) return Fail(kBadInput, files.error(), err), false;
   auto lists = ReadLists(*files);
   if (!lists) return Fail(kBadInput, lists.error(), err), false;
-  // Sizes first: a list that is too large is not valid either, but what helps is another thing.
+  // Sizes come first: a list that is too large is invalid as well, but another remedy helps.
   flags.options.lists = *std::move(lists);
   auto sizes = deploy::CheckLists(flags.options.lists);
   if (!sizes) return Fail(kBadInput, sizes.error(), err), false;
   return CheckTaken(flags, *files, err);
 }
 
-// How pods spell the images of all lists that the agents get. Lists have been validated.
+// Returns the pods' spellings of the images of all lists that the agents get. The lists have been validated.
 std::vector<std::string> ImagesForPolicy(const GenerateFlags& flags) {
   std::set<std::string> spellings;
   for (const deploy::ListFile& one : flags.options.lists) {
@@ -210,7 +218,8 @@ std::vector<std::string> ImagesForPolicy(const GenerateFlags& flags) {
   return {spellings.begin(), spellings.end()};
 }
 
-// A line more; of a text that takes none (JSON), the whole anew.
+// Adds the field as a new last line, which keeps comments. A text that cannot take one (JSON) is written
+// anew.
 std::string WithProviderEnvironment(const std::string& text) {
   constexpr const char* kKey = "providerEnvironment";
   constexpr const char* kFile = "/etc/prefetchd/agent/provider.env";
@@ -246,6 +255,8 @@ base::Status CheckAgentConfig(const GenerateFlags& flags, const std::vector<doc:
     const std::string file = flags.agent_config.empty() ? "" : flags.agent_config + ": ";
     return base::InvalidArgument(file + "no agent would start: " + config.error().message());
   }
+  // A Secret without a declaration would be mounted for nothing, which is a mistake; a declaration without a
+  // mount may be completed by a patch, which is a note.
   std::set<std::string> declared, mounted;
   for (const config::PullSecret& secret : config->pull_secrets)
     declared.insert(base::WithoutEndSlashes(secret.path));
@@ -265,7 +276,7 @@ base::Status CheckAgentConfig(const GenerateFlags& flags, const std::vector<doc:
   return {};
 }
 
-// Of a kubelet that is newer than the rules that this release, and so its agent, knows.
+// Prints a note if kubelet is newer than the rules that this release, and so its agent, knows.
 void NoteNewer(const std::string& declared, std::ostream& err) {
   auto version = image::KubeletVersion::Parse(declared);
   if (!version || !image::IsNewerThanKnown(*version)) return;
@@ -288,6 +299,7 @@ int Print(const base::Result<deploy::Generated>& generated, const std::string& o
 }  // namespace
 
 int Generate(GenerateFlags flags, std::ostream& out, std::ostream& err) {
+  // All input is checked before anything is printed.
   if (auto words = CheckWords(flags.options); !words) return Fail(kBadInput, words.error(), err);
   if (!TakeLists(flags, err) || !TakeAgentConfig(flags, err)) return kBadInput;
   const std::vector<std::string>& components = flags.options.components;
@@ -317,7 +329,9 @@ int GenerateTouchDaemonSet(const std::vector<std::string>& lists, const deploy::
   ListFiles files = ReadListFiles(lists, mistakes);
   if (!mistakes.empty()) return Fail(kBadInput, base::InvalidArgument(base::Join(mistakes, "\n")), err);
   for (const plan::DesiredImage& image : files.list.images) {
+    // The list forbids touches of this image.
     if (image.open == plan::Open::kNever) continue;
+    // A DaemonSet runs on all its nodes, and a container for another platform would fail there.
     if (image.platforms.empty()) {
       for (const image::Reference& spelling : plan::SpellingsOf(image)) images.push_back(spelling.written());
     } else {

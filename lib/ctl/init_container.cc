@@ -30,7 +30,7 @@ namespace {
 using std::chrono::seconds;
 
 constexpr seconds kUsualTimeout{60};
-constexpr seconds kLeastTimeout{5};            // an agent that restarts takes a few seconds
+constexpr seconds kLeastTimeout{5};            // a restarting agent is away for a few seconds
 constexpr const char* kBefore = "containers";  // new keys of a pod's spec stand before this one
 
 // The parsed command line.
@@ -60,6 +60,7 @@ UnderstoodFlags Understand(const InitContainerFlags& flags, Mistakes& mistakes) 
       mistakes.emplace_back("--timeout must be a duration of 5s or more, such as 90s");
     }
   }
+  // Exactly one of the two.
   if (flags.file.empty() == flags.checked.empty()) {
     mistakes.emplace_back("name a manifest with -f, or the pod's images with --check-image, and not both");
   }
@@ -72,7 +73,8 @@ doc::Node SecretItem(const std::string& secret) {
   return item;
 }
 
-// Of a Job's pods: the job ends them at its own deadline as well.
+// Returns the deadline after which Kubernetes ends the pod: its own, its Job's, or its CronJob's; the
+// earliest counts.
 std::optional<seconds> DeadlineOf(const manifest::PodInTree& pod) {
   std::optional<seconds> deadline;
   const doc::Node* const values[] = {
@@ -87,11 +89,12 @@ std::optional<seconds> DeadlineOf(const manifest::PodInTree& pod) {
   return deadline;
 }
 
-// The strongest wish for each image of the pod, but for our own container's.
+// Returns the strongest pull policy for each image of the pod, except for the image of the check itself.
 std::vector<deploy::CheckedImage> ImagesOf(const manifest::PodInTree& pod, const std::string& file,
                                            Mistakes& mistakes) {
   std::vector<manifest::ImageUse> uses;
   for (const manifest::ImageUse& use : pod.uses) {
+    // The command may run on its own output, and must not make the check ask about itself.
     if (use.kind == manifest::UseKind::kInitContainer && use.name == deploy::kCheckContainer) continue;
     if (!use.reference) {
       mistakes.push_back(file + ":" + std::to_string(use.at.line) + ":" + std::to_string(use.at.column) +
@@ -108,7 +111,7 @@ std::vector<deploy::CheckedImage> ImagesOf(const manifest::PodInTree& pod, const
   return images;
 }
 
-// One manifest, with the parts to insert.
+// One manifest, with the parts to insert into it.
 class Manifest {
  public:
   Manifest(const InitContainerFlags& flags, const UnderstoodFlags& wanted, std::string text)
@@ -131,10 +134,12 @@ class Manifest {
     for (const doc::NamedItem& item : items_) items_of_[item.mapping].push_back(&item);
   }
 
-  // The whole text; notes() then lists the lost parts.
+  // Returns the whole text; notes() then lists what was lost.
   std::string Written() {
     std::vector<doc::Node> changed = documents_;
     for (std::size_t i = 0; i < documents_.size(); i++) ChangeTree(documents_[i], changed[i]);
+    // The text is edited in place, so that comments stay, and then parsed again: it is used only if it means
+    // the same as the changed tree.
     auto edited = doc::PutIntoText(text_, items_);
     if (edited && IsSame(*edited, changed)) return *edited;
     if (changed.size() == 1 && IsJson()) return doc::WritePrettyJson(changed[0]);
@@ -159,6 +164,8 @@ class Manifest {
   std::string NothingFound() const {
     if (!notes_.empty()) return "no pod in it is for nodes with agents";
     doc::Problems problems(name_);
+    // FindPods returns only pods that take an init container; images of workflows are found by the reader
+    // alone.
     if (!manifest::ReadManifests(text_, problems).uses.empty()) {
       return "its pods are made by Tekton or Argo: print the container with --check-image, and add it as the "
              "first step";
@@ -189,11 +196,13 @@ class Manifest {
     options.images = ImagesOf(pod, name_, mistakes_);
     if (options.images.empty()) return;
     const auto& systems = about.nodes.operating_systems;
+    // The check would never pass there.
     if (systems == std::vector<std::string>{"windows"}) {
       notes_.push_back(PodTitle(about) + " is left as it is: it is for Windows, where no agent runs");
       return;
     }
     if (auto deadline = DeadlineOf(pod); deadline && wanted_.may_be_shorter) {
+      // Half of the deadline is left to the pod's own work. A timeout that the user gave is not changed.
       options.timeout = std::min(options.timeout, *deadline / 2);
     }
     if (auto deadline = DeadlineOf(pod);
@@ -201,6 +210,7 @@ class Manifest {
       mistakes_.push_back(name_ + ": activeDeadlineSeconds of " + PodTitle(about) +
                           " leaves no time for the check: raise it, or give a shorter --timeout");
     }
+    // kubelet pulls with the pod's secrets, so the check must ask with the same ones.
     options.pod_secrets = flags_.pod_secrets;
     for (const auto* names : {&about.image_pull_secrets, &flags_.image_pull_secrets}) {
       for (const std::string& name : *names) {
@@ -215,7 +225,8 @@ class Manifest {
     }
   }
 
-  // The items of `from`'s parts into their twins in `to`, a copy of it.
+  // Inserts the items into `to`, a copy of `from`. Items are known by the nodes of `from`, so both trees are
+  // walked in step.
   void ChangeTree(const doc::Node& from, doc::Node& to) const {
     if (auto items = items_of_.find(&from); items != items_of_.end()) {
       for (const doc::NamedItem* item : items->second) doc::PutNamed(to, item->key, item->item, item->before);
@@ -229,6 +240,7 @@ class Manifest {
   bool IsSame(const std::string& text, const std::vector<doc::Node>& documents) const {
     doc::Problems problems(name_);
     const std::vector<doc::Node> read = manifest::ParseManifests(text, problems);
+    // Content is compared, not style.
     return problems.empty() &&
            std::equal(read.begin(), read.end(), documents.begin(), documents.end(), doc::SameContent);
   }
@@ -252,6 +264,7 @@ int Write(const std::string& text, const InitContainerFlags& flags, const std::s
   } else if (auto written = base::WriteFileAtomically(flags.output, text); !written) {
     return Fail(kBadInput, written.error(), err);
   }
+  // Without this, the check would fail in each pod, and no pod would start.
   err << "note: the agents must have the component preflight, and admit " << namespaces
       << " (preflight.namespaces in agent.yaml)\n";
   return kOk;

@@ -26,7 +26,7 @@ std::optional<image::PullPolicy> Policy(const std::optional<std::string>& text, 
   return policy;
 }
 
-// A path as people would name it from here.
+// Returns the path relative to the current directory, unless that leads out of it.
 std::string ShownPath(const std::string& path) {
   std::error_code error;
   std::filesystem::path shown = std::filesystem::proximate(path, error);
@@ -51,6 +51,7 @@ Lists ReadLists(const std::vector<std::string>& paths, Mistakes& mistakes) {
                               .platforms = entry.image.platforms,
                               .ready_as = *entry.image.ready_as});
     }
+    // Ignores are comments, which the list's own reader does not keep. Standard input cannot be read again.
     auto text = from_stdin ? base::Result<std::string>(files.stdin_text)
                            : base::ReadFile(source.info.path, list::kMaxSourceBytes);
     if (text) lists.ignores.push_back(lint::Ignores::Read(file, *text));
@@ -91,13 +92,16 @@ int Lint(const base::Call& call, const LintOptions& options, std::ostream& out, 
   auto selection = lint::Selection::Make(options.select, options.ignore);
   if (!selection) mistakes.push_back(selection.error().message());
   Lists lists = ReadLists(options.lists, mistakes);
+  // With a broken list, every image would be reported as not listed.
   bool listed = mistakes.empty();
   std::vector<ManifestPath> paths = FindManifests(options.files, mistakes);
   lint::LintResult result;
   if (listed && !paths.empty()) {
     lint::Linter linter(lint::ListedImages(std::move(lists.images)), std::move(lists.ignores), *selection);
     std::vector<lint::Unread> unread;
+    // Formats for programs need mistakes in the result itself, not on standard error.
     for (const std::string& mistake : mistakes) unread.push_back({"", mistake});
+    // Kept apart, since these are known only after all files were read.
     Mistakes nowhere;
     ReadManifestFiles(
         call, paths, read,

@@ -30,7 +30,7 @@ namespace prefetch::ctl {
 
 namespace {
 
-// Prints errors and warnings. False if anything is.
+// Prints mistakes and warnings. Returns false if there are mistakes.
 bool Report(const ListFiles& files, const Mistakes& mistakes, std::ostream& err) {
   Tell(mistakes, err);
   for (const std::string& warning : files.list.warnings) err << "warning: " << warning << "\n";
@@ -82,6 +82,7 @@ int ListCheckWithAgent(const base::Call& call, const AgentClient& agent,
   if (checked.exit_code != kOk) return checked.exit_code;
   auto status = agent.Status(call);
   if (!status) return Fail(kUnreachable, status.error(), err);
+  // Without the other names, missing notes would look like a complete list.
   if (!status->hidden.empty()) {
     err << "note: over the network the agent hides the other names of images; ask over its local socket\n";
   }
@@ -154,7 +155,7 @@ int DiffListWithNode(const base::Call& call, const AgentClient& agent, const Lis
 
 namespace {
 
-// Behind the place of an image that is not in a container.
+// Follows the place of an image that does not stand in a container.
 constexpr const char* kSeen = " (seen, policy unknown)";
 constexpr std::size_t kMostMarkedBytes = 4 << 20;
 constexpr std::size_t kMostCrictlBytes = 32 << 20;
@@ -181,14 +182,15 @@ std::string Place(const std::string& file, doc::Position at) {
   return file + ":" + std::to_string(at.line);
 }
 
-// `left_out` gets what has images that are not known.
+// Adds the images of one file. `left_out` gets the objects whose images are not known.
 void AddFile(ManifestFile file, Gathered& gathered, Mistakes& left_out, Mistakes& mistakes) {
   std::move(file.mistakes.begin(), file.mistakes.end(), std::back_inserter(mistakes));
   for (const manifest::ImageUse& use : file.manifests.uses) {
     std::string place = Place(file.name, use.key_at);
-    // Of objects out of a cluster, the name says more than a line of a stream.
+    // For objects from a cluster, the name says more than a line of the stream.
     std::string from = file.name == "stdin" && !use.pod->name.empty() ? PodTitle(*use.pod) : place;
     if (use.reference) gathered.Add(*use.reference, from + (use.policy_known ? "" : kSeen));
+    // An image that is no reference would fail in every pod, so the import fails as well.
     if (!use.reference) {
       mistakes.push_back(place + ":" + std::to_string(use.key_at.column) + ": " + use.path +
                          " is no valid image reference");
@@ -239,7 +241,7 @@ void AddCrictl(const std::vector<std::string>& paths, Gathered& gathered, Mistak
   }
 }
 
-// Reads texts that are no lists of other tools as manifests (`helm get manifest`).
+// Adds lists of other tools. Any other text is read as manifests (`helm get manifest`).
 void AddForeign(const ListImportOptions& options, Gathered& gathered, Mistakes& left_out,
                 Mistakes& mistakes) {
   for (const std::string& path : options.foreign) {
@@ -267,19 +269,22 @@ void AddMarked(const ListImportOptions& options, Gathered& gathered, Mistakes& m
            options.marked, [](const std::string&) { return true; }, mistakes)) {
     auto text = base::ReadFile(path.path, kMostMarkedBytes);
     if (!text && path.named) mistakes.push_back(text.error().message());
-    if (!text || !base::IsUtf8(*text)) continue;  // among the files of a folder are programs and pictures
+    if (!text || !base::IsUtf8(*text)) continue;  // folders contain programs and pictures as well
     for (const std::string& marker : options.markers) {
       doc::Problems problems(path.path);
       for (const list::MarkedImage& image : list::ReadMarkedImages(*text, marker, problems)) {
-        // In a manifest it stands in `args` or `env`, and a program makes a container of it.
+        // In a manifest, a marked image stands in `args` or `env`, and some program makes a container of it:
+        // its policy is unknown.
         gathered.Add(image.reference, Place(path.path, image.at) + (IsManifestName(path.path) ? kSeen : ""));
         met.insert(marker);
       }
       for (std::string& line : problems.Lines()) mistakes.push_back(std::move(line));
     }
   }
+  // A marker may stand in a file that could not be read.
   if (!mistakes.empty()) return;
   for (const std::string& marker : options.markers) {
+    // Most probably a typing error, which would silently lose all marked images.
     if (!met.contains(marker)) mistakes.push_back("no line with the marker \"" + marker + "\" was found");
   }
 }
@@ -302,6 +307,7 @@ int ImportList(const base::Call& call, const AgentClient* agent, const ListImpor
   AddMarked(options, gathered, mistakes);
   if (call.Stopped()) return kInterrupted;
   if (!mistakes.empty()) return Refuse(mistakes, err);
+  // Asked last: mistakes in files are reported without any call.
   if (agent != nullptr) {
     auto status = agent->Status(call);
     if (!status) return Fail(kUnreachable, status.error(), err);
@@ -342,7 +348,7 @@ std::vector<List> ListsToLock(const std::vector<std::string>& paths, Mistakes& m
   ListFiles files = ReadListFiles(paths, mistakes);
   for (const list::LoadedSource& source : files.sources) {
     List list{.name = std::filesystem::path(source.info.path).filename(), .path = source.info.path};
-    std::set<std::string> names;  // a digest is that of a name, however it is spelled
+    std::set<std::string> names;  // a digest belongs to a name, however it is spelled
     for (const list::ListEntry& entry : source.content->entries) {
       const image::Reference& reference = entry.image.reference;
       if (names.insert(reference.Normalized()).second) list.images.push_back(reference);
@@ -363,14 +369,14 @@ std::vector<List> ListsToLock(const std::vector<std::string>& paths, Mistakes& m
   return lists;
 }
 
-// Of one run.
+// The kinds of failures in one run.
 struct Failures {
   bool refused = false;      // a registry says no
   bool unreachable = false;  // or nothing
 };
 
-// Puts digests into the lists' locks; reports images without one. Of a registry that does not answer, one
-// image is named: it is the same for the others.
+// Puts digests into the lists' locks, and reports images without one. A registry that does not answer is
+// reported with one image, since the reason is the same for the others.
 Failures Sort(const std::vector<Question>& questions, const std::vector<RegistryAnswer>& answers,
               std::vector<List>& lists, std::ostream& err) {
   Failures failures;
@@ -385,6 +391,7 @@ Failures Sort(const std::vector<Question>& questions, const std::vector<Registry
     bool refused =
         answer.kind == RegistryAnswerKind::kTagMissing || answer.kind == RegistryAnswerKind::kAccessDenied;
     (refused ? failures.refused : failures.unreachable) = true;
+    // A denial or a missing tag is about one image, and is always printed.
     if (!refused && silent[tag.reference.domain()]++ > 0) continue;
     err << tag.reference.written() << ": " << image::RegistryAnswerName(answer.kind) << ": " << answer.message
         << "\n";
@@ -436,6 +443,8 @@ std::vector<Question> Questions(std::vector<List>& lists) {
   for (std::size_t i = 0; i < lists.size(); i++) {
     List& list = lists[i];
     for (const image::Reference& reference : list.images) {
+      // An entry with a digest needs no question, but stands in the lock, so that the lock covers the whole
+      // list.
       if (reference.has_digest()) {
         list.now[reference.Normalized()] = reference.digest();
         continue;
@@ -467,9 +476,11 @@ int LockLists(const base::Call& call, const ListLockOptions& options, const conf
   if (call.Stopped()) return kInterrupted;
   Failures failures = Sort(questions, answers, lists, err);
   bool late = failures.unreachable && std::chrono::steady_clock::now() >= limited.deadline;
+  // Nothing is written unless all tags were answered: a lock that is only partly new would mix two moments.
   if (failures.unreachable) return late ? kTimedOut : kUnreachable;
   if (failures.refused) return kNo;
   bool same = true;
+  // No early exit: every list is reported.
   for (const List& list : lists) same = Settle(list, options.check, out, mistakes) && same;
   if (!mistakes.empty()) return Refuse(mistakes, err);
   return same ? kOk : kNo;

@@ -22,6 +22,7 @@ list::LoadedSource ReadStdin(std::string& text, const list::Capabilities& capabi
     return source;
   }
   text = *std::move(read);
+  // Standard input has no name, so the content decides about the form.
   auto content = list::DecodeSource(source.info.name, list::FormOfText(text), text, capabilities);
   if (!content) {
     source.info.error = content.error().message();
@@ -33,7 +34,7 @@ list::LoadedSource ReadStdin(std::string& text, const list::Capabilities& capabi
   return source;
 }
 
-// The existing ones; missing ones are reported as they were written.
+// Returns the existing paths; missing ones are reported as they were written.
 std::vector<std::string> Existing(const std::vector<std::string>& paths, Mistakes& mistakes) {
   std::vector<std::string> existing;
   for (const std::string& path : paths) {
@@ -58,15 +59,18 @@ ListFiles ReadListFiles(const std::vector<std::string>& paths, Mistakes& mistake
   ListFiles files;
   if (paths.empty()) return files;
   std::vector<std::string> names = paths;
+  // The agent's reader takes names of files only.
   bool from_stdin = std::erase_if(names, &IsStdin) > 0;
   std::size_t missing = mistakes.size();
   list::ListSources sources(Existing(names, mistakes), capabilities, kPipePatience);
   sources.Read(base::SystemClock().Wall());
   std::vector<list::LoadedSource> loaded = sources.Loaded();
   if (from_stdin) {
+    // The order of sources matters when they are merged.
     auto at = IsStdin(paths.front()) ? loaded.begin() : loaded.end();
     loaded.insert(at, ReadStdin(files.stdin_text, capabilities));
   }
+  // Missing paths have been reported already.
   if (loaded.empty() && mistakes.size() == missing) {
     mistakes.emplace_back("no list file (.txt, .yaml, .yml, .json) was found at these paths");
   }

@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Texts of one batch are in memory together.
+// Number of files in one batch; their texts are in memory together.
 constexpr std::size_t kBatch = 64;
 constexpr unsigned kMostThreads = 8;
 
@@ -36,16 +36,20 @@ std::vector<std::string> Walk(const std::string& folder, const Wanted& wanted, M
   for (; !error && at != end; at.increment(error)) {
     std::string name = at->path().filename().string();
     std::error_code unreadable;
+    // Links to folders are not followed, since they may form circles.
     bool is_folder = at->is_directory(unreadable) && !at->is_symlink(unreadable);
+    // Names that begin with a dot are for tools (.git, .github).
     if (name.starts_with('.')) {
       if (is_folder) at.disable_recursion_pending();
       continue;
     }
     if (wanted(name) && at->is_regular_file(unreadable)) files.push_back(at->path().string());
+    // FindFiles reports it. Walking on through a whole disk would help nobody.
     if (files.size() > kMostManifestFiles) break;
   }
   if (error) mistakes.push_back(folder + ": " + error.message());
   if (!error && files.empty()) mistakes.push_back(folder + ": no file to read is below this folder");
+  // The order of a directory differs from machine to machine; output must not.
   std::sort(files.begin(), files.end());
   return files;
 }
@@ -64,6 +68,8 @@ std::vector<std::string> Match(const std::string& pattern) {
 class Paths {
  public:
   void Add(const std::string& path, bool named) {
+    // "./app.yaml" and "app.yaml" are one file. Links are not resolved, so that findings show the path as the
+    // user knows it.
     std::string normal = path == "-" ? path : fs::path(path).lexically_normal().string();
     if (known_.insert(normal).second) paths_.push_back({normal, named});
   }
@@ -83,6 +89,7 @@ void AddExisting(const ManifestPath& path, base::FileKind kind, const Wanted& wa
 
 void AddWord(const std::string& word, const Wanted& wanted, Paths& paths, Mistakes& mistakes) {
   if (word == "-") return paths.Add(word, true);
+  // An existing file wins over a pattern: its own name may have brackets.
   if (auto kind = base::KindOf(word)) return AddExisting({word, true}, *kind, wanted, paths, mistakes);
   if (word.find_first_of("*?[") == std::string::npos) {
     return mistakes.push_back(word + ": there is no such file or folder");
@@ -96,13 +103,13 @@ void AddWord(const std::string& word, const Wanted& wanted, Paths& paths, Mistak
 
 constexpr const char* kTwoStdins = "standard input can be one thing only: name a file for the other";
 
-// False the second time.
+// Returns false the second time: standard input can be read once.
 bool TakeStdin() {
   static std::atomic_flag taken;
   return !taken.test_and_set();
 }
 
-// At most one byte more than `most_bytes`, which is then found to be too long.
+// Reads at most one byte more than `most_bytes`, by which a text that is too long is recognised.
 std::string ReadStdin(std::size_t most_bytes) {
   std::string text(std::min<std::size_t>(most_bytes + 1, 1 << 16), '\0');
   std::size_t size = 0;
@@ -116,7 +123,7 @@ std::string ReadStdin(std::size_t most_bytes) {
   return text;
 }
 
-// Hands over what follows, 64 KiB at a time.
+// Returns a reader that hands over what follows, 64 KiB at a time.
 manifest::ReadMore MoreOf(std::istream& in) {
   return [&in](std::string& text) {
     const std::size_t had = text.size();
@@ -127,7 +134,8 @@ manifest::ReadMore MoreOf(std::istream& in) {
   };
 }
 
-// A text that is longer than one document may be.
+// Reads a file that is longer than one document may be. A stream of many documents, such as the objects of a
+// whole cluster, is read piece by piece.
 void ReadLong(const ManifestPath& path, std::string text, const manifest::ReadOptions& options,
               ManifestFile& file) {
   std::ifstream in;
@@ -139,7 +147,8 @@ void ReadLong(const ManifestPath& path, std::string text, const manifest::ReadOp
   file.mistakes = problems.Lines();
 }
 
-// Files of other programs in a folder may have keys twice, tags and the like.
+// Returns true if the text looks like an object of Kubernetes. YAML files of other programs may have
+// duplicate keys, tags and the like, and mistakes in these are not reported.
 bool LooksLikeObject(const std::string& text) {
   for (const char* word : {"apiVersion", "\nkind:", "\"kind\""}) {
     if (text.find(word) != std::string::npos) return true;
@@ -150,6 +159,8 @@ bool LooksLikeObject(const std::string& text) {
 ManifestFile ReadOne(const ManifestPath& path, manifest::ReadOptions options) {
   ManifestFile file{
       .name = path.path == "-" ? "stdin" : path.path, .manifests = {}, .ignores = {}, .mistakes = {}};
+  // In a folder of charts or other configuration, unknown objects are normal. In a file that was named, they
+  // may be the pods that matter.
   if (!path.named) options.strangers = manifest::UnknownOwners::kPassOver;
   std::string text;
   bool whole = true;
@@ -177,7 +188,9 @@ ManifestFile ReadOne(const ManifestPath& path, manifest::ReadOptions options) {
   file.manifests = manifest::ReadManifests(text, problems, options);
   file.ignores = manifest::lint::Ignores::Read(file.name, text);
   file.mistakes = problems.Lines();
+  // A file that was found in a folder need not be a manifest.
   if (!path.named && !LooksLikeObject(text)) file.mistakes.clear();
+  // A template is the usual reason, and YAML's own message would not say so.
   if (!file.mistakes.empty() && text.find("{{") != std::string::npos) {
     file.mistakes.push_back(file.name +
                             ": this looks like a template: read what it renders (helm template … | … -f -)");
@@ -185,7 +198,7 @@ ManifestFile ReadOne(const ManifestPath& path, manifest::ReadOptions options) {
   return file;
 }
 
-// As many threads as there are processors take one path after the other.
+// Reads one batch, with as many threads as there are processors.
 std::vector<ManifestFile> ReadBatch(const ManifestPath* first, std::size_t count,
                                     const manifest::ReadOptions& options) {
   std::vector<ManifestFile> files(count);
@@ -196,6 +209,7 @@ std::vector<ManifestFile> ReadBatch(const ManifestPath* first, std::size_t count
   unsigned threads = std::clamp(std::thread::hardware_concurrency(), 1U, kMostThreads);
   std::vector<std::jthread> others;
   for (std::size_t i = 1; i < std::min<std::size_t>(threads, count); i++) others.emplace_back(work);
+  // The calling thread works as well.
   work();
   others.clear();
   return files;
@@ -234,6 +248,7 @@ void ReadManifestFiles(const base::Call& call, const std::vector<ManifestPath>& 
                        const manifest::ReadOptions& options, const std::function<void(ManifestFile)>& take,
                        Mistakes& mistakes) {
   std::set<std::string> met;
+  // Batches bound the memory, and keep results in the order of the files.
   for (std::size_t i = 0; i < paths.size() && !call.Stopped(); i += kBatch) {
     for (ManifestFile& file : ReadBatch(&paths[i], std::min(kBatch, paths.size() - i), options)) {
       met.insert(file.manifests.paths_met.begin(), file.manifests.paths_met.end());

@@ -14,7 +14,8 @@ void AddLines(const base::Error& error, Lines& mistakes) {
   for (std::string_view line : base::Split(error.message(), '\n')) mistakes.emplace_back(line);
 }
 
-// At a desk paths may be relative; the keyring runs plugins elsewhere.
+// Makes a path absolute: on a command line it may be relative, and the keyring runs plugins in their own
+// folder (A8).
 std::string Absolute(const std::string& path) {
   std::error_code ignored;
   std::filesystem::path absolute = std::filesystem::absolute(path, ignored);
@@ -26,6 +27,8 @@ std::string Absolute(const std::string& path) {
 config::RawConfig GatherCredentials(const config::RawConfig& flags, const config::GetEnv& get_env,
                                     Lines& mistakes) {
   auto raw = config::LoadRawConfig(flags, get_env);
+  // With mistakes in file or environment, the flags alone are used, so that all other mistakes are found in
+  // the same run.
   if (raw) return *std::move(raw);
   AddLines(raw.error(), mistakes);
   return flags;
@@ -50,6 +53,7 @@ credentials::KeyringOptions ToKeyringOptions(const config::RawConfig& raw, Lines
   credentials::KeyringOptions options;
   const auto& config = raw.image_credential_provider_config;
   const auto& bin_dir = raw.image_credential_provider_bin_dir;
+  // kubelet exits if one of these flags is missing (A1).
   if (config && !bin_dir)
     mistakes.push_back(config->by + ": needs --image-credential-provider-bin-dir beside it");
   if (bin_dir && !config)

@@ -24,9 +24,13 @@ std::optional<Duration> Patience::Next(base::TimePoint now, Duration wish, doubl
     if (last_ || now + kAskAgain >= deadline_) return std::nullopt;
     return kAskAgain;
   }
+  // The random part lets jobs that started together come back one after the other. It is limited, so that a
+  // long wait does not become much longer.
   const Duration pause =
       std::max<Duration>(wish, kAskAgain) + Part(std::min<Duration>(wish, kMostSpread), spread);
   if (now + pause <= deadline_ - kLastTry) return pause;
+  // The last try comes as late as possible, and at slightly different moments for pods with the same
+  // deadline.
   const Duration last = deadline_ - kLastTry - Part(kLastTry, spread) - now;
   if (last_ || last <= Duration::zero()) return std::nullopt;
   last_ = true;

@@ -11,6 +11,7 @@ namespace prefetch::ctl {
 
 void AddAlike(const image::Reference& reference, std::set<std::string>& spellings) {
   spellings.insert(reference.written());
+  // kubelet adds ":latest" if tag and digest are missing, and changes nothing else (K1).
   if (reference.has_digest() || reference.tag() != "latest") return;
   const std::string with_tag = reference.SpecImage();
   spellings.insert(with_tag);

@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::chrono::seconds kRefresh{1};
 
-// A page about many nodes, of which there is one.
+// Makes the page about many nodes for a single one.
 std::string PageOf(const screen::StatusDocument& document) {
   report::Gathering gathering;
   gathering.Add(document.node, document);
@@ -34,12 +34,12 @@ std::string PageOf(const screen::StatusDocument& document) {
   return report::Page(std::move(gathering).Take(std::move(fleet)), base::SystemClock().Wall());
 }
 
-// The screen of one request, as text.
+// Returns the screen of one request.
 base::Result<std::string> Screen(const base::Call& call, const AgentClient& agent,
                                  const StatusOptions& options, const Terminal& terminal) {
   auto json = agent.StatusJson(call);
   if (!json) return json;
-  // Whatever else answers there is not passed on as if it were an agent's word.
+  // Parsed even for JSON and YAML: the answer of another server must not pass for an agent's.
   auto document = screen::ParseStatusDocument(*json);
   if (!document) return std::move(document).error().Wrap("the agent's answer");
   if (options.output == "json") return doc::IndentedJson(*json);
@@ -107,7 +107,8 @@ class FleetPage {
   report::Gathering gathering_ PREFETCH_GUARDED_BY(mutex_);
 };
 
-// One round of a watch, as text: a server that is away for a moment comes back.
+// Returns the screen of one round of a watch. Failures are text as well: an API server that is away for a
+// moment comes back.
 std::string Round(const base::Call& call, kube::Api& api, const FleetStatusOptions& options,
                   FleetTokens& tokens, const Terminal& terminal) {
   const base::Call limited = call.Within(options.timeout);
@@ -124,6 +125,7 @@ std::string Round(const base::Call& call, kube::Api& api, const FleetStatusOptio
 
 int FleetStatus(const base::Call& call, kube::Api& api, const FleetStatusOptions& options, std::ostream& out,
                 std::ostream& err) {
+  // Kept over all rounds of a watch, so that a token is requested once.
   FleetTokens tokens;
   if (options.watch) {
     return WatchScreen(call, options.pause, out,
@@ -138,6 +140,8 @@ int FleetStatus(const base::Call& call, kube::Api& api, const FleetStatusOptions
     return Fail(kUnreachable, Explain(roster.failure()), err);
   }
   const std::vector<FleetMember>& members = roster->members;
+  // Rows are made as documents come, so that a thousand documents need not be kept. Each thread writes the
+  // rows of its own member only.
   std::vector<std::string> rows(options.results ? members.size() : 0);
   FleetAsk ask{.name_space = options.query.name_space, .tokens = &tokens};
   if (options.results) {
@@ -158,6 +162,7 @@ int FleetStatus(const base::Call& call, kube::Api& api, const FleetStatusOptions
   FleetAnswers answers = AskMembers(limited, api, members, ask);
   progress.Close();
   if (call.Stopped()) return kInterrupted;
+  // Without the right to ask pods, an empty screen would look like a fleet without agents.
   if (answers.forbidden) return Fail(kUnreachable, Explain(*answers.forbidden), err);
   NoteLeftOut(roster->left_out, err);
   if (options.results) {

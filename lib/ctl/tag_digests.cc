@@ -28,7 +28,7 @@ using std::chrono::steady_clock;
 constexpr std::size_t kMostAtOnce = 16;  // over all registries
 constexpr registry::ThrottleLimits kDesk{
     .checks = kMostAtOnce, .requests_per_host = 8, .rate = {.per_second = 50, .burst = 50}};
-// After the time that a registry names.
+// Added to the time that a registry names.
 constexpr milliseconds kCourtesy{50};
 
 http::CurlOptions HttpFor(const config::GetEnv& get_env) {
@@ -70,6 +70,7 @@ class TagAsking {
       RegistryAnswer answer = Ask(question);
       if (answer.kind != RegistryAnswerKind::kRateLimited || !answer.retry_after) return answer;
       base::Duration wait = *answer.retry_after + kCourtesy;
+      // A wait beyond the deadline could only end without an answer.
       if (steady_clock::now() + wait >= call_.deadline) return answer;
       SayPatience(question.reference.domain(), *answer.retry_after);
       if (!base::Pause(call_, wait)) return answer;
@@ -79,6 +80,7 @@ class TagAsking {
   RegistryAnswer Ask(const TagQuestion& asked) {
     image::RegistryQuestion question{
         .reference = asked.reference, .local_digests = {}, .platform = platform_, .credentials = {}};
+    // With the known digest, the client answers "same" or "moved", as for an image on a node.
     if (!asked.known.empty()) question.local_digests.push_back(asked.known);
     credentials::Lookup lookup = keyring_.Find(call_, asked.reference, {asked.source});
     for (credentials::Credential& credential : lookup.credentials) {
@@ -87,7 +89,7 @@ class TagAsking {
     return client_.Ask(call_, question);
   }
 
-  // Once for each time that a registry names.
+  // Reports a wait once for each time that a registry names, though several threads wait for it.
   void SayPatience(const std::string& registry, milliseconds wait) PREFETCH_EXCLUDES(mutex_) {
     base::Lock lock(mutex_);
     base::TimePoint until = steady_clock::now() + wait;

@@ -21,6 +21,7 @@ Terminal TerminalOf(int fd) {
   Terminal terminal;
   if (!::isatty(fd)) return terminal;
   const char* kind = std::getenv("TERM");
+  // Editors' shells set "dumb": they are terminals, but cannot move the cursor.
   terminal.interactive = kind == nullptr || std::string_view(kind) != "dumb";
   const char* no_color = std::getenv("NO_COLOR");
   terminal.color = terminal.interactive && (no_color == nullptr || *no_color == '\0');
@@ -31,10 +32,12 @@ Terminal TerminalOf(int fd) {
   return terminal;
 }
 
-// As much of it as the terminal can show: the most important lines stand first, and must not scroll away.
+// Returns as much of the screen as the terminal can show. The most important lines stand first, and must not
+// scroll away.
 std::string Fit(std::string_view screen, const Terminal& terminal) {
   if (screen.ends_with('\n')) screen.remove_suffix(1);
-  std::size_t room = std::max<std::size_t>(terminal.height, 3) - 2;  // of the last line and the cursor's
+  std::size_t room =
+      std::max<std::size_t>(terminal.height, 3) - 2;  // one line for the note at the end, one for the cursor
   std::string text;
   std::vector<std::string_view> lines = base::Split(screen, '\n');
   for (std::size_t i = 0; i < lines.size(); i++) {
@@ -50,8 +53,8 @@ std::string Fit(std::string_view screen, const Terminal& terminal) {
   return text;
 }
 
-// Over what was there, which goes line by line, so that nothing flickers; what the terminal has scrolled away
-// before stays.
+// Draws over the previous screen and clears the rest of each line, so that nothing flickers. Lines that have
+// scrolled away stay.
 std::string DrawnAnew(const std::string& screen) {
   return "\x1b[H" + base::ReplaceAll(screen, "\n", "\x1b[K\n") + "\x1b[J";
 }
@@ -61,6 +64,7 @@ std::string DrawnAnew(const std::string& screen) {
 int WatchScreen(const base::Call& call, std::chrono::nanoseconds pause, std::ostream& out,
                 const std::function<std::string(const Terminal&)>& look) {
   std::string shown;
+  // Cleared once; afterwards screens are drawn over each other.
   if (StdoutTerminal().interactive) out << "\x1b[2J";
   std::chrono::steady_clock::duration took{};
   do {
@@ -75,6 +79,7 @@ int WatchScreen(const base::Call& call, std::chrono::nanoseconds pause, std::ost
       out << screen << std::flush;
     }
     shown = std::move(screen);
+    // A slow source is asked at most half of the time.
   } while (!base::StdoutReaderIsGone() && base::Pause(call, std::max<std::chrono::nanoseconds>(pause, took)));
   return call.Stopped() ? kInterrupted : kOk;
 }
@@ -100,6 +105,7 @@ void Progress::Show(const std::string& line, const std::string& key,
     lines_ = 1 + details.size();
     return;
   }
+  // A log of a CI job keeps every line, so only news and occasional signs of life are printed.
   if (pace_.Due(key, std::chrono::steady_clock::now())) out_ << line << "\n" << std::flush;
 }
 
@@ -113,6 +119,7 @@ void Progress::ShowTrouble(const std::string& sentence, std::ostream& err) {
 }
 
 base::Error Progress::LastWords(const base::Error& trouble, std::chrono::seconds waited) const {
+  // A message that stands on standard error already is not repeated.
   if (trouble.message() != told_) return trouble;
   return base::Unavailable("gave up after " + base::HumanTime(waited));
 }

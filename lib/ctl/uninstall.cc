@@ -24,18 +24,20 @@ using kube::Node;
 using std::chrono::seconds;
 
 constexpr unsigned kAtOnce = 8;
-constexpr unsigned kMostTries = 6;  // of one call: about half a minute of an API server that is restarted
+constexpr unsigned kMostTries =
+    6;  // of one call: together about half a minute, the time of an API server's restart
 constexpr seconds kCallLimit{15};
 constexpr seconds kLongestPause{15};
 constexpr std::size_t kMostFailuresTold = 10;
 
-// Waits before the next try; false: there is none.
+// Waits before the next try of a call. Wait returns false if there is none.
 class Patience {
  public:
   explicit Patience(const base::Call& call) : call_(call) {}
 
   bool Wait(const Failure& failure) {
     kube::Retry retry = kube::NextTry(failure, ++failures_, Spread());
+    // Missing rights and missing nodes do not change while the command runs.
     bool passing = retry.step != kube::Step::kGiveUp && failure.kind != kube::ApiError::kForbidden &&
                    failure.kind != kube::ApiError::kNotFound;
     if (!passing || failures_ >= kMostTries) return false;
@@ -78,6 +80,7 @@ Findings Look(const Node& node, const UninstallOptions& options) {
     bool named = std::find(options.labels.begin(), options.labels.end(), key) != options.labels.end();
     if (ours || named) found.labels.push_back(key);
   }
+  // The condition and the taint are shared by all instances of the node.
   if (!options.instance.empty()) return found;
   found.condition = std::any_of(node.conditions.begin(), node.conditions.end(),
                                 [](const auto& one) { return one.type == plan::kConditionType; });
@@ -85,7 +88,7 @@ Findings Look(const Node& node, const UninstallOptions& options) {
   return found;
 }
 
-// Calls until it goes well or there is no further try. A node that is gone has nothing of ours any more.
+// Repeats a call until it succeeds or no try is left. A node that is gone has nothing to clear.
 template <typename Try>
 std::optional<Failure> Persist(const base::Call& call, const Try& attempt) {
   Patience patience(call);
@@ -101,7 +104,8 @@ std::optional<Failure> FailureOf(const kube::Answer<T>& answer) {
   return answer ? std::nullopt : std::optional<Failure>(answer.failure());
 }
 
-// Reads the list of taints and writes it back in one breath; who came between makes it start over.
+// Removes the taint. The list of taints can only be written as a whole, so it is read just before; if another
+// client changes it in between, the write is a conflict and starts over.
 std::optional<Failure> RemoveTaint(const base::Call& call, kube::Api& api, const std::string& name) {
   auto node = api.GetNode(call.Within(kCallLimit), name);
   if (!node) return node.failure();
@@ -111,7 +115,7 @@ std::optional<Failure> RemoveTaint(const base::Call& call, kube::Api& api, const
   return FailureOf(api.SetNodeTaints(call.Within(kCallLimit), name, node->resource_version, taints));
 }
 
-// The taint first: it is what keeps pods away.
+// Clears one node. The taint goes first, since it keeps pods away. After a failure nothing else is tried.
 std::optional<Failure> Clear(const base::Call& call, kube::Api& api, const std::string& name,
                              const Findings& found) {
   std::optional<Failure> failure;
@@ -131,7 +135,7 @@ std::optional<Failure> Clear(const base::Call& call, kube::Api& api, const std::
   return failure;
 }
 
-// All nodes, page by page; from the first one again if the list has grown too old meanwhile.
+// Returns all nodes, page by page. Starts over if the server has dropped the list meanwhile.
 kube::Answer<std::vector<Node>> ListNodes(const base::Call& call, kube::Api& api,
                                           const std::string& selector) {
   Patience patience(call);
@@ -141,6 +145,7 @@ kube::Answer<std::vector<Node>> ListNodes(const base::Call& call, kube::Api& api
     auto page = api.ListNodes(call.Within(kCallLimit), options);
     if (!page) {
       if (!patience.Wait(page.failure())) return page.failure();
+      // The same page is asked for again.
       if (page.failure().kind != kube::ApiError::kGone) continue;
       nodes.clear();
       options.continue_token.clear();
@@ -157,7 +162,7 @@ struct Task {
   Findings found;
 };
 
-// One node after the other, until none is left; several threads run this.
+// Clears one node after the other, until none is left. Several threads run this.
 class Clearing {
  public:
   Clearing(kube::Api& api, const std::vector<Task>& tasks, std::ostream& out, std::ostream& err)

@@ -60,14 +60,15 @@ std::vector<kubelet::KubeletSettings> Settings(const VerdictOptions& options, Mi
   facts.version = Version(options, mistakes);
   facts.rules = Rules(options, mistakes);
   if (!mistakes.empty()) return {};
+  // Unknown settings stay open: the verdict is then that of all kubelets that fit.
   auto possible = kubelet::PossibleSettings(facts);
   if (!possible)
     return mistakes.push_back(possible.error().message()), std::vector<kubelet::KubeletSettings>{};
   return *std::move(possible);
 }
 
-// The parts of NAMESPACE/NAME/UID and of NAMESPACE/NAME/UID/HASH. The text is not repeated in the mistake: it
-// may hold the digest of a password.
+// Returns the parts of NAMESPACE/NAME/UID or NAMESPACE/NAME/UID/HASH. The mistake does not repeat the text,
+// which may hold the digest of a password.
 std::optional<std::vector<std::string>> Parts(const std::string& text, std::size_t count,
                                               const std::string& shape, Mistakes& mistakes) {
   std::vector<std::string> parts;
@@ -100,6 +101,7 @@ kubelet::PodIdentity Pod(const VerdictOptions& options, Mistakes& mistakes) {
 std::string Root(const VerdictOptions& options, Mistakes& mistakes) {
   std::string root = options.kubelet_root.value_or(kDefaultKubeletRoot);
   auto kind = base::KindOf(root);
+  // A missing default folder is no mistake: this may be no node, and then there are no records.
   bool folder = kind && *kind == base::FileKind::kDirectory;
   if (options.kubelet_root && !folder) mistakes.emplace_back("--kubelet-root: " + root + " is not a folder");
   return root;
@@ -153,6 +155,7 @@ int PrintVerdicts(const VerdictOptions& options, std::ostream& out, std::ostream
   question.pod = Pod(options, mistakes);
   std::string root = Root(options, mistakes);
   if (!mistakes.empty()) return Refuse(mistakes, err);
+  // Records are filed under the image id (K18).
   if (!options.image_id.empty()) {
     question.record = kubelet::ReadRecordFile(root, options.image_id);
     question.intent = kubelet::ReadIntentFile(root, options.image);

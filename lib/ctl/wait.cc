@@ -31,8 +31,8 @@ constexpr std::chrono::milliseconds kLook{250};
 constexpr std::chrono::milliseconds kListIsRead{200};
 constexpr std::size_t kNodeDetails = 10;  // lines below the first, on a terminal
 
-// How it ends now, if it does. A failure for good can still heal: a tag that is missing may be pushed
-// meanwhile.
+// Returns how the wait ends with this document, if it does. A permanent failure can still heal: a missing tag
+// may be pushed meanwhile.
 std::optional<screen::WaitEnd> EndOf(const screen::StatusDocument& document, bool fail_fast) {
   if (document.ready) return screen::WaitEnd::kReady;
   if (fail_fast && screen::AnyFailedPermanently(document)) return screen::WaitEnd::kFailedFast;
@@ -60,18 +60,20 @@ int Wait(const base::Call& call, const AgentClient& agent, const WaitOptions& op
     out << screen::WaitResult(*newest, end, waited(), terminal.width);
     return CodeOf(end);
   };
+  // An answer ends the wait only if it was asked for after kListIsRead: it may be about the list before an
+  // edit.
   do {
     auto asked = steady_clock::now();
     auto status = agent.Status(limited);
     if (call.Stopped()) break;
     if (!status) {
-      // An agent that restarts comes back; one that never answered is the last word below.
+      // A restarting agent comes back. The error is kept for the end, unless it is the time limit itself.
       if (steady_clock::now() < limited.deadline) trouble = status.error();
       progress.ShowTrouble(status.error().message(), err);
       continue;
     }
     trouble.reset();
-    terminal = StdoutTerminal();  // it may have become another size
+    terminal = StdoutTerminal();  // its size may have changed
     newest = screen::NarrowTo(*std::move(status), options.demand);
     if (auto end = EndOf(*newest, options.fail_fast)) {
       if (asked - started >= kListIsRead) return finish(*end);
@@ -99,6 +101,7 @@ using std::chrono::steady_clock;
 constexpr seconds kReadyFor{30};          // a node that was ready is not asked again before
 constexpr std::size_t kFleetDetails = 8;  // lines below the first, on a terminal
 
+// These failures do not pass without a change by the user, so waiting on would waste the time limit.
 bool IsForAPerson(const kube::Failure& failure) {
   switch (failure.kind) {
     case kube::ApiError::kForbidden:
@@ -121,12 +124,12 @@ class Watch {
  public:
   Watch(kube::Api& api, const FleetWaitOptions& options) : api_(api), options_(options) {}
 
-  // One round. The failure is the API server's, of listing, or of asking anybody.
+  // Takes one round. A failure is the API server's: of listing, or of asking any agent.
   std::optional<kube::Failure> Look(const base::Call& call) {
     auto now = steady_clock::now();
     if (!listed_at_ || now - *listed_at_ >= options_.list_every) {
-      // A DaemonSet that has just been changed gets pods for new nodes within seconds: at first all nodes
-      // count.
+      // At first all nodes count: a DaemonSet that has just been changed gets pods for new nodes within
+      // seconds.
       FleetQuery query = options_.query;
       query.leave_out = listed_at_.has_value();
       auto roster = ListMembers(call, api_, query, had_agents_);
@@ -176,6 +179,7 @@ class Watch {
     std::copy_if(members_.begin(), members_.end(), std::back_inserter(due), [&](const FleetMember& member) {
       auto known = known_.find(member.node);
       const bool is_known = known != known_.end();
+      // Nodes that are ready or leaving are asked rarely, which leaves the API server to the others.
       const bool no_hurry = is_known && (known->second.node.state == screen::NodeState::kReady ||
                                          !member.signs.leaving.empty());
       return !no_hurry || now - known->second.at >= kReadyFor;
@@ -193,7 +197,7 @@ class Watch {
   std::map<std::string, Known> known_;  // by node
 };
 
-// A new key is worth a line in a log.
+// Returns a key whose change is worth a line in a log.
 std::string KeyOf(const screen::Fleet& fleet) {
   return std::to_string(fleet.nodes.size()) + "/" + std::to_string(fleet.ready) + "/" +
          std::to_string(fleet.failing) + "/" + std::to_string(fleet.no_detail) + "/" +
@@ -227,17 +231,18 @@ int FleetWait(const base::Call& call, kube::Api& api, const FleetWaitOptions& op
     if (failure) {
       bool in_time = steady_clock::now() < limited.deadline;
       if (in_time) trouble = failure;
+      // A failure at the deadline is most probably the deadline's own.
       if (in_time && IsForAPerson(*failure)) break;
       progress.ShowTrouble(Explain(*failure).message(), err);
       continue;
     }
     trouble.reset();
-    // A round that the time limit cut short brings no news of any node.
+    // A round that the time limit cut short knows nothing new about the nodes that it did not reach.
     if (!newest || steady_clock::now() < limited.deadline) newest = watch.Gather();
     screen::FleetEnd end = screen::JudgeFleet(*newest, options.target, options.fail_fast);
     if (end == screen::FleetEnd::kReady) return end_with(end, kOk);
     if (end == screen::FleetEnd::kFailedPermanently) return end_with(end, kNo);
-    terminal = StdoutTerminal();  // it may have become another size
+    terminal = StdoutTerminal();  // its size may have changed
     std::size_t width = LineWidth(terminal);
     progress.Show(screen::FleetLine(*newest, width), KeyOf(*newest),
                   screen::FleetDetails(*newest, width, DetailLines(terminal, kFleetDetails)));
