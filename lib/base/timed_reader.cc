@@ -31,6 +31,7 @@ bool TimedReader::Run(std::function<void()> job, Duration patience) {
     jobs_++;
     began_ = std::chrono::steady_clock::now();
     running_jobs++;
+    // The thread starts with the first job, since most readers never get one that hangs.
     if (!thread_.joinable()) thread_ = std::thread([this] { Work(); });
     changed_.notify_all();
   }

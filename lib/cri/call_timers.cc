@@ -21,13 +21,14 @@ namespace {
 
 constexpr std::chrono::milliseconds kCheckEvery{100};
 
-// Checks gRPC's timers as long as calls are under way. Lives as long as the process.
+// Checks gRPC's timers while calls are under way. Lives as long as the process.
 class Checker {
  public:
   Checker() : thread_([this] { Loop(); }) { thread_.detach(); }
 
   void Begin() {
     base::Lock lock(mutex_);
+    // The thread sleeps only while no call is under way, so only the first call has to wake it.
     if (calls_++ == 0) changed_.notify_one();
   }
   void End() {
@@ -42,6 +43,7 @@ class Checker {
         base::Lock lock(mutex_);
         while (calls_ == 0) changed_.wait(mutex_);
       }
+      // The lock is not held here, so calls that begin or end never wait for a check.
       std::this_thread::sleep_for(kCheckEvery);
       grpc_timer_manager_tick();
     }

@@ -28,7 +28,7 @@ struct Rule {
   }
 };
 
-// How gRPC itself says that the connection is gone or cannot be made (C13), code 14.
+// gRPC's own words for a connection that is gone or cannot be made (C13). They count with code 14 only.
 constexpr std::array<Rule, 8> kTransport = {{
     {ErrorClass::kRuntimeDown, "failed to connect to all addresses"},
     {ErrorClass::kRuntimeDown, "socket closed"},
@@ -40,8 +40,8 @@ constexpr std::array<Rule, 8> kTransport = {{
     {ErrorClass::kRuntimeDown, "connection attempt timed out"},
 }};
 
-// Text rules of C14, in its order. First match wins. These are of the node's own work, not of a server's
-// words.
+// The text rules of C14, in its order. The first match wins. These first ones are about the node's own work,
+// not about a server's words.
 constexpr std::array kPolicyAndDiskRules = std::to_array<Rule>({
     // 1, 2: signature policies and verifiers.
     {ErrorClass::kSignatureRejected, "signaturevalidationfailed"},
@@ -123,7 +123,7 @@ constexpr std::array kAccessRules = std::to_array<Rule>({
     {ErrorClass::kPlatformMismatch, "no image found in manifest list for architecture"},
     {ErrorClass::kPlatformMismatch, "no image found in image index for architecture"},
     {ErrorClass::kPlatformMismatch, "does not match the specified platform"},
-    // Of an index without the node's own platform, 2.1 fetches nothing, and misses what it would also run.
+    // If an index lacks the node's own platform, 2.1 fetches nothing, and misses what it would also run.
     {ErrorClass::kPlatformMismatch, "get image config descriptor", "content digest "},
 });
 
@@ -202,10 +202,11 @@ bool InName(char c) {
   return IsDigit(c) || (c >= 'a' && c <= 'z') || c == '.' || c == '_' || c == '-' || c == '/';
 }
 
-// `name` where it stands by itself, and not as a part of a longer name or word.
+// Replaces `name` where it stands by itself, and not as a part of a longer name or word.
 std::string WithoutName(std::string_view text, std::string_view name) {
   std::string out;
   std::size_t from = 0;
+  // A part of a longer name stays: "a/app" must not be cut out of "a/app-denied".
   for (std::size_t at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {
     if (at < from) continue;
     std::size_t end = at + name.size();
@@ -223,7 +224,7 @@ std::string WithoutBetween(std::string_view text, std::string_view open, std::st
     std::size_t at = text.find(open);
     if (at == std::string_view::npos) return out.append(text);
     std::size_t end = std::min(text.find_first_of(close, at + open.size()), text.size());
-    // A URL in a sentence: the colon after it is the sentence's.
+    // The colon after a URL belongs to the sentence around it.
     if (end > at + open.size() && text[end - 1] == ':') end--;
     out.append(text.substr(0, at + open.size())).append(kPlaceholder);
     text.remove_prefix(end);
@@ -232,6 +233,7 @@ std::string WithoutBetween(std::string_view text, std::string_view open, std::st
 
 std::string TakeNamesOut(std::string_view message, std::vector<std::string> names) {
   std::string text = base::ToLower(message);
+  // C15: names and URLs may contain the words of any rule.
   text = WithoutBetween(text, "://", " \"\n\t");  // http, https, docker
   text = WithoutBetween(text, "\"/v2/", "\"");
   text = WithoutBetween(text, "[manifests ", "]");
@@ -240,6 +242,7 @@ std::string TakeNamesOut(std::string_view message, std::vector<std::string> name
   text = WithoutBetween(text, "reading manifest ", " ");
   text = WithoutBetween(text, "reading manifest <...> in ", " ");
   text = WithoutBetween(text, "pinging container registry ", " ");
+  // Longest first: a repository is the beginning of its names with tag, and would leave the tag behind.
   std::sort(names.begin(), names.end(), [](const auto& a, const auto& b) { return a.size() > b.size(); });
   for (const std::string& name : names) {
     if (!name.empty()) text = WithoutName(text, base::ToLower(name));
@@ -247,7 +250,8 @@ std::string TakeNamesOut(std::string_view message, std::vector<std::string> name
   return text;
 }
 
-// CRI-O tells of mirrors and of a second try as an artifact (C16); only its words on the image itself count.
+// CRI-O adds the failures of mirrors and of its second try as an artifact (C16). Only its words on the image
+// itself count.
 std::string_view OwnWords(std::string_view text) {
   text = text.substr(0, text.find("; artifact err:"));
   if (text.find("(mirrors also failed: ") == std::string_view::npos) return text;
@@ -266,6 +270,7 @@ std::optional<ErrorClass> UnknownManifestType(std::string_view text) {
   if (open == std::string_view::npos || close == std::string_view::npos || close < open) return std::nullopt;
   std::string_view type = text.substr(open + 1, close - open - 1);
   if (type.starts_with("text/html")) return ErrorClass::kServerError;  // not a registry at all
+  // A layer or a configuration is a blob by its right, so its absence is missing content.
   for (std::string_view part : {"layer", "rootfs", "config", "container.image"}) {
     if (type.find(part) != std::string_view::npos) return std::nullopt;
   }
@@ -273,18 +278,21 @@ std::optional<ErrorClass> UnknownManifestType(std::string_view text) {
 }
 
 std::optional<ErrorClass> ByText(RpcCode code, std::string_view text) {
+  // The order is that of the table in C14, which has the reason of each place. `own` leaves out what the
+  // server wrote: its words on disks, certificates and networks say nothing about this node (C30). Limits are
+  // the exception, since servers report them in their own text.
   FailureReading reading = ReadFailure(text);
   if (auto found = FirstMatch(kPolicyAndDiskRules, reading.own)) return found;
   if (auto found = FirstMatch(kLimitRules, text)) return found;
   if (auto found = FirstMatch(kNetworkRules, reading.own)) return found;
   if (reading.own.ends_with(": eof")) return ErrorClass::kUnreachable;
   if (auto found = ClassOfFailure(reading)) return found;
-  // The kernel's words for the node's own files.
+  // The kernel uses these words for the node's own files.
   const std::string of_registry = base::ReplaceAll(reading.own, "permission denied", "");
   if (auto found = FirstMatch(kAccessRules, of_registry)) return found;
   if (auto found = UnknownManifestType(reading.own)) return found;
   if (auto found = FirstMatch(kNotFoundRules, reading.own)) return found;
-  // Of containerd alone, and above all of a lease that we named: nothing that the registry said.
+  // This text is containerd's alone, about a lease that the agent named. The registry did not say it.
   if (text.find("lease does not exist") != std::string_view::npos) return ErrorClass::kRuntimeError;
   if (auto found = FirstMatch(kLastRules, reading.own)) return found;
   // Rule 13's last shape, here since a missing parent snapshot ends in these words too.
@@ -293,6 +301,7 @@ std::optional<ErrorClass> ByText(RpcCode code, std::string_view text) {
   return std::nullopt;
 }
 
+// C14: codes say little, so they count last.
 ErrorClass ByCode(RpcCode code) {
   switch (code) {
     case RpcCode::kNotFound:
@@ -318,12 +327,14 @@ ErrorClass ByCode(RpcCode code) {
   return ErrorClass::kUnknown;
 }
 
-// Of the runtime itself, not of a pull (C13, C17).
+// Failures of the runtime itself, not of a pull (C13, C17).
 std::optional<ErrorClass> ByTransport(RpcCode code, std::string_view text) {
   if (text.find("server is not initialized yet") != std::string_view::npos) return ErrorClass::kRuntimeDown;
   if (code == RpcCode::kUnimplemented) return ErrorClass::kRuntimeUnsupported;
+  // The caller's own cancel and deadline never come here, so CANCELLED is the runtime's (C17).
   if (code == RpcCode::kCancelled) return ErrorClass::kRuntimeProgressTimeout;
-  // A runtime's report on a registry has its own words around it, gRPC's on the connection has not.
+  // A runtime's report about a registry has its own words around it. gRPC's words about the connection stand
+  // alone.
   bool report = text.find("failed to pull") != std::string_view::npos;
   if (code == RpcCode::kUnavailable && !report) return FirstMatch(kTransport, text);
   return std::nullopt;

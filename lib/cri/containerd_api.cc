@@ -19,7 +19,7 @@ namespace snapshots = ::containerd::services::snapshots::v1;
 using image::ErrorClass;
 
 constexpr std::chrono::seconds kLimit{10};
-// More than an event of an image; a longer message ends the stream.
+// Larger than any event of an image. A longer message ends the stream.
 constexpr int kLongestEvent = 256 * 1024;
 // The stream has every namespace's events otherwise, whatever the header says (C33).
 constexpr const char* kImageEvents = "namespace==\"k8s.io\",topic~=\"^/images/\"";
@@ -28,7 +28,7 @@ CallError Unsupported() {
   return {ErrorClass::kRuntimeUnsupported, "this container runtime has no content API of containerd's"};
 }
 
-// Turns the one failure that is an answer into success, and tells that it happened.
+// Turns the one failure that is an answer into success, and reports it in `happened`.
 grpc::Status Except(const grpc::Status& status, grpc::StatusCode expected, bool& happened) {
   happened = status.error_code() == expected;
   return happened ? grpc::Status::OK : status;
@@ -67,8 +67,9 @@ ContainerdApi::~ContainerdApi() = default;
 template <typename Invoke>
 std::optional<CallError> ContainerdApi::Run(const base::Call& call, std::string_view method, Invoke invoke) {
   const std::uint64_t generation = channel_.Generation();
+  // A runtime without these services is asked once for each connection (C24). Another daemon may have them.
   if (unsupported_in_ == generation) return Unsupported();
-  // Each of these calls may be made twice: the first one's effect is then there already.
+  // Each of these calls may be made twice: if the first one had its effect, the second one finds it.
   const RpcSubject subject{.method = method, .harmless = true};
   auto failed = RunRpc(channel_, call.Within(kLimit), subject, [&](grpc::ClientContext& context) {
     context.AddMetadata(kNamespaceHeader, kKubernetesNamespace);
@@ -175,6 +176,7 @@ CallResult<std::vector<ContentInfo>> ContainerdApi::ListWithLabel(const base::Ca
   request.add_filters("labels.\"" + label + "\"" + (value.empty() ? "" : "==\"" + value + "\""));
   std::vector<ContentInfo> all;
   auto failed = Run(call, "Content.List", [&](grpc::ClientContext& context) {
+    // A repeated call begins with an empty result, not with the first part of the broken one.
     all.clear();
     auto reader = stubs_->content->List(&context, request);
     content::ListContentResponse response;
@@ -192,6 +194,7 @@ CallResult<std::string> ContainerdApi::Read(const base::Call& call, const std::s
   request.set_digest(digest);
   std::string bytes;
   auto failed = Run(call, "Content.Read", [&](grpc::ClientContext& context) {
+    // As above: the call may run twice.
     bytes.clear();
     auto reader = stubs_->content->Read(&context, request);
     content::ReadContentResponse response;
@@ -223,6 +226,7 @@ CallResult<std::map<std::string, std::uint64_t>> ContainerdApi::Ingests(const ba
   if (!all) return all.error();
   std::map<std::string, std::uint64_t> bytes;
   for (const auto& [ref, ingest] : *all) {
+    // Two pulls of one blob share its ingest, so the digest is enough as a key.
     if (std::string digest(DigestOfIngest(ref)); !digest.empty()) bytes[digest] = ingest.written;
   }
   return bytes;
@@ -239,6 +243,7 @@ CallError ContainerdApi::WatchImages(const base::Call& call, const std::function
     while (reader->Read(&event)) changed();
     return reader->Finish();
   });
+  // A stream that ends well ends with the daemon, too (C33).
   if (!failed) return {ErrorClass::kRuntimeDown, "the stream of events has ended"};
   return failed->error_class == ErrorClass::kRuntimeUnsupported ? Unsupported() : *std::move(failed);
 }

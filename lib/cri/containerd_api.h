@@ -67,7 +67,7 @@ class ContainerdApi {
   // All of them by ref, "layer-sha256:…", with those that name no digest.
   CallResult<std::map<std::string, IngestInfo>> IngestsByRef(const base::Call& call);
 
-  // Has a connection of its own, and no limit but the Call's.
+  // Uses a connection of its own, and has no limit but the Call's.
   CallError WatchImages(const base::Call& call, const std::function<void()>& changed);
 
   CallResult<bool> SnapshotExists(const base::Call& call, const std::string& snapshotter,

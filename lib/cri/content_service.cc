@@ -5,12 +5,13 @@
 namespace prefetch::cri {
 namespace {
 
-// Ends the lease of what a preflight asked for.
+// Ends the name of a lease for an image that a preflight asked for.
 constexpr std::string_view kAsked = "-asked";
 
 }  // namespace
 
 std::string LeasePrefix(std::string_view instance) {
+  // Any instance and any reference give a short id of plain characters.
   return std::string(kLeasePrefix) + base::Sha256Hex(instance).substr(0, 8) + "-";
 }
 

@@ -43,8 +43,8 @@ inline constexpr std::string_view kLeasePrefix = "prefetchd-";
 std::string LeasePrefix(std::string_view instance);
 // The lease of a name: the same after a restart, which is how a killed agent's bytes are found again.
 std::string LeaseFor(std::string_view instance, const image::Reference& reference);
-// Of an unlisted image that a preflight asked for. A later agent does not know of it, and leaves such a lease
-// to expire.
+// The lease of an unlisted image that a preflight asked for. A later agent does not know of it, and leaves
+// such a lease to expire.
 std::string RequestedLeaseFor(std::string_view instance, const image::Reference& reference);
 bool IsRequestedLease(std::string_view lease);
 
@@ -139,9 +139,9 @@ class ContentService {
   virtual CallError WatchImages(const base::Call& call, const std::function<void()>& changed) = 0;
   // Is the content unpacked for the default snapshotter (C22)? `chain_id` is ImageDetails'.
   virtual CallResult<bool> IsUnpacked(const base::Call& call, const std::string& chain_id) = 0;
-  // Does a container start from the image with this id, of which no pull is known to have ended well? It is
-  // unpacked; or all that it needs is here and can be unpacked, which the runtime does for the first
-  // container (containerd, WithNewSnapshot in its CRI opts/container.go). `chain_id` may be empty.
+  // Returns true if a container starts from the image with this id, when no pull of it is known to have ended
+  // well: it is unpacked, or all that it needs is here and can be unpacked, which the runtime does for the
+  // first container (containerd, WithNewSnapshot in its CRI opts/container.go). `chain_id` may be empty.
   virtual CallResult<bool> IsWhole(const base::Call& call, const std::string& id,
                                    const std::string& chain_id) = 0;
 };

@@ -17,7 +17,7 @@ namespace {
 namespace content = ::containerd::services::content::v1;
 using image::ErrorClass;
 
-// Of the one call that discards wrong bytes, whatever becomes of the caller.
+// Time limit of the call that discards wrong bytes. It is made even if the caller's own time is over.
 constexpr std::chrono::seconds kAbortLimit{10};
 
 void InOurName(grpc::ClientContext& context) {
@@ -46,14 +46,14 @@ struct ContentWriter::Connection {
   std::unique_ptr<content::Content::Stub> stub;
 };
 
-// One Write call. containerd keeps the ingest locked as long as it goes on.
+// One Write call. containerd keeps the ingest locked while it goes on (C37).
 class ContentWriter::Stream final : public BlobWriter {
  public:
   Stream(Connection& connection, const base::Call& call, const std::string& lease, const BlobToWrite& blob)
       : connection_(connection), call_(call), blob_(blob), under_way_(Prepare(context_, call_)) {
     InOurName(context_);
     context_.AddMetadata(kLeaseHeader, lease);
-    // Before the call: it blocks until there is a connection.
+    // Registered before the call, which blocks until there is a connection.
     cancel_.emplace(call_.stop, [this] { context_.TryCancel(); });
     calls_ = connection_.stub->Write(&context_);
   }
@@ -68,6 +68,8 @@ class ContentWriter::Stream final : public BlobWriter {
 
   CallResult<BlobState> Begin() {
     content::WriteContentRequest request;
+    // STAT first: it shows how many bytes an earlier writer has left, and it opens the ingest under the
+    // lease.
     request.set_action(content::STAT);
     request.set_ref(blob_.ref);
     request.set_expected(blob_.digest);
@@ -75,12 +77,13 @@ class ContentWriter::Stream final : public BlobWriter {
     content::WriteContentResponse response;
     if (Exchange(request, response)) {
       offset_ = static_cast<std::uint64_t>(std::max<std::int64_t>(response.offset(), 0));
+      // C37: the answer to STAT has the digest of the bytes that are there.
       is_whole_ = response.digest() == blob_.digest;
       return BlobState::kOpen;
     }
     const grpc::Status status = Finish();
     if (status.error_code() == grpc::StatusCode::ALREADY_EXISTS) return BlobState::kWhole;
-    // Of two causes with one code, only that of another writer has these words.
+    // A connection that is gone has the same code. Only another writer's lock has these words.
     if (status.error_code() == grpc::StatusCode::UNAVAILABLE &&
         status.error_message().find("locked") != std::string::npos) {
       return BlobState::kTaken;
@@ -100,6 +103,8 @@ class ContentWriter::Stream final : public BlobWriter {
     request.set_data(std::move(bytes));
     content::WriteContentResponse response;
     if (!Exchange(request, response)) return Failure(Finish());
+    // Every request is answered before the next one is sent, so the offset is what containerd has, and not
+    // what is on its way.
     offset_ = after;
     return std::nullopt;
   }
@@ -114,9 +119,10 @@ class ContentWriter::Stream final : public BlobWriter {
     content::WriteContentResponse response;
     const bool answered = Exchange(request, response);
     const grpc::Status status = answered ? grpc::Status::OK : Finish();
+    // The blob may have come by another pull meanwhile, which is as good.
     if (answered || status.error_code() == grpc::StatusCode::ALREADY_EXISTS) return std::nullopt;
     if (status.error_code() != grpc::StatusCode::FAILED_PRECONDITION) return Failure(status);
-    // Left there, they would fail each later pull of this blob.
+    // C37: bytes that do not match stay in the ingest, and would fail each later pull of this blob.
     connection_.Abort(blob_.ref);
     return CallError{ErrorClass::kCorrupt,
                      "the bytes of " + blob_.digest + " do not match its digest or size"};
@@ -127,7 +133,7 @@ class ContentWriter::Stream final : public BlobWriter {
     return !over_ && calls_->Write(request) && calls_->Read(&response);
   }
   grpc::Status Finish() {
-    // Not the store's word for wrong bytes: those that are there stay.
+    // This is not FAILED_PRECONDITION, the store's answer for wrong bytes: the bytes that are there stay.
     if (over_) return {grpc::StatusCode::INTERNAL, "the blob is no longer being written"};
     over_ = true;
     calls_->WritesDone();
@@ -187,10 +193,11 @@ CallResult<std::uint64_t> ContentWriter::Finish(const base::Call& call, const st
   if (stream == nullptr) return std::uint64_t{0};
   const std::uint64_t written = stream->offset();
   if (!stream->is_whole()) {
-    // As long as the stream is open, nobody else writes there.
+    // While the stream is open, no other writer can use the ingest.
     if (discard) connection_->Abort(ref);
     return discard ? written : std::uint64_t{0};
   }
+  // containerd checks size and digest in the commit, so this ends well only for the right bytes.
   auto failed = stream->Commit();
   if (!failed) return std::uint64_t{0};
   if (failed->error_class == ErrorClass::kCorrupt) return written;

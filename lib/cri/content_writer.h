@@ -14,7 +14,7 @@
 
 namespace prefetch::cri {
 
-// Any thread may call. Has a connection of its own: bytes of blobs delay no short call.
+// Any thread may call. Uses a connection of its own, so that bytes of blobs delay no short call.
 class ContentWriter {
  public:
   explicit ContentWriter(const Endpoint& endpoint);

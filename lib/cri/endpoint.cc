@@ -16,7 +16,7 @@ namespace {
 
 static_assert(base::kLongestSocketPath == sizeof(sockaddr_un{}.sun_path) - 1);
 
-// 0 if a server accepts, else errno. A full backlog (EAGAIN) counts as a busy server.
+// Returns 0 if a server accepts, else an errno. A full backlog (EAGAIN) counts as a busy server.
 int TryConnect(const std::string& path) {
   int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return 0;  // out of descriptors says nothing about the runtime
@@ -73,6 +73,7 @@ base::Result<Endpoint> DiscoverEndpoint(const std::vector<Endpoint>& candidates)
   for (const Endpoint& candidate : candidates) {
     std::optional<std::string> why = UnreachableReason(candidate);
     if (!why) return candidate;
+    // A socket that exists and denies access is most likely the right one, so the advice is about rights.
     denied = denied || *why == kPermissionDenied;
     tried.push_back(candidate.socket_path + " (" + *why + ")");
   }

@@ -22,7 +22,7 @@ struct Endpoint {
 // As base::ParseUnixSocket (C8), with the endpoint in the sentence of a refusal.
 base::Result<Endpoint> ParseEndpoint(std::string_view text);
 
-// Of UnreachableReason.
+// One of the texts of UnreachableReason.
 inline constexpr const char* kPermissionDenied = "permission denied";
 
 // Why a socket cannot be used, as seen by connecting to it: what gRPC, which waits and tries again, does not

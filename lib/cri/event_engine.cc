@@ -41,6 +41,7 @@ TimerEngine::TaskHandle TimerEngine::State::Add(const std::shared_ptr<State>& se
   const Key key{Clock::now() + wait, ++last_number};
   due.emplace(key, std::move(closure));
   if (!thread.joinable()) thread = std::thread([self] { self->Loop(); });
+  // The thread sleeps until the earliest closure. Only a new earliest one changes that.
   if (due.begin()->first == key) changed.notify_one();
   return {{static_cast<std::intptr_t>(key.first.time_since_epoch().count()), key.second}};
 }
@@ -84,6 +85,7 @@ TimerEngine::~TimerEngine() {
   {
     base::Lock lock(state_->mutex);
     state_->over = true;
+    // Closures are destroyed without the lock: one of them may own an object that calls the engine.
     left.swap(state_->due);
     thread.swap(state_->thread);
     state_->changed.notify_one();

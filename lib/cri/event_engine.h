@@ -10,8 +10,9 @@
 namespace prefetch::cri {
 
 // Any thread may call. One thread runs all closures, in order of their time; it starts with the first of them
-// and ends with the engine. Closures of gRPC do not block. What is left when the engine goes is destroyed,
-// not run. gRPC still opens its sockets itself: connecting, listening and DNS by the engine are refused.
+// and ends with the engine. Closures of gRPC do not block. Closures that are left when the engine ends are
+// destroyed, not run. gRPC still opens its sockets itself: connecting, listening and DNS by the engine are
+// refused.
 class TimerEngine final : public grpc_event_engine::experimental::EventEngine {
  public:
   TimerEngine();

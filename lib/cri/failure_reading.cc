@@ -12,7 +12,7 @@ namespace {
 // Separates two parts of a text.
 constexpr std::string_view kBetween = ": ";
 
-// How a part of the text between colons begins, and whose step that is.
+// The words with which a part of the text between colons begins, and the step that they belong to.
 struct StepWords {
   std::string_view begin;
   Speaker speaker;
@@ -75,6 +75,7 @@ std::optional<int> NumberAt(std::string_view text) {
   auto [end, error] =
       std::from_chars(text.data(), text.data() + std::min<std::size_t>(text.size(), 3), status);
   if (error != std::errc() || end != text.data() + 3 || status < 100) return std::nullopt;
+  // Four digits are no status of HTTP: a port, or a size.
   if (text.size() > 3 && text[3] >= '0' && text[3] <= '9') return std::nullopt;
   return status;
 }
@@ -92,7 +93,7 @@ std::string_view CodeOf(std::string_view part) {
   return found == kCodes.end() ? std::string_view() : found->code;
 }
 
-// Leaves in `own` what stands before `at`, and in `quoted` the rest.
+// Puts the text before `at` into `own`, and the rest into `quoted`.
 void Quote(FailureReading& reading, std::string_view text, std::size_t at) {
   at = std::min(at, text.size());
   reading.own = text.substr(0, at);
@@ -112,7 +113,8 @@ bool IsWordOfGrpc(std::string_view code) {
   return code == "unknown" || code == "unavailable" || code == "unsupported";
 }
 
-// `at`: where a part begins, `next`: the one after it. True: nothing of the text is left to read.
+// Reads one part of containerd's text. `at` is its begin, `next` that of the part after it. Returns true if
+// nothing of the text is left to read.
 bool ReadContainerds(FailureReading& reading, std::string_view text, std::size_t at, std::size_t next) {
   const std::string_view part = text.substr(at, next - at - kBetween.size());
   const std::string_view rest = text.substr(std::min(next, text.size()));
@@ -134,7 +136,7 @@ bool ReadContainerds(FailureReading& reading, std::string_view text, std::size_t
   return true;
 }
 
-// The same of containers/image: once it has named itself, a status or a code is the server's.
+// The same for containers/image. Once it has named itself, a status or a code is the server's.
 bool ReadContainersImages(FailureReading& reading, std::string_view text, std::size_t at, std::size_t next) {
   reading.status = StatusAt(text.substr(at)).value_or(0);
   reading.code = CodeOf(text.substr(at, next - at - kBetween.size()));
@@ -154,6 +156,7 @@ FailureReading ReadFailure(std::string_view text) {
                              [&](const StepWords& words) { return part.starts_with(words.begin); });
     if (step != kSteps.end()) {
       reading.speaker = step->speaker;
+      // The last step counts: outer parts name what was wanted, inner ones where it failed.
       if (step->step != Step::kUnknown) reading.step = step->step;
     } else if (reading.speaker == Speaker::kContainersImage ? ReadContainersImages(reading, text, at, next)
                                                             : ReadContainerds(reading, text, at, next)) {
@@ -240,6 +243,7 @@ constexpr std::array kFailures = std::to_array<FailureRow>({
 }  // namespace
 
 std::optional<ErrorClass> ClassOfFailure(const FailureReading& reading) {
+  // A row of one step comes before the row of any step for the same status or code.
   auto row = std::find_if(kFailures.begin(), kFailures.end(),
                           [&](const FailureRow& failure) { return failure.Matches(reading); });
   if (row == kFailures.end()) return std::nullopt;

@@ -5,7 +5,8 @@
 namespace prefetch::cri {
 namespace {
 
-// An inode's number may be given again; the time of its last change is then another one.
+// Returns a number for the file at `path`; 0 if there is none. An inode's number may be used again, and then
+// has another time of change.
 std::uint64_t IdentityOf(const std::string& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return 0;
@@ -22,7 +23,7 @@ std::uint64_t IdentityOf(const std::string& path) {
 }  // namespace
 
 std::uint64_t Generation::Now() {
-  // One that is absent for a moment is none; the next one is compared with the one before.
+  // A socket that is absent for a moment shows no new daemon. The next file is compared with the one before.
   if (std::uint64_t now = IdentityOf(socket_path_); now != 0) {
     std::uint64_t before = socket_.exchange(now);
     if (before != 0 && before != now) Raise();

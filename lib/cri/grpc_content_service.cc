@@ -19,7 +19,7 @@ namespace {
 
 // The label that bounds a lease's life, RFC 3339 (containerd's garbage collector reads it).
 constexpr const char* kExpireLabel = "containerd.io/gc.expire";
-// Bytes that containerd reads again within a fraction of a second.
+// containerd reads an ingest again to know its digest; this much takes a fraction of a second.
 constexpr std::uint64_t kCheaplyRead = 64 * 1024 * 1024;
 // Ends the name of a lease that stands in for another one for the moment in which that is made anew.
 constexpr std::string_view kRenewal = "-renewal";
@@ -37,7 +37,8 @@ std::optional<CallError> Copy(const base::Call& call, ContainerdApi& api, const 
   return std::nullopt;
 }
 
-// An existing lease that ends too soon is made anew under the same id, with all that it holds.
+// Makes a lease that ends too soon anew under the same id, with all that it holds. containerd has no call
+// that changes a lease's labels.
 std::optional<CallError> Renew(const base::Call& call, ContainerdApi& api, const std::string& id,
                                const std::string& expires) {
   auto resources = api.ListResources(call, id);
@@ -81,6 +82,8 @@ CallResult<bool> GrpcContentService::EnsureLease(const base::Call& call, const s
   native_->pulls.Forget(id);  // the tag may have moved since the last pull
   std::string expires = ExpiresAfter(lifetime);
   auto made = native_->api.CreateLease(call, {id, {{kExpireLabel, expires}}});
+  // A lease that was there is from a killed agent, or from an earlier pull. Its bytes are the point of
+  // keeping it.
   if (!made || *made) return made;
   auto all = native_->api.ListLeases(call);
   if (!all) return all.error();
@@ -101,6 +104,7 @@ CallResult<bool> GrpcContentService::DeleteLease(const base::Call& call, const s
 CallResult<std::vector<std::string>> GrpcContentService::ListLeases(const base::Call& call) {
   auto all = native_->api.ListLeases(call);
   if (!all) return all.error();
+  // The prefix is that of all agents of this node. Callers choose their own by LeasePrefix(instance).
   std::vector<std::string> ours;
   for (LeaseInfo& lease : *all) {
     // Stand-ins expire by themselves; another pull may need them now.
@@ -118,6 +122,8 @@ CallResult<PullProgress> GrpcContentService::Progress(const base::Call& call, co
   if (!*resources) return ProgressFrom(facts);
   facts.resources = std::move(**resources);
   native_->pulls.LearnFrom(facts.resources);
+  // The order of these questions: a blob leaves the ingests when it becomes content, so ingests come first,
+  // and it is then found as content. The other way round, it could be missed in both.
   auto ingests = native_->api.Ingests(call);
   if (!ingests) return ingests.error();
   facts.ingests = std::move(*ingests);
@@ -151,6 +157,8 @@ CallResult<std::uint64_t> GrpcContentService::FinishIngests(const base::Call& ca
   for (const LeaseResource& resource : **resources) {
     auto ingest = ingests->find(resource.id);
     if (resource.type != "ingests" || ingest == ingests->end()) continue;
+    // A complete ingest is committed or discarded: if it stays with wrong bytes, all later pulls of that blob
+    // fail (C37).
     const bool complete = ingest->second.total > 0 && ingest->second.written >= ingest->second.total;
     const bool discards = complete || beginnings == Beginnings::kGo;
     // The manifest may have named another size than the blob has.
@@ -167,6 +175,8 @@ CallResult<std::map<std::string, std::uint64_t>> GrpcContentService::ForeignInge
   if (!all) return all.error();
   std::map<std::string, std::uint64_t> ingests;
   for (const auto& [ref, ingest] : *all) ingests[ref] = ingest.written;
+  // Usually there is no ingest. This question comes four times a second while the agent fetches, so the
+  // leases are then not asked for.
   if (ingests.empty()) return ingests;
   auto leases = native_->api.ListLeases(call);
   if (!leases) return leases.error();
@@ -180,7 +190,7 @@ CallResult<std::map<std::string, std::uint64_t>> GrpcContentService::ForeignInge
     }
   }
   if (ingests.empty()) return ingests;
-  // One that has ended meanwhile has left its lease, too, and may have been of ours.
+  // An ingest that has ended meanwhile has left its lease, too, and may have been the agent's.
   auto still = native_->api.IngestsByRef(call);
   if (!still) return still.error();
   std::erase_if(ingests, [&](const auto& ingest) { return !still->contains(ingest.first); });
@@ -202,8 +212,8 @@ CallResult<bool> GrpcContentService::IsUnpacked(const base::Call& call, const st
   return native_->api.SnapshotExists(call, *snapshotter, chain_id);
 }
 
-// The id of an image is the digest of its configuration. A manifest points to that by a label, whether it was
-// pulled or imported (seen on containerd 1.6.20, 1.7.24 and 2.1).
+// The id of an image is the digest of its configuration. A label of the manifest points to that, whether the
+// image was pulled or imported (seen on containerd 1.6.20, 1.7.24 and 2.1).
 CallResult<bool> GrpcContentService::IsWhole(const base::Call& call, const std::string& id,
                                              const std::string& chain_id) {
   if (!chain_id.empty()) {
@@ -213,6 +223,7 @@ CallResult<bool> GrpcContentService::IsWhole(const base::Call& call, const std::
   auto manifests = native_->api.ListWithLabel(call, kConfigLabel, id);
   if (!manifests) return manifests.error();
   for (const ContentInfo& info : *manifests) {
+    // A document of this size is no manifest, and would be read into memory.
     if (info.size_bytes > kLargestManifest) continue;
     auto bytes = native_->api.Read(call, info.digest);
     if (!bytes) return bytes.error();

@@ -26,7 +26,7 @@ std::vector<std::string> Texts(google::protobuf::RepeatedPtrField<std::string>& 
   return {std::make_move_iterator(from.begin()), std::make_move_iterator(from.end())};
 }
 
-// Empties `image`: a node lists thousands, every few seconds.
+// Moves the texts out of `image`: a node lists thousands of images, every few seconds.
 image::LocalImage FromProto(v1::Image& image) {
   return {.id = std::move(*image.mutable_id()),
           .repo_tags = Texts(*image.mutable_repo_tags()),
@@ -58,7 +58,7 @@ ImageDetails Details(v1::ImageStatusResponse& response) {
   return details;
 }
 
-// The spellings of an image that may stand in an error about it.
+// Returns the spellings of an image that may occur in an error about it (C15).
 std::vector<std::string> NamesOf(const std::string& image) {
   std::vector<std::string> names = {image};
   if (auto reference = image::Reference::Parse(image)) {
@@ -73,14 +73,15 @@ void Fill(v1::PullImageRequest& message, const PullRequest& request) {
   if (!request.sandbox_cgroup.empty()) {
     message.mutable_sandbox_config()->mutable_linux_config()->set_cgroup_parent(request.sandbox_cgroup);
   }
+  // C6: user name and password alone, since runtimes differ in what they make of the other fields.
   if (!request.auth) return;  // an empty AuthConfig would suppress the runtime's own credentials
   message.mutable_auth()->set_username(request.auth->username);
   std::string_view password = request.auth->password.Reveal();
   message.mutable_auth()->set_password(password.data(), password.size());
 }
 
-// A runtime that says RuntimeReady=false is up and not yet to be used. NetworkReady is none of our business:
-// a node without a network plugin pulls perfectly well (C2).
+// A runtime with RuntimeReady=false is up and cannot be used yet. NetworkReady does not matter: a node
+// without a network plugin pulls images (C2).
 std::optional<CallError> NotReady(const v1::RuntimeStatus& status) {
   for (const v1::RuntimeCondition& condition : status.conditions()) {
     if (condition.type() != "RuntimeReady" || condition.status()) continue;
@@ -102,12 +103,14 @@ image::RuntimeRegistries TakeRegistries(v1::StatusResponse& status) {
   return registries;
 }
 
-// So many ImageStatus calls are on their way at once.
+// Maximum number of ImageStatus calls under way at once.
 constexpr std::size_t kInFlight = 16;
-// A stop is noticed so soon while they are waited for.
+// Interval at which a stop is noticed while answers are awaited: a completion queue cannot wait for a
+// stop_token.
 constexpr std::chrono::milliseconds kStopCheck{50};
 
-// One of many ImageStatus calls that are on their way.
+// One of the ImageStatus calls that are under way. It must stay at its address until it has ended, hence a
+// list.
 struct StatusFlight {
   std::size_t index = 0;
   grpc::ClientContext context;
@@ -139,6 +142,7 @@ GrpcImageService::GrpcImageService(const Endpoint& endpoint)
 GrpcImageService::~GrpcImageService() = default;
 
 CallResult<RuntimeInfo> GrpcImageService::Connect(const base::Call& call) {
+  // This probe shows whether the runtime serves the ImageService of runtime.v1 at all.
   if (auto probe = ImageFsInfo(call); !probe) return probe.error();
   base::Call limited = call.Within(kShortLimit);
   v1::VersionRequest version_request;
@@ -199,8 +203,8 @@ CallResult<std::vector<std::optional<ImageDetails>>> GrpcImageService::ImageStat
     const base::Call& call, const std::vector<std::string>& names) {
   std::vector<std::optional<ImageDetails>> all(names.size());
   if (names.empty()) return all;
-  // One by itself: it waits for a connection where the last one has gone unnoticed. Of many that are sent
-  // over such a one together all but the first would fail.
+  // One call is made alone: it waits for a connection if the last one was lost unnoticed. If many calls were
+  // sent over such a connection together, all but the first would fail.
   auto first = ImageStatus(call, names[0]);
   if (!first) return first.error();
   all[0] = *std::move(first);
@@ -242,6 +246,7 @@ CallResult<std::vector<std::optional<ImageDetails>>> GrpcImageService::ImageStat
   }
   queue.Shutdown();
   void* tag = nullptr;
+  // gRPC requires that a queue is drained before it is destroyed.
   for (bool ok = false; queue.Next(&tag, &ok);) {
   }
   if (failed) return *std::move(failed);
@@ -261,6 +266,7 @@ CallResult<std::string> GrpcImageService::PullImage(const base::Call& call, cons
   });
   if (message.has_auth()) base::WipeString(*message.mutable_auth()->mutable_password());
   if (failed) return std::move(*failed);
+  // C4.
   if (response.image_ref().empty()) {
     return CallError{ErrorClass::kRuntimeError,
                      "the runtime says that the pull went well, but names no image"};

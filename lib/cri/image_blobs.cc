@@ -19,7 +19,8 @@ using Labels = std::map<std::string, std::string>;
 // A blob with this label keeps the one with the digest that is its value.
 const std::string kKeeps = "containerd.io/gc.ref.content.";
 
-// Layers that only their own servers may give out (application/vnd.oci.image.layer.nondistributable…).
+// Returns true if the manifest has layers that only their own servers may distribute
+// (application/vnd.oci.image.layer.nondistributable…). The registry does not have them.
 bool AnyFromElsewhere(std::string_view manifest) {
   const doc::LooseJson layers = doc::LooseJson::Parse(manifest).Member("layers");
   const std::vector<doc::LooseJson> all = layers.Items();
@@ -49,6 +50,7 @@ std::optional<ImageBlobs> BlobsOf(const image::Reference& reference, std::string
                                   std::string_view manifest) {
   const std::optional<std::vector<Blob>> listed = ParseImageManifest(manifest);
   if (!listed || !CanBeUnpacked(manifest) || AnyFromElsewhere(manifest)) return std::nullopt;
+  // An image that cannot be written exactly as containerd would write it is left to the runtime.
   if (!std::all_of(listed->begin(), listed->end(), CanBeWritten)) return std::nullopt;
   const Labels source = {{SourceLabel(reference.domain()), reference.path()}};
   Labels of_manifest = source;
@@ -56,12 +58,15 @@ std::optional<ImageBlobs> BlobsOf(const image::Reference& reference, std::string
   for (std::size_t i = 0; i < listed->size(); i++) {
     const Blob& blob = (*listed)[i];
     image.size_bytes = base::Plus(image.size_bytes, blob.size_bytes);
+    // These labels keep the blobs once the lease is gone: containerd's collector follows them from the
+    // manifest.
     of_manifest[kKeeps + (i == 0 ? "config" : "l." + std::to_string(i - 1))] = blob.digest;
     image.blobs.push_back({.ref = (i == 0 ? "config-" : "layer-") + blob.digest,
                            .digest = blob.digest,
                            .size_bytes = blob.size_bytes,
                            .labels = source});
   }
+  // The manifest comes before the index that points to it.
   image.documents.push_back(Document("manifest-", manifest, std::move(of_manifest)));
   if (index.empty()) return image;
   Labels of_index = source;

@@ -97,8 +97,8 @@ class ImageService {
   // Asks Version and Status, and ImageFsInfo as a probe that runtime.v1 is served. Called on connect and
   // whenever Generation has changed.
   virtual CallResult<RuntimeInfo> Connect(const base::Call& call) = 0;
-  // Another answer than before: something has shown that the runtime may be another process than the one
-  // that Connect has asked. Does not block.
+  // Returns another number than before once something has shown that the runtime may be another process than
+  // the one that Connect has asked. Never blocks.
   virtual std::uint64_t Generation() = 0;
   // Everything the runtime has; no filter.
   virtual CallResult<std::vector<image::LocalImage>> ListImages(const base::Call& call) = 0;

@@ -6,7 +6,7 @@
 namespace prefetch::cri {
 namespace {
 
-// FNV-1a: only ever compared with another of the same process.
+// FNV-1a. Its values are only compared with others of the same process.
 class Fingerprint {
  public:
   void Add(std::string_view text) {
@@ -38,6 +38,7 @@ PullProgress ProgressFrom(const PullFacts& facts) {
     fingerprint.Add(resource.id);
   }
   if (facts.manifest) {
+    // Unpacking is what is left if every blob is complete and the pull has not ended.
     progress.unpacking = true;
     for (const Blob& blob : facts.manifest->blobs) {
       progress.bytes_total = base::Plus(progress.bytes_total, blob.size_bytes);
@@ -46,11 +47,13 @@ PullProgress ProgressFrom(const PullFacts& facts) {
       progress.unpacking = progress.unpacking && complete;
     }
     for (const auto& [digest, bytes] : facts.ingests) {
+      // Ingests are those of all pulls. A blob that has been committed meanwhile is counted above.
       if (!IsOurs(facts, digest) || facts.committed.count(digest) != 0) continue;
       progress.bytes_done += bytes;
       progress.active = true;
     }
   }
+  // Resources of the lease count as well: an unpack makes snapshots while no byte comes.
   fingerprint.Add(progress.bytes_done);
   fingerprint.Add(progress.bytes_total);
   progress.fingerprint = fingerprint.value();
@@ -58,6 +61,7 @@ PullProgress ProgressFrom(const PullFacts& facts) {
 }
 
 std::string_view DigestOfIngest(std::string_view ref) {
+  // C25: the name of an ingest ends in the digest of its blob.
   std::size_t dash = ref.find("-sha");
   return dash == std::string_view::npos ? std::string_view() : ref.substr(dash + 1);
 }

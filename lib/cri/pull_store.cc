@@ -8,11 +8,12 @@ namespace {
 
 // A manifest points to its blobs with labels of this prefix; nothing else that is small does.
 constexpr std::string_view kReferenceLabel = "containerd.io/gc.ref.content.";
-// How long a blob may be neither an ingest nor content: its commit syncs a file and a database.
+// Time for which a blob may be neither an ingest nor content: its commit syncs a file and a database.
 constexpr std::chrono::seconds kLongestCommit{5};
 constexpr std::string_view kSnapshotterFolder = "io.containerd.snapshotter.v1.";
 constexpr const char* kUsualSnapshotter = "overlayfs";
 
+// Only a document with such labels is read: layers of gigabytes lie in the same store.
 bool MayBeManifest(const ContentInfo& info) {
   auto label = info.labels.lower_bound(std::string(kReferenceLabel));
   return info.size_bytes <= kLargestManifest && label != info.labels.end() &&
@@ -23,6 +24,7 @@ bool MayBeManifest(const ContentInfo& info) {
 
 PullStore::Learnt& PullStore::IsOfCurrentDaemon() {
   std::uint64_t now = api_.Generation();
+  // Another daemon may have another snapshotter, and another version that treats leases otherwise.
   if (learnt_.generation != now) learnt_ = {.generation = now};
   return learnt_;
 }
@@ -36,6 +38,7 @@ void PullStore::Forget(const std::string& lease) {
 
 void PullStore::LearnFrom(const std::set<LeaseResource>& resources) {
   base::Lock lock(mutex_);
+  // Once the agent has named something itself, a lease with content no longer proves anything.
   if (!resources.empty() && !named_something_) IsOfCurrentDaemon().fills_leases = true;
 }
 
@@ -62,6 +65,7 @@ CallResult<std::vector<ContentInfo>> PullStore::Candidates(const base::Call& cal
   if (!candidates.empty()) return candidates;
   {
     base::Lock lock(mutex_);
+    // The runtime puts a pull's content into its lease. An empty lease then means that nothing has come yet.
     if (IsOfCurrentDaemon().fills_leases) return candidates;
   }
   std::string label = SourceLabel(reference.domain());
@@ -79,6 +83,7 @@ CallResult<std::optional<StoredManifest>> PullStore::Manifest(const base::Call& 
                                                               const std::set<LeaseResource>& resources) {
   {
     base::Lock lock(mutex_);
+    // A pull fetches one manifest, so it is looked for once a pull (Forget).
     if (auto known = manifests_.find(lease); known != manifests_.end()) return std::optional(known->second);
   }
   auto candidates = Candidates(call, reference, resources);
@@ -95,6 +100,8 @@ CallResult<std::optional<StoredManifest>> PullStore::Manifest(const base::Call& 
       manifests_[lease] = **manifest;
       return std::move(*manifest);
     }
+    // An older manifest of the same repository may be complete as well. It is this pull's only if its lease
+    // holds it.
     if (resources.count({"content", candidate.digest}) != 0) complete = std::move(*manifest);
   }
   return complete;
@@ -136,7 +143,7 @@ std::optional<CallError> PullStore::NameInLease(const base::Call& call, const st
     named_something_ = true;
   }
   std::vector<LeaseResource> wanted = ResourcesOf(manifest);
-  // The manifest comes last: it says that all the others are named.
+  // The manifest comes last: its presence in the lease says that all the others are named.
   std::swap(wanted.front(), wanted.back());
   for (const LeaseResource& resource : wanted) {
     auto added = api_.AddResource(call, lease, resource);
@@ -170,6 +177,7 @@ CallResult<std::string> PullStore::Snapshotter(const base::Call& call) {
   auto mountpoint = api_.ImageFsMountpoint(call);
   if (!mountpoint) return mountpoint.error();
   std::size_t at = mountpoint->rfind(kSnapshotterFolder);
+  // The usual one is not remembered: the runtime may report its folder later.
   if (at == std::string::npos) return std::string(kUsualSnapshotter);
   std::string snapshotter = mountpoint->substr(at + kSnapshotterFolder.size());
   base::Lock lock(mutex_);

@@ -21,6 +21,7 @@ grpc::ChannelArguments Arguments(std::string_view purpose, int max_message_bytes
   arguments.SetMaxReceiveMessageSize(max_message_bytes);
   // Newer gRPC would send the socket's path, which strict servers refuse.
   arguments.SetString(GRPC_ARG_DEFAULT_AUTHORITY, "localhost");
+  // C11: gRPC's default of two minutes would leave a runtime that is back unnoticed.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kFirstReconnectMs);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kLongestReconnectMs);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectTimeoutMs);
@@ -28,11 +29,12 @@ grpc::ChannelArguments Arguments(std::string_view purpose, int max_message_bytes
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);  // no PullImage but ours
   // No keepalive: Go servers answer pings with GOAWAY, which would end a running pull.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  // gRPC shares a connection between channels of equal arguments. The purpose makes them differ.
   arguments.SetString("prefetchd.purpose", std::string(purpose));
   return arguments;
 }
 
-// Our deadline is over. Whose fault that was shows in the connection (C12).
+// The caller's deadline is over. The connection shows whether the runtime is silent or absent (C12).
 CallError TimedOut(bool connected, const RpcSubject& subject) {
   std::string method(subject.method);
   if (connected && subject.harmless) {
@@ -57,8 +59,8 @@ RpcChannel::RpcChannel(Endpoint endpoint, std::string_view purpose, int max_mess
       generation_(endpoint_.socket_path) {}
 
 std::optional<CallError> RpcChannel::DowntimeReason() {
-  // Asked even if the channel believes itself connected: between calls its socket is not read, so that it
-  // may believe so long after the runtime has gone, and a call would then wait for the next one.
+  // The socket is tried even if the channel believes itself connected. Its socket is not read between calls
+  // (C10), so the runtime may have gone long ago, and a call would then wait for the next one.
   if (std::optional<std::string> why = UnreachableReason(endpoint_)) {
     const std::string advice = *why == kPermissionDenied ? ": run as root, or as the socket's owner" : "";
     return CallError{ErrorClass::kRuntimeDown,
@@ -71,6 +73,7 @@ std::optional<CallError> RpcChannel::DowntimeReason() {
 }
 
 std::uint64_t RpcChannel::Generation() {
+  // A connection over which an answer came is gone: the next one may lead to another daemon.
   if (!Connected() && answered_.exchange(false)) generation_.Raise();
   return generation_.Now();
 }
@@ -98,9 +101,12 @@ std::optional<CallError> ToCallError(const grpc::Status& status, const base::Cal
   if (status.ok()) return std::nullopt;
   if (call.Stopped()) return CallError{ErrorClass::kCancelled, "stopped"};
   RpcCode code = static_cast<RpcCode>(status.error_code());
+  // The runtime may send DEADLINE_EXCEEDED for a deadline of its own. Only the caller's clock tells the two
+  // apart.
   bool late = std::chrono::steady_clock::now() >= call.deadline;
   if (code == RpcCode::kDeadlineExceeded && late) return TimedOut(connected, subject);
   ErrorClass error_class = Classify(code, status.error_message(), subject.image_names);
+  // C18: the class is read from the full text, and only then the text is scrubbed and cut.
   std::string words = base::ForeignText(status.error_message(), kLongestWords,
                                         {subject.credential ? &subject.credential->password : nullptr});
   if (words.empty()) words = std::string(subject.method) + " failed without a word";

@@ -13,6 +13,7 @@ constexpr std::size_t kMaxConfigBytes = 1024 * 1024;  // a configuration is some
 std::optional<Blob> ParseDescriptor(const doc::LooseJson& value) {
   const std::optional<std::uint64_t> size = value.Number("size");
   Blob blob{value.Text("digest"), size.value_or(0)};
+  // A descriptor without either could not be compared with the store.
   if (blob.digest.empty() || !size) return std::nullopt;
   return blob;
 }
@@ -21,8 +22,8 @@ void AddHosts(const doc::LooseJson& table, image::TableHosts& hosts) {
   for (const std::string& name : table.Names()) hosts.Add(name);
 }
 
-// Hosts with credentials or TLS of their own; an entry without either changes nothing, and containerd writes
-// absent settings as null.
+// Adds hosts with credentials or TLS of their own. An entry without either changes nothing, and containerd
+// writes absent settings as null.
 void AddConfigured(const doc::LooseJson& configs, image::TableHosts& hosts) {
   for (const std::string& name : configs.Names()) {
     const doc::LooseJson entry = configs.Member(name.c_str());
@@ -67,6 +68,7 @@ image::RuntimeRegistries ParseRuntimeRegistries(std::string_view json) {
   AddConfigured(registry.Member("configs"), hosts);
   AddHeaders(registry.Member("headers"), hosts);
   image::RuntimeRegistries told{.told = true, .config_path = registry.Text("configPath")};
+  // A path that cannot be one is not understood, so any host may have settings of its own.
   if (!image::IsConfigPath(told.config_path)) {
     told.config_path.clear();
     hosts.AddAny();

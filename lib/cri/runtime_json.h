@@ -40,8 +40,8 @@ struct Blob {
 // once and in order. nullopt: not an image manifest (an index, a configuration, not JSON).
 std::optional<std::vector<Blob>> ParseImageManifest(std::string_view json);
 
-// Is what this manifest lists an image by its media types: a configuration and layers that runtimes unpack?
-// Of an artifact (a Helm chart) it is not, nor of encrypted layers.
+// Returns true if the media types of this manifest are those of an image: a configuration and layers that
+// runtimes unpack. False for an artifact (a Helm chart), and for encrypted layers.
 bool CanBeUnpacked(std::string_view json);
 
 }  // namespace prefetch::cri

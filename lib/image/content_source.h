@@ -49,8 +49,8 @@ class ContentSource {
   // some seconds, which slows the sender.
   virtual base::Status Bytes(const base::Call& call, const RegistryQuestion& image, const BlobRange& range,
                              const std::function<bool(std::string_view part)>& sink) = 0;
-  // The image's own registry has asked for patience (429), and for so long from now it is not to be asked for
-  // it.
+  // Returns how long from now the image's own registry is not to be asked for it, after a 429. nullopt: it
+  // asked for no patience.
   virtual std::optional<base::Duration> AskedForPatience(const RegistryQuestion&) { return std::nullopt; }
 };
 

@@ -12,7 +12,7 @@ struct Algorithm {
 };
 constexpr std::array<Algorithm, 3> kAlgorithms = {{{"sha256", 64}, {"sha384", 96}, {"sha512", 128}}};
 
-// The grammar asks for this many before an algorithm is looked at.
+// The grammar requires this many digits before an algorithm is looked at.
 constexpr std::size_t kFewestHexDigits = 32;
 constexpr std::string_view kInvalidDigest = "has an invalid format";
 
@@ -35,7 +35,10 @@ std::string_view DigestError(std::string_view text) {
   auto known = std::find_if(kAlgorithms.begin(), kAlgorithms.end(),
                             [&](const Algorithm& algorithm) { return algorithm.name == name; });
   if (known == kAlgorithms.end()) return "has an unsupported algorithm";
+  // The algorithm comes before the length, which depends on it.
   if (hex.size() != known->hex_digits) return "has the wrong length";
+  // R3: capitals are hexadecimal, and no registry or runtime accepts them. A digest in other letters would
+  // also be another key.
   if (std::any_of(hex.begin(), hex.end(), IsCapital)) return "must be lowercase hex";
   return {};
 }

@@ -7,6 +7,7 @@
 namespace prefetch::image {
 namespace {
 
+// Larger numbers are no version. The bound makes the casts below safe.
 constexpr std::uint64_t kHighest = 9999;
 
 // The digits that `text` begins with.
@@ -33,12 +34,14 @@ base::Result<KubeletVersion> KubeletVersion::Parse(std::string_view text) {
     patch = base::ParseUint(digits);
     if (patch) rest.remove_prefix(1 + digits.size());
   }
+  // Distributions append their own build ("-eks-a1b2", "+k3s1"), which has no effect on the rules.
   bool ends_well = rest.empty() || rest.front() == '.' || rest.front() == '-' || rest.front() == '+';
   if (!major || !minor || !ends_well || *major > kHighest || *minor > kHighest) {
     return base::InvalidArgument("kubelet version \"" + base::Truncate(base::ToUtf8(text), 50) +
                                  "\": must look like 1.34 or v1.34.9");
   }
   KubeletVersion version{static_cast<unsigned>(*major), static_cast<unsigned>(*minor)};
+  // A patch is only shown, so an odd one is left out rather than refused.
   if (patch && *patch <= kHighest) version.patch = static_cast<unsigned>(*patch);
   return version;
 }

@@ -30,8 +30,8 @@ struct KubeletVersion {
   }
 };
 
-// Kubernetes versions whose rules are known here. Of a newer kubelet only what every plausible rule agrees on
-// is known.
+// Kubernetes versions whose rules are known here. For a newer kubelet, only what every plausible rule agrees
+// on is known.
 inline constexpr KubeletVersion kOldestKnownKubelet{1, 31};
 inline constexpr KubeletVersion kNewestKnownKubelet{};
 inline constexpr std::string_view kKnownKubelets = "1.31 to 1.37";

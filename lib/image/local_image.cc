@@ -6,7 +6,8 @@
 namespace prefetch::image {
 namespace {
 
-// The repository of "repository@digest" or of "repository:tag".
+// Returns the repository of "repository@digest" or "repository:tag". A colon before the last slash belongs to
+// a port.
 std::string RepositoryOf(const std::string& name) {
   std::size_t at = name.find('@');
   if (at != std::string::npos) return name.substr(0, at);
@@ -16,6 +17,7 @@ std::string RepositoryOf(const std::string& name) {
   return has_tag ? name.substr(0, colon) : name;
 }
 
+// The character behind the repository is compared first: "reg/a" must not match "reg/ab@sha256:…".
 bool HasDigestOf(const LocalImage& image, const std::string& repository) {
   return std::any_of(image.repo_digests.begin(), image.repo_digests.end(), [&](const std::string& name) {
     return name.size() > repository.size() && name[repository.size()] == '@' && name.starts_with(repository);
@@ -32,6 +34,8 @@ const LocalImage* FindByName(const std::vector<LocalImage>& images, const Refere
   const std::string name = reference.Normalized();
   const std::string repository = reference.Repository();
   for (const LocalImage& image : images) {
+    // A tag without a digest of its repository was imported, or is left of a failed pull (C22), so it is no
+    // pulled image.
     if (reference.has_digest() ? Contains(image.repo_digests, name)
                                : Contains(image.repo_tags, name) && HasDigestOf(image, repository)) {
       return &image;
@@ -49,9 +53,11 @@ LocalImageIndex::LocalImageIndex(std::vector<LocalImage> images) : images_(std::
       repositories.insert(RepositoryOf(name));
     }
     for (const std::string& name : image.repo_tags) {
+      // emplace keeps the first image of a name, as FindByName does.
       bool pulled = repositories.count(RepositoryOf(name)) != 0;
       (pulled ? by_name_ : tagged_).emplace(name, i);
     }
+    // An id may be listed several times, so its names are collected over all entries.
     std::vector<std::string>& names = names_by_id_[image.id];
     names.insert(names.end(), image.repo_tags.begin(), image.repo_tags.end());
     names.insert(names.end(), image.repo_digests.begin(), image.repo_digests.end());

@@ -8,7 +8,8 @@ namespace {
 constexpr std::size_t kLongest = 500;
 constexpr int kMostStars = 20;
 
-// Greedy, going back to the last star only: no pattern takes longer than name times pattern.
+// Greedy, and goes back to the last star only, so that no pattern takes longer than name times pattern. A
+// recursive matcher could be made to take exponential time by a pattern of many stars.
 bool Matches(std::string_view pattern, std::string_view text) {
   std::size_t p = 0, t = 0, star = std::string_view::npos, star_text = 0;
   while (t < text.size()) {
@@ -40,6 +41,7 @@ std::string_view RepositoryOf(std::string_view name) {
 }  // namespace
 
 bool MatchesPattern(std::string_view pattern, std::string_view normalized_name) {
+  // A pattern without a tag means every tag of the repository.
   return Matches(pattern, normalized_name) || Matches(pattern, RepositoryOf(normalized_name));
 }
 

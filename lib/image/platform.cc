@@ -33,13 +33,13 @@ bool IsWord(std::string_view text) {
   });
 }
 
-// "v7" is 7; nullopt for anything but a plain level.
+// Returns 7 for "v7"; nullopt for anything but a plain level.
 std::optional<std::uint64_t> Level(std::string_view variant) {
   if (!variant.starts_with('v')) return std::nullopt;
   return base::ParseUint(variant.substr(1));
 }
 
-// The variant that no variant means. Only arm's is a promise (containerd reads "arm" as arm/v7).
+// Returns the variant that an empty one means. Only arm's is a promise (containerd reads "arm" as arm/v7).
 std::string_view Implied(std::string_view architecture) {
   if (architecture == "arm") return "v7";
   if (architecture == "arm64") return "v8";
@@ -50,8 +50,9 @@ std::string_view Implied(std::string_view architecture) {
 bool VariantRuns(const Platform& node, std::string_view image_variant) {
   if (image_variant.empty() || image_variant == node.variant) return true;
   if (image_variant == Implied(node.architecture) && node.variant.empty()) return true;
-  // uname does not tell which amd64 or arm64 this is, so a higher level may well run.
+  // uname does not show which amd64 or arm64 this is, so a higher level may well run.
   if (node.variant.empty() && node.architecture != "arm") return true;
+  // C20: an arm v7 also runs v6 and v5.
   std::optional<std::uint64_t> has = Level(node.variant.empty() ? Implied(node.architecture) : node.variant);
   std::optional<std::uint64_t> wants = Level(image_variant);
   return has && wants && *wants <= *has;
@@ -74,6 +75,7 @@ Platform Platform::Host() {
   utsname host{};
   if (::uname(&host) != 0) return {};
   Platform out{.os = base::ToLower(host.sysname), .architecture = host.machine, .variant = {}};
+  // Other machines keep the word of uname, which is OCI's word, too.
   for (const Machine& machine : kMachines) {
     if (machine.uname != host.machine) continue;
     out.architecture = machine.architecture;
@@ -89,11 +91,13 @@ std::string Platform::ToString() const {
 }
 
 bool RunsForeign(std::string_view node, std::string_view image) {
+  // Only what containerd chooses from an index: other emulation (binfmt_misc) is unknown to it.
   if (node == "amd64") return image == "386";
   return node == "arm64" && image == "arm";
 }
 
 bool Runs(const Platform& node, const Platform& image) {
+  // C20: an empty field is unknown and accepted.
   if (!image.os.empty() && image.os != node.os) return false;
   if (image.architecture.empty()) return true;
   if (image.architecture != node.architecture) return RunsForeign(node.architecture, image.architecture);

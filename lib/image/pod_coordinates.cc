@@ -7,6 +7,7 @@ namespace {
 
 std::string NameAndUid(const Coordinates& of) {
   std::string text = of.namespace_name + "/" + of.name;
+  // The UID is what kubelet compares, so it is shown where one is known.
   return of.uid.empty() ? text : text + " (UID " + of.uid + ")";
 }
 
@@ -16,6 +17,7 @@ std::string TextOf(const PodCoordinates& pod) {
   std::vector<std::string> parts;
   if (!pod.secrets.empty()) {
     std::vector<std::string> secrets;
+    // All that tells two pods apart is in the text: it is used as a key (VerdictReader).
     for (const Coordinates& secret : pod.secrets) secrets.push_back(NameAndUid(secret));
     parts.push_back((secrets.size() == 1 ? "secret " : "secrets ") + base::Join(secrets, ", "));
   }

@@ -1,5 +1,5 @@
-// PodCoordinates: which pull secrets and which service account a pod has, by their coordinates alone. What
-// they hold is never known here.
+// PodCoordinates: which pull secrets and which service account a pod has, by their coordinates alone. Their
+// content is never known here.
 #pragma once
 
 #include <optional>

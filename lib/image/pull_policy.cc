@@ -16,6 +16,7 @@ std::string_view PullPolicyName(PullPolicy policy) {
   return "";
 }
 
+// Compares with PullPolicyName, so that both directions have the same words.
 std::optional<PullPolicy> ParsePullPolicy(std::string_view exact_name) {
   for (PullPolicy policy : std::array{PullPolicy::kNever, PullPolicy::kIfNotPresent, PullPolicy::kAlways}) {
     if (PullPolicyName(policy) == exact_name) return policy;
@@ -24,6 +25,7 @@ std::optional<PullPolicy> ParsePullPolicy(std::string_view exact_name) {
 }
 
 PullPolicy DefaultPullPolicy(const Reference& reference) {
+  // K2. tag() is "latest" also where neither tag nor digest is written, and empty for a digest alone.
   return reference.tag() == "latest" ? PullPolicy::kAlways : PullPolicy::kIfNotPresent;
 }
 

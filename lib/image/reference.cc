@@ -43,24 +43,26 @@ bool HasUpper(std::string_view text) {
   return std::any_of(text.begin(), text.end(), IsUpper);
 }
 
-// 64 hex digits alone would be taken for an image ID.
+// Runtimes would take 64 hex digits alone for an image ID.
 bool LooksLikeId(std::string_view text) {
   return text.size() == 64 &&
          std::all_of(text.begin(), text.end(), [](char c) { return IsDigit(c) || (c >= 'a' && c <= 'f'); });
 }
 
+// The rule of all runtimes for "a/b": without one of these signs, `first` is a part of a path on Docker Hub.
 bool LooksLikeDomain(std::string_view first) {
   return first == "localhost" || first.find_first_of(".:") != std::string_view::npos || HasUpper(first);
 }
 
-// How many characters of `text` are one separator: ".", "_", "__" or a run of "-".
+// Returns the length of the separator at the beginning of `text`: ".", "_", "__" or a run of "-". 0 if there
+// is none.
 std::size_t SeparatorLength(std::string_view text) {
   if (text.starts_with("__")) return 2;
   if (text.starts_with('.') || text.starts_with('_')) return 1;
   return std::min(text.find_first_not_of('-'), text.size());
 }
 
-// One part of a path: runs of [a-z0-9] with one separator between them.
+// Returns true for one part of a path: runs of [a-z0-9] with one separator between them.
 bool IsComponent(std::string_view text) {
   while (true) {
     auto run = std::find_if_not(text.begin(), text.end(), IsLowerOrDigit) - text.begin();
@@ -88,6 +90,7 @@ Complaint CheckPort(std::string_view port) {
 }
 
 Complaint CheckAddress(const std::string& literal) {
+  // inet_pton alone is not enough: it accepts an IPv4 address at the end, and the grammar does not.
   in6_addr ignored;
   if (literal.empty() || literal.find_first_not_of("0123456789abcdefABCDEF:") != std::string::npos) {
     return kInvalidFormat;
@@ -96,6 +99,7 @@ Complaint CheckAddress(const std::string& literal) {
   return {};
 }
 
+// The grammar allows more than DNS does. A host that DNS cannot resolve is rejected here, with the reason.
 Complaint CheckHostName(std::string_view host) {
   for (std::string_view label : base::Split(host, '.')) {
     if (label.empty() || !IsAlphanumeric(label.front()) || !IsAlphanumeric(label.back())) {
@@ -131,6 +135,8 @@ Complaint CheckDomain(std::string_view domain) {
 }
 
 Complaint CheckPath(std::string_view path) {
+  // The most common mistake has its own words. It is checked first, since the grammar would only report the
+  // format.
   if (HasUpper(path)) return "path must be lowercase";
   for (std::string_view component : base::Split(path, '/')) {
     if (!IsComponent(component)) return kInvalidFormat;
@@ -146,6 +152,7 @@ base::Result<Reference> Reference::Parse(std::string_view written) {
     return base::InvalidArgument("image name \"" + base::Truncate(base::ToUtf8(written), 200) +
                                  "\": " + complaint);
   };
+  // The bound comes first: the text may be a caller's, and each further check reads all of it.
   if (written.size() > kLongestReference) return refuse("longer than 1024");
   if (LooksLikeId(written)) return refuse("64 hex digits look like an image ID, not a name");
 
@@ -154,6 +161,8 @@ base::Result<Reference> Reference::Parse(std::string_view written) {
   out.written = written;
   std::string_view rest = written;
   out.domain = kDefaultDomain;
+  // The domain is split off first, then the digest, then the tag: a colon may belong to a port, and a digest
+  // has one itself.
   std::size_t slash = written.find('/');
   if (slash != std::string_view::npos && LooksLikeDomain(written.substr(0, slash))) {
     std::string_view first = written.substr(0, slash);
@@ -165,11 +174,12 @@ base::Result<Reference> Reference::Parse(std::string_view written) {
   std::string_view name = rest.substr(0, at);
   std::size_t colon = std::min(name.find(':'), name.size());
   out.path = name.substr(0, colon);
+  // Official images of Docker Hub are below "library/", which users leave out.
   if (out.domain == kDefaultDomain && out.path.find('/') == std::string::npos) {
     out.path.insert(0, kOfficialPrefix);
   }
 
-  // "my_host.example" is no domain by the grammar, but a path may begin so; the runtimes ask that host.
+  // By the grammar, "my_host.example" is no domain; yet a path may begin so, and the runtimes ask that host.
   if (out.domain.find('_') == std::string::npos || !IsComponent(out.domain)) {
     if (Complaint complaint = CheckDomain(out.domain)) return refuse(*complaint);
   }
@@ -187,12 +197,14 @@ base::Result<Reference> Reference::Parse(std::string_view written) {
     out.tag = kDefaultTag;
   }
   out.repository = out.domain + "/" + out.path;
+  // Runtimes look up by the digest alone if there is one, so the tag beside it names no other image.
   out.normalized = out.digest.empty() ? out.repository + ":" + out.tag : out.repository + "@" + out.digest;
   return Reference(std::move(parts));
 }
 
 std::string Reference::SpecImage() const {
   const Parts& own = parts();
+  // K1: kubelet adds ":latest", and normalises nothing else.
   return own.tag_written || has_digest() ? own.written : own.written + ":" + own.tag;
 }
 

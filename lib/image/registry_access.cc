@@ -5,7 +5,7 @@
 namespace prefetch::image {
 namespace {
 
-// Docker Hub's images are of docker.io, and its tables may name the servers that have them.
+// Images of Docker Hub are named docker.io, and a runtime's tables may name the servers that have them.
 bool Means(std::string_view host, std::string_view registry) {
   if (host == "*" || host == registry) return true;
   return registry == "docker.io" && (host == "registry-1.docker.io" || host == "index.docker.io");

@@ -30,9 +30,11 @@ std::string_view RegistryAnswerName(RegistryAnswerKind kind) {
 
 bool IsTransient(const RegistryAnswer& answer) {
   const RegistryDetail& detail = answer.detail;
+  // R25: a broken exchange. A name that does not resolve or a wrong certificate fails again.
   if (answer.kind == RegistryAnswerKind::kUnreachable) {
     return detail == RegistryDetail::kTimeout || detail == RegistryDetail::kReset;
   }
+  // R25: these three come from a gateway that lacks what is behind it.
   return answer.kind == RegistryAnswerKind::kServerError && detail.status() >= 502 && detail.status() <= 504;
 }
 
@@ -43,7 +45,8 @@ struct Row {
   std::string_view name;
 };
 
-// A row for each word, in its order.
+// One row for each word, in its order, so that a word is an index. IsInOrder checks it when the program is
+// compiled.
 constexpr Row kRows[] = {
     {RegistryDetail::kNone, ""},
     {RegistryDetail::kAddress, "Address"},

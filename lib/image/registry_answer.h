@@ -116,8 +116,8 @@ struct RegistryAnswer {
   RegistryDetail detail;              // the second word, where there is one
   std::string digest;                 // the tag's target; kSame, kMoved only
   bool local_digest_unknown = false;  // kMoved since there was nothing to compare with
-  // kIndeterminate, and nothing was asked: the runtime goes by mirrors that only it can follow (legacy
-  // tables, registries.conf; R36). Issuing PullImage again is the check.
+  // kIndeterminate, and nothing was asked: the runtime uses mirrors that only it can follow (legacy tables,
+  // registries.conf; R36). Issuing PullImage again is the check.
   bool only_by_pull = false;
   std::string answered_by;  // host[:port] of the last request; empty: none was sent
   std::string message;      // one sentence for people, scrubbed
@@ -132,8 +132,8 @@ struct RegistryAnswer {
   friend bool operator==(const RegistryAnswer&, const RegistryAnswer&) = default;
 };
 
-// Does it say nothing about the tag, and pass by itself: an answer that did not come in time, a connection
-// that broke, a gateway without what is behind it?
+// Returns true if the answer says nothing about the tag and passes by itself: an answer that did not come in
+// time, a connection that broke, a gateway without what is behind it.
 bool IsTransient(const RegistryAnswer& answer);
 
 // How much of one registry a node takes, and when it leaves it alone (registry rules R27 and R29): the

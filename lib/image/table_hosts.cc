@@ -27,12 +27,14 @@ void TableHosts::Add(std::string_view name) {
   name = name.substr(0, name.find('/'));
   bool plain =
       !name.empty() && name.size() <= kMaxName && std::all_of(name.begin(), name.end(), IsHostCharacter);
+  // A name that is no host may be a pattern or a mistake. Taking it for every host only costs checks by pull.
   if (plain && hosts_.size() <= kMaxHosts) hosts_.emplace(name);
   any_ |= !plain || hosts_.size() > kMaxHosts;
 }
 
 void TableHosts::AddHeader(std::string_view name) {
   constexpr std::array<std::string_view, 2> kTellTheClient = {"User-Agent", "X-Meta-Source-Client"};
+  // Any other header may change what a registry answers, and only the runtime sends it.
   any_ |= std::none_of(kTellTheClient.begin(), kTellTheClient.end(),
                        [&](std::string_view known) { return base::EqualsIgnoreCase(name, known); });
 }
@@ -43,11 +45,13 @@ void TableHosts::Add(const TableHosts& others) {
 }
 
 std::vector<std::string> TableHosts::Hosts() const {
+  // "*" alone: single hosts beside it would add nothing.
   if (any_) return {kAnyHost};
   return {hosts_.begin(), hosts_.end()};
 }
 
 bool IsConfigPath(std::string_view path) {
+  // An empty path means that none is configured.
   if (path.empty()) return true;
   bool printable = std::all_of(path.begin(), path.end(), [](char c) { return c > ' ' && c < '\x7f'; });
   return printable && path.front() == '/' && path.size() <= kMaxPath;

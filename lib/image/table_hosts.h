@@ -12,7 +12,7 @@ namespace prefetch::image {
 // A value. Only names come in: the tables' other members, passwords above all, stay outside.
 class TableHosts {
  public:
-  // "registry.acme.io:5000", or a URL of it. What cannot be a host may mean any.
+  // Takes "registry.acme.io:5000", or a URL of it. A name that cannot be a host may mean any host.
   void Add(std::string_view name);
   void AddAny() { any_ = true; }
   // Headers go with every request, and so to any host; headers that only name the client mean none:

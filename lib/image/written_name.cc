@@ -3,8 +3,10 @@
 namespace prefetch::image {
 
 std::string_view WrittenName(std::string_view image) {
+  // The digest goes first, since it contains a colon.
   image = image.substr(0, image.find('@'));
   std::size_t slash = image.rfind('/');
+  // A colon before the last slash belongs to the registry's port.
   std::size_t colon = image.find(':', slash == std::string_view::npos ? 0 : slash);
   return image.substr(0, colon);
 }
