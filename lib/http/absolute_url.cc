@@ -18,12 +18,14 @@ bool IsIpv6Character(char c) {
   return (c >= 'a' && c <= 'f') || (c >= '0' && c <= '9') || c == ':' || c == '.';
 }
 
+// Bytes beyond ASCII pass. A blank or a control character could change the request that is made of the URL.
 bool IsUrlText(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](unsigned char c) { return c > 0x20 && c != 0x7f; });
 }
 
 base::Status ReadHost(std::string_view& authority, AbsoluteUrl& url) {
   bool brackets = authority.starts_with('[');
+  // A colon inside brackets belongs to the IPv6 address.
   std::size_t end = brackets ? authority.find(']') : authority.find(':');
   if (brackets && end == std::string_view::npos) return base::InvalidArgument("the URL's host has no \"]\"");
   url.host = base::ToLower(brackets ? authority.substr(1, end - 1) : authority.substr(0, end));
@@ -38,6 +40,7 @@ base::Status ReadHost(std::string_view& authority, AbsoluteUrl& url) {
 
 base::Status ReadPort(std::string_view rest, AbsoluteUrl& url) {
   url.port = url.scheme == "https" ? 443 : 80;
+  // An empty port means the scheme's (RFC 3986 section 6.2.3).
   if (rest.empty() || rest == ":") return {};
   auto port = rest.front() == ':' ? base::ParseUint(rest.substr(1)) : std::nullopt;
   if (!port || *port == 0 || *port > 65535) return base::InvalidArgument("the URL's port is no port");
@@ -45,7 +48,8 @@ base::Status ReadPort(std::string_view rest, AbsoluteUrl& url) {
   return {};
 }
 
-// Takes "." and ".." out of a path (RFC 3986 section 5.2.4).
+// Returns the path without "." and ".." (RFC 3986 section 5.2.4). A final one leaves an empty part, so that
+// the path still ends with a slash.
 std::string WithoutDots(std::string_view path) {
   std::vector<std::string> kept;
   std::vector<std::string_view> parts = base::Split(path.substr(1), '/');
@@ -68,6 +72,7 @@ std::string AbsoluteUrl::HostPort() const {
 
 std::string AbsoluteUrl::Authority() const {
   std::string whole = HostPort();
+  // Two URLs of one server have to give one text, so the implied port is left out.
   if (port == (scheme == "https" ? 443 : 80)) whole.resize(whole.rfind(':'));
   return whole;
 }
@@ -87,8 +92,11 @@ base::Result<AbsoluteUrl> ParseAbsoluteUrl(std::string_view text) {
   }
   text.remove_prefix(colon + 3);
   text = text.substr(0, text.find('#'));
+  // Some parsers treat "\" as "/". If it were taken for a part of the host, they and this one would see
+  // different hosts.
   std::size_t end = std::min(text.find_first_of("/?\\"), text.size());
   std::string_view authority = text.substr(0, end);
+  // A redirect must not choose the credentials that are sent to its target.
   if (authority.find('@') != std::string_view::npos) {
     return base::InvalidArgument("credentials in a URL are not accepted");
   }
@@ -103,6 +111,7 @@ base::Result<AbsoluteUrl> ResolveLocation(const AbsoluteUrl& base, std::string_v
   if (location.size() > kMaxBytes) return base::InvalidArgument("the URL is too long");
   if (location.empty()) return base::InvalidArgument("the URL is empty");
   std::size_t end = location.find_first_of("/?#");
+  // A scheme ends with a colon before any "/", "?" or "#".
   bool absolute = location.substr(0, end).find(':') != std::string_view::npos;
   if (absolute) return ParseAbsoluteUrl(location);
   if (location.starts_with("//")) return ParseAbsoluteUrl(base.scheme + ":" + std::string(location));

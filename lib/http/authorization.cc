@@ -18,6 +18,7 @@ base::Secret BasicAuthorization(const std::string& username, const base::Secret&
 
 base::Secret BearerAuthorization(const base::Secret& token) {
   std::string value;
+  // 7 is the length of "Bearer ". Growing would leave copies of the token behind.
   value.reserve(7 + token.Reveal().size());
   value += "Bearer ";
   value += token.Reveal();

@@ -13,12 +13,14 @@ BodyBudget::Held BodyBudget::Hold(const SharedBody& body, bool local) {
     base::Lock lock(mutex_);
     auto known = senders_.find(body.get());
     if (known == senders_.end()) {
+      // A body that is alone always has room. Otherwise a list longer than the limit could never be shown.
       if (used_ + body->size() > LimitFor(local) && !senders_.empty()) return nullptr;
       known = senders_.emplace(body.get(), 0).first;
       used_ += body->size();
     }
     known->second++;
   }
+  // The body is held as well, so that its address, which is the key, cannot be used by another one meanwhile.
   return Giver([self = shared_from_this(), body] { self->LetGo(body); });
 }
 

@@ -17,7 +17,8 @@ using SharedBody = std::shared_ptr<const std::string>;
 
 struct BodyLimits {
   std::size_t bytes = std::size_t{28} << 20;
-  // Of these, what clients over TCP can take: the rest is for the unix socket, which only root may open.
+  // The part of these that clients over TCP can take. The rest is for the unix socket, which only root may
+  // open.
   std::size_t neighbours = std::size_t{18} << 20;
 };
 

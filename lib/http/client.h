@@ -1,7 +1,7 @@
 // Client: how the rest of the program speaks HTTP to a registry, the API server, or an agent.
 //
-// CurlClient (curl_client.h) is the real one; tests have a fake one. What an HTTP status means is the
-// caller's business: every complete answer is a Response, a 500 as well as a 200.
+// CurlClient (curl_client.h) is the real one; tests have a fake one. Callers interpret the HTTP status: every
+// complete answer is a Response, a 500 as well as a 200.
 #pragma once
 
 #include <chrono>
@@ -18,8 +18,8 @@
 
 namespace prefetch::http {
 
-// Whom an https request trusts and as whom it comes, where that differs from the client's own settings: one
-// client can then serve several clusters, and certificates can change under it. A value.
+// Trust and identity of an https request, if they differ from the client's own settings: one client can then
+// serve several clusters, and certificates can change under it. A value.
 struct Tls {
   std::string ca_pem;           // certificate authorities, instead of the client's; empty: the client's
   std::string server_name;      // is asked for and verified instead of the URL's host; empty: the URL's host
@@ -60,8 +60,8 @@ struct Request {
   std::string unix_socket;
   std::shared_ptr<const Tls> tls;  // for https; nullptr: as the client does it
   std::chrono::milliseconds connect_timeout{10'000};
-  // Ends an exchange that for so long moves less than 64 bytes a second, the wait for the first byte
-  // included, long before call.deadline. 0: never.
+  // Ends an exchange that moves less than 64 bytes a second for this long, the wait for the first byte
+  // included, well before call.deadline. 0: never.
   std::chrono::seconds stall_timeout{0};
   std::size_t max_body_bytes = 4 * 1024 * 1024;  // of the answer
   // The limit for the body of a 3xx, 4xx or 5xx, instead of max_body_bytes; the client closes the connection

@@ -38,7 +38,7 @@ std::size_t OnHeader(char* data, std::size_t, std::size_t size, void* self) {
   }
   if (line.empty()) answer.whole_headers = true;
   std::size_t colon = line.find(':');
-  // A field after body bytes is a trailer: no request of ours asks for one.
+  // A field after body bytes is a trailer. No request asks for one.
   bool field = !line.starts_with("HTTP/") && colon != std::string_view::npos && answer.body_bytes == 0;
   if (answer.header_bytes > kMaxHeaderBytes ||
       (field && answer.response.headers.fields().size() == kMaxHeaderFields)) {
@@ -53,6 +53,7 @@ std::size_t OnHeader(char* data, std::size_t, std::size_t size, void* self) {
 
 std::size_t OnBody(char* data, std::size_t, std::size_t size, void* self) {
   CurlAnswer& answer = *static_cast<CurlAnswer*>(self);
+  // Only the beginning of an error's body is of use. The exchange ends there, and that is no failure (`cut`).
   if (answer.status >= 300 && answer.max_error_body_bytes > 0) {
     const std::size_t room = answer.max_error_body_bytes - answer.response.body.size();
     answer.response.body.append(data, std::min(size, room));
@@ -60,11 +61,13 @@ std::size_t OnBody(char* data, std::size_t, std::size_t size, void* self) {
     answer.cut = size > room;
     return answer.cut ? 0 : size;
   }
+  // A body that is too long fails, since half a document must not be taken for one.
   if (size > answer.max_body_bytes - answer.body_bytes) {
     answer.too_long = "a longer body";
     return 0;
   }
   answer.body_bytes += size;
+  // The sink gets content only: the body of any other status is a text about a failure.
   if (answer.sink != nullptr && (answer.status == 200 || answer.status == 206)) {
     answer.response.status = answer.status;
     answer.unwanted = !(*answer.sink)(answer.response, {data, size});
@@ -76,14 +79,16 @@ std::size_t OnBody(char* data, std::size_t, std::size_t size, void* self) {
 
 curl_socket_t OnSocket(void* self, curlsocktype, curl_sockaddr* address) {
   CurlAnswer& answer = *static_cast<CurlAnswer*>(self);
+  // R41: the address is checked here, after the name was resolved, for each connection. A check of the name
+  // before would not see what DNS answers this time.
   answer.address_refused = !IsAllowed(answer.peers, address->addr, answer.not_this);
   if (answer.address_refused) return CURL_SOCKET_BAD;
   return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
-// The connection stands, and nothing has been sent. All Go programs, runtimes included, reject certificates
-// with their name in the subject alone; OpenSSL accepts them. On a connection that is used again there is
-// nothing to look at: it has passed.
+// Called when the connection stands and nothing has been sent. Go programs, runtimes included, reject
+// certificates with their name in the subject alone (R42); OpenSSL accepts them. A connection that is used
+// again has no chain to look at: it has passed before.
 int OnConnected(void* self, char*, char*, int, int) {
   CurlAnswer& answer = *static_cast<CurlAnswer*>(self);
   curl_certinfo* chain = nullptr;
@@ -121,8 +126,8 @@ namespace {
 
 enum class Kind { kPlain, kPrivate, kLoopback, kSpecial };
 
-// Clouds answer machines there with their credentials, by the rule on link-local addresses or beside it:
-// Azure's wire server, Alibaba Cloud's metadata, and those of AWS and Google Cloud over IPv6.
+// At these addresses, clouds give machines their credentials, beside the usual link-local one: Azure's wire
+// server, Alibaba Cloud's metadata, and those of AWS and Google Cloud over IPv6.
 constexpr std::array<std::array<unsigned char, 4>, 2> kMetadataV4 = {
     {{168, 63, 129, 16}, {100, 100, 100, 200}}};
 constexpr std::array<in6_addr, 2> kMetadataV6 = {{
@@ -135,6 +140,7 @@ Kind KindOfV4(const unsigned char* bytes) {
     if (std::memcmp(bytes, metadata.data(), metadata.size()) == 0) return Kind::kSpecial;
   }
   if (bytes[0] == 127) return Kind::kLoopback;
+  // 0.0.0.0 reaches the machine itself on Linux, so it is no better than loopback.
   bool unspecified = bytes[0] == 0;
   bool link_local = bytes[0] == 169 && bytes[1] == 254;
   bool multicast_or_above = bytes[0] >= 224;
@@ -146,6 +152,7 @@ Kind KindOfV4(const unsigned char* bytes) {
 }
 
 Kind KindOfV6(const in6_addr& address) {
+  // Mapped addresses come first: "::ffff:127.0.0.1" is loopback, and no IPv6 rule finds it.
   if (IN6_IS_ADDR_V4MAPPED(&address)) return KindOfV4(address.s6_addr + 12);
   if (IN6_IS_ADDR_LOOPBACK(&address)) return Kind::kLoopback;
   for (const in6_addr& metadata : kMetadataV6) {
@@ -174,7 +181,7 @@ Kind KindOf(const sockaddr& address) {
   return Kind::kPlain;
 }
 
-// As 16 bytes, an IPv4 address as its mapped one; nullopt: another family's.
+// Returns the address as 16 bytes, an IPv4 one as its mapped one; nullopt for another family.
 std::optional<in6_addr> Widened(const sockaddr& address) {
   in6_addr wide{};
   if (address.sa_family == AF_INET6) {
@@ -190,7 +197,8 @@ std::optional<in6_addr> Widened(const sockaddr& address) {
   return wide;
 }
 
-// Also where the interfaces cannot be read.
+// Returns true also if the interfaces cannot be read: then nothing proves that the address is another
+// machine's.
 bool IsOfThisMachine(const in6_addr& address) {
   ifaddrs* all = nullptr;
   if (::getifaddrs(&all) != 0) return true;

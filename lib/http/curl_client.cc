@@ -22,10 +22,10 @@
 namespace prefetch::http {
 namespace {
 
-// As many as ask at the same time: 16 streams that fetch content, pulls and look-ups. A connection that is
-// let go costs the next request three round trips and a small window.
+// The number of handles that are in use at the same time at most: 16 streams that fetch content, pulls and
+// look-ups. A connection that is closed costs the next request three round trips and a small window.
 constexpr std::size_t kMaxIdleHandles = 24;
-// Of a client that rests. Each handle has three descriptors and more.
+// Handles that a client keeps while it rests. Each has three descriptors and more.
 constexpr std::size_t kHandlesAtRest = 4;
 constexpr long kMaxIdleConnections = 4;           // of one handle
 constexpr long kStalledBelow = 64;                // bytes a second (registry rule R39)
@@ -35,7 +35,8 @@ curl_blob Blob(std::string_view bytes) {
   return {const_cast<char*>(bytes.data()), bytes.size(), CURL_BLOB_NOCOPY};
 }
 
-// Only while the transfer is in its multi handle: later, its connection may be another's.
+// Returns the shortest round trip that the kernel has measured on this connection. It may be asked only while
+// the transfer is in its multi handle: later, the connection may be another's.
 std::optional<base::Duration> RoundTripOf(CURL* easy) {
   curl_socket_t connection = CURL_SOCKET_BAD;
   if (curl_easy_getinfo(easy, CURLINFO_ACTIVESOCKET, &connection) != CURLE_OK) return {};
@@ -44,6 +45,7 @@ std::optional<base::Duration> RoundTripOf(CURL* easy) {
   socklen_t size = sizeof(info);
   if (getsockopt(connection, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return {};
   constexpr std::size_t kEnd = offsetof(tcp_info, tcpi_min_rtt) + sizeof(info.tcpi_min_rtt);
+  // An older kernel fills only a part of the structure.
   if (size < kEnd) return {};
   const std::uint32_t shortest = info.tcpi_min_rtt;  // microseconds; all bits set: none was measured yet
   if (shortest == 0 || shortest == std::numeric_limits<std::uint32_t>::max()) return {};
@@ -101,11 +103,14 @@ void CurlClient::Handle::Prepare(const Request& request, const CurlOptions& opti
   curl_easy_reset(easy_);  // keeps connections, sessions and names
   tls_text_[0] = '\0';
   Set(CURLOPT_URL, request.url.c_str());
+  // libcurl's other protocols (file, ftp, …) must never be reached by a URL from outside.
   Set(CURLOPT_PROTOCOLS_STR, "http,https");
+  // Redirects are followed by the callers, which know where a credential may go (R40).
   Set(CURLOPT_FOLLOWLOCATION, 0L);
   Set(CURLOPT_HTTP_VERSION,
       static_cast<long>(request.http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
   Set(CURLOPT_HTTP09_ALLOWED, 0L);
+  // The path goes out as it was checked. By itself, libcurl would resolve its dots.
   Set(CURLOPT_PATH_AS_IS, 1L);
   Set(CURLOPT_NOSIGNAL, 1L);
   Set(CURLOPT_QUICK_EXIT, 1L);  // a name look-up that hangs must not hold up a stop
@@ -121,7 +126,9 @@ void CurlClient::Handle::Prepare(const Request& request, const CurlOptions& opti
   }
   const char* proxy = ProxyFor(options, request.url);
   Set(CURLOPT_PROXY, proxy);
+  // An empty text keeps libcurl from reading no_proxy from the environment.
   Set(CURLOPT_NOPROXY, "");
+  // With a proxy, the address of the connection is the proxy's, which an operator has chosen.
   if (*proxy == '\0' && request.unix_socket.empty() && request.peers != Peers::kAny) {
     LookAtAddresses(easy_, answer);
   }
@@ -144,8 +151,9 @@ void CurlClient::Handle::Prepare(const Request& request, const CurlOptions& opti
   Receive(easy_, answer);
 }
 
-// As bytes, not as files: libcurl keeps the authorities of a file for 24 hours, whatever becomes of the file,
-// but takes bytes anew for each connection, and shares none between requests whose bytes differ.
+// Certificates are handed over as bytes, not as files. libcurl keeps the authorities of a file for 24 hours,
+// whatever becomes of the file. It takes bytes anew for each connection, and shares none between requests
+// whose bytes differ.
 void CurlClient::Handle::Trust(const Tls& tls) {
   if (!tls.verify) {
     Set(CURLOPT_SSL_VERIFYPEER, 0L);
@@ -186,6 +194,7 @@ Exchanged CurlClient::Handle::Send(const base::Call& call, const Request& reques
     return {base::Internal("libcurl took no request"), Fault::kRequest};
   }
   End end = Transfer(call, PeerOf(request), answer);
+  // Through a proxy, the round trip is that to the proxy, and says nothing about the registry.
   const bool direct = request.unix_socket.empty() && *ProxyFor(options, request.url) == '\0';
   const std::optional<base::Duration> round_trip =
       direct && end.status ? RoundTripOf(easy_) : std::optional<base::Duration>();
@@ -200,6 +209,7 @@ Exchanged CurlClient::Handle::Send(const base::Call& call, const Request& reques
 
 CurlClient::Handle::End CurlClient::Handle::Transfer(const base::Call& call, const std::string& peer,
                                                      const CurlAnswer& answer) {
+  // A stop ends the wait at once; without it, the poll below would last up to a minute.
   std::stop_callback wake(call.stop, [this] { curl_multi_wakeup(multi_); });
   while (true) {
     if (call.Stopped()) return {base::Cancelled("stopped while waiting for " + peer), Fault::kStopped};
@@ -216,6 +226,7 @@ CurlClient::Handle::End CurlClient::Handle::Transfer(const base::Call& call, con
       if (message->msg == CURLMSG_DONE) return Finish(message->data.result, peer, answer);
     }
     auto wait = std::min<base::Duration>(call.deadline - now, kLongestPoll);
+    // Rounded up, so that the last wait ends behind the deadline and not a moment before.
     auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(wait).count();
     curl_multi_poll(multi_, nullptr, 0, static_cast<int>(milliseconds), nullptr);
   }
@@ -230,8 +241,10 @@ CurlClient::Handle::End CurlClient::Handle::Finish(CURLcode code, const std::str
                                     (long_field ? "longer headers" : answer.too_long) + " than allowed"),
             Fault::kTooLong};
   }
+  // The answer's own verdicts come before libcurl's code, which only reports that a callback has ended the
+  // transfer.
   if (answer.unwanted) return {base::Cancelled(peer + " was interrupted"), Fault::kStopped};
-  // libcurl takes a connection that ends amid the headers of an answer to HEAD for its end.
+  // If a connection ends amid the headers of an answer to HEAD, libcurl takes that for the answer's end.
   if (code == CURLE_OK && !answer.whole_headers) code = CURLE_PARTIAL_FILE;
   if (code == CURLE_OK || answer.cut) return {};
   if (answer.nameless) {
@@ -274,6 +287,7 @@ std::unique_ptr<CurlClient::Handle> CurlClient::Take() {
   {
     base::Lock lock(mutex_);
     if (!idle_.empty()) {
+      // The handle that was used last has the connections that are most likely still open.
       auto handle = std::move(idle_.back().handle);
       idle_.pop_back();
       return handle;
@@ -291,7 +305,8 @@ void CurlClient::GiveBack(std::unique_ptr<Handle> handle) {
   StartTidying();
 }
 
-// Those that waited too long, and those that are too many.
+// Returns the handles that were idle for too long, and those that are too many. The oldest are first in the
+// list.
 std::vector<CurlClient::Idle> CurlClient::TakeUnused(base::TimePoint now) {
   auto kept = std::find_if(idle_.begin(), idle_.end(),
                            [&](const Idle& one) { return now - one.since <= options_.keep_idle; });
@@ -314,6 +329,7 @@ void CurlClient::StartTidying() {
 
 void CurlClient::Tidy() {
   while (true) {
+    // Declared before the lock, so that connections are closed after it is released.
     std::vector<Idle> unused;
     base::Lock lock(mutex_);
     if (ending_ || idle_.size() <= kHandlesAtRest) {
@@ -328,12 +344,15 @@ void CurlClient::Tidy() {
 Exchanged CurlClient::Exchange(const base::Call& call, const Request& request) {
   std::string what = (IsFieldName(request.method) ? request.method : "?") + " " + DisplayUrl(request.url);
   if (base::Status fit = Check(request); !fit) return {std::move(fit).error().Wrap(what), Fault::kRequest};
+  // Before the request is sent: the server may repeat the secret in its first answer, or in an error.
   base::RememberSecret(request.authorization);
   if (request.secret_header) base::RememberSecret(request.secret_header->value);
   if (request.tls) base::RememberSecret(request.tls->key_pem);
   auto handle = Take();
   if (!handle->valid()) return {base::ResourceExhausted(what + ": out of memory"), Fault::kRequest};
   Exchanged exchanged = handle->Send(call, request, options_);
+  // Also after a failure: Send has closed the connection of a transfer that did not end, and the others are
+  // still good.
   GiveBack(std::move(handle));
   if (!exchanged.response) exchanged.response = std::move(exchanged.response).error().Wrap(what);
   return exchanged;

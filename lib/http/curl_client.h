@@ -21,7 +21,7 @@ struct CurlOptions {
   std::string https_proxy;  // for https URLs
   std::string no_proxy;  // "10.0.0.0/8,.svc": hosts that are reached without a proxy; Go's rules (no_proxy.h)
   std::string ca_file;   // PEM, instead of the system's roots; empty: the system's
-  // Connections that nobody used for so long are closed: those of a few handles at the end of the next
+  // Connections that were not used for this long are closed: those of a few handles at the end of the next
   // request, those of more at once.
   std::chrono::milliseconds keep_idle{20'000};
 };

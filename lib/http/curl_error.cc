@@ -27,13 +27,15 @@ base::Error ConnectFailed(const CurlFailure& failure) {
   return base::Unavailable(std::move(message));
 }
 
-// Owners of certificates need to know when these do not fit: new files may have replaced them.
+// Owners of certificates get a code of their own for these: new files may have replaced the ones that were
+// sent.
 bool IsMistrust(int code) {
   return code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_ISSUER_ERROR ||
          code == CURLE_SSL_CERTPROBLEM || code == CURLE_SSL_CACERT_BADFILE;
 }
 
-// With TLS 1.3 a server refuses our certificate only after the handshake, when we begin to read.
+// With TLS 1.3, a server refuses a client's certificate only after the handshake, when the client begins to
+// read.
 bool IsTlsAlert(const CurlFailure& failure) {
   return (failure.code == CURLE_RECV_ERROR || failure.code == CURLE_SEND_ERROR) &&
          base::ContainsIgnoreCase(failure.tls_text, "alert");
@@ -43,6 +45,7 @@ base::Error TlsFailed(const CurlFailure& failure) {
   std::string message = "TLS with " + std::string(failure.peer) + " failed";
   if (!failure.tls_text.empty())
     message += ": " + base::ForeignText(failure.tls_text, kMaxTlsText);  // quotes certificates
+  // The request brought its own certificates, so their owner can read newer ones and try again.
   if (failure.own_trust && IsMistrust(failure.code)) return base::PermissionDenied(std::move(message));
   return base::Unavailable(std::move(message));
 }
@@ -67,6 +70,8 @@ base::Error CurlError(const CurlFailure& failure) {
     case CURLE_COULDNT_CONNECT:
       return ConnectFailed(failure);
     case CURLE_OPERATION_TIMEDOUT:
+      // Without a connection, another try may help. A server that took the request and is silent is another
+      // failure.
       if (!failure.connected) return base::Unavailable("no connection to " + peer + " in time");
       return base::DeadlineExceeded(peer + " did not answer in time");
     case CURLE_SSL_CONNECT_ERROR:
@@ -86,6 +91,8 @@ base::Error CurlError(const CurlFailure& failure) {
     case CURLE_SEND_ERROR:
     case CURLE_HTTP2:
     case CURLE_HTTP2_STREAM:
+      // libcurl reports a CONNECT that a proxy refused as a broken connection. The proxy's status tells the
+      // two apart.
       if (failure.proxy_status >= 300) return ProxyRefused(failure);
       if (IsTlsAlert(failure)) return TlsFailed(failure);
       return base::Unavailable("the connection to " + peer + " broke before the answer was complete");

@@ -23,6 +23,7 @@ base::Status Check(const Request& request) {
   if (!request.url.starts_with("http://") && !request.url.starts_with("https://")) {
     return base::InvalidArgument("this is no http or https URL");
   }
+  // A line break in a URL would begin a header, and a blank would end the request's target.
   for (char c : request.url) {
     if (static_cast<unsigned char>(c) <= 0x20 || c == 0x7f) {
       return base::InvalidArgument("the URL holds a blank or a control character");
@@ -32,6 +33,7 @@ base::Status Check(const Request& request) {
   std::string_view authority = std::string_view(request.url).substr(begin);
   authority = authority.substr(0, authority.find_first_of("/?#"));
   if (authority.empty()) return base::InvalidArgument("the URL names no host");
+  // libcurl would send them as a credential, past all rules about where credentials may go.
   if (authority.find('@') != std::string_view::npos) {
     return base::InvalidArgument("credentials in a URL are not accepted");
   }
@@ -93,6 +95,7 @@ std::string ProxyAsGoReads(std::string_view text) {
   if (has_port && port + 1 == host.size()) authority.pop_back();
   const bool socks = scheme.starts_with("socks5");
   if (!has_port || port + 1 == host.size()) authority += socks ? ":1080" : scheme == "https" ? ":443" : ":80";
+  // socks5h leaves the names to the proxy, as Go does. With socks5, libcurl would look them up here.
   return (socks ? "socks5h" : scheme) + "://" + authority;
 }
 
@@ -102,10 +105,12 @@ void RememberProxyPasswords(const CurlOptions& options) {
     if (auto scheme = authority.find("://"); scheme != std::string_view::npos)
       authority.remove_prefix(scheme + 3);
     authority = authority.substr(0, authority.find('/'));
+    // The first colon ends the user name, and the last @ the password, which may contain both.
     const std::size_t at = authority.rfind('@'), colon = authority.find(':');
     if (at == std::string_view::npos || colon > at) continue;
     const std::string_view written = authority.substr(colon + 1, at - colon - 1);
     base::RememberSecret(base::Secret(std::string(written)));
+    // The password goes out decoded, and may be repeated in either form.
     if (auto decoded = PercentDecode(written)) base::RememberSecret(base::Secret(*std::move(decoded)));
   }
 }

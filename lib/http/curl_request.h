@@ -16,7 +16,7 @@ namespace prefetch::http {
 // Nothing goes out that could mean something else on the wire than here.
 base::Status Check(const Request& request);
 
-// Whom it goes to, for people.
+// Returns the peer's name for error messages.
 std::string PeerOf(const Request& request);
 
 // Another server name: libcurl verifies the URL's host and nothing else, so the name becomes the URL's host,
@@ -42,9 +42,9 @@ void RememberProxyPasswords(const CurlOptions& options);
 // The proxy for a URL; "" is none, and keeps libcurl from the environment. Lives as long as `options`.
 const char* ProxyFor(const CurlOptions& options, const std::string& url);
 
-// Is `url` reached without a proxy? "localhost" and loopback addresses always are. `no_proxy` is a list with
-// commas of: "*"; an address, a CIDR; "host" (itself and subdomains), ".host" and "*.host" (what is
-// below it); each but the CIDR with or without ":port".
+// Returns true if `url` is reached without a proxy. "localhost" and loopback addresses always are. `no_proxy`
+// is a list with commas of: "*"; an address, a CIDR; "host" (itself and subdomains), ".host" and "*.host"
+// (the names below it); each but the CIDR with or without ":port".
 bool BypassesProxy(std::string_view no_proxy, const AbsoluteUrl& url);
 
 }  // namespace prefetch::http

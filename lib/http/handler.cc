@@ -13,6 +13,7 @@ struct MethodRow {
   Method method;
 };
 constexpr MethodRow kMethods[] = {
+    // MethodName takes the first row of a method, so GET has to come before HEAD.
     {"GET", Method::kGet},         {"HEAD", Method::kGet},    {"POST", Method::kPost},
     {"PUT", Method::kPut},         {"PATCH", Method::kPatch}, {"DELETE", Method::kDelete},
     {"OPTIONS", Method::kOptions},
@@ -53,6 +54,7 @@ ServerResponse ServerAnswer::TakeResponse() && {
 
 ServerResponse ServerAnswer::Wait(const base::Call& call) && {
   if (!deferred()) return std::move(*this).TakeResponse();
+  // The result of a job may be another job, so this goes on until there is a response.
   return std::get<1>(answer_)(call).Wait(call);
 }
 
@@ -70,6 +72,7 @@ ServerResponse SharedJsonResponse(int status, SharedBody json) {
 
 ServerResponse ErrorResponse(int status, std::string_view message) {
   std::string json = "{\"error\":\"";
+  // The message may quote a path or a name of the request.
   base::AppendJsonEscaped(json, message);
   json += "\"}\n";
   return JsonResponse(status, std::move(json));

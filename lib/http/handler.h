@@ -47,11 +47,11 @@ struct ServerResponse {
 
 class ServerAnswer;
 
-// An answer that takes a while: it asks a runtime, a registry, a credential plugin. The server runs
-// it on an extra thread while it serves other clients, and gives its result to the client. Once
-// `call` is stopped (the server stops; the client is gone) or past its deadline, the result is void:
-// the job must end soon. An exception becomes a 500. It owns its copies of the request, which is gone
-// by then. Its result may be another job, for a step of another kind.
+// An answer that takes a while: it asks a runtime, a registry, a credential plugin. The server runs it on an
+// extra thread while it serves other clients, and gives its result to the client. Once `call` is stopped (the
+// server stops; the client is gone) or past its deadline, the result is void: the job must end soon. An
+// exception becomes a 500. The job owns its copies of the request, which no longer exists when it runs. Its
+// result may be another job, for a step of another kind.
 using Deferred = std::function<ServerAnswer(const base::Call& call)>;
 
 // The party that a job waits for. A few jobs of each kind run at once, on threads that no other kind gets.
@@ -88,8 +88,8 @@ class ServerAnswer {
   std::string group_;
 };
 
-// Runs on the server's one thread: it must not block, since all other clients wait meanwhile; what may block
-// is returned as a Deferred. What it throws becomes a 500.
+// Runs on the server's one thread: it must not block, since all other clients wait meanwhile; work that may
+// block is returned as a Deferred. An exception becomes a 500.
 using Handler = std::function<ServerAnswer(const ServerRequest&)>;
 
 ServerResponse JsonResponse(int status, std::string json);

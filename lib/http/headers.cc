@@ -32,6 +32,7 @@ bool IsFieldName(std::string_view name) {
 bool IsFieldValue(std::string_view value) {
   return std::all_of(value.begin(), value.end(), [](char c) {
     unsigned char byte = static_cast<unsigned char>(c);
+    // Bytes beyond ASCII are obsolete in values (RFC 9110 section 5.5), and harmless: they end no line.
     return c == '\t' || (byte >= 0x20 && byte != 0x7f);
   });
 }

@@ -11,8 +11,9 @@
 namespace prefetch::http {
 namespace {
 
-// RFC 6761, RFC 6762, ICANN's resolution on .internal. The others are no public suffixes: only a cluster's
-// own servers know "prefetchd.prefetchd.svc", and "prefetchd.prefetchd" in the usual namespace.
+// By RFC 6761, RFC 6762 and ICANN's resolution on .internal, nobody can register these names. The others are
+// no public suffixes: only a cluster's own servers know "prefetchd.prefetchd.svc", and "prefetchd.prefetchd"
+// in the usual namespace.
 constexpr std::string_view kPrivateSuffixes[] = {".localhost", ".svc", ".local", ".internal", ".prefetchd"};
 
 bool IsAddress(const std::string& text) {
@@ -21,7 +22,7 @@ bool IsAddress(const std::string& text) {
   return ::inet_pton(AF_INET, text.c_str(), &v4) == 1 || ::inet_pton(AF_INET6, text.c_str(), &v6) == 1;
 }
 
-// Without port and brackets; empty: it is malformed.
+// Returns the name without port and brackets; empty if it is malformed.
 std::string NameOf(std::string_view host) {
   std::string_view port;
   if (host.starts_with('[')) {
@@ -35,6 +36,7 @@ std::string NameOf(std::string_view host) {
   }
   if (!port.empty() && (port.front() != ':' || (port.size() > 1 && !base::ParseUint(port.substr(1)))))
     return "";
+  // A dot at the end only makes the name absolute.
   if (host.size() > 1 && host.ends_with('.')) host.remove_suffix(1);
   const auto fits = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_' || c == ':';
@@ -49,8 +51,10 @@ bool IsHostOfOurs(std::string_view host, const std::vector<std::string_view>& ow
   if (host.empty()) return true;
   const std::string name = NameOf(host);
   if (name.empty()) return false;
+  // A page under an address was served by that address, so it is not a stranger's page.
   if (IsAddress(name)) return true;
   if (name.find(':') != std::string::npos) return false;
+  // No public registry gives out a name without a dot.
   if (name.find('.') == std::string::npos) return true;
   const auto is_name = [&](std::string_view each) { return base::EqualsIgnoreCase(each, name); };
   const auto ends_name = [&](std::string_view each) { return name.ends_with(each); };
@@ -61,8 +65,10 @@ bool IsHostOfOurs(std::string_view host, const std::vector<std::string_view>& ow
 bool MayBeOfAPage(const ServerRequest& request, const std::vector<std::string_view>& own) {
   bool ours = true;
   for (const auto& [name, value] : request.headers.fields()) {
+    // Every Host header has to fit: a request may have several.
     if (base::EqualsIgnoreCase(name, "Host")) ours = ours && IsHostOfOurs(value, own);
   }
+  // A page cannot set a header that begins with "Sec-".
   if (ours || request.headers.Has(kNoPageHeader)) return false;
   return request.headers.Get("Accept-Encoding").value_or("") != "gzip";
 }

@@ -19,11 +19,11 @@
 namespace prefetch::http {
 namespace {
 
-// Clients that connect at once wait here until the server's thread accepts them. Without room the kernel
-// drops the connection request, and the client sends it again after 1 s, 3 s and 7 s.
+// Clients that connect at once wait here until the server's thread accepts them. If there is no room, the
+// kernel drops the connection request, and the client sends it again after 1 s, 3 s and 7 s.
 constexpr int kBacklog = 1024;
 
-// Bytes that a client may send ahead of our reading.
+// The bytes that a client may send before they are read.
 constexpr int kReceiveBuffer = 32 * 1024;
 
 struct HostPort {
@@ -41,6 +41,7 @@ base::Result<HostPort> SplitAddress(const std::string& address) {
   }
   bool brackets = parts.host.size() >= 2 && parts.host.front() == '[' && parts.host.back() == ']';
   if (brackets) parts.host = parts.host.substr(1, parts.host.size() - 2);
+  // Without brackets, "::1:9477" could be an address without a port.
   if (brackets == (parts.host.find(':') == std::string::npos)) {
     return base::InvalidArgument("listen address " + address +
                                  ": an IPv6 address stands in brackets, like [::1]:9477");
@@ -54,6 +55,7 @@ base::Result<AddressInfo> LookUp(const HostPort& parts, int family, const std::s
   addrinfo hints{};
   hints.ai_family = family;
   hints.ai_socktype = SOCK_STREAM;
+  // Names are not looked up: a start must not depend on DNS.
   hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE;
   addrinfo* found = nullptr;
   if (getaddrinfo(parts.host.empty() ? nullptr : parts.host.c_str(), parts.port.c_str(), &hints, &found) !=
@@ -79,9 +81,10 @@ base::Result<base::Fd> ListenOn(const addrinfo& info, const std::string& address
   base::Fd fd(::socket(info.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd.valid()) return base::FromErrno(errno, "listen on " + address);
   int on = 1, off = 0;
-  // A restart must not wait for old connections' TIME_WAIT.
+  // Otherwise a restart would have to wait for old connections in TIME_WAIT.
   ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  // Connections take it over. The kernel's own grow to megabytes for each of them, on the node's account.
+  // Connections inherit this size. The kernel's own buffers grow to megabytes for each of them, and count as
+  // the node's memory.
   ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVBUF, &kReceiveBuffer, sizeof kReceiveBuffer);
   if (info.ai_family == AF_INET6) ::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
   if (::bind(fd.get(), info.ai_addr, info.ai_addrlen) != 0 || ::listen(fd.get(), kBacklog) != 0) {
@@ -118,16 +121,19 @@ base::Status MakeParent(const std::string& path) {
   if (std::filesystem::exists(parent, error)) return {};
   std::filesystem::create_directories(parent, error);
   if (error) return base::FromErrno(error.value(), "create " + parent.string());
+  // The umask does not decide here: the socket's own mode protects, and clients have to get to it.
   std::filesystem::permissions(parent, static_cast<std::filesystem::perms>(0755), error);
   return {};
 }
 
-// Makes room at `path`: removes a socket without a listener.
+// Removes a socket at `path` on which nobody listens. A killed process leaves its socket file behind, and
+// bind(2) would fail for it. Nothing but such a file is removed.
 base::Status RemoveStale(const std::string& path, const sockaddr_un& address) {
   struct stat info {};
   if (::lstat(path.c_str(), &info) != 0) {
     return errno == ENOENT ? base::Status() : base::FromErrno(errno, "look at " + path);
   }
+  // A regular file at this path is most likely a mistake in the configuration, and may be somebody's data.
   if (!S_ISSOCK(info.st_mode)) {
     return base::InvalidArgument("cannot listen on " + path + ": a file that is no socket is in the way");
   }
@@ -154,6 +160,7 @@ base::Result<Listener> Listener::Tcp(const std::string& address) {
   auto info = LookUp(*parts, family, address);
   if (!info) return std::move(info).error();
   auto fd = ListenOn(**info, address);
+  // A taken port (Unavailable) is a final answer: an IPv4 socket would only hide it.
   if (!fd && parts->host.empty() && fd.error().code() != base::Code::kUnavailable) {
     info = LookUp(*parts, AF_INET, address);
     if (!info) return std::move(info).error();
@@ -176,8 +183,8 @@ base::Result<Listener> Listener::Unix(const std::string& path, unsigned mode) {
   Listener listener;
   listener.fd_ = base::Fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!listener.fd_.valid()) return base::FromErrno(errno, "listen on " + path);
-  // The file takes the socket's mode less the umask, so it is never wider than asked for; chmod then gives
-  // back what the umask took, and only listen lets anybody in.
+  // The file gets the socket's mode less the umask, so it is never wider than requested. chmod then adds what
+  // the umask took away, and clients can connect only after listen.
   if (::fchmod(listener.fd(), mode) != 0 ||
       ::bind(listener.fd(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0) {
     return ListenFailed(errno, path);
@@ -185,6 +192,7 @@ base::Result<Listener> Listener::Unix(const std::string& path, unsigned mode) {
   struct stat info {};
   if (::lstat(path.c_str(), &info) != 0) return base::FromErrno(errno, "look at " + path);
   listener.path_ = path;
+  // Device and inode name the file that this process has made, for the destructor.
   listener.device_ = info.st_dev;
   listener.inode_ = info.st_ino;
   listener.address_ = "unix://" + path;
@@ -205,6 +213,7 @@ Listener::Listener(Listener&& other) noexcept
 Listener::~Listener() {
   if (path_.empty()) return;
   struct stat info {};
+  // Another process may have replaced the file, and then it is that process' to remove.
   if (::lstat(path_.c_str(), &info) == 0 && info.st_dev == device_ && info.st_ino == inode_) {
     ::unlink(path_.c_str());
   }

@@ -12,7 +12,7 @@
 namespace prefetch::http {
 namespace {
 
-// An IPv4 address is its IPv4-mapped IPv6 one, as in Go.
+// An IPv4 address is represented by its IPv4-mapped IPv6 address, as in Go.
 struct Address {
   std::array<unsigned char, 16> bytes{};
   bool v4 = false;
@@ -49,7 +49,7 @@ bool SamePrefix(const Address& a, const Address& b, unsigned bits) {
   return true;
 }
 
-// nullopt: this is no CIDR.
+// Returns nullopt if the entry is no CIDR.
 std::optional<bool> CidrCovers(const std::string& entry, const std::optional<Address>& address) {
   std::size_t slash = entry.find('/');
   if (slash == std::string::npos) return std::nullopt;
@@ -58,7 +58,9 @@ std::optional<bool> CidrCovers(const std::string& entry, const std::optional<Add
   auto bits = base::ParseUint(entry.substr(slash + 1));
   bool v4 = written.find(':') == std::string::npos;
   if (!network || !bits || *bits > (v4 ? 32U : 128U)) return std::nullopt;
+  // Names are not resolved for this, as in Go: a CIDR covers addresses only.
   if (!address || address->v4 != v4) return false;
+  // An IPv4 address begins at bit 96 of its mapped form.
   return SamePrefix(*network, *address, static_cast<unsigned>(*bits) + (v4 ? 96 : 0));
 }
 
@@ -67,7 +69,7 @@ struct HostEntry {
   std::string port;  // empty: any
 };
 
-// Go's net.SplitHostPort, which takes "::1" for no host with a port.
+// Splits as Go's net.SplitHostPort does: "::1" is no host with a port.
 HostEntry SplitEntry(const std::string& entry) {
   std::size_t colon = entry.rfind(':');
   if (colon == std::string::npos) return {entry, ""};
@@ -85,11 +87,13 @@ bool NameCovers(std::string_view pattern, std::string_view host) {
   if (pattern.front() == '.') return host.ends_with(pattern);  // below it only
   if (!host.ends_with(pattern)) return false;
   const std::size_t before = host.size() - pattern.size();
+  // "example.com" covers "a.example.com", and not "badexample.com".
   return before == 0 || host[before - 1] == '.';
 }
 
 bool EntryCovers(const std::string& entry, const AbsoluteUrl& url, const std::optional<Address>& address) {
   if (entry == "*") return true;
+  // A CIDR comes before host and port: an IPv6 network has colons, too.
   if (auto cidr = CidrCovers(entry, address)) return *cidr;
   HostEntry wanted = SplitEntry(entry);
   if (wanted.host.empty()) return false;
@@ -101,6 +105,7 @@ bool EntryCovers(const std::string& entry, const AbsoluteUrl& url, const std::op
 }  // namespace
 
 bool BypassesProxy(std::string_view no_proxy, const AbsoluteUrl& url) {
+  // As in Go, this machine is never reached by a proxy, whatever the list says.
   if (url.host == "localhost") return true;
   std::optional<Address> address = ParseAddress(url.host);
   if (address && IsLoopback(*address)) return true;

@@ -29,10 +29,10 @@ namespace prefetch::http {
 
 namespace {
 
-// An answer of at most this much always has room: kubelet's probes, errors, a small node's whole status.
+// An answer of at most this size always has room: kubelet's probes, errors, the whole status of a small node.
 constexpr std::size_t kSmallBody = std::size_t{16} << 10;
 // The kernel's buffer of a connection counts as the process's memory, and grows to megabytes for a client
-// that does not read. Twice these are taken, for the kernel's own bookkeeping (socket(7), SO_SNDBUF).
+// that does not read. The kernel takes twice these sizes, for its own bookkeeping (socket(7), SO_SNDBUF).
 constexpr int kFirstBuffer = 16 << 10;
 constexpr int kCrowdedBuffer = 32 << 10;
 constexpr int kRoomyBuffer = 256 << 10;  // so that a distant client is served quickly
@@ -42,8 +42,8 @@ MHD_Result CollectHeader(void* headers, MHD_ValueKind, const char* name, const c
   return MHD_YES;
 }
 
-// libmicrohttpd decodes the path in place before the handler is called; ours is stricter and works on the
-// raw target, so its decoder is a no-op.
+// libmicrohttpd would decode the path in place before the handler is called. ParseTarget is stricter and
+// needs the raw target, so this decoder does nothing.
 std::size_t KeepEscapes(void*, MHD_Connection*, char* text) {
   return std::char_traits<char>::length(text);
 }
@@ -80,7 +80,8 @@ base::Status Server::Loop::Start() {
                                                           .per_client = limits_.deferred_per_client,
                                                           .queue = limits_.deferred_queue},
                                        wake_.get());
-  // It is driven by our thread (no internal one): so the sweep needs neither a second thread nor a lock.
+  // The loop's own thread drives it (no internal one), so that the sweep needs neither a second thread nor a
+  // lock.
   daemon_ = MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, nullptr, nullptr, &OnRequest, this,
                              MHD_OPTION_LISTEN_SOCKET, listening,                           //
                              MHD_OPTION_CONNECTION_LIMIT, limits_.connections,              //
@@ -96,6 +97,7 @@ base::Status Server::Loop::Start() {
   if (daemon_ == nullptr) return base::Internal("cannot serve " + listener_.address());
 
   sigset_t all, before;
+  // Signals are for the thread that waits for them (sigwait), so the server's threads take none.
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);  // a thread inherits the mask
   // The token comes as an argument: thread_ itself may not be assigned yet when the thread reads it.
@@ -111,12 +113,15 @@ Server::Loop::~Loop() {
     [[maybe_unused]] auto written = ::write(wake_.get(), &one, sizeof one);
     thread_.join();
   }
+  // Jobs hold connections of the daemon, so they end before it.
   EndDeferred();
   if (daemon_ != nullptr) MHD_stop_daemon(daemon_);
 }
 
 int Server::Loop::Pause() {
   auto now = std::chrono::steady_clock::now();
+  // The thread sleeps until the earliest of three times: an old connection, a deferred answer,
+  // libmicrohttpd's own.
   std::optional<base::TimePoint> next = Sweep(now);
   if (!deferred_.empty()) next = std::min(next.value_or(base::TimePoint::max()), EndOf(deferred_.front()));
   int wait = -1;
@@ -140,9 +145,10 @@ void Server::Loop::Run(const std::stop_token& stop) {
   bool again = false;
   while (!stop.stop_requested()) {
     int wait = Pause();
-    // Once it was full, libmicrohttpd listens again only in the run after the one that made room.
+    // If it was full, libmicrohttpd accepts connections again only in the run after the one that made room.
     if (again) wait = 0;
     ready.assign({{epoll, POLLIN, 0}, {wake_.get(), POLLIN, 0}});
+    // Suspended connections are in no set of libmicrohttpd's, so their departure is polled for here.
     for (const Connection& connection : deferred_) {
       if (LooksForDeparture(connection)) ready.push_back({connection.fd, departure, 0});
     }
@@ -170,6 +176,7 @@ MHD_Result Server::Loop::Queue(MHD_Connection* mhd, Connection& connection, Serv
   BodyBudget::Held held;
   if (body->size() > kSmallBody) {
     held = limits_.budget->Hold(body, listener_.local());
+    // A refusal is a short answer, which always has room, so this ends.
     if (held == nullptr || !MakeRoomInSocket(connection)) {
       return Queue(mhd, connection, NoRoom());
     }
@@ -188,6 +195,7 @@ void Server::Loop::Opened(MHD_Connection* mhd, void** context) {
   if (!listener_.local()) ::setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &kFirstBuffer, sizeof kFirstBuffer);
   *context = &connection;
   of_peer_[connection.peer]++;
+  // The new connection is counted first, so that it is part of its address's share.
   MakeRoomFor(connection);
 }
 
@@ -216,6 +224,7 @@ void* Server::Loop::OnTarget(void*, const char* target, MHD_Connection* mhd) {
   auto* connection = static_cast<Connection*>(
       MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context);
   connection->target = target;
+  // The connection may have had a request before (keep-alive).
   connection->seen = connection->too_long = connection->no_room = false;
   connection->body.clear();
   return connection;
@@ -243,6 +252,7 @@ MHD_Result Server::Loop::OnRequest(void* self, MHD_Connection* mhd, const char*,
 
 MHD_Result Server::Loop::Receive(MHD_Connection* mhd, Connection& connection, const char* method,
                                  const char* upload, std::size_t& upload_size) {
+  // The job of a deferred answer has ended, and libmicrohttpd asks again (Resume).
   if (connection.answer) {
     ServerResponse answer = std::move(*connection.answer);
     connection.answer.reset();
@@ -252,6 +262,7 @@ MHD_Result Server::Loop::Receive(MHD_Connection* mhd, Connection& connection, co
     connection.seen = true;
     const char* length = MHD_lookup_connection_value(mhd, MHD_HEADER_KIND, "Content-Length");
     auto declared = base::ParseUint(length == nullptr ? "0" : length);
+    // A body that is too long by its own header is refused before it is read.
     if (!declared || *declared > limits_.body_bytes)
       return Queue(mhd, connection, TooLong(limits_.body_bytes));
     return MHD_YES;
@@ -261,6 +272,7 @@ MHD_Result Server::Loop::Receive(MHD_Connection* mhd, Connection& connection, co
     upload_size = 0;
     return MHD_YES;
   }
+  // The body is complete here, so an answer can be given.
   if (connection.no_room) return Queue(mhd, connection, NoRoom());
   if (connection.too_long) return Queue(mhd, connection, TooLong(limits_.body_bytes));
   ServerAnswer answer = Answer(mhd, connection, method);
@@ -268,11 +280,14 @@ MHD_Result Server::Loop::Receive(MHD_Connection* mhd, Connection& connection, co
   return Queue(mhd, connection, std::move(answer).TakeResponse());
 }
 
-// An answer can only be given at the end; excess bytes are read and dropped, as long as time lasts.
+// libmicrohttpd takes an answer only after the whole body, so excess bytes are read and dropped, as long as
+// time lasts.
 void Server::Loop::ReadBody(Connection& connection, std::string_view part) {
   std::size_t size = connection.body.size() + part.size();
   connection.too_long |= size > limits_.body_bytes;
   if (size > kSmallBody && connection.reading == nullptr && !connection.no_room) {
+    // The largest body is reserved at once: its length may not be known, and a later refusal would waste what
+    // was read.
     connection.reading = limits_.budget->HoldBytes(limits_.body_bytes, listener_.local());
     connection.no_room = connection.reading == nullptr;
   }

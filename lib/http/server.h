@@ -36,11 +36,11 @@ struct ServerLimits {
   // Threads of each kind that one address gets at most, and one ServerAnswer::group; 0: all.
   unsigned deferred_per_client = 0;
   unsigned connections = 512;
-  // Half of all; yet far more than a gateway or a scraper that speaks for many holds open towards one node.
-  // Beyond it the oldest one of that address is closed, so that kubelet's probes, which may share it, are
-  // answered. Does not apply to unix sockets.
+  // Half of all connections; yet far more than a gateway or a scraper that speaks for many holds open towards
+  // one node. Beyond it, the oldest one of that address is closed, so that kubelet's probes, which may share
+  // it, are answered. Unix sockets have no such limit.
   unsigned connections_per_address = 256;
-  // Of memory for answers that clients have not read yet; servers of one process share one. While it is
+  // Memory for answers that clients have not read yet; servers of one process share one budget. While it is
   // crowded, clients over TCP have a tenth of `request_time`, and an answer without room is 503 with
   // Retry-After.
   std::shared_ptr<BodyBudget> budget = std::make_shared<BodyBudget>();
@@ -52,11 +52,11 @@ struct ServerLimits {
 class Server {
  public:
   // Serves `handler` (see Handler: it must not block) from a thread of its own that blocks all signals, as
-  // those that run deferred answers do. What `handler` and its jobs refer to outlives the Server.
+  // those that run deferred answers do. All that `handler` and its jobs refer to outlives the Server.
   static base::Result<std::unique_ptr<Server>> Start(Listener listener, const ServerLimits& limits,
                                                      Handler handler);
 
-  // Closes all connections, waits for the thread, removes the socket file. Does not wait for clients. Jobs
+  // Closes all connections, waits for the thread, and removes the socket file. It waits for no client. Jobs
   // that have not begun are dropped; those that run are stopped and waited for until they have noticed.
   ~Server();
 

@@ -10,7 +10,7 @@
 namespace prefetch::http {
 namespace {
 
-// For a client that finds no room. Most answers take milliseconds.
+// Retry-After of a client that finds no room. Most answers take milliseconds.
 constexpr std::chrono::seconds kRetryAfter{1};
 
 ServerAnswer Run(const Deferred& work, const base::Call& call) {
@@ -21,7 +21,7 @@ ServerAnswer Run(const Deferred& work, const base::Call& call) {
   }
 }
 
-// Those whose share a job counts to: its address, and the group that its handler names.
+// Returns the clients to whose share the job counts: its address, and the group that its handler names.
 std::vector<std::string> Clients(const ServerJobs::Job& job) {
   std::vector<std::string> clients;
   if (!job.address.empty()) clients.push_back("address " + job.address);
@@ -52,6 +52,7 @@ void ServerJobs::Close() {
   Waiting dropped;  // destroyed without the lock
   base::Lock lock(mutex_);
   ending_ = true;
+  // A job owns what its handler gave it, and its destructor may take a lock of the handler's.
   dropped.swap(waiting_);
   for (Lane& lane : lanes_) lane.changed.notify_all();
 }
@@ -77,6 +78,7 @@ bool ServerJobs::Admit(Job job) {
   waiting_.push_back(std::move(job));
   SeeToThread(kind);
   if (QueueOf(kind).threads == 0) {  // the process may have no more threads
+    // No thread would ever take the job.
     waiting_.pop_back();
     return false;
   }
@@ -89,6 +91,7 @@ bool ServerJobs::MakeRoomFor(const Job& newest) {
   const auto counts = [](const Job& job) { return job.kind != JobKind::kQuick; };
   const auto waiting = static_cast<unsigned>(std::count_if(waiting_.begin(), waiting_.end(), counts));
   if (limits_.threads == 0) return false;
+  // Beyond this, a client with many waiting jobs has to give one up for a client with fewer.
   if (waiting + QueueOf(newest.kind).running < limits_.threads + limits_.queue) return true;
   std::map<std::string, unsigned> shares;
   for (const Job& job : waiting_) {
@@ -102,11 +105,14 @@ bool ServerJobs::MakeRoomFor(const Job& newest) {
   }
   const auto largest = std::max_element(shares.begin(), shares.end(),
                                         [](const auto& a, const auto& b) { return a.second < b.second; });
+  // The newcomer must not have as many as the one that gives way: otherwise two clients would displace each
+  // other without end.
   if (own + 1 >= largest->second) return false;
   const auto of_largest = [&](const Job& job) {
     const std::vector<std::string> clients = Clients(job);
     return counts(job) && std::find(clients.begin(), clients.end(), largest->first) != clients.end();
   };
+  // The newest of them goes: the others have waited longer.
   const auto last = std::find_if(waiting_.rbegin(), waiting_.rend(), of_largest);
   done_.push_back({last->id, NoRoom()});
   waiting_.erase(std::next(last).base());
@@ -118,6 +124,7 @@ void ServerJobs::SeeToThread(JobKind kind) {
   Lane& lane = QueueOf(kind);
   const auto waiting = static_cast<unsigned>(
       std::count_if(waiting_.begin(), waiting_.end(), [kind](const Job& job) { return job.kind == kind; }));
+  // Threads are created when there is work for one more, since most servers never defer an answer.
   if (lane.threads >= lane.most_threads || waiting + lane.running <= lane.threads) return;
   try {
     threads_.emplace_back([this, kind] { Work(kind); });
@@ -155,6 +162,7 @@ ServerJobs::Waiting::iterator ServerJobs::Next(JobKind kind) {
         most = std::max(most, running->second);
       }
     }
+    // The client with the fewest running jobs is next, and among equals the job that has waited longest.
     const bool may = kind == JobKind::kQuick || limits_.per_client == 0 || most < limits_.per_client;
     if (may && (best == waiting_.end() || most < fewest)) {
       best = job;
@@ -184,11 +192,14 @@ void ServerJobs::Work(JobKind kind) {
     {
       base::Lock lock(mutex_);
       auto next = Next(kind);
+      // A waiting job may belong to a client that has its share. It begins when one of that client's jobs
+      // ends.
       while (next == waiting_.end() && !ending_) {
         QueueOf(kind).changed.wait(mutex_);
         next = Next(kind);
       }
       if (ending_) return;
+      // The job leaves the queue and begins under one lock, so that Drop finds it either waiting or running.
       job = std::move(*next);
       waiting_.erase(next);
       Begin(job);
@@ -206,6 +217,7 @@ void ServerJobs::Work(JobKind kind) {
                .address = job.address,
                .group = answer.group()};
       rest.work = std::move(answer).TakeJob();
+      // The next step belongs to another kind, and waits for a thread of that kind like a new job.
       if (!job.call.Stopped() && Admit(std::move(rest))) continue;
       answer = NoRoom();
     }

@@ -26,7 +26,7 @@ void DeleteSent(void* sent) {
 bool SendAnswer(MHD_Connection* connection, const ServerResponse& response, SharedBody body,
                 BodyBudget::Held held) {
   auto* sent = new Sent{std::move(body), std::move(held)};
-  // libmicrohttpd only reads it; its signature is older than its const.
+  // libmicrohttpd only reads the body; its signature is older than const.
   MHD_Response* message = MHD_create_response_from_buffer_with_free_callback_cls(
       sent->body->size(), const_cast<char*>(sent->body->data()), &DeleteSent, sent);
   if (message == nullptr) {
@@ -37,21 +37,23 @@ bool SendAnswer(MHD_Connection* connection, const ServerResponse& response, Shar
   MHD_add_response_header(message, "Cache-Control", "no-store");
   MHD_add_response_header(message, "X-Content-Type-Options", "nosniff");
   for (const auto& field : response.headers.fields()) {
+    // A value may come from a request. A line break in it would begin a header of the client's choice.
     if (!IsFieldName(field.first) || !IsFieldValue(field.second)) continue;
     MHD_add_response_header(message, field.first.c_str(), field.second.c_str());
   }
   MHD_Result queued = MHD_queue_response(connection, static_cast<unsigned>(response.status), message);
+  // This gives up the reference of this function only. DeleteSent runs when the answer has been sent.
   MHD_destroy_response(message);
   return queued == MHD_YES;
 }
 
-// Which connections are cut, so that there is room for others: the old ones, and those of an address that has
-// many.
-
+// Cuts connections that have had their time, so that there is room for others. The list is in order of time,
+// so the first one that may stay ends the loop.
 std::optional<base::TimePoint> Server::Loop::Sweep(base::TimePoint now) {
   bool crowded = Open() > limits_.connections / 2 || (!listener_.local() && limits_.budget->Crowded());
   auto granted = crowded ? limits_.request_time / 10 : limits_.request_time;
   for (Connection& connection : connections_) {
+    // It is cut already, and libmicrohttpd has not closed it yet.
     if (connection.shut) continue;
     if (now < connection.since + granted) return connection.since + granted;
     Shut(connection);
@@ -60,6 +62,8 @@ std::optional<base::TimePoint> Server::Loop::Sweep(base::TimePoint now) {
 }
 
 void Server::Loop::Shut(Connection& connection) {
+  // libmicrohttpd owns the descriptor. It notices the shutdown, closes the connection, and calls
+  // OnConnection.
   ::shutdown(connection.fd, SHUT_RDWR);
   connection.shut = true;
   Forget(connection);
@@ -76,18 +80,20 @@ void Server::Loop::ShutOldestOf(const std::string& peer) {
   if (oldest != connections_.end()) Shut(*oldest);
 }
 
-// Pods whose address is translated come from the node's own, as kubelet's probes do: the newest one gets in.
+// Cuts the oldest connection of an address that has too many. Pods whose address is translated come from the
+// node's own address, as kubelet's probes do, so the newest connection gets in.
 void Server::Loop::MakeRoomFor(const Connection& newest) {
+  // Only root may open the unix socket, so its clients need no shares.
   if (listener_.local()) return;
   if (of_peer_[newest.peer] > limits_.connections_per_address) return ShutOldestOf(newest.peer);
   if (Open() <= limits_.connections - limits_.connections / 8) return;
+  // Near the limit of all connections, the address with most of them gives one up.
   auto busiest = std::max_element(of_peer_.begin(), of_peer_.end(),
                                   [](const auto& a, const auto& b) { return a.second < b.second; });
   if (busiest->second > 1) ShutOldestOf(busiest->first);
 }
 
-// Deferred answers: connections whose answer is being made by a job, while libmicrohttpd has them suspended.
-
+// Gives up deferred answers whose time is over. Their connections are suspended while a job makes the answer.
 void Server::Loop::SweepDeferred(base::TimePoint now) {
   while (!deferred_.empty() && now >= EndOf(deferred_.front())) {
     GiveUp(deferred_.front(), ErrorResponse(504, "this took too long"));
@@ -97,6 +103,7 @@ void Server::Loop::SweepDeferred(base::TimePoint now) {
 MHD_Result Server::Loop::Defer(MHD_Connection* mhd, Connection& connection, ServerAnswer answer) {
   std::stop_source stop;
   auto now = std::chrono::steady_clock::now();
+  // A job has a number and no pointer to its connection: the connection may be gone when the job ends.
   std::uint64_t id = ++last_job_;
   const JobKind kind = answer.kind();
   ServerJobs::Job job{.id = id,
@@ -113,6 +120,7 @@ MHD_Result Server::Loop::Defer(MHD_Connection* mhd, Connection& connection, Serv
   connection.stop = std::move(stop);
   connection.gone = false;
   connection.since = now;
+  // Splicing keeps the object at its address, to which libmicrohttpd has a pointer.
   deferred_.splice(deferred_.end(), connections_, connection.self);
   MHD_suspend_connection(mhd);
   return MHD_YES;
@@ -121,6 +129,7 @@ MHD_Result Server::Loop::Defer(MHD_Connection* mhd, Connection& connection, Serv
 void Server::Loop::Resume(Connection& connection, ServerResponse response) {
   connection.answer = std::move(response);
   connection.stop = std::stop_source(std::nostopstate);
+  // The clock of the request begins anew for the sending of the answer.
   connection.since = std::chrono::steady_clock::now();
   connections_.splice(connections_.end(), deferred_, connection.self);
   MHD_resume_connection(std::exchange(connection.suspended, nullptr));
@@ -128,6 +137,7 @@ void Server::Loop::Resume(Connection& connection, ServerResponse response) {
 
 void Server::Loop::GiveUp(Connection& connection, ServerResponse response) {
   connection.stop.request_stop();
+  // If it has begun already, only the stop reaches it. Its result is then for nobody (ResumeDone).
   jobs_->Drop(connection.job);
   Resume(connection, std::move(response));
 }
@@ -148,7 +158,7 @@ void Server::Loop::StopForDisconnectedClients(const pollfd* seen) {
     if (!LooksForDeparture(connection) || (seen++)->revents == 0) continue;
     connection.gone = true;
     connection.stop.request_stop();
-    // A job that runs keeps its connection until it has noticed; one that waits makes room at once.
+    // A running job keeps its connection until it has noticed the stop. A job that waits makes room at once.
     if (jobs_->Drop(connection.job)) Resume(connection, ErrorResponse(503, "the client went away"));
   }
 }

@@ -19,7 +19,7 @@ bool IsUnreserved(char c) {
          c == '_' || c == '~';
 }
 
-// Decoded text that the rest of the program can take: nullopt otherwise.
+// Returns decoded text that the rest of the program can take, without NUL and in UTF-8; nullopt otherwise.
 std::optional<std::string> CleanDecode(std::string_view text) {
   auto decoded = PercentDecode(text);
   if (!decoded || decoded->find('\0') != std::string::npos || !base::IsUtf8(*decoded)) return std::nullopt;
@@ -32,7 +32,7 @@ std::optional<std::string> DecodeParameter(std::string_view text) {
   return CleanDecode(spaced);
 }
 
-// "http://host:1/x?y" -> "/x?y"; a proxy in front may send it so.
+// Returns "/x?y" for "http://host:1/x?y", which a proxy may send (RFC 9112 section 3.2.2).
 std::string_view WithoutAuthority(std::string_view target) {
   for (std::string_view scheme : {"http://", "https://"}) {
     if (!base::EqualsIgnoreCase(target.substr(0, scheme.size()), scheme)) continue;
@@ -45,6 +45,7 @@ std::string_view WithoutAuthority(std::string_view target) {
 }  // namespace
 
 base::Result<Target> ParseTarget(std::string_view target) {
+  // A stricter rule than libmicrohttpd's, so that what is logged and compared is exactly what was sent.
   if (!std::all_of(target.begin(), target.end(), IsVisibleAscii)) {
     return base::InvalidArgument("the request target has a character that must be percent-encoded");
   }
@@ -52,6 +53,7 @@ base::Result<Target> ParseTarget(std::string_view target) {
     return base::InvalidArgument("the request target has a fragment");
   }
   target = WithoutAuthority(target);
+  // The target is split before it is decoded: an escaped "?" or "&" is part of a name.
   std::size_t question = target.find('?');
   std::string_view raw_path = target.substr(0, question);
   if (raw_path.empty() || raw_path.front() != '/') {
@@ -63,6 +65,7 @@ base::Result<Target> ParseTarget(std::string_view target) {
   if (question == std::string_view::npos) return result;
 
   for (std::string_view parameter : base::Split(target.substr(question + 1), '&')) {
+    // "?a&&b" and a trailing "&" are common, and name nothing.
     if (parameter.empty()) continue;
     if (result.query.size() == kMaxParameters) return base::InvalidArgument("too many query parameters");
     std::size_t equals = parameter.find('=');
@@ -116,8 +119,8 @@ std::string DisplayUrl(std::string_view url) {
     shown = url.substr(0, scheme_end + 3);
     url.remove_prefix(scheme_end + 3);
   }
-  // A password may hold an unescaped "/": whatever stands before the last "@" is taken for userinfo, even
-  // if that hides a bit of a path.
+  // A password may contain an unescaped "/", so everything before the last "@" is taken for userinfo, even if
+  // that hides a part of a path.
   std::size_t at = url.rfind('@');
   if (at != std::string_view::npos) url.remove_prefix(at + 1);
   shown.append(url.begin(), std::find_if_not(url.begin(), url.end(), IsVisibleAscii));
