@@ -16,7 +16,7 @@ namespace prefetch::screen {
 
 namespace {
 
-// Empty for anything but a reference.
+// Returns the normalised name, or an empty string if the text is no reference.
 std::string Normalized(const std::string& written) {
   auto reference = image::Reference::Parse(written);
   return reference ? reference->Normalized() : "";
@@ -27,7 +27,7 @@ bool IsIgnored(const AuditFacts& facts, const std::string& name) {
                      [&](const std::string& pattern) { return image::MatchesPattern(pattern, name); });
 }
 
-// The pods of each image: normalised name -> node -> pods.
+// The pods that ask for each image: normalised name -> node -> pods.
 using Askers = std::map<std::string, std::map<std::string, std::set<std::string>>>;
 
 Askers AskersOf(const std::vector<PodImage>& pods) {
@@ -45,6 +45,7 @@ void AddPods(const std::set<std::string>& pods, std::set<std::string>& all) {
 
 void TakePods(const std::set<std::string>& pods, AuditFinding& finding) {
   for (const std::string& pod : pods) {
+    // A popular image may have thousands of pods.
     if (finding.pods.size() < kMostAuditPods) {
       finding.pods.push_back(pod);
     } else {
@@ -54,6 +55,7 @@ void TakePods(const std::set<std::string>& pods, AuditFinding& finding) {
 }
 
 void MostNodesFirst(std::vector<AuditFinding>& findings) {
+  // Stable, so that findings on equally many nodes stay in the order of their names.
   std::stable_sort(findings.begin(), findings.end(), [](const AuditFinding& a, const AuditFinding& b) {
     return a.nodes.size() > b.nodes.size();
   });
@@ -63,6 +65,7 @@ void Fold(const StatusUnlisted& seen, const std::string& node, AuditFinding& fin
   finding.image = seen.image;
   finding.nodes.push_back(node);
   finding.present = finding.present || seen.present;
+  // Nodes may have different contents under one name; the largest is reported.
   finding.size_bytes = std::max(finding.size_bytes, seen.size_bytes);
   if (seen.first_seen && (!finding.first_seen || *seen.first_seen < *finding.first_seen))
     finding.first_seen = seen.first_seen;
@@ -81,6 +84,7 @@ std::vector<std::string> NotesOn(const AuditFacts& facts) {
   std::string why;
   for (const AuditNode& node : facts.nodes) {
     if (!node.heard) {
+      // Nodes mostly fail for the same reason, so the first one stands for all.
       if (silent.empty()) why = node.why;
       silent.push_back(node.node);
     } else if (!node.since) {
@@ -106,6 +110,7 @@ std::vector<AuditPull> PullsOfListed(const AuditFacts& facts) {
   std::map<std::string, AuditPull> by_image;
   for (const PodPull& pull : facts.pulls) {
     std::string name = Normalized(pull.image);
+    // Only pulls of listed images are of interest here: they should not have been necessary.
     bool counts = facts.listed.contains(name) && !(facts.since && pull.at && *pull.at < *facts.since);
     if (!counts) continue;
     AuditPull& sum = by_image[name];
@@ -150,6 +155,7 @@ std::optional<PodPull> ParsePulledMessage(std::string_view message) {
   if (end == std::string_view::npos || end == 0) return std::nullopt;
   PodPull pull{.image = std::string(message.substr(0, end))};
   message.remove_prefix(end + 1);
+  // Older releases of Kubernetes name no duration; the image alone is worth something.
   if (message.starts_with(" in ")) {
     message.remove_prefix(4);
     auto took = doc::ParseDuration(message.substr(0, message.find(' ')));
@@ -168,12 +174,13 @@ Audit MakeAudit(const AuditFacts& facts) {
   for (const AuditNode& node : facts.nodes) {
     audit.heard += node.Told() ? 1 : 0;
     for (const StatusUnlisted& seen : node.unlisted) {
+      // An image without a time counts, since it may have come later.
       bool early = facts.since && seen.arrived_at && *seen.arrived_at < *facts.since;
       if (early || seen.image.empty() || IsIgnored(facts, seen.image)) continue;
       Fold(seen, node.node, by_image[seen.image]);
       auto who = askers.find(seen.image);
       if (who == askers.end()) continue;
-      // A saved list of pods may not say where they ran.
+      // Pods without a node are looked for, too: a saved list of pods may not state where they ran.
       for (const std::string& where : {node.node, std::string()}) {
         auto there = who->second.find(where);
         if (there != who->second.end()) AddPods(there->second, pods[seen.image]);
@@ -207,7 +214,7 @@ Audit MakePodAudit(const AuditFacts& facts) {
   return audit;
 }
 
-// The audit as a person reads it, and as a document.
+// The audit as text and as JSON.
 
 namespace {
 
@@ -288,8 +295,9 @@ void WritePull(doc::JsonWriter& out, const AuditPull& pull) {
   out.EndObject();
 }
 
-// " on 2 of 300 nodes": of those that were heard, the ones that have any.
+// Returns " on 2 of 300 nodes": how many of the nodes that were heard have findings.
 std::string Where(const Audit& audit) {
+  // An audit of pods alone asks no nodes.
   if (audit.nodes == 0) return "";
   std::set<std::string> with;
   for (const AuditFinding& finding : audit.findings) with.insert(finding.nodes.begin(), finding.nodes.end());

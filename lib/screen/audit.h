@@ -20,14 +20,14 @@ namespace prefetch::screen {
 struct AuditNode {
   std::string node;
   bool heard = false;
-  std::string why;                      // it was not heard
+  std::string why;                      // why it was not heard
   std::optional<base::WallTime> since;  // its agent looks since then; none: it does not tell
   std::vector<StatusUnlisted> unlisted;
   std::uint64_t left_out = 0;
-  bool hidden = false;  // it tells known callers only
+  bool hidden = false;  // its agent shows this to callers with a token only
 
-  // Did it say what came? An agent that has just started, or whose runtime is away, knows nothing: no one may
-  // take that for a clean node.
+  // Returns true if the agent reported what came. An agent that has just started, or whose runtime is away,
+  // knows nothing; that must not look like a clean node.
   bool Told() const { return heard && since.has_value(); }
 };
 AuditNode AuditNodeOf(const StatusDocument& document, const std::string& node);

@@ -30,23 +30,26 @@ std::string ContainersOf(const std::vector<ImageUse>& uses) {
   }
   if (names.empty()) return "–";
   std::size_t more = names.size() > kMostContainers ? names.size() - kMostContainers : 0;
+  // The column must stay readable for images that dozens of containers use.
   names.resize(names.size() - more);
   return base::Join(names, ", ") + (more == 0 ? "" : " +" + std::to_string(more));
 }
 
-// One that a controller would check by a default of its own.
+// Returns true if a controller would check the image by a default of its own.
 bool CheckedByDefault(const ImageUse& use, const manifest::PolicyRules& rules) {
   return !use.explicit_policy && !rules.assume_always_pull && rules.default_check_policy &&
          !manifest::IsCheckContainer(use);
 }
 
 image::PullPolicy PolicyOf(const ImageUse& use, const manifest::PolicyRules& rules) {
+  // The stronger of the two counts: the controller's check and the pod itself must both pass.
   return CheckedByDefault(use, rules) ? std::max(use.policy, *rules.default_check_policy) : use.policy;
 }
 
 std::string OwnOrigin(const ImageUse& use, const manifest::PolicyRules& rules) {
   if (rules.assume_always_pull) return "AlwaysPullImages";
   if (use.explicit_policy) return "stated";
+  // The image stands outside of a container, for example in an argument.
   if (!use.policy_known) return "unknown, as Kubernetes' default";
   if (rules.default_check_policy && manifest::IsCheckContainer(use)) return "assumed for checks";
   if (rules.default_policy) return "assumed default";
@@ -87,7 +90,8 @@ CheckItem ItemOf(const std::vector<ImageUse>& uses, const manifest::PolicyRules&
           .at = strongest.key_at};
 }
 
-// `given` and the pod's own pull secrets; of one that was given with its UID the manifest tells nothing new.
+// Returns `given` and the pod's own pull secrets. A secret that was given with its UID is not added again by
+// its name alone.
 status::CheckIdentity IdentityOf(const ImageUse& use, const status::CheckIdentity& given,
                                  const std::string& default_namespace) {
   status::CheckIdentity identity = given;
@@ -97,6 +101,7 @@ status::CheckIdentity IdentityOf(const ImageUse& use, const status::CheckIdentit
     bool known = std::any_of(identity.secrets.begin(), identity.secrets.end(), [&](const auto& other) {
       return other.namespace_name == secret.namespace_name && other.name == secret.name;
     });
+    // kubelet needs namespace and name together (K25), and a pull secret is always in its pod's namespace.
     if (!known) identity.secrets.push_back(std::move(secret));
   }
   return identity;
@@ -107,7 +112,7 @@ struct SameAsk {
   std::vector<ImageUse> uses;  // never empty
 };
 
-// Those of one image, apart by how it is written and with which secrets, in the order of first use.
+// Groups the uses of one image by spelling and secrets, in the order of first use.
 std::vector<SameAsk> TimedReader(const std::vector<ImageUse>& uses, const status::CheckIdentity& given,
                                  const std::string& default_namespace) {
   std::vector<SameAsk> all;
@@ -131,6 +136,7 @@ ImageUse ImageByItself(const std::string& image, std::optional<image::PullPolicy
   if (auto reference = image::Reference::Parse(image)) use.reference = *std::move(reference);
   use.explicit_policy = policy;
   use.policy = manifest::EffectivePolicy(policy, use.reference, rules);
+  // The other code expects a pod behind each use.
   use.pod = std::make_shared<const manifest::Pod>();
   return use;
 }

@@ -15,10 +15,10 @@ namespace prefetch::screen {
 
 namespace {
 
-constexpr std::size_t kSentence = 40;  // what a sentence needs beside the columns to be read
+constexpr std::size_t kSentence = 40;  // columns that a sentence needs beside the others to be readable
 constexpr std::size_t kMargin = 6;
 
-enum class Mark { kOk, kOpen, kFail };  // in the order in which they are printed
+enum class Mark { kOk, kOpen, kFail };  // in the order of printing
 
 struct CheckRow {
   Mark mark = Mark::kOk;
@@ -49,6 +49,7 @@ CheckRow RowOf(const std::vector<CheckItem>& items, const status::CheckResult& r
   const CheckItem& item = items[number];
   const status::CheckAnswer* answer = DecidedAnswer(result, number);
   CheckRow row;
+  // Texts come from manifests and agents, and must not break the table or control the terminal.
   row.containers = base::InOneLine(item.containers);
   row.image = base::InOneLine(item.question.image);
   row.policy =
@@ -64,6 +65,7 @@ std::vector<CheckRow> RowsOf(const std::vector<CheckItem>& items, const status::
   for (std::size_t i = 0; i < items.size(); i++) {
     rows.push_back(RowOf(items, result, i, unknown_passes));
   }
+  // Failures come last, where a terminal and a termination message end.
   std::stable_sort(rows.begin(), rows.end(),
                    [](const CheckRow& a, const CheckRow& b) { return a.mark < b.mark; });
   return rows;
@@ -76,8 +78,10 @@ struct Columns {
 std::string RowText(const CheckRow& row, const Columns& columns, std::size_t width) {
   std::string line = PadRight(MarkWord(row.mark), kMargin) + PadRight(row.containers, columns.containers) +
                      "  " + PadRight(row.image, columns.image) + "  " + PadRight(row.policy, columns.policy);
+  // In a log, one line for each image is easier to search.
   if (width == 0) return line + "  " + row.says + "\n";
   std::size_t beside = DisplayWidth(line) + 2;
+  // Too narrow for a column: the sentence stands below its row.
   bool below = beside + kSentence > width;
   std::string margin(below ? kMargin : beside, ' ');
   std::string text;
@@ -119,7 +123,7 @@ std::string OfAll(std::size_t n, std::size_t all) {
   return std::to_string(n) + " of " + std::to_string(all) + " images";
 }
 
-// The causes of the failures, in a few words.
+// Returns the causes of the failures in a few words.
 std::string Why(const Tally& tally) {
   std::vector<std::string> parts;
   if (tally.dead > 0) parts.push_back(std::to_string(tally.dead) + " will not start");
@@ -133,6 +137,7 @@ std::string Why(const Tally& tally) {
 std::string Summary(const Tally& tally, std::size_t all, const std::string& node) {
   std::string where = node.empty() ? "" : " on node " + base::InOneLine(node);
   std::string text;
+  // Only if all failures are certain does the summary say "will not start".
   if (tally.dead > 0 && tally.dead == tally.Failed()) {
     text = OfAll(tally.dead, all) + " will not start" + where;
   } else if (tally.Failed() > 0) {
@@ -158,6 +163,7 @@ bool Passes(const status::CheckAnswer& answer, bool unknown_passes) {
 const status::CheckAnswer* DecidedAnswer(const status::CheckResult& result, std::size_t item) {
   if (item >= result.answers.size()) return nullptr;
   const status::CheckAnswer& answer = result.answers[item];
+  // A pull that goes on is no decision.
   return answer.result.empty() || answer.pending ? nullptr : &answer;
 }
 
@@ -174,6 +180,7 @@ std::string CheckSays(const std::vector<CheckItem>& items, const status::CheckRe
   if (answer == nullptr) return UndecidedWords(result, number);
   std::string unlisted = answer->listed ? "" : " (not on the list)";
   bool assumed = answer->reason == "AssumedForPod";
+  // The usual case is short. An assumption about the pod is worth its message.
   if (answer->ok && answer->result == "Starts" && !assumed) {
     return base::InOneLine("starts from the node (" + answer->reason + ")" + unlisted);
   }
@@ -194,6 +201,7 @@ std::string CheckLine(const std::vector<CheckItem>& items, const status::CheckRe
                       bool unknown_passes) {
   std::string line;
   std::size_t more = 0;
+  // A failure comes before an open question, wherever they stand.
   for (Mark wanted : {Mark::kFail, Mark::kOpen}) {
     for (std::size_t i = 0; i < items.size(); i++) {
       const CheckRow row = RowOf(items, result, i, unknown_passes);
@@ -214,6 +222,7 @@ std::string CheckText(const std::vector<CheckItem>& items, const status::CheckRe
   std::vector<CheckRow> rows = RowsOf(items, result, options.unknown_passes);
   Columns columns;
   for (const CheckRow& row : rows) {
+    // Widths are measured in columns of a terminal, not in bytes.
     columns.containers = std::max(columns.containers, DisplayWidth(row.containers));
     columns.image = std::max(columns.image, DisplayWidth(row.image));
     columns.policy = std::max(columns.policy, DisplayWidth(row.policy));
@@ -263,12 +272,12 @@ constexpr Row kRows[] = {
 
 constexpr Reason kSilent[] = {Reason::kUnreachable, Reason::kServerError, Reason::kRateLimited};
 
-// The document has names: an agent of another version may know other reasons.
+// Reasons are compared by name, since an agent of another version may know others.
 bool Is(const status::CheckAnswer& answer, CheckReason reason) {
   return answer.reason == plan::CheckReasonName(reason);
 }
 
-// The pod has to ask a registry that does not answer.
+// Returns advice for a pod that has to ask a registry which does not answer.
 std::string SilentRegistry(const CheckItem& item, const status::CheckAnswer& answer) {
   std::string again = Is(answer, Reason::kRateLimited) ? "try again later" : "try again";
   if (item.question.policy == image::PullPolicy::kAlways) {
@@ -282,6 +291,7 @@ std::string SilentRegistry(const CheckItem& item, const status::CheckAnswer& ans
 
 std::string CheckAdvice(const CheckItem& item, const status::CheckAnswer& answer) {
   if (answer.ok) return "";
+  // The advice depends on the list: the agent pulls what is on it.
   if (Is(answer, Reason::kImageAbsent)) {
     return answer.listed ? "wait until it is here: prefetchctl wait" : "put it on the list";
   }
@@ -294,6 +304,7 @@ std::string CheckAdvice(const CheckItem& item, const status::CheckAnswer& answer
   }
   auto known = std::find_if(std::begin(kRows), std::end(kRows),
                             [&](const Row& row) { return Is(answer, row.reason); });
+  // Advice of check comes first, then that of status for the same reason.
   std::string advice =
       known != std::end(kRows) ? std::string(known->advice) : status::WordsFor(answer.reason).advice;
   if (advice.empty() && !answer.listed && answer.result != "Unknown") advice = "put it on the list";
@@ -309,6 +320,7 @@ void Write(doc::JsonWriter& json, const CheckItem& item, const status::CheckAnsw
   json.Member("policy", image::PullPolicyName(item.question.policy));
   json.MemberBool("ok", answer != nullptr && answer->ok);
   json.MemberBool("listed", answer != nullptr && answer->listed);
+  // Members are the same for all items, so that programs need no cases.
   json.Member("result", answer != nullptr ? std::string_view(answer->result) : "Undecided");
   json.MemberOrNull("reason", answer != nullptr ? std::string_view(answer->reason) : "");
   json.MemberOrNull("rule", answer != nullptr ? std::string_view(answer->rule) : "");
@@ -379,6 +391,7 @@ std::string CheckGithub(const std::vector<CheckItem>& items, const status::Check
     const CheckItem& item = items[i];
     std::string policy = std::string(image::PullPolicyName(item.question.policy)) + " (" + item.origin + ")";
     text += GithubCommand(
+        // Without a decision there is no fault in the manifest that GitHub should mark as an error.
         answer == nullptr ? "warning" : "error", {item.file, item.at},
         "prefetchctl check " + item.question.image,
         item.question.image + ", " + item.containers + ", " + policy + ": " + CheckSays(items, result, i));

@@ -24,14 +24,14 @@ const status::CheckAnswer* DecidedAnswer(const status::CheckResult& result, std:
 // The message about the image of that number, with its reason and advice.
 std::string CheckSays(const std::vector<CheckItem>& items, const status::CheckResult& result,
                       std::size_t item);
-// That it was not decided in time, and how far its pull is where that is known.
+// States that the image was not decided in time, and how far its pull is if that is known.
 std::string UndecidedWords(const status::CheckResult& result, std::size_t item);
 // The line that sums up, without its line break.
 std::string CheckSummary(const std::vector<CheckItem>& items, const status::CheckResult& result,
                          bool unknown_passes);
 
-// Of the first image that does not pass: image, node, reason and advice in one line, with the number of
-// further ones. Empty: all pass.
+// Returns one line about the first image that does not pass: image, node, reason and advice, with the number
+// of further ones. Empty if all pass.
 std::string CheckLine(const std::vector<CheckItem>& items, const status::CheckResult& result,
                       bool unknown_passes);
 
@@ -53,9 +53,9 @@ std::string CheckReportJson(const std::vector<CheckItem>& items, const status::C
 std::string CheckGithub(const std::vector<CheckItem>& items, const status::CheckResult& result,
                         bool unknown_passes, const std::vector<manifest::UnreadObject>& unread = {});
 
-// Advice about an image that fails a preflight. Pure. The best thing, as one sentence without its full stop;
-// empty where the answer's own message says it all. By the answer's reason, which may be one of a newer
-// agent.
+// Returns advice about an image that fails a preflight, as one sentence without its full stop. It is empty if
+// the answer's own message says everything. Advice is chosen by the answer's reason, which may be one of a
+// newer agent. Pure.
 std::string CheckAdvice(const CheckItem& item, const status::CheckAnswer& answer);
 
 }  // namespace prefetch::screen

@@ -33,7 +33,7 @@ std::string KubeletDetail(const StatusKubelet& kubelet) {
 
 namespace {
 
-// The first bytes are told within a second.
+// A pull that is younger than this has not "reported nothing": its first bytes show within a second.
 constexpr std::chrono::seconds kJustBegun{3};
 
 }  // namespace
@@ -46,6 +46,7 @@ std::string TimeOfPull(const StatusPull& pull, const std::optional<base::WallTim
 }
 
 std::string NoBytesWords(const StatusDocument& document) {
+  // containerd's content store shows the bytes of a pull; other runtimes have no such service (C24).
   if (document.runtime_name.empty() || document.runtime_name == "containerd") return {};
   const bool any = std::any_of(document.images.begin(), document.images.end(), [](const StatusImage& image) {
     return image.pull.state == "Pulling" && !image.pull.bytes_done;
@@ -65,6 +66,7 @@ std::string PullWords(const StatusPull& pull, const std::optional<base::WallTime
 std::string PercentWord(const StatusPull& pull) {
   std::uint64_t total = pull.bytes_total.value_or(0);
   if (!pull.bytes_done || total == 0) return {};
+  // More bytes than the total must not show as more than 100 %.
   double share = static_cast<double>(std::min(*pull.bytes_done, total)) / static_cast<double>(total);
   return std::to_string(static_cast<int>(share * 100)) + " %";
 }
@@ -75,6 +77,7 @@ std::string RetryWords(const StatusPull& pull, const std::optional<base::WallTim
   if (pull.next_attempt_at && now) {
     auto wait = std::chrono::duration_cast<std::chrono::seconds>(*pull.next_attempt_at - *now);
     words += wait.count() > 0 ? ", again in " + base::HumanTime(wait) : ", again now";
+    // Failures that only a new list can end have no time.
   } else if (pull.state == "Failed") {
     words += ", not again until the list changes";
   }
@@ -85,7 +88,7 @@ namespace {
 
 constexpr std::size_t kMostAway = 5;  // by name
 
-// "20 s", by the node's clock, which may have been set back meanwhile.
+// Returns "20 s". Both times are the node's clock's, which may have been set back in between.
 std::string Between(std::optional<base::WallTime> earlier, std::optional<base::WallTime> later) {
   if (!earlier || !later) return "";
   auto time = std::chrono::duration_cast<std::chrono::seconds>(*later - *earlier);
@@ -112,6 +115,7 @@ std::string Times(const StatusRegistry& registry, const StatusDocument& document
 
 bool IsStale(const StatusImage& image) {
   const auto& registry = image.registry;
+  // An image that is not ready shows its own reason, which matters more.
   return image.ready && registry && !registry->fresh && !registry->answer.empty() && !IsAway(*registry);
 }
 
@@ -134,6 +138,7 @@ std::vector<std::string> UnreachableWords(const StatusDocument& document) {
   std::size_t more = 0;
   for (const StatusRegistryServer& registry : document.registries) {
     if (registry.trouble.empty() || !registry.unreachable_since) continue;
+    // An outage of the network would otherwise fill the screen with registries.
     if (words.size() == kMostAway && ++more > 0) continue;
     std::string text = registry.name + " has not answered for " +
                        Between(registry.unreachable_since, document.time) + " (" + registry.trouble + "): ";

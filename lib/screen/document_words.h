@@ -1,4 +1,4 @@
-// The facts about a node's kubelet, in words for people. Pure.
+// The facts about a node's kubelet, in words. Pure.
 #pragma once
 
 #include <string>
@@ -15,9 +15,7 @@ std::string KubeletWords(const StatusKubelet& kubelet);
 // NeverVerify (/var/lib/kubelet/config.yaml)".
 std::string KubeletDetail(const StatusKubelet& kubelet);
 
-// Where a pull is, in a person's words; shared by the table and the wait view.
-// "412 of 680 MB, 38 MB/s, about 7 s left"; where no bytes are told, "under way for 42 s"; empty if it has
-// just begun, or does not run. `now` is the document's own time.
+// The progress of a pull in words; shared by the table and the wait view.
 std::string PullWords(const StatusPull& pull, const std::optional<base::WallTime>& now);
 
 // "42 s": how long a pull goes on of which no bytes are told. Empty as above, and if they are.

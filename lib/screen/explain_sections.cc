@@ -22,7 +22,7 @@ std::string SourceWords(const status::CredentialView& credential) {
   return credential.source + " " + credential.name;
 }
 
-// Where the runtime looks for mirrors, and the source of that fact.
+// Returns where the runtime looks for mirrors, and how the agent knows it.
 std::string ConfigPathWords(const status::RegistryHostsView& view) {
   if (view.config_path_source == "registries.conf")
     return "CRI-O's configuration of them is " + view.config_path;
@@ -48,6 +48,7 @@ void AddRegistry(const ImageDocument& document, LabelledPage& page) {
   }
   if (!document.registry_hosts) return;
   const status::RegistryHostsView& view = *document.registry_hosts;
+  // The runtime alone can follow this registry's configuration (R36), so there are no hosts to show.
   if (view.by_pull) {
     page.Section("asked", "by pulling it again: one request to the registry if nothing changed");
     for (const std::string& note : view.notes) page.Add(note);
@@ -55,6 +56,7 @@ void AddRegistry(const ImageDocument& document, LabelledPage& page) {
   }
   page.Section("asked at");
   int number = 0;
+  // Numbered, because the order decides who answers.
   for (const status::RegistryHostView& host : view.hosts) {
     std::string words = host.server + (host.mirror ? " (a mirror)" : "");
     if (!host.problem.empty()) words += ": cannot be asked: " + host.problem;
@@ -67,6 +69,7 @@ void AddRegistry(const ImageDocument& document, LabelledPage& page) {
 }
 
 void AddCredentials(const ImageDocument& document, LabelledPage& page) {
+  // The agent does not show credentials to this client, which must not read as "none".
   if (!document.credentials_known) return;
   page.Section("credentials");
   int number = 0;
@@ -80,6 +83,7 @@ void AddCredentials(const ImageDocument& document, LabelledPage& page) {
     if (!provider.error.empty()) {
       const std::string what = provider.outcome == "skipped" ? " was skipped: " : " failed: ";
       page.Add("Provider " + provider.name + what + provider.error);
+      // Providers for other registries are of no interest here.
     } else if (provider.matched && provider.outcome == "empty") {
       page.Add("Provider " + provider.name + " matches, and has no credential for it.");
     }
@@ -88,7 +92,7 @@ void AddCredentials(const ImageDocument& document, LabelledPage& page) {
 
 namespace {
 
-constexpr std::size_t kResultColumns = 7;  // of "REFUSED"
+constexpr std::size_t kResultColumns = 7;  // the width of "REFUSED"
 
 std::string Count(std::uint64_t n, const std::string& one) {
   return std::to_string(n) + " " + one + (n == 1 ? "" : "s");
@@ -112,6 +116,8 @@ void AddUses(const ImageDocument& document, LabelledPage& page) {
     page.AddMarked("-", "as " + use.repository + " by " + WhoMayUse(use));
   }
   if (document.record.uses.empty()) page.AddMarked("-", "for nobody: it names no repository");
+  // kubelet refuses a pod whose repository has no entry in the record (K23), which is hard to see in the list
+  // above.
   if (found || document.record_key.empty()) return;
   page.Add("There is no entry for " + document.record_key + ", the name that kubelet looks for.");
 }
@@ -123,6 +129,7 @@ void AddRecord(const ImageDocument& document, LabelledPage& page) {
   if (state == "Undecodable") page.Section("record", "there is one that kubelet cannot decode");
   if (state == "Unreadable") page.Section("record", "not known: it could not be read");
   if (!document.kubelet.records_note.empty()) {
+    // The note stands under the record's label, unless the record has no line of its own.
     page.Section(state == "NotAsked" ? "record" : "", document.kubelet.records_note);
   }
   const std::string& intent = document.intent;
@@ -144,6 +151,7 @@ std::string Consequence(const std::string& policy, const std::string& result, bo
   if (result == "Starts") return "with the image that is here; the registry is not asked";
   if (result == "Refused") {
     std::string words = "\"is not present with pull policy of Never\" (ErrImageNeverPull)";
+    // kubelet's text does not tell the two cases apart (K5).
     return present ? words + ", the same words as for an absent image" : words;
   }
   if (result == "Pulls" && policy == "Always") return "asks the registry at every start";
@@ -187,6 +195,7 @@ void AddKubelet(const ImageDocument& document, LabelledPage& page) {
 
 void AddVerdicts(const ImageDocument& document, LabelledPage& page) {
   const StatusImage& image = document.image;
+  // An image for other platforms has no verdict here.
   if (!image.applies) return;
   if (!image.ready_as.empty()) {
     page.Section("judged for", "pods " + image::WithWords(image.ready_as) + " (readyAs)");
@@ -200,6 +209,7 @@ void AddVerdicts(const ImageDocument& document, LabelledPage& page) {
   if (document.reasoning) {
     const ImageReasoning& reasoning = *document.reasoning;
     page.Section("because", Because(reasoning.never));
+    // Mostly the same step decides for both policies.
     if (reasoning.never.rule != reasoning.if_not_present.rule) page.Add(Because(reasoning.if_not_present));
   } else if (!document.kubelet.None()) {
     page.Section("because", "kubelet's verdict is not known yet");

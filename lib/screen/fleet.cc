@@ -19,13 +19,14 @@ std::uint64_t BytesLeftOf(const StatusPull& pull) {
   return pull.state == "Pulling" && total > done ? total - done : 0;
 }
 
-// A node's own trouble comes before its images': a list that is not in force says nothing of them.
+// Returns true if the node's own problem comes before those of its images: a list that is not in force says
+// nothing about them.
 bool IsAboutTheNode(const FleetNode& node) {
   return !node.detail || (node.state != NodeState::kReady && node.reason != "ImagesNotReady") ||
          (node.state != NodeState::kReady && node.missing.empty());
 }
 
-// A group's data, before it is shown.
+// A group while it is being gathered.
 struct Gathering {
   FleetGroup group;
   std::map<std::string, std::size_t> messages;
@@ -40,16 +41,18 @@ struct Gathering {
   FleetGroup Take() && {
     auto most = std::max_element(messages.begin(), messages.end(),
                                  [](const auto& a, const auto& b) { return a.second < b.second; });
+    // Messages of one cause differ in details (a time, an address). The most frequent one stands for all.
     group.message = most->first;
     group.other_messages = messages.size() - 1;
     return std::move(group);
   }
 };
 
-// The one place where the same trouble of many nodes becomes one group.
+// Groups nodes by cause. Nothing else decides which problems are the same.
 class Groups {
  public:
   void Add(FleetGroup like, const FleetNode& node, const std::string& message, std::uint64_t bytes_left) {
+    // The message is no part of the key; otherwise every node would be a group of its own.
     auto [found, is_new] =
         by_cause_.try_emplace({like.tone, like.state, like.detail, like.reason, like.image});
     if (is_new) {
@@ -69,6 +72,8 @@ class Groups {
     std::vector<FleetGroup> groups;
     for (auto& [key, gathering] : by_cause_) groups.push_back(std::move(gathering).Take());
     std::stable_sort(groups.begin(), groups.end(), [](const FleetGroup& a, const FleetGroup& b) {
+      // What fails comes before what is slow, and what an operator must do comes before what passes by
+      // itself.
       if (a.state != b.state) return a.state > b.state;
       if (a.tone != b.tone) return a.tone < b.tone;
       if (a.actor != b.actor) return a.actor < b.actor;
@@ -91,6 +96,7 @@ Tone ToneOfNode(NodeState state) {
 void Group(Fleet& fleet) {
   Groups groups, beside;
   for (const FleetNode& node : fleet.nodes) {
+    // Nobody waits for a node that is dead or leaving, so its images are no cause.
     if (!node.leaving.empty()) continue;
     if (IsAboutTheNode(node)) {
       groups.Add(
@@ -104,7 +110,7 @@ void Group(Fleet& fleet) {
   fleet.beside = std::move(beside).Take();
 }
 
-// Time until the pulls of a node end at their present speed; none: it is not known.
+// Returns the time until the pulls of a node end at their present speed; none if it is unknown.
 std::optional<std::chrono::seconds> TimeLeft(const FleetNode& node) {
   std::uint64_t left = 0, speed = 0;
   for (const FleetMissing& image : node.missing) {
@@ -112,10 +118,12 @@ std::optional<std::chrono::seconds> TimeLeft(const FleetNode& node) {
     speed += image.bytes_per_second;
   }
   if (left == 0 || speed == 0) return std::nullopt;
+  // Rounded up: "0 s" would look finished.
   return std::chrono::seconds(static_cast<std::int64_t>(left / speed) + 1);
 }
 
-// Time until the slowest node has its pulls; none where the speed of one is not known.
+// Returns the time until the slowest node has its pulls; none if the speed of a node is unknown, since that
+// node may be the slowest.
 std::optional<std::chrono::seconds> TimeLeft(const std::vector<FleetNode>& nodes) {
   std::optional<std::chrono::seconds> longest;
   for (const FleetNode& node : nodes) {
@@ -129,6 +137,7 @@ std::optional<std::chrono::seconds> TimeLeft(const std::vector<FleetNode>& nodes
 
 void Count(const FleetNode& node, Fleet& fleet) {
   if (!node.leaving.empty()) {
+    // Counted once and nowhere else, so that the counts add up to all nodes.
     fleet.leaving++;
     return;
   }
@@ -147,6 +156,7 @@ void Count(const FleetNode& node, Fleet& fleet) {
         break;
     }
   }
+  // Several hashes show a rollout of a list that is not complete.
   if (node.detail) fleet.lists[node.list_hash]++;
   if (!node.detail) fleet.no_detail++;
   if (node.public_only) fleet.public_only++;
@@ -198,6 +208,8 @@ FleetNode DigestStatus(const StatusDocument& document, const std::string& node) 
   digest.failed_for_good = !document.ready && AnyFailedPermanently(document);
   for (const StatusImage& image : document.images) {
     const Tone tone = ToneOf(image);
+    // Only what is not as it should be is kept: a thousand documents with a thousand images each need not be
+    // in memory.
     if (tone >= Tone::kReady) continue;
     const bool stale = tone == Tone::kStale;
     const bool pulls = BytesLeftOf(image.pull) > 0;
@@ -224,6 +236,7 @@ FleetNode NodeWithoutDetail(const std::string& node, const NodeSigns& signs) {
     return digest;
   }
   digest.reason = "NoDetail";
+  // The node gate's label is more precise than the pod's readiness, if it is there.
   bool ready = signs.pod_ready && (signs.label.empty() || signs.label == "ready");
   if (ready && signs.about_the_list_asked) digest.state = NodeState::kReady;
   std::string says = signs.pod_ready ? "its pod is ready" : "its pod is not ready";
@@ -250,12 +263,14 @@ std::string CommonEnd(const std::vector<FleetNode>& nodes) {
   if (nodes.size() < 2) return "";
   std::string_view end = nodes.front().name;
   for (const FleetNode& node : nodes) {
+    // Compares from the end, name by name, and keeps what is common.
     const auto different =
         std::mismatch(end.rbegin(), end.rend(), node.name.rbegin(), node.name.rend()).first;
     end.remove_prefix(static_cast<std::size_t>(end.rend() - different));
     if (end.size() == node.name.size())
       end.remove_prefix(std::min<std::size_t>(1, end.size()));  // no name is empty
   }
+  // The common end begins at a dot, so that no part of a host's own name is cut.
   const std::size_t dot = end.find('.');
   return dot == std::string_view::npos ? "" : std::string(end.substr(dot));
 }
@@ -268,6 +283,7 @@ std::string LeftWords(const Fleet& fleet) {
 }
 
 std::size_t FleetTarget::Needed(std::size_t nodes) const {
+  // Rounded up: 95 % of 10 nodes are 10, as 9 would be less than was asked for.
   return percent ? (nodes * number + 99) / 100 : number;
 }
 
@@ -282,6 +298,7 @@ std::optional<FleetTarget> ParseFleetTarget(std::string_view text) {
 
 FleetEnd JudgeFleet(const Fleet& fleet, const FleetTarget& target, bool fail_fast) {
   const std::size_t nodes = fleet.Counted();
+  // An empty fleet is more probably a wrong selector, or nodes that are still to come.
   if (nodes == 0) return FleetEnd::kContinue;
   std::size_t needed = target.Needed(nodes);
   if (fleet.ready >= needed) return FleetEnd::kReady;

@@ -16,7 +16,7 @@
 
 namespace prefetch::screen {
 
-// Slow is not failed; and a node that says nothing has not failed either.
+// A slow node has not failed, and neither has a node that does not report.
 enum class NodeState { kReady, kProgressing, kFailing };
 std::string_view NodeStateName(NodeState state);  // "Progressing"
 
@@ -59,8 +59,7 @@ struct FleetNode {
   bool NotHeard() const { return !detail && state != NodeState::kReady; }
 };
 
-// Of a document that was narrowed to the demand (wait_demand.h). `node` is the name that the cluster
-// has for it.
+// Digests a document that was narrowed to the demand (wait_demand.h). `node` is its name in the cluster.
 FleetNode DigestStatus(const StatusDocument& document, const std::string& node);
 
 // The cluster's facts about a node whose agent did not answer.
@@ -103,8 +102,7 @@ struct Fleet {
   std::size_t leaving = 0;      // dead or leaving; not in the groups either
   std::size_t no_detail = 0;    // of the counted nodes
   std::size_t public_only = 0;  // of those with detail
-  // Failing ones first, then those about which a person must do something, then by how many nodes they hold
-  // up.
+  // Failing groups first, then those that need an operator, then by the number of nodes that they hold up.
   std::vector<FleetGroup> groups;
   std::vector<FleetGroup> beside;  // optional or stale images
   std::map<std::string, std::size_t>
@@ -120,8 +118,8 @@ struct Fleet {
 
 Fleet GatherFleet(std::vector<FleetNode> nodes);
 
-// The end that all names have in common, from a dot on: ".eu-central-1.compute.internal". Empty: there is
-// none.
+// Returns the end that all names have in common, from a dot on: ".eu-central-1.compute.internal". Empty if
+// there is none.
 std::string CommonEnd(const std::vector<FleetNode>& nodes);
 
 // "12 GB left in running pulls, about 4 min"; empty: nothing is known to be left.

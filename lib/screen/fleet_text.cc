@@ -27,9 +27,11 @@ std::string Nodes(std::size_t number) {
 
 std::string Painted(std::string text, NodeState state, bool color) {
   if (!color) return text;
+  // Colours repeat what the words say; nothing is told by colour alone.
   const char* start = state == NodeState::kReady     ? "\x1b[32m"
                       : state == NodeState::kFailing ? "\x1b[31m"
                                                      : "\x1b[33m";
+  // Blanks that fill a column stay uncoloured.
   std::size_t end = text.find_last_not_of(' ') + 1;
   return start + text.substr(0, end) + "\x1b[0m" + text.substr(end);
 }
@@ -37,6 +39,7 @@ std::string Painted(std::string text, NodeState state, bool color) {
 std::string Lists(const Fleet& fleet) {
   std::vector<std::pair<std::size_t, std::string>> lists;
   for (const auto& [hash, nodes] : fleet.lists) lists.emplace_back(nodes, hash);
+  // The usual case needs no counts.
   if (lists.size() == 1) return "list " + ShortHash(lists.front().second);
   std::stable_sort(lists.begin(), lists.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
@@ -60,13 +63,14 @@ std::string Counts(const Fleet& fleet, const std::string& gap, bool color) {
   return text;
 }
 
-// "ci-12, ci-40, ci-77 and 2 more": as many names as fit.
+// Returns "ci-12, ci-40, ci-77 and 2 more", with as many names as fit.
 std::string Names(const std::vector<std::string>& nodes, std::size_t width, std::size_t most) {
   std::string text;
   std::size_t shown = 0;
   for (const std::string& node : nodes) {
     std::string more = " and " + std::to_string(nodes.size() - shown) + " more";
     bool fits = DisplayWidth(text) + DisplayWidth(node) + 2 + DisplayWidth(more) <= width;
+    // At least one name is shown, however long it is.
     if (shown > 0 && (!fits || shown == most)) return text + more;
     text += (shown++ == 0 ? "" : ", ") + node;
   }
@@ -77,6 +81,7 @@ std::string Indented(std::string_view text, std::string_view first, std::size_t 
   if (text.empty()) return "";
   std::string out, margin(kCauseColumns + 2, ' ');
   std::size_t room = width - margin.size() - DisplayWidth(first);
+  // A registry's message may be a whole page.
   for (const std::string& line : Wrap(base::Truncate(text, kLongestMessage), room)) {
     out += margin + (out.empty() ? std::string(first) : std::string(DisplayWidth(first), ' ')) + line + "\n";
   }
@@ -92,6 +97,7 @@ std::string GroupText(const FleetGroup& group, std::size_t all, const FleetTable
   std::string name = options.wide ? image : ShortImage(image, room);
   std::string text = Painted(PadRight(words.state, kCauseColumns), group.state, options.color) + "  " +
                      PadRight(name, room) + "  " + where + "\n";
+  // For pulls under way, the slowest node says more than any message.
   if (group.most_bytes_left > 0) {
     text += Indented(base::HumanBytes(group.most_bytes_left) + " left on " + group.slowest + ", the slowest",
                      "", width);
@@ -100,9 +106,11 @@ std::string GroupText(const FleetGroup& group, std::size_t all, const FleetTable
         group.other_messages == 0 ? "" : base::Counted(group.other_messages, "other", "others");
     text += Indented(group.message + (others.empty() ? "" : " (and " + others + ")"), "", width);
   }
+  // With -o wide, every node is listed, so that the output can be searched.
   std::size_t most = options.wide ? group.nodes.size() : SIZE_MAX;
   std::size_t names_width = options.wide ? SIZE_MAX : width - kCauseColumns - 2;
   text += std::string(kCauseColumns + 2, ' ') + Names(group.nodes, names_width, most) + "\n";
+  // A stale image is in use; there is nothing that must be done.
   if (group.state != NodeState::kReady && !words.advice.empty()) text += Indented(words.advice, "→ ", width);
   return text;
 }
@@ -111,6 +119,7 @@ std::string GroupsText(const Fleet& fleet, const FleetTableOptions& options, std
   std::string text;
   std::size_t shown = 0;
   for (const FleetGroup& group : fleet.groups) {
+    // One group more is shown rather than a line that says "1 more".
     if (!options.wide && shown == kMostGroups && fleet.groups.size() > kMostGroups + 1) break;
     text += GroupText(group, fleet.Counted(), options, width);
     shown++;
@@ -150,6 +159,7 @@ std::string WhyOf(const FleetNode& node) {
   if (node.state == NodeState::kReady) return node.detail ? "" : node.message;
   if (node.missing.empty() || node.reason != "ImagesNotReady") return node.message;
   auto worst = std::find_if(node.missing.begin(), node.missing.end(),
+                            // A failure explains a node better than a pull that goes on.
                             [](const FleetMissing& image) { return image.phase == "Failing"; });
   if (worst == node.missing.end()) worst = node.missing.begin();
   std::string why = status::WordsFor(worst->reason).state + " " + worst->image;
@@ -168,6 +178,7 @@ std::string NodesText(const Fleet& fleet, const FleetTableOptions& options, std:
   }
   if (nodes.empty()) return "";
   std::stable_sort(nodes.begin(), nodes.end(),
+                   // Failing nodes first, each group by name.
                    [](const FleetNode* a, const FleetNode* b) { return a->state > b->state; });
   if (!options.wide) name = std::min(name, width / 2);
   std::string text =
@@ -182,6 +193,7 @@ std::string NodesText(const Fleet& fleet, const FleetTableOptions& options, std:
                        base::ReplaceAll(WhyOf(*node), "\n", " ");
     line.resize(line.find_last_not_of(' ') + 1);
     if (!options.wide) line = CutEnd(line, width);
+    // After the line was cut: the codes of colours have no width, but many bytes.
     if (options.color) line = base::ReplaceAll(line, " " + state, " " + Painted(state, node->state, true));
     text += line + "\n";
   }
@@ -200,6 +212,7 @@ std::string Bar(const Fleet& fleet) {
 std::string FleetTable(const Fleet& fleet, const FleetTableOptions& options) {
   std::size_t width = std::max(options.width, kLeastWidth);
   if (fleet.nodes.empty()) return "no node matches\n";
+  // Wrapped lines get no colours, since Wrap may break within a coloured part.
   bool fits = DisplayWidth(Counts(fleet, "   ", false)) <= width;
   std::string text = fits ? Counts(fleet, "   ", options.color) + "\n"
                           : base::Join(Wrap(Counts(fleet, ", ", false), width), "\n") + "\n";
@@ -219,6 +232,7 @@ std::string FleetLine(const Fleet& fleet, std::size_t width) {
   std::string slowest = fleet.slowest.empty() ? ""
                                               : "   slowest: node " + fleet.slowest + ", " +
                                                     base::HumanBytes(fleet.most_bytes_left) + " left";
+  // The bar is decoration, and the first to go.
   if (DisplayWidth(line) + 3 + kBarColumns + DisplayWidth(slowest) <= width) line += "   " + Bar(fleet);
   return CutEnd(line + slowest, width);
 }
@@ -296,6 +310,7 @@ void WriteMissing(doc::JsonWriter& out, const FleetMissing& image, bool hidden) 
   out.Member("reason", image.reason);
   out.Member("message", image.message);
   out.MemberBool("settled", image.settled);
+  // null says "not shown", while 0 would say "never tried".
   if (hidden) {
     out.MemberNull("attempts");
   } else {

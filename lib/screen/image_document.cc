@@ -45,6 +45,7 @@ status::RecordView ReadRecord(const status::Members& in) {
 }
 
 void ReadCredentials(const status::Members& in, ImageDocument& document) {
+  // A missing member means that credentials were not looked up; an empty one means that there are none.
   document.credentials_known = in.Objects("credentials", [&](const status::Members& members) {
     status::CredentialView credential;
     members.Read("source", credential.source);
@@ -90,6 +91,7 @@ base::Result<ImageDocument> ParseImageDocument(std::string_view json) {
   status::Members in(*root, "", error);
   in.Read("apiVersion", api_version);
   in.Read("kind", kind);
+  // Checked before anything else: members of another document would give confusing errors.
   if (error.empty() && (api_version != "prefetchd.dev/v1" || kind != "ImageStatus")) {
     error = "it is no ImageStatus of prefetchd.dev/v1";
   }
@@ -158,7 +160,8 @@ void AddListed(const ImageDocument& document, LabelledPage& page) {
   page.Section("listed", words);
 }
 
-// kubelet distinguishes pods by their spelling and their credentials.
+// Adds the pods for which the list has the image, since kubelet distinguishes pods by spelling and
+// credentials.
 void AddSpellings(const ImageDocument& document, LabelledPage& page) {
   if (document.image.spellings.empty()) return;
   const bool differ = DifferInReadyAs(document.image);
@@ -178,8 +181,10 @@ void AddPresent(const ImageDocument& document, LabelledPage& page) {
   const StatusImage& image = document.image;
   if (!image.present) {
     std::string progress = PullWords(image.pull, document.time);
+    // The last pull has a section of its own.
     bool said_below = image.message == image.pull.last_error;
     std::string why = !progress.empty() ? "being pulled, " + progress : said_below ? "" : image.message;
+    // "no" would be a guess while the runtime is away.
     std::string answer = image.reason == "FactsUnknown" ? "not known" : "no";
     page.Section("present", answer + (why.empty() ? "" : ": " + why));
     return;
@@ -192,6 +197,7 @@ void AddPresent(const ImageDocument& document, LabelledPage& page) {
 }
 
 void AddRuntime(const ImageDocument& document, LabelledPage& page) {
+  // The image's own message may quote it.
   bool said = base::ContainsIgnoreCase(document.image.message, document.runtime_error);
   if (document.runtime_error.empty() || said) return;
   page.Section("runtime", "away: " + document.runtime_error);
@@ -223,12 +229,13 @@ void AddTouch(const StatusImage& image, LabelledPage& page) {
   page.Section("touch", TouchWords(image.touch));
 }
 
-// The verdict's own sentence stands above, and an absent image has its reason above and below.
+// Returns true if the entry's message stands elsewhere on the page: the verdict's sentence above, or the
+// reason of an absent image.
 bool SaidElsewhere(const ImageDocument& document) {
   const std::string& message = document.image.message;
   if (message.empty() || !document.image.present) return true;
   if (!document.reasoning) return false;
-  // The page has the touch under its own label.
+  // A message may go on behind the verdict with the touch, which has a label of its own.
   return message.starts_with(document.reasoning->never.message) ||
          message.starts_with(document.reasoning->if_not_present.message);
 }
@@ -256,6 +263,8 @@ void AddLastPull(const ImageDocument& document, LabelledPage& page) {
 std::string ExplainText(const ImageDocument& document, std::size_t width) {
   LabelledPage page(width);
   page.Title(document.image.image + " on node " + document.node);
+  // kubelet's own order: presence, settings and record, verdicts; then what the agent does about it, and
+  // advice.
   AddListed(document, page);
   AddSpellings(document, page);
   AddPresent(document, page);

@@ -8,8 +8,8 @@ namespace {
 using manifest::lint::Finding;
 using manifest::lint::Severity;
 
-// The escapes that GitHub's runner takes back: https://github.com/actions/toolkit,
-// packages/core/src/command.ts. Of line ends, which have some too, none is left here.
+// Escapes as GitHub's runner takes them back: https://github.com/actions/toolkit,
+// packages/core/src/command.ts. Line ends have escapes as well, but none are left here.
 std::string Data(std::string_view text) {
   return base::ReplaceAll(base::InOneLine(text), "%", "%25");
 }
@@ -28,6 +28,7 @@ std::string GithubCommand(std::string_view level, const manifest::lint::Place& p
                           std::string_view message) {
   std::string line = "::" + std::string(level) + " ";
   if (!place.file.empty()) line += "file=" + Property(place.file) + ",";
+  // A mistake about a whole file has no line.
   if (place.at.line > 0) {
     line += "line=" + std::to_string(place.at.line) + ",col=" + std::to_string(place.at.column) + ",";
   }

@@ -30,6 +30,7 @@ void Write(doc::JsonWriter& json, const Finding& finding) {
     json.Member("message", base::InOneLine(finding.other_message));
     json.EndObject();
   } else {
+    // Present in every finding, so that programs need no cases.
     json.MemberNull("other");
   }
   json.EndObject();
@@ -59,6 +60,7 @@ std::string LintJson(const manifest::lint::LintResult& result) {
   json.BeginObject();
   json.Member("apiVersion", "prefetchd.dev/v1");
   json.Member("kind", "LintReport");
+  // Notes do not count.
   json.MemberBool("clean", result.Clean());
   json.Key("findings");
   json.BeginArray();
@@ -67,6 +69,7 @@ std::string LintJson(const manifest::lint::LintResult& result) {
   json.Key("unread");
   json.BeginArray();
   for (const manifest::lint::Unread& unread : result.unread) Write(json, unread);
+  // Objects that were not read may run pods, so they are reported like unreadable files.
   for (const manifest::lint::UnreadKind& object : result.objects) Write(json, object);
   json.EndArray();
   json.Key("summary");

@@ -1,4 +1,4 @@
-// Only members that the standard requires, or that GitHub's or GitLab's code scanning shows. Section
+// Writes only members that the standard requires, or that code scanning of GitHub or GitLab shows. Section
 // numbers are those of SARIF 2.1.0.
 #include <string>
 #include <unordered_map>
@@ -15,8 +15,8 @@ using manifest::lint::Finding;
 using manifest::lint::Place;
 using manifest::lint::Rule;
 
-// A path as the relative or absolute URI that it has to be (3.4.3): percent-encoded bytes but for what RFC
-// 3986 lets stand in a path.
+// Returns a path as the relative or absolute URI that SARIF requires (3.4.3). Bytes are percent-encoded
+// unless RFC 3986 allows them in a path.
 std::string Uri(std::string_view path) {
   static constexpr std::string_view kHex = "0123456789ABCDEF";
   static constexpr std::string_view kPlain =
@@ -72,7 +72,8 @@ void WriteRule(doc::JsonWriter& json, const Rule& rule) {
   json.EndObject();
 }
 
-// Stays the same when lines move, so that a dismissed finding stays dismissed (3.27.17).
+// Returns a fingerprint that stays the same when lines move, so that a dismissed finding stays dismissed
+// (3.27.17).
 std::string Fingerprint(const Finding& finding, std::size_t same_before) {
   return base::Sha256Hex(std::string(RuleOf(finding.rule).id) + "\n" + finding.place.file + "\n" +
                          finding.message + "\n" + std::to_string(same_before));
@@ -82,6 +83,7 @@ void WriteResult(doc::JsonWriter& json, const Finding& finding, std::size_t same
   const Rule& rule = RuleOf(finding.rule);
   json.BeginObject();
   json.Member("ruleId", rule.id);
+  // Rules are written in the order of the enum (WriteDriver).
   json.MemberNumber("ruleIndex", static_cast<std::size_t>(finding.rule));
   json.Member("level", SeverityName(rule.severity));
   Text(json, "message", finding.message);
@@ -120,8 +122,8 @@ void WriteDriver(doc::JsonWriter& json, std::string_view version) {
   json.EndObject();
 }
 
-// The run itself (3.20): an unreadable file is no result, and findings that are missing because of it are not
-// gone.
+// Writes the run itself (3.20). An unreadable file is no result, and findings that are missing because of it
+// are not gone.
 void WriteInvocation(doc::JsonWriter& json, const manifest::lint::LintResult& result) {
   json.BeginObject();
   json.MemberBool("executionSuccessful", result.unread.empty());
@@ -166,7 +168,7 @@ std::string LintSarif(const manifest::lint::LintResult& result, std::string_view
   json.Member("columnKind", "unicodeCodePoints");
   json.Key("results");
   json.BeginArray();
-  // Findings that say the same of one file differ by their number.
+  // Equal findings in one file are told apart by their number.
   std::unordered_map<std::string, std::size_t> same;
   for (const Finding& finding : result.findings) {
     std::string key =

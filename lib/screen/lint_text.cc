@@ -14,9 +14,10 @@ using manifest::lint::Rule;
 using manifest::lint::Severity;
 
 constexpr std::size_t kSeverityWidth = 9;
-// A path of hundreds of characters must not push the others off the screen.
+// Maximum width of the column of places: a path of hundreds of characters must not push the others off the
+// screen.
 constexpr std::size_t kWidestPlace = 60;
-constexpr std::size_t kPathMargin = 4;  // of a message below its place
+constexpr std::size_t kPathMargin = 4;  // indent of a message below its place
 
 std::string_view Color(Severity severity) {
   switch (severity) {
@@ -68,6 +69,7 @@ std::string LintSummary(const LintResult& result) {
   add(Severity::kWarning);
   add(Severity::kNote);
   std::string text = base::Join(parts, ", ");
+  // "clean" would be wrong for files that nobody could read.
   if (parts.empty()) text = result.unread.empty() ? "clean:" : "nothing found in the readable files:";
   auto count = [](std::size_t n, const char* one, const char* many) {
     return std::to_string(n) + (n == 1 ? one : many);
@@ -85,6 +87,7 @@ std::string LintText(const LintResult& result, const LintTextOptions& options) {
   const std::size_t widest = options.width == 0 ? kWidestPlace : std::min(kWidestPlace, options.width / 2);
   for (const Finding& finding : result.findings) {
     std::size_t own = DisplayWidth(PlaceText(finding.place));
+    // Longer places stick out of the column, and only their own lines move.
     if (own <= widest) width = std::max(width, own);
   }
   std::string text;

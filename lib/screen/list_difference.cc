@@ -34,7 +34,7 @@ std::string ReadyAsNames(const std::set<std::string>& texts) {
   return base::Join(words, "; ");
 }
 
-// How pods write it, and their credentials.
+// Adds differences in how pods write the image, and in their credentials.
 void AddPods(const plan::DesiredImage& want, const StatusImage& has, std::vector<std::string>& parts) {
   const PodKeys pods_here = PodKeysOf(want), pods_there = PodKeysOf(has);
   if (ReadyAs(pods_here) != ReadyAs(pods_there)) {
@@ -43,6 +43,7 @@ void AddPods(const plan::DesiredImage& want, const StatusImage& has, std::vector
   }
   const std::set<std::string> here = WrittenAs(pods_here), there = WrittenAs(pods_there);
   const bool several = here.size() > 1 || there.size() > 1;
+  // Where kubelet does not look at spellings, another one makes no difference.
   if (here != there && (several || SpellingCounts(has))) {
     parts.push_back("written " + Names(here) + " here, " + Names(there) + " on the node");
   }
@@ -58,6 +59,7 @@ std::string Demands(const plan::DesiredImage& want, const StatusImage& has) {
   if (!has.ready_for.empty() && ready_for != has.ready_for) {
     parts.push_back("readyFor: " + ready_for + " here, " + has.ready_for + " on the node");
   }
+  // Unknown is not equal: the difference is reported as hidden.
   if (has.ready_as_hidden) {
     parts.emplace_back("readyAs on the node is hidden from callers without a token");
   } else {
@@ -72,6 +74,7 @@ std::string Demands(const plan::DesiredImage& want, const StatusImage& has) {
 }  // namespace
 
 std::vector<ListDifference> DiffWithNode(const plan::ImageList& list, const StatusDocument& node) {
+  // By normalised name, so that two lists in different orders can be compared.
   std::map<std::string, ListDifference> sorted;
   std::map<std::string, const StatusImage*> there;
   for (const StatusImage& image : node.images) there.emplace(KeyOf(image), &image);
@@ -100,6 +103,7 @@ std::string ListDifferencesText(const std::vector<ListDifference>& differences) 
   std::size_t width = 0;
   for (const ListDifference& one : differences) {
     std::size_t own = DisplayWidth(base::InOneLine(one.image));
+    // One very long name must not push the column of reasons off the screen.
     if (own <= kWidestImage) width = std::max(width, own);
   }
   std::string text;
@@ -159,6 +163,7 @@ std::vector<std::string> AliasNotes(const plan::ImageList& list, const StatusDoc
     auto found = here.find(want.reference.Normalized());
     if (found == here.end()) continue;
     for (const std::string& alias : status::OtherNames(found->second->image, found->second->aliases)) {
+      // The list has this name as well.
       if (listed.count(NormalizedOr(alias)) != 0) continue;
       notes.push_back(base::Join(want.from, ", ") + " " + want.reference.written() + " is also here as " +
                       alias + ": kubelet judges both by one record; list it too");

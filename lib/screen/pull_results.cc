@@ -8,7 +8,8 @@
 namespace prefetch::screen {
 namespace {
 
-// RFC 4180. A cell that a spreadsheet would take for a formula is kept from being one by a leading quote.
+// Returns a cell as RFC 4180 defines it. A cell that a spreadsheet would take for a formula gets a leading
+// quote.
 std::string Cell(std::string text) {
   if (!text.empty() && std::string_view("=+-@\t").find(text.front()) != std::string_view::npos)
     text.insert(0, "'");
@@ -20,8 +21,9 @@ std::string TimeWord(const std::optional<base::WallTime>& time) {
   return time ? base::Rfc3339(*time) : "";
 }
 
-// Of an attempt that has ended.
+// Returns the duration of an attempt that has ended.
 std::optional<std::uint64_t> Seconds(const StatusPull& pull) {
+  // A finish before the start belongs to the attempt before.
   if (!pull.started_at || !pull.finished_at || *pull.finished_at < *pull.started_at) return std::nullopt;
   return static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::seconds>(*pull.finished_at - *pull.started_at).count());
@@ -81,6 +83,7 @@ std::string ResultsHead(ResultsFormat format) {
 std::string ResultRows(const StatusDocument& document, const std::string& node, ResultsFormat format) {
   std::string rows;
   for (const StatusImage& image : document.images) {
+    // Entries for other platforms would count as failures in a spreadsheet.
     if (!image.applies) continue;
     rows += format == ResultsFormat::kCsv ? CsvRow(image, node) : JsonRow(image, node);
   }

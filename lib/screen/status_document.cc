@@ -77,6 +77,7 @@ base::Result<StatusDocument> ParseStatusDocument(std::string_view json) {
   status::Members in(*root, "", error);
   in.Read("apiVersion", api_version);
   in.Read("kind", kind);
+  // Checked before anything else: members of another document would give confusing errors.
   if (error.empty() && (api_version != "prefetchd.dev/v1" || kind != "NodeStatus")) {
     error = "it is no NodeStatus of prefetchd.dev/v1";
   }
@@ -107,6 +108,7 @@ base::Result<StatusDocument> ParseStatusDocument(std::string_view json) {
     members.Read("present", image.present);
     document.unlisted.push_back(std::move(image));
   });
+  // Members keeps the first error, so reading goes on without a check after each member.
   if (!error.empty()) return base::InvalidArgument("status document: " + error);
   return document;
 }
@@ -240,7 +242,7 @@ StatusKubelet ReadStatusKubelet(const status::Members& in) {
 
 namespace {
 
-// Runtimes and registries bring texts, too: as harmless to a terminal as those of a stranger's document.
+// Texts of runtimes and registries are made as harmless to a terminal as those of a foreign document.
 std::string Shown(std::string_view text) {
   return base::WithoutControls(base::ToUtf8(text));
 }
@@ -249,7 +251,7 @@ std::vector<std::string> Shown(const std::vector<std::string>& texts) {
   for (const std::string& text : texts) shown.push_back(Shown(std::string_view(text)));
   return shown;
 }
-// The document has whole seconds.
+// Cuts to whole seconds, as the document has them.
 std::optional<base::WallTime> Shown(const std::optional<base::WallTime>& time) {
   if (!time) return std::nullopt;
   return base::WallTime(std::chrono::floor<std::chrono::seconds>(*time));
@@ -266,6 +268,7 @@ StatusSpelling SpellingOf(const plan::JudgedPod& pod, const kubelet::Verdicts* v
                           .if_not_present = {},
                           .always = {},
                           .ready_as = Shown(image::TextOf(*pod.ready_as))};
+  // The pod has not been judged yet.
   if (verdicts == nullptr) return spelling;
   const status::ShownVerdicts shown = status::AsShown(*verdicts);
   spelling.never = Shown(shown.never);
@@ -274,7 +277,7 @@ StatusSpelling SpellingOf(const plan::JudgedPod& pod, const kubelet::Verdicts* v
   return spelling;
 }
 
-// Empty where its sources differ in it: its spellings then say it.
+// Returns the readyAs that all sources agree on. It is empty if they differ; the spellings then show it.
 std::string ReadyAsOf(const plan::DesiredImage& want) {
   bool same = std::all_of(want.other_pods.begin(), want.other_pods.end(),
                           [&](const plan::JudgedPod& pod) { return pod.ready_as == want.ready_as; });
@@ -288,6 +291,7 @@ StatusPull PullOf(const plan::PullStatus& pull) {
                    .finished_at = Shown(pull.finished_at),
                    .next_attempt_at = Shown(pull.next_attempt_at),
                    .last_error = Shown(pull.last_error)};
+  // Without known bytes, the members must be missing and not 0.
   if (!pull.bytes_known) return shown;
   shown.bytes_done = pull.bytes_done;
   shown.bytes_total = pull.bytes_total;
@@ -349,6 +353,7 @@ StatusImage ImageOf(const plan::Snapshot& snapshot, const plan::ImageState& imag
     shown.always = Shown(verdicts->always);
   }
   shown.ready_as = Shown(ReadyAsOf(want));
+  // A single pod needs no list of spellings: the entry's own members describe it.
   if (!want.other_pods.empty()) {
     for (const plan::JudgedPod& pod : plan::PodsOf(want)) {
       shown.spellings.push_back(SpellingOf(pod, plan::VerdictsOfPod(image, pod)));
@@ -359,6 +364,7 @@ StatusImage ImageOf(const plan::Snapshot& snapshot, const plan::ImageState& imag
 }
 
 StatusKubelet KubeletOf(const std::optional<plan::KubeletStatus>& kubelet) {
+  // A Snapshot lacks a kubelet only if the operator declared that there is none.
   if (!kubelet) return {.version = "none", .version_from = "declared"};
   StatusKubelet shown{.version = Shown(kubelet->version),
                       .verification = Shown(kubelet->verification),

@@ -1,7 +1,7 @@
 // StatusDocument: what prefetchctl understands of a status document (the reverse of status_json.h).
 //
-// It may come from an older or newer agent, or from a stranger on that port: so the frame is strict, members
-// that are missing or unknown are nothing, words from enums stay text, and nothing in it can harm a terminal.
+// It may come from an older or newer agent, or from another server on that port. So the frame is strict,
+// missing or unknown members are ignored, words from enums stay text, and nothing in it can harm a terminal.
 #pragma once
 
 #include <cstdint>
@@ -163,9 +163,8 @@ struct StatusDocument {
 // names its path), or it is longer than 32 MiB. Control characters in texts become blanks.
 base::Result<StatusDocument> ParseStatusDocument(std::string_view json);
 
-// Of this agent's own Snapshot, as if its status document had been read.
-// A new member is read in status_reader.cc or status_document.cc, made in snapshot_document.cc, and set by
-// the HostileNode of snapshot_document_test.cc, which compares the two.
+// Returns this agent's own Snapshot as if its status document had been read. A new member is read and made in
+// status_document.cc, and set by the HostileNode of snapshot_document_test.cc, which compares the two.
 StatusDocument DocumentOf(const plan::Snapshot& snapshot);
 
 // Parts that the status document and the document about one image share. Internal to screen/.

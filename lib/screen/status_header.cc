@@ -15,7 +15,7 @@
 namespace prefetch::screen {
 namespace {
 
-// Pieces beside each other, two blanks between them, in lines of at most `width`.
+// Puts pieces beside each other, with blanks between them, in lines of at most `width`.
 std::string Beside(const std::vector<std::string>& pieces, std::size_t width) {
   std::string text, line;
   for (const std::string& piece : pieces) {
@@ -56,7 +56,7 @@ std::string RuntimePiece(const StatusDocument& document, bool wide) {
   return piece + ", " + KubeletWords(document.kubelet);
 }
 
-// Which limit leaves how much, and how much the absent images need.
+// Returns which limit leaves how much room, and how much the absent images need.
 std::string DiskWords(const StatusDisk& disk) {
   std::string text =
       "the image filesystem " + disk.path + " has " + base::HumanBytes(disk.available_bytes) + " free";
@@ -70,16 +70,17 @@ std::string DiskWords(const StatusDisk& disk) {
   return text + "; the absent images need about " + base::HumanBytes(disk.needed_bytes);
 }
 
-// Problems of the node rather than of an image, one paragraph each.
+// Returns problems of the node rather than of an image, one paragraph each, the most important first.
 std::vector<std::string> NodeProblems(const StatusDocument& document) {
   std::vector<std::string> problems;
-  // That images are not ready shows below, image by image.
+  // Images that are not ready are shown below, one by one.
   if (!document.ready && document.reason != "ImagesNotReady") {
     std::string advice = status::WordsFor(document.reason).advice;
     const std::string what = document.message.empty() ? document.reason : document.message;
     problems.push_back(what + (advice.empty() ? "" : "\n→ " + advice));
   }
-  // For a while, its last report still counts.
+  // The runtime is away, but its last report still counts for a while, so the node's own reason is another
+  // one.
   if (!document.runtime_up && !document.runtime_error.empty() && document.reason != "RuntimeDown") {
     problems.push_back(document.runtime_error + "\n→ " + status::WordsFor("RuntimeDown").advice);
   }
@@ -101,6 +102,7 @@ std::vector<std::string> NodeProblems(const StatusDocument& document) {
 std::vector<std::string> RefusedSources(const StatusDocument& document) {
   std::vector<std::string> refused;
   for (const StatusSource& source : document.sources) {
+    // A source that was never in force is the node's own reason already.
     if (source.error.empty() || !source.loaded_at) continue;
     refused.push_back("the newest " + source.name + " is not in force: " + source.error);
   }
@@ -110,6 +112,7 @@ std::vector<std::string> RefusedSources(const StatusDocument& document) {
 std::vector<std::string> FurtherProblems(const StatusDocument& document) {
   std::vector<std::string> further = document.problems;
   std::erase_if(further, [&](const std::string& problem) {
+    // The node's message quotes the problem that keeps it from being ready.
     return !document.ready && document.message.ends_with(problem);
   });
   return further;
@@ -132,8 +135,10 @@ std::string NodeHeader(const StatusDocument& document, const TableOptions& optio
   std::string count = std::to_string(document.required_ready) + " of " +
                       Plural(document.required, "required image", "required images") + " ready";
   std::string text = Beside({state, count, ListPiece(document), RuntimePiece(document, options.wide)}, width);
+  // Coloured after the pieces were laid out, since codes of colours have no width.
   if (options.color) text.replace(text.find(word), word.size(), Painted(word, rank, true));
   for (const std::string& problem : NodeProblems(document)) {
+    // Advice gets a mark and an indent of its own.
     std::size_t advice = problem.find("\n→ ");
     text += Paragraph(problem.substr(0, advice), "! ", "  ", width);
     if (advice != std::string::npos) text += Paragraph(problem.substr(advice + 5), "  → ", "    ", width);

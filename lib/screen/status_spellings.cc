@@ -13,6 +13,7 @@ namespace {
 int Badness(const StatusVerdict& verdict) {
   constexpr std::array<std::string_view, 4> kFromGoodToBad = {"Starts", "Pulls", "Unknown", "Refused"};
   int badness = 0;
+  // A word that this program does not know counts as the worst.
   while (badness < static_cast<int>(kFromGoodToBad.size()) && verdict.result != kFromGoodToBad[badness]) {
     badness++;
   }
@@ -31,7 +32,7 @@ StatusVerdict Worst(const StatusImage& image, const PodKeys& pods, VerdictOf pol
   return worst == nullptr ? StatusVerdict{} : *worst;
 }
 
-// Does kubelet's verdict let the entry be ready for the pods that it is for?
+// Returns true if kubelet's verdict lets the entry be ready for the pods that it is meant for.
 bool IsOpen(const StatusImage& image) {
   if (image.ready_for == "Never") return image.never.result == "Starts";
   if (image.ready_for != "IfNotPresent") return false;
@@ -58,6 +59,7 @@ PodKeys PodKeysOf(const plan::DesiredImage& want) {
 std::optional<PodKey> JudgedFor(const PodKey& wanted, const PodKeys& judged) {
   const PodKey anybody = {wanted.first, ""};
   if (judged.contains(wanted)) return wanted;
+  // An image that is open to pods without credentials is open to all (K24).
   return judged.contains(anybody) ? std::optional(anybody) : std::nullopt;
 }
 
@@ -83,10 +85,12 @@ std::string JudgedPods(const StatusImage& image) {
 
 bool SpellingCounts(const StatusImage& image) {
   const std::string& reason = image.never.reason;
+  // "Present" is the verdict without a kubelet.
   return !image.never.result.empty() && reason != "Present" && reason != "ImageAbsent";
 }
 
 StatusImage NarrowedTo(StatusImage image, const PodKeys& pods) {
+  // There is one such pod, and the entry describes it.
   if (image.spellings.empty()) return image;
   const bool was_open = IsOpen(image);
   image.never = Worst(image, pods, &StatusSpelling::never);
@@ -95,7 +99,8 @@ StatusImage NarrowedTo(StatusImage image, const PodKeys& pods) {
   std::erase_if(image.spellings, [&](const StatusSpelling& one) {
     return !pods.contains({one.image, one.ready_as});
   });
-  // Nothing but the verdict stood against it: the registry, if it is asked, agrees.
+  // Only the verdict kept the image from being ready: it is present and usable, and the registry agrees if it
+  // is asked.
   const bool is_current = !image.registry || image.registry->fresh;
   if (image.ready || !image.present || !image.usable || was_open || !IsOpen(image) || !is_current)
     return image;

@@ -15,7 +15,7 @@
 namespace prefetch::screen {
 namespace {
 
-constexpr std::size_t kInlineWidth = 110;  // from here on the reason stands beside the image
+constexpr std::size_t kInlineWidth = 110;  // from this width on the reason stands beside the image
 constexpr std::size_t kScreenRows = 20;
 constexpr std::size_t kLeastReady = 3;  // shown even if the screen is full of trouble
 constexpr std::size_t kMostQueued = 5;
@@ -24,6 +24,7 @@ constexpr std::string_view kItsTurn = "waits for its turn";  // as the state "qu
 
 Rank RankOf(const StatusImage& image) {
   if (image.ready) return Rank::kReady;
+  // Optional images do not count for readiness, so their failures come second.
   if (image.phase == "Failing") return image.required ? Rank::kFailing : Rank::kFailingOptional;
   return image.pull.state == "Pulling" || image.pull.state == "Unpacking" ? Rank::kMoving : Rank::kQueued;
 }
@@ -37,7 +38,7 @@ struct Row {
 
 std::string NeverWord(const StatusImage& image) {
   Rank rank = RankOf(image);
-  // On its way: that it is not here yet is no verdict worth a word.
+  // The image is on its way; a verdict on its absence would only confuse.
   if (rank == Rank::kMoving || rank == Rank::kQueued) return "–";
   if (image.never.result.empty()) return "–";
   return base::ToLower(image.never.result);
@@ -45,6 +46,7 @@ std::string NeverWord(const StatusImage& image) {
 
 std::string SizeWord(const StatusImage& image, const StatusDocument& document) {
   std::string percent = image.pull.state == "Pulling" ? PercentWord(image.pull) : "";
+  // Runtimes without visible bytes show at least the duration.
   if (percent.empty() && RankOf(image) == Rank::kMoving) percent = TimeOfPull(image.pull, document.time);
   if (!percent.empty()) return percent;
   return image.size_bytes > 0 ? base::HumanBytes(image.size_bytes) : "–";
@@ -58,14 +60,14 @@ std::vector<std::string> WhyOf(const StatusImage& image, const StatusDocument& d
   Rank rank = RankOf(image);
   if (rank == Rank::kReady) {
     if (!image.applies) add(image.message);
-    // Open to all pods, but not for good.
+    // These images are open to all pods, but may be closed again.
     if (wide && (image.reason == "Preloaded" || image.reason == "AssumedForPod")) add(image.message);
     if (wide && image.pinned) add("pinned: kubelet's image garbage collection leaves it alone");
     if (image.exposed) add("pulled with a mounted pull secret: every pod of the node can use it");
     if (wide && image.touch.state == "Done") {
       add("touched: every pod of the node can use it, with or without credentials");
     }
-    // Open now, and wished to stay so.
+    // The image is open now, and the agent cannot make sure that it stays so.
     if (wide && image.touch.state == "Ineffective") add("touching it does not help: " + image.touch.why);
     for (const std::string& words : RegistryWords(image, document, wide)) add(words);
     return why;
@@ -73,6 +75,7 @@ std::vector<std::string> WhyOf(const StatusImage& image, const StatusDocument& d
   std::string progress = image.pull.state == "Pulling" ? PullWords(image.pull, document.time) : "";
   if (rank == Rank::kMoving && !progress.empty()) {
     add(progress);
+    // The state's own word says it already.
   } else if (rank != Rank::kQueued || image.reason != "Queued" || image.message != kItsTurn) {
     add(image.message);
   }
@@ -101,7 +104,7 @@ Row RowOf(const StatusImage& image, const StatusDocument& document, const TableO
   return row;
 }
 
-// The rows to show, most important first, and the number left out.
+// The rows to show, most important first, and how many were left out.
 struct Selection {
   std::vector<Row> rows;
   std::size_t queued_left_out = 0, ready_left_out = 0;
@@ -122,8 +125,11 @@ Selection Select(const StatusDocument& document, const TableOptions& options) {
     if (rank == Rank::kReady || rank == Rank::kQueued) continue;
     lines += 1 + WhyOf(*image, document, options.wide).size() + (rank == Rank::kMoving ? 0 : 1);
   }
+  // Nothing is folded away that fits on a screen.
   bool all = options.wide || lines + queued + ready <= kScreenRows;
+  // One more row is shown rather than a line that says "1 more".
   std::size_t most_queued = all || queued <= kMostQueued + 1 ? queued : kMostQueued;
+  // Failing and moving images are never folded, whatever the height of the screen.
   std::size_t used = std::min(lines + most_queued, kScreenRows);
   std::size_t most_ready = all ? ready : std::max(kLeastReady, kScreenRows - used);
   if (ready == most_ready + 1) most_ready = ready;  // the line that counts the rest would be as long
@@ -131,6 +137,7 @@ Selection Select(const StatusDocument& document, const TableOptions& options) {
   Selection selection;
   for (const StatusImage* image : order) {
     Rank rank = RankOf(*image);
+    // Both counters stay at zero once they are used up.
     if (rank == Rank::kQueued && most_queued-- == 0) {
       most_queued = 0;
       selection.queued_left_out++;
@@ -156,6 +163,7 @@ Columns Measure(const std::vector<Row>& rows, const TableOptions& options, std::
     columns.state = std::max(columns.state, DisplayWidth(row.state));
     columns.size = std::max(columns.size, DisplayWidth(row.size));
   }
+  // The image's name gives way first: states and sizes are short and must be readable.
   std::size_t others = columns.state + columns.size + columns.never + 3 * 2;
   if (!options.wide) {
     std::size_t room = width - others;
@@ -164,6 +172,7 @@ Columns Measure(const std::vector<Row>& rows, const TableOptions& options, std::
   }
   if (width >= kInlineWidth && width > columns.image + others + 2) {
     columns.why = width - columns.image - others - 2;
+    // A narrower column of reasons would be mostly line breaks.
     if (columns.why < 40) columns.why = 0;
   }
   return columns;
@@ -199,6 +208,7 @@ std::string StatusTable(const StatusDocument& document, const TableOptions& opti
       text += "… " + std::to_string(selection.queued_left_out) + " more queued\n";
       selection.queued_left_out = 0;
     }
+    // Fifty images with one cause would repeat the same advice.
     if (!advised.insert(row.advice).second) row.advice.clear();
     text += RowText(row, columns, options, width);
   }

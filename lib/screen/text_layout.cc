@@ -14,7 +14,7 @@ struct CodePoint {
   std::size_t bytes = 1;
 };
 
-// `text` is UTF-8 by what base::ToUtf8 and the JSON reader gave us; stray bytes count as one column.
+// `text` is UTF-8: base::ToUtf8 or the JSON reader has seen to that. Stray bytes count as one column.
 CodePoint CodePointAt(std::string_view text, std::size_t at) {
   unsigned char first = static_cast<unsigned char>(text[at]);
   std::size_t bytes = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : first >= 0xC0 ? 2 : 1;
@@ -28,7 +28,7 @@ CodePoint CodePointAt(std::string_view text, std::size_t at) {
 struct Range {
   char32_t first, last;
 };
-// The blocks that names and messages may really have; a full table would be 2,000 lines of Unicode.
+// Covers the blocks that names and messages really have; a full table would be 2,000 lines of Unicode.
 constexpr Range kNoColumn[] = {{0x0300, 0x036F}, {0x200B, 0x200F}, {0x20D0, 0x20FF}, {0xFE00, 0xFE0F}};
 constexpr Range kTwoColumns[] = {{0x1100, 0x115F},   {0x2E80, 0xA4CF},  {0xAC00, 0xD7A3}, {0xF900, 0xFAFF},
                                  {0xFE30, 0xFE6F},   {0xFF00, 0xFF60},  {0xFFE0, 0xFFE6}, {0x1F300, 0x1F64F},
@@ -44,14 +44,14 @@ std::size_t ColumnsOf(char32_t value) {
   return In(kTwoColumns, value) ? 2 : 1;
 }
 
-// Bytes of a change of colours ("ESC[31m") that begins here; 0: none does.
+// Returns the number of bytes of a change of colours ("ESC[31m") that begins here; 0 if none does.
 std::size_t ColourAt(std::string_view text, std::size_t at) {
   if (!text.substr(at).starts_with("\x1b[")) return 0;
   std::size_t end = text.find_first_not_of("0123456789;", at + 2);
   return end != std::string_view::npos && text[end] == 'm' ? end + 1 - at : 0;
 }
 
-// The longest beginning of `text` that takes at most `width` columns.
+// Returns the longest beginning of `text` that takes at most `width` columns.
 std::string_view Beginning(std::string_view text, std::size_t width) {
   std::size_t at = 0, used = 0;
   while (at < text.size()) {
@@ -89,6 +89,7 @@ std::string PadRight(std::string_view text, std::size_t width) {
 std::string CutEnd(std::string_view text, std::size_t width) {
   if (DisplayWidth(text) <= width) return std::string(text);
   if (width == 0) return {};
+  // The mark itself takes one column.
   return std::string(Beginning(text, width - 1)) + "…";
 }
 
@@ -100,12 +101,13 @@ std::string ShortImage(std::string_view image, std::size_t width) {
   }
   std::size_t whole = DisplayWidth(name);
   if (whole <= width) return name;
-  // Keep the registry's beginning and as much of the end as fits.
+  // Keeps the registry and as much of the end as fits: these tell images apart.
   std::size_t slash = name.find('/');
   std::string head = slash == std::string::npos || slash + 8 > width ? "" : name.substr(0, slash + 1);
   if (width < head.size() + 2) return CutEnd(name, width);
   std::size_t room = width - DisplayWidth(head) - 1;
   std::string_view tail = name;
+  // Removed by whole characters, never within one.
   while (DisplayWidth(tail) > room) tail.remove_prefix(CodePointAt(tail, 0).bytes);
   return head + "…" + std::string(tail);
 }
@@ -116,6 +118,7 @@ std::vector<std::string> Wrap(std::string_view text, std::size_t width) {
   std::string spaced = base::ReplaceAll(text, "\n", " ");
   for (std::string_view word : base::Split(spaced, ' ')) {
     if (word.empty()) continue;
+    // A word that is too long stays whole on a line of its own: a cut image name or URL could not be copied.
     if (!line.empty() && DisplayWidth(line) + 1 + DisplayWidth(word) > width) {
       lines.push_back(std::move(line));
       line.clear();
@@ -138,6 +141,7 @@ std::string Paragraph(std::string_view text, std::string_view first, std::string
   std::string out;
   std::size_t indent = DisplayWidth(first);
   for (std::string_view part : base::Split(text, '\n')) {
+    // On a terminal that is too narrow, lines become longer rather than one word high.
     for (const std::string& line : Wrap(part, width > indent + 20 ? width - indent : 20)) {
       out += std::string(out.empty() ? first : rest) + line + "\n";
     }

@@ -25,10 +25,11 @@ bool Missing(const StatusImage& image) {
 }
 
 bool HasFailedPermanently(const StatusImage& image) {
+  // "Settled" alone may mean ready.
   return image.settled && image.phase == "Failing";
 }
 
-// Failures come before slow pulls.
+// Returns the missing images, failures before slow pulls.
 std::vector<const StatusImage*> MissingImages(const StatusDocument& document) {
   std::vector<const StatusImage*> missing;
   for (const StatusImage& image : document.images) {
@@ -43,7 +44,7 @@ std::string Ratio(const StatusDocument& document) {
   return std::to_string(document.required_ready) + " of " + std::to_string(document.required) + " ready";
 }
 
-// All running pulls as one, which began with the first of them.
+// Returns the sum of all running pulls as one pull, which began with the first of them.
 StatusPull Together(const StatusDocument& document) {
   StatusPull sum;
   for (const StatusImage& image : document.images) {
@@ -54,6 +55,7 @@ StatusPull Together(const StatusDocument& document) {
     sum.state = image.pull.state;
     if (!image.pull.bytes_done) continue;
     sum.bytes_done = sum.bytes_done.value_or(0) + *image.pull.bytes_done;
+    // A pull whose size is unknown adds what it has fetched and no total, so the sum stays an estimate.
     sum.bytes_total = sum.bytes_total.value_or(0) + image.pull.bytes_total.value_or(0);
     sum.bytes_per_second = sum.bytes_per_second.value_or(0) + image.pull.bytes_per_second.value_or(0);
   }
@@ -71,7 +73,7 @@ std::string Why(const StatusImage& image, const StatusDocument& document) {
 
 struct Tally {
   std::size_t pulling = 0, queued = 0, failing = 0, for_good = 0;
-  const StatusImage* first_failing = nullptr;  // of those for good, if there are any
+  const StatusImage* first_failing = nullptr;  // a permanent failure, if there is one
 };
 
 Tally CountMissing(const StatusDocument& document) {
@@ -81,6 +83,7 @@ Tally CountMissing(const StatusDocument& document) {
     if (image.phase == "Failing") {
       tally.failing++;
       if (tally.first_failing == nullptr) tally.first_failing = &image;
+      // A permanent failure is named before one that may pass.
       if (!HasFailedPermanently(image)) continue;
       if (tally.for_good++ == 0) tally.first_failing = &image;
     } else if (image.pull.state == "Pulling" || image.pull.state == "Unpacking") {
@@ -117,6 +120,7 @@ std::string WaitLine(const StatusDocument& document, std::size_t width) {
 
 std::string WaitKey(const StatusDocument& document) {
   Tally tally = CountMissing(document);
+  // Bytes and times are left out: they change with every poll, and each new key is a line in a log.
   std::string key = Ratio(document) + " " + document.reason + " " + std::to_string(tally.for_good);
   for (const StatusImage* image : MissingImages(document)) {
     if (image->phase == "Failing") key += " " + image->reason + " " + image->image;
@@ -134,6 +138,7 @@ std::vector<std::string> WaitDetails(const StatusDocument& document, std::size_t
                               }),
                images.end());
   for (const StatusImage* image : images) {
+    // The last line counts the rest.
     if (lines.size() + 1 == most && images.size() > most) {
       lines.push_back(CutEnd("  … " + std::to_string(images.size() - lines.size()) + " more", width));
       break;
@@ -162,7 +167,8 @@ std::string WaitResult(const StatusDocument& document, WaitEnd end, std::chrono:
       break;
   }
   if (document.reason != "ImagesNotReady" && !document.ready)
-    text += Paragraph(document.message, "  ", "    ", std::string::npos);  // whole: a log is searched for it
+    text += Paragraph(document.message, "  ", "    ",
+                      std::string::npos);  // in one line, since logs are searched for it
   std::size_t columns = std::max<std::size_t>(width, 60) - 15;
   for (const StatusImage* image : MissingImages(document)) {
     text += "  " + PadRight(status::WordsFor(image->reason).state, 11) + "  " +
@@ -178,6 +184,7 @@ bool FailedPermanently(const StatusDocument& document) {
   bool any = false;
   for (const StatusImage& image : document.images) {
     if (!Missing(image)) continue;
+    // One image that may still come is worth waiting for.
     if (!HasFailedPermanently(image)) return false;
     any = true;
   }
@@ -215,7 +222,7 @@ StatusImage NotListed(const plan::DesiredImage& want) {
   return image;
 }
 
-// May pods of this policy rely on it, by the agent's document?
+// Returns true if pods of this policy may rely on the image, by the agent's document.
 bool IsReadyFor(const StatusImage& image, image::PullPolicy policy) {
   if (image.ready && image.ready_for == image::PullPolicyName(policy)) return true;
   // A pod that starts with Never also starts with IfNotPresent.
@@ -228,6 +235,7 @@ bool IsReadyFor(const StatusImage& image, image::PullPolicy policy) {
 
 void NotReady(StatusImage& image, std::string reason, std::string message) {
   image.ready = false;
+  // The agent's permanent failure was about its own demand.
   image.settled = false;
   image.phase = "Progressing";
   image.reason = std::move(reason);
@@ -242,9 +250,10 @@ std::string WhyNotJudged(const PodKey& wanted, const PodKeys& judged) {
   return "the agent's list does not have it for pods " + image::WithWords(wanted.second) + not_known;
 }
 
-// kubelet judges pods by their spelling and by their credentials: another source's spelling, or its readyAs,
-// is neither this list's trouble nor a word about it.
+// Judges the image for the pods of this list alone. kubelet judges pods by spelling and credentials, so the
+// spelling or readyAs of another source is neither this list's problem nor an answer to it.
 StatusImage AsWritten(StatusImage image, const plan::DesiredImage& want) {
+  // Without records of kubelet, all pods are equal.
   if (!SpellingCounts(image)) return image;
   if (image.ready_as_hidden) {
     if (image.ready && image.applies) NotReady(image, "WeakerDemand", kReadyAsHidden);
@@ -265,6 +274,7 @@ StatusImage AsWritten(StatusImage image, const plan::DesiredImage& want) {
 
 StatusImage AsWanted(StatusImage image, const plan::DesiredImage& want) {
   image = AsWritten(std::move(image), want);
+  // The agent's list asks for less than this list, so its "ready" does not answer the question.
   bool weaker = (want.required && !image.required) ||
                 (image.ready && image.applies && !IsReadyFor(image, want.ready_for));
   image.required = want.required;
@@ -281,12 +291,13 @@ void KeepOnlyWanted(StatusDocument& document, const plan::ImageList& list) {
   document.images.clear();
   for (const plan::DesiredImage& want : list.images) {
     auto found = listed.find(want.reference.Normalized());
+    // The agent may not have read the newest list yet, so a missing entry is no failure.
     document.images.push_back(found == listed.end() ? NotListed(want)
                                                     : AsWanted(std::move(found->second), want));
   }
 }
 
-// Pods with Always need more than an image that is ready: their registry's word.
+// Marks an image as not ready for pods with Always, which need the registry's agreement, too.
 void NotReadyForAlways(StatusImage& image) {
   if (image.registry) {
     NotReady(image, image.registry->reason, image.registry->message);
@@ -297,8 +308,9 @@ void NotReadyForAlways(StatusImage& image) {
   }
 }
 
-// By another policy than the entries' own.
+// Judges an image by another policy than the entry's own.
 void JudgeFor(StatusImage& image, image::PullPolicy policy) {
+  // These have their answer already.
   if (!image.applies || image.reason == "NotListed" || image.reason == "WeakerDemand") return;
   bool met = IsReadyFor(image, policy);
   if (met == image.ready) return;
@@ -315,7 +327,7 @@ void JudgeFor(StatusImage& image, image::PullPolicy policy) {
   image.phase = "Ready";
 }
 
-// Counts, phase and message, from the images that are left.
+// Sets counts, phase and message by the images that are left.
 void Conclude(StatusDocument& document) {
   document.required = document.required_ready = 0;
   bool failing = false;
@@ -334,7 +346,7 @@ void Conclude(StatusDocument& document) {
 }  // namespace
 
 StatusDocument NarrowTo(StatusDocument document, const WaitDemand& demand) {
-  // Other people's entries and sources do not matter; the runtime does.
+  // Entries and sources of others do not matter to this wait, but the runtime does.
   bool about_images = document.ready || document.reason == "ImagesNotReady" ||
                       (demand.list && document.reason == "ListInvalid");
   if (demand.list) KeepOnlyWanted(document, *demand.list);
@@ -342,6 +354,7 @@ StatusDocument NarrowTo(StatusDocument document, const WaitDemand& demand) {
     for (StatusImage& image : document.images) JudgeFor(image, *demand.policy);
   }
   if (about_images && (demand.list || demand.policy)) Conclude(document);
+  // Last, because it outweighs everything: readiness of another list says nothing.
   if (!demand.hash.empty() && demand.hash != document.list_hash) {
     No(document, "OtherList",
        "the list in force is " + (document.list_hash.empty() ? std::string("none") : document.list_hash) +

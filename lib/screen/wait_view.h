@@ -49,8 +49,8 @@ struct WaitDemand {
   std::optional<image::PullPolicy> policy;
 };
 
-// The document as it concerns the demand: other images are gone, wanted ones that the agent does not list
-// (yet) are there as missing, and readiness, counts and message are those of the demand.
+// Returns the document as it concerns the demand: other images are removed, wanted ones that the agent does
+// not list (yet) are shown as missing, and readiness, counts and message are those of the demand.
 StatusDocument NarrowTo(StatusDocument document, const WaitDemand& demand);
 
 }  // namespace prefetch::screen
