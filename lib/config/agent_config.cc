@@ -26,6 +26,7 @@ namespace {
 RegistryMode WhichRegistry(const SaidText& said, Mistakes& mistakes) {
   if (!said || said->value == "auto") return RegistryMode::kAuto;
   if (said->value == "pull") return RegistryMode::kPull;
+  // An unknown word counts as "none" for the rest of the validation, which then asks for nothing more.
   if (said->value != "none") mistakes.Add(said->by, "must be auto, pull or none");
   return RegistryMode::kNone;
 }
@@ -64,6 +65,7 @@ Kubelet WhichKubelet(const RawConfig& raw, Mistakes& mistakes) {
     mistakes.Add(raw.kubelet->by, "must be none or auto");
     return Kubelet::kAuto;
   }
+  // A declaration about a kubelet that does not exist shows a misunderstanding, so it is not ignored.
   auto must_be_open = [&](const auto& said) {
     if (said) mistakes.Add(said->by, "needs a kubelet, and --kubelet=none declares that there is none");
   };
@@ -73,6 +75,7 @@ Kubelet WhichKubelet(const RawConfig& raw, Mistakes& mistakes) {
   must_be_open(raw.kubelet_verification);
   must_be_open(raw.kubelet_allowlist);
   must_be_open(raw.kubelet_proc);
+  // Only "true" is a contradiction; files for a whole fleet may state the default.
   if (IsOn(raw.kubelet_api)) must_be_open(raw.kubelet_api);
   return Kubelet::kNone;
 }
@@ -88,7 +91,7 @@ std::optional<kubelet::VerificationPolicy> Verification(const SaidText& said, Mi
   return policy;
 }
 
-// Where kubelet's own port is, and whom to believe that it is kubelet's.
+// Judges the address of kubelet's own port and the authority of its certificate.
 void JudgeKubeletApi(const RawConfig& raw, AgentConfig& config, Mistakes& mistakes) {
   config.kubelet_api = IsOn(raw.kubelet_api);
   config.kubelet_ca = AbsolutePath(raw.kubelet_ca, mistakes);
@@ -100,6 +103,7 @@ void JudgeKubeletApi(const RawConfig& raw, AgentConfig& config, Mistakes& mistak
       config.kubelet_address = *address;
     }
   }
+  // Settings that have no effect are mistakes: somebody expects one.
   if (config.kubelet_api) return;
   for (const SaidText* said : {&raw.kubelet_address, &raw.kubelet_ca}) {
     if (*said) mistakes.Add((*said)->by, "has a meaning only with --kubelet-api");
@@ -117,6 +121,7 @@ void CheckDeclared(const RawConfig& raw, const AgentConfig& config, Mistakes& mi
   kubelet::SettingsFacts facts{.policy = config.kubelet_verification, .allowlist = config.kubelet_allowlist};
   facts.rules = config.kubelet_rules;
   if (auto version = image::KubeletVersion::Parse(config.kubelet_version)) facts.version = *version;
+  // kubelet itself would not start with these (K8), so the declaration cannot be true.
   if (auto possible = kubelet::PossibleSettings(facts); !possible) {
     const std::string& by = raw.kubelet_allowlist ? raw.kubelet_allowlist->by : raw.kubelet_verification->by;
     mistakes.Add(by, possible.error().message());
@@ -144,6 +149,7 @@ std::optional<std::chrono::nanoseconds> Timeout(const SaidText& said, bool once,
   std::optional<std::chrono::nanoseconds> timeout = doc::ParseDuration(said->value);
   if (!timeout || timeout->count() <= 0) {
     mistakes.Add(said->by, "must be a duration such as \"90s\" or \"1h30m\"");
+    // A daemon does not end, so this setting would have no effect.
   } else if (!once) {
     mistakes.Add(said->by, "has a meaning only with --once");
   }
@@ -153,6 +159,7 @@ std::optional<std::chrono::nanoseconds> Timeout(const SaidText& said, bool once,
 void CheckProviderPair(const RawConfig& raw, Mistakes& mistakes) {
   const SaidText& config = raw.image_credential_provider_config;
   const SaidText& bin_dir = raw.image_credential_provider_bin_dir;
+  // kubelet exits if one of these flags is missing (A1).
   if (config && !bin_dir) mistakes.Add(config->by, "needs --image-credential-provider-bin-dir beside it");
   if (bin_dir && !config) mistakes.Add(bin_dir->by, "needs --image-credential-provider-config beside it");
 }
@@ -175,12 +182,14 @@ void JudgeGate(const RawConfig& raw, AgentConfig& config, Mistakes& mistakes) {
   config.gate.label = IsOn(raw.node_label);
   if (raw.node_result_label) {
     config.gate.result_label = raw.node_result_label->value;
+    // Labels of Kubernetes' own domains steer schedulers and controllers.
     if (!IsLabelKey(config.gate.result_label)) {
       mistakes.Add(raw.node_result_label->by, "must be a label of a domain of yours: example.com/name");
     }
   }
   config.gate.condition = IsOn(raw.node_condition);
   config.gate.taint = IsOn(raw.startup_taint);
+  // Every feature that needs the API server turns it on; kube-api alone only reads kubelet's version.
   config.kube_api = IsOn(raw.kube_api) || config.gate.Any() || config.kubelet_api ||
                     config.provider_service_account || config.touch || config.preflight.AdmitsAnybody() ||
                     config.fleet_tokens;
@@ -197,6 +206,7 @@ void JudgeGate(const RawConfig& raw, AgentConfig& config, Mistakes& mistakes) {
   if (!timeout || timeout->count() <= 0) {
     mistakes.Add(raw.gate_timeout->by, "must be a duration such as \"15m\"");
   } else {
+    // Rounded up: "500ms" must not become "no time".
     config.gate.timeout = std::chrono::ceil<std::chrono::seconds>(*timeout);
   }
 }
@@ -239,11 +249,13 @@ AgentConfig Judge(const RawConfig& raw, Mistakes& mistakes) {
   config.kubelet_verification = Verification(raw.kubelet_verification, mistakes);
   if (raw.kubelet_allowlist) config.kubelet_allowlist = raw.kubelet_allowlist->value;
   config.kubelet_proc = AbsolutePath(raw.kubelet_proc, mistakes);
+  // After version and rules, since these decide which settings exist.
   if (config.kubelet == Kubelet::kAuto) CheckDeclared(raw, config, mistakes);
   JudgeKubeletApi(raw, config, mistakes);
   config.provider_service_account = raw.provider_service_account;
   config.preflight = raw.preflight.value_or(plan::CallerRules());
   config.fleet_tokens = IsOn(raw.fleet_tokens);
+  // Before the gate, which derives from its result whether the API server is needed.
   JudgeTouch(raw, config, mistakes);
   JudgeGate(raw, config, mistakes);
   JudgeAudit(raw, config, mistakes);
@@ -261,8 +273,9 @@ AgentConfig Judge(const RawConfig& raw, Mistakes& mistakes) {
 }
 
 std::string AgentConfig::LeaseOwner() const {
-  // Two agents in containers of their own may have the same path. One without a name of its own goes on with
-  // the leases that an agent before this release has left.
+  // Two agents in containers of their own may have the same path, so a name of its own counts, too. An agent
+  // without such a name keeps the owner of earlier releases, and so goes on with the leases that they have
+  // left.
   if (gate.instance == plan::GateOptions().instance) return local;
   return local + "\n" + gate.instance;
 }
@@ -276,6 +289,7 @@ bool IsNumber(std::string_view part) {
 // "1.34.1" of "v1.34.1-eks-a1b2" and of "1.34.1+k3s1"; empty if it is no version.
 std::string WithoutSuffix(std::string_view text) {
   if (text.starts_with('v')) text.remove_prefix(1);
+  // Distributions add their own builds (1.34.1-eks-a1b2, 1.34.1+k3s1) to the upstream version.
   text = text.substr(0, text.find_first_of("-+"));
   std::vector<std::string_view> parts = base::Split(text, '.');
   bool good = parts.size() >= 2 && parts.size() <= 3 && std::all_of(parts.begin(), parts.end(), IsNumber);
@@ -338,9 +352,11 @@ PluginEnvironment ReadEnvironmentFile(const SourcedValue<std::string>& file, Mis
   return environment;
 }
 
-// All that is said anywhere; nullopt if the file cannot be read: absent settings are then not mistakes.
+// Gathers the settings of all sources. Returns nullopt if the file cannot be read: absent settings are then
+// no mistakes.
 std::optional<RawConfig> Gather(const RawConfig& flags, const GetEnv& get_env, Mistakes& mistakes) {
   doc::Problems in_environment("environment");
+  // Flags and environment come first, because one of them names the file.
   RawConfig raw = Overlay(ReadEnvironment(get_env, in_environment), flags);
   mistakes.AddAll(in_environment);
   if (raw.config_file) {
@@ -349,6 +365,7 @@ std::optional<RawConfig> Gather(const RawConfig& flags, const GetEnv& get_env, M
     raw = Overlay(*file, raw);
   }
   if (raw.provider_environment_file) {
+    // Read after the overlay, so that only the file that counts is opened.
     raw.provider_environment = ReadEnvironmentFile(*raw.provider_environment_file, mistakes);
   }
   return raw;
@@ -359,6 +376,7 @@ std::optional<RawConfig> Gather(const RawConfig& flags, const GetEnv& get_env, M
 base::Result<AgentConfig> Validate(const RawConfig& raw) {
   Mistakes mistakes;
   AgentConfig config = Judge(raw, mistakes);
+  // All mistakes are reported at once, so that one start of the agent shows all of them.
   if (!mistakes.empty()) return mistakes.ToError();
   return config;
 }

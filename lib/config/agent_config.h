@@ -1,5 +1,4 @@
-// AgentConfig: everything that prefetchd is told, validated. It cannot be wrong any more. Files that it names
-// may still be missing on the node.
+// AgentConfig: all settings of prefetchd, validated. Files that it names may still be missing on the node.
 #pragma once
 
 #include <chrono>
@@ -82,9 +81,9 @@ struct AgentConfig {
   ListenAddress kubelet_address{"", 10250};  // empty host: this node's
   std::string kubelet_ca;                    // signs its certificate; empty: the cluster's does
   plan::GateOptions gate;                    // writes to the Node object; none by default
-  // Ask the API server: for the gate, kubelet's version, kubelet's port, tokens of a service account.
+  // Whether the API server is asked: for the gate, kubelet's version, kubelet's port, tokens of a service
+  // account.
   bool kube_api = false;
-  // kubelet is made to record images for every pod of the node; a list may then ask for open: Always.
   RegistryConfig registry;
   Fetch fetch = Fetch::kRuntime;
   bool touch = false;
@@ -94,7 +93,7 @@ struct AgentConfig {
   bool check_pull = false;                // a check over the local socket may have an image pulled
   ListenAddress listen;
   std::string local;  // path of the unix socket
-  // Tells this agent's leases from those of another one on the same node.
+  // Returns what distinguishes this agent's leases from those of another agent on the same node.
   std::string LeaseOwner() const;
   bool once = false;
   std::optional<std::chrono::nanoseconds> timeout;  // of --once
@@ -112,8 +111,9 @@ struct AgentConfig {
 // All mistakes at once, a line each, with who said it: "--listen: must be host:port". Pure.
 base::Result<AgentConfig> Validate(const RawConfig& raw);
 
-// Flags over environment over the configuration file that one of the two names; reads that file, and the
-// EnvironmentFile that it may name. InvalidArgument with all mistakes of all three.
+// Loads the configuration: flags win over the environment, and both over the configuration file that one of
+// the two names. Reads that file, and the EnvironmentFile that it may name. InvalidArgument with all mistakes
+// of all three.
 base::Result<AgentConfig> LoadAgentConfig(const RawConfig& flags, const GetEnv& get_env);
 
 // The same three laid over each other, not yet validated as a whole: for commands that need a part
@@ -123,7 +123,7 @@ base::Result<RawConfig> LoadRawConfig(const RawConfig& flags, const GetEnv& get_
 // "v1.34.9", "1.34", "1.34.1-eks-a1b2" -> "1.34.9" and so on. InvalidArgument if it is no version, or older
 // than 1.31. Pure.
 base::Result<std::string> CheckedKubeletVersion(std::string_view text);
-// A version whose rules are known, for a kubelet that is newer.
+// Parses the version whose rules count for a newer kubelet. InvalidArgument if its rules are not known.
 base::Result<image::KubeletVersion> CheckedKubeletRules(std::string_view text);
 
 }  // namespace prefetch::config

@@ -19,6 +19,8 @@ using std::chrono::seconds;
 
 std::string Place(const Reader& value) {
   doc::Position at = value.node().at;
+  // Values keep their place, since they are judged later, when flags and environment have been laid over
+  // them.
   return value.problems().source() + ":" + std::to_string(at.line) + ":" + std::to_string(at.column) + ": " +
          value.path();
 }
@@ -52,6 +54,7 @@ PullSecret ReadPullSecret(const Reader& item) {
   secret.sources = object.Strings("sources", Need::kRequired);
   if (object.Has("name") && secret.name.empty()) object.Fail("name", "must not be empty");
   if (object.Has("path") && !secret.path.starts_with('/')) object.Fail("path", "must be an absolute path");
+  // Every pod of the node may use what is pulled with this secret (K28), so nothing is allowed by default.
   if (object.Has("allowRepositories") && secret.allow_repositories.empty()) {
     object.Fail(
         "allowRepositories",
@@ -72,6 +75,7 @@ std::vector<PullSecret> ReadPullSecrets(const Reader& list) {
     auto same_name = [&](const PullSecret& other) {
       return !other.name.empty() && other.name == secret.name;
     };
+    // Status and log name secrets by this name.
     if (std::any_of(secrets.begin(), secrets.end(), same_name))
       item.Fail("has the name of another pull secret");
     secrets.push_back(std::move(secret));
@@ -96,6 +100,7 @@ void ReadLimit(ObjectReader& object, const LimitField& field, std::optional<int>
 void ReadLimit(ObjectReader& object, const LimitField& field, seconds& limit) {
   if (auto value =
           object.Duration(field.name, {.least = seconds(field.least), .most = seconds(field.most)})) {
+    // Rounded up: 500 ms must not become 0.
     limit = std::chrono::ceil<seconds>(*value);
   }
 }
@@ -108,11 +113,13 @@ plan::Limits ReadLimits(ObjectReader object) {
     std::visit([&](auto member) { ReadLimit(object, field, limits.*member); }, field.member);
   }
   object.Finish();
+  // An operator who limits pulls means all of them, also those from far registries.
   if (bounded && !says_far) limits.parallel_pulls_far = limits.parallel_pulls;
   if (limits.parallel_pulls_when_ready > limits.parallel_pulls) {
     object.Fail("parallelPullsWhenReady",
                 "must not be more than parallelPulls, which is " + std::to_string(limits.parallel_pulls));
   }
+  // No pull would ever count as stalled.
   if (limits.stall_timeout > limits.pull_limit) {
     object.Fail("stallTimeout", "must not be longer than pullLimit");
   }
@@ -123,6 +130,7 @@ std::vector<std::string> ReadPatterns(ObjectReader& object, std::string_view key
   std::vector<std::string> patterns;
   for (const Reader& item : object.Items(key)) {
     std::string pattern = item.String().value_or("");
+    // A broken pattern would match nothing, and keep all pods out without a word.
     if (!image::CheckPattern(pattern)) item.Fail("must be a name, or a pattern with *");
     patterns.push_back(std::move(pattern));
   }
@@ -155,6 +163,7 @@ plan::CallerRules ReadPreflight(ObjectReader object) {
   rules.namespaces = ReadPatterns(object, "namespaces");
   rules.service_accounts = ReadPatterns(object, "serviceAccounts");
   for (const std::string& account : rules.service_accounts) {
+    // A name alone would admit accounts of that name from every namespace.
     if (account.find('/') == std::string::npos) {
       object.Fail("serviceAccounts",
                   "must be patterns of NAMESPACE/NAME, and \"" + account + "\" has no slash");
@@ -164,6 +173,7 @@ plan::CallerRules ReadPreflight(ObjectReader object) {
   ReadWord(object, "unlisted", {{"known", AskFor::kKnown}, {"ask", AskFor::kAsk}}, rules.unlisted);
   ReadWord(object, "pull", {{"never", PullFor::kNever}, {"listed", PullFor::kListed}, {"any", PullFor::kAny}},
            rules.pull);
+  // A pull shows whether the image exists, which "known" is to hide.
   if (rules.pull == PullFor::kAny && rules.unlisted != AskFor::kAsk) {
     object.Fail("pull", "\"any\" needs unlisted: ask, since a pull reveals the image's state");
   }
@@ -181,6 +191,7 @@ ProviderServiceAccount ReadServiceAccount(ObjectReader object) {
 }
 
 void ReadProviderEnvironment(const Reader& value, RawConfig& raw) {
+  // A text is the path of an EnvironmentFile, a mapping the variables themselves.
   if (value.node().kind == doc::Node::Kind::kString) {
     raw.provider_environment_file = SourcedValue<std::string>{value.node().text, Place(value)};
     return;
@@ -190,6 +201,7 @@ void ReadProviderEnvironment(const Reader& value, RawConfig& raw) {
     if (name.empty() || name.find_first_of(std::string_view("=\0", 2)) != std::string::npos) {
       value.Fail("must have names of environment variables as keys");
     }
+    // Plugins get their passwords by such variables.
     raw.provider_environment->emplace_back(name, base::Secret(std::move(text)));
   }
 }
@@ -201,8 +213,10 @@ std::optional<RawConfig> ReadConfigFile(std::string_view bytes, doc::Problems& p
   std::optional<doc::Node> root = doc::ParseYaml(bytes, problems);
   if (!root) return std::nullopt;
   ObjectReader object(Reader(*root, problems));
+  // A document of another kind would otherwise give dozens of errors about unknown fields.
   object.Expect("apiVersion", "prefetchd.dev/v1alpha1");
   object.Expect("kind", "AgentConfiguration");
+  // The table of settings is the only list of fields; those that only the file has follow below.
   for (const Setting& setting : Settings()) {
     if (setting.place == SettingPlace::kNotInFile) continue;
     std::visit([&](auto member) { Read(object, FieldOf(setting), raw.*member); }, setting.member);

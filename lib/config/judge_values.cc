@@ -37,7 +37,8 @@ std::string RuntimeEndpoint(const SaidText& said, Mistakes& mistakes) {
   return "unix://" + *path;
 }
 
-// Command lines and environments are visible to other processes: they must hold no password.
+// Command lines and environments are visible to other processes, so a proxy's password is accepted from the
+// file only.
 std::string ProxyUrl(const SaidText& said, Mistakes& mistakes) {
   if (!said) return "";
   bool url = said->value.starts_with("http://") || said->value.starts_with("https://");
@@ -52,18 +53,21 @@ std::string ProxyUrl(const SaidText& said, Mistakes& mistakes) {
 std::string SocketPath(const SaidText& said, Mistakes& mistakes) {
   if (!said) return kDefaultLocal;
   std::string path = AbsolutePath(said, mistakes);
+  // The limit of unix(7) (C8).
   if (path.size() > base::kLongestSocketPath)
     mistakes.Add(said->by, "the path of a socket has at most 107 bytes");
   return path;
 }
 
 std::optional<ListenAddress> ParseHostPort(const std::string& text) {
+  // From the end, since an IPv6 address has colons of its own.
   std::size_t colon = text.rfind(':');
   std::string host = text.substr(0, colon == std::string::npos ? 0 : colon);
   std::optional<std::uint64_t> port;
   if (colon != std::string::npos) port = base::ParseUint(std::string_view(text).substr(colon + 1));
   bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
   if (bracketed) host = host.substr(1, host.size() - 2);
+  // Without brackets, an IPv6 address and its port could not be told apart.
   bool host_ok = bracketed || host.find_first_of(":[]") == std::string::npos;
   if (!port || *port > kHighestPort || !host_ok) return std::nullopt;
   return ListenAddress{host, static_cast<int>(*port)};
@@ -107,6 +111,7 @@ bool IsLabelKey(const std::string& key) {
   bool domain = prefix.find('.') != std::string::npos && std::all_of(prefix.begin(), prefix.end(), fits) &&
                 prefix.front() != '.' && prefix.front() != '-' && prefix.back() != '.' &&
                 prefix.back() != '-' && prefix.find("..") == std::string::npos;
+  // With the dot, so that "mykubernetes.io" is not taken for it.
   bool theirs = ("." + prefix).ends_with(".kubernetes.io") || ("." + prefix).ends_with(".k8s.io");
   return domain && !theirs && IsLabelName(key.substr(slash + 1));
 }

@@ -1,4 +1,4 @@
-// One value as it was said -> its type, or a mistake that names who said it. Internal to config/. Pure.
+// Converts one raw value to its type, or adds a mistake that names its source. Internal to config/. Pure.
 #pragma once
 
 #include <optional>
@@ -15,12 +15,12 @@ using SaidText = std::optional<SourcedValue<std::string>>;
 
 bool IsOn(const std::optional<SourcedValue<bool>>& said);
 
-// Where nothing is said: empty.
+// These return an empty string if nothing is set.
 std::string AbsolutePath(const SaidText& said, Mistakes& mistakes);
 std::string RuntimeEndpoint(const SaidText& said, Mistakes& mistakes);
 std::string ProxyUrl(const SaidText& said, Mistakes& mistakes);
 
-// Where nothing is said: the default.
+// These return the default if nothing is set.
 std::string SocketPath(const SaidText& said, Mistakes& mistakes);
 ListenAddress ListenAt(const SaidText& said, Mistakes& mistakes);
 base::LogLevel LogLevelOf(const SaidText& said, Mistakes& mistakes);
@@ -31,7 +31,8 @@ std::optional<ListenAddress> ParseHostPort(const std::string& text);
 
 // A label's name (after its prefix): a qualified name (credentials' rule A6).
 bool IsLabelName(const std::string& name);
-// With a prefix, and not one of Kubernetes' own: schedulers and controllers go by those.
+// Returns true for a label with a prefix that is not one of Kubernetes' own: schedulers and controllers use
+// those.
 bool IsLabelKey(const std::string& key);
 
 }  // namespace prefetch::config

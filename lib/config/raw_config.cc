@@ -40,6 +40,7 @@ void Read(const SourcedValue<std::string>& said, const Setting& setting,
           std::optional<SourcedValue<std::vector<std::string>>>& field, doc::Problems&) {
   field = SourcedValue<std::vector<std::string>>{{}, said.by};
   for (std::string_view part : base::Split(said.value, setting.divider)) {
+    // A divider at the end is no empty value.
     if (!part.empty()) field->value.emplace_back(part);
   }
 }
@@ -50,6 +51,7 @@ RawConfig Overlay(const RawConfig& under, RawConfig over) {
   for (const Setting& setting : Settings()) {
     std::visit([&](auto member) { InheritValue(under.*member, over.*member); }, setting.member);
   }
+  // The table has only settings with flags; these are of the file alone.
   InheritValue(under.pull_secrets, over.pull_secrets);
   InheritValue(under.provider_service_account, over.provider_service_account);
   InheritValue(under.provider_environment, over.provider_environment);
@@ -66,7 +68,7 @@ RawConfig ReadEnvironment(const GetEnv& get, doc::Problems& problems) {
     if (!said) continue;
     std::visit([&](auto member) { Read(*std::move(said), setting, raw.*member, problems); }, setting.member);
   }
-  // crictl's, which many nodes have.
+  // crictl's variable, which many nodes have.
   if (!raw.runtime_endpoint) raw.runtime_endpoint = Variable(get, "CONTAINER_RUNTIME_ENDPOINT");
   return raw;
 }
@@ -107,10 +109,11 @@ PluginEnvironment ParseEnvironmentFile(std::string_view bytes, doc::Problems& pr
     }
     std::string_view value = base::TrimSpace(line.substr(equals + 1));
     if (!Unquote(value)) {
-      // The rest of this secret may follow, so no message may take a word of it for a name.
+      // The rest of this secret may follow. Reading on could quote a part of it as the name of a variable.
       problems.Add({number, 1}, name, "has a quote that is not closed in its line; what follows is not read");
       break;
     }
+    // The last of two counts, as with systemd.
     std::erase_if(environment, [&](const auto& other) { return other.first == name; });
     environment.emplace_back(name, base::Secret(std::string(value)));
   }

@@ -1,6 +1,5 @@
-// RawConfig: what the configuration file, the environment and the command line say, each as far as it says
-// anything; nothing is judged yet. The three are laid over each other, then Validate (config/agent_config.h)
-// makes an AgentConfig of it.
+// RawConfig: unvalidated settings from file, environment and flags. The three are laid over each other; then
+// Validate (config/agent_config.h) makes an AgentConfig of them.
 #pragma once
 
 #include <functional>
@@ -18,7 +17,7 @@
 
 namespace prefetch::config {
 
-// A value and who says it, for messages: "--listen", "PREFETCHD_LISTEN", "agent.yaml:3:9: listen".
+// A value and its source, for messages: "--listen", "PREFETCHD_LISTEN", "agent.yaml:3:9: listen".
 template <typename T>
 struct SourcedValue {
   T value;
@@ -36,8 +35,8 @@ struct PullSecret {
   friend bool operator==(const PullSecret&, const PullSecret&) = default;
 };
 
-// For whom credential providers with tokenAttributes are asked (credentials' rule A24): kubelet asks for the
-// pod's account, and the agent has no pod.
+// The account for which credential providers with tokenAttributes are asked (credentials' rule A24): kubelet
+// asks for the pod's account, and the agent has no pod.
 struct ProviderServiceAccount {
   std::string name_space, name;
 
@@ -120,9 +119,9 @@ RawConfig Overlay(const RawConfig& under, RawConfig over);
 // it is no YAML at all. Pure.
 std::optional<RawConfig> ReadConfigFile(std::string_view bytes, doc::Problems& problems);
 
-// From environment variables (config/settings.h); an empty one counts as unset. CONTAINER_RUNTIME_ENDPOINT
-// counts where PREFETCHD_RUNTIME_ENDPOINT is not set. Others that begin with PREFETCHD_ are no mistakes:
-// Kubernetes sets such ones for a Service named prefetchd. Mistakes go to `problems`.
+// Reads environment variables (config/settings.h); an empty one counts as unset. CONTAINER_RUNTIME_ENDPOINT
+// counts if PREFETCHD_RUNTIME_ENDPOINT is not set. Others that begin with PREFETCHD_ are no mistakes:
+// Kubernetes sets such variables for a Service named prefetchd. Mistakes go to `problems`.
 using GetEnv = std::function<const char*(const char* name)>;  // std::getenv, or a test's
 RawConfig ReadEnvironment(const GetEnv& get, doc::Problems& problems);
 

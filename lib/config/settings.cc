@@ -27,6 +27,7 @@ const char* GroupTitle(SettingGroup group) {
   std::abort();
 }
 
+// A name in the source that is in no row is an error of the program.
 const Setting& SettingNamed(std::string_view name) {
   for (const Setting& setting : Settings()) {
     if (name == setting.name) return setting;

@@ -324,6 +324,7 @@ constexpr std::array kSettings = {
 };
 
 // Every member of RawConfig that has no row here is one of those that only the file has.
+// C++ cannot list the members of a struct, so their sizes are compared.
 constexpr std::size_t SizeOfRows() {
   std::size_t size = 0;
   for (const Setting& setting : kSettings) {

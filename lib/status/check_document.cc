@@ -41,7 +41,7 @@ std::optional<ObjectCoordinates> ReadSecret(const Reader& reader, bool of_pod) {
   return coordinates;
 }
 
-// As Kubernetes writes it (RFC 9562).
+// Returns true for a UID as Kubernetes writes it (RFC 9562).
 bool IsUuid(std::string_view text) {
   if (text.size() != 36) return false;
   for (std::size_t i = 0; i < text.size(); i++) {
@@ -54,6 +54,7 @@ bool IsUuid(std::string_view text) {
 CheckIdentity ReadIdentity(ObjectReader object, bool of_pod) {
   CheckIdentity identity;
   const std::vector<Reader> secrets = object.Items("secrets");
+  // Rejected before they are parsed: any pod may send a request.
   if (secrets.size() > kMostSecretsOfCheck) {
     object.Fail("secrets", "must be at most " + std::to_string(kMostSecretsOfCheck));
     return identity;
@@ -72,6 +73,8 @@ CheckQuestion ReadQuestion(const Reader& item, bool of_pod) {
   question.image = object.String("image", doc::Need::kRequired).value_or("");
   if (question.image.size() > kLongestImage) object.Fail("image", "is too long");
   auto reference = image::Reference::Parse(question.image);
+  // The default follows the tag (K2), so the name is parsed here. An invalid name is no mistake of the
+  // request: the verdict is then InvalidImageName (K3).
   question.policy = manifest::EffectivePolicy(
       std::nullopt, reference ? std::optional<image::Reference>(*reference) : std::nullopt, {});
   if (std::optional<std::string> policy = object.String("policy")) {
@@ -97,6 +100,7 @@ CheckAnswer AnswerOf(const CheckQuestion& question, const plan::CheckVerdict& ve
                      .reason = std::string(plan::CheckReasonName(verdict.reason)),
                      .rule = verdict.rule,
                      .message = verdict.message};
+  // Only a pull under way has progress to add to its message.
   if (!verdict.progress) return answer;
   const plan::PullStatus& pull = *verdict.progress;
   answer.message += ": " + TransferWords(pull.bytes_done, pull.bytes_total,
@@ -119,6 +123,7 @@ std::optional<ObjectCoordinates> ParseSecret(std::string_view text) {
 
 std::optional<ObjectCoordinates> ParseOwnSecret(std::string_view text) {
   std::vector<std::string_view> parts = base::Split(text, '/');
+  // "a/b" may be a name with a UID or a namespace with a name. Only the shape of the second part tells.
   const bool with_uid = parts.size() == 2 && IsUuid(parts[1]);
   if (parts.size() != 1 && !with_uid) return ParseSecret(text);
   if (parts[0].empty()) return std::nullopt;
@@ -132,8 +137,10 @@ base::Status SpeakFor(const plan::Caller& caller, CheckRequest& request) {
       return base::PermissionDenied("a pod may ask for its own service account only, which is " +
                                     caller.name_space + "/" + caller.service_account);
     }
+    // The token proves this account, so the request need not name it, and cannot name another.
     question.identity.service_account = account;
     for (ObjectCoordinates& secret : question.identity.secrets) {
+      // Answers about secrets of other namespaces would tell a pod which exist there.
       if (secret.namespace_name.empty()) secret.namespace_name = caller.name_space;
       if (secret.namespace_name == caller.name_space) continue;
       return base::PermissionDenied("a pod may name secrets of its own namespace only, which is " +
@@ -155,12 +162,14 @@ base::Result<CheckRequest> ParseCheckRequest(std::string_view json, bool of_pod)
   CheckRequest request;
   Reader reader(*root, problems);
   std::vector<Reader> items;
+  // The short form: the list of checks alone.
   if (root->kind == doc::Node::Kind::kSequence) {
     items = reader.Items();
   } else {
     ObjectReader object(reader);
     items = object.Items("checks", doc::Need::kRequired);
     request.pull = object.Bool("pull").value_or(false);
+    // A client may shorten these times, but not occupy a thread for longer.
     request.wait = std::min(object.Duration("wait").value_or(kMostPullWait), request.wait);
     request.within = std::min(object.Duration("within").value_or(kMostRegistryTime), request.within);
     object.Finish();
@@ -170,7 +179,7 @@ base::Result<CheckRequest> ParseCheckRequest(std::string_view json, bool of_pod)
   } else {
     for (const Reader& item : items) request.questions.push_back(ReadQuestion(item, of_pod));
   }
-  // A gate that asks nothing must not pass.
+  // A gate that checks nothing must not pass.
   if (items.empty() && problems.empty()) reader.Fail("must have at least one check");
   if (!problems.empty()) return problems.ToStatus().error();
   return request;
@@ -197,6 +206,7 @@ doc::Node ToNode(const CheckRequest& request) {
   doc::Node root = doc::Node::Mapping();
   root.Set("checks", doc::Node::Sequence(std::move(items)));
   if (request.pull) root.Set("pull", doc::Node::Bool(true));
+  // Defaults are left out, so that agents that do not know a member yet accept the request.
   if (request.wait != kMostPullWait) root.Set("wait", doc::Node::String(doc::FormatDuration(request.wait)));
   if (request.within != kMostRegistryTime) {
     root.Set("within", doc::Node::String(doc::FormatDuration(request.within)));

@@ -29,9 +29,10 @@ struct ObjectCoordinates {
 std::optional<ObjectCoordinates> ParseCoordinates(std::string_view text);
 // "team/pull", or with its UID.
 std::optional<ObjectCoordinates> ParseSecret(std::string_view text);
-// As a pod names its own: "pull", "pull/UID", or as above. Without a namespace unless the text has one.
+// Parses a pod's own secret: "pull", "pull/UID", or as above. The result has no namespace unless the text has
+// one.
 std::optional<ObjectCoordinates> ParseOwnSecret(std::string_view text);
-// As it is written in a request: without UID where none is known.
+// Returns the text for a request; without UID if none is known.
 std::string CoordinatesText(const ObjectCoordinates& of);
 
 // Whose pod it is. The default: any pod that has no pull secret, and no service account that a credential
@@ -54,9 +55,9 @@ struct CheckQuestion {
 constexpr std::size_t kMostQuestions = 256;
 constexpr std::size_t kMostSecretsOfCheck = 32;  // of one question
 
-// So long an answer is held at most for pulls that were asked for; a repeated request waits on.
+// Maximum time for which an answer is held for requested pulls; a repeated request waits on.
 constexpr std::chrono::seconds kMostPullWait{10};
-// So long an agent asks registries at most for one request. Less than a server's deferred answer has.
+// Maximum time for which an agent asks registries for one request. Less than a server's deferred answer has.
 constexpr std::chrono::seconds kMostRegistryTime{50};
 
 struct CheckRequest {
@@ -105,7 +106,7 @@ struct CheckResult {
 };
 
 std::string CheckResultJson(const CheckResult& result);
-// Of another agent's answer. InvalidArgument if it is no CheckResult; texts cannot harm a terminal.
+// Parses another agent's answer. InvalidArgument if it is no CheckResult. Texts cannot harm a terminal.
 base::Result<CheckResult> ParseCheckResult(std::string_view json);
 
 }  // namespace prefetch::status

@@ -41,7 +41,7 @@ struct RegistryHostView {
   bool mirror = false;
   std::string problem;  // why it cannot be asked; empty: it can
 };
-// In the order of asking, as the runtime's own (registry rules R30 to R37).
+// The servers in the order in which the runtime would ask them (registry rules R30 to R37).
 struct RegistryHostsView {
   bool by_pull = false;  // not asked: only another pull shows it
   std::string source;    // the folder that said so; empty: nothing did

@@ -12,7 +12,8 @@ namespace prefetch::status {
 
 namespace {
 
-// How long ago, in whole seconds; null if it never was. A time of day that was set back makes it nothing.
+// Writes how long ago something was, in whole seconds; null if it never was. If the clock was set back in
+// between, it writes 0.
 void MemberSince(doc::JsonWriter& out, std::string_view name, const std::optional<base::WallTime>& since,
                  base::WallTime time) {
   if (!since) {
@@ -25,6 +26,7 @@ void MemberSince(doc::JsonWriter& out, std::string_view name, const std::optiona
 
 std::string_view WhyNotAsked(const plan::ImageState& image) {
   if (!image.applies) return "not asked: the entry is for other platforms";
+  // The entry's own wish is checked before the reasons why it has none.
   if (plan::AsksRegistry(image.want)) return "not asked: this agent asks no registry (--registry none)";
   if (image.want->reference.has_digest()) return "not asked: a digest always names the same content";
   return "not asked: refresh is IfNotPresent and readyFor is not Always";
@@ -136,7 +138,7 @@ void WriteRegistryHosts(doc::JsonWriter& out, const std::optional<RegistryHostsV
   out.EndObject();
 }
 
-// An image in a status document, and the document of one image.
+// The members of an image in a status document, and the document of one image.
 
 namespace {
 
@@ -156,6 +158,7 @@ void WriteVerdicts(doc::JsonWriter& out, const ShownVerdicts& verdicts) {
   out.EndObject();
 }
 
+// Without a kubelet, a runtime alone starts containers: what is usable starts, and Never fails otherwise.
 ShownVerdicts ByPresence(const plan::ImageState& image) {
   using kubelet::VerdictResult;
   const ShownVerdict always{VerdictResult::kPulls, plan::Reason::kPolicyAlways};
@@ -163,6 +166,7 @@ ShownVerdicts ByPresence(const plan::ImageState& image) {
     const ShownVerdict starts{VerdictResult::kStarts, plan::Reason::kPresent};
     return {starts, starts, always};
   }
+  // The runtime has not reported the image yet, so both verdicts stay Unknown.
   if (image.reason == plan::Reason::kFactsUnknown) return {{}, {}, always};
   const plan::Reason why = image.present ? image.reason : plan::Reason::kImageAbsent;
   return {{VerdictResult::kRefused, why}, {VerdictResult::kPulls, why}, always};
@@ -176,7 +180,7 @@ void WriteCoordinates(doc::JsonWriter& out, const image::Coordinates& of) {
   out.EndObject();
 }
 
-// As the list has it. Nothing for any pod without credentials of its own.
+// Writes readyAs as the list has it. For pods without credentials of their own it writes nothing.
 void WriteReadyAs(doc::JsonWriter& out, const image::PodCoordinates& pod) {
   if (pod.empty()) return;
   out.Key("readyAs");
@@ -194,7 +198,7 @@ void WriteReadyAs(doc::JsonWriter& out, const image::PodCoordinates& pod) {
   out.EndObject();
 }
 
-// Of the whole entry, where all its sources say the same.
+// Writes readyAs of the whole entry if all its sources agree; otherwise "spellings" shows each.
 void WriteReadyAs(doc::JsonWriter& out, const plan::DesiredImage& want) {
   bool same = std::all_of(want.other_pods.begin(), want.other_pods.end(),
                           [&](const plan::JudgedPod& pod) { return pod.ready_as == want.ready_as; });
@@ -206,6 +210,7 @@ void WritePull(doc::JsonWriter& out, const plan::PullStatus& pull) {
   out.Member("state", plan::PullStateName(pull.state));
   out.Key("attempts");
   out.Integer(pull.attempts);
+  // null distinguishes "not known" from "none yet".
   if (pull.bytes_known) {
     out.MemberNumber("bytesDone", pull.bytes_done);
     out.MemberNumber("bytesTotal", pull.bytes_total);
@@ -297,7 +302,7 @@ void WriteProviders(doc::JsonWriter& out, const ImageDetail& detail) {
   out.EndArray();
 }
 
-// The members of the answer about one image alone.
+// Writes the members that only the answer about a single image has.
 void WriteDetail(doc::JsonWriter& out, const ImageDetail& detail) {
   out.Key("reasoning");
   if (detail.verdicts) {
@@ -332,6 +337,7 @@ ShownVerdicts AsShown(const kubelet::Verdicts& verdicts) {
 }
 
 std::optional<ShownVerdicts> VerdictsOf(const plan::Snapshot& snapshot, const plan::ImageState& image) {
+  // With a kubelet, presence alone would be a wrong verdict.
   if (!image.applies || (snapshot.kubelet && !image.verdicts)) return std::nullopt;
   return image.verdicts ? AsShown(*image.verdicts) : ByPresence(image);
 }
@@ -341,6 +347,7 @@ bool IsShown(const plan::TouchStatus& touch) {
 }
 
 std::uint64_t WholeRate(double per_second) {
+  // A conversion of a value beyond the type's range would be undefined.
   return per_second > 0 && per_second < 1e15 ? static_cast<std::uint64_t>(per_second) : 0;
 }
 
@@ -361,6 +368,7 @@ void WriteImageVerdicts(doc::JsonWriter& out, const plan::Snapshot& snapshot, co
 }
 
 void WriteSpellings(doc::JsonWriter& out, const plan::ImageState& image) {
+  // A single pod is described by the entry's own members.
   if (image.want->other_pods.empty()) return;
   out.Key("spellings");
   out.BeginArray();
@@ -383,6 +391,7 @@ void WriteSpellings(doc::JsonWriter& out, const plan::ImageState& image) {
 void WriteImage(doc::JsonWriter& out, const plan::Snapshot& snapshot, const plan::ImageState& image,
                 base::WallTime time) {
   out.Member("image", image.want->reference.written());
+  // The name under which lists are compared.
   out.Member("normalizedName", image.want->reference.Normalized());
   out.MemberBool("required", image.want->required);
   out.Member("readyFor", image::PullPolicyName(image.want->ready_for));

@@ -11,6 +11,7 @@ std::optional<base::WallTime> ParseTime(const std::string& text) {
   // holds, too.
   constexpr auto kFurthest = std::chrono::floor<std::chrono::seconds>(base::WallTime::duration::max()) / 2;
   std::tm utc{};
+  // strptime alone would accept impossible dates and ignore offsets.
   if (!doc::IsTimestamp(text) || text.back() != 'Z') return std::nullopt;
   if (::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &utc) == nullptr) return std::nullopt;
   const std::chrono::seconds since(::timegm(&utc));

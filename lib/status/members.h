@@ -1,4 +1,5 @@
-// Members: reads an answer of an agent, which may be older, newer, or a stranger. Internal to status/.
+// Members: reads an answer of an agent, which may be older or newer, or of another server. Internal to
+// status/.
 #pragma once
 
 #include <cstdint>

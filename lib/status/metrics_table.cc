@@ -131,6 +131,8 @@ constexpr MetricsTable kTable = {{
     {Id::kProcessMaxFds, "process_max_fds", Kind::kGauge, "File descriptors that the agent may have open."},
 }};
 
+// Families are found by the number of their id (agent/answers/metrics_text.cc), so the order is checked when
+// this compiles.
 constexpr bool TableIsInOrder() {
   for (std::size_t i = 0; i < kTable.size(); i++) {
     if (kTable[i].id != static_cast<Id>(i)) return false;

@@ -17,8 +17,8 @@ bool Says(const std::string& error, std::string_view words) {
   return error.find(words) != std::string::npos;
 }
 
-// By the words of containers/image: signature/policy_eval_simple.go, policy_eval_signedby.go and
-// policy_eval_sigstore.go.
+// Chooses the advice by the words of containers/image: signature/policy_eval_simple.go,
+// policy_eval_signedby.go and policy_eval_sigstore.go.
 std::string HelpOfCrio(const std::string& error) {
   if (Says(error, "is rejected by policy")) {
     return "the rule has the type reject: allow the image there, or remove it from the list";
@@ -40,12 +40,14 @@ std::string HelpOfCrio(const std::string& error) {
 std::vector<std::string> PolicyScopes(const image::Reference& reference) {
   std::vector<std::string> scopes = {reference.Normalized()};
   std::string name = reference.Repository();
+  // From the image's own name up to its registry, the most specific scope first.
   while (true) {
     scopes.push_back(name);
     const std::size_t slash = name.rfind('/');
     if (slash == std::string::npos) break;
     name.resize(slash);
   }
+  // Wildcards cover hosts without their ports.
   name.resize(std::min(name.find(':'), name.size()));
   for (std::size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.')) {
     name.erase(0, dot + 1);
@@ -61,6 +63,7 @@ bool IsBrokenPolicy(const std::string& error) {
 }
 
 std::vector<std::string> SignatureHelp(const plan::ImageState& image, const plan::RuntimeStatus& runtime) {
+  // containerd has no signature policy; external programs verify images there.
   if (runtime.name != "cri-o") {
     return {
         "an image verifier of containerd blocked it: look at the programs in bin_dir of the plugin "
@@ -87,7 +90,7 @@ std::string Names(std::vector<std::string> names) {
   return more == 0 ? text : text + " and " + std::to_string(more) + " more";
 }
 
-// Everything that opens an image goes through kubelet itself, or its settings (kubelet's rules K29,
+// Advice for a closed image. Only kubelet itself, or its settings, can open an image (kubelet's rules K29,
 // K36).
 std::vector<std::string> OpenIt(const plan::ImageState& image) {
   const bool forbidden = image.want->open == plan::Open::kNever;
@@ -98,6 +101,7 @@ std::vector<std::string> OpenIt(const plan::ImageState& image) {
       "exempt the name from verification: prefetchctl list export --for kubelet prints the setting"};
   std::vector<std::string> spellings;
   for (const image::Reference& one : plan::SpellingsOf(image.want)) spellings.push_back(one.written());
+  // kubelet compares names as pods write them, so each spelling may need a record of its own (K17).
   if (spellings.size() > 1) {
     helps.push_back("the list writes it as " + Names(std::move(spellings)) +
                     ": have all pods and the list write one of them");
@@ -115,7 +119,7 @@ std::vector<std::string> OpenIt(const plan::ImageState& image) {
   return helps;
 }
 
-// The record has several secrets of the name that readyAs has.
+// Advice if kubelet's record has several secrets with the name in readyAs.
 std::vector<std::string> TellThemApart(const plan::ImageState& image) {
   std::vector<std::string> helps = {
       "name the UID of the secret or service account in readyAs: kubelet tells them apart by it"};
@@ -124,7 +128,7 @@ std::vector<std::string> TellThemApart(const plan::ImageState& image) {
   return helps;
 }
 
-// A sentence for each: deploy/docs/touch.md has the same in a table.
+// Returns a sentence for each obstacle; deploy/docs/touch.md has the same in a table.
 std::string HelpAgainst(plan::TouchObstacle obstacle) {
   using plan::TouchObstacle;
   switch (obstacle) {
@@ -177,6 +181,7 @@ std::vector<std::string> HelpsAgainst(const plan::ImageState& image) {
 }  // namespace
 
 std::vector<std::string> WhatHelps(const plan::ImageState& image, const plan::RuntimeStatus& runtime) {
+  // Advice about an image would rest on facts from before the outage.
   if (!runtime.up && !runtime.error.empty()) {
     return {WordsFor(plan::ReasonName(Reason::kRuntimeDown)).advice};
   }

@@ -24,6 +24,7 @@ void WritePublicSources(doc::JsonWriter& out, const plan::ImageList& list) {
     out.MemberOrNull("hash", source.hash);
     out.MemberNumber("entries", source.entries);
     out.MemberOrNull("loadedAt", source.loaded_at);
+    // The error itself may quote lines of the list.
     out.MemberOrNull("error", source.error.empty() ? std::string_view() : kSourceRefused);
     out.EndObject();
   }
@@ -62,9 +63,11 @@ bool HasReadyAs(const plan::DesiredImage& want) {
                      [](const plan::JudgedPod& pod) { return !pod.ready_as->empty(); });
 }
 
-// Of an entry with readyAs, the spellings would tell for how many kinds of pods it is listed, and not which.
+// For an entry with readyAs, even the spellings would tell for how many kinds of pods it is listed. So they
+// are hidden, too.
 void WritePublicSpellings(doc::JsonWriter& out, const plan::ImageState& image) {
   const bool hidden = HasReadyAs(*image.want);
+  // Told explicitly, so that readers do not take the entry for one without readyAs.
   if (hidden) out.MemberBool("readyAsHidden", true);
   if (!hidden) WriteSpellings(out, image);
 }
@@ -111,6 +114,7 @@ void WritePublicImage(doc::JsonWriter& out, const plan::Snapshot& snapshot, cons
 }  // namespace
 
 const std::vector<std::string>& HiddenMembers() {
+  // The document itself names what it lacks, so that a reader can tell "hidden" from "none".
   static const std::vector<std::string> kHidden = {"disk",
                                                    "images.aliases",
                                                    "images.credential",
@@ -196,7 +200,7 @@ std::string PublicStatusJson(const plan::Snapshot& snapshot, base::WallTime time
 
 CheckResult WithoutMessages(CheckResult result) {
   for (CheckAnswer& answer : result.answers) {
-    // These two are about the question alone.
+    // These two messages repeat only what the question contains.
     if (answer.reason != "InvalidImageName" && answer.reason != "NotListed") answer.message = kOnlyForKnown;
   }
   return result;

@@ -34,6 +34,7 @@ void WriteList(doc::JsonWriter& out, const plan::ImageList& list, std::size_t en
   out.EndObject();
 }
 
+// A declared fact, and no missing one: "version": "none" stands beside its source.
 void WriteNoKubelet(doc::JsonWriter& out) {
   out.BeginObject();
   out.Member("version", "none");
@@ -93,6 +94,7 @@ void WriteReadiness(doc::JsonWriter& out, const plan::Readiness& readiness) {
 }
 
 void WriteUnlisted(doc::JsonWriter& out, const plan::Unlisted* unlisted) {
+  // null with a reason: an empty list would mean that nothing came.
   if (unlisted == nullptr) {
     out.MemberNull("unlisted");
     out.Member("unlistedReason", "not known yet");
@@ -161,6 +163,7 @@ void WriteKubelet(doc::JsonWriter& out, const std::optional<plan::KubeletStatus>
 
 std::string StatusJson(const plan::Snapshot& snapshot, base::WallTime time) {
   doc::JsonWriter out;
+  // One allocation: a document of thousands of images would otherwise be copied several times while it grows.
   out.Reserve(kHeadBytes + snapshot.images.size() * kImageBytes);
   out.BeginObject();
   out.Member("apiVersion", kStatusApiVersion);
@@ -226,6 +229,7 @@ std::string ReadyzText(const plan::Snapshot& snapshot, const plan::ReadyAnswer& 
   text += "list " + HashOrNone(snapshot.list.hash) + "\n";
   for (const plan::ListSource& source : snapshot.list.sources) {
     text += "source " + source.name + " " + HashOrNone(source.hash);
+    // A source that was never in force is part of the first line's message.
     if (!source.error.empty() && source.loaded_at) {
       text += " (a newer version is not in force" + (open ? "" : ": " + OneLine(source.error)) + ")";
     }
@@ -233,6 +237,7 @@ std::string ReadyzText(const plan::Snapshot& snapshot, const plan::ReadyAnswer& 
   }
   if (!verbose) return text;
   for (const std::string& problem : snapshot.problems) {
+    // Problems may name files and registries.
     if (!open) text += "problem " + OneLine(problem) + "\n";
   }
   for (const plan::ImageState* image : answer.entries) text += EntryLine(*image, view);

@@ -17,7 +17,7 @@
 
 namespace prefetch::status {
 
-// Of every document that an agent answers with.
+// apiVersion of every document that an agent sends.
 inline constexpr std::string_view kStatusApiVersion = "prefetchd.dev/v1";
 
 // Returns one line with a newline at its end. `time` is when the document is made: its member "time", and
@@ -38,9 +38,9 @@ struct ShownVerdicts {
 ShownVerdicts AsShown(const kubelet::Verdicts& verdicts);
 // Without a kubelet, presence is the verdict. nullopt: not known yet, or the entry is for other platforms.
 std::optional<ShownVerdicts> VerdictsOf(const plan::Snapshot& snapshot, const plan::ImageState& image);
-// False: it was never touched, and is not to be.
+// Returns false if the image was never touched and will not be.
 bool IsShown(const plan::TouchStatus& touch);
-// Of PullStatus::bytes_per_second.
+// Returns PullStatus::bytes_per_second as a whole number.
 std::uint64_t WholeRate(double per_second);
 
 // One image in full, for GET /v1/images/REF (kind ImageStatus). `image` need not be on the list.

@@ -24,6 +24,7 @@ std::vector<std::string> OtherNames(const std::string& image, const std::vector<
   std::vector<std::string> names;
   for (const std::string& alias : aliases) {
     auto reference = image::Reference::Parse(alias);
+    // A digest adds nothing beside a tag of the same repository: both name this content.
     bool said = reference && reference->has_digest() && tagged.count(reference->Repository()) != 0;
     if (!said) names.push_back(alias);
   }
@@ -32,7 +33,7 @@ std::vector<std::string> OtherNames(const std::string& image, const std::vector<
 
 namespace {
 
-// "412 of 680 MB": the unit once where it is the same.
+// Returns "412 of 680 MB", with the unit once if it is the same.
 std::string OfTotal(std::uint64_t done, std::uint64_t total) {
   std::string have = base::HumanBytes(done), all = base::HumanBytes(total);
   std::size_t unit = have.find(' ');
@@ -46,6 +47,7 @@ std::string TransferWords(std::uint64_t done, std::uint64_t total, std::uint64_t
   std::string words = total == 0 ? base::HumanBytes(done) + " so far" : OfTotal(std::min(done, total), total);
   if (per_second == 0) return words;
   words += ", " + base::HumanBytes(per_second) + "/s";
+  // Rounded up, so that a running pull never shows "0 s left".
   if (total > done) {
     const std::uint64_t seconds = (total - done + per_second - 1) / per_second;
     words += ", about " + base::HumanTime(std::chrono::seconds(seconds)) + " left";
@@ -166,6 +168,7 @@ constexpr bool HasTheOrderOfReasons() {
   }
   return kWords.size() == plan::kReasons.size();
 }
+// ReasonsPage joins both tables by their index.
 static_assert(HasTheOrderOfReasons(), "a reason has no words, or the two tables differ in their order");
 
 const char* TitleOf(plan::ReasonGroup group) {
@@ -209,6 +212,7 @@ std::string TakenApart(std::string_view reason) {
     if (capital && !words.empty()) words += ' ';
     words += capital ? static_cast<char>(c - 'A' + 'a') : c;
   }
+  // A reason of a newer agent must fit into the column, too.
   if (words.empty()) return "unknown";
   return words.size() <= kStateColumns ? words : base::Truncate(words, kStateColumns - 1);
 }
@@ -226,6 +230,7 @@ Actor ActorOf(std::string_view reason) {
   auto row = std::find_if(plan::kReasons.begin(), plan::kReasons.end(),
                           [&](const plan::ReasonRow& one) { return one.name == reason; });
   if (row == plan::kReasons.end()) return Actor::kNobody;
+  // The retry rule tells more than the group: what is retried at once is expected to pass.
   if (row->retry == plan::Retry::kTransient) return Actor::kRegistry;
   switch (row->group) {
     case plan::ReasonGroup::kFine:

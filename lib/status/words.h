@@ -1,4 +1,4 @@
-// Words for people: reasons, progress, advice. Pure.
+// Reasons, progress and advice in words. Pure.
 #pragma once
 
 #include <cstdint>
