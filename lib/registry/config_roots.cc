@@ -1,41 +1,26 @@
 #include "registry/config_roots.h"
 
-#include <utility>
-
 #include "base/text.h"
+#include "registry/runtime_rules.h"
 
 namespace prefetch::registry {
 namespace {
 
 constexpr std::string_view kDefaultPath = "/etc/containerd/certs.d:/etc/docker/certs.d";
 
-// Major and minor; a release that cannot be read counts as the newest.
-std::pair<std::uint64_t, std::uint64_t> VersionOf(std::string_view text) {
-  if (text.starts_with('v')) text.remove_prefix(1);
-  std::vector<std::string_view> parts = base::Split(text, '.');
-  auto major = base::ParseUint(parts[0]);
-  auto minor = parts.size() > 1 ? base::ParseUint(parts[1]) : std::nullopt;
-  if (!major || !minor) return {99, 0};
-  return {*major, *minor};
-}
-
-bool IsAtLeast(std::string_view version, std::uint64_t major, std::uint64_t minor) {
-  return VersionOf(version) >= std::pair(major, minor);
-}
-
 }  // namespace
 
 std::string_view DefaultConfigPath(std::string_view containerd_version) {
-  return IsAtLeast(containerd_version, 2, 2) ? kDefaultPath : "";
+  return RulesOf(containerd_version).default_config_path ? kDefaultPath : "";
 }
 
 ConfigRoots RootsOf(const RuntimeConfig& config) {
   if (!config.containerd) return {};
   std::string_view path = config.config_path;
-  bool transfer = IsAtLeast(config.containerd_version, 2, 1) && !config.local_pull;
+  bool transfer = RulesOf(config.containerd_version).transfer_service && !config.local_pull;
   bool several = path.find(':') != std::string_view::npos;
   if (transfer && several && !config.split_config_path) return {.folders = {}, .ignored = true};
-  ConfigRoots roots;
+  ConfigRoots roots{.folders = {}, .by_tables = path.empty() && !transfer};
   for (std::string_view folder : base::Split(path, ':')) {
     if (!folder.empty()) roots.folders.emplace_back(folder);
   }

@@ -25,6 +25,8 @@ struct ConfigRoots {
   // containerd takes "a:b" for one absent folder, so a and b have no effect on pulls, and must have none on
   // our questions.
   bool ignored = false;
+  // The CRI plugin finds servers by its own tables, which have other defaults (TableHost).
+  bool by_tables = false;
 };
 
 // The default `config_path`: none before 2.2.

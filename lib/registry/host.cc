@@ -22,18 +22,11 @@ http::AbsoluteUrl Server(std::string_view scheme, std::string_view registry) {
   return {.scheme = std::string(scheme), .host = "invalid", .port = 443, .target = "/v2"};
 }
 
+}  // namespace
+
 bool WritesPort(std::string_view registry) {
   std::size_t colon = registry.rfind(':');
   return colon != std::string_view::npos && registry.find(']', colon) == std::string_view::npos;
-}
-
-}  // namespace
-
-RuntimeRules RulesOf(std::string_view containerd_version) {
-  if (containerd_version.starts_with('v')) containerd_version.remove_prefix(1);
-  std::vector<std::string_view> parts = base::Split(containerd_version, '.');
-  bool old = parts.size() >= 2 && parts[0] == "1" && base::ParseUint(parts[1]).value_or(99) <= 6;
-  return {.hosts_table_required = old, .localhost_plain_only = old};
 }
 
 bool IsAddress(std::string_view host) {
@@ -46,13 +39,48 @@ bool IsLocalhost(std::string_view host) {
   return host == "localhost" || host == "::1" || (host.starts_with("127.") && IsAddress(host));
 }
 
+void PreferHttps(Host& host, bool writes_port, bool tls, const RuntimeRules& rules) {
+  auto tries_it = [&] {
+    switch (rules.tls_before_http) {
+      case TlsBeforeHttp::kNever:
+        return false;
+      case TlsBeforeHttp::kAlways:
+        return true;
+      case TlsBeforeHttp::kUnlessPort80OrNone:
+        return host.server.port != 80;
+      case TlsBeforeHttp::kUnlessPort80:
+        return !writes_port || host.server.port != 80;
+    }
+    return false;
+  };
+  host.https_first = host.server.scheme == "http" && tls && tries_it();
+  if (host.https_first && !writes_port) host.https_port = 443;
+}
+
 Host DefaultHost(std::string_view registry, const RuntimeRules& rules) {
   if (registry == kDockerHub) registry = kDockerHubServer;
   Host host{.server = Server("https", registry)};
-  if (!IsLocalhost(host.server.host) || !WritesPort(registry) || host.server.port == 443) return host;
-  host.server = Server("http", registry);
-  host.https_first = !rules.localhost_plain_only;
-  host.skip_verify = host.https_first && host.server.port != 80;
+  if (!IsLocalhost(host.server.host)) return host;
+  switch (rules.localhost) {
+    case LocalhostServer::kHttps:
+      break;
+    case LocalhostServer::kHttp:
+      host.server = Server("http", registry);
+      host.skip_verify = true;
+      break;
+    case LocalhostServer::kByPort:
+      if (WritesPort(registry) && host.server.port != 443) host.server = Server("http", registry);
+      host.skip_verify = host.server.port != 80;
+      break;
+  }
+  PreferHttps(host, WritesPort(registry), host.skip_verify, rules);
+  return host;
+}
+
+Host TableHost(std::string_view registry) {
+  if (registry == kDockerHub) registry = kDockerHubServer;
+  Host host{.server = Server("https", registry)};
+  if (IsLocalhost(host.server.host)) host.server = Server("http", registry);
   return host;
 }
 

@@ -15,6 +15,7 @@
 #include "http/absolute_url.h"
 #include "http/client.h"
 #include "image/reference.h"
+#include "registry/runtime_rules.h"
 
 namespace prefetch::registry {
 
@@ -30,7 +31,7 @@ struct Host {
   bool pull = true;          // digests may be asked for here
   bool resolve = true;       // tags, too
   bool skip_verify = false;  // any certificate will do
-  // Plain http is meant, but https is tried first (containerd 2.x for localhost, and for http with TLS keys).
+  // Plain http is meant, but https is tried first (containerd, for localhost and for http with TLS keys).
   bool https_first = false;
   // With https_first, CRI-O's `insecure`: http follows whatever is wrong with https, and not only where that
   // is not spoken; and https has a port of its own where the name has none.
@@ -40,6 +41,8 @@ struct Host {
   std::vector<ClientPair> client_pairs;
   std::vector<std::pair<std::string, base::Secret>> headers;  // values may be secret
   std::optional<std::chrono::milliseconds> dial_timeout;
+  // A setting with which the runtime keeps the host, and fails at each request to it; empty: there is none.
+  std::string problem;
 };
 
 // May a request for that reference be answered here? A tag needs both capabilities.
@@ -87,16 +90,15 @@ struct HostChain {
 // The server that a registry's name means where no hosts.toml says otherwise (R4, R33, R47).
 // Pure.
 
-// The differences between containerd's releases. A value; the default is a current one.
-struct RuntimeRules {
-  bool hosts_table_required = false;  // 1.6: a hosts.toml without [host] is invalid
-  bool localhost_plain_only = false;  // 1.6: localhost with a port is asked by plain http alone
-};
-// "1.6.20", "v2.3.4"; what cannot be read counts as current.
-RuntimeRules RulesOf(std::string_view containerd_version);
-
 // `registry` is a reference's domain: "docker.io", "reg:5000", "localhost:5000", "[::1]:5000".
+// For containerd with a config_path, or with its transfer service.
 Host DefaultHost(std::string_view registry, const RuntimeRules& rules);
+// For containerd's CRI plugin without a config_path: localhost by plain http.
+Host TableHost(std::string_view registry);
+// Sets https_first of a host of scheme http, by that release. `tls`: it has settings of TLS.
+void PreferHttps(Host& host, bool writes_port, bool tls, const RuntimeRules& rules);
+// Returns whether the name of a registry has a port: "reg:5000", "[::1]:5000".
+bool WritesPort(std::string_view registry);
 
 // As CRI-O has it: https, on localhost as well. `insecure`: any certificate will do, and plain http, too
 // (R47).

@@ -63,9 +63,9 @@ class HostsLoader {
     std::vector<Host> hosts = Hosts();
     for (Host& host : hosts) {
       ChainedHost chained{.host = std::move(host)};
-      chained.own = IsOwnServer(chained.host.server, registry_);
+      chained.own = chained.host.problem.empty() && IsOwnServer(chained.host.server, registry_);
       chained.mirror = !chained.own;
-      tls_.Load(chained, chain_.notes);
+      LoadTls(chained);
       chain_.hosts.push_back(std::move(chained));
     }
     return std::move(chain_);
@@ -78,7 +78,19 @@ class HostsLoader {
     return kind && *kind == base::FileKind::kDirectory;
   }
 
+  // A file that cannot be used ends every pull of the registry, whichever host names it.
+  void LoadTls(ChainedHost& chained) {
+    chained.problem.clear();
+    tls_.Load(chained, chain_.notes);
+    if (!chained.problem.empty() && chain_.only_by_pull.empty()) {
+      chain_.only_by_pull = "The certificates for " + registry_ + " cannot be used here (" + chained.problem +
+                            "), without which containerd pulls nothing of it; only pulling tells.";
+    }
+    if (chained.problem.empty()) chained.problem = chained.host.problem;
+  }
+
   std::vector<Host> Hosts() {
+    if (roots_.by_tables) return {TableHost(registry_)};
     for (const std::string& root : roots_.folders) {
       if (!IsFolderHere(root)) {
         if (IsMissed(options_.runtime)) {
@@ -101,14 +113,30 @@ class HostsLoader {
     if (text && !text->empty()) {
       auto hosts = ParseHostsToml(*text, folder, registry_, rules_);
       base::WipeString(*text);  // headers may be secret
-      if (hosts) return std::move(*hosts);
-      chain_.notes.push_back(file + " is ignored, as the runtime does: " + hosts.error().message());
+      if (hosts) {
+        NoteLost(file, *hosts);
+        return std::move(*hosts);
+      }
+      if (hosts.error().code() == base::Code::kResourceExhausted) {
+        chain_.only_by_pull =
+            file + " is not followed here (" + hosts.error().message() + "); only pulling tells.";
+      } else {
+        chain_.notes.push_back(file + " is ignored, as the runtime does: " + hosts.error().message());
+      }
     } else if (!text && text.error().code() != base::Code::kNotFound) {
       chain_.notes.push_back(file +
                              " cannot be read, and so the usual server is asked: " + text.error().message());
       chain_.is_guess = true;
     }
     return {WithCertificatesOf(folder)};
+  }
+
+  void NoteLost(const std::string& file, const std::vector<Host>& hosts) {
+    for (std::size_t i = 0; i < hosts.size(); i++) {
+      if (hosts[i].problem.empty()) continue;
+      const std::string which = i + 1 == hosts.size() ? "the server" : "host " + std::to_string(i + 1);
+      chain_.notes.push_back(file + ": the runtime gets nothing from " + which + ": " + hosts[i].problem);
+    }
   }
 
   // A folder without a hosts.toml that counts, as Docker knows it: *.crt are authorities, *.cert is ours.
@@ -124,6 +152,8 @@ class HostsLoader {
       bool has_key = std::find(names->begin(), names->end(), key) != names->end();
       host.client_pairs.push_back({path, has_key ? folder + "/" + key : ""});
     }
+    const bool tls = host.skip_verify || !host.ca_files.empty() || !host.client_pairs.empty();
+    PreferHttps(host, WritesPort(registry_), tls, rules_);
     return host;
   }
 

@@ -1,12 +1,16 @@
 #include "registry/hosts_toml.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/redactor.h"
 #include "base/text.h"
 #include "doc/duration.h"
 #include "http/headers.h"
+#include "registry/go_url.h"
+#include "registry/toml_headers.h"
 #include "registry/toml_rim.h"
+#include "registry/toml_text.h"
 
 namespace prefetch::registry {
 namespace {
@@ -14,10 +18,108 @@ namespace {
 constexpr std::size_t kMaxHostsBytes = 256 * 1024;
 constexpr std::size_t kMaxHosts = 32;
 constexpr std::size_t kMaxValues = 32;  // of one key
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+base::Error TooMuch(const toml::node& node, std::string_view what) {
+  return base::ResourceExhausted(Wrong(node, what).message());
+}
+
+// --- What go-toml decodes: types alone ---
+
+struct Header {
+  std::string name;
+  const toml::node* value;
+};
+
+// The keys that a host has, and that the top level has for `server`.
+struct Written {
+  const toml::node* capabilities = nullptr;  // a list of strings
+  const toml::node* ca = nullptr;
+  const toml::node* client = nullptr;
+  std::optional<bool> skip_verify;
+  bool override_path = false;
+  const toml::node* dial_timeout = nullptr;  // a string
+  std::vector<Header> header;
+};
+
+bool IsBefore(const toml::node* a, const toml::node* b) {
+  return a->source().begin < b->source().begin;
+}
+
+// The values of a key, in the order of the text: the last one counts. go-toml v1 takes the key as it is or
+// all in capitals; v2 takes any case.
+std::vector<const toml::node*> Find(const toml::table& table, std::string_view key, TomlDialect dialect) {
+  std::vector<const toml::node*> found;
+  if (dialect == TomlDialect::kGoToml1) {
+    std::string capitals;
+    for (char c : key) capitals += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    const toml::node* node = table.get(key);
+    if (node == nullptr) node = table.get(capitals);
+    if (node != nullptr) found.push_back(node);
+    return found;
+  }
+  for (const auto& [name, node] : table) {
+    if (base::EqualsIgnoreCase(name.str(), key)) found.push_back(&node);
+  }
+  std::sort(found.begin(), found.end(), IsBefore);
+  return found;
+}
+
+class Decoder {
+ public:
+  explicit Decoder(const RuntimeRules& rules) : rules_(rules) {}
+
+  base::Status Read(const toml::table& table, Written& written) const {
+    for (const toml::node* node : Find(table, "capabilities")) {
+      const toml::array* array = node->as_array();
+      bool strings = array != nullptr && std::all_of(array->begin(), array->end(),
+                                                     [](const toml::node& item) { return item.is_string(); });
+      if (!strings) return Wrong(*node, "capabilities is no list of strings");
+      written.capabilities = node;
+    }
+    for (const toml::node* node : Find(table, "skip_verify")) {
+      if (!node->is_boolean()) return Wrong(*node, "skip_verify is neither true nor false");
+      written.skip_verify = node->as_boolean()->get();
+    }
+    for (const toml::node* node : Find(table, "override_path")) {
+      if (!node->is_boolean()) return Wrong(*node, "override_path is neither true nor false");
+      written.override_path = node->as_boolean()->get();
+    }
+    if (rules_.dial_timeout) {
+      for (const toml::node* node : Find(table, "dial_timeout")) {
+        if (!node->is_string()) return Wrong(*node, "dial_timeout is no string");
+        written.dial_timeout = node;
+      }
+    }
+    for (const toml::node* node : Find(table, "ca")) written.ca = node;
+    for (const toml::node* node : Find(table, "client")) written.client = node;
+    return ReadHeader(table, written);
+  }
+
+  std::vector<const toml::node*> Find(const toml::table& table, std::string_view key) const {
+    return registry::Find(table, key, rules_.toml);
+  }
+
+ private:
+  base::Status ReadHeader(const toml::table& table, Written& written) const {
+    for (const toml::node* node : Find(table, "header")) {
+      const toml::table* header = node->as_table();
+      if (header == nullptr) return Wrong(*node, "header is no table");
+      for (const auto& [name, value] : *header) {
+        written.header.push_back({FromAsciiToml(name.str()), &value});
+      }
+    }
+    return {};
+  }
+
+  const RuntimeRules& rules_;
+};
+
+// --- What containerd makes of it ---
 
 std::string InFolder(std::string_view folder, const std::string& file) {
-  if (file.empty() || file.front() == '/') return file;
-  return std::string(folder) + "/" + file;
+  if (file.starts_with('/')) return file;
+  return CleanedPath(std::string(folder) + "/" + file);
 }
 
 // A string, or an array of strings.
@@ -25,204 +127,278 @@ base::Result<std::vector<std::string>> Texts(const toml::node& node, std::string
   std::vector<std::string> texts;
   if (const auto* one = node.as_string()) return std::vector<std::string>{TextOf(*one)};
   const toml::array* array = node.as_array();
-  if (array == nullptr || array->size() > kMaxValues) {
-    return Wrong(node, std::string(key) + " is neither a string nor a short list of strings");
-  }
+  if (array == nullptr) return Wrong(node, std::string(key) + " is neither a string nor a list of strings");
   for (const toml::node& item : *array) {
     const auto* text = item.as_string();
     if (text == nullptr) return Wrong(item, std::string(key) + " holds something that is no string");
     texts.push_back(TextOf(*text));
   }
+  if (texts.size() > kMaxValues) return TooMuch(node, std::string(key) + " is too long a list");
   return texts;
 }
 
-base::Status ReadCapabilities(const toml::node& node, Host& host) {
-  const toml::array* array = node.as_array();
-  if (array == nullptr) return Wrong(node, "capabilities is no list");
-  if (array->empty()) return {};
-  host.pull = host.resolve = false;
-  for (const toml::node& item : *array) {
-    std::string word = item.is_string() ? base::ToLower(item.as_string()->get()) : "";
-    if (word != "pull" && word != "resolve" && word != "push" && word != "referrers") {
-      return Wrong(item, "an unknown capability");
+// How one host's keys are read into a Host.
+class HostMaker {
+ public:
+  HostMaker(std::string_view folder, const RuntimeRules& rules) : folder_(folder), rules_(rules) {}
+
+  // Everything but the server. True: it has settings of TLS.
+  base::Result<bool> ReadKeys(const Written& written, Host& host) const {
+    host.skip_verify = written.skip_verify.value_or(false);
+    bool tls = written.skip_verify.has_value();
+    if (written.capabilities != nullptr) {
+      if (base::Status read = ReadCapabilities(*written.capabilities, host); !read) return read.error();
     }
-    host.pull |= word == "pull";
-    host.resolve |= word == "resolve";
+    if (written.ca != nullptr) {
+      auto files = Texts(*written.ca, "ca");
+      if (!files) return std::move(files).error();
+      for (const std::string& file : *files) host.ca_files.push_back(InFolder(folder_, file));
+      tls = true;
+    }
+    if (written.client != nullptr) {
+      if (base::Status read = ReadClient(*written.client, host); !read) return read.error();
+      tls |= !host.client_pairs.empty();
+    }
+    for (const Header& header : written.header) {
+      if (base::Status read = ReadHeader(header, host); !read) return read.error();
+    }
+    if (host.headers.size() > kMaxValues) {
+      return TooMuch(*written.header.front().value, "there are too many headers");
+    }
+    if (written.dial_timeout != nullptr) {
+      auto timed = ReadDialTimeout(*written.dial_timeout, host);
+      if (!timed) return std::move(timed).error();
+      tls |= *timed && rules_.dial_timeout_means_tls;
+    }
+    return tls;
   }
-  return {};
-}
 
-// One of the forms of `client`: "file", ["cert", "key"].
-base::Result<ClientPair> ReadPair(const toml::node& node, std::string_view folder) {
-  if (const auto* file = node.as_string()) return ClientPair{InFolder(folder, TextOf(*file)), ""};
-  const toml::array* pair = node.as_array();
-  if (pair == nullptr || pair->size() != 2 || !(*pair)[0].is_string() || !(*pair)[1].is_string()) {
-    return Wrong(node, "client holds something that is neither a file nor a pair of files");
+  // "https://host:5000/path". nullopt: it names no host.
+  base::Result<std::optional<Host>> OfUrl(const toml::node& at, std::string text,
+                                          const Written& written) const {
+    Host host;
+    auto tls = ReadKeys(written, host);
+    if (!tls) return std::move(tls).error();
+    if (text.empty()) return std::optional<Host>();
+    if (!text.starts_with("http")) text.insert(0, "https://");
+    auto url = ParseGoUrl(text);
+    if (!url) return Wrong(at, "this is no URL");
+    if (url->host.empty()) return std::optional<Host>();
+    std::string path = CleanedPath(url->path);
+    if (!written.override_path && !path.ends_with("/v2")) path += "/v2";
+    TakeServer(*url, path, host);
+    PreferHttps(host, WritesPort(url->host), *tls, rules_);
+    return std::optional(std::move(host));
   }
-  return ClientPair{InFolder(folder, TextOf(*(*pair)[0].as_string())),
-                    InFolder(folder, TextOf(*(*pair)[1].as_string()))};
-}
 
-base::Status ReadClient(const toml::node& node, std::string_view folder, Host& host) {
-  const toml::array* array = node.as_array();
-  if (array == nullptr) {
-    auto pair = ReadPair(node, folder);
-    if (!pair) return std::move(pair).error();
-    host.client_pairs.push_back(std::move(*pair));
+  // Server of a host that the runtime keeps and that nobody can ask.
+  static void Lose(Host& host, std::string why) {
+    host.server = {.scheme = "https", .host = "invalid", .port = 443, .target = "/v2"};
+    host.problem = std::move(why);
+  }
+
+ private:
+  static void TakeServer(const GoUrl& url, const std::string& path, Host& host) {
+    auto server = http::ParseAbsoluteUrl(url.scheme + "://" + url.host);
+    if (!server) return Lose(host, "its URL cannot be asked: " + server.error().message());
+    host.server = std::move(*server);
+    // containerd puts the path into another URL as it is.
+    host.server.target = path == "/" ? "" : base::ReplaceAll(path, "//", "/");
+    bool fits = std::all_of(path.begin(), path.end(), [](unsigned char c) {
+      return c > 0x20 && c < 0x7f && c != '?' && c != '#' && c != '%';
+    });
+    if (!fits) Lose(host, "the path of its URL cannot be asked for");
+  }
+
+  base::Status ReadCapabilities(const toml::node& node, Host& host) const {
+    const toml::array& array = *node.as_array();
+    if (array.empty()) return {};
+    host.pull = host.resolve = false;
+    for (const toml::node& item : array) {
+      std::string word = base::ToLower(item.as_string()->get());
+      bool known =
+          word == "pull" || word == "resolve" || word == "push" || (word == "referrers" && rules_.referrers);
+      if (!known) return Wrong(item, "an unknown capability");
+      host.pull |= word == "pull";
+      host.resolve |= word == "resolve";
+    }
     return {};
   }
-  if (array->size() > kMaxValues) return Wrong(node, "client is too long a list");
-  for (const toml::node& item : *array) {
-    auto pair = ReadPair(item, folder);
-    if (!pair) return std::move(pair).error();
-    host.client_pairs.push_back(std::move(*pair));
-  }
-  return {};
-}
 
-base::Status ReadHeaders(const toml::node& node, Host& host) {
-  const toml::table* table = node.as_table();
-  if (table == nullptr || table->size() > kMaxValues) return Wrong(node, "header is no short table");
-  for (const auto& [name, value] : *table) {
-    auto texts = Texts(value, "a header");
+  // One of the forms of `client`: "file", ["cert", "key"].
+  base::Result<ClientPair> ReadPair(const toml::node& node) const {
+    if (const auto* file = node.as_string()) return ClientPair{InFolder(folder_, TextOf(*file)), ""};
+    const toml::array* pair = node.as_array();
+    if (pair == nullptr || pair->size() != 2 || !(*pair)[0].is_string() || !(*pair)[1].is_string()) {
+      return Wrong(node, "client holds something that is neither a file nor a pair of files");
+    }
+    return ClientPair{InFolder(folder_, TextOf(*(*pair)[0].as_string())),
+                      InFolder(folder_, TextOf(*(*pair)[1].as_string()))};
+  }
+
+  base::Status ReadClient(const toml::node& node, Host& host) const {
+    const toml::array* array = node.as_array();
+    if (array == nullptr && !node.is_string()) return Wrong(node, "client is neither a file nor a list");
+    std::vector<const toml::node*> items;
+    if (array == nullptr) items.push_back(&node);
+    for (std::size_t i = 0; array != nullptr && i < array->size(); i++) items.push_back(array->get(i));
+    for (const toml::node* item : items) {
+      auto pair = ReadPair(*item);
+      if (!pair) return std::move(pair).error();
+      host.client_pairs.push_back(std::move(*pair));
+    }
+    if (items.size() > kMaxValues) return TooMuch(node, "client is too long a list");
+    return {};
+  }
+
+  static base::Status ReadHeader(const Header& header, Host& host) {
+    auto texts = Texts(*header.value, "a header");
     if (!texts) return texts.status();
-    if (!http::IsFieldName(name.str())) return Wrong(value, "a header's name cannot be sent");
+    if (!http::IsFieldName(header.name)) host.problem = "the name of one of its headers cannot be sent";
     for (std::string& text : *texts) {
-      if (!http::IsFieldValue(text)) return Wrong(value, "a header's value cannot be sent");
-      host.headers.emplace_back(std::string(name.str()), base::Secret(text));
+      if (!http::IsFieldValue(text)) host.problem = "the value of one of its headers cannot be sent";
+      host.headers.emplace_back(header.name, base::Secret(text));
       base::RememberSecret(host.headers.back().second);
       base::WipeString(text);
     }
+    return {};
   }
-  return {};
-}
 
-base::Status ReadDialTimeout(const toml::node& node, Host& host) {
-  auto duration = node.is_string() ? doc::ParseDuration(node.as_string()->get()) : std::nullopt;
-  if (!duration || duration->count() < 0) return Wrong(node, "dial_timeout is no duration");
-  if (duration->count() > 0) host.dial_timeout = std::chrono::ceil<std::chrono::milliseconds>(*duration);
-  return {};
-}
-
-base::Status ReadBool(const toml::table& table, std::string_view key, bool& value) {
-  const toml::node* node = table.get(key);
-  if (node == nullptr) return {};
-  if (!node->is_boolean()) return Wrong(*node, std::string(key) + " is neither true nor false");
-  value = node->as_boolean()->get();
-  return {};
-}
-
-// Reads a server's URL, also without "/v2" at its end or without a path.
-base::Status ReadServer(const toml::node& at, std::string text, bool override_path, Host& host) {
-  if (!text.starts_with("http")) text.insert(0, "https://");
-  auto url = http::ParseAbsoluteUrl(text);
-  if (!url) return Wrong(at, url.error().message());
-  std::string path = url->target.substr(0, url->target.find('?'));
-  while (path.ends_with('/')) path.pop_back();
-  if (!override_path && !path.ends_with("/v2")) path += "/v2";
-  host.server = std::move(*url);
-  host.server.target = std::move(path);
-  return {};
-}
-
-// The keys that a host has, and that the top level has for `server`.
-base::Status ReadKeys(const toml::table& table, std::string_view folder, Host& host) {
-  if (base::Status read = ReadBool(table, "skip_verify", host.skip_verify); !read) return read;
-  if (const toml::node* node = table.get("capabilities")) {
-    if (base::Status read = ReadCapabilities(*node, host); !read) return read;
+  // False: it is empty, which is none.
+  static base::Result<bool> ReadDialTimeout(const toml::node& node, Host& host) {
+    std::string text = TextOf(*node.as_string());
+    if (text.empty()) return false;
+    auto duration = doc::ParseDuration(text);
+    if (!duration) return Wrong(node, "dial_timeout is no duration");
+    if (duration->count() < 0) host.problem = "its dial_timeout is negative";
+    if (duration->count() > 0) host.dial_timeout = std::chrono::ceil<std::chrono::milliseconds>(*duration);
+    return true;
   }
-  if (const toml::node* node = table.get("ca")) {
-    auto files = Texts(*node, "ca");
-    if (!files) return files.status();
-    for (const std::string& file : *files) host.ca_files.push_back(InFolder(folder, file));
-  }
-  if (const toml::node* node = table.get("client")) {
-    if (base::Status read = ReadClient(*node, folder, host); !read) return read;
-  }
-  if (const toml::node* node = table.get("header")) {
-    if (base::Status read = ReadHeaders(*node, host); !read) return read;
-  }
-  if (const toml::node* node = table.get("dial_timeout")) return ReadDialTimeout(*node, host);
-  return {};
-}
 
-bool HasTlsKey(const Host& host) {
-  return !host.ca_files.empty() || !host.client_pairs.empty() || host.skip_verify;
-}
-
-base::Result<Host> ReadHost(const toml::node& at, const std::string& url, const toml::table& table,
-                            std::string_view folder) {
-  Host host;
-  bool override_path = false;
-  if (base::Status read = ReadBool(table, "override_path", override_path); !read) return read.error();
-  if (base::Status read = ReadServer(at, url, override_path, host); !read) return read.error();
-  if (base::Status read = ReadKeys(table, folder, host); !read) return read.error();
-  host.https_first = host.server.scheme == "http" && HasTlsKey(host) && host.server.port != 80;
-  return host;
-}
-
-struct Written {
-  std::string url;
-  const toml::node* table;
+  const std::string_view folder_;
+  const RuntimeRules& rules_;
 };
 
-// [host."…"] tables in the order of the text.
-base::Result<std::vector<Written>> WrittenHosts(const toml::table& root, const RuntimeRules& rules) {
-  std::vector<Written> hosts;
-  const toml::node* node = root.get("host");
-  if (node == nullptr) {
-    if (rules.hosts_table_required) return base::InvalidArgument("no [host] table, which this runtime needs");
+// One file.
+class HostsFile {
+ public:
+  HostsFile(std::string_view text, std::string_view registry, const HostMaker& maker,
+            const RuntimeRules& rules)
+      : text_(text), registry_(registry), maker_(maker), rules_(rules), decoder_(rules) {}
+
+  base::Result<std::vector<Host>> Read(const toml::table& root) {
+    Written top;
+    std::string server;
+    const toml::node* server_node = &root;
+    for (const toml::node* node : decoder_.Find(root, "server")) {
+      if (!node->is_string()) return Wrong(*node, "server is no string");
+      server = TextOf(*node->as_string());
+      server_node = node;
+    }
+    if (base::Status read = decoder_.Read(root, top); !read) return read.error();
+    if (base::Status read = Collect(root); !read) return read.error();
+    std::vector<Host> hosts;
+    for (const std::string& url : Order()) {
+      const OneHost& one = ByUrl(url);
+      auto host = maker_.OfUrl(*one.node, url, one.written);
+      if (!host) return std::move(host).error();
+      if (!*host) HostMaker::Lose(host->emplace(), "its URL names no host");
+      hosts.push_back(std::move(**host));
+    }
+    if (hosts.size() > kMaxHosts) return TooMuch(root, "there are too many hosts");
+    auto last = maker_.OfUrl(*server_node, server, top);
+    if (!last) return std::move(last).error();
+    hosts.push_back(*last ? std::move(**last) : OwnServer(top));
     return hosts;
   }
-  if (!node->is_table()) return Wrong(*node, "host is no table");
-  for (const auto& [url, table] : *node->as_table()) {
-    if (!table.is_table()) return Wrong(table, "a host is no table");
-    if (table.as_table()->contains("host")) return Wrong(table, "a host within a host");
-    hosts.push_back({std::string(url.str()), &table});
-  }
-  if (hosts.size() > kMaxHosts) return Wrong(*node, "too many hosts");
-  std::sort(hosts.begin(), hosts.end(), [](const Written& a, const Written& b) {
-    return a.table->source().begin < b.table->source().begin;
-  });
-  return hosts;
-}
 
-base::Result<Host> ReadLastHost(const toml::table& root, std::string_view folder, std::string_view registry,
-                                const RuntimeRules& rules) {
-  const toml::node* server = root.get("server");
-  if (server != nullptr && !server->is_string()) return Wrong(*server, "server is no string");
-  if (server != nullptr && !server->as_string()->get().empty()) {
-    return ReadHost(*server, server->as_string()->get(), root, folder);
+ private:
+  struct OneHost {
+    std::string url;
+    const toml::node* node;
+    Written written;
+  };
+
+  // All of `host`, with the right types; in the order of their places.
+  base::Status Collect(const toml::table& root) {
+    const std::vector<const toml::node*> found = decoder_.Find(root, "host");
+    bool first = rules_.toml == TomlDialect::kGoToml1 && root.get("host") == nullptr;
+    if (rules_.hosts_table_required && (first || !root.get("host")->is_table())) {
+      return base::InvalidArgument("no [host] table, which this runtime needs");
+    }
+    for (const toml::node* node : found) {
+      if (!node->is_table()) return Wrong(*node, "host is no table");
+      for (const auto& [url, table] : *node->as_table()) {
+        if (!table.is_table()) return Wrong(table, "a host is no table");
+        OneHost& one = Of(FromAsciiToml(url.str()), table);
+        if (base::Status read = decoder_.Read(*table.as_table(), one.written); !read) return read;
+      }
+    }
+    std::sort(hosts_.begin(), hosts_.end(),
+              [](const OneHost& a, const OneHost& b) { return IsBefore(a.node, b.node); });
+    return {};
   }
-  Host host = DefaultHost(registry, rules);
-  bool skip_verify = host.skip_verify;
-  host.skip_verify = false;
-  if (base::Status read = ReadKeys(root, folder, host); !read) return read.error();
-  host.skip_verify |= skip_verify;
-  host.pull = host.resolve = true;  // as containerd does, whatever the file says
-  return host;
-}
+
+  OneHost& Of(const std::string& url, const toml::node& node) {
+    for (OneHost& one : hosts_) {
+      if (one.url == url) return one;
+    }
+    return hosts_.emplace_back(OneHost{url, &node, {}});
+  }
+
+  const OneHost& ByUrl(const std::string& url) const {
+    return *std::find_if(hosts_.begin(), hosts_.end(), [&](const OneHost& one) { return one.url == url; });
+  }
+
+  // The URLs that are asked. With go-toml v1 they are all, by the place of their tables. With v2 containerd
+  // takes them from the headers [host."…"] alone, and each again that comes after another's.
+  std::vector<std::string> Order() const {
+    std::vector<std::string> urls;
+    if (rules_.toml == TomlDialect::kGoToml1) {
+      for (const OneHost& one : hosts_) urls.push_back(one.url);
+      return urls;
+    }
+    for (const std::vector<std::string>& header : TableHeaders(text_)) {
+      if (header.size() < 2 || header[0] != "host") continue;
+      if (urls.empty() || urls.back() != header[1]) urls.push_back(header[1]);
+    }
+    return urls;
+  }
+
+  // The registry's own server, with the keys of the top level but for the capabilities.
+  Host OwnServer(const Written& top) const {
+    Host host = DefaultHost(registry_, rules_);
+    bool skip_verify = host.skip_verify;
+    auto tls = maker_.ReadKeys(top, host);
+    bool any_tls = skip_verify || (tls && *tls);
+    host.skip_verify |= skip_verify;
+    host.pull = host.resolve = true;  // as containerd does, whatever the file says
+    host.https_port = 0;
+    PreferHttps(host, WritesPort(registry_), any_tls, rules_);
+    return host;
+  }
+
+  const std::string_view text_;
+  const std::string_view registry_;
+  const HostMaker& maker_;
+  const RuntimeRules& rules_;
+  const Decoder decoder_;
+  std::vector<OneHost> hosts_;
+};
 
 }  // namespace
 
 base::Result<std::vector<Host>> ParseHostsToml(std::string_view text, std::string_view folder,
                                                std::string_view registry, const RuntimeRules& rules) {
-  if (text.size() > kMaxHostsBytes) return base::InvalidArgument("the file is too long");
+  if (text.size() > kMaxHostsBytes) return base::ResourceExhausted("the file is too long");
+  if (rules.toml == TomlDialect::kGoToml1 && text.starts_with(kByteOrderMark)) text.remove_prefix(3);
+  if (rules.toml == TomlDialect::kGoToml2 && !base::IsUtf8(text)) {
+    return base::InvalidArgument("the file is not UTF-8");
+  }
   auto toml = Toml::Parse(text);
   if (!toml) return std::move(toml).error();
-  const toml::table& root = toml->root();
-  auto written = WrittenHosts(root, rules);
-  if (!written) return std::move(written).error();
-  std::vector<Host> hosts;
-  for (const Written& one : *written) {
-    auto host = ReadHost(*one.table, one.url, *one.table->as_table(), folder);
-    if (!host) return std::move(host).error();
-    hosts.push_back(std::move(*host));
-  }
-  auto last = ReadLastHost(root, folder, registry, rules);
-  if (!last) return std::move(last).error();
-  hosts.push_back(std::move(*last));
-  return hosts;
+  const HostMaker maker(folder, rules);
+  return HostsFile(text, registry, maker, rules).Read(toml->root());
 }
 
 }  // namespace prefetch::registry

@@ -8,6 +8,7 @@ namespace prefetch::registry {
 namespace {
 
 constexpr std::size_t kMaxPemBytes = 4 * 1024 * 1024;
+constexpr std::string_view kBeginCertificate = "-----BEGIN CERTIFICATE-----";
 
 }  // namespace
 
@@ -29,7 +30,13 @@ std::string TlsFiles::SystemAuthorities() {
 void TlsFiles::Load(ChainedHost& chained, std::vector<std::string>& notes) {
   const Host& host = chained.host;
   http::Tls tls;
-  for (const std::string& file : host.ca_files) tls.ca_pem += Read(file, chained.problem) + "\n";
+  for (const std::string& file : host.ca_files) {
+    const std::string pem = Read(file, chained.problem);
+    if (chained.problem.empty() && pem.find(kBeginCertificate) == std::string::npos) {
+      chained.problem = file + " holds no certificate";
+    }
+    tls.ca_pem += pem + "\n";
+  }
   if (!tls.ca_pem.empty()) {
     tls.ca_pem += SystemAuthorities();
     chained.tls_elsewhere = std::make_shared<const http::Tls>(http::Tls{.ca_pem = tls.ca_pem});

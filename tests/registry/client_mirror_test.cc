@@ -28,7 +28,7 @@ class ClientMirrorTest : public tests::RegistryWorld {
     std::filesystem::create_directories(folder);
     std::ofstream(folder + "/hosts.toml") << toml;
     ClientOptions options = tests::QuickOptions();
-    options.hosts.runtime = {.containerd_version = "1.7.0", .config_path = dir_ / "certs"};
+    options.hosts.runtime = {.containerd_version = "1.7.32", .config_path = dir_ / "certs"};
     Use(options);
   }
   void Use(ClientOptions options) {
@@ -180,14 +180,31 @@ TEST_F(ClientMirrorTest, APathThatIsGivenAsItIs) {
   EXPECT_TRUE(one_.lines()[1].starts_with("HEAD /artifactory/api/app/manifests/v1?ns=")) << one_.lines()[1];
 }
 
-TEST_F(ClientMirrorTest, AnAuthorityThatCannotBeReadIsThatHostsFailure) {
-  registry_.Put("app", "v1");
-  Hosts(Table(one_, "ca = \"absent.pem\"\n"));
-  EXPECT_EQ(AskFake("app:v1").answered_by, registry_.address());
-  Hosts("server = \"http://" + registry_.address() + "\"\nca = \"absent.pem\"\n");
-  auto answer = AskFake("app:v1");
-  EXPECT_EQ(Word(answer), "Unreachable Tls");
-  EXPECT_NE(answer.message.find("absent.pem"), std::string::npos);
+// containerd pulls nothing of a registry of which one host names a file that it cannot use.
+TEST_F(ClientMirrorTest, AnAuthorityThatCannotBeReadLeavesAllToPulls) {
+  std::string digest = registry_.Put("app", "v1");
+  for (const std::string& toml :
+       {Table(one_, "ca = \"absent.pem\"\n"), Table(one_) + Table(two_, "ca = \"absent.pem\"\n"),
+        Table(one_, "client = \"absent.pem\"\n"),
+        "server = \"http://" + registry_.address() + "\"\nca = \"absent.pem\"\n" + Table(one_)}) {
+    Hosts(toml);
+    auto answer = AskFake("app:v1", {}, {digest});
+    EXPECT_EQ(Word(answer), "Indeterminate") << toml;
+    EXPECT_TRUE(answer.only_by_pull);
+    EXPECT_NE(answer.message.find("absent.pem"), std::string::npos) << answer.message;
+  }
+  EXPECT_TRUE(registry_.lines().empty());
+  EXPECT_TRUE(one_.lines().empty());
+}
+
+TEST_F(ClientMirrorTest, AServerThatIsNoHostLeavesTheMirrors) {
+  std::string digest = one_.Put("app", "v1");
+  Hosts("server = \"*\"\n[host.\"https://<mirror-host>:5000\"]\n" + Table(one_));
+  auto answer = AskFake("app:v1", {}, {digest});
+  EXPECT_EQ(Word(answer), "Same");
+  EXPECT_EQ(answer.answered_by, one_.address());
+  EXPECT_EQ(client_->HostsFor(tests::Ref(registry_.address() + "/app:v1"))->notes.size(), 2U);
+  EXPECT_EQ(Word(AskFake("other:v1")), "Unreachable Tls");  // the last word is that of the server
 }
 
 TEST_F(ClientMirrorTest, WhoWouldBeAsked) {

@@ -37,7 +37,7 @@ class RegistryTlsTest : public tests::RegistryWorld {
     std::filesystem::create_directories(folder);
     std::ofstream(folder + "/hosts.toml") << "server = \"https://" << Address() << "\"\n" << keys;
     ClientOptions options = tests::QuickOptions();
-    options.hosts.runtime = {.containerd_version = "1.7.0", .config_path = dir_ / "certs"};
+    options.hosts.runtime = {.containerd_version = "1.7.32", .config_path = dir_ / "certs"};
     Make(std::move(options));
   }
   std::string Quoted(const std::string& text) const { return "\"" + text + "\""; }

@@ -25,7 +25,7 @@ class HostFilesTest : public testing::Test {
                                     .system_ca_files = {dir_ / "absent.pem", dir_ / "system.pem"}});
   }
   std::shared_ptr<const HostChain> Chain(const std::string& registry) {
-    if (!files_) Make({.containerd_version = "1.7.0", .config_path = "/one:/two"});
+    if (!files_) Make({.containerd_version = "1.7.32", .config_path = "/one:/two"});
     return files_->ChainFor(registry);
   }
   Texts Origins(const std::string& registry) {
@@ -50,7 +50,7 @@ TEST_F(HostFilesTest, NothingThereMeansTheRegistryItself) {
 
 TEST_F(HostFilesTest, ANamedFolderThatIsNotToBeSeenIsSaid) {
   std::filesystem::create_directories(dir_ / "two");
-  RuntimeConfig named{.containerd_version = "1.7.0", .config_path = "/one:/two"};
+  RuntimeConfig named{.containerd_version = "1.7.32", .config_path = "/one:/two"};
   Texts notes = NotesOnFolders(named, dir_.path());
   ASSERT_EQ(notes.size(), 1U);
   EXPECT_EQ(notes[0].find("/one, where containerd finds its mirrors, is not visible to the agent: "), 0U);
@@ -175,13 +175,22 @@ TEST_F(HostFilesTest, KeyInTheCertificatesFileAndSkipVerify) {
   EXPECT_FALSE(chain->hosts[1].tls);
 }
 
-TEST_F(HostFilesTest, AFileThatIsNotThereIsTheHostsProblem) {
-  Write("one/quay.io/hosts.toml", "[host.\"https://m\"]\nca = \"absent.pem\"\n");
-  auto chain = Chain("quay.io");
-  EXPECT_NE(chain->hosts[0].problem.find("absent.pem"), std::string::npos);
-  EXPECT_EQ(chain->hosts[1].problem, "");
-  Write("one/quay.io/absent.pem", "CA");
-  EXPECT_EQ(Chain("quay.io")->hosts[0].problem, "");
+TEST_F(HostFilesTest, AFileThatIsNotThereEndsEveryPull) {
+  Write("one/quay.io/hosts.toml", "[host.\"https://m\"]\n[host.\"https://n\"]\nca = \"absent.pem\"\n");
+  EXPECT_NE(Chain("quay.io")->only_by_pull.find("absent.pem"), std::string::npos);
+  Write("one/quay.io/absent.pem", "no PEM");
+  EXPECT_NE(Chain("quay.io")->only_by_pull.find("absent.pem holds no certificate"), std::string::npos);
+  Write("one/quay.io/absent.pem", "-----BEGIN CERTIFICATE-----\n");
+  EXPECT_EQ(Chain("quay.io")->only_by_pull, "");
+}
+
+TEST_F(HostFilesTest, AFileBeyondOurLimitsLeavesItToPulls) {
+  std::string many;
+  for (int i = 0; i < 33; i++) many += Mirror("https://m" + std::to_string(i));
+  Write("one/quay.io/hosts.toml", many);
+  EXPECT_EQ(
+      Chain("quay.io")->only_by_pull,
+      "/one/quay.io/hosts.toml is not followed here (line 1: there are too many hosts); only pulling tells.");
 }
 
 TEST_F(HostFilesTest, AConfigPathThatTheRuntimeIgnores) {

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "registry/config_roots.h"
+#include "registry/go_url.h"
 #include "registry/host.h"
 #include "registry/hosts_toml.h"
+#include "registry/toml_headers.h"
 #include "registry/toml_text.h"
 #include "world.h"
 
@@ -16,7 +19,7 @@ namespace {
 using tests::Ref;
 using Texts = std::vector<std::string>;
 
-const RuntimeRules kOld = RulesOf("1.6.20"), kNew = RulesOf("2.3.4");
+const RuntimeRules kOld = RulesOf("1.6.20"), kLast1 = RulesOf("1.7.34"), kNew = RulesOf("2.3.4");
 
 // "https://reg/v2", with what is unusual about it behind.
 std::string Shown(const Host& host) {
@@ -31,6 +34,7 @@ std::string Shown(const Host& host) {
   for (const auto& header : host.headers)
     text += " " + header.first + "=" + std::string(header.second.Reveal());
   if (host.dial_timeout) text += " dial=" + std::to_string(host.dial_timeout->count());
+  if (!host.problem.empty()) text += " lost";
   return text;
 }
 
@@ -43,12 +47,14 @@ TEST(DefaultHost, ByNameAndRelease) {
       {"reg:5000", "https://reg:5000/v2", ""},
       {"REG.example.com", "https://reg.example.com/v2", ""},
       {"gcr.io:443", "https://gcr.io/v2", ""},
-      {"localhost", "https://localhost/v2", ""},
-      {"localhost:443", "https://localhost/v2", ""},
-      {"localhost:5000", "http://localhost:5000/v2 https-first skip-verify", "http://localhost:5000/v2"},
-      {"127.0.0.1:5001", "http://127.0.0.1:5001/v2 https-first skip-verify", "http://127.0.0.1:5001/v2"},
-      {"[::1]:5000", "http://[::1]:5000/v2 https-first skip-verify", "http://[::1]:5000/v2"},
-      {"localhost:80", "http://localhost/v2 https-first", "http://localhost/v2"},
+      {"localhost", "https://localhost/v2 skip-verify", "http://localhost/v2 skip-verify"},
+      {"localhost:443", "https://localhost/v2 skip-verify", "http://localhost:443/v2 skip-verify"},
+      {"localhost:5000", "http://localhost:5000/v2 https-first skip-verify",
+       "http://localhost:5000/v2 skip-verify"},
+      {"127.0.0.1:5001", "http://127.0.0.1:5001/v2 https-first skip-verify",
+       "http://127.0.0.1:5001/v2 skip-verify"},
+      {"[::1]:5000", "http://[::1]:5000/v2 https-first skip-verify", "http://[::1]:5000/v2 skip-verify"},
+      {"localhost:80", "http://localhost/v2", "http://localhost/v2 skip-verify"},
       {"localhost.example:5000", "https://localhost.example:5000/v2", ""},
       {"10.0.0.1:5000", "https://10.0.0.1:5000/v2", ""},
       {"[2001:db8::1]:5000", "https://[2001:db8::1]:5000/v2", ""},
@@ -59,13 +65,100 @@ TEST(DefaultHost, ByNameAndRelease) {
   }
 }
 
+// The server of localhost:5000, "http" with TLS settings at three ports, and the other differences.
 TEST(RulesOf, Releases) {
-  for (std::string_view old : {"1.6.20", "v1.6.36", "1.5.0", "1.6.20~ds1"}) {
-    EXPECT_TRUE(RulesOf(old).hosts_table_required) << old;
+  const struct {
+    std::string releases, localhost, http_with_tls, others;
+  } rows[] = {
+      {"1.5.0 1.6.0 1.6.8", "https", "", "v1 table-required"},
+      {"1.6.9 1.6.20~ds1 v1.6.24 1.7.0 1.7.6", "http", "", "v1 table-required"},
+      {"1.6.25 1.6.39 1.7.8 1.7.23", "https-http", "5000", "v1 table-required"},
+      {"1.7.7", "https-http", "none 80 5000", "v1 table-required"},
+      {"1.7.24~ds1 1.7.31", "https-http", "none 5000", "v1 table-required"},
+      {"1.7.32 1.7.34 1.7", "https-http", "none 5000", "v1"},
+      {"2.0.0 2.0.6", "https-http", "none 5000", "v2"},
+      {"2.0.7 2.0.11", "https-http", "none 5000", "v2 dial-timeout dial-timeout-is-tls"},
+      {"2.1.0 2.1.4-k3s1", "https-http", "none 5000", "v2 dial-timeout transfer"},
+      {"2.2.0-rc.1 2.3.4 3.0.0 unknown 1 1.x", "https-http", "none 5000",
+       "v2 dial-timeout transfer referrers default-path"},
+  };
+  for (const auto& row : rows) {
+    for (std::string_view release : base::Split(row.releases, ' ')) {
+      const RuntimeRules rules = RulesOf(release);
+      Host host = DefaultHost("localhost:5000", rules);
+      EXPECT_EQ(host.https_first ? "https-http" : host.server.scheme, row.localhost) << release;
+      Texts tls, others = {rules.toml == TomlDialect::kGoToml1 ? "v1" : "v2"};
+      for (const auto& [port, url] :
+           {std::pair("none", "http://m"), {"80", "http://m:80"}, {"5000", "http://m:5000"}}) {
+        Host mirror{.server = *http::ParseAbsoluteUrl(url)};
+        PreferHttps(mirror, std::string_view(port) != "none", true, rules);
+        if (mirror.https_first) tls.emplace_back(port);
+      }
+      EXPECT_EQ(base::Join(tls, " "), row.http_with_tls) << release;
+      if (rules.hosts_table_required) others.emplace_back("table-required");
+      if (rules.dial_timeout) others.emplace_back("dial-timeout");
+      if (rules.dial_timeout_means_tls) others.emplace_back("dial-timeout-is-tls");
+      if (rules.transfer_service) others.emplace_back("transfer");
+      if (rules.referrers) others.emplace_back("referrers");
+      if (rules.default_config_path) others.emplace_back("default-path");
+      EXPECT_EQ(base::Join(others, " "), row.others) << release;
+    }
   }
-  for (std::string_view current : {"1.7.0", "2.0.0", "2.3.4", "", "unknown", "1", "1.x"}) {
-    EXPECT_FALSE(RulesOf(current).hosts_table_required) << current;
+}
+
+// Without a config_path, and without the transfer service.
+TEST(TableHost, LocalhostIsPlainHttp) {
+  EXPECT_EQ(Shown(TableHost("localhost:5000")), "http://localhost:5000/v2");
+  EXPECT_EQ(Shown(TableHost("quay.io")), "https://quay.io/v2");
+  EXPECT_TRUE(RootsOf({.containerd_version = "1.7.32"}).by_tables);
+  EXPECT_FALSE(RootsOf({.containerd_version = "1.7.32", .config_path = "/a"}).by_tables);
+  EXPECT_FALSE(RootsOf({.containerd_version = "2.1.0"}).by_tables);
+  EXPECT_TRUE(RootsOf({.containerd_version = "2.1.0", .local_pull = true}).by_tables);
+}
+
+TEST(ParseGoUrl, AsGoTakesThem) {
+  const struct {
+    std::string text, shown;  // "scheme host path"; empty: refused
+  } rows[] = {
+      {"https://m:5000/a", "https|m:5000|/a"},
+      {"HTTPS://M", "https|M|"},
+      {"https://*", "https|*|"},
+      {"https://<mirror-host>:5000/", "https|<mirror-host>:5000|/"},
+      {"https://u:p%40w@m/a?b#c", "https|m|/a"},
+      {"https://u:p w@m", ""},
+      {"https://m:99999", "https|m:99999|"},
+      {"https://m:port", ""},
+      {"https://\xc3\xa9", "https|\xc3\xa9|"},
+      {"https://a b", ""},
+      {"https://a%20b", ""},
+      {"https://a%c3", "https|a\xc3|"},
+      {"https://m/%zz", ""},
+      {"https://m/%2f", "https|m|//"},
+      {"https://[::1", ""},
+      {"https://[::1]:5/x", "https|[::1]:5|/x"},
+      {"https://", "https||"},
+      {"http:m:5000", "http||"},
+      {"http/m", "||http/m"},
+      {"https://m\n", ""},
+      {"https://m#%", ""},
+      {":m", ""},
+  };
+  for (const auto& row : rows) {
+    auto url = ParseGoUrl(row.text);
+    EXPECT_EQ(url ? url->scheme + "|" + url->host + "|" + url->path : "", row.shown) << row.text;
   }
+  for (const auto& [path, cleaned] :
+       {std::pair("/a/../b//c/.", "/b/c"), {"/..", "/"}, {"", ""}, {"a/..", "."}}) {
+    EXPECT_EQ(CleanedPath(path), cleaned) << path;
+  }
+}
+
+TEST(TableHeaders, ThoseOfTablesAlone) {
+  const std::string text =
+      "a = [\n[1], # ]\n\"]\", '''\n[no]'''\n]\nb = \"\"\"\n[no] \\\"\"\"\n\"\"\"\n [host.\"x\" . header ] # "
+      "é\nc = {d = '['}\n"
+      "[[no]]\n[\"é\"]\n";
+  EXPECT_EQ(TableHeaders(text), (std::vector<Texts>{{"host", "x", "header"}, {"é"}}));
 }
 
 TEST(DefaultConfigPath, IsNoneBefore22) {
@@ -139,6 +232,7 @@ TEST_P(HostsTomlTest, Table) {
 }
 
 const std::string kOwn = "https://reg.example:5000/v2";
+const std::string kLost = "https://invalid/v2 lost";
 
 // R31.
 INSTANTIATE_TEST_SUITE_P(
@@ -186,7 +280,7 @@ INSTANTIATE_TEST_SUITE_P(
         TomlCase{"PlainHttpWithTlsKeys",
                  "[host.\"http://a:5000\"]\nskip_verify = true\n[host.\"http://b\"]\nskip_verify = true\n"
                  "[host.\"https://c\"]\nskip_verify = true\n",
-                 {"http://a:5000/v2 https-first skip-verify", "http://b/v2 skip-verify",
+                 {"http://a:5000/v2 https-first skip-verify", "http://b/v2 https-first skip-verify",
                   "https://c/v2 skip-verify", kOwn}},
         TomlCase{
             "CaOneOrSeveral",
@@ -198,7 +292,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "\"c.pem\"]\n"
                  "[host.\"https://d\"]\nclient = [[\"d.pem\", \"d.key\"], [\"e.pem\", \"\"]]\n",
                  {"https://a/v2 client=/certs/x/a.pem+", "https://b/v2 client=/b.pem+ client=/certs/x/c.pem+",
-                  "https://d/v2 client=/certs/x/d.pem+/certs/x/d.key client=/certs/x/e.pem+", kOwn}},
+                  "https://d/v2 client=/certs/x/d.pem+/certs/x/d.key client=/certs/x/e.pem+/certs/x", kOwn}},
         TomlCase{"Headers",
                  "[host.\"https://a\"]\n[host.\"https://a\".header]\nX-One = \"1\"\nX-Two = [\"2\", \"3\"]\n",
                  {"https://a/v2 X-One=1 X-Two=2 X-Two=3", kOwn}},
@@ -223,32 +317,91 @@ INSTANTIATE_TEST_SUITE_P(
         TomlCase{"BeyondAsciiInSeveralLines",
                  "ca = \"\"\"\n/é.pem\"\"\"\n[host.'https://a']",
                  {"https://a/v2", kOwn + " ca=/é.pem"}},
-        TomlCase{"BeyondAsciiInAUrl", "[host.\"https://é\"]", {}}, TomlCase{"BeyondAsciiInAKey", "é = 1", {}},
-        TomlCase{"CommaForAKey", "[,host.\"https://m\"]", {}},
+        TomlCase{"BeyondAsciiInAUrl", "[host.\"https://é\"]", {kLost, kOwn}},
+        TomlCase{"BeyondAsciiInAKey", "é = 1", {}}, TomlCase{"CommaForAKey", "[,host.\"https://m\"]", {}},
         TomlCase{"Binary", std::string("\x00\x01", 2), {}}, TomlCase{"ServerNumber", "server = 5", {}},
         TomlCase{"HostNoTable", "host = \"https://a\"", {}},
         TomlCase{"HostList", "[[host]]\nurl = \"https://a\"", {}},
-        TomlCase{"NestedHost", "[host.\"https://a\".host.\"https://b\"]", {}},
+        TomlCase{"NestedHost", "[host.\"https://a\".host.\"https://b\"]", {"https://a/v2", kOwn}},
         TomlCase{"SkipVerifyWord", "[host.\"https://a\"]\nskip_verify = \"yes\"", {}},
         TomlCase{"CaNumber", "[host.\"https://a\"]\nca = 5", {}},
         TomlCase{"CaMixed", "[host.\"https://a\"]\nca = [\"a\", 5]", {}},
         TomlCase{"ClientTriple", "[host.\"https://a\"]\nclient = [[\"a\", \"b\", \"c\"]]", {}},
-        TomlCase{"HeaderWithLineBreak", "[host.\"https://a\".header]\nX = \"a\\r\\nY: b\"", {}},
-        TomlCase{"HeaderName", "[host.\"https://a\".header]\n\"X Y\" = \"a\"", {}},
-        TomlCase{"Userinfo", "[host.\"https://u:p@a\"]", {}}, TomlCase{"EmptyUrl", "[host.\"\"]", {}},
+        TomlCase{"HeaderWithLineBreak",
+                 "[host.\"https://a\".header]\nX = \"a\\r\\nY: b\"",
+                 {"https://a/v2 X=a\r\nY: b lost", kOwn}},
+        TomlCase{
+            "HeaderName", "[host.\"https://a\".header]\n\"X Y\" = \"a\"", {"https://a/v2 X Y=a lost", kOwn}},
+        TomlCase{"Userinfo", "[host.\"https://u:p@a\"]", {"https://a/v2", kOwn}},
+        TomlCase{"EmptyUrl", "[host.\"\"]", {kLost, kOwn}},
         TomlCase{"DuplicateHost", "[host.\"https://a\"]\n[host.\"https://a\"]", {}},
+        TomlCase{"AServerThatIsNoHostIsLostAlone",
+                 "server = \"*\"\n[host.\"https://mirror.example.test:443/v2\"]",
+                 {"https://mirror.example.test/v2", kLost}},
+        TomlCase{"APlaceholderIsLostAlone",
+                 "server = \"https://<mirror-host>:5000\"\n[host.\"https://a\"]",
+                 {"https://a/v2", kLost}},
+        TomlCase{"APortBeyondAllIsLostAlone",
+                 "[host.\"https://a:99999\"]\n[host.\"https://b\"]",
+                 {kLost, "https://b/v2", kOwn}},
+        TomlCase{"APortThatIsNoneIsNoUrl", "[host.\"https://a:port\"]\n[host.\"https://b\"]", {}},
+        TomlCase{"AnotherSchemeIsLostAlone",
+                 "[host.\"httpx://a\"]\n[host.\"https://b\"]",
+                 {kLost, "https://b/v2", kOwn}},
+        TomlCase{"ANegativeTimeoutIsLostAlone",
+                 "[host.\"https://a\"]\ndial_timeout = \"-1s\"\n[host.\"https://b\"]",
+                 {"https://a/v2 lost", "https://b/v2", kOwn}},
+        TomlCase{"AServerWithoutAHostIsTheOwn", "server = \"https://\"\nca = \"/a\"", {kOwn + " ca=/a"}},
+        TomlCase{"NoTimeoutBefore207", "dial_timeout = 5", {kOwn}, "reg.example:5000", RulesOf("2.0.6")},
+        TomlCase{"NoReferrersBefore22",
+                 "capabilities = [\"referrers\"]",
+                 {},
+                 "reg.example:5000",
+                 RulesOf("2.1.9")},
+        TomlCase{"KeysInAnyCaseForV2",
+                 "Server = \"https://up\"\n[host.\"https://a\"]\nCapabilities = [\"pull\"]\nSkip_Verify = "
+                 "true\nOverride_Path = true",
+                 {"https://a skip-verify no-resolve", "https://up/v2"}},
+        TomlCase{
+            "KeysAsWrittenForV1",
+            "Server = \"https://up\"\n[host.\"https://a\"]\nCapabilities = [\"pull\"]\nSKIP_VERIFY = true",
+            {"https://a/v2 skip-verify", kOwn},
+            "reg.example:5000",
+            kLast1},
+        TomlCase{"InlineAndDottedHostsAreNoneForV2",
+                 "host.\"https://a\".ca = \"/a\"\n[host.\"https://b\"]",
+                 {"https://b/v2", kOwn}},
+        TomlCase{"InlineAndDottedHostsForV1",
+                 "host = {\"https://b\" = {}, \"https://a\" = {skip_verify = true}}",
+                 {"https://b/v2", "https://a/v2 skip-verify", kOwn},
+                 "reg.example:5000",
+                 kLast1},
+        TomlCase{"AHostAgainForV2",
+                 "[host.\"https://a\"]\n[host.\"https://b\"]\n[host.\"https://a\".header]",
+                 {"https://a/v2", "https://b/v2", "https://a/v2", kOwn}},
+        TomlCase{"NoUtf8InACommentForV2", "# \xe9\nserver = \"https://s\"", {}},
+        TomlCase{"NoUtf8InACommentForV1",
+                 "# \xe9\nserver = \"https://s\"",
+                 {"https://s/v2"},
+                 "reg.example:5000",
+                 kLast1},
+        TomlCase{"FalseAndAnEmptyListAreTlsSettings",
+                 "[host.\"http://a:5000\"]\nskip_verify = false\n[host.\"http://b:5000\"]\nca = []\n"
+                 "[host.\"http://c:5000\"]\nclient = []\n",
+                 {"http://a:5000/v2 https-first", "http://b:5000/v2 https-first", "http://c:5000/v2", kOwn}},
         TomlCase{"UnknownKeysAreNothing", "x = 1\n[host.\"https://a\"]\ny = 2", {"https://a/v2", kOwn}}),
     [](const auto& row) { return row.param.name; });
 
 TEST(ParseHostsToml, SaysTheLineAndNoValue) {
-  auto hosts = ParseHostsToml("server = \"https://s\"\n\n[header]\nAuthorization = \"secret\\r\\n\"\n", "/c",
+  auto hosts = ParseHostsToml("server = \"https://s\"\n\n[header]\nAuthorization = [\"secret\", 1]\n", "/c",
                               "r", kNew);
   ASSERT_FALSE(hosts);
-  EXPECT_EQ(hosts.error().message(), "line 4: a header's value cannot be sent");
+  EXPECT_EQ(hosts.error().message(), "line 4: a header holds something that is no string");
   std::string many;
   for (int i = 0; i < 33; i++) many += "[host.\"https://m" + std::to_string(i) + "\"]\n";
-  EXPECT_FALSE(ParseHostsToml(many, "/c", "r", kNew));
-  EXPECT_FALSE(ParseHostsToml("#" + std::string(300'000, ' '), "/c", "r", kNew));
+  EXPECT_EQ(ParseHostsToml(many, "/c", "r", kNew).error().code(), base::Code::kResourceExhausted);
+  auto large = ParseHostsToml("#" + std::string(300'000, ' '), "/c", "r", kNew);
+  EXPECT_EQ(large.error().code(), base::Code::kResourceExhausted);
 }
 
 TEST(TomlText, ThereAndBack) {

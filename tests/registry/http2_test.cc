@@ -35,7 +35,7 @@ class Http2Test : public tests::RegistryWorld {
     std::ofstream(folder + "/hosts.toml")
         << "server = \"https://" << Address() << "\"\nca = \"" << ca_.certificate_file() << "\"\n";
     ClientOptions options = tests::QuickOptions();
-    options.hosts.runtime = {.containerd_version = "1.7.0", .config_path = scratch_ / "certs"};
+    options.hosts.runtime = {.containerd_version = "1.7.32", .config_path = scratch_ / "certs"};
     Make(std::move(options));
   }
   std::string Address() const { return "127.0.0.1:" + std::to_string(port_); }

@@ -1,0 +1,134 @@
+#include "registry/go_url.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/text.h"
+
+namespace prefetch::registry {
+namespace {
+
+bool IsAlnum(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+bool IsOneOf(char c, std::string_view set) {
+  return set.find(c) != std::string_view::npos;
+}
+
+bool FitsInHost(char c) {
+  bool ascii = static_cast<unsigned char>(c) < 0x80;
+  return !ascii || IsAlnum(c) || IsOneOf(c, "-_.~!$&'()*+,;=:[]<>\"");
+}
+
+bool FitsInUser(char c) {
+  return IsAlnum(c) || IsOneOf(c, "-._:~!$&'()*+,;=%@");
+}
+
+// The text without its escapes; nullopt: one of them is none. In a host only those beyond ASCII are.
+std::optional<std::string> Unescaped(std::string_view text, bool host) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); i++) {
+    if (text[i] != '%') {
+      if (host && !FitsInHost(text[i])) return std::nullopt;
+      plain += text[i];
+      continue;
+    }
+    if (i + 2 >= text.size()) return std::nullopt;
+    int high = base::HexDigit(text[i + 1]), low = base::HexDigit(text[i + 2]);
+    if (high < 0 || low < 0) return std::nullopt;
+    if (host && high < 8 && text.substr(i, 3) != "%25") return std::nullopt;
+    plain += static_cast<char>(high * 16 + low);
+    i += 2;
+  }
+  return plain;
+}
+
+bool IsPortOrNothing(std::string_view text) {
+  if (text.empty()) return true;
+  return text[0] == ':' &&
+         std::all_of(text.begin() + 1, text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+bool IsHost(std::string_view text) {
+  if (text.starts_with('[')) {
+    std::size_t end = text.rfind(']');
+    return end != std::string_view::npos && IsPortOrNothing(text.substr(end + 1));
+  }
+  std::size_t colon = text.rfind(':');
+  return colon == std::string_view::npos || IsPortOrNothing(text.substr(colon));
+}
+
+// "user:password@host:port".
+std::optional<std::string> HostOf(std::string_view authority) {
+  std::size_t at = authority.rfind('@');
+  if (at != std::string_view::npos) {
+    std::string_view user = authority.substr(0, at);
+    if (!std::all_of(user.begin(), user.end(), FitsInUser) || !Unescaped(user, false)) return std::nullopt;
+    authority.remove_prefix(at + 1);
+  }
+  if (!IsHost(authority)) return std::nullopt;
+  return Unescaped(authority, true);
+}
+
+// Takes the scheme off. False: a colon without one.
+bool TakeScheme(std::string_view& rest, std::string& scheme) {
+  for (std::size_t i = 0; i < rest.size(); i++) {
+    char c = rest[i];
+    if (c == ':') {
+      scheme = base::ToLower(rest.substr(0, i));
+      rest.remove_prefix(i + 1);
+      return i > 0;
+    }
+    bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    if (!letter && (i == 0 || !(IsAlnum(c) || IsOneOf(c, "+-.")))) return true;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<GoUrl> ParseGoUrl(std::string_view text) {
+  auto control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+  if (std::any_of(text.begin(), text.end(), control)) return std::nullopt;
+  std::size_t hash = text.find('#');
+  if (hash != std::string_view::npos && !Unescaped(text.substr(hash + 1), false)) return std::nullopt;
+  std::string_view rest = text.substr(0, hash);
+  GoUrl url;
+  if (!TakeScheme(rest, url.scheme)) return std::nullopt;
+  rest = rest.substr(0, rest.find('?'));
+  if (!rest.starts_with('/')) {
+    if (!url.scheme.empty()) return url;  // "http:opaque"
+    if (rest.substr(0, rest.find('/')).find(':') != std::string_view::npos) return std::nullopt;
+  }
+  bool authority = rest.starts_with("//") && (!url.scheme.empty() || !rest.starts_with("///"));
+  if (authority) {
+    rest.remove_prefix(2);
+    auto host = HostOf(rest.substr(0, rest.find('/')));
+    if (!host) return std::nullopt;
+    url.host = std::move(*host);
+    rest.remove_prefix(std::min(rest.find('/'), rest.size()));
+  }
+  auto path = Unescaped(rest, false);
+  if (!path) return std::nullopt;
+  url.path = std::move(*path);
+  return url;
+}
+
+std::string CleanedPath(std::string_view path) {
+  if (path.empty()) return "";
+  bool rooted = path.front() == '/';
+  std::vector<std::string> kept;
+  for (std::string_view part : base::Split(path, '/')) {
+    if (part.empty() || part == ".") continue;
+    if (part == ".." && !kept.empty() && kept.back() != "..") {
+      kept.pop_back();
+    } else if (part != ".." || !rooted) {
+      kept.emplace_back(part);
+    }
+  }
+  std::string cleaned = (rooted ? "/" : "") + base::Join(kept, "/");
+  return cleaned.empty() ? "." : cleaned;
+}
+
+}  // namespace prefetch::registry

@@ -1,0 +1,25 @@
+// GoUrl: a URL as Go's net/url takes it, which is how containerd reads those of hosts.toml. Pure.
+//
+// It accepts much that no client can ask: "https://*", "https://<host>:5000", a port of 99999. containerd
+// then keeps the rest of the file, and fails at that server alone.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace prefetch::registry {
+
+struct GoUrl {
+  std::string scheme;  // lower case; empty: none
+  std::string host;    // with its port, as written; without user and password; empty: none
+  std::string path;    // without escapes
+};
+
+// nullopt if url.Parse fails.
+std::optional<GoUrl> ParseGoUrl(std::string_view text);
+
+// As Go's path.Clean; empty stays empty.
+std::string CleanedPath(std::string_view path);
+
+}  // namespace prefetch::registry
