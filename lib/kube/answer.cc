@@ -2,6 +2,7 @@
 
 namespace prefetch::kube {
 
+// A 401 is no refusal: credentials rotate, and the next one may be accepted.
 bool IsRefusal(ApiError error) {
   return error == ApiError::kForbidden || error == ApiError::kNotFound || error == ApiError::kInvalid ||
          error == ApiError::kMalformed;
@@ -43,6 +44,7 @@ std::string_view ApiErrorName(ApiError error) {
 
 namespace {
 
+// The codes have to lead to the same reaction as the kinds: Unavailable is tried again.
 base::Code CodeOf(ApiError error) {
   switch (error) {
     case ApiError::kUnauthorized:

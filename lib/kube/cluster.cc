@@ -13,6 +13,7 @@ base::Result<std::string> ServerUrl(const std::string& host, const std::string& 
   if (!number || *number == 0 || *number > 65535) {
     return base::InvalidArgument("KUBERNETES_SERVICE_PORT is no port");
   }
+  // Anything else would change the meaning of the URL that is built of it.
   constexpr std::string_view kHostCharacters =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-:";
   if (host.find_first_not_of(kHostCharacters) != std::string::npos) {
@@ -42,9 +43,12 @@ base::Result<Cluster> InCluster(const GetEnv& get_env, const std::string& folder
   cluster.name_space.clear();  // which it is decides who may ask: no guess
   cluster.token_file = folder + "/token";
   cluster.ca_file = folder + "/ca.crt";
+  // Both are checked here, so that a pod without a service account gets a clear error at its start, and not a
+  // TLS failure later.
   for (const std::string& file : {cluster.token_file, cluster.ca_file}) {
     if (base::Status there = MustBeThere(file); !there) return std::move(there).error();
   }
+  // An unreadable file leaves the namespace empty, and callers that need one say so.
   auto name_space = base::ReadFile(folder + "/namespace", kLongestNamespace);
   if (name_space && !base::TrimSpace(*name_space).empty()) {
     cluster.name_space = base::TrimSpace(*name_space);

@@ -37,7 +37,7 @@ struct Cluster {
   bool verify = true;
   base::Secret proxy;  // "http://proxy:3128", may hold a password; empty: none. For http::CurlOptions::proxy
 
-  // As whom. Several may be given: a certificate beside a token is sent beside it.
+  // Our identity. Several may be given: a certificate beside a token is sent beside it.
   std::string token_file;  // counts before `token`
   base::Secret token;
   std::string certificate_file, certificate_pem;

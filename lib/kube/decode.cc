@@ -42,6 +42,8 @@ Taint DecodeTaint(const doc::Node& taint) {
 void AddStatuses(const std::vector<doc::Node>& statuses, bool init, std::vector<PodContainer>& containers) {
   for (const doc::Node& status : statuses) {
     std::string name = TextAt(status, {"name"});
+    // Statuses come in an order of their own, and only once kubelet has written them, so they are matched by
+    // name.
     auto container = std::find_if(containers.begin(), containers.end(), [&](const PodContainer& candidate) {
       return candidate.init == init && candidate.name == name;
     });
@@ -58,6 +60,7 @@ std::map<std::string, std::uint16_t> PortsOf(const doc::Node& container) {
   std::map<std::string, std::uint16_t> ports;
   for (const doc::Node& port : ItemsAt(container, {"ports"})) {
     const doc::Node* number = port.Find("containerPort");
+    // Only named ports are of use here: callers look a port up by its name.
     bool good = number != nullptr && number->kind == doc::Node::Kind::kInt && number->integer > 0 &&
                 number->integer < 65536;
     std::string name = TextAt(port, {"name"});
@@ -77,6 +80,7 @@ std::vector<PodContainer> ContainersOf(const doc::Node& pod) {
       containers.push_back(std::move(container));
     }
   };
+  // Init containers come first, as kubelet pulls and runs them.
   add("initContainers", true);
   add("containers", false);
   AddStatuses(ItemsAt(pod, {"status", "initContainerStatuses"}), true, containers);
@@ -98,6 +102,7 @@ std::optional<Node> DecodeNode(const doc::Node& object) {
             .uid = TextAt(object, {"metadata", "uid"}),
             .resource_version = TextAt(object, {"metadata", "resourceVersion"}),
             .labels = TextsAt(object, {"metadata", "labels"})};
+  // Every object of the API has a name. Without one, this is an answer of something else.
   if (node.name.empty()) return std::nullopt;
   const doc::Node* cordoned = ValueAt(object, {"spec", "unschedulable"});
   node.unschedulable = cordoned != nullptr && cordoned->kind == doc::Node::Kind::kBool && cordoned->boolean;
@@ -158,6 +163,7 @@ std::optional<ServiceAccount> DecodeServiceAccount(const doc::Node& object) {
 
 std::optional<TokenReview> DecodeTokenReview(const doc::Node& object) {
   const doc::Node* status = doc::ValueAt(object, {"status"});
+  // The kind is checked: another object must never count as an answer about a token.
   if (status == nullptr || TextAt(object, {"kind"}) != "TokenReview") return std::nullopt;
   const doc::Node* authenticated = status->Find("authenticated");
   TokenReview review{.authenticated = authenticated != nullptr && authenticated->boolean,
@@ -166,7 +172,8 @@ std::optional<TokenReview> DecodeTokenReview(const doc::Node& object) {
   for (const doc::Node& audience : doc::ItemsAt(*status, {"audiences"})) {
     review.audiences.push_back(audience.text);
   }
-  // k8s.io/apiserver pkg/authentication/serviceaccount/util.go
+  // The API server reports the pod of a bound token in these extra fields (k8s.io/apiserver
+  // pkg/authentication/serviceaccount/util.go).
   auto extra = [&](std::string_view name) {
     const auto& values = doc::ItemsAt(*status, {"user", "extra", name});
     return values.empty() ? "" : values.front().text;
@@ -184,6 +191,7 @@ std::optional<PodEvent> DecodePodEvent(const doc::Node& object) {
                  .reason = TextAt(object, {"reason"}),
                  .message = TextAt(object, {"message"}),
                  .last = TimeAt(object, "lastTimestamp")};
+  // Newer events fill other fields: reportingInstance for source.host, eventTime for lastTimestamp.
   if (event.node.empty()) event.node = TextAt(object, {"reportingInstance"});
   if (!event.last) event.last = TimeAt(object, "eventTime");
   const doc::Node* count = object.Find("count");

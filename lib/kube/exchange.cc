@@ -13,7 +13,8 @@ namespace {
 constexpr std::chrono::seconds kLongestCall{30};
 constexpr std::chrono::milliseconds kLongestConnect{5'000};
 
-// For another server's certificate: the cluster's authority and server name do not apply to it.
+// Returns the settings for another server than the API server (kubelet). The cluster's authority and server
+// name do not apply to it, and it is verified in any case: the credential must not go to an impostor.
 std::shared_ptr<const http::Tls> TrustOnly(const std::string& ca_pem, const http::Tls& tls) {
   auto other = std::make_shared<http::Tls>(tls);
   other->ca_pem = ca_pem;
@@ -35,11 +36,13 @@ Answer<http::Response> SendOnce(const base::Call& call, http::Client& client, co
   request.max_body_bytes = ask.max_body_bytes;
   auto response = client.Send(call, request);
   if (!response) return FailureOf(response.error(), ask.attempt);
+  // The server may repeat any of these in its answer.
   const std::vector<const base::Secret*> sent = {&proof.authorization,
                                                  ask.header ? &ask.header->value : nullptr, ask.secret};
   if (auto failure = FailureOf(*response, ask.attempt, sent, clock.Wall())) {
-    // pods/proxy passes a pod's own 401 on. The API server sends a Status with each of its own
-    // (apiserver/pkg/endpoints/filters/authentication.go, Unauthorized).
+    // pods/proxy passes a pod's own 401 on, which is no reason to read the credential again. The API server
+    // sends a Status with each 401 of its own (apiserver/pkg/endpoints/filters/authentication.go,
+    // Unauthorized).
     failure->of_pod = ask.header && response->status == 401 && !IsStatus(response->body);
     return *std::move(failure);
   }
@@ -47,6 +50,7 @@ Answer<http::Response> SendOnce(const base::Call& call, http::Client& client, co
 }
 
 Failure NoCredential(const base::Error& error, const std::string& attempt) {
+  // A stop and a deadline keep their own kinds: they say nothing about the credential.
   bool ours = error.code() == base::Code::kCancelled || error.code() == base::Code::kDeadlineExceeded;
   Failure failure = FailureOf(error, attempt);
   if (!ours) failure.kind = ApiError::kNoCredential;
@@ -57,13 +61,16 @@ Failure NoCredential(const base::Error& error, const std::string& attempt) {
 
 Answer<http::Response> Exchange(const base::Call& call, http::Client& client, Identity& identity,
                                 const base::Clock& clock, const Ask& ask, const std::string& ca_pem) {
+  // One limit for both tries and for a plugin's run, so that a caller waits for 30 s at most.
   base::Call bounded = call.Within(kLongestCall);
   auto proof = identity.Current(bounded);
   if (!proof) return NoCredential(proof.error(), ask.attempt);
   auto answer = SendOnce(bounded, client, clock, ask, ca_pem, *proof);
+  // A request that was refused for its credential has done nothing, so it may be sent again, a write too.
   if (answer || NextTry(answer.failure(), 1, 0).step != Step::kReadCredentialAgain) return answer;
   // A new identity changes nothing about a trust that is not the identity's.
   if (!ca_pem.empty() && answer.failure().kind == ApiError::kTlsError) return answer;
+  // Only a credential that differs is worth a second request.
   auto other = identity.Replacement(bounded, *proof);
   if (!other) return answer;
   return SendOnce(bounded, client, clock, ask, ca_pem, *other);

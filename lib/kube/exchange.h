@@ -26,10 +26,9 @@ struct Ask {
   http::Headers further;                         // likewise
 };
 
-// The 2xx answer, or why there is none. What HttpApi and KubeletApi have in common: bounds (of bytes, and 30
-// s), and the one thing that is done about a refused credential or an untrusted certificate at once: if
-// `identity` then has another one, the request is sent again, once. A request that was refused so has done
-// nothing.
+// Returns the 2xx answer, or why there is none. HttpApi and KubeletApi share its bounds (of bytes, and 30 s),
+// and its reaction to a refused credential or an untrusted certificate: if `identity` then has another one,
+// the request is sent again at once, once. A request that was refused so has done nothing.
 //
 // `ca_pem`: authorities instead of those of `identity`; empty: those of `identity`.
 Answer<http::Response> Exchange(const base::Call& call, http::Client& client, Identity& identity,

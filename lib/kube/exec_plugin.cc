@@ -31,13 +31,15 @@ bool IsProgram(const std::string& path) {
   return kind && *kind == base::FileKind::kRegular && ::access(path.c_str(), X_OK) == 0;
 }
 
-// As a shell would: a name with a "/" is a path from the file's folder; any other is looked up in PATH. A
-// program that is nowhere stays as it is: running it then fails with that reason.
+// Finds the program as a shell would: a name with a "/" is a path from the file's folder; any other is looked
+// up in PATH. A program that is nowhere stays as it is, and running it then fails with that reason.
 std::string FindProgram(const std::string& command, const std::string& folder, const GetEnv& get_env) {
   if (command.find('/') != std::string::npos) return ResolvePath(folder, command);
   std::string path = get_env("PATH").value_or("");
   for (std::string_view part : base::Split(path, ':')) {
     std::string candidate = std::string(part) + "/" + command;
+    // A relative part of PATH is skipped: a program of the working directory must not run in the plugin's
+    // place.
     if (part.starts_with("/") && IsProgram(candidate)) return candidate;
   }
   return command;
@@ -51,6 +53,7 @@ doc::Node ClusterInfo(const Cluster& cluster, const doc::Node* config) {
   }
   if (!cluster.verify) info.Set("insecure-skip-tls-verify", doc::Node::Bool(true));
   std::string authorities = cluster.ca_pem;
+  // The protocol has no field for a file, so its content is sent.
   if (!cluster.ca_file.empty()) {
     auto read = base::ReadFile(cluster.ca_file, kLongestAuthority);
     if (read) authorities = *std::move(read);
@@ -65,6 +68,7 @@ doc::Node ClusterInfo(const Cluster& cluster, const doc::Node* config) {
 std::string ExecInfo(const std::string& api_version, const std::optional<doc::Node>& cluster) {
   doc::Node spec = doc::Node::Mapping();
   if (cluster) spec.Set("cluster", *cluster);
+  // The plugin has no terminal here, and has to fail rather than ask.
   spec.Set("interactive", doc::Node::Bool(false));
   doc::Node info = doc::Node::Mapping();
   info.Set("apiVersion", doc::Node::String(api_version));
@@ -87,12 +91,13 @@ void ReadEnvironment(doc::ObjectReader& exec, std::vector<std::string>& environm
       entry.Fail("name", "must be the name of an environment variable");
     } else {
       SetVariable(environment, *name, value.value_or(""));
+      // The plugin may repeat it in its error text.
       if (base::TellsOfASecret(*name)) base::RememberSecret(base::Secret(value.value_or("")));
     }
   }
 }
 
-// JSON or YAML, as client-go's decoder tells them apart.
+// Parses JSON or YAML; client-go's decoder tells the two apart in the same way.
 std::optional<doc::Node> ParseOutput(std::string_view output, doc::Problems& problems) {
   if (base::TrimSpace(output).starts_with("{")) {
     return doc::ParseJson(output, problems, doc::JsonRules::kLenient);
@@ -111,6 +116,8 @@ base::Status EndedWell(const base::ProcessResult& result) {
   switch (result.end) {
     case base::ProcessEnd::kExited:
       if (result.code == 0) return {};
+      // The plugin's own words are the only explanation ("login required"), so they are quoted, without
+      // secrets.
       return base::Unavailable("exited " + std::to_string(result.code) + StderrTail(result));
     case base::ProcessEnd::kSignalled:
       return base::Unavailable("was killed by signal " + std::to_string(result.code) + StderrTail(result));
@@ -142,6 +149,7 @@ std::optional<ExecPlugin> DecodeExecPlugin(doc::ObjectReader& exec, const std::s
       "interactiveMode",
       {{"Never", Terminal::kNever}, {"IfAvailable", Terminal::kIfAvailable}, {"Always", Terminal::kAlways}},
       version == kV1 ? doc::Need::kRequired : doc::Need::kOptional);
+  // Rejected before the run: such a plugin would wait for input that never comes.
   if (terminal == Terminal::kAlways) {
     exec.Fail("interactiveMode", "needs a terminal, and plugins get none here");
   }
@@ -161,6 +169,7 @@ base::Result<ExecCredential> DecodeExecCredential(std::string_view output, const
   if (!parsed) return problems.ToStatus().error();
   doc::SecretNode tree(*std::move(parsed));
   doc::ObjectReader root{doc::Reader(tree.node, problems)};
+  // The version has to be the one that was requested, as client-go demands.
   root.Expect("apiVersion", api_version);
   root.Expect("kind", "ExecCredential");
   ExecCredential credential;
@@ -189,6 +198,7 @@ base::Result<ExecCredential> RunExecPlugin(const base::Call& call, const ExecPlu
   base::Command command{.argv = {plugin.command}, .environment = plugin.environment};
   command.argv.insert(command.argv.end(), plugin.args.begin(), plugin.args.end());
   command.max_output = kLongestOutput;
+  // FindProgram has left a name that is not in PATH.
   auto result = plugin.command.find('/') == std::string::npos
                     ? base::Result<base::ProcessResult>(base::NotFound("there is no such program in PATH"))
                     : base::RunProcess(call.Within(kLongestRun), command, "");

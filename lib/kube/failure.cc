@@ -26,6 +26,7 @@ ApiError KindOf(int status) {
     case 429:
       return ApiError::kTooManyRequests;
     default:
+      // Other statuses below 400 are redirects, which an API server never sends to an API call.
       if (status >= 500) return ApiError::kServerError;
       return status >= 400 ? ApiError::kInvalid : ApiError::kMalformed;
   }
@@ -36,6 +37,7 @@ ApiError KindOf(base::Code code) {
     case base::Code::kUnavailable:
     case base::Code::kNotFound:
       return ApiError::kUnreachable;
+    // http/ gives this code only for certificates that came with the request (curl_error.cc).
     case base::Code::kPermissionDenied:
       return ApiError::kTlsError;
     case base::Code::kDeadlineExceeded:
@@ -60,6 +62,7 @@ struct StatusWords {
 std::optional<doc::Node> ParseStatus(const std::string& body) {
   doc::Problems problems("answer");
   auto status = doc::ParseJson(body, problems, doc::JsonRules::kLenient, {.bytes = kLongestStatus});
+  // A web page of a proxy is no Status. Its text would only hide what failed.
   if (!status || TextAt(*status, {"kind"}) != "Status") return std::nullopt;
   return status;
 }
@@ -67,6 +70,7 @@ std::optional<doc::Node> ParseStatus(const std::string& body) {
 StatusWords ReadStatus(const std::string& body, const std::vector<const base::Secret*>& secrets) {
   auto status = ParseStatus(body);
   if (!status) return {};
+  // Admission webhooks write these texts, too.
   StatusWords said{base::ForeignText(TextAt(*status, {"message"}), kLongestMessage, secrets),
                    base::ForeignText(TextAt(*status, {"reason"}), kLongestMessage, secrets),
                    {}};
@@ -85,6 +89,7 @@ std::optional<Failure> FailureOf(const http::Response& response, std::string_vie
   StatusWords said = ReadStatus(response.body, secrets);
   Failure failure{.kind = KindOf(response.status), .status = response.status, .reason = said.reason};
   failure.retry_after = said.retry_after;
+  // The header wins. A proxy in front of the API server sends it without a Status.
   if (auto header = response.headers.Get("Retry-After")) {
     if (auto wait = ParseRetryAfter(*header, now)) failure.retry_after = wait;
   }

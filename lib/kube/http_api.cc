@@ -18,17 +18,20 @@ namespace {
 constexpr const char* kMergePatch = "application/merge-patch+json";
 constexpr const char* kStrategicPatch = "application/strategic-merge-patch+json";
 constexpr const char* kJson = "application/json";
-// A pod's own answer: the status document of a node with 5,000 images has 5 MB.
+// An answer of an agent's pod: the status document of a node with 5,000 images has 5 MB.
 constexpr std::size_t kLongestPodAnswer = 8 * 1024 * 1024;
 constexpr std::size_t kLongestKeys = 256 * 1024;
 constexpr std::size_t kLongestAnswer = 4 * 1024 * 1024;
-// A Node's managed fields nest deeper than any file that people write.
+// A Node's managed fields nest deeper than any file that users write.
 constexpr doc::Limits kAnswerLimits{.bytes = kLongestAnswer, .depth = 64, .nodes = 1'000'000};
 
+// A name comes from lists and flags. With a "/" or as "..", it would make another path, and another request,
+// of it.
 bool IsName(const std::string& name) {
   return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos;
 }
 
+// Every list has a limit: a page is bounded, and the caller asks for the next one by its token.
 std::string Query(const ListOptions& options) {
   std::string query = "?limit=" + std::to_string(options.limit);
   auto add = [&](const char* name, const std::string& value) {
@@ -75,15 +78,17 @@ struct HttpApi::Verb {
     if (verb == "patch") return "PATCH";
     return verb == "delete" ? "DELETE" : "GET";
   }
-  // nullopt: a name that would make another path of it.
+  // Returns nullopt for a name that would make another path of it.
   std::optional<std::string> Path() const {
     if (target == Target::kOther) return other_path;
     if (target == Target::kObject && !IsName(name)) return std::nullopt;
     if (!name_space.empty() && !IsName(name_space)) return std::nullopt;
     std::string path = "/api/v1";
     if (!name_space.empty()) path += "/namespaces/" + http::PercentEncode(name_space);
+    // The name stands between a resource and its subresource: "nodes/n1/status".
     std::size_t slash = resource.find('/');
     path += "/" + resource.substr(0, slash);
+    // The colon stays for pods/proxy: "NAME:PORT" is one name there.
     if (target == Target::kObject) path += "/" + http::PercentEncode(name, ":");
     if (slash != std::string::npos) path += resource.substr(slash);
     return path + other_path + query;
@@ -177,7 +182,8 @@ Answer<Node> HttpApi::SetNodeTaints(const base::Call& call, const std::string& n
                                     const std::string& resource_version, const std::vector<Taint>& taints) {
   Verb verb{.verb = "patch", .resource = "nodes", .name = name};
   if (resource_version.empty()) {
-    // Without it the server would replace whatever stands there.
+    // A merge patch replaces the whole list of taints. Without the version, it would also remove taints that
+    // others have set since.
     Failure failure = Malformed(verb.Attempt(), "the resource version that was read is missing");
     failure.kind = ApiError::kInvalid;
     return failure;
@@ -191,6 +197,7 @@ Answer<Done> HttpApi::SetNodeCondition(const base::Call& call, const std::string
                                        const NodeCondition& condition) {
   Verb verb{.verb = "patch", .resource = "nodes/status", .name = name};
   verb.content_type = kStrategicPatch;
+  // A strategic patch merges conditions by type, so those of kubelet stay.
   verb.body = ConditionPatch(condition);
   return SendForNothing(call, verb);
 }
@@ -211,6 +218,7 @@ Answer<NodeEvent> HttpApi::CreateEvent(const base::Call& call, const NodeEvent& 
   auto object = SendForObject(call, verb);
   if (!object) return std::move(object).failure();
   NodeEvent created = event;
+  // The server chose the name (generateName). UpdateEvent needs it.
   created.name = TextAt(*object, {"metadata", "name"});
   if (created.name.empty()) return Malformed(verb.Attempt(), "the server's answer is no event");
   return created;
@@ -234,6 +242,7 @@ Answer<Page<PodEvent>> HttpApi::ListPodEvents(const base::Call& call, const std:
   Verb verb{.verb = "list", .resource = "events", .name_space = name_space};
   verb.target = Verb::Target::kCollection;
   ListOptions about_pods = options;
+  // The server selects, since a large cluster has too many events to send them all.
   about_pods.field_selector = "involvedObject.kind=Pod,reason=" + reason;
   verb.query = Query(about_pods);
   return SendForPage(call, verb, &DecodePodEvent);
@@ -251,6 +260,7 @@ Answer<ServiceAccountToken> HttpApi::CreateToken(const base::Call& call, const s
   if (!response) return std::move(response).failure();
   doc::Problems problems("answer");
   auto object = doc::ParseJson(response->body, problems, doc::JsonRules::kLenient, kAnswerLimits);
+  // The body has the token. Its tree is wiped by SecretNode.
   base::WipeString(response->body);
   if (!object) return Malformed(verb.Attempt(), "the server's answer is no JSON object");
   doc::SecretNode tree(*std::move(object));
@@ -269,6 +279,7 @@ Answer<TokenReview> HttpApi::ReviewToken(const base::Call& call, const base::Sec
   verb.body = TokenReviewBody(token, audience);
   verb.secret = &token;
   auto review = SendFor(call, verb, &DecodeTokenReview);
+  // The token is another party's, and is needed for this request only.
   base::WipeString(verb.body);
   return review;
 }
@@ -300,6 +311,7 @@ Answer<Pod> HttpApi::CreatePod(const base::Call& call, const std::string& name_s
                                DryRun dry_run) {
   Verb verb{.verb = "create", .resource = "pods", .name_space = name_space};
   verb.target = Verb::Target::kCollection;
+  // Admission runs for a dry run as well, so it shows what would become of the pod.
   if (dry_run == DryRun::kYes) verb.query = "?dryRun=All";
   verb.content_type = kJson;
   verb.body = doc::WriteJson(pod);
@@ -318,10 +330,13 @@ Answer<std::string> HttpApi::PodProxyGet(const base::Call& call, const std::stri
                                          const std::string& name, std::uint16_t port, const std::string& path,
                                          std::optional<http::SecretHeader> header) {
   Verb verb{.verb = "get", .resource = "pods/proxy", .name_space = name_space, .name = name};
+  // A bad name stays bad, and Path() rejects it.
   if (IsName(name)) verb.name += ":" + std::to_string(port);
   verb.other_path = path;
   verb.max_body_bytes = kLongestPodAnswer;
   verb.header = std::move(header);
+  // The agent sees the API server's name as Host, and would otherwise take the request for that of a
+  // browser's page.
   verb.further.Add(std::string(http::kNoPageHeader), "1");
   auto response = Send(call, verb);
   if (!response) return std::move(response).failure();

@@ -48,6 +48,7 @@ base::Result<Identity::Material> Identity::ReadMaterial() const {
     if (file.empty()) return {};
     auto text = base::ReadFile(file, kLongestFile);
     if (!text) return std::move(text).error();
+    // A file that is being replaced may be empty for a moment. No credential in use is that.
     if (base::TrimSpace(*text).empty()) return base::InvalidArgument(file + " is empty");
     take(*text);
     base::WipeString(*text);
@@ -55,6 +56,7 @@ base::Result<Identity::Material> Identity::ReadMaterial() const {
   };
   base::Status read_all;
   auto also = [&](const std::string& file, auto take) {
+    // All files or none: a certificate of one version with the key of another would fail each handshake.
     if (read_all.ok()) read_all = read(file, take);
   };
   also(cluster_.token_file,
@@ -70,6 +72,7 @@ base::Result<Identity::Material> Identity::ReadMaterial() const {
 
 base::Status Identity::ReadFiles(bool anyway) {
   if (files_.empty()) return {};
+  // Stamps are taken before the files are read, so that a change in between shows next time.
   std::vector<base::FileStamp> stamps = base::StampsOf(files_);
   if (!anyway && !FilesAreDue(stamps)) return {};
   auto material = ReadMaterial();
@@ -88,12 +91,14 @@ void Identity::Take(Material material) {
               material.certificate_pem == from_files_.certificate_pem &&
               Same(material.token, from_files_.token) && Same(material.key_pem, from_files_.key_pem);
   from_files_ = std::move(material);
+  // The generation changes only with the content. Replacement() relies on that.
   if (!same) Rebuild();
 }
 
 void Identity::TakePlugins(ExecCredential credential) {
   plugin_expires_ = base::TimePoint::max();
   if (credential.expires) {
+    // The expiry is turned into monotonic time once, so that a clock that is set later does not matter.
     auto left = std::chrono::duration_cast<base::Duration>(*credential.expires - clock_.Wall());
     plugin_expires_ = clock_.Now() + left;
   }
@@ -113,6 +118,7 @@ void Identity::Rebuild() {
   tls->key_pem = from_files_.key_pem;
   base::Secret token = from_files_.token;
   if (from_plugin_) {
+    // A plugin may give a token, a certificate, or both, which then replace those of the file.
     if (!from_plugin_->token.empty()) token = from_plugin_->token;
     if (!from_plugin_->certificate_pem.empty()) {
       tls->certificate_pem = from_plugin_->certificate_pem;
@@ -129,18 +135,21 @@ bool Identity::PluginIsDue() const {
 }
 
 base::Result<bool> Identity::ClaimPlugin(const base::Call& call) {
-  // Before the lock, so that it goes after it: its end waits for the callback, which takes the lock.
+  // Declared before the lock, and so destroyed after it: its destructor waits for the callback, which takes
+  // the lock.
   std::stop_callback wake(call.stop, [this] {
     base::Lock lock(mutex_);
     plugin_done_.notify_all();
   });
   base::Lock lock(mutex_);
+  // One thread runs the plugin for all: ten requests must not open ten logins.
   while (plugin_runs_) {
     if (call.Stopped()) return base::Cancelled("stopped while a credential plugin ran");
     auto now = std::chrono::steady_clock::now();
     if (now >= call.deadline) return base::DeadlineExceeded("the credential plugin took too long");
     plugin_done_.wait_until(mutex_, std::min(call.deadline, now + kLongestWait));
   }
+  // The run that was awaited may have brought a credential.
   if (!PluginIsDue()) return false;
   plugin_runs_ = true;
   return true;
@@ -150,6 +159,7 @@ base::Status Identity::RunPlugin(const base::Call& call) {
   auto mine = ClaimPlugin(call);
   if (!mine) return std::move(mine).error();
   if (!*mine) return {};
+  // Without the lock: a plugin may take a minute, and other threads need the credential that still holds.
   auto credential = RunExecPlugin(call, *cluster_.exec);
   base::Lock lock(mutex_);
   plugin_runs_ = false;
@@ -162,7 +172,9 @@ base::Status Identity::RunPlugin(const base::Call& call) {
 base::Status Identity::Refresh(const base::Call& call, bool anyway) {
   {
     base::Lock lock(mutex_);
+    // Files come first: a plugin's run may take long, and needs none of them.
     if (base::Status read = ReadFiles(anyway); !read) return read;
+    // The server has refused the plugin's credential, whatever expiry the plugin gave.
     if (anyway) plugin_expires_ = clock_.Now();
   }
   return cluster_.exec ? RunPlugin(call) : base::Status();
@@ -179,6 +191,7 @@ std::optional<Proof> Identity::Replacement(const base::Call& call, const Proof& 
     base::Lock lock(mutex_);  // another thread has been here meanwhile
     if (proof_.generation != refused.generation) return proof_;
   }
+  // The caller keeps the refusal that it has, which explains more than a plugin's second failure.
   if (base::Status fresh = Refresh(call, true); !fresh) return std::nullopt;
   base::Lock lock(mutex_);
   if (proof_.generation == refused.generation) return std::nullopt;

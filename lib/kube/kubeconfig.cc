@@ -13,6 +13,7 @@ namespace {
 constexpr std::string_view kExecExtension = "client.authentication.k8s.io/exec";
 
 base::Result<KubeconfigFiles> ReadFiles(const GetEnv& get_env, const KubeconfigOptions& options) {
+  // A file that was named must exist. Of the files in KUBECONFIG, some may be absent, as for kubectl.
   if (!options.file.empty()) return KubeconfigFiles::Read({options.file}, false);
   std::vector<std::string> paths;
   std::string named = get_env("KUBECONFIG").value_or("");
@@ -25,7 +26,7 @@ base::Result<KubeconfigFiles> ReadFiles(const GetEnv& get_env, const KubeconfigO
   return KubeconfigFiles::Read({home + "/.kube/config"}, false);
 }
 
-// "-data" of a certificate or key: base64, in which people leave line breaks.
+// Reads the "-data" of a certificate or key: base64, in which users leave line breaks.
 std::optional<std::string> DecodeData(doc::ObjectReader& object, std::string_view key) {
   auto text = object.String(key);
   if (!text || text->empty()) return std::nullopt;
@@ -39,6 +40,7 @@ std::optional<std::string> DecodeData(doc::ObjectReader& object, std::string_vie
 bool IsThisMachine(std::string_view server) {
   std::string_view host = server.substr(std::min(server.find("://") + 3, server.size()));
   host = host.substr(0, host.find('/'));
+  // The name has to end there: "localhost.example.com" is another machine.
   for (std::string_view mine : {"127.0.0.1", "[::1]", "localhost"}) {
     if (host == mine || (host.starts_with(mine) && host.substr(mine.size()).starts_with(":"))) return true;
   }
@@ -51,6 +53,7 @@ void CheckServer(doc::ObjectReader& object, const std::string& server) {
   auto unfit = [](char c) { return static_cast<unsigned char>(c) <= 0x20 || c == 0x7f; };
   if (!http || rest.empty() || rest.starts_with("/") || std::any_of(rest.begin(), rest.end(), unfit)) {
     object.Fail("server", "must be an http or https URL");
+    // Paths are added to this URL, and credentials belong into the user's entry.
   } else if (rest.find_first_of("?#@") != std::string_view::npos) {
     object.Fail("server", "must be a URL without user, query and fragment");
   }
@@ -70,6 +73,7 @@ void DecodeCluster(KubeconfigEntry& entry, Cluster& cluster) {
   if (auto server = object.String("server", doc::Need::kRequired)) {
     CheckServer(object, *server);
     cluster.server = *std::move(server);
+    // Paths of requests begin with "/", and some servers do not accept "//".
     while (cluster.server.ends_with('/')) cluster.server.pop_back();
   }
   if (auto data = DecodeData(object, "certificate-authority-data")) {
@@ -79,6 +83,7 @@ void DecodeCluster(KubeconfigEntry& entry, Cluster& cluster) {
   }
   cluster.tls_server_name = object.String("tls-server-name").value_or("");
   cluster.verify = !object.Bool("insecure-skip-tls-verify").value_or(false);
+  // As with kubectl: a file that says both is most likely a mistake, and the unsafe reading must not win.
   if (!cluster.verify && (!cluster.ca_pem.empty() || !cluster.ca_file.empty())) {
     object.Fail("insecure-skip-tls-verify", "contradicts the certificate authority beside it");
   }
@@ -88,7 +93,7 @@ void DecodeCluster(KubeconfigEntry& entry, Cluster& cluster) {
   }
 }
 
-// A cluster entry's configuration for credential plugins; nullptr: none.
+// Returns a cluster entry's configuration for credential plugins; nullptr if there is none.
 const doc::Node* PluginConfig(KubeconfigEntry& entry) {
   for (const doc::Reader& item : entry.body.Items("extensions")) {
     doc::ObjectReader extension(item);
@@ -98,6 +103,7 @@ const doc::Node* PluginConfig(KubeconfigEntry& entry) {
   return nullptr;
 }
 
+// Ignoring these fields would mean another identity than the file's, so they are errors.
 void RefuseUnknownWays(doc::ObjectReader& object) {
   for (std::string_view key : {"username", "password"}) {
     if (object.String(key) != "" && object.Has(key)) {
@@ -111,6 +117,7 @@ void RefuseUnknownWays(doc::ObjectReader& object) {
   }
   for (std::string_view key : {"as", "as-uid", "as-groups", "as-user-extra"}) {
     const bool text = key == "as" || key == "as-uid";
+    // An empty text names nobody.
     if (object.Has(key) && !(text && object.String(key) == ""))
       object.Fail(key, "is refused: impersonation is not done here; name the user itself");
   }
@@ -149,7 +156,7 @@ void DecodeUser(KubeconfigEntry& entry, const doc::Node* plugin_config, const Ku
   }
   bool credential = !cluster.token.empty() || !cluster.token_file.empty() || cluster.exec ||
                     !cluster.certificate_file.empty() || !cluster.certificate_pem.empty();
-  // By a proxy, "localhost" is the proxy's machine.
+  // With a proxy, "localhost" is the proxy's machine.
   const bool stays_here = IsThisMachine(cluster.server) && cluster.proxy.empty();
   if (credential && cluster.server.starts_with("http://") && !stays_here) {
     object.Fail("has a credential, which would go to the server in clear: its URL is not https");
@@ -168,6 +175,7 @@ base::Result<Cluster> FromKubeconfig(const GetEnv& get_env, const KubeconfigOpti
   }
   auto context = files->Find("contexts", "context", name);
   if (!context) {
+    // A mistake in a file may be why the context was not found, so it is reported first.
     if (base::Status wrong = files->ToStatus(); !wrong) return std::move(wrong).error();
     return base::NotFound("kubeconfig: there is no context \"" + name + "\"");
   }

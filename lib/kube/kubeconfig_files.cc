@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kLongestKubeconfig = 4 << 20;  // with many clusters' certificates in it
 
-// For kubectl, too, a file without a document names nothing, and the first of several documents counts.
+// A file without a document names nothing, and the first of several documents counts, as for kubectl.
 std::optional<doc::Node> Parse(const std::string& text, doc::Problems& problems) {
   auto documents =
       doc::ParseYamlDocuments(text, problems, {.bytes = kLongestKubeconfig}, doc::YamlRules::kAsKubernetes);
@@ -35,17 +35,20 @@ base::Result<KubeconfigFiles> KubeconfigFiles::Read(const std::vector<std::strin
     auto text = base::ReadFile(path, kLongestKubeconfig);
     if (!text) {
       bool missing = text.error().code() == base::Code::kNotFound;
+      // A file that exists and cannot be read is an error in any case: it may have the entry that is meant.
       if (!missing || !may_miss) return std::move(text).error().Wrap("kubeconfig");
       absent = text.status();
       continue;
     }
     doc::Problems problems(path);
     auto root = Parse(*text, problems);
+    // The text has tokens and keys. The tree that was made of it is wiped as well (SecretNode).
     base::WipeString(*text);
     if (!root) return problems.ToStatus().error();
     all.files_.push_back(std::make_unique<File>(path, std::move(problems), *std::move(root)));
     File& file = *all.files_.back();
     doc::ObjectReader object{doc::Reader(file.tree.node, file.problems)};
+    // kubectl accepts files without the two fields.
     if (object.Has("apiVersion")) object.Expect("apiVersion", "v1");
     if (object.Has("kind")) object.Expect("kind", "Config");
   }
@@ -62,9 +65,11 @@ std::optional<KubeconfigEntry> KubeconfigFiles::Find(std::string_view list, std:
     doc::ObjectReader object{doc::Reader(file->tree.node, file->problems)};
     for (const doc::Reader& item : object.Items(list)) {
       doc::ObjectReader entry(item);
+      // The first entry of a name counts, over all files in their order.
       if (entry.String("name", doc::Need::kRequired) != name) continue;
       auto body = entry.Object(key, doc::Need::kRequired);
       if (!body) return std::nullopt;
+      // Relative paths in a file begin at that file, whatever the working directory is.
       std::string folder = std::filesystem::absolute(file->path).parent_path().string();
       return KubeconfigEntry{*std::move(body), file->path, std::move(folder)};
     }

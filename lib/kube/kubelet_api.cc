@@ -14,8 +14,8 @@ constexpr std::string_view kHashMetric = "kubelet_credential_provider_config_inf
 constexpr std::string_view kFeatureMetric = "kubernetes_feature_enabled";
 constexpr std::string_view kFeature = "KubeletEnsureSecretPulledImages";
 
-// The value of one label in `name{a="b",c="d"} 1`; nullopt: no such label. Values that hold an escaped quote
-// are not ours.
+// Returns the value of one label in `name{a="b",c="d"} 1`; nullopt if there is no such label. No metric that
+// is read here has an escaped quote in a value.
 std::optional<std::string_view> Label(std::string_view line, std::string_view label) {
   std::size_t at = line.find('{');
   while (at != std::string_view::npos) {
@@ -34,6 +34,7 @@ std::optional<std::string_view> Label(std::string_view line, std::string_view la
 }
 
 bool IsMetric(std::string_view line, std::string_view name) {
+  // The brace has to follow: other metrics may begin with the same name.
   return line.starts_with(name) && line.substr(name.size()).starts_with("{");
 }
 
@@ -46,6 +47,7 @@ KubeletMetrics ParseKubeletMetrics(std::string_view text) {
     if (IsMetric(line, kHashMetric)) {
       if (auto hash = Label(line, "hash"); hash && !hash->empty()) metrics.credential_provider_hash = *hash;
     } else if (IsMetric(line, kFeatureMetric) && Label(line, "name") == kFeature) {
+      // Any other value leaves the gate unknown.
       if (line.ends_with("} 1")) metrics.ensure_secret_pulled_images = true;
       if (line.ends_with("} 0")) metrics.ensure_secret_pulled_images = false;
     }
@@ -59,6 +61,8 @@ Answer<http::Response> KubeletApi::Get(const base::Call& call, const KubeletAddr
   if (ca_pem_.empty()) {
     Failure failure =
         Malformed(attempt, "not asked: no certificate authority for kubelets' serving certificates is given");
+    // Without an authority, kubelet's certificate cannot be verified, and the agent's token must not go to an
+    // impostor.
     failure.kind = ApiError::kTlsError;
     return failure;
   }
@@ -78,6 +82,8 @@ Answer<std::string> KubeletApi::GetConfig(const base::Call& call, const KubeletA
   if (config == nullptr || config->kind != doc::Node::Kind::kMapping) {
     return Malformed("get /configz of the kubelet on " + kubelet.host, "the answer has no kubeletconfig");
   }
+  // The text is passed on as it is: lib/kubelet decodes it (DecodeConfigz), and kube must not know that
+  // folder.
   return doc::WriteJson(*config);
 }
 

@@ -24,6 +24,7 @@ doc::Node Time(base::WallTime time) {
   return Text(base::Rfc3339(time));
 }
 
+// The list has one element. A strategic patch merges it by its type, and leaves kubelet's conditions alone.
 std::string ConditionsPatch(doc::Node condition) {
   std::vector<doc::Node> conditions;
   conditions.push_back(std::move(condition));
@@ -33,6 +34,7 @@ std::string ConditionsPatch(doc::Node condition) {
 doc::Node InvolvedNode(const NodeEvent& event) {
   doc::Node node = doc::Node::Mapping();
   node.Set("kind", Text("Node")).Set("name", Text(event.node));
+  // kubelet's own events name the Node by its name here, so that is a value that tools know.
   node.Set("uid", Text(event.node_uid.empty() ? event.node : event.node_uid));
   return node;
 }
@@ -40,6 +42,7 @@ doc::Node InvolvedNode(const NodeEvent& event) {
 }  // namespace
 
 std::string LabelPatch(const std::string& key, const std::optional<std::string>& value) {
+  // A default Node is null, which removes the label (RFC 7386).
   doc::Node label = value ? Text(*value) : doc::Node();
   return doc::WriteJson(Under("metadata", Under("labels", Under(key.c_str(), std::move(label)))));
 }
@@ -51,9 +54,11 @@ std::string TaintsPatch(const std::string& resource_version, const std::vector<T
     item.Set("key", Text(taint.key));
     if (!taint.value.empty()) item.Set("value", Text(taint.value));
     item.Set("effect", Text(taint.effect));
+    // The list is replaced as a whole, so every field of other parties' taints has to be sent back.
     if (!taint.time_added.empty()) item.Set("timeAdded", Text(taint.time_added));
     list.push_back(std::move(item));
   }
+  // With this version in it, the server refuses the patch (409) if the Node has changed since it was read.
   doc::Node patch = Under("metadata", Under("resourceVersion", Text(resource_version)));
   patch.Set("spec", Under("taints", doc::Node::Sequence(std::move(list))));
   return doc::WriteJson(patch);
@@ -70,12 +75,14 @@ std::string ConditionPatch(const NodeCondition& condition) {
 
 std::string ConditionRemoval(const std::string& type) {
   doc::Node item = doc::Node::Mapping();
+  // A strategic patch removes an element of a list by this directive.
   item.Set("$patch", Text("delete")).Set("type", Text(type));
   return ConditionsPatch(std::move(item));
 }
 
 std::string EventBody(const NodeEvent& event) {
   doc::Node metadata = doc::Node::Mapping();
+  // The server completes the name, so two agents of one node never collide.
   metadata.Set("generateName", Text(event.node + ".")).Set("namespace", Text(kNodeEventNamespace));
   doc::Node source = doc::Node::Mapping();
   source.Set("component", Text(kReporter)).Set("host", Text(event.node));
@@ -83,6 +90,7 @@ std::string EventBody(const NodeEvent& event) {
   body.Set("apiVersion", Text("v1")).Set("kind", Text("Event")).Set("metadata", std::move(metadata));
   body.Set("involvedObject", InvolvedNode(event));
   body.Set("type", Text(event.warning ? "Warning" : "Normal")).Set("reason", Text(event.reason));
+  // The server would refuse the whole event for a longer message.
   body.Set("message", Text(base::Truncate(event.message, kLongestEventMessage - 3)));  // for the "…"
   body.Set("count", doc::Node::Int(event.count));
   body.Set("firstTimestamp", Time(event.first)).Set("lastTimestamp", Time(event.last));
@@ -119,6 +127,7 @@ std::string TokenReviewBody(const base::Secret& token, const std::string& audien
   doc::Node body = doc::Node::Mapping();
   body.Set("apiVersion", Text("authentication.k8s.io/v1")).Set("kind", Text("TokenReview"));
   body.Set("spec", std::move(spec));
+  // The tree holds the token, and is wiped.
   const doc::SecretNode tree(std::move(body));
   return doc::WriteJson(tree.node);
 }
@@ -126,6 +135,7 @@ std::string TokenReviewBody(const base::Secret& token, const std::string& audien
 std::string DeleteBody(const std::string& uid) {
   doc::Node body = doc::Node::Mapping();
   body.Set("apiVersion", Text("v1")).Set("kind", Text("DeleteOptions"));
+  // The next agent may have made a pod of the same name since. That pod stays.
   if (!uid.empty()) body.Set("preconditions", Under("uid", Text(uid)));
   return doc::WriteJson(body);
 }

@@ -10,7 +10,7 @@ namespace {
 
 constexpr doc::Limits kLimits{.bytes = 10 << 20, .depth = 64, .nodes = 1'000'000};  // of one pod
 
-// kubectl leaves the kind out in the items of a PodList.
+// Returns true for pods. kubectl leaves the kind out in the items of a PodList.
 bool IsPod(const doc::Node& object) {
   std::string kind = TextAt(object, {"kind"});
   return kind.empty() || kind == "Pod";
@@ -26,11 +26,13 @@ base::Result<std::vector<Pod>> ReadSavedPods(std::string_view json) {
     if (auto pod = DecodePod(object)) pods.push_back(*std::move(pod));
   };
   if (json.size() > kMostSavedBytes) return base::InvalidArgument("pods: longer than a list of pods may be");
+  // Items are parsed one by one: the tree of a list of 30,000 pods would take many times its text.
   doc::JsonItems items(kLimits.bytes, [&](std::string_view item, doc::Position at) {
     const auto object = doc::ParseJson(item, problems, doc::JsonRules::kLenient, kLimits, at);
     if (object) add(*object);
   });
   items.Feed(json);
+  // The rest is the list without its items.
   const auto root = doc::ParseJson(items.rest(), problems, doc::JsonRules::kLenient, kLimits);
   if (!root || !problems.empty()) return base::Error(problems.ToStatus().error());
   const doc::Node* list = root->Find("items");

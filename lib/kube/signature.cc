@@ -15,16 +15,17 @@
 namespace prefetch::kube {
 namespace {
 
-// Keys below are broken, keys above cost too much.
+// Shorter keys are broken. Longer ones cost too much for a check that strangers can cause.
 constexpr std::size_t kShortestModulus = 2048 / 8;
 constexpr std::size_t kLongestModulus = 8192 / 8;
+// Usual exponents have three bytes (65537). A long one makes each check slow.
 constexpr std::size_t kLongestExponent = 4;
 
 const std::uint8_t* Bytes(std::string_view text) {
   return reinterpret_cast<const std::uint8_t*>(text.data());
 }
 
-// An integer of nettle's.
+// An integer of nettle's, which is freed with this object.
 class Number {
  public:
   explicit Number(std::string_view bytes) {
@@ -42,12 +43,14 @@ class Number {
 
 bool VerifiesRsa(const PublicKey& key, std::string_view message, std::string_view signature) {
   if (key.first.size() < kShortestModulus || key.first.size() > kLongestModulus) return false;
+  // RFC 8017 section 8.2.2: the signature is as long as the modulus.
   if (key.second.size() > kLongestExponent || signature.size() != key.first.size()) return false;
   rsa_public_key rsa;
   rsa_public_key_init(&rsa);
   nettle_mpz_set_str_256_u(rsa.n, key.first.size(), Bytes(key.first));
   nettle_mpz_set_str_256_u(rsa.e, key.second.size(), Bytes(key.second));
   bool verified = false;
+  // nettle's arithmetic needs an odd modulus, and the key comes from outside.
   if (rsa_public_key_prepare(&rsa) == 1 && mpz_odd_p(rsa.n) != 0) {
     sha256_ctx hash;
     sha256_init(&hash);
@@ -59,7 +62,7 @@ bool VerifiesRsa(const PublicKey& key, std::string_view message, std::string_vie
   return verified;
 }
 
-// The digest's size for the curve.
+// Writes the hash that belongs to the curve, and returns its size (RFC 7518 section 3.4).
 std::size_t Digest(PublicKey::Kind kind, std::string_view message, std::array<std::uint8_t, 64>& digest) {
   if (kind == PublicKey::Kind::kP256) {
     sha256_ctx hash;
@@ -70,6 +73,7 @@ std::size_t Digest(PublicKey::Kind kind, std::string_view message, std::array<st
   }
   sha512_ctx hash;
   const bool p384 = kind == PublicKey::Kind::kP384;
+  // SHA-384 is SHA-512 with another beginning and a shorter end, so both share the context.
   p384 ? sha384_init(&hash) : sha512_init(&hash);
   sha512_update(&hash, message.size(), Bytes(message));
   if (p384) {
@@ -91,6 +95,7 @@ bool VerifiesEcdsa(const ecc_curve* curve, const PublicKey& key, std::string_vie
   ecc_point_init(&point, curve);
   Number x(key.first), y(key.second);
   bool verified = false;
+  // This fails for a point that is not on the curve: a key that is none.
   if (ecc_point_set(&point, x.value(), y.value()) == 1) {
     dsa_signature pair;
     dsa_signature_init(&pair);

@@ -17,7 +17,8 @@ constexpr std::chrono::year_month_day kEarliest{std::chrono::year(1800), std::ch
 constexpr std::chrono::year_month_day kLatest{std::chrono::year(2200), std::chrono::January,
                                               std::chrono::day(1)};
 
-// Takes `digits` digits off the front; nullopt if they are not there.
+// Takes `digits` digits off the front; nullopt if they are not there. ParseUint accepts digits only, so a
+// sign is refused.
 std::optional<int> TakeNumber(std::string_view& text, std::size_t digits) {
   if (text.size() < digits) return std::nullopt;
   auto number = base::ParseUint(text.substr(0, digits));
@@ -36,12 +37,12 @@ std::optional<base::WallTime> Moment(int year, int month, int day, std::chrono::
   std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)),
                                    std::chrono::day(static_cast<unsigned>(day))};
   if (!date.ok()) return std::nullopt;
-  // Nanoseconds in 64 bits end in 2262; "never" is often written as the year 9999.
+  // 64 bits of nanoseconds end in the year 2262, and "never" is often written as the year 9999.
   date = std::clamp(date, kEarliest, kLatest);
   return base::WallTime(std::chrono::sys_days(date)) + of_day;
 }
 
-// "10:00:00"; a leap second counts as the second after.
+// Takes "10:00:00". A leap second counts as the second after it.
 std::optional<std::chrono::seconds> TakeTimeOfDay(std::string_view& text) {
   auto hours = TakeNumber(text, 2);
   if (!hours || !Take(text, ":")) return std::nullopt;
@@ -55,10 +56,11 @@ std::optional<std::chrono::seconds> TakeTimeOfDay(std::string_view& text) {
 void DropFraction(std::string_view& text) {
   if (!text.starts_with(".")) return;
   std::size_t end = text.find_first_not_of("0123456789", 1);
+  // A point without digits stays, and fails as an offset.
   if (end != 1) text.remove_prefix(std::min(end, text.size()));
 }
 
-// "Z" or "+02:00", to the end.
+// Reads "Z" or "+02:00", to the end of the text.
 std::optional<std::chrono::seconds> Offset(std::string_view text) {
   if (text == "Z" || text == "z") return std::chrono::seconds(0);
   int sign = text.starts_with("+") ? 1 : -1;
@@ -71,7 +73,8 @@ std::optional<std::chrono::seconds> Offset(std::string_view text) {
   return sign * (std::chrono::hours(*hours) + std::chrono::minutes(*minutes));
 }
 
-// "Wed, 21 Oct 2015 07:28:00 GMT": the one form that RFC 9110 lets a server write.
+// Reads "Wed, 21 Oct 2015 07:28:00 GMT", the one form that RFC 9110 lets a server write. The day of the week
+// is not checked against the date.
 std::optional<base::WallTime> ParseHttpDate(std::string_view text) {
   std::size_t comma = text.find(", ");
   if (comma == std::string_view::npos) return std::nullopt;
@@ -104,6 +107,7 @@ std::optional<base::WallTime> ParseRfc3339(std::string_view text) {
   auto offset = Offset(text);
   if (!offset) return std::nullopt;
   auto moment = Moment(*year, *month, *day, *of_day);
+  // A time with offset +02:00 is two hours earlier in UTC.
   return moment ? std::optional(*moment - *offset) : std::nullopt;
 }
 
@@ -115,6 +119,7 @@ std::optional<std::chrono::seconds> ParseRetryAfter(std::string_view text, base:
   auto date = ParseHttpDate(text);
   if (!date) return std::nullopt;
   auto wait = std::chrono::ceil<std::chrono::seconds>(*date - now);
+  // A date in the past means "now": the two clocks may differ.
   return std::clamp<std::chrono::seconds>(wait, std::chrono::seconds(0), kLongestRetryAfter);
 }
 

@@ -12,6 +12,7 @@ namespace {
 
 constexpr doc::Limits kKeyLimits{.bytes = 256 * 1024, .depth = 8, .nodes = 5'000};
 constexpr doc::Limits kHeaderLimits{.bytes = 4 * 1024, .depth = 4, .nodes = 50};
+// Every key without an id is tried for each token, so their number bounds the work.
 constexpr std::size_t kMostKeys = 32;
 
 PublicKey::Kind KindOf(const std::string& type, const std::string& curve) {
@@ -30,6 +31,7 @@ PublicKey ReadKey(const doc::Node& item) {
   const bool rsa = key.kind == PublicKey::Kind::kRsa;
   auto first = base::Base64UrlDecode(doc::TextAt(item, {rsa ? "n" : "x"}));
   auto second = base::Base64UrlDecode(doc::TextAt(item, {rsa ? "e" : "y"}));
+  // A key that cannot be read stays in the list: a token of it must not be called forged.
   if (!first || !second || first->empty() || second->empty()) key.kind = PublicKey::Kind::kOther;
   if (key.kind == PublicKey::Kind::kOther) return key;
   key.first = *std::move(first);
@@ -37,7 +39,8 @@ PublicKey ReadKey(const doc::Node& item) {
   return key;
 }
 
-// The algorithm that the API server uses with such a key.
+// Returns the algorithm that the API server uses with such a key. The token's own "alg" must agree: it may
+// not choose the way in which it is verified.
 std::string_view AlgorithmOf(PublicKey::Kind kind) {
   switch (kind) {
     case PublicKey::Kind::kRsa:
@@ -62,6 +65,7 @@ std::optional<TokenKeys> TokenKeys::Parse(std::string_view json) {
   if (!set || set->kind != doc::Node::Kind::kMapping) return std::nullopt;
   TokenKeys keys;
   for (const doc::Node& item : doc::ItemsAt(*set, {"keys"})) {
+    // A part of the keys would make the others' tokens look forged.
     if (keys.keys_.size() >= kMostKeys) return std::nullopt;
     if (item.kind == doc::Node::Kind::kMapping) keys.keys_.push_back(ReadKey(item));
   }
@@ -82,6 +86,7 @@ Signature TokenKeys::Judge(std::string_view token) const {
   const std::string algorithm = doc::TextAt(*header, {"alg"});
   // The same key may be listed for several algorithms, and keys without an id fit every token.
   bool named = false, told = true;
+  // The signature covers the two parts as they are encoded (RFC 7515 section 5.2).
   const std::string_view message = token.substr(0, parts[0].size() + 1 + parts[1].size());
   for (const PublicKey& key : keys_) {
     if (!id.empty() && !key.id.empty() && key.id != id) continue;
@@ -92,6 +97,7 @@ Signature TokenKeys::Judge(std::string_view token) const {
       return Signature::kGenuine;
     }
   }
+  // The cluster may have new keys that are not known here yet, so the caller can fetch them and judge again.
   if (!named) return Signature::kUnknownKey;
   return told ? Signature::kForged : Signature::kCannotTell;
 }

@@ -32,8 +32,8 @@ class TokenKeys {
   // nullopt: it is no JSON Web Key Set with a key.
   static std::optional<TokenKeys> Parse(std::string_view json);
 
-  // Of a JSON Web Token (RFC 7515, compact form), as k8s.io/kubernetes pkg/serviceaccount/jwt.go verifies it.
-  // Pure; takes at most some hundred microseconds.
+  // Judges a JSON Web Token (RFC 7515, compact form) as k8s.io/kubernetes pkg/serviceaccount/jwt.go verifies
+  // it. Pure; takes at most some hundred microseconds.
   Signature Judge(std::string_view token) const;
 
   const std::vector<PublicKey>& keys() const { return keys_; }

@@ -10,9 +10,9 @@ namespace {
 
 using Value = doc::Node;
 
-// A little more than the agent's own patience (plan/touch.h): a pod that is not deleted ends by itself.
+// A little more than the agent's own limit (plan/touch.h): a pod that is not deleted ends by itself.
 constexpr int kActiveDeadlineSeconds = 300;
-// The user nobody of distroless images; any user that is not root passes `restricted` with every image.
+// The user nobody of distroless images. Any user but root passes `restricted` with every image.
 constexpr int kNobody = 65532;
 constexpr std::size_t kNameHashDigits = 20;
 
@@ -33,6 +33,7 @@ Value ContainerSecurity() {
                  {"readOnlyRootFilesystem", Value::Bool(true)}});
 }
 
+// All that `restricted` demands (K37), since the namespace or the cluster may enforce it.
 Value PodSecurity() {
   return Object({{"runAsNonRoot", Value::Bool(true)},
                  {"runAsUser", Value::Int(kNobody)},
@@ -40,7 +41,7 @@ Value PodSecurity() {
                  {"seccompProfile", Object({{"type", Text("RuntimeDefault")}})}});
 }
 
-// It asks for next to nothing, and a namespace with a quota wants to hear so.
+// The pod needs next to nothing, but a namespace with a quota demands requests and limits.
 Value Resources() {
   return Object({{"requests", Object({{"cpu", Text("1m")}, {"memory", Text("1Mi")}})},
                  {"limits", Object({{"cpu", Text("10m")}, {"memory", Text("16Mi")}})}});
@@ -54,6 +55,7 @@ std::string PolicyOf(const TouchImage& image) {
   return image.always ? "Always" : "IfNotPresent";
 }
 
+// The command exists in no image (kTouchCommand), so the container never runs, whatever the image is (K37).
 Value Container(std::size_t i, const TouchImage& image) {
   return Object({{"name", Text(NameOf("image", i))},
                  {"image", Text(image.name)},
@@ -64,6 +66,8 @@ Value Container(std::size_t i, const TouchImage& image) {
 }
 
 Value Metadata(const TouchPodSpec& spec) {
+  // With the Node as its owner, the pod is collected when the Node goes, even if no agent is left to delete
+  // it.
   Value owner = Object({{"apiVersion", Text("v1")},
                         {"kind", Text("Node")},
                         {"name", Text(spec.node)},
@@ -72,7 +76,8 @@ Value Metadata(const TouchPodSpec& spec) {
                  {"namespace", Text(spec.name_space)},
                  {"labels", Object({{"app.kubernetes.io/name", Text("prefetchd-touch")},
                                     {"app.kubernetes.io/instance", Text(spec.instance)}})},
-                 // Neither a node's drain nor its removal has to wait for it.
+                 // Neither a drain by the cluster autoscaler nor the removal of the node has to wait for this
+                 // pod.
                  {"annotations", Object({{"cluster-autoscaler.kubernetes.io/safe-to-evict", Text("true")}})},
                  {"ownerReferences", Value::Sequence({std::move(owner)})}});
 }
@@ -83,6 +88,7 @@ Value Containers(const TouchPodSpec& spec) {
     for (std::size_t i = 0; i < spec.images.size(); i++) containers.push_back(Container(i, spec.images[i]));
     return Value::Sequence(std::move(containers));
   }
+  // A pod needs one container. Its image is the first one, the others are volumes.
   Value only = Container(0, spec.images.front());
   std::vector<Value> mounts;
   for (std::size_t i = 1; i < spec.images.size(); i++) {
@@ -95,6 +101,7 @@ Value Containers(const TouchPodSpec& spec) {
   return Value::Sequence(std::move(containers));
 }
 
+// kubelet records image volumes like containers, in half the time (K38).
 Value Volumes(const TouchPodSpec& spec) {
   std::vector<Value> volumes;
   for (std::size_t i = 1; i < spec.images.size(); i++) {
@@ -112,6 +119,7 @@ std::string Quoted(const std::string& text) {
 std::optional<std::string> WhatChangedInContainers(const TouchPodSpec& spec, const Pod& got) {
   std::size_t wanted = spec.image_volumes ? 1 : spec.images.size();
   for (const PodContainer& container : got.containers) {
+    // An init container would run first, and the images might never be pulled.
     if (container.init) return "added the init container " + Quoted(container.name);
   }
   for (std::size_t i = 0; i < got.containers.size(); i++) {
@@ -122,6 +130,7 @@ std::optional<std::string> WhatChangedInContainers(const TouchPodSpec& spec, con
     if (container.image != spec.images[i].name) {
       return "changed the image " + Quoted(spec.images[i].name) + " to " + Quoted(container.image);
     }
+    // AlwaysPullImages changes IfNotPresent to Always, which pulls as well.
     bool pulls = container.pull_policy == "Always" || container.pull_policy == PolicyOf(spec.images[i]);
     if (!pulls) return "set imagePullPolicy to " + Quoted(container.pull_policy);
   }
@@ -132,7 +141,8 @@ std::optional<std::string> WhatChangedInContainers(const TouchPodSpec& spec, con
 }  // namespace
 
 doc::Node TouchPod(const TouchPodSpec& spec) {
-  // Every taint, those of kubelet's own included: the node may just be starting, or be in trouble.
+  // Every taint is tolerated, those of kubelet's own included: the node may just be starting, or be in
+  // trouble.
   Value toleration = Object({{"operator", Text("Exists")}});
   Value pod = Object({{"nodeName", Text(spec.node)},
                       {"serviceAccountName", Text(spec.service_account)},
@@ -152,12 +162,13 @@ doc::Node TouchPod(const TouchPodSpec& spec) {
 }
 
 std::string TouchPodName(std::string_view node, std::string_view instance, int slot) {
-  // A node's name may be longer than a pod's may be, and two agents of a node must not share one.
+  // A node's name may be longer than a pod's name may be, and two agents of a node must not share one.
   std::string hash = base::Sha256Hex(std::string(node) + "/" + std::string(instance));
   return "touch-" + hash.substr(0, kNameHashDigits) + "-" + std::to_string(slot);
 }
 
 std::optional<std::string> WhatAdmissionChanged(const TouchPodSpec& spec, const Pod& got) {
+  // K39: with a pull secret, kubelet records the image for that secret alone, so the touch would close it.
   if (!got.image_pull_secrets.empty()) {
     return "added the pull secret " + Quoted(got.image_pull_secrets.front()) +
            ", for which alone the image would be recorded";
@@ -169,6 +180,7 @@ std::optional<std::string> WhatAdmissionChanged(const TouchPodSpec& spec, const 
   }
   if (got.image_volumes != volumes) return "changed the image volumes";
   if (got.node != spec.node) return "moved it to the node " + Quoted(got.node);
+  // A provider may give another account another credential (A24), and kubelet would record that account.
   if (got.service_account != spec.service_account) {
     return "changed the service account to " + Quoted(got.service_account);
   }
