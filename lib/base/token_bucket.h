@@ -53,8 +53,8 @@ class TokenBucket {
   std::optional<TimePoint> counted_at_;  // none: nothing was taken yet
 };
 
-// PeerRate: a rate that strangers share, of which each of them gets a part, so that one who asks too much
-// leaves the rest to the others. A value of one owner; the time is the caller's.
+// PeerRate: a rate that untrusted clients share. Each of them gets a part, so that one that asks too much
+// leaves the rest to the others. A value with one owner; the time is the caller's.
 
 class PeerRate {
  public:

@@ -49,6 +49,7 @@ LocalImageIndex::LocalImageIndex(std::vector<LocalImage> images) : images_(std::
     const LocalImage& image = images_[i];
     std::set<std::string> repositories;
     for (const std::string& name : image.repo_digests) {
+      // A digest in repo_digests shows that the image was pulled, so its name alone is enough.
       by_name_.emplace(name, i);
       repositories.insert(RepositoryOf(name));
     }

@@ -100,6 +100,7 @@ bool Runs(const Platform& node, const Platform& image) {
   // C20: an empty field is unknown and accepted.
   if (!image.os.empty() && image.os != node.os) return false;
   if (image.architecture.empty()) return true;
+  // The variant of a foreign architecture is not compared: the node's variant is one of its own architecture.
   if (image.architecture != node.architecture) return RunsForeign(node.architecture, image.architecture);
   return VariantRuns(node, image.variant);
 }

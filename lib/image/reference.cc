@@ -166,6 +166,7 @@ base::Result<Reference> Reference::Parse(std::string_view written) {
   std::size_t slash = written.find('/');
   if (slash != std::string_view::npos && LooksLikeDomain(written.substr(0, slash))) {
     std::string_view first = written.substr(0, slash);
+    // The old name of Docker Hub means the same registry, and runtimes normalise it in the same way.
     out.domain = first == kLegacyDefaultDomain ? kDefaultDomain : first;
     rest = written.substr(slash + 1);
   }

@@ -136,8 +136,8 @@ struct RegistryAnswer {
 // time, a connection that broke, a gateway without what is behind it.
 bool IsTransient(const RegistryAnswer& answer);
 
-// How much of one registry a node takes, and when it leaves it alone (registry rules R27 and R29): the
-// agent's checks and pulls (lib/plan) and the client that asks (lib/registry) go by the same figures. Here
+// A node's share of one registry, and when the node leaves it alone (registry rules R27 and R29). The agent's
+// checks and pulls (lib/plan) and the client that asks (lib/registry) use the same figures. They are here
 // since those two do not know each other.
 
 constexpr base::TokenRate kRegistryRequests{.per_second = 5, .burst = 10};

@@ -48,7 +48,7 @@ base::Result<Cluster> InCluster(const GetEnv& get_env, const std::string& folder
   for (const std::string& file : {cluster.token_file, cluster.ca_file}) {
     if (base::Status there = MustBeThere(file); !there) return std::move(there).error();
   }
-  // An unreadable file leaves the namespace empty, and callers that need one say so.
+  // An unreadable file leaves the namespace empty. Callers that need one then fail with a clear error.
   auto name_space = base::ReadFile(folder + "/namespace", kLongestNamespace);
   if (name_space && !base::TrimSpace(*name_space).empty()) {
     cluster.name_space = base::TrimSpace(*name_space);

@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kExecExtension = "client.authentication.k8s.io/exec";
 
 base::Result<KubeconfigFiles> ReadFiles(const GetEnv& get_env, const KubeconfigOptions& options) {
-  // A file that was named must exist. Of the files in KUBECONFIG, some may be absent, as for kubectl.
+  // A file that was named must exist. KUBECONFIG may name files that are absent, as for kubectl.
   if (!options.file.empty()) return KubeconfigFiles::Read({options.file}, false);
   std::vector<std::string> paths;
   std::string named = get_env("KUBECONFIG").value_or("");

@@ -40,8 +40,8 @@ struct CheckRuntime {
   std::optional<ImageState> image;
 };
 
-// The runtime has not reported yet whether it has an image of the list; or it has been away for so long
-// (`runtime_down`) that its last report does not count.
+// Returns true if the runtime has not reported yet whether it has an image of the list, or has been away for
+// longer than its last report counts (`runtime_down`).
 bool IsUnreported(const ImageState& image, bool runtime_down);
 
 enum class CheckKubelet {
@@ -99,9 +99,9 @@ struct CheckStep {
 // Each fact that it needs is asked for once, so that a loop that fetches the needed facts ends.
 CheckStep DecideCheck(const CheckFacts& facts);
 
-// Of an image that was not here and that the agent was asked to pull. `image`: the entry of the list or what
-// was asked for (plan::PulledFor); null: it waits for a place. nullopt: it is here, so DecideCheck decides
-// anew.
+// Judges an image that was not here and that the agent was asked to pull. `image` is the entry of the list,
+// or of the request (plan::PulledFor); null while it waits for a place. Returns nullopt once the image is
+// here, and DecideCheck then decides anew.
 std::optional<CheckVerdict> VerdictOfPull(const CheckFacts& facts, const ImageState* image);
 
 }  // namespace prefetch::plan

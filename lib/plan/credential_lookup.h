@@ -15,7 +15,7 @@ struct CredentialLookup {
   base::TimePoint since;  // it is under way
 };
 
-// Most searches take milliseconds. For so long, a running look-up keeps the place and the room of its entry
+// Most searches take milliseconds. For this long, a running look-up keeps the place and the room of its entry
 // from entries of lower priority; then others go first.
 constexpr std::chrono::seconds kPromptLookup{1};
 

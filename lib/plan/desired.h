@@ -1,5 +1,5 @@
-// DesiredImage: one entry of the list, merged over all sources and with its defaults filled in
-// (README.md). What a user writes is decoded in config/; here it cannot be wrong any more.
+// DesiredImage: one entry of the list, merged over all sources and with its defaults filled in (README.md).
+// lib/list decodes the text of users, so nothing here can be wrong any more.
 #pragma once
 
 #include <chrono>
@@ -54,7 +54,7 @@ struct DesiredImage {
   Open open = Open::kAuto;
   std::chrono::seconds pull_timeout{3600};
   std::vector<image::Platform> platforms;  // empty: every node
-  // Where it is written: "images.yaml:12", one for each source that has it; for people.
+  // The places where it is written: "images.yaml:12", one for each source that has it. Used in messages.
   std::vector<std::string> from;
   // It is on no list, and pulled since a preflight has asked for it: only credentials count that kubelet
   // would use for any pod of the node.

@@ -1,11 +1,11 @@
-// Room: which pulls get the bytes that the disk rule leaves. Pure.
+// Disk budget: which pulls get the bytes that the disk rule leaves. Pure.
 //
-// A manifest has the compressed size of an image; no document has its unpacked size. So a pull has
-// bounds: it takes at least twice its compressed size (the blobs, and at least as much unpacked), and hardly
-// ever more than 21 times that. The room that the first pulls really took lowers the upper bound for the next
-// ones. Pulls run side by side while the upper bounds of all of them fit. A pull of which only the lower
-// bound fits runs alone, since that is the way to find out. One that ran out of room is not repeated before
-// there is more.
+// A manifest has the compressed size of an image; no document has its unpacked size. So a pull has bounds: it
+// takes at least twice its compressed size (the blobs, and at least as much unpacked), and hardly ever more
+// than 21 times that. The room that the first pulls really took lowers the upper bound for the next ones.
+// Pulls run side by side while the upper bounds of all of them fit. If only the lower bound of a pull fits,
+// it runs alone, since that is the way to find out. A pull that ran out of room is not repeated before there
+// is more.
 #pragma once
 
 #include <cstdint>
@@ -41,8 +41,8 @@ struct DiskHistory {
   std::uint64_t others = 0;
   // The free room and its own bytes when its pull began: later free room does not count for this pull.
   std::uint64_t began_with = std::numeric_limits<std::uint64_t>::max();
-  // No image of its size needs more. What is free beyond that when its end is measured was others' doing: a
-  // job's files that filled the disk, and are gone.
+  // No image of its size needs more. If more is free when its end is measured, others had filled the disk: a
+  // job's files, which are gone now.
   std::uint64_t plausible = std::numeric_limits<std::uint64_t>::max();
 
   friend bool operator==(const DiskHistory&, const DiskHistory&) = default;
@@ -99,11 +99,11 @@ struct DiskReservation {
 };
 // `factor`: FactorFor.
 DiskReservation ReservationOfDue(const DiskHistory& past, std::uint64_t factor = kMaxFactor);
-// Of one that has fetched `done` bytes.
+// The same for a pull that has fetched `done` bytes.
 DiskReservation ReservationOfRunning(const DiskHistory& past, std::uint64_t done,
                                      std::uint64_t factor = kMaxFactor);
-// The bytes of the free room that an absent image will probably still take, for people; `done` of its
-// compressed bytes are on the disk. 0: not known.
+// Returns the bytes of the free room that an absent image will probably still take, for messages; `done` of
+// its compressed bytes are on the disk. 0: not known.
 std::uint64_t ExpectedDiskUse(const DiskHistory& past, const DiskUsage& taken, std::uint64_t done);
 
 // Can a pull with this claim end well if it gets all that is left?
@@ -184,8 +184,8 @@ std::uint64_t KeptFree(const DiskSpace& disk, const Limits& limits);
 // Bytes that may still be used before the rule says stop. 0: none.
 std::uint64_t Usable(const DiskSpace& disk, const Limits& limits);
 
-// The free room and the one limit that decides, with their values, for people: "19.0 GB of the image
-// filesystem's 100 GB are free, and diskHighPercent (80 %) keeps 20.0 GB free". Empty: it cannot be measured.
+// Returns a text with the free room and the one limit that decides: "19.0 GB of the image filesystem's 100 GB
+// are free, and diskHighPercent (80 %) keeps 20.0 GB free". Empty if the filesystem cannot be measured.
 std::string DecidingLimit(const DiskSpace& disk, const Limits& limits);
 
 }  // namespace prefetch::plan

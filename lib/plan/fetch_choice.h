@@ -32,8 +32,9 @@ std::string_view FetchReasonName(FetchReason reason);
 
 // A registry that answers within this is near.
 constexpr std::chrono::milliseconds kNearRegistry{5};
-// So is one with a shorter round trip than this, if it answers within kNearAndBusy: it shares a machine or a
-// site with this node, and either may be busy. One that takes longer has its content elsewhere, perhaps.
+// A registry with a shorter round trip than this is near, too, if it answers within kNearAndBusy: it shares a
+// machine or a site with this node, and either may be busy. One that takes longer may have its content
+// elsewhere.
 constexpr std::chrono::milliseconds kNearRoundTrip{1};
 constexpr std::chrono::milliseconds kNearAndBusy{25};
 // The time for which the runtime has a registry to itself after a failure of ours, or once it was near.

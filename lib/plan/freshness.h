@@ -1,7 +1,7 @@
-// Freshness: the registry's answers about one image on the node, and their consequences over time
-// (registry rules R10, R12, R23 and R45). A value: the loop keeps one for each entry whose registry is asked.
+// Freshness: the registry's answers about one image on the node, and their consequences over time (registry
+// rules R10, R12, R23 and R45). A value: the loop keeps one for each entry whose registry is asked.
 //
-// Only monotonic time decides here. Wall time is carried along for people.
+// Only monotonic time decides here. Wall time is carried along for status and logs.
 #pragma once
 
 #include <chrono>
@@ -16,9 +16,11 @@
 
 namespace prefetch::plan {
 
-// A tag is called missing after two answers so far apart; and silence counts after two checks and so long.
+// Minimum time between two answers after which a tag is called missing. Silence counts after two checks and
+// this time.
 constexpr std::chrono::seconds kConfirmAfter{60};
-// Where nothing can be compared, the runtime's own pull decides, so often at most.
+// Minimum time between two pulls of an image whose registry gives no answer that can be compared: such a pull
+// is the check.
 constexpr std::chrono::hours kPullUndecidedEvery{24};
 // The first check of an entry that is not ready before the registry was asked.
 constexpr std::chrono::seconds kFirstUrgentCheck{10};
@@ -42,8 +44,8 @@ struct Freshness {
   // ---- the last positive confirmation: Same, or a pull that ended well
   std::optional<base::TimePoint> confirmed_at;
   std::optional<base::WallTime> confirmed_wall;
-  // maxAge counts from here where nothing was confirmed: the first look of this agent. What was denied is of
-  // no age (min()).
+  // maxAge counts from here if nothing was confirmed: the first look of this agent. min() after a denial: it
+  // is over then.
   base::TimePoint age_from;
   // The registry said what holds about the tag to a credential that not every pod has (RegistryAnswer::lent).
   bool lent = false;
@@ -59,7 +61,7 @@ struct Freshness {
   base::TimePoint lag_until;
   bool pull_due = false;  // a pull is the check
   std::optional<base::TimePoint> pulled_undecided_at;
-  // The digest that the last pull replaced, for people.
+  // The digest that the last pull replaced, for status and events.
   std::string changed_from;
   std::optional<base::WallTime> changed_wall;
 

@@ -39,7 +39,7 @@ struct History {
   // When the image was found gone within kEvictionMemory; the newest last.
   std::vector<base::TimePoint> vanished;
 
-  // For people.
+  // Times for the status.
   std::optional<base::WallTime> started_at, finished_at;
 };
 
@@ -75,7 +75,8 @@ struct InterruptedRun {
 History AfterRuntimeEnd(History past, const PullFailure& failure, const InterruptedRun& run,
                         base::TimePoint now, double random);
 
-// Has the runtime gone away so often in a row? Such images are tried one at a time.
+// Returns true if the runtime has gone away several times in a row under pulls of this image. Such images are
+// tried one at a time.
 bool IsSuspicious(const History& past);
 
 struct PullSuccess {

@@ -62,8 +62,8 @@ bool IsReadyFor(image::PullPolicy policy, const PolicyFacts& facts);
 // manifest check with the pod's own credentials remains. Always: the registry agreed lately.
 bool IsReadyFor(const ImageState& image, image::PullPolicy policy, bool has_kubelet);
 
-// The state of the entry's registry checks, with a sentence for people. `local`: the present image; null: it
-// is absent.
+// Returns the state of the entry's registry checks, with a sentence for operators. `local` is the present
+// image; null if it is absent.
 RegistryView ViewOf(const DesiredImage& want, const Local* local, const Freshness& past,
                     const RefreshDecision& decision, base::TimePoint now, base::WallTime wall);
 

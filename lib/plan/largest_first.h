@@ -24,13 +24,13 @@ bool MayReorder(const PhaseCount& phase);
 // Soon they are: the sizes of the others are worth a question.
 bool WantsSizes(const PhaseCount& phase);
 
-// Comes `a` no earlier and no later than `b` but for its place in the list?
+// Returns true if only its place in the list puts `a` before or behind `b`.
 bool AreEqual(const PullSlot& a, const PullSlot& b);
 
-// `due`: in order. An image that is larger than its share of what waits among its equals goes to their front:
-// with `parallel` pulls at a time, it would end after all others. Images of far registries keep their places,
-// as their time is not their size's alone. So do images whose size is not known; for the sum they count as
-// the average of the others.
+// `due` is in order. An image that is larger than its share of all that wait among its equals goes to their
+// front: with `parallel` pulls at a time, it would end after all others. Images of far registries keep their
+// places, as their time is not their size's alone. Images of unknown size keep them, too; for the sum they
+// count as the average of the others.
 void MoveLargestFirst(std::vector<PullSlot>& due, int parallel);
 
 }  // namespace prefetch::plan

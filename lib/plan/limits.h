@@ -15,11 +15,11 @@ struct Limits {
   // Until then, in all and from each far registry (plan/distance.h). No more than parallel_pulls: these count
   // alone.
   int parallel_pulls_far = 8;
-  // Of the pulls of a settled node, at most one may be larger than this.
+  // On a settled node, at most one pull at a time may be larger than this.
   std::uint64_t large_image_bytes = 2ULL << 30;
   // A pull may start, and go on, while the image filesystem keeps this much free and stays below this usage.
-  // Of the usage the lower one counts: this, and kubelet's imageGCLowThresholdPercent where it is known; 80
-  // %, its default, where neither is (K41).
+  // The lower usage counts: this one, or kubelet's imageGCLowThresholdPercent where it is known; 80 %, its
+  // default, where neither is (K41).
   std::uint64_t disk_min_free_bytes = 5ULL << 30;
   std::optional<int> disk_high_percent;
   bool percent_is_kubelets = false;  // WithThreshold took kubelet's

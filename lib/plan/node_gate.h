@@ -101,7 +101,7 @@ struct GateEvent {
 // Required images that are closed to pods, evicted or denied, in the list's order; at most `most`.
 std::vector<GateEvent> EventsFor(const Snapshot& snapshot, std::size_t most);
 
-// A change is worth an event for so long, while the API server is away for one.
+// Time for which a change is worth an event, even if the API server is away meanwhile.
 constexpr std::chrono::minutes kChangeIsNews{30};
 
 // Images whose tag had changed and that this agent has replaced lately, with the digests before and after;

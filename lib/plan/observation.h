@@ -17,7 +17,7 @@ struct Local {
   std::vector<std::string> other_digests;
   std::uint64_t size_bytes = 0;
   // Its configuration is for a platform that this node runs (runtime rule C19: the runtime does not check
-  // single-manifest images). `platform` is for people: "linux/arm64".
+  // single-manifest images). `platform` is for messages: "linux/arm64".
   bool runs_here = true;
   std::string platform;
   bool is_image = true;   // false: an artifact, from which no container starts

@@ -1,10 +1,10 @@
 // RegistryPace: how often one registry is asked by this node, and when it is left alone (registry rules R27
 // and R29). Pure; the loop keeps one for each registry.
 //
-// Two rules. A budget: so many requests a second, a few more at once. A circuit: a registry that did not
-// answer several times in a row, or asked for patience, is not asked at all for a while; then one probe goes
-// out, and only its answer lets others follow. While a registry is held an entry that is due gets its answer
-// without a request.
+// There are two rules. The budget allows a rate of requests a second, and a few more at once. The circuit
+// leaves a registry alone for a while if it did not answer several times in a row, or asked for patience;
+// then one probe goes out, and only its answer lets others follow. While a registry is held, an entry that is
+// due gets its answer without a request.
 #pragma once
 
 #include <chrono>

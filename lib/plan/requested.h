@@ -10,7 +10,7 @@
 
 namespace prefetch::plan {
 
-// A wish that is not repeated for so long is over: its client has an answer, or has gone. Clients that wait
+// A wish ends if it is not repeated for this long: its client has an answer, or has gone. Clients that wait
 // repeat it with each question, a few seconds apart.
 constexpr std::chrono::seconds kAskedFor{15};
 // The maximum number of unlisted images with a wish; further wishes wait for a place.

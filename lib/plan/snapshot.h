@@ -101,8 +101,8 @@ struct ImageState {
   PullStatus pull;
   // Another try is not worth waiting for: ready once and not failing now, or failed for good.
   bool settled = false;
-  // For the pod of the entry's readyAs, by default one without a secret or service account of its own; null:
-  // not known yet, or no kubelet here. Of several pods the worst.
+  // For the pod of the entry's readyAs, by default one without a secret or service account of its own; the
+  // worst if there are several pods; null if not known yet, or if there is no kubelet here.
   VerdictsPtr verdicts;
   SpellingsPtr spellings;  // what `verdicts` is the worst of; null: the entry has one pod
   base::Shared<TouchStatus> touch;

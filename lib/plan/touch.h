@@ -22,16 +22,16 @@
 namespace prefetch::plan {
 
 constexpr std::size_t kMostImagesOfATouch = 20;
-// So many touches of the same content without effect, and it is given up: until something changes, or for an
-// hour where kubelet's pull failed.
+// Number of touches of the same content without effect after which the agent gives up, until something
+// changes, or for an hour if kubelet's pull failed.
 constexpr int kTouchesWithoutEffect = 3;
-// While more images are on their way, a pod that is not full waits so long for them.
+// Time for which a pod that is not full waits for more images that are on their way.
 constexpr std::chrono::seconds kTouchCollects{5};
-// A pod of which kubelet says nothing new for so long is not run.
+// kubelet is not running the pod if its status has not changed for this long.
 constexpr std::chrono::seconds kTouchPatience{60};
-// In all; the pod's own activeDeadlineSeconds is a little longer.
+// Time limit of a touch in all; the pod's own activeDeadlineSeconds is a little longer.
 constexpr std::chrono::seconds kTouchLimit{280};
-// After the pod's end so long is waited for the verdicts: a changing one is held for 3 s (verdict_hold.h).
+// Time to wait for the verdicts after the pod's end: a changing one is held for 3 s (verdict_hold.h).
 constexpr std::chrono::seconds kTouchSettles{6};
 
 // Would a touch change what pods meet?
@@ -66,7 +66,7 @@ TouchHistory SkipTouch(TouchHistory past);
 // Credentials or kubelet's settings have changed: abandoned touches get another try.
 TouchHistory AfterNews(TouchHistory past, base::TimePoint now);
 
-// Whatever it waits for may have gone with the old kubelet process. Failures are still counted, so that a
+// The reason for the wait may have gone with the old kubelet process. Failures are still counted, so that a
 // kubelet that restarts again and again makes no more pods than another one.
 TouchHistory AfterKubeletRestart(TouchHistory past, base::TimePoint now);
 

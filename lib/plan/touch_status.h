@@ -22,7 +22,7 @@ std::string_view TouchStateName(TouchState state);  // "Ineffective"
 // Why a touch had no effect. A closed list: a field of JSON and a label of metrics.
 enum class TouchObstacle {
   kNone,
-  // Of the image.
+  // These are about the image.
   kNoNodeCredentials,  // the registry refused the node's own credentials, or it has none
   kPullSecret,         // we pulled it with a mounted pull secret, which kubelet does not have
   kTokenProvider,    // a matching credential provider has tokenAttributes: the record would name the touch's
@@ -31,7 +31,7 @@ enum class TouchObstacle {
   kPullFailed,       // kubelet's pull failed in another way
   kNotRecorded,      // kubelet went through the pod, and its records say the same as before
   kRecordsNeverMatch,  // with this runtime kubelet's records never match (K18)
-  // Of the pod as a whole.
+  // These are about the pod as a whole.
   kAdmission,         // admission refused the pod, or changed what matters in it
   kQuota,             // the namespace's quota is used up
   kNamespaceMissing,  // deploy/touch is not applied

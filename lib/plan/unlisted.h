@@ -1,5 +1,5 @@
-// Unlisted: names of images that came to the node while the agent looked, and are on no list. What the list
-// is missing, found without breaking a pod. Pure.
+// Unlisted: names of images that came to the node while the agent looked, and are on no list. They show what
+// the list is missing, before a pod breaks. Pure.
 #pragma once
 
 #include <cstdint>
@@ -42,11 +42,11 @@ struct Arrivals {
   std::vector<std::uint64_t> listed;  // hashes of the list's names at the look before, sorted
 };
 
-// One answer of the runtime. A name counts as having come when it was not there at the look before; names by
-// digest only where the image has no tag in that repository, since a pull by tag brings both. Not counted:
-// images that are on the list, or were when they came; images that the runtime's operator has pinned (the
-// sandbox image); names that match `ignore` (image/name_pattern.h). What is put on the list later is
-// forgotten. One that came and went between two looks is not seen.
+// Applies one answer of the runtime. A name counts as having come if it was not there at the look before; a
+// name by digest only if the image has no tag in that repository, since a pull by tag brings both. Not
+// counted: images that are on the list, or were when they came; images that the runtime's operator has pinned
+// (the sandbox image); names that match `ignore` (image/name_pattern.h). Names that are put on the list later
+// are forgotten. An image that came and went between two looks is not seen.
 Arrivals AfterLook(Arrivals before, const std::vector<image::LocalImage>& images, const ImageList& list,
                    const std::vector<std::string>& ignore, base::WallTime now);
 

@@ -14,7 +14,7 @@
 namespace prefetch::plan {
 
 constexpr std::chrono::seconds kHoldVerdict{3};
-// Files that have not changed for so long, and no pull of kubelet's under way: their content is settled.
+// Files that have not changed for this long are settled, unless a pull of kubelet's is under way.
 constexpr std::chrono::milliseconds kSettledAfter{500};
 
 // One reading of kubelet's files for one image.

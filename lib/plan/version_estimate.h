@@ -1,5 +1,5 @@
-// Which version of kubelet counts, on a node whose kubelet may be upgraded at any time. The Node object tells
-// it, but a kubelet that has just been started has not written there yet. Pure.
+// Which version of kubelet counts, on a node whose kubelet may be upgraded at any time. The Node object has
+// the version, but a kubelet that has just been started has not written there yet. Pure.
 #pragma once
 
 #include <chrono>
@@ -11,8 +11,8 @@
 
 namespace prefetch::plan {
 
-// After a sign of a new kubelet the version before stays in force for so long: most restarts are no upgrades,
-// and a verdict must not flap.
+// After a sign of a new kubelet, the version before stays in force for this long: most restarts are no
+// upgrades, and a verdict must not flap.
 constexpr std::chrono::seconds kHoldVersion{3};
 // Then it is not known until the Node confirms it, but not for longer than this after the sign.
 constexpr std::chrono::seconds kUnconfirmedLimit{60};

@@ -12,14 +12,14 @@
 
 namespace prefetch::plan {
 
-// Others' downloads are looked for so often.
+// Interval at which downloads of others are looked for.
 constexpr std::chrono::milliseconds kForeignPullPollInterval{250};
-// A pull that has not moved for so long waits for something else than the network: unpacking, a queue.
+// A pull that has not moved for this long waits for something else than the network: unpacking, a queue.
 constexpr std::chrono::seconds kForeignPullIdleAfter{1};
 // A range that was on its way when another pull began holds still no longer than this: servers close
 // connections on which nothing moves, and a pull of ours that stands still for 30 s counts as stalled.
 constexpr std::chrono::seconds kMaxHold{10};
-// Meanwhile one range comes at a time, with a pause after it of so many times its own duration.
+// Meanwhile one range comes at a time. The pause after it is this many times its own duration.
 constexpr int kPauses = 4;
 
 class YieldPolicy {
