@@ -154,7 +154,7 @@ int MillisecondsUntil(TimePoint deadline) {
   return static_cast<int>(std::clamp<decltype(left)>(left, 0, 3'600'000));
 }
 
-// A started child and our ends of its pipes.
+// A started child and this side of its pipes.
 class Child {
  public:
   explicit Child(const Command& command) : command_(command) {}
@@ -166,7 +166,7 @@ class Child {
   }
 
   Status Start();
-  // Until the child has ended and its pipes are closed, or has been killed.
+  // Runs until the child has ended and its pipes are closed, or it has been killed.
   void Drive(const Call& call, std::string_view input);
   ProcessResult Finish();
 

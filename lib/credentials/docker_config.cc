@@ -64,7 +64,7 @@ std::string Text(const doc::Reader& object, std::string_view key) {
 }
 
 std::optional<image::AuthConfig> DecodeEntry(const doc::Reader& entry) {
-  // As in Go, null leaves an entry with empty fields. It matches images all the same.
+  // Go reads null as an entry with empty fields. It matches images all the same.
   if (entry.IsNull()) return image::AuthConfig{};
   if (entry.node().kind != doc::Node::Kind::kMapping) {
     entry.Members();  // tells what it is

@@ -100,7 +100,7 @@ constexpr std::array kNetworkRules = std::to_array<Rule>({
     {ErrorClass::kUnsupportedImage, "rejecting ", " byte manifest"},
 });
 
-// 9, 10: who are you, and you may not.
+// 9, 10: authentication and authorization.
 constexpr std::array kAccessRules = std::to_array<Rule>({
     {ErrorClass::kAccessDenied, "pull access denied"},
     {ErrorClass::kAccessDenied, "insufficient_scope"},

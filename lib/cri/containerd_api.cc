@@ -21,7 +21,7 @@ using image::ErrorClass;
 constexpr std::chrono::seconds kLimit{10};
 // Larger than any event of an image. A longer message ends the stream.
 constexpr int kLongestEvent = 256 * 1024;
-// The stream has every namespace's events otherwise, whatever the header says (C33).
+// Without this filter, the stream has every namespace's events, whatever the header says (C33).
 constexpr const char* kImageEvents = "namespace==\"k8s.io\",topic~=\"^/images/\"";
 
 CallError Unsupported() {
@@ -194,7 +194,7 @@ CallResult<std::string> ContainerdApi::Read(const base::Call& call, const std::s
   request.set_digest(digest);
   std::string bytes;
   auto failed = Run(call, "Content.Read", [&](grpc::ClientContext& context) {
-    // As above: the call may run twice.
+    // This call may run twice, too.
     bytes.clear();
     auto reader = stubs_->content->Read(&context, request);
     content::ReadContentResponse response;

@@ -184,7 +184,7 @@ CallResult<OpenedBlob> ContentWriter::Open(const base::Call& call, const std::st
 
 CallResult<std::uint64_t> ContentWriter::Finish(const base::Call& call, const std::string& lease,
                                                 const std::string& ref, bool discard) {
-  // Without a size: that of its first writer may be wrong.
+  // The request has no size: that of the ingest's first writer may be wrong.
   const BlobToWrite blob{
       .ref = ref, .digest = std::string(DigestOfIngest(ref)), .size_bytes = 0, .labels = {}};
   auto begun = Begin(call, lease, blob);

@@ -351,8 +351,8 @@ Exchanged CurlClient::Exchange(const base::Call& call, const Request& request) {
   auto handle = Take();
   if (!handle->valid()) return {base::ResourceExhausted(what + ": out of memory"), Fault::kRequest};
   Exchanged exchanged = handle->Send(call, request, options_);
-  // Also after a failure: Send has closed the connection of a transfer that did not end, and the others are
-  // still good.
+  // The handle is kept after a failure, too: Send has closed the connection of a transfer that did not end,
+  // and the others are still good.
   GiveBack(std::move(handle));
   if (!exchanged.response) exchanged.response = std::move(exchanged.response).error().Wrap(what);
   return exchanged;

@@ -11,9 +11,9 @@
 namespace prefetch::http {
 namespace {
 
-// By RFC 6761, RFC 6762 and ICANN's resolution on .internal, nobody can register these names. The others are
-// no public suffixes: only a cluster's own servers know "prefetchd.prefetchd.svc", and "prefetchd.prefetchd"
-// in the usual namespace.
+// Nobody can register names below .localhost, .local and .internal (RFC 6761, RFC 6762, ICANN's resolution on
+// .internal). The others are no public suffixes: only a cluster's own servers know "prefetchd.prefetchd.svc",
+// and "prefetchd.prefetchd" in the usual namespace.
 constexpr std::string_view kPrivateSuffixes[] = {".localhost", ".svc", ".local", ".internal", ".prefetchd"};
 
 bool IsAddress(const std::string& text) {

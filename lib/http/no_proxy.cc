@@ -105,7 +105,7 @@ bool EntryCovers(const std::string& entry, const AbsoluteUrl& url, const std::op
 }  // namespace
 
 bool BypassesProxy(std::string_view no_proxy, const AbsoluteUrl& url) {
-  // As in Go, this machine is never reached by a proxy, whatever the list says.
+  // Go never reaches this machine by a proxy, whatever the list says.
   if (url.host == "localhost") return true;
   std::optional<Address> address = ParseAddress(url.host);
   if (address && IsLoopback(*address)) return true;

@@ -83,7 +83,8 @@ void DecodeCluster(KubeconfigEntry& entry, Cluster& cluster) {
   }
   cluster.tls_server_name = object.String("tls-server-name").value_or("");
   cluster.verify = !object.Bool("insecure-skip-tls-verify").value_or(false);
-  // As with kubectl: a file that says both is most likely a mistake, and the unsafe reading must not win.
+  // kubectl rejects this, too: a file that says both is most likely a mistake, and the unsafe reading must
+  // not win.
   if (!cluster.verify && (!cluster.ca_pem.empty() || !cluster.ca_file.empty())) {
     object.Fail("insecure-skip-tls-verify", "contradicts the certificate authority beside it");
   }

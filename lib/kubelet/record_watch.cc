@@ -138,13 +138,14 @@ void RecordWatch::Run(const std::string& root, const Callback& callback) {
   pollfd stop{.fd = stop_.get(), .events = POLLIN, .revents = 0};
   while (::poll(&stop, 1, 0) == 0) {
     FileChanges changes;
-    // A folder that came while we armed may have another one in it already.
+    // A folder that was created while the watches were armed may have another one in it already.
     while (watches.Arm()) changes.all = true;
     if (!changes.all && !Wait(watches.fd(), kRearmMs)) continue;
     auto latest = steady_clock::now() + kPatience;
     do {
       changes.Add(watches.Drain());
-      // Not waiting for the next event: a file that is rewritten all the time would wake us for each.
+      // This pause is not ended by the next event: a file that is rewritten all the time would wake the
+      // thread for each write.
       ::poll(&stop, 1, kQuietMs);
     } while (steady_clock::now() < latest && Wait(watches.fd(), 0));
     if (changes.all || !changes.names.empty()) callback(std::move(changes));

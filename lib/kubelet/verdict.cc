@@ -230,7 +230,7 @@ Finding InUnknownFolder(KubeletVersion version) {
       ""};
 }
 
-// From step 2 on, with the image present and the gate on.
+// Judges from step 2 on: the image is present, and the gate is on.
 Finding Verify(const VerdictFacts& facts, const image::Reference& image, const PodIdentity& pod,
                const KubeletSettings& settings) {
   // The order is that of kubelet's own procedure, whose step numbers `rule` shows. The file in an unknown

@@ -42,7 +42,7 @@ Action Decide(const Observation& seen, const History& past, base::TimePoint now)
   if (!seen.known) return {.kind = ActionKind::kWait, .reason = Reason::kFactsUnknown};
   if (!seen.local) return PullWhenAllowed(Reason::kImageAbsent, past, now);
   if (!seen.local->runs_here) {
-    // A pull may repair another client's image, but not the result of our own pull.
+    // A pull may repair an image that another client pulled, but not the result of the agent's own pull.
     if (seen.local->id == past.pulled_id) return Keep(Reason::kWrongPlatform);
     return PullWhenAllowed(Reason::kWrongPlatform, past, now);
   }

@@ -78,7 +78,7 @@ struct ListSource {
   friend bool operator==(const ListSource&, const ListSource&) = default;
 };
 
-// A value; immutable once published. Built by config/, read by everybody.
+// A value; immutable once published. lib/list builds it, and any thread may read it.
 struct ImageList {
   std::string hash;                  // "sha256:…" over the sources' hashes
   std::vector<DesiredImage> images;  // highest priority first, then as listed; each normalised name once

@@ -200,8 +200,8 @@ bool MayFit(const DiskReservation& claim, std::uint64_t usable) {
   return usable > 0 && claim.least <= usable;
 }
 
-// The order of Schedule, with the start time as the last word among running pulls. If the two orders
-// differed, a pull could be started only to be ended for the one that it overtook.
+// The same ranks as in Schedule; among equals, the pull that started first. If the two orders differed, a
+// pull could be started only to be ended for the one that it overtook.
 bool ComesBefore(const PullSlot& a, const PullSlot& b) {
   auto order = [](const PullSlot& slot) {
     return std::make_tuple(slot.stalled, slot.update, !slot.asked, -slot.priority, slot.started_at,
@@ -247,8 +247,7 @@ PendingEviction AfterEnding(PendingEviction past, std::uint64_t returns, base::T
 }
 
 PendingEviction AfterKeptDropped(PendingEviction past, std::uint64_t kept, base::TimePoint now) {
-  // A pull that had ended before has no unpacked layers in the runtime's hands, so no more than its bytes
-  // comes back.
+  // Only a pull that was running is known to give back more than its bytes.
   const bool at_least = past.at_least;
   past = AfterEnding(past, kept, now);
   past.at_least = at_least;

@@ -74,7 +74,7 @@ class FetchOrder {
   // streams from now on. False: it does not help, since it had one stream only, or has refused the image
   // before; Failed() is due. Answers to requests that ran side by side are one.
   bool Refused(const std::string& digest, base::TimePoint until);
-  // The blob is complete, or failed. Of() returns the effect on its images.
+  // The blob is complete, or failed. Call Of() for the effect on its images.
   void Done(const std::string& digest);
   void Failed(const std::string& digest);
 

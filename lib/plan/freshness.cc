@@ -16,7 +16,7 @@ using std::chrono::seconds;
 
 // A check without an answer is repeated after this, doubling up to the interval.
 constexpr seconds kSilentBase{60};
-// As a pull that was denied: asking more often does not help, and locks accounts.
+// The pause is that of a denied pull: asking more often does not help, and locks accounts.
 constexpr minutes kDeniedBase{5};
 // R12: pauses of a pull that did not bring the registry's version, doubling.
 constexpr minutes kLagBase{10};

@@ -204,7 +204,7 @@ void JudgeRegistry(const EntryFacts& facts, ImageState& state) {
   state.ready = false;
   state.reason = facts.refresh->ready ? said.always_reason : said.reason;
   state.message = facts.refresh->ready ? said.always_message : said.message;
-  // A first answer, or a running update, comes without anybody's action.
+  // A first answer, or a running update, comes without any action of an operator.
   bool on_its_way = state.reason == Reason::kNotChecked || state.reason == Reason::kTagMissingUnconfirmed ||
                     (facts.refresh->pull && facts.past.failures == 0);
   state.phase = on_its_way ? Phase::kProgressing : Phase::kFailing;

@@ -26,7 +26,8 @@ constexpr seconds kLookFloorMost{2};
 constexpr int kShareUnderLoad = 3;
 
 constexpr seconds kWatchAgain{1};
-// As often as without events: a connection that is refused costs less than a look.
+// The pause grows to the interval of looks without events: a connection that is refused costs less than a
+// look.
 constexpr seconds kWatchAgainMost{8};
 constexpr minutes kWatchUnsupported{10};
 constexpr seconds kLongStream{10};
@@ -80,7 +81,7 @@ namespace {
 // No event reports a change of kubelet's configuration, or of kubelet itself. A restart takes it seconds, and
 // then its new configuration counts.
 constexpr std::chrono::seconds kGlanceInterval{2};
-// For changes that no stat shows, such as a new rule of a security module.
+// This interval is for changes that no stat shows, such as a new rule of a security module.
 constexpr std::chrono::seconds kFullInterval{8};
 
 }  // namespace

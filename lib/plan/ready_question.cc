@@ -23,7 +23,7 @@ ReadyAnswer No(ReadyAnswer answer, std::string why, std::string public_why) {
   answer.public_message = std::move(public_why);
   return answer;
 }
-// For a reason that every caller may hear: it names only what the caller wrote, and the agent's own terms.
+// Every caller may hear such a reason: it names only what the caller wrote, and the agent's own terms.
 ReadyAnswer No(ReadyAnswer answer, const std::string& why) {
   return No(std::move(answer), why, why);
 }

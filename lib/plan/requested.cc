@@ -42,7 +42,7 @@ RequestedState StateOfRequested(const ImageState& image) {
   if (image.phase != Phase::kFailing) return RequestedState::kPending;
   // Room on the disk may come at any time or never. A client that waits should hear of it now.
   if (image.reason == Reason::kDiskPressure) return RequestedState::kFailed;
-  // Its turn has come again, whatever came of the last one.
+  // Its next try is due, so the last failure is not the last word.
   if (image.pull.state == PullState::kQueued) return RequestedState::kPending;
   bool tried_enough = image.pull.attempts >= kTriesThatCount;
   return IsPermanent(image.reason) || tried_enough ? RequestedState::kFailed : RequestedState::kPending;

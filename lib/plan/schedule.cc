@@ -22,7 +22,7 @@ struct Places {
   std::map<std::string, int> of_registry;
   std::map<std::string, int> idle;  // of each registry
 
-  // For this registry: another one's pulls that are idle keep nothing from it.
+  // Returns the total that counts for this registry: idle pulls of other registries keep nothing from it.
   int TotalFor(const std::string& registry) const {
     auto own = idle.find(registry);
     return total + (own == idle.end() ? 0 : own->second);
@@ -30,7 +30,7 @@ struct Places {
   void Take(const PullSlot& slot, const Limits& limits) {
     if (slot.over) return;
     // A pull whose content is here only unpacks, so its place among downloads is free. It still counts
-    // against the limits below, which are about disk and risk.
+    // against the limits below.
     if (!slot.brought) {
       all++;
       slot.idle ? idle[slot.registry]++ : total++;
@@ -45,7 +45,7 @@ struct Places {
 // Places that are kept for a moment, from lower priorities, for entries whose credentials are looked up.
 class Kept {
  public:
-  // From now on slots as `slot` are asked about, in the order of Schedule.
+  // Moves on to `slot`. Slots come in the order of Schedule.
   void MoveTo(const PullSlot& slot) {
     if (last_ && !CountsAs(*last_, slot)) {
       total_ += alike_;
@@ -302,7 +302,8 @@ ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::
       room.Admits(slot, false);
       const bool under_way = slot.look_up.state == LookupState::kUnderWay;
       if (!has_place || (!under_way && of_registry + looking[slot.registry] >= registry_limit)) continue;
-      // Also while places are kept: searches that all hang keep them for one moment, not one after the other.
+      // The look-up starts even while places are kept: look-ups that all hang then keep them for one moment
+      // together, and not one after the other.
       if (!under_way) {
         output.look_up.push_back(slot.entry);
         looking[slot.registry]++;

@@ -13,8 +13,8 @@ using image::PullPolicy;
 using kubelet::Verdict;
 using kubelet::VerdictResult;
 
-// The order in which pods fare worse. An unknown verdict is better than a refusal: some of the possible
-// kubelets let the pod start. A verdict that rests on an assumption ranks behind a firm one.
+// The order in which pods fare worse. An unknown verdict is better than a refusal, since it may turn out
+// well. A verdict that rests on an assumption ranks behind a firm one.
 int Badness(const Verdict& verdict) {
   switch (verdict.result) {
     case VerdictResult::kStarts:
