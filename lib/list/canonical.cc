@@ -21,6 +21,8 @@ std::string Hash(std::string_view bytes) {
 }  // namespace
 
 Node CanonicalEntry(const plan::DesiredImage& image) {
+  // Only members that differ from the built-in defaults are written, in the order below, which never changes:
+  // a field that a later version adds then changes no hash of a list without it.
   static const plan::DesiredImage kDefault;
   Node node = Node::Mapping();
   node.Set("image", Node::String(image.reference.SpecImage()));
@@ -56,6 +58,8 @@ Node CanonicalEntry(const plan::DesiredImage& image) {
 Node CanonicalForm(const SourceContent& source) {
   std::vector<const ListEntry*> order;
   for (const ListEntry& entry : source.entries) order.push_back(&entry);
+  // Agents pull by priority, so two lists that differ only in the position of entries with different
+  // priorities ask for the same. Entries with equal priority keep their order, which does count.
   std::stable_sort(order.begin(), order.end(), [](const ListEntry* a, const ListEntry* b) {
     return a->image.priority > b->image.priority;
   });
@@ -65,7 +69,8 @@ Node CanonicalForm(const SourceContent& source) {
   for (const ListEntry* entry : order) {
     Node node = CanonicalEntry(entry->image);
     const image::Reference& reference = entry->image.reference;
-    // "a" and "a:latest" in one source are two spellings, and a list of the same name twice would be invalid.
+    // "a" and "a:latest" in one source are two entries. By their normalised names the canonical form would
+    // list one name twice, and such a list is rejected.
     if (names[reference.SpecImage()] > 1) node.members.front().value = Node::String(reference.written());
     images.push_back(std::move(node));
   }
@@ -81,6 +86,7 @@ std::string SourceHash(const SourceContent& source) {
 }
 
 std::string ListHash(std::vector<std::string> source_hashes) {
+  // Sorted, so that the order and the names of the files have no influence.
   std::sort(source_hashes.begin(), source_hashes.end());
   return Hash(base::Join(source_hashes, "\n"));
 }

@@ -14,18 +14,18 @@
 
 namespace prefetch::list {
 
-// One entry of it. Pure.
+// Returns the canonical form of one entry. Pure.
 doc::Node CanonicalEntry(const plan::DesiredImage& image);
 
-// An ImageList document that decodes to the same entries. Pure.
+// Returns an ImageList document that decodes to the same entries. Pure.
 doc::Node CanonicalForm(const SourceContent& source);
 
-// "sha256:…" over the canonical form as compact JSON.
+// Returns "sha256:…" over the canonical form as compact JSON.
 std::string SourceHash(const SourceContent& source);
 
-// "sha256:…" over the hashes of all sources: whatever their order, names and paths. A source of which no
-// version is in force has an empty hash, which counts too: a list with a part missing is not the list without
-// it.
+// Returns "sha256:…" over the hashes of all sources, independent of their order, names and paths. A source
+// without a valid version has an empty hash, which counts too: a list with a missing part is not the list
+// without that part.
 std::string ListHash(std::vector<std::string> source_hashes);
 
 }  // namespace prefetch::list

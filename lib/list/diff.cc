@@ -27,6 +27,7 @@ std::string PlaceOf(const plan::DesiredImage& image) {
 
 std::string Written(const doc::Node* value) {
   if (value == nullptr) return "default";
+  // Texts appear without the quotes of JSON, as people write them in a list.
   return value->kind == doc::Node::Kind::kString ? value->text : doc::WriteJson(*value);
 }
 
@@ -43,8 +44,9 @@ std::string ReadyAsTexts(const plan::DesiredImage& image) {
   return base::Join({texts.begin(), texts.end()}, "; ");
 }
 
-// Members that differ, each once. The name is not one: lists may spell one image differently. An agent judges
-// each of several spellings, and each of several pods.
+// Returns the members that differ, each once. The name is not compared, since lists may spell one image
+// differently. Spellings and readyAs are compared over all pods of the image, because an agent judges each of
+// them.
 std::vector<FieldChange> FieldsOf(const plan::DesiredImage& from, const plan::DesiredImage& to) {
   doc::Node before = CanonicalEntry(from), after = CanonicalEntry(to);
   std::vector<FieldChange> fields;
@@ -54,6 +56,7 @@ std::vector<FieldChange> FieldsOf(const plan::DesiredImage& from, const plan::De
     if (!told_below && change.from != change.to) fields.push_back(std::move(change));
   };
   for (const doc::Member& member : before.members) compare(member.key);
+  // The canonical form omits defaults, so each of the two entries may have members that the other lacks.
   for (const doc::Member& member : after.members) {
     if (before.Find(member.key) == nullptr) compare(member.key);
   }
@@ -68,6 +71,7 @@ std::vector<FieldChange> FieldsOf(const plan::DesiredImage& from, const plan::De
 }  // namespace
 
 std::vector<ListChange> DiffLists(const plan::ImageList& from, const plan::ImageList& to) {
+  // Keyed by the normalised name, which also gives the result its order.
   using Kind = ListChange::Kind;
   ByName before = Index(from), after = Index(to);
   std::map<std::string, ListChange> changes;

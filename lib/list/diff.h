@@ -25,8 +25,9 @@ struct ListChange {
   friend bool operator==(const ListChange&, const ListChange&) = default;
 };
 
-// By image, sorted by its normalised name. Order, comments, files and the spelling of an image that both
-// lists spell in one way make no difference; what an agent would do does. Empty: the same.
+// Returns the changed images, sorted by normalised name; empty if the lists ask for the same. Order,
+// comments, files and the spelling of an image that both lists spell in one way make no difference; what an
+// agent would do does.
 std::vector<ListChange> DiffLists(const plan::ImageList& from, const plan::ImageList& to);
 
 }  // namespace prefetch::list

@@ -15,6 +15,8 @@ namespace prefetch::list {
 
 namespace {
 
+// Maximum number of places in the comment of an image. An image of a large repository may be named in
+// hundreds of files.
 constexpr std::size_t kMostPlaces = 2;
 
 // "image: nginx:1.27", quoted where YAML wants it.
@@ -31,7 +33,7 @@ void ListDraft::Add(const image::Reference& reference, std::string from) {
   image.uses++;
   bool known = std::find(image.from.begin(), image.from.end(), from) != image.from.end();
   if (image.from.size() < kMostPlaces && !known && !from.empty())
-    image.from.push_back(base::InOneLine(from));  // it must not end its comment
+    image.from.push_back(base::InOneLine(from));  // a line break would end the comment
 }
 
 std::string ListDraft::Comment(const Image& image) {
@@ -44,6 +46,7 @@ std::string ListDraft::Comment(const Image& image) {
 std::string ListDraft::Write(DraftOutput output, const std::vector<std::string>& notes) const {
   std::string text;
   std::vector<doc::Node> nodes;
+  // JSON has no comments, so its notes are left out.
   if (!notes.empty() && output != DraftOutput::kJson) {
     text = "# Not in this list:\n";
     for (const std::string& note : notes) text += "# " + base::InOneLine(note) + "\n";
@@ -77,6 +80,8 @@ std::string ListDraft::Write(DraftOutput output, const std::vector<std::string>&
 
 namespace {
 
+// Characters that separate words. They cover quoting and lists in the common file formats, so that no parser
+// for any of them is necessary.
 constexpr std::string_view kApart = " \t\r\"'`()[]{}<>,;=";
 constexpr std::string_view kTransport = "docker://";  // as skopeo and podman write it
 
@@ -95,7 +100,8 @@ std::vector<Word> WordsOf(std::string_view line) {
   return words;
 }
 
-// "nginx:1.27", "acme/app@sha256:…"; not "12:30", "std::string" or "a:b:c".
+// Accepts "nginx:1.27" and "acme/app@sha256:…", but not "12:30", "std::string" or "a:b:c". Almost every word
+// is a valid image name, so a word without a registry needs a tag or a digest to count as one.
 bool HasTagOrDigest(const image::Reference& reference, std::string_view word) {
   bool letter = false;
   for (char c : word.substr(0, word.find(':'))) letter = letter || (c >= 'a' && c <= 'z');
@@ -103,6 +109,8 @@ bool HasTagOrDigest(const image::Reference& reference, std::string_view word) {
          (reference.has_digest() || word.substr(word.rfind('/') + 1).find(':') != std::string_view::npos);
 }
 
+// Returns the first word that begins with a registry, or else the first one with a tag or digest: a word that
+// names its registry is hardly anything but an image.
 std::optional<MarkedImage> ImageIn(std::string_view line, std::uint32_t number) {
   std::optional<MarkedImage> found;
   for (Word word : WordsOf(line)) {
@@ -130,11 +138,12 @@ std::vector<MarkedImage> ReadMarkedImages(std::string_view text, std::string_vie
     std::size_t at = lines[i].find(marker);
     if (at == std::string_view::npos) continue;
     auto number = static_cast<std::uint32_t>(i + 1);
-    // The marker itself may look like a name.
+    // The marker itself may look like an image name. Blanks of equal length keep the columns right.
     std::string blanked(lines[i]);
     blanked.replace(at, marker.size(), marker.size(), ' ');
     std::optional<MarkedImage> image = ImageIn(blanked, number);
     std::size_t next = i + 1;
+    // A marker may stand in a comment line above the image, with blank lines between.
     while (!image && next < lines.size() && base::TrimSpace(lines[next]).empty()) next++;
     if (!image && next < lines.size()) image = ImageIn(lines[next], static_cast<std::uint32_t>(next + 1));
     if (image) {
@@ -147,7 +156,7 @@ std::vector<MarkedImage> ReadMarkedImages(std::string_view text, std::string_vie
   return images;
 }
 
-// Lists of other tools: a new one is a row.
+// Lists of other tools. To support another tool, add a row to kKinds.
 
 namespace {
 
@@ -194,6 +203,7 @@ void Walk(const Node& node, const std::vector<std::string_view>& steps, std::siz
   }
 }
 
+// Returns an empty text for an absent member.
 std::string TextAt(const Node& node, const char* key) {
   const Node* value = node.Find(key);
   return value == nullptr ? "" : value->text;
@@ -213,6 +223,7 @@ class ForeignReader {
 
   void Pairs(const Node& node) {
     for (std::string_view pair : base::Split(node.text, ';')) {
+      // A pair is NAME=IMAGE; the name has no meaning outside that tool.
       const std::size_t equals = pair.find('=');
       if (equals != std::string_view::npos) Add(pair.substr(equals + 1), node.at);
     }
@@ -244,7 +255,8 @@ class ForeignReader {
     }
   }
 
-  // "IMAGE  TAG  IMAGE ID  SIZE", and a row an image.
+  // Reads the table of `crictl images`: the header "IMAGE TAG IMAGE ID SIZE", then a row for each image. Rows
+  // with "<none>" have no name that a pod could use.
   void Table(std::string_view text) {
     std::uint32_t number = 0;
     for (std::string_view line : base::Split(text, '\n')) {
@@ -269,6 +281,7 @@ class ForeignReader {
   }
 
   std::vector<ForeignImage> Take() {
+    // Without this, a file of the wrong kind would become an empty list, and nobody would notice.
     if (images_.empty() && problems_.empty()) problems_.Add({}, "", "no image was found in it");
     return std::move(images_);
   }
@@ -278,7 +291,7 @@ class ForeignReader {
   std::vector<ForeignImage> images_;
 };
 
-// A list with nothing but names: its first line is one.
+// Plain lists have only names, so the first line that is no comment decides.
 bool IsPlain(std::string_view text) {
   for (std::string_view line : base::Split(text, '\n')) {
     line = base::TrimSpace(line);
@@ -296,6 +309,7 @@ std::optional<std::vector<ForeignImage>> ReadForeignList(std::string_view text, 
     reader.Table(text);
     return reader.Take();
   }
+  // This must come before YAML: a single image name is a valid YAML document, too.
   if (IsPlain(text)) {
     reader.Lines(text);
     return reader.Take();
@@ -313,6 +327,8 @@ std::optional<std::vector<ForeignImage>> ReadForeignList(std::string_view text, 
       known = true;
       reader.Row(row, document);
     }
+    // Documents with a kind are Kubernetes objects. crictl and compose write documents without one, so their
+    // members identify them.
     if (!kind.empty()) continue;
     if (document.Find("images") != nullptr && begin.starts_with("{")) {
       for (image::Reference& reference : ReadCrictlImages(text, problems))

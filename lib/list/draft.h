@@ -1,4 +1,4 @@
-// ListDraft: a list in the making, from wherever images are named. Pure.
+// ListDraft collects images that are named anywhere, and writes a list of them. Pure.
 #pragma once
 
 #include <map>
@@ -15,10 +15,10 @@ namespace prefetch::list {
 
 enum class DraftOutput { kYaml, kText, kJson };
 
-// One owner, one thread. Each spelling of a name once: pods are judged by their spelling.
+// Not thread-safe. Each spelling of a name appears once, since pods are judged by their spelling.
 class ListDraft {
  public:
-  // `from` is where it is named, for people: "deploy/app.yaml:22".
+  // `from` is the place where the image is named, for readers of the list: "deploy/app.yaml:22".
   void Add(const image::Reference& reference, std::string from);
 
   std::size_t size() const { return images_.size(); }
@@ -37,9 +37,9 @@ class ListDraft {
   std::map<std::pair<std::string, std::string>, Image> images_;  // by normalised name, then as written
 };
 
-// Reads the output of `crictl images -o json`: the images of a node, by all their names. Pure. By tag, or by
-// digest for an image that has no tag any more. `problems` gets what makes the text no such document; names
-// in it that are none ("<none>:<none>") are passed over.
+// Reads the output of `crictl images -o json`: the images of a node, by all their tags, or by digest if an
+// image has no tag left. Skips names without content ("<none>:<none>"). `problems` gets every reason why the
+// text is no such document. Pure.
 std::vector<image::Reference> ReadCrictlImages(std::string_view json, doc::Problems& problems);
 
 // Reads a list of another tool, whatever it is: ImageCache, ImagePullJob, ImageListPullJob, NodeImage,

@@ -15,6 +15,8 @@ using plan::Open;
 using plan::Refresh;
 using std::chrono::seconds;
 
+// A list may ask only for what its agent can do. The agent rejects other lists instead of ignoring the field,
+// since the author would otherwise rely on checks that never happen.
 constexpr const char* kNoRefresh =
     "this agent asks no registry (--registry none); only IfNotPresent is possible";
 constexpr const char* kNoRegistryChecks = "has no effect here: this agent asks no registry (--registry none)";
@@ -25,6 +27,7 @@ std::optional<seconds> ReadSeconds(ObjectReader& object, std::string_view key, s
   auto value = object.Duration(key, {.least = least, .most = most});
   if (!value) return std::nullopt;
   auto whole = std::chrono::duration_cast<seconds>(*value);
+  // The canonical form and the agent's timers count whole seconds.
   if (whole != *value) {
     object.Fail(key, "must be whole seconds");
     return std::nullopt;
@@ -55,7 +58,7 @@ std::optional<std::vector<image::Platform>> ReadPlatforms(ObjectReader& object) 
       item.Fail(platform.error().message());
     }
   }
-  // A set: how it is written must not matter to the hash.
+  // The platforms are a set: their order in the file must not influence the hash.
   auto less = [](const image::Platform& a, const image::Platform& b) { return a.ToString() < b.ToString(); };
   std::sort(platforms.begin(), platforms.end(), less);
   platforms.erase(std::unique(platforms.begin(), platforms.end()), platforms.end());
@@ -85,7 +88,7 @@ void Put(const std::optional<T>& value, T& field) {
   if (value) field = *value;
 }
 
-// The fields of this entry that relax the registry check.
+// Returns those fields of this entry that relax the registry check.
 std::vector<const char*> Leniences(const EntryFields& fields) {
   const std::pair<const char*, bool> all[] = {{"maxAge", fields.max_age.has_value()},
                                               {"onUnreachable", fields.on_unreachable.has_value()},
@@ -99,8 +102,8 @@ std::vector<const char*> Leniences(const EntryFields& fields) {
   return set;
 }
 
-// The defaults about registries do not apply to entries without a registry check, or strict ones. The
-// canonical form is therefore a list with the same meaning.
+// Defaults about registries do not apply to entries that are never checked, nor to strict ones (refresh:
+// Always). They are reset here, so that the canonical form is a list with the same meaning.
 void DropWhatDoesNotConcern(plan::DesiredImage& image) {
   static const plan::DesiredImage kDefault;
   bool asked = image.refresh != Refresh::kIfNotPresent || image.ready_for == PullPolicy::kAlways;
@@ -113,7 +116,8 @@ void DropWhatDoesNotConcern(plan::DesiredImage& image) {
   image.on_stale = kDefault.on_stale;
 }
 
-// Fields that only mean something where the registry is asked.
+// Rejects fields that have no effect because the registry is never asked. Only the entry's own fields count:
+// a default is meant for the other entries, too.
 void CheckRegistryFields(const ObjectReader& object, const EntryFields& own, const EntryFields& all) {
   if (all.refresh.value_or(Refresh::kIfNotPresent) != Refresh::kIfNotPresent) return;
   if (all.ready_for == PullPolicy::kAlways) return;
@@ -193,7 +197,10 @@ void CheckContradictions(const ObjectReader& object, const EntryFields& own, con
     object.Fail("refresh", "contradicts the digest of the image: a digest always names the same content");
   }
   CheckRegistryFields(object, own, all);
+  // The checks below compare maxAge with other fields. After a contradiction with refresh: Always they would
+  // only repeat it.
   if (!CheckStrict(object, own, all)) return;
+  // A contradiction inside `defaults` is reported there, once, and not again for each entry.
   bool own_ages = own.max_age.has_value() || own.refresh_interval.has_value();
   seconds interval = all.refresh_interval.value_or(image.refresh_interval);
   if (own_ages && all.max_age && *all.max_age < interval) {
@@ -220,7 +227,8 @@ void Apply(const EntryFields& fields, plan::DesiredImage& image) {
   Put(fields.pull_timeout, image.pull_timeout);
   Put(fields.platforms, image.platforms);
   Put(fields.ready_as, image.ready_as);
-  // A default for all entries may ask for refreshes; a digest always names the same content.
+  // A default may ask for refreshes of all entries. It is dropped for a digest, which always names the same
+  // content; CheckContradictions rejects the entry's own refresh.
   if (image.reference.has_digest()) image.refresh = Refresh::kIfNotPresent;
   DropWhatDoesNotConcern(image);
 }

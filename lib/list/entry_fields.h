@@ -28,17 +28,18 @@ struct EntryFields {
   std::optional<base::Shared<image::PodCoordinates>> ready_as;
 };
 
-// Reads all fields but `image`, and says of each one whose machinery is not there that it is not.
+// Reads all fields but `image`, and rejects those that need a missing capability.
 EntryFields ReadFields(doc::ObjectReader& object, const Capabilities& capabilities);
 
 // `under` fills the gaps of `over`.
 EntryFields Overlay(const EntryFields& under, EntryFields over);
 
-// `refresh: Always` is strict: says which fields ask for less. False if there is one.
+// `refresh: Always` is strict: rejects fields that ask for less. Returns false if there is one.
 bool CheckStrict(const doc::ObjectReader& object, const EntryFields& own, const EntryFields& all);
 
-// Says where fields of one object contradict each other. `own` is what the object itself says, `all` the same
-// with the defaults filled in: a contradiction within the defaults is theirs, not each entry's.
+// Rejects fields of one object that contradict each other. `own` has the fields of the object itself, `all`
+// also those of the defaults: a contradiction within the defaults is reported for them, and not for each
+// entry.
 void CheckContradictions(const doc::ObjectReader& object, const EntryFields& own, const EntryFields& all,
                          const plan::DesiredImage& image);
 

@@ -19,7 +19,8 @@ using doc::Reader;
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
-// Why `text` is none of the things whose quotation could show a password; empty if it may be one.
+// Returns why `text` cannot be an image name, for those mistakes where quoting the text could publish a
+// password; empty if it may be a name. The error messages appear in the status and in logs.
 std::string_view WhyNoName(std::string_view text) {
   if (text.find("://") != std::string_view::npos) return "must be an image name, not a URL";
   std::size_t at = text.find('@');
@@ -36,13 +37,13 @@ std::string_view WhyNoName(std::string_view text) {
   return {};
 }
 
-// The entries of one source as they come, and which names were there already.
+// Collects the entries of one source, and the names that it has so far.
 class Collector {
  public:
   explicit Collector(Problems& problems) : problems_(problems) {}
 
-  // nullopt if `text` is no image name, or one that the source has already to the letter; the problem is
-  // said. Another spelling of a name is an entry of its own: kubelet tells them apart.
+  // Returns nullopt, and reports the problem, if `text` is no image name or if the source already lists the
+  // same spelling. Another spelling of a name is an entry of its own, since kubelet distinguishes them.
   std::optional<image::Reference> Name(std::string_view text, doc::Position at, const std::string& path) {
     if (std::string_view wrong = WhyNoName(text); !wrong.empty()) {
       problems_.Add(at, path, wrong);
@@ -60,7 +61,7 @@ class Collector {
     return std::nullopt;
   }
 
-  // A plain list has no fields in which two lines could differ: the second one is only said.
+  // Lines of a plain list have no fields that could differ, so a repeated line is only a warning.
   bool Repeats(std::string_view name, doc::Position at) {
     auto first = lines_.find(std::string(name));
     if (first == lines_.end()) return false;
@@ -95,6 +96,7 @@ SourceContent DecodeText(std::string_view bytes, Problems& problems) {
     std::string_view name = base::TrimSpace(line);
     auto column = static_cast<std::uint32_t>(name.empty() ? 1 : name.data() - line.data() + 1);
     doc::Position at{number, column};
+    // The length is checked before the line is quoted in any message.
     if (line.size() > kMostLineBytes) {
       problems.Add(at, "", "the line is longer than " + std::to_string(kMostLineBytes) + " bytes");
       continue;
@@ -127,6 +129,8 @@ void DecodeEntry(const Reader& item, const EntryFields& defaults, const Capabili
   }
   EntryFields own = ReadFields(object, capabilities);
   object.Finish();
+  // An entry with a mistake is left out: its contradictions would follow from the mistake. The source as a
+  // whole is rejected anyway.
   if (item.problems().count() > before) return;
   EntryFields all = Overlay(defaults, own);
   CheckContradictions(object, own, all, entry.image);
@@ -148,7 +152,7 @@ SourceContent DecodeDocument(const doc::Node& root, const Capabilities& capabili
       written->Fail("maxAge", "must not be shorter than refreshInterval");
     }
   }
-  // `images:` with nothing behind it is a list of none; no `images` at all is a mistake.
+  // An empty `images:` is a list without images. A missing `images` is a mistake.
   const doc::Node* images = root.Find("images");
   std::vector<Reader> items = object.Items("images", images == nullptr ? Need::kRequired : Need::kOptional);
   object.Finish();
@@ -175,9 +179,11 @@ SourceForm FormOfText(std::string_view text) {
   for (std::string_view line : base::Split(text, '\n')) {
     line = base::TrimSpace(line);
     if (line.empty() || line.starts_with('#')) continue;
+    // Only the first line that is neither blank nor a comment decides.
     if (line.starts_with('{')) return SourceForm::kJson;
     if (image::Reference::Parse(line)) return SourceForm::kPlain;
-    // A name in quotes is a mistake in a plain list.
+    // A quoted name is a mistake in a plain list. As plain text its error message says so; as YAML it would
+    // be about the document.
     const bool quoted =
         line.size() > 1 && (line.front() == '"' || line.front() == '\'') && line.back() == line.front();
     if (quoted) return SourceForm::kPlain;
@@ -190,6 +196,7 @@ SourceForm FormOfText(std::string_view text) {
 
 SourceForm FormOfFile(std::string_view name, std::string_view text) {
   SourceForm form = FormOfText(text);
+  // A YAML document may begin with "{" as well, and YAML's rules then allow more than JSON's do.
   bool yaml = name.ends_with(".yaml") || name.ends_with(".yml");
   return form == SourceForm::kJson && yaml ? SourceForm::kYaml : form;
 }

@@ -14,7 +14,7 @@
 
 namespace prefetch::list {
 
-// Limits of one source.
+// Limits of one source. They bound the memory of the agent, which reads whatever its folder contains.
 constexpr std::size_t kMaxSourceBytes = 1 << 20;
 constexpr std::size_t kMaxEntries = 5000;
 constexpr std::size_t kMostLineBytes = 4096;  // of a *.txt
@@ -32,8 +32,8 @@ constexpr std::size_t kMostReadyAsSecrets = 100;
 inline constexpr std::string_view kListApiVersion = "prefetchd.dev/v1alpha1";  // of lists and of their locks
 inline constexpr std::string_view kListKind = "ImageList";
 
-// Capabilities: which machinery this build and this configuration have, as far as a list can ask for it.
-// A list that requires an unknown capability is refused, never served in part.
+// Capabilities of this build and configuration, as far as a list can ask for them. A list that requires a
+// missing capability is rejected as a whole.
 struct Capabilities {
   bool refresh = true;  // asks registries whether a tag moved, and pulls again; with registry_checks
   bool touch = false;   // lets kubelet record images (--touch)
@@ -53,20 +53,22 @@ struct SourceContent {
   std::vector<std::string> warnings;  // sentences with their place: lines that are repeated in a plain list
 };
 
-// Does a file of this name in a directory belong to the list? By its ending: .txt, .yaml, .yml or .json; a
-// name that begins with a dot does not.
+// Returns whether a file of this name in a directory belongs to the list. The ending decides: .txt, .yaml,
+// .yml or .json; a name that begins with a dot does not belong to it.
 bool IsListFileName(std::string_view name);
 
 enum class SourceForm { kPlain, kYaml, kJson };
 SourceForm FormOfName(std::string_view name);
-// Of a text that has no name: a list with a reference a line begins with one, a document with "{" or a key.
+// Returns the form of a text that has no name: a plain list begins with a reference, a document with "{" or a
+// key.
 SourceForm FormOfText(std::string_view text);
-// Of a file that was named itself: by its content, whatever its name. The ending tells only what a "{"
-// begins, which is JSON and a flow mapping of YAML alike.
+// Returns the form of a file that the operator named: its content decides, whatever its name. The ending only
+// decides about a leading "{", which begins JSON and a flow mapping of YAML alike.
 SourceForm FormOfFile(std::string_view name, std::string_view text);
 
-// Decodes one source; the ending of `name`, or `form`, says how. A file with nothing in it is a list of no
-// images. InvalidArgument with all mistakes, a line each: "images.yaml:12:3: images[3].image: …". Pure.
+// Decodes one source; the ending of `name`, or `form`, selects the format. An empty file is a list without
+// images. Returns InvalidArgument with all mistakes, a line each: "images.yaml:12:3: images[3].image: …".
+// Pure.
 base::Result<SourceContent> DecodeSource(const std::string& name, std::string_view bytes,
                                          const Capabilities& capabilities);
 base::Result<SourceContent> DecodeSource(const std::string& name, SourceForm form, std::string_view bytes,

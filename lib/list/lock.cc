@@ -24,6 +24,7 @@ void ReadEntry(const doc::Reader& item, ListLock& lock) {
   auto reference = image::Reference::Parse(*image);
   if (!reference) return entry.Fail("image", reference.error().message());
   if (!image::IsDigest(*digest)) return entry.Fail("digest", image::DigestError(*digest));
+  // With two digests for one image, the lock would no longer fix what is pulled.
   if (!lock.emplace(reference->Normalized(), *digest).second) entry.Fail("image", "stands here twice");
 }
 
@@ -62,6 +63,8 @@ base::Result<ListLock> ReadLock(std::string_view text, const std::string& name) 
 
 std::vector<LockChange> DiffLocks(const ListLock& locked, const ListLock& now) {
   std::map<std::string, LockChange> changes;
+  // First all locked images count as removed. The loop below then enters their new digests, and adds images
+  // that only the new lock has.
   for (const auto& [image, digest] : locked) changes[image] = {image, digest, ""};
   for (const auto& [image, digest] : now) {
     LockChange& change = changes[image];

@@ -18,9 +18,9 @@ using ListLock = std::map<std::string, std::string>;
 
 std::string LockPath(const std::string& list_path);
 
-// The document; the same lock gives the same bytes. `list_name` is for people. Pure.
+// Returns the document; the same lock gives the same bytes. `list_name` appears in its first comment. Pure.
 std::string WriteLock(const ListLock& lock, const std::string& list_name);
-// InvalidArgument with all mistakes, a line each. `name` names the document in them. Pure.
+// Returns InvalidArgument with all mistakes, a line each. `name` names the document in them. Pure.
 base::Result<ListLock> ReadLock(std::string_view text, const std::string& name);
 
 struct LockChange {
@@ -30,7 +30,7 @@ struct LockChange {
   friend bool operator==(const LockChange&, const LockChange&) = default;
 };
 
-// The differences of `now` from `locked`, by name. Pure.
+// Returns the differences of `now` from `locked`, by name. Pure.
 std::vector<LockChange> DiffLocks(const ListLock& locked, const ListLock& now);
 
 }  // namespace prefetch::list

@@ -14,11 +14,14 @@ using plan::DesiredImage;
 using plan::OnFailure;
 using plan::Open;
 
+// The merged entry must satisfy every source: of two values, the one that lets a node be ready less often
+// wins.
 OnFailure Stricter(OnFailure a, OnFailure b) {
   return a == OnFailure::kNotReady ? a : b;
 }
 
 std::vector<image::Platform> Union(std::vector<image::Platform> a, const std::vector<image::Platform>& b) {
+  // No platforms means all nodes, which includes everything that the other source names.
   if (a.empty() || b.empty()) return {};
   for (const image::Platform& platform : b) {
     if (std::find(a.begin(), a.end(), platform) == a.end()) a.push_back(platform);
@@ -37,8 +40,9 @@ Open StricterOpen(Open a, Open b) {
   return a == Open::kAlways ? a : b;
 }
 
-// Both sources' demands are met. Never asks for more than IfNotPresent (no contact at all instead of at most
-// a manifest check); Always asks the registry, and neither of them includes the other.
+// Satisfies both sources. Never asks for more than IfNotPresent: no contact with the registry at all instead
+// of at most a manifest check. Always asks the registry, so neither of Always and Never includes the other;
+// also_for_never keeps both demands.
 void MergeReadyFor(DesiredImage& image, const DesiredImage& other) {
   using image::PullPolicy;
   auto asks_never = [](const DesiredImage& one) {
@@ -60,6 +64,7 @@ void MergeInto(DesiredImage& image, const DesiredImage& other, std::vector<std::
     warnings.push_back(image.reference.written() + ": open is Always at one and Never at the other of " +
                        image.from.back() + " and " + other.from.front() + "; Never counts");
   }
+  // Refresh and the other enumerations are ordered from weak to strong, so that max is the stronger demand.
   image.required = image.required || other.required;
   MergeReadyFor(image, other);
   image.refresh = std::max(image.refresh, other.refresh);
@@ -74,7 +79,7 @@ void MergeInto(DesiredImage& image, const DesiredImage& other, std::vector<std::
   image.pull_timeout = std::max(image.pull_timeout, other.pull_timeout);
   image.platforms = Union(std::move(image.platforms), other.platforms);
   image.from.insert(image.from.end(), other.from.begin(), other.from.end());
-  // Sources are merged one after the other.
+  // Sources are merged one after the other, so a repeated source can only be the last one.
   if (image.sources.back() != other.sources.front()) image.sources.push_back(other.sources.front());
 }
 
@@ -95,9 +100,12 @@ plan::ImageList Merge(const std::vector<LoadedSource>& sources) {
   for (const LoadedSource& source : sources) {
     list.sources.push_back(source.info);
     hashes.push_back(source.info.hash);
+    // No version of this source was ever valid. Its error is in list.sources, and its empty hash keeps the
+    // list's hash from equalling that of a list without the source.
     if (!source.content) continue;
     const std::vector<std::string>& warnings = source.content->warnings;
     list.warnings.insert(list.warnings.end(), warnings.begin(), warnings.end());
+    // An empty source is valid, but is more often the result of a failed template than intended.
     if (source.content->entries.empty()) list.warnings.push_back(source.info.name + ": lists no images");
     for (const ListEntry& entry : source.content->entries) {
       DesiredImage image = Named(entry, source.info.name);
@@ -109,9 +117,12 @@ plan::ImageList Merge(const std::vector<LoadedSource>& sources) {
       }
       DesiredImage& known = list.images[at->second];
       MergeInto(known, image, list.warnings);
+      // kubelet finds a pod's image by its spelling and checks it with the pod's credentials. Each such
+      // combination is therefore judged, once.
       if (new_pod) known.other_pods.push_back({std::move(image.reference), std::move(image.ready_as)});
     }
   }
+  // Stable, so that equal priorities keep the order in which the sources list them.
   std::stable_sort(list.images.begin(), list.images.end(),
                    [](const DesiredImage& a, const DesiredImage& b) { return a.priority > b.priority; });
   list.hash = ListHash(std::move(hashes));

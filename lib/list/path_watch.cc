@@ -15,6 +15,8 @@
 namespace prefetch::list {
 namespace {
 
+// IN_MODIFY is not among these: a directory may have other files that change at any rate. Only list files are
+// watched for it (WatchFiles).
 constexpr std::uint32_t kMask = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE |
                                 IN_DELETE_SELF | IN_MOVE_SELF | IN_ATTRIB;
 constexpr std::size_t kEventBuffer = 16 * 1024;
@@ -24,13 +26,13 @@ bool IsDirectory(const std::string& path) {
   return kind && *kind == base::FileKind::kDirectory;
 }
 
-// A file that is being written is not looked at before it is closed; a link is complete at once.
+// A new regular file is not read before its writer closes it. A symbolic link is complete at once.
 bool IsRegularFile(const std::string& path) {
   struct stat info {};
   return ::lstat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
 }
 
-// A second name of a file is complete at once, too.
+// A hard link adds a name to a file that is complete already.
 bool IsOnlyName(const std::string& path) {
   struct stat info {};
   return ::lstat(path.c_str(), &info) == 0 && info.st_nlink == 1;
@@ -44,11 +46,14 @@ PathWatch::PathWatch(std::vector<std::string> paths)
 void PathWatch::AddInterest(const std::string& path, std::map<std::string, Interest>& wanted) const {
   if (IsDirectory(path)) wanted[path].all = true;
   std::filesystem::path child = path;
+  // Where the path does not exist yet, this finds the nearest existing directory above it, so that the
+  // creation of the path is noticed.
   while (child.has_relative_path()) {
     std::filesystem::path parent = child.parent_path();
     if (IsDirectory(parent.string())) {
       Interest& interest = wanted[parent.string()];
       interest.names.insert(child.filename().string());
+      // kubelet publishes a new version of a ConfigMap by renaming ..data.
       if (child == path) interest.names.insert("..data");
       return;
     }
@@ -58,6 +63,7 @@ void PathWatch::AddInterest(const std::string& path, std::map<std::string, Inter
 
 bool PathWatch::Arm(std::string* complaint) {
   if (!inotify_.valid()) {
+    // Each complaint is reported once: Arm runs at every poll.
     if (complaint != nullptr && last_complaint_.empty())
       *complaint = last_complaint_ = "inotify is not available";
     return false;
@@ -79,6 +85,8 @@ bool PathWatch::Arm(std::string* complaint) {
       at->second.interest.all |= interest.all;
       at->second.interest.names.insert(interest.names.begin(), interest.names.end());
     }
+    // For a directory that is watched already, inotify returns the same number. A new number, or a wider
+    // interest, means that events before now were missed.
     auto before = watches_.find(watch);
     added |= before == watches_.end() || (interest.all && !before->second.interest.all);
   }
@@ -92,7 +100,7 @@ bool PathWatch::Arm(std::string* complaint) {
   return added;
 }
 
-// Those that are there now. inotify gives a file that is watched already its old number.
+// Watches the list files that exist now. For a file that is watched already, inotify returns its old number.
 void PathWatch::WatchFiles() {
   std::map<int, std::string> files;
   auto add = [&](const std::string& path) {
@@ -116,6 +124,7 @@ void PathWatch::WatchFiles() {
 
 std::set<std::string> PathWatch::BeingWritten(std::chrono::milliseconds limit) {
   auto now = std::chrono::steady_clock::now();
+  // Some writers never close their file. After `limit` without a change it counts as complete.
   std::erase_if(written_, [&](const auto& file) { return now - file.second > limit; });
   std::set<std::string> paths;
   for (const auto& [path, when] : written_) paths.insert(path);
@@ -124,11 +133,13 @@ std::set<std::string> PathWatch::BeingWritten(std::chrono::milliseconds limit) {
 
 bool PathWatch::Concerns(int watch, unsigned mask, const std::string& name) {
   if (auto file = files_.find(watch); file != files_.end()) {
+    // A change of an open file does not concern the reader yet; the IN_CLOSE_WRITE of its directory will.
     if ((mask & IN_MODIFY) != 0) written_[file->second] = std::chrono::steady_clock::now();
     return false;
   }
   auto found = watches_.find(watch);
   if (found == watches_.end()) return false;
+  // After these events the kernel drops the watch, or has lost events: everything must be read again.
   if ((mask & (IN_DELETE_SELF | IN_MOVE_SELF | IN_Q_OVERFLOW | IN_UNMOUNT)) != 0) return true;
   if (!found->second.interest.all && found->second.interest.names.count(name) == 0) return false;
   std::string path = found->second.directory + "/" + name;
@@ -136,7 +147,9 @@ bool PathWatch::Concerns(int watch, unsigned mask, const std::string& name) {
     if (IsOnlyName(path)) written_[path] = std::chrono::steady_clock::now();
     return false;
   }
-  if ((mask & IN_ATTRIB) == 0) written_.erase(path);  // closed, or another file
+  if ((mask & IN_ATTRIB) == 0)
+    written_.erase(path);  // Its writer has closed the file, or another file has taken the name. IN_ATTRIB
+                           // alone (a chmod) says nothing about writing.
   return true;
 }
 

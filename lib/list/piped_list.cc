@@ -32,6 +32,8 @@ base::Status PipedList::ReadOn(const std::string& path, std::size_t most_bytes, 
     }
     if (n > 0) {
       text_.append(buffer.data(), static_cast<std::size_t>(n));
+      // The text is kept beyond the limit, so that the next Read rejects it as well instead of continuing in
+      // the middle.
       if (text_.size() <= most_bytes) continue;
       return base::ResourceExhausted(path + " is longer than " + std::to_string(most_bytes) + " bytes");
     }
@@ -39,6 +41,8 @@ base::Status PipedList::ReadOn(const std::string& path, std::size_t most_bytes, 
     if (errno != EAGAIN) return base::Unavailable("read " + path + ": " + std::strerror(errno));
     auto left = std::chrono::duration_cast<milliseconds>(until - steady_clock::now());
     pollfd ready{.fd = pipe_.get(), .events = POLLIN, .revents = 0};
+    // The caller holds up other sources meanwhile, so the wait is short. The next Read continues where this
+    // one stopped.
     if (left <= milliseconds::zero() || ::poll(&ready, 1, static_cast<int>(left.count())) == 0) {
       return base::Unavailable(path + " is still open for writing: a list is read when it has ended");
     }
@@ -48,7 +52,7 @@ base::Status PipedList::ReadOn(const std::string& path, std::size_t most_bytes, 
 base::Result<std::string> PipedList::Read(const std::string& path, std::size_t most_bytes,
                                           milliseconds patience) {
   if (ended_) return text_;
-  // A list that is too long is rejected as a whole.
+  // A list that is too long is rejected as a whole, at every Read.
   if (text_.size() > most_bytes) {
     return base::ResourceExhausted(path + " is longer than " + std::to_string(most_bytes) + " bytes");
   }

@@ -16,8 +16,8 @@ bool IsOwnDescriptor(const std::string& path);
 // Owned by one thread.
 class PipedList {
  public:
-  // The text up to the pipe's end. Waits `patience` at most for the end; Unavailable while the pipe is still
-  // open, and another Read continues.
+  // Returns the text up to the pipe's end, for which it waits at most `patience`. Returns Unavailable while
+  // the pipe is still open; another Read then continues.
   base::Result<std::string> Read(const std::string& path, std::size_t most_bytes,
                                  std::chrono::milliseconds patience);
 

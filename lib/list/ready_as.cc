@@ -38,7 +38,7 @@ bool IsUid(std::string_view text) {
   });
 }
 
-// nullopt: the mistake was reported.
+// Returns nullopt after it has reported the mistake.
 std::optional<Coordinates> ReadCoordinates(ObjectReader object) {
   std::optional<std::string> name_space = object.String("namespace", Need::kRequired);
   std::optional<std::string> name = object.String("name", Need::kRequired);
@@ -59,13 +59,14 @@ std::optional<Coordinates> ReadCoordinates(ObjectReader object) {
   return Coordinates{.uid = uid.value_or(""), .namespace_name = *name_space, .name = *name};
 }
 
-// The parts of one pod as they come.
+// Collects the parts of one pod, and checks that they can belong to one.
 class PodParts {
  public:
   void AddSecret(const Reader& item) {
     ObjectReader object(item);
     std::optional<Coordinates> secret = ReadCoordinates(object);
     if (!secret || !IsOfThePod(object, *secret)) return;
+    // All secrets have the same namespace, so that equal names mean the same Secret.
     bool twice = std::any_of(pod_.secrets.begin(), pod_.secrets.end(),
                              [&](const Coordinates& known) { return known.name == secret->name; });
     if (twice) return object.Fail("name", "is named twice");
@@ -77,7 +78,7 @@ class PodParts {
     if (account && IsOfThePod(object, *account)) pod_.service_account = std::move(account);
   }
 
-  // A set: how it is written must not matter to the hash.
+  // The secrets are a set: their order in the file must not influence the hash.
   image::PodCoordinates Take() {
     std::sort(pod_.secrets.begin(), pod_.secrets.end(),
               [](const Coordinates& a, const Coordinates& b) { return a.name < b.name; });
@@ -85,6 +86,8 @@ class PodParts {
   }
 
  private:
+  // The first namespace that appears is the pod's: a pod can only use Secrets and a ServiceAccount of its own
+  // namespace.
   bool IsOfThePod(const ObjectReader& object, const Coordinates& of) {
     if (namespace_.empty()) namespace_ = of.namespace_name;
     if (of.namespace_name == namespace_) return true;

@@ -22,6 +22,8 @@ namespace {
 // (kubernetes: pkg/volume/util/atomic_writer.go).
 constexpr const char* kDataLink = "/..data";
 
+// Paths are made absolute once, so that a later change of the working directory has no influence and the same
+// file is recognised in different spellings. Symbolic links are kept: a mounted ConfigMap replaces them.
 std::string Absolute(const std::string& path) {
   std::error_code error;
   std::filesystem::path absolute = std::filesystem::absolute(path, error);
@@ -48,6 +50,7 @@ ListSources::ListSources(const std::vector<std::string>& paths, const Capabiliti
 ListSources::Found ListSources::KeepKnown(const std::string& path, std::string error) const {
   auto known = known_.find(path);
   bool none = known == known_.end() || known->second.empty();
+  // Without known sources, the path itself stands for one, since an error needs a source that carries it.
   return {none ? std::vector<std::string>{path} : known->second, std::move(error)};
 }
 
@@ -60,6 +63,8 @@ ListSources::Found ListSources::LookIntoDirectory(const std::string& path) {
   }
   bool data_link = Exists(path + kDataLink);
   bool& mounted = mounted_[path];
+  // A directory that once had ..data and lost it is the empty mount point below a volume that went away. An
+  // empty directory would otherwise clear the list.
   if (found.files.empty() && mounted && !data_link) {
     return KeepKnown(path, "the volume is not mounted at " + path + " any more");
   }
@@ -75,12 +80,15 @@ ListSources::Found ListSources::Look(const std::string& path) {
 }
 
 void ListSources::Fail(Source& source, std::string error) {
+  // The same error at every poll is no change, so that callers are not woken and logs are not filled.
   if (source.error != error) changed_ = true;
   source.error = std::move(error);
 }
 
 base::Result<std::string> ListSources::ReadBytes(Source& source) const {
   auto kind = base::KindOf(source.path);
+  // Only pipes that the process was started with are read. Any other FIFO could block the agent for as long
+  // as nobody writes to it.
   bool piped = source.given && kind && *kind == base::FileKind::kOther && IsOwnDescriptor(source.path);
   return piped ? source.pipe.Read(source.path, kMaxSourceBytes, pipe_patience_)
                : base::ReadFile(source.path, kMaxSourceBytes);
@@ -89,20 +97,22 @@ base::Result<std::string> ListSources::ReadBytes(Source& source) const {
 void ListSources::Load(Source& source, base::WallTime now) {
   base::Result<std::string> bytes = ReadBytes(source);
   if (!bytes) {
+    // The next successful reading is then a change, even with the bytes of before, and ends the error.
     source.bytes_hash.clear();
     return Fail(source, bytes.error().message());
   }
-  // A writer that truncates a file and fills it later leaves it empty for a moment: an empty file replaces
-  // entries at its second reading in a row.
+  // A writer that truncates a file and fills it later leaves it empty for a moment. Therefore an empty file
+  // replaces entries only at the second reading in a row.
   const bool first_empty = !std::exchange(source.was_empty, bytes->empty()) && bytes->empty();
   if (first_empty && source.content && !source.content->entries.empty()) return;
-  // The name is part of the decoded text: it stands in the errors.
+  // The name is part of the hash because error messages contain it: a changed name needs another decoding.
   std::string bytes_hash = base::Sha256Hex(source.name + "\n" + *bytes);
   if (bytes_hash == source.bytes_hash) return;
   source.bytes_hash = bytes_hash;
   changed_ = true;
   SourceForm form = source.given ? FormOfFile(source.name, *bytes) : FormOfName(source.name);
   base::Result<SourceContent> content = DecodeSource(source.name, form, *bytes, capabilities_);
+  // The last valid content stays in force, beside the error.
   if (!content) {
     source.error = content.error().message();
     return;
@@ -121,11 +131,14 @@ bool ListSources::Refresh(base::WallTime now, const std::set<std::string>& being
     if (found.error.empty()) known_[path] = found.files;
     for (const std::string& file : found.files) {
       if (std::find(order.begin(), order.end(), file) != order.end()) continue;
+      // A new file that is still being written does not exist yet; a known one keeps its last version
+      // (below).
       if (being_written.contains(file) && !sources_.contains(file)) continue;
       order.push_back(file);
       if (!found.error.empty()) path_errors[file] = found.error;
     }
   }
+  // The order counts: it decides the order of entries with equal priority.
   if (order != std::exchange(order_, order)) changed_ = true;
   std::erase_if(sources_, [&](const auto& source) {
     return std::find(order.begin(), order.end(), source.first) == order.end();
@@ -175,6 +188,8 @@ std::string Suffix(const std::string& path, std::size_t count) {
 }  // namespace
 
 std::vector<std::string> SourceNames(const std::vector<std::string>& paths) {
+  // Number of path components in each name. It grows only for names that are still ambiguous, until all
+  // differ; paths are unique, so this ends.
   std::vector<std::size_t> parts(paths.size(), 1);
   std::vector<std::string> names(paths.size());
   while (true) {

@@ -1,4 +1,4 @@
-// Reads the list from its files and directories, again and again, and keeps the last valid version.
+// Reads the list from its files and directories, repeatedly, and keeps the last valid version.
 #pragma once
 
 #include <chrono>
@@ -38,20 +38,20 @@ struct ListReading {
 // FIFO.
 class ListSources {
  public:
-  // `paths` as given by the operator; relative ones are taken from the working directory of now.
-  // The maximum wait for the end of a pipe: writers have their list ready.
+  // `paths` are as the operator gives them; relative ones are resolved against the current working directory.
+  // `pipe_patience` is the time limit for the end of a pipe: its writer has the list ready.
   ListSources(const std::vector<std::string>& paths, const Capabilities& capabilities,
               std::chrono::milliseconds pipe_patience = std::chrono::seconds(3));
 
-  // Reads the sources. True if anything has changed since the last time: content, a source more or less, or
-  // an error.
+  // Reads the sources. Returns true if anything has changed since the last time: content, the set of sources,
+  // or an error.
   bool Refresh(base::WallTime now, const std::set<std::string>& being_written = {});
-  // Of the sources as they were read last.
+  // Merges the sources as they were read last.
   plan::ImageList List() const { return Merge(loaded_); }
-  // Both.
+  // Calls Refresh, then List.
   ListReading Read(base::WallTime now, const std::set<std::string>& being_written = {});
 
-  // The sources one by one, as of the last Read.
+  // Returns the sources one by one, as of the last Refresh.
   const std::vector<LoadedSource>& Loaded() const { return loaded_; }
 
   const std::vector<std::string>& paths() const { return paths_; }  // absolute

@@ -24,6 +24,7 @@ bool Readable(int fd) {
   return fd >= 0 && ::poll(&poll_fd, 1, 0) > 0;
 }
 
+// Logs only what differs from the last time, since the watcher reads everything again at each change.
 void LogNew(const plan::ImageList& list, std::vector<plan::ListSource>& before) {
   for (const plan::ListSource& source : list.sources) {
     auto same_name = [&](const plan::ListSource& other) { return other.name == source.name; };
@@ -68,11 +69,11 @@ void ListWatcher::Start(Callback callback) {
   thread_ = std::thread([this, callback = std::move(callback)] { Run(callback); });
 }
 
-// True if there is something to read on `inotify_fd`; false after `limit`, or when the watcher stops.
+// Returns true if there is something to read on `inotify_fd`; false after `limit`, or when the watcher stops.
 bool ListWatcher::WaitForChange(int inotify_fd, milliseconds limit) const {
   pollfd fds[] = {{.fd = stop_.get(), .events = POLLIN, .revents = 0},
                   {.fd = inotify_fd, .events = POLLIN, .revents = 0}};
-  // A negative descriptor is passed over by poll.
+  // poll ignores a negative descriptor (no inotify), so this is then a plain wait.
   int ready = ::poll(fds, 2, static_cast<int>(limit.count()));
   return ready > 0 && fds[0].revents == 0 && fds[1].revents != 0;
 }
@@ -89,6 +90,7 @@ void ListWatcher::Run(const Callback& callback) {
       base::Warn("list cannot be watched; the agent polls it",
                  {{"error", complaint}, {"every", timing_.poll}});
     }
+    // Events that came before this point are covered by the reading that follows.
     watch.Drain();
     const bool changed_sources = sources.Refresh(clock_.Wall(), watch.BeingWritten(timing_.unclosed));
     if (std::exchange(first, false) || changed_sources) {
@@ -96,7 +98,7 @@ void ListWatcher::Run(const Callback& callback) {
       LogNew(list, logged);
       callback(std::move(list));
     }
-    // A directory that came while we read has to be read, too.
+    // A directory that appeared during the reading is watched only from now on, so it must be read again.
     if (watch.Arm(nullptr)) continue;
 
     auto next_poll = steady_clock::now() + timing_.poll;
@@ -105,6 +107,8 @@ void ListWatcher::Run(const Callback& callback) {
       auto rest = duration_cast<milliseconds>(next_poll - steady_clock::now()) + milliseconds(1);
       if (WaitForChange(watch.fd(), rest)) changed = watch.Drain();
     }
+    // A change usually consists of several events; reading after the first would find half of it. The
+    // deadline keeps a busy directory from delaying the reading forever.
     auto latest = steady_clock::now() + timing_.patience;
     while (changed && steady_clock::now() < latest && WaitForChange(watch.fd(), timing_.quiet)) watch.Drain();
   }

@@ -15,22 +15,24 @@
 namespace prefetch::list {
 
 struct WatchTiming {
-  // inotify reports at once; this finds changes that it cannot see (a mount over a directory).
+  // Interval of readings without an event. inotify reports at once; polls find changes that it cannot see (a
+  // mount over a directory).
   std::chrono::milliseconds poll{10'000};
-  // A change is often several events (write a new file, rename it, delete the old one). The list is read when
-  // it has been quiet for so long, and at the latest after `patience`.
+  // A change is often several events (write a new file, rename it, delete the old one). The watcher reads the
+  // list after this time without events, and at the latest after `patience`.
   std::chrono::milliseconds quiet{10};
   std::chrono::milliseconds patience{50};
-  // A file that is open for writing is read when it is closed, or when nothing was written for so long, since
-  // some writers never close it. Until then, the last version stays in force.
+  // Time without a write after which an open file counts as complete, since some writers never close it. The
+  // watcher reads it when it is closed, or after this time. Until then, the last version stays in force.
   std::chrono::milliseconds unclosed{60'000};
 };
 
 // Owned by main; lives until its destructor, which stops the thread and waits for it (milliseconds).
 class ListWatcher {
  public:
-  // Called on the watcher's thread: first with the list as it is at the start, then whenever the content or
-  // an error of a source has changed. Must not block for long, and not destroy the watcher.
+  // The watcher calls it on its own thread: first with the list as it is at the start, then whenever the
+  // content or an error of a source has changed. The callback must not block for long, and must not destroy
+  // the watcher.
   using Callback = std::function<void(plan::ImageList list)>;
 
   // `clock` (for ListSource::loaded_at) outlives the watcher.
