@@ -10,12 +10,13 @@
 namespace prefetch::report {
 namespace {
 
+// Limits that keep the page of a large fleet small. Each row that is left out is still in the map.
 constexpr std::size_t kRowsShown = 8;     // of one cause; the others unfold
 constexpr std::size_t kNodesNamed = 3;    // of one image; the map names all
 constexpr std::size_t kMostRows = 2'000;  // of one cause
 constexpr std::size_t kMostProblems = 50;
 
-// Images with the same state.
+// Images with the same state. One piece of advice applies to all of them, so the page shows them together.
 struct Cause {
   std::uint32_t state = 0;
   status::Actor actor = status::Actor::kNobody;
@@ -23,12 +24,13 @@ struct Cause {
   std::set<std::string_view> nodes;
 };
 
-// In the order of who must act.
+// Returns the causes, worst tone first, then by who must act, then by the number of nodes.
 std::vector<Cause> Causes(const Report& report) {
   std::map<std::uint32_t, Cause> by_state;
   for (const auto* groups : {&report.fleet.groups, &report.fleet.beside}) {
     for (const screen::FleetGroup& group : *groups) {
-      if (group.image.empty() || group.tone >= Tone::kStale) continue;  // section "Freshness"
+      if (group.image.empty() || group.tone >= Tone::kStale)
+        continue;  // Stale images are ready; section "Freshness" shows them.
       const std::uint32_t state = report.StateIndex({group.tone, group.reason});
       Cause& cause = by_state[state];
       cause.state = state;
@@ -48,6 +50,7 @@ std::vector<Cause> Causes(const Report& report) {
 }
 
 std::string GroupWords(const screen::FleetGroup& group) {
+  // A pull that makes progress needs no message: how much the slowest node still lacks says when it ends.
   if (group.most_bytes_left > 0) {
     return base::HumanBytes(group.most_bytes_left) + " left on " + group.slowest +
            (group.nodes.size() > 1 ? ", the slowest" : "");
@@ -76,6 +79,7 @@ void WriteRows(Html& out, const PageParts& parts, const Cause& cause, std::size_
       .Tag("<th scope=\"col\">Where</th><th scope=\"col\">Message</th></tr></thead>\n<tbody>\n");
   for (std::size_t i = from; i < to; i++) {
     const screen::FleetGroup& group = *cause.images[i];
+    // The script finds the row's image in the map by this index, and the state by its letter.
     out.Tag("<tr data-at=\"").Number(report.ImageIndex(group.image)).Tag(":");
     out.Text(parts.letters[cause.state]);
     out.Tag("\"><th scope=\"row\">").Text(group.image).Tag("</th><td class=\"n\">");
@@ -98,6 +102,7 @@ void WriteCause(Html& out, const PageParts& parts, const Cause& cause) {
   out.Tag("</p>\n");
   WriteAdvice(out, state.reason);
   const std::size_t all = cause.images.size(), shown = std::min(all, kMostRows);
+  // A single remaining row is shown, since the line that unfolds it would take the same room.
   const std::size_t first = all <= kRowsShown + 1 ? all : kRowsShown;
   WriteRows(out, parts, cause, 0, first);
   if (first < shown) {
@@ -133,6 +138,7 @@ void WriteNodeCause(Html& out, const Report& report, const screen::FleetGroup& g
 }
 
 void WriteProblem(Html& out, const Report& report, const NodeProblem& problem) {
+  // A problem of the node alone does not make it fail, so it has the tone of a node that progresses.
   WriteHeading(out, "moving", "!", "problem", "");
   out.Tag("<p class=\"scope\">The node itself, on ").Text(Grouped(problem.nodes.size())).Tag(" of ");
   out.Text(CountedGroups(report.fleet.Counted(), "node", "nodes"));
@@ -162,6 +168,8 @@ void WriteCauses(Html& out, const PageParts& parts) {
       if ((parts.report.states[cause.state].tone == Tone::kFailing) == failing) WriteCause(out, parts, cause);
     }
   };
+  // Failures come first, since someone must act on them. Within each half, nodes come before images: a broken
+  // node explains its images.
   nodes(true);
   images(true);
   nodes(false);

@@ -10,26 +10,28 @@
 namespace prefetch::report {
 namespace {
 
+// Documents come from nodes, which the page does not trust: no name may be so long that it fills the page.
 constexpr std::size_t kLongestName = 300, kLongestMessage = 300;  // bytes
 
-// A name or a word from outside.
+// Limits the length of a name or word that comes from a node.
 std::string Cut(const std::string& name) {
   return base::Truncate(name, kLongestName);
 }
 
 ImageState StateOf(const screen::StatusImage& image) {
   const Tone tone = screen::ToneOf(image);
+  // A stale image is ready. The reason is in the answer of its registry.
   if (tone == Tone::kStale) return {tone, Cut(image.registry->reason)};
   return {tone, tone < Tone::kReady ? Cut(image.reason) : ""};
 }
 
-// Its registry has said why it is not ready.
+// Returns whether the registry's answer is the reason why the image is not ready.
 bool IsObjectedTo(const screen::StatusImage& image) {
   return image.applies && !image.ready && image.registry && !image.registry->answer.empty() &&
          image.registry->reason == image.reason;
 }
 
-// Places of `items` in their sorted order.
+// Sorts `items`, and returns the new index of each former one.
 template <typename T>
 std::vector<std::uint32_t> Sort(std::vector<T>& items) {
   std::vector<std::uint32_t> order(items.size()), place(items.size());
@@ -61,7 +63,8 @@ void CutNames(screen::Fleet& fleet) {
   }
 }
 
-// Leaves the end out of all names.
+// Removes the common end, usually the cluster's domain, from all names of nodes: it distinguishes none of
+// them and makes columns wide.
 void Shorten(Report& report) {
   const std::size_t end = report.names_end.size();
   if (end == 0) return;
@@ -113,6 +116,7 @@ Cell Gathering::CellOf(const screen::StatusImage& image) {
 
 void Gathering::NotePull(const std::string& node, const screen::StatusImage& image) {
   const screen::StatusPull& pull = image.pull;
+  // Only a complete pull has a duration. A clock that was set back during the pull gives none.
   if (pull.state != "Done" || !pull.started_at || !pull.finished_at) return;
   if (*pull.finished_at < *pull.started_at) return;
   auto took = std::chrono::duration_cast<std::chrono::seconds>(*pull.finished_at - *pull.started_at);
@@ -120,7 +124,7 @@ void Gathering::NotePull(const std::string& node, const screen::StatusImage& ima
   times.nodes++;
   times.all += took;
   times.bytes = std::max(times.bytes, image.size_bytes);
-  // The first by name, whichever answered first.
+  // Equal times are decided by the node's name, since the order of the answers is random.
   if (times.nodes > 1 && std::tie(took, times.slowest_node) < std::tie(times.slowest, node)) return;
   times.slowest = took;
   times.slowest_node = node;
@@ -131,6 +135,7 @@ void Gathering::NoteRegistries(const screen::StatusDocument& document) {
     if (registry.trouble.empty() || !registry.unreachable_since) continue;
     UnreachableRegistry& away = away_[Cut(registry.name)];
     std::chrono::seconds time{0};
+    // Both times are from the node's clock, so its difference from ours has no influence.
     if (document.time && *registry.unreachable_since < *document.time) {
       time = std::chrono::duration_cast<std::chrono::seconds>(*document.time - *registry.unreachable_since);
     }
@@ -152,6 +157,7 @@ void Gathering::NoteProblems(const std::string& node, const screen::StatusDocume
 void Gathering::Add(const std::string& name, const screen::StatusDocument& document) {
   const std::string node = Cut(name);
   Facts& facts = facts_[node];
+  // Only what the page shows is kept, not the document itself.
   facts = {.kubelet = Cut(screen::KubeletWords(document.kubelet)), .disk = document.disk};
   facts.runtime = Cut(document.runtime_name);
   if (!document.runtime_version.empty()) facts.runtime += " " + Cut(document.runtime_version);
@@ -159,6 +165,7 @@ void Gathering::Add(const std::string& name, const screen::StatusDocument& docum
   for (const screen::StatusImage& image : document.images) {
     Cell cell = CellOf(image);
     facts.cells.push_back(cell);
+    // CellOf may just have added the image.
     checked_.resize(images_.texts.size());
     if (image.applies && image.registry) checked_[cell.image] = true;
     objected_.resize(images_.texts.size());
@@ -169,8 +176,10 @@ void Gathering::Add(const std::string& name, const screen::StatusDocument& docum
   NoteProblems(node, document);
 }
 
-// Indices are in the order in which the nodes answered, which is chance.
+// Until here, indices are in the order in which the nodes answered, which is random. The same fleet must give
+// the same page.
 void Gathering::SortIndices(Report& report) {
+  // The heat map needs a state for images that a node does not list. It sorts last (Report::states).
   if (states_.try_emplace(ImageState{}).second) state_list_.emplace_back();
   report.images = std::move(images_.texts);
   report.states = std::move(state_list_);
@@ -183,7 +192,7 @@ void Gathering::SortIndices(Report& report) {
   }
 }
 
-// Both vectors are sorted, and have what any cell has.
+// Both vectors are sorted and contain the values of all cells, so the search always finds its value.
 std::uint32_t Report::ImageIndex(const std::string& image) const {
   return static_cast<std::uint32_t>(std::lower_bound(images.begin(), images.end(), image) - images.begin());
 }
@@ -193,6 +202,7 @@ std::uint32_t Report::StateIndex(const ImageState& state) const {
 }
 
 Report Gathering::Take(screen::Fleet fleet) && {
+  // The names in `fleet` are shortened like those in the documents, since both are compared below.
   CutNames(fleet);
   Report report{.fleet = std::move(fleet), .away = std::move(away_)};
   const auto count = [](const std::vector<bool>& images) {

@@ -1,5 +1,5 @@
-// Report: what a page about many nodes shows. Gathered from their status documents as they come, so that none
-// has to be kept: names and messages that nodes share are held once. Pure.
+// Report: the content of a page about many nodes. It is gathered from their status documents as they arrive,
+// so that no document is kept; names and messages that nodes share are stored once. Pure.
 #pragma once
 
 #include <chrono>
@@ -19,7 +19,7 @@ namespace prefetch::report {
 
 using screen::Tone;
 
-// How an image is on a node. The reason is the agent's own word; empty for kReady and kNotListed.
+// State of an image on a node. `reason` is the agent's own word; empty for kReady and kNotListed.
 struct ImageState {
   Tone tone = Tone::kNotListed;
   std::string reason;
@@ -38,7 +38,7 @@ struct ReportNode {
   std::optional<screen::StatusDisk> disk;
 };
 
-// How long an image took on the nodes that told: the newest pull of each.
+// Duration of pulls of one image, over the nodes that reported one: the newest pull on each.
 struct PullTimes {
   std::string image, slowest_node;
   std::chrono::seconds slowest{}, all{};
@@ -52,7 +52,7 @@ struct UnreachableRegistry {
   std::chrono::seconds longest{};
 };
 
-// Something wrong with nodes beside their images: a refused list, a credential provider that cannot run.
+// A problem of nodes that no image has: a rejected list, a credential provider that cannot run.
 struct NodeProblem {
   std::string text;
   std::vector<std::string> nodes;  // by name
@@ -76,7 +76,7 @@ struct Report {
 
 class Gathering {
  public:
-  // One node's document. `name` is the name that the cluster has for it. One thread at a time.
+  // Adds the document of one node. `name` is its name in the cluster. Not thread-safe.
   void Add(const std::string& name, const screen::StatusDocument& document);
 
   // `fleet` has the nodes whose documents were added, and those without an answer.

@@ -16,16 +16,18 @@ constexpr const char* kCapitals = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 constexpr const char* kSmall = "abcdefghijklmnopqrstuvwxyz";
 constexpr const char* kDigits = "123456789";
 constexpr const char* kNoLetterLeft = "?";
-// When an alphabet is used up: circled letters and numbers. The script needs one UTF-16 unit for each.
+// Used when an alphabet is exhausted: circled letters and numbers. Each is one UTF-16 unit, since the script
+// takes one unit for one cell.
 struct CodePoints {
   unsigned first, last;
 };
 constexpr std::array kCircled = {CodePoints{0x24B6, 0x24E9}, CodePoints{0x2776, 0x2793},
                                  CodePoints{0x3251, 0x325F}, CodePoints{0x32B1, 0x32BF}};
 
-// By image, then by node.
+// Indexed by image, then by node.
 using Grid = std::vector<std::vector<std::uint32_t>>;
 
+// Every cell starts as "not listed", the last state of the report.
 Grid GridOf(const Report& report, const std::vector<std::uint32_t>& heard) {
   const auto not_listed = static_cast<std::uint32_t>(report.states.size() - 1);
   Grid grid(report.images.size(), std::vector<std::uint32_t>(heard.size(), not_listed));
@@ -35,6 +37,7 @@ Grid GridOf(const Report& report, const std::vector<std::uint32_t>& heard) {
   return grid;
 }
 
+// Nodes without a document have no cells. A column for them would look as if nothing were wrong there.
 std::vector<std::uint32_t> Heard(const Report& report) {
   std::vector<std::uint32_t> heard;
   for (std::uint32_t i = 0; i < report.nodes.size(); i++) {
@@ -43,7 +46,8 @@ std::vector<std::uint32_t> Heard(const Report& report) {
   return heard;
 }
 
-// Images with one state wherever they are listed go into `alike`; the others are returned.
+// Moves images that have one state wherever they are listed into `alike`, and returns the others. Nodes whose
+// list lacks the image do not make it vary.
 std::vector<std::uint32_t> Varying(const Report& report, const Grid& grid,
                                    std::map<std::uint32_t, std::vector<std::uint32_t>>& alike) {
   const auto not_listed = static_cast<std::uint32_t>(report.states.size() - 1);
@@ -60,7 +64,8 @@ std::vector<std::uint32_t> Varying(const Report& report, const Grid& grid,
   return varying;
 }
 
-// How bad a column is: by tone, how many rows have it.
+// Number of cells per tone, the worst tone first. Comparing two of them therefore compares the worst tone
+// before all others.
 using Badness = std::vector<std::size_t>;
 
 Badness BadnessOf(const std::vector<std::uint32_t>& states, const std::vector<ImageState>& all) {
@@ -84,6 +89,8 @@ std::vector<Pattern> Patterns(const std::vector<HeatMap::Row>& rows, const Grid&
     std::vector<std::uint32_t> states;
     states.reserve(rows.size());
     for (const HeatMap::Row& row : rows) states.push_back(grid[row.image][i]);
+    // Nodes with equal states in all rows share a column: this makes a fleet of thousands of nodes a readable
+    // table.
     columns[std::move(states)].nodes.push_back(heard[i]);
   }
   std::vector<std::tuple<Badness, std::size_t, Pattern>> sorted;
@@ -93,6 +100,8 @@ std::vector<Pattern> Patterns(const std::vector<HeatMap::Row>& rows, const Grid&
   std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
     if (std::get<0>(a) != std::get<0>(b)) return std::get<0>(a) > std::get<0>(b);
     if (std::get<1>(a) != std::get<1>(b)) return std::get<1>(a) > std::get<1>(b);
+    // Node indices are by name and no node is in two columns, so the order is complete and the page
+    // reproducible.
     return std::get<2>(a).column.nodes < std::get<2>(b).column.nodes;
   });
   std::vector<Pattern> patterns;
@@ -107,6 +116,7 @@ std::vector<HeatMap::Row> Rows(const Grid& grid, const std::vector<std::uint32_t
     HeatMap::Row row{.image = image};
     for (std::uint32_t state : grid[image]) {
       row.listed += states[state].tone == Tone::kNotListed ? 0 : 1;
+      // Stale images are ready, so they do not count.
       row.not_ready += states[state].tone < Tone::kStale ? 1 : 0;
     }
     sorted.emplace_back(BadnessOf(grid[image], states), std::move(row));
@@ -118,14 +128,14 @@ std::vector<HeatMap::Row> Rows(const Grid& grid, const std::vector<std::uint32_t
   return rows;
 }
 
-// Of three bytes in UTF-8, as all of kCircled are.
+// Encodes a code point of three bytes in UTF-8; all of kCircled are such.
 std::string Utf8Of(unsigned code_point) {
   return {static_cast<char>(0xE0U | (code_point >> 12U)),
           static_cast<char>(0x80U | ((code_point >> 6U) & 0x3FU)),
           static_cast<char>(0x80U | (code_point & 0x3FU))};
 }
 
-// The word's own letters first.
+// Prefers the letters of the word itself, so that the letter reminds of the word ("D" for denied).
 std::string FirstFree(const std::string& word, std::string_view alphabet, std::set<std::string>& used) {
   bool digits = alphabet == kDigits;
   std::string wanted = digits ? "" : base::ToLower(word);
@@ -183,6 +193,7 @@ std::vector<std::string> Letters(const std::vector<ImageState>& states) {
         letters.emplace_back("·");
         break;
       case Tone::kStale:
+        // Digits distinguish ready but stale images from failures, which have letters.
         letters.push_back(FirstFree("", kDigits, used));
         break;
       case Tone::kOptional:

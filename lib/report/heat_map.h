@@ -1,5 +1,5 @@
-// HeatMap: images × nodes as few rows and columns. Images that are alike on all nodes are no row of it, and
-// nodes on which all its rows are alike are one column. Pure.
+// HeatMap: images × nodes, in few rows and columns. Images with the same state on all nodes are no row, and
+// nodes with the same states in all rows share a column. Pure.
 #pragma once
 
 #include <cstdint>
@@ -32,9 +32,9 @@ struct HeatMap {
 
 HeatMap MapOf(const Report& report);
 
-// The states' letters, by index: one character each, different ones as far as the alphabet goes, from the
-// word that people know the state by. Capitals where the image is required, small letters where it is not.
-// Digits: ready, but not current.
+// Returns the letters of the states, by index: one character each, taken from the word of the state, and
+// different as far as the alphabet suffices. Capitals stand for required images, small letters for optional
+// ones, digits for images that are ready but stale.
 std::vector<std::string> Letters(const std::vector<ImageState>& states);
 
 // "denied", "ready", "not listed".

@@ -16,6 +16,7 @@ std::string Escaped(std::string_view text) {
   const std::string clean = base::ToUtf8(text);
   for (std::size_t i = 0; i < clean.size(); i++) {
     const char c = clean[i];
+    // Control characters and those that change the direction of text could make a name look like another.
     if (std::size_t control = base::ControlAt(std::string_view(clean).substr(i)); control > 0) {
       escaped += kReplacement;
       i += control - 1;

@@ -23,7 +23,7 @@ std::string CountedGroups(std::uint64_t number, const char* one, const char* man
 
 class Html {
  public:
-  // Markup of ours: a literal.
+  // Appends our own markup: a literal.
   template <std::size_t N>
   Html& Tag(const char (&literal)[N]) {
     text_.append(literal, N - 1);
@@ -37,7 +37,7 @@ class Html {
     text_ += std::to_string(number);
     return *this;
   }
-  // Markup already: of another Html, or an embedded file.
+  // Appends finished markup: that of another Html, or an embedded file.
   Html& Markup(std::string_view markup) {
     text_ += markup;
     return *this;

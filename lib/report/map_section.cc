@@ -35,6 +35,7 @@ void WriteAlike(Html& out, const PageParts& parts) {
   out.Tag("<h3>The same on every node that lists them</h3>\n");
   for (const HeatMap::Alike& alike : parts.map.alike) {
     const bool ready = parts.report.states[alike.state].tone == Tone::kReady;
+    // Ready images need no attention, and a long list would push everything below it out of view.
     const bool fold = ready || alike.images.size() > 20;
     if (fold) {
       out.Tag("<details class=\"alike\"><summary>");
@@ -49,7 +50,7 @@ void WriteAlike(Html& out, const PageParts& parts) {
   }
 }
 
-// The script reads this table and draws the map from it; without script it is the map.
+// The script reads this table and draws the map from it. Without script, the table itself is the map.
 void WriteLetters(Html& out, const PageParts& parts) {
   out.Tag("<div id=\"letters\">\n<p>Each letter is one column; the list below names its nodes.</p>\n")
       .Tag(
@@ -71,7 +72,7 @@ void WriteLetters(Html& out, const PageParts& parts) {
   out.Tag("</ol></details>\n</div>\n");
 }
 
-// Shown by the script, which fills it.
+// Controls that only work with script. They are hidden until the script shows them.
 void WriteControls(Html& out, const PageParts& parts) {
   out.Tag(
          "<form id=\"filter\" hidden>\n<label>Image <input id=\"by-image\" type=\"search\" "

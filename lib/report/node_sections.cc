@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::size_t kNodesShown = 100;  // the others unfold
 constexpr std::size_t kDisksShown = 10;
+// A message may contain the output of a failed command.
 constexpr std::size_t kLongestWhy = 300;  // bytes
 
 const char* SignOf(const screen::FleetNode& node) {
@@ -30,7 +31,8 @@ const char* WordOf(const screen::FleetNode& node) {
                              : "not heard";
 }
 
-// "2 denied, 1 pulling", by state.
+// Returns "2 denied, 1 pulling". States are ordered, so the worst one comes first. Optional images do not
+// count, since the node's readiness does not depend on them.
 std::string ImagesNotReady(const Report& report, const ReportNode& node) {
   std::map<std::uint32_t, std::size_t> counts;
   for (const Cell& cell : node.cells) {
@@ -46,6 +48,7 @@ std::string ImagesNotReady(const Report& report, const ReportNode& node) {
 std::string WhyOfNode(const Report& report, const ReportNode& node) {
   if (!node.node.leaving.empty()) return "not counted: " + node.node.leaving;
   std::string images = ImagesNotReady(report, node);
+  // Counts by state say more than the general message of this reason.
   const bool about_images = node.node.reason == "ImagesNotReady" && !images.empty();
   if (about_images) return images;
   if (node.node.state == screen::NodeState::kReady && node.node.detail) return "";
@@ -76,7 +79,8 @@ void WriteNodeRows(Html& out, const Report& report, const std::vector<const Repo
   out.Tag("</tbody></table></div>\n");
 }
 
-// Sorted by room left beyond the reserve and the list's needs, least first.
+// A node's disk, with the room that is left after kubelet's reserve and the missing images; negative if they
+// do not fit.
 struct Disk {
   const ReportNode* node = nullptr;
   std::int64_t spare = 0;
@@ -98,7 +102,10 @@ std::vector<Disk> Disks(const Report& report) {
 
 void WriteDiskRow(Html& out, const Disk& shown) {
   const screen::StatusDisk& disk = *shown.node->disk;
+  // A node may report more available than capacity; the difference must not wrap around.
   const std::uint64_t used = disk.capacity_bytes - std::min(disk.available_bytes, disk.capacity_bytes);
+  // "used * 100" could overflow, so the capacity is divided instead. The "+ 1" prevents a division by zero
+  // below 100 bytes.
   const std::uint64_t percent = disk.capacity_bytes == 0 ? 0 : used / (disk.capacity_bytes / 100 + 1);
   out.Tag("<tr><th scope=\"row\">").Text(shown.node->node.name).Tag("</th><td class=\"n\">");
   out.Tag("<meter min=\"0\" max=\"100\" value=\"")
@@ -127,6 +134,7 @@ void WriteNodes(Html& out, const PageParts& parts) {
   }
   std::stable_sort(others.begin(), others.end(), [](const ReportNode* a, const ReportNode* b) {
     const bool a_leaves = !a->node.leaving.empty(), b_leaves = !b->node.leaving.empty();
+    // Nodes that are leaving the cluster come last: nobody needs to act on them.
     return a_leaves != b_leaves ? b_leaves : a->node.state > b->node.state;
   });
   out.Tag("<section id=\"nodes\">\n<h2>Nodes</h2>\n");
@@ -141,6 +149,7 @@ void WriteNodes(Html& out, const PageParts& parts) {
     }
   }
   if (!ready.empty()) {
+    // Ready nodes are folded, unless they are few and the section shows no others.
     const bool few = ready.size() <= 20 && others.empty();
     out.Markup(few ? "<details open><summary>" : "<details><summary>");
     out.Text(CountedGroups(ready.size(), "ready node", "ready nodes")).Tag("</summary>\n");

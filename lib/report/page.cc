@@ -14,9 +14,11 @@
 namespace prefetch::report {
 namespace {
 
+// Maximum number of list hashes in the headline. More than one is normal only during a rollout.
 constexpr std::size_t kMostLists = 4;
 
-// As a Content-Security-Policy names an inline script or style.
+// Returns the hash of an inline script or style as a Content-Security-Policy names it: base64 of the digest
+// itself, not of its hexadecimal form.
 std::string PolicyHash(std::string_view text) {
   std::string bytes;
   const std::string hex = base::Sha256Hex(text);
@@ -36,6 +38,8 @@ std::string Headline(const screen::Fleet& fleet) {
 
 void WriteHead(Html& out, const screen::Fleet& fleet) {
   out.Tag("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n")
+      // The policy allows only our own script and style. Even if markup got past the escaping, it could
+      // neither run nor fetch anything.
       .Tag("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src ")
       .Markup(PolicyHash(kPageScript))
       .Tag("; style-src ")
@@ -64,7 +68,8 @@ std::string ListWords(const screen::Fleet& fleet) {
   return words + (lists.size() > kMostLists ? ", …" : "");
 }
 
-// Shares of a whole as a bar; the numbers beside it say the same.
+// Draws shares of a whole as a bar. It is hidden from screen readers, since the numbers beside it say the
+// same.
 void WriteBar(Html& out, const std::vector<std::pair<std::string_view, std::size_t>>& shares,
               std::size_t whole) {
   out.Tag("<svg class=\"bar\" viewBox=\"0 0 1000 10\" preserveAspectRatio=\"none\" aria-hidden=\"true\">");
@@ -72,7 +77,7 @@ void WriteBar(Html& out, const std::vector<std::pair<std::string_view, std::size
   for (const auto& [tone, share] : shares) {
     counted += share;
     const std::size_t to = whole == 0 ? 0 : counted * 1000 / whole;
-    // A single node of a large fleet shows.
+    // At least 4 of 1000 units, so that a single node of a large fleet is visible.
     const std::size_t width = share > 0 ? std::max<std::size_t>(to - from, 4) : 0;
     if (width > 0) {
       out.Tag("<rect class=\"").Text(tone).Tag("\" x=\"").Number(std::min<std::size_t>(from, 996));
@@ -107,7 +112,7 @@ void WriteNodeTiles(Html& out, const screen::Fleet& fleet) {
   }
 }
 
-// An image counts by its worst state on any node.
+// Each image counts once, by its worst state on any node: Tone is ordered with the worst first.
 void WriteImageTiles(Html& out, const Report& report) {
   std::vector<Tone> worst(report.images.size(), Tone::kNotListed);
   for (const ReportNode& node : report.nodes) {

@@ -13,7 +13,7 @@
 
 namespace prefetch::report {
 
-// `time`: when the nodes were asked.
+// `time` is the time at which the nodes were asked.
 std::string Page(const Report& report, base::WallTime time);
 
 }  // namespace prefetch::report

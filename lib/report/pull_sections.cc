@@ -7,6 +7,7 @@
 namespace prefetch::report {
 namespace {
 
+// Maximum number of rows; the map has the rest.
 constexpr std::size_t kStaleShown = 200;
 constexpr std::size_t kNamedNodes = 3;
 constexpr std::size_t kPullsShown = 10;
@@ -68,6 +69,7 @@ void WriteAway(Html& out, const Report& report) {
 void WriteFreshness(Html& out, const PageParts& parts) {
   std::vector<const screen::FleetGroup*> stale;
   for (const screen::FleetGroup& group : parts.report.fleet.beside) {
+    // Stale images are in `beside`, because they keep no node from being ready.
     if (group.tone == Tone::kStale) stale.push_back(&group);
   }
   out.Tag("<section id=\"freshness\">\n<h2>Freshness</h2>\n<p>");
@@ -78,6 +80,8 @@ void WriteFreshness(Html& out, const PageParts& parts) {
   } else if (checked == 0) {
     out.Tag(
         "The list asks no registry about images that are on the nodes (<code>refresh: IfNotPresent</code>).");
+    // Nothing is stale, but the registry's answer keeps images from being ready. "None is out of date" would
+    // be misleading here.
   } else if (stale.empty() && objected > 0) {
     out.Text(CountedGroups(checked, "image is", "images are"));
     out.Tag(" compared with the registry. ").Text(CountedGroups(objected, "image is", "images are"));

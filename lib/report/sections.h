@@ -12,7 +12,7 @@
 
 namespace prefetch::report {
 
-// Facts that all sections share.
+// Data that all sections share.
 struct PageParts {
   const Report& report;
   HeatMap map;
