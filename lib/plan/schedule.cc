@@ -78,18 +78,20 @@ class Kept {
 class TotalPlaces {
  public:
   TotalPlaces(const std::vector<PullSlot>& running, int parallel) : parallel_(parallel) {
-    const auto total = static_cast<int>(std::count_if(
-        running.begin(), running.end(), [](const PullSlot& slot) { return !slot.over && !slot.brought; }));
-    const bool of_one = std::all_of(running.begin(), running.end(), [&](const PullSlot& slot) {
-      return slot.registry == running.front().registry;
-    });
+    // Pulls that only unpack hold no place among downloads, so they say nothing about who has all places.
+    int total = 0;
+    bool of_one = true;
+    for (const PullSlot& slot : running) {
+      if (slot.over || slot.brought) continue;
+      if (total++ == 0) hog_ = slot.registry;
+      of_one = of_one && slot.registry == hog_;
+      // The newest of its pulls counts. While pulls of one registry still end and others start, places come
+      // free without an extra one.
+      one_more_from_ = std::max(one_more_from_, slot.started_at);
+    }
     // A limit of one pull stays one: the operator asked for no parallel pulls.
     if (parallel < 2 || total < parallel || !of_one) return;
-    hog_ = running.front().registry;
     with_one_more_ = total + 1;
-    // The newest of its pulls counts. While pulls of one registry still end and others start, places come
-    // free without an extra one.
-    for (const PullSlot& slot : running) one_more_from_ = std::max(one_more_from_, slot.started_at);
     if (one_more_from_ != base::TimePoint::max()) one_more_from_ += kHoggedFor;
   }
 

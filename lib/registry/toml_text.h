@@ -13,7 +13,7 @@ namespace prefetch::registry {
 
 std::string ToAsciiToml(std::string_view text);
 
-// Of a string that toml++ read.
+// Undoes ToAsciiToml in a string that toml++ read.
 std::string FromAsciiToml(std::string_view value);
 
 }  // namespace prefetch::registry

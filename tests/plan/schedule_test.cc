@@ -240,6 +240,12 @@ TEST(Schedule, WhereOneRegistryHasAllPlacesAnotherGetsOneMore) {
   shared.running[3].registry = "third.io";
   EXPECT_EQ(Schedule(shared, {}, kNow + minutes(5)).start, Starts{}) << "two registries have them";
 
+  // Its content is here, so it holds no place among downloads.
+  ScheduleInput unpacking = input;
+  unpacking.running.back() = Slot(14, "third.io");
+  unpacking.running.back().brought = true;
+  EXPECT_EQ(Schedule(unpacking, {}, kNow + minutes(5)).start, Starts{1});
+
   Limits one;
   one.parallel_pulls = 1;
   ScheduleInput alone{.due = {input.due[1]}, .running = {own.running.front()}};
