@@ -108,8 +108,8 @@ MissingProviders FindMissingProviders(const KubeletsProviders& kubelets, const P
     if (given == own.named.end()) {
       missing.providers.push_back(
           {provider, own.config.empty() ? MissingProviders::How::kNone : MissingProviders::How::kOthers});
-      // The order is that of certainty: another program makes a comparison of the patterns pointless.
     } else if (given->program != ProgramHere::kSame) {
+      // The order is that of certainty: another program makes a comparison of the patterns pointless.
       missing.providers.push_back({provider, HowMissing(given->program)});
     } else if (!NotAmong(given->match_images, provider.match_images).empty()) {
       missing.providers.push_back({provider, MissingProviders::How::kFewerImages, given->match_images});

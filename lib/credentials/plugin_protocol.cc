@@ -96,8 +96,8 @@ base::Result<PluginResponse> DecodeResponse(std::string_view text, std::string_v
   response.auth = DecodeAuth(object, unknown);
   object.Finish(unknown);
   if (!problems.empty()) {
+    // No detail: a problem could quote a part of the answer, which holds passwords (A11).
     return base::InvalidArgument(
-        // No detail: a problem could quote a part of the answer, which holds passwords (A11).
         "the response does not decode: a field is unknown, twice there or of a wrong type");
   }
   if (!type) return base::InvalidArgument("the response's cacheKeyType is not Image, Registry or Global");

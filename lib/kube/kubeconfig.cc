@@ -53,8 +53,8 @@ void CheckServer(doc::ObjectReader& object, const std::string& server) {
   auto unfit = [](char c) { return static_cast<unsigned char>(c) <= 0x20 || c == 0x7f; };
   if (!http || rest.empty() || rest.starts_with("/") || std::any_of(rest.begin(), rest.end(), unfit)) {
     object.Fail("server", "must be an http or https URL");
-    // Paths are added to this URL, and credentials belong into the user's entry.
   } else if (rest.find_first_of("?#@") != std::string_view::npos) {
+    // Paths are added to this URL, and credentials belong into the user's entry.
     object.Fail("server", "must be a URL without user, query and fragment");
   }
 }

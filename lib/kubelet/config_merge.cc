@@ -38,9 +38,9 @@ MergedField MergedFields::FindIn(std::string_view object, std::string_view key) 
     std::string path = std::string(object) + "." + std::string(key);
     if (value != nullptr) {
       field = Said(layer, *value, path);
+    } else if (parent->kind != doc::Node::Kind::kMapping && (layer.is_patch || field.value)) {
       // A patch with null, or with a value that is no object, replaces the whole object (RFC 7396), and so
       // all fields in it.
-    } else if (parent->kind != doc::Node::Kind::kMapping && (layer.is_patch || field.value)) {
       field = {.value = std::nullopt, .from = layer.problems.source(), .by_patch = layer.is_patch};
     }
   }

@@ -175,8 +175,8 @@ bool KubeletProcess::Look() {
     process_ = pid_ + "@" + started_;
     command_line = std::move(all.front().command_line);
     if (IsMeant(*command_line)) others_.clear();
-    // With several kubelets, the agent takes none rather than the wrong one.
   } else if (all.size() > 1) {
+    // With several kubelets, the agent takes none rather than the wrong one.
     command_line.reset();
     pid_.clear();
     problems.push_back(std::to_string(all.size()) + " kubelets run here, as processes " + all[0].pid +

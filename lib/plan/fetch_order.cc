@@ -179,8 +179,8 @@ bool FetchOrder::Refused(const std::string& digest, base::TimePoint until) {
   // nothing again.
   if (blob.begun >= registry.halved) {
     bool again = false;
+    // Every image that wants the blob is marked, so that each of them waits for at most one refusal.
     for (const auto& [image, rank] : blob.wanted_by)
-      // Every image that wants the blob is marked, so that each of them waits for at most one refusal.
       again = std::exchange(images_[image].refused, true) || again;
     const int moving = CountShares().registries[blob.registry];
     if (again || moving <= 1) return false;
