@@ -38,10 +38,24 @@ struct Unit {
   std::size_t length;
 };
 
+// Returns whether the text is nothing but the beginning of an escape, which a limit has cut.
+bool IsCutEscape(std::string_view rest) {
+  const auto cut = [&](std::string_view begin, std::size_t digits) {
+    return rest.starts_with(begin) && rest.size() < begin.size() + digits &&
+           std::all_of(rest.begin() + static_cast<std::ptrdiff_t>(begin.size()), rest.end(),
+                       [](char c) { return HexDigit(c) >= 0; });
+  };
+  return cut("%", 2) || cut("\\u", 4) || cut("\\x", 2) ||
+         std::any_of(kHtml.begin(), kHtml.end(), [&](const auto& one) {
+           return rest.size() < one.first.size() && one.first.starts_with(rest);
+         });
+}
+
 // Returns the next character, with one layer of escapes undone. Backslashes, line ends and other control
 // characters are left out, since escapes differ in them most.
 Unit NextUnit(std::string_view rest) {
   const char c = rest.front();
+  if (rest.size() < 6 && IsCutEscape(rest)) return {-1, rest.size()};
   if (static_cast<unsigned char>(c) < 0x20) return {-1, 1};
   if (c == '%' && HexAt(rest, 1, 2) >= 0) return {HexAt(rest, 1, 2), 3};
   if (c == '&') {

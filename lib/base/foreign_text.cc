@@ -11,6 +11,7 @@ namespace prefetch::base {
 namespace {
 
 constexpr std::size_t kShortestCredential = 8;  // that is taken for one by its scheme alone
+constexpr std::size_t kShortestValue = 6;       // of a variable that may be a secret
 constexpr std::size_t kShortestToken = 32;      // names of hosts and folders are shorter
 
 bool MayBeInAToken(char c) {
@@ -118,6 +119,14 @@ std::string ForeignText(std::string_view text, std::size_t bytes, const std::vec
 bool TellsOfASecret(std::string_view name) {
   return std::any_of(kTellingWords.begin(), kTellingWords.end(),
                      [&](std::string_view word) { return ContainsIgnoreCase(name, word); });
+}
+
+bool MayBeSecret(std::string_view name, std::string_view value) {
+  return TellsOfASecret(name) || (value.size() >= kShortestValue && !value.starts_with('/'));
+}
+
+void RememberVariable(std::string_view name, std::string_view value) {
+  if (TellsOfASecret(name)) RememberSecret(Secret(std::string(value)));
 }
 
 std::string PluginText(std::string_view text, std::size_t bytes, const std::vector<const Secret*>& also) {

@@ -21,5 +21,10 @@ std::string PluginText(std::string_view text, std::size_t bytes, const std::vect
 
 // Does the name of a variable or field say that its value is a secret?
 bool TellsOfASecret(std::string_view name);
+// May the value of a variable that was declared for a plugin be a secret? Paths and short values only if the
+// name tells.
+bool MayBeSecret(std::string_view name, std::string_view value);
+// Remembers the value (RememberSecret) if the name tells.
+void RememberVariable(std::string_view name, std::string_view value);
 
 }  // namespace prefetch::base

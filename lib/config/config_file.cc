@@ -1,6 +1,7 @@
 // ReadConfigFile: the AgentConfiguration document.
 #include <algorithm>
 
+#include "base/foreign_text.h"
 #include "base/text.h"
 #include "config/file_fields.h"
 #include "config/raw_config.h"
@@ -202,6 +203,7 @@ void ReadProviderEnvironment(const Reader& value, RawConfig& raw) {
       value.Fail("must have names of environment variables as keys");
     }
     // Plugins get their passwords by such variables.
+    base::RememberVariable(name, text);
     raw.provider_environment->emplace_back(name, base::Secret(std::move(text)));
   }
 }

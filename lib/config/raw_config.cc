@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/foreign_text.h"
 #include "base/text.h"
 #include "config/settings.h"
 #include "doc/text_check.h"
@@ -115,6 +116,7 @@ PluginEnvironment ParseEnvironmentFile(std::string_view bytes, doc::Problems& pr
     }
     // The last of two counts, as with systemd.
     std::erase_if(environment, [&](const auto& other) { return other.first == name; });
+    base::RememberVariable(name, value);
     environment.emplace_back(name, base::Secret(std::string(value)));
   }
   return environment;

@@ -3,7 +3,6 @@
 #include "base/foreign_text.h"
 #include "base/subprocess.h"
 #include "doc/duration.h"
-#include "doc/json.h"
 #include "doc/secret_node.h"
 
 namespace prefetch::credentials {
@@ -12,7 +11,6 @@ namespace {
 constexpr std::size_t kLongestResponse = 1 << 20;
 constexpr std::size_t kKeptErrors = 4096;
 constexpr std::size_t kLongestWords = 1024;
-constexpr std::size_t kShortestValue = 6;  // of a variable that may be a secret
 
 base::Command CommandOf(const Provider& provider, const PluginSurroundings& surroundings) {
   base::Command command;
@@ -31,31 +29,12 @@ base::Command CommandOf(const Provider& provider, const PluginSurroundings& surr
   return command;
 }
 
-void CollectStrings(const doc::Node& node, std::vector<base::Secret>& out) {
-  if (node.kind == doc::Node::Kind::kString) out.emplace_back(node.text);
-  for (const doc::Node& item : node.items) CollectStrings(item, out);
-  for (const doc::Member& member : node.members) {
-    // Every other string may be a secret, also in an answer that does not decode.
-    if (member.key != "kind" && member.key != "apiVersion" && member.key != "cacheKeyType" &&
-        member.key != "cacheDuration" && member.key != "username") {
-      CollectStrings(member.value, out);
-    }
-  }
-}
-
-// Returns the secrets of one run: strings in its stdout, and values of the provider's own environment. Paths
-// and short values count only for variables with a name like PASSWORD, since removing them would make
-// messages unreadable.
+// Returns the secrets of one run: strings in its stdout, also in an answer that does not decode, and values
+// of the provider's own environment.
 std::vector<base::Secret> SecretsOf(const base::ProcessResult& result, const Provider& provider) {
-  std::vector<base::Secret> secrets;
+  std::vector<base::Secret> secrets = doc::SecretStrings(result.output.Reveal());
   for (const auto& [name, value] : provider.env) {
-    const bool may_be = value.size() >= kShortestValue && !value.starts_with('/');
-    if (may_be || base::TellsOfASecret(name)) secrets.emplace_back(value);
-  }
-  doc::Problems ignored("output");
-  if (auto tree = doc::ParseJson(result.output.Reveal(), ignored, doc::JsonRules::kLenient)) {
-    doc::SecretNode root(std::move(*tree));
-    CollectStrings(root.node, secrets);
+    if (base::MayBeSecret(name, value)) secrets.emplace_back(value);
   }
   return secrets;
 }

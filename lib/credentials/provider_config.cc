@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 
+#include "base/foreign_text.h"
 #include "base/fs.h"
 #include "base/sha256.h"
 #include "base/text.h"
@@ -74,7 +75,9 @@ std::vector<std::pair<std::string, std::string>> DecodeEnv(doc::ObjectReader& ob
   for (const doc::Reader& item : object.Items("env")) {
     doc::ObjectReader variable(item);
     std::string name = variable.String("name").value_or("");
-    env.emplace_back(std::move(name), variable.String("value").value_or(""));
+    std::string value = variable.String("value").value_or("");
+    base::RememberVariable(name, value);
+    env.emplace_back(std::move(name), std::move(value));
     variable.Finish(unknown);
   }
   return env;

@@ -24,6 +24,7 @@ struct ExecPlugin {
   std::vector<std::string> environment;  // "NAME=value", all of it
   std::string info;                      // its KUBERNETES_EXEC_INFO; holds no secret
   std::string install_hint;              // for the error, if it is not there
+  std::vector<base::Secret> secrets;     // values of its own variables that may be secrets
 };
 
 // A value. Files are named, not read: they are replaced while we run.

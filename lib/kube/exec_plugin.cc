@@ -82,7 +82,7 @@ void SetVariable(std::vector<std::string>& environment, const std::string& name,
   environment.push_back(name + "=" + value);
 }
 
-void ReadEnvironment(doc::ObjectReader& exec, std::vector<std::string>& environment) {
+void ReadEnvironment(doc::ObjectReader& exec, ExecPlugin& plugin) {
   for (const doc::Reader& item : exec.Items("env")) {
     doc::ObjectReader entry(item);
     auto name = entry.String("name", doc::Need::kRequired), value = entry.String("value");
@@ -90,9 +90,10 @@ void ReadEnvironment(doc::ObjectReader& exec, std::vector<std::string>& environm
     if (name->empty() || name->find('=') != std::string::npos || name->find('\0') != std::string::npos) {
       entry.Fail("name", "must be the name of an environment variable");
     } else {
-      SetVariable(environment, *name, value.value_or(""));
+      SetVariable(plugin.environment, *name, value.value_or(""));
       // The plugin may repeat it in its error text.
-      if (base::TellsOfASecret(*name)) base::RememberSecret(base::Secret(value.value_or("")));
+      base::RememberVariable(*name, value.value_or(""));
+      if (base::MayBeSecret(*name, value.value_or(""))) plugin.secrets.emplace_back(value.value_or(""));
     }
   }
 }
@@ -107,22 +108,28 @@ std::optional<doc::Node> ParseOutput(std::string_view output, doc::Problems& pro
   return documents->empty() ? doc::Node::Mapping() : std::move(documents->front());
 }
 
-std::string StderrTail(const base::ProcessResult& result) {
-  const std::string text = base::PluginText(result.errors, kLongestErrors);
+std::string StderrTail(const base::ProcessResult& result, const ExecPlugin& plugin) {
+  const std::vector<base::Secret> printed = doc::SecretStrings(result.output.Reveal());
+  std::vector<const base::Secret*> secrets;
+  for (const auto* some : {&printed, &plugin.secrets}) {
+    for (const base::Secret& secret : *some) secrets.push_back(&secret);
+  }
+  const std::string text = base::PluginText(result.errors, kLongestErrors, secrets);
   return text.empty() ? "" : ": " + text;
 }
 
-base::Status EndedWell(const base::ProcessResult& result) {
+base::Status EndedWell(const base::ProcessResult& result, const ExecPlugin& plugin) {
   switch (result.end) {
     case base::ProcessEnd::kExited:
       if (result.code == 0) return {};
       // The plugin's own words are the only explanation ("login required"), so they are quoted, without
       // secrets.
-      return base::Unavailable("exited " + std::to_string(result.code) + StderrTail(result));
+      return base::Unavailable("exited " + std::to_string(result.code) + StderrTail(result, plugin));
     case base::ProcessEnd::kSignalled:
-      return base::Unavailable("was killed by signal " + std::to_string(result.code) + StderrTail(result));
+      return base::Unavailable("was killed by signal " + std::to_string(result.code) +
+                               StderrTail(result, plugin));
     case base::ProcessEnd::kTimedOut:
-      return base::DeadlineExceeded("did not answer in time" + StderrTail(result));
+      return base::DeadlineExceeded("did not answer in time" + StderrTail(result, plugin));
     case base::ProcessEnd::kCancelled:
       return base::Cancelled("a stop was requested");
     case base::ProcessEnd::kOutputLimit:
@@ -142,7 +149,7 @@ std::optional<ExecPlugin> DecodeExecPlugin(doc::ObjectReader& exec, const std::s
   auto command = exec.String("command", doc::Need::kRequired);
   ExecPlugin plugin{.args = exec.Strings("args"), .environment = environment};
   plugin.install_hint = exec.String("installHint").value_or("");
-  ReadEnvironment(exec, plugin.environment);
+  ReadEnvironment(exec, plugin);
   bool wants_cluster = exec.Bool("provideClusterInfo").value_or(false);
   enum class Terminal { kNever, kIfAvailable, kAlways };
   auto terminal = exec.Enum<Terminal>(
@@ -206,7 +213,7 @@ base::Result<ExecCredential> RunExecPlugin(const base::Call& call, const ExecPlu
     std::string hint = plugin.install_hint.empty() ? "" : " (" + plugin.install_hint + ")";
     return std::move(result).error().Wrap(who + hint);
   }
-  if (base::Status ended = EndedWell(*result); !ended) return std::move(ended).error().Wrap(who);
+  if (base::Status ended = EndedWell(*result, plugin); !ended) return std::move(ended).error().Wrap(who);
   auto credential = DecodeExecCredential(result->output.Reveal(), plugin.api_version);
   if (!credential) return std::move(credential).error().Wrap(who);
   return credential;

@@ -1,5 +1,6 @@
 #include "kube/http_api.h"
 
+#include "base/redactor.h"
 #include "base/text.h"
 #include "doc/json.h"
 #include "doc/secret_node.h"
@@ -265,6 +266,7 @@ Answer<ServiceAccountToken> HttpApi::CreateToken(const base::Call& call, const s
   if (!object) return Malformed(verb.Attempt(), "the server's answer is no JSON object");
   doc::SecretNode tree(*std::move(object));
   base::Secret token(TextAt(tree.node, {"status", "token"}));
+  base::RememberSecret(token);
   auto expires = ParseRfc3339(TextAt(tree.node, {"status", "expirationTimestamp"}));
   if (token.empty() || !expires) return Malformed(verb.Attempt(), "the server's answer holds no token");
   return ServiceAccountToken{std::move(token), *expires};

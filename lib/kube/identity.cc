@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "base/fs.h"
+#include "base/redactor.h"
 #include "base/text.h"
 
 namespace prefetch::kube {
@@ -110,6 +111,8 @@ void Identity::TakePlugins(ExecCredential credential) {
 }
 
 void Identity::Rebuild() {
+  base::RememberSecret(from_files_.token);
+  base::RememberSecret(from_files_.key_pem);
   auto tls = std::make_shared<http::Tls>();
   tls->ca_pem = from_files_.ca_pem;
   tls->server_name = cluster_.tls_server_name;

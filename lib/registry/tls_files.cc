@@ -4,6 +4,8 @@
 #include <memory>
 #include <utility>
 
+#include "base/redactor.h"
+
 namespace prefetch::registry {
 namespace {
 
@@ -51,6 +53,7 @@ void TlsFiles::Load(ChainedHost& chained, std::vector<std::string>& notes) {
     tls.certificate_pem = Read(pair.certificate_file, chained.problem);
     tls.key_pem =
         base::Secret(Read(pair.key_file.empty() ? pair.certificate_file : pair.key_file, chained.problem));
+    base::RememberSecret(tls.key_pem);
   }
   tls.verify = !host.skip_verify;
   if (!host.ca_files.empty() || !host.client_pairs.empty() || host.skip_verify) {

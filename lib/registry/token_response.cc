@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/redactor.h"
 #include "base/text.h"
 #include "doc/json.h"
 #include "doc/secret_node.h"
@@ -112,7 +113,9 @@ base::Result<Token> ParseTokenResponse(std::string_view body) {
   if (text.size() > kMaxTokenBytes || !IsHeaderText(text)) {
     return base::InvalidArgument("the token service's token cannot be sent in a header");
   }
-  return Token{.text = base::Secret(text), .lifetime = LifetimeOf(members.expires_in)};
+  Token token{.text = base::Secret(text), .lifetime = LifetimeOf(members.expires_in)};
+  base::RememberSecret(token.text);
+  return token;
 }
 
 }  // namespace prefetch::registry

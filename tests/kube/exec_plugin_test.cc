@@ -63,6 +63,8 @@ class RunTest : public testing::TestWithParam<RunCase> {};
 TEST_P(RunTest, FailsWithASentence) {
   tests::TempDir dir;
   ExecPlugin plugin{.api_version = kV1, .command = dir / "plugin", .install_hint = "get it from your cloud"};
+  plugin.environment = {"PATH=/usr/bin:/bin", "WORD=correct horse"};
+  plugin.secrets.emplace_back("correct horse");
   if (!GetParam().script.empty()) {
     dir.Write("plugin", "#!/bin/sh\n" + GetParam().script);
     ::chmod((dir / "plugin").c_str(), 0755);
@@ -80,6 +82,11 @@ INSTANTIATE_TEST_SUITE_P(
         RunCase{"Absent", "", base::Code::kNotFound, "(get it from your cloud)"},
         RunCase{"Exits", "printf 'not\\nlogged in' >&2; exit 3\n", base::Code::kUnavailable,
                 "exited 3: not logged in"},
+        RunCase{"EchoesItsOutput",
+                "echo '{\"status\":{\"token\":\"hunter2\"}}'; echo no hunter2 >&2; exit 1\n",
+                base::Code::kUnavailable, "exited 1: no [redacted]"},
+        RunCase{"EchoesItsVariable", "echo no $WORD >&2; exit 1\n", base::Code::kUnavailable,
+                "exited 1: no [redacted]"},
         RunCase{"Killed", "kill -9 $$\n", base::Code::kUnavailable, "killed by signal 9"},
         RunCase{"Hangs", "read never < /dev/zero\n", base::Code::kDeadlineExceeded, "did not answer in time"},
         RunCase{"Garbage", "echo hello\n", base::Code::kInvalidArgument, "the plugin's output:1:1"}),

@@ -1,0 +1,78 @@
+// The spellings in which strangers repeat a secret.
+#pragma once
+
+#include <cctype>
+#include <functional>
+#include <string>
+
+#include "base/text.h"
+
+namespace prefetch::tests {
+
+inline std::string Unpadded(std::string text) {
+  return text.substr(0, text.find('='));
+}
+
+inline std::string UrlSafe(const std::string& text) {
+  return base::ReplaceAll(base::ReplaceAll(Unpadded(text), "+", "-"), "/", "_");
+}
+
+// Writes each byte as `before` and `width` digits of hex.
+inline std::string Each(const std::string& text, const std::string& before, int width,
+                        const char* digits = "0123456789abcdef") {
+  std::string out;
+  for (char c : text) {
+    const unsigned byte = static_cast<unsigned char>(c);
+    out += before + (width == 4 ? "00" : "") + digits[byte / 16] + digits[byte % 16];
+  }
+  return out;
+}
+
+inline std::string Json(const std::string& text) {
+  return base::ReplaceAll(base::ReplaceAll(base::ReplaceAll(text, "\\", "\\\\"), "\"", "\\\""), "/", "\\/");
+}
+
+// Percent-encodes all but letters and digits.
+inline std::string Url(const std::string& text) {
+  std::string out;
+  for (char c : text)
+    out += std::isalnum(static_cast<unsigned char>(c)) != 0 ? std::string(1, c)
+                                                            : Each({c}, "%", 2, "0123456789ABCDEF");
+  return out;
+}
+
+struct Spelling {
+  const char* name;
+  std::function<std::string(const std::string&)> write;
+};
+
+inline const Spelling kSpellings[] = {
+    {"raw", [](const std::string& s) { return s; }},
+    {"upper case",
+     [](const std::string& s) {
+       std::string up = s;
+       for (char& c : up) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+       return up;
+     }},
+    {"base64", [](const std::string& s) { return base::Base64Encode(s); }},
+    {"base64 without padding", [](const std::string& s) { return Unpadded(base::Base64Encode(s)); }},
+    {"base64 for URLs", [](const std::string& s) { return UrlSafe(base::Base64Encode(s)); }},
+    {"base64 as second part", [](const std::string& s) { return base::Base64Encode("u:" + s); }},
+    {"base64 as third part", [](const std::string& s) { return base::Base64Encode("me:" + s + "\n"); }},
+    {"hex", [](const std::string& s) { return Each(s, "", 2); }},
+    {"upper hex", [](const std::string& s) { return Each(s, "", 2, "0123456789ABCDEF"); }},
+    {"URL", Url},
+    {"URL, all", [](const std::string& s) { return Each(s, "%", 2); }},
+    {"URL twice", [](const std::string& s) { return Url(Url(s)); }},
+    {"URL of base64", [](const std::string& s) { return Url(base::Base64Encode(s)); }},
+    {"JSON", Json},
+    {"JSON in JSON", [](const std::string& s) { return Json(Json(s)); }},
+    {"JSON, all", [](const std::string& s) { return Each(s, "\\u", 4); }},
+    {"JSON of base64", [](const std::string& s) { return Json(base::Base64Encode(s)); }},
+    {"HTML",
+     [](const std::string& s) { return base::ReplaceAll(base::ReplaceAll(s, "&", "&amp;"), "<", "&lt;"); }},
+    {"a cut one", [](const std::string& s) { return s.size() < 13 ? s : s.substr(0, 12); }},
+    {"the end", [](const std::string& s) { return s.size() < 13 ? s : s.substr(s.size() - 12); }},
+};
+
+}  // namespace prefetch::tests
