@@ -34,10 +34,8 @@ std::size_t LengthOf(char lead) {
   return byte >= 0xE0 ? 3 : byte >= 0xC0 ? 2 : 1;
 }
 
-constexpr char kEscape = '\x1b';
-
 bool BeginsSequence(char byte) {
-  return byte == kEscape || byte == '\r';
+  return byte == kOwnEscape || byte == '\r';
 }
 
 // Returns the text without the carriage return that the programs' own screens put before a sequence.
@@ -49,8 +47,8 @@ std::string_view WithoutReturn(std::string_view text) {
 // back for long.
 bool IsPartOfSequence(std::string_view text) {
   const std::string_view rest = WithoutReturn(text);
-  if (rest.size() < 2) return rest.empty() || rest[0] == kEscape;
-  return rest.size() < 8 && rest[0] == kEscape && rest[1] == '[' &&
+  if (rest.size() < 2) return rest.empty() || rest[0] == kOwnEscape;
+  return rest.size() < 8 && rest[0] == kOwnEscape && rest[1] == '[' &&
          std::all_of(rest.begin() + 2, rest.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
@@ -58,7 +56,7 @@ bool IsPartOfSequence(std::string_view text) {
 // pass: it could change the terminal's title, say.
 bool IsOwnSequence(std::string_view text) {
   const std::string_view rest = WithoutReturn(text);
-  return rest.size() > 2 && rest[0] == kEscape && rest[1] == '[' &&
+  return rest.size() > 2 && rest[0] == kOwnEscape && rest[1] == '[' &&
          std::string_view("mAHJK").find(rest.back()) != std::string_view::npos;
 }
 
@@ -101,8 +99,8 @@ bool TextOutput::Put(std::string_view bytes) {
 bool TextOutput::Print() {
   const std::string text = std::exchange(started_, {});
   if (BeginsSequence(text.front())) {
-    if (IsOwnSequence(text)) return Put(text);
-    bool written = Put(" ");
+    if (IsOwnSequence(text)) return Put(ReplaceAll(text, std::string_view(&kOwnEscape, 1), "\x1b"));
+    bool written = Put(text.front() == '\r' ? " " : "?");
     for (char byte : std::string_view(text).substr(1)) {
       // The rest of a rejected sequence is ordinary text, and passes the same filter once more.
       written =

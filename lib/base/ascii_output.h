@@ -12,11 +12,17 @@ namespace prefetch::base {
 // and not empty. Most containers set none, and their users' terminals show UTF-8.
 bool LocaleLacksUtf8();
 
-// While it lives, `stream` prints a blank for each character of base::ControlAt: names and messages of
-// strangers do not steer the user's terminal. Tabs stay, and the sequences for colours and redrawing that our
-// screens use. Bytes that are not UTF-8 become question marks. With `ascii`, another character is printed for
-// each of ours ("…", "–", "→"), and a question mark for other characters. Each takes one column, as before.
-// One owner, one thread.
+// Our screens begin a sequence for colours or redrawing with this byte, for which TextOutput prints ESC. No
+// UTF-8 has it, so no stranger's text does: what they write never becomes a sequence.
+inline constexpr char kOwnEscape = '\xff';
+inline constexpr std::string_view kRed = "\xff[31m", kGreen = "\xff[32m", kYellow = "\xff[33m",
+                                  kCyan = "\xff[36m", kPlainColour = "\xff[0m";
+
+// While it lives, `stream` prints a blank for each character of base::ControlAt, ESC included: names and
+// messages of strangers do not steer the user's terminal. Tabs stay, and sequences that begin with kOwnEscape
+// (or a return to the line's start and kOwnEscape). Other bytes that are not UTF-8 become question marks.
+// With `ascii`, another character is printed for each of ours ("…", "–", "→"), and a question mark for other
+// characters. Each takes one column, as before. One owner, one thread.
 class TextOutput : private std::streambuf {
  public:
   TextOutput(std::ostream& stream, bool ascii);

@@ -22,7 +22,7 @@ bool HasPlace(std::string_view line) {
 }  // namespace
 
 int Fail(ExitCode code, const base::Error& error, std::ostream& err) {
-  err << "prefetchctl: " << base::ReplaceAll(error.message(), "\n", "\n             ") << "\n";
+  err << "prefetchctl: " << base::ReplaceAll(base::ToUtf8(error.message()), "\n", "\n             ") << "\n";
   return code;
 }
 

@@ -54,9 +54,9 @@ std::string Fit(std::string_view screen, const Terminal& terminal) {
 }
 
 // Draws over the previous screen and clears the rest of each line, so that nothing flickers. Lines that have
-// scrolled away stay.
+// scrolled away stay. "\xff": base::kOwnEscape.
 std::string DrawnAnew(const std::string& screen) {
-  return "\x1b[H" + base::ReplaceAll(screen, "\n", "\x1b[K\n") + "\x1b[J";
+  return "\xff[H" + base::ReplaceAll(screen, "\n", "\xff[K\n") + "\xff[J";
 }
 
 }  // namespace
@@ -65,7 +65,7 @@ int WatchScreen(const base::Call& call, std::chrono::nanoseconds pause, std::ost
                 const std::function<std::string(const Terminal&)>& look) {
   std::string shown;
   // Cleared once; afterwards screens are drawn over each other.
-  if (StdoutTerminal().interactive) out << "\x1b[2J";
+  if (StdoutTerminal().interactive) out << "\xff[2J";
   std::chrono::steady_clock::duration took{};
   do {
     const Terminal terminal = StdoutTerminal();  // its size may have changed
@@ -127,8 +127,8 @@ base::Error Progress::LastWords(const base::Error& trouble, std::chrono::seconds
 void Progress::Close() {
   if (lines_ == 0) return;
   out_ << "\r";
-  if (lines_ > 1) out_ << "\x1b[" << lines_ - 1 << "A";
-  out_ << "\x1b[J" << std::flush;
+  if (lines_ > 1) out_ << "\xff[" << lines_ - 1 << "A";
+  out_ << "\xff[J" << std::flush;
   lines_ = 0;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/ascii_output.h"
 #include "base/text.h"
 #include "doc/json_writer.h"
 #include "screen/document_words.h"
@@ -28,12 +29,12 @@ std::string Nodes(std::size_t number) {
 std::string Painted(std::string text, NodeState state, bool color) {
   if (!color) return text;
   // Colours repeat what the words say; nothing is told by colour alone.
-  const char* start = state == NodeState::kReady     ? "\x1b[32m"
-                      : state == NodeState::kFailing ? "\x1b[31m"
-                                                     : "\x1b[33m";
+  const std::string_view start = state == NodeState::kReady     ? base::kGreen
+                                 : state == NodeState::kFailing ? base::kRed
+                                                                : base::kYellow;
   // Blanks that fill a column stay uncoloured.
   std::size_t end = text.find_last_not_of(' ') + 1;
-  return start + text.substr(0, end) + "\x1b[0m" + text.substr(end);
+  return std::string(start).append(text, 0, end).append(base::kPlainColour).append(text, end);
 }
 
 std::string Lists(const Fleet& fleet) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/ascii_output.h"
 #include "base/scrub.h"
 #include "base/text.h"
 #include "screen/lint_report.h"
@@ -22,11 +23,11 @@ constexpr std::size_t kPathMargin = 4;  // indent of a message below its place
 std::string_view Color(Severity severity) {
   switch (severity) {
     case Severity::kNote:
-      return "\033[36m";
+      return base::kCyan;
     case Severity::kWarning:
-      return "\033[33m";
+      return base::kYellow;
     case Severity::kError:
-      return "\033[31m";
+      return base::kRed;
   }
   return "";
 }
@@ -34,7 +35,8 @@ std::string_view Color(Severity severity) {
 std::string Line(const Finding& finding, std::size_t place_width, const LintTextOptions& options) {
   const Rule& rule = RuleOf(finding.rule);
   std::string severity = PadRight(SeverityName(rule.severity), kSeverityWidth);
-  if (options.color) severity = std::string(Color(rule.severity)) + severity + "\033[0m";
+  if (options.color)
+    severity = std::string(Color(rule.severity)) + severity + std::string(base::kPlainColour);
   const std::string head =
       PadRight(PlaceText(finding.place), place_width) + "  " + severity + std::string(rule.id);
   std::string message = base::InOneLine(finding.message);

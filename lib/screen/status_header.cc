@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/ascii_output.h"
 #include "base/text.h"
 #include "screen/document_words.h"
 #include "screen/text_layout.h"
@@ -120,12 +121,12 @@ std::vector<std::string> FurtherProblems(const StatusDocument& document) {
 
 std::string Painted(std::string text, Rank rank, bool color) {
   if (!color) return text;
-  const char* start = rank == Rank::kReady                                       ? "\x1b[32m"
-                      : rank == Rank::kFailing || rank == Rank::kFailingOptional ? "\x1b[31m"
-                                                                                 : "\x1b[33m";
+  const std::string_view start = rank == Rank::kReady                                       ? base::kGreen
+                                 : rank == Rank::kFailing || rank == Rank::kFailingOptional ? base::kRed
+                                                                                            : base::kYellow;
   // Blanks that only fill the column stay uncoloured.
   std::size_t end = text.find_last_not_of(' ') + 1;
-  return start + text.substr(0, end) + "\x1b[0m" + text.substr(end);
+  return std::string(start).append(text, 0, end).append(base::kPlainColour).append(text, end);
 }
 
 std::string NodeHeader(const StatusDocument& document, const TableOptions& options, std::size_t width) {

@@ -44,9 +44,9 @@ std::size_t ColumnsOf(char32_t value) {
   return In(kTwoColumns, value) ? 2 : 1;
 }
 
-// Returns the number of bytes of a change of colours ("ESC[31m") that begins here; 0 if none does.
+// Returns the number of bytes of a change of colours (base::kRed) that begins here; 0 if none does.
 std::size_t ColourAt(std::string_view text, std::size_t at) {
-  if (!text.substr(at).starts_with("\x1b[")) return 0;
+  if (!text.substr(at).starts_with("\xff[")) return 0;
   std::size_t end = text.find_first_not_of("0123456789;", at + 2);
   return end != std::string_view::npos && text[end] == 'm' ? end + 1 - at : 0;
 }

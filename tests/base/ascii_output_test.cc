@@ -24,13 +24,13 @@ std::string Printed(const std::string& text, bool to_ascii = true) {
 TEST(TextOutput, HasOneColumnForEachCharacter) {
   EXPECT_EQ(Printed("quay.io/…/a:1  –  → do it\n"), "quay.io/~/a:1  -  > do it\n");
   EXPECT_EQ(Printed("ä😀日\n"), "???\n");
-  EXPECT_EQ(Printed("\x1b[31mred\x1b[0m"), "\x1b[31mred\x1b[0m");
+  EXPECT_EQ(Printed("\xff[31mred\xff[0m"), "\x1b[31mred\x1b[0m");
 }
 
 TEST(TextOutput, BrokenUtf8LosesNothingElse) {
   EXPECT_EQ(Printed("a\xe2\x80z\xff\x80"
                     "b\xe2"),
-            "a?z?b?");
+            "a?z??b?");
 }
 
 TEST(TextOutput, NothingSteersTheTerminal) {
@@ -40,15 +40,17 @@ TEST(TextOutput, NothingSteersTheTerminal) {
       EXPECT_EQ(Printed(std::string("a") + control + "b\n", ascii), "a b\n");
     }
     EXPECT_EQ(Printed("\x1b]0;title\x07", ascii), " ]0;title ");
-    EXPECT_EQ(Printed("\x1b[6n \x1b[1;1H \x1b\x1b[31mz", ascii), " [6n  [1;1H  \x1b[31mz");
-    EXPECT_EQ(Printed("\x1b[31mred\x1b[0m\x1b[2J\x1b[3A\tend", ascii),
+    EXPECT_EQ(Printed("\x1b[6n \x1b[1;1H \x1b[31mz\r\x1b[2J", ascii), " [6n  [1;1H  [31mz  [2J")
+        << "no sequence of a stranger";
+    EXPECT_EQ(Printed("\xff[6n \xff\xff[31mz \xff", ascii), "?[6n ?\x1b[31mz ?");
+    EXPECT_EQ(Printed("\xff[31mred\xff[0m\xff[2J\xff[3A\tend", ascii),
               "\x1b[31mred\x1b[0m\x1b[2J\x1b[3A\tend");
     EXPECT_EQ(Printed("a\x9b"
                       "31m",
                       ascii),
               "a?31m");
   }
-  EXPECT_EQ(Printed("a\r\x1b[2A\x1b[Jb\r\r\x1b[Jc\rd\r\n", false), "a\r\x1b[2A\x1b[Jb \r\x1b[Jc d \n");
+  EXPECT_EQ(Printed("a\r\xff[2A\xff[Jb\r\r\xff[Jc\rd\r\n", false), "a\r\x1b[2A\x1b[Jb \r\x1b[Jc d \n");
   EXPECT_EQ(Printed("é… 日😀", false), "é… 日😀");
 }
 

@@ -267,7 +267,7 @@ TEST(FleetTable, ManyCausesAreFoldedAndNothingFailingIsLeftOutFirst) {
 
 TEST(FleetTable, ColorOnlySupportsTheWords) {
   std::string colored = FleetTable(MixedFleet(), {.not_ready = true, .color = true});
-  for (const char* code : {"\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[0m"})
+  for (const char* code : {"\xff[31m", "\xff[32m", "\xff[33m", "\xff[0m"})
     colored = base::ReplaceAll(colored, code, "");
   EXPECT_EQ(colored, FleetTable(MixedFleet(), {.not_ready = true}));
 }

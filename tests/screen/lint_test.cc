@@ -61,8 +61,8 @@ TEST(LintReport, Text) {
 
 TEST(LintReport, ColorSupportsWhatWordsSay) {
   std::string text = LintText(Sample(), {.color = true});
-  EXPECT_NE(text.find("\033[33mwarning  \033[0mPF302"), std::string::npos) << text;
-  for (const char* code : {"\033[31m", "\033[33m", "\033[36m", "\033[0m"})
+  EXPECT_NE(text.find("\xff[33mwarning  \xff[0mPF302"), std::string::npos) << text;
+  for (const char* code : {"\xff[31m", "\xff[33m", "\xff[36m", "\xff[0m"})
     text = base::ReplaceAll(text, code, "");
   EXPECT_EQ(text, LintText(Sample(), {}));
 }

@@ -68,7 +68,7 @@ TEST_P(NodeTest, PublicTable) {
 TEST_P(NodeTest, ColorOnlySupportsTheWords) {
   std::string plain = StatusTable(document_, {.width = 80});
   std::string colored = StatusTable(document_, {.width = 80, .color = true});
-  for (const char* code : {"\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[0m"}) {
+  for (const char* code : {"\xff[31m", "\xff[32m", "\xff[33m", "\xff[0m"}) {
     colored = base::ReplaceAll(colored, code, "");
   }
   EXPECT_EQ(plain, colored);
