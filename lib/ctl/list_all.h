@@ -15,6 +15,13 @@ namespace prefetch::ctl {
 template <typename T>
 using ListPage = std::function<kube::Answer<kube::Page<T>>(const kube::ListOptions&)>;
 
+inline constexpr int kMostPages = 2000;  // of a list: a million objects in pages of 500
+
+inline kube::Failure EndlessPages() {
+  return {.kind = kube::ApiError::kMalformed,
+          .message = "the API server announces ever more pages of a list"};
+}
+
 // Begins anew, twice at most, if the server has forgotten where it was, and waits as long as it asks for
 // where it is busy. Fails if the pages never end. `keep` sees each object once it is known to stay; objects
 // are not held.
@@ -24,13 +31,9 @@ kube::Answer<kube::Done> ForAll(const base::Call& call, kube::ListOptions option
   using std::chrono::seconds;
   constexpr int kMaxResumableIngests = 3;
   constexpr seconds kLongestPatience{5};
-  constexpr int kMostPages = 2000;  // a million objects in pages of 500
   int pages = 0;
   for (int beginnings = 1;;) {
-    if (++pages > kMostPages) {
-      return kube::Failure{.kind = kube::ApiError::kMalformed,
-                           .message = "the API server announces ever more pages of a list"};
-    }
+    if (++pages > kMostPages) return EndlessPages();
     auto page = list(options);
     if (!page) {
       kube::ApiError kind = page.failure().kind;

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "ctl/agent_client.h"
 #include "ctl/exit_code.h"
+#include "ctl/list_all.h"
 #include "ctl/terminal.h"
 #include "kube/retry.h"
 #include "plan/node_gate.h"
@@ -141,7 +142,8 @@ kube::Answer<std::vector<Node>> ListNodes(const base::Call& call, kube::Api& api
   Patience patience(call);
   std::vector<Node> nodes;
   kube::ListOptions options{.label_selector = selector};
-  while (true) {
+  for (int pages = 0;;) {
+    if (++pages > kMostPages) return EndlessPages();
     auto page = api.ListNodes(call.Within(kCallLimit), options);
     if (!page) {
       if (!patience.Wait(page.failure())) return page.failure();

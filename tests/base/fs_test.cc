@@ -2,12 +2,29 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 
 #include "temp_dir.h"
+
+namespace {
+// Reads of this thread that a signal is yet to interrupt. No file system at hand lets a signal do so.
+thread_local int interruptions = 0;
+}  // namespace
+
+// In place of the C library's.
+extern "C" ssize_t read(int fd, void* buffer, size_t count) {
+  if (interruptions > 0) {
+    interruptions--;
+    errno = EINTR;
+    return -1;
+  }
+  return ::syscall(SYS_read, fd, buffer, count);
+}
 
 namespace prefetch::base::fs_test {
 namespace {
@@ -25,6 +42,16 @@ TEST(ReadFile, RegularFilesOnlyAndNeverBlocks) {
   EXPECT_EQ(*ReadFile(dir / "empty", 0), "");
   dir.Write("big", std::string(300'000, 'x'));
   EXPECT_EQ(ReadFile(dir / "big", 1 << 20)->size(), 300'000U);
+}
+
+TEST(ReadFile, AnInterruptedReadGoesOn) {
+  tests::TempDir dir;
+  dir.Write("a", "whole");
+  interruptions = 3;
+  auto read = ReadFile(dir / "a", 100);
+  EXPECT_EQ(interruptions, 0);
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_EQ(*read, "whole");
 }
 
 TEST(WriteFileAtomically, ReplacesWholeAndLeavesNothingBehind) {

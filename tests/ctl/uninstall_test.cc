@@ -23,6 +23,7 @@ class NodesApi final : public tests::RefusingApi {
  public:
   explicit NodesApi(std::vector<kube::Node> nodes) : nodes_(std::move(nodes)) {}
   bool listable = true, writable = true;
+  bool endless = false;  // each page announces another one
 
   const kube::Node& node(std::size_t i) const { return nodes_[i]; }
   int writes() const { return writes_; }
@@ -31,7 +32,7 @@ class NodesApi final : public tests::RefusingApi {
                                                  const kube::ListOptions& options) override {
     if (!listable) return RefusingApi::ListNodes(call, options);
     base::Lock lock(mutex_);
-    return kube::Page<kube::Node>{nodes_, ""};
+    return kube::Page<kube::Node>{nodes_, endless ? "more" : ""};
   }
   kube::Answer<kube::Node> GetNode(const base::Call&, const std::string& name) override {
     base::Lock lock(mutex_);
@@ -155,6 +156,14 @@ TEST(UninstallNodes, NodesThatCannotBeListed) {
   tests::Ran ran = Clear(api);
   EXPECT_EQ(ran.exit, kUnreachable) << ran;
   EXPECT_NE(ran.err.find("not let in"), std::string::npos) << ran;
+}
+
+TEST(UninstallNodes, PagesThatNeverEndAreAFailure) {
+  NodesApi api({});
+  api.endless = true;
+  tests::Ran ran = Clear(api);
+  EXPECT_EQ(ran.exit, kUnreachable) << ran;
+  EXPECT_NE(ran.err.find("ever more pages"), std::string::npos) << ran;
 }
 
 }  // namespace
