@@ -1,4 +1,5 @@
-// The fields of the agent's configuration file.
+// The fields of the agent's configuration file. Settings and limits come from the tables by which the agent
+// reads the file, so that this page cannot differ from them. The other fields have no such table.
 #include <chrono>
 #include <string>
 #include <type_traits>
@@ -16,6 +17,7 @@
 namespace prefetch::reference {
 namespace {
 
+// A JSON Schema knows no "absolute path" and no "text that is not empty", so patterns express them.
 constexpr const char* kAbsolutePath = "^/";
 constexpr const char* kAnyText = "[^\\u0000]";
 constexpr const char* kNamePattern = "^[^\\u0000-\\u0020\\u007f]{1,500}$";
@@ -36,7 +38,8 @@ Field FieldOfSetting(const config::Setting& setting) {
   return field;
 }
 
-// The default of a limit, as it is written in the file.
+// Returns the default of a limit as one would write it in the file. The table's own words win, for defaults
+// that are no number.
 std::string DefaultOf(const config::LimitField& field) {
   if (*field.fallback != '\0') return field.fallback;
   const plan::Limits limits;

@@ -17,6 +17,7 @@ namespace {
 constexpr const char* kBoth = "both";
 constexpr const char* kLocalOnly = "socket";
 
+// A test compares these rows with the endpoints that the agent serves.
 constexpr std::array kEndpointRows = {
     EndpointRow{"GET", "/livez", "", "200 while the agent's loop turns, else 503", kBoth},
     EndpointRow{
@@ -55,7 +56,8 @@ constexpr const char* kErrors =
     "| 421 | over TCP: the `Host` is a name that others may own. [Use an address](../gate.md#rejections) |\n"
     "| 503 | not now: too many requests at once. `/livez`, `/readyz`: the answer is no |\n";
 
-// The fields of an object, without those of a part that has a table of its own.
+// Returns the fields of an object, without those of a part that has its own table: the table of the status
+// document would otherwise be too long to read.
 Fields Part(const Fields& all, const std::string& prefix, const std::string& without = "-") {
   Fields part;
   for (const Field& field : all) {

@@ -1,4 +1,4 @@
-// The pages of commands: options and exit codes, as --help has them.
+// The pages of commands. They are made from the texts of --help, so that every change there appears here.
 #include <algorithm>
 #include <cctype>
 #include <map>
@@ -12,18 +12,20 @@
 namespace prefetch::reference {
 namespace {
 
+// Every footer begins its exit codes with these words.
 constexpr std::string_view kExitCode = "\nExit code:";
 
+// A bar or a line break would end the cell of a Markdown table.
 std::string CellText(const std::string& text) {
   return base::ReplaceAll(base::ReplaceAll(text, "|", "\\|"), "\n", " ");
 }
 
-// Stars would be emphasis.
+// In Markdown, stars mark emphasis. Options contain them as patterns.
 std::string Plain(const std::string& text) {
   return base::ReplaceAll(CellText(text), "*", "\\*");
 }
 
-// "`-o`, `--output`".
+// Returns "`-o`, `--output`".
 std::string NamesOfOption(const std::string& names) {
   std::string text;
   for (std::string_view name : base::Split(names, ','))
@@ -35,7 +37,8 @@ bool BeginsWithCode(std::string_view text) {
   return text.size() > 1 && std::isdigit(static_cast<unsigned char>(text[0])) != 0 && text[1] == ' ';
 }
 
-// "0 printed, 2 bad input": a digit behind a comma begins the next.
+// Reads "0 printed, 2 bad input". Only a digit after a comma begins the next code, since a meaning may
+// contain commas.
 void AddOnOneLine(std::string_view text, std::vector<ExitMeaning>& codes) {
   for (std::string_view part : base::Split(text, ',')) {
     part = base::TrimSpace(part);
@@ -47,7 +50,7 @@ void AddOnOneLine(std::string_view text, std::vector<ExitMeaning>& codes) {
   }
 }
 
-// prefetchd's own, which its --help has, too.
+// The exit codes of prefetchd, from the text that its --help shows.
 std::vector<ExitMeaning> CodesOfAgent() {
   std::vector<ExitMeaning> codes;
   AddOnOneLine(config::kOnceExitCodes, codes);
@@ -70,6 +73,7 @@ std::vector<ExitMeaning> ExitCodesIn(const std::string& footer) {
   if (at == std::string::npos) return codes;
   std::string text = footer.substr(at + kExitCode.size());
   text = text.substr(0, text.find("\n\n"));
+  // Commands with many codes have a line for each; the others have one sentence.
   if (text.starts_with('\n')) {
     for (std::string_view line : base::Split(text, '\n')) {
       line = base::TrimSpace(line);

@@ -11,6 +11,7 @@ namespace prefetch::reference {
 namespace {
 
 std::string SettingCells(const config::Setting& setting) {
+  // Settings that belong in the file have a flag that --help hides, and so does this page.
   const bool shown = setting.place != config::SettingPlace::kFileFirst;
   const std::string flag = shown ? "`" + config::FlagOf(setting) + "`" : "";
   const bool in_file = setting.place != config::SettingPlace::kNotInFile;

@@ -10,14 +10,15 @@
 namespace prefetch::reference {
 namespace {
 
-// More words than these would hide the meaning; the reasons have a page of their own.
+// Maximum number of words in a cell. More would hide the meaning; the reasons, the only longer enum, have
+// their own page.
 constexpr std::size_t kMostWordsShown = 12;
 
 std::string Code(std::string_view text) {
   return "`" + std::string(text) + "`";
 }
 
-// "`a`, `b` or `c`".
+// Returns "`a`, `b` or `c`".
 std::string AnyOf(const std::vector<std::string>& words) {
   std::string text;
   for (std::size_t i = 0; i < words.size(); i++) {
@@ -74,6 +75,7 @@ bool IsValue(const Field& field) {
     case Form::kWord:
       return std::find(field.words.begin(), field.words.end(), field.fallback) != field.words.end();
     case Form::kText:
+      // A text with a blank is a description of the default, not a value.
       return !field.fallback.empty() && field.fallback.find(' ') == std::string::npos;
     case Form::kObject:
     case Form::kObjects:
@@ -120,6 +122,7 @@ std::string TableOf(const Fields& fields, TableFor use, std::string_view without
                                : "| field | type | meaning |\n|---|---|---|\n";
   for (const Field& field : fields) {
     std::string_view path = field.path;
+    // The heading above the table already names the object.
     if (path.starts_with(without)) path.remove_prefix(without.size());
     table += "| " + Code(path) + " | " + Cell(TypeOf(field)) + (field.nullable ? ", null" : "") + " | ";
     if (defaults) {

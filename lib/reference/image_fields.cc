@@ -253,6 +253,7 @@ Field PhaseField(const std::string& path, const std::string& help) {
 Fields ImageFields() {
   Fields fields = NameFields();
   Append(fields, ShownReadyAs("readyAs"));
+  // Callers must be able to distinguish hidden credentials from a pod without any.
   fields.push_back({.path = "readyAsHidden",
                     .form = Form::kBool,
                     .help = "Whether the agent hides `readyAs` and `spellings` from this caller"});

@@ -16,8 +16,8 @@ constexpr const char* kObjectName = "^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$";
 constexpr const char* kNamespaceName = "^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$";
 constexpr const char* kUid = "^[A-Za-z0-9-]{1,128}$";
 constexpr const char* kPlatform = "^[a-z0-9._-]+/[a-z0-9._-]+(/[a-z0-9._-]+)?$";
-// As image::Reference reads it: [domain/]path[:tag][@digest]. A first part with a dot, a colon or a capital
-// is a domain. A domain may have an underscore if it is a component of a path.
+// The grammar of image::Reference: [domain/]path[:tag][@digest]. A first part with a dot, a colon or a
+// capital letter is a domain. A domain may contain an underscore if it is a valid component of a path.
 std::string ReferencePattern() {
   const std::string label = "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?";
   const std::string port =
@@ -25,6 +25,7 @@ std::string ReferencePattern() {
   const std::string domain = "(" + label + "(\\." + label + ")*|\\[[0-9A-Fa-f:]{2,45}\\])(:" + port + ")?";
   const std::string plain = "[a-z0-9]+((__?|-+)[a-z0-9]+)*", part = "[a-z0-9]+((\\.|__?|-+)[a-z0-9]+)*";
   const std::string more = "(/" + part + ")";
+  // 64 hexadecimal digits are an image ID, which is no name.
   return "^(?=.{1,1024}$)(?![0-9a-f]{64}$)(" + domain + more + "+|" + plain + more + "+|(?=[^/]*_)" + part +
          more + "+|" + part + ")" +
          "(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(@(sha256:[0-9a-f]{64}|sha384:[0-9a-f]{96}|sha512:[0-9a-f]{"
@@ -93,8 +94,9 @@ Fields RegistryFields(const plan::DesiredImage& standard) {
           Directive("onStale", "if it is older than `maxAge`", standard.on_stale)};
 }
 
-// The fields of `defaults`, and of an entry but for `image`.
+// Returns the fields that `defaults` and an entry have in common: all except `image`.
 Fields EntryFieldsOf() {
+  // The defaults are those of the agent's own type.
   const plan::DesiredImage standard;
   Fields fields = {{.path = "required",
                     .form = Form::kBool,
@@ -147,6 +149,7 @@ Fields ListFields() {
                     .form = Form::kObjects,
                     .help = "The entries, each spelling of an image once",
                     .required = true,
+                    // `images:` without a value is a list of no images.
                     .nullable = true,
                     .most_items = list::kMaxEntries});
   fields.push_back({.path = "images[].image",

@@ -8,7 +8,7 @@
 namespace prefetch::reference {
 namespace {
 
-// Those of the document itself, or those of an entry.
+// Returns the fields of the document itself, or those of an entry.
 Fields PartOfList(bool entry) {
   Fields part;
   for (const Field& field : ListFields()) {

@@ -1,4 +1,5 @@
-// The page of metrics: the table of metrics, with labels and an alert for each.
+// The page of metrics. Names and texts are those that /metrics itself shows; labels and alerts exist only
+// here.
 #include <array>
 #include <string>
 
@@ -17,7 +18,8 @@ struct AlertRow {
   const char* alert;
 };
 
-// A row for each MetricId, in its order.
+// A row for each MetricId, in its order: a new metric does not compile without an alert, or the word that it
+// needs none.
 constexpr std::array<AlertRow, static_cast<std::size_t>(Id::kCount)> kAlerts = {{
     {Id::kBuildInfo, "version", "`count(count by (version) (prefetchd_build_info)) > 1` for a day"},
     {Id::kReady, "", "`prefetchd_ready == 0` for longer than a first start takes (30 min)"},
@@ -136,6 +138,7 @@ std::string MetricsPage() {
   for (std::size_t i = 0; i < kAlerts.size(); i++) {
     const status::MetricRow& row = status::AllMetrics()[i];
     std::string help = row.help;
+    // The texts of /metrics are sentences; cells of a table are phrases.
     if (help.ends_with('.')) help.pop_back();
     page += "| `" + std::string(row.name) + "` | " + KindOf(row, kAlerts[i]) + " | " + help + " | " +
             kAlerts[i].alert + " |\n";

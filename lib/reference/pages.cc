@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMostColumns = 120;
 
-// As GitHub makes an anchor of a heading.
+// Returns the anchor that GitHub makes from a heading.
 std::string AnchorOf(std::string_view heading) {
   std::string anchor;
   for (unsigned char c : heading) {
@@ -154,6 +154,7 @@ std::string WithContents(const std::string& page) {
     }
     row += (row.empty() ? "" : " ") + link;
   }
+  // The links go below the title, which is the first line.
   const std::size_t end_of_title = page.find('\n');
   return page.substr(0, end_of_title) + "\n\n" + contents + row + "\n" + page.substr(end_of_title + 1);
 }

@@ -15,7 +15,8 @@ using doc::Node;
 constexpr const char* kDraft = "https://json-schema.org/draft/2020-12/schema";
 // RFC 3339 in UTC, as base::Rfc3339 writes it.
 constexpr const char* kTime = R"(^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$)";
-// A word of an enum that a later version may add.
+// The form of words that later versions may add to an enum. A client that validates with an older schema must
+// accept them.
 constexpr const char* kWordOfLater = "^[A-Z][A-Za-z0-9]*$";
 
 Node Text(std::string text) {
@@ -28,13 +29,14 @@ Node Texts(const std::vector<std::string>& texts) {
   return Node::Sequence(std::move(items));
 }
 
-// A type, or with null allowed.
+// Returns a type, or the type and null.
 Node Type(const char* type, bool null) {
   return null ? Texts({type, "null"}) : Text(type);
 }
 
 Node WordsSchema(const Field& field, bool null) {
   Node words = Texts(field.words);
+  // The schema of an enum has no "type", so null must be among the words.
   if (null) words.items.emplace_back();
   Node schema = Node::Mapping();
   if (!field.more_words) {
@@ -87,11 +89,12 @@ Node EitherSchema(bool null) {
 }
 
 Node WithNull(Node schema, bool null) {
+  // "type" is the first member of each schema of an object.
   if (null) schema.members.front().value = Type("object", true);
   return schema;
 }
 
-// Without description and default.
+// Returns the schema of a field without description and default.
 Node BareSchema(const Field& field, const Fields& all, Openness openness, bool null) {
   switch (field.form) {
     case Form::kObject:
@@ -128,9 +131,11 @@ Node DefaultOf(const Field& field) {
 }
 
 Node MemberSchema(const Field& field, const Fields& all, Openness openness) {
+  // The agent reads null in its input as "not given".
   const bool null = field.nullable || (openness == Openness::kStrict && !field.required);
   Node schema = Node::Mapping();
   std::string help = field.help;
+  // "default" may only be a value. Words about the default go into the description.
   if (!field.fallback.empty() && !IsValue(field)) help += ". Default: " + field.fallback;
   schema.Set("description", Text(help + (help.ends_with('.') ? "" : ".")));
   for (doc::Member& member : BareSchema(field, all, openness, null).members) {
@@ -140,7 +145,8 @@ Node MemberSchema(const Field& field, const Fields& all, Openness openness) {
   return schema;
 }
 
-// A name, for references by other schemas; nothing is published there.
+// Begins a schema. Its $id is only a name for references by other schemas; nothing is published at that
+// address.
 Node Titled(const char* name, const char* title, const char* description) {
   Node schema = Node::Mapping();
   schema.Set("$schema", Text(kDraft));
@@ -156,7 +162,7 @@ Node Joined(Node head, Node schema) {
 }
 
 Node ListSchemaDocument() {
-  // A file with nothing in it is a list of no images.
+  // null, since an empty file is a list without images.
   return Joined(Titled("v1alpha1/list", "ImageList of prefetchd", "The images to keep on the nodes."),
                 WithNull(ObjectSchema(ListFields(), "", Openness::kStrict), true));
 }
@@ -182,7 +188,7 @@ Node Reference(const char* name) {
 Node CheckSchemaDocument() {
   Node request = ObjectSchema(CheckRequestFields(), "", Openness::kStrict);
   Node definitions = Node::Mapping();
-  // The list of checks may stand alone.
+  // A request may also be the list of checks alone.
   definitions.Set("checks", *request.Find("properties")->Find("checks"));
   definitions.Set("request", std::move(request));
   definitions.Set("result", ObjectSchema(CheckResultFields(), "", Openness::kOpen));
@@ -216,6 +222,7 @@ Node ObjectSchema(const Fields& fields, const std::string& prefix, Openness open
   for (const Field& field : fields) {
     if (!field.path.starts_with(prefix)) continue;
     const std::string name = field.path.substr(prefix.size());
+    // Deeper fields belong to the schemas of members.
     if (name.empty() || name.find('.') != std::string::npos) continue;
     properties.Set(name, MemberSchema(field, fields, openness));
     if (field.required) required.push_back(name);

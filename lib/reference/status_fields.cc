@@ -1,4 +1,5 @@
-// The members of a node's status document (status/status_json.cc, json_parts.cc).
+// The members of a node's status document (status/status_json.cc, json_parts.cc). A test validates documents
+// of the agent against the schema from this table.
 #include <string>
 
 #include "kubelet/settings.h"
