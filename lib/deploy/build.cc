@@ -16,9 +16,11 @@ namespace {
 
 using base::Status;
 
+// The tree has a few levels. The limit catches kustomizations that include each other.
 constexpr int kDeepest = 8;  // kustomizations inside each other
 
-// "overlays/kind" and "../generic" are "overlays/generic".
+// Resolves a path of a kustomization: "overlays/kind" and "../generic" give "overlays/generic". The files are
+// embedded, so no file system does this.
 std::string Join(const std::string& folder, const std::string& path) {
   std::vector<std::string> parts;
   const std::string whole = folder + "/" + path;
@@ -59,6 +61,7 @@ class Builder {
     for (const Patch& patch : top.patches) {
       if (!go_on(ApplyPatch(patch, folder, objects))) return done;
     }
+    // These come after the patches: patches select objects by the names that the files have.
     if (!top.name_space.empty()) SetNamespace(objects, top.name_space);
     if (!top.name_suffix.empty()) AddNameSuffix(objects, top.name_suffix);
     AddLabels(objects, top.labels);
@@ -93,7 +96,9 @@ class Builder {
 
   Status AddResource(const std::string& path, Objects& objects, int depth) {
     if (!path.ends_with(".yaml")) {
-      Objects own;  // what a folder changes is its own
+      // A resource folder changes only its own objects, so it is built apart. A component changes all of
+      // them.
+      Objects own;
       auto applied = ApplyFolder(path, own, depth);
       if (!applied) return applied;
       std::move(own.all.begin(), own.all.end(), std::back_inserter(objects.all));
@@ -104,6 +109,8 @@ class Builder {
     auto documents = ReadDocuments(path);
     if (!documents) return documents.error();
     for (doc::Node& body : *documents) {
+      // These names stay in first_name: references and patches use them, whatever suffix the object gets
+      // later.
       std::string name = TextAt(body, {"metadata", "name"});
       std::string name_space = TextAt(body, {"metadata", "namespace"});
       objects.all.push_back({std::move(body), std::move(name), std::move(name_space), false});
@@ -111,7 +118,8 @@ class Builder {
     return {};
   }
 
-  // nameReference: fields where names of a kind stand, beside the usual ones; namespace: where it stands.
+  // Reads the fields that a `configurations` file adds to the usual ones: `nameReference` for names of a
+  // kind, `namespace` for namespaces.
   Status AddReferences(const std::string& path, Objects& objects) {
     auto documents = ReadDocuments(path);
     if (!documents) return documents.error();
@@ -146,6 +154,8 @@ class Builder {
     if (!source.name_space.empty()) meta.Set("namespace", doc::Node::String(source.name_space));
     for (const auto& [key, value] : source.labels) Put(Sub(meta, "labels"), key, doc::Node::String(value));
     if (source.immutable) made.Set("immutable", doc::Node::Bool(true));
+    // The name of a new ConfigMap ends with a hash of its content, unless disableNameSuffixHash is set. A
+    // changed list is then a new ConfigMap, which triggers a rollout.
     if (source.behavior == Behavior::kCreate) {
       objects.all.push_back({std::move(made), source.name, source.name_space, !source.keeps_name});
       return {};
@@ -159,8 +169,8 @@ class Builder {
     return base::InvalidArgument("there is no ConfigMap " + source.name + " to change");
   }
 
-  // Labels, annotations and namespace stay in either case. A name that stays stays for good, and what may be
-  // changed in place is never immutable.
+  // Merge and replace both keep labels, annotations and namespace. A name without hash stays without one, and
+  // a ConfigMap that may be changed in place is never immutable.
   static void Change(const ConfigMapSource& source, const doc::Node& made, Object& object) {
     doc::Node& old = object.body;
     if (source.behavior == Behavior::kReplace) Remove(old, "data");
@@ -191,11 +201,14 @@ class Builder {
 
   static Status Patched(const doc::Node& content, Target target, const std::string& path, Objects& objects) {
     bool operations = content.kind == doc::Node::Kind::kSequence;
+    // A strategic patch without a target applies to the object that it names itself.
     if (!operations && target.kind.empty() && target.name.empty()) {
       target.kind = TextAt(content, {"kind"});
       target.name = TextAt(content, {"metadata", "name"});
     }
     if (!operations && TextAt(content, {"$patch"}) == "delete") {
+      // A patch without any object is an error, so that a renamed object in the tree does not leave a patch
+      // without effect.
       const auto taken = std::erase_if(objects.all, [&](const Object& one) { return Matches(target, one); });
       if (taken == 0) return base::InvalidArgument(path + ": a patch has no object to take away");
       return {};

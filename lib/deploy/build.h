@@ -8,8 +8,8 @@
 
 namespace prefetch::deploy {
 
-// All that `top` is made of; it lies at the tree's root. Names are not final before FinishNames().
-// InvalidArgument: a file is missing, or has unknown fields; that is a mistake of the tree.
+// Returns all objects of `top`, which lies at the tree's root. Names are not final before FinishNames().
+// Returns InvalidArgument if a file is missing or has unknown fields; that is a mistake of the tree.
 base::Result<Objects> Build(const Files& files, const Kustomization& top);
 
 }  // namespace prefetch::deploy

@@ -16,10 +16,11 @@
 namespace prefetch::deploy {
 namespace {
 
-constexpr std::size_t kLongestName = 50;  // "prefetchd-NAME" is the name of a Service
+constexpr std::size_t kLongestName = 50;  // "prefetchd-NAME" must be a valid name of a Service.
 constexpr std::string_view kLabelPrefix = "image-prefetcher.stackrox.io/";
 constexpr std::string_view kSecretFolder = "/etc/prefetchd/pull-secret";
-constexpr int kMostDomainParts = 7;  // 123.dkr.ecr.cn-north-1.amazonaws.com.cn
+// The longest domain of a registry: 123.dkr.ecr.cn-north-1.amazonaws.com.cn.
+constexpr int kMostDomainParts = 7;
 
 base::Status Check(const Files& files, const CompatOptions& options) {
   if (auto common = CheckCommon(files, options.common); !common) return common;
@@ -30,6 +31,7 @@ base::Status Check(const Files& files, const CompatOptions& options) {
   if (options.common.name_space.empty()) {
     return base::InvalidArgument("--namespace is required: where the ConfigMap " + options.name + " is");
   }
+  // Both components would do a second time what migrate does itself.
   if (Contains(options.common.components, kNodeGate) || Contains(options.common.components, kLiveReload)) {
     return base::InvalidArgument(
         "migrate takes neither node-gate nor live-reload: the ConfigMap is read live, and --result-label "
@@ -55,7 +57,8 @@ void RemoveObject(Objects& objects, std::string_view kind, std::string_view firs
       all.end());
 }
 
-// Selectors cannot be changed in place, so the one of the DaemonSet is to the letter what it was.
+// A DaemonSet's selector is immutable. The new manifests can only replace the old DaemonSet if their selector
+// equals the old one exactly.
 void SelectByApp(Objects& objects, const std::string& name) {
   doc::Node app = doc::Node::Mapping();
   app.Set("app", doc::Node::String(name));
@@ -77,11 +80,14 @@ std::vector<std::string> Repositories(const CompatOptions& options) {
   if (!options.secret_repositories.empty()) return options.secret_repositories;
   std::vector<std::string> any;
   std::string pattern = "*";
+  // In matchImages, a host must have as many labels as the pattern (A15), so each number of labels needs its
+  // own pattern.
   for (int parts = 2; parts <= kMostDomainParts; parts++) any.push_back(pattern += ".*");
   return any;
 }
 
-// The Secret as a mounted pull secret, declared in the agent's configuration.
+// Mounts the Secret, and declares it as a pull secret in the agent's configuration. It may be used for the
+// list of this ConfigMap only.
 void UseSecret(const CompatOptions& options, Objects& objects, AgentDaemonSet& agent) {
   if (options.secret.empty()) return;
   agent.MountSecret("pull-secret", options.secret, std::string(kSecretFolder));
@@ -97,7 +103,7 @@ base::Error OtherPolicy() {
   return base::InvalidArgument("components/node-gate: the policy is another one than migrate knows");
 }
 
-// The policy binds this agent alone.
+// Limits the policy to the ServiceAccount of this agent.
 base::Status LimitToAccount(const std::string& user, std::string_view name, Objects& objects) {
   Object* policy = FindObject(objects, "ValidatingAdmissionPolicy", name);
   doc::Node* conditions = policy == nullptr ? nullptr : ValueAt(policy->body, {"spec", "matchConditions"});
@@ -106,7 +112,7 @@ base::Status LimitToAccount(const std::string& user, std::string_view name, Obje
   return {};
 }
 
-// The policies' words for this agent alone, and for this label alone.
+// Limits both policies to this agent, and the label that it may set to the one for results.
 base::Status LimitToLabel(const CompatOptions& options, const std::string& account, Objects& objects) {
   std::string user = "system:serviceaccount:" + options.common.name_space + ":" + account;
   for (const char* name : {"prefetchd-node-gate", "prefetchd-node-gate-events"}) {
@@ -126,6 +132,8 @@ base::Status LimitToLabel(const CompatOptions& options, const std::string& accou
       member.value.text = std::move(text);
     }
   }
+  // The rule and its message must both have been found. Otherwise the policy would reject each label of the
+  // agent, or allow labels that it must not set.
   if (changed == 2) return {};
   return base::InvalidArgument("components/node-gate: the policy's labels are others than migrate knows");
 }
@@ -133,6 +141,7 @@ base::Status LimitToLabel(const CompatOptions& options, const std::string& accou
 base::Status LabelNodes(const CompatOptions& options, const std::string& account, Objects& objects,
                         AgentDaemonSet& agent) {
   if (!options.result_label) return {};
+  // The former installation only set its result label, so the other signs of node-gate are switched off.
   for (const char* flag : {"--node-label", "--node-condition", "--startup-taint"}) agent.RemoveArg(flag);
   agent.SetEnv("PREFETCHD_NODE_RESULT_LABEL", std::string(kLabelPrefix) + options.name);
   return LimitToLabel(options, account, objects);
@@ -171,16 +180,18 @@ base::Result<Generated> GenerateCompat(const Files& files, const CompatOptions& 
   top.name_suffix = "-" + options.name;
   auto objects = Build(files, top);
   if (!objects) return objects.error();
-  RemoveObject(*objects, "Namespace", "prefetchd");  // it is there, with the ConfigMap in it
+  // The namespace exists already, and so does the ConfigMap in it.
+  RemoveObject(*objects, "Namespace", "prefetchd");
   RemoveObject(*objects, "ConfigMap", "prefetchd-list");
-  // Not prefetchd-…: the policy of node-gate, if that is installed as well, is not for this agent.
+  // The ServiceAccount's name does not begin with "prefetchd": the policy of a node-gate that is installed
+  // beside it must not apply to this agent.
   std::string account = "image-prefetcher-" + options.name;
   if (Object* object = FindObject(*objects, "ServiceAccount", "prefetchd")) {
     Put(Sub(object->body, "metadata"), "name", doc::Node::String(account));
   }
   SelectByApp(*objects, options.name);
   AgentDaemonSet agent(*objects);
-  Put(agent.container(), "name", doc::Node::String("prefetch"));  // for kubectl logs -c prefetch
+  Put(agent.container(), "name", doc::Node::String("prefetch"));  // Users run `kubectl logs -c prefetch`.
   Put(*ValueAt(agent.body(), {"spec", "template", "metadata", "annotations"}),
       "kubectl.kubernetes.io/default-container", doc::Node::String("prefetch"));
   if (!common.image.empty()) agent.SetImage(common.image);
@@ -197,7 +208,8 @@ base::Result<Generated> GenerateCompat(const Files& files, const CompatOptions& 
   Generated out;
   out.notes = Notes(options, *objects, agent);
   FinishNames(*objects);
-  agent.SetListMaps({options.name});  // after the names of ours: this one is not
+  // The operator's ConfigMap gets no suffix, so its name is set after FinishNames.
+  agent.SetListMaps({options.name});
   SortForCreation(*objects);
   for (Object& object : objects->all) out.documents.push_back(std::move(object.body));
   return out;

@@ -1,5 +1,5 @@
-// GenerateCompat: the agent in the place of an installation of stackrox/image-prefetcher: under its names,
-// with its ConfigMap and its Secret. deploy/docs/lists.md is the page for people. Pure.
+// GenerateCompat: installs the agent in place of stackrox/image-prefetcher, under its names and with its
+// ConfigMap and Secret. deploy/docs/lists.md describes it for users. Pure.
 #pragma once
 
 #include <string>
@@ -11,14 +11,15 @@
 namespace prefetch::deploy {
 
 struct CompatOptions {
-  // Of these no list, instance and gate: the list is the ConfigMap `name`, whose images.txt is read live.
+  // `common` has no list, instance or gate: the list is the ConfigMap `name`, whose images.txt is read live.
   GenerateOptions common;
   std::string name;    // of the DaemonSet, of its label `app`, of the ConfigMap
   std::string secret;  // a kubernetes.io/dockerconfigjson in the same namespace; empty: none
-  // The images for which the secret may be used, as in matchImages; empty: every registry with a domain and
-  // no port.
+  // Images for which the secret may be used, as in matchImages; empty: every registry with a domain and no
+  // port.
   std::vector<std::string> secret_repositories;
-  // image-prefetcher.stackrox.io/NAME=succeeded|failed on each Node, with the rights and the policy for it.
+  // Whether the agent sets image-prefetcher.stackrox.io/NAME=succeeded|failed on each Node, with the rights
+  // and the policy for it.
   bool result_label = false;
 };
 

@@ -10,6 +10,8 @@
 namespace prefetch::deploy {
 namespace {
 
+// Go escapes these characters by default, also U+2028 and U+2029. Any difference would change the hash, and
+// with it the name of the ConfigMap.
 void AppendGoString(std::string& out, std::string_view text) {
   constexpr char kHex[] = "0123456789abcdef";
   out += '"';
@@ -32,8 +34,8 @@ void AppendGoString(std::string& out, std::string_view text) {
   out += '"';
 }
 
-// As Go's encoding/json writes {"data":…,"kind":"ConfigMap","name":…}: sorted keys, HTML's characters
-// escaped.
+// Writes {"data":…,"kind":"ConfigMap","name":…} as Go's encoding/json does: with sorted keys, and with the
+// special characters of HTML escaped. kustomize hashes exactly this text.
 std::string GoJson(const doc::Node& config_map) {
   std::vector<std::pair<std::string_view, std::string_view>> data;
   if (const doc::Node* members = config_map.Find("data")) {
@@ -71,7 +73,8 @@ std::size_t ConfigMapBytes(const doc::Node& config_map) {
 
 std::string ConfigMapHash(const doc::Node& config_map) {
   std::string hash = base::Sha256Hex(GoJson(config_map)).substr(0, 10);
-  for (char& c : hash) {  // no vowels, and nothing that is read for something else
+  // kustomize replaces these characters, to prevent words and digits that look like letters.
+  for (char& c : hash) {
     constexpr std::string_view kFrom = "013ae", kTo = "ghkmt";
     if (std::size_t at = kFrom.find(c); at != std::string_view::npos) c = kTo[at];
   }

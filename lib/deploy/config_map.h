@@ -17,11 +17,11 @@ constexpr std::size_t kMostClientSideBytes = 256 << 10;
 doc::Node MakeConfigMap(const std::string& name,
                         const std::vector<std::pair<std::string, std::string>>& data);
 
-// Keys and values of `data`.
+// Returns the size of all keys and values of `data`.
 std::size_t ConfigMapBytes(const doc::Node& config_map);
 
-// Ten characters that change with the data, the same as kustomize's: switching between the two keeps all
-// names, and triggers no rollout.
+// Returns ten characters that change with the data, the same as kustomize's: switching between the two keeps
+// all names, and triggers no rollout.
 std::string ConfigMapHash(const doc::Node& config_map);
 
 }  // namespace prefetch::deploy

@@ -36,7 +36,8 @@ AgentDaemonSet::AgentDaemonSet(Objects& objects) : body_(nullptr), pod_spec_(nul
   }
   if (body_ != nullptr) pod_spec_ = ValueAt(*body_, {"spec", "template", "spec"});
   doc::Node* containers = pod_spec_ == nullptr ? nullptr : Find(*pod_spec_, "containers");
-  if (containers == nullptr || containers->items.empty()) std::abort();  // the tree has none: our mistake
+  // Only a broken tree has no such container, and it is part of the program.
+  if (containers == nullptr || containers->items.empty()) std::abort();
   container_ = &containers->items.front();
 }
 
@@ -50,6 +51,7 @@ std::string AgentDaemonSet::NameSpace() const {
 }
 
 void AgentDaemonSet::SetArg(const std::string& flag, const std::string& value) {
+  // A flag that is given twice could mean either value, so the existing one is replaced.
   doc::Node& args = *Find(*container_, "args");
   doc::Node arg = doc::Node::String(flag + "=" + value);
   for (doc::Node& old : args.items) {
@@ -105,6 +107,8 @@ void AgentDaemonSet::MountSecret(const std::string& volume, const std::string& s
       .Set("mountPath", doc::Node::String(folder))
       .Set("readOnly", doc::Node::Bool(true));
   std::vector<doc::Node>& volumes = Find(*pod_spec_, "volumes")->items;
+  // Placed first, since kustomize puts the items of a patch before existing ones; the tests compare with its
+  // output.
   volumes.insert(volumes.begin(), std::move(source));
   std::vector<doc::Node>& mounts = Find(*container_, "volumeMounts")->items;
   mounts.insert(mounts.begin(), std::move(mount));
@@ -131,6 +135,7 @@ void AgentDaemonSet::SetRunFolder(const std::string& folder) {
 void AgentDaemonSet::SetListMaps(const std::vector<std::string>& config_maps) {
   doc::Node* volume = ItemNamed(*Find(*pod_spec_, "volumes"), "name", "list");
   if (volume == nullptr) return;
+  // A volume has exactly one source.
   Remove(*volume, "configMap");
   Remove(*volume, "projected");
   if (config_maps.size() == 1) {

@@ -23,19 +23,20 @@ class AgentDaemonSet {
   bool OnHostNetwork() const;
   std::string NameSpace() const;
 
-  // `--flag=value` in place of the one that is there, or at the end.
+  // Replaces an existing `--flag=value`, or appends it.
   void SetArg(const std::string& flag, const std::string& value);
   void AddSwitch(const std::string& flag);
   void RemoveArg(std::string_view flag);
   void SetEnv(const std::string& name, const std::string& value);
   void SetImage(const std::string& image);
   void SetImagePullSecrets(const std::vector<std::string>& names);
-  // A read-only volume with the files of a Secret, before the others as a patch by name puts it.
+  // Mounts a read-only volume with the files of a Secret, before the other volumes, where a patch by name
+  // puts it.
   void MountSecret(const std::string& volume, const std::string& secret, const std::string& folder);
   void SetPort(std::uint16_t port);
-  // The folder of the local socket, on the host and in the container.
+  // Sets the folder of the local socket, on the host and in the container.
   void SetRunFolder(const std::string& folder);
-  // The list's volume: one ConfigMap, or several as one folder.
+  // Sets the list's volume: one ConfigMap, or several as one folder.
   void SetListMaps(const std::vector<std::string>& config_maps);
 
  private:

@@ -26,9 +26,13 @@ constexpr std::string_view kList = "prefetchd-list";
 constexpr std::string_view kOwnImageList = "agent-image.yaml";
 constexpr std::string_view kNamespace = "prefetchd";
 constexpr std::string_view kPullSecretVolume = "pull-secret-";
-constexpr std::size_t kLongestMountedSecret = 63 - kPullSecretVolume.size();  // a volume's name has 63
-constexpr std::size_t kLongestInstance = 40;  // the longest name of ours and a hash fit beside it in 63
+// A volume's name has at most 63 characters.
+constexpr std::size_t kLongestMountedSecret = 63 - kPullSecretVolume.size();
+// Our longest name and a hash must fit beside it in 63 characters.
+constexpr std::size_t kLongestInstance = 40;
 
+// Returns the folders directly below `above` that have a kustomization. Only these can be platforms or
+// components.
 std::vector<std::string> Folders(const Files& files, std::string_view above) {
   std::set<std::string> found;
   for (const auto& [path, text] : files) {
@@ -57,6 +61,8 @@ base::Status CheckOptions(const Files& files, const GenerateOptions& options) {
     return base::InvalidArgument("--instance must be at most " + std::to_string(kLongestInstance) +
                                  " small letters, digits and dashes, such as team-a");
   }
+  // Agents recognise component fleet by the name of its ServiceAccount. An instance with such a name would be
+  // allowed to read the full status of all agents.
   const bool reads_as_fleet = options.instance == "fleet" || options.instance.starts_with("fleet-") ||
                               options.instance.find("prefetchd-fleet") != std::string::npos;
   if (reads_as_fleet) {
@@ -79,7 +85,7 @@ base::Status CheckOptions(const Files& files, const GenerateOptions& options) {
   return {};
 }
 
-// "Team_B.yaml": "team-b", for the name of its ConfigMap.
+// Returns "team-b" for "Team_B.yaml": a name of a ConfigMap allows fewer characters than a file name.
 std::string Stem(const std::string& name) {
   std::string stem;
   for (char c : base::ToLower(name.substr(0, name.rfind('.')))) stem += IsLowerOrDigit(c) ? c : '-';
@@ -88,12 +94,15 @@ std::string Stem(const std::string& name) {
   return stem.substr(first, std::min<std::size_t>(stem.find_last_not_of('-') + 1 - first, kLongestInstance));
 }
 
-// A ConfigMap for each list; the first takes the place of the tree's own.
+// Returns a ConfigMap for each list. The first replaces the one of the tree, so that an installation with one
+// list has the same objects as the tree.
 std::vector<ConfigMapSource> ListMaps(const GenerateOptions& options) {
   bool live = Contains(options.components, kLiveReload);
   std::vector<ConfigMapSource> maps;
   std::set<std::string> names;
   for (const ListFile& list : options.lists) {
+    // Without live-reload, ConfigMaps are immutable: a change makes a new one, and the rollout brings it to
+    // the nodes. With it, kubelet must see changes in place.
     ConfigMapSource map{.name = std::string(kList), .data = {{list.name, list.text}}, .immutable = !live};
     if (maps.empty()) {
       map.behavior = Behavior::kReplace;
@@ -103,14 +112,15 @@ std::vector<ConfigMapSource> ListMaps(const GenerateOptions& options) {
       map.keeps_name = live;
     }
     std::string wanted = map.name;
+    // Two file names may give the same name, such as a.yaml and A.yaml.
     for (int i = 2; !names.insert(map.name).second; i++) map.name = wanted + "-" + std::to_string(i);
     maps.push_back(std::move(map));
   }
   return maps;
 }
 
-// Init containers that ask the agent run its own image: status and preflights tell of it, and no node waits
-// for it.
+// Returns a list with the agent's own image, which the init containers for preflights run. Status and
+// preflights then report on it. It is not required, so no node waits for it.
 ListFile ListOfOwnImage(const std::string& image) {
   doc::Node entry = doc::Node::Mapping();
   entry.Set("image", doc::Node::String(image)).Set("required", doc::Node::Bool(false));
@@ -127,12 +137,14 @@ Kustomization TopOf(const GenerateOptions& options) {
   top.components = ComponentFolders(options);
   if (Contains(options.components, kTouch) && options.instance.empty() && options.name_space.empty()) {
     top.resources.emplace_back(
-        "touch");  // its names are fixed: of a cluster's agents one kind brings it along
+        // The names in touch/ are fixed, so only the default installation of a cluster includes it.
+        "touch");
   }
   top.config_maps = ListMaps(options);
   top.name_space = options.name_space;
   if (!options.instance.empty()) {
     top.name_suffix = "-" + options.instance;
+    // Unless the operator chooses a namespace, each instance has its own.
     if (top.name_space.empty()) top.name_space = std::string(kNamespace) + top.name_suffix;
   }
   return top;
@@ -150,6 +162,8 @@ base::Status SetAgentConfig(const std::string& text, Objects& objects) {
 void ChangeGate(const GenerateOptions& options, AgentDaemonSet& agent) {
   if (!Contains(options.components, kNodeGate)) return;
   std::vector<GatePart> gate = options.gate;
+  // Condition and taint exist once per node. Two instances would overwrite each other's; labels have the
+  // instance's name in them.
   if (gate.empty() && !options.instance.empty()) gate = {GatePart::kLabel};
   if (gate.empty()) return;
   auto wanted = [&](GatePart part) { return std::find(gate.begin(), gate.end(), part) != gate.end(); };
@@ -165,6 +179,7 @@ void Change(const GenerateOptions& options, const std::vector<ConfigMapSource>& 
   if (options.port) agent.SetPort(*options.port);
   if (!options.image_pull_secrets.empty()) agent.SetImagePullSecrets(options.image_pull_secrets);
   const std::vector<std::string>& secrets = options.mounted_pull_secrets;
+  // Each one is inserted at the front, so the reverse order keeps the order of the options.
   for (auto secret = secrets.rbegin(); secret != secrets.rend(); ++secret) {
     agent.MountSecret(std::string(kPullSecretVolume) + *secret, *secret, FolderOfPullSecret(*secret));
   }
@@ -244,6 +259,7 @@ base::Result<Generated> Generate(const Files& files, const GenerateOptions& give
   LabelMonitors(options.monitor_labels, *objects);
   if (!options.instance.empty()) AlertOnLabelOf(options.instance, *objects);
   Generated out;
+  // The notes need the agent's DaemonSet and the ConfigMaps, which are moved into the documents below.
   out.notes = NotesFor(options, *objects, agent);
   FinishNames(*objects);
   SortForCreation(*objects);
@@ -254,7 +270,7 @@ base::Result<Generated> Generate(const Files& files, const GenerateOptions& give
 namespace {
 
 constexpr std::size_t kImagesOfAPod = 20;  // as the agent's own touch pods (plan/touch.h)
-// A hundred pods more on every node would leave no room for anybody's.
+// 2000 images are 100 pods. More of them on every node would leave no room for other pods.
 constexpr std::size_t kMostImages = 2000;
 constexpr const char* kInstanceLabel = "app.kubernetes.io/instance";
 
@@ -267,7 +283,7 @@ base::Result<std::vector<doc::Node>> Documents(const Files& files, const std::st
   return *std::move(documents);
 }
 
-// As the component changes the agent's DaemonSet.
+// Applies the patches of component control-plane, as for the agent's DaemonSet.
 base::Status AddControlPlane(const Files& files, doc::Node& daemon_set) {
   const std::string path = "components/" + std::string(kControlPlane) + "/kustomization.yaml";
   auto text = files.find(path);
@@ -289,7 +305,8 @@ base::Status ForNodes(const Files& files, const NodeChoice& nodes, doc::Node& da
   return nodes.control_plane ? AddControlPlane(files, daemon_set) : base::Status();
 }
 
-// The template, made one for `images`.
+// Makes a DaemonSet for `images` from the template. Each needs its own label in the selector: DaemonSets with
+// equal selectors would claim each other's pods.
 doc::Node DaemonSetOf(doc::Node made, std::size_t number, const std::vector<std::string>& images) {
   std::string name = "prefetchd-touch-" + std::to_string(number);
   Put(Sub(made, "metadata"), "name", doc::Node::String(name));

@@ -1,5 +1,5 @@
-// Generate: the manifests of one platform with a person's own list, image, instance. The same as the
-// kustomization that deploy/docs shows for each case; tests/deploy compares. Pure.
+// Generate: the manifests of one platform with the operator's own list, image and instance. They equal the
+// kustomization that deploy/docs shows for each case; tests/deploy compares them. Pure.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace prefetch::deploy {
 
-// One file of the list; it has been validated.
+// One file of the list. The caller has validated it.
 struct ListFile {
   std::string name;  // "images.yaml": the source's name, and the ConfigMap's key
   std::string text;
@@ -24,7 +24,7 @@ struct ListFile {
 // The parts of components/node-gate.
 enum class GatePart { kLabel, kCondition, kTaint };
 
-// Which nodes of a cluster. Empty: Linux nodes that are no control planes, whatever their taints are.
+// Selects nodes of a cluster. By default, all Linux nodes except control planes, whatever their taints are.
 struct NodeChoice {
   std::vector<std::string> selectors;    // "KEY=VALUE", each a label that the nodes have
   std::vector<std::string> tolerations;  // "KEY[=VALUE][:EFFECT]": only nodes whose taints are among these
@@ -44,11 +44,11 @@ struct GenerateOptions {
   std::optional<std::uint16_t> port;            // else 9477
   std::vector<std::string> monitor_labels;      // KEY=VALUE each, of PodMonitor and PrometheusRule
   std::vector<std::string> image_pull_secrets;  // of the agent's own image
-  // Secrets whose files the agent gets, for `pullSecrets` of agent.yaml: FolderOfPullSecret(name).
+  // Secrets that are mounted for `pullSecrets` of agent.yaml, each at FolderOfPullSecret(name).
   std::vector<std::string> mounted_pull_secrets;
   NodeChoice nodes;
   std::vector<GatePart> gate;  // empty: all; of a second instance on the same nodes: the label
-  // Of the component policy: how pods spell the images of the lists, sorted. Not for more than it.
+  // For component policy only: the spellings of the list's images in pods, sorted.
   std::vector<std::string> policy_images;
   std::optional<PolicyAction> policy_action;  // else Warn
 };
@@ -63,18 +63,18 @@ std::vector<std::string> Components(const Files& files);
 // InvalidArgument: none, or an unknown one.
 base::Status CheckPlatform(const Files& files, const std::string& platform);
 
-// The folder in the agent's container that a mounted pull secret has.
+// Returns the folder of a mounted pull secret in the agent's container.
 std::string FolderOfPullSecret(const std::string& name);
 
-// Do the manifests bring a list of their own with the agent's image?
+// Returns whether the manifests have an extra list with the agent's own image.
 bool ListsOwnImage(const GenerateOptions& options);
 
-// Can each of them be a file of a ConfigMap, beside the others? InvalidArgument says what to do.
+// Returns InvalidArgument, with what to do, if one of them cannot be a file of a ConfigMap beside the others.
 base::Status CheckLists(const std::vector<ListFile>& lists);
 
-// With the component preflight and an image, an extra list has that image, not required.
-// InvalidArgument: an unknown platform or component, an instance or a file name that Kubernetes takes for no
-// name, a list that no ConfigMap holds; each says what to do.
+// With component preflight and an image, an extra list has that image, not required. Returns InvalidArgument,
+// with what to do, for an unknown platform or component, for an instance or a file name that Kubernetes
+// rejects, and for a list that is too large for a ConfigMap.
 base::Result<Generated> Generate(const Files& files, const GenerateOptions& options);
 
 // Touches without created pods: DaemonSets with the images of a list, whose containers never run

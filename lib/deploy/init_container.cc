@@ -9,9 +9,10 @@ namespace {
 
 using doc::Node;
 
+// The user of common images without root, such as distroless.
 constexpr std::int64_t kNobody = 65532;
-constexpr std::int64_t kTokenSeconds = 600;  // the shortest that Kubernetes issues
-// prefetchctl finds the token there by itself.
+constexpr std::int64_t kTokenSeconds = 600;  // Kubernetes issues no token for a shorter time.
+// prefetchctl looks for the token in this folder.
 constexpr const char* kTokenFolder = "/var/run/secrets/prefetchd";
 
 Node Map(const std::vector<std::pair<std::string, Node>>& members) {
@@ -26,7 +27,7 @@ Node Words(const std::vector<std::string>& words) {
   return Node::Sequence(std::move(items));
 }
 
-// The brackets are right for IPv6, and do no harm to IPv4.
+// IPv6 addresses need the brackets; IPv4 addresses allow them.
 std::vector<std::string> Arguments(const InitContainerOptions& options) {
   std::vector<std::string> words = {"check", "--agent=http://[$(NODE_IP)]:" + std::to_string(options.port),
                                     "--timeout=" + std::to_string(options.timeout.count()) + "s"};
@@ -38,7 +39,7 @@ std::vector<std::string> Arguments(const InitContainerOptions& options) {
   return words;
 }
 
-// OpenShift gives each namespace users of its own, and takes no other.
+// OpenShift assigns a range of users to each namespace, and rejects any other user. There, no user is set.
 Node SecurityContext(const std::string& platform) {
   Node context = Map({{"allowPrivilegeEscalation", Node::Bool(false)},
                       {"capabilities", Map({{"drop", Words({"ALL"})}})},
@@ -61,6 +62,7 @@ doc::Node InitContainer(const InitContainerOptions& options) {
   Node requests = Map({{"cpu", Node::String("10m")}, {"memory", Node::String("16Mi")}});
   return Map({{"name", Node::String(kCheckContainer)},
               {"image", Node::String(options.image)},
+              // The check must start without its registry: Always would need it.
               {"imagePullPolicy", Node::String("IfNotPresent")},
               {"command", Words({"/usr/bin/prefetchctl"})},
               {"args", Words(Arguments(options))},

@@ -1,4 +1,4 @@
-// The init container by which a pod asks the agent of its node about its own images, before they are needed.
+// The init container with which a pod asks its node's agent about its own images, before they are needed.
 // Pure.
 #pragma once
 
@@ -28,10 +28,11 @@ struct InitContainerOptions {
   std::vector<std::string> pod_secrets;  // names of Secrets that the pod pulls with
 };
 
-// It meets the Pod Security Standard "restricted", asks the node's own address without DNS, and shows the
-// token of TokenVolume().
+// Returns an init container that meets the Pod Security Standard "restricted". It asks the node's own address
+// without DNS, and presents the token of TokenVolume().
 doc::Node InitContainer(const InitContainerOptions& options);
-// A token of the pod, for the audience of the agents, valid for ten minutes; kubelet renews it.
+// Returns a volume with a token of the pod for the audience of the agents. It is valid for ten minutes;
+// kubelet renews it.
 doc::Node TokenVolume();
 
 }  // namespace prefetch::deploy

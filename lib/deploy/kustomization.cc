@@ -13,6 +13,7 @@ Target DecodeTarget(doc::ObjectReader object) {
   target.kind = object.String("kind").value_or("");
   target.name = object.String("name").value_or("");
   std::string selector = object.String("labelSelector").value_or("");
+  // The tree uses only this simplest form of a selector.
   if (!selector.empty()) {
     std::size_t equals = selector.find('=');
     if (equals == std::string::npos) object.Fail("labelSelector", "must be KEY=VALUE");
@@ -30,14 +31,16 @@ Patch DecodePatch(doc::ObjectReader object) {
   if (patch.path.empty() == patch.content.empty()) object.Fail("must have either path or patch");
   if (auto target = object.Object("target")) patch.target = DecodeTarget(*target);
   if (auto options = object.Object("options")) {
-    options->Bool("allowKindChange");  // without it kustomize would put the old kind back
+    // Only read: our patches always may change the kind, while kustomize would restore the old one without
+    // this option.
+    options->Bool("allowKindChange");
     options->Finish();
   }
   object.Finish();
   return patch;
 }
 
-// "images.yaml", or "prefetchd.json=dashboard.json".
+// Splits an item of `files`: "images.yaml", or "prefetchd.json=dashboard.json" with its own key.
 std::pair<std::string, std::string> KeyAndPath(const std::string& text) {
   std::size_t equals = text.find('=');
   if (equals != std::string::npos) return {text.substr(0, equals), text.substr(equals + 1)};
@@ -67,6 +70,7 @@ ConfigMapSource DecodeConfigMap(doc::ObjectReader object) {
 
 void DecodeLabels(doc::ObjectReader object, Kustomization& out) {
   auto pairs = object.StringMap("pairs");
+  // Build always puts labels into selectors, too. Anything else would be rendered differently from kustomize.
   if (!object.Bool("includeSelectors").value_or(false)) object.Fail("must have includeSelectors: true");
   out.labels.insert(out.labels.end(), pairs.begin(), pairs.end());
   object.Finish();

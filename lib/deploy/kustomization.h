@@ -50,7 +50,7 @@ struct Kustomization {
   std::vector<std::string> configurations;  // files with nameReference
 };
 
-// InvalidArgument with all that is not understood, a line each. Pure.
+// Returns InvalidArgument with everything that is not understood, a line each. Pure.
 base::Result<Kustomization> DecodeKustomization(const std::string& path, std::string_view text);
 
 }  // namespace prefetch::deploy

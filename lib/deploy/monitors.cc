@@ -60,6 +60,7 @@ void LabelMonitors(const std::vector<std::string>& labels, Objects& objects) {
   for (Object& object : objects.all) {
     if (!TextAt(object.body, {"apiVersion"}).starts_with(kOperator)) continue;
     for (const std::string& label : labels) {
+      // CheckMonitors has ensured that there is one.
       const std::size_t equals = label.find('=');
       Put(Sub(Sub(object.body, "metadata"), "labels"), label.substr(0, equals),
           doc::Node::String(label.substr(equals + 1)));
@@ -68,7 +69,7 @@ void LabelMonitors(const std::vector<std::string>& labels, Objects& objects) {
 }
 
 void AlertOnLabelOf(const std::string& instance, Objects& objects) {
-  // kube-state-metrics' way with the names of labels.
+  // kube-state-metrics replaces the characters of a label's name that Prometheus does not allow.
   ReplaceInAlerts("label_prefetchd_dev_prefetchd",
                   "label_prefetchd_dev_" + base::ReplaceAll(instance, "-", "_"), objects);
 }

@@ -15,14 +15,14 @@ constexpr std::string_view kMonitoringGke = "monitoring-gke";
 
 base::Status CheckMonitors(const GenerateOptions& options);
 
-// KEY=VALUE each, on PodMonitor and PrometheusRule: a Prometheus of the operator takes only those that its
-// podMonitorSelector and ruleSelector match.
+// Sets labels (KEY=VALUE each) on PodMonitor and PrometheusRule. The Prometheus operator selects them by its
+// podMonitorSelector and ruleSelector.
 void LabelMonitors(const std::vector<std::string>& labels, Objects& objects);
 
-// The alerts name the Nodes' label of this instance.
+// Makes the alerts use this instance's label of Nodes.
 void AlertOnLabelOf(const std::string& instance, Objects& objects);
 
-// The alerts name this DaemonSet instead of all with "prefetchd" in their names.
+// Makes the alerts select this DaemonSet instead of all with "prefetchd" in their names.
 void AlertOnDaemonSet(const std::string& name, Objects& objects);
 
 }  // namespace prefetch::deploy

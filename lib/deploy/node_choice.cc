@@ -14,14 +14,15 @@ namespace {
 
 constexpr std::string_view kOs = "kubernetes.io/os";
 constexpr std::string_view kRole = "node-role.kubernetes.io/";
-// The node gate's own (plan/node_gate.h). Whatever pods wait for this one for, it must get to the node.
+// The taint of the node gate (plan/node_gate.h), which the agent must always tolerate: the taint is only
+// removed once the agent runs there.
 constexpr const char* kOwnTaint = "prefetchd.dev/not-ready";
 
 struct Label {
   std::string key, value;
 };
 
-// "K=V"; "K=" is the empty value.
+// Parses "K=V"; the value in "K=" is empty.
 std::optional<Label> LabelOf(const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos) return std::nullopt;
@@ -36,7 +37,7 @@ struct Toleration {
   std::string effect;                // empty: any
 };
 
-// "KEY[=V][:EFFECT]"
+// Parses "KEY[=V][:EFFECT]".
 std::optional<Toleration> TolerationOf(const std::string& text) {
   const std::size_t colon = text.rfind(':');
   const std::string taint = text.substr(0, colon);
@@ -60,7 +61,8 @@ doc::Node NodeOf(const Toleration& toleration) {
   return node;
 }
 
-// Of the affinity's terms, of which one is enough, one wants this label absent, and none wants it.
+// Returns whether the affinity keeps pods off nodes with this label. A node must match only one of the terms,
+// so a term that asks for the label outweighs those that exclude it.
 bool KeepsOff(const doc::Node& pod_spec, const std::string& key) {
   const doc::Node* terms = doc::ValueAt(
       pod_spec,
@@ -87,6 +89,7 @@ base::Status CheckNodeChoice(const NodeChoice& choice) {
       return base::InvalidArgument("--node-selector " + text +
                                    ": must be KEY=VALUE, a label of nodes, such as pool=ci");
     }
+    // The manifests select Linux nodes already, so another value would leave no node.
     if (label->key == kOs && label->value != "linux") {
       return base::InvalidArgument("--node-selector " + text + ": the agent runs on Linux only");
     }

@@ -1,4 +1,4 @@
-// NodeChoice: which nodes a DaemonSet is for, as options of a command say it. Internal to deploy/. Pure.
+// NodeChoice: the nodes that a DaemonSet is for, as options of a command. Internal to deploy/. Pure.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@
 
 namespace prefetch::deploy {
 
-// InvalidArgument names the first that Kubernetes would refuse, or that no node can satisfy.
+// Returns InvalidArgument with the first choice that Kubernetes would reject, or that no node can satisfy.
 base::Status CheckNodeChoice(const NodeChoice& choice);
 
-// Adds to the selector; tolerations replace those that are there. CheckNodeChoice() has passed.
+// Adds to the selector, and replaces the existing tolerations. Call it after CheckNodeChoice().
 void ChooseNodes(const NodeChoice& choice, doc::Node& pod_spec);
 
-// A sentence for each choice that leaves no node, since the affinity of `pod_spec` keeps pods off it.
+// Returns a sentence for each choice that leaves no node, because the affinity of `pod_spec` excludes it.
 std::vector<std::string> NotesOnNodes(const NodeChoice& choice, const doc::Node& pod_spec);
 
 }  // namespace prefetch::deploy

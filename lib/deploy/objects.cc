@@ -48,7 +48,7 @@ std::vector<std::string> InPod(std::vector<std::string> rest) {
   return path;
 }
 
-// References that every cluster has, of the kinds that this tree ships.
+// References that kustomize knows without `configurations`, of the kinds that this tree has.
 std::vector<Reference> UsualReferences() {
   return {{"ConfigMap", "DaemonSet", InPod({"volumes", "configMap", "name"})},
           {"ConfigMap", "DaemonSet", InPod({"volumes", "projected", "sources", "configMap", "name"})},
@@ -68,7 +68,7 @@ void SetLabel(doc::Node& mapping, const std::pair<std::string, std::string>& lab
   Put(mapping, label.first, doc::Node::String(label.second));
 }
 
-// The names that have changed: kind and first name → the object.
+// Finds the object to which others refer by `name`, so that its final name can replace it.
 const Object* Referred(const Objects& objects, const std::string& kind, const std::string& name) {
   for (const Object& object : objects.all) {
     if (object.Kind() == kind && object.first_name == name) return &object;
@@ -76,7 +76,8 @@ const Object* Referred(const Objects& objects, const std::string& kind, const st
   return nullptr;
 }
 
-// A binding's subjects name service accounts by name and namespace together.
+// Updates the subjects of a binding. They name service accounts by name and namespace, and both may have
+// changed.
 void MendSubjects(const Objects& objects, Object& binding) {
   doc::Node* subjects = Find(binding.body, "subjects");
   if (subjects == nullptr) return;
@@ -116,6 +117,7 @@ bool IsClusterWide(const std::string& kind) {
 void SetNamespace(Objects& objects, const std::string& name_space) {
   for (Object& object : objects.all) {
     doc::Node& meta = Sub(object.body, "metadata");
+    // Namespace is the kind whose own name is the namespace.
     if (object.Kind() == "Namespace") Put(meta, "name", doc::Node::String(name_space));
     if (!IsClusterWide(object.Kind())) Put(meta, "namespace", doc::Node::String(name_space));
     for (const Reference& field : objects.namespaces) {
@@ -127,6 +129,7 @@ void SetNamespace(Objects& objects, const std::string& name_space) {
 
 void AddNameSuffix(Objects& objects, const std::string& suffix) {
   for (Object& object : objects.all) {
+    // A namespace gets no suffix; its name comes from SetNamespace.
     if (object.Kind() != "Namespace") SetName(object, object.Name() + suffix);
   }
 }
@@ -137,6 +140,8 @@ void AddLabels(Objects& objects, const std::vector<std::pair<std::string, std::s
     doc::Node& body = object.body;
     for (const auto& label : labels) {
       SetLabel(Sub(Sub(body, "metadata"), "labels"), label);
+      // Selectors need the labels as well. Otherwise two installations in one namespace would select each
+      // other's pods.
       if (kind == "Service") SetLabel(Sub(Sub(body, "spec"), "selector"), label);
       if (kind == "NetworkPolicy") {
         SetLabel(Sub(Sub(Sub(body, "spec"), "podSelector"), "matchLabels"), label);
@@ -152,6 +157,7 @@ void AddLabels(Objects& objects, const std::vector<std::pair<std::string, std::s
 
 void FinishNames(Objects& objects) {
   for (Object& object : objects.all) {
+    // Hashes come first: the references below take the final names. A hash does not depend on other names.
     if (object.hashed) SetName(object, object.Name() + "-" + ConfigMapHash(object.body));
   }
   std::vector<Reference> references = UsualReferences();

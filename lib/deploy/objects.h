@@ -1,4 +1,4 @@
-// Objects: what kustomizations add to and change, before names are final. Internal to deploy/.
+// Objects: the objects that kustomizations add and change, before their names are final. Internal to deploy/.
 #pragma once
 
 #include <map>
@@ -23,7 +23,7 @@ struct Object {
   std::string Name() const;
 };
 
-// Where one kind's names stand in objects of another kind.
+// A field of one kind of objects that holds names of another kind.
 struct Reference {
   std::string kind;               // of the referenced object; empty: a namespace
   std::string in;                 // the kind that refers; empty: any
@@ -32,23 +32,22 @@ struct Reference {
 
 struct Objects {
   std::vector<Object> all;
-  // Of `configurations`, beside those that every cluster has.
+  // From `configurations`, in addition to those that every cluster has.
   std::vector<Reference> references, namespaces;
 };
 
-// By kind and first name; nullptr: there is none.
+// Finds an object by kind and first name; nullptr if there is none.
 Object* FindObject(Objects& objects, std::string_view kind, std::string_view first_name);
 bool Matches(const Target& target, const Object& object);
-// Has no namespace: of the kinds that this tree ships.
+// Returns whether objects of this kind have no namespace. Knows the kinds that this tree has.
 bool IsClusterWide(const std::string& kind);
 
 void SetNamespace(Objects& objects, const std::string& name_space);
 void AddNameSuffix(Objects& objects, const std::string& suffix);
 void AddLabels(Objects& objects, const std::vector<std::pair<std::string, std::string>>& labels);
-// Ends the names of `hashed` ConfigMaps with their hash, and then mends every reference to a name that
-// changed on the way.
+// Appends hashes to the names of `hashed` ConfigMaps, and then updates every reference to a changed name.
 void FinishNames(Objects& objects);
-// In the order in which they can be created: namespaces first, what uses others last.
+// Sorts them in the order in which they can be created: namespaces first, users of other objects last.
 void SortForCreation(Objects& objects);
 
 }  // namespace prefetch::deploy

@@ -15,7 +15,8 @@ namespace {
 
 using Kind = doc::Node::Kind;
 
-// By which member the items of a list are told apart; empty: the list is replaced.
+// Returns the member that identifies the items of a list (patchMergeKey of the Kubernetes API); empty if a
+// patch replaces the list.
 std::string_view MergeKey(std::string_view list) {
   constexpr std::pair<std::string_view, std::string_view> kKeys[] = {
       {"containers", "name"},        {"env", "name"},
@@ -44,6 +45,7 @@ void MergeLists(const doc::Node& patch, const std::string& key, doc::Node& list)
       result = std::move(*same);
       list.items.erase(same);
     }
+    // The old item was removed above and is not added again.
     if (IsDelete(item)) continue;
     MergePatch(item, result);
     merged.push_back(std::move(result));
@@ -52,7 +54,7 @@ void MergeLists(const doc::Node& patch, const std::string& key, doc::Node& list)
   list.items = std::move(merged);
 }
 
-// A part of a JSON pointer, unescaped.
+// Unescapes a part of a JSON pointer (RFC 6901): "~1" first, since "~01" is "~1" and not "/".
 std::string Unescaped(std::string_view part) {
   return base::ReplaceAll(base::ReplaceAll(part, "~1", "/"), "~0", "~");
 }
@@ -62,7 +64,7 @@ struct Place {
   std::string key;
 };
 
-// Where a pointer leads; its parent has to be there.
+// Returns the place to which a pointer leads. Its parent must exist.
 base::Result<Place> Follow(doc::Node& object, std::string_view pointer) {
   auto none = [whole = std::string(pointer)] {
     return base::InvalidArgument("there is nothing at " + whole);
@@ -116,6 +118,7 @@ void MergePatch(const doc::Node& patch, doc::Node& object) {
     const doc::Node& value = member.value;
     doc::Node* old = Find(object, member.key);
     std::string_view key = MergeKey(member.key);
+    // A list of plain values has no merge key, and is replaced.
     bool items_are_objects = !value.items.empty() && value.items.front().kind == Kind::kMapping;
     if (value.kind == Kind::kNull) {
       Remove(object, member.key);

@@ -13,7 +13,7 @@ namespace prefetch::deploy {
 namespace {
 
 constexpr const char* kPolicyObject = "prefetchd-policy";
-// The binding selects the ConfigMap by it. An instance has a value of its own: others may share its
+// The binding selects the ConfigMap by this label. An instance has its own value, since others may share its
 // namespace.
 constexpr const char* kPolicyLabel = "prefetchd.dev/policy";
 constexpr const char* kImagesLabelValue = "images";
@@ -42,6 +42,7 @@ base::Result<doc::Node> PolicyConfigMap(const std::vector<std::string>& images) 
                                  " bytes: install several instances with a part of the list each");
   }
   doc::Node& meta = Sub(made, "metadata");
+  // The namespace and label of the component itself, for operators who apply the ConfigMap alone.
   Put(meta, "namespace", doc::Node::String("prefetchd"));
   Put(Sub(meta, "labels"), kPolicyLabel, doc::Node::String(kImagesLabelValue));
   return made;

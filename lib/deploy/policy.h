@@ -18,8 +18,8 @@ enum class PolicyAction { kWarn, kAudit, kDeny };
 // is a million: at this limit, an object may have 90 such containers (tests/admission).
 constexpr std::size_t kMostPolicyImages = 10000;
 
-// The ConfigMap of components/policy with these images, one a line, in their order. InvalidArgument: they are
-// too many, or too large for a ConfigMap.
+// Returns the ConfigMap of components/policy with these images, one a line, in their order. Returns
+// InvalidArgument if they are too many, or too large for a ConfigMap.
 base::Result<doc::Node> PolicyConfigMap(const std::vector<std::string>& images);
 
 // Puts images and action into the objects of the component. An `instance` that is not empty gets a label of

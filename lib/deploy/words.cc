@@ -17,7 +17,7 @@ bool IsLowerOrDigit(char c) {
   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }
 
-// Of a namespace, and of what ends a name: RFC 1123.
+// A label of RFC 1123: the form of namespaces and of suffixes of names.
 bool IsDnsLabel(std::string_view text, std::size_t longest) {
   bool characters =
       std::all_of(text.begin(), text.end(), [](char c) { return IsLowerOrDigit(c) || c == '-'; });
@@ -55,7 +55,7 @@ std::vector<std::string> ComponentFolders(const GenerateOptions& options) {
 
 namespace {
 
-// Of these one fits, and on OpenShift only.
+// The components "openshift-…" are alternatives, and valid on OpenShift only.
 base::Status CheckOpenShift(const GenerateOptions& options) {
   std::string chosen;
   for (const std::string& component : options.components) {

@@ -25,16 +25,16 @@ constexpr std::string_view kNoApiAccess = "no-api-access";
 
 bool Contains(const std::vector<std::string>& names, std::string_view name);
 bool IsLowerOrDigit(char c);
-// Of a namespace, and of what ends a name: RFC 1123.
+// Returns whether `text` is a label of RFC 1123: the form of namespaces and of suffixes of names.
 bool IsDnsLabel(std::string_view text, std::size_t longest);
-// Of a Secret: labels with dots between.
+// Returns whether `text` can name a Secret: labels with dots between them.
 bool IsDnsSubdomain(std::string_view text);
-// Of a label's value, and of its key behind the slash.
+// Returns whether `text` can be the value of a label, or its key after the slash.
 bool IsLabelPart(std::string_view text);
 bool IsLabelKey(std::string_view text);
-// Folders of components/ that the options ask for, from the tree's root.
+// Returns the folders of components/ that the options select, relative to the tree's root.
 std::vector<std::string> ComponentFolders(const GenerateOptions& options);
-// The options of every kind of installation: the platform, the components, the nodes, the namespace…
+// Checks the options that every kind of installation has: platform, components, nodes, namespace…
 base::Status CheckCommon(const Files& files, const GenerateOptions& options);
 std::vector<std::string> NotesFor(const GenerateOptions& options, const Objects& objects,
                                   const AgentDaemonSet& agent);

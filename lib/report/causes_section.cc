@@ -79,7 +79,7 @@ void WriteRows(Html& out, const PageParts& parts, const Cause& cause, std::size_
       .Tag("<th scope=\"col\">Where</th><th scope=\"col\">Message</th></tr></thead>\n<tbody>\n");
   for (std::size_t i = from; i < to; i++) {
     const screen::FleetGroup& group = *cause.images[i];
-    // The script finds the row's image in the map by this index, and the state by its letter.
+    // For a cell of the map, the script finds the message in this row by image index and letter.
     out.Tag("<tr data-at=\"").Number(report.ImageIndex(group.image)).Tag(":");
     out.Text(parts.letters[cause.state]);
     out.Tag("\"><th scope=\"row\">").Text(group.image).Tag("</th><td class=\"n\">");
