@@ -25,7 +25,8 @@ namespace prefetch::ctl {
 
 namespace {
 
-// SIGINT and SIGTERM stop the work under way; before any other thread exists.
+// Lets SIGINT and SIGTERM stop the work in progress; a second signal ends the process. Call it before any
+// other thread exists, so that all threads inherit the blocked signals.
 std::stop_source StopOnSignals() {
   std::stop_source stop;
   sigset_t set;
@@ -40,12 +41,13 @@ std::stop_source StopOnSignals() {
     ::sigwait(&set, &signal);
     ::_exit(128 + signal);
   }).detach();
+  // A closed pipe becomes an error of the write, which Delivered() reports.
   ::signal(SIGPIPE, SIG_IGN);
   return stop;
 }
 
-// The arguments, last one first, as CLI11 wants them. `--flag=` is an empty value; CLI11 would take the next
-// argument for it.
+// Returns the arguments in reverse order, as CLI11 expects them. `--flag=` is an empty value; CLI11 would
+// take the next argument for the value.
 std::vector<std::string> Arguments(int argc, char** argv) {
   std::vector<std::string> out;
   for (int i = argc - 1; i > 0; i--) {
@@ -60,7 +62,8 @@ std::vector<std::string> Arguments(int argc, char** argv) {
   return out;
 }
 
-// A word that stands where a command is expected; empty: there is none.
+// Returns the word in the place of a command; empty if there is none. CLI11's own error would only say that a
+// command is required.
 std::string UnknownCommand(const CLI::App& app) {
   for (const CLI::App* command : app.get_subcommands()) {
     if (std::string word = UnknownCommand(*command); !word.empty()) return word;
@@ -70,18 +73,20 @@ std::string UnknownCommand(const CLI::App& app) {
   return words.empty() || words.front().starts_with('-') ? "" : words.front();
 }
 
+// Output that could not be written is a failure, whatever the command itself achieved.
 int Delivered(int exit_code) {
   base::Status printed = base::StdoutDelivered();
   return printed ? exit_code : Fail(kUnreachable, printed.error(), std::cerr);
 }
 
-// The name by which people call the program: kubectl runs its plugins under a name of this form
-// (https://kubernetes.io/docs/tasks/extend-kubectl/kubectl-plugins/).
+// Returns the name under which the user called the program: kubectl runs its plugins under a name of this
+// form (https://kubernetes.io/docs/tasks/extend-kubectl/kubectl-plugins/).
 std::string CalledAs(const std::string& program) {
   return program == "kubectl-prefetch" ? "kubectl prefetch" : "prefetchctl";
 }
 
-// "prefetchctl list check --help", of the recognised command.
+// Returns "prefetchctl list check --help" for the recognised command, so that the hint leads to the right
+// page.
 std::string HelpOf(const CLI::App& app, const std::string& called_as) {
   std::string words = called_as;
   std::vector<CLI::App*> below = app.get_subcommands();
@@ -146,8 +151,8 @@ constexpr Row kCommands[] = {
      ExportPinnedCommand},
 };
 
-// Where the command of `words` goes: below the one that all but the last of them name, which stands before
-// it.
+// Returns the parent of the command `words`: the command that all but the last word name. It precedes `words`
+// in the table.
 CLI::App& ParentOf(CLI::App& app, const std::string& words) {
   const std::size_t last = words.rfind(' ');
   return last == std::string::npos ? app : *app.get_subcommand(words.substr(0, last));
@@ -166,13 +171,14 @@ void AddCommands(CLI::App& app, Context& context, int& exit_code) {
   }
 }
 
-// The command that was recognised: the last one of the line.
+// Returns the recognised command: the last one of the line.
 const CLI::App& Recognised(const CLI::App& app) {
   const auto below = app.get_subcommands();
   return below.empty() ? app : Recognised(*below.front());
 }
 
-// The flag or command that `word` is a misspelling of; empty: it is none.
+// Returns the flag or command of which `word` is a misspelling; empty if there is none. Hidden commands are
+// not suggested.
 std::string MeantWord(const CLI::App& app, const std::string& word) {
   std::vector<std::string> names;
   if (word.starts_with("-")) {
@@ -191,9 +197,11 @@ std::string MeantWord(const CLI::App& app, const std::string& word) {
 int Misunderstood(const CLI::App& app, const CLI::ParseError& error, const std::string& called_as) {
   std::string word = UnknownCommand(app);
   std::string what = word.empty() ? error.what() : "there is no command " + base::ToUtf8(word);
-  if (what.starts_with(": ")) what.erase(0, 2);  // an older spelling's, which the help does not name
+  // CLI11 begins the message with the option's name, which is empty for hidden options.
+  if (what.starts_with(": ")) what.erase(0, 2);
   const std::vector<std::string> extras = Recognised(app).remaining();
   if (word.empty() && error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError)) {
+    // Of all words that were not understood, only a flag can be compared with the command's flags.
     auto flag = std::find_if(extras.begin(), extras.end(),
                              [](const std::string& extra) { return extra.starts_with("-"); });
     if (flag != extras.end()) word = *flag;
@@ -205,14 +213,15 @@ int Misunderstood(const CLI::App& app, const CLI::ParseError& error, const std::
   return kBadInput;
 }
 
-// Help, or the version, with the name by which the program was called.
+// Prints the help or the version, under the name with which the program was called.
 int Asked(const CLI::App& app, const CLI::ParseError& error, const std::string& called_as) {
   std::ostringstream out;
   const int exit_code = app.exit(error, out, std::cerr);
-  // `completion` prints for the program's own name.
+  // The script of `completion` completes the program's own name.
   const bool renames = error.get_name() == "CallForHelp" && !app.got_subcommand("completion");
   const std::string text = renames ? base::ReplaceAll(out.str(), "prefetchctl ", called_as + " ") : out.str();
   const Terminal terminal = StdoutTerminal();
+  // Only a terminal has a width. Scripts and the reference pages get the lines as they are.
   std::cout << (terminal.interactive ? WrappedHelp(text, terminal.width) : text);
   return exit_code;
 }
@@ -221,7 +230,7 @@ int Main(int argc, char** argv) {
   std::stop_source stop = StopOnSignals();
   base::TextOutput out(std::cout, base::NeedsAscii(STDOUT_FILENO));
   base::TextOutput err(std::cerr, base::NeedsAscii(STDERR_FILENO));
-  // `credentials` and `explain` read passwords: no core dump has them.
+  // `credentials` and `explain` read passwords, which must not get into a core dump.
   ::prctl(PR_SET_DUMPABLE, 0);
   Context context;
   context.call.stop = stop.get_token();
@@ -236,6 +245,7 @@ int Main(int argc, char** argv) {
   app.footer("\nprefetchctl COMMAND --help shows examples.");
   int exit_code = kOk;
   AddCommands(app, context, exit_code);
+  // kubectl runs a program of this name to complete the words of the plugin.
   if (base_name == "kubectl_complete-prefetch") {
     CompleteForKubectl(app, {argv + 1, argv + argc}, std::cout);
     return kOk;

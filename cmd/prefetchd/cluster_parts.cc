@@ -11,6 +11,7 @@
 namespace prefetch {
 namespace {
 
+// Maximum bytes of a file with certificates.
 constexpr std::size_t kLongestCa = 1 << 20;
 
 std::optional<std::string> Environment(const std::string& name) {
@@ -25,6 +26,7 @@ std::unique_ptr<ClusterAccess> ClusterAccess::Make(const config::AgentConfig& co
   if (!config.kube_api) return nullptr;
   auto cluster = kube::InCluster(Environment);
   if (cluster) return std::make_unique<ClusterAccess>(*std::move(cluster), config, std::move(node), clock);
+  // No failure of the agent: pulling images does not need the API server.
   base::Err("node object not reached", {{"error", cluster.error().message()}});
   return nullptr;
 }
@@ -54,15 +56,17 @@ credentials::GrantSource ClusterAccess::Grants() {
   };
 }
 
-// Fresh for each question, since the authority's file may be replaced while we run.
+// Made for each question, since the file of the certificate authority may be replaced while the agent runs.
 kube::KubeletApi ClusterAccess::KubeletApi() {
   const std::string& file = config_.kubelet_ca.empty() ? cluster_ca_file_ : config_.kubelet_ca;
   auto ca = base::ReadFile(file, kLongestCa);
+  // Without certificates, kubelet is not asked: the token must not go to an unverified server.
   return kube::KubeletApi(client_, identity_, clock_, ca ? *std::move(ca) : "");
 }
 
 kube::KubeletAddress ClusterAccess::KubeletAddress() const {
   std::string host = config_.kubelet_address.host;
+  // NODE_IP comes first: the node's name need not resolve inside a pod.
   if (host.empty()) host = Environment("NODE_IP").value_or(node_);
   return {host, static_cast<std::uint16_t>(config_.kubelet_address.port)};
 }

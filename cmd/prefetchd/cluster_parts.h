@@ -1,5 +1,5 @@
-// The parts of the agent that talk to the cluster: to the API server, as this pod's service account, and to
-// kubelet's own port. None of them is needed to pull images and to be ready.
+// The parts of the agent that talk to the cluster: to the API server with this pod's service account, and to
+// kubelet's own port. Pulling images and readiness need none of them.
 #pragma once
 
 #include <memory>
@@ -22,11 +22,11 @@
 
 namespace prefetch {
 
-// How the cluster is reached. A resource of main, made before its users; any thread may call.
+// Access to the cluster. Made by main before its users. Thread-safe.
 class ClusterAccess {
  public:
-  // nullptr, and a line in the log, where there is no API server to ask though `config` wants one: this
-  // node's images matter more. `config` and `clock` outlive it.
+  // Returns nullptr, and writes a line to the log, if `config` needs an API server and there is none: this
+  // node's images matter more. `config` and `clock` must outlive it.
   static std::unique_ptr<ClusterAccess> Make(const config::AgentConfig& config, std::string node,
                                              const base::Clock& clock);
   ClusterAccess(kube::Cluster cluster, const config::AgentConfig& config, std::string node,

@@ -48,11 +48,12 @@ CLI::Option* Bind(CLI::App& app, const std::string& flag, const std::string& hel
   auto set = [&field, flag](const std::vector<std::string>& values) { field = {values, flag}; };
   return app.add_option_function<std::vector<std::string>>(flag, set, help)
       ->type_size(1)
+      // Allows the flag to be repeated, with one value each time.
       ->expected(1, 1000)
       ->allow_extra_args(false);
 }
 
-// Flags that became fields work for one release more.
+// Warns of flags that have become fields of the file. They work for one more release.
 void WarnOfOldFlags(const CLI::App& app) {
   for (const config::Setting& setting : config::Settings()) {
     if (setting.place != config::SettingPlace::kFileFirst || app.count(config::FlagOf(setting)) == 0)

@@ -29,16 +29,16 @@
 namespace prefetch {
 namespace {
 
-// Scripts go by these.
+// Exit codes are an interface for scripts.
 enum ExitCode { kOk = 0, kNotReady = 1, kBadInput = 2, kTimedOut = 3, kUnreachable = 4 };
 
 int Fail(ExitCode code, const base::Error& error) {
-  // One sentence, or all mistakes of an input, a line each.
+  // The message is one sentence, or all mistakes of an input, a line each.
   std::cerr << "prefetchd: " << base::ReplaceAll(error.message(), "\n", "\n           ") << "\n";
   return code;
 }
 
-// An unreadable result is no success.
+// A result that could not be printed is no success.
 int Delivered(int code) {
   base::Status printed = base::StdoutDelivered();
   if (printed) return code;
@@ -46,7 +46,8 @@ int Delivered(int code) {
   return code == kOk ? failed : code;
 }
 
-// All is done, and nothing is left to be lost: a reading of files that hangs is not waited for.
+// Ends the process without its destructors if a thread hangs in reading a file (an unresponsive mount): it
+// could never be joined. Nothing is left that could be lost.
 int EndedAtOnce(int code) {
   if (base::TimedReader::Running() > 0) std::_Exit(Delivered(code));
   return code;
@@ -60,6 +61,7 @@ ExitCode PrintResult(const plan::Snapshot& snapshot, bool stopped, bool timed_ou
       snapshot.readiness.reason == plan::Reason::kCredentialsInvalid) {
     return kBadInput;
   }
+  // These reasons come before the timeout: they name what the user must repair.
   if (snapshot.readiness.reason == plan::Reason::kRuntimeDown) return kUnreachable;
   return timed_out && !stopped ? kTimedOut : kNotReady;
 }
@@ -69,7 +71,7 @@ int Run(const config::AgentConfig& config) {
       config.runtime_endpoint.empty() ? cri::DiscoverEndpoint() : cri::ParseEndpoint(config.runtime_endpoint);
   if (!endpoint) return Fail(config.runtime_endpoint.empty() ? kUnreachable : kBadInput, endpoint.error());
 
-  StopOnSignals stop;  // before any thread exists
+  StopOnSignals stop;  // Must be made before any thread exists (signals.h).
   base::SystemClock clock;
   NodeAgent node(config, *endpoint, clock);
   if (base::Status listens = node.Listen(); !listens) return Fail(kBadInput, listens.error());
@@ -77,6 +79,7 @@ int Run(const config::AgentConfig& config) {
   agent::Agent& agent = node.agent();
   base::TimePoint deadline = config.timeout ? clock.Now() + *config.timeout : base::TimePoint::max();
   agent.Run(stop.token(), deadline);
+  // A restart of the container mounts the new directory; a mount cannot follow a replaced one.
   if (agent.MustRestart() && !config.once) {
     base::Err("kubelet's records were replaced, prefetchd ends");
     return EndedAtOnce(kNotReady);
@@ -89,7 +92,8 @@ int Run(const config::AgentConfig& config) {
       PrintResult(*agent.board().Latest(), stop.token().stop_requested(), clock.Now() >= deadline));
 }
 
-// `docker run IMAGE prefetchctl …`: the image's entry point is this program. Returns on failure only.
+// Supports `docker run IMAGE prefetchctl …`, since this program is the image's entry point. Returns only on
+// failure.
 int BecomePrefetchctl(char** argv) {
   ::execvp(*argv, argv);
   return Fail(kBadInput, base::InvalidArgument(std::string(*argv) + " cannot be started: " +
@@ -100,11 +104,11 @@ int Main(int argc, char** argv) {
   base::TextOutput out(std::cout, base::NeedsAscii(STDOUT_FILENO));
   base::TextOutput err(std::cerr, base::NeedsAscii(STDERR_FILENO));
   if (argc > 1 && std::string_view(argv[1]) == "prefetchctl") return BecomePrefetchctl(argv + 1);
-  // Two dozen threads that mostly wait need no heap each: every further one holds a megabyte of its own that
-  // is free and not given back.
+  // Two dozen threads that mostly wait need no heap each. Each further heap would hold a megabyte of free
+  // memory that is not given back.
   ::mallopt(M_ARENA_MAX, 1);
-  // From here on memory may hold passwords: no core dump has them, and no process of the same user reads
-  // them.
+  // From here on, memory may hold passwords. They must not get into a core dump, and other processes of the
+  // same user must not read them.
   ::prctl(PR_SET_DUMPABLE, 0);
   Flags flags = ParseFlags(argc, argv);
   if (flags.exit) return *flags.exit;

@@ -14,6 +14,7 @@
 namespace prefetch {
 namespace {
 
+// In a pod, the host name is that of the pod, so the manifests set NODE_NAME.
 std::string NodeName() {
   if (const char* name = std::getenv("NODE_NAME"); name != nullptr && *name != '\0') return name;
   char host[256] = "";
@@ -76,6 +77,7 @@ std::string Address(const config::ListenAddress& listen) {
   return host + ":" + std::to_string(listen.port);
 }
 
+// Takes the result of Listen(), so that both failures have one place.
 base::Result<std::unique_ptr<http::Server>> Serve(base::Result<http::Listener> listener,
                                                   const http::ServerLimits& limits, http::Handler handler) {
   if (!listener) return std::move(listener).error();
@@ -107,6 +109,7 @@ NodeAgent::NodeAgent(const config::AgentConfig& config, const cri::Endpoint& end
                              .contents = registries_.Contents()}),
       inquiry_(agent_.board(), images_, content_, keyring_, clock, registries_.Requester(),
                registries_.Hosts(), Wish(), config.check_pull) {
+  // Only the API server can review tokens. If the configuration admits no caller, no token needs a review.
   if (!cluster_ || (!config.preflight.AdmitsAnybody() && !config.fleet_tokens)) return;
   callers_.emplace(config.preflight, config.fleet_tokens, cluster_->Place(), cluster_->api(),
                    agent_.metrics(), clock);
@@ -128,6 +131,7 @@ agent::Options NodeAgent::LoopOptions() const {
 }
 
 agent::PullWish NodeAgent::Wish() {
+  // Null switches off pulls on request at their only entry.
   if (!config_.check_pull && config_.preflight.pull == plan::PullFor::kNever) return nullptr;
   return [this](const image::Reference& reference, base::TimePoint looked_at) {
     agent_.AskPull(reference, looked_at);
@@ -143,6 +147,7 @@ base::Status NodeAgent::Listen() {
   local_ = *std::move(local);
   const std::string address = Address(config_.listen);
   http::ServerLimits of_neighbours = limits;
+  // Any pod can reach the TCP listener. Its limits are smaller, so that one client cannot delay all others.
   of_neighbours.deferred_queue = agent::kPodNetworkQueueLimit;
   of_neighbours.deferred_threads = agent::kThreadsForNeighbours;
   of_neighbours.deferred_per_client = agent::kThreadsForOneNeighbour;
@@ -167,6 +172,7 @@ void NodeAgent::Watch() {
     agent_.SetList(std::make_shared<const plan::ImageList>(std::move(list)));
   });
   const auto look_at_kubelet = [this] { agent_.RecordsChanged({.all = true}); };
+  // These handlers must be set before talk_ starts the threads that call them.
   if (version_) version_->OnChange(look_at_kubelet);
   if (word_) word_->OnChange(look_at_kubelet);
   const auto trouble = [this](std::string of, std::string problem) {
@@ -174,6 +180,7 @@ void NodeAgent::Watch() {
   };
   if (cluster_)
     talk_.emplace(*cluster_, config_, agent_.board(), keyring_, version_, start_, word_, trouble, clock_);
+  // A single run ends with its pulls and reads the images itself.
   if (!config_.once) images_watch_.emplace(content_, [this] { agent_.ImagesChanged(); });
 }
 

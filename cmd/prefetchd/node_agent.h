@@ -1,4 +1,4 @@
-// NodeAgent: the parts of prefetchd, made of its configuration in the order in which they need each other.
+// NodeAgent: makes the parts of prefetchd from its configuration, in the order in which they need each other.
 #pragma once
 
 #include <memory>
@@ -31,9 +31,9 @@ class NodeAgent {
   NodeAgent(const NodeAgent&) = delete;
   NodeAgent& operator=(const NodeAgent&) = delete;
 
-  // From here on both servers answer, as an agent that does not know its list yet.
+  // Starts both servers. They answer like an agent that does not know its list yet.
   base::Status Listen();
-  // From here on the loop hears of the list, of kubelet, of the cluster and of the runtime's images.
+  // Starts the threads that tell the loop about the list, kubelet, the cluster and the runtime's images.
   void Watch();
 
   agent::Agent& agent() { return agent_; }
@@ -50,7 +50,7 @@ class NodeAgent {
   const std::unique_ptr<ClusterAccess> cluster_;
   credentials::Keyring keyring_;
   RegistryClients registries_;
-  // Null: no part learns it, so no part waits for it.
+  // Null if no part learns it, so that no part waits for it.
   const std::shared_ptr<agent::LearntVersion> version_;
   const std::shared_ptr<agent::SeenStart> start_;
   const std::shared_ptr<agent::LearntSettings> word_;

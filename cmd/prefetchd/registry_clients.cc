@@ -31,19 +31,22 @@ registry::ClientOptions ClientFor(const config::RegistryConfig& config,
   options.trusted_mirrors = config.trusted_mirrors;
   options.trusted_realms = config.trusted_realms;
   options.skip_mirrors = config.skip_mirrors;
+  // The agent paces its questions itself (plan/registry_pace.h), and preflights sometimes must ask
+  // immediately.
   options.circuit = false;
+  // A server that somebody else names, in a redirect or a realm, must not be the cluster's API server.
   if (const char* api_server = std::getenv("KUBERNETES_SERVICE_HOST")) options.api_server = api_server;
   return options;
 }
 
-// By https or http, whichever works, is shown as the first.
+// A host that is tried by https and then http is shown as https.
 status::RegistryHostView Shown(const registry::ChainedHost& chained) {
   const registry::Host& host = chained.host;
   bool plain = host.server.scheme == "http" && !host.http_after_all;
   std::string problem = chained.problem;
   if (!chained.blocked_by.empty()) problem = "registries.conf blocks " + chained.blocked_by;
   std::string server = (plain ? "http://" : "") + host.server.Authority();
-  // Where registries.conf has another name for the image, that name counts.
+  // If registries.conf maps the image to another name, that name is shown.
   if (chained.as) server = chained.as->Normalized();
   return {std::move(server), chained.mirror, std::move(problem)};
 }
@@ -68,6 +71,7 @@ std::shared_ptr<const registry::DecidedAccess> RegistryClients::Decided(
 std::shared_ptr<RegistryClients::RuntimeRegistryClients> RegistryClients::ClientsFor(
     std::shared_ptr<const registry::DecidedAccess> decided) {
   base::Lock lock(mutex_);
+  // Requests in progress keep the former client through their shared pointer.
   if (!clerk_ || clerk_->by != decided)
     clerk_ = std::make_shared<RuntimeRegistryClients>(config_, std::move(decided), clock_);
   return clerk_;
@@ -81,6 +85,8 @@ agent::RegistryAsker RegistryClients::Requester() {
     if (image::IsOnlyByPull(decided->access, question.reference.domain())) {
       return {.kind = image::RegistryAnswerKind::kIndeterminate,
               .only_by_pull = true,
+              // A client that guessed would ask another server than the runtime does, and its answer would be
+              // wrong.
               .message = "only the runtime knows where it is asked"};
     }
     return ClientsFor(std::move(decided))->client.Ask(call, question);
@@ -108,10 +114,13 @@ agent::ContentSourceFor RegistryClients::Contents() {
     if (!registry::MayDownload(*decided, reference.domain())) return nullptr;
     std::shared_ptr<RuntimeRegistryClients> clerk = ClientsFor(std::move(decided));
     std::shared_ptr<const registry::HostChain> chain = clerk->client.HostsFor(reference);
+    // The agent downloads content only if it knows with certainty which servers the runtime would ask.
+    // Otherwise the runtime pulls.
     if (!chain->only_by_pull.empty() || chain->is_guess || chain->hosts.empty()) return nullptr;
     for (const registry::ChainedHost& host : chain->hosts) {
       if (!host.problem.empty() || !host.blocked_by.empty()) return nullptr;
     }
+    // An aliasing pointer: the source keeps its client alive.
     return {clerk, &clerk->client.contents()};
   };
 }

@@ -1,6 +1,6 @@
-// RegistryClients: the registry client, made when the first question comes and the runtime is known: which
-// servers it asks follows from the runtime's version, and from its known configuration. It is
-// made anew when any of that changes.
+// RegistryClients: makes the registry client at the first question, when the runtime is known. The servers
+// that it asks depend on the runtime's version and configuration, so a change of any of these makes a new
+// client.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@
 
 namespace prefetch {
 
-// A resource of main, made before the agent, which it outlives. Any thread may ask.
+// Owned by main, and outlives the agent. Thread-safe.
 class RegistryClients {
  public:
   RegistryClients(const config::RegistryConfig& config, const base::Clock& clock);

@@ -13,12 +13,13 @@
 namespace prefetch {
 namespace {
 
-// Ends the waiter from within; no other process sends it.
+// Ends the waiting thread from within. No other process sends it.
 constexpr int kEndOfWaiting = SIGUSR1;
 
 sigset_t Signals() {
   sigset_t set;
   sigemptyset(&set);
+  // SIGHUP stops the agent, too: no signal reloads anything.
   for (int signal : {SIGTERM, SIGINT, SIGHUP, SIGCHLD, kEndOfWaiting}) sigaddset(&set, signal);
   return set;
 }
@@ -32,6 +33,7 @@ void Wait(const std::stop_source& stop) {
       base::ReapOrphans();
       continue;
     }
+    // A second signal: the user does not want to wait for the orderly end.
     if (stop.stop_requested()) ::_exit(128 + signal);
     base::Info("stopping", {{"signal", ::strsignal(signal)}});
     stop.request_stop();
@@ -41,10 +43,11 @@ void Wait(const std::stop_source& stop) {
 }  // namespace
 
 StopOnSignals::StopOnSignals() {
-  // A process that a plugin leaves in a session of its own becomes a child of this process, and can be ended
-  // with the plugin.
+  // If a plugin leaves a process in another session, that process becomes a child of this one, and can be
+  // ended with the plugin.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   sigset_t set = Signals();
+  // A client that closes its connection must not end the agent. The write fails with EPIPE.
   sigaddset(&set, SIGPIPE);
   ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
   waiter_ = std::thread(Wait, stop_);

@@ -20,7 +20,7 @@ struct AuditFlags {
   std::string since, output = "text";
 };
 
-// A duration before now, or a time.
+// Parses a time, or a duration before the current time.
 base::Result<base::WallTime> ParseSince(const std::string& text) {
   if (auto time = status::ParseTime(text)) return *time;
   auto ago = doc::ParseDuration(text);
@@ -37,6 +37,7 @@ int RunAudit(Context& context, const AuditFlags& flags) {
   AuditOptions options = flags.options;
   options.query = flags.fleet.query;
   options.json = flags.output == "json";
+  // All options are checked before any agent is asked.
   for (const std::string& pattern : options.ignore) {
     if (base::Status good = image::CheckPattern(pattern); !good)
       return Fail(kBadInput, base::InvalidArgument("--ignore: " + good.error().message()), std::cerr);

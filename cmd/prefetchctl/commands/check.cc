@@ -51,7 +51,8 @@ Examples:
 
 Command CheckCommand(CLI::App& command, Context& context) {
   auto options = std::make_shared<CheckOptions>();
-  auto words = std::make_shared<std::vector<std::string>>();  // of options that PairImages() reads
+  // CLI11 needs a target for both options. PairImages() reads them in the order of the command line.
+  auto words = std::make_shared<std::vector<std::string>>();
   AgentOption(command, context);
   Several(command, "-f,--filename", options->files,
           "Manifests: files, directories, patterns; - is standard input (repeatable)");
@@ -92,6 +93,7 @@ Command CheckCommand(CLI::App& command, Context& context) {
   OneOf(command.add_option("-o,--output", options->output, "Output format [text]"), names);
   command.footer(kCheckFooter);
   return [&context, &command, options, words, unknown] {
+    // The generated init container mounts its token there, so it needs no option.
     if (options->token_file.empty() && ::access(kTokenFile, R_OK) == 0) options->token_file = kTokenFile;
     options->unknown_passes = *unknown == "pass";
     Terminal terminal = StdoutTerminal();

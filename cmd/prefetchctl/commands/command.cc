@@ -46,6 +46,8 @@ void Several(CLI::App& command, const std::string& flag, std::vector<std::string
 
 base::Status PairImages(const CLI::App& command, const std::string& flag,
                         std::vector<CheckOptions::Image>& images) {
+  // CLI11 keeps the values of each option apart. Only parse_order() has the sequence in which images and
+  // policies appeared.
   const CLI::Option* image = command.get_option(flag);
   const CLI::Option* policy = command.get_option("--policy");
   std::size_t image_at = 0, policy_at = 0;

@@ -25,10 +25,11 @@ namespace prefetch::ctl {
 // Options and streams that all commands share. A resource of main; it outlives the command that runs.
 struct Context {
   http::CurlClient http;
-  std::string agent;  // as --agent says; empty: it does not
+  std::string agent;  // The value of --agent; empty if it was not given.
   base::Call call;    // stopped by SIGINT and SIGTERM
 
-  // Not by CLI11's envname(), which lets the variable win over the flag of another subcommand.
+  // Returns --agent, else PREFETCHD_AGENT, else the default. CLI11's envname() is not used, since the
+  // variable would then win over the flag of another subcommand.
   std::string Agent() const;
   int WithAgent(const std::function<int(const AgentClient&)>& use);
 };
@@ -46,20 +47,21 @@ void Repeatable(CLI::App& command, const std::string& flag, std::vector<std::str
                 const std::string& help);
 // --allow-unread, of the commands that read manifests.
 void AllowUnreadOption(CLI::App& command, std::vector<std::string>& kinds);
-// One that takes several values each time. Only for commands without other arguments, which it would take
-// too.
+// Adds an option that takes several values each time. Not for commands with positional arguments, which the
+// option would consume.
 void Several(CLI::App& command, const std::string& flag, std::vector<std::string>& values,
              const std::string& help);
 
-// The images of the option `flag`. Each --policy belongs to the image before it, so they are read in the
-// order in which they stand.
+// Reads the images of the option `flag`, each with its policy. A --policy belongs to the image before it, so
+// both are read in the order of the command line.
 base::Status PairImages(const CLI::App& command, const std::string& flag,
                         std::vector<CheckOptions::Image>& images);
 
-// The flags of prefetchd by which this node's, or this desk's, credentials are found.
+// Adds the flags of prefetchd that decide where the credentials of this node, or of the user's machine, are
+// found.
 void CredentialOptions(CLI::App& command, config::RawConfig& flags);
 
-// For kubectl_complete-prefetch: prints the words that may stand for the last one.
+// Prints the words that can follow, for kubectl_complete-prefetch.
 void CompleteForKubectl(const CLI::App& app, const std::vector<std::string>& words, std::ostream& out);
 
 // A part of another command.

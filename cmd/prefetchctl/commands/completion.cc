@@ -1,5 +1,5 @@
-// The options and examples of `prefetchctl completion`, which reads CLI11's own tree: it completes exactly
-// the words that parse.
+// The options and examples of `prefetchctl completion`. It reads CLI11's own tree, so that it completes
+// exactly the words that parse.
 #include "ctl/completion.h"
 
 #include <CLI/CLI.hpp>
@@ -27,7 +27,7 @@ void Collect(const CLI::App& app, const std::vector<std::string>& words,
              std::vector<CompletionCommand>& commands) {
   CompletionCommand command{.words = words, .help = app.get_description(), .options = {}, .arguments = {}};
   for (const CLI::Option* option : app.get_options([](const CLI::Option*) { return true; })) {
-    if (option->get_group().empty()) continue;  // it works, and is not shown
+    if (option->get_group().empty()) continue;  // Hidden options still work, but are not offered.
     if (option->get_positional()) {
       command.takes_arguments = true;
       for (std::string& value : ValuesOf(*option)) command.arguments.push_back(std::move(value));

@@ -13,7 +13,7 @@
 namespace prefetch::ctl {
 namespace {
 
-// A flag of prefetchd's.
+// Adds a flag of prefetchd. Errors of the configuration name this flag as the source.
 void Option(CLI::App& command, const std::string& flag,
             std::optional<config::SourcedValue<std::string>>& field, const std::string& help) {
   command.add_option_function<std::string>(
@@ -91,6 +91,8 @@ Examples:
     auto get_env = [](const char* name) { return std::getenv(name); };
     if (options->check) return CheckCredentials(*options, get_env, std::cout, std::cerr);
     const config::RawConfig& said = options->flags;
+    // The agent knows the settings of its node. Any setting on the command line asks for an answer that the
+    // agent cannot give.
     const bool by_own_settings = said.config_file || said.docker_config || said.kubelet_version ||
                                  said.image_credential_provider_config ||
                                  said.image_credential_provider_bin_dir || !options->sources.empty();
@@ -101,6 +103,8 @@ Examples:
         return static_cast<int>(kOk);
       });
       if (failed != kOk) return failed;
+      // Without an answer, no agent runs here. The command then looks up the credentials itself, unless the
+      // user named an agent.
       if (told) return *told;
       if (!context.agent.empty()) return static_cast<int>(kUnreachable);
     }

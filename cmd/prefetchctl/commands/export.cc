@@ -1,4 +1,4 @@
-// The options and examples of `prefetchctl list export`, and of `prefetchctl export`, its older spelling.
+// The options and examples of `prefetchctl list export`, and of its deprecated spelling `prefetchctl export`.
 #include "ctl/export.h"
 
 #include <CLI/CLI.hpp>
@@ -46,7 +46,8 @@ int RunAllowlist(ExportFlags& flags) {
   return ExportAllowlist(flags.allowlist, std::cout, std::cerr);
 }
 
-// The first option that was given and is for another target; empty: none.
+// Returns the first given option that is for another target; empty if there is none. Without this check it
+// would have no effect, and the user would not notice.
 std::string Misplaced(const CLI::App& command, const std::string& target) {
   const std::map<std::string, std::vector<std::string>> options = {
       {"kubelet", {"--kubelet-version", "--output"}}, {"openshift", {"--name", "--pool"}}};

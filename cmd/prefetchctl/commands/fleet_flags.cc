@@ -19,6 +19,7 @@ void FleetOptions(CLI::App& command, FleetFlags& flags) {
   add("--kubeconfig", flags.cluster.kubeconfig,
       "The kubeconfig; default: KUBECONFIG, ~/.kube/config, or this pod's service account");
   add("--context", flags.cluster.context, "A context of the kubeconfig; default: the current one");
+  // --fleet asks all agents, so naming one contradicts it.
   if (CLI::Option* agent = command.get_option_no_throw("--agent")) fleet->excludes(agent);
 }
 

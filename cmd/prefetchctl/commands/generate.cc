@@ -21,10 +21,11 @@ namespace {
 struct Flags {
   GenerateFlags generate;
   MigrateFlags migrate;
-  std::string compat_with;  // the older spelling of `migrate`
+  std::string compat_with;  // The deprecated spelling of `migrate`.
 };
 
-// `generate --compat image-prefetcher NAME` goes on working, out of sight.
+// Adds the deprecated `generate --compat image-prefetcher NAME`. It still works, but the help does not show
+// it.
 void CompatOptions(CLI::App& command, Flags& flags) {
   command.add_option("--compat", flags.compat_with, "Deprecated: use prefetchctl migrate image-prefetcher")
       ->group("");
@@ -38,6 +39,7 @@ void CompatOptions(CLI::App& command, Flags& flags) {
 base::Status CheckCombination(const Flags& flags) {
   const deploy::GenerateOptions& options = flags.generate.options;
   if (flags.compat_with.empty()) {
+    // These options parse because of --compat. Without it they would have no effect.
     if (flags.migrate.IsUsed()) {
       return base::InvalidArgument(
           "NAME, --secret, --secret-repository, --result-label and "
@@ -157,6 +159,7 @@ Examples:
       --component policy --policy-action Deny)");
   const CLI::App* touch = TouchDaemonSetCommand(command, *touch_flags);
   return [flags, &command, touch, touch_flags, init = InitContainerCommand(command)] {
+    // CLI11 runs the callback of `generate` for its subcommands, too.
     if (init.app->parsed()) return init.run();
     if (!touch->parsed()) return Run(*flags, command);
     return GenerateTouchDaemonSet(touch_flags->lists, touch_flags->nodes, touch_flags->output, std::cout,

@@ -12,9 +12,10 @@ namespace {
 
 constexpr std::size_t kColumn = 34;
 constexpr std::size_t kLongestLabel = 60;
-constexpr std::size_t kMargin = 6;  // of wrapped rows
+constexpr std::size_t kMargin = 6;  // Indentation of wrapped rows.
 
-// Which options go together is said by their groups and footers.
+// CLI11's own format also lists which options need or exclude each other. Groups and footers say that in
+// words here.
 class Format : public CLI::Formatter {
  public:
   Format() { column_width(kColumn); }
@@ -31,6 +32,7 @@ class Format : public CLI::Formatter {
 std::string WrappedParagraph(const std::vector<std::string_view>& lines, std::size_t width) {
   std::string text;
   for (std::string_view line : lines) text += std::string(line) + "\n";
+  // A paragraph that fits keeps its line breaks, which its author chose.
   const bool fits = std::all_of(lines.begin(), lines.end(),
                                 [&](std::string_view line) { return screen::DisplayWidth(line) <= width; });
   if (fits) return text;
@@ -38,7 +40,7 @@ std::string WrappedParagraph(const std::vector<std::string_view>& lines, std::si
   return base::Join(screen::Wrap(text, width), "\n") + "\n";
 }
 
-// "  --flag TEXT      what it is for": the flag, and below it what it is for.
+// Wraps " --flag TEXT description": the flag on its own line, and the description below it.
 std::string WrappedRow(std::string_view row, std::size_t width) {
   const std::size_t begin = row.find_first_not_of(' ');
   std::size_t column = row.find("  ", begin);
@@ -58,8 +60,8 @@ std::string WrappedRow(std::string_view row, std::size_t width) {
 
 }  // namespace
 
-// "{text,json}" of IsMember, "value in {text->0,json->1} OR {0,1}" of a transformer: the words of the first
-// braces.
+// CLI11 has no list of an option's values, only a text: "{text,json}" of IsMember, or "value in
+// {text->0,json->1} OR {0,1}" of a transformer. Both have the words in the first braces.
 std::vector<std::string> ValuesOf(const CLI::Option& option) {
   std::string type = option.get_type_name();
   std::size_t begin = type.find('{'), end = type.find('}');
@@ -73,6 +75,7 @@ std::vector<std::string> ValuesOf(const CLI::Option& option) {
 
 std::string ValueLabel(const CLI::Option& option) {
   std::string values = base::Join(ValuesOf(option), "|");
+  // Longer lists, such as that of platforms, would fill the page. Descriptions contain them.
   if (!values.empty() && values.size() <= kLongestLabel) return values;
   const std::string type = option.get_type_name();
   return type.substr(0, type.find(':'));
@@ -89,6 +92,7 @@ std::string WrappedHelp(const std::string& help, std::size_t width) {
   for (std::string_view line : base::Split(std::string_view(help), '\n')) {
     const bool is_text = !line.empty() && line.front() != ' ';
     if (!is_text || line.starts_with("Usage:")) finish();
+    // Examples are copied, so their lines are never wrapped. They are the end of every help text.
     examples = examples || line == "Examples:";
     if (is_text && !examples) {
       paragraph.push_back(line);

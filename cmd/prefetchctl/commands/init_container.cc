@@ -45,7 +45,8 @@ Subcommand InitContainerCommand(CLI::App& generate) {
       "init-container",
       "Generate an init container that checks the images of its own pod, or insert it into manifests");
   auto flags = std::make_shared<InitContainerFlags>();
-  auto words = std::make_shared<std::vector<std::string>>();  // of options that PairImages() reads
+  // CLI11 needs a target for both options. PairImages() reads them in the order of the command line.
+  auto words = std::make_shared<std::vector<std::string>>();
   const std::vector<std::string> platforms = deploy::Platforms(deploy::EmbeddedFiles());
   Offers(command->add_option("--platform", flags->platform, base::Join(platforms, ", "))->required(),
          platforms);

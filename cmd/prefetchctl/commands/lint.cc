@@ -65,6 +65,7 @@ Examples:
     }
     const Terminal terminal = StdoutTerminal();
     options->color = terminal.color;
+    // 0 means no wrapping: other programs read the lines of a pipe.
     options->width = terminal.interactive ? terminal.width : 0;
     return Lint(context.call, *options, std::cout, std::cerr);
   };

@@ -17,7 +17,7 @@ namespace {
 
 struct ListCheckFlags {
   std::vector<std::string> files;
-  std::string agent;  // its address, or an argument taken for it
+  std::string agent;  // The agent's address, or a file that CLI11 took for it.
   list::Capabilities capabilities;
 };
 
@@ -29,7 +29,7 @@ int RunListCheck(Context& context, bool ask_agent, ListCheckFlags flags) {
   if (IsAgentAddress(flags.agent)) {
     context.agent = flags.agent;
   } else if (!flags.agent.empty()) {
-    // In `--agent images.yaml` the address was left out, and a file was taken for it.
+    // `--agent images.yaml` has no address, and CLI11 took the file for it.
     flags.files.insert(flags.files.begin(), flags.agent);
   }
   if (flags.files.empty()) return Fail(kBadInput, base::InvalidArgument("FILE is required"), std::cerr);
@@ -116,6 +116,7 @@ Examples:
   prefetchctl list diff images.yaml --node)");
   return [&context, options, node, output] {
     options->json = *output == "json";
+    // With --node, the second list comes from the agent.
     std::size_t needed = *node ? 1 : 2;
     if (options->files.size() != needed) {
       return Fail(
@@ -179,6 +180,7 @@ Examples:
           base::InvalidArgument("no input: give -f, --list, --from, --crictl, --node, or --marker with --in"),
           std::cerr);
     }
+    // Every line contains an empty marker.
     if (std::count(options->markers.begin(), options->markers.end(), "") > 0) {
       return Fail(kBadInput, base::InvalidArgument("--marker must not be empty"), std::cerr);
     }

@@ -14,6 +14,8 @@
 namespace prefetch::ctl {
 namespace {
 
+// --platform wins. The other options are those of image-prefetcher's deploy.sh, whose values select a
+// platform.
 std::string PlatformFor(const MigrateFlags& flags, const deploy::GenerateOptions& common) {
   if (!common.platform.empty()) return common.platform;
   if (flags.flavor == "ocp") return "openshift";
@@ -22,6 +24,7 @@ std::string PlatformFor(const MigrateFlags& flags, const deploy::GenerateOptions
 
 }  // namespace
 
+// `flavor` has a default, so its value cannot show whether it was given.
 bool MigrateFlags::IsUsed() const {
   return !compat.name.empty() || !compat.secret.empty() || compat.result_label || !integration.empty() ||
          !compat.secret_repositories.empty();
@@ -71,6 +74,7 @@ void ManifestOptions(CLI::App& command, deploy::GenerateOptions& options) {
 }
 
 base::Status CheckImageIsGiven(const CLI::App& command) {
+  // An explicit empty image is allowed: kustomize or another tool replaces the name later.
   if (command.count("--image") != 0) return {};
   return base::InvalidArgument(
       "--image is required: push the agent's image to a registry of yours (deploy/docs/install.md), and name "

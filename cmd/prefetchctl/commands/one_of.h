@@ -8,13 +8,13 @@
 
 namespace prefetch::ctl {
 
-// Accepts these words only, not even the number that stands for one. The error for another word lists them,
+// Accepts these words only, and not the numbers that stand for them. The error for any other word lists them,
 // as CLI::IsMember does.
 template <typename E>
 CLI::Option* OneOf(CLI::Option* option, const std::map<std::string, E>& names) {
   std::vector<std::string> words;
   for (const auto& [word, value] : names) words.push_back(word);
-  // The one that is added last sees the value first.
+  // CLI11 runs the transformation that was added last first.
   return option->transform(CLI::CheckedTransformer(names))->transform(CLI::IsMember(words));
 }
 

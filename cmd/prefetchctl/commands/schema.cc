@@ -1,5 +1,5 @@
-// The options and examples of `prefetchctl schema`, and of `prefetchctl docs`, which reads all commands from
-// CLI11's own tree: the reference has what can be parsed.
+// The options and examples of `prefetchctl schema` and `prefetchctl docs`. The latter reads all commands from
+// CLI11's own tree, so that the reference shows exactly what can be parsed.
 #include "ctl/schema.h"
 
 #include <CLI/CLI.hpp>
@@ -20,7 +20,7 @@ namespace {
 reference::CommandOption ShownOption(const CLI::Option& option) {
   reference::CommandOption shown{
       .names = option.get_name(option.get_positional(), true), .value = "", .help = option.get_description()};
-  // A flag that switches something off is called "--no-x{false}".
+  // CLI11 names a flag that switches something off "--no-x{false}".
   shown.names = shown.names.substr(0, shown.names.find('{'));
   if (option.get_type_size_max() > 0 && option.get_expected_max() > 0 && !option.get_positional()) {
     shown.value = ValueLabel(option);
@@ -43,7 +43,7 @@ void CollectHelp(const CLI::App& app, const std::string& words,
   }
   for (const CLI::App* below : app.get_subcommands([](const CLI::App*) { return true; })) {
     const std::string& group = below->get_group();
-    // Hidden ones at the first place, but for `verdict`, which the pages explain.
+    // Hidden commands are left out, except `verdict`, which the pages explain.
     if (group.empty() && below->get_name() != "verdict") continue;
     CollectHelp(*below, (words.empty() ? "" : words + " ") + below->get_name(), commands);
   }

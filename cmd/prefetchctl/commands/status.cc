@@ -22,6 +22,7 @@ int RunStatus(Context& context, const StatusFlags& flags) {
   std::optional<screen::ResultsFormat> results;
   if (!flags.results.empty())
     results = flags.results == "csv" ? screen::ResultsFormat::kCsv : screen::ResultsFormat::kJson;
+  // CLI11 can exclude options, but not one of their values.
   if (flags.node.watch && flags.node.output == "html") {
     return Refuse({"--watch cannot draw a page again and again: leave it out, or choose another output"},
                   std::cerr);

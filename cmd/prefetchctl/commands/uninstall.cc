@@ -18,6 +18,7 @@ struct UninstallFlags {
 };
 
 int Run(const base::Call& call, const UninstallFlags& flags) {
+  // The required flag says that the command clears Node objects, and does not remove the agent itself.
   if (!flags.nodes) {
     return Fail(kBadInput,
                 base::InvalidArgument("--nodes is required: the command clears Node objects only; delete the "

@@ -40,7 +40,7 @@ int RunWait(Context& context, const WaitFlags& flags) {
   auto options = ReadFlags(flags, mistakes);
   if (!options) return Fail(kBadInput, options.error(), std::cerr);
   if (!mistakes.empty()) return Refuse(mistakes, std::cerr);
-  // A list without entries is met at once: the user may have meant another.
+  // A list without entries is met immediately. The warning tells a user who meant another file.
   if (const auto& list = options->demand.list) {
     for (const std::string& warning : list->warnings) std::cerr << "warning: " << warning << "\n";
   }
