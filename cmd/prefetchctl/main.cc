@@ -1,4 +1,4 @@
-// prefetchctl: for people, CI steps and init containers. One table of subcommands.
+// prefetchctl: the command line for operators, CI steps and init containers. One table of subcommands.
 #include <sys/prctl.h>
 #include <unistd.h>
 #include <CLI/CLI.hpp>
@@ -177,8 +177,8 @@ const CLI::App& Recognised(const CLI::App& app) {
   return below.empty() ? app : Recognised(*below.front());
 }
 
-// Returns the flag or command of which `word` is a misspelling; empty if there is none. Hidden commands are
-// not suggested.
+// Returns the flag or command that `word` probably means; empty if it resembles none. Hidden commands are not
+// suggested.
 std::string MeantWord(const CLI::App& app, const std::string& word) {
   std::vector<std::string> names;
   if (word.starts_with("-")) {
@@ -201,7 +201,7 @@ int Misunderstood(const CLI::App& app, const CLI::ParseError& error, const std::
   if (what.starts_with(": ")) what.erase(0, 2);
   const std::vector<std::string> extras = Recognised(app).remaining();
   if (word.empty() && error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError)) {
-    // Of all words that were not understood, only a flag can be compared with the command's flags.
+    // Only a flag among the unknown words can be compared with the command's flags.
     auto flag = std::find_if(extras.begin(), extras.end(),
                              [](const std::string& extra) { return extra.starts_with("-"); });
     if (flag != extras.end()) word = *flag;

@@ -71,7 +71,7 @@ int Run(const config::AgentConfig& config) {
       config.runtime_endpoint.empty() ? cri::DiscoverEndpoint() : cri::ParseEndpoint(config.runtime_endpoint);
   if (!endpoint) return Fail(config.runtime_endpoint.empty() ? kUnreachable : kBadInput, endpoint.error());
 
-  StopOnSignals stop;  // Must be made before any thread exists (signals.h).
+  StopOnSignals stop;  // It must exist before any thread does (signals.h).
   base::SystemClock clock;
   NodeAgent node(config, *endpoint, clock);
   if (base::Status listens = node.Listen(); !listens) return Fail(kBadInput, listens.error());

@@ -34,7 +34,8 @@ registry::ClientOptions ClientFor(const config::RegistryConfig& config,
   // The agent paces its questions itself (plan/registry_pace.h), and preflights sometimes must ask
   // immediately.
   options.circuit = false;
-  // A server that somebody else names, in a redirect or a realm, must not be the cluster's API server.
+  // A pod may name any address as a registry. The client must not send such a request to the cluster's API
+  // server.
   if (const char* api_server = std::getenv("KUBERNETES_SERVICE_HOST")) options.api_server = api_server;
   return options;
 }
