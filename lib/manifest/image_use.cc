@@ -53,6 +53,7 @@ bool IsCheckName(std::string_view name) {
       words.begin(), words.end(), [](char c) { return c == '_' || c == '.'; }, '-');
   for (std::string_view part : base::Split(words, '-')) {
     for (std::string_view word : kWords) {
+      // The ending also finds "imagecheck".
       if (part == word || part.ends_with("check")) return true;
     }
   }

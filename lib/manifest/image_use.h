@@ -109,11 +109,10 @@ struct UnreadObject {
 // "JobSet shop/js may run pods, and …"
 std::string UnreadTitle(const UnreadObject& object);
 
-// Is this container there to check others' images before those start?
-//
-// A container whose name, or whose pod's name, has one of the words by which people and controllers call such
-// containers: check, precheck, preflight, prepull, prefetch, warmup, verify; apart by "-", "_" or ".", in any
-// case ("image-check", "preflight-0"), or at its end ("imagecheck"). A name is all that there is to go by.
+// Returns whether this container checks the images of other containers before those start. A name is the only
+// sign: that of the container or of its pod has one of the words check, precheck, preflight, prepull,
+// prefetch, warmup or verify, between "-", "_" or ".", in any case ("image-check", "preflight-0"), or ends
+// with "check" ("imagecheck").
 bool IsCheckContainer(const ImageUse& use);
 
 }  // namespace prefetch::manifest

@@ -20,9 +20,11 @@ using doc::Node;
 using doc::ObjectReader;
 using doc::Reader;
 
+// A manifest may contain any text as its kind.
 constexpr std::size_t kLongestTypeShown = 200;
 
-// "List" is one always; "PodList" is one of Pods, but other objects may be called something like "BlockList".
+// "List" is always a list. "PodList" is a list of Pods, but a custom kind may be called "BlockList", so its
+// items must look like objects.
 bool IsList(const Node& object, const std::string& kind) {
   if (kind == "List") return true;
   const Node* items = object.Find("items");
@@ -30,6 +32,7 @@ bool IsList(const Node& object, const std::string& kind) {
          items->items.front().kind == Node::Kind::kMapping;
 }
 
+// Directories contain YAML that is no manifest, such as values.yaml.
 bool IsStranger(const Node& value, const Implied& implied) {
   if (value.kind != Node::Kind::kMapping) return true;
   if (!implied.kind.empty() || value.Find("kind") != nullptr) return false;
@@ -49,13 +52,14 @@ void ObjectVisitor::Visit(const Reader& value, const Implied& implied) {
     for (const Reader& item : value.Items()) Visit(item, implied);
     return;
   }
+  // Jenkins' configuration as code has neither kind nor apiVersion, so this comes before both are required.
   if (IsJenkins(value.node())) {
     ObjectReader object(value);
     return VisitCustom(object, {"", kJenkins});
   }
   if (options_.strangers == UnknownOwners::kPassOver && IsStranger(value.node(), implied)) return;
   ObjectReader object(value);
-  if (value.node().kind != Node::Kind::kMapping) return;  // that was its mistake
+  if (value.node().kind != Node::Kind::kMapping) return;  // ObjectReader has reported the mistake.
   std::string api_version = TypeField(object, "apiVersion", implied.api_version);
   std::string kind = TypeField(object, "kind", implied.kind);
   if (api_version.empty() || kind.empty()) return;
@@ -76,6 +80,7 @@ std::string ObjectVisitor::TypeField(ObjectReader& object, std::string_view key,
 
 void ObjectVisitor::VisitItems(ObjectReader& list, const std::string& api_version, const std::string& kind) {
   Implied implied;
+  // The API server omits the type in the items of a typed list.
   if (kind != "List") implied = {api_version, kind.substr(0, kind.size() - 4)};
   for (const Reader& item : list.Items("items")) Visit(item, implied);
 }
@@ -90,6 +95,7 @@ void ObjectVisitor::VisitObject(ObjectReader& object, const ObjectType& type) {
 
 void ObjectVisitor::VisitTemplate(ObjectReader& object) {
   Variables inner = variables_ ? *variables_ : Variables();
+  // Parameters apply only within the template, so the outer variables are restored below.
   SetParameters(object.reader(), "parameters", "value", "", inner);
   const auto outer = std::exchange(variables_, std::make_shared<const Variables>(std::move(inner)));
   for (const Reader& item : object.Items("objects")) Visit(item, {});
@@ -118,7 +124,9 @@ void ObjectVisitor::VisitBuiltIn(ObjectReader& object, const ObjectType& type, c
     value = object.reader();
   }
   if (value) ReadTemplate(found, pod, object.reader(), nullptr);
+  // Nothing was found, and no mistake explains it. Containers in the wrong place are the usual reason.
   if (Seen() > seen || object.reader().problems().count() > mistakes) return;
+  // The API server writes `status`, so containers in it are no mistake of the author.
   for (const auto& [key, member] : object.reader().Members()) {
     if (key == "status") continue;
     if (auto stray = FirstContainerList(member)) {
@@ -138,6 +146,7 @@ bool ObjectVisitor::IsHookTemplate(const Node& object, const ObjectType& type) {
 }
 
 void ObjectVisitor::VisitCustom(ObjectReader& object, const ObjectType& type) {
+  // Fields of custom resources may have any type, so only known places report mistakes.
   doc::Problems nobodys("");
   ObjectReader leniently(Reader(object.reader().node(), nobodys));
   Pod pod = Describe(leniently, type);
@@ -148,12 +157,15 @@ void ObjectVisitor::VisitCustom(ObjectReader& object, const ObjectType& type) {
   Claimed claimed;
   std::optional<Workflow> workflow = FindWorkflow(object.reader(), type, variables_);
   if (workflow) VisitWorkflow(*workflow, pod, object.reader(), claimed);
+  // From certain to uncertain: known places claim their nodes, so that the search by shape below does not
+  // count the same image twice.
   for (const KnownPlace& place : KnownPlaces()) {
     if (place.kind == type.kind && place.group == type.group)
       VisitPlace(place, pod, object.reader(), claimed);
   }
   for (const std::string& path : options_.pod_template_paths) {
     for (const Reader& value : AtPath(object.reader(), path)) {
+      // A path to a place that is known already is right, although it finds nothing new.
       if (claimed.contains(&value.node())) manifests_.paths_met.insert(path);
       FoundTemplate found{.value = value, .origin = Origin::kCustomPath, .variables = variables_};
       if (ReadTemplate(found, pod, object.reader(), &claimed)) manifests_.paths_met.insert(path);
@@ -164,6 +176,8 @@ void ObjectVisitor::VisitCustom(ObjectReader& object, const ObjectType& type) {
   if (Seen() > seen || manifests_.pods > pods || object.reader().problems().count() > mistakes) return;
   manifests_.passed_over[base::Truncate(TypeName(type), kLongestTypeShown)]++;
   if (podless || type.kind.ends_with("List")) return;
+  // A run or a pipeline that only names other objects is complete. A Task has its own steps, so one without
+  // images is unread.
   const bool refers = workflow && type.kind != "Task" && type.kind != "ClusterTask";
   if (refers) return AddReferring(object, pod);
   AddUnread(object, type, pod, "may run pods, and no image of it was found here");
@@ -189,7 +203,8 @@ bool ObjectVisitor::ReadTemplate(const FoundTemplate& found, const Pod& pod, con
   if (!spec) return false;
   if (claimed != nullptr) Claim(found, *spec, image, *claimed);
   if (found.shape != TemplateShape::kImage && found.shape != TemplateShape::kArgoDefaults) manifests_.pods++;
-  // Changes are made in pods' own specs only.
+  // Callers change only real specs of pods. A shape may be a coincidence, and the documents of an embedded
+  // text are copies.
   const bool sure = found.origin != Origin::kShape && found.shape == TemplateShape::kPod;
   if (pods_ != nullptr && sure && texts_.empty() && first < manifests_.uses.size()) {
     const auto uses = manifests_.uses.begin() + static_cast<std::ptrdiff_t>(first);
@@ -207,6 +222,7 @@ void ObjectVisitor::Claim(const FoundTemplate& found, const Node* spec, const No
   if (spec == nullptr) return;
   claimed.insert(spec);
   for (const doc::Member& member : spec->members) {
+    // The items of the spec's lists are containers and volumes, which have been read.
     for (const Node& item : member.value.items) claimed.insert(&item);
   }
 }
@@ -250,7 +266,8 @@ std::string MemberText(const doc::Node& object, const char* key) {
   return value == nullptr ? "" : value->text;
 }
 
-// The type that the items have if they name none, as far as the list has begun.
+// Returns the type of items that name none, by the part of the list before them. The list is still incomplete
+// at this point, so it is closed here.
 Implied ImpliedBy(const std::string& begun) {
   doc::Problems nobodys("");
   const std::optional<doc::Node> list = doc::ParseJson(begun + "]}", nobodys);
@@ -271,6 +288,7 @@ void ReadJsonList(std::string& text, const ReadMore& more, doc::Problems& proble
   doc::JsonItems* list = nullptr;
   doc::JsonItems items(options.limits.bytes, [&](std::string_view item, doc::Position at) {
     if (!implied) implied = ImpliedBy(list->rest());
+    // Each item is freed before the next one is read, so the list is never in memory as a whole.
     const auto node = doc::ParseJson(item, problems, doc::JsonRules::kStrict, options.limits, at);
     const std::string path = "items[" + std::to_string(number++) + "]";
     if (node) visitor.Visit(doc::Reader(*node, problems, path), *implied);
@@ -282,13 +300,15 @@ void ReadJsonList(std::string& text, const ReadMore& more, doc::Problems& proble
     items.Feed(text);
     text.clear();
   } while (!problems.Full() && more(text));
+  // An item beyond the limit would have been read only in part.
   if (items.cut()) return problems.Add({}, "", "a part of it " + TooLong(options.limits.bytes));
   if (problems.Full()) return;
   const auto rest = doc::ParseJson(items.rest(), problems, doc::JsonRules::kStrict, options.limits);
   if (rest && items.whole()) visitor.Visit(doc::Reader(*rest, problems), {});
 }
 
-// Documents together, up to the limit of a part, behind as many empty lines as stand before them in the text.
+// Reads several documents at a time, up to the limit of a part. As many empty lines as precede a part in the
+// text stand before it, so that positions are right.
 void ReadYamlDocuments(std::string_view text, doc::Problems& problems, const ReadOptions& options,
                        ObjectVisitor& visitor) {
   static constexpr std::string_view kNext = "\n---";
@@ -297,6 +317,7 @@ void ReadYamlDocuments(std::string_view text, doc::Problems& problems, const Rea
   while (!text.empty() && problems.empty()) {
     std::size_t end = text.size();
     if (end > options.limits.bytes) {
+      // Splits at the last document that fits. If none does, the first document alone exceeds the limit.
       end = text.rfind(kNext, options.limits.bytes);
       if (end == std::string_view::npos || end == 0) end = text.find(kNext, 1);
       end = end == std::string_view::npos ? text.size() : end + 1;
@@ -391,6 +412,7 @@ void ObjectVisitor::AddField(const ImageField& field, const Pod& owner) {
   pod->identity_elsewhere = true;
   Variables::Resolved resolved{field.image, false};
   if (field.open)
+    // A field with a variable names no image until the variable has a value.
     resolved = variables_ ? variables_->Resolve(field.image) : Variables::Resolved{field.image, true};
   auto reference = image::Reference::Parse(resolved.text);
   if (resolved.open || !reference) {
@@ -404,6 +426,8 @@ void ObjectVisitor::AddField(const ImageField& field, const Pod& owner) {
   ImageUse use{.image = resolved.text, .kind = UseKind::kField, .name = field.path};
   use.reference = *std::move(reference);
   if (field.policy != nullptr) use.explicit_policy = image::ParsePullPolicy(field.policy->text);
+  // The controller decides about the policy, so it is known only if it stands in the manifest, or if the
+  // cluster overrides all policies.
   use.policy_known = use.explicit_policy.has_value() || options_.policy.assume_always_pull;
   use.policy = EffectivePolicy(use.explicit_policy, use.reference, options_.policy);
   if (field.policy != nullptr) use.policy_at = field.policy->at;
@@ -433,6 +457,7 @@ void ObjectVisitor::VisitTexts(const Reader& object, const ObjectType& type, con
   }
   for (const Reader& text : texts) {
     if (text.node().kind != Node::Kind::kString) continue;
+    // Any other text of a ConfigMap may contain image names by chance, and is only read on request.
     if (IsRunnerConfig(text.node().text)) {
       ReadRunnerConfig(text.node().text, text.node().at, pod, options_.policy, manifests_);
     } else if (type.kind == kJenkins || HoldsManifests(text.node().text)) {
@@ -463,6 +488,7 @@ void ObjectVisitor::VisitText(const FoundTemplate& found, const Pod& pod, const 
   if (node.kind != Node::Kind::kString) return;
   doc::Problems problems(found.value.problems().source());
   const std::string text = found.variables ? found.variables->Resolve(node.text).text : node.text;
+  // Kept until the end: uses refer to these nodes.
   texts_.push_back(ParseManifests(text, problems, options_.limits));
   if (!problems.empty()) {
     manifests_.open.push_back({.why = "the text in " + found.value.path() + " of " + PodTitle(pod) +
@@ -474,6 +500,7 @@ void ObjectVisitor::VisitText(const FoundTemplate& found, const Pod& pod, const 
   }
   const auto outer = std::exchange(variables_, found.variables);
   for (Node& document : texts_.back()) {
+    // Positions inside an embedded text do not match lines of the file.
     MoveTo(node.at, document);
     take(Reader(document, found.value.problems(), found.value.path()));
   }

@@ -1,5 +1,5 @@
-// ObjectVisitor: walks over the objects of parsed manifests and collects what their pods ask for. Internal to
-// manifest/.
+// ObjectVisitor: visits the objects of parsed manifests, and collects the images that their pods use.
+// Internal to manifest/.
 #pragma once
 
 #include <cstddef>
@@ -24,14 +24,14 @@ struct Implied {
 // Jenkins' configuration as code, which has no kind.
 constexpr const char* kJenkins = "Jenkins configuration";
 
-// One owner, one thread. The documents outlive it.
+// Not thread-safe. The documents must outlive it.
 class ObjectVisitor {
  public:
   // `pods` may be null.
   ObjectVisitor(const ReadOptions& options, Manifests& manifests, std::vector<PodInTree>* pods)
       : options_(options), manifests_(manifests), pods_(pods) {}
 
-  // An object, or a sequence of them.
+  // Visits an object, or a sequence of objects.
   void Visit(const doc::Reader& value, const Implied& implied);
 
  private:
@@ -41,7 +41,7 @@ class ObjectVisitor {
 
   void VisitObject(doc::ObjectReader& object, const ObjectType& type);
 
-  // The objects of OpenShift's Template, with the values of its parameters.
+  // Visits the objects of OpenShift's Template, with the values of its parameters.
   void VisitTemplate(doc::ObjectReader& object);
 
   static void SetParameters(const doc::Reader& holder, std::string_view path, const char* key,
@@ -54,7 +54,7 @@ class ObjectVisitor {
 
   void VisitCustom(doc::ObjectReader& object, const ObjectType& type);
 
-  // Its pods are those of an object that it names.
+  // Records an object whose pods are those of another object that it names.
   void AddReferring(doc::ObjectReader& object, const Pod& pod);
 
   void VisitPlace(const KnownPlace& place, const Pod& pod, const doc::Reader& object, Claimed& claimed);
@@ -66,20 +66,21 @@ class ObjectVisitor {
   // Adds an image whose pod a controller makes. Its policy is known only if it stands beside it.
   void AddField(const ImageField& field, const Pod& owner);
 
-  // Texts in a ConfigMap, a Secret or Jenkins' templates that hold manifests.
+  // Visits manifests in texts of a ConfigMap, a Secret or Jenkins' templates.
   void VisitTexts(const doc::Reader& object, const ObjectType& type, const Pod& pod);
 
-  // True for a text with the marker, a hook template of ARC and Jenkins' configuration as code.
+  // Returns true for a text with the marker, for a hook template of ARC, and for Jenkins' configuration as
+  // code.
   static bool HoldsManifests(std::string_view text);
 
-  // Everything in the text stands where the text does.
+  // Gives everything in an embedded text the position of that text.
   static void MoveTo(doc::Position at, doc::Node& node);
 
-  // Hands over each document of a text. One that cannot be read is an image that is not known.
+  // Passes on each document of a text. A text that cannot be read counts as an image that is not known.
   using TakeDocument = std::function<void(const doc::Reader&)>;
   void VisitText(const FoundTemplate& found, const Pod& pod, const TakeDocument& take);
 
-  // True if there is a pod. `claimed` gets its nodes, which nobody else has to look at.
+  // Returns true if there is a pod. Adds its nodes to `claimed`, so that no other search looks at them.
   bool ReadTemplate(const FoundTemplate& found, const Pod& pod, const doc::Reader& object, Claimed* claimed);
 
   static void Claim(const FoundTemplate& found, const doc::Node* spec, const doc::Node* image,

@@ -18,31 +18,33 @@ struct ContainerList {
   std::string_view key;
   UseKind kind;
 };
-// In the order in which kubelet starts them.
+// The order in which kubelet starts them.
 constexpr ContainerList kContainerLists[] = {
     {"initContainers", UseKind::kInitContainer},
     {"containers", UseKind::kContainer},
     {"ephemeralContainers", UseKind::kEphemeralContainer},
 };
 
-// The pod of which the uses are read.
+// The pod whose uses are read, and where they go.
 struct Context {
   const FoundTemplate& found;
   std::shared_ptr<const Pod> pod;
   const PolicyRules& rules;
   PodImages& images;
 
-  // Whether a missing image or a key of another name means something.
+  // Whether a missing image or a misspelt key is a mistake. In a mapping that only looks like a pod, it means
+  // nothing.
   bool exact() const { return found.origin != Origin::kShape && found.shape != TemplateShape::kJenkins; }
 };
 
-// The pod's spec: in a template, or right where a path led. nullopt: none is there.
+// Returns the pod's spec: within a template, or directly at the end of a path. nullopt: there is none.
 std::optional<ObjectReader> SpecOf(const FoundTemplate& found) {
   ObjectReader holder(found.value);
   if (found.shape != TemplateShape::kPod || found.origin == Origin::kShape) return holder;
   if (found.origin == Origin::kBuiltIn) {
     std::optional<Reader> spec = holder.Find("spec");
     if (!spec) {
+      // A manifest without `spec` may be a patch. A misspelt `spec` is a mistake.
       doc::ReportMisspelt(found.value, {"spec"});
       return std::nullopt;
     }
@@ -64,14 +66,15 @@ std::vector<std::string> PullSecrets(ObjectReader& spec) {
   return names;
 }
 
-// `serviceAccount` is the same field's name of old; kubelet knows the new one only, and so it goes first.
+// `serviceAccount` is the deprecated name of the same field. kubelet reads only the new one, so it takes
+// precedence.
 std::string ServiceAccount(ObjectReader& spec) {
   std::string old = spec.String("serviceAccount").value_or("");
   std::string name = spec.String("serviceAccountName").value_or("");
   return name.empty() ? old : name;
 }
 
-// A template may omit an image that another program fills in before there is a pod. Kubernetes leaves it to
+// A template may omit an image that another program fills in before a pod exists. Kubernetes leaves it to
 // "higher level config management"; OpenShift writes " " for an image that a trigger sets.
 bool MayBeBlank(const std::string& image, UseKind kind, bool from_template) {
   return from_template && (kind == UseKind::kImageVolume || !image.empty());
@@ -93,7 +96,7 @@ void AddOpen(const ImageUse& use, doc::Position at, const std::string& why, cons
       {.why = UseWords(use, context) + " " + why, .at = at, .holder_at = use.holder_at, .pod = context.pod});
 }
 
-// Jenkins' kubernetes plugin writes IfNotPresent unless `alwaysPullImage` is true.
+// Jenkins' kubernetes plugin sets IfNotPresent unless `alwaysPullImage` is true.
 PullPolicy PolicyOfFlag(const std::optional<Reader>& flag) {
   return flag && flag->node().boolean ? PullPolicy::kAlways : PullPolicy::kIfNotPresent;
 }
@@ -111,9 +114,11 @@ void ReadPolicy(const std::optional<Reader>& policy, const Field& field, ImageUs
     const bool text = variables != nullptr && policy->node().kind == doc::Node::Kind::kString;
     const Variables::Resolved resolved =
         text ? variables->Resolve(policy->node().text) : Variables::Resolved();
+    // The variable's value comes from another object or a run, so no rule about policies applies.
     if (resolved.open) {
       use.policy_known = false;
     } else if (text) {
+      // The resolved text is checked like a written one; the position stays that of the variable.
       doc::Node value = policy->node();
       value.text = resolved.text;
       use.explicit_policy = Reader(value, policy->problems(), policy->path()).Enum<PullPolicy>(names);
@@ -128,7 +133,8 @@ void ReadPolicy(const std::optional<Reader>& policy, const Field& field, ImageUs
   use.policy_key_at = field.holder.KeyAt(field.key);
 }
 
-// With the policy that the controller of a known kind fills in; an administrator's own word goes first.
+// Returns the rules with the policy that the controller of a known kind fills in. The user's --default-policy
+// takes precedence.
 PolicyRules RulesOf(const Context& context, ImageUse& use) {
   PolicyRules rules = context.rules;
   if (context.found.place == nullptr || rules.default_policy) return rules;
@@ -152,6 +158,7 @@ void ReadUse(Field image_field, Field policy_field, ImageUse use, const Context&
   std::optional<Reader> policy = policy_field.holder.Find(policy_field.key);
   std::optional<Reader> value = image_field.holder.Find(
       image_field.key, context.pod->from_template ? Need::kOptional : Need::kRequired);
+  // The policy is read even without an image, so that a mistake in it is reported.
   ReadPolicy(policy, policy_field, use, context);
   if (!value) {
     if (context.exact() && context.pod->from_template && use.kind != UseKind::kField) {
@@ -179,6 +186,8 @@ void ReadUse(Field image_field, Field policy_field, ImageUse use, const Context&
       AddOpen(use, use.key_at, "has no image here", context);
     return;
   }
+  // An invalid reference is kept as a use without reference: kubelet's answer to it (InvalidImageName) is a
+  // finding.
   if (auto reference = image::Reference::Parse(*image)) use.reference = *std::move(reference);
   use.pod = context.pod;
   Purpose purpose = IsCheckContainer(use) ? Purpose::kCheck : Purpose::kWork;
@@ -188,11 +197,12 @@ void ReadUse(Field image_field, Field policy_field, ImageUse use, const Context&
   context.images.uses.push_back(std::move(use));
 }
 
-// `defaults` has the fields that the container lacks; nullptr: there are none. `name` is of one without.
+// `defaults` has the fields that the container lacks; nullptr if there are none. `name` stands for a missing
+// name.
 void ReadContainer(const Reader& item, UseKind kind, const Context& context, ObjectReader* defaults = nullptr,
                    const std::string& name = "") {
   ObjectReader container(item);
-  if (item.node().kind != doc::Node::Kind::kMapping) return;  // it has been complained about
+  if (item.node().kind != doc::Node::Kind::kMapping) return;  // ObjectReader has reported it.
   ImageUse use{.kind = kind, .name = container.String("name").value_or(name)};
   use.holder_at = item.node().at;
   auto field = [&](std::string_view key) {
@@ -225,7 +235,7 @@ void ReadReference(const Reader& item, const Reader& action, const Context& cont
   context.images.references.push_back(std::move(reference));
 }
 
-// A step gets the fields of stepTemplate that it lacks; one with `ref` has its image in a StepAction.
+// A step inherits the fields of stepTemplate that it lacks. A step with `ref` has its image in a StepAction.
 void ReadSteps(ObjectReader& task, const Context& context) {
   std::optional<ObjectReader> common;
   if (std::optional<Reader> value = task.Find("stepTemplate")) common.emplace(*value);
@@ -250,7 +260,7 @@ void ReadPlace(ObjectReader& holder, const Context& context) {
   ReadUse({holder, place.image}, {holder, place.policy}, std::move(use), context);
 }
 
-// In the order of an Argo template's pod. Of the defaults, its only container can have something.
+// In the order of the pod that Argo makes. Only its main container inherits fields of the defaults.
 void ReadArgoTemplate(ObjectReader& holder, const std::optional<Reader>& defaults, const Context& context) {
   const std::string name = holder.String("name").value_or("");
   ReadList(holder, "initContainers", UseKind::kInitContainer, context);

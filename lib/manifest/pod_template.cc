@@ -82,7 +82,7 @@ void ReadSelector(ObjectReader& spec, NodeDemand& nodes) {
   }
 }
 
-// The values that one term of the affinity allows; nullopt: any.
+// The values that one term of the affinity allows; nullopt if it allows any.
 struct Term {
   std::optional<Values> operating_systems, architectures;
 };
@@ -92,6 +92,7 @@ Term ReadTerm(const Reader& item) {
   for (const Reader& part : ObjectReader(item).Items("matchExpressions")) {
     ObjectReader expression(part);
     std::string key = expression.String("key").value_or("");
+    // Other operators only exclude values, and so leave more than one platform possible.
     bool in = expression.String("operator").value_or("") == "In";
     if (!in || (!IsOsLabel(key) && !IsArchitectureLabel(key))) continue;
     (IsOsLabel(key) ? term.operating_systems : term.architectures) = expression.Strings("values");
@@ -99,7 +100,7 @@ Term ReadTerm(const Reader& item) {
   return term;
 }
 
-// The terms are alternatives: one that does not say allows everything.
+// The terms are alternatives, so a term without this label allows every value.
 Values AnyOf(const std::vector<Term>& terms, std::optional<Values> Term::*part) {
   Values allowed;
   for (const Term& term : terms) {
@@ -119,7 +120,7 @@ void ReadAffinity(ObjectReader& spec, NodeDemand& nodes) {
   std::vector<Term> terms;
   for (const Reader& item : required->Items("nodeSelectorTerms")) terms.push_back(ReadTerm(item));
   auto add = [&](Values& values, std::optional<Values> Term::*part) {
-    if (!values.empty()) return;  // nodeSelector is as binding, and narrower
+    if (!values.empty()) return;  // nodeSelector binds as well, and allows a single value.
     values = AnyOf(terms, part);
     if (!values.empty() && !nodes.at) nodes.at = spec.KeyAt("affinity");
   };
@@ -147,7 +148,7 @@ NodeDemand ReadNodeDemand(const doc::Node& node) {
   return nodes;
 }
 
-// GitLab runner's config.toml: the images of the jobs' pods, by the few lines that name them.
+// GitLab runner's config.toml. Only the few lines that name images matter, so no TOML parser reads it.
 
 namespace {
 
@@ -155,14 +156,14 @@ struct Line {
   std::string_view key, value;
 };
 
-// `key = value`; an empty key for every other line.
+// Parses `key = value`; the key is empty for every other line.
 Line Parse(std::string_view text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos || text.starts_with('#')) return {};
   return {base::TrimSpace(text.substr(0, equals)), base::TrimSpace(text.substr(equals + 1))};
 }
 
-// The first text in quotes, alone or of a list.
+// Returns the first quoted text, alone or in a list.
 std::string Quoted(std::string_view value) {
   const std::size_t begin = value.find_first_of("\"'");
   if (begin == std::string_view::npos) return "";
@@ -194,7 +195,7 @@ void ReadRunnerConfig(std::string_view text, doc::Position at, const Pod& owner,
   pod->identity_elsewhere = true;
   const std::size_t first = images.uses.size();
   std::optional<image::PullPolicy> policy;
-  // Of one runner: its images have its policy, wherever that stands.
+  // Index of the current runner's first image. All of its images get its policy, which may stand after them.
   std::size_t runner = first;
   auto finish = [&] {
     for (; runner < images.uses.size(); runner++) {
@@ -224,6 +225,7 @@ void ReadRunnerConfig(std::string_view text, doc::Position at, const Pod& owner,
     if (!IsImageField(section, field.key) || value.empty()) continue;
     ImageUse use{.image = value, .kind = UseKind::kField, .name = section + "." + std::string(field.key)};
     const doc::Position own{number, static_cast<std::uint32_t>(raw.find(field.key) + 1)};
+    // In a text of a ConfigMap, lines of the text are no lines of the file.
     use.at = use.key_at = use.holder_at = at == doc::Position{1, 1} ? own : at;
     use.path = use.name;
     use.pod = pod;
@@ -250,7 +252,7 @@ using doc::Reader;
 
 constexpr std::string_view kListsOfPods[] = {"containers", "initContainers", "ephemeralContainers",
                                              "volumes"};
-// Of files and disks, which have images of another kind.
+// Endings of pictures and disk images, which are no container images.
 constexpr std::string_view kOtherImages[] = {".png", ".svg", ".jpg", ".jpeg", ".gif",
                                              ".ico", ".iso", ".img", ".qcow2"};
 
@@ -263,7 +265,7 @@ bool IsPartOfPod(std::string_view key) {
   return std::find(std::begin(kListsOfPods), std::end(kListsOfPods), key) != std::end(kListsOfPods);
 }
 
-// A tag may look like a number: `tag: 1.27`.
+// Accepts every scalar, since a tag may look like a number: `tag: 1.27`.
 std::string WordAt(const Node& value, std::initializer_list<const char*> keys) {
   for (const char* key : keys) {
     const Node* found = value.Find(key);
@@ -274,7 +276,7 @@ std::string WordAt(const Node& value, std::initializer_list<const char*> keys) {
   return "";
 }
 
-// An object, and no reference to one (ownerReferences, scaleTargetRef).
+// Returns whether `value` is an object, and not a reference to one (ownerReferences, scaleTargetRef).
 bool IsObject(const Node& value) {
   if (StringAt(value, "apiVersion") == nullptr || StringAt(value, "kind") == nullptr) return false;
   for (const char* key : {"metadata", "spec", "template", "items"}) {
@@ -295,8 +297,8 @@ bool HasVariable(std::string_view text) {
          text.find("${") != std::string_view::npos;
 }
 
-// True if a field of this name with this text names an image. The name `image` is enough; with other names,
-// the text has to show it.
+// Returns whether a field of this name and text names an image. The key `image` is sufficient; for other
+// keys, the text must show it.
 bool NamesImage(std::string_view key, const std::string& text) {
   const auto reference = image::Reference::Parse(text);
   if (!reference) return false;
@@ -341,7 +343,7 @@ class ShapeFinder {
     const Node* kind = StringAt(node, "kind");
     for (const auto& [key, member] : value.Members()) {
       if (pod && IsPartOfPod(key)) continue;
-      // OpenShift's builds refer to the builder's image so.
+      // OpenShift's builds refer to the builder's image in this way.
       const bool docker = kind != nullptr && kind->text == "DockerImage" && key == "name";
       if (docker && member.node().kind == Node::Kind::kString) {
         Text(value, key, member, member.node().text);
@@ -368,7 +370,7 @@ class ShapeFinder {
     Text(value, "image", value, name);
   }
 
-  // `baseImage: quay.io/prometheus/prometheus` has its tag in another field.
+  // The tag may be in another field: `baseImage: quay.io/prometheus/prometheus`, `tag: v2`.
   static std::string Tagged(const Node& holder, const std::string& key, const std::string& text) {
     const auto reference = image::Reference::Parse(text);
     const bool tagged = text.substr(text.rfind('/') + 1).find(':') != std::string::npos;
@@ -403,6 +405,7 @@ bool IsContainerList(const Node& value) {
   if (value.kind != Node::Kind::kSequence || value.items.empty()) return false;
   bool image = false;
   for (const Node& item : value.items) {
+    // Every container of a pod needs a name. Requiring it keeps other lists with images out.
     if (StringAt(item, "name") == nullptr) return false;
     image = image || StringAt(item, "image") != nullptr;
   }
@@ -427,6 +430,7 @@ std::vector<ImageField> FindDataImages(const Reader& data) {
   std::vector<ImageField> found;
   for (const auto& [key, value] : data.Members()) {
     const Node& node = value.node();
+    // A plain "image" in a ConfigMap may mean anything; an ending says what the image is for.
     const bool image = key != "image" && base::ToLower(key).ends_with("image");
     if (!image || node.kind != Node::Kind::kString || !NamesImage(key, node.text)) continue;
     found.push_back(

@@ -1,4 +1,4 @@
-// Pod templates: where they stand in an object, and their images. Internal to manifest/. Pure.
+// Pod templates: their places in an object, and their images. Internal to manifest/. Pure.
 #pragma once
 
 #include <memory>
@@ -48,15 +48,16 @@ struct FoundTemplate {
   std::shared_ptr<const Variables> variables{};  // nullptr: texts have none
 };
 
-// The mappings at `path`: names with dots between them, sequences are walked through, "*" is every key of a
-// mapping ("spec.replicaSpecs.*.template").
+// Returns the mappings at `path`: names with dots between them. Sequences are walked through, and "*" is
+// every key of a mapping ("spec.replicaSpecs.*.template").
 std::vector<doc::Reader> AtPath(const doc::Reader& object, std::string_view path);
 
-// The template of a built-in kind; nullopt: it has none. A value of a wrong type on the way is a mistake.
+// Returns the template of a built-in kind; nullopt if the object has none. A value of a wrong type on the way
+// is a mistake.
 std::optional<doc::Reader> BuiltInTemplate(const doc::Reader& object, const BuiltInKind& kind);
 
-// The templates of Tekton's and Argo's kinds. nullopt: it is of another kind. A reference by name leads to
-// another object, which is not followed.
+// Returns the templates of Tekton's and Argo's kinds; nullopt for other kinds. References to other objects by
+// name are not followed.
 struct Workflow {
   std::vector<FoundTemplate> templates;
   std::vector<FoundTemplate> texts;    // manifests as text: `resource.manifest`
@@ -80,16 +81,16 @@ struct Shapes {
   std::vector<doc::Reader> objects;  // with a kind and a spec of their own
   std::vector<ImageField> fields;
 };
-// Looks everywhere but in `claimed`, metadata and status.
+// Searches everything except `claimed`, metadata and status.
 Shapes FindShapes(const doc::Reader& object, const Claimed& claimed);
 
-// The images in a ConfigMap's data: `queue-sidecar-image: registry/queue:1`.
+// Returns the images in a ConfigMap's data: `queue-sidecar-image: registry/queue:1`.
 std::vector<ImageField> FindDataImages(const doc::Reader& data);
 
-// A sequence of mappings that have a name and an image.
+// Returns whether `value` is a sequence of mappings that have a name, at least one of them with an image.
 bool IsContainerList(const doc::Node& value);
 
-// The first such sequence below `value`; nullopt: there is none.
+// Returns the first such sequence below `value`; nullopt if there is none.
 std::optional<doc::Reader> FirstContainerList(const doc::Reader& value);
 
 // Appends the images that the pod of `found` uses, and its references to images elsewhere. Mistakes in the
@@ -99,13 +100,13 @@ std::optional<doc::Reader> FirstContainerList(const doc::Reader& value);
 std::optional<const doc::Node*> ReadPodImages(const FoundTemplate& found, Pod object,
                                               const PolicyRules& rules, PodImages& images);
 
-// The values that a pod's nodeSelector, required node affinity and spec.os allow for kubernetes.io/os and
-// kubernetes.io/arch (https://kubernetes.io/docs/reference/labels-annotations-taints/). Fields of a wrong
+// Returns the values that a pod's nodeSelector, required node affinity and spec.os allow for kubernetes.io/os
+// and kubernetes.io/arch (https://kubernetes.io/docs/reference/labels-annotations-taints/). Fields of a wrong
 // type are ignored.
 NodeDemand ReadNodeDemand(const doc::Node& spec);
 
-// The images of a GitLab runner's config.toml (https://docs.gitlab.com/runner/executors/kubernetes/). `at` is
-// where the text begins.
+// Reads the images of a GitLab runner's config.toml (https://docs.gitlab.com/runner/executors/kubernetes/).
+// `at` is the position of the text.
 bool IsRunnerConfig(std::string_view text);
 void ReadRunnerConfig(std::string_view text, doc::Position at, const Pod& owner, const PolicyRules& rules,
                       PodImages& images);

@@ -5,7 +5,7 @@
 namespace prefetch::manifest {
 namespace {
 
-// No normalised name begins with a blank.
+// The blank separates invalid names from valid ones, since no normalised name begins with one.
 std::string KeyOf(const ImageUse& use) {
   return use.reference ? use.reference->Normalized() : " " + use.image;
 }

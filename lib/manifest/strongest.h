@@ -1,4 +1,4 @@
-// The same image once, however many containers ask for it.
+// Combines the uses of one image by several containers.
 #pragma once
 
 #include <string>
@@ -14,9 +14,9 @@ struct WantedImage {
   std::vector<ImageUse> wanted_by;  // never empty; in the order in which they were given
 };
 
-// Each image of `uses` once, at the strongest policy that anybody has for it (Always > IfNotPresent > Never),
-// in the order of first use. Two spellings of one normalised name are one image; texts that are no references
-// are the same if their bytes are. Pure.
+// Returns each image of `uses` once, with the strongest policy of its uses (Always > IfNotPresent > Never),
+// in the order of first use. Two spellings of one normalised name are one image; invalid names are the same
+// if their bytes are. Pure.
 std::vector<WantedImage> Strongest(const std::vector<ImageUse>& uses);
 
 }  // namespace prefetch::manifest

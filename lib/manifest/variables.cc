@@ -11,10 +11,10 @@ namespace {
 struct Marks {
   std::string_view begin, end;
 };
-// The longer of two with the same beginning goes first.
+// A form comes before those that are its beginning.
 constexpr Marks kForms[] = {{"${{", "}}"}, {"{{", "}}"}, {"${", "}"}, {"$(", ")"}};
 
-// "params.image" of "inputs.params.image" and "params['image']".
+// Returns "params.image" for "inputs.params.image" and "params['image']": Tekton accepts all of these.
 std::string NameOf(std::string_view inner) {
   static constexpr std::string_view kOld = "inputs.params";
   std::string name(base::TrimSpace(inner));
@@ -36,6 +36,7 @@ Variables::Resolved Variables::Resolve(std::string_view text) const {
     const std::size_t end =
         form == std::end(kForms) ? std::string_view::npos : text.find(form->end, form->begin.size());
     if (end == std::string_view::npos) {
+      // A "$" that begins no complete variable is text.
       resolved.text += text.front();
       text.remove_prefix(1);
       continue;

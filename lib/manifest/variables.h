@@ -1,5 +1,5 @@
-// Variables: what templates of OpenShift, Tekton and Argo write for a value, and the value that it has if
-// nobody gives another.
+// Variables of the templates of OpenShift, Tekton and Argo, with the values that apply if nobody gives
+// others.
 #pragma once
 
 #include <map>
@@ -8,9 +8,8 @@
 
 namespace prefetch::manifest {
 
-// A value. The forms are "$(params.image)", "$(params['image'])", "{{inputs.parameters.image}}", "${IMAGE}"
-// and
-// "${{IMAGE}}".
+// Replaces variables in a text. The forms are "$(params.image)", "$(params['image'])",
+// "{{inputs.parameters.image}}", "${IMAGE}" and "${{IMAGE}}".
 class Variables {
  public:
   // A later value of the same name replaces the earlier one.

@@ -1,5 +1,6 @@
 // The templates of Tekton (github.com/tektoncd/pipeline, pkg/apis/pipeline/v1) and Argo
-// (github.com/argoproj/argo-workflows, pkg/apis/workflow/v1alpha1).
+// (github.com/argoproj/argo-workflows, pkg/apis/workflow/v1alpha1). Their controllers replace parameters
+// before they make pods, so the values of parameters are followed here.
 #include <algorithm>
 #include <utility>
 
@@ -34,7 +35,7 @@ constexpr OfWorkflow kOfWorkflows[] = {
     {"CronWorkflow", "argoproj.io", "spec.workflowSpec", WorkflowForm::kArgo},
 };
 
-// The value of a key; nullopt: there is none, or it is null.
+// Returns the value of a key; nullopt if it is absent or null.
 std::optional<Reader> At(const Reader& value, std::string_view key) {
   if (value.node().kind != Node::Kind::kMapping) return std::nullopt;
   return doc::ObjectReader(value).Find(key);
@@ -59,7 +60,8 @@ std::optional<std::string> TextOf(const Node& item, const char* key) {
   return value->text;
 }
 
-// The values of parameters, [{name, KEY: text}], by the first of the keys that each has.
+// Sets the values of parameters, [{name, KEY: text}], by the first key that each has. A value that contains
+// an unknown variable stays unset, and its uses stay unknown.
 void SetParameters(const std::optional<Reader>& list, std::initializer_list<const char*> keys,
                    const std::string& prefix, const Variables& scope, Variables& variables) {
   for (const Reader& item : ItemsOf(list)) {
@@ -81,11 +83,12 @@ bool Is(const Node& value, const char* key, Node::Kind kind) {
 
 class WorkflowFinder {
  public:
-  // `outer` are variables of an object around this one, which are replaced everywhere in it.
+  // `outer` are variables of an enclosing object, which are replaced everywhere in it.
   WorkflowFinder(const Variables& outer, Workflow& found) : outer_(outer), found_(found) {}
 
   // `given` are the values of its parameters, in `scope`.
   void Task(const Reader& task, const std::optional<Reader>& given, const Variables& scope) {
+    // Without steps it is a reference to a Task, which is another object.
     if (!Is(task.node(), "steps", Node::Kind::kSequence)) return;
     Add(task, TemplateShape::kTekton, Inner(task, given, scope));
   }
@@ -97,6 +100,7 @@ class WorkflowFinder {
 
   void Pipeline(const Reader& pipeline, const std::optional<Reader>& given, const Variables& scope) {
     const SharedVariables inner = Inner(pipeline, given, scope);
+    // `finally` has tasks that run after all others.
     for (const char* list : {"tasks", "finally"}) {
       for (const Reader& task : ItemsOf(At(pipeline, list))) {
         const std::optional<Reader> values = At(task, "params");
@@ -133,7 +137,8 @@ class WorkflowFinder {
         {.value = value, .origin = Origin::kKnownKind, .shape = shape, .variables = std::move(variables)});
   }
 
-  // The variables within a Task or a Pipeline: the given values, or else the defaults.
+  // Returns the variables within a Task or a Pipeline: the given values, or else the defaults. Given values
+  // are resolved in the caller's scope, defaults only with the variables of an enclosing object.
   SharedVariables Inner(const Reader& value, const std::optional<Reader>& given,
                         const Variables& scope) const {
     Variables inner = outer_;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kMarker = "prefetchctl:";
 constexpr std::string_view kIgnore = "ignore";
-// A comment that stands in a text of thousands is one; a text that consists of them is none.
+// Maximum number of comments that are read. More of them make a hostile text, not a manifest.
 constexpr std::size_t kMostComments = 10'000;
 
 struct Found {
@@ -20,7 +20,7 @@ struct Found {
   bool alone = false;      // nothing stands before it
 };
 
-// A comment begins with a '#' at the line's begin or behind a blank.
+// In YAML, a comment begins with a '#' at the beginning of a line or after a blank. Elsewhere '#' is text.
 std::optional<Found> FindComment(std::string_view line) {
   for (std::size_t hash = line.find('#'); hash != std::string_view::npos; hash = line.find('#', hash + 1)) {
     if (hash > 0 && line[hash - 1] != ' ' && line[hash - 1] != '\t') continue;

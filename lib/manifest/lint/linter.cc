@@ -10,7 +10,7 @@
 namespace prefetch::manifest::lint {
 namespace {
 
-// Checks are few; a text that consists of them is bounded like findings are.
+// Maximum number of checks to remember. Real manifests have few; the limit bounds the memory for others.
 constexpr std::size_t kMostChecks = 10'000;
 
 }  // namespace
@@ -18,6 +18,7 @@ constexpr std::size_t kMostChecks = 10'000;
 Linter::Linter(ListedImages listed, std::vector<Ignores> list_ignores, Selection selection)
     : listed_(std::move(listed)), selection_(selection) {
   for (const ListedImage& entry : listed_.all()) {
+    // The lists come first, so that findings about two names are placed in the manifests.
     names_.Add(entry.reference, entry.place, entry.place.at, true);
     file_order_.emplace(entry.place.file, file_order_.size());
   }
@@ -51,7 +52,7 @@ void Linter::Add(const Manifests& manifests, Ignores ignores) {
   if (!ignores.empty()) ignores_.emplace(ignores.file(), std::move(ignores));
 }
 
-// The objects of a finding that counts are told part by part, too.
+// Also reports the object's type, namespace and name one by one, if the finding counts.
 void Linter::NotRead(const UnreadObject& object, Ignores& ignores) {
   Findings finding;
   ObjectNotRead(object, finding);
@@ -64,7 +65,7 @@ void Linter::NotRead(const UnreadObject& object, Ignores& ignores) {
   Store(std::move(finding.front()));
 }
 
-// The uses of one pod stand side by side.
+// The uses of one pod are adjacent, so a range of equal pods is one pod.
 void Linter::Pods(const std::vector<ImageUse>& uses, Findings& findings) {
   for (std::size_t begin = 0, end = 0; begin < uses.size(); begin = end) {
     while (end < uses.size() && uses[end].pod == uses[begin].pod) end++;
@@ -85,8 +86,10 @@ void Linter::Remember(const ImageUse& use, bool weak_in_pod) {
   const std::string& name = use.reference->Normalized();
   used_.insert(name);
   names_.Add(*use.reference, {use.pod->source, use.key_at}, use.holder_at);
+  // An unknown policy can be neither weaker nor stronger than another one.
   if (!use.policy_known) return;
   if (IsCheckContainer(use)) {
+    // A check that is weaker within its own pod has a finding already.
     if (!weak_in_pod && checks_.size() < kMostChecks) {
       checks_.push_back({use, AtPolicy(RuleId::kWeakerCheck, use, "")});
     }
@@ -131,7 +134,7 @@ void Linter::Store(Finding finding) {
   }
 }
 
-// `ignores` is of the file that all the findings are in; nullptr: each is in some file.
+// `ignores` belongs to the file of all the findings; nullptr if they are in several files.
 void Linter::Keep(Findings findings, Ignores* ignores) {
   for (Finding& finding : findings) {
     if (!selection_.Has(finding.rule)) continue;
@@ -145,10 +148,12 @@ void Linter::Keep(Findings findings, Ignores* ignores) {
 }
 
 LintResult Linter::Finish() {
+  // These rules compare files with each other, so they run when all files are known.
   Findings findings = names_.TwoNames();
   ListedOnly(findings);
   WeakerChecks(findings);
   Keep(std::move(findings), nullptr);
+  // Findings about comments come last: only now is it known which comments ignored something.
   Findings comments;
   for (const auto& known : ignores_) {
     const Ignores& ignores = known.second;
@@ -161,6 +166,7 @@ LintResult Linter::Finish() {
   }
   auto key = [&](const Finding& finding) {
     std::size_t order = file_order_.at(finding.place.file);
+    // Findings in lists come after those in manifests.
     if (order < lists_) order += file_order_.size();
     return std::tuple(order, finding.place.at, RuleOf(finding.rule).id, std::string_view(finding.message));
   };

@@ -9,7 +9,8 @@
 namespace prefetch::manifest::lint {
 namespace {
 
-// Of names with the same last part and tag ("app:v1") only so many are compared each with each.
+// Maximum number of names with the same last part and tag ("app:v1") that are compared pairwise, since the
+// effort grows with the square.
 constexpr std::size_t kMostCompared = 64;
 
 std::string LastPartAndTag(const image::Reference& reference) {
@@ -21,6 +22,7 @@ bool EndsWithPath(std::string_view name, std::string_view path) {
   return name.ends_with(path) && (name.size() == path.size() || name[name.size() - path.size() - 1] == '/');
 }
 
+// A mirror usually keeps the path, perhaps below a prefix. One component ("app") is too common to be a sign.
 bool MayMirror(const image::Reference& a, const image::Reference& b) {
   if (a.domain() == b.domain()) return false;
   if (a.path() == b.path()) return a.path().find('/') != std::string::npos;
@@ -33,6 +35,7 @@ bool MayMirror(const image::Reference& a, const image::Reference& b) {
 
 void NamesInUse::Add(const image::Reference& reference, const Place& place, doc::Position block,
                      bool listed) {
+  // One finding for each spelling, at its first use.
   if (!written_.insert(reference.written()).second) return;
   known_.insert(reference.Normalized());
   std::size_t index = names_.size();
