@@ -19,7 +19,7 @@ image::RegistryAccess OnlyByPull(const char* source) {
   return {.by_pull = {kEverything}, .by_pull_source = source};
 }
 
-// Its registries.conf, where that is looked at and can be followed.
+// The access by CRI-O's registries.conf, if it is configured and can be followed.
 image::RegistryAccess OfCrio(const RegistriesSettings& word) {
   if (word.file.empty()) return OnlyByPull(kRuntime);
   image::RegistryAccess access = word.conf ? image::RegistryAccess() : OnlyByPull(kFile);
@@ -31,14 +31,14 @@ image::RegistryAccess OfCrio(const RegistriesSettings& word) {
   return access;
 }
 
-// The one who knows something of containerd's configuration: itself, else its file.
+// The source that knows containerd's configuration: containerd itself, or else its file (R35).
 struct Witness {
   const image::RuntimeRegistries& said;
   const char* name;
   const char* words;
 };
 
-// A declared path against another one.
+// Notes that a declared path differs from the known one.
 void NoteContradiction(const std::string& declared, const Witness& witness, image::RegistryAccess& access) {
   if (!witness.said.told || witness.said.config_path == declared) return;
   std::string note = witness.words;
@@ -69,6 +69,8 @@ image::RegistryAccess DecideAccess(const DeclaredAccess& declared, const Runtime
                                    const FileFacts& files) {
   if (declared.by_pull) return OnlyByPull(kDeclared);
   if (runtime.name == kCrioRuntime) return OfCrio(files.crio);
+  // Only containerd and CRI-O have configurations that are followed here. An unknown runtime is asked by
+  // pulling.
   if (runtime.name != kContainerd) return OnlyByPull(runtime.name.empty() ? "" : kRuntime);
   const Witness itself{runtime.registries, kRuntime, "containerd tells "};
   const ContainerdSettings& file = files.containerd;
@@ -79,7 +81,7 @@ image::RegistryAccess DecideAccess(const DeclaredAccess& declared, const Runtime
   FindConfigPath(declared, runtime.version, witness, access);
   access.local_pull = witness.said.local_pull;
   access.discards_layers = witness.said.discards_layers;
-  // A file that cannot be used says nothing against a path that is declared.
+  // A file that cannot be used does not contradict a declared path.
   bool usable = witness.said.told || access.config_path_source.empty();
   if (usable) access.by_pull = witness.said.in_tables;
   if (!access.by_pull.empty()) access.by_pull_source = witness.name;

@@ -16,14 +16,16 @@ using image::AuthConfig;
 using image::RegistryAnswer;
 using image::RegistryDetail;
 
+// A younger token that gets 400 or 403 has not expired: the answer is about the image (R19).
 constexpr std::chrono::seconds kOldToken{60};
+// Maximum number of credentials for one server (R20).
 constexpr std::size_t kMaxCredentials = 5;
 
 RegistryAnswer NotAuthorized(RegistryDetail detail, std::string message) {
   return {.kind = image::RegistryAnswerKind::kAccessDenied, .detail = detail, .message = std::move(message)};
 }
 
-// The agent does not do this, and the runtime may well do it: only a pull tells.
+// The agent refuses this for safety, but the runtime may do it. Only a pull can tell.
 RegistryAnswer LeftToPulls(RegistryDetail detail, std::string message) {
   return {.kind = image::RegistryAnswerKind::kIndeterminate,
           .detail = detail,
@@ -31,6 +33,7 @@ RegistryAnswer LeftToPulls(RegistryDetail detail, std::string message) {
           .message = std::move(message) + "; the agent checks by pulling"};
 }
 
+// A mirror gets the image's credentials only if the operator trusts it (R38).
 bool MayHaveCredentials(const ClientOptions& options, const ChainedHost& host) {
   if (host.own || options.trust_every_mirror) return true;
   const std::vector<std::string>& trusted = options.trusted_mirrors;
@@ -48,6 +51,7 @@ std::vector<const AuthConfig*> IdentitiesFor(const ClientOptions& options, const
       if (identities.size() < kMaxCredentials) identities.push_back(&credential);
     }
   }
+  // Anonymous requests only without any credential (R20).
   if (identities.empty()) identities.push_back(nullptr);
   return identities;
 }
@@ -62,6 +66,7 @@ Authenticator::Authenticator(Parts parts, const base::Call& call, const ChainedH
       origin_(host.host.server.Origin()) {}
 
 Authenticator::Authorization Authenticator::Remembered(const AuthConfig* credential) {
+  // Answering the last challenge in advance saves the round trip of a 401.
   auto challenge = parts_.book.ChallengeOf(origin_, repository_);
   if (!challenge) return {};
   if (challenge->scheme == "basic") {
@@ -84,6 +89,7 @@ Authenticator::Authorization Authenticator::Remembered(const AuthConfig* credent
 }
 
 std::string Authenticator::TokenKey(const Challenge& challenge, const AuthConfig* credential) const {
+  // A token serves one server, realm, service, set of scopes and credential (R18).
   std::vector<std::string> scopes = PullScopes(challenge.Get("scope"), repository_);
   return base::Join({origin_, std::string(challenge.Get("realm")), std::string(challenge.Get("service")),
                      base::Join(scopes, " "), IdentityOf(credential)},
@@ -94,9 +100,10 @@ std::optional<Authenticator::Authorized> Authenticator::AfterRefusal(const Reply
                                                                      const Authorization& used,
                                                                      const AuthConfig* credential) {
   int status = reply.response->status;
-  // Registries tell of a token that has ended in other ways, too: ECR by 403, its public one by 400.
+  // Some registries report an expired token in other ways: ECR by 403, its public registry by 400 (R19).
   bool old = used.from_cache && used.age > kOldToken && (status == 403 || status == 400);
   if ((status != 401 && !old) || reply.elsewhere) return std::nullopt;
+  // A fresh credential was rejected. Another answer to the same challenge would be rejected as well.
   if (used.sent() && !used.from_cache && !used.remembered) return std::nullopt;
   auto challenge = ChooseChallenge(reply.response->headers.All("WWW-Authenticate"));
   if (!challenge)
@@ -107,7 +114,7 @@ std::optional<Authenticator::Authorized> Authenticator::AfterRefusal(const Reply
   } else if (used.from_cache) {
     *challenge = parts_.book.ChallengeOf(origin_, repository_);
   }
-  // The password was not the right one, unless the server asks for something else now.
+  // The password was wrong, unless the server now asks for something else.
   if (used.remembered && (!*challenge || (*challenge)->scheme == "basic")) return std::nullopt;
   if (!*challenge) {
     return Authorized{.authorization = std::nullopt,
@@ -115,6 +122,7 @@ std::optional<Authenticator::Authorized> Authenticator::AfterRefusal(const Reply
                                                host_.host.server.Authority() +
                                                    " refuses without naming an authentication scheme")};
   }
+  // A new token would have the same scope.
   if (used.from_cache && (*challenge)->Get("error") == "insufficient_scope") return std::nullopt;
   if (used.from_cache) parts_.tokens.Drop(used.token_key, used.token);
   return Answer(**challenge, credential);
@@ -142,6 +150,7 @@ Authenticator::Authorized Authenticator::AnswerBearer(const Challenge& challenge
     return {.authorization = std::nullopt,
             .refusal = LeftToPulls(RegistryDetail::kBadChallenge, realm.error().message())};
   realm->trusted |= parts_.options.trust_every_realm;
+  // A password only goes to a token service that belongs to the registry (R21).
   if (credential != nullptr && !realm->trusted) {
     return {.authorization = std::nullopt,
             .refusal = LeftToPulls(RegistryDetail::kUntrustedRealm,
@@ -155,6 +164,7 @@ Authenticator::Authorized Authenticator::AnswerBearer(const Challenge& challenge
   sent_credential_ |= credential != nullptr;
   std::string key = TokenKey(challenge, credential);
   TokenOutcome outcome =
+      // Threads that need the same token at once share one request.
       parts_.tokens.Fetch(call_, key, [&] { return AskForToken(session_, request, parts_.clock.Wall()); });
   if (!outcome.token) return {.authorization = std::nullopt, .refusal = std::move(outcome.refusal)};
   return {.authorization = Authorization{.value = http::BearerAuthorization(outcome.token->text),

@@ -21,6 +21,7 @@ using image::AuthConfig;
 using image::ImageManifest;
 using image::RegistryQuestion;
 
+// containerd pulls no manifest over 4 MiB (R7).
 constexpr std::size_t kLongestDocument = 4 * 1024 * 1024;
 constexpr int kMostTurns = 3;  // requests for one identity, tokens apart
 // Object stores sign their URLs for 5 minutes and more; one that has expired costs a request.
@@ -37,7 +38,7 @@ RegistryQuestion ByDigest(RegistryQuestion image, const std::string& digest) {
   return image;
 }
 
-// The status of an answer that is not the one that was hoped for.
+// Classifies an answer that is not the requested content.
 base::Error Refused(const std::string& who, const Reply& reply) {
   const http::Response& response = *reply.response;
   const std::string words = who + " answered " + std::to_string(response.status);
@@ -64,14 +65,14 @@ base::Error NoReply(const base::Call& call, const std::string& who, const Reply&
   return base::Unavailable(reply.refusal.message).OwnedBy(Owner::kNetwork);
 }
 
-// A timeout says nothing about where the request got.
+// Returns whether the server has received the request. A timeout does not show this.
 bool IsReached(http::Fault fault) {
   return WasSent(fault) && fault != http::Fault::kTimeout;
 }
 
-// A mirror that wants to be trusted first: only the runtime may show it the node's credentials. And one that
-// cannot be reached from here: it may be for the node alone, on a loopback address for example, and the
-// registry behind it is to be spared.
+// Returns whether the next server must not be asked, and the runtime must pull instead. A mirror may ask for
+// credentials that only the runtime may present. A mirror that the agent cannot reach may be for the node
+// alone (on a loopback address, for example), and the registry behind it must be spared the load.
 bool LeftToRuntime(const base::Error& error, bool reached, const ChainedHost& host) {
   return error.code() == base::Code::kCancelled || error.code() == base::Code::kResourceExhausted ||
          (host.mirror && (!reached || error.code() == base::Code::kPermissionDenied));
@@ -85,6 +86,8 @@ std::vector<const AuthConfig*> BlobSource::Identities(const ChainedHost& host,
   base::Lock lock(mutex_);
   const std::string* taken = taken_.Find(host.host.server.Origin() + "/" + image.reference.path());
   if (taken == nullptr) return identities;
+  // The identity that the server accepted last comes first: every range of a blob would otherwise begin with
+  // rejected requests.
   std::stable_partition(identities.begin(), identities.end(),
                         [&](const AuthConfig* credential) { return IdentityOf(credential) == *taken; });
   return identities;
@@ -96,8 +99,8 @@ void BlobSource::NoteTaken(const ChainedHost& host, const RegistryQuestion& imag
   taken_.At(host.host.server.Origin() + "/" + image.reference.path()) = IdentityOf(credential);
 }
 
-// One server as one identity after the other. A refused one is sent once for an image, and not with each
-// range.
+// Asks one server with one identity after the other. A rejected identity is sent once for an image, and not
+// with each range.
 BlobSource::Asked BlobSource::AskHost(const base::Call& call, const ChainedHost& host,
                                       const RegistryQuestion& image, Question question) {
   const std::string who = host.host.server.Authority();
@@ -108,6 +111,7 @@ BlobSource::Asked BlobSource::AskHost(const base::Call& call, const ChainedHost&
   base::Error last = base::Unavailable(who + " was not asked").OwnedBy(Owner::kNetwork);
   for (const AuthConfig* credential : Identities(host, image)) {
     const std::string origin = host.host.server.Origin();
+    // The server asked for patience (R27), which covers blobs as well.
     if (auto not_now = parts_.book.RefusalReason(origin, IdentityOf(credential)))
       return {base::ResourceExhausted(not_now->message).OwnedBy(Owner::kRegistry)};
     auto authorization = authenticator.Remembered(credential);
@@ -133,7 +137,8 @@ BlobSource::Asked BlobSource::AskHost(const base::Call& call, const ChainedHost&
         }
       }
       last = Refused(who, reply);
-      // Another server's limit is not this one's. One without a time is for the caller to judge.
+      // The limit of another server, after a redirect, is not this one's. A limit without a time is for the
+      // caller to judge.
       const auto wait = reply.response->headers.Get("Retry-After");
       if (wait && last.code() == base::Code::kResourceExhausted && !reply.elsewhere) {
         const std::string_view date = reply.response->headers.Get("Date").value_or("");
@@ -144,6 +149,7 @@ BlobSource::Asked BlobSource::AskHost(const base::Call& call, const ChainedHost&
       }
       break;
     }
+    // Only a denial can depend on the identity (R20).
     if (last.code() != base::Code::kPermissionDenied) break;
   }
   return {std::move(last)};
@@ -170,10 +176,12 @@ base::Result<Reply> BlobSource::AskInOrder(const base::Call& call, const Registr
   if (!chain->only_by_pull.empty()) return base::InvalidArgument(chain->only_by_pull).OwnedBy(Owner::kImage);
   std::vector<const ChainedHost*> hosts;
   for (const ChainedHost& host : chain->hosts) {
+    // Renamed and blocked places come from registries.conf, and CRI-O pulls by itself.
     if (host.as || !host.blocked_by.empty())
       return base::InvalidArgument("only CRI-O can follow its registries").OwnedBy(Owner::kImage);
     if (Answers(host.host, image.reference.has_digest())) hosts.push_back(&host);
   }
+  // The server `first` has served this image before, so it is asked first.
   std::stable_partition(hosts.begin(), hosts.end(),
                         [&](const ChainedHost* host) { return host->host.server.Origin() == first; });
   base::Error last = base::InvalidArgument("no server may be asked for " + image.reference.Repository())
@@ -217,8 +225,8 @@ base::Result<BlobSource::Document> BlobSource::GetDocument(const base::Call& cal
 base::Result<ImageManifest> BlobSource::Manifest(const base::Call& call, const RegistryQuestion& image) {
   auto document = GetDocument(call, image);
   if (!document) return std::move(document).error();
-  // The runtime fails to pull an image that it would not unpack; were it here, it would be recorded all the
-  // same.
+  // The runtime cannot pull an image that it would not unpack. If the agent brought its content, the image
+  // would be recorded nevertheless.
   auto chosen = ChooseManifest(document->text, image.platform, ForeignPlatforms::kLeave);
   if (!chosen && chosen.error().code() == base::Code::kNotFound)
     return base::InvalidArgument(chosen.error().message()).OwnedBy(Owner::kImage);

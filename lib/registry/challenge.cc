@@ -8,6 +8,7 @@
 namespace prefetch::registry {
 namespace {
 
+// Limits on hostile input (R39). Real challenges are a few hundred bytes with four parameters at most.
 constexpr std::size_t kMaxChallengeBytes = 8 * 1024;
 constexpr std::size_t kMaxParameters = 16;
 
@@ -36,7 +37,8 @@ class Scanner {
     while (size < rest_.size() && http::IsFieldName(rest_.substr(size, 1))) size++;
     return Take(size);
   }
-  // An unquoted value: in practice, anything up to a blank or a comma.
+  // Reads an unquoted value. Registries send more characters than the grammar allows, so it extends to a
+  // blank or a comma.
   std::string Bare() {
     std::size_t size = 0;
     while (size < rest_.size() && !IsBlank(rest_[size]) && rest_[size] != ',') size++;
@@ -68,8 +70,8 @@ class Scanner {
 
 enum class Read { kParameter, kNone, kBroken };
 
-// Reads `name = value`, leaving the scanner where it was if there is none: what follows is then the next
-// challenge's scheme. Blanks around "=" are against the grammar, and exist.
+// Reads `name = value`. If there is none, the scanner stays where it is: the next word is then the scheme of
+// the next challenge. The grammar forbids blanks around "=", but some servers send them.
 Read ReadParameter(Scanner& scanner, Challenge& challenge) {
   Scanner ahead = scanner.Copy();
   std::string name = base::ToLower(ahead.Token());
@@ -104,7 +106,7 @@ base::Result<std::vector<Challenge>> ParseChallenges(std::string_view field) {
   Scanner scanner(field);
   for (scanner.SkipBlanksAndCommas(); !scanner.AtEnd(); scanner.SkipBlanksAndCommas()) {
     Challenge challenge{.scheme = base::ToLower(scanner.Token()), .parameters = {}};
-    if (challenge.scheme.empty()) {  // token68 and other things that are not for us
+    if (challenge.scheme.empty()) {  // Skips token68 and other credentials that no registry uses.
       if (scanner.Next('"') && !scanner.Quoted()) return Broken("has an open quote");
       if (scanner.Bare().empty()) scanner.Skip();
       continue;
@@ -127,6 +129,7 @@ base::Result<std::optional<Challenge>> ChooseChallenge(const std::vector<std::st
     auto challenges = ParseChallenges(field);
     if (!challenges) return std::move(challenges).error();
     for (Challenge& challenge : *challenges) {
+      // Bearer wins over Basic (R14): a password then goes to the token service only.
       bool better = challenge.scheme == "bearer" ? !chosen || chosen->scheme != "bearer"
                                                  : challenge.scheme == "basic" && !chosen;
       if (better) chosen = std::move(challenge);

@@ -15,6 +15,7 @@ bool Answered(const RegistryAnswer& answer) {
   return answer.kind == Kind::kSame || answer.kind == Kind::kMoved;
 }
 
+// The node's own limit (R29), and no answer of the registry.
 RegistryAnswer NoTurn(const base::Call& call) {
   if (call.Stopped()) {
     return {.kind = Kind::kUnreachable,
@@ -42,7 +43,7 @@ RegistryAnswer Blocked(const ChainedHost& host) {
           .message = "registries.conf blocks " + host.blocked_by};
 }
 
-// CRI-O has credentials of its own, by which it asks where a pull brings it none (R48).
+// CRI-O has its own credentials, and uses them if a pull brings none (R48).
 RegistryAnswer AsksForItsOwn(const RegistryAnswer& refused) {
   RegistryAnswer answer =
       LeftToPulls(refused.answered_by +
@@ -78,8 +79,8 @@ RegistryAnswer Client::Ask(const base::Call& call, const image::RegistryQuestion
   return AskChain(call.Within(options_.times.check), question);
 }
 
-// A question to one place of registries.conf is about another name, and has the node's credentials only on
-// the registry's own server.
+// Asks one host. At a place of registries.conf the image has another name, and the node's credentials go only
+// to the registry's own server (R48).
 RegistryAnswer Client::AskHost(const base::Call& call, const ChainedHost& host,
                                const image::RegistryQuestion& question) {
   Parts parts{http_, clock_, options_, throttle_, book_, tokens_, question.by_stranger};
@@ -92,8 +93,9 @@ RegistryAnswer Client::AskHost(const base::Call& call, const ChainedHost& host,
   return refused ? AsksForItsOwn(answer) : answer;
 }
 
-// The first success decides. Else the last host's word counts, since mirrors know less: a mirror's 404 says
-// nothing while the registry itself cannot be reached. Where that must not be asked, it is the last mirror's.
+// The first success decides (R37). Otherwise the last host's answer counts, since mirrors know less: a
+// mirror's 404 means nothing while the registry itself cannot be reached. If the registry must not be asked,
+// the last mirror's answer counts.
 RegistryAnswer Client::AskChain(const base::Call& call, const image::RegistryQuestion& question) {
   std::shared_ptr<const HostChain> chain = HostsFor(question.reference);
   if (!chain->only_by_pull.empty()) return LeftToPulls(chain->only_by_pull);
@@ -114,7 +116,8 @@ RegistryAnswer Client::AskChain(const base::Call& call, const image::RegistryQue
                 .message = host.host.server.Authority() + " cannot be asked: " + host.problem};
       continue;
     }
-    // Mirrors, and registries that the runtime's configuration or a credential names, are the operator's.
+    // Mirrors, and registries that the runtime's configuration or a credential names, were chosen by the
+    // operator and are no strangers.
     image::RegistryQuestion asked_here = question;
     asked_here.by_stranger = question.by_stranger && host.own && question.credentials.empty() &&
                              (chain->source.empty() || chain->source.ends_with("/_default"));

@@ -19,9 +19,11 @@ constexpr std::int64_t kImagesVersion = 3;
 constexpr const char* kOldPlugin = "io.containerd.grpc.v1.cri";
 constexpr const char* kNewPlugin = "io.containerd.cri.v1.images";
 constexpr const char* kShortPlugin = "cri";
-constexpr std::int64_t kUsualDownloads = 3;  // as containerd's default: another number keeps pulls local
+// The default of containerd. Any other number keeps pulls local (C29).
+constexpr std::int64_t kUsualDownloads = 3;
 
-// Keys of containerd's own structures count in any case (go-toml), the exact one before others.
+// Finds a key of containerd's own structures. go-toml matches these in any case, and prefers the exact
+// spelling.
 const toml::node* Find(const toml::table& table, std::string_view key) {
   if (const toml::node* exact = table.get(key)) return exact;
   for (auto&& [name, node] : table) {
@@ -66,8 +68,8 @@ bool HasEntries(const toml::table& entry, std::string_view key) {
   return node != nullptr && node->is_table() && !node->as_table()->empty();
 }
 
-// `mirrors`, `configs` or `auths`: a table for each host. Which hosts count, the caller knows; any at all:
-// true.
+// Reads `mirrors`, `configs` or `auths`, each a table with an entry for each host. `counts` decides which
+// hosts matter. Returns true if there is any entry.
 template <typename Counts>
 base::Result<bool> ReadHosts(const toml::table& registry, std::string_view key, Counts counts,
                              image::TableHosts& hosts) {
@@ -140,7 +142,7 @@ base::Status ReadNewPlugin(const toml::table& table, ImagesTable& images) {
   return ReadFlag(table, "use_local_image_pull", images.use_local_image_pull);
 }
 
-// Tables in tables are put together key by key, and a later value takes the earlier one's place, be it empty.
+// Nested tables are merged key by key. A later value replaces the earlier one, even by an empty one.
 template <typename T>
 void Override(std::optional<T>& under, const std::optional<T>& over) {
   if (over) under = over;
@@ -166,8 +168,8 @@ void Override(ImagesTable& under, const ImagesTable& over) {
   under.has_runtimes |= over.has_runtimes;
 }
 
-// From version 2 to 3: members of the old table replace those of the new one, a `registry` as a
-// whole.
+// Migrates from version 2 to 3: members of the old table replace those of the new one, and a `registry` is
+// replaced as a whole.
 void Migrate(const ImagesTable& cri, ImagesTable& images) {
   Override(images.max_concurrent_downloads, cri.max_concurrent_downloads);
   Override(images.image_pull_with_sync_fs, cri.image_pull_with_sync_fs);
@@ -185,6 +187,7 @@ base::Status ReadPlugins(const toml::table& plugins, ContainerdConfig& config) {
   const toml::node* old_node = plugins.get(kOldPlugin);
   for (const toml::node* node : {old_node, short_node}) {
     if (node == nullptr) continue;
+    // Plugins have full names since version 2, so a short name has no effect.
     if (node == short_node && config.version >= 2) {
       idle(node);
       continue;
@@ -214,9 +217,9 @@ base::Status ReadImports(const toml::table& root, ContainerdConfig& config) {
   return {};
 }
 
-// Releases up to 2.2: together, then brought to version 3 if the last file that says a version says 2. Files
-// of version 1 have their plugins renamed, and then count as of the version that was reached so far, so that
-// one by itself is never brought there.
+// Releases up to 2.2 merge all files, and then migrate the result to version 3 if the last file with a
+// version has version 2. In files of version 1 the plugins are renamed, and they count as of the version
+// reached so far, so that such a file alone is never migrated.
 ImagesTable TogetherFirst(const std::vector<NamedConfig>& files) {
   ImagesTable cri, images;
   std::int64_t version = kImagesVersion;
@@ -229,7 +232,7 @@ ImagesTable TogetherFirst(const std::vector<NamedConfig>& files) {
   return images;
 }
 
-// Later releases, whose newest version is 4: each file by itself, then together.
+// Later releases, whose newest version is 4, migrate each file by itself and then merge them.
 ImagesTable EachFirst(const std::vector<NamedConfig>& files) {
   ImagesTable images;
   for (const NamedConfig& file : files) {
@@ -240,7 +243,7 @@ ImagesTable EachFirst(const std::vector<NamedConfig>& files) {
   return images;
 }
 
-// The settings that keep pulls from the transfer service (runtime rule C29).
+// Returns whether one of the settings keeps pulls from the transfer service (runtime rule C29).
 bool PullsLocally(const ImagesTable& images, const RegistryTable& registry) {
   return images.use_local_image_pull.value_or(false) || !images.disable_snapshot_annotations.value_or(true) ||
          images.discard_unpacked_layers.value_or(false) || images.image_pull_with_sync_fs.value_or(false) ||
@@ -253,6 +256,7 @@ image::RuntimeRegistries Reduced(const ImagesTable& images) {
   image::RuntimeRegistries told{.told = true, .config_path = registry.config_path.value_or("")};
   if (!image::IsConfigPath(told.config_path)) {
     told.config_path.clear();
+    // A path that cannot be followed may name servers for any registry.
     registry.hosts.AddAny();
   }
   told.in_tables = registry.hosts.Hosts();
@@ -305,6 +309,7 @@ ContainerdSettings Assemble(const std::vector<NamedConfig>& files) {
   for (const NamedConfig& file : files) {
     if (file.config.idle_line > 0) word.notes.push_back(IdleNote(file));
   }
+  // The release is not known here. If the two ways of merging differ, no reading can be trusted.
   if (word.registries != Reduced(EachFirst(files))) {
     ContainerdSettings unknown = OnlyTheRuntimeKnows(DiscordNote(files.front()));
     unknown.notes.insert(unknown.notes.begin(), word.notes.begin(), word.notes.end());

@@ -20,7 +20,7 @@ constexpr std::size_t kMaxFileBytes = 1024 * 1024;
 constexpr std::size_t kMaxFiles = 64;  // the first one counted
 constexpr std::size_t kMaxImported = 1000;
 
-// As Go's filepath.Clean, of an absolute path.
+// Cleans an absolute path like Go's filepath.Clean.
 std::string Cleaned(const std::string& path) {
   return base::WithoutEndSlashes(std::filesystem::path(path).lexically_normal());
 }
@@ -36,7 +36,7 @@ class ConfigLoader {
       : file_(file), host_root_(host_root), disk_(disk) {}
 
   ContainerdSettings Load() {
-    // First those that a file names, then those that these name; each once.
+    // Breadth first, as containerd loads imports, and each file once. The order decides which value wins.
     std::deque<std::string> pending = {file_};
     std::set<std::string> loaded;
     while (!pending.empty()) {
@@ -62,6 +62,7 @@ class ConfigLoader {
     auto text = disk_.Read(Here(path), kMaxFileBytes);
     if (!text) return NotRead(path, text.error());
     auto config = ParseContainerdConfig(*text);
+    // The file may contain passwords of registries.
     base::WipeString(*text);
     if (!config) {
       return OnlyTheRuntimeKnows(Unusable(path, config.error().message()));
@@ -72,6 +73,7 @@ class ConfigLoader {
 
   ContainerdSettings NotRead(const std::string& path, const base::Error& error) const {
     bool absent = error.code() == base::Code::kNotFound;
+    // containerd runs without a configuration file, but never with a missing import.
     if (absent && files_.empty()) {
       return {.notes = {path + " is not there: containerd is taken to run with its defaults; if it has its "
                                "configuration elsewhere, set --registry-containerd-config"}};
@@ -93,7 +95,7 @@ class ConfigLoader {
     return found;
   }
 
-  // The matches of that name, which may be a pattern, in each of these folders; in order.
+  // Returns the matches of `name`, which may be a pattern, in each of the folders, in order.
   std::vector<std::string> Below(std::vector<std::string> folders, const std::string& name) {
     std::vector<std::string> found;
     for (std::string& folder : folders) {

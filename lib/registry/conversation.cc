@@ -27,6 +27,7 @@ using image::RegistryAnswer;
 using image::RegistryDetail;
 using Kind = image::RegistryAnswerKind;
 
+// containerd pulls no manifest over 4 MiB (R7).
 constexpr std::size_t kMaxManifestBytes = 4 * 1024 * 1024;
 constexpr int kMaxTurns = 3;  // requests for one identity, tokens apart
 
@@ -34,7 +35,8 @@ bool IsDockerHub(const Host& host) {
   return host.server.host == "registry-1.docker.io";
 }
 
-// Worth another try within the check: what passes by itself, and gave no time for it.
+// Returns whether another attempt within the check is useful (R25): the failure is transient, and the server
+// named no time.
 bool IsWorthAnotherTry(const RegistryAnswer& answer) {
   return !answer.retry_after && IsTransient(answer);
 }
@@ -46,6 +48,8 @@ bool IsJsonObject(std::string_view text) {
   return root && root->kind == doc::Node::Kind::kMapping;
 }
 
+// Nodes of a fleet see the same failure at the same moment. Without jitter they would also retry at the same
+// moment.
 std::chrono::milliseconds Jittered(std::chrono::milliseconds delay) {
   thread_local std::minstd_rand random{std::random_device{}()};
   std::uniform_real_distribution<double> factor(0.75, 1.25);
@@ -69,6 +73,7 @@ RegistryAnswer Conversation::Run() {
   RegistryAnswer answer;
   for (const AuthConfig* credential : IdentitiesFor(parts_.options, host_, question_.credentials)) {
     answer = RunAs(credential);
+    // Only a denial can depend on the credential (R20).
     if (answer.kind != Kind::kAccessDenied) break;
   }
   answer.requests = session_.requests();
@@ -89,7 +94,7 @@ RegistryAnswer Conversation::RunAs(const AuthConfig* credential) {
   return answer;
 }
 
-// False: the call ends before that.
+// Waits. Returns false if the call ends first.
 bool Conversation::Pause(std::chrono::milliseconds delay) const {
   auto until = std::chrono::steady_clock::now() + delay;
   if (until >= call_.deadline) return false;
@@ -105,6 +110,7 @@ bool Conversation::Pause(std::chrono::milliseconds delay) const {
 }
 
 RegistryAnswer Conversation::Once(const AuthConfig* credential) {
+  // HEAD costs the registry less, and Docker Hub does not count it as a pull (R28).
   std::string method = parts_.book.HeadFails(origin_) ? "GET" : "HEAD";
   Authorization authorization = authenticator_.Remembered(credential);
   for (int turn = 1;; turn++) {
@@ -143,10 +149,11 @@ RegistryAnswer Conversation::Judge(const std::string& method, const Reply& reply
   if (response.status / 100 == 2) return JudgeManifest(method, response, authorization);
   bool head = method == "HEAD";
   if (head && (response.status == 405 || response.status == 501)) {
+    // Remembered for a day, so that later checks save the HEAD (R6).
     parts_.book.NoteHeadFails(origin_);
     return GetInstead(authorization);
   }
-  // Why, only a body tells. Not on Docker Hub, where a GET counts as a pull.
+  // Only a body contains the reason. Docker Hub is an exception, since a GET counts as a pull there.
   if (head && (response.status == 403 || response.status == 400) && !IsDockerHub(host_.host)) {
     Reply told = Ask("GET", authorization);
     if (told.response && told.response->status == response.status) {
@@ -184,13 +191,14 @@ RegistryAnswer Conversation::JudgeManifest(const std::string& method, const http
     parts_.book.NoteHeadFails(origin_);
     return GetInstead(authorization);
   }
-  // Without a length a body that was cut looks whole.
+  // Without Content-Length, a truncated body looks complete. A digest over it would look like a new image.
   if (said.empty() && !IsJsonObject(response.body)) {
     return {.kind = Kind::kIndeterminate,
             .detail = RegistryDetail::kNoManifest,
             .message = who + " answered without a manifest or a digest"};
   }
   std::string computed = "sha256:" + base::Sha256Hex(response.body);
+  // A proxy may have changed the body.
   if (said.starts_with("sha256:") && said != computed) {
     return {.kind = Kind::kIndeterminate,
             .detail = RegistryDetail::kDigestMismatch,
@@ -224,8 +232,8 @@ RegistryAnswer Conversation::Compared(const std::string& digest) const {
   return answer;
 }
 
-// An index that has changed for other platforms alone is the same here, if the runtime names the digest of
-// this platform's manifest. Not on Docker Hub, where a GET counts as a pull.
+// An index that has changed only for other platforms counts as unchanged, if the runtime names the digest of
+// this platform's manifest (R10). Docker Hub is an exception, since a GET counts as a pull there.
 RegistryAnswer Conversation::ComparedByPlatform(RegistryAnswer moved, const Authorization& authorization) {
   const auto& local = question_.local_digests;
   bool asked_for = parts_.options.compare_platforms && !IsDockerHub(host_.host);
@@ -269,7 +277,8 @@ RegistryAnswer Conversation::Refused(const http::Response& response, const Autho
   return answer;
 }
 
-// A 404 is believed of a known registry: "/v2/" is there on every one of them.
+// A 404 is only trustworthy from a known registry (R23): a captive portal or a wrong address answers 404 as
+// well. Every registry has "/v2/".
 RegistryAnswer Conversation::Missing(RegistryAnswer answer, const Authorization& authorization) {
   if (!parts_.book.IsRegistry(origin_)) {
     Reply root = session_.AskHost({.method = "GET",
@@ -286,7 +295,8 @@ RegistryAnswer Conversation::Missing(RegistryAnswer answer, const Authorization&
     }
     if (root.response) parts_.book.NoteRegistry(origin_);
   }
-  // Some registries hide by 404 images that the caller may not see, and asked for no password.
+  // Some registries answer 404 for images that the caller may not see. Without a challenge, no credential was
+  // sent, so the 404 is uncertain.
   if (answer.detail == RegistryDetail::kNone && !question_.credentials.empty() &&
       !authenticator_.sent_credential()) {
     answer.detail = RegistryDetail::kLowConfidence;

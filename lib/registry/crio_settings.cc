@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kMaxCrioConfBytes = 1024 * 1024;
 constexpr std::size_t kMaxCrioDropIns = 1000;
 
-// nullptr: it is not there.
+// Returns nullptr if the table is absent.
 base::Result<const toml::table*> TableAt(const toml::table& parent, std::string_view key) {
   auto node = GoMember(parent, key);
   if (!node) return std::move(node).error();
@@ -22,7 +22,7 @@ base::Result<const toml::table*> TableAt(const toml::table& parent, std::string_
   return table;
 }
 
-// True: the key is there, be it empty, which takes back what an earlier file says.
+// Returns true if the key exists. An empty value counts, since it revokes the value of an earlier file.
 base::Result<bool> Take(const toml::table& table, std::string_view key, std::string& value) {
   auto node = GoMember(table, key);
   if (!node) return std::move(node).error();
@@ -51,6 +51,7 @@ base::Status UpdateCrioSettings(std::string_view text, const std::string& path, 
   auto image = TableAt(**crio, "image");
   if (!image) return std::move(image).error();
   if (*image == nullptr) return {};
+  // A file with a mistake must not change anything, so that it is read into a copy first.
   CrioSettings read = settings;
   auto named = Take(**image, "global_auth_file", read.global_auth_file);
   if (!named) return std::move(named).error();

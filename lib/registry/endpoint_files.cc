@@ -10,14 +10,16 @@
 namespace prefetch::registry {
 namespace {
 
-constexpr std::size_t kMaxServers = 256;  // then all are read anew
+// Maximum number of servers whose certificates are kept. Beyond it, all are read again.
+constexpr std::size_t kMaxServers = 256;
 constexpr std::size_t kMaxCertificates = 1000;
 
-// containers/image docker/docker_client.go: the first of them that is there counts. CRI-O runs as root.
+// The first existing folder counts (containers/image, docker/docker_client.go). CRI-O runs as root.
 constexpr const char* kCertificateRoots[] = {"/root/.config/containers/certs.d", "/etc/containers/certs.d",
                                              "/etc/docker/certs.d"};
 
-// *.crt are authorities, *.cert with *.key are ours; one without the other keeps the library from asking.
+// *.crt are certificate authorities. *.cert and *.key are client certificates; the library does not ask the
+// server if one is there without the other.
 void ReadFolder(const std::string& folder, const std::vector<std::string>& names, ChainedHost& chained) {
   auto has = [&](const std::string& name) {
     return std::find(names.begin(), names.end(), name) != names.end();
@@ -87,6 +89,7 @@ std::shared_ptr<const HostChain> EndpointFiles::ChainFor(const image::Reference&
     host.as = std::move(place.as);
     chain->notes.insert(chain->notes.end(), server->notes.begin(), server->notes.end());
     if (!host.problem.empty()) {
+      // Without the certificates, the agent would reject a server that CRI-O accepts, or be rejected by it.
       chain->only_by_pull = "The certificates for " + host.as->domain() + " cannot be used here (" +
                             host.problem + "); only pulling tells.";
     }

@@ -13,6 +13,7 @@ using image::RegistryDetail;
 using Kind = image::RegistryAnswerKind;
 using std::chrono::milliseconds;
 
+// Facts about a server expire, since the server may change.
 constexpr std::chrono::hours kHeadFailsFor{24};
 constexpr std::chrono::hours kKnownFor{1};
 constexpr std::size_t kMaxHolds = 64;  // identities of one server
@@ -28,6 +29,7 @@ std::optional<RegistryAnswer> HostState::RefusalReason(const std::string& server
   base::Lock lock(mutex_);
   Page& page = pages_.At(server);
   base::TimePoint now = clock_.Now();
+  // A limit holds for the identity that met it (R27).
   auto hold = page.holds.find(identity);
   if (hold != page.holds.end() && now < hold->second.until) {
     return RegistryAnswer{.kind = Kind::kRateLimited,
@@ -45,6 +47,7 @@ std::optional<RegistryAnswer> HostState::RefusalReason(const std::string& server
                    " times in a row and is left alone for a while; last: " + page.last_failure,
         .retry_after = std::chrono::ceil<milliseconds>(left)};
   }
+  // When the pause is over, a single request tests the server. The others wait for its result (R29).
   page.probing = true;
   return std::nullopt;
 }
@@ -54,11 +57,12 @@ void HostState::NoteLimit(Page& page, const std::string& server, const std::stri
   if (page.holds.size() >= kMaxHolds && page.holds.count(identity) == 0) page.holds.clear();
   Hold& hold = page.holds[identity];
   const base::TimePoint now = clock_.Now();
-  // Answers to requests that ran side by side are one.
+  // Concurrent requests that hit the same limit count once.
   if (now >= hold.until) hold.in_a_row++;
   const base::Circuit& limit = IsDockerHub(server) ? image::kLimitedDockerHub : image::kLimitedRegistry;
   base::Duration wait = limit.Pause(hold.in_a_row);
   if (answer.retry_after) wait = *answer.retry_after;
+  // A later answer must not shorten an earlier pause.
   hold.until = std::max(hold.until, now + wait);
 }
 

@@ -7,6 +7,8 @@
 namespace prefetch::registry {
 namespace {
 
+// The identity is a key in memory and must not reveal the password, not even to a guess. Therefore it is
+// salted for each process.
 const std::string& Salt() {
   static const std::string salt = [] {
     std::random_device random;

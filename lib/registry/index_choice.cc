@@ -33,19 +33,20 @@ std::optional<Entry> ReadEntry(const doc::Node& node) {
   return entry;
 }
 
-// No variant is amd64's v1, arm's v7 and arm64's v8; other architectures have none. nullopt: a word that is
-// no level.
+// Returns the level of a variant. A missing variant means v1 for amd64, v7 for arm and v8 for arm64; other
+// architectures have none. nullopt: the word is no level.
 std::optional<std::uint64_t> LevelOf(const std::string& architecture, std::string_view variant) {
   if (variant.empty()) return architecture == "arm" ? 7 : architecture == "arm64" ? 8 : 1;
   if (variant.starts_with('v')) variant.remove_prefix(1);
   return base::ParseUint(variant);
 }
 
-// Higher is better; the last is for what containerd finds out from the image's own configuration.
+// Higher is better: entries with a platform, then the node's own architecture, then the level. Without a
+// platform, containerd reads it from the image's configuration.
 using Rank = std::tuple<bool, bool, std::uint64_t>;
 
-// nullopt: the runtime does not take it. A node without a variant is of the lowest level: containerd knows
-// levels of arm and arm64 only.
+// Returns nullopt if the runtime does not take the entry (C20). A node without a variant has the lowest
+// level, since containerd detects levels of arm and arm64 only.
 std::optional<Rank> RankOf(const image::Platform& node, const std::optional<image::Platform>& entry,
                            ForeignPlatforms foreign) {
   if (!entry) return Rank{false, false, 0};
@@ -78,6 +79,7 @@ base::Result<std::string> ChooseManifest(std::string_view index, const image::Pl
     auto entry = ReadEntry(item);
     if (!entry) continue;
     const std::optional<Rank> rank = RankOf(node, entry->platform, foreign);
+    // Of equal entries, the first one wins.
     if (!rank || (best_rank && *rank <= *best_rank)) continue;
     best_rank = rank;
     best = std::move(entry->digest);

@@ -16,6 +16,7 @@ std::shared_ptr<const DecidedAccess> NodeAccess::For(const RuntimeFacts& runtime
       containerd_ && !is_crio ? containerd_->Look() : nullptr;
   std::shared_ptr<const RegistriesSettings> crio = crio_ && is_crio ? crio_->Look() : nullptr;
   base::Lock lock(mutex_);
+  // Look() returns the same pointer while the files are unchanged, so comparing pointers is sufficient.
   bool same_files = of_containerd_ == containerd && of_crio_ == crio;
   if (decided_ && decided_->runtime == runtime && same_files) return decided_;
   FileFacts files;
@@ -33,6 +34,8 @@ std::shared_ptr<const DecidedAccess> NodeAccess::For(const RuntimeFacts& runtime
                      .path_is_default = decided.access.config_path_source == "default",
                      .local_pull = decided.access.local_pull,
                      .split_config_path = declared_.split_config_path};
+    // Nothing was declared, and neither containerd nor its file told anything: the defaults are an
+    // assumption.
     decided.is_guess =
         declared_.config_path.empty() && !runtime.registries.told && !files.containerd.registries.told;
   }
@@ -43,6 +46,8 @@ std::shared_ptr<const DecidedAccess> NodeAccess::For(const RuntimeFacts& runtime
 }
 
 bool MayDownload(const DecidedAccess& decided, std::string_view registry) {
+  // Downloads must come from the same servers as the runtime's pulls, so a guess is not sufficient. With
+  // discarded layers, containerd would delete the content again.
   return !decided.registries && !decided.is_guess && !decided.access.discards_layers &&
          !image::IsOnlyByPull(decided.access, registry);
 }

@@ -27,6 +27,7 @@ OciError ParseOciError(std::string_view body) {
   const doc::Node& first = errors->items.front();
   if (first.kind != doc::Node::Kind::kMapping) return {};
   OciError error{.code = ErrorText(first, "code"), .message = ErrorText(first, "message")};
+  // Codes are compared in capitals, as the specification has them.
   std::transform(error.code.begin(), error.code.end(), error.code.begin(),
                  [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   return error;

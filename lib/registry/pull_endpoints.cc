@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::string_view kPullingTells = "; only pulling tells";
 
-// How much of that name a prefix takes: whole parts of it alone. Of "*.acme.io", all labels before.
+// Returns how many characters of `name` a prefix covers: whole parts only (R46). "*.acme.io" covers all
+// labels before the domain as well.
 std::optional<std::size_t> LengthTaken(std::string_view name, std::string_view prefix) {
   std::size_t end = prefix.size();
   if (prefix.starts_with("*.")) {
@@ -24,12 +25,12 @@ std::optional<std::size_t> LengthTaken(std::string_view name, std::string_view p
     return std::nullopt;
   }
   if (end == name.size()) return end;
-  // By ":" an entry for a host counts for any port of it, too, as with the library.
+  // An entry for a host also matches any port of it, as in the library.
   bool whole = name[end] == '/' || name[end] == ':' || name[end] == '@';
   return whole ? std::optional(end) : std::nullopt;
 }
 
-// The entry with the longest prefix, by the name without tag and digest.
+// Returns the entry with the longest prefix of the name without tag and digest (R46).
 const ConfRegistry* EntryFor(const RegistriesConf& conf, const std::string& repository) {
   const ConfRegistry* found = nullptr;
   for (const ConfRegistry& entry : conf.registries) {
@@ -39,7 +40,7 @@ const ConfRegistry* EntryFor(const RegistriesConf& conf, const std::string& repo
   return found;
 }
 
-// nullopt: what comes out is no name of an image in full, and CRI-O gives up.
+// Returns nullopt if the result is no complete image name; CRI-O gives up then.
 std::optional<image::Reference> Renamed(const image::Reference& reference, const std::string& prefix,
                                         const std::string& location) {
   if (location.empty()) return reference;
@@ -71,7 +72,8 @@ std::string WithoutTagAndDigest(std::string_view written) {
   return std::string(written.substr(0, written.find_first_of(":@", from)));
 }
 
-// A short name is asked for only where its meaning is unambiguous.
+// Returns why a short name cannot be asked for; empty if its meaning is unambiguous. CRI-O may resolve it to
+// another registry than the agent assumes.
 std::string WhyNotThatName(const RegistriesConf& conf, const image::Reference& reference) {
   if (!IsShortName(reference.written())) return "";
   auto alias = conf.aliases.find(WithoutTagAndDigest(reference.written()));
@@ -99,6 +101,7 @@ class EndpointList {
       if (MayAnswer(entry, mirror, reference_.has_digest())) Add(mirror, true);
     }
     Add(entry.own, false);
+    // If one place is unknown, the order of the others means nothing.
     if (!found_.only_runtime.empty()) found_.places.clear();
     return std::move(found_);
   }
@@ -117,7 +120,7 @@ class EndpointList {
                             std::string(kPullingTells) + ".";
       return;
     }
-    // Whether a place may be asked is judged by the name that is asked for there.
+    // The name at that place decides whether it is blocked.
     const ConfRegistry* judge = EntryFor(conf_, renamed->Repository());
     bool same_domain = renamed->domain() == reference_.domain();
     found_.places.push_back({.as = std::move(*renamed),

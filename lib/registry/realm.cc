@@ -11,15 +11,15 @@ namespace {
 
 constexpr std::size_t kMaxBytes = 2048;
 
-// "co.uk", "com.au": a country's second level is no owner's. The public suffix list knows more of them; here
-// a mistake only lets a registry of such a place name a token service of its neighbour.
+// "co.uk" and "com.au" are second levels that nobody owns. The public suffix list knows more of them; here, a
+// mistake only lets a registry in such a domain name a token service of its neighbour.
 bool IsCountrySecondLevel(std::string_view second, std::string_view top) {
   static constexpr std::array<std::string_view, 8> kShared = {"ac", "co",  "com", "edu",
                                                               "go", "gov", "net", "org"};
   return top.size() == 2 && std::find(kShared.begin(), kShared.end(), second) != kShared.end();
 }
 
-// The registered domain, by its last labels; empty if there is none.
+// Returns the registered domain by its last labels; empty if there is none.
 std::string RegistrableParent(std::string_view host) {
   if (IsAddress(host)) return "";
   std::vector<std::string_view> labels = base::Split(host, '.');
@@ -43,6 +43,8 @@ base::Result<Realm> JudgeRealm(std::string_view realm, const http::AbsoluteUrl& 
   if (realm.size() > kMaxBytes) return base::InvalidArgument("the token service's URL is too long");
   auto url = http::ParseAbsoluteUrl(realm);
   if (!url) return std::move(url).error().Wrap("token service");
+  // Over plain http, anybody on the way could read the password. A registry that is itself asked over http
+  // has no such protection anyway.
   if (url->scheme == "http" && (contact.scheme != "http" || url->host != contact.host)) {
     return base::InvalidArgument("the token service's URL is plain http");
   }

@@ -5,7 +5,7 @@
 namespace prefetch::registry {
 namespace {
 
-constexpr std::size_t kMaxRedirects = 9;  // as containerd
+constexpr std::size_t kMaxRedirects = 9;  // As many as containerd follows (R40).
 
 }  // namespace
 
@@ -18,6 +18,7 @@ base::Result<http::AbsoluteUrl> FollowRedirect(const std::vector<http::AbsoluteU
   if (passed.size() > kMaxRedirects) return base::InvalidArgument("it redirects too often");
   auto next = http::ResolveLocation(passed.back(), location);
   if (!next) return std::move(next).error().Wrap("it redirects to an unusable URL");
+  // A redirect must not remove the protection that the operator configured (R40).
   if (passed.back().scheme == "https" && next->scheme == "http") {
     return base::PermissionDenied("it redirects from https to plain http");
   }

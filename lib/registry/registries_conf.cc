@@ -9,7 +9,7 @@
 namespace prefetch::registry {
 namespace {
 
-// Ours; a cluster's mirror policies come to some hundred entries, and distributions ship 200 aliases.
+// Our own limits. A cluster's mirror policies have some hundred entries, and distributions ship 200 aliases.
 constexpr std::size_t kMaxConfBytes = 1024 * 1024;
 constexpr std::size_t kMaxConfEntries = 2048;
 constexpr std::size_t kMaxConfMirrors = 64;  // of one entry
@@ -22,7 +22,7 @@ base::Status TrimLocation(const toml::node& at, std::string& location) {
   return url ? base::Status(Wrong(at, "a location is a name without http:// or https://")) : base::Status();
 }
 
-// An entry, and where it is written.
+// An entry and its place, for error messages.
 struct LocatedEntry {
   const toml::node* at;
   ConfRegistry entry;
@@ -47,6 +47,7 @@ base::Status ReadMirror(const toml::node& at, ConfRegistry& entry) {
   auto use = GoText(*table, "pull-from-mirror");
   if (!use) return std::move(use).error();
   if (entry.mirrors_by_digest_only && !use->empty()) {
+    // CRI-O rejects the whole file for this and for the other contradictions below.
     return Wrong(at, "pull-from-mirror beside the registry's mirror-by-digest-only");
   }
   if (*use == "digest-only") {
@@ -121,7 +122,8 @@ base::Status JudgePrefix(const toml::node& at, ConfRegistry& entry) {
   return {};
 }
 
-// The first entry of a prefix counts. Entries of one location must agree.
+// The first entry of a prefix counts. Entries with the same location must agree, or the library rejects the
+// file.
 base::Result<std::vector<ConfRegistry>> JudgeEntries(std::vector<LocatedEntry> written) {
   std::map<std::string, std::pair<bool, bool>> of_location;
   std::map<std::string, ConfRegistry> by_prefix;
@@ -169,6 +171,7 @@ base::Result<std::map<std::string, std::string>> ReadAliases(const toml::node& n
     bool is_short = IsShortName(name) && !HasTagOrDigest(name) && image::Reference::Parse(name);
     if (!is_short) return Wrong(value, "an alias must be for a short name");
     std::string means = TextOf(*text);
+    // An empty alias revokes one of an earlier file (R49).
     if (means.empty()) {
       aliases[name] = "";
       continue;
@@ -182,8 +185,8 @@ base::Result<std::map<std::string, std::string>> ReadAliases(const toml::node& n
   return aliases;
 }
 
-// Version 1: [registries.search], [registries.insecure] and [registries.block], each with a list
-// `registries`.
+// Version 1 of the format: [registries.search], [registries.insecure] and [registries.block], each with a
+// list `registries`.
 struct FirstVersion {
   std::optional<std::vector<std::string>> search, insecure, block;
   bool any() const { return search || insecure || block; }
@@ -276,7 +279,7 @@ class ConfReader {
     auto helpers = GoTexts(root_, "credential-helpers", kMaxConfSearch);
     if (!helpers) return std::move(helpers).error();
     conf_.helpers = std::move(*helpers);
-    // No answer is of other servers for this, but a wrong type ends CRI-O's reading.
+    // This setting does not influence the servers, but a wrong type makes CRI-O reject the file.
     auto layers = GoText(root_, "additional-layer-store-auth-helper");
     if (!layers) return std::move(layers).error();
     is_second_ = *registry != nullptr || conf_.search || *aliases != nullptr || !mode->empty() ||
@@ -320,6 +323,7 @@ void Update(RegistriesConf& conf, const RegistriesConf& later) {
   std::map<std::string, ConfRegistry> by_prefix;
   for (ConfRegistry& entry : conf.registries) {
     std::string prefix = entry.prefix;
+    // A later file replaces entries with the same prefix (R49).
     by_prefix.insert_or_assign(std::move(prefix), std::move(entry));
   }
   for (const ConfRegistry& entry : later.registries) by_prefix.insert_or_assign(entry.prefix, entry);

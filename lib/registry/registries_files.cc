@@ -15,15 +15,15 @@ constexpr std::size_t kMaxRegistriesBytes = 1024 * 1024;
 constexpr std::size_t kMaxDropIns = 256;
 constexpr std::size_t kMaxFolderNames = 1000;
 
-// containers/image pkg/sysregistriesv2: paths_common.go, system_registries_v2.go, shortnames.go. CRI-O runs
-// as root, and a file in root's own folder is taken instead of the usual one, unless CRI-O was told another.
+// From containers/image, pkg/sysregistriesv2: paths_common.go, system_registries_v2.go, shortnames.go. CRI-O
+// runs as root. A file in root's own folder replaces the usual one, unless CRI-O was given another.
 constexpr const char* kUsualFile = "/etc/containers/registries.conf";
 constexpr const char* kUsualDropIns = "/etc/containers/registries.conf.d";
 constexpr const char* kRootsFile = "/root/.config/containers/registries.conf";
 constexpr const char* kRootsDropIns = "/root/.config/containers/registries.conf.d";
 constexpr const char* kShortNames = "/var/cache/containers/short-name-aliases.conf";
 
-// A link that leads out of the mounts must not be taken for a file that is not there.
+// A link whose target is not mounted must not count as a missing file.
 bool IsLink(const std::string& path) {
   std::error_code error;
   return std::filesystem::is_symlink(path, error);
@@ -50,7 +50,7 @@ class RegistriesLoader {
   }
 
  private:
-  // The obstacle to following the configuration, a sentence.
+  // A sentence about the obstacle to following the configuration.
   using Problem = std::optional<std::string>;
   enum class Absent { kMay, kMustNot };
 
@@ -70,7 +70,8 @@ class RegistriesLoader {
 
   Problem ReadMain(bool usual) {
     if (!usual) return Read(file_, ConfKind::kMain, Absent::kMustNot);
-    // Every node of CRI-O has the folder, be it without that file: if it is not here, it is not mounted.
+    // Every node with CRI-O has the folder, even without the file. If the folder is missing here, it is not
+    // mounted.
     std::string folder = FolderOf(file_);
     auto kind = disk_.KindOf(Here(folder));
     if (!kind || *kind != base::FileKind::kDirectory) {
@@ -87,7 +88,7 @@ class RegistriesLoader {
     return std::nullopt;
   }
 
-  // nullopt: it is not there, and may be absent.
+  // Returns nullopt if the file is absent, and may be.
   base::Result<std::optional<RegistriesConf>> Parse(const std::string& path, ConfKind kind, Absent absent) {
     auto text = disk_.Read(Here(path), kMaxRegistriesBytes);
     if (!text && text.error().code() == base::Code::kNotFound) {
@@ -120,7 +121,7 @@ class RegistriesLoader {
     return std::nullopt;
   }
 
-  // Aliases that users of podman confirmed on the node; CRI-O uses them, too.
+  // Reads aliases that users of podman confirmed on the node; CRI-O uses them, too.
   Problem ReadShortNames() {
     auto names = Parse(kShortNames, ConfKind::kMain, Absent::kMay);
     if (!names) return names.error().message();

@@ -13,8 +13,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
+// The limits of R26.
 constexpr milliseconds kLeast = std::chrono::seconds(1);
 constexpr milliseconds kMost = std::chrono::hours(6);
+// Some servers send a Unix time instead of seconds (R26). No wait is as long as 30 years.
 constexpr double kUnixTimeFrom = 1e9;
 constexpr double kUnixTimeTo = 7'258'118'400;  // of the year 2200: what fits a clock in nanoseconds
 
@@ -42,7 +44,7 @@ std::optional<base::WallTime> At(std::string_view year, std::string_view month, 
   auto m = MonthOf(month);
   auto of_day = TimeOfDay(time);
   if (!y || !m || !d || !of_day || *y > 9999 || *d > 31) return std::nullopt;
-  // The two-digit form of RFC 850 is of this century, or of the last one where it would be far ahead.
+  // A year of two digits (RFC 850) is in this century, or in the last one if it would be far in the future.
   int full = static_cast<int>(*y) + (year.size() == 2 ? (*y >= 70 ? 1900 : 2000) : 0);
   if (full < 1970 || full > 2200) return std::nullopt;  // what fits a clock in nanoseconds
   std::chrono::year_month_day date{std::chrono::year(full), std::chrono::month(*m),
@@ -84,6 +86,7 @@ std::optional<base::WallTime> ParseHttpDate(std::string_view text) {
 std::optional<milliseconds> ParseRetryAfter(std::string_view value, std::string_view date,
                                             base::WallTime now) {
   value = base::TrimSpace(value);
+  // The server's own clock cancels any difference between the clocks (R26).
   base::WallTime seen_from = ParseHttpDate(date).value_or(now);
   if (auto number = ParseDecimal(std::string(value))) {
     if (*number < kUnixTimeFrom) {

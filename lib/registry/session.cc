@@ -14,6 +14,7 @@ namespace {
 using image::RegistryDetail;
 using Kind = image::RegistryAnswerKind;
 
+// Error bodies are only read for a code and a message.
 constexpr std::size_t kErrorBodyBytes = 16 * 1024;
 
 http::AbsoluteUrl OverHttps(const Host& host, http::AbsoluteUrl url) {
@@ -22,27 +23,28 @@ http::AbsoluteUrl OverHttps(const Host& host, http::AbsoluteUrl url) {
   return url;
 }
 
-// A server that answers a TLS hello with something else speaks plain http, or no protocol of ours.
+// A server that answers a TLS hello with something else speaks plain http, or an unknown protocol.
 bool MaySpeakPlainHttp(const Host& host, http::Fault fault) {
   bool nobody = fault == http::Fault::kConnect || fault == http::Fault::kTimeout;
   if (host.http_after_all && nobody) return true;
   return fault == http::Fault::kTls || fault == http::Fault::kReset || fault == http::Fault::kGarbage;
 }
 
-// By https it may have another port than by http.
+// Returns whether the URL is of this host, which may have different ports for https and http.
 bool IsOfHost(const Host& host, const http::AbsoluteUrl& url) {
   bool port = url.port == host.server.port || (url.scheme == "https" && url.port == host.https_port);
   return port && url.host == host.server.host;
 }
 
-// Every spelling of an IP address does ("10.0.0.1", "167772161", "0xa000001", "[::1]"), and no name of DNS.
+// Every spelling of an IP address ends in a number ("10.0.0.1", "167772161", "0xa000001", "[::1]"), and no
+// DNS name does.
 bool EndsInNumber(const std::string& host) {
   const std::string last = host.substr(host.rfind('.') + 1);
   return IsAddress(host) || (!last.empty() && last.front() >= '0' && last.front() <= '9');
 }
 
 Reply RefusedRedirect(const base::Error& error, const http::AbsoluteUrl& from) {
-  // The runtime follows where the agent does not.
+  // The runtime follows redirects that the agent refuses, so only a pull can tell.
   bool ours = error.code() == base::Code::kPermissionDenied;
   return {.response = std::nullopt,
           .refusal = {.kind = ours ? Kind::kIndeterminate : Kind::kServerError,
@@ -84,8 +86,9 @@ http::AbsoluteUrl Session::Server() const {
   return host_.host.https_first && !plain ? OverHttps(host_.host, server) : server;
 }
 
-// The registry that an operator wrote may be anywhere but on link-local addresses, or even there if he wrote
-// the address; whom it sends us to must not lead back into this machine.
+// Limits the addresses to which a request may go (R41). A registry that the operator wrote may have any
+// address except link-local ones, and even these if the operator wrote the address itself. Servers that a
+// registry names must not be on this machine.
 http::Peers Session::PeersFor(const http::AbsoluteUrl& url) const {
   const std::string& own = host_.host.server.host;
   if (parts_.by_stranger) return EndsInNumber(url.host) ? http::Peers::kPublic : http::Peers::kOthers;
@@ -101,6 +104,7 @@ http::Exchanged Session::Send(const Question& question, const http::AbsoluteUrl&
     request.headers.Add("Content-Type", "application/x-www-form-urlencoded");
     request.body = question.form;
   }
+  // Credentials and headers go to the intended server only, and not to the target of a redirect (R40).
   if (meant) request.authorization = question.authorization;
   if (meant && own_headers == OwnHeaders::kSend) {
     for (const auto& header : host_.host.headers) {
@@ -121,6 +125,7 @@ http::Exchanged Session::Send(const Question& question, const http::AbsoluteUrl&
   const auto limit = fetches_ ? parts_.options.times.content : parts_.options.times.request;
   http::Exchanged exchanged = parts_.http.Exchange(call_.Within(limit), request);
   base::WipeString(request.body);
+  // Requests that never reached a server do not count against its limits.
   if (WasSent(exchanged.fault)) requests_++;
   return exchanged;
 }
@@ -146,7 +151,7 @@ Reply Session::Follow(const Question& question, OwnHeaders own_headers) {
     }
     auto next = FollowRedirect(passed, got.response->headers.Get("Location").value_or(""));
     if (!next) return RefusedRedirect(next.error(), passed.back());
-    // A form holds a login, which nobody else gets.
+    // A form contains a login, which must not go to another server.
     if (!question.form.empty() && !SameServer(passed.front(), *next)) {
       return RefusedRedirect(base::PermissionDenied("it redirects a login to another server"), passed.back());
     }
@@ -154,7 +159,7 @@ Reply Session::Follow(const Question& question, OwnHeaders own_headers) {
   }
 }
 
-// https first; servers that do not speak it are asked by plain http.
+// Asks by https first (R33). Servers that do not speak it are asked by plain http.
 Reply Session::AskEither(const Question& question) {
   const std::string origin = host_.host.server.Origin();
   HostState::Speaks speaks = parts_.book.SchemeOf(origin);
@@ -165,7 +170,7 @@ Reply Session::AskEither(const Question& question) {
     Reply reply = Follow(secure, OwnHeaders::kSend);
     if (reply.response) parts_.book.NoteScheme(origin, HostState::Speaks::kHttps);
     if (speaks == HostState::Speaks::kHttps || !MaySpeakPlainHttp(host_.host, reply.fault)) return reply;
-    requests_ = before;  // nothing was asked yet
+    requests_ = before;  // The server has not received a request yet.
   }
   Reply reply = Follow(question, OwnHeaders::kSend);
   if (reply.response) parts_.book.NoteScheme(origin, HostState::Speaks::kHttp);
@@ -193,6 +198,7 @@ Reply Session::Fetch(const Question& question) {
 
 Reply Session::FetchElsewhere(const Question& question, const http::AbsoluteUrl& url) {
   fetches_ = true;
+  // The URL is signed, and its object store gets neither credentials nor headers (R51).
   http::Exchanged got = Send(question, url, false, OwnHeaders::kLeaveOut);
   fetches_ = false;
   Reply reply{.response = std::nullopt, .elsewhere = true, .last = url, .fault = got.fault};

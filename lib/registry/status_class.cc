@@ -18,6 +18,7 @@ StatusClass Unauthorized(const Refusal& refusal) {
           refusal.credential ? RegistryDetail::kBadCredentials : RegistryDetail::kUnauthenticated};
 }
 
+// A 403 whose text speaks of limits is a rate limit (R22).
 StatusClass Forbidden(const Refusal& refusal) {
   for (std::string_view word :
        {"rate limit", "rate exceeded", "toomanyrequests", "too many requests", "abuse"}) {
@@ -33,6 +34,7 @@ StatusClass NotFound(const Refusal& refusal) {
 }
 
 StatusClass ServerFailed(const Refusal& refusal) {
+  // Object stores ask for fewer requests in this way.
   bool slow_down = base::ContainsIgnoreCase(refusal.body, "slow down") ||
                    base::ContainsIgnoreCase(refusal.body, "slowdown");
   if (refusal.status == 503 && slow_down) return {Kind::kRateLimited, RegistryDetail::kSlowDown};

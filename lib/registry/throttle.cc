@@ -5,7 +5,7 @@
 namespace prefetch::registry {
 namespace {
 
-constexpr std::size_t kMaxLanes = 512;  // then empty ones are forgotten
+constexpr std::size_t kMaxLanes = 512;  // Maximum number of lanes. Beyond it, idle ones are discarded.
 
 }  // namespace
 
@@ -19,13 +19,14 @@ Throttle::Lane& Throttle::QueueOf(const std::string& host) {
 }
 
 base::TimePoint Throttle::Opens(const std::string& host, const Lane& lane, base::TimePoint now) const {
+  // The empty name is the lane of whole checks, which has no rate (R29).
   int most = host.empty() ? limits_.checks : limits_.requests_per_host;
   if (lane.inside >= most) return base::TimePoint::max();
   return host.empty() ? now : now + lane.budget.WaitAt(now);
 }
 
 Throttle::Pass Throttle::Enter(const base::Call& call, const std::string& host) {
-  // Under the lock, so that a stop cannot slip in between the look at it and the wait.
+  // The callback takes the lock, so that a stop cannot occur unnoticed between the check below and the wait.
   std::stop_callback wake(call.stop, [this] {
     base::Lock lock(mutex_);
     changed_.notify_all();

@@ -18,7 +18,7 @@ using Kind = image::RegistryAnswerKind;
 
 constexpr std::size_t kMaxTokenBody = 1 << 20;
 
-// A credential without a user, or of docker's user "<token>", is a refresh token.
+// A credential without a user, or with docker's user "<token>", is a refresh token.
 bool IsRefreshToken(const image::AuthConfig& credential) {
   return !credential.password.empty() && (credential.username.empty() || credential.username == "<token>");
 }
@@ -53,7 +53,7 @@ Reply Get(Session& session, const TokenRequest& request) {
   return session.AskTokenService(question, request.realm.trusted);
 }
 
-// Services exist that know no POST.
+// Some token services do not support POST (R16).
 bool FallsBackToGet(const Reply& reply) {
   if (!reply.response) return false;
   int status = reply.response->status;
@@ -101,7 +101,7 @@ TokenOutcome AskForToken(Session& session, const TokenRequest& request, base::Wa
   bool posted = reply.response.has_value() || reply.refusal.detail != RegistryDetail::kNone;
   if (!posted || FallsBackToGet(reply)) reply = Get(session, request);
   if (!reply.response) {
-    // Where it points us is the challenge's doing. The agent does not follow; the runtime does.
+    // The challenge named this address, and the agent does not follow it there (R41). The runtime does.
     if (reply.fault == http::Fault::kAddress) {
       reply.refusal.kind = Kind::kIndeterminate;
       reply.refusal.only_by_pull = true;
@@ -125,7 +125,8 @@ namespace {
 
 constexpr std::size_t kMaxScopes = 16;
 
-// "" if nothing of it is about pulling.
+// Returns the scope with `pull` as its only action (R15); empty if it has no `pull`. The agent must never
+// hold a token that can push.
 std::string PullOnly(std::string_view scope) {
   std::size_t first = scope.find(':'), last = scope.rfind(':');
   if (first == last) return std::string(scope);
@@ -143,6 +144,7 @@ std::vector<std::string> PullScopes(std::string_view challenge_scope, std::strin
     std::string scope = PullOnly(part);
     if (!scope.empty() && scopes.size() < kMaxScopes) scopes.push_back(std::move(scope));
   }
+  // Sorted, since the scopes are part of the cache key.
   std::sort(scopes.begin(), scopes.end());
   scopes.erase(std::unique(scopes.begin(), scopes.end()), scopes.end());
   return scopes;
@@ -151,6 +153,7 @@ std::vector<std::string> PullScopes(std::string_view challenge_scope, std::strin
 std::string TokenUrl(const http::AbsoluteUrl& realm, std::string_view service,
                      const std::vector<std::string>& scopes) {
   std::string url = realm.ToString();
+  // The query of the realm itself stays (R16).
   char separator = url.find('?') == std::string::npos ? '?' : '&';
   auto append = [&](std::string_view name, std::string_view value) {
     url += separator;
@@ -170,7 +173,7 @@ std::string RefreshTokenForm(const base::Secret& refresh_token, std::string_view
   std::string form =
       "grant_type=refresh_token&client_id=prefetchd&scope=" + http::PercentEncode(base::Join(scopes, " "));
   if (!service.empty()) form += "&service=" + http::PercentEncode(service);
-  // In one piece, so that no copy of the token is left behind by a string that grew.
+  // Reserved at once, so that a growing string leaves no copy of the token in memory.
   form.reserve(form.size() + token.size() + 32);
   form += "&refresh_token=";
   form += token;
