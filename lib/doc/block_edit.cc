@@ -16,7 +16,7 @@ namespace {
 
 using Lines = std::vector<std::string_view>;
 
-// `removed` lines from `line` on, counted from 0, give way to `added`.
+// Replaces `removed` lines from `line` on, counted from 0, by `added`.
 struct LineEdit {
   std::size_t line = 0;
   std::size_t removed = 0;
@@ -39,7 +39,8 @@ const Member* MemberOf(const Node& mapping, std::string_view key) {
   return nullptr;
 }
 
-// Of what begins on `line`: the first line of the comments right above it.
+// Returns the first line of the comments right above `line`. They describe what begins there, so new lines go
+// before them.
 std::size_t AboveComments(std::size_t line, const Lines& lines) {
   const std::size_t indent = IndentOf(lines[line]);
   while (line > 0 && IndentOf(lines[line - 1]) == indent && lines[line - 1].substr(indent).starts_with("#"))
@@ -47,7 +48,8 @@ std::size_t AboveComments(std::size_t line, const Lines& lines) {
   return line;
 }
 
-// Where the dash of an item stands: "- name: x". nullopt: not on the line on which its content begins.
+// Returns the column of an item's dash: "- name: x". nullopt: the dash is not on the line on which the
+// content begins (or the sequence is in flow style), so lines cannot be inserted.
 std::optional<std::size_t> DashOf(const Node& item, const Lines& lines) {
   if (item.at.line == 0 || item.at.line > lines.size()) return std::nullopt;
   const std::string_view before = lines[item.at.line - 1].substr(0, item.at.column - 1);
@@ -65,7 +67,8 @@ std::vector<std::string> Rendered(const Node& item, std::size_t indent) {
   return lines;
 }
 
-// The lines of an item: as far as they are indented more than its dash.
+// Returns the number of lines of an item: all that are indented more than its dash. Blank lines at the end do
+// not count, since they separate it from the next part.
 std::size_t LengthOf(std::size_t first, std::size_t dash, const Lines& lines) {
   std::size_t end = first + 1;
   for (std::size_t at = end; at < lines.size(); at++) {
@@ -89,7 +92,7 @@ std::optional<LineEdit> IntoSequence(const Node& sequence, const Node& item, con
   return LineEdit{AboveComments(sequence.items.front().at.line - 1, lines), 0, Rendered(item, *dash)};
 }
 
-// `key:` with nothing in it, on a line of its own.
+// Fills an empty `key:` on its own line. Its comment stays.
 std::optional<LineEdit> IntoNothing(const Member& there, const NamedItem& put, const Lines& lines) {
   if (there.at.line == 0 || there.at.line > lines.size() || !there.value.members.empty()) return std::nullopt;
   const std::string_view line = lines[there.at.line - 1];
@@ -114,7 +117,7 @@ std::optional<LineEdit> EditFor(const NamedItem& put, const Lines& lines) {
   if (next == nullptr || next->at.line == 0 || next->at.line > lines.size()) return std::nullopt;
   const std::size_t indent = next->at.column - 1;
   if (IndentOf(lines[next->at.line - 1]) != indent) return std::nullopt;
-  // Dashes stand as those of the neighbour do.
+  // The indentation of dashes follows the neighbouring list, since both styles are common.
   auto dash = next->value.items.empty() ? indent : DashOf(next->value.items.front(), lines);
   if (!dash) return std::nullopt;
   LineEdit edit{AboveComments(next->at.line - 1, lines), 0, Rendered(put.item, *dash), true};
@@ -126,7 +129,8 @@ std::optional<LineEdit> EditFor(const NamedItem& put, const Lines& lines) {
 
 std::optional<std::string> PutIntoText(std::string_view text, const std::vector<NamedItem>& items) {
   if (text.find('\r') != std::string_view::npos) {
-    // Line breaks of Windows, all of them.
+    // The text has Windows line breaks. With a mixture of both, the edited text would differ in lines that
+    // nobody changed.
     const std::string plain = base::ReplaceAll(text, "\r\n", "\n");
     if (base::ReplaceAll(plain, "\n", "\r\n") != text) return std::nullopt;
     auto edited = PutIntoText(plain, items);
@@ -141,7 +145,7 @@ std::optional<std::string> PutIntoText(std::string_view text, const std::vector<
     LineEdit*& same = inserted[{put.mapping, put.key}];
     const bool inserts = edit->removed == 0 || edit->of_new_key;
     if (inserts && same != nullptr) {
-      // The newest is the first, as in the tree.
+      // The newest item comes first, as PutNamed does it in the tree.
       const std::ptrdiff_t key = same->of_new_key ? 1 : 0;
       same->added.insert(same->added.begin() + key, edit->added.begin() + key, edit->added.end());
       continue;
@@ -153,7 +157,7 @@ std::optional<std::string> PutIntoText(std::string_view text, const std::vector<
   std::vector<std::string> out;
   std::size_t at = 0;
   for (LineEdit& edit : edits) {
-    if (edit.line < at) return std::nullopt;  // two in one
+    if (edit.line < at) return std::nullopt;  // Two edits of the same lines.
     for (; at < edit.line; at++) out.emplace_back(lines[at]);
     for (std::string& line : edit.added) out.push_back(std::move(line));
     at += edit.removed;

@@ -11,7 +11,8 @@ namespace prefetch::doc {
 
 void ResolveDuplicates(Node& mapping, Duplicates rule, Problems& problems) {
   std::vector<Member>& members = mapping.members;
-  // Indices, four bytes each: a mapping may have a hundred thousand keys.
+  // Indices of four bytes each, since a mapping may have a hundred thousand keys. Sorting avoids quadratic
+  // time.
   std::vector<std::uint32_t> sorted(members.size());
   std::iota(sorted.begin(), sorted.end(), 0U);
   std::stable_sort(sorted.begin(), sorted.end(),
@@ -23,6 +24,7 @@ void ResolveDuplicates(Node& mapping, Duplicates rule, Problems& problems) {
       continue;
     }
     superfluous.push_back(sorted[i]);
+    // The last value takes the place of the first one, so that the order of keys stays.
     if (rule == Duplicates::kLastCounts) std::swap(members[sorted[first]], members[sorted[i]]);
   }
   if (superfluous.empty()) return;

@@ -12,7 +12,7 @@ struct Unit {
   std::int64_t nanoseconds;
 };
 
-// Longer names before those that begin them.
+// A name comes before those that are its beginning.
 constexpr std::array<Unit, 8> kUnits = {{{"ns", 1},
                                          {"us", 1'000},
                                          {"µs", 1'000},  // U+00B5
@@ -26,7 +26,8 @@ bool IsDigit(std::string_view text) {
   return !text.empty() && text.front() >= '0' && text.front() <= '9';
 }
 
-// One "1.5h" from the front of `text`, in nanoseconds. nullopt, too, if it does not fit.
+// Takes one term such as "1.5h" from the front of `text`, in nanoseconds. Returns nullopt also if the value
+// overflows.
 std::optional<std::int64_t> TakeTerm(std::string_view& text) {
   std::int64_t whole = 0;
   double fraction = 0;
@@ -74,7 +75,7 @@ std::string FormatDuration(std::chrono::nanoseconds duration) {
   std::int64_t count = duration.count();
   if (count == 0) return "0s";
   std::string out = count < 0 ? "-" : "";
-  // Through unsigned, since the most negative value has no positive counterpart.
+  // Negated as unsigned, since the most negative value has no positive counterpart.
   std::uint64_t rest = count < 0 ? 0 - static_cast<std::uint64_t>(count) : static_cast<std::uint64_t>(count);
   for (auto [unit, size] : {std::pair{"h", 3'600'000'000'000ULL}, std::pair{"m", 60'000'000'000ULL}}) {
     if (rest >= size) out += std::to_string(rest / size) + unit;

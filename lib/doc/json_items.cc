@@ -5,7 +5,7 @@
 namespace prefetch::doc {
 namespace {
 
-// How many bytes are ASCII without a meaning in a string.
+// Returns how many leading bytes are plain in a string: they neither end it nor escape anything.
 std::size_t PlainIn(std::string_view bytes) {
   std::size_t count = 0;
   while (count < bytes.size() && bytes[count] >= ' ' && bytes[count] != '"' && bytes[count] != '\\') count++;
@@ -20,7 +20,7 @@ bool IsBlank(char c) {
 
 void JsonItems::Feed(std::string_view bytes) {
   while (!bytes.empty()) {
-    // Most bytes are in strings, and of these most are plain.
+    // Most bytes are plain ones in strings, so these are copied in one step.
     const std::size_t plain = in_string_ && !escaped_ && in_item_ ? PlainIn(bytes) : 0;
     if (plain == 0) {
       Byte(bytes.front());
@@ -28,6 +28,7 @@ void JsonItems::Feed(std::string_view bytes) {
       continue;
     }
     const std::size_t room = most_bytes_ - std::min(item_.size(), most_bytes_);
+    // Bytes beyond the limit are dropped and noted; the structure is followed to the end.
     cut_ = cut_ || plain > room;
     item_.append(bytes.substr(0, std::min(plain, room)));
     here_.column += static_cast<std::uint32_t>(plain);
@@ -61,7 +62,7 @@ void JsonItems::Byte(char c) {
     Structure(c);
   }
   if (c == '\n') {
-    if (in_item_) Keep(rest_, c);  // so that its lines are those of the document
+    if (in_item_) Keep(rest_, c);  // Keeps the line numbers of the rest equal to those of the document.
     here_ = {here_.line + 1, 1};
   } else if ((static_cast<unsigned char>(c) & 0xC0U) != 0x80U) {
     here_.column++;
@@ -71,6 +72,7 @@ void JsonItems::Byte(char c) {
 void JsonItems::Begin(char c) {
   in_item_ = true;
   item_at_ = here_;
+  // A placeholder keeps the rest valid JSON.
   Keep(rest_, '0');
   Keep(item_, c);
 }
@@ -83,7 +85,7 @@ void JsonItems::End() {
 
 void JsonItems::Structure(char c) {
   const bool opens = c == '{' || c == '[', closes = c == '}' || c == ']';
-  // A number or a word ends at what follows it.
+  // Only the next byte ends a number or a word.
   if (in_item_ && depth_ == items_depth_ && (closes || c == ',' || IsBlank(c))) End();
   if (closes) {
     if (depth_ > 0) depth_--;
@@ -98,6 +100,7 @@ void JsonItems::Structure(char c) {
     Keep(in_item_ ? item_ : rest_, c);
   }
   if (opens) {
+    // The list is the value of the top-level `items`, or the document itself.
     const bool list = c == '[' && items_depth_ == 0 && ((depth_ == 1 && after_items_) || depth_ == 0);
     depth_++;
     if (list) items_depth_ = depth_;

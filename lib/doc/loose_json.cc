@@ -10,10 +10,11 @@ namespace {
 
 constexpr int kMaxDepth = 64;
 
-// jsoncpp needs about a hundred bytes for each.
+// Maximum number of values. jsoncpp needs about a hundred bytes for each.
 constexpr std::size_t kMaxValues = 100'000;
 
-// Each value but the first comes after one of these. Text that is no JSON is counted somehow.
+// Counts values by the characters before them, without parsing. For text that is no JSON, any result is
+// right.
 bool HasTooManyValues(std::string_view text) {
   std::size_t values = 1;
   bool quoted = false;
@@ -26,14 +27,14 @@ bool HasTooManyValues(std::string_view text) {
   return values > kMaxValues;
 }
 
-// jsoncpp throws on nesting that is too deep.
+// Returns null for anything that jsoncpp rejects. It throws if the nesting is too deep.
 Json::Value ParseLoosely(std::string_view text) {
   if (HasTooManyValues(text)) return Json::Value();
   static const Json::CharReaderBuilder kBuilder = [] {
     Json::CharReaderBuilder builder;
     builder["stackLimit"] = kMaxDepth;
     builder["failIfExtra"] = true;
-    builder["allowComments"] = false;  // a quote in one would be taken for a text's
+    builder["allowComments"] = false;  // HasTooManyValues would take a quote in a comment for that of a text.
     return builder;
   }();
   try {

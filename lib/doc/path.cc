@@ -12,6 +12,7 @@ const Node* ValueAt(const Node& root, Path path) {
 }
 
 Node* ValueAt(Node& root, Path path) {
+  // Safe, since `root` itself is not const.
   return const_cast<Node*>(ValueAt(static_cast<const Node&>(root), path));
 }
 

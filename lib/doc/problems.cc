@@ -9,7 +9,8 @@
 namespace prefetch::doc {
 namespace {
 
-// A list of thousands that is wrong everywhere must not become a status of megabytes.
+// Maximum number of problems that are kept. A list with thousands of mistakes must not make a status of
+// megabytes.
 constexpr std::size_t kMostProblems = 100;
 
 bool IsPlain(char c) {
@@ -21,9 +22,11 @@ bool IsPlain(char c) {
 void Problems::Add(Position at, std::string_view path, std::string_view message) {
   std::string text = path.empty() ? "" : std::string(path) + ": ";
   text.append(message);
-  // A key of the document is part of the path. Most are plain, and of the others there may be a million.
+  // The path contains keys of the document, which may have line breaks. Most are plain, and there may be a
+  // million, so this check comes first.
   if (!std::all_of(text.begin(), text.end(), IsPlain)) text = base::InOneLine(text);
   Problem problem{at, std::move(text)};
+  // Several readers of one node report the same mistake.
   if (std::find(problems_.begin(), problems_.end(), problem) != problems_.end()) return;
   count_++;
   if (problems_.size() < kMostProblems) problems_.push_back(std::move(problem));

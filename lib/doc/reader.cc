@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kLongestKeyShown = 100;
 
-// "images" + "a.b" -> images["a.b"]; a key that is a plain word needs no brackets.
+// Appends a key: "images" and "a.b" give images["a.b"]. A key that is a plain word needs no brackets.
 std::string Append(const std::string& path, std::string_view key) {
   bool simple = !key.empty() && std::all_of(key.begin(), key.end(), [](unsigned char c) {
     return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' || c == '-';
@@ -40,6 +40,7 @@ std::string Quoted(const std::vector<std::string_view>& names) {
 
 std::optional<std::string> Reader::String() const {
   if (node_->kind == Node::Kind::kString) {
+    // Kubernetes reads YAML 1.1, where an unquoted `no` is a boolean. The same file would have two meanings.
     if (!node_->plain || !IsYaml11Boolean(node_->text)) return node_->text;
     Fail("must be a string; Kubernetes takes this word for a boolean, so put it in quotes");
   } else if (node_->plain && node_->kind != Node::Kind::kNull) {
@@ -142,11 +143,13 @@ std::vector<std::pair<std::string, std::string>> Reader::StringMap() const {
 
 ObjectReader::ObjectReader(Reader reader, KeyRule rule) : reader_(std::move(reader)), rule_(rule) {
   Node::Kind kind = reader_.node().kind;
+  // Reported once here, so that the lookups below need no check.
   if (kind != Node::Kind::kMapping) reader_.Fail(std::string("must be a mapping, not ") + KindName(kind));
 }
 
 const Member* ObjectReader::Lookup(std::string_view key) const {
   const std::vector<Member>& members = reader_.node().members;
+  // Of duplicate keys the last one counts.
   auto found = std::find_if(members.rbegin(), members.rend(), [&](const Member& member) {
     return rule_ == KeyRule::kExact ? member.key == key : base::EqualsIgnoreCase(member.key, key);
   });
@@ -158,6 +161,7 @@ std::string ObjectReader::PathOf(std::string_view key) const {
 }
 
 std::optional<Reader> ObjectReader::Find(std::string_view key, Need need) {
+  // Every key that is asked for is a known one, so the code that reads a document is also its list of fields.
   known_.emplace_back(key);
   const Member* member = Lookup(key);
   if (member != nullptr && member->value.kind != Node::Kind::kNull) {
@@ -239,6 +243,7 @@ void ObjectReader::Finish(UnknownKeys rule) const {
   if (rule == UnknownKeys::kIgnored) return;
   for (const Member& member : reader_.node().members) {
     if (IsKnown(member.key)) continue;
+    // A comparison with all known names is expensive, and useless if the problem is not kept.
     std::string hint = reader_.problems().Full() ? "" : Suggestion(member.key, known_);
     reader_.problems().Add(member.at, PathOf(member.key), "unknown field" + hint);
   }

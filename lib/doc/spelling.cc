@@ -9,7 +9,7 @@
 namespace prefetch::doc {
 
 bool IsMisspelt(std::string_view key, std::string_view name) {
-  // Most keys are of another length.
+  // Most keys differ in length, which is a cheap check.
   static constexpr std::size_t kMostTypos = 2;
   if (key == name || key.size() > name.size() + kMostTypos || name.size() > key.size() + kMostTypos)
     return false;

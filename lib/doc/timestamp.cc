@@ -10,7 +10,7 @@ bool IsDigit(std::string_view text, std::size_t at) {
   return at < text.size() && text[at] >= '0' && text[at] <= '9';
 }
 
-// A number of exactly so many digits from the front.
+// Takes a number of exactly `digits` digits from the front.
 std::optional<int> TakeNumber(std::string_view& text, std::size_t digits) {
   int number = 0;
   for (std::size_t i = 0; i < digits; i++) {

@@ -84,8 +84,8 @@ class TreeWriter {
   std::string out_;
 };
 
-// Would every reader of YAML take it, without quotes, for the string that it is? A narrow yes: names, paths,
-// image references.
+// Returns whether every reader of YAML reads the unquoted text as this string. Only names, paths and image
+// references pass; anything else is quoted, which is always right.
 bool IsPlainEverywhere(std::string_view text) {
   auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
   auto allowed = [&](char c) {
@@ -106,8 +106,8 @@ void AppendYamlText(std::string& out, std::string_view text) {
   }
 }
 
-// Readers of YAML 1.1, as Kubernetes' are, take some plain words for what they are not in 1.2: 0400, yes,
-// 1_000. One that came so goes so, and stays what it was for them.
+// Readers of YAML 1.1, as in Kubernetes, read some plain words differently from YAML 1.2: 0400, yes, 1_000. A
+// word that was plain in the input stays plain, and so keeps its meaning for them.
 bool StaysPlain(const Node& node) {
   auto allowed = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -127,8 +127,8 @@ void AppendYamlString(std::string& out, const Node& node) {
   }
 }
 
-// Can the text stand as a literal block (`|`), and come back as it is? Whole lines, none of which ends with a
-// space, the first of which does not begin with one, and no control character or line break but LF.
+// Returns whether the text can be a literal block (`|`) without a change: complete lines that do not end with
+// a space, the first of which does not begin with one, and no control characters or line breaks except LF.
 bool IsLiteral(std::string_view text) {
   if (text.empty() || text.back() != '\n' || text.ends_with("\n\n") || text.front() == ' ') return false;
   if (text.front() == '\n' || text.find(" \n") != std::string_view::npos) return false;
@@ -152,7 +152,7 @@ void AppendLiteral(std::string& out, std::string_view text, std::size_t indent) 
   }
 }
 
-// `out` stands where the node begins: behind "key:" or "-", or at the start of the text.
+// `out` ends where the node begins: after "key:" or "-", or at the start of the text.
 void AppendYaml(std::string& out, const Node& node, std::size_t indent, bool first_inline) {
   auto begin_part = [&, first = true]() mutable {
     if (!first || !first_inline) out.append(indent, ' ');
@@ -176,6 +176,7 @@ void AppendYaml(std::string& out, const Node& node, std::size_t indent, bool fir
     if (HasParts(value)) {
       out += '\n';
       bool sequence = value.kind == Node::Kind::kSequence;
+      // A sequence is not indented below its key, as kubectl and kustomize write it.
       AppendYaml(out, value, sequence ? indent : indent + 2, false);
     } else if (value.kind == Node::Kind::kString && IsLiteral(value.text)) {
       out += ' ';

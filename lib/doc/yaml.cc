@@ -14,7 +14,8 @@ namespace {
 constexpr std::string_view kStringTag = "tag:yaml.org,2002:str";
 constexpr std::size_t kLongestTag = 1024;
 
-// The cost of a node's copy.
+// The cost of copying a node. Aliases of aliases grow exponentially (the "billion laughs"), so each copy is
+// weighed before it is made.
 struct Weight {
   std::size_t nodes = 1;
   std::size_t bytes = 0;
@@ -39,13 +40,13 @@ Weight WeightOf(const Node& node) {
   return sum;
 }
 
-// Builds the tree of one document after the other from the stream's events.
+// Builds the trees of consecutive documents from the stream's events.
 class TreeBuilder {
  public:
   TreeBuilder(Problems& problems, const Limits& limits, YamlRules rules)
       : problems_(problems), limits_(limits), rules_(rules) {}
 
-  // False, with the problem added, if a limit is reached or an alias names nothing.
+  // Returns false, and adds the problem, if a limit is reached or an alias has no anchor.
   bool Take(const yaml_event_t& event) {
     const Position at = PositionOf(event.start_mark);
     switch (event.type) {
@@ -78,7 +79,7 @@ class TreeBuilder {
   Node TakeRoot() { return std::move(root_); }
 
  private:
-  // A sequence or mapping whose end has not come yet.
+  // A sequence or mapping that has begun and not ended.
   struct Open {
     Node node;
     std::string anchor;
@@ -110,7 +111,7 @@ class TreeBuilder {
     }
     return true;
   }
-  // A short directive can make every tag a long one.
+  // A short %TAG directive can make every tag long, so their length is limited.
   bool CheckTag(const std::string& tag, Position at) {
     if (tag.size() > kLongestTag) {
       return Stop(at, "has a tag of more than " + std::to_string(kLongestTag) + " bytes");
@@ -160,7 +161,8 @@ class TreeBuilder {
     open.node.kind = kind;
     open.node.at = at;
     open.anchor = std::move(anchor);
-    // Within the node, its name means nothing yet.
+    // An alias inside a node cannot refer to that node. Without this, it would refer to an earlier node with
+    // the same anchor.
     anchors_.erase(open.anchor);
     open_.push_back(std::move(open));
     return true;
@@ -176,15 +178,15 @@ class TreeBuilder {
     return Finish(open.anchor, std::move(open.node));
   }
 
-  // Puts a node that is complete where it belongs.
+  // Adds a complete node to its parent.
   bool Finish(const std::string& anchor, Node node) {
     // A key is a part of its member.
     const bool is_key =
         !open_.empty() && open_.back().node.kind == Node::Kind::kMapping && !open_.back().has_key;
-    if (!Count(node.at, 1, 0)) return false;  // also before room is made for a member
+    if (!Count(node.at, 1, 0)) return false;  // Counted before any memory is allocated for a member.
     if (is_key) nodes_--;
     if (!anchor.empty()) {
-      // This copy costs as much as an alias.
+      // The anchor keeps a copy, which counts like an alias.
       const Weight weight = WeightOf(node);
       if (!Count(node.at, weight.nodes, weight.bytes)) return false;
       anchors_[anchor] = node;
@@ -266,6 +268,7 @@ std::optional<std::vector<Node>> ParseDocuments(std::string_view text, Problems&
     if (!builder.Take(*event)) return std::nullopt;
     if (event->type != YAML_DOCUMENT_END_EVENT) continue;
     Node root = builder.TakeRoot();
+    // "---" at the end of a text begins an empty document, which is none.
     if (expect == Expect::kMany && root.kind == Node::Kind::kNull) continue;
     documents.push_back(std::move(root));
   }

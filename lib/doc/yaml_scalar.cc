@@ -17,7 +17,8 @@ bool IsOneOf(std::string_view word, std::initializer_list<std::string_view> word
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-// Parses all of `digits` in `base`, with a sign if `negative`.
+// Parses all of `digits` in `base`, with a minus if `negative`: the most negative value has no positive
+// counterpart.
 bool ReadInt(std::string_view digits, int base, bool negative, std::int64_t& value) {
   std::string text = (negative ? "-" : "") + std::string(digits);
   const char* end = text.data() + text.size();
@@ -33,7 +34,7 @@ bool ResolveInt(std::string_view word, Node& node) {
     std::string_view rest = word.substr(2);
     read = !rest.starts_with("-") && ReadInt(rest, word[1] == 'x' ? 16 : 8, false, node.integer);
   } else if (digits.find_first_not_of(kDigits) == std::string_view::npos) {
-    // 010 is ten for YAML 1.2 and eight for YAML 1.1: no integer for us.
+    // 010 is ten in YAML 1.2 and eight in YAML 1.1, so it is no integer here.
     if (digits.size() > 1 && digits.front() == '0') return false;
     read = ReadInt(digits, 10, negative, node.integer);
   }
