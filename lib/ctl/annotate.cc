@@ -20,6 +20,7 @@ namespace {
 constexpr const char* kTitle = "prefetchd";
 constexpr const char* kGitlabFile = "prefetchd-annotations.json";
 constexpr std::size_t kLongestGitlabLabel = 255 - 3;  // and "…"; GitLab, doc/ci/yaml/artifacts_reports.md
+// Time limit for buildkite-agent, so that a hanging annotation cannot hold the CI job.
 constexpr std::chrono::seconds kAgentPatience{20};
 
 std::string Variable(const config::GetEnv& get_env, const char* name) {
@@ -78,6 +79,7 @@ std::vector<std::string> BuildkiteEnvironment() {
 base::Status ForBuildkite(const base::Call& call, const std::string& line, const config::GetEnv& get_env) {
   if (line.empty()) return {};
   const std::string agent = OnPath("buildkite-agent", get_env);
+  // RunProcess needs an absolute path.
   if (agent.empty()) return base::NotFound("there is no buildkite-agent on PATH");
   const base::Command command{.argv = {agent, "annotate", "--style", "error", "--context", kTitle},
                               .environment = BuildkiteEnvironment()};
@@ -93,6 +95,7 @@ base::Status Annotate(const base::Call& call, const std::string& target, const s
                       const config::GetEnv& get_env, std::ostream& out) {
   if (target == "gitlab") return ForGitlab(line, get_env);
   if (target == "buildkite") return ForBuildkite(call, line, get_env);
+  // Any other target is a file, such as /dev/termination-log.
   if (target != "github") return WriteInPlace(target, line.empty() ? "" : line + "\n");
   if (!line.empty()) out << screen::GithubCommand("error", {}, kTitle, line) << std::flush;
   return {};

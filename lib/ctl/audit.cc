@@ -20,6 +20,7 @@ namespace {
 
 // Pods are large objects; pages bound the memory and the size of one answer.
 constexpr int kPodsPerPage = 250;
+// Reasons without findings. They must not look like a clean audit.
 constexpr const char* kUntold =
     "cannot list new images yet: its agent has just started, or its runtime is away; ask again in a moment";
 constexpr const char* kHidden =
@@ -82,6 +83,7 @@ class FromCluster {
         [&](const kube::PodEvent& event) {
           auto pull = screen::ParsePulledMessage(event.message);
           if (!pull) return;
+          // The message of the event names only image and duration.
           pull->name_space = event.name_space;
           pull->pod = event.pod;
           pull->node = event.node;
@@ -148,6 +150,7 @@ int AuditOfFleet(const base::Call& call, kube::Api& api, const AuditOptions& opt
     return Fail(kUnreachable, Explain(roster.failure()), err);
   }
   const std::vector<FleetMember>& members = roster->members;
+  // One element for each member: the threads that ask write without a lock, each to its own.
   facts.nodes.resize(members.size());
   base::Mutex mutex;
   FleetTokens tokens;
@@ -175,6 +178,7 @@ int AuditOfFleet(const base::Call& call, kube::Api& api, const AuditOptions& opt
   if (heard > 0) cluster.Pulls(call, facts.pulls);
   progress.Close();
   if (call.Stopped()) return kInterrupted;
+  // Without the right to ask agents, every node fails for the same reason, so only the reason is printed.
   if (answers.forbidden) return Fail(kUnreachable, Explain(*answers.forbidden), err);
   if (heard == 0) {
     std::string why = "no node matches";
@@ -197,6 +201,7 @@ int AuditOfPods(const AuditOptions& options, std::ostream& out, std::ostream& er
   Mistakes mistakes;
   const plan::ImageList list = ReadListFiles(options.lists, mistakes).list;
   if (!mistakes.empty()) return Refuse(mistakes, err);
+  // Normalised, since pods and the list may spell an image differently.
   for (const plan::DesiredImage& want : list.images) facts.listed.insert(want.reference.Normalized());
   return Print(screen::MakePodAudit(facts), options, out, err);
 }

@@ -33,6 +33,7 @@ struct Asked {
   image::Reference reference;
 };
 
+// All names are parsed before anything is asked, so that one run reports every mistake.
 std::vector<Asked> ParseImages(const std::vector<std::string>& names, Lines& mistakes) {
   std::vector<Asked> images;
   for (const std::string& name : names) {
@@ -48,6 +49,7 @@ std::vector<Asked> ParseImages(const std::vector<std::string>& names, Lines& mis
 
 std::string PullSecretNote(const credentials::KeyringOptions& keyring, const Lines& sources) {
   if (keyring.pull_secrets.empty()) return "";
+  // A pull secret applies to the sources that it names, so the command must know for which source it asks.
   if (sources.empty()) {
     return "Declared pull secrets serve only entries of the list sources that they name: without --source "
            "none "
@@ -99,6 +101,7 @@ struct Found {
 void Print(Found found, bool json, const std::string& note, std::ostream& out) {
   if (!json) {
     out << found.text << note;
+    // One image gives one object, so that `jq .credentials` needs no index.
   } else if (found.json.size() == 1) {
     out << doc::WritePrettyJson(found.json.front());
   } else {
@@ -202,6 +205,7 @@ std::optional<int> AskForCredentials(const base::Call& call, const AgentClient& 
   Found found;
   for (const Asked& image : images) {
     auto json = agent.ImageJson(call, image.name, {});
+    // Each image may run a credential plugin, so the user can interrupt between them.
     if (call.Stopped()) return kInterrupted;
     // Only before the first answer: an agent that stops halfway must not mix two ways of finding credentials
     // in one output.
@@ -278,6 +282,7 @@ int CheckCredentials(const CredentialsOptions& options, const config::GetEnv& ge
     mistakes.emplace_back(
         "there is nothing to check: name --image-credential-provider-config, --docker-config or --config");
   }
+  // Good parts go to standard output, so that a pipeline can compare them; warnings and mistakes do not.
   for (const std::string& line : good) out << line << "\n";
   for (const std::string& line : warnings) err << "warning: " << line << "\n";
   return mistakes.empty() ? kOk : Refuse(mistakes, err);

@@ -30,6 +30,7 @@ std::optional<image::PullPolicy> Policy(const std::optional<std::string>& text, 
 std::string ShownPath(const std::string& path) {
   std::error_code error;
   std::filesystem::path shown = std::filesystem::proximate(path, error);
+  // CI systems attach findings to paths relative to the repository.
   return error || shown.string().starts_with("..") ? path : shown.string();
 }
 
@@ -47,6 +48,7 @@ Lists ReadLists(const std::vector<std::string>& paths, Mistakes& mistakes) {
     for (const list::ListEntry& entry : source.content->entries) {
       lists.images.push_back({.reference = entry.image.reference,
                               .place = {file, entry.at},
+                              // Any refresh makes a moving tag acceptable with Never (PF203).
                               .refreshed = entry.image.refresh != plan::Refresh::kIfNotPresent,
                               .platforms = entry.image.platforms,
                               .ready_as = *entry.image.ready_as});
@@ -82,6 +84,7 @@ void Print(const lint::LintResult& result, const LintOptions& options, steady_cl
 }  // namespace
 
 int Lint(const base::Call& call, const LintOptions& options, std::ostream& out, std::ostream& err) {
+  // The time that the summary shows includes the reading of lists.
   steady_clock::time_point started = steady_clock::now();
   Mistakes mistakes;
   manifest::ReadOptions read;
@@ -96,6 +99,7 @@ int Lint(const base::Call& call, const LintOptions& options, std::ostream& out, 
   bool listed = mistakes.empty();
   std::vector<ManifestPath> paths = FindManifests(options.files, mistakes);
   lint::LintResult result;
+  // Mistakes in some manifests do not keep the others from being linted.
   if (listed && !paths.empty()) {
     lint::Linter linter(lint::ListedImages(std::move(lists.images)), std::move(lists.ignores), *selection);
     std::vector<lint::Unread> unread;

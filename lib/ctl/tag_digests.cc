@@ -26,6 +26,7 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr std::size_t kMostAtOnce = 16;  // over all registries
+// Larger than an agent's limits (R29), which apply on every node of a fleet at the same time.
 constexpr registry::ThrottleLimits kDesk{
     .checks = kMostAtOnce, .requests_per_host = 8, .rate = {.per_second = 50, .burst = 50}};
 // Added to the time that a registry names.
@@ -51,6 +52,7 @@ class TagAsking {
 
   std::vector<RegistryAnswer> Run() {
     std::vector<RegistryAnswer> answers(questions_.size());
+    // Threads take questions one by one, so that a slow registry holds up only the threads that wait for it.
     std::atomic<std::size_t> next = 0;
     auto work = [&] {
       for (std::size_t i = next++; i < questions_.size(); i = next++)
@@ -59,6 +61,7 @@ class TagAsking {
     {
       std::vector<std::jthread> others;
       for (std::size_t i = 1; i < std::min(kMostAtOnce, questions_.size()); i++) others.emplace_back(work);
+      // The calling thread works as well.
       work();
     }
     return answers;

@@ -16,6 +16,7 @@ namespace {
 
 using image::PullPolicy;
 
+// Maximum bytes of kubelet's configuration file.
 constexpr std::size_t kLongestConfig = 1 << 20;
 
 kubelet::SettingsFacts FromFile(const std::string& path, Mistakes& mistakes) {
@@ -57,6 +58,7 @@ std::optional<image::KubeletVersion> Rules(const VerdictOptions& options, Mistak
 std::vector<kubelet::KubeletSettings> Settings(const VerdictOptions& options, Mistakes& mistakes) {
   kubelet::SettingsFacts facts =
       options.kubelet_config ? FromFile(*options.kubelet_config, mistakes) : FromFlags(options, mistakes);
+  // The version decides about defaults and about the existence of settings.
   facts.version = Version(options, mistakes);
   facts.rules = Rules(options, mistakes);
   if (!mistakes.empty()) return {};
@@ -107,6 +109,7 @@ std::string Root(const VerdictOptions& options, Mistakes& mistakes) {
   return root;
 }
 
+// Without --pull-policy, all three verdicts are printed: they differ for the same image.
 std::vector<PullPolicy> Policies(const VerdictOptions& options) {
   if (!options.pull_policy) return {PullPolicy::kNever, PullPolicy::kIfNotPresent, PullPolicy::kAlways};
   auto only = image::ParsePullPolicy(*options.pull_policy);

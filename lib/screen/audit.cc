@@ -116,6 +116,7 @@ std::vector<AuditPull> PullsOfListed(const AuditFacts& facts) {
     AuditPull& sum = by_image[name];
     sum.image = name;
     sum.times++;
+    // Keeps the pod and node of the longest pull.
     if (sum.times > 1 && pull.took.value_or(std::chrono::milliseconds(0)) <= sum.longest) continue;
     sum.longest = pull.took.value_or(std::chrono::milliseconds(0));
     sum.pod = pull.name_space + "/" + pull.pod;
@@ -197,6 +198,7 @@ Audit MakeAudit(const AuditFacts& facts) {
   return audit;
 }
 
+// An audit of saved pods: every image of a pod that is on no list is a finding.
 Audit MakePodAudit(const AuditFacts& facts) {
   Audit audit;
   for (const auto& [image, nodes] : AskersOf(facts.pods)) {
@@ -218,6 +220,7 @@ Audit MakePodAudit(const AuditFacts& facts) {
 
 namespace {
 
+// Maximum number of pulls in the text; JSON has all of them.
 constexpr std::size_t kMostPulls = 10;
 
 std::string Paragraph(std::string_view text, std::size_t width) {

@@ -77,6 +77,7 @@ std::string LintJson(const manifest::lint::LintResult& result) {
   json.MemberNumber("errors", result.counts[static_cast<std::size_t>(Severity::kError)]);
   json.MemberNumber("warnings", result.counts[static_cast<std::size_t>(Severity::kWarning)]);
   json.MemberNumber("notes", result.counts[static_cast<std::size_t>(Severity::kNote)]);
+  // The counts include findings beyond the limit, which `findings` lacks.
   json.MemberNumber("notShown", result.dropped);
   json.MemberNumber("files", result.files);
   json.MemberNumber("pods", result.pods);

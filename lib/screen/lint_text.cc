@@ -34,6 +34,7 @@ std::string_view Color(Severity severity) {
 
 std::string Line(const Finding& finding, std::size_t place_width, const LintTextOptions& options) {
   const Rule& rule = RuleOf(finding.rule);
+  // Padded before the colour is added, since escape sequences have no width.
   std::string severity = PadRight(SeverityName(rule.severity), kSeverityWidth);
   if (options.color)
     severity = std::string(Color(rule.severity)) + severity + std::string(base::kPlainColour);
@@ -86,6 +87,7 @@ std::string LintSummary(const LintResult& result) {
 
 std::string LintText(const LintResult& result, const LintTextOptions& options) {
   std::size_t width = 0;
+  // At most half of the terminal, so that messages keep the other half.
   const std::size_t widest = options.width == 0 ? kWidestPlace : std::min(kWidestPlace, options.width / 2);
   for (const Finding& finding : result.findings) {
     std::size_t own = DisplayWidth(PlaceText(finding.place));

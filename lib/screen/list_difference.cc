@@ -17,6 +17,7 @@ namespace prefetch::screen {
 
 namespace {
 
+// Maximum width of the column of names.
 constexpr std::size_t kWidestImage = 80;
 
 std::string KeyOf(const StatusImage& image) {
@@ -65,6 +66,7 @@ std::string Demands(const plan::DesiredImage& want, const StatusImage& has) {
   } else {
     AddPods(want, has, parts);
   }
+  // An entry that does not apply to this node's platform is rightly absent.
   if (has.applies && !has.present) {
     parts.push_back("not on the node" + (has.message.empty() ? "" : ": " + has.message));
   }
@@ -87,6 +89,7 @@ std::vector<ListDifference> DiffWithNode(const plan::ImageList& list, const Stat
     }
     std::string says = Demands(want, *has->second);
     if (!says.empty()) sorted[name] = {'~', want.reference.written(), std::move(says)};
+    // The remaining images are only on the node's list.
     there.erase(has);
   }
   for (const auto& [name, image] : there) {

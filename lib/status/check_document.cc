@@ -20,6 +20,7 @@ namespace {
 using doc::ObjectReader;
 using doc::Reader;
 
+// The answer repeats the image's text, so its length is limited.
 constexpr std::size_t kLongestImage = 4096;
 
 std::optional<ObjectCoordinates> ReadAccount(const Reader& reader) {
@@ -33,6 +34,7 @@ std::optional<ObjectCoordinates> ReadAccount(const Reader& reader) {
 std::optional<ObjectCoordinates> ReadSecret(const Reader& reader, bool of_pod) {
   std::optional<std::string> text = reader.String();
   if (!text) return std::nullopt;
+  // A pod knows the names of its secrets, and its namespace follows from the token.
   std::optional<ObjectCoordinates> coordinates = of_pod ? ParseOwnSecret(*text) : ParseSecret(*text);
   if (!coordinates) {
     reader.Fail(of_pod ? "must be name, name/uid or namespace/name/uid"
@@ -252,6 +254,7 @@ base::Result<CheckResult> ParseCheckResult(std::string_view json) {
   in.Read("apiVersion", api_version);
   in.Read("kind", kind);
   if (error.empty() && (api_version != kStatusApiVersion || kind != "CheckResult")) {
+    // Checked first: the address may be that of another program.
     error = "it is no CheckResult of prefetchd.dev/v1";
   }
   in.Read("node", result.node);

@@ -9,6 +9,7 @@
 namespace prefetch::status {
 namespace {
 
+// Estimates of the size, so that one allocation is enough.
 constexpr std::size_t kPublicHeadBytes = 4096;
 constexpr std::size_t kPublicImageBytes = 1024;
 constexpr const char* kSourceRefused = "its newest version is not valid";
@@ -20,6 +21,7 @@ void WritePublicSources(doc::JsonWriter& out, const plan::ImageList& list) {
   out.BeginArray();
   for (const plan::ListSource& source : list.sources) {
     out.BeginObject();
+    // Paths of sources are hidden, and so are errors.
     out.Member("name", source.name);
     out.MemberOrNull("hash", source.hash);
     out.MemberNumber("entries", source.entries);
@@ -106,6 +108,7 @@ void WritePublicImage(doc::JsonWriter& out, const plan::Snapshot& snapshot, cons
   WritePublicRegistry(out, image.registry.get());
   out.Key("pull");
   out.BeginObject();
+  // Errors and times of pulls are hidden: errors may quote a registry.
   out.Member("state", plan::PullStateName(image.pull.state));
   out.EndObject();
   out.EndObject();

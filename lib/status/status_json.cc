@@ -115,6 +115,7 @@ void WriteUnlisted(doc::JsonWriter& out, const plan::Unlisted* unlisted) {
   out.EndArray();
   out.Member("unlistedSince", base::Rfc3339(unlisted->since));
   out.MemberNumber("unlistedLeftOut", unlisted->left_out);
+  // Always present, so that programs can read it without a case.
   out.MemberNull("unlistedReason");
 }
 
@@ -211,11 +212,13 @@ std::string HashOrNone(const std::string& hash) {
 }
 
 std::string EntryLine(const plan::ImageState& image, View view) {
+  // The marks of the API server's own /readyz?verbose.
   std::string line = image.ready ? "[+] " : "[-] ";
   line += image.want->reference.written();
   if (!image.want->required) line += " (optional)";
   line += " ";
   line += plan::ReasonName(image.reason);
+  // Messages may name registries and credentials, so the public view has only the reason.
   return view == View::kPublic ? line + "\n" : line + ": " + OneLine(image.message) + "\n";
 }
 
