@@ -1,5 +1,5 @@
-// Authenticator: what a server of images is sent to be let in: its memory of that server, challenges,
-// passwords and tokens (R14 to R21).
+// Authenticator: answers the challenges of a registry with passwords and tokens, and remembers what the
+// server asked for (R14 to R21).
 #pragma once
 
 #include <optional>
@@ -12,12 +12,12 @@
 
 namespace prefetch::registry {
 
-// Those of `credentials` that this server may get, in order; one nullptr, which is anonymous, if it may get
+// Returns those of `credentials` that this server may get, in order; one nullptr (anonymous) if it may get
 // none.
 std::vector<const image::AuthConfig*> IdentitiesFor(const ClientOptions& options, const ChainedHost& host,
                                                     const std::vector<image::AuthConfig>& credentials);
 
-// For one repository of one server. One thread; what it is given outlives it.
+// Serves one repository of one server. Not thread-safe. Its arguments must outlive it.
 class Authenticator {
  public:
   Authenticator(Parts parts, const base::Call& call, const ChainedHost& host, Session& session,
@@ -38,12 +38,12 @@ class Authenticator {
     image::RegistryAnswer refusal;
   };
 
-  // The authorization that this host demanded last, if no request is needed for it.
+  // Returns the authorization that this host demanded last, if no request is needed for it.
   Authorization Remembered(const image::AuthConfig* credential);
-  // A request was refused: is there something else to send? nullopt: the refusal stands.
+  // Called when a request was rejected. Returns the next authorization to try; nullopt: the refusal stands.
   std::optional<Authorized> AfterRefusal(const Reply& reply, const Authorization& used,
                                          const image::AuthConfig* credential);
-  // Was any credential asked for until now?
+  // Returns whether any credential was sent so far.
   bool sent_credential() const { return sent_credential_; }
 
  private:

@@ -254,12 +254,14 @@ void BlobSource::NotePlace(const std::string& key, const Reply& reply) {
   base::Lock lock(mutex_);
   Place& place = places_.At(key);
   place.origin = reply.asked;
+  // The target of an earlier redirect may have expired.
   place.target.reset();
   if (reply.elsewhere) place.target = reply.last;
   place.until = parts_.clock.Now() + kTargetLasts;
 }
 
-// Once more where the blob's server redirected to last time. nullopt: that is over.
+// Asks the URL to which the blob's server redirected last time, which saves one request for each range.
+// nullopt: the URL is unknown or has expired.
 std::optional<Reply> BlobSource::AskTarget(const base::Call& call, const RegistryQuestion& image,
                                            const Place& place, const Question& question) {
   if (!place.target || parts_.clock.Now() >= place.until) return std::nullopt;
@@ -267,6 +269,7 @@ std::optional<Reply> BlobSource::AskTarget(const base::Call& call, const Registr
   for (const ChainedHost& host : chain->hosts) {
     if (host.host.server.Origin() != place.origin || !host.problem.empty()) continue;
     Reply reply = Session(parts_, call, host).FetchElsewhere(question, *place.target);
+    // Any other status means that the signature has expired, or that the store ignores ranges.
     if (reply.response && reply.response->status == 206) return reply;
     return std::nullopt;
   }
@@ -287,7 +290,7 @@ base::Status BlobSource::Bytes(const base::Call& call, const RegistryQuestion& i
     return head.status == 206 &&
            IsContentRange(head.headers.Get("Content-Range").value_or(""), from, range.end, range.size);
   };
-  // A server that is asked after another one broke off goes on where that one stopped.
+  // A server that is asked after another one broke off continues at the byte where that one stopped.
   const auto question = [&](const Host& host) {
     const std::uint64_t from = at;
     return Question{.url = BlobUrl(host, by_digest.reference),

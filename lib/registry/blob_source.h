@@ -17,7 +17,7 @@
 
 namespace prefetch::registry {
 
-// Of a containerd's node. Not throttled: pulls are limited in other ways.
+// For nodes with containerd. Not throttled, since pulls are limited in other ways.
 class BlobSource final : public image::ContentSource {
  public:
   using HostsFor = std::function<std::shared_ptr<const HostChain>(const image::Reference&)>;
@@ -36,7 +36,7 @@ class BlobSource final : public image::ContentSource {
   std::optional<base::Duration> AskedForPatience(const image::RegistryQuestion& image) override;
 
  private:
-  // Where a blob was found: by which server, and to where that has redirected.
+  // The server that had a blob, and the target of its redirect.
   struct Place {
     std::string origin;
     std::optional<http::AbsoluteUrl> target;
@@ -61,7 +61,7 @@ class BlobSource final : public image::ContentSource {
                 Question question);
   std::optional<Reply> AskTarget(const base::Call& call, const image::RegistryQuestion& image,
                                  const Place& place, const Question& question);
-  // As IdentitiesFor, the one first that this server took for this repository last time.
+  // Like IdentitiesFor, but with the identity first that this server accepted for this repository last time.
   std::vector<const image::AuthConfig*> Identities(const ChainedHost& host,
                                                    const image::RegistryQuestion& image)
       PREFETCH_EXCLUDES(mutex_);

@@ -17,18 +17,18 @@ struct Challenge {
   std::string scheme;                                           // in lower case: "bearer"
   std::vector<std::pair<std::string, std::string>> parameters;  // names in lower case; a name may repeat
 
-  // The first parameter of that name; empty if there is none.
+  // Returns the first parameter of that name; empty if there is none.
   std::string_view Get(std::string_view name) const;
 
   friend bool operator==(const Challenge&, const Challenge&) = default;
 };
 
-// The challenges of one header field, which may be several. InvalidArgument: an open quote, more than 8 KiB,
-// more than 16 parameters.
+// Returns the challenges of one header field. InvalidArgument: an open quote, more than 8 KiB, more than 16
+// parameters.
 base::Result<std::vector<Challenge>> ParseChallenges(std::string_view field);
 
-// The one to answer: the first Bearer, else the first Basic, of all fields of an answer. Others (Digest,
-// Negotiate) are not for us. nullopt: none. InvalidArgument as above, or a Bearer without a realm.
+// Returns the challenge to answer: the first Bearer, else the first Basic, of all fields of an answer. Others
+// (Digest, Negotiate) are ignored. nullopt: none. InvalidArgument as above, or a Bearer without a realm.
 base::Result<std::optional<Challenge>> ChooseChallenge(const std::vector<std::string_view>& fields);
 
 }  // namespace prefetch::registry

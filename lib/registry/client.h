@@ -26,7 +26,7 @@
 
 namespace prefetch::registry {
 
-// Owned by main. `http` and `clock` outlive it. It keeps tokens, and facts about servers, in memory.
+// Owned by main. `http` and `clock` must outlive it. It keeps tokens, and facts about servers, in memory.
 class Client {
  public:
   Client(http::Client& http, const base::Clock& clock, ClientOptions options = {});
@@ -39,7 +39,8 @@ class Client {
   // kRateLimited when the turn did not come before the deadline, which says nothing about the registry.
   image::RegistryAnswer Ask(const base::Call& call, const image::RegistryQuestion& question);
 
-  // The servers that would be asked for that reference, in order. Reads files; sends nothing. Any thread.
+  // Returns the servers that would be asked for the reference, in order. Reads files; sends nothing.
+  // Thread-safe.
   std::shared_ptr<const HostChain> HostsFor(const image::Reference& reference);
 
   // Content of images, with the same tokens and what was learnt about servers. Lives as long as this.

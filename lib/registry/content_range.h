@@ -10,7 +10,7 @@ namespace prefetch::registry {
 // "bytes=0-99" for the bytes from 0 up to 100.
 std::string RangeHeader(std::uint64_t begin, std::uint64_t end);
 
-// Is that the range which was asked for, of a blob with `size` bytes? "*" stands for any size.
+// Returns whether the header states the requested range of a blob with `size` bytes; "*" stands for any size.
 bool IsContentRange(std::string_view text, std::uint64_t begin, std::uint64_t end, std::uint64_t size);
 
 }  // namespace prefetch::registry

@@ -12,7 +12,7 @@
 
 namespace prefetch::registry {
 
-// One thread; what it is given outlives it.
+// Not thread-safe. Its arguments must outlive it.
 class Conversation {
  public:
   Conversation(Parts parts, const base::Call& call, const ChainedHost& host,

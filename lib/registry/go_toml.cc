@@ -9,6 +9,7 @@ namespace prefetch::registry {
 base::Result<const toml::node*> GoMember(const toml::table& table, std::string_view key) {
   const toml::node* found = nullptr;
   for (const auto& [name, value] : table) {
+    // Go matches keys in any case. With two spellings, it depends on the library which one counts.
     if (!base::EqualsIgnoreCase(name.str(), key)) continue;
     if (found != nullptr) return Wrong(value, std::string(key) + " is there twice, in different spellings");
     found = &value;

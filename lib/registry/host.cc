@@ -88,6 +88,7 @@ Host CrioHost(std::string_view registry, bool insecure) {
   if (registry == kDockerHub) registry = kDockerHubServer;
   Host host{.server = Server("https", registry)};
   if (!insecure) return host;
+  // CRI-O asks an insecure place by https first, and after any failure by plain http (R47).
   host.https_port = host.server.port;
   host.server = Server("http", registry);
   host.https_first = true;

@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::size_t kMaxTomlBytes = 256 * 1024;
 constexpr std::size_t kMaxFolderEntries = 1000;
-constexpr std::size_t kMaxRegistries = 256;  // then all are read anew
+// Maximum number of registries whose chains are kept. Beyond it, all are read again.
+constexpr std::size_t kMaxRegistries = 256;
 
 constexpr const char* kIgnored =
     "the runtime takes its config_path, which has a \":\" in it, for one folder and ignores every hosts.toml "
@@ -26,7 +27,7 @@ bool IsFolder(const std::string& path) {
   return kind && *kind == base::FileKind::kDirectory;
 }
 
-// A configured folder: the release's default may well be absent.
+// Returns whether a missing folder is worth a note. The default of a release may rightly be absent.
 bool IsMissed(const RuntimeConfig& runtime) {
   return !runtime.config_path.empty() && !runtime.path_is_default;
 }
@@ -37,7 +38,7 @@ std::string NotHere(const std::string& root) {
          "the same path, or set registryHostRoot. Until then the agent asks the registries themselves.";
 }
 
-// Has one of them any file, which an operator may believe to count?
+// Returns whether one of the folders has any file. Its author may believe that it has an effect.
 bool HoldsAnything(const std::string& path, const std::string& host_root) {
   for (std::string_view folder : base::Split(path, ':')) {
     auto names = base::ListDirectory(host_root + std::string(folder), kMaxFolderEntries);
@@ -78,7 +79,8 @@ class HostsLoader {
     return kind && *kind == base::FileKind::kDirectory;
   }
 
-  // A file that cannot be used ends every pull of the registry, whichever host names it.
+  // Loads certificates. A file that cannot be used makes every pull from the registry fail, whichever host
+  // names it.
   void LoadTls(ChainedHost& chained) {
     chained.problem.clear();
     tls_.Load(chained, chain_.notes);
@@ -139,7 +141,8 @@ class HostsLoader {
     }
   }
 
-  // A folder without a hosts.toml that counts, as Docker knows it: *.crt are authorities, *.cert is ours.
+  // Reads a folder without a valid hosts.toml in Docker's way: *.crt are authorities, *.cert is a client
+  // certificate.
   Host WithCertificatesOf(const std::string& folder) {
     Host host = DefaultHost(registry_, rules_);
     auto names = disk_.List(Here(folder), kMaxFolderEntries);

@@ -24,31 +24,31 @@ class HostState {
   HostState(const HostState&) = delete;
   HostState& operator=(const HostState&) = delete;
 
-  // Why `server` is not to be asked now, or nullopt: it asked this identity for patience (kRateLimited), or
-  // has failed five times in a row (kUnreachable, "CircuitOpen"), after which one probe at a time may go: the
-  // caller that gets nullopt is that probe, and ends with Note().
+  // Returns why `server` must not be asked now: it asked this identity for patience (kRateLimited), or has
+  // failed five times in a row (kUnreachable, "CircuitOpen"). After the pause, one caller at a time gets
+  // nullopt and is the probe; it ends with Note().
   std::optional<image::RegistryAnswer> RefusalReason(const std::string& server, const std::string& identity)
       PREFETCH_EXCLUDES(mutex_);
   // Notes the answer of a server.
   void Note(const std::string& server, const std::string& identity, const image::RegistryAnswer& answer)
       PREFETCH_EXCLUDES(mutex_);
 
-  // It served a part of a blob. Many are on their way at once, so that this says nothing of a hold that began
-  // since.
+  // Notes that the server has sent a part of a blob. Many requests run at once, so this does not end a hold
+  // that began in the meantime.
   void NoteServed(const std::string& server, const std::string& identity) PREFETCH_EXCLUDES(mutex_);
 
-  // HEAD does not work there: for 24 h GET is used.
+  // Notes that HEAD does not work there: GET is used for 24 hours.
   bool HeadFails(const std::string& server) PREFETCH_EXCLUDES(mutex_);
   void NoteHeadFails(const std::string& server) PREFETCH_EXCLUDES(mutex_);
-  // It speaks the registry's protocol: for an hour a 404 is believed.
+  // Notes that the server is a registry: its 404 counts for an hour.
   bool IsRegistry(const std::string& server) PREFETCH_EXCLUDES(mutex_);
   void NoteRegistry(const std::string& server) PREFETCH_EXCLUDES(mutex_);
-  // Of a server where both may be: for an hour.
+  // The protocol of a server that may speak either; remembered for an hour.
   enum class Speaks { kUnknown, kHttps, kHttp };
   Speaks SchemeOf(const std::string& server) PREFETCH_EXCLUDES(mutex_);
   void NoteScheme(const std::string& server, Speaks what) PREFETCH_EXCLUDES(mutex_);
 
-  // The challenge that `server` gave for a repository: it will give it again.
+  // The last challenge of `server` for a repository, which it will probably repeat.
   std::optional<Challenge> ChallengeOf(const std::string& server, const std::string& path)
       PREFETCH_EXCLUDES(mutex_);
   void NoteChallenge(const std::string& server, const std::string& path, const Challenge& challenge)

@@ -1,5 +1,5 @@
-// Which manifest of an index a runtime on this node would take (R11). Pure; the text is a
-// stranger's.
+// Chooses the manifest of an index that a runtime on this node would take (R11). Pure; the text is untrusted
+// input.
 #pragma once
 
 #include <string>
@@ -16,9 +16,9 @@ enum class ForeignPlatforms {
   kLeave,  // as containerd's transfer service: from 2.1 on, it neither fetches nor unpacks them
 };
 
-// The digest of the best entry: the same architecture before one that the node merely runs, then the highest
-// variant up to the node's, then the first; entries that name no platform come last. Attestations (os
-// "unknown") are no images. NotFound: nothing for this platform. InvalidArgument: no index.
+// Returns the digest of the best entry: the node's own architecture before one that it can also run, then the
+// highest variant up to the node's, then the first entry. Entries without a platform come last. Attestations
+// (os "unknown") are no images. NotFound: nothing for this platform. InvalidArgument: no index.
 base::Result<std::string> ChooseManifest(std::string_view index, const image::Platform& node,
                                          ForeignPlatforms foreign = ForeignPlatforms::kTake);
 

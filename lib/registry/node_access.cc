@@ -46,8 +46,8 @@ std::shared_ptr<const DecidedAccess> NodeAccess::For(const RuntimeFacts& runtime
 }
 
 bool MayDownload(const DecidedAccess& decided, std::string_view registry) {
-  // Downloads must come from the same servers as the runtime's pulls, so a guess is not sufficient. With
-  // discarded layers, containerd would delete the content again.
+  // Downloads must come from the same servers as the runtime's pulls, so a guess is not sufficient. They
+  // would also keep layers that containerd is told to discard.
   return !decided.registries && !decided.is_guess && !decided.access.discards_layers &&
          !image::IsOnlyByPull(decided.access, registry);
 }

@@ -37,8 +37,8 @@ class NodeAccess {
   NodeAccess(const NodeAccess&) = delete;
   NodeAccess& operator=(const NodeAccess&) = delete;
 
-  // The same object as long as it is the same decision, so that callers can keep values derived from it.
-  // Blocks only as a disk does.
+  // Returns the same object while the decision is the same, so that callers can keep values derived from it.
+  // Blocks for disk reads only.
   std::shared_ptr<const DecidedAccess> For(const RuntimeFacts& runtime) PREFETCH_EXCLUDES(mutex_);
 
  private:
@@ -47,17 +47,17 @@ class NodeAccess {
   std::optional<RegistriesFiles> crio_;
   base::Mutex mutex_;
   std::shared_ptr<const DecidedAccess> decided_ PREFETCH_GUARDED_BY(mutex_);
-  // Of the files, when that was decided.
+  // The files' settings at the time of the decision.
   std::shared_ptr<const ContainerdSettings> of_containerd_ PREFETCH_GUARDED_BY(mutex_);
   std::shared_ptr<const RegistriesSettings> of_crio_ PREFETCH_GUARDED_BY(mutex_);
 };
 
-// May content of this registry be fetched beside the runtime? That needs more than a question does: it must
-// not pass by a mirror that only the runtime knows, nor keep layers that the runtime is told to discard (the
-// manifest that comes with them would). Pure.
+// Returns whether the agent may download content of this registry instead of the runtime. That needs more
+// than a question does: it must not bypass a mirror that only the runtime knows, nor keep layers that the
+// runtime is told to discard (the manifest that comes with them would). Pure.
 bool MayDownload(const DecidedAccess& decided, std::string_view registry);
 
-// Why a registry of this node is only asked by pulling, for people.
+// Returns a sentence about why a registry of this node is only asked by pulling.
 std::string ByPullWords(const image::RegistryAccess& access, const RuntimeFacts& runtime);
 
 }  // namespace prefetch::registry

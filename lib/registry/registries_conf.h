@@ -18,7 +18,7 @@ namespace prefetch::registry {
 
 enum class MirrorUse { kAll, kDigestOnly, kTagOnly };
 
-// A place: what an image's name begins with there, in the place of the prefix.
+// A place for images: the beginning of their names there, which replaces the prefix.
 struct ConfEndpoint {
   std::string location;  // "mirror.acme.io:5000/hub"; empty: the image's own name
   bool insecure = false;
@@ -53,14 +53,14 @@ enum class ConfKind {
   kDropIn,  // must be version 2
 };
 
-// InvalidArgument, with the line and never a value.
+// Returns InvalidArgument with the line, and never with a value.
 base::Result<RegistriesConf> ParseRegistriesConf(std::string_view text, ConfKind kind);
 
 // Merges a later file: its entries replace those of the same prefix or short name.
 void Update(RegistriesConf& conf, const RegistriesConf& later);
 
-// Without a registry: "busybox:1.36", "library/busybox". Only the runtime's configuration gives its
-// meaning.
+// Returns whether the name has no registry: "busybox:1.36", "library/busybox". Only the runtime's
+// configuration gives its meaning.
 bool IsShortName(std::string_view written);
 
 }  // namespace prefetch::registry

@@ -1,4 +1,4 @@
-// How long a registry asks for patience (R26, R28). Pure.
+// Parses the times for which a registry asks for patience (R26, R28). Pure.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@
 
 namespace prefetch::registry {
 
-// The three spellings of an HTTP date (RFC 9110 section 5.6.7). nullopt for anything else.
+// Parses the three spellings of an HTTP date (RFC 9110 section 5.6.7). nullopt for anything else.
 std::optional<base::WallTime> ParseHttpDate(std::string_view text);
 
 // Retry-After: seconds (with a fraction, too), a Unix time (a number beyond 1,000,000,000), or a date; times

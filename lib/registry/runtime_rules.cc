@@ -69,6 +69,7 @@ std::optional<Version> ParseVersion(std::string_view text) {
   const auto minor = LeadingNumber(parts[1]);
   if (!major || !minor) return std::nullopt;
   const auto patch = parts.size() > 2 ? LeadingNumber(parts[2]) : std::nullopt;
+  // A version without a patch level counts as the newest of its minor version.
   return Version{*major, *minor, patch.value_or(std::numeric_limits<std::uint64_t>::max())};
 }
 
@@ -76,6 +77,7 @@ std::optional<Version> ParseVersion(std::string_view text) {
 
 RuntimeRules RulesOf(std::string_view containerd_version) {
   const auto version = ParseVersion(containerd_version);
+  // An unknown version gets the rules of the newest release.
   if (!version) return {};
   RuntimeRules rules = kReleases.front().rules;
   for (const Release& release : kReleases) {

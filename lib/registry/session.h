@@ -43,7 +43,7 @@ struct Question {
   http::BodySink sink = {};
 };
 
-// A complete answer of whatever status, or what there is instead.
+// A complete answer with any status, or a refusal.
 struct Reply {
   std::optional<http::Response> response;
   bool elsewhere = false;                         // it came from another server, by a redirect
@@ -55,7 +55,7 @@ struct Reply {
   image::RegistryAnswer refusal;  // if there is no response
 };
 
-// One thread; what it is given outlives it.
+// Not thread-safe. Its arguments must outlive it.
 class Session {
  public:
   Session(Parts parts, const base::Call& call, const ChainedHost& host);
@@ -69,7 +69,7 @@ class Session {
   // Asks a token service. `trusted`: it belongs to the registry, and gets the host's headers too.
   Reply AskTokenService(const Question& question, bool trusted);
 
-  // Where the host is really asked, which is plain http where https turned out not to be spoken.
+  // Returns the URL under which the host is asked: plain http if it does not speak https.
   http::AbsoluteUrl Server() const;
   int requests() const { return requests_; }
 
@@ -90,7 +90,7 @@ class Session {
   bool fetches_ = false;
 };
 
-// Did the other side get to see a request, perhaps?
+// Returns whether the other side may have received a request.
 bool WasSent(http::Fault fault);
 
 }  // namespace prefetch::registry

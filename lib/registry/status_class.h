@@ -28,7 +28,8 @@ struct StatusClass {
   friend bool operator==(const StatusClass&, const StatusClass&) = default;
 };
 
-// For any status but 200, redirects that can be followed, and what a GET can still clear up (405, 501).
+// Classifies any status except 200, redirects that can be followed, and those that a GET can clarify (405,
+// 501).
 StatusClass ClassOf(const Refusal& refusal);
 
 // `error` is http::Client's, which holds no secret. kNone is no fault, and must not be asked for.

@@ -1,4 +1,4 @@
-// Throttle: how much of a registry this node takes at once (R29).
+// Throttle: limits this node's requests to registries (R29).
 #pragma once
 
 #include <map>
@@ -18,7 +18,7 @@ struct ThrottleLimits {
   base::TokenRate rate = image::kRegistryRequests;      // of requests to one host
 };
 
-// Any thread may call. A Pass from Enter leaves when it is destroyed, so a Throttle outlives its Passes.
+// Thread-safe. A Pass from Enter leaves when it is destroyed, so a Throttle must outlive its Passes.
 class Throttle {
  public:
   explicit Throttle(ThrottleLimits limits) : limits_(limits) {}
@@ -54,7 +54,7 @@ class Throttle {
   };
   Pass Enter(const base::Call& call, const std::string& host) PREFETCH_EXCLUDES(mutex_);
   void Leave(const std::string& host) PREFETCH_EXCLUDES(mutex_);
-  // When `lane` lets the next one in: now or earlier, a moment, or never before another leaves.
+  // Returns when `lane` admits the next one: now or earlier, at a time, or never before another one leaves.
   base::TimePoint Opens(const std::string& host, const Lane& lane, base::TimePoint now) const;
   Lane& QueueOf(const std::string& host) PREFETCH_REQUIRES(mutex_);
 

@@ -21,6 +21,7 @@ std::optional<TokenCache::Cached> TokenCache::FindLocked(const std::string& key)
 void TokenCache::Drop(const std::string& key, const base::Secret& refused) {
   base::Lock lock(mutex_);
   Entry* entry = entries_.Find(key);
+  // Another thread may have replaced the rejected token already.
   if (entry != nullptr && entry->text.SameAs(refused)) entries_.Erase(key);
 }
 
@@ -32,7 +33,7 @@ std::shared_ptr<TokenCache::Flight> TokenCache::Board(const base::Call& call, co
   });
   base::Lock lock(mutex_);
   while (true) {
-    if (auto cached = FindLocked(key)) {  // landed since the caller looked
+    if (auto cached = FindLocked(key)) {  // It arrived after the caller's own Find.
       auto arrived = std::make_shared<Flight>();
       arrived->outcome.token = Token{.text = std::move(cached->text)};
       return arrived;
@@ -50,6 +51,7 @@ std::shared_ptr<TokenCache::Flight> TokenCache::Board(const base::Call& call, co
         landed_.wait_until(mutex_, call.deadline);
       }
     }
+    // The fetching thread was stopped for reasons of its own, so a waiting one tries.
     if (!mine->stopped) return mine;
   }
 }
@@ -57,6 +59,7 @@ std::shared_ptr<TokenCache::Flight> TokenCache::Board(const base::Call& call, co
 void TokenCache::Land(const std::string& key, const std::shared_ptr<Flight>& flight, TokenOutcome outcome,
                       bool stopped) {
   base::Lock lock(mutex_);
+  // Only tokens are stored: a refusal may be over by the next question.
   if (outcome.token) {
     base::TimePoint now = clock_.Now();
     Entry& entry = entries_.At(key);

@@ -18,13 +18,13 @@
 
 namespace prefetch::registry {
 
-// A token, or what there is instead of one: an answer of any kind but kSame and kMoved.
+// A token, or the answer that replaces it: of any kind except kSame and kMoved.
 struct TokenOutcome {
   std::optional<Token> token;
   image::RegistryAnswer refusal;
 };
 
-// Any thread may call. Tokens are wiped when they go.
+// Thread-safe. Tokens are wiped when they are discarded.
 class TokenCache {
  public:
   explicit TokenCache(const base::Clock& clock) : clock_(clock) {}
@@ -35,14 +35,14 @@ class TokenCache {
     base::Secret text;
     base::Duration age{0};
   };
-  // Keys tell apart everything that a token is for: server, realm, service, scopes and identity.
+  // A key contains everything that a token is for: server, realm, service, scopes and identity.
   std::optional<Cached> Find(const std::string& key) PREFETCH_EXCLUDES(mutex_);
-  // Forgets `refused`, which a server would not have; not another that has come in its place since.
+  // Discards `refused`, which a server has rejected, but not a token that has replaced it since.
   void Drop(const std::string& key, const base::Secret& refused) PREFETCH_EXCLUDES(mutex_);
 
-  // The token in the cache, or a new one by `fetch`, which is put there. Of several threads that want the
-  // same one at once one fetches it, and the others get what came of it; when that one was stopped, the next
-  // one tries.
+  // Returns the token in the cache, or a new one from `fetch`, which is stored. If several threads need the
+  // same token, one fetches it and the others share its outcome. If that thread was stopped, the next one
+  // tries.
   TokenOutcome Fetch(const base::Call& call, const std::string& key,
                      const std::function<TokenOutcome()>& fetch) PREFETCH_EXCLUDES(mutex_);
 

@@ -10,11 +10,11 @@
 namespace prefetch::registry {
 namespace {
 
-// "a.a.a.…" is a table within a table for each of them, which toml++ takes down by recursion: beyond this
-// many in a line it is no configuration, but a stack that overflows.
+// Each dot in "a.a.a.…" is a nested table, which toml++ destroys by recursion. More dots than this in a line
+// are no configuration, but an attempt to overflow the stack.
 constexpr std::ptrdiff_t kMaxDotsInALine = 512;
 
-// 0: there is none.
+// Returns 0 if there is none.
 std::size_t LineThatIsTooDeep(std::string_view text) {
   std::size_t number = 0;
   for (std::string_view line : base::Split(text, '\n')) {
@@ -40,6 +40,7 @@ base::Result<Toml> Toml::Parse(std::string_view text) {
   if (std::size_t line = LineThatIsTooDeep(text); line > 0) {
     return base::InvalidArgument("line " + std::to_string(line) + ": too many dots for one line");
   }
+  // toml++ has undefined behaviour for some characters beyond ASCII (toml_text.h).
   std::string ascii = ToAsciiToml(text);
   toml::parse_result parsed = toml::parse(ascii);
   base::WipeString(ascii);

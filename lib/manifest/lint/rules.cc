@@ -13,12 +13,13 @@ namespace prefetch::manifest::lint {
 
 namespace {
 
-// Does it run before others, so that its start counts as a sign?
+// Returns whether the container runs before others, so that its start counts as a check of the image.
 bool RunsAhead(const ImageUse& use) {
   return use.kind == UseKind::kInitContainer || IsCheckContainer(use);
 }
 
-// Does the list have an image of the pod for pods that bring one of its secrets (readyAs)?
+// Returns whether the list has an image of this pod for pods with one of its secrets (readyAs). The secrets
+// are then needed.
 bool ListWantsSecrets(std::span<const ImageUse> uses, const ListedImages& listed) {
   const std::vector<std::string>& brings = uses.front().pod->image_pull_secrets;
   auto is_brought = [&](const image::Coordinates& secret) {
@@ -83,7 +84,7 @@ constexpr std::string_view kMovingTags[] = {
     "unstable", "testing",    "next",        "current", "rolling", "lts",      "staging",
     "prod",     "production", "release",     "beta",    "alpha",   "rc",       "experimental"};
 
-// In one word, what a pod wants of a node: "linux/arm64", "arm64", "windows".
+// Returns the pod's demand on nodes in one word: "linux/arm64", "arm64", "windows".
 std::string Wanted(const std::string& os, const std::string& architecture) {
   if (os.empty()) return architecture;
   return architecture.empty() ? os : os + "/" + architecture;
@@ -111,13 +112,14 @@ std::string PlatformsOf(const std::vector<const ListedImage*>& entries) {
   return base::Join(names, ", ");
 }
 
+// An empty value stands for any, so that both loops below run at least once.
 std::vector<std::string> OrAny(std::vector<std::string> values) {
   if (values.empty()) values.emplace_back();
   return values;
 }
 
-// Why kubelet may judge `pod` otherwise than the pod of an entry's readyAs, behind "Deployment web "; empty:
-// it has all that this one has.
+// Returns why kubelet may decide differently for `pod` than for the pod of an entry's readyAs, as words after
+// "Deployment web "; empty if `pod` has everything that the other one has.
 std::string WhyAnotherPod(const Pod& pod, const image::PodCoordinates& as) {
   if (as.empty()) return "";
   const std::string& name_space =
@@ -125,6 +127,7 @@ std::string WhyAnotherPod(const Pod& pod, const image::PodCoordinates& as) {
   if (!pod.object_namespace.empty() && pod.object_namespace != name_space) {
     return "is in namespace " + pod.object_namespace;
   }
+  // The credentials of such pods are in no manifest, so nothing can be said about them.
   if (pod.identity_elsewhere) return "";
   const std::string account = pod.service_account_name.empty() ? "default" : pod.service_account_name;
   if (as.service_account && as.service_account->name != account) return "has service account " + account;
@@ -169,6 +172,7 @@ void NotListed(const ImageUse& use, const ListedImages& listed, Findings& findin
       never ? "imagePullPolicy is Never and the image is not listed: " : "image is used but not listed: ";
   message += UseTitle(use);
   Finding finding = AtImage(never ? RuleId::kNeverUnlisted : RuleId::kNotListed, use, std::move(message));
+  // A forgotten change of the tag is the usual reason.
   if (const ListedImage* similar = listed.SameRepository(*use.reference)) {
     finding.message += "; the list has " + similar->reference.written();
     finding.other = similar->place;
