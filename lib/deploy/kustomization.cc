@@ -28,6 +28,7 @@ Patch DecodePatch(doc::ObjectReader object) {
   Patch patch;
   patch.path = object.String("path").value_or("");
   patch.content = object.String("patch").value_or("");
+  // kustomize rejects both and neither, too.
   if (patch.path.empty() == patch.content.empty()) object.Fail("must have either path or patch");
   if (auto target = object.Object("target")) patch.target = DecodeTarget(*target);
   if (auto options = object.Object("options")) {

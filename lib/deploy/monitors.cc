@@ -20,6 +20,7 @@ bool IsLabel(std::string_view text) {
   return IsLabelKey(key) && (value.empty() || IsLabelPart(value));
 }
 
+// Alerts are expressions of PromQL, so their names are replaced as text.
 void ReplaceInAlerts(std::string_view from, const std::string& to, Objects& objects) {
   for (Object& object : objects.all) {
     doc::Node* groups = ValueAt(object.body, {"spec", "groups"});

@@ -42,6 +42,7 @@ const std::vector<std::string>& PodSpec() {
   return kPath;
 }
 
+// Returns the path of a field in a DaemonSet's pod.
 std::vector<std::string> InPod(std::vector<std::string> rest) {
   std::vector<std::string> path = PodSpec();
   path.insert(path.end(), rest.begin(), rest.end());
@@ -106,6 +107,7 @@ std::string Object::Name() const {
 bool Matches(const Target& target, const Object& object) {
   bool labelled = target.label_key.empty() ||
                   TextAt(object.body, {"metadata", "labels", target.label_key}) == target.label_value;
+  // Patches name objects as the files have them, so the first name counts.
   return labelled && (target.kind.empty() || target.kind == object.Kind()) &&
          (target.name.empty() || target.name == object.first_name);
 }
@@ -164,6 +166,7 @@ void FinishNames(Objects& objects) {
   references.insert(references.end(), objects.references.begin(), objects.references.end());
   for (Object& object : objects.all) {
     for (const Reference& reference : references) {
+      // Without `in`, the reference may stand in objects of any kind.
       if (!reference.in.empty() && reference.in != object.Kind()) continue;
       ForEachAt(object.body, reference.path, 0, [&](doc::Node& name) {
         if (const Object* other = Referred(objects, reference.kind, name.text)) name.text = other->Name();

@@ -33,6 +33,7 @@ bool IsDelete(const doc::Node& item) {
 }
 
 void MergeLists(const doc::Node& patch, const std::string& key, doc::Node& list) {
+  // The items of the patch come first, in its order; kustomize does so, and the tests compare with it.
   std::vector<doc::Node> merged;
   for (const doc::Node& item : patch.items) {
     auto same = std::find_if(list.items.begin(), list.items.end(), [&](const doc::Node& old) {
@@ -69,6 +70,7 @@ base::Result<Place> Follow(doc::Node& object, std::string_view pointer) {
   auto none = [whole = std::string(pointer)] {
     return base::InvalidArgument("there is nothing at " + whole);
   };
+  // RFC 6901: a pointer begins with "/". The empty pointer, which is the whole object, is not supported.
   if (!pointer.starts_with('/')) return none();
   doc::Node* at = &object;
   while (true) {
@@ -92,12 +94,14 @@ base::Status Operate(const std::string& operation, const Place& place, const doc
   doc::Node& parent = *place.parent;
   bool add = operation == "add", remove = operation == "remove";
   if ((!add && !remove && operation != "replace") || (!remove && value == nullptr)) return impossible();
+  // RFC 6902: "replace" and "remove" need an existing member, "add" replaces one silently.
   if (parent.kind == Kind::kMapping) {
     if (!add && Find(parent, place.key) == nullptr) return impossible();
     remove ? Remove(parent, place.key) : Put(parent, place.key, *value);
     return {};
   }
   if (parent.kind != Kind::kSequence) return impossible();
+  // "-" is the place after the last item.
   auto index = place.key == "-" && add ? parent.items.size() : base::ParseUint(place.key);
   if (!index || *index > parent.items.size() || (!add && *index == parent.items.size())) return impossible();
   auto at = parent.items.begin() + static_cast<std::ptrdiff_t>(*index);

@@ -25,12 +25,15 @@ bool IsDnsLabel(std::string_view text, std::size_t longest) {
          IsLowerOrDigit(text.back());
 }
 
+// A subdomain of RFC 1123: the form of most names of objects.
 bool IsDnsSubdomain(std::string_view text) {
   const std::vector<std::string_view> parts = base::Split(text, '.');
   return text.size() <= 253 &&
          std::all_of(parts.begin(), parts.end(), [](std::string_view part) { return IsDnsLabel(part, 63); });
 }
 
+// The form of a label's value, and of its key after the slash: up to 63 characters, with capitals, "_" and
+// "." allowed.
 bool IsLabelPart(std::string_view text) {
   auto is_letter = [](char c) { return IsLowerOrDigit(c) || (c >= 'A' && c <= 'Z'); };
   auto allowed = [&](char c) { return is_letter(c) || c == '-' || c == '_' || c == '.'; };
@@ -40,6 +43,7 @@ bool IsLabelPart(std::string_view text) {
 
 bool IsLabelKey(std::string_view text) {
   const std::size_t slash = text.find('/');
+  // The prefix before the slash is optional, and is a DNS subdomain.
   if (slash == std::string_view::npos) return IsLabelPart(text);
   return IsDnsSubdomain(text.substr(0, slash)) && IsLabelPart(text.substr(slash + 1));
 }
@@ -47,6 +51,7 @@ bool IsLabelKey(std::string_view text) {
 std::vector<std::string> ComponentFolders(const GenerateOptions& options) {
   std::vector<std::string> folders;
   for (const std::string& component : options.components) folders.push_back("components/" + component);
+  // The option --include-control-plane and the component mean the same, so it is added once.
   if (options.nodes.control_plane && !Contains(options.components, kControlPlane)) {
     folders.push_back("components/" + std::string(kControlPlane));
   }
@@ -115,6 +120,7 @@ std::vector<std::string> NotesFor(const GenerateOptions& options, const Objects&
   if (options.image.empty()) {
     notes.emplace_back("no registry has the image that the manifests name: replace it before you apply them");
   }
+  // Agents read their kubelet's version from the Node, which needs access to the API.
   const bool learns = !Contains(options.components, kNoApiAccess);
   if (options.kubelet_version.empty() && !learns) {
     notes.emplace_back(
@@ -165,6 +171,7 @@ std::vector<std::string> NotesFor(const GenerateOptions& options, const Objects&
   for (const Object& object : objects.all) {
     if (object.Kind() != "ConfigMap" || ConfigMapBytes(object.body) <= kMostClientSideBytes) continue;
     notes.emplace_back("a list is larger than 256 KiB: kubectl apply needs --server-side");
+    // One note is enough for all lists.
     break;
   }
   return notes;

@@ -44,6 +44,7 @@ std::optional<std::int64_t> TakeTerm(std::string_view& text) {
       fraction += place * (text.front() - '0');
     }
   }
+  // "." alone has no digits.
   if (!digits) return std::nullopt;
   for (const Unit& unit : kUnits) {
     if (!text.starts_with(unit.name)) continue;

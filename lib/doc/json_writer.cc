@@ -4,6 +4,7 @@
 
 namespace prefetch::doc {
 
+// A comma stands before every value except the first one after a bracket or a key.
 void JsonWriter::Separate() {
   if (!first_) text_ += ',';
   first_ = false;

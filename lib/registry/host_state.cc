@@ -76,6 +76,7 @@ void HostState::NoteFailure(Page& page, const RegistryAnswer& answer) {
 void HostState::Note(const std::string& server, const std::string& identity, const RegistryAnswer& answer) {
   base::Lock lock(mutex_);
   Page& page = pages_.At(server);
+  // Every end of a request ends the probe, so that a stopped one does not block the server forever.
   page.probing = false;
   if (answer.detail == RegistryDetail::kStopped || answer.detail == RegistryDetail::kOwnLimit)
     return;  // says nothing about the server

@@ -104,6 +104,7 @@ std::optional<milliseconds> ParseRetryAfter(std::string_view value, std::string_
 
 std::optional<RateLimitValue> ParseRateLimit(std::string_view value) {
   std::vector<std::string_view> parts = base::Split(value, ';');
+  // "100;w=21600": the count, and the window in seconds.
   if (parts.size() > 2) return std::nullopt;
   auto count = base::ParseUint(parts[0]);
   if (!count) return std::nullopt;

@@ -16,6 +16,7 @@ namespace {
 using image::RegistryDetail;
 using Kind = image::RegistryAnswerKind;
 
+// Maximum bytes of an answer.
 constexpr std::size_t kMaxTokenBody = 1 << 20;
 
 // A credential without a user, or with docker's user "<token>", is a refresh token.
@@ -97,6 +98,7 @@ TokenOutcome Refused(const TokenRequest& request, const http::Response& response
 
 TokenOutcome AskForToken(Session& session, const TokenRequest& request, base::WallTime now) {
   Reply reply;
+  // Refresh tokens are sent by POST first (R16).
   if (request.credential != nullptr && IsRefreshToken(*request.credential)) reply = Post(session, request);
   bool posted = reply.response.has_value() || reply.refusal.detail != RegistryDetail::kNone;
   if (!posted || FallsBackToGet(reply)) reply = Get(session, request);

@@ -39,6 +39,7 @@ bool HasContent(std::string_view line) {
 }
 
 std::uint32_t NextLine(const std::vector<std::string_view>& lines, std::size_t from) {
+  // Several comments in a row all cover the line after them.
   while (from < lines.size() && !HasContent(lines[from])) from++;
   return static_cast<std::uint32_t>(from + 1);
 }
@@ -48,6 +49,7 @@ std::uint32_t NextLine(const std::vector<std::string_view>& lines, std::size_t f
 Ignores Ignores::Read(const std::string& file, std::string_view text) {
   Ignores ignores;
   ignores.file_ = file;
+  // Most files have no such comment, and need no second pass over their lines.
   if (text.find(kMarker) == std::string_view::npos) return ignores;
   std::vector<std::string_view> lines = base::Split(text, '\n');
   for (std::size_t i = 0; i < lines.size() && ignores.comments_.size() < kMostComments; i++) {

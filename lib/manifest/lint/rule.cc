@@ -5,6 +5,8 @@
 namespace prefetch::manifest::lint {
 namespace {
 
+// In the order of RuleId, since RuleOf uses the id as index. An id is never given to another rule: it stands
+// in comments of manifests.
 constexpr Rule kRules[] = {
     {RuleId::kBadIgnore, "PF001", "bad-ignore", Severity::kWarning,
      "A prefetchctl comment in a manifest is not valid, and ignores nothing.",
