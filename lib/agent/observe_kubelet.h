@@ -1,4 +1,4 @@
-// ObserveKubelet: one look at the settings and records of this node's kubelet.
+// KubeletObserver: reads the settings and records of this node's kubelet.
 #pragma once
 
 #include <cstdint>
@@ -17,17 +17,18 @@ namespace prefetch::agent {
 
 struct KubeletOptions {
   kubelet::NodeFactsReader facts;
-  // False: nothing watches the records' folder, and each change of it needs a call of Agent::RecordsChanged.
+  // If false, nothing watches the folder of records, and each change of it needs a call of
+  // Agent::RecordsChanged.
   bool watch = true;
-  // The version from its Node, which counts where none is declared; may be null.
+  // The version from the Node, which counts if none is declared; may be null.
   std::shared_ptr<const LearntVersion> version;
-  // Is told of each new process; may be null.
+  // Gets each new process of kubelet; may be null.
   std::shared_ptr<SeenStart> start;
   // Settings from kubelet's own port; null: the agent does not ask there.
   std::shared_ptr<const LearntSettings> word;
 };
 
-// The images that are here, of one version of the list.
+// The present images of one version of the list.
 struct KubeletQuestion {
   std::uint64_t list_epoch = 0;
   std::vector<kubelet::ImageOnNode> images;  // each judged pod of an entry after the other
@@ -45,16 +46,17 @@ struct KubeletPoll {
   kubelet::VerdictReading reading;  // by the index of its images
 };
 
-// Keeps what need not be read twice. One look at a time: the Agent sees to that, so there is no lock. Owned
+// Caches what need not be read twice. The Agent calls it from one thread at a time, so it has no lock. Owned
 // by the Agent.
 class KubeletObserver {
  public:
-  // `on_change` is called on a thread of the watch's own.
+  // The watch calls `on_change` on a thread of its own.
   KubeletObserver(KubeletOptions options, kubelet::RecordWatch::Callback on_change);
 
-  // A glance, after the first look: would Take() see anything else than it did last? Blocks as a disk does.
+  // Returns whether Take() would see anything else than the last time. Call it after the first Take(). Blocks
+  // for disk reads.
   bool Moved();
-  // Blocks as a disk does. `now` and `wall` are the same moment.
+  // Blocks for disk reads. `now` and `wall` are the same moment.
   KubeletPoll Take(std::shared_ptr<const KubeletQuestion> question, kubelet::FileChanges changes,
                    base::TimePoint now, base::WallTime wall);
 

@@ -59,7 +59,7 @@ struct FleetNode {
   bool NotHeard() const { return !detail && state != NodeState::kReady; }
 };
 
-// Digests a document that was narrowed to the demand (wait_demand.h). `node` is its name in the cluster.
+// Digests a document that was narrowed to the demand (wait_view.h). `node` is its name in the cluster.
 FleetNode DigestStatus(const StatusDocument& document, const std::string& node);
 
 // The cluster's facts about a node whose agent did not answer.

@@ -14,7 +14,7 @@ namespace prefetch::screen {
 
 namespace {
 
-constexpr std::size_t kCauseColumns = 11;  // as reason_words.h has it
+constexpr std::size_t kCauseColumns = 11;  // the maximum width of ReasonWords::state (status/words.h)
 constexpr std::size_t kMostGroups = 12;
 constexpr std::size_t kMostLists = 3;
 constexpr std::size_t kLongestMessage = 300;
