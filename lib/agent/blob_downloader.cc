@@ -51,7 +51,7 @@ BlobDownloader::~BlobDownloader() {
   for (std::thread& thread : threads) thread.join();
 }
 
-// A container's limit of threads may be reached: then those that there are do the work.
+// If the container's limit of threads is reached, the existing threads do the work.
 void BlobDownloader::StartThreads() {
   if (running_ == 0) {
     // Threads of earlier work have left their loops, so joining them does not block.
@@ -322,7 +322,7 @@ bool BlobDownloader::GiveWay(Moving& moving, std::size_t came) {
     } else if (now < moving.hold_until) {
       next = moving.hold_until;
     } else {
-      // The last stream goes on in small turns. Were all of them ended, no image of the agent would advance
+      // The last stream goes on in small turns. If all of them ended, no image of the agent would advance
       // while others pull.
       moving.gives_up = std::any_of(moving_.begin(), moving_.end(), [&](const auto& other) {
         return other.second.get() != &moving && !other.second->gives_up;

@@ -96,7 +96,7 @@ class Board {
     base::Lock lock(mutex_);
     return snapshot_;
   }
-  // Of the newest Snapshot; null before the first.
+  // Returns the documents of the newest Snapshot; null before the first.
   std::shared_ptr<StatusDocuments> Documents() const PREFETCH_EXCLUDES(mutex_) {
     base::Lock lock(mutex_);
     return documents_;

@@ -51,8 +51,8 @@ void Entries::Replace(const std::shared_ptr<const plan::ImageList>& list) {
   }
   listed_ = entries.size();
   entries_.swap(entries);
-  // What is left in the old vector is on no list: either preflights alone asked for it, and it stays behind
-  // the list's entries, or the new list has dropped it.
+  // The entries left in the old vector are on no list: either only preflights asked for them, and they stay
+  // behind the list's entries, or the new list has dropped them.
   for (Entry& gone : entries) {
     if (!gone.on_list) {
       entries_.push_back(std::move(gone));

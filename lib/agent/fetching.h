@@ -40,7 +40,7 @@ struct FetchJob {
 struct FetchEnd {
   bool brought = false;      // all content of the image is there; else the rest is left to the runtime
   bool wrong_bytes = false;  // something else came than the image's content
-  // Not even the runtime is to ask the registry for so long: it has asked for patience.
+  // Time for which not even the runtime may ask the registry, which has asked for patience.
   std::optional<base::Duration> patience = {};
   std::string error = {};  // why the rest is left
 };
@@ -52,7 +52,7 @@ class Fetcher {
   Fetcher(bool automatic, cri::ContentService& content, ContentSourceFor source, const base::Clock& clock,
           image::Platform platform, Metrics& metrics);
 
-  // Blocks until it is over. A stop ends it at once. What was written stays under the lease.
+  // Blocks until it is over. A stop ends it immediately. Written bytes stay under the lease.
   FetchEnd FetchInto(const base::Call& call, const FetchJob& job) PREFETCH_EXCLUDES(mutex_);
 
   // plan::MayAskSize of the image's registry, and the runtime's pull of it would find the same.

@@ -16,7 +16,7 @@
 
 namespace prefetch::agent {
 
-// Not thread-safe: the loop alone calls it. What is given to the constructor outlives it.
+// Not thread-safe: the loop alone calls it. The constructor's arguments must outlive it.
 class KubeletView {
  public:
   KubeletView(Loop& loop, Entries& entries, credentials::Keyring& keyring, KubeletOptions options);

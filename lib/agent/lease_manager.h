@@ -22,7 +22,7 @@ namespace prefetch::agent {
 // Leases expire this long after their agent dies. A living agent renews them.
 constexpr std::chrono::hours kLeaseLifetime{1};
 
-// What an entry still needs a lease for, while no pull runs under it.
+// The reason why an entry still needs a lease while no pull runs under it.
 enum class IdleLeaseUse {
   kNone,   // it needs nothing more
   kWaits,  // it will be pulled again; no byte of it was seen

@@ -206,7 +206,7 @@ std::optional<cri::CallError> Observer::Learn(const base::Call& call, const plan
     if (found == nullptr || now.contains(found->id)) continue;
     auto known = learnt_.find(found->id);
     const bool untagged = found->repo_tags.empty();
-    // What starts keeps starting while the image is here, so old answers are kept over thousands of polls.
+    // An image that starts keeps starting while it is here, so old answers are kept over thousands of polls.
     const bool holds = known != learnt_.end() && (known->second.untagged || !untagged);
     Learnt& learnt = now.emplace(found->id, holds ? known->second : Learnt{}).first->second;
     learnt.untagged = untagged;

@@ -73,7 +73,7 @@ class Observer {
     bool untagged = false;  // it had no tag when that was asked
     bool gone = false;      // the runtime has nothing by its name: gone in between, or never there (C34)
     bool foreign = false;   // for another architecture, which the node runs as well
-    // agent::Starts. What starts is not asked about again as long as the image is here: nobody but its
+    // Result of agent::Starts. An image that starts is not asked about again while it is here: only its
     // removal takes its snapshots away.
     bool starts = false;
   };

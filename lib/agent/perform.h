@@ -45,7 +45,7 @@ struct PullOutcome {
   std::optional<cri::CallError> unseen;
 
   std::optional<plan::Local> local;  // with success: the image on the node now
-  // Of the image's bytes, those that were discarded, since they could not become its blobs any more.
+  // Bytes of the image that were discarded, since they could not become its blobs any more.
   std::uint64_t discarded = 0;
 };
 

@@ -41,7 +41,7 @@ class StaleMounts {
 
 // RuntimeView: the loop's facts about the container runtime: is it up, its name and version, the next look.
 
-// The loop's, and no other thread's: no lock. What is given to the constructor outlives it.
+// Not thread-safe: the loop alone calls it. The constructor's arguments must outlive it.
 class RuntimeView {
  public:
   // `endpoint`: as shown in status and logs.

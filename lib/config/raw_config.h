@@ -125,10 +125,10 @@ std::optional<RawConfig> ReadConfigFile(std::string_view bytes, doc::Problems& p
 using GetEnv = std::function<const char*(const char* name)>;  // std::getenv, or a test's
 RawConfig ReadEnvironment(const GetEnv& get, doc::Problems& problems);
 
-// A file of environment variables, as systemd's EnvironmentFile= reads the simple ones.
-// Lines of NAME=value; blank ones and those that begin with # or ; are passed over. A value may stand in
-// single or double quotes; nothing is expanded, and there are no lines that go on. Of a name that comes twice
-// the last counts. Mistakes go to `problems`, which never quotes a value. Pure.
+// A file of environment variables, as systemd's EnvironmentFile= reads the simple ones. Lines of NAME=value;
+// blank ones and those that begin with # or ; are passed over. A value may stand in single or double quotes;
+// nothing is expanded, and there are no lines that go on. The last of several values of a name counts.
+// Mistakes go to `problems`, which never quotes a value. Pure.
 PluginEnvironment ParseEnvironmentFile(std::string_view bytes, doc::Problems& problems);
 
 }  // namespace prefetch::config

@@ -29,7 +29,8 @@ struct CheckOptions {
   std::vector<std::string> pod_secrets;  // NAMESPACE/NAME/UID; with a token NAME[/UID]
   std::string token_file;                // a pod's token, shown to an agent over the network; empty: none
   std::optional<std::string> pod_service_account;
-  // Of manifests that name none; none: "default", and with a token the namespace of the pod that shows it.
+  // The namespace of manifests that name none. If unset: "default", and with a token the namespace of the pod
+  // that shows it.
   std::optional<std::string> default_namespace;
   std::string timeout = "60s";
   bool unknown_passes = false;

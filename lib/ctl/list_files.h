@@ -21,7 +21,7 @@ struct ListFiles {
   std::string stdin_text;                   // of the source that has kStdin for a path
 };
 inline constexpr const char* kStdin = "-";
-// A command in a shell's <(…) may take so long.
+// Time limit for a command in a shell's <(…).
 inline constexpr std::chrono::seconds kPipePatience{60};
 // "-", and the system's name for it: "/dev/stdin".
 bool IsStdin(const std::string& path);

@@ -190,7 +190,7 @@ ManifestFile ReadOne(const ManifestPath& path, manifest::ReadOptions options) {
   file.mistakes = problems.Lines();
   // A file that was found in a folder need not be a manifest.
   if (!path.named && !LooksLikeObject(text)) file.mistakes.clear();
-  // A template is the usual reason, and YAML's own message would not say so.
+  // A template is the usual reason, which YAML's own message does not mention.
   if (!file.mistakes.empty() && text.find("{{") != std::string::npos) {
     file.mistakes.push_back(file.name +
                             ": this looks like a template: read what it renders (helm template … | … -f -)");

@@ -7,7 +7,7 @@
 
 namespace prefetch::ctl {
 
-// Of one question, which is given up at `deadline`.
+// The patience for one question, which is given up at `deadline`.
 //
 // An agent that is away is asked twice a second. One that asks for patience is asked after that time and a
 // random part more: jobs that started at once come back one after the other. Where the deadline is earlier,

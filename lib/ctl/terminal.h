@@ -59,8 +59,8 @@ class Progress {
   // On a terminal `line` and below it `details`, each no wider than the terminal. Elsewhere `line`, as
   // screen::LogPace has it with `key`.
   void Show(const std::string& line, const std::string& key, const std::vector<std::string>& details = {});
-  // Tells of an obstacle that may pass. On a terminal it is the view; elsewhere `err` gets it
-  // once, as errors are printed.
+  // Shows an obstacle that may pass: on a terminal as the view; otherwise once on `err`, as errors are
+  // printed.
   void ShowTrouble(const std::string& sentence, std::ostream& err);
   // The last words about trouble that did not pass: the sentence, unless `err` has it already.
   base::Error LastWords(const base::Error& trouble, std::chrono::seconds waited) const;

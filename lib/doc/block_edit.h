@@ -19,9 +19,9 @@ struct NamedItem {
 };
 
 // Each item takes the place of the one of its name, or is the first. nullopt: the text is not written in
-// block style there (JSON, `{…}`, `[…]`), so only the tree can be changed. What block style cannot tell
-// (aliases, odd indents) needs a look of the caller's: parse the answer, and compare it with the tree after
-// PutNamed(). Pure.
+// block style there (JSON, `{…}`, `[…]`), so only the tree can be changed. Aliases and unusual indents can
+// mislead it, so the caller must check: parse the answer, and compare it with the tree after PutNamed().
+// Pure.
 std::optional<std::string> PutIntoText(std::string_view text, const std::vector<NamedItem>& items);
 
 // The same in a tree.

@@ -12,7 +12,7 @@ namespace prefetch::doc {
 // Characters (Unicode code points) of a text in UTF-8.
 std::size_t CharactersIn(std::string_view text);
 
-// Of one text, which outlives it. One thread. Asked in the order of the text, and most are, it looks at each
+// Serves one text, which must outlive it. Not thread-safe. If positions ascend, as most do, it reads each
 // byte once.
 class Columns {
  public:

@@ -1,7 +1,7 @@
 // JsonWriter: writes JSON member by member, in the order that the document's page has them.
 //
-// jsoncpp sorts members by name, and a tree of a document of 5,000 images costs more than its text. What is
-// written is valid as long as calls nest; that is the caller's business and its golden tests'.
+// jsoncpp sorts members by name, and a tree of a document of 5,000 images costs more than its text. The
+// output is valid if calls nest, for which the caller and its golden tests are responsible.
 #pragma once
 
 #include <cstdint>

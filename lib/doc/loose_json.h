@@ -1,6 +1,6 @@
-// LooseJson: a JSON document of another program (a runtime, a registry), of which a few members are read.
-// Anything may be missing or of another type, and then it is not known: there are no places, and no mistakes
-// are told. A document of people or of a contract goes through doc/json and doc/reader instead.
+// LooseJson: reads a few members of another program's JSON document (a runtime's, a registry's). Anything may
+// be missing or of another type, and then it is not known: there are no places and no mistakes. For documents
+// that users write, or that have a contract, use doc/json and doc/reader.
 //
 // Read by jsoncpp. Its leniences (`01`) do no harm here: the writer is a program.
 #pragma once

@@ -48,7 +48,7 @@ Node& Node::Set(std::string key, Node value) {
 }
 
 const Node* Node::Find(const std::string& key) const {
-  // Of duplicate keys the last one counts, as in most parsers.
+  // The last of duplicate keys counts, as in most parsers.
   for (auto member = members.rbegin(); member != members.rend(); ++member) {
     if (member->key == key) return &member->value;
   }

@@ -1,6 +1,5 @@
-// Values at a path of keys, in trees of a known form, such as the API server's objects. Absent
-// values, and those of another kind, count as nothing. To report mistakes to people, use
-// doc/reader.h. Pure.
+// Values at a path of keys, in trees of a known form, such as the API server's objects. Absent values, and
+// those of another kind, count as nothing. To report mistakes, use doc/reader.h. Pure.
 #pragma once
 
 #include <initializer_list>

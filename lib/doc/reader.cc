@@ -149,7 +149,7 @@ ObjectReader::ObjectReader(Reader reader, KeyRule rule) : reader_(std::move(read
 
 const Member* ObjectReader::Lookup(std::string_view key) const {
   const std::vector<Member>& members = reader_.node().members;
-  // Of duplicate keys the last one counts.
+  // The last of duplicate keys counts.
   auto found = std::find_if(members.rbegin(), members.rend(), [&](const Member& member) {
     return rule_ == KeyRule::kExact ? member.key == key : base::EqualsIgnoreCase(member.key, key);
   });

@@ -5,9 +5,9 @@
 
 namespace prefetch::doc {
 
-// Would Go's time.Parse(time.RFC3339, text) take it? "2026-08-01T10:00:00Z", with a fraction of any length
-// behind a point or a comma, an offset of up to 24 hours instead of Z, an hour of one digit; the date must
-// exist.
+// Returns whether Go's time.Parse(time.RFC3339, text) accepts it: "2026-08-01T10:00:00Z", with a fraction of
+// any length behind a point or a comma, an offset of up to 24 hours instead of Z, an hour of one digit; the
+// date must exist.
 bool IsTimestamp(std::string_view text);
 
 }  // namespace prefetch::doc

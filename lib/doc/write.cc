@@ -128,7 +128,7 @@ void AppendYamlString(std::string& out, const Node& node) {
 }
 
 // Returns whether the text can be a literal block (`|`) without a change: complete lines that do not end with
-// a space, the first of which does not begin with one, and no control characters or line breaks except LF.
+// a space, a first line that does not begin with one, and no control characters or line breaks except LF.
 bool IsLiteral(std::string_view text) {
   if (text.empty() || text.back() != '\n' || text.ends_with("\n\n") || text.front() == ' ') return false;
   if (text.front() == '\n' || text.find(" \n") != std::string_view::npos) return false;

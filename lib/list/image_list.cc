@@ -182,8 +182,8 @@ SourceForm FormOfText(std::string_view text) {
     // Only the first line that is neither blank nor a comment decides.
     if (line.starts_with('{')) return SourceForm::kJson;
     if (image::Reference::Parse(line)) return SourceForm::kPlain;
-    // A quoted name is a mistake in a plain list. As plain text its error message says so; as YAML it would
-    // be about the document.
+    // A quoted name is a mistake in a plain list. The error message for plain text names the quotes; the one
+    // for YAML would be about the document.
     const bool quoted =
         line.size() > 1 && (line.front() == '"' || line.front() == '\'') && line.back() == line.front();
     if (quoted) return SourceForm::kPlain;

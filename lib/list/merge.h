@@ -17,7 +17,7 @@ struct LoadedSource {
   std::shared_ptr<const SourceContent> content;
 };
 
-// Of entries with the same normalised name:
+// Combines entries with the same normalised name:
 //  - required if any is; the strongest readyFor, the strongest refresh, the highest priority, the shortest
 //    refreshInterval and maxAge, NotReady before Keep;
 //  - open: Never before Always before Auto. A prohibition is the stricter, and a warning says that they

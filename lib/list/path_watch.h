@@ -12,9 +12,9 @@
 namespace prefetch::list {
 
 // For each path, the directory itself is watched (all names in it), and the directory around it (the path's
-// own name, and a ConfigMap's `..data`); if that does not exist yet, the nearest existing one above. What
-// inotify cannot see (a mount over a directory, files behind symbolic links that lead elsewhere) is found by
-// the caller's poll.
+// own name, and a ConfigMap's `..data`); if that does not exist yet, the nearest existing one above. The
+// caller's poll finds changes that inotify cannot see (a mount over a directory, files behind symbolic links
+// that lead elsewhere).
 class PathWatch {
  public:
   explicit PathWatch(std::vector<std::string> paths);

@@ -60,7 +60,7 @@ ListWatcher::ListWatcher(std::vector<std::string> paths, const Capabilities& cap
 
 ListWatcher::~ListWatcher() {
   std::uint64_t one = 1;
-  // Cannot fail: the counter of an eventfd has room for it.
+  // This cannot fail: the counter of an eventfd has room for it.
   if (::write(stop_.get(), &one, sizeof one) != sizeof one) std::abort();
   if (thread_.joinable()) thread_.join();
 }

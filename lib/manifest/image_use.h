@@ -98,7 +98,7 @@ struct PodImages {
   std::vector<OpenImage> open;
 };
 
-// An object that may run pods, and of which no image was found.
+// An object that may run pods, and in which no image was found.
 struct UnreadObject {
   std::string type;                // "JobSet.jobset.x-k8s.io"
   std::string why;                 // behind its title: "may run pods, and …"

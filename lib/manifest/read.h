@@ -31,7 +31,7 @@ struct ReadOptions {
   // Kinds that may stay unread: "JobSet", "JobSet.jobset.x-k8s.io", or a pattern of the latter ("*.acme.io").
   std::vector<std::string> allow_unread;
   UnknownOwners strangers = UnknownOwners::kMistake;
-  // Of one text. The schemas of custom resources, which are not looked at, nest deeply.
+  // Limits of one text. The schemas of custom resources, which are skipped, nest deeply.
   doc::Limits limits{.bytes = 10 << 20, .depth = 100, .nodes = 1'000'000};
 };
 
@@ -74,9 +74,8 @@ constexpr std::size_t kMostManifestBytes = 256U << 20;
 // Appends the next bytes of a text, and returns false at its end.
 using ReadMore = std::function<bool(std::string& text)>;
 
-// Reads a text that is longer than one part may be, of which `text` is the beginning. A list in JSON is read
-// item by item and is never in memory as a whole; of YAML, `text` gets all bytes, and each document is a
-// part.
+// Reads a text that is longer than one part may be. `text` is its beginning. A list in JSON is read item by
+// item and is never in memory as a whole; of YAML, `text` gets all bytes, and each document is a part.
 Manifests ReadLongManifests(std::string& text, const ReadMore& more, doc::Problems& problems,
                             const ReadOptions& options = {});
 

@@ -16,7 +16,7 @@ Fields PreflightFields();
 // Fields of the status document.
 Field ReasonField(const std::string& path, const std::string& help);
 Field PhaseField(const std::string& path, const std::string& help);
-// Of one image, without "images[].".
+// Fields of one image, without "images[].".
 Fields ImageFields();
 
 // The words of an enum, from the first enumerator to `last`.

@@ -20,9 +20,8 @@ class ContainerdFiles {
   ContainerdFiles(const ContainerdFiles&) = delete;
   ContainerdFiles& operator=(const ContainerdFiles&) = delete;
 
-  // The same object as long as it says the same. Blocks only as a disk does. Whatever is wrong is a note in
-  // it: a file that is not there means containerd's defaults, one that cannot be used means that only the
-  // runtime can tell.
+  // Returns the same object while the content is the same. Blocks for disk reads only. Problems are notes in
+  // it: a missing file means containerd's defaults, and an unusable one means that only the runtime can tell.
   std::shared_ptr<const ContainerdSettings> Look() PREFETCH_EXCLUDES(mutex_);
 
  private:

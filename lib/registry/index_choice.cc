@@ -79,7 +79,7 @@ base::Result<std::string> ChooseManifest(std::string_view index, const image::Pl
     auto entry = ReadEntry(item);
     if (!entry) continue;
     const std::optional<Rank> rank = RankOf(node, entry->platform, foreign);
-    // Of equal entries, the first one wins.
+    // The first of equal entries wins.
     if (!rank || (best_rank && *rank <= *best_rank)) continue;
     best_rank = rank;
     best = std::move(entry->digest);

@@ -1,4 +1,4 @@
-// Obstacles to following the runtime's configuration, a sentence or two each for people.
+// Obstacles to following the runtime's configuration, as sentences for the status.
 #pragma once
 
 #include <string>

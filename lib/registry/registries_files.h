@@ -33,7 +33,7 @@ class RegistriesFiles {
   RegistriesFiles(const RegistriesFiles&) = delete;
   RegistriesFiles& operator=(const RegistriesFiles&) = delete;
 
-  // The same object as long as it says the same. Blocks only as a disk does. Whatever is wrong is a note in
+  // Returns the same object while the content is the same. Blocks for disk reads only. Problems are notes in
   // it.
   std::shared_ptr<const RegistriesSettings> Look() PREFETCH_EXCLUDES(mutex_);
 

@@ -25,8 +25,8 @@ struct TokenRequest {
 TokenOutcome AskForToken(Session& session, const TokenRequest& request, base::WallTime now);
 
 // The challenge's scopes and "repository:<path>:pull", each once, sorted, as the runtimes do it; of actions
-// only "pull" is asked for, whatever the challenge suggests, and a scope that has no other is left out. What
-// does not look like "type:name:actions" ("aws") stays. At most 16.
+// only "pull" is asked for, whatever the challenge suggests, and a scope that has no other is left out.
+// Scopes that do not look like "type:name:actions" ("aws") stay. At most 16.
 std::vector<std::string> PullScopes(std::string_view challenge_scope, std::string_view path);
 
 // The two forms of a token request (R16). Pure.

@@ -1,5 +1,5 @@
-// The page of `prefetchctl status -o html`: one file that needs nothing else, for people who have neither the
-// cluster's credentials nor prefetchctl. Pure.
+// The page of `prefetchctl status -o html`: one file that needs nothing else, for readers without the
+// cluster's credentials and without prefetchctl. Pure.
 //
 // Its script and its style are part of it, and the policy in its head names both by hash: nothing else runs
 // or is fetched, whatever an image, a node or a registry is called. Without script, everything not ready

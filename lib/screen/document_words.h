@@ -11,8 +11,8 @@ namespace prefetch::screen {
 // "kubelet 1.36.2", "no kubelet", "kubelet of unknown version".
 std::string KubeletWords(const StatusKubelet& kubelet);
 
-// Of one that is there, also how it verifies images if that is known, and who says each: "1.36.2 (declared),
-// NeverVerify (/var/lib/kubelet/config.yaml)".
+// Returns the same, and if it is known also how kubelet verifies images, with the source of each: "1.36.2
+// (declared), NeverVerify (/var/lib/kubelet/config.yaml)".
 std::string KubeletDetail(const StatusKubelet& kubelet);
 
 // The progress of a pull in words; shared by the table and the wait view.

@@ -72,8 +72,8 @@ class Groups {
     std::vector<FleetGroup> groups;
     for (auto& [key, gathering] : by_cause_) groups.push_back(std::move(gathering).Take());
     std::stable_sort(groups.begin(), groups.end(), [](const FleetGroup& a, const FleetGroup& b) {
-      // What fails comes before what is slow, and what an operator must do comes before what passes by
-      // itself.
+      // Failures come before slow work, and work for an operator comes before problems that pass by
+      // themselves.
       if (a.state != b.state) return a.state > b.state;
       if (a.tone != b.tone) return a.tone < b.tone;
       if (a.actor != b.actor) return a.actor < b.actor;

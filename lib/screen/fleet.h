@@ -130,7 +130,7 @@ struct FleetTarget {
   std::size_t number = 100;
   bool percent = true;
 
-  // Of `nodes`; a part of a node is a whole one.
+  // Returns the required number of `nodes`, rounded up.
   std::size_t Needed(std::size_t nodes) const;
   friend bool operator==(const FleetTarget&, const FleetTarget&) = default;
 };

@@ -65,8 +65,8 @@ struct CheckRequest {
   // The agent pulls absent images first, if it may (prefetchctl check --pull).
   bool pull = false;
   std::chrono::nanoseconds wait = kMostPullWait;  // for these pulls
-  // For all registries that have to be asked. An answer that has not come by then is unknown, so that the
-  // answers that need none are there in time.
+  // Time limit for all registries together. An answer that has not come by then is unknown, so that the
+  // answers that need no registry arrive in time.
   std::chrono::nanoseconds within = kMostRegistryTime;
 
   friend bool operator==(const CheckRequest&, const CheckRequest&) = default;

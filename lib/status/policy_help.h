@@ -14,7 +14,7 @@ namespace prefetch::status {
 // them it is `default`.
 std::vector<std::string> PolicyScopes(const image::Reference& reference);
 
-// Of a failed pull: the policy itself cannot be read, so no image is judged by it.
+// Returns whether a pull failed because the policy itself cannot be read, so that no image is judged by it.
 bool IsBrokenPolicy(const std::string& error);
 
 // A sentence each, for an image whose pull the runtime rejected for its signature.

@@ -51,9 +51,9 @@ inline std::string ImageJson(const plan::Snapshot& snapshot, const plan::ImageSt
   return ImageJson(snapshot, image, detail, snapshot.time);
 }
 
-// The body of GET /readyz: a few lines for people; the status code is ReadyAnswer::ready. The answer comes
-// with the hashes of list and sources, which identify the judged list. `verbose` adds a line for each entry
-// in question: "[+]" ready, "[-]" not, with its reason. Ends with a newline. Pure.
+// The body of GET /readyz: a few lines of text; the status code is ReadyAnswer::ready. The answer comes with
+// the hashes of list and sources, which identify the judged list. `verbose` adds a line for each entry in
+// question: "[+]" ready, "[-]" not, with its reason. Ends with a newline. Pure.
 std::string ReadyzText(const plan::Snapshot& snapshot, const plan::ReadyAnswer& answer, bool verbose,
                        View view);
 

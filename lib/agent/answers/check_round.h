@@ -21,7 +21,7 @@ struct CheckSources {
   SharedAnswers& moment;       // of pods' questions
 };
 
-// One thread's. What it refers to outlives it.
+// Not thread-safe. Its arguments must outlive it.
 class CheckRound {
  public:
   // Whether it asks registries, or ends where one would be asked.

@@ -14,10 +14,10 @@ namespace prefetch::agent {
 // see everything, single images included.
 enum class Audience { kPodNetwork, kLocal };
 
-// The handler of one listener. What it refers to outlives it. It reads the newest Snapshot and never blocks;
-// what may take a while (`inquiry`) it leaves to the server as Deferred. Neighbours' checks are answered so
-// many times a second, and then refused (429): an answer costs more than a look at the Snapshot. The burst is
-// for jobs that start at once, and leaves room in the server's queue for pods that show a token.
+// The handler of one listener. Its arguments must outlive it. It reads the newest Snapshot and never blocks;
+// slow work (`inquiry`) is left to the server as Deferred. Checks of neighbours have a rate limit (429 beyond
+// it), since an answer costs more than a look at the Snapshot. The burst is for jobs that start at once, and
+// leaves room in the server's queue for pods that show a token.
 constexpr int kChecksPerSecond = 20;
 constexpr int kChecksAtOnce = 200;
 constexpr unsigned kPodNetworkQueueLimit = 256;

@@ -28,7 +28,7 @@ struct ExplainOptions {
   bool identities = false;  // name the secrets and service accounts that kubelet has recorded
 };
 
-// Has the agent pull an image that was not here at that time: Agent::AskPull.
+// Asks the agent to pull an image that was not here at that time (Agent::AskPull).
 using PullWish = std::function<void(const image::Reference& reference, base::TimePoint looked_at)>;
 
 struct Explanation {
@@ -36,7 +36,7 @@ struct Explanation {
   std::string json;    // the ImageStatus document
 };
 
-// Any thread may call, many at once. What it refers to outlives it.
+// Thread-safe. Its arguments must outlive it.
 class Inquiry {
  public:
   // `asker` and `hosts` empty: this agent asks no registry. `wish` empty: it pulls for no check;

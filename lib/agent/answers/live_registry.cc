@@ -13,7 +13,7 @@ namespace {
 constexpr std::chrono::seconds kAskNow{15};
 // Time limit for a question of a pod. Two hundred pods that ask together wait for one answer.
 constexpr std::chrono::seconds kAskNowForPods = SharedAnswers::kPatience;
-// Of this time, the part for credentials: a plugin that hangs leaves time to ask for other images.
+// The part of this time for credentials: a plugin that hangs leaves time to ask for other images.
 constexpr std::chrono::seconds kCredentialsNow{5};
 
 // Returns true if the server would answer any question like this: it is away, or another server in front of

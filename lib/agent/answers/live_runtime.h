@@ -14,7 +14,7 @@
 
 namespace prefetch::agent {
 
-// Any thread may call. What it refers to outlives it.
+// Thread-safe. Its arguments must outlive it.
 class LiveRuntime {
  public:
   using Listing = std::shared_ptr<const cri::CallResult<image::LocalImageIndex>>;

@@ -16,7 +16,7 @@ struct Requester {
   plan::CallerRules rules = {};  // of kPod
   bool pull = false;             // it asks for missing images to be pulled
 
-  // Of a question about an image that is on the list, or not.
+  // Returns the rights in a question about an image that is on the list, or not.
   plan::CheckRights Rights(bool listed) const {
     if (kind == Kind::kNeighbour) return {};
     plan::CheckRights rights = kind == Kind::kNode

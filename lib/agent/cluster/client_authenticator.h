@@ -37,8 +37,7 @@ struct CallerError {
   std::chrono::seconds retry_after{0};  // of 429 and 503
 };
 
-// Any thread may call, several at once. Keeps a salted hash of each token, never the token. What it refers to
-// outlives it.
+// Thread-safe. Keeps a salted hash of each token, never the token. Its arguments must outlive it.
 class ClientAuthenticator {
  public:
   // Reviews by the API server, of all callers together: two hundred pods that start at once are one burst.

@@ -25,7 +25,8 @@ using SeenStart = base::Latest<std::optional<plan::KubeletStart>>;
 // has changed; null: kubelet has not answered for a while.
 using LearntSettings = base::Latest<std::shared_ptr<const kubelet::ReportedByKubelet>>;
 
-// A thread without an answer so long after the start gives up; the agent then decides readiness without it.
+// Time after the start at which a thread without an answer gives up; the agent then decides readiness without
+// it.
 constexpr std::chrono::seconds kLearnLimit{60};
 
 plan::NodeReport WordOf(const kube::Node& node);

@@ -29,7 +29,7 @@ struct NodeGateOptions {
   // Each read of the Node leaves its kubelet's version here; may be null.
   std::shared_ptr<LearntVersion> kubelet_version;
   // Called on the gate's thread when the API server refuses a write to this agent: `of` names the write. An
-  // empty sentence means that the refusal is over. May be null.
+  // empty sentence means that the refusal is over. The function may be null.
   std::function<void(std::string of, std::string problem)> tell;
   std::uint64_t seed = std::random_device{}();  // of the jitter
 };

@@ -15,7 +15,7 @@ namespace prefetch::agent {
 class PeriodicThread {
  public:
   // `turn` is called at once, on the new thread; its Call is stopped with this, and it gives the time of its
-  // next call, on base::SystemClock. What it uses outlives this.
+  // next call, on base::SystemClock. Everything that it uses must outlive this.
   explicit PeriodicThread(std::function<base::TimePoint(const base::Call& call)> turn);
   ~PeriodicThread();  // stops, and waits for the call under way
   // Makes the next call due now. Any thread may call it, also when this is gone.

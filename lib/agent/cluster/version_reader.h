@@ -18,7 +18,7 @@ namespace prefetch::agent {
 // jitter, and whenever a new kubelet process was seen: then every second, and after 3 s every 3 s, until the
 // Node was written by that kubelet, for a minute at most. An API server that does not answer is asked less
 // and less often, as kube/retry.h has it. One that answered slowly gets more time for each question, until it
-// answers fast or fails to answer in that time. What lasts is logged once.
+// answers fast or fails to answer in that time. A lasting failure is logged once.
 //
 // Owned by main. Turn is called by one thread: the one that Start starts, or a test's.
 class VersionReader {

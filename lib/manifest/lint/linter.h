@@ -48,8 +48,8 @@ struct LintResult {
   bool Clean() const { return !Fails() && unread.empty(); }
 };
 
-// One owner, one thread. Does no I/O. Its memory grows with the names of images and with findings, not
-// with manifests.
+// Not thread-safe. It does no I/O. Its memory grows with the names of images and with findings, not with
+// manifests.
 class Linter {
  public:
   // `list_ignores` are those of the lists' files.
