@@ -73,9 +73,9 @@ std::shared_ptr<RegistryClients::RuntimeRegistryClients> RegistryClients::Client
     std::shared_ptr<const registry::DecidedAccess> decided) {
   base::Lock lock(mutex_);
   // Requests in progress keep the former client through their shared pointer.
-  if (!clerk_ || clerk_->by != decided)
-    clerk_ = std::make_shared<RuntimeRegistryClients>(config_, std::move(decided), clock_);
-  return clerk_;
+  if (!clients_ || clients_->by != decided)
+    clients_ = std::make_shared<RuntimeRegistryClients>(config_, std::move(decided), clock_);
+  return clients_;
 }
 
 agent::RegistryAsker RegistryClients::Requester() {
@@ -113,8 +113,8 @@ agent::ContentSourceFor RegistryClients::Contents() {
                 const agent::RegistryQueryContext& runtime) -> std::shared_ptr<image::ContentSource> {
     auto decided = Decided(runtime);
     if (!registry::MayDownload(*decided, reference.domain())) return nullptr;
-    std::shared_ptr<RuntimeRegistryClients> clerk = ClientsFor(std::move(decided));
-    std::shared_ptr<const registry::HostChain> chain = clerk->client.HostsFor(reference);
+    std::shared_ptr<RuntimeRegistryClients> clients = ClientsFor(std::move(decided));
+    std::shared_ptr<const registry::HostChain> chain = clients->client.HostsFor(reference);
     // The agent downloads content only if it knows with certainty which servers the runtime would ask.
     // Otherwise the runtime pulls.
     if (!chain->only_by_pull.empty() || chain->is_guess || chain->hosts.empty()) return nullptr;
@@ -122,7 +122,7 @@ agent::ContentSourceFor RegistryClients::Contents() {
       if (!host.problem.empty() || !host.blocked_by.empty()) return nullptr;
     }
     // An aliasing pointer: the source keeps its client alive.
-    return {clerk, &clerk->client.contents()};
+    return {clients, &clients->client.contents()};
   };
 }
 

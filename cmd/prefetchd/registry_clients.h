@@ -49,7 +49,7 @@ class RegistryClients {
   const base::Clock& clock_;
   registry::NodeAccess access_;
   base::Mutex mutex_;
-  std::shared_ptr<RuntimeRegistryClients> clerk_ PREFETCH_GUARDED_BY(mutex_);
+  std::shared_ptr<RuntimeRegistryClients> clients_ PREFETCH_GUARDED_BY(mutex_);
 };
 
 }  // namespace prefetch

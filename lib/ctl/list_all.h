@@ -29,7 +29,7 @@ template <typename T>
 kube::Answer<kube::Done> ForAll(const base::Call& call, kube::ListOptions options, const ListPage<T>& list,
                                 const std::function<void()>& begin_anew, const std::function<void(T)>& keep) {
   using std::chrono::seconds;
-  constexpr int kMaxResumableIngests = 3;
+  constexpr int kMaxRestarts = 3;
   constexpr seconds kLongestPatience{5};
   int pages = 0;
   for (int beginnings = 1;;) {
@@ -38,7 +38,7 @@ kube::Answer<kube::Done> ForAll(const base::Call& call, kube::ListOptions option
     if (!page) {
       kube::ApiError kind = page.failure().kind;
       bool may_pass = kind == kube::ApiError::kGone || kind == kube::ApiError::kTooManyRequests;
-      if (!may_pass || beginnings == kMaxResumableIngests) return std::move(page).failure();
+      if (!may_pass || beginnings == kMaxRestarts) return std::move(page).failure();
       beginnings++;
       base::Pause(call, std::min(page.failure().retry_after.value_or(seconds(0)), kLongestPatience));
       begin_anew();

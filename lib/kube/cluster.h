@@ -1,4 +1,4 @@
-// Cluster: the address of an API server, its authorities, and our identity there. in_cluster.h and
+// Cluster: the address of an API server, its authorities, and our identity there. cluster.cc and
 // kubeconfig.h make one; Identity (identity.h) reads the named files.
 #pragma once
 

@@ -167,7 +167,7 @@ bool CheckStrict(const ObjectReader& object, const EntryFields& own, const Entry
   for (const char* field : fields) {
     object.Fail(field,
                 "contradicts refresh: Always, which makes an image ready only while its registry agrees: "
-                "leave it out, or say refresh: IfDigestChanged");
+                "leave it out, or set refresh: IfDigestChanged");
   }
   return fields.empty();
 }

@@ -1,6 +1,6 @@
 // Reason: why an image, or the node, is in the state it is in. One closed enum that is log field, metric
 // label, status JSON and CLI text at once. A new one: an enumerator and a row here, and its words in
-// reason_words.cc; both tables are compared with the enum when they are compiled.
+// status/words.cc; both tables are compared with the enum when they are compiled.
 #pragma once
 
 #include <array>

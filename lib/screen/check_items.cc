@@ -113,8 +113,8 @@ struct SameAsk {
 };
 
 // Groups the uses of one image by spelling and secrets, in the order of first use.
-std::vector<SameAsk> TimedReader(const std::vector<ImageUse>& uses, const status::CheckIdentity& given,
-                                 const std::string& default_namespace) {
+std::vector<SameAsk> GroupedBySpelling(const std::vector<ImageUse>& uses, const status::CheckIdentity& given,
+                                       const std::string& default_namespace) {
   std::vector<SameAsk> all;
   for (const ImageUse& use : uses) {
     status::CheckIdentity identity = IdentityOf(use, given, default_namespace);
@@ -146,7 +146,7 @@ std::vector<CheckItem> CheckItems(const std::vector<ImageUse>& uses, const manif
                                   const std::string& default_namespace) {
   std::vector<CheckItem> items;
   for (const manifest::WantedImage& wanted : manifest::Strongest(uses)) {
-    for (const SameAsk& same : TimedReader(wanted.wanted_by, identity, default_namespace)) {
+    for (const SameAsk& same : GroupedBySpelling(wanted.wanted_by, identity, default_namespace)) {
       items.push_back(ItemOf(same.uses, rules, same.identity));
     }
   }

@@ -264,7 +264,7 @@ constexpr Row kRows[] = {
      "declare kubelet's settings: --kubelet-version, --kubelet-config; or check with --unknown pass"},
     {Reason::kKubeletNewer,
      "update prefetchd on that node, or set its --kubelet-rules; or check with --unknown pass"},
-    {Reason::kPolicyAlways, "say imagePullPolicy IfNotPresent or Never, and let the list refresh the tag"},
+    {Reason::kPolicyAlways, "set imagePullPolicy: IfNotPresent or Never, and let the list refresh the tag"},
     {Reason::kTagMoved, "wait until the list has refreshed it: prefetchctl wait --policy Always"},
     {Reason::kTagMissing, "push the tag again, or name one that is there"},
     {Reason::kAccessDenied, "see this node's credentials: prefetchctl credentials IMAGE"},
@@ -282,7 +282,7 @@ std::string SilentRegistry(const CheckItem& item, const status::CheckAnswer& ans
   std::string again = Is(answer, Reason::kRateLimited) ? "try again later" : "try again";
   if (item.question.policy == image::PullPolicy::kAlways) {
     if (item.origin == "AlwaysPullImages") return again;
-    return again + ", or say imagePullPolicy IfNotPresent: then the copy on the node is enough";
+    return again + ", or set imagePullPolicy: IfNotPresent; then the copy on the node is enough";
   }
   return answer.listed ? again : again + ", or put it on the list: then the pod need not ask";
 }

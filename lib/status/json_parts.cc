@@ -62,7 +62,7 @@ void WriteImageRegistry(doc::JsonWriter& out, const plan::ImageState& image, bas
   out.MemberNull("registryReason");
 }
 
-void WriteAllowance(doc::JsonWriter& out, const plan::RegistryStatus& registry) {
+static void WriteAllowance(doc::JsonWriter& out, const plan::RegistryStatus& registry) {
   if (registry.allowance) {
     out.MemberNumber("pullsLeft", registry.allowance->remaining);
     out.MemberNumber("pullsAllowed", registry.allowance->limit);

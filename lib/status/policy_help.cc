@@ -152,8 +152,8 @@ std::string HelpAgainst(plan::TouchObstacle obstacle) {
     case TouchObstacle::kNotRecorded:
       return "look at kubelet's log for the namespace prefetchd-touch: it pulled, and recorded nothing";
     case TouchObstacle::kRecordsNeverMatch:
-      return "update the container runtime, or exempt the name from verification: prefetchctl export "
-             "kubelet-allowlist prints the setting";
+      return "update the container runtime, or exempt the name from verification: prefetchctl list export "
+             "--for kubelet prints the setting";
     case TouchObstacle::kAdmission:
       return "let admission leave the namespace prefetchd-touch alone: no pull secrets, sidecars or other "
              "images";

@@ -15,7 +15,7 @@ constexpr const char* kDigest = "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
 constexpr Capabilities kNone{.refresh = false, .touch = false, .registry_checks = false};
 constexpr const char* kStrict =
     ": contradicts refresh: Always, which makes an image ready only while its registry agrees: leave it out, "
-    "or say refresh: IfDigestChanged";
+    "or set refresh: IfDigestChanged";
 constexpr Capabilities kAll{.refresh = true, .touch = true, .registry_checks = true};
 
 struct BadSource {

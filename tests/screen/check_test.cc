@@ -303,7 +303,7 @@ INSTANTIATE_TEST_SUITE_P(
                    "wait until the list has refreshed it: prefetchctl wait --policy Always"},
         AdviceCase{"AName", Answer("Refused", "InvalidImageName", ""), "correct the image name"},
         AdviceCase{"Away", Listed("Unknown", "Unreachable"),
-                   "try again, or say imagePullPolicy IfNotPresent: then the copy on the node is enough"},
+                   "try again, or set imagePullPolicy: IfNotPresent; then the copy on the node is enough"},
         AdviceCase{"AwayForIfNotPresent", Listed("Unknown", "Unreachable"), "try again",
                    PullPolicy::kIfNotPresent},
         AdviceCase{"AwayForIfNotPresentAndUnlisted", Answer("Unknown", "ServerError", ""),

@@ -71,9 +71,8 @@ TEST_P(CheckRow, Answers) {
   }
 }
 const std::string kAlways =
-    "on node ci-7: contacts the registry (PolicyAlways): contacts the registry: not checked yet → say "
-    "imagePullPolicy "
-    "IfNotPresent or Never, and let the list refresh the tag\n";
+    "on node ci-7: contacts the registry (PolicyAlways): contacts the registry: not checked yet → set "
+    "imagePullPolicy: IfNotPresent or Never, and let the list refresh the tag\n";
 
 INSTANTIATE_TEST_SUITE_P(
     All, CheckRow,
