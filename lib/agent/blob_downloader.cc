@@ -253,7 +253,7 @@ base::Result<BlobDownloader::End> BlobDownloader::Move(Moving& moving) {
 }
 
 void BlobDownloader::Ended(const std::shared_ptr<Moving>& moving, base::Result<End> end) {
-  // Closed before the order is told, so that whoever takes the blob next finds it free.
+  // Closed before the order is told, so that the next thread to take the blob finds it free.
   moving->writer.reset();
   std::optional<base::Duration> patience;
   // The source is asked without the lock: it may read its own state under another one.

@@ -91,7 +91,7 @@ void LeaseManager::ReleaseLease(const std::string& lease, cri::LeaseBytes bytes,
   Held& held = held_[lease];
   held.let_go = true;
   held.let_go_at = at;
-  // A later call without urgency must not take it back: someone already waits for this room.
+  // A later call without urgency must not take it back: a pull already waits for this room.
   held.for_room = held.for_room || bytes == cri::LeaseBytes::kReleaseNow;
 }
 

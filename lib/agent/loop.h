@@ -45,7 +45,7 @@ class Loop {
   std::optional<Event> TryPop() { return inbox_.TryPop(); }
   std::optional<Event> PopUntil(base::TimePoint deadline) { return inbox_.PopUntil(deadline); }
 
-  // Runs `job` on `pool`. The job's event arrives through the inbox; whoever absorbs it calls JobEnded.
+  // Runs `job` on `pool`. The job's event arrives through the inbox; the part that absorbs it calls JobEnded.
   void Submit(Workers& pool, std::function<Event()> job) {
     JobBegan();
     pool.Submit([this, job = std::move(job)] { Push(job()); });

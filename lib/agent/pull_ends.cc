@@ -194,7 +194,7 @@ void Pulls::RegistryAnswered(const Entry& entry, const plan::PullFailure& failur
   health = plan::AfterRegistryFailure(health, reason == plan::Reason::kRateLimited,
                                       failure.retry_after.value_or(base::Duration(0)), loop_.now(),
                                       loop_.Random());
-  // The limit counts requests from this node, whoever sends them (R27).
+  // The limit counts requests from this node, the runtime's and a pod's too (R27).
   if (reason == plan::Reason::kRateLimited) checks_.HeldByPull(registry, health.not_before);
 }
 

@@ -103,7 +103,7 @@ void JudgeKubeletApi(const RawConfig& raw, AgentConfig& config, Mistakes& mistak
       config.kubelet_address = *address;
     }
   }
-  // Settings that have no effect are mistakes: somebody expects one.
+  // Settings that have no effect are mistakes: the operator expects one.
   if (config.kubelet_api) return;
   for (const SaidText* said : {&raw.kubelet_address, &raw.kubelet_ca}) {
     if (*said) mistakes.Add((*said)->by, "has a meaning only with --kubelet-api");

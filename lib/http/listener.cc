@@ -133,7 +133,7 @@ base::Status RemoveStale(const std::string& path, const sockaddr_un& address) {
   if (::lstat(path.c_str(), &info) != 0) {
     return errno == ENOENT ? base::Status() : base::FromErrno(errno, "look at " + path);
   }
-  // A regular file at this path is most likely a mistake in the configuration, and may be somebody's data.
+  // A regular file at this path is most likely a mistake in the configuration, and may be an operator's data.
   if (!S_ISSOCK(info.st_mode)) {
     return base::InvalidArgument("cannot listen on " + path + ": a file that is no socket is in the way");
   }

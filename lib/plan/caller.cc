@@ -38,8 +38,8 @@ std::vector<std::size_t> EndsOfWord(std::string_view name, std::string_view word
   return ends;
 }
 
-// The namespace decides as much as the name: in any other namespace, whoever may create ServiceAccounts could
-// give one this name.
+// The namespace decides as much as the name: in any other namespace, a user who may create ServiceAccounts
+// could give one this name.
 bool IsOfTheFleet(const Caller& caller, const AgentPlace& place) {
   return caller.name_space == place.name_space && IsFleetAccount(caller.service_account);
 }

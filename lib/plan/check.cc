@@ -240,7 +240,7 @@ CheckVerdict PullIsPending(const CheckFacts& facts, const ImageState& image) {
 }
 
 // Returns true if the message of an entry in this state is always the agent's own text. The list names what
-// is safe, so a new Reason is hidden from pods until somebody adds it.
+// is safe, so a new Reason is hidden from pods until it is added.
 bool IsOwnSentence(Reason reason) {
   constexpr Reason kOwn[] = {Reason::kPresent,         Reason::kQueued,      Reason::kPulling,
                              Reason::kUnpacking,       Reason::kImageAbsent, Reason::kFactsUnknown,

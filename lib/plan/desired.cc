@@ -123,7 +123,7 @@ std::string_view PulledWithName(PulledWith with) {
 }
 
 // Several classes share a reason where users would act in the same way. The switches have no default, so a
-// new class or verdict does not compile before somebody chose its reason.
+// new class or verdict does not compile before its reason is chosen.
 Reason ReasonFor(image::ErrorClass error_class) {
   using image::ErrorClass;
   switch (error_class) {

@@ -269,8 +269,8 @@ ImageState Judge(const EntryFacts& facts, base::TimePoint now, base::WallTime wa
     state.size_bytes = facts.seen.local->size_bytes;
     state.aliases = facts.seen.local->aliases;
     state.pinned = facts.seen.local->pinned;
-    // Credentials are known for the agent's own pulls only. Another id means that somebody else has pulled it
-    // since.
+    // Credentials are known for the agent's own pulls only. Another id means that kubelet or another client
+    // has pulled it since.
     if (state.image_id == facts.past.pulled_id) {
       state.pulled_with = facts.past.pulled_with;
       state.credential = facts.past.credential;

@@ -40,7 +40,7 @@ std::vector<std::uint64_t> NamesOf(const std::vector<image::LocalImage>& images)
 }
 
 // Returns true if the image has a tag in the repository of this digest name. A pull by tag brings both names,
-// and the tag is the one that somebody wrote.
+// and the tag is the one in the list or the pod.
 bool HasTagInRepository(const image::LocalImage& image, std::string_view digest_name) {
   std::string_view repository = digest_name.substr(0, digest_name.find('@'));
   return std::any_of(image.repo_tags.begin(), image.repo_tags.end(), [&](std::string_view tag) {

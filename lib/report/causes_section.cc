@@ -168,7 +168,7 @@ void WriteCauses(Html& out, const PageParts& parts) {
       if ((parts.report.states[cause.state].tone == Tone::kFailing) == failing) WriteCause(out, parts, cause);
     }
   };
-  // Failures come first, since someone must act on them. Within each half, nodes come before images: a broken
+  // Failures come first, since they need an action. Within each half, nodes come before images: a broken
   // node explains its images.
   nodes(true);
   images(true);
