@@ -262,6 +262,21 @@ CallResult<bool> ContainerdApi::SnapshotExists(const base::Call& call, const std
   return !absent;
 }
 
+CallResult<bool> ContainerdApi::PrepareSnapshot(const base::Call& call, const std::string& snapshotter,
+                                                const std::string& key) {
+  snapshots::PrepareSnapshotRequest request;
+  request.set_snapshotter(snapshotter);
+  request.set_key(key);
+  snapshots::PrepareSnapshotResponse response;
+  bool existed = false;
+  auto failed = Run(call, "Snapshots.Prepare", [&](grpc::ClientContext& context) {
+    return Except(stubs_->snapshots->Prepare(&context, request, &response), grpc::StatusCode::ALREADY_EXISTS,
+                  existed);
+  });
+  if (failed) return std::move(*failed);
+  return !existed;
+}
+
 CallResult<std::string> ContainerdApi::ImageFsMountpoint(const base::Call& call) {
   ::runtime::v1::ImageFsInfoRequest request;
   ::runtime::v1::ImageFsInfoResponse response;

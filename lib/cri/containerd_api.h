@@ -72,6 +72,9 @@ class ContainerdApi {
 
   CallResult<bool> SnapshotExists(const base::Call& call, const std::string& snapshotter,
                                   const std::string& key);
+  // Makes an empty snapshot, which the garbage collector removes. False: there is one already.
+  CallResult<bool> PrepareSnapshot(const base::Call& call, const std::string& snapshotter,
+                                   const std::string& key);
   // Where CRI keeps the default snapshotter's data.
   CallResult<std::string> ImageFsMountpoint(const base::Call& call);
 

@@ -21,6 +21,8 @@ namespace {
 constexpr const char* kExpireLabel = "containerd.io/gc.expire";
 // containerd reads an ingest again to know its digest; this much takes a fraction of a second.
 constexpr std::uint64_t kCheaplyRead = 64 * 1024 * 1024;
+// A lease that only starts the collector expires after this, should the agent die meanwhile.
+constexpr std::chrono::minutes kCollection{1};
 // Ends the name of a lease that stands in for another one for the moment in which that is made anew.
 constexpr std::string_view kRenewal = "-renewal";
 
@@ -65,6 +67,19 @@ struct GrpcContentService::Native {
     return *writer;
   }
 
+  // Makes the collector remove the snapshots whose removal has failed. It looks for them only after it has
+  // removed some snapshot of the store, so it gets an empty one. The lease `id` is used for the moment.
+  std::optional<CallError> CollectSnapshots(const base::Call& call, const std::string& id) {
+    auto snapshotter = pulls.Snapshotter(call);
+    if (!snapshotter) return snapshotter.error();
+    if (auto made = api.CreateLease(call, {id, {{kExpireLabel, ExpiresAfter(kCollection)}}}); !made)
+      return made.error();
+    // A snapshotter that makes none has its own ways: the lease goes in any case.
+    (void)api.PrepareSnapshot(call, *snapshotter, id);
+    if (auto deleted = api.DeleteLease(call, id, LeaseBytes::kReleaseNow); !deleted) return deleted.error();
+    return std::nullopt;
+  }
+
   const Endpoint endpoint;
   ContainerdApi api;
   PullStore pulls;
@@ -98,7 +113,11 @@ CallResult<bool> GrpcContentService::EnsureLease(const base::Call& call, const s
 CallResult<bool> GrpcContentService::DeleteLease(const base::Call& call, const std::string& id,
                                                  LeaseBytes bytes) {
   native_->pulls.Forget(id);
-  return native_->api.DeleteLease(call, id, bytes);
+  auto deleted = native_->api.DeleteLease(call, id, bytes);
+  if (!deleted || !*deleted || bytes == LeaseBytes::kReleaseLater) return deleted;
+  // On a full disk, that has removed the blobs only (runtime rule C38).
+  if (auto failed = native_->CollectSnapshots(call, id)) return std::move(*failed);
+  return true;
 }
 
 CallResult<std::vector<std::string>> GrpcContentService::ListLeases(const base::Call& call) {

@@ -18,10 +18,10 @@ constexpr std::uint64_t kLeastFactor = 2;
 // The size of an image until pulls have shown it: the blobs, and three times that unpacked.
 constexpr std::uint64_t kExpectedFactor = 4;
 // Bounds for an image whose size is not known yet. Most images need less than the upper one, so such an image
-// starts beside others only where that much is free. By itself it may start in little room: containerd
-// removes what a failed pull has unpacked when it collects garbage the next time, and the next pull makes it
-// do so. On containerd, the size is known within a second of the start. CRI-O never reports it.
-constexpr std::uint64_t kUnknownLeast = 1ULL << 20;
+// starts beside others only where that much is free. Hardly any image is smaller than the lower one, so it
+// does not start by itself in less. On containerd, the size is known within a second of the start. CRI-O
+// never reports it.
+constexpr std::uint64_t kUnknownLeast = 32ULL << 20;
 constexpr std::uint64_t kUnknownMost = 2ULL << 30;
 // If a pull ran out of less than this much, the pull itself filled the disk, else others did. A pull that
 // runs out of more all the same gets twice that the next time.

@@ -52,7 +52,7 @@ TEST(DiskBudget, AnUnknownSizeNeedsOnlySomeRoom) {
   EXPECT_EQ(Admitted(4, {}, {Due(0, {}), Due(1, {}), Due(2, {})}), (Bools{true, true, false}));
   EXPECT_EQ(Admitted(0, {}, {Due(0, {})}), (Bools{false}));
   EXPECT_TRUE(MayFit(ReservationOfDue({}), 32 << 20));
-  EXPECT_FALSE(MayFit(ReservationOfDue({}), 1023 << 10));
+  EXPECT_FALSE(MayFit(ReservationOfDue({}), 31 << 20));
 }
 
 TEST(DiskBudget, WhatRunsWithLowerPriorityIsNotWaitedForLonger) {
