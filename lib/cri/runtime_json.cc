@@ -8,13 +8,16 @@
 namespace prefetch::cri {
 namespace {
 
+// 1 PiB. No disk has room for more, so a larger size is a mistake of the manifest. It is not taken for a lack
+// of room, and the runtime says what is wrong.
+constexpr std::uint64_t kLargestBlob = 1ULL << 50;
 constexpr std::size_t kMaxConfigBytes = 1024 * 1024;  // a configuration is some kilobytes
 
 std::optional<Blob> ParseDescriptor(const doc::LooseJson& value) {
   const std::optional<std::uint64_t> size = value.Number("size");
   Blob blob{value.Text("digest"), size.value_or(0)};
   // A descriptor without either could not be compared with the store.
-  if (blob.digest.empty() || !size) return std::nullopt;
+  if (blob.digest.empty() || !size || blob.size_bytes > kLargestBlob) return std::nullopt;
   return blob;
 }
 

@@ -37,7 +37,8 @@ struct Blob {
 };
 
 // The blobs that an image manifest (OCI or Docker schema 2) lists: its configuration and its layers, each
-// once and in order. nullopt: not an image manifest (an index, a configuration, not JSON).
+// once and in order. nullopt: not an image manifest (an index, a configuration, not JSON), or one with a size
+// that no blob has.
 std::optional<std::vector<Blob>> ParseImageManifest(std::string_view json);
 
 // Returns true if the media types of this manifest are those of an image: a configuration and layers that

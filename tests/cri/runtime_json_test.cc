@@ -62,6 +62,10 @@ INSTANTIATE_TEST_SUITE_P(
         ManifestRow{"Configuration", R"({"architecture":"amd64","config":{},"rootfs":{}})", std::nullopt},
         ManifestRow{"NegativeSize", R"({"config":{"digest":"sha256:c","size":-7},"layers":[]})",
                     std::nullopt},
+        ManifestRow{"LargestSize", R"({"config":{"digest":"sha256:c","size":1125899906842624},"layers":[]})",
+                    std::vector<Blob>{{"sha256:c", 1ULL << 50}}},
+        ManifestRow{"ImpossibleSize",
+                    R"({"config":{"digest":"sha256:c","size":1125899906842625},"layers":[]})", std::nullopt},
         ManifestRow{"BrokenLayer", R"({"config":{"digest":"sha256:c","size":7},"layers":[1]})", std::nullopt},
         ManifestRow{"NotJson", "\x1f\x8b", std::nullopt}, ManifestRow{"Empty", "", std::nullopt}),
     [](const auto& row) { return row.param.name; });
