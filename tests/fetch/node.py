@@ -22,6 +22,7 @@ class Run:
         self.references = references
         self.pulled, self.reasons = {}, {}  # by reference
         self.left = {}         # why the agent leaves it to the runtime
+        self.for_good = set()  # references whose failure is not retried
         self.recorded, self.leases, self.ingests = set(), 0, 0
 
     def last(self, references):
@@ -32,6 +33,8 @@ class Run:
 
 
 class Node:
+    limits = "diskHighPercent: 99, diskMinFreeBytes: 1000000"
+
     def __init__(self, folder, ports):
         """Registries on loopback have these ports, and speak http."""
         self.folder = folder
@@ -43,7 +46,7 @@ class Node:
         self.config = self.write("containerd.toml", self.settings())
         self.write("docker.json", "")
         self.write("agent.yaml", "apiVersion: prefetchd.dev/v1alpha1\nkind: AgentConfiguration\n"
-                                 "limits: {diskHighPercent: 99, diskMinFreeBytes: 1000000}\n")
+                                 f"limits: {{{self.limits}}}\n")
         self.log = open(os.path.join(folder, "containerd.log"), "w", encoding="utf-8")
         self.process = subprocess.Popen([program("containerd"), "--config", self.config],
                                         stdout=self.log, stderr=self.log)
@@ -149,6 +152,8 @@ state = "{self.folder}/state"
             run.pulled.setdefault(image, at)
         elif entry.get("msg") == "pull failed":
             run.reasons[image] = entry.get("reason", "")
+            if "retry" in entry:
+                run.for_good.add(image)
         elif entry.get("msg") in ("the runtime fetches", "the runtime fetches the rest"):
             run.left.setdefault(image, entry.get("reason") or entry.get("error", ""))
 
