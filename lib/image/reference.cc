@@ -26,6 +26,7 @@ constexpr std::string_view kDefaultTag = "latest";
 using Complaint = std::optional<std::string>;
 
 const char kInvalidFormat[] = "invalid reference format";
+const char kPathTooLong[] = "path is longer than 255";
 
 bool IsDigit(char c) {
   return c >= '0' && c <= '9';
@@ -141,7 +142,7 @@ Complaint CheckPath(std::string_view path) {
   for (std::string_view component : base::Split(path, '/')) {
     if (!IsComponent(component)) return kInvalidFormat;
   }
-  if (path.size() > kLongestPath) return "path is longer than 255";
+  if (path.size() > kLongestPath) return kPathTooLong;
   return {};
 }
 
@@ -183,6 +184,8 @@ base::Result<Reference> Reference::Parse(std::string_view written) {
   // By the grammar, "my_host.example" is no domain; yet a path may begin so, and the runtimes ask that host.
   if (out.domain.find('_') == std::string::npos || !IsComponent(out.domain)) {
     if (Complaint complaint = CheckDomain(out.domain)) return refuse(*complaint);
+  } else if (out.domain.size() + 1 + out.path.size() > kLongestPath) {
+    return refuse(kPathTooLong);  // the library counts such a host as a part of the path
   }
   if (Complaint complaint = CheckPath(out.path)) return refuse(*complaint);
   if (colon < name.size()) {

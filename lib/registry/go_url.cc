@@ -131,4 +131,21 @@ std::string CleanedPath(std::string_view path) {
   return cleaned.empty() ? "." : cleaned;
 }
 
+std::string EscapedPath(std::string_view path) {
+  auto plain = [](char c) { return IsAlnum(c) || IsOneOf(c, "-_.~$&+,/:;=@"); };
+  auto valid = [&](char c) { return plain(c) || IsOneOf(c, "!'()*[]"); };
+  if (std::all_of(path.begin(), path.end(), valid)) return std::string(path);
+  static constexpr char kHex[] = "0123456789ABCDEF";
+  std::string escaped;
+  for (char c : path) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (plain(c)) {
+      escaped += c;
+    } else {
+      escaped += {'%', kHex[byte >> 4], kHex[byte & 15]};
+    }
+  }
+  return escaped;
+}
+
 }  // namespace prefetch::registry

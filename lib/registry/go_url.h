@@ -22,4 +22,7 @@ std::optional<GoUrl> ParseGoUrl(std::string_view text);
 // As Go's path.Clean; empty stays empty.
 std::string CleanedPath(std::string_view path);
 
+// As Go's URL.EscapedPath, of a path without "%".
+std::string EscapedPath(std::string_view path);
+
 }  // namespace prefetch::registry

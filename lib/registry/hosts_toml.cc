@@ -20,7 +20,8 @@ constexpr std::size_t kMaxHosts = 32;
 constexpr std::size_t kMaxValues = 32;  // of one key
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
-base::Error TooMuch(const toml::node& node, std::string_view what) {
+// The runtime may follow it, and the agent does not.
+base::Error OnlyForTheRuntime(const toml::node& node, std::string_view what) {
   return base::ResourceExhausted(Wrong(node, what).message());
 }
 
@@ -78,7 +79,11 @@ class Decoder {
       written.capabilities = node;
     }
     for (const toml::node* node : Find(table, "skip_verify")) {
-      if (!node->is_boolean()) return Wrong(*node, "skip_verify is neither true nor false");
+      const char* why = "skip_verify is neither true nor false";
+      // containerd's own code panics at it in 2.x, if the key is dotted.
+      const bool panics = !node->is_boolean() && rules_.toml == TomlDialect::kGoToml2;
+      if (panics) return OnlyForTheRuntime(*node, why);
+      if (!node->is_boolean()) return Wrong(*node, why);
       written.skip_verify = node->as_boolean()->get();
     }
     for (const toml::node* node : Find(table, "override_path")) {
@@ -133,7 +138,7 @@ base::Result<std::vector<std::string>> Texts(const toml::node& node, std::string
     if (text == nullptr) return Wrong(item, std::string(key) + " holds something that is no string");
     texts.push_back(TextOf(*text));
   }
-  if (texts.size() > kMaxValues) return TooMuch(node, std::string(key) + " is too long a list");
+  if (texts.size() > kMaxValues) return OnlyForTheRuntime(node, std::string(key) + " is too long a list");
   return texts;
 }
 
@@ -163,7 +168,7 @@ class HostMaker {
       if (base::Status read = ReadHeader(header, host); !read) return read.error();
     }
     if (host.headers.size() > kMaxValues) {
-      return TooMuch(*written.header.front().value, "there are too many headers");
+      return OnlyForTheRuntime(*written.header.front().value, "there are too many headers");
     }
     if (written.dial_timeout != nullptr) {
       auto timed = ReadDialTimeout(*written.dial_timeout, host);
@@ -173,22 +178,21 @@ class HostMaker {
     return tls;
   }
 
-  // "https://host:5000/path". nullopt: it names no host.
-  base::Result<std::optional<Host>> OfUrl(const toml::node& at, std::string text,
-                                          const Written& written) const {
+  // "https://host:5000/path". Without a server if it names no host.
+  base::Result<Host> OfUrl(const toml::node& at, std::string text, const Written& written) const {
     Host host;
     auto tls = ReadKeys(written, host);
     if (!tls) return std::move(tls).error();
-    if (text.empty()) return std::optional<Host>();
+    if (text.empty()) return host;
     if (!text.starts_with("http")) text.insert(0, "https://");
     auto url = ParseGoUrl(text);
     if (!url) return Wrong(at, "this is no URL");
-    if (url->host.empty()) return std::optional<Host>();
+    if (url->host.empty()) return host;
     std::string path = CleanedPath(url->path);
     if (!written.override_path && !path.ends_with("/v2")) path += "/v2";
     TakeServer(*url, path, host);
     PreferHttps(host, WritesPort(url->host), *tls, rules_);
-    return std::optional(std::move(host));
+    return host;
   }
 
   // Server of a host that the runtime keeps and that nobody can ask.
@@ -202,11 +206,10 @@ class HostMaker {
     auto server = http::ParseAbsoluteUrl(url.scheme + "://" + url.host);
     if (!server) return Lose(host, "its URL cannot be asked: " + server.error().message());
     host.server = std::move(*server);
+    host.server.target = path == "/" ? "" : EscapedPath(base::ReplaceAll(path, "//", "/"));
     // containerd puts the path into another URL as it is.
-    host.server.target = path == "/" ? "" : base::ReplaceAll(path, "//", "/");
-    bool fits = std::all_of(path.begin(), path.end(), [](unsigned char c) {
-      return c > 0x20 && c < 0x7f && c != '?' && c != '#' && c != '%';
-    });
+    bool fits = path.find_first_of("?#%") == std::string::npos;
+    fits = fits && http::ParseAbsoluteUrl(host.server.ToString()).ok();
     if (!fits) Lose(host, "the path of its URL cannot be asked for");
   }
 
@@ -247,7 +250,7 @@ class HostMaker {
       if (!pair) return std::move(pair).error();
       host.client_pairs.push_back(std::move(*pair));
     }
-    if (items.size() > kMaxValues) return TooMuch(node, "client is too long a list");
+    if (items.size() > kMaxValues) return OnlyForTheRuntime(node, "client is too long a list");
     return {};
   }
 
@@ -287,6 +290,7 @@ class HostsFile {
       : text_(text), registry_(registry), maker_(maker), rules_(rules), decoder_(rules) {}
 
   base::Result<std::vector<Host>> Read(const toml::table& root) {
+    if (Panics(root)) return OnlyForTheRuntime(*root.get("host"), "a host is no table");
     Written top;
     std::string server;
     const toml::node* server_node = &root;
@@ -302,13 +306,13 @@ class HostsFile {
       const OneHost& one = ByUrl(url);
       auto host = maker_.OfUrl(*one.node, url, one.written);
       if (!host) return std::move(host).error();
-      if (!*host) HostMaker::Lose(host->emplace(), "its URL names no host");
-      hosts.push_back(std::move(**host));
+      if (host->server.host.empty()) HostMaker::Lose(*host, "its URL names no host");
+      hosts.push_back(std::move(*host));
     }
-    if (hosts.size() > kMaxHosts) return TooMuch(root, "there are too many hosts");
+    if (hosts.size() > kMaxHosts) return OnlyForTheRuntime(root, "there are too many hosts");
     auto last = maker_.OfUrl(*server_node, server, top);
     if (!last) return std::move(last).error();
-    hosts.push_back(*last ? std::move(**last) : OwnServer(top));
+    hosts.push_back(last->server.host.empty() ? OwnServer(top) : std::move(*last));
     return hosts;
   }
 
@@ -334,9 +338,31 @@ class HostsFile {
         if (base::Status read = decoder_.Read(*table.as_table(), one.written); !read) return read;
       }
     }
-    std::sort(hosts_.begin(), hosts_.end(),
-              [](const OneHost& a, const OneHost& b) { return IsBefore(a.node, b.node); });
+    return Sort();
+  }
+
+  // By the lines of their tables. go-toml v1 has none for "x = {…}", and gives hosts of one line no order.
+  base::Status Sort() {
+    auto line = [](const OneHost& one) {
+      return one.node->as_table()->is_inline() ? 0 : one.node->source().begin.line;
+    };
+    std::stable_sort(hosts_.begin(), hosts_.end(),
+                     [&](const OneHost& a, const OneHost& b) { return line(a) < line(b); });
+    const auto same = std::adjacent_find(
+        hosts_.begin(), hosts_.end(), [&](const OneHost& a, const OneHost& b) { return line(a) == line(b); });
+    if (rules_.toml == TomlDialect::kGoToml1 && same != hosts_.end()) {
+      return OnlyForTheRuntime(*same->node, "hosts without an order");
+    }
     return {};
+  }
+
+  // Whether containerd 1.x panics: it sorts several hosts, and takes each for a table.
+  bool Panics(const toml::table& root) const {
+    const toml::node* node = root.get("host");
+    const toml::table* hosts = node == nullptr ? nullptr : node->as_table();
+    if (rules_.toml != TomlDialect::kGoToml1 || hosts == nullptr || hosts->size() < 2) return false;
+    return std::any_of(hosts->begin(), hosts->end(),
+                       [](const auto& host) { return !host.second.is_table(); });
   }
 
   OneHost& Of(const std::string& url, const toml::node& node) {
@@ -350,17 +376,19 @@ class HostsFile {
     return *std::find_if(hosts_.begin(), hosts_.end(), [&](const OneHost& one) { return one.url == url; });
   }
 
-  // The URLs that are asked. With go-toml v1 they are all, by the place of their tables. With v2 containerd
-  // takes them from the headers [host."…"] alone, and each again that comes after another's.
+  // The URLs that are asked: by go-toml v1 all, by the place of their tables. For v2 containerd takes them
+  // from the headers [host."…"] alone, and each again that comes after another's.
   std::vector<std::string> Order() const {
     std::vector<std::string> urls;
     if (rules_.toml == TomlDialect::kGoToml1) {
       for (const OneHost& one : hosts_) urls.push_back(one.url);
       return urls;
     }
+    std::string last;
     for (const std::vector<std::string>& header : TableHeaders(text_)) {
-      if (header.size() < 2 || header[0] != "host") continue;
-      if (urls.empty() || urls.back() != header[1]) urls.push_back(header[1]);
+      if (header.size() < 2 || header[0] != "host" || header[1] == last) continue;
+      last = header[1];
+      urls.push_back(last);
     }
     return urls;
   }
@@ -396,6 +424,10 @@ base::Result<std::vector<Host>> ParseHostsToml(std::string_view text, std::strin
     return base::InvalidArgument("the file is not UTF-8");
   }
   auto toml = Toml::Parse(text);
+  if (!toml && rules.toml == TomlDialect::kGoToml1) {
+    // go-toml v1 takes more than TOML has: "[host]" after "host.x = 1", a table again.
+    return base::ResourceExhausted(toml.error().message());
+  }
   if (!toml) return std::move(toml).error();
   const HostMaker maker(folder, rules);
   return HostsFile(text, registry, maker, rules).Read(toml->root());

@@ -16,7 +16,8 @@ namespace prefetch::registry {
 // The hosts to ask for images of `registry`, in order; the last one is `server`, or the registry's own.
 // Relative file names are taken to be in `folder`. Host::problem is set where the runtime keeps a host that
 // cannot be asked. InvalidArgument, with the line where there is one and never a value: containerd then
-// ignores the file. ResourceExhausted: the file is beyond our own limits, and only the runtime can follow it.
+// ignores the file. ResourceExhausted: only the runtime can follow it, since it is beyond our own limits or
+// grammar.
 base::Result<std::vector<Host>> ParseHostsToml(std::string_view text, std::string_view folder,
                                                std::string_view registry, const RuntimeRules& rules);
 

@@ -11,6 +11,11 @@ namespace {
 
 constexpr std::size_t kMaxPemBytes = 4 * 1024 * 1024;
 constexpr std::string_view kBeginCertificate = "-----BEGIN CERTIFICATE-----";
+constexpr std::string_view kPrivateKey = "PRIVATE KEY-----";
+
+const std::string& KeyFileOf(const ClientPair& pair) {
+  return pair.key_file.empty() ? pair.certificate_file : pair.key_file;
+}
 
 }  // namespace
 
@@ -19,6 +24,18 @@ std::string TlsFiles::Read(const std::string& path, std::string& problem) {
   if (text) return std::move(*text);
   problem = text.error().message();
   return "";
+}
+
+// The runtime loads all pairs before it asks anybody.
+void TlsFiles::Check(const ClientPair& pair, std::string& problem) {
+  if (Read(pair.certificate_file, problem).find(kBeginCertificate) == std::string::npos && problem.empty()) {
+    problem = pair.certificate_file + " holds no certificate";
+  }
+  std::string key = Read(KeyFileOf(pair), problem);
+  if (key.find(kPrivateKey) == std::string::npos && problem.empty()) {
+    problem = KeyFileOf(pair) + " holds no private key";
+  }
+  base::WipeString(key);
 }
 
 std::string TlsFiles::SystemAuthorities() {
@@ -51,9 +68,9 @@ void TlsFiles::Load(ChainedHost& chained, std::vector<std::string>& notes) {
                       pair.certificate_file + "; the runtime shows the one that the server asks for");
     }
     tls.certificate_pem = Read(pair.certificate_file, chained.problem);
-    tls.key_pem =
-        base::Secret(Read(pair.key_file.empty() ? pair.certificate_file : pair.key_file, chained.problem));
+    tls.key_pem = base::Secret(Read(KeyFileOf(pair), chained.problem));
     base::RememberSecret(tls.key_pem);
+    for (const ClientPair& each : host.client_pairs) Check(each, chained.problem);
   }
   tls.verify = !host.skip_verify;
   if (!host.ca_files.empty() || !host.client_pairs.empty() || host.skip_verify) {

@@ -23,6 +23,7 @@ class TlsFiles {
 
  private:
   std::string Read(const std::string& path, std::string& problem);
+  void Check(const ClientPair& pair, std::string& problem);
   std::string SystemAuthorities();
 
   const std::string& host_root_;

@@ -24,13 +24,33 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
 import mutations
+import name_mutations
+import toml_mutations
 
 GENERATED = 10_000
 SHOWN = 5
 
 # name; the commands' arguments; files of the corpus, by patterns below the source tree; how one is mutated.
 Family = collections.namedtuple("Family", "name judge ours corpus mutate")
+SCRATCH = tempfile.TemporaryDirectory()  # for families that read files
+
+
+def hosts(name, release, ours, registry):
+    folder = os.path.join(SCRATCH.name, registry)
+    os.makedirs(folder, exist_ok=True)
+    corpus = ["tests/judges/corpus/hosts/*"]
+    return Family(name, ["hosts", release, registry, folder], ["hosts", ours, registry, folder], corpus, toml_mutations.toml)
+
+
+def of_json(name):
+    return Family(name, [name], [name], [f"tests/judges/corpus/{name}/*"], mutations.json)
+
+
 FAMILIES = [
+    of_json("docker"),
+    of_json("token"),
+    Family("reference", ["reference"], ["reference"], ["tests/judges/corpus/reference/*"], name_mutations.reference),
+    hosts("hosts-2.1-localhost", "2", "2.1.9", "localhost:5000"),
     Family("json", ["json"], ["json"], ["tests/judges/corpus/json/*"], mutations.json),
 ]
 

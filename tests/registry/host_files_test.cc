@@ -182,6 +182,9 @@ TEST_F(HostFilesTest, AFileThatIsNotThereEndsEveryPull) {
   EXPECT_NE(Chain("quay.io")->only_by_pull.find("absent.pem holds no certificate"), std::string::npos);
   Write("one/quay.io/absent.pem", "-----BEGIN CERTIFICATE-----\n");
   EXPECT_EQ(Chain("quay.io")->only_by_pull, "");
+  // Every pair is loaded, whichever the server asks for.
+  Write("one/quay.io/hosts.toml", "client = [[\"absent.pem\", \"absent.pem\"]]\n[host.\"https://m\"]\n");
+  EXPECT_NE(Chain("quay.io")->only_by_pull.find("absent.pem holds no private key"), std::string::npos);
 }
 
 TEST_F(HostFilesTest, AFileBeyondOurLimitsLeavesItToPulls) {

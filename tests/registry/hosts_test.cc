@@ -153,6 +153,11 @@ TEST(ParseGoUrl, AsGoTakesThem) {
   }
 }
 
+TEST(EscapedPath, AsGoSendsIt) {
+  EXPECT_EQ(EscapedPath("/a(b)!/v2"), "/a(b)!/v2");
+  EXPECT_EQ(EscapedPath("/a (b)/é/v2"), "/a%20%28b%29/%C3%A9/v2");
+}
+
 TEST(TableHeaders, ThoseOfTablesAlone) {
   const std::string text =
       "a = [\n[1], # ]\n\"]\", '''\n[no]'''\n]\nb = \"\"\"\n[no] \\\"\"\"\n\"\"\"\n [host.\"x\" . header ] # "
@@ -333,7 +338,7 @@ INSTANTIATE_TEST_SUITE_P(
         TomlCase{
             "HeaderName", "[host.\"https://a\".header]\n\"X Y\" = \"a\"", {"https://a/v2 X Y=a lost", kOwn}},
         TomlCase{"Userinfo", "[host.\"https://u:p@a\"]", {"https://a/v2", kOwn}},
-        TomlCase{"EmptyUrl", "[host.\"\"]", {kLost, kOwn}},
+        TomlCase{"EmptyUrl", "[host.\"\"]", {kOwn}},
         TomlCase{"DuplicateHost", "[host.\"https://a\"]\n[host.\"https://a\"]", {}},
         TomlCase{"AServerThatIsNoHostIsLostAlone",
                  "server = \"*\"\n[host.\"https://mirror.example.test:443/v2\"]",
@@ -371,8 +376,8 @@ INSTANTIATE_TEST_SUITE_P(
         TomlCase{"InlineAndDottedHostsAreNoneForV2",
                  "host.\"https://a\".ca = \"/a\"\n[host.\"https://b\"]",
                  {"https://b/v2", kOwn}},
-        TomlCase{"InlineAndDottedHostsForV1",
-                 "host = {\"https://b\" = {}, \"https://a\" = {skip_verify = true}}",
+        TomlCase{"AnInlineHostIsTheFirstForV1",
+                 "host.\"https://a\".skip_verify = true\nhost.\"https://b\" = {}",
                  {"https://b/v2", "https://a/v2 skip-verify", kOwn},
                  "reg.example:5000",
                  kLast1},
@@ -402,6 +407,21 @@ TEST(ParseHostsToml, SaysTheLineAndNoValue) {
   EXPECT_EQ(ParseHostsToml(many, "/c", "r", kNew).error().code(), base::Code::kResourceExhausted);
   auto large = ParseHostsToml("#" + std::string(300'000, ' '), "/c", "r", kNew);
   EXPECT_EQ(large.error().code(), base::Code::kResourceExhausted);
+}
+
+// Files that containerd may follow, and the agent does not.
+TEST(ParseHostsToml, LeavesItToTheRuntime) {
+  const std::pair<std::string, RuntimeRules> rows[] = {
+      {"host = {\"https://b\" = {}, \"https://a\" = {}}", kLast1},     // no order
+      {"[host]\n\"https://a\" = 1\n\"https://b\" = {}", kLast1},       // its code panics
+      {"host.\"https://a\".ca = \"/a\"\n[host]\n", kLast1},            // go-toml v1 takes it
+      {"host.\"https://a\".skip_verify = \"yes\"", RulesOf("2.3.4")},  // its code panics
+  };
+  for (const auto& [text, rules] : rows) {
+    auto hosts = ParseHostsToml(text, "/c", "r", rules);
+    ASSERT_FALSE(hosts) << text;
+    EXPECT_EQ(hosts.error().code(), base::Code::kResourceExhausted) << text;
+  }
 }
 
 TEST(TomlText, ThereAndBack) {

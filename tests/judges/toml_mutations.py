@@ -1,0 +1,66 @@
+"""Mutations of TOML files that keep most of their grammar, as those of mutations.py."""
+
+import re
+
+from mutations import several
+
+# No dates: go-toml v2 panics at them.
+VALUES = [
+    b"true", b"false", b"True", b"0", b"1", b"-1", b"0x10", b"1_000", b"1.5", b"inf", b"nan", b'""', b"''", b'"x"',
+    b'"-1s"', b'"0s"', b'"200ms"', b'"1h"', b'"soon"', b'"1"', b'"ca.pem"', b'"cert.pem"', b'"key.pem"', b'"both.pem"', b'"absent.pem"',
+    b'"/absent.pem"', b"[]", b"{}", b'["pull"]', b'["Pull", "RESOLVE"]', b'["push"]', b'["fly"]', b'["pull", 1]', b'["referrers"]',
+    b'["ca.pem"]', b'["ca.pem", "absent.pem"]', b'["both.pem"]', b'[["cert.pem", "key.pem"]]', b'[["cert.pem"]]', b'[["cert.pem", ""]]',
+    b"[[]]", b'["a", ["b"]]', b"[1, 2,]", b"[\n  1, # c\n]", b'{a = "b"}', b'{a = "b",}', b"\"\"\"\nx\"\"\"", b"'''x'''", b'"a\\tb"',
+    b'"\\u00e9"', b'"\\q"', b'"\xc3\xa9"', b'"\xe9"', b'"a\nb"', b"x", b"", b'"*"', b'"https://up.example.test"', b'"up.example.test"',
+    b'"http://up.example.test:5000"', b'"http://up.example.test"', b'"http://up.example.test:80"', b'"https://u:p@up.example.test/x/"',
+    b'"https://<up>:5000"', b'"https://up.example.test:99999"', b'"https://up.example.test:port"', b'"https://[::1]:5000"', b'"https://[::1"',
+    b'"https://up.example.test/a%20b"', b'"https://up.example.test/a b"', b'"https://up.example.test/%zz"', b'"https://up.example.test//a/../b"',
+    b'"https://up.example.test?q=1#f"', b'"https://"', b'"http:up"', b'"httpx://up"', b'"ftp://up"', b'"http"', b'"https://\xc3\xa9.test"',
+    b'"https://up.example.test:0"', b'"HTTPS://UP.Example.Test"', b'"https://up_x"', b'"https://a b"', b'"https://a%20b"', b'"https://a\\\\b"',
+    b'"127.0.0.1:5602"', b'"https://up.example.test/v2"', b'"https://up.example.test:443/v2/"', b'"https://u p@up"', b'"https://up.example.test/a?b"',
+]  # fmt: skip
+KEYS = [
+    b"server", b"Server", b"SERVER", b"capabilities", b"Capabilities", b"CAPABILITIES", b"ca", b"CA", b"client", b"skip_verify", b"Skip_Verify",
+    b"SKIP_VERIFY", b"override_path", b"header", b"Header", b"dial_timeout", b"Dial_Timeout", b"host", b"unknown", b'"server"', b"'ca'", b"a.b",
+    b"header.X-A", b'host."https://dotted.example.test".ca', b'host."https://dotted.example.test".skip_verify', b'"X Y"', b"X-A", b"\xc3\xa9", b"",
+]  # fmt: skip
+LINES = [
+    b'[host."https://a.example.test"]', b'[host."http://b.example.test:5000"]', b'[host."http://c.example.test"]', b"[host.'https://d.example.test/x']",
+    b'[Host."https://e.example.test"]', b'[HOST."https://e.example.test"]', b'[host."https://a.example.test".header]', b"[host]", b"[header]", b"[Header]",
+    b'[ host . "https://f.example.test" ]', b'[host."https://a.example.test".host."https://g.example.test"]', b"[[host]]", b'[host."*"]', b'[host.""]',
+    b'[host."https://<h>:1"]', b'[host."https://u:p@h.example.test"]', b'[host."https://h.example.test:99999"]', b'[host."httpx://h"]', b"[host.bare]",
+    b"[host.bare.sub]", b'[[host."https://a.example.test"]]', b"[other]", b"[host", b"[]", b"# comment", b"# \xe9", b"# \xc3\xa9 \x01", b"", b"\t", b"x",
+    b'host = {"https://i.example.test" = {}}', b'host = {"https://i.example.test" = {ca = "ca.pem"}, "https://j.example.test" = {skip_verify = false}}',
+    b'"https://k.example.test" = {}', b"header = {X-A = '1', X-B = ['2', '3']}", b'X-C = "\\r"', b"\xef\xbb\xbf", b"host = 1", b"header = 1",
+]  # fmt: skip
+KEY_VALUE = re.compile(rb"^(\s*)([^=\[#]+?)(\s*=\s*)(.*)$")
+
+
+def _once(random, text, others):
+    lines = text.split(b"\n")
+    at = random.randrange(len(lines))
+    pairs = [i for i, line in enumerate(lines) if KEY_VALUE.match(line)]
+    kind = random.randrange(12)
+    if kind <= 3 and pairs:
+        which = random.choice(pairs)
+        lines[which] = KEY_VALUE.sub(lambda m: m[1] + m[2] + m[3] + random.choice(VALUES), lines[which])
+    elif kind == 4 and pairs:
+        which = random.choice(pairs)
+        lines[which] = KEY_VALUE.sub(lambda m: m[1] + random.choice(KEYS) + m[3] + m[4], lines[which])
+    elif kind <= 6:
+        lines.insert(at, random.choice(KEYS) + b" = " + random.choice(VALUES))
+    elif kind <= 8:
+        lines.insert(at, random.choice(LINES))
+    elif kind == 9:
+        del lines[at]
+    elif kind == 10:
+        other = random.randrange(len(lines))
+        lines[at], lines[other] = lines[other], lines[at]
+    else:
+        more = random.choice(others).split(b"\n")
+        begin = random.randrange(len(more))
+        lines[at:at] = more[begin : begin + random.randrange(5)]
+    return b"\n".join(lines)
+
+
+toml = several(_once)
