@@ -1,5 +1,6 @@
 #include "ctl/crio_logins.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <iterator>
 #include <string_view>
@@ -105,6 +106,13 @@ std::vector<std::string> Unseen(const std::vector<std::string>& paths, const std
   return unseen;
 }
 
+// "quay.io": {} is no login, and hides those of the same file for shorter keys.
+bool IsEmpty(const std::vector<credentials::KeyedAuth>& auths, const std::string& key) {
+  return std::any_of(auths.begin(), auths.end(), [&](const credentials::KeyedAuth& one) {
+    return one.key == key && one.auth.username.empty() && one.auth.password.empty();
+  });
+}
+
 // Takes the first file that names a helper for the registry, or has a login: config.go
 // (findCredentialsInFile).
 bool TakeFromFiles(const std::vector<AuthFile>& files, const image::Reference& as, CrioPlace& place) {
@@ -112,6 +120,7 @@ bool TakeFromFiles(const std::vector<AuthFile>& files, const image::Reference& a
     const auto helper = file.helpers.find(as.domain());
     const std::string* key = helper != file.helpers.end() ? &helper->first : CrioLoginKey(file.auths, as);
     if (key == nullptr) continue;
+    if (helper == file.helpers.end() && IsEmpty(file.auths, *key)) continue;
     place.file = file.path;
     place.match = *key;
     if (helper != file.helpers.end()) place.helper = helper->second;

@@ -9,6 +9,7 @@ std::vector<UsualConfig> UsualConfigs() {
       {"/etc/kubernetes/kubelet/config.json", "/etc/kubernetes/kubelet/config.json.d"},  // EKS
       {"/etc/kubernetes/kubelet/config", ""},                                            // Bottlerocket
       {"/etc/default/kubeletconfig.json", ""},                                           // AKS
+      {"/etc/kubernetes/kubelet.yaml", ""},                                              // Talos
       {"/var/lib/microshift/resources/kubelet/config/config.yaml", ""},                  // microshift
       {"/etc/kubernetes/kubelet.conf", "/etc/openshift/kubelet.conf.d"},                 // OpenShift
       {"", "/var/lib/rancher/k3s/agent/etc/kubelet.conf.d"},                             // k3s

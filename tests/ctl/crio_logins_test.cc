@@ -75,6 +75,14 @@ TEST_F(FindCrioLoginsTest, WithoutAFileOfItsOwnTheUsualOnesCountInTheirOrder) {
   EXPECT_EQ(CrioText(Find("quay.io/a", false)), "  CRI-O to quay.io/a: anonymous\n");
 }
 
+TEST_F(FindCrioLoginsTest, AnEmptyEntryIsNoLogin) {
+  dir_.Write("run/containers/0/auth.json", R"({"auths":{"quay.io/a":{},"quay.io":{"auth":"dXNlcjpwYXNz"}}})");
+  EXPECT_EQ(CrioText(Find("quay.io/a", false)), "  CRI-O to quay.io/a: anonymous\n");
+  EXPECT_EQ(Find("quay.io/b", false).places.at(0).match, "quay.io");
+  HasLogin("/root/.docker/config.json", "quay.io");
+  EXPECT_EQ(Find("quay.io/a", false).places.at(0).file, "/root/.docker/config.json");
+}
+
 TEST_F(FindCrioLoginsTest, AFileThatIsNotVisibleIsNoProofOfAnonymity) {
   const std::string anonymous = "  CRI-O to quay.io/a: anonymous\n";
   const std::string perhaps = "  CRI-O to quay.io/a: anonymous, or a login that cannot be seen from here\n";

@@ -51,6 +51,7 @@ INSTANTIATE_TEST_SUITE_P(
         UsualCase{"EksDropInsAlone", {{"/etc/kubernetes/kubelet/config.json.d/40.conf", Low(64)}}, "unknown"},
         UsualCase{"Bottlerocket", {{"/etc/kubernetes/kubelet/config", Low(65)}}, "65"},
         UsualCase{"Aks", {{"/etc/default/kubeletconfig.json", Low(66)}}, "66"},
+        UsualCase{"Talos", {{"/etc/kubernetes/kubelet.yaml", Low(67)}}, "67"},
         UsualCase{
             "Microshift", {{"/var/lib/microshift/resources/kubelet/config/config.yaml", Low(67)}}, "67"},
         UsualCase{
