@@ -11,9 +11,8 @@
 #include "base/sha256.h"
 #include "base/text.h"
 #include "credentials/version_rules.h"
-#include "doc/json.h"
+#include "doc/kubernetes_yaml.h"
 #include "doc/reader.h"
-#include "doc/yaml.h"
 
 namespace prefetch::credentials {
 namespace {
@@ -24,11 +23,6 @@ constexpr std::size_t kLongestFile = 1 << 20;
 constexpr std::size_t kMostFiles = 1000;
 
 enum class ObjectVersion { kV1alpha1, kV1beta1, kV1 };
-
-// kubelet decides by the first character.
-bool LooksLikeJson(std::string_view text) {
-  return base::TrimSpace(text).starts_with('{');
-}
 
 std::string DecodeName(doc::ObjectReader& object) {
   std::optional<std::string> name = object.String("name", Need::kRequired);
@@ -195,13 +189,9 @@ void CheckExecutables(const std::vector<Provider>& providers, const std::string&
 std::vector<Provider> DecodeProviderConfig(std::string_view text, image::KubeletVersion version,
                                            doc::Problems& problems) {
   std::vector<Provider> providers;
-  std::optional<doc::Node> root;
-  if (LooksLikeJson(text)) {
-    root = doc::ParseJson(text, problems,
-                          DecodesStrictly(version) ? doc::JsonRules::kStrict : doc::JsonRules::kLenient);
-  } else {
-    root = doc::ParseYaml(text, problems);
-  }
+  const bool strict = DecodesStrictly(version);
+  std::optional<doc::Node> root = doc::ReadKubernetesObject(
+      text, problems, strict ? doc::RepeatedKeys::kProblem : doc::RepeatedKeys::kLastCounts);
   if (!root) return providers;
   doc::ObjectReader object(doc::Reader(*root, problems));
   object.Expect("kind", "CredentialProviderConfig");
@@ -216,7 +206,7 @@ std::vector<Provider> DecodeProviderConfig(std::string_view text, image::Kubelet
   for (const doc::Reader& item : items) {
     providers.push_back(DecodeProvider(item, object_version.value_or(ObjectVersion::kV1), version));
   }
-  object.Finish(DecodesStrictly(version) ? doc::UnknownKeys::kProblem : doc::UnknownKeys::kIgnored);
+  object.Finish(strict ? doc::UnknownKeys::kProblem : doc::UnknownKeys::kIgnored);
   return providers;
 }
 

@@ -17,23 +17,6 @@ bool IsDigit(char c) {
   return c >= '0' && c <= '9';
 }
 
-void AppendUtf8(std::string& out, std::uint32_t c) {
-  auto byte = [&](std::uint32_t bits) { out += static_cast<char>(bits); };
-  if (c < 0x80) return byte(c);
-  if (c < 0x800) {
-    byte(0xC0 | c >> 6);
-  } else {
-    if (c < 0x10000) {
-      byte(0xE0 | c >> 12);
-    } else {
-      byte(0xF0 | c >> 18);
-      byte(0x80 | (c >> 12 & 0x3F));
-    }
-    byte(0x80 | (c >> 6 & 0x3F));
-  }
-  byte(0x80 | (c & 0x3F));
-}
-
 // Recursive descent; the depth limit bounds the recursion. After a problem the parse is over.
 class Parser {
  public:
@@ -244,8 +227,8 @@ class Parser {
       if (!Take(',')) return Fail("a comma or } is expected here");
     }
     if (rules_ == JsonRules::kGo) return true;
-    ResolveDuplicates(node, rules_ == JsonRules::kStrict ? Duplicates::kProblem : Duplicates::kLastCounts,
-                      problems_);
+    const bool refuses = rules_ == JsonRules::kStrict || rules_ == JsonRules::kGoStrict;
+    ResolveDuplicates(node, refuses ? Duplicates::kProblem : Duplicates::kLastCounts, problems_);
     return true;
   }
 

@@ -14,10 +14,11 @@
 namespace prefetch::doc {
 
 enum class JsonRules {
-  kStrict,   // a duplicate key and a lone surrogate are problems; a byte order mark is passed over
-  kLenient,  // as Go's encoding/json, which docker and kubelet read with: of duplicate keys the last counts,
-             // and invalid UTF-8 becomes U+FFFD
-  kGo,       // the same, but duplicate keys stay, in their order: Go reads each into the same variable
+  kStrict,    // a duplicate key and a lone surrogate are problems; a byte order mark is passed over
+  kLenient,   // as Go's encoding/json, which docker and kubelet read with: of duplicate keys the last counts,
+              // and invalid UTF-8 becomes U+FFFD
+  kGoStrict,  // the same, but a duplicate key is a problem, as for kubelet's strict decoders
+  kGo,        // as kLenient, but duplicate keys stay, in their order: Go reads each into the same variable
 };
 
 // One value, with nothing behind it. nullopt, with the problem added, if the text cannot be read. A tree that

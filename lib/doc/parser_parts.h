@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "doc/problems.h"
@@ -18,6 +20,9 @@ void ResolveDuplicates(Node& mapping, Duplicates rule, Problems& problems);
 // A YAML scalar without quotes, by its text and the core schema of YAML 1.2: null, boolean, integer, number,
 // or text. Octals of YAML 1.1 are text: for YAML 1.2 they are decimals.
 void ResolvePlain(Node& node);
+
+// Appends one character.
+void AppendUtf8(std::string& out, std::uint32_t c);
 
 // The place of the byte at `offset`.
 Position PositionAt(std::string_view text, std::size_t offset);

@@ -1,5 +1,7 @@
 #include "doc/yaml_stream.h"
 
+#include <algorithm>
+
 #include "doc/parser_parts.h"
 
 namespace prefetch::doc {
@@ -7,6 +9,9 @@ namespace {
 
 // libyaml compares each %TAG line with all of them, and each tag, too.
 constexpr int kMostTagDirectives = 16;
+
+// As go-yaml reads: a bad byte far behind the end of a document does not matter.
+constexpr std::size_t kMostFed = 512;
 
 }  // namespace
 
@@ -28,9 +33,15 @@ YamlStream::YamlStream(std::string_view text) : text_(text) {
     error_at_ = PositionAt(text, at);
     return;
   }
-  // libyaml ends the process if it is given no address, which an empty view may have.
-  const char* const bytes = text.empty() ? "" : text.data();
-  yaml_parser_set_input_string(&parser_, reinterpret_cast<const unsigned char*>(bytes), text.size());
+  yaml_parser_set_input(&parser_, &YamlStream::Feed, this);
+}
+
+int YamlStream::Feed(void* self, unsigned char* buffer, std::size_t size, std::size_t* fed) {
+  auto* stream = static_cast<YamlStream*>(self);
+  *fed = std::min({size, kMostFed, stream->text_.size() - stream->fed_});
+  std::copy_n(stream->text_.data() + stream->fed_, *fed, buffer);
+  stream->fed_ += *fed;
+  return 1;
 }
 
 YamlStream::~YamlStream() {

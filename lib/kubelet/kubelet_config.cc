@@ -4,9 +4,8 @@
 #include <utility>
 
 #include "base/text.h"
-#include "doc/json.h"
+#include "doc/kubernetes_yaml.h"
 #include "doc/reader.h"
-#include "doc/yaml.h"
 #include "kubelet/config_merge.h"
 
 namespace prefetch::kubelet {
@@ -19,11 +18,11 @@ const char kApiVersion[] = "kubelet.config.k8s.io/v1beta1";
 constexpr doc::IntRange kPercent{.least = 0, .most = 100};
 constexpr doc::IntRange kCount{.least = 0, .most = std::numeric_limits<std::int32_t>::max()};
 
-std::optional<doc::Node> ReadConfig(std::string_view text, doc::Problems& problems) {
-  // kubelet takes a text that begins with a brace for JSON, and everything else for YAML.
-  std::size_t first = text.find_first_not_of(" \t\r\n");
-  bool json = first != std::string_view::npos && text[first] == '{';
-  return json ? doc::ParseJson(text, problems) : doc::ParseYaml(text, problems);
+// Kubelet decodes its main file leniently if strict decoding fails; in a drop-in, a duplicate key is an error
+// (K47).
+std::optional<doc::Node> ReadConfig(std::string_view text, doc::Problems& problems, bool is_patch) {
+  return doc::ReadKubernetesObject(text, problems,
+                                   is_patch ? doc::RepeatedKeys::kProblem : doc::RepeatedKeys::kLastCounts);
 }
 
 // kubelet rejects every gate that is no boolean, so gates that do not matter here are checked as well. In a
@@ -37,7 +36,7 @@ void CheckGates(const doc::Reader& gates, bool is_patch) {
 
 MergeLayer Layer(const ConfigDocument& document, bool is_patch) {
   MergeLayer layer{.problems = doc::Problems(document.name), .is_patch = is_patch};
-  std::optional<doc::Node> root = ReadConfig(document.text, layer.problems);
+  std::optional<doc::Node> root = ReadConfig(document.text, layer.problems, is_patch);
   if (!root) return layer;
   doc::ObjectReader object(doc::Reader(*root, layer.problems));
   if (root->kind == doc::Node::Kind::kMapping) {
@@ -166,7 +165,7 @@ base::Result<KubeletConfig> MergeKubeletConfigs(const ConfigDocuments& documents
 
 bool IsKubeletConfig(std::string_view text) {
   doc::Problems ignored("");
-  std::optional<doc::Node> root = ReadConfig(text, ignored);
+  std::optional<doc::Node> root = ReadConfig(text, ignored, false);
   const doc::Node* kind = root ? root->Find("kind") : nullptr;
   return kind != nullptr && kind->text == kKind;
 }

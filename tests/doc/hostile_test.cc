@@ -12,6 +12,7 @@
 
 #include "doc/hostile_texts.h"
 #include "doc/json.h"
+#include "doc/kubernetes_yaml.h"
 #include "doc/yaml.h"
 
 namespace prefetch::doc::hostile_test {
@@ -76,6 +77,10 @@ const NamedReader kReaders[] = {
     {"as Kubernetes",
      [](auto text, auto& problems, auto& limits) {
        return ParseYamlDocuments(text, problems, limits, YamlRules::kAsKubernetes).has_value();
+     }},
+    {"as kubelet",
+     [](auto text, auto& problems, auto& limits) {
+       return ReadKubernetesYaml(text, problems, RepeatedKeys::kLastCounts, limits).has_value();
      }},
     {"JSON", [](auto text, auto& problems,
                 auto& limits) { return ParseJson(text, problems, JsonRules::kStrict, limits).has_value(); }},

@@ -28,7 +28,7 @@ import name_mutations
 import toml_mutations
 
 GENERATED = 10_000
-SHOWN = 5
+SHOWN = int(os.environ.get("PREFETCH_JUDGE_SHOWN", "5"))
 
 # name; the commands' arguments; files of the corpus, by patterns below the source tree; how one is mutated.
 Family = collections.namedtuple("Family", "name judge ours corpus mutate")
@@ -46,12 +46,15 @@ def of_json(name):
     return Family(name, [name], [name], [f"tests/judges/corpus/{name}/*"], mutations.json)
 
 
+YAML_FILES = [f"tests/judges/corpus/{folder}/*" for folder in ("kubelet", "provider", "manifests")]
 FAMILIES = [
     of_json("docker"),
     of_json("token"),
     Family("reference", ["reference"], ["reference"], ["tests/judges/corpus/reference/*"], name_mutations.reference),
     hosts("hosts-2.1-localhost", "2", "2.1.9", "localhost:5000"),
     Family("json", ["json"], ["json"], ["tests/judges/corpus/json/*"], mutations.json),
+    Family("yaml-last", ["yaml", "last"], ["yaml", "last"], YAML_FILES, mutations.yaml),
+    Family("yaml-once", ["yaml", "once"], ["yaml", "once"], YAML_FILES, mutations.yaml),
 ]
 
 # A deliberate difference: a family, patterns of our refusal and of the authority's answer, and the reason.

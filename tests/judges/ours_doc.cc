@@ -1,4 +1,5 @@
 #include "doc/json.h"
+#include "doc/kubernetes_yaml.h"
 #include "judges/ours.h"
 
 namespace prefetch::judges {
@@ -10,10 +11,19 @@ std::string ReadJson(std::string_view text, const std::vector<std::string>& /*ar
   return root && problems.empty() ? Value(*root) : Error(problems);
 }
 
+// yaml last|once: how duplicate keys are taken.
+std::string ReadYaml(std::string_view text, const std::vector<std::string>& arguments) {
+  const bool once = arguments.front() == "once";
+  doc::Problems problems("text");
+  auto root = doc::ReadKubernetesYaml(text, problems,
+                                      once ? doc::RepeatedKeys::kProblem : doc::RepeatedKeys::kLastCounts);
+  return root && problems.empty() ? Value(*root) : Error(problems);
+}
+
 }  // namespace
 
 std::map<std::string, Family> DocFamilies() {
-  return {{"json", ReadJson}};
+  return {{"json", ReadJson}, {"yaml", ReadYaml}};
 }
 
 }  // namespace prefetch::judges

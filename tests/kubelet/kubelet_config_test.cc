@@ -34,6 +34,35 @@ TEST(KubeletConfig, ReadsItsFieldsFromJsonAndYaml) {
   }
 }
 
+// K47: what kubelet starts with, although strict readers of YAML refuse it.
+TEST(KubeletConfig, ReadsTheMainFileAsKubeletDoes) {
+  const std::string limits = "imageGCHighThresholdPercent: 70\nimageGCLowThresholdPercent: 60\n";
+  for (const std::string& more :
+       {"serverTLSBootstrap: true\nserverTLSBootstrap: true\n", "---\n", "---\nkind: [\n", "maxPods: 0110\n",
+        "maxPods: 72.0\n", "failSwapOn: no\nfeatureGates: {AllBeta: no}\n",
+        "imageGCHighThresholdPercent: 0x46\n", "<<: {imageGCLowThresholdPercent: 60}\n"}) {
+    auto config = MergeKubeletConfigs({.main = ConfigDocument{"main", kHead + limits + more}});
+    ASSERT_TRUE(config.ok()) << more << config.error().message();
+    EXPECT_EQ(config->gc_high_percent.value, 70) << more;
+    EXPECT_EQ(config->gc_low_percent.value, 60) << more;
+    EXPECT_EQ(config->max_pods.value.value_or(72), 72) << more;
+  }
+  auto merged = MergeKubeletConfigs(
+      {.main = ConfigDocument{"main", kHead + limits + "<<: {imageGCHighThresholdPercent: 75}\n"}});
+  ASSERT_TRUE(merged.ok());
+  EXPECT_EQ(merged->gc_high_percent.value, 75);
+}
+
+TEST(KubeletConfig, ADropInHasEachKeyOnce) {
+  const ConfigDocument main{"main", kHead};
+  auto config =
+      MergeKubeletConfigs({.main = main, .drop_ins = {{{"1", kHead + "maxPods: 5\nmaxPods: 5\n"}}}});
+  ASSERT_FALSE(config.ok());
+  EXPECT_NE(config.error().message().find("1:4:1: duplicate key \"maxPods\""), std::string::npos)
+      << config.error().message();
+  EXPECT_TRUE(MergeKubeletConfigs({.main = main, .drop_ins = {{{"1", kHead + "maxPods: 5\n---\n"}}}}).ok());
+}
+
 // The main file, and the drop-ins "1", "2" ...; nullptr: there is no main file.
 ConfigDocuments Documents(const char* main, const std::vector<std::string>& drop_ins) {
   ConfigDocuments documents;

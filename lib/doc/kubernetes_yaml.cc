@@ -1,0 +1,473 @@
+#include "doc/kubernetes_yaml.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "doc/json.h"
+#include "doc/kubernetes_scalar.h"
+#include "doc/parser_parts.h"
+#include "doc/yaml_stream.h"
+
+namespace prefetch::doc {
+namespace {
+
+using Index = std::uint32_t;
+constexpr Index kNoIndex = ~Index{0};
+constexpr std::size_t kMostTagBytes = 1024;
+constexpr std::string_view kByteOrderMark8 = "\xEF\xBB\xBF";
+
+// A node as it was written: aliases and merges are decided after the document's end, as go-yaml does it.
+struct Written {
+  enum class Kind { kScalar, kSequence, kMapping, kAlias };
+  Kind kind = Kind::kScalar;
+  bool plain = false;
+  Position at;
+  std::string tag;
+  std::string text;
+  std::vector<Index> children;  // of a mapping: key, value, key, value …
+  Index alias = kNoIndex;
+};
+
+class WrittenDocument {
+ public:
+  WrittenDocument(Problems& problems, const Limits& limits) : problems_(problems), limits_(limits) {}
+
+  // False, with the problem added, after a mistake.
+  bool Take(const yaml_event_t& event) {
+    const Position at = PositionOf(event.start_mark);
+    switch (event.type) {
+      case YAML_SCALAR_EVENT: {
+        const auto& scalar = event.data.scalar;
+        Written node{.plain = scalar.plain_implicit != 0, .at = at, .tag = TextOf(scalar.tag)};
+        node.text.assign(reinterpret_cast<const char*>(scalar.value), scalar.length);
+        if (node.tag.size() > kMostTagBytes) return Stop(at, "has a tag of more than 1024 bytes");
+        return Add(std::move(node), TextOf(scalar.anchor)) != kNoIndex;
+      }
+      case YAML_ALIAS_EVENT: {
+        const auto found = anchors_.find(TextOf(event.data.alias.anchor));
+        if (found == anchors_.end()) return Stop(at, "the referenced anchor is not defined");
+        return Add({.kind = Written::Kind::kAlias, .at = at, .alias = found->second}, "") != kNoIndex;
+      }
+      case YAML_SEQUENCE_START_EVENT:
+        return Begin(Written::Kind::kSequence, TextOf(event.data.sequence_start.anchor), at);
+      case YAML_MAPPING_START_EVENT:
+        return Begin(Written::Kind::kMapping, TextOf(event.data.mapping_start.anchor), at);
+      case YAML_SEQUENCE_END_EVENT:
+      case YAML_MAPPING_END_EVENT:
+        open_.pop_back();
+        return true;
+      case YAML_DOCUMENT_START_EVENT: {
+        const yaml_version_directive_t* version = event.data.document_start.version_directive;
+        return version == nullptr || (version->major == 1 && version->minor == 1) ||
+               Stop(at, "is of a version of YAML that Kubernetes does not read; leave %YAML out");
+      }
+      case YAML_NO_EVENT:
+      case YAML_STREAM_START_EVENT:
+      case YAML_STREAM_END_EVENT:
+      case YAML_DOCUMENT_END_EVENT:
+        return true;
+    }
+    return true;
+  }
+
+  const Written& operator[](Index index) const { return nodes_[index]; }
+  bool empty() const { return nodes_.empty(); }
+
+ private:
+  static std::string TextOf(const yaml_char_t* text) {
+    return text == nullptr ? "" : reinterpret_cast<const char*>(text);
+  }
+  bool Stop(Position at, const std::string& message) {
+    problems_.Add(at, "", message);
+    return false;
+  }
+
+  Index Add(Written node, const std::string& anchor) {
+    if (nodes_.size() >= limits_.nodes) {
+      Stop(node.at, "has more than " + std::to_string(limits_.nodes) + " values");
+      return kNoIndex;
+    }
+    const auto index = static_cast<Index>(nodes_.size());
+    nodes_.push_back(std::move(node));
+    if (!anchor.empty()) anchors_[anchor] = index;
+    if (!open_.empty()) nodes_[open_.back()].children.push_back(index);
+    return index;
+  }
+
+  bool Begin(Written::Kind kind, const std::string& anchor, Position at) {
+    if (open_.size() == limits_.depth) {
+      return Stop(at, "is nested deeper than " + std::to_string(limits_.depth) + " levels");
+    }
+    const Index index = Add({.kind = kind, .at = at}, anchor);
+    open_.push_back(index);
+    return index != kNoIndex;
+  }
+
+  Problems& problems_;
+  Limits limits_;
+  std::vector<Written> nodes_;  // the first is the root
+  std::vector<Index> open_;
+  std::map<std::string, Index> anchors_;
+};
+
+// Makes the tree that the written document means.
+class Decoder {
+ public:
+  Decoder(const WrittenDocument& written, Problems& problems, RepeatedKeys repeated, const Limits& limits)
+      : written_(written), problems_(problems), repeated_(repeated), limits_(limits) {}
+
+  // False, with the problem added, if the document cannot be read.
+  bool Decode(Index index, Position at, std::size_t depth, Node& node) {
+    const Written& from = written_[index];
+    if (!Count(from, at)) return false;
+    if (from.kind == Written::Kind::kAlias) {
+      return Through(index, at, [&] { return Decode(from.alias, at, depth, node); });
+    }
+    node.at = at;
+    std::string error;
+    switch (from.kind) {
+      case Written::Kind::kScalar:
+        ResolveKubernetesScalar({from.tag, from.text, from.plain}, node, error);
+        FinishNumber(node);
+        return error.empty() || Stop(at, error);
+      case Written::Kind::kSequence:
+        if (depth == limits_.depth) return TooDeep(at);
+        node.kind = Node::Kind::kSequence;
+        for (Index child : from.children) {
+          if (!Decode(child, PlaceOf(child, at), depth + 1, node.items.emplace_back())) return false;
+        }
+        return true;
+      case Written::Kind::kMapping: {
+        if (depth == limits_.depth) return TooDeep(at);
+        node.kind = Node::Kind::kMapping;
+        Keys keys;
+        return Members(from, at, depth, node, keys);
+      }
+      case Written::Kind::kAlias:
+        break;
+    }
+    return false;
+  }
+
+ private:
+  struct Key {
+    ScalarType type;
+    std::size_t member;
+  };
+  // The keys of one mapping, as JSON has them.
+  using Keys = std::map<std::string, Key>;
+
+  bool Stop(Position at, const std::string& message) {
+    problems_.Add(at, "", message);
+    return false;
+  }
+  bool TooDeep(Position at) {
+    return Stop(at, "is nested deeper than " + std::to_string(limits_.depth) + " levels");
+  }
+
+  // A node behind an alias has the alias's place.
+  Position PlaceOf(Index child, Position parent) const { return aliases_ > 0 ? parent : written_[child].at; }
+
+  // go-yaml's own bound for documents that are mostly aliases, and ours.
+  bool Count(const Written& from, Position at) {
+    decoded_++;
+    if (aliases_ > 0) {
+      aliased_++;
+      copied_bytes_ += from.text.size();
+    }
+    const bool mostly_aliases = aliased_ > 100 && decoded_ > 1000 && aliased_ > decoded_ * 99 / 100;
+    if (mostly_aliases || decoded_ > limits_.nodes) {
+      return Stop(at, mostly_aliases ? "has too many aliases"
+                                     : "has more than " + std::to_string(limits_.nodes) +
+                                           " values, those with anchors and aliases counted again");
+    }
+    if (copied_bytes_ > limits_.bytes) {
+      return Stop(at, "has more than " + std::to_string(limits_.bytes) + " bytes of anchors and aliases");
+    }
+    return true;
+  }
+
+  template <typename Work>
+  bool Through(Index alias, Position at, Work work) {
+    if (std::find(active_.begin(), active_.end(), alias) != active_.end()) {
+      return Stop(at, "an alias must not name a node that contains it");
+    }
+    active_.push_back(alias);
+    aliases_++;
+    const bool good = work();
+    aliases_--;
+    active_.pop_back();
+    return good;
+  }
+
+  bool Members(const Written& from, Position at, std::size_t depth, Node& node, Keys& keys) {
+    for (std::size_t i = 0; i + 1 < from.children.size(); i += 2) {
+      const Index key = from.children[i];
+      const Index value = from.children[i + 1];
+      const Written& written = written_[key];
+      const bool merges = written.kind == Written::Kind::kScalar && written.text == "<<" &&
+                          (written.plain || written.tag == "tag:yaml.org,2002:merge");
+      if (merges ? !Merge(value, PlaceOf(value, at), depth, node, keys)
+                 : !AddMember(key, value, at, depth, node, keys)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  bool AddMember(Index key, Index value, Position at, std::size_t depth, Node& node, Keys& keys) {
+    Member member{.key = "", .at = PlaceOf(key, at), .value = {}};
+    ScalarType type = ScalarType::kString;
+    if (!DecodeKey(key, member.at, type, member.key)) return false;
+    if (!Decode(value, PlaceOf(value, at), depth + 1, member.value)) return false;
+    const auto [found, is_new] = keys.emplace(member.key, Key{type, node.members.size()});
+    if (is_new) {
+      copied_bytes_ += aliases_ > 0 ? member.key.size() : 0;
+      node.members.push_back(std::move(member));
+      return true;
+    }
+    Member& first = node.members[found->second.member];
+    if (found->second.type != type) {
+      return Stop(member.at, "a number or boolean and a string are the same key; Kubernetes takes either");
+    }
+    if (repeated_ == RepeatedKeys::kProblem) {
+      problems_.Add(member.at, "",
+                    "duplicate key \"" + base::Truncate(member.key, 100) + "\", first written in line " +
+                        std::to_string(first.at.line));
+    }
+    first = std::move(member);
+    return true;
+  }
+
+  bool DecodeKey(Index index, Position at, ScalarType& type, std::string& key) {
+    const Written& from = written_[index];
+    if (!Count(from, at)) return false;
+    if (from.kind == Written::Kind::kAlias) {
+      return Through(index, at, [&] { return DecodeKey(from.alias, at, type, key); });
+    }
+    if (from.kind != Written::Kind::kScalar) return Stop(at, "a key must be a string");
+    Node scalar;
+    std::string error;
+    type = ResolveKubernetesScalar({from.tag, from.text, from.plain}, scalar, error);
+    if (!error.empty()) return Stop(at, error);
+    return KeyOfScalar(type, scalar, key) || Stop(at, "a key must be a string");
+  }
+
+  bool MergeOne(Index index, Position at, std::size_t depth, Node& node, Keys& keys) {
+    const Written& from = written_[index];
+    const Written& target = from.kind == Written::Kind::kAlias ? written_[from.alias] : from;
+    if (target.kind != Written::Kind::kMapping) return Stop(at, "<< must name mappings");
+    if (!Count(from, at)) return false;
+    if (from.kind != Written::Kind::kAlias) return Members(target, at, depth, node, keys);
+    return Through(index, at, [&] { return Count(target, at) && Members(target, at, depth, node, keys); });
+  }
+
+  // The first of several counts, so it comes last.
+  bool Merge(Index index, Position at, std::size_t depth, Node& node, Keys& keys) {
+    const Written& from = written_[index];
+    if (from.kind != Written::Kind::kSequence) return MergeOne(index, at, depth, node, keys);
+    for (auto child = from.children.rbegin(); child != from.children.rend(); ++child) {
+      if (!MergeOne(*child, PlaceOf(*child, at), depth, node, keys)) return false;
+    }
+    return true;
+  }
+
+  const WrittenDocument& written_;
+  Problems& problems_;
+  RepeatedKeys repeated_;
+  Limits limits_;
+  std::vector<Index> active_;  // aliases that are being decoded
+  std::size_t aliases_ = 0;
+  std::size_t decoded_ = 0;
+  std::size_t aliased_ = 0;
+  std::size_t copied_bytes_ = 0;
+};
+
+// Finds what libyaml reads and go-yaml does not, or reads otherwise.
+class GoDifferences {
+ public:
+  GoDifferences(std::string_view text, Problems& problems) : text_(text), problems_(problems) { FindMark(0); }
+
+  // False, with the problem added, if `event` is such a thing. Takes every event, in order.
+  bool Allows(const yaml_event_t& event) {
+    const Position at = PositionOf(event.start_mark);
+    if (event.type == YAML_SEQUENCE_START_EVENT) {
+      flow_.push_back(event.data.sequence_start.style == YAML_FLOW_SEQUENCE_STYLE);
+    } else if (event.type == YAML_MAPPING_START_EVENT) {
+      flow_.push_back(event.data.mapping_start.style == YAML_FLOW_MAPPING_STYLE);
+    } else if (event.type == YAML_SEQUENCE_END_EVENT || event.type == YAML_MAPPING_END_EVENT) {
+      flow_.pop_back();
+    } else if (event.type == YAML_SCALAR_EVENT) {
+      const auto& scalar = event.data.scalar;
+      const std::string_view value(reinterpret_cast<const char*>(scalar.value), scalar.length);
+      const bool in_flow = !flow_.empty() && flow_.back();
+      if (in_flow && scalar.style == YAML_PLAIN_SCALAR_STYLE && value.find('?') != std::string_view::npos) {
+        return Stop(at, "a word with ? must be quoted between brackets or braces");
+      }
+      // The comma behind a tag is a part of it for go-yaml.
+      if (in_flow && scalar.tag != nullptr) {
+        return Stop(at, "a tag between brackets or braces is not supported");
+      }
+      if (scalar.style == YAML_DOUBLE_QUOTED_SCALAR_STYLE && EscapesSlash(event)) {
+        return Stop(at, "\\/ is not an escape of Kubernetes' YAML");
+      }
+    }
+    return CheckMarks(PositionOf(event.end_mark).line);
+  }
+
+  // libyaml passes over a byte order mark at the begin of any line; go-yaml takes it for a letter.
+  bool CheckMarks(std::uint32_t last_line) {
+    while (mark_ < text_.size() && mark_at_.line <= last_line) {
+      const bool begins_line = mark_ == 0 || text_[mark_ - 1] == '\n' || text_[mark_ - 1] == '\r';
+      if (begins_line) return Stop(mark_at_, "there is a byte order mark within the document");
+      FindMark(mark_ + 1);
+    }
+    return true;
+  }
+
+ private:
+  bool Stop(Position at, std::string_view message) {
+    problems_.Add(at, "", message);
+    return false;
+  }
+
+  // Each byte is looked at once.
+  void FindMark(std::size_t from) {
+    const std::size_t next = std::min(text_.find(kByteOrderMark8, from), text_.size());
+    const std::string_view between = text_.substr(mark_, next - mark_);
+    mark_at_.line += static_cast<std::uint32_t>(std::count(between.begin(), between.end(), '\n'));
+    mark_ = next;
+  }
+
+  // Offset of a character; asked in the order of the text.
+  std::size_t OffsetOf(std::size_t character) {
+    for (; offset_ < text_.size(); offset_++) {
+      const bool begins = (static_cast<unsigned char>(text_[offset_]) & 0xC0) != 0x80;
+      if (begins && characters_ == character) break;
+      if (begins) characters_++;
+    }
+    return offset_;
+  }
+
+  bool EscapesSlash(const yaml_event_t& event) {
+    if (!has_escaped_slash_) return false;
+    const std::size_t begin = OffsetOf(event.start_mark.index);
+    const std::string_view written = text_.substr(begin, OffsetOf(event.end_mark.index) - begin);
+    for (std::size_t i = 0; i + 1 < written.size(); i++) {
+      if (written[i] != '\\') continue;
+      if (written[++i] == '/') return true;
+    }
+    return false;
+  }
+
+  std::string_view text_;
+  Problems& problems_;
+  std::vector<bool> flow_;  // of the open sequences and mappings
+  std::size_t offset_ = 0, characters_ = 0;
+  const bool has_escaped_slash_ = text_.find("\\/") != std::string_view::npos;
+  std::size_t mark_ = 0;  // the next byte order mark, and its place
+  Position mark_at_{1, 1};
+};
+
+bool HasOnlyJsonNumbers(const Node& node, Problems& problems) {
+  if (node.kind == Node::Kind::kDouble && !std::isfinite(node.number)) {
+    problems.Add(node.at, "", "is a number that JSON does not have");
+    return false;
+  }
+  return std::all_of(node.items.begin(), node.items.end(),
+                     [&](const Node& item) { return HasOnlyJsonNumbers(item, problems); }) &&
+         std::all_of(node.members.begin(), node.members.end(),
+                     [&](const Member& member) { return HasOnlyJsonNumbers(member.value, problems); });
+}
+
+// The text in UTF-8 without its byte order mark. Half a character becomes a control character, which YAML
+// refuses.
+std::string Utf8OfUtf16(std::string_view text, bool little) {
+  auto unit = [&](std::size_t i) -> std::uint32_t {
+    const auto first = static_cast<unsigned char>(text[i]);
+    const auto second = static_cast<unsigned char>(text[i + 1]);
+    return little ? first | second << 8 : second | first << 8;
+  };
+  std::string out;
+  for (std::size_t i = 2; i < text.size(); i += 2) {
+    if (i + 1 == text.size()) return out + '\1';
+    std::uint32_t c = unit(i);
+    if ((c & 0xFC00) == 0xD800) {
+      const std::uint32_t low = i + 3 < text.size() ? unit(i + 2) : 0;
+      if ((low & 0xFC00) != 0xDC00) return out + '\1';
+      c = 0x10000 + ((c & 0x3FF) << 10) + (low & 0x3FF);
+      i += 2;
+    } else if ((c & 0xFC00) == 0xDC00) {
+      return out + '\1';
+    }
+    AppendUtf8(out, c);
+  }
+  return out;
+}
+
+std::optional<Node> ReadUtf8(std::string_view text, Problems& problems, RepeatedKeys repeated,
+                             const Limits& limits) {
+  const Limits fitting = LimitsFor(text.size(), limits);
+  WrittenDocument written(problems, fitting);
+  GoDifferences differences(text, problems);
+  YamlStream stream(text);
+  while (const yaml_event_t* event = stream.Next()) {
+    if (!differences.Allows(*event)) return std::nullopt;
+    if (event->type != YAML_DOCUMENT_END_EVENT && event->type != YAML_STREAM_END_EVENT) {
+      if (!written.Take(*event)) return std::nullopt;
+      continue;
+    }
+    Node root;
+    root.at = {1, 1};
+    if (written.empty()) return root;
+    Decoder decoder(written, problems, repeated, fitting);
+    const bool good = decoder.Decode(0, written[0].at, 0, root) && HasOnlyJsonNumbers(root, problems);
+    return good ? std::optional(std::move(root)) : std::nullopt;
+  }
+  if (differences.CheckMarks(stream.error_at().line)) problems.Add(stream.error_at(), "", stream.error());
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Node> ReadKubernetesYaml(std::string_view text, Problems& problems, RepeatedKeys repeated,
+                                       const Limits& limits) {
+  if (text.size() > limits.bytes) {
+    problems.Add({}, "", "is longer than " + std::to_string(limits.bytes) + " bytes");
+    return std::nullopt;
+  }
+  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) {
+    return ReadUtf8(Utf8OfUtf16(text, text.starts_with("\xFF\xFE")), problems, repeated, limits);
+  }
+  if (text.starts_with(kByteOrderMark8)) text.remove_prefix(kByteOrderMark8.size());
+  return ReadUtf8(text, problems, repeated, limits);
+}
+
+bool LooksLikeJson(std::string_view text) {
+  // The spaces of Go's unicode.IsSpace.
+  static constexpr std::string_view kSpaces[] = {
+      " ",      "\t",     "\n",     "\v",     "\f",     "\r",     "\u0085", "\u00A0", "\u1680",
+      "\u2000", "\u2001", "\u2002", "\u2003", "\u2004", "\u2005", "\u2006", "\u2007", "\u2008",
+      "\u2009", "\u200A", "\u2028", "\u2029", "\u202F", "\u205F", "\u3000"};
+  for (;;) {
+    const auto* space = std::find_if(std::begin(kSpaces), std::end(kSpaces),
+                                     [&](std::string_view one) { return text.starts_with(one); });
+    if (space == std::end(kSpaces)) return text.starts_with("{");
+    text.remove_prefix(space->size());
+  }
+}
+
+std::optional<Node> ReadKubernetesObject(std::string_view text, Problems& problems, RepeatedKeys repeated,
+                                         const Limits& limits) {
+  if (!LooksLikeJson(text)) return ReadKubernetesYaml(text, problems, repeated, limits);
+  return ParseJson(text, problems,
+                   repeated == RepeatedKeys::kProblem ? JsonRules::kGoStrict : JsonRules::kLenient, limits);
+}
+
+}  // namespace prefetch::doc

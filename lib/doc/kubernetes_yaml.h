@@ -1,0 +1,40 @@
+// Reads YAML as Kubernetes' programs read it: sigs.k8s.io/yaml, which is go-yaml v2 and turns its result into
+// JSON.
+//
+// Plain scalars follow YAML 1.1: yes, on and y are booleans, 0110 is 72, 1_000 is 1000. Keys that are numbers
+// or booleans become strings. `<<` merges in its place: it replaces the keys before it, and keys behind it
+// replace its own. Tags of YAML's own types convert, others are passed over. A byte order mark chooses
+// UTF-16. tests/judges compares this reader with that library; doc/yaml.h has the strict reader of our own
+// documents.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "doc/problems.h"
+#include "doc/text_check.h"
+
+namespace prefetch::doc {
+
+// The rule for keys that stand twice in a mapping, also by a merge.
+enum class RepeatedKeys {
+  kLastCounts,
+  kProblem,
+};
+
+// Returns the first document of `text`, and does not look at what is behind it; a null node if it is empty.
+// nullopt, with the problem added, if Kubernetes' programs cannot read it, or a limit is reached. A tree that
+// comes with problems is good for finding further ones, not for use. Pure.
+std::optional<Node> ReadKubernetesYaml(std::string_view text, Problems& problems,
+                                       RepeatedKeys repeated = RepeatedKeys::kLastCounts,
+                                       const Limits& limits = {});
+
+// Whether Kubernetes' programs take `text` for JSON: its first character that is no space is `{`.
+bool LooksLikeJson(std::string_view text);
+
+// The object of a file of kubelet's: as JSON if it looks so, else the first document of YAML.
+std::optional<Node> ReadKubernetesObject(std::string_view text, Problems& problems,
+                                         RepeatedKeys repeated = RepeatedKeys::kLastCounts,
+                                         const Limits& limits = {});
+
+}  // namespace prefetch::doc
