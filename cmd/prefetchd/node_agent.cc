@@ -108,7 +108,9 @@ NodeAgent::NodeAgent(const config::AgentConfig& config, const cri::Endpoint& end
                              .access = registries_.Access(),
                              .contents = registries_.Contents()}),
       inquiry_(agent_.board(), images_, content_, keyring_, clock, registries_.Requester(),
-               registries_.Hosts(), Wish(), config.check_pull) {
+               registries_.Hosts(), Wish(), config.check_pull),
+      retries_(agent_.board(), clock,
+               [this](std::vector<std::string> names) { agent_.Retry(std::move(names)); }) {
   // Only the API server can review tokens. If the configuration admits no caller, no token needs a review.
   if (!cluster_ || (!config.preflight.AdmitsAnybody() && !config.fleet_tokens)) return;
   callers_.emplace(config.preflight, config.fleet_tokens, cluster_->Place(), cluster_->api(),
@@ -140,9 +142,9 @@ agent::PullWish NodeAgent::Wish() {
 
 base::Status NodeAgent::Listen() {
   const http::ServerLimits limits;  // both servers share its budget
-  auto local =
-      Serve(http::Listener::Unix(config_.local, 0600), limits,
-            agent::Endpoints(agent_.board(), agent_.metrics(), inquiry_, clock_, agent::Audience::kLocal));
+  auto local = Serve(http::Listener::Unix(config_.local, 0600), limits,
+                     agent::Endpoints(agent_.board(), agent_.metrics(), inquiry_, retries_, clock_,
+                                      agent::Audience::kLocal));
   if (!local) return std::move(local).error().Wrap("--local " + config_.local);
   local_ = *std::move(local);
   const std::string address = Address(config_.listen);
@@ -152,7 +154,7 @@ base::Status NodeAgent::Listen() {
   of_neighbours.deferred_threads = agent::kThreadsForNeighbours;
   of_neighbours.deferred_per_client = agent::kThreadsForOneNeighbour;
   auto neighbours = Serve(http::Listener::Tcp(address), of_neighbours,
-                          agent::Endpoints(agent_.board(), agent_.metrics(), inquiry_, clock_,
+                          agent::Endpoints(agent_.board(), agent_.metrics(), inquiry_, retries_, clock_,
                                            agent::Audience::kPodNetwork, callers_ ? &*callers_ : nullptr));
   if (!neighbours) return std::move(neighbours).error().Wrap("--listen " + address);
   neighbours_ = *std::move(neighbours);

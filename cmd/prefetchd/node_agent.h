@@ -6,6 +6,7 @@
 
 #include "agent/agent.h"
 #include "agent/answers/inquiry.h"
+#include "agent/answers/retries.h"
 #include "agent/cluster/client_authenticator.h"
 #include "agent/cluster/learnt_settings.h"
 #include "agent/image_watch.h"
@@ -56,6 +57,7 @@ class NodeAgent {
   const std::shared_ptr<agent::LearntSettings> word_;
   agent::Agent agent_;
   agent::Inquiry inquiry_;
+  agent::Retries retries_;
   std::optional<agent::ClientAuthenticator> callers_;  // where the configuration admits any
   std::unique_ptr<http::Server> local_, neighbours_;
   std::optional<list::ListWatcher> lists_;

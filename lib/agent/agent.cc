@@ -115,6 +115,10 @@ void Agent::AskPull(const image::Reference& reference, base::TimePoint looked_at
   loop_.Push(PullRequested{reference, looked_at});
 }
 
+void Agent::Retry(std::vector<std::string> names) {
+  loop_.Push(RetryRequested{std::move(names)});
+}
+
 void Agent::ReportProblem(std::string of, std::string problem) {
   loop_.Push(ProblemReported{std::move(of), std::move(problem)});
 }
@@ -346,7 +350,7 @@ constexpr std::chrono::seconds kCalm{5};
 plan::ImageState Agent::Judge(const Entry& entry, base::WallTime wall) const {
   std::optional<plan::Run> run;
   if (const ActiveRun* current = entry.Current()) run = current->run;
-  return plan::Judge(
+  plan::ImageState state = plan::Judge(
       {.want = entry.want,
        .applies = entry.applies,
        .seen = entry.seen,
@@ -369,6 +373,8 @@ plan::ImageState Agent::Judge(const Entry& entry, base::WallTime wall) const {
        .looking_up = look_ups_.StateOf(*entry.want, loop_.now()).state == plan::LookupState::kUnderWay,
        .touch = entry.touched},
       loop_.now(), wall);
+  state.asked_at = entry.asked_at;
+  return state;
 }
 
 void Agent::ShowImages(plan::Snapshot& snapshot) const {
@@ -379,7 +385,7 @@ void Agent::ShowImages(plan::Snapshot& snapshot) const {
     if (entry.applies && !entry.seen.local) snapshot.disk.needed_bytes += pulls_->StillNeeds(entry);
   }
   for (const Entry& entry : entries_.asked()) {
-    snapshot.asked.push_back({Judge(entry, snapshot.time), entry.asked_at});
+    snapshot.asked.push_back(Judge(entry, snapshot.time));
   }
 }
 
@@ -617,6 +623,28 @@ void Agent::On(const LookupFinished& event) {
   if (look_ups_.Absorb(event, loop_.now())) metrics_.CredentialsFound(*event.lookup);
 }
 
+void Agent::On(const RetryRequested& event) {
+  std::size_t retried = 0;
+  for (const std::string& name : event.names) {
+    Entry* entry = entries_.Find(name);
+    if (entry == nullptr || !entry->applies) continue;
+    const bool pulls = pulls_->RetryRequested(*entry);
+    const bool checks = checks_.RetryRequested(*entry);
+    if (pulls || checks) retried++;
+  }
+  loop_.ChangedIf(retried > 0);
+  base::Info("retry requested", {{"images", retried}});
+}
+
+// A client repeats its wish while it waits, so only a new wish, or a result that is for good, counts as a
+// request to try at once. A failure of this moment is the answer to it.
+bool Agent::MaySkipBackoffFor(const Entry& entry) {
+  const bool is_new = loop_.now() >= entry.asked_until || plan::HasFailedPermanently(entry.past);
+  const bool waits = entry.runs.empty() && entry.past.not_before > loop_.now();
+  return waits && is_new && loop_.now() - entry.past.failed_at >= plan::kFreshFailure &&
+         wishes_.TryTake(loop_.now());
+}
+
 void Agent::On(const PullRequested& event) {
   Entry* entry = entries_.Find(event.reference.Normalized());
   if (entry == nullptr) {
@@ -624,6 +652,7 @@ void Agent::On(const PullRequested& event) {
     if (entry == nullptr) return;  // no place is free; the waiting client asks again
     base::Info("pull asked for", {{"image", event.reference.written()}});
   }
+  if (MaySkipBackoffFor(*entry)) pulls_->RetryRequested(*entry);
   // Requests of several preflights arrive in any order.
   entry->asked_at = std::max(entry->asked_at, event.looked_at);
   entry->asked_until = loop_.now() + plan::kAskedFor;

@@ -25,6 +25,8 @@
 #include "agent/touching.h"
 #include "agent/workers.h"
 #include "base/clock.h"
+#include "base/token_bucket.h"
+#include "plan/requested.h"
 
 namespace prefetch::agent {
 
@@ -63,6 +65,8 @@ class Agent {
   // Any thread: a client waits for an image that was absent at `looked_at`. It is pulled before others; an
   // unlisted one with the node's own credentials (Snapshot::asked). The wish lasts plan::kAskedFor.
   void AskPull(const image::Reference& reference, base::TimePoint looked_at);
+  // Any thread: the back-off of these entries of the list, by their normalised names, is skipped once.
+  void Retry(std::vector<std::string> names);
   // Any thread: a sentence among the problems of status, until the same work tells an empty one.
   void ReportProblem(std::string of, std::string problem);
 
@@ -110,6 +114,9 @@ class Agent {
   void On(TouchAdvanced event);
   void On(const CheckDone& event);
   void On(const PullRequested& event);
+  void On(const RetryRequested& event);
+  // Whether the back-off of a pull that a preflight waits for is skipped.
+  bool MaySkipBackoffFor(const Entry& entry);
   void On(const LookupFinished& event);
   void On(ProblemReported event);
   void ApplyCredentials(credentials::KeyringHealth health);
@@ -146,7 +153,8 @@ class Agent {
   std::map<std::string, std::string>
       troubles_;  // problems of threads beside the loop, by the name of their work
   Entries entries_;
-  bool settled_ = false;  // every entry was ready, or has failed for good, once
+  base::TokenBucket wishes_{plan::kRetries};  // of preflights, to skip a back-off
+  bool settled_ = false;                      // every entry was ready, or has failed for good, once
   bool was_ready_ = false;
   base::TimePoint published_at_;
   base::TimePoint tidy_at_ = base::TimePoint::max();

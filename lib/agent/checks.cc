@@ -4,6 +4,7 @@
 #include "agent/checks.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "plan/requested.h"
 
 namespace prefetch::agent {
 namespace {
@@ -231,6 +232,14 @@ void Checks::HeldByPull(const std::string& registry, base::TimePoint until) {
   if (!options_.asker) return;
   plan::RegistryPace& pace = paces_[registry];
   pace = plan::AfterHeldByPull(std::move(pace), until);
+}
+
+bool Checks::RetryRequested(Entry& entry) {
+  if (!Asks(entry) || !entry.fresh->newest || !plan::IsWorthAnotherCheck(entry.fresh->newest->kind)) {
+    return false;
+  }
+  CheckAt(entry, loop_.now());
+  return true;
 }
 
 void Checks::Forget(const std::set<std::string>& in_use) {

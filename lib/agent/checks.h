@@ -70,6 +70,10 @@ class Checks {
   // The registry has told a pull to wait.
   void HeldByPull(const std::string& registry, base::TimePoint until);
 
+  // A request to try now: a registry whose newest answer was none, or a no, is asked again as soon as it may
+  // be. True if it is.
+  bool RetryRequested(Entry& entry);
+
   // Forgets registries that no entry uses any more, unless they are still held.
   void Forget(const std::set<std::string>& in_use);
 

@@ -18,6 +18,15 @@ bool AsksOtherwise(const plan::DesiredImage& was, const plan::DesiredImage& is) 
          was.on_tag_missing != is.on_tag_missing || was.on_stale != is.on_stale;
 }
 
+// Does the new list say the same about the image? Its place in the file does not count.
+bool SaysTheSame(const plan::DesiredImage& was, const plan::DesiredImage& is) {
+  return !AsksOtherwise(was, is) && plan::SamePods(was, is) &&
+         was.reference.written() == is.reference.written() && was.required == is.required &&
+         was.also_for_never == is.also_for_never && was.priority == is.priority && was.open == is.open &&
+         was.pull_timeout == is.pull_timeout && was.platforms == is.platforms &&
+         was.for_any_pod == is.for_any_pod;
+}
+
 }  // namespace
 
 // The new vector has the order of the new list, since answers of the runtime are matched to entries by that
@@ -36,7 +45,9 @@ void Entries::Replace(const std::shared_ptr<const plan::ImageList>& list) {
       known->runs.clear();
       // No retry is due before the list changes, for reasons such as a reference that cannot be parsed. This
       // is that change.
-      if (entry.past.not_before == base::TimePoint::max()) entry.past.not_before = base::TimePoint();
+      const bool ends_backoff =
+          entry.past.not_before == base::TimePoint::max() || !SaysTheSame(entry.want, want);
+      if (ends_backoff) entry.past.not_before = std::min(entry.past.not_before, entry.past.registry_patience);
       if (!plan::SamePods(entry.want, want)) {
         entry.verdict = plan::AfterNewList(std::move(entry.verdict), entry.want, want);
         entry.touch = {};  // the abandoned touch may have been for a pod that is gone

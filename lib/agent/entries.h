@@ -81,7 +81,8 @@ class Entries {
   explicit Entries(image::Platform node) : node_(std::move(node)) {}
 
   // Takes over a new list. Entries that stay keep their facts and runs; runs of removed entries are asked to
-  // stop. Failures that only a new list can end get a new chance. Images asked for by callers stay.
+  // stop. Entries that the new list changes, and failures that only a new list can end, are tried at once.
+  // Images asked for by callers stay.
   void Replace(const std::shared_ptr<const plan::ImageList>& list);
 
   // The list's entries by their index in it, then those that preflights alone have asked for.

@@ -115,6 +115,11 @@ struct PullRequested {
   base::TimePoint looked_at;
 };
 
+// An operator wants images tried at once.
+struct RetryRequested {
+  std::vector<std::string> names;  // of entries, normalised
+};
+
 // The watch has reported changed files of kubelet.
 struct RecordsTouched {
   kubelet::FileChanges changes;
@@ -140,9 +145,9 @@ struct ProblemReported {
 
 struct Wake {};  // nothing but a turn
 
-using Event =
-    std::variant<Wake, ListChanged, RuntimePolled, PullDone, ProgressSeen, SizeKnown, SizeReceived,
-                 ContentFetched, PullReturned, LeasesUpdated, PullUnprotected, RecordsTouched, ImagesTouched,
-                 KubeletPolled, TouchAdvanced, CheckDone, PullRequested, LookupFinished, ProblemReported>;
+using Event = std::variant<Wake, ListChanged, RuntimePolled, PullDone, ProgressSeen, SizeKnown, SizeReceived,
+                           ContentFetched, PullReturned, LeasesUpdated, PullUnprotected, RecordsTouched,
+                           ImagesTouched, KubeletPolled, TouchAdvanced, CheckDone, PullRequested,
+                           RetryRequested, LookupFinished, ProblemReported>;
 
 }  // namespace prefetch::agent

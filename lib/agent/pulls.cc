@@ -88,6 +88,24 @@ void Pulls::Hold(const RegistryHold& hold) {
   registry_trouble_[hold.registry] = plan::Reason::kRateLimited;
 }
 
+bool Pulls::RetryRequested(Entry& entry) {
+  if (!entry.runs.empty()) return false;
+  const bool wrong_platform =
+      entry.action.kind == plan::ActionKind::kKeep && entry.action.reason == plan::Reason::kWrongPlatform;
+  if (entry.past.not_before <= loop_.now() && !wrong_platform) return false;
+  entry.past = plan::AfterRetryRequested(std::move(entry.past), loop_.now(), loop_.Wall());
+  if (wrong_platform) {
+    // The tag may name another image by now.
+    entry.past.pulled_id.clear();
+    entry.past.retry_requested_at = loop_.Wall();
+  }
+  auto health = registries_.find(entry.want->reference.domain());
+  if (health != registries_.end()) health->second = plan::AfterRetryRequested(health->second, loop_.now());
+  hold_until_ = std::min(hold_until_, loop_.now());
+  loop_.Changed();
+  return true;
+}
+
 void Pulls::StopAll() {
   for (Entry& entry : entries_.all()) {
     for (ActiveRun& run : entry.runs) run.stop.request_stop();

@@ -169,6 +169,22 @@ base::Result<status::CheckResult> AgentClient::Check(const base::Call& call,
                         (result ? "" : ": " + result.error().message()));
 }
 
+base::Result<status::RetryResult> AgentClient::Retry(const base::Call& call,
+                                                     const status::RetryRequest& retry) const {
+  http::Request request{.method = "POST", .url = "/v1/retry", .body = doc::WriteJson(status::ToNode(retry))};
+  request.headers.Add("Content-Type", "application/json");
+  auto response = Send(call.Within(kAnswerWithin), std::move(request));
+  if (!response) return std::move(response).error();
+  const std::string agent = "the agent at " + address_;
+  if (response->status == 429) return base::ResourceExhausted(agent + " refuses: " + ErrorOf(*response));
+  if (response->status == 403) return base::PermissionDenied(agent + " refuses: " + ErrorOf(*response));
+  if (response->status == 400) return base::InvalidArgument(agent + " refuses: " + ErrorOf(*response));
+  if (response->status != 200) return Unexpected(*response);
+  auto result = status::ParseRetryResult(response->body);
+  if (result) return result;
+  return base::Internal(agent + " gave an unexpected answer: " + result.error().message());
+}
+
 base::Result<screen::StatusDocument> AgentClient::Status(const base::Call& call) const {
   auto json = StatusJson(call);
   if (!json) return std::move(json).error();

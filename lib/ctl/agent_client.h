@@ -10,6 +10,7 @@
 #include "http/client.h"
 #include "screen/status_document.h"
 #include "status/check_document.h"
+#include "status/retry_document.h"
 
 namespace prefetch::ctl {
 
@@ -57,6 +58,10 @@ class AgentClient {
   base::Result<status::CheckResult> Check(const base::Call& call, const status::CheckRequest& request,
                                           base::Duration within = kAnswerWithin,
                                           base::Duration* again_after = nullptr) const;
+
+  // PermissionDenied: it does not take retries from here. ResourceExhausted: too many; the sentence says when
+  // it takes another one.
+  base::Result<status::RetryResult> Retry(const base::Call& call, const status::RetryRequest& request) const;
 
  private:
   AgentClient(http::Client& http, std::string address, std::string url, std::string socket)

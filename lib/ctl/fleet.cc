@@ -76,15 +76,6 @@ using std::chrono::seconds;
 constexpr seconds kOneAnswer{10};
 constexpr seconds kLongestPatience{5};  // with a server that says 429
 
-// Returns the failure without the name of the pod, so that nodes with the same trouble have the same text and
-// are shown as one group.
-std::string WhyNotHeard(const kube::Failure& failure) {
-  if (failure.kind == kube::ApiError::kTimeout) return "it did not answer in time";
-  if (failure.kind == kube::ApiError::kForbidden) return "you may not get pods/proxy of its pod";
-  std::size_t end = failure.message.find(": ");
-  return end == std::string::npos ? failure.message : failure.message.substr(end + 2);
-}
-
 kube::Answer<std::string> Get(const base::Call& call, kube::Api& api, const std::string& name_space,
                               const FleetMember& member, const std::optional<http::SecretHeader>& token) {
   auto get = [&] {
@@ -188,6 +179,13 @@ class FleetAsking {
 };
 
 }  // namespace
+
+std::string WhyNotHeard(const kube::Failure& failure, const std::string& verb) {
+  if (failure.kind == kube::ApiError::kTimeout) return "it did not answer in time";
+  if (failure.kind == kube::ApiError::kForbidden) return "you may not " + verb + " pods/proxy of its pod";
+  std::size_t end = failure.message.find(": ");
+  return end == std::string::npos ? failure.message : failure.message.substr(end + 2);
+}
 
 FleetAnswers AskMembers(const base::Call& call, kube::Api& api, const std::vector<FleetMember>& members,
                         const FleetAsk& ask) {

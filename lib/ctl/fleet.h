@@ -107,6 +107,10 @@ struct FleetAnswers {
   std::optional<kube::Failure> forbidden;
 };
 
+// A failure to hear a pod, without the pod's name, so that nodes with the same trouble read the same. `verb`:
+// of the right to its proxy.
+std::string WhyNotHeard(const kube::Failure& failure, const std::string& verb = "get");
+
 // Ends by `call`; members that were not asked by then have no detail.
 FleetAnswers AskMembers(const base::Call& call, kube::Api& api, const std::vector<FleetMember>& members,
                         const FleetAsk& ask);

@@ -101,6 +101,11 @@ class Api {
                                           const std::string& name, std::uint16_t port,
                                           const std::string& path,
                                           std::optional<http::SecretHeader> header) = 0;
+  // create pods/proxy. The same with a JSON body.
+  virtual Answer<std::string> PodProxyPost(const base::Call& call, const std::string& name_space,
+                                           const std::string& name, std::uint16_t port,
+                                           const std::string& path, const std::string& body,
+                                           std::optional<http::SecretHeader> header) = 0;
 };
 
 }  // namespace prefetch::kube

@@ -331,9 +331,24 @@ Answer<Done> HttpApi::DeletePod(const base::Call& call, const std::string& name_
 Answer<std::string> HttpApi::PodProxyGet(const base::Call& call, const std::string& name_space,
                                          const std::string& name, std::uint16_t port, const std::string& path,
                                          std::optional<http::SecretHeader> header) {
-  Verb verb{.verb = "get", .resource = "pods/proxy", .name_space = name_space, .name = name};
+  return AskPod(call, {.verb = "get", .resource = "pods/proxy", .name_space = name_space, .name = name}, port,
+                path, std::move(header));
+}
+
+Answer<std::string> HttpApi::PodProxyPost(const base::Call& call, const std::string& name_space,
+                                          const std::string& name, std::uint16_t port,
+                                          const std::string& path, const std::string& body,
+                                          std::optional<http::SecretHeader> header) {
+  Verb verb{.verb = "create", .resource = "pods/proxy", .name_space = name_space, .name = name};
+  verb.content_type = kJson;
+  verb.body = body;
+  return AskPod(call, std::move(verb), port, path, std::move(header));
+}
+
+Answer<std::string> HttpApi::AskPod(const base::Call& call, Verb verb, std::uint16_t port,
+                                    const std::string& path, std::optional<http::SecretHeader> header) {
   // A bad name stays bad, and Path() rejects it.
-  if (IsName(name)) verb.name += ":" + std::to_string(port);
+  if (IsName(verb.name)) verb.name += ":" + std::to_string(port);
   verb.other_path = path;
   verb.max_body_bytes = kLongestPodAnswer;
   verb.header = std::move(header);

@@ -52,9 +52,15 @@ class HttpApi final : public Api {
   Answer<std::string> PodProxyGet(const base::Call& call, const std::string& name_space,
                                   const std::string& name, std::uint16_t port, const std::string& path,
                                   std::optional<http::SecretHeader> header) override;
+  Answer<std::string> PodProxyPost(const base::Call& call, const std::string& name_space,
+                                   const std::string& name, std::uint16_t port, const std::string& path,
+                                   const std::string& body,
+                                   std::optional<http::SecretHeader> header) override;
 
  private:
   struct Verb;
+  Answer<std::string> AskPod(const base::Call& call, Verb verb, std::uint16_t port, const std::string& path,
+                             std::optional<http::SecretHeader> header);
   Answer<http::Response> Send(const base::Call& call, const Verb& verb);
   Answer<doc::Node> SendForObject(const base::Call& call, const Verb& verb);
   Answer<Done> SendForNothing(const base::Call& call, const Verb& verb);

@@ -85,12 +85,17 @@ History AfterFailure(History past, const PullFailure& failure, base::TimePoint n
   // A failure that the runtime survived breaks the row. A suspect stays one until it is pulled.
   if (!IsSuspicious(past)) past.runtime_ends = 0;
   past.failures++;
+  past.failed_at = now;
+  past.retry_requested_at.reset();
   const bool disk_full = failure.reason == Reason::kDiskFull;
   if (disk_full) past.full_disks++;
   // Failures for a full disk have their own count: a long outage of the registry must not make the first full
   // disk wait for an hour, nor the other way round.
   base::Duration delay = Delay(retry, disk_full ? past.full_disks : past.failures - past.full_disks, random);
-  if (failure.retry_after) delay = std::max(delay, *failure.retry_after);
+  if (failure.retry_after) {
+    delay = std::max(delay, *failure.retry_after);
+    past.registry_patience = now + *failure.retry_after;
+  }
   past.not_before = delay == base::Duration::max() ? base::TimePoint::max() : now + delay;
   past.settled = past.settled || HasFailedPermanently(past);
   return past;
@@ -136,6 +141,7 @@ History AfterSuccess(History past, const PullSuccess& success, base::TimePoint n
     past.not_before = now;
   }
   past.room = AfterDiskSpaceFound(past.room);
+  past.retry_requested_at.reset();
   past.runtime_ends = 0;
   past.bytes_at_end = 0;
   past.doubted = false;
@@ -153,6 +159,13 @@ History AfterNewCredentials(History past, base::TimePoint now) {
   bool for_its_credential =
       past.last_failure == Reason::kAccessDenied || past.last_failure == Reason::kBadCredentialFormat;
   if (for_its_credential && past.not_before > now) past.not_before = now;
+  return past;
+}
+
+History AfterRetryRequested(History past, base::TimePoint now, base::WallTime wall) {
+  if (past.not_before <= now) return past;
+  past.not_before = std::max(now, past.registry_patience);
+  past.retry_requested_at = wall;
   return past;
 }
 

@@ -1,6 +1,7 @@
 // History: the tries for one entry with their results, and the rules for the time between tries.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -26,6 +27,10 @@ struct History {
   // Ready once, or a failure that another try will not change soon: this entry no longer holds the node in
   // its busy first phase, and `--once` and `wait` need not wait for it.
   bool settled = false;
+  base::TimePoint failed_at;          // the end of the newest pull that failed
+  base::TimePoint registry_patience;  // the end of a Retry-After: a request does not shorten it
+  // A request to pull it at once that no end of a pull has answered yet.
+  std::optional<base::WallTime> retry_requested_at;
 
   // The newest success.
   std::string pulled_id;  // the image id it brought; empty: none
@@ -90,6 +95,13 @@ History AfterSuccess(History past, const PullSuccess& success, base::TimePoint n
 
 // The node's credential files have changed: what failed for its credential is worth another try now.
 History AfterNewCredentials(History past, base::TimePoint now);
+
+// A result that is younger than this answers a request of a preflight.
+constexpr std::chrono::seconds kFreshFailure{5};
+
+// A request to pull the image now skips the back-off once, but not a Retry-After of the registry. The
+// failures still count for the next pause. Unchanged if no back-off holds the image.
+History AfterRetryRequested(History past, base::TimePoint now, base::WallTime wall);
 
 // The digest whose pull failed is not wanted any more: the tag points elsewhere, or back.
 History AfterUpdateDropped(History past, base::TimePoint now);

@@ -81,6 +81,7 @@ PullStatus PullOf(const EntryFacts& facts, base::TimePoint now, base::WallTime w
   pull.started_at = past.started_at;
   pull.finished_at = past.finished_at;
   pull.last_error = past.last_error;
+  pull.retry_requested_at = past.retry_requested_at;
   if (facts.run) {
     const Movement& movement = facts.run->movement;
     pull.state = movement.unpacking ? PullState::kUnpacking : PullState::kPulling;

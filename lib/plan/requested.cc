@@ -1,6 +1,7 @@
 #include "plan/requested.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace prefetch::plan {
 namespace {
@@ -10,6 +11,30 @@ namespace {
 constexpr int kTriesThatCount = 6;
 
 }  // namespace
+
+bool IsWorthAnotherCheck(image::RegistryAnswerKind kind) {
+  using image::RegistryAnswerKind;
+  switch (kind) {
+    case RegistryAnswerKind::kTagMissing:
+    case RegistryAnswerKind::kAccessDenied:
+    case RegistryAnswerKind::kRateLimited:
+    case RegistryAnswerKind::kUnreachable:
+    case RegistryAnswerKind::kServerError:
+      return true;
+    case RegistryAnswerKind::kSame:
+    case RegistryAnswerKind::kMoved:
+    case RegistryAnswerKind::kIndeterminate:
+      return false;
+  }
+  std::abort();
+}
+
+bool AwaitsRetry(const ImageState& image) {
+  if (!image.applies) return false;
+  const PullState state = image.pull.state;
+  if (state == PullState::kWaiting || state == PullState::kFailed) return true;
+  return image.registry && image.registry->answer && IsWorthAnotherCheck(*image.registry->answer);
+}
 
 Action DecideRequested(const Observation& seen, const History& past, base::TimePoint asked_until,
                        base::TimePoint now) {
@@ -28,11 +53,15 @@ base::TimePoint ForgetRequestedAt(const History& past, base::TimePoint asked_unt
 const ImageState* PulledFor(const Snapshot& snapshot, const image::Reference& reference,
                             base::TimePoint asked_at) {
   // An entry of the list is pulled anyway, so it answers for the wish, too.
-  if (const ImageState* listed = FindImage(snapshot, reference)) return listed;
-  auto found = std::find_if(snapshot.asked.begin(), snapshot.asked.end(), [&](const RequestedImage& asked) {
-    return asked.state.want->reference == reference && asked.asked_at >= asked_at;
+  if (const ImageState* listed = FindImage(snapshot, reference)) {
+    // The request may end the back-off of an older failure.
+    const bool is_old = StateOfRequested(*listed) == RequestedState::kFailed && listed->asked_at < asked_at;
+    return is_old ? nullptr : listed;
+  }
+  auto found = std::find_if(snapshot.asked.begin(), snapshot.asked.end(), [&](const ImageState& asked) {
+    return asked.want->reference == reference && asked.asked_at >= asked_at;
   });
-  return found == snapshot.asked.end() ? nullptr : &found->state;
+  return found == snapshot.asked.end() ? nullptr : &*found;
 }
 
 RequestedState StateOfRequested(const ImageState& image) {

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <cstddef>
 
+#include "base/token_bucket.h"
+#include "image/registry_answer.h"
 #include "plan/decide.h"
 #include "plan/snapshot.h"
 
@@ -18,6 +20,16 @@ constexpr std::size_t kMaxRequestedImages = 16;
 // The agent remembers a pull's result at most this long after the last wish for it.
 constexpr std::chrono::hours kAskedMemory{1};
 
+// Requests of operators, and apart from them those of preflights, that skip a back-off on one node: these
+// many at once, and then one a minute, so that nobody can hammer a registry.
+constexpr base::TokenRate kRetries{.per_second = 1.0 / 60, .burst = 3};
+
+// Would the registry be worth another question after this answer?
+bool IsWorthAnotherCheck(image::RegistryAnswerKind kind);
+
+// Does this entry of the list wait for its next try, or for another answer of its registry?
+bool AwaitsRetry(const ImageState& image);
+
 // For an image that is on no list. `asked_until`: when its newest wish is over. Nothing begins, or begins
 // anew, for a wish that is over; what runs goes on to its end, since a pull that moves is never killed.
 Action DecideRequested(const Observation& seen, const History& past, base::TimePoint asked_until,
@@ -27,8 +39,8 @@ Action DecideRequested(const Observation& seen, const History& past, base::TimeP
 // that asking again and again does not reach the registry. The time from which on it may be forgotten.
 base::TimePoint ForgetRequestedAt(const History& past, base::TimePoint asked_until);
 
-// The entry of the list, or a request made at `asked_at` or later; nullptr: neither, it waits for a
-// place.
+// The entry of the list, or a request made at `asked_at` or later; nullptr: neither, it waits for a place or
+// for the loop to notice the request.
 const ImageState* PulledFor(const Snapshot& snapshot, const image::Reference& reference,
                             base::TimePoint asked_at);
 

@@ -255,6 +255,11 @@ RegistryHealth AfterRegistryFailure(RegistryHealth past, bool rate_limited, base
   return past;
 }
 
+RegistryHealth AfterRetryRequested(RegistryHealth past, base::TimePoint now) {
+  past.not_before = std::min(past.not_before, std::max(past.limited_until, now));
+  return past;
+}
+
 // One pass over the due pulls, in their order. For each slot the questions are: may its registry be asked, is
 // there a place, are its credentials known, is there room on the disk. The place comes before the
 // credentials, so that only pulls that could start run a plugin. The disk comes last, and DiskBudget hears of

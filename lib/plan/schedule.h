@@ -28,6 +28,10 @@ struct RegistryHealth {
 RegistryHealth AfterRegistryFailure(RegistryHealth past, bool rate_limited, base::Duration retry_after,
                                     base::TimePoint now, double random);
 
+// A request to pull an image of this registry now ends every hold but that of a rate limit. A registry that
+// failed again and again still gets one pull at a time.
+RegistryHealth AfterRetryRequested(RegistryHealth past, base::TimePoint now);
+
 // Nothing is lost if this is forgotten, once no entry is of that registry: it has not been held for an hour.
 bool MayBeForgotten(const RegistryHealth& health, base::TimePoint now);
 

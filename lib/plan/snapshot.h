@@ -56,6 +56,7 @@ struct PullStatus {
   std::optional<base::WallTime> finished_at;
   std::string last_error;  // scrubbed; empty if the newest attempt did not fail
   std::optional<base::WallTime> next_attempt_at;
+  std::optional<base::WallTime> retry_requested_at;  // by an operator or a preflight, and not over yet
 };
 
 // The registry's answers about one image.
@@ -113,6 +114,7 @@ struct ImageState {
   // Other names of the same image id, in the runtime.
   std::vector<std::string> aliases;
   std::shared_ptr<const RegistryView> registry;  // null: its registry is not asked about it
+  base::TimePoint asked_at;  // wishes of preflights up to this look are taken into account
 };
 
 // The verdicts for one of the entry's pods (PodsOf); null: not known.
@@ -192,13 +194,6 @@ struct Readiness {
   Reason node_reason = Reason::kFactsUnknown;  // of `node_trouble`
 };
 
-// An image that is on no list, and is pulled since a preflight has asked for it (plan/requested.h).
-struct RequestedImage {
-  ImageState state;
-  // Wishes up to this time are taken into account.
-  base::TimePoint asked_at;
-};
-
 struct Snapshot {
   std::string node;
   base::WallTime time;
@@ -207,8 +202,10 @@ struct Snapshot {
   ImageList list;  // but for its images, which are below with all that is known of them
   RuntimeStatus runtime;
   DiskStatus disk;
-  std::vector<ImageState> images;     // in the list's order
-  std::vector<RequestedImage> asked;  // for readiness they do not count
+  std::vector<ImageState> images;  // in the list's order
+  // Images that are on no list, and are pulled since a preflight has asked for them (plan/requested.h). They
+  // do not count for readiness.
+  std::vector<ImageState> asked;
   // None: --kubelet=none declares that there is no kubelet here, and presence is the verdict.
   std::optional<KubeletStatus> kubelet;
   // Every kubelet that may run here, for questions that the verdicts below do not answer; null: not known

@@ -16,6 +16,7 @@ namespace {
 
 constexpr const char* kBoth = "both";
 constexpr const char* kLocalOnly = "socket";
+constexpr const char* kLocalOrFleet = "socket; TCP with a fleet token";
 
 // A test compares these rows with the endpoints that the agent serves.
 constexpr std::array kEndpointRows = {
@@ -28,6 +29,10 @@ constexpr std::array kEndpointRows = {
     EndpointRow{"GET", "/v1/status", "", "the status document", kBoth},
     EndpointRow{"GET", "/metrics", "", "[metrics](metrics.md)", kBoth},
     EndpointRow{"POST", "/v1/check", "", "verdicts for the images of pods: a preflight", kBoth},
+    EndpointRow{
+        "POST", "/v1/retry",
+        "The body may name images: `{\"images\": [\"quay.io/acme/app:v1\"]}`. Without it: all that wait",
+        "what `prefetchctl retry -o json` prints; 429 with `Retry-After` after too many", kLocalOrFleet},
     EndpointRow{
         "GET", "/v1/images/",
         "The image's name follows the path. `credentials=false`: without credentials. `identities`: with "
@@ -128,7 +133,8 @@ std::string ApiPage() {
           "` open more. A pod shows its own in\n"
           "`Authorization: Bearer`, for [preflights](../gate.md#let-pods-ask). A fleet command shows a token "
           "in\n`" +
-          std::string(plan::kFleetHeader) + ": Bearer`, for the full status (setting `fleetTokens`).\n";
+          std::string(plan::kFleetHeader) +
+          ": Bearer`, for the full status and retries (setting `fleetTokens`).\n";
   page += PreflightChapter();
   page +=
       "\n## Status document\n\n"

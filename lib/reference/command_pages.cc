@@ -33,6 +33,14 @@ std::string NamesOfOption(const std::string& names) {
   return text;
 }
 
+// An option whose help is this long is explained once on the page.
+constexpr std::size_t kLongHelp = 40;
+
+// "prefetchctl-list-check", as GitHub makes it of the heading.
+std::string AnchorOf(const std::string& words) {
+  return "prefetchctl-" + base::ReplaceAll(words, " ", "-");
+}
+
 bool BeginsWithCode(std::string_view text) {
   return text.size() > 1 && std::isdigit(static_cast<unsigned char>(text[0])) != 0 && text[1] == ' ';
 }
@@ -96,12 +104,19 @@ std::string FlagsPage(const std::vector<CommandHelp>& commands) {
       "of its own.\n"
       "As a plugin of kubectl, the program is called `kubectl prefetch`.\n\n";
   page += kGenerated;
+  std::map<std::string, std::string> first_with;  // the first command with a row, by the row
   for (const CommandHelp& command : commands) {
     page += "\n## prefetchctl " + command.words + "\n\n" + Plain(command.help) + ".\n";
     if (!command.options.empty()) page += "\n| option | value | meaning |\n|---|---|---|\n";
     for (const CommandOption& option : command.options) {
       const std::string value = option.value.empty() ? "" : "`" + CellText(option.value) + "`";
-      page += "| " + NamesOfOption(option.names) + " | " + value + " | " + Plain(option.help) + " |\n";
+      const std::string row = "| " + NamesOfOption(option.names) + " | " + value + " | ";
+      const std::string meaning = Plain(option.help);
+      auto [first, is_new] = first_with.emplace(row + meaning, command.words);
+      // The options of --fleet, and those of generate, would stand there several times.
+      const bool refers = !is_new && option.help.size() >= kLongHelp;
+      page +=
+          row + (refers ? "see [" + first->second + "](#" + AnchorOf(first->second) + ")" : meaning) + " |\n";
     }
   }
   return page;

@@ -194,6 +194,11 @@ Fields PullFields() {
       {.path = "pull.nextAttemptAt",
        .form = Form::kTime,
        .help = "Time of the next attempt",
+       .nullable = true},
+      {.path = "pull.retryRequestedAt",
+       .form = Form::kTime,
+       .help =
+           "When someone requested a retry (`prefetchctl retry`, `check --pull`); null: no request is open",
        .nullable = true}};
 }
 

@@ -81,6 +81,10 @@ std::string RetryWords(const StatusPull& pull, const std::optional<base::WallTim
   } else if (pull.state == "Failed") {
     words += ", not again until the list changes";
   }
+  if (pull.retry_requested_at && now) {
+    auto ago = std::chrono::duration_cast<std::chrono::seconds>(*now - *pull.retry_requested_at);
+    words += ", retry requested " + base::HumanTime(std::max(ago, std::chrono::seconds(0))) + " ago";
+  }
   return words;
 }
 

@@ -150,6 +150,7 @@ void ReadPull(const status::Members& in, StatusPull& pull) {
   in.Read("startedAt", pull.started_at);
   in.Read("finishedAt", pull.finished_at);
   in.Read("nextAttemptAt", pull.next_attempt_at);
+  in.Read("retryRequestedAt", pull.retry_requested_at);
   in.Read("lastError", pull.last_error);
 }
 

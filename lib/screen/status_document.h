@@ -30,7 +30,7 @@ struct StatusPull {
   std::string state;
   std::uint64_t attempts = 0;
   std::optional<std::uint64_t> bytes_done, bytes_total, bytes_per_second;
-  std::optional<base::WallTime> started_at, finished_at, next_attempt_at;
+  std::optional<base::WallTime> started_at, finished_at, next_attempt_at, retry_requested_at;
   std::string last_error;
 
   friend bool operator==(const StatusPull&, const StatusPull&) = default;

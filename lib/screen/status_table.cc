@@ -79,7 +79,8 @@ std::vector<std::string> WhyOf(const StatusImage& image, const StatusDocument& d
   } else if (rank != Rank::kQueued || image.reason != "Queued" || image.message != kItsTurn) {
     add(image.message);
   }
-  if (rank == Rank::kFailing || rank == Rank::kFailingOptional) add(RetryWords(image.pull, document.time));
+  if (rank == Rank::kFailing || rank == Rank::kFailingOptional || image.pull.retry_requested_at)
+    add(RetryWords(image.pull, document.time));
   return why;
 }
 

@@ -224,6 +224,7 @@ void WritePull(doc::JsonWriter& out, const plan::PullStatus& pull) {
   out.MemberOrNull("finishedAt", pull.finished_at);
   out.MemberOrNull("lastError", pull.last_error);
   out.MemberOrNull("nextAttemptAt", pull.next_attempt_at);
+  out.MemberOrNull("retryRequestedAt", pull.retry_requested_at);
   out.EndObject();
 }
 

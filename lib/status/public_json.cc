@@ -137,6 +137,7 @@ const std::vector<std::string>& HiddenMembers() {
                                                    "images.pull.finishedAt",
                                                    "images.pull.lastError",
                                                    "images.pull.nextAttemptAt",
+                                                   "images.pull.retryRequestedAt",
                                                    "images.pull.startedAt",
                                                    "images.pulledWith",
                                                    "images.readyAs",

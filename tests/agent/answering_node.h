@@ -2,7 +2,9 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "agent/answers/endpoints.h"
 #include "fakes/fake_clock.h"
@@ -22,7 +24,7 @@ class AnsweringNode {
     board_.Publish(std::make_shared<const plan::Snapshot>(std::move(snapshot)));
   }
   http::Handler Handler(Audience audience, ClientAuthenticator* callers = nullptr) const {
-    return Endpoints(board_, metrics, inquiry_, clock, audience, callers);
+    return Endpoints(board_, metrics, inquiry_, retries_, clock, audience, callers);
   }
   http::ServerResponse Answer(Audience audience, const http::ServerRequest& request,
                               ClientAuthenticator* callers = nullptr) const {
@@ -30,6 +32,9 @@ class AnsweringNode {
     if (response.shared) response.body = *response.shared;
     return response;
   }
+
+  // The names of each request that reached the loop.
+  const std::vector<std::vector<std::string>>& retried() const { return retried_; }
 
   tests::FakeClock clock;
   Metrics metrics;
@@ -40,6 +45,9 @@ class AnsweringNode {
   credentials::Keyring keyring_{{.docker_configs = {"/absent"}}, clock};
   Board board_;
   Inquiry inquiry_{board_, runtime_, runtime_, keyring_, clock};
+  std::vector<std::vector<std::string>> retried_;
+  mutable Retries retries_{board_, clock,
+                           [this](std::vector<std::string> names) { retried_.push_back(std::move(names)); }};
 };
 
 }  // namespace prefetch::agent

@@ -70,7 +70,7 @@ class CheckRush : public testing::Test {
     http::ServerLimits limits;
     if (audience == Audience::kPodNetwork) limits.deferred_queue = kPodNetworkQueueLimit;
     auto server = http::Server::Start(std::move(*listener), limits,
-                                      Endpoints(board_, metrics_, inquiry_, clock_, audience));
+                                      Endpoints(board_, metrics_, inquiry_, retries_, clock_, audience));
     EXPECT_TRUE(server);
     const std::string at = address.empty() ? "http://" + (*server)->address() : address;
     std::atomic<int> told = 0;
@@ -103,6 +103,7 @@ class CheckRush : public testing::Test {
   credentials::Keyring keyring_{{.docker_configs = {"/absent"}}, clock_};
   Board board_;
   Inquiry inquiry_{board_, runtime_, fake_, keyring_, clock_};
+  Retries retries_{board_, clock_, [](const std::vector<std::string>&) {}};
 };
 
 TEST_F(CheckRush, NeighboursAreAllTold) {

@@ -109,9 +109,9 @@ class Crowd : public testing::Test {
     limits.deferred_threads = kThreadsForNeighbours;
     limits.deferred_per_client = kThreadsForOneNeighbour;
     auto listener = http::Listener::Tcp("127.0.0.1:0");
-    auto server =
-        http::Server::Start(std::move(*listener), limits,
-                            Endpoints(board_, metrics_, inquiry_, clock_, Audience::kPodNetwork, &callers_));
+    auto server = http::Server::Start(
+        std::move(*listener), limits,
+        Endpoints(board_, metrics_, inquiry_, retries_, clock_, Audience::kPodNetwork, &callers_));
     server_ = std::move(*server);
     // These are remembered before anything hangs.
     EXPECT_EQ(Known(), "200 200 200");
@@ -156,6 +156,7 @@ class Crowd : public testing::Test {
   Board board_;
   Gate registry_;
   HeldApi api_;
+  Retries retries_{board_, clock_, [](const std::vector<std::string>&) {}};
   Inquiry inquiry_{
       board_,
       runtime_,

@@ -45,9 +45,9 @@ class World {
   http::ServerResponse Ask(Audience audience, const std::string& path, Who who) {
     http::ServerRequest request{.path = path, .headers = HeadersOf(who)};
     if (path == "/readyz") request.query = {{"verbose", ""}};
-    if (path == "/v1/check") {
+    if (path == "/v1/check" || path == "/v1/retry") {
       request.method = http::Method::kPost;
-      request.body = kCheck;
+      if (path == "/v1/check") request.body = kCheck;
     }
     return node_.Answer(audience, request, callers_ ? &*callers_ : nullptr);
   }
@@ -136,6 +136,15 @@ INSTANTIATE_TEST_SUITE_P(
                     Row{"CheckTcpPodTurnedOff", "/v1/check", kTcp, Who::kPod, 403, false, false},
                     Row{"CheckTcpPodByFleets", "/v1/check", kTcp, Who::kPodByFleets, 403, false},
                     Row{"CheckLocalNobody", "/v1/check", kLocal, Who::kNobody, 200, true},
+                    Row{"RetryLocalNobody", "/v1/retry", kLocal, Who::kNobody, 200, false},
+                    Row{"RetryTcpNobody", "/v1/retry", kTcp, Who::kNobody, 403, false},
+                    Row{"RetryTcpFleet", "/v1/retry", kTcp, Who::kFleet, 200, false},
+                    Row{"RetryTcpFleetTurnedOff", "/v1/retry", kTcp, Who::kFleet, 403, false, true, false},
+                    Row{"RetryTcpFleetByOther", "/v1/retry", kTcp, Who::kFleetByOther, 403, false},
+                    Row{"RetryTcpPod", "/v1/retry", kTcp, Who::kPod, 403, false},
+                    Row{"RetryTcpPodByFleets", "/v1/retry", kTcp, Who::kPodByFleets, 403, false},
+                    Row{"RetryTcpForOther", "/v1/retry", kTcp, Who::kFleetForOther, 401, false},
+                    Row{"RetryTcpGarbage", "/v1/retry", kTcp, Who::kGarbage, 401, false},
                     Row{"ImageLocalNobody", "/v1/images/quay.io/acme/private:v2", kLocal, Who::kNobody, 200,
                         true},
                     Row{"ImageTcpFleet", "/v1/images/quay.io/acme/private:v2", kTcp, Who::kFleet, 404, false},

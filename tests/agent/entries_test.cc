@@ -81,6 +81,23 @@ TEST(Entries, ANewListGivesANewChance) {
   EXPECT_LT(entries.all()[0].past.not_before, base::TimePoint::max());
 }
 
+// A new line number or a neighbour is no change of the entry.
+TEST(Entries, AChangedEntryIsTriedAtOnce) {
+  const base::TimePoint later{std::chrono::hours(100)}, told{std::chrono::hours(50)};
+  plan::ImageList list = Named({"r.io/a:1", "r.io/b:1", "r.io/c:1"});
+  Entries entries(kNode);
+  entries.Replace(std::make_shared<const plan::ImageList>(list));
+  for (Entry& entry : entries.all()) entry.past.not_before = later;
+  entries.all()[2].past.registry_patience = told;
+  list.images[0].from = {"images.yaml:99"};
+  list.images[1].pull_timeout += std::chrono::seconds(1);
+  list.images[2].priority++;
+  entries.Replace(std::make_shared<const plan::ImageList>(list));
+  EXPECT_EQ(entries.all()[0].past.not_before, later);
+  EXPECT_EQ(entries.all()[1].past.not_before, base::TimePoint());
+  EXPECT_EQ(entries.all()[2].past.not_before, told) << "its registry has named a time";
+}
+
 TEST(Entries, WhatAListAsksOtherwiseIsMarked) {
   plan::ImageList list = Named({"r.io/a:1", "r.io/b:1"});
   Entries entries(kNode);

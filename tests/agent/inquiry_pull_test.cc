@@ -18,15 +18,15 @@ class PullingTest : public InquiryTest {
         .answers.at(0);
   }
   plan::ImageState& Asked(const std::string& image, plan::Reason reason) {
-    plan::RequestedImage asked;
-    asked.state.want = plan::DesiredImage{.reference = *image::Reference::Parse(image)};
-    asked.state.phase = plan::Phase::kFailing;
-    asked.state.reason = reason;
-    asked.state.message = "as the runtime says it";
-    asked.state.pull.state = plan::PullState::kWaiting;
+    plan::ImageState asked;
+    asked.want = plan::DesiredImage{.reference = *image::Reference::Parse(image)};
+    asked.phase = plan::Phase::kFailing;
+    asked.reason = reason;
+    asked.message = "as the runtime says it";
+    asked.pull.state = plan::PullState::kWaiting;
     asked.asked_at = clock_.Now();
     snapshot_.asked.push_back(asked);
-    return snapshot_.asked.back().state;
+    return snapshot_.asked.back();
   }
 
   std::vector<std::string> wished_;

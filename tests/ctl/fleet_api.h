@@ -6,6 +6,7 @@
 #include <atomic>
 #include <functional>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -82,7 +83,23 @@ class FleetApi final : public RefusingApi {
                                     : answer->second;
   }
 
+  // As to a GET. Keeps the last body for each pod.
+  kube::Answer<std::string> PodProxyPost(const base::Call& call, const std::string& name_space,
+                                         const std::string& name, std::uint16_t port, const std::string& path,
+                                         const std::string& body,
+                                         std::optional<http::SecretHeader> header) override {
+    {
+      std::lock_guard lock(mutex_);
+      posted_[name] = path + " " + body;
+    }
+    return PodProxyGet(call, name_space, name, port, path, std::move(header));
+  }
+  // Path and body, by pod.
+  const std::map<std::string, std::string>& posted() const { return posted_; }
+
  private:
+  std::mutex mutex_;
+  std::map<std::string, std::string> posted_;
   std::function<void(int)> when_listed_;
   int listings_ = 0;
   std::vector<kube::Node> nodes_;

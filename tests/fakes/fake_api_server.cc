@@ -289,7 +289,11 @@ std::optional<http::ServerResponse> FakeApiServer::Forward(const base::Call& cal
     const std::string lower = base::ToLower(name);
     if (lower.starts_with("prefetchd-") || lower.starts_with("sec-")) headers.Add(name, value);
   }
-  auto answer = client_.Send(call, {.url = url, .headers = headers, .max_body_bytes = 64 << 20});
+  auto answer = client_.Send(call, {.method = std::string(http::MethodName(request.method)),
+                                    .url = url,
+                                    .headers = headers,
+                                    .body = request.body,
+                                    .max_body_bytes = 64 << 20});
   if (!answer) return StatusAnswer(503, "ServiceUnavailable", "error trying to reach service");
   return http::ServerResponse{.status = answer->status, .body = std::move(answer->body)};
 }

@@ -76,6 +76,11 @@ class RefusingApi : public kube::Api {
                                         std::optional<http::SecretHeader>) override {
     return No();
   }
+  kube::Answer<std::string> PodProxyPost(const base::Call&, const std::string&, const std::string&,
+                                         std::uint16_t, const std::string&, const std::string&,
+                                         std::optional<http::SecretHeader>) override {
+    return No();
+  }
 
  private:
   static kube::Failure No() { return {.kind = kube::ApiError::kForbidden, .message = "not let in"}; }

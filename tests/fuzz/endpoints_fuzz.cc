@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "agent/answers/endpoints.h"
+#include "agent/answers/retries.h"
 #include "base/text.h"
 #include "doc/json.h"
 #include "fakes/fake_clock.h"
@@ -122,7 +123,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     agent::ClientAuthenticator callers(rules, true, {"n1", "prefetchd"}, api, metrics, clock);
     request->local = audience == agent::Audience::kLocal;
     request->peer = request->local ? "" : "192.0.2.7";
-    const auto handler = agent::Endpoints(board, metrics, inquiry, clock, audience, &callers);
+    agent::Retries retries(board, clock, [](const std::vector<std::string>&) {});
+    const auto handler = agent::Endpoints(board, metrics, inquiry, retries, clock, audience, &callers);
     // A request that waits for a change of the Snapshot would wait for ever.
     const base::Call call = base::Call{}.Within(std::chrono::milliseconds(20));
     const bool is_fleets = review == kFleetsReview && request->path == "/v1/status";

@@ -27,7 +27,7 @@ const std::string kRbac = tests::ClusterRights("{kind: User, name: agent}",
  {apiGroups: [""], resources: [nodes, pods, events, serviceaccounts], verbs: [get, list, create, patch, delete]},
  {apiGroups: [""], resources: [nodes/status], verbs: [patch]},
  {apiGroups: [""], resources: [serviceaccounts/token], verbs: [create]},
- {apiGroups: [""], resources: [pods/proxy], verbs: [get]},
+ {apiGroups: [""], resources: [pods/proxy], verbs: [get, create]},
  {apiGroups: [authentication.k8s.io], resources: [tokenreviews], verbs: [create]}])");
 
 using Outcome = std::optional<Failure>;
@@ -111,7 +111,10 @@ class EveryCall : public testing::Test {
          [](auto& api, auto& call) { return Of(api.CreatePod(call, "a", APod("new"), DryRun::kNo)); }},
         {"delete pods \"p\"", [](auto& api, auto& call) { return Of(api.DeletePod(call, "a", "p", "u")); }},
         {"get pods/proxy \"p:1\"",
-         [](auto& api, auto& call) { return Of(api.PodProxyGet(call, "a", "p", 1, "/x", {})); }, true}};
+         [](auto& api, auto& call) { return Of(api.PodProxyGet(call, "a", "p", 1, "/x", {})); }, true},
+        {"create pods/proxy \"p:1\"",
+         [](auto& api, auto& call) { return Of(api.PodProxyPost(call, "a", "p", 1, "/x", "{}", {})); },
+         true}};
   }
 
   tests::TempDir dir_;

@@ -32,7 +32,7 @@ const std::string kRbac = tests::ClusterRights("{kind: ServiceAccount, name: age
  {apiGroups: [""], resources: [events], verbs: [create, patch]},
  {apiGroups: [""], resources: [serviceaccounts/token], resourceNames: [ecr], verbs: [create]},
  {apiGroups: [""], resources: [pods], verbs: [get, list, create, delete]},
- {apiGroups: [""], resources: [pods/proxy], verbs: [get]}])");
+ {apiGroups: [""], resources: [pods/proxy], verbs: [get, create]}])");
 
 constexpr std::string_view kNode = R"({
  "metadata": {"labels": {"zone": "a"}, "managedFields": [{"fieldsV1": {"f:a": {"f:b": {"f:c": {"f:d": {}}}}}}]},
@@ -305,6 +305,14 @@ TEST_F(HttpApiTest, PodProxyGet) {
             "GET /api/v1/namespaces/prefetchd/pods/agent-x:9477/proxy/v1/status?a=b");
   EXPECT_EQ(api_.PodProxyGet(Patient(), "prefetchd", "gone", 9477, "/x", {}).failure().kind,
             ApiError::kServerError);
+}
+
+TEST_F(HttpApiTest, PodProxyPost) {
+  server_.SetPodAnswer("prefetchd/agent-x:9477/v1/retry", "done");
+  auto body = api_.PodProxyPost(Patient(), "prefetchd", "agent-x", 9477, "/v1/retry", R"({"images":[]})", {});
+  ASSERT_ANSWER(body);
+  EXPECT_EQ(*body, "done");
+  EXPECT_EQ(server_.Requests().back(), "POST /api/v1/namespaces/prefetchd/pods/agent-x:9477/proxy/v1/retry");
 }
 
 TEST_F(HttpApiTest, APodsAnswerIsBounded) {

@@ -171,5 +171,37 @@ TEST(AfterVanished, OldOnesAreForgotten) {
   EXPECT_FALSE(IsEvictedAgainAndAgain(past));
 }
 
+TEST(AfterRetryRequested, SkipsTheBackoffOnce) {
+  const base::WallTime wall{hours(500'000)};
+  History past;
+  for (int i = 0; i < 3; i++) past = AfterFailure(past, {.reason = Reason::kNotFound}, kNow, 0);
+  ASSERT_EQ(past.not_before, kNow + minutes(20));
+  past = AfterRetryRequested(past, kNow + minutes(1), wall);
+  EXPECT_EQ(past.not_before, kNow + minutes(1));
+  EXPECT_EQ(past.retry_requested_at, wall);
+  past = AfterFailure(past, {.reason = Reason::kNotFound}, kNow + minutes(2), 0);
+  EXPECT_EQ(past.not_before, kNow + minutes(42)) << "its failures still count";
+  EXPECT_EQ(past.retry_requested_at, std::nullopt);
+  past = AfterRetryRequested(past, kNow + minutes(3), wall);
+  EXPECT_EQ(AfterSuccess(past, {.id = "sha256:aa"}, kNow + minutes(4)).retry_requested_at, std::nullopt);
+}
+
+TEST(AfterRetryRequested, AlsoWhatWaitsForAnotherList) {
+  const History failed = AfterFailure({}, {.reason = Reason::kPlatformMismatch}, kNow, 0);
+  ASSERT_EQ(failed.not_before, base::TimePoint::max());
+  EXPECT_EQ(AfterRetryRequested(failed, kNow, {}).not_before, kNow);
+}
+
+TEST(AfterRetryRequested, ButNotTheRegistrysOwnTime) {
+  const History told = AfterFailure({}, {.reason = Reason::kServerError, .retry_after = minutes(7)}, kNow, 0);
+  EXPECT_EQ(AfterRetryRequested(told, kNow + minutes(1), {}).not_before, kNow + minutes(7));
+}
+
+TEST(AfterRetryRequested, NothingWaits) {
+  const History past = AfterFailure({}, {.reason = Reason::kUnreachable}, kNow, 0);
+  ASSERT_EQ(past.not_before, kNow);
+  EXPECT_EQ(AfterRetryRequested(past, kNow, base::WallTime(hours(1))).retry_requested_at, std::nullopt);
+}
+
 }  // namespace
 }  // namespace prefetch::plan::history_test

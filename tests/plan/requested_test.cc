@@ -78,11 +78,25 @@ TEST(PulledFor, IsTheListsEntryOrWhatWasAskedForSince) {
   const auto b = *image::Reference::Parse("quay.io/acme/b:v1");
   Snapshot snapshot;
   snapshot.images = {Image("quay.io/acme/a:v1")};
-  snapshot.asked = {{.state = Image("quay.io/acme/b:v1"), .asked_at = kNow}};
+  snapshot.asked = {Image("quay.io/acme/b:v1")};
+  snapshot.asked[0].asked_at = kNow;
   EXPECT_EQ(PulledFor(snapshot, a, kNow + hours(1)), &snapshot.images[0]);
-  EXPECT_EQ(PulledFor(snapshot, b, kNow), &snapshot.asked[0].state);
+  EXPECT_EQ(PulledFor(snapshot, b, kNow), &snapshot.asked[0]);
   EXPECT_EQ(PulledFor(snapshot, b, kNow + seconds(1)), nullptr);
   EXPECT_EQ(PulledFor(snapshot, *image::Reference::Parse("quay.io/acme/c:v1"), kNow), nullptr);
+}
+
+// The request may have ended the back-off of a failure that the Snapshot still shows.
+TEST(PulledFor, AFailureFromBeforeTheRequestIsNoAnswer) {
+  Snapshot snapshot;
+  snapshot.images = {Image("quay.io/acme/a:v1")};
+  snapshot.images[0].phase = Phase::kFailing;
+  snapshot.images[0].reason = Reason::kNotFound;
+  snapshot.images[0].pull.state = PullState::kWaiting;
+  snapshot.images[0].asked_at = kNow;
+  const auto a = *image::Reference::Parse("quay.io/acme/a:v1");
+  EXPECT_EQ(PulledFor(snapshot, a, kNow), &snapshot.images[0]);
+  EXPECT_EQ(PulledFor(snapshot, a, kNow + seconds(1)), nullptr);
 }
 
 struct StateCase {
@@ -140,6 +154,27 @@ INSTANTIATE_TEST_SUITE_P(Rows, StateOfAskedTest,
                                          State("OfAnotherPlatform", Phase::kFailing, Reason::kWrongPlatform,
                                                PullState::kFailed, 1, RequestedState::kFailed)),
                          [](const auto& row) { return row.param.name; });
+
+TEST(AwaitsRetry, WhatABackoffHolds) {
+  const auto awaits = [](PullState state, std::optional<image::RegistryAnswerKind> answer = std::nullopt) {
+    ImageState image;
+    image.pull.state = state;
+    if (answer) image.registry = std::make_shared<const RegistryView>(RegistryView{.answer = answer});
+    return AwaitsRetry(image);
+  };
+  EXPECT_TRUE(awaits(PullState::kWaiting));
+  EXPECT_TRUE(awaits(PullState::kFailed));
+  EXPECT_FALSE(awaits(PullState::kQueued));
+  EXPECT_FALSE(awaits(PullState::kPulling));
+  EXPECT_FALSE(awaits(PullState::kDone));
+  EXPECT_FALSE(awaits(PullState::kDone, image::RegistryAnswerKind::kSame));
+  EXPECT_TRUE(awaits(PullState::kDone, image::RegistryAnswerKind::kUnreachable)) << "the next check is far";
+  EXPECT_TRUE(awaits(PullState::kNone, image::RegistryAnswerKind::kTagMissing));
+  ImageState other;
+  other.applies = false;
+  other.pull.state = PullState::kFailed;
+  EXPECT_FALSE(AwaitsRetry(other));
+}
 
 }  // namespace
 }  // namespace prefetch::plan::asked_test

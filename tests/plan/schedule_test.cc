@@ -397,5 +397,16 @@ TEST(AfterRegistryFailure, SilenceBeforeARateLimitMakesItsHoldNoLonger) {
   EXPECT_EQ(AfterRegistryFailure(health, true, {}, kNow, 0).not_before, kNow + seconds(60));
 }
 
+TEST(AfterRetryRequested, EndsTheHoldOfARegistryButNotALimitOfItsRate) {
+  RegistryHealth away;
+  for (int i = 0; i < 8; i++) away = AfterRegistryFailure(away, false, {}, kNow, 1);
+  ASSERT_GT(away.not_before, kNow);
+  const RegistryHealth again = AfterRetryRequested(away, kNow);
+  EXPECT_EQ(again.not_before, kNow);
+  EXPECT_EQ(again.failures, away.failures) << "one pull at a time";
+  const RegistryHealth limited = AfterRegistryFailure({}, true, std::chrono::minutes(30), kNow, 0);
+  EXPECT_EQ(AfterRetryRequested(limited, kNow).not_before, limited.not_before);
+}
+
 }  // namespace
 }  // namespace prefetch::plan::schedule_test

@@ -14,8 +14,8 @@ const std::string kAsked = "r.io/asked:v1";
 
 // nullptr: it is not kept in mind.
 const plan::ImageState* StateOf(const plan::SnapshotPtr& snapshot, const std::string& name) {
-  for (const plan::RequestedImage& asked : snapshot->asked) {
-    if (asked.state.want->reference.written() == name) return &asked.state;
+  for (const plan::ImageState& asked : snapshot->asked) {
+    if (asked.want->reference.written() == name) return &asked;
   }
   return nullptr;
 }
@@ -129,13 +129,15 @@ TEST(AskedScenario, ADenialIsRememberedAndNotHammered) {
   ASSERT_NE(state, nullptr);
   EXPECT_EQ(plan::StateOfRequested(*state), plan::RequestedState::kFailed);
   EXPECT_EQ(state->reason, plan::Reason::kAccessDenied);
-  EXPECT_EQ(node.runtime.counters().pull_calls, 1);
+  const int pulls = node.runtime.counters().pull_calls;
+  EXPECT_GT(pulls, 1) << "whoever asks anew may have mended it";
+  EXPECT_LE(pulls, 1 + 3 + 2) << "three requests, and then one a minute";
   EXPECT_TRUE(node.Ready());
   // New credentials change that, for the next who asks.
   node.RunFor(plan::kAskedFor);
   node.WriteDockerConfig(R"({"auths":{"r.io":{"username":"ann","password":"right"}}})");
   node.RunFor(seconds(30));
-  EXPECT_EQ(node.runtime.counters().pull_calls, 1);
+  EXPECT_EQ(node.runtime.counters().pull_calls, pulls);
   node.AskPull(kAsked);
   EXPECT_TRUE(node.RunUntil([&] { return IsHere(node, kAsked); }, seconds(30)));
 }

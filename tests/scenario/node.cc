@@ -264,6 +264,12 @@ void Node::AskPull(const std::string& name) {
   for (const auto& agent : agents_) agent->AskPull(*image::Reference::Parse(name), clock.Now());
 }
 
+void Node::Retry(const std::vector<std::string>& names) {
+  std::vector<std::string> normalized;
+  for (const std::string& name : names) normalized.push_back(image::Reference::Parse(name)->Normalized());
+  for (const auto& agent : agents_) agent->Retry(normalized);
+}
+
 void Node::WriteProviderConfig(const std::string& content) {
   dir_.Write("providers.yaml", content);
 }

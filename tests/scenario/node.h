@@ -95,6 +95,9 @@ class Node {
   // A preflight that has just looked wants it pulled.
   void AskPull(const std::string& name);
 
+  // An operator requests a retry of these.
+  void Retry(const std::vector<std::string>& names);
+
   void RunFor(base::Duration time);
   // Until `condition`, at most `limit`; false if it never became true.
   bool RunUntil(const std::function<bool()>& condition, base::Duration limit);

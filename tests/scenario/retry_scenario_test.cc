@@ -131,5 +131,83 @@ TEST(RetryScenario, NoSecretIsEverSaid) {
   EXPECT_EQ(node.Image("r.io/app:v1").message.find("wrong-password"), std::string::npos);
 }
 
+// A tag that is pushed after its pull has failed is not waited for.
+TEST(RetryScenario, ARequestTriesAtOnce) {
+  Node node;
+  node.List({"r.io/late:v1", "r.io/never:v1"});
+  node.RunFor(minutes(1));
+  ASSERT_EQ(node.ReasonOf("r.io/late:v1"), plan::Reason::kNotFound);
+  const int before = node.runtime.counters().pull_calls;
+  node.runtime.Push(MakeImage("r.io/late:v1", kMB));
+  node.Retry({"r.io/late:v1"});
+  EXPECT_TRUE(node.RunUntil([&] { return node.Image("r.io/late:v1").ready; }, seconds(5)));
+  EXPECT_EQ(node.runtime.counters().pull_calls, before + 1) << "the other one was not named";
+  EXPECT_EQ(node.LogLines("retry requested"), 1);
+}
+
+TEST(RetryScenario, ARequestIsShownUntilItsPullHasEnded) {
+  Node node;
+  node.runtime.SetBandwidth(10 * kMB);
+  node.List({"r.io/late:v1"});
+  node.RunFor(minutes(1));
+  node.runtime.Push(MakeImage("r.io/late:v1", 100 * kMB));
+  node.Retry({"r.io/late:v1"});
+  node.RunFor(seconds(3));
+  EXPECT_EQ(node.Image("r.io/late:v1").pull.state, plan::PullState::kPulling);
+  EXPECT_TRUE(node.Image("r.io/late:v1").pull.retry_requested_at);
+  node.RunFor(minutes(1));
+  EXPECT_TRUE(node.Image("r.io/late:v1").ready);
+  EXPECT_FALSE(node.Image("r.io/late:v1").pull.retry_requested_at);
+}
+
+TEST(RetryScenario, ARequestDoesNotReachARegistryThatLimitsTheRate) {
+  Node node;
+  node.runtime.Push(MakeImage("r.io/a:v1", kMB));
+  node.runtime.Fail("r.io/a:v1", image::ErrorClass::kRateLimited);
+  node.List({"r.io/a:v1"});
+  node.RunFor(seconds(30));
+  const int before = node.runtime.counters().pull_calls;
+  node.runtime.Fail("r.io/a:v1", std::nullopt);
+  for (int i = 0; i < 5; i++) {
+    node.Retry({"r.io/a:v1"});
+    node.RunFor(seconds(1));
+  }
+  EXPECT_EQ(node.runtime.counters().pull_calls, before);
+  EXPECT_TRUE(node.Image("r.io/a:v1").pull.retry_requested_at) << "status shows it while it waits";
+}
+
+TEST(RetryScenario, ARequestEndsTheRestAfterAnOutage) {
+  Node node;
+  node.runtime.Push(MakeImage("r.io/a:v1", kMB));
+  node.runtime.SetRegistry(RegistryState::kDown);
+  node.List({"r.io/a:v1"});
+  node.RunFor(hours(1));
+  node.runtime.SetRegistry(RegistryState::kUp);
+  node.Retry({"r.io/a:v1"});
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(3)));
+}
+
+TEST(RetryScenario, AChangedEntryIsTriedAtOnce) {
+  Node node;
+  node.List({"r.io/late:v1"});
+  node.RunFor(minutes(1));
+  node.runtime.Push(MakeImage("r.io/late:v1", kMB));
+  node.List({"r.io/late:v1", "r.io/other:v1"});
+  node.RunFor(seconds(10));
+  ASSERT_FALSE(node.Image("r.io/late:v1").ready) << "a neighbour changes nothing";
+  node.List({"r.io/late:v1"}, [](plan::DesiredImage& want) { want.priority = 1; });
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(5)));
+}
+
+// A preflight that waits for an image of the list.
+TEST(RetryScenario, APreflightTriesAtOnce) {
+  Node node;
+  node.List({"r.io/late:v1"});
+  node.RunFor(minutes(1));
+  node.runtime.Push(MakeImage("r.io/late:v1", kMB));
+  node.AskPull("r.io/late:v1");
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(5)));
+}
+
 }  // namespace
 }  // namespace prefetch::tests::retry_scenario_test

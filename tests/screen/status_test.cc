@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "doc/reprint.h"
 #include "golden.h"
+#include "screen/document_words.h"
 #include "screen/status_document.h"
 #include "screen/status_table.h"
 #include "screen/text_layout.h"
@@ -352,6 +353,16 @@ TEST(Pinned, IsShownInFull) {
   image.pull.state = "Done";
   image.ready = image.present = image.pinned = true;
   EXPECT_NE(StatusTable(document, {.width = 160, .wide = true}).find("pinned: kubelet's"), std::string::npos);
+}
+
+TEST(RetryWords, SayWhenARetryWasRequested) {
+  const base::WallTime now{std::chrono::hours(1)};
+  StatusPull pull{.state = "Queued", .attempts = 3};
+  EXPECT_EQ(RetryWords(pull, now), "tried 3 times");
+  pull.retry_requested_at = now - std::chrono::seconds(40);
+  EXPECT_EQ(RetryWords(pull, now), "tried 3 times, retry requested 40 s ago");
+  pull.retry_requested_at = now + std::chrono::seconds(5);  // the node's clock was set back
+  EXPECT_EQ(RetryWords(pull, now), "tried 3 times, retry requested 0 s ago");
 }
 
 }  // namespace

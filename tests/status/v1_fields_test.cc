@@ -76,6 +76,9 @@ std::set<std::string> FieldsNow() {
     EXPECT_TRUE(json) << name;
     if (json) CollectDocument(*json, fields);
   }
+  plan::ImageState retried = sample::ClosedByOthers();
+  retried.pull.retry_requested_at = base::WallTime();
+  CollectDocument(StatusJson(sample::KubeletNodeOf({retried})), fields);
   plan::ImageState closed = sample::ClosedByOthers();
   CollectDocument(ImageJson(sample::KubeletNodeOf({closed}), closed, FullDetail(closed)), fields);
   CollectDocument(StatusJson(sample::KubeletNodeOf(

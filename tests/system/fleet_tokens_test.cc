@@ -108,6 +108,37 @@ TEST_F(FleetTokens, OpenWhatIsHiddenFromStrangers) {
   EXPECT_EQ(FleetMetric("NotAdmitted"), "1");
 }
 
+// What deploy/docs/change-the-list.md says to grant beside the component.
+constexpr std::string_view kRetryRights = R"(
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: prefetchd-retry, namespace: prefetchd}
+rules:
+- {apiGroups: [""], resources: [pods/proxy], verbs: [create]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: prefetchd-retry, namespace: prefetchd}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: prefetchd-retry}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: prefetchd-fleet-viewers}]
+)";
+
+TEST_F(FleetTokens, RequestRetries) {
+  Cluster cluster(node_, {"fleet"});
+  Start(cluster, true);
+  const std::string late = "acme.example.test:5000/team/late:v1";
+  node_.HasList({listed_, late});
+  ASSERT_TRUE(rig::Eventually(seconds(30), [&] { return node_.StatusOf(late).reason == "NotFound"; }))
+      << node_.AgentLog();
+  EXPECT_TRUE(Has(Ctl(4, {"retry", late}).err, "you may not create pods/proxy"));
+  ASSERT_TRUE(cluster.api().LoadRbac(kRetryRights).ok());
+  EXPECT_EQ(host_->Push("team/late", "v1", {{3, 100'000}}), late);
+  EXPECT_EQ(Ctl(0, {"retry", late}).out, "retry requested on 1 node: " + late + "\n");
+  EXPECT_TRUE(rig::Eventually(seconds(30), [&] { return node_.Has(late); })) << node_.AgentLog();
+  const rig::Ran here = node_.Ctl({"retry"});
+  EXPECT_EQ(here.out, "nothing to retry: no image of this node waits for its next attempt\n") << here.err;
+}
+
 TEST_F(FleetTokens, AreNotNeededForWhatIsPublic) {
   Cluster cluster(node_, {"fleet"});
   Start(cluster, false);

@@ -25,6 +25,7 @@ using status::View;
 constexpr std::chrono::seconds kLoopStuckAfter{30};
 constexpr std::string_view kImages = "/v1/images/";
 constexpr std::string_view kCheck = "/v1/check";
+constexpr std::string_view kRetry = "/v1/retry";
 constexpr base::TokenRate kNeighbourChecks{.per_second = kChecksPerSecond, .burst = kChecksAtOnce};
 // All jobs of a node may have its address. A neighbour that goes on asking leaves most to the others.
 constexpr base::TokenRate kOneNeighboursChecks{.per_second = kChecksPerSecond / 4.0, .burst = kChecksAtOnce};
@@ -210,10 +211,49 @@ http::ServerAnswer CheckOfPod(const Inquiry& inquiry, const http::ServerRequest&
   return AfterLogin(callers, std::get<ClientAuthenticator::Token>(std::move(token)), request.peer, answer);
 }
 
+http::ServerResponse AnswerRetry(Retries& retries, const std::string& body) {
+  auto request = status::ParseRetryRequest(body);
+  if (!request) return http::ErrorResponse(400, request.error().message());
+  const std::variant<status::RetryResult, base::Duration> answer = retries.Request(*request);
+  if (const auto* result = std::get_if<status::RetryResult>(&answer)) {
+    return http::JsonResponse(200, status::RetryResultJson(*result));
+  }
+  const auto wait = std::chrono::ceil<std::chrono::seconds>(std::get<base::Duration>(answer));
+  http::ServerResponse refusal = http::ErrorResponse(
+      429, "too many retries: the agent takes another one in " + std::to_string(wait.count()) + " s");
+  refusal.headers.Add("Retry-After", std::to_string(wait.count()));
+  return refusal;
+}
+
+// 1. Root of the node, or a fleet token. 2. Another thread parses: a request names up to a thousand images.
+http::ServerAnswer Retry(Retries& retries, const http::ServerRequest& request, bool local,
+                         ClientAuthenticator* callers) {
+  auto job = [&retries, body = request.body](const base::Call&) -> http::ServerAnswer {
+    return AnswerRetry(retries, body);
+  };
+  if (local) return Quickly(job);
+  auto authorization = request.headers.Get(plan::kFleetHeader);
+  if (!authorization) {
+    return http::ErrorResponse(403,
+                               "a retry is requested over the agent's local socket, or with a fleet token");
+  }
+  if (callers == nullptr || !callers->Admits(plan::CallerPurpose::kFleet)) {
+    return http::ErrorResponse(403, "this agent's configuration (fleetTokens) admits no token here");
+  }
+  auto token = callers->Read(*authorization, plan::CallerPurpose::kFleet);
+  if (const auto* away = std::get_if<CallerError>(&token)) return Refusal(*away);
+  auto answer = [job](const std::variant<plan::Caller, CallerError>& caller) -> http::ServerAnswer {
+    if (const auto* away = std::get_if<CallerError>(&caller)) return Refusal(*away);
+    return Quickly(job);
+  };
+  return AfterLogin(*callers, std::get<ClientAuthenticator::Token>(std::move(token)), request.peer, answer);
+}
+
 // Returns true if the answer depends on a token, which a web page of another site does not have.
 bool ShowsToken(const http::ServerRequest& request) {
   return (request.path == kCheck && request.headers.Has("Authorization")) ||
-         (request.path == "/v1/status" && request.headers.Has(plan::kFleetHeader));
+         ((request.path == "/v1/status" || request.path == kRetry) &&
+          request.headers.Has(plan::kFleetHeader));
 }
 
 // https://prometheus.io/docs/instrumenting/exposition_formats/: what every version of Prometheus reads.
@@ -224,13 +264,13 @@ http::ServerResponse Scrape(const Board& board, const Metrics& metrics, View vie
 
 }  // namespace
 
-http::Handler Endpoints(const Board& board, const Metrics& metrics, const Inquiry& inquiry,
+http::Handler Endpoints(const Board& board, const Metrics& metrics, const Inquiry& inquiry, Retries& retries,
                         const base::Clock& clock, Audience audience, ClientAuthenticator* callers) {
   const bool local = audience == Audience::kLocal;
   const View view = local ? View::kFull : View::kPublic;
   // A handler runs on one thread.
   auto checks = std::make_shared<base::PeerRate>(kNeighbourChecks, kOneNeighboursChecks);
-  return [&board, &metrics, &inquiry, &clock, local, view, checks,
+  return [&board, &metrics, &inquiry, &retries, &clock, local, view, checks,
           callers](const http::ServerRequest& request) -> http::ServerAnswer {
     const std::string& path = request.path;
     // /livez tells nothing that such a page could use.
@@ -245,7 +285,7 @@ http::Handler Endpoints(const Board& board, const Metrics& metrics, const Inquir
     if (path == kCheck) {
       if (request.method != http::Method::kPost) return http::MethodNotAllowedResponse({http::Method::kPost});
       if (!local && request.headers.Has(plan::kFleetHeader)) {
-        return http::ErrorResponse(403, "a fleet token reads /v1/status, and nothing else");
+        return http::ErrorResponse(403, "a fleet token opens /v1/status and /v1/retry, and nothing else");
       }
       auto authorization = request.headers.Get("Authorization");
       if (!local && authorization) {
@@ -259,6 +299,10 @@ http::Handler Endpoints(const Board& board, const Metrics& metrics, const Inquir
       http::ServerResponse refusal = http::ErrorResponse(429, "too many checks: ask again in a second");
       refusal.headers.Add("Retry-After", "1");
       return refusal;
+    }
+    if (path == kRetry) {
+      if (request.method == http::Method::kPost) return Retry(retries, request, local, callers);
+      return http::MethodNotAllowedResponse({http::Method::kPost});
     }
     if (path != "/livez" && path != "/readyz" && path != "/v1/status" && path != "/metrics" && !image) {
       return http::NotFoundResponse(path);

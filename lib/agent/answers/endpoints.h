@@ -2,6 +2,7 @@
 #pragma once
 
 #include "agent/answers/inquiry.h"
+#include "agent/answers/retries.h"
 #include "agent/board.h"
 #include "agent/cluster/client_authenticator.h"
 #include "agent/metrics.h"
@@ -27,7 +28,7 @@ constexpr unsigned kThreadsForOneNeighbour = 2;
 
 // `callers`: neighbours who show a token are answered as that allows, at the rates of ClientAuthenticator:
 // pods their preflights, fleet tokens the full status. Null: they are refused.
-http::Handler Endpoints(const Board& board, const Metrics& metrics, const Inquiry& inquiry,
+http::Handler Endpoints(const Board& board, const Metrics& metrics, const Inquiry& inquiry, Retries& retries,
                         const base::Clock& clock, Audience audience, ClientAuthenticator* callers = nullptr);
 
 }  // namespace prefetch::agent

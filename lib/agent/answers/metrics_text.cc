@@ -114,7 +114,7 @@ void ShowReadiness(const plan::Readiness& readiness, Families& out) {
           {{"phase", plan::PhaseName(readiness.phase)}, {"reason", plan::ReasonName(readiness.reason)}});
 }
 
-void ShowEntries(const std::vector<plan::ImageState>& images, const std::vector<plan::RequestedImage>& asked,
+void ShowEntries(const std::vector<plan::ImageState>& images, const std::vector<plan::ImageState>& asked,
                  Families& out) {
   std::map<std::tuple<plan::Phase, plan::Reason, bool>, int> entries;
   std::map<plan::PullState, int> pulls;
@@ -125,7 +125,7 @@ void ShowEntries(const std::vector<plan::ImageState>& images, const std::vector<
     exposed += image.exposed ? 1 : 0;
   }
   // Pulls for preflights count as pulls, but they are no entries of the list.
-  for (const plan::RequestedImage& image : asked) pulls[image.state.pull.state]++;
+  for (const plan::ImageState& image : asked) pulls[image.pull.state]++;
   for (const auto& [key, count] : entries) {
     const auto& [phase, reason, required] = key;
     out.Set(Id::kEntries, count,

@@ -1,0 +1,54 @@
+// The options and examples of `prefetchctl retry`.
+#include "ctl/retry.h"
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include "commands/command.h"
+#include "commands/fleet_flags.h"
+
+namespace prefetch::ctl {
+
+Command RetryCommand(CLI::App& command, Context& context) {
+  auto options = std::make_shared<RetryOptions>();
+  auto fleet = std::make_shared<FleetFlags>();
+  AgentOption(command, context);
+  FleetOptions(command, *fleet);
+  command.add_option("IMAGE", options->images, "Images of the list; default: all that wait");
+  auto output = std::make_shared<std::string>("text");
+  command.add_option("-o,--output", *output, "text or json")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->excludes("--fleet")
+      ->capture_default_str();
+  command.footer(R"(
+Has the agent try images at once that wait for their next attempt, for example after you pushed a missing tag. The
+back-off is skipped once; prefetchctl status shows the request, and the result. A registry that named a time
+(Retry-After) is left alone until then. An agent takes three requests at once, and then one a minute.
+
+With --fleet, the agents of all nodes are asked. That needs component fleet, and the right to create pods/proxy.
+
+Exit code:
+  0  requested, or nothing to retry
+  1  an image is not on the list, or with --fleet, an agent did not take the request
+  2  bad input
+  4  no agent took the request
+
+Examples:
+  prefetchctl retry
+  prefetchctl retry quay.io/acme/app:v1
+  kubectl prefetch retry --fleet quay.io/acme/app:v1)");
+  return [&context, options, output, fleet] {
+    if (fleet->fleet) {
+      return WithCluster(*fleet, [&](kube::Api& api) {
+        return RetryFleet(context.call, api, fleet->query, options->images, std::cout, std::cerr);
+      });
+    }
+    options->json = *output == "json";
+    return context.WithAgent(
+        [&](const AgentClient& agent) { return Retry(context.call, agent, *options, std::cout, std::cerr); });
+  };
+}
+
+}  // namespace prefetch::ctl

@@ -1,0 +1,191 @@
+#include "ctl/retry.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "base/mutex.h"
+#include "base/text.h"
+#include "ctl/cluster.h"
+#include "ctl/exit_code.h"
+#include "doc/write.h"
+#include "image/reference.h"
+#include "status/retry_document.h"
+
+namespace prefetch::ctl {
+namespace {
+
+using status::RetryState;
+
+std::string_view Words(RetryState state) {
+  switch (state) {
+    case RetryState::kRequested:
+      return "retry requested";
+    case RetryState::kNotWaiting:
+      return "nothing to retry";
+    case RetryState::kNotListed:
+      return "not on the list";
+  }
+  std::abort();
+}
+
+Mistakes MistakesOf(const std::vector<std::string>& images) {
+  Mistakes mistakes;
+  for (const std::string& image : images) {
+    auto reference = image::Reference::Parse(image);
+    if (!reference) mistakes.push_back(reference.error().message());
+  }
+  if (images.size() > status::kMostRetries) {
+    mistakes.push_back("at most " + std::to_string(status::kMostRetries) + " images can be named");
+  }
+  return mistakes;
+}
+
+std::string Nodes(std::size_t count) {
+  return std::to_string(count) + (count == 1 ? " node" : " nodes");
+}
+
+std::string WhyRefused(const kube::Failure& failure) {
+  // The API server names the reason of its own refusals.
+  if (failure.kind == kube::ApiError::kForbidden && failure.reason.empty()) {
+    return "its agent takes a retry only with a fleet token: install component fleet";
+  }
+  if (failure.kind == kube::ApiError::kTooManyRequests && failure.retry_after) {
+    return "it had too many requests, and takes another one in " + base::HumanTime(*failure.retry_after);
+  }
+  return WhyNotHeard(failure, "create");
+}
+
+// The result of asking all members. Each thread that asks adds to it.
+class FleetRetries {
+ public:
+  explicit FleetRetries(const std::vector<std::string>& images) {
+    for (const std::string& image : images) nodes_of_[image];
+  }
+
+  void Add(const FleetMember& member, const kube::Answer<std::string>& answer) {
+    if (!answer) {
+      Refused(member, WhyRefused(answer.failure()));
+      return;
+    }
+    auto result = status::ParseRetryResult(*answer);
+    if (!result) {
+      Refused(member, result.error().message());
+      return;
+    }
+    base::Lock lock(mutex_);
+    asked_++;
+    for (const status::RetriedImage& image : result->images) {
+      Counts& counts = nodes_of_[image.image];
+      if (image.state == RetryState::kRequested) counts.requested++;
+      if (image.state != RetryState::kNotListed) counts.listed++;
+    }
+  }
+  void Refused(const FleetMember& member, const std::string& why) {
+    base::Lock lock(mutex_);
+    refused_[why].insert(member.node);
+  }
+
+  // After all threads have ended. Returns the exit code.
+  int Print(bool named, std::ostream& out, std::ostream& err) {
+    base::Lock lock(mutex_);
+    bool all_listed = true;
+    for (const auto& [image, counts] : nodes_of_) {
+      if (counts.requested > 0) {
+        out << "retry requested on " << Nodes(counts.requested) << ": " << image << "\n";
+      } else if (counts.listed > 0) {
+        out << "nothing to retry: " << image << "\n";
+      } else if (named && asked_ > 0) {
+        out << "not on the list of any node: " << image << "\n";
+        all_listed = false;
+      }
+    }
+    if (nodes_of_.empty() && asked_ > 0) {
+      out << "nothing to retry: no image waits for its next attempt (" << Nodes(asked_) << ")\n";
+    }
+    out.flush();
+    for (const auto& [why, nodes] : refused_) {
+      err << "prefetchctl: " << Nodes(nodes.size()) << " not asked (" << *nodes.begin()
+          << (nodes.size() > 1 ? ", …" : "") << "): " << why << "\n";
+    }
+    if (asked_ == 0 && refused_.empty()) err << "prefetchctl: no agent was found\n";
+    if (asked_ == 0) return kUnreachable;
+    return all_listed && refused_.empty() ? kOk : kNo;
+  }
+
+ private:
+  struct Counts {
+    std::size_t requested = 0, listed = 0;
+  };
+
+  base::Mutex mutex_;
+  std::map<std::string, Counts> nodes_of_ PREFETCH_GUARDED_BY(mutex_);  // by image
+  std::map<std::string, std::set<std::string>> refused_ PREFETCH_GUARDED_BY(mutex_);
+  std::size_t asked_ PREFETCH_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace
+
+int Retry(const base::Call& call, const AgentClient& agent, const RetryOptions& options, std::ostream& out,
+          std::ostream& err) {
+  const Mistakes mistakes = MistakesOf(options.images);
+  if (!mistakes.empty()) return Refuse(mistakes, err);
+  auto result = agent.Retry(call, {options.images});
+  if (call.Stopped()) return kInterrupted;
+  if (!result) return Fail(result.error(), err);
+  if (options.json) {
+    out << status::RetryResultJson(*result);
+  } else if (result->images.empty()) {
+    out << "nothing to retry: no image of this node waits for its next attempt\n";
+  } else {
+    for (const status::RetriedImage& image : result->images) {
+      out << Words(image.state) << ": " << image.image << "\n";
+    }
+  }
+  out.flush();
+  const bool all_listed =
+      std::none_of(result->images.begin(), result->images.end(),
+                   [](const status::RetriedImage& image) { return image.state == RetryState::kNotListed; });
+  return all_listed ? kOk : kNo;
+}
+
+int RetryFleet(const base::Call& call, kube::Api& api, const FleetQuery& query,
+               const std::vector<std::string>& images, std::ostream& out, std::ostream& err) {
+  const Mistakes mistakes = MistakesOf(images);
+  if (!mistakes.empty()) return Refuse(mistakes, err);
+  auto roster = ListMembers(call, api, query);
+  if (call.Stopped()) return kInterrupted;
+  if (!roster) return Fail(kUnreachable, Explain(roster.failure()), err);
+  FleetTokens tokens;
+  const FleetTokens::Headers headers = tokens.For(call, api, query.name_space, roster->members);
+  const std::string body = doc::WriteJson(status::ToNode({images}));
+  FleetRetries retries(images);
+  std::atomic<std::size_t> next{0};
+  auto ask = [&] {
+    for (std::size_t i = next++; i < roster->members.size(); i = next++) {
+      const FleetMember& member = roster->members[i];
+      if (member.pod.empty() || member.signs.is_dead) continue;
+      auto token = headers.find(member.account);
+      std::optional<http::SecretHeader> header;
+      if (token != headers.end()) header = token->second;
+      retries.Add(member, api.PodProxyPost(call.Within(kAnswerWithin), query.name_space, member.pod,
+                                           member.port, "/v1/retry", body, std::move(header)));
+    }
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < std::min(kAskedAtOnce, roster->members.size()); i++)
+      threads.emplace_back(ask);
+  }
+  if (call.Stopped()) return kInterrupted;
+  NoteLeftOut(roster->left_out, err);
+  return retries.Print(!images.empty(), out, err);
+}
+
+}  // namespace prefetch::ctl

@@ -1,0 +1,120 @@
+#include "status/retry_document.h"
+
+#include <array>
+#include <cstdlib>
+#include <optional>
+#include <utility>
+
+#include "base/text.h"
+#include "doc/json.h"
+#include "doc/json_writer.h"
+#include "doc/reader.h"
+#include "image/reference.h"
+#include "status/members.h"
+#include "status/status_json.h"
+
+namespace prefetch::status {
+namespace {
+
+constexpr std::array kStates = {RetryState::kRequested, RetryState::kNotWaiting, RetryState::kNotListed};
+
+std::optional<RetryState> ParseState(std::string_view name) {
+  for (RetryState state : kStates) {
+    if (RetryStateName(state) == name) return state;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string_view RetryStateName(RetryState state) {
+  switch (state) {
+    case RetryState::kRequested:
+      return "Requested";
+    case RetryState::kNotWaiting:
+      return "NotWaiting";
+    case RetryState::kNotListed:
+      return "NotListed";
+  }
+  std::abort();
+}
+
+base::Result<RetryRequest> ParseRetryRequest(std::string_view json) {
+  RetryRequest request;
+  if (base::TrimSpace(json).empty()) return request;
+  doc::Problems problems("request");
+  std::optional<doc::Node> root = doc::ParseJson(json, problems);
+  if (!root) return problems.ToStatus().error();
+  doc::ObjectReader object(doc::Reader(*root, problems));
+  const std::vector<doc::Reader> items = object.Items("images");
+  if (items.size() > kMostRetries) {
+    object.Fail("images", "must be at most " + std::to_string(kMostRetries));
+  } else {
+    for (const doc::Reader& item : items) {
+      std::optional<std::string> image = item.String();
+      if (!image) continue;
+      auto reference = image::Reference::Parse(*image);
+      if (!reference) item.Fail(reference.error().message());
+      request.images.push_back(*std::move(image));
+    }
+  }
+  object.Finish();
+  if (!problems.empty()) return problems.ToStatus().error();
+  return request;
+}
+
+doc::Node ToNode(const RetryRequest& request) {
+  std::vector<doc::Node> images;
+  for (const std::string& image : request.images) images.push_back(doc::Node::String(image));
+  doc::Node root = doc::Node::Mapping();
+  if (!images.empty()) root.Set("images", doc::Node::Sequence(std::move(images)));
+  return root;
+}
+
+std::string RetryResultJson(const RetryResult& result) {
+  doc::JsonWriter out;
+  out.BeginObject();
+  out.Member("apiVersion", kStatusApiVersion);
+  out.Member("kind", "RetryResult");
+  out.Member("node", result.node);
+  out.Key("images");
+  out.BeginArray();
+  for (const RetriedImage& image : result.images) {
+    out.BeginObject();
+    out.Member("image", image.image);
+    out.Member("state", RetryStateName(image.state));
+    out.EndObject();
+  }
+  out.EndArray();
+  out.EndObject();
+  return out.Take() + "\n";
+}
+
+base::Result<RetryResult> ParseRetryResult(std::string_view json) {
+  doc::Problems problems("answer");
+  auto root = doc::ParseJson(json, problems, doc::JsonRules::kLenient);
+  if (!root) return base::Error(problems.ToStatus().error());
+  std::string error, api_version, kind;
+  RetryResult result;
+  Members in(*root, "", error);
+  in.Read("apiVersion", api_version);
+  in.Read("kind", kind);
+  if (error.empty() && (api_version != kStatusApiVersion || kind != "RetryResult")) {
+    error = "it is no RetryResult of prefetchd.dev/v1";
+  }
+  in.Read("node", result.node);
+  in.Objects("images", [&](const Members& members) {
+    RetriedImage image;
+    std::string state;
+    members.Read("image", image.image);
+    members.Read("state", state);
+    const std::optional<RetryState> known = ParseState(state);
+    if (!known) return;
+    image.state = *known;
+    result.images.push_back(std::move(image));
+  });
+  if (!error.empty()) return base::InvalidArgument("answer: " + error);
+  return result;
+}
+
+}  // namespace prefetch::status

@@ -1,0 +1,132 @@
+// `retry` of one node.
+#include "ctl/retry.h"
+
+#include <gtest/gtest.h>
+
+#include "ctl/exit_code.h"
+#include "ctl/fake_agent.h"
+#include "ctl/fleet_api.h"
+#include "ctl/ran.h"
+#include "status/retry_document.h"
+
+namespace prefetch::ctl::retry_test {
+namespace {
+
+using status::RetryState;
+
+class RetryTest : public testing::Test {
+ protected:
+  tests::Ran Ask(const std::vector<std::string>& images, bool json = false) {
+    return tests::Run([&](auto& out, auto& err) {
+      return Retry({}, agent_.Client(), {images, json}, out, err);
+    });
+  }
+  void Says(std::vector<status::RetriedImage> images) {
+    agent_.Answers("/v1/retry", 200, status::RetryResultJson({"ci-7", std::move(images)}));
+  }
+
+  tests::FakeAgent agent_;
+};
+
+TEST_F(RetryTest, SaysWhatIsRetried) {
+  Says({{"q.io/a:v1", RetryState::kRequested}, {"q.io/b:v1", RetryState::kNotWaiting}});
+  EXPECT_EQ(Ask({"q.io/a:v1", "q.io/b:v1"}),
+            (tests::Ran{kOk, "retry requested: q.io/a:v1\nnothing to retry: q.io/b:v1\n", ""}));
+  EXPECT_EQ(agent_.asked(), std::vector<std::string>{"POST http://localhost/v1/retry /run/a.sock"});
+  EXPECT_EQ(Ask({}, true).out,
+            status::RetryResultJson(
+                {"ci-7", {{"q.io/a:v1", RetryState::kRequested}, {"q.io/b:v1", RetryState::kNotWaiting}}}));
+}
+
+TEST_F(RetryTest, NothingWaits) {
+  Says({});
+  EXPECT_EQ(Ask({}),
+            (tests::Ran{kOk, "nothing to retry: no image of this node waits for its next attempt\n", ""}));
+}
+
+TEST_F(RetryTest, AnUnlistedImageIsANo) {
+  Says({{"q.io/x:v1", RetryState::kNotListed}});
+  EXPECT_EQ(Ask({"q.io/x:v1"}), (tests::Ran{kNo, "not on the list: q.io/x:v1\n", ""}));
+}
+
+TEST_F(RetryTest, Refusals) {
+  struct Row {
+    int status;
+    std::string body;
+    int exit;
+    std::string has;
+  };
+  for (const Row& row : {Row{429, R"({"error":"too many retries: the agent takes another one in 40 s"})",
+                             kUnreachable, "in 40 s"},
+                         Row{403, R"({"error":"over the socket"})", kUnreachable, "over the socket"},
+                         Row{404, "", kUnreachable, "as new as this prefetchctl?"},
+                         Row{200, "{}", kUnreachable, "unexpected answer"}}) {
+    agent_.Answers("/v1/retry", row.status, row.body);
+    const tests::Ran ran = Ask({});
+    EXPECT_EQ(ran.exit, row.exit) << ran;
+    EXPECT_NE(ran.err.find(row.has), std::string::npos) << ran;
+  }
+  EXPECT_EQ(Ask({"A B"}).exit, kBadInput);
+}
+
+class RetryFleetTest : public testing::Test {
+ protected:
+  RetryFleetTest() {
+    for (const char* node : {"n1", "n2", "n3"}) api_.Add(node);
+    for (const char* node : {"n1", "n2"})
+      api_.AddPod(node, "agent-" + std::string(node)).service_account = "prefetchd";
+    api_.HasFleet("prefetchd-fleet");
+  }
+  tests::Ran Ask(const std::vector<std::string>& images) {
+    return tests::Run(
+        [&](auto& out, auto& err) { return RetryFleet({}, api_, FleetQuery{}, images, out, err); });
+  }
+  void Says(const std::string& node, std::vector<status::RetriedImage> images) {
+    api_.Answers("agent-" + node, status::RetryResultJson({node, std::move(images)}));
+  }
+
+  tests::FleetApi api_;
+};
+
+TEST_F(RetryFleetTest, CountsNodesByImage) {
+  Says("n1", {{"q.io/a:v1", RetryState::kRequested}, {"q.io/b:v1", RetryState::kNotWaiting}});
+  Says("n2", {{"q.io/a:v1", RetryState::kRequested}, {"q.io/b:v1", RetryState::kNotListed}});
+  EXPECT_EQ(Ask({"q.io/a:v1", "q.io/b:v1"}),
+            (tests::Ran{kOk, "retry requested on 2 nodes: q.io/a:v1\nnothing to retry: q.io/b:v1\n", ""}));
+  EXPECT_EQ(api_.shown(), 2) << "with a fleet token";
+  EXPECT_EQ(api_.posted().at("agent-n1"), "/v1/retry {\"images\":[\"q.io/a:v1\",\"q.io/b:v1\"]}");
+}
+
+TEST_F(RetryFleetTest, NothingWaits) {
+  Says("n1", {});
+  Says("n2", {});
+  EXPECT_EQ(Ask({}),
+            (tests::Ran{kOk, "nothing to retry: no image waits for its next attempt (2 nodes)\n", ""}));
+}
+
+TEST_F(RetryFleetTest, WhatDidNotWorkIsANo) {
+  Says("n1", {{"q.io/x:v1", RetryState::kNotListed}});
+  api_.Answers("agent-n2", kube::Failure{.kind = kube::ApiError::kTooManyRequests,
+                                         .message = "m",
+                                         .retry_after = std::chrono::seconds(40)});
+  const tests::Ran ran = Ask({"q.io/x:v1"});
+  EXPECT_EQ(ran.exit, kNo);
+  EXPECT_EQ(ran.out, "not on the list of any node: q.io/x:v1\n");
+  EXPECT_NE(ran.err.find("1 node not asked (n2): it had too many requests, and takes another one in 40 s"),
+            std::string::npos)
+      << ran;
+}
+
+TEST_F(RetryFleetTest, NoAgentTakesIt) {
+  // Of the agent, and of the API server.
+  api_.Answers("agent-n1", kube::Failure{.kind = kube::ApiError::kForbidden, .message = "m"});
+  api_.Answers("agent-n2",
+               kube::Failure{.kind = kube::ApiError::kForbidden, .reason = "Forbidden", .message = "m"});
+  const tests::Ran ran = Ask({});
+  EXPECT_EQ(ran.exit, kUnreachable) << ran;
+  EXPECT_NE(ran.err.find("install component fleet"), std::string::npos) << ran;
+  EXPECT_NE(ran.err.find("you may not create pods/proxy"), std::string::npos) << ran;
+}
+
+}  // namespace
+}  // namespace prefetch::ctl::retry_test
