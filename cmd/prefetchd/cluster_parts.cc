@@ -84,7 +84,7 @@ ClusterTalk::ClusterTalk(ClusterAccess& access, const config::AgentConfig& confi
                          std::function<void(std::string of, std::string problem)> trouble,
                          const base::Clock& clock)
     : version_(access.node(), version, start, access.api(), clock) {
-  if (config.kubelet != config::Kubelet::kNone) version_.Start();
+  version_.Start();  // without a kubelet, for the labels of the Node
   if (config.gate.Any()) {
     gate_.emplace(agent::NodeGateOptions{.gate = config.gate,
                                          .node = access.node(),

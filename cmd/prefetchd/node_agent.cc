@@ -129,7 +129,8 @@ agent::Options NodeAgent::LoopOptions() const {
           .kubelet = KubeletFor(config_, endpoint_, version_, start_, word_),
           .touch = TouchFor(config_),
           .audit_ignore = config_.audit_ignore,
-          .mountinfo = "/proc/self/mountinfo"};
+          .mountinfo = "/proc/self/mountinfo",
+          .reads_labels = version_ != nullptr};
 }
 
 agent::PullWish NodeAgent::Wish() {
@@ -175,7 +176,10 @@ void NodeAgent::Watch() {
   });
   const auto look_at_kubelet = [this] { agent_.RecordsChanged({.all = true}); };
   // These handlers must be set before talk_ starts the threads that call them.
-  if (version_) version_->OnChange(look_at_kubelet);
+  if (version_) {
+    version_->OnChange(look_at_kubelet);
+    version_->OnChange([this] { agent_.SetNodeLabels(version_->Get().labels); });
+  }
   if (word_) word_->OnChange(look_at_kubelet);
   const auto trouble = [this](std::string of, std::string problem) {
     agent_.ReportProblem(std::move(of), std::move(problem));

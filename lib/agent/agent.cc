@@ -50,7 +50,7 @@ Agent::Agent(Options options, Parts parts)
       started_at_(parts_.clock.Now()),
       loop_(parts_.clock, options_.seed),
       list_(std::make_shared<plan::ImageList>()),
-      entries_(options_.platform),
+      entries_(options_.platform, {.labels = std::nullopt, .to_come = options_.reads_labels}),
       turns_(started_at_),
       next_turn_(started_at_),
       look_ups_(parts_.keyring, [this](LookupFinished event) { loop_.Push(std::move(event)); }),
@@ -119,6 +119,10 @@ void Agent::Retry(std::vector<std::string> names) {
   loop_.Push(RetryRequested{std::move(names)});
 }
 
+void Agent::SetNodeLabels(std::optional<image::NodeLabels> labels) {
+  loop_.Push(NodeLabelsRead{std::move(labels)});
+}
+
 void Agent::ReportProblem(std::string of, std::string problem) {
   loop_.Push(ProblemReported{std::move(of), std::move(problem)});
 }
@@ -156,7 +160,7 @@ bool Agent::IsFinished(base::TimePoint started) const {
   // An image is undecided while its verdict is held, or before kubelet's verdict on a new image is known.
   bool undecided =
       std::any_of(entries_.listed().begin(), entries_.listed().end(), [this](const Entry& entry) {
-        if (!kubelet_ || !entry.applies || !entry.seen.local) return false;
+        if (!kubelet_ || !entry.applies() || !entry.seen.local) return false;
         return !entry.touched->settled || entry.verdict.differs_since || !entry.verdict.shown ||
                entry.verdict.image_id != entry.seen.local->id;
       });
@@ -241,7 +245,7 @@ bool Agent::Absorb(Event event) {
 // changes thus needs no code that updates decisions made on the old one.
 void Agent::DecideAll() {
   for (Entry& entry : entries_.all()) {
-    if (!entry.applies) {
+    if (!entry.applies()) {
       entry.action = {};  // what it waited for before the list changed is over
       entry.refresh = {};
       continue;
@@ -277,7 +281,7 @@ void Agent::DecideAll() {
 // An image that is still to be pulled may share the touch pod.
 bool Agent::MorePullsToCome() const {
   return std::any_of(entries_.listed().begin(), entries_.listed().end(), [](const Entry& entry) {
-    if (!entry.applies) return false;
+    if (!entry.applies()) return false;
     bool judged = entry.verdict.shown && entry.seen.local && entry.verdict.image_id == entry.seen.local->id;
     return !entry.runs.empty() || entry.action.kind == plan::ActionKind::kPull ||
            (entry.seen.local && !judged);
@@ -352,7 +356,8 @@ plan::ImageState Agent::Judge(const Entry& entry, base::WallTime wall) const {
   if (const ActiveRun* current = entry.Current()) run = current->run;
   plan::ImageState state = plan::Judge(
       {.want = entry.want,
-       .applies = entry.applies,
+       .selection = entry.selection,
+       .labels_to_come = entries_.labels().to_come,
        .seen = entry.seen,
        .past = entry.past,
        .action = entry.action,
@@ -382,7 +387,7 @@ void Agent::ShowImages(plan::Snapshot& snapshot) const {
   for (const Entry& entry : entries_.listed()) {
     snapshot.images.push_back(Judge(entry, snapshot.time));
     snapshot.disk.pressure = snapshot.disk.pressure || entry.no_room;
-    if (entry.applies && !entry.seen.local) snapshot.disk.needed_bytes += pulls_->StillNeeds(entry);
+    if (entry.applies() && !entry.seen.local) snapshot.disk.needed_bytes += pulls_->StillNeeds(entry);
   }
   for (const Entry& entry : entries_.asked()) {
     snapshot.asked.push_back(Judge(entry, snapshot.time));
@@ -397,6 +402,13 @@ void Agent::ShowProblems(plan::Snapshot& snapshot) const {
   if (kubelet_) {
     snapshot.problems.insert(snapshot.problems.end(), kubelet_->problems().begin(),
                              kubelet_->problems().end());
+  }
+  const std::size_t unselected = entries_.Unselected();
+  if (unselected > 0 && !entries_.labels().to_come) {
+    snapshot.problems.push_back(
+        std::to_string(unselected) + (unselected == 1 ? " entry has" : " entries have") +
+        " a nodeSelector, and the agent cannot read the labels of its Node: it does not "
+        "pull them, and is not ready");
   }
   for (const auto& [of, problem] : troubles_) snapshot.problems.push_back(problem);
   if (options_.touch && !touching_) {
@@ -533,6 +545,23 @@ void Agent::ApplyCredentials(credentials::KeyringHealth health) {
   loop_.Changed();
 }
 
+// The Node is read each minute, and mostly says the same. An API server that does not answer leaves the last
+// known labels in force.
+bool Agent::On(NodeLabelsRead event) {
+  plan::SeenLabels seen{.labels = std::move(event.labels), .to_come = false};
+  if (!seen.labels && entries_.labels().labels) return false;
+  if (seen == entries_.labels()) return false;
+  loop_.Changed();
+  if (!entries_.SetLabels(std::move(seen))) return true;
+  base::Info("node labels select other entries",
+             {{"entries", std::count_if(entries_.listed().begin(), entries_.listed().end(),
+                                        [](const Entry& entry) { return entry.applies(); })}});
+  checks_.NewDemands();
+  if (kubelet_) kubelet_->ListChanged();
+  loop_.Overstated();  // the node may not have what its labels ask for now
+  return true;
+}
+
 void Agent::On(ProblemReported event) {
   if (event.problem.empty()) {
     troubles_.erase(event.of);
@@ -627,7 +656,7 @@ void Agent::On(const RetryRequested& event) {
   std::size_t retried = 0;
   for (const std::string& name : event.names) {
     Entry* entry = entries_.Find(name);
-    if (entry == nullptr || !entry->applies) continue;
+    if (entry == nullptr || !entry->applies()) continue;
     const bool pulls = pulls_->RetryRequested(*entry);
     const bool checks = checks_.RetryRequested(*entry);
     if (pulls || checks) retried++;

@@ -67,6 +67,8 @@ class Agent {
   void AskPull(const image::Reference& reference, base::TimePoint looked_at);
   // Any thread: the back-off of these entries of the list, by their normalised names, is skipped once.
   void Retry(std::vector<std::string> names);
+  // Any thread: the labels of this Node; nullopt: they cannot be read.
+  void SetNodeLabels(std::optional<image::NodeLabels> labels);
   // Any thread: a sentence among the problems of status, until the same work tells an empty one.
   void ReportProblem(std::string of, std::string problem);
 
@@ -119,6 +121,7 @@ class Agent {
   bool MaySkipBackoffFor(const Entry& entry);
   void On(const LookupFinished& event);
   void On(ProblemReported event);
+  bool On(NodeLabelsRead event);
   void ApplyCredentials(credentials::KeyringHealth health);
   void ApplyLocal(Entry& entry, std::optional<plan::Local> local);
 

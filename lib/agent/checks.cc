@@ -29,7 +29,7 @@ void CheckAt(Entry& entry, base::TimePoint at) {
 }  // namespace
 
 bool Checks::Asks(const Entry& entry) const {
-  return options_.asker && entry.applies && plan::AsksRegistry(entry.want);
+  return options_.asker && entry.applies() && plan::AsksRegistry(entry.want);
 }
 
 plan::Answered Checks::NowAnswered() const {

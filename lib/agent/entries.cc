@@ -23,7 +23,7 @@ bool SaysTheSame(const plan::DesiredImage& was, const plan::DesiredImage& is) {
   return !AsksOtherwise(was, is) && plan::SamePods(was, is) &&
          was.reference.written() == is.reference.written() && was.required == is.required &&
          was.also_for_never == is.also_for_never && was.priority == is.priority && was.open == is.open &&
-         was.pull_timeout == is.pull_timeout && was.platforms == is.platforms &&
+         was.pull_timeout == is.pull_timeout && was.nodes == is.nodes && was.other_nodes == is.other_nodes &&
          was.for_any_pod == is.for_any_pod;
 }
 
@@ -32,6 +32,29 @@ bool SaysTheSame(const plan::DesiredImage& was, const plan::DesiredImage& is) {
 // The new vector has the order of the new list, since answers of the runtime are matched to entries by that
 // index (Agent::On(RuntimePolled)). Facts and running pulls move over by name, so that an edit of the list
 // repeats no pull.
+plan::Selection Entries::SelectionOf(const plan::DesiredImage& want) const {
+  return plan::SelectionOf(want, node_, labels_.labels ? &*labels_.labels : nullptr);
+}
+
+bool Entries::SetLabels(plan::SeenLabels labels) {
+  labels_ = std::move(labels);
+  bool changed = false;
+  for (Entry& entry : listed()) {
+    const plan::Selection selection = SelectionOf(*entry.want);
+    if (selection == entry.selection) continue;
+    changed = true;
+    entry.selection = selection;
+    entry.demand_changed = true;  // its registry is asked only while the entry applies
+  }
+  return changed;
+}
+
+std::size_t Entries::Unselected() const {
+  return static_cast<std::size_t>(std::count_if(listed().begin(), listed().end(), [](const Entry& entry) {
+    return entry.selection == plan::Selection::kLabelsUnknown;
+  }));
+}
+
 void Entries::Replace(const std::shared_ptr<const plan::ImageList>& list) {
   std::vector<Entry> entries;
   entries.reserve(list->images.size());
@@ -57,7 +80,7 @@ void Entries::Replace(const std::shared_ptr<const plan::ImageList>& list) {
     entry.demand_changed = entry.demand_changed || AsksOtherwise(entry.want, want);
     entry.want = base::Shared(std::shared_ptr<const plan::DesiredImage>(list, &want));
     entry.on_list = true;
-    entry.applies = plan::Applies(want, node_);
+    entry.selection = SelectionOf(want);
     entries.push_back(std::move(entry));
   }
   listed_ = entries.size();
@@ -176,8 +199,10 @@ bool Entries::Quiet() const {
 }
 
 bool Entries::Settled() const {
-  return std::all_of(listed().begin(), listed().end(),
-                     [](const Entry& entry) { return !entry.applies || entry.past.settled; });
+  return std::all_of(listed().begin(), listed().end(), [this](const Entry& entry) {
+    if (entry.selection == plan::Selection::kLabelsUnknown) return !labels_.to_come;
+    return !entry.applies() || entry.past.settled;
+  });
 }
 
 }  // namespace prefetch::agent

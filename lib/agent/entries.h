@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/shared.h"
+#include "plan/decide.h"
 #include "plan/desired.h"
 #include "plan/history.h"
 #include "plan/image_readiness.h"
@@ -50,7 +51,7 @@ struct Entry {
   bool on_list = true;
   base::TimePoint asked_at;     // the newest poll of the node behind a preflight's request
   base::TimePoint asked_until;  // when the newest request of a preflight for its pull expires
-  bool applies = true;
+  plan::Selection selection = plan::Selection::kApplies;
   plan::Observation seen;
   // Polls with a sequence up to this one began before the agent's own pull changed the node.
   std::uint64_t trust_looks_after = 0;
@@ -70,6 +71,7 @@ struct Entry {
   bool waits_for_room = false;  // there may be room for it once others are done
   std::optional<plan::Reason> held;
 
+  bool applies() const { return selection == plan::Selection::kApplies; }
   const std::string& name() const { return want->reference.Normalized(); }
   const ActiveRun* Current() const {
     return runs.empty() || runs.back().ending != Ending::kNot ? nullptr : &runs.back();
@@ -78,7 +80,15 @@ struct Entry {
 
 class Entries {
  public:
-  explicit Entries(image::Platform node) : node_(std::move(node)) {}
+  explicit Entries(image::Platform node, plan::SeenLabels labels = {})
+      : node_(std::move(node)), labels_(std::move(labels)) {}
+
+  // Selects the entries anew. Returns true if one of them applies now and did not before, or the other way
+  // round.
+  bool SetLabels(plan::SeenLabels labels);
+  const plan::SeenLabels& labels() const { return labels_; }
+  // Returns the number of entries about which labels decide that are not known.
+  std::size_t Unselected() const;
 
   // Takes over a new list. Entries that stay keep their facts and runs; runs of removed entries are asked to
   // stop. Entries that the new list changes, and failures that only a new list can end, are tried at once.
@@ -118,8 +128,10 @@ class Entries {
 
  private:
   void Index();
+  plan::Selection SelectionOf(const plan::DesiredImage& want) const;
 
   image::Platform node_;
+  plan::SeenLabels labels_;
   std::vector<Entry> entries_;
   std::size_t listed_ = 0;            // of these, from the first on
   std::vector<std::size_t> by_name_;  // indices, in order of the names

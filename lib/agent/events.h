@@ -143,11 +143,16 @@ struct ProblemReported {
   std::string problem;  // a sentence; empty: it is over
 };
 
+// This Node was read.
+struct NodeLabelsRead {
+  std::optional<image::NodeLabels> labels;  // none: it cannot be read
+};
+
 struct Wake {};  // nothing but a turn
 
 using Event = std::variant<Wake, ListChanged, RuntimePolled, PullDone, ProgressSeen, SizeKnown, SizeReceived,
                            ContentFetched, PullReturned, LeasesUpdated, PullUnprotected, RecordsTouched,
                            ImagesTouched, KubeletPolled, TouchAdvanced, CheckDone, PullRequested,
-                           RetryRequested, LookupFinished, ProblemReported>;
+                           RetryRequested, LookupFinished, ProblemReported, NodeLabelsRead>;
 
 }  // namespace prefetch::agent

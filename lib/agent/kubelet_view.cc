@@ -88,7 +88,7 @@ std::shared_ptr<const KubeletQuestion> KubeletView::QuestionOf(std::uint64_t lis
   question->list_epoch = list_epoch;
   std::span<const Entry> listed = entries_.listed();
   for (std::size_t i = 0; i < listed.size(); i++) {
-    if (!listed[i].applies || !listed[i].seen.local) continue;
+    if (!listed[i].applies() || !listed[i].seen.local) continue;
     // Sources of the list may differ in spelling and pod, and each pair has its own verdict.
     for (const plan::JudgedPod& pod : plan::PodsOf(listed[i].want)) {
       question->images.push_back({pod.reference.written(), listed[i].seen.local->id, pod.ready_as});

@@ -41,6 +41,8 @@ struct Options {
   std::vector<std::string> audit_ignore;
   // Where this process's mounts are listed; empty: replaced files among them are not noticed.
   std::string mountinfo;
+  // Agent::SetNodeLabels is called once this Node was read, or could not be read for a minute.
+  bool reads_labels = false;
   std::uint64_t seed = std::random_device{}();  // of the jitter
 };
 

@@ -232,7 +232,7 @@ void Pulls::StartDue(bool settled, bool may_start) {
     // place are free.
     if (!entry.runs.empty()) {
       input.running.push_back(std::move(slot));
-    } else if (entry.applies) {
+    } else if (entry.applies()) {
       const plan::StartVerdict verdict =
           plan::JudgeStart(FactsOfStart(entry, slot, input.usable), loop_.now());
       entry.no_room = verdict.no_room;
@@ -425,7 +425,7 @@ constexpr int kSizeQuestions = 2;
 plan::PhaseCount Pulls::CountPhase() const {
   plan::PhaseCount phase;
   for (const Entry& entry : entries_.listed()) {
-    if (!entry.applies) continue;
+    if (!entry.applies()) continue;
     // An image that failed for good is over, too: it brings no more bytes.
     const bool over = !entry.past.pulled_id.empty() || plan::HasFailedPermanently(entry.past);
     if (over && entry.runs.empty()) {
@@ -519,7 +519,7 @@ IdleLeaseUse Pulls::UseOf(const std::string& name, const std::string& lease) {
   const Entry* entry = entries_.Find(name);
   // The last condition: a lease was named for a requested image that is now on the list, or the other way
   // round. Its pull will use the other name.
-  if (entry == nullptr || !entry->applies || entry->on_list == cri::IsRequestedLease(lease)) {
+  if (entry == nullptr || !entry->applies() || entry->on_list == cri::IsRequestedLease(lease)) {
     return IdleLeaseUse::kNone;
   }
   // Before the first look, missing images are unknown; preflights may repeat their wishes.

@@ -342,7 +342,7 @@ TouchNeed NeedBy(const Entry& entry, const plan::VerdictsPtr& verdicts, const pl
 }  // namespace
 
 std::string TouchableId(const Entry& entry) {
-  bool here = entry.applies && entry.seen.local && entry.action.kind == plan::ActionKind::kKeep &&
+  bool here = entry.applies() && entry.seen.local && entry.action.kind == plan::ActionKind::kKeep &&
               entry.action.reason == plan::Reason::kPresent;
   return here ? entry.seen.local->id : "";
 }

@@ -18,6 +18,7 @@
 #include "doc/duration.h"
 #include "image/kubelet_version.h"
 #include "image/name_pattern.h"
+#include "image/node_labels.h"
 
 namespace prefetch::config {
 
@@ -183,7 +184,7 @@ void JudgeGate(const RawConfig& raw, AgentConfig& config, Mistakes& mistakes) {
   if (raw.node_result_label) {
     config.gate.result_label = raw.node_result_label->value;
     // Labels of Kubernetes' own domains steer schedulers and controllers.
-    if (!IsLabelKey(config.gate.result_label)) {
+    if (!IsOwnLabelKey(config.gate.result_label)) {
       mistakes.Add(raw.node_result_label->by, "must be a label of a domain of yours: example.com/name");
     }
   }
@@ -196,7 +197,7 @@ void JudgeGate(const RawConfig& raw, AgentConfig& config, Mistakes& mistakes) {
   config.accept_fleet_wide_node_writes = IsOn(raw.accept_fleet_wide_node_writes);
   if (raw.instance) {
     config.gate.instance = raw.instance->value;
-    if (!IsLabelName(config.gate.instance)) {
+    if (!image::IsLabelName(config.gate.instance)) {
       mistakes.Add(raw.instance->by,
                    "must be a label's name: at most 63 letters, digits, dots, dashes, underscores");
     }

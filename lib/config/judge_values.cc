@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/unix_socket.h"
 #include "config/settings.h"
+#include "image/node_labels.h"
 
 namespace prefetch::config {
 namespace {
@@ -96,24 +97,12 @@ std::optional<base::LogFormat> LogFormatOf(const SaidText& said, Mistakes& mista
   return std::nullopt;
 }
 
-bool IsLabelName(const std::string& name) {
-  auto fits = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
-  bool middle = std::all_of(name.begin(), name.end(),
-                            [&](char c) { return fits(c) || c == '-' || c == '_' || c == '.'; });
-  return !name.empty() && name.size() <= 63 && middle && fits(name.front()) && fits(name.back());
-}
-
-bool IsLabelKey(const std::string& key) {
-  std::size_t slash = key.find('/');
-  if (slash == std::string::npos || slash > 253) return false;
-  std::string prefix = key.substr(0, slash);
-  auto fits = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.'; };
-  bool domain = prefix.find('.') != std::string::npos && std::all_of(prefix.begin(), prefix.end(), fits) &&
-                prefix.front() != '.' && prefix.front() != '-' && prefix.back() != '.' &&
-                prefix.back() != '-' && prefix.find("..") == std::string::npos;
+bool IsOwnLabelKey(const std::string& key) {
+  const std::string prefix = key.substr(0, key.find('/'));
   // With the dot, so that "mykubernetes.io" is not taken for it.
-  bool theirs = ("." + prefix).ends_with(".kubernetes.io") || ("." + prefix).ends_with(".k8s.io");
-  return domain && !theirs && IsLabelName(key.substr(slash + 1));
+  const bool theirs = ("." + prefix).ends_with(".kubernetes.io") || ("." + prefix).ends_with(".k8s.io");
+  return image::IsLabelKey(key) && prefix.size() < key.size() && prefix.find('.') != std::string::npos &&
+         !theirs;
 }
 
 }  // namespace prefetch::config

@@ -29,10 +29,8 @@ std::optional<base::LogFormat> LogFormatOf(const SaidText& said, Mistakes& mista
 // "10.0.0.7:10250", "[::1]:9477", ":9477".
 std::optional<ListenAddress> ParseHostPort(const std::string& text);
 
-// A label's name (after its prefix): a qualified name (credentials' rule A6).
-bool IsLabelName(const std::string& name);
 // Returns true for a label with a prefix that is not one of Kubernetes' own: schedulers and controllers use
 // those.
-bool IsLabelKey(const std::string& key);
+bool IsOwnLabelKey(const std::string& key);
 
 }  // namespace prefetch::config

@@ -332,10 +332,11 @@ int GenerateTouchDaemonSet(const std::vector<std::string>& lists, const deploy::
     // The list forbids touches of this image.
     if (image.open == plan::Open::kNever) continue;
     // A DaemonSet runs on all its nodes, and a container for another platform would fail there.
-    if (image.platforms.empty()) {
+    if (image.nodes == plan::NodeScope()) {
       for (const image::Reference& spelling : plan::SpellingsOf(image)) images.push_back(spelling.written());
     } else {
-      err << "note: " << image.reference.written() << " is left out: it is for some platforms only\n";
+      err << "note: " << image.reference.written()
+          << " is left out: it is for some nodes only (platforms, nodeSelector)\n";
     }
   }
   return Print(deploy::GenerateTouchDaemonSets(deploy::EmbeddedFiles(), images, nodes), output, out, err);

@@ -50,7 +50,7 @@ Lists ReadLists(const std::vector<std::string>& paths, Mistakes& mistakes) {
                               .place = {file, entry.at},
                               // Any refresh makes a moving tag acceptable with Never (PF203).
                               .refreshed = entry.image.refresh != plan::Refresh::kIfNotPresent,
-                              .platforms = entry.image.platforms,
+                              .platforms = entry.image.nodes.platforms,
                               .ready_as = *entry.image.ready_as});
     }
     // Ignores are comments, which the list's own reader does not keep. Standard input cannot be read again.

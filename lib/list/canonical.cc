@@ -45,11 +45,16 @@ Node CanonicalEntry(const plan::DesiredImage& image) {
   if (image.priority != kDefault.priority) node.Set("priority", Node::Int(image.priority));
   text("open", image.open != kDefault.open, plan::OpenName(image.open));
   text("pullTimeout", image.pull_timeout != kDefault.pull_timeout, doc::FormatDuration(image.pull_timeout));
-  if (!image.platforms.empty()) {
+  if (!image.nodes.platforms.empty()) {
     std::vector<Node> platforms;
-    for (const image::Platform& platform : image.platforms)
+    for (const image::Platform& platform : image.nodes.platforms)
       platforms.push_back(Node::String(platform.ToString()));
     node.Set("platforms", Node::Sequence(std::move(platforms)));
+  }
+  if (!image.nodes.node_selector.empty()) {
+    Node selector = Node::Mapping();
+    for (const auto& [key, value] : image.nodes.node_selector) selector.Set(key, Node::String(value));
+    node.Set("nodeSelector", std::move(selector));
   }
   if (!image.ready_as->empty()) node.Set("readyAs", ReadyAsNode(*image.ready_as));
   return node;

@@ -65,6 +65,25 @@ std::optional<std::vector<image::Platform>> ReadPlatforms(ObjectReader& object) 
   return platforms;
 }
 
+std::optional<image::NodeLabels> ReadNodeSelector(ObjectReader& object) {
+  std::optional<doc::Reader> written = object.Find("nodeSelector");
+  if (!written) return std::nullopt;
+  image::NodeLabels selector;
+  const std::vector<std::pair<std::string, doc::Reader>> members = written->Members();
+  if (members.size() > kMostSelectorLabels) written->Fail("has more than 20 labels");
+  for (const auto& [key, item] : members) {
+    if (!image::IsLabelKey(key))
+      item.Fail("its key must be one of a label, such as pool or example.com/pool");
+    std::optional<std::string> value = item.String();
+    if (!value) continue;
+    if (!image::IsLabelValue(*value)) {
+      item.Fail("must be the value of a label: at most 63 letters, digits, dots, dashes, underscores");
+    }
+    selector.emplace(key, *std::move(value));
+  }
+  return selector;
+}
+
 void ReadRegistryFields(ObjectReader& object, const Capabilities& capabilities, EntryFields& out) {
   out.refresh_interval = ReadSeconds(object, "refreshInterval", kLeastInterval, kLongestInterval);
   out.max_age = ReadSeconds(object, "maxAge", kLeastInterval, kLongestInterval);
@@ -157,6 +176,7 @@ EntryFields ReadFields(ObjectReader& object, const Capabilities& capabilities) {
   if (out.open == Open::kAlways && !capabilities.touch) object.Fail("open", kNoTouch);
   out.pull_timeout = ReadSeconds(object, "pullTimeout", kLeastPullTimeout, kLongestPullTimeout);
   out.platforms = ReadPlatforms(object);
+  out.node_selector = ReadNodeSelector(object);
   if (auto ready_as = ReadReadyAs(object)) out.ready_as = *std::move(ready_as);
   return out;
 }
@@ -186,6 +206,7 @@ EntryFields Overlay(const EntryFields& under, EntryFields over) {
   Inherit(under.open, over.open);
   Inherit(under.pull_timeout, over.pull_timeout);
   Inherit(under.platforms, over.platforms);
+  Inherit(under.node_selector, over.node_selector);
   Inherit(under.ready_as, over.ready_as);
   return over;
 }
@@ -225,7 +246,8 @@ void Apply(const EntryFields& fields, plan::DesiredImage& image) {
   Put(fields.priority, image.priority);
   Put(fields.open, image.open);
   Put(fields.pull_timeout, image.pull_timeout);
-  Put(fields.platforms, image.platforms);
+  Put(fields.platforms, image.nodes.platforms);
+  Put(fields.node_selector, image.nodes.node_selector);
   Put(fields.ready_as, image.ready_as);
   // A default may ask for refreshes of all entries. It is dropped for a digest, which always names the same
   // content; CheckContradictions rejects the entry's own refresh.

@@ -8,6 +8,7 @@
 #include "base/shared.h"
 #include "doc/node.h"
 #include "doc/reader.h"
+#include "image/node_labels.h"
 #include "image/pod_coordinates.h"
 #include "list/image_list.h"
 #include "plan/desired.h"
@@ -25,6 +26,7 @@ struct EntryFields {
   std::optional<plan::Open> open;
   std::optional<std::chrono::seconds> pull_timeout;
   std::optional<std::vector<image::Platform>> platforms;
+  std::optional<image::NodeLabels> node_selector;
   std::optional<base::Shared<image::PodCoordinates>> ready_as;
 };
 

@@ -27,6 +27,7 @@ constexpr std::chrono::seconds kLeastPullTimeout = std::chrono::minutes(1);
 constexpr std::chrono::seconds kLongestPullTimeout = std::chrono::hours(24);
 constexpr std::int64_t kHighestPriority = 1'000'000'000;  // as Kubernetes' PriorityClass
 constexpr std::size_t kMostPlatforms = 100;
+constexpr std::size_t kMostSelectorLabels = 20;
 constexpr std::size_t kMostReadyAsSecrets = 100;
 
 inline constexpr std::string_view kListApiVersion = "prefetchd.dev/v1alpha1";  // of lists and of their locks

@@ -29,6 +29,19 @@ std::vector<image::Platform> Union(std::vector<image::Platform> a, const std::ve
   return a;
 }
 
+// Nodes of either source need the image. Platforms of one selector are a union; another selector is a scope
+// of its own.
+void MergeNodes(DesiredImage& image, const plan::NodeScope& other) {
+  auto merge = [&](plan::NodeScope& scope) {
+    if (scope.node_selector != other.node_selector) return false;
+    scope.platforms = Union(std::move(scope.platforms), other.platforms);
+    return true;
+  };
+  if (merge(image.nodes)) return;
+  if (std::any_of(image.other_nodes.begin(), image.other_nodes.end(), merge)) return;
+  image.other_nodes.push_back(other);
+}
+
 std::optional<std::chrono::seconds> Shorter(std::optional<std::chrono::seconds> a,
                                             std::optional<std::chrono::seconds> b) {
   if (!a || !b) return a ? a : b;
@@ -77,7 +90,7 @@ void MergeInto(DesiredImage& image, const DesiredImage& other, std::vector<std::
   image.priority = std::max(image.priority, other.priority);
   image.open = StricterOpen(image.open, other.open);
   image.pull_timeout = std::max(image.pull_timeout, other.pull_timeout);
-  image.platforms = Union(std::move(image.platforms), other.platforms);
+  MergeNodes(image, other.nodes);
   image.from.insert(image.from.end(), other.from.begin(), other.from.end());
   // Sources are merged one after the other, so a repeated source can only be the last one.
   if (image.sources.back() != other.sources.front()) image.sources.push_back(other.sources.front());

@@ -20,10 +20,25 @@ Action PullWhenAllowed(Reason due, const History& past, base::TimePoint now) {
 
 }  // namespace
 
-bool Applies(const DesiredImage& want, const image::Platform& node) {
-  return want.platforms.empty() ||
-         std::any_of(want.platforms.begin(), want.platforms.end(),
-                     [&](const image::Platform& platform) { return image::Runs(node, platform); });
+namespace {
+
+Selection SelectionOf(const NodeScope& scope, const image::Platform& node, const image::NodeLabels* labels) {
+  const bool runs = scope.platforms.empty() ||
+                    std::any_of(scope.platforms.begin(), scope.platforms.end(),
+                                [&](const image::Platform& platform) { return image::Runs(node, platform); });
+  if (!runs) return Selection::kOtherPlatform;
+  if (scope.node_selector.empty()) return Selection::kApplies;
+  if (labels == nullptr) return Selection::kLabelsUnknown;
+  return image::Selects(scope.node_selector, *labels) ? Selection::kApplies : Selection::kNotSelected;
+}
+
+}  // namespace
+
+Selection SelectionOf(const DesiredImage& want, const image::Platform& node,
+                      const image::NodeLabels* labels) {
+  Selection best = SelectionOf(want.nodes, node, labels);
+  for (const NodeScope& scope : want.other_nodes) best = std::min(best, SelectionOf(scope, node, labels));
+  return best;
 }
 
 bool IsUsable(const Observation& seen) {

@@ -24,8 +24,16 @@ struct Action {
   friend bool operator==(const Action&, const Action&) = default;
 };
 
-// Does the entry concern a node of this platform?
-bool Applies(const DesiredImage& want, const image::Platform& node);
+// Whether an entry concerns this node. If an entry has several scopes, the first value counts that one of
+// them has.
+enum class Selection {
+  kApplies,
+  kLabelsUnknown,  // the labels decide, and the agent has not read them
+  kNotSelected,    // the labels are others than its nodeSelector's
+  kOtherPlatform,
+};
+// `labels`: null if they are not known.
+Selection SelectionOf(const DesiredImage& want, const image::Platform& node, const image::NodeLabels* labels);
 
 // Is the image here as it should be, so that only kubelet, or a registry, may stand against it?
 bool IsUsable(const Observation& seen);

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/shared.h"
+#include "image/node_labels.h"
 #include "image/platform.h"
 #include "image/pod_coordinates.h"
 #include "image/pull_policy.h"
@@ -30,6 +31,22 @@ std::string_view OpenName(Open open);
 struct JudgedPod {
   image::Reference reference;
   base::Shared<image::PodCoordinates> ready_as{};
+};
+
+// The nodes that an entry is for: those of any of these platforms, if they have all labels of the selector.
+struct NodeScope {
+  std::vector<image::Platform> platforms;  // empty: every platform
+  image::NodeLabels node_selector;         // empty: whatever its labels
+
+  friend bool operator==(const NodeScope&, const NodeScope&) = default;
+};
+
+// The labels of this Node, as far as the agent has read them.
+struct SeenLabels {
+  std::optional<image::NodeLabels> labels;
+  bool to_come = false;  // there are none yet, and the API server may still tell them
+
+  friend bool operator==(const SeenLabels&, const SeenLabels&) = default;
 };
 
 struct DesiredImage {
@@ -53,7 +70,9 @@ struct DesiredImage {
   int priority = 0;
   Open open = Open::kAuto;
   std::chrono::seconds pull_timeout{3600};
-  std::vector<image::Platform> platforms;  // empty: every node
+  NodeScope nodes;
+  // Scopes in further sources with another selector; the entry applies to a node of any scope.
+  std::vector<NodeScope> other_nodes;
   // The places where it is written: "images.yaml:12", one for each source that has it. Used in messages.
   std::vector<std::string> from;
   // It is on no list, and pulled since a preflight has asked for it: only credentials count that kubelet

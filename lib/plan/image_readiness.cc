@@ -19,6 +19,11 @@ std::string Progress(const Movement& movement) {
   return text;
 }
 
+constexpr const char* kNoLabels =
+    "the entry has a nodeSelector, and the agent cannot read the labels of its Node: let it (kubeApi), or "
+    "remove the "
+    "nodeSelector";
+
 std::string NoRoom(const EntryFacts& facts) {
   const std::uint64_t usable = Usable(facts.disk, facts.limits);
   std::string text = "the disk rule leaves " +
@@ -37,6 +42,8 @@ std::string Sentence(Reason reason, const EntryFacts& facts) {
       return "pods with Always contact the registry, and this agent asks no registry";
     case Reason::kOtherPlatform:
       return "the entry is for other platforms than this node's";
+    case Reason::kNotSelected:
+      return "the entry's nodeSelector does not match this node's labels";
     case Reason::kFactsUnknown:
       return "the container runtime has not answered yet";
     case Reason::kImageAbsent:
@@ -251,15 +258,26 @@ bool IsReadyFor(const ImageState& image, image::PullPolicy policy, bool has_kube
 }
 
 ImageState Judge(const EntryFacts& facts, base::TimePoint now, base::WallTime wall) {
-  ImageState state{.want = facts.want, .applies = facts.applies};
+  ImageState state{.want = facts.want, .applies = facts.selection <= Selection::kLabelsUnknown};
   state.settled = facts.past.settled && facts.touch->settled;
-  // An entry for other platforms counts as ready: nothing is to be done on this node, and it must not hold it
+  // An entry for other nodes counts as ready: nothing is to be done on this node, and it must not hold it
   // back.
-  if (!facts.applies) {
+  if (!state.applies) {
     state.ready = true;
     state.phase = Phase::kReady;
-    state.reason = Reason::kOtherPlatform;
+    const bool other_platform = facts.selection == Selection::kOtherPlatform;
+    state.reason = other_platform ? Reason::kOtherPlatform : Reason::kNotSelected;
     state.message = Sentence(state.reason, facts);
+    return state;
+  }
+  if (facts.selection == Selection::kLabelsUnknown) {
+    // Nobody knows whether pods of this node need it, so the node is not ready.
+    state.reason = Reason::kFactsUnknown;
+    state.phase = facts.labels_to_come ? Phase::kProgressing : Phase::kFailing;
+    state.settled = !facts.labels_to_come;
+    state.message = facts.labels_to_come
+                        ? "the entry has a nodeSelector, and the agent has not read its Node yet"
+                        : kNoLabels;
     return state;
   }
   if (facts.seen.local) {

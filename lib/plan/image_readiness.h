@@ -24,7 +24,8 @@ struct Run {
 // All that is known about one entry. References outlive the call.
 struct EntryFacts {
   const base::Shared<DesiredImage>& want;
-  bool applies = true;
+  Selection selection = Selection::kApplies;
+  bool labels_to_come = false;  // of the Node; with kLabelsUnknown
   const Observation& seen;
   const History& past;
   Action action;

@@ -23,6 +23,7 @@ enum class Reason {
   kRecordedForPod,
   kAssumedForPod,  // recorded for one secret of the name that readyAs, or a pod, has without a UID
   kOtherPlatform,  // the entry's platforms do not name this node: nothing to do here
+  kNotSelected,    // its nodeSelector does not name this node's labels: likewise
   kEmptyList,      // a valid list with nothing in it
   kAllReady,       // the node: every required entry is ready
   // On its way.
@@ -130,6 +131,7 @@ inline constexpr std::array kReasons = {
     ReasonRow{Reason::kRecordedForPod, "RecordedForPod", ReasonGroup::kFine},
     ReasonRow{Reason::kAssumedForPod, "AssumedForPod", ReasonGroup::kFine},
     ReasonRow{Reason::kOtherPlatform, "OtherPlatform", ReasonGroup::kFine},
+    ReasonRow{Reason::kNotSelected, "NotSelected", ReasonGroup::kFine},
     ReasonRow{Reason::kEmptyList, "EmptyList", ReasonGroup::kFine},
     ReasonRow{Reason::kAllReady, "AllReady", ReasonGroup::kFine},
     ReasonRow{Reason::kFactsUnknown, "FactsUnknown", ReasonGroup::kUnderWay},

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "image/kubelet_version.h"
+#include "image/node_labels.h"
 
 namespace prefetch::plan {
 
@@ -32,6 +33,7 @@ struct NodeReport {
   std::optional<image::KubeletVersion> version;  // none: not read, or no version
   std::string version_text;                      // with the patch, which versions do not compare
   std::optional<base::WallTime> heartbeat;       // kubelet's newest
+  std::optional<image::NodeLabels> labels;       // none: the Node was not read
   // The newest question was not answered, and none since: the API server is away, or refuses. The name of the
   // failure, or the words of the refusal.
   std::optional<base::TimePoint> silent_since;

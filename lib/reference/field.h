@@ -36,7 +36,7 @@ struct Field {
   bool more_words = false;         // later versions may know more of them
   std::string fallback;            // the value that counts if the field is missing, or words for it
   std::optional<std::int64_t> least, most;
-  std::string pattern;  // of a text, of the items of kTexts, and of a duration that not every one is
+  std::string pattern;  // of a text, of the items of kTexts and kMap, and of a duration that not every one is
   std::size_t least_items = 0, most_items = 0;  // 0: no limit
 };
 

@@ -74,7 +74,7 @@ Fields NameFields() {
       {.path = "priority", .form = Form::kInt, .help = "As the list has it"},
       {.path = "applies",
        .form = Form::kBool,
-       .help = "`false`: the entry is for other platforms",
+       .help = "`false`: the entry is for other nodes (`platforms`, `nodeSelector`)",
        .required = true}};
 }
 

@@ -12,6 +12,7 @@ namespace prefetch::reference {
 namespace {
 
 // Names of Secrets and ServiceAccounts, and of namespaces (list/ready_as.cc).
+constexpr const char* kLabelValue = "^([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$";
 constexpr const char* kObjectName = "^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$";
 constexpr const char* kNamespaceName = "^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$";
 constexpr const char* kUid = "^[A-Za-z0-9-]{1,128}$";
@@ -134,7 +135,12 @@ Fields EntryFieldsOf() {
            .help = "Platforms of the nodes that need the image, such as `linux/amd64`. Other nodes skip it",
            .fallback = "every platform",
            .pattern = kPlatform,
-           .most_items = list::kMostPlatforms}});
+           .most_items = list::kMostPlatforms},
+          {.path = "nodeSelector",
+           .form = Form::kMap,
+           .help = "Labels of the Nodes that need the image. Other nodes skip it",
+           .fallback = "every node",
+           .pattern = kLabelValue}});
   return fields;
 }
 

@@ -57,10 +57,11 @@ Node TextSchema(const std::string& pattern, bool null) {
   return schema;
 }
 
-Node MapSchema(bool null) {
+// `pattern`: of each value.
+Node MapSchema(const std::string& pattern, bool null) {
   Node schema = Node::Mapping();
   schema.Set("type", Type("object", null));
-  schema.Set("additionalProperties", Node::Mapping().Set("type", Text("string")));
+  schema.Set("additionalProperties", TextSchema(pattern, false));
   return schema;
 }
 
@@ -84,7 +85,7 @@ Node IntSchema(const Field& field, bool null) {
 Node EitherSchema(bool null) {
   std::vector<Node> either;
   either.push_back(TextSchema("", null));
-  either.push_back(MapSchema(false));
+  either.push_back(MapSchema("", false));
   return Node::Mapping().Set("anyOf", Node::Sequence(std::move(either)));
 }
 
@@ -105,7 +106,7 @@ Node BareSchema(const Field& field, const Fields& all, Openness openness, bool n
       return ListSchema(
           field, field.words.empty() ? TextSchema(field.pattern, false) : WordsSchema(field, false), null);
     case Form::kMap:
-      return MapSchema(null);
+      return MapSchema(field.pattern, null);
     case Form::kTextOrMap:
       return EitherSchema(null);
     case Form::kText:

@@ -6,7 +6,7 @@ namespace prefetch::report {
 namespace {
 
 constexpr const char* kWhyNotListed =
-    "Nothing: the node's list does not have the image, or has it for other platforms (platforms).";
+    "Nothing: the node's list does not have the image, or has it for other nodes (platforms, nodeSelector).";
 
 void WriteLegend(Html& out, const PageParts& parts) {
   out.Tag(

@@ -25,7 +25,11 @@ void MemberSince(doc::JsonWriter& out, std::string_view name, const std::optiona
 }
 
 std::string_view WhyNotAsked(const plan::ImageState& image) {
-  if (!image.applies) return "not asked: the entry is for other platforms";
+  if (!image.applies) {
+    return image.reason == plan::Reason::kNotSelected
+               ? "not asked: the entry's nodeSelector leaves this node out"
+               : "not asked: the entry is for other platforms";
+  }
   // The entry's own wish is checked before the reasons why it has none.
   if (plan::AsksRegistry(image.want)) return "not asked: this agent asks no registry (--registry none)";
   if (image.want->reference.has_digest()) return "not asked: a digest always names the same content";
@@ -364,8 +368,10 @@ void WriteImageVerdicts(doc::JsonWriter& out, const plan::Snapshot& snapshot, co
     return;
   }
   out.MemberNull("verdicts");
-  out.Member("verdictsReason",
-             image.applies ? "not known yet" : "not computed: the entry is for other platforms");
+  out.Member("verdictsReason", image.applies ? "not known yet"
+                               : image.reason == plan::Reason::kNotSelected
+                                   ? "not computed: the entry's nodeSelector leaves this node out"
+                                   : "not computed: the entry is for other platforms");
 }
 
 void WriteSpellings(doc::JsonWriter& out, const plan::ImageState& image) {

@@ -77,6 +77,7 @@ constexpr std::array kWords = {
     Row{Reason::kRecordedForPod, "recorded", ""},
     Row{Reason::kAssumedForPod, "assumed", ""},
     Row{Reason::kOtherPlatform, "not here", ""},
+    Row{Reason::kNotSelected, "not here", ""},
     Row{Reason::kEmptyList, "empty list", "put images into the list"},
     Row{Reason::kAllReady, "ready", ""},
     Row{Reason::kFactsUnknown, "unknown", ""},

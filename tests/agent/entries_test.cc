@@ -176,10 +176,32 @@ TEST(Entries, SoManyAreKeptInMindAtOnce) {
   EXPECT_EQ(entries.asked().size(), plan::kMaxRequestedImages);
 }
 
+TEST(Entries, LabelsSelectThem) {
+  plan::ImageList list = Named({"r.io/a:1", "r.io/gpu:1"});
+  list.images[1].nodes.node_selector = {{"pool", "gpu"}};
+  Entries entries(kNode, {.labels = std::nullopt, .to_come = true});
+  entries.Replace(std::make_shared<const plan::ImageList>(list));
+  for (Entry& entry : entries.all()) entry.past.settled = true;
+  EXPECT_EQ(entries.Unselected(), 1U);
+  EXPECT_FALSE(entries.Settled()) << "the labels may come";
+  EXPECT_FALSE(entries.SetLabels({})) << "they do not come";
+  EXPECT_TRUE(entries.Settled());
+  EXPECT_EQ(entries.Unselected(), 1U);
+  for (Entry& entry : entries.all()) entry.demand_changed = false;
+  EXPECT_TRUE(entries.SetLabels({.labels = image::NodeLabels{{"pool", "gpu"}}}));
+  EXPECT_TRUE(entries.all()[1].applies());
+  EXPECT_TRUE(entries.all()[1].demand_changed);
+  EXPECT_FALSE(entries.all()[0].demand_changed);
+  EXPECT_FALSE(entries.SetLabels({.labels = image::NodeLabels{{"pool", "gpu"}, {"zone", "a"}}}));
+  EXPECT_TRUE(entries.SetLabels({.labels = image::NodeLabels()}));
+  EXPECT_FALSE(entries.all()[1].applies());
+  EXPECT_EQ(entries.Unselected(), 0U);
+}
+
 TEST(Entries, SettledCountsOnlyWhatApplies) {
   Entries entries(kNode);
   plan::ImageList list = Named({"r.io/a:1", "r.io/b:1"});
-  list.images[1].platforms = {{.os = "linux", .architecture = "s390x"}};
+  list.images[1].nodes.platforms = {{.os = "linux", .architecture = "s390x"}};
   entries.Replace(std::make_shared<const plan::ImageList>(std::move(list)));
   EXPECT_FALSE(entries.Settled());
   entries.all()[0].past.settled = true;

@@ -14,7 +14,10 @@ using std::chrono::seconds;
 
 class VersionReaderTest : public testing::Test {
  protected:
-  VersionReaderTest() { Heartbeat(); }
+  VersionReaderTest() {
+    Heartbeat();
+    api_.node.labels = {{"pool", "ci"}};
+  }
 
   void Heartbeat() {
     api_.node.conditions = {{.type = "Ready", .status = "True", .last_heartbeat = clock_.Wall()}};
@@ -38,6 +41,7 @@ TEST_F(VersionReaderTest, ReadsAtTheStartAndOnceAMinute) {
   EXPECT_TRUE(word_->Pending());
   reader_.Turn({});
   EXPECT_EQ(word_->Get().version_text, "1.36.2");
+  EXPECT_EQ(word_->Get().labels, (image::NodeLabels{{"pool", "ci"}}));
   EXPECT_EQ(word_->Get().heartbeat, clock_.Wall());
   RunFor(hours(1));
   EXPECT_GE(api_.gets, 54);

@@ -121,7 +121,9 @@ TEST(GenerateTouchDaemonSet, LeavesOutWhatMustNotBeTouched) {
   EXPECT_NE(ran.out.find("q.io/a:v1"), std::string::npos) << ran;
   EXPECT_EQ(ran.out.find("q.io/b:v1"), std::string::npos) << ran;
   EXPECT_EQ(ran.out.find("q.io/c:v1"), std::string::npos) << ran;
-  EXPECT_NE(ran.err.find("note: q.io/c:v1 is left out: it is for some platforms only\n"), std::string::npos);
+  EXPECT_NE(
+      ran.err.find("note: q.io/c:v1 is left out: it is for some nodes only (platforms, nodeSelector)\n"),
+      std::string::npos);
   EXPECT_EQ(make({}).exit, kBadInput);
   EXPECT_EQ(make({dir / "none.yaml"}).exit, kBadInput);
 }

@@ -139,8 +139,17 @@ INSTANTIATE_TEST_SUITE_P(
             "l.yaml:13:13: images[3].priority: must be an integer, not a string\n"
             "l.yaml:14:15: images[3].platforms[0]: platform \"linux\": must be os/architecture or "
             "os/architecture/variant in lower case\n"
-            "l.yaml:14:22: images[3].platforms[1]: platform \"Linux/AMD64\": must be os/architecture or "
+            "l.yaml:14:22: images[3].platforms[1]: platform \"Linux/AMD64\": must be os/architecture "
+            "or "
             "os/architecture/variant in lower case"},
+        BadSource{
+            "NodeSelector", "l.yaml",
+            Yaml("images:\n- image: a\n  nodeSelector: {-x: a, pool: b c, gpu: true}\n"),
+            "l.yaml:5:22: images[0].nodeSelector.-x: its key must be one of a label, such as pool or "
+            "example.com/pool\n"
+            "l.yaml:5:31: images[0].nodeSelector.pool: must be the value of a label: at most 63 letters, "
+            "digits, dots, dashes, underscores\n"
+            "l.yaml:5:41: images[0].nodeSelector.gpu: must be a string, not a boolean; put it in quotes"},
         BadSource{"TwiceInOneSource", "l.yaml",
                   Yaml("images:\n- image: nginx\n- image: library/nginx\n- image: nginx\n"),
                   "l.yaml:6:10: images[2].image: is nginx, which is in line 4 already"},
@@ -292,6 +301,7 @@ images:
   open: Always
   pullTimeout: 2h
   platforms: [linux/arm64/v8, linux/amd64, linux/amd64]
+  nodeSelector: {pool: gpu, example.com/zone: ""}
 - image: b@)" + std::string(kDigest) + "\n"),
                               kAll);
   ASSERT_TRUE(content) << content.error().message();
@@ -308,8 +318,9 @@ images:
   EXPECT_EQ(image.priority, -10);
   EXPECT_EQ(image.open, plan::Open::kAlways);
   EXPECT_EQ(image.pull_timeout, hours(2));
-  ASSERT_EQ(image.platforms.size(), 2U);
-  EXPECT_EQ(image.platforms[0].ToString(), "linux/amd64");
+  ASSERT_EQ(image.nodes.platforms.size(), 2U);
+  EXPECT_EQ(image.nodes.platforms[0].ToString(), "linux/amd64");
+  EXPECT_EQ(image.nodes.node_selector, (image::NodeLabels{{"pool", "gpu"}, {"example.com/zone", ""}}));
   const plan::DesiredImage& second = content->entries[1].image;
   EXPECT_EQ(second.refresh, plan::Refresh::kIfNotPresent)
       << "a digest is never refreshed, whatever the defaults";

@@ -96,7 +96,7 @@ TEST(Merge, TheStrictestCounts) {
   EXPECT_EQ(image.priority, 7);
   EXPECT_EQ(image.open, plan::Open::kAlways);
   EXPECT_EQ(image.pull_timeout, std::chrono::hours(3));
-  EXPECT_EQ(image.platforms.size(), 2U);
+  EXPECT_EQ(image.nodes.platforms.size(), 2U);
   EXPECT_EQ(image.from, (std::vector<std::string>{"a.yaml:4", "b.yaml:4"}));
   EXPECT_EQ(image.sources, (std::vector<std::string>{"a.yaml", "b.yaml"}));
   EXPECT_TRUE(list.warnings.empty());
@@ -182,10 +182,24 @@ TEST(Merge, NeverTouchBeatsAlwaysAndIsSaid) {
                 "a: open is Always at one and Never at the other of a.yaml:4 and b.yaml:4; Never counts"}));
 }
 
+// Each source's nodes need the image, and no other node.
+TEST(Merge, NodeSelectorsAreScopesOfTheirOwn) {
+  plan::ImageList list =
+      Merge({Source("a.yaml", "- {image: a, nodeSelector: {pool: gpu}, platforms: [linux/amd64]}\n"),
+             Source("b.yaml", "- {image: a, nodeSelector: {pool: ci}}\n"),
+             Source("c.yaml", "- {image: a, nodeSelector: {pool: gpu}, platforms: [linux/arm64]}\n"),
+             Source("d.yaml", "- {image: a, nodeSelector: {pool: ci}}\n")});
+  const plan::DesiredImage& image = list.images.at(0);
+  EXPECT_EQ(image.nodes.platforms.size(), 2U);
+  EXPECT_EQ(image.nodes.node_selector, (image::NodeLabels{{"pool", "gpu"}}));
+  ASSERT_EQ(image.other_nodes.size(), 1U);
+  EXPECT_EQ(image.other_nodes[0], (plan::NodeScope{.platforms = {}, .node_selector = {{"pool", "ci"}}}));
+}
+
 TEST(Merge, NoPlatformsMeansEveryNode) {
   plan::ImageList list =
       Merge({Source("a.yaml", "- {image: a, platforms: [linux/amd64]}\n"), Source("b.txt", "a\n")});
-  EXPECT_TRUE(list.images[0].platforms.empty());
+  EXPECT_TRUE(list.images[0].nodes.platforms.empty());
 }
 
 TEST(Merge, OrderIsByPriorityThenAsListed) {
@@ -264,7 +278,7 @@ TEST(Canonical, IsAListWithTheSameHash) {
   SourceContent content = Decode("l.yaml", kHead + R"(images:
 - {image: "b:v2", required: false, readyFor: Always, refresh: IfDigestChanged, refreshInterval: 90m, maxAge: 24h,
    onUnreachable: NotReady, onAccessDenied: Keep, onTagMissing: NotReady, onStale: NotReady, priority: -2,
-   open: Never, pullTimeout: 2h, platforms: [linux/arm64/v8, linux/amd64]}
+   open: Never, pullTimeout: 2h, platforms: [linux/arm64/v8, linux/amd64], nodeSelector: {zone: b, pool: a}}
 - image: a
 )");
   std::string yaml = doc::WriteYaml(CanonicalForm(content));
@@ -288,6 +302,9 @@ images:
   platforms:
   - linux/amd64
   - linux/arm64/v8
+  nodeSelector:
+    pool: a
+    zone: b
 )");
   EXPECT_EQ(SourceHash(Decode("l.yaml", yaml)), SourceHash(content));
   EXPECT_EQ(SourceHash(Decode("l.json", doc::WritePrettyJson(CanonicalForm(content)))), SourceHash(content));

@@ -31,14 +31,16 @@ struct EntryRig {
   DiskSpace disk;
   Limits limits;
   std::optional<Reason> held;
-  bool applies = true;
+  Selection selection = Selection::kApplies;
+  bool labels_to_come = false;
   bool has_kubelet = false;
   VerdictsPtr verdicts;
   TouchStatus touch;
 
   ImageState Judged() const {
     return Judge({.want = want,
-                  .applies = applies,
+                  .selection = selection,
+                  .labels_to_come = labels_to_come,
                   .seen = seen,
                   .past = past,
                   .action = Decide(seen, past, kNow),
@@ -304,9 +306,32 @@ TEST(Judge, HeldByItsRegistry) {
   EXPECT_EQ(Short(rig.Judged()), (Said{false, Phase::kFailing, Reason::kRateLimited, PullState::kQueued}));
 }
 
+TEST(Judge, OtherNodesAskForNothing) {
+  EntryRig rig;
+  rig.selection = Selection::kNotSelected;
+  EXPECT_EQ(Short(rig.Judged()), (Said{true, Phase::kReady, Reason::kNotSelected, PullState::kNone}));
+  EXPECT_FALSE(rig.Judged().applies);
+}
+
+// A node that may need the image is never called ready without it.
+TEST(Judge, UnknownLabelsAreNotReady) {
+  EntryRig rig;
+  rig.selection = Selection::kLabelsUnknown;
+  rig.labels_to_come = true;
+  ImageState state = rig.Judged();
+  EXPECT_EQ(Short(state), (Said{false, Phase::kProgressing, Reason::kFactsUnknown, PullState::kNone}));
+  EXPECT_TRUE(state.applies);
+  EXPECT_FALSE(state.settled) << "worth waiting for";
+  rig.labels_to_come = false;
+  state = rig.Judged();
+  EXPECT_EQ(Short(state), (Said{false, Phase::kFailing, Reason::kFactsUnknown, PullState::kNone}));
+  EXPECT_TRUE(state.settled);
+  EXPECT_NE(state.message.find("cannot read the labels of its Node"), std::string::npos) << state.message;
+}
+
 TEST(Judge, OtherPlatformsAskForNothing) {
   EntryRig rig;
-  rig.applies = false;
+  rig.selection = Selection::kOtherPlatform;
   EXPECT_EQ(Short(rig.Judged()), (Said{true, Phase::kReady, Reason::kOtherPlatform, PullState::kNone}));
 }
 

@@ -57,8 +57,9 @@ TEST(ListScenario, OptionalEntriesArePulledAndNotWaitedFor) {
 
 TEST(ListScenario, EntriesOfOtherPlatformsAreLeftAlone) {
   Node node;
-  node.List({"r.io/arm:v1"},
-            [](plan::DesiredImage& want) { want.platforms = {{.os = "linux", .architecture = "arm64"}}; });
+  node.List({"r.io/arm:v1"}, [](plan::DesiredImage& want) {
+    want.nodes.platforms = {{.os = "linux", .architecture = "arm64"}};
+  });
   node.RunFor(seconds(10));
   EXPECT_TRUE(node.Ready());
   EXPECT_EQ(node.runtime.counters().pull_calls, 0);
@@ -70,12 +71,60 @@ TEST(ListScenario, AnEntryThatWaitsAndIsForOtherPlatformsNowCostsNothing) {
   node.List({"r.io/gone:v1"});
   node.RunFor(minutes(1));
   ASSERT_EQ(node.Image("r.io/gone:v1").pull.state, plan::PullState::kWaiting);
-  node.List({"r.io/gone:v1"},
-            [](plan::DesiredImage& want) { want.platforms = {{.os = "linux", .architecture = "arm64"}}; });
+  node.List({"r.io/gone:v1"}, [](plan::DesiredImage& want) {
+    want.nodes.platforms = {{.os = "linux", .architecture = "arm64"}};
+  });
   node.RunFor(seconds(10));
   const std::uint64_t turns = node.Turns();
   node.RunFor(minutes(10));
   EXPECT_LE(node.Turns() - turns, 200U);
+}
+
+// One list for all pools; each node keeps what its labels select.
+TEST(ListScenario, EntriesOfOtherPoolsAreLeftAloneUntilALabelChanges) {
+  NodeOptions options;
+  options.reads_labels = true;
+  Node node(std::move(options));
+  node.runtime.Push(MakeImage("r.io/gpu:v1", kMB));
+  node.List({"r.io/gpu:v1"}, [](plan::DesiredImage& want) { want.nodes.node_selector = {{"pool", "gpu"}}; });
+  node.RunFor(seconds(30));
+  EXPECT_FALSE(node.Ready()) << "it may be needed here";
+  EXPECT_EQ(node.Snapshot()->readiness.phase, plan::Phase::kProgressing);
+  node.Labels(image::NodeLabels{{"pool", "ci"}});
+  node.RunFor(seconds(2));
+  EXPECT_TRUE(node.Ready());
+  EXPECT_EQ(node.ReasonOf("r.io/gpu:v1"), plan::Reason::kNotSelected);
+  EXPECT_EQ(node.Snapshot()->readiness.required, 0U);
+  EXPECT_EQ(node.runtime.counters().pull_calls, 0);
+  node.Labels(image::NodeLabels{{"pool", "gpu"}});
+  EXPECT_TRUE(node.RunUntil([&] { return !node.Ready(); }, seconds(1)));
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(10)));
+  EXPECT_EQ(node.Snapshot()->readiness.required, 1U);
+  EXPECT_NE(node.IdOf("r.io/gpu:v1"), "");
+  node.Labels(std::nullopt);  // the API server is away
+  node.RunFor(seconds(30));
+  EXPECT_TRUE(node.Ready()) << "the last known labels count";
+  // The image stays, and does not count any more.
+  node.Labels(image::NodeLabels{{"pool", "ci"}});
+  node.RunFor(seconds(30));
+  EXPECT_EQ(node.Snapshot()->readiness.required, 0U);
+  EXPECT_NE(node.IdOf("r.io/gpu:v1"), "");
+}
+
+// Without an API server nobody can tell whether this node needs it.
+TEST(ListScenario, EntriesWithANodeSelectorAreNeverReadyWithoutLabels) {
+  Node node;
+  node.runtime.Push(MakeImage("r.io/a:v1", kMB));
+  node.List({"r.io/a:v1"}, [](plan::DesiredImage& want) { want.nodes.node_selector = {{"pool", "gpu"}}; });
+  node.RunFor(minutes(1));
+  EXPECT_FALSE(node.Ready());
+  EXPECT_EQ(node.Snapshot()->readiness.phase, plan::Phase::kFailing);
+  EXPECT_EQ(node.runtime.counters().pull_calls, 0);
+  const std::vector<std::string>& problems = node.Snapshot()->problems;
+  ASSERT_EQ(problems.size(), 1U);
+  EXPECT_EQ(problems[0],
+            "1 entry has a nodeSelector, and the agent cannot read the labels of its Node: it does not pull "
+            "them, and is not ready");
 }
 
 }  // namespace

@@ -119,6 +119,7 @@ std::unique_ptr<agent::Agent> Node::MakeAgent(const std::string& instance) {
                          .instance = instance};
   options.seed = 1;
   options.once = options_.once;
+  options.reads_labels = options_.reads_labels;
   if (options_.asks_registries) parts.registry = registries.Requester();
   options.fetch = options_.near_registries;
   if (options_.near_registries) parts.contents = registries.NearContents();
@@ -262,6 +263,10 @@ void Node::Sources(const std::vector<std::string>& texts) {
 
 void Node::AskPull(const std::string& name) {
   for (const auto& agent : agents_) agent->AskPull(*image::Reference::Parse(name), clock.Now());
+}
+
+void Node::Labels(const std::optional<image::NodeLabels>& labels) {
+  for (const auto& agent : agents_) agent->SetNodeLabels(labels);
 }
 
 void Node::Retry(const std::vector<std::string>& names) {

@@ -43,6 +43,8 @@ struct NodeOptions {
   // --fetch=auto, with registries so near that the runtime fetches (FakeRegistries::NearContents).
   bool near_registries = false;
   bool once = false;
+  // The agent waits for Labels().
+  bool reads_labels = false;
   // What is declared of the node's kubelet, whose root is below the node's folder; none: --kubelet=none.
   std::optional<kubelet::Declared> kubelet;
   // Its version is learnt from its Node object (GatedNode): `learnt` is handed to the agent.
@@ -95,6 +97,8 @@ class Node {
   // A preflight that has just looked wants it pulled.
   void AskPull(const std::string& name);
 
+  // The labels of its Node were read; nullopt: they cannot be read.
+  void Labels(const std::optional<image::NodeLabels>& labels);
   // An operator requests a retry of these.
   void Retry(const std::vector<std::string>& names);
 

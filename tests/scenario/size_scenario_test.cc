@@ -114,7 +114,7 @@ TEST_F(SizeScenario, ImagesOfOtherNodesDoNotCount) {
   EXPECT_EQ(AskedAtFirst(Push(0, 28),
                          [](plan::DesiredImage& want) {
                            if (want.reference.Normalized() >= App(8) || want.reference.Normalized() < App(2))
-                             want.platforms = {{.os = "linux", .architecture = "riscv64"}};
+                             want.nodes.platforms = {{.os = "linux", .architecture = "riscv64"}};
                          }),
             2);
 }
