@@ -57,13 +57,13 @@ base::Result<std::unique_ptr<Cluster>> Cluster::Open(const ClusterOptions& optio
   return std::unique_ptr<Cluster>(new Cluster(*std::move(found)));
 }
 
-base::Error Explain(const kube::Failure& failure) {
+base::Error Explain(const kube::Failure& failure, const std::string& example) {
   if (failure.kind != kube::ApiError::kForbidden) return kube::ToError(failure);
   // The message begins with the attempted call, which says which right is missing; the server's own text
   // follows.
   std::string attempt = failure.message.substr(0, failure.message.find(": "));
-  return base::PermissionDenied("a right is missing, " + attempt +
-                                " (deploy/examples/fleet-viewer.yaml grants what is needed): " +
+  return base::PermissionDenied("a right is missing, " + attempt + " (deploy/examples/" + example +
+                                " grants what is needed): " +
                                 failure.message.substr(std::min(attempt.size() + 2, failure.message.size())));
 }
 

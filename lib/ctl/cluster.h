@@ -35,7 +35,8 @@ class Cluster {
   kube::HttpApi api_;
 };
 
-// A failed call as the last word of a command: one sentence, which names the right that is missing if one is.
-base::Error Explain(const kube::Failure& failure);
+// A failed call as the last word of a command: one sentence, which names the right that is missing if one is,
+// and the file of deploy/examples that grants it.
+base::Error Explain(const kube::Failure& failure, const std::string& example = "fleet-viewer.yaml");
 
 }  // namespace prefetch::ctl

@@ -11,6 +11,8 @@
 #include "base/fs.h"
 #include "base/scrub.h"
 #include "base/text.h"
+#include "ctl/cluster.h"
+#include "ctl/cluster_workloads.h"
 #include "ctl/exit_code.h"
 #include "ctl/list_files.h"
 #include "ctl/manifest_files.h"
@@ -188,10 +190,15 @@ void AddFile(ManifestFile file, Gathered& gathered, Mistakes& left_out, Mistakes
   for (const manifest::ImageUse& use : file.manifests.uses) {
     std::string place = Place(file.name, use.key_at);
     // For objects from a cluster, the name says more than a line of the stream.
-    std::string from = file.name == "stdin" && !use.pod->name.empty() ? PodTitle(*use.pod) : place;
-    if (use.reference) gathered.Add(*use.reference, from + (use.policy_known ? "" : kSeen));
-    // An image that is no reference would fail in every pod, so the import fails as well.
-    if (!use.reference) {
+    const bool of_cluster = file.name == kClusterSource;
+    std::string from =
+        (file.name == "stdin" || of_cluster) && !use.pod->name.empty() ? PodTitle(*use.pod) : place;
+    if (use.reference) {
+      gathered.Add(*use.reference, from + (use.policy_known ? "" : kSeen));
+    } else if (of_cluster) {
+      left_out.push_back(from + ": " + use.path + " is no valid image reference");
+    } else {
+      // An image that is no reference would fail in every pod, so the import fails as well.
       mistakes.push_back(place + ":" + std::to_string(use.key_at.column) + ": " + use.path +
                          " is no valid image reference");
     }
@@ -262,6 +269,37 @@ void AddForeign(const ListImportOptions& options, Gathered& gathered, Mistakes& 
   }
 }
 
+// Exit code. A cluster has objects that are not well-formed in every sense: they cost the others nothing.
+int AddWorkloads(const base::Call& call, kube::Api& api, const ListImportOptions& options, Gathered& gathered,
+                 Mistakes& left_out, std::ostream& err) {
+  doc::Problems problems(kClusterSource);
+  auto done = ReadWorkloads(
+      call, api, options.namespaces, OptionsOf(options), problems, [&](manifest::Manifests manifests) {
+        AddFile({.name = kClusterSource, .manifests = std::move(manifests), .ignores = {}, .mistakes = {}},
+                gathered, left_out, left_out);
+      });
+  if (call.Stopped()) return kInterrupted;
+  if (!done) return Fail(kUnreachable, Explain(done.failure(), "workload-list.yaml"), err);
+  for (std::string& line : problems.Lines()) left_out.push_back(std::move(line));
+  return kOk;
+}
+
+// Exit code. Puts the list into a ConfigMap that exists.
+int WriteConfigMap(const base::Call& call, kube::Api& api, const std::string& config_map,
+                   const list::ListDraft& draft, const std::string& text, std::ostream& out,
+                   std::ostream& err) {
+  if (draft.size() == 0) {
+    return Fail(kBadInput, base::NotFound("no image was found: " + config_map + " stays as it is"), err);
+  }
+  const std::size_t slash = config_map.find('/');
+  auto done = api.SetConfigMapText(call, config_map.substr(0, slash), config_map.substr(slash + 1),
+                                   "images.yaml", text);
+  if (!done) return Fail(kUnreachable, Explain(done.failure(), "workload-list.yaml"), err);
+  out << "configmap " << config_map << ": " << draft.size() << (draft.size() == 1 ? " image" : " images")
+      << "\n";
+  return kOk;
+}
+
 void AddMarked(const ListImportOptions& options, Gathered& gathered, Mistakes& mistakes) {
   if (options.markers.empty()) return;
   std::set<std::string> met;
@@ -291,8 +329,8 @@ void AddMarked(const ListImportOptions& options, Gathered& gathered, Mistakes& m
 
 }  // namespace
 
-int ImportList(const base::Call& call, const AgentClient* agent, const ListImportOptions& options,
-               std::ostream& out, std::ostream& err) {
+int ImportList(const base::Call& call, const AgentClient* agent, kube::Api* api,
+               const ListImportOptions& options, std::ostream& out, std::ostream& err) {
   Mistakes mistakes;
   Gathered gathered(options.exclude);
   Mistakes left_out;
@@ -316,8 +354,16 @@ int ImportList(const base::Call& call, const AgentClient* agent, const ListImpor
         gathered.Add(*reference, "node " + status->node);
     }
   }
+  if (api != nullptr) {
+    const int exit_code = AddWorkloads(call, *api, options, gathered, left_out, err);
+    if (exit_code != kOk) return exit_code;
+  }
   for (const std::string& line : left_out) err << line << "\n";
-  out << gathered.draft().Write(options.output, left_out);
+  const std::string text = gathered.draft().Write(options.output, left_out);
+  if (api != nullptr && !options.config_map.empty()) {
+    return WriteConfigMap(call, *api, options.config_map, gathered.draft(), text, out, err);
+  }
+  out << text;
   return kOk;
 }
 

@@ -9,6 +9,7 @@
 #include "base/call.h"
 #include "config/raw_config.h"
 #include "ctl/agent_client.h"
+#include "kube/api.h"
 #include "list/draft.h"
 #include "list/image_list.h"
 
@@ -54,15 +55,18 @@ struct ListImportOptions {
   std::vector<std::string> crictl;  // files with the output of `crictl images -o json`; "-" is standard input
   std::vector<std::string> foreign;  // files with lists of other tools
   std::vector<std::string> markers;
-  std::vector<std::string> marked;   // files, folders, patterns that have the marker
-  std::vector<std::string> exclude;  // patterns as of a shell, against normalised names
+  std::vector<std::string> marked;      // files, folders, patterns that have the marker
+  std::vector<std::string> namespaces;  // of the cluster's workloads; empty: all
+  std::string config_map;               // "NAMESPACE/NAME", which gets the list instead of `out`; empty: none
+  std::vector<std::string> exclude;     // patterns as of a shell, against normalised names
   list::DraftOutput output = list::DraftOutput::kYaml;
 };
 
-// Prints one list of all of it on `out`. `agent` is asked for what its node has, unless it is null. Exit
-// code: 0; 2 bad input, with all mistakes on `err` and nothing printed; 4 the agent could not be asked.
-int ImportList(const base::Call& call, const AgentClient* agent, const ListImportOptions& options,
-               std::ostream& out, std::ostream& err);
+// Prints one list of all of it on `out`. `agent` is asked for what its node has, and `api` for the cluster's
+// workloads, unless they are null. Exit code: 0; 2 bad input, with all mistakes on `err` and nothing printed;
+// 4 the agent or the API server could not be asked. A ConfigMap never gets an empty list.
+int ImportList(const base::Call& call, const AgentClient* agent, kube::Api* api,
+               const ListImportOptions& options, std::ostream& out, std::ostream& err);
 
 // `prefetchctl list lock`: the digests of a list's tags, asked of the registries and written beside the list.
 struct ListLockOptions {

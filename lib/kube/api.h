@@ -33,6 +33,13 @@ struct Page {
 
 enum class DryRun { kNo, kYes };  // yes: admission runs and says what would be stored; nothing is
 
+// A kind of objects that stand in namespaces. Its version is v1.
+struct Resource {
+  const char* kind;   // "Deployment"
+  const char* group;  // "apps"; the core group is ""
+  const char* name;   // "deployments"
+};
+
 class Api {
  public:
   virtual ~Api() = default;
@@ -95,6 +102,14 @@ class Api {
   // Only the pod of that uid; kConflict if another one has its name meanwhile.
   virtual Answer<Done> DeletePod(const base::Call& call, const std::string& name_space,
                                  const std::string& name, const std::string& uid) = 0;
+  // list that resource of one namespace; an empty one lists those of all. Each object is as it came, with its
+  // apiVersion and kind, which the items of a list lack.
+  virtual Answer<Page<doc::Node>> ListObjects(const base::Call& call, const Resource& resource,
+                                              const std::string& name_space, const ListOptions& options) = 0;
+  // patch configmaps. One key of a ConfigMap that exists; its others are not touched.
+  virtual Answer<Done> SetConfigMapText(const base::Call& call, const std::string& name_space,
+                                        const std::string& name, const std::string& key,
+                                        const std::string& text) = 0;
   // get pods/proxy. `path` begins with "/" and may have a query. The pod's own answer, of at most 8 MiB, if
   // it is a 2xx. `header`: a credential for the pod itself.
   virtual Answer<std::string> PodProxyGet(const base::Call& call, const std::string& name_space,

@@ -2,6 +2,7 @@
 
 #include "base/redactor.h"
 #include "base/text.h"
+#include "doc/edit.h"
 #include "doc/json.h"
 #include "doc/secret_node.h"
 #include "doc/write.h"
@@ -51,6 +52,10 @@ std::optional<ServerVersion> DecodeVersion(const doc::Node& object) {
   return version.git_version.empty() ? std::nullopt : std::optional(version);
 }
 
+std::optional<doc::Node> DecodeObject(const doc::Node& object) {
+  return TextAt(object, {"metadata", "name"}).empty() ? std::nullopt : std::optional(object);
+}
+
 }  // namespace
 
 // A request: the words of RBAC, the path, and the body.
@@ -61,6 +66,7 @@ struct HttpApi::Verb {
   std::string name;
   enum class Target { kObject, kCollection, kOther } target = Target::kObject;
   std::string query;
+  std::string group;  // "" is the core group
   std::string content_type, body;
   const base::Secret* secret = nullptr;  // that `body` holds
   std::string other_path;                // Target::kOther
@@ -84,7 +90,7 @@ struct HttpApi::Verb {
     if (target == Target::kOther) return other_path;
     if (target == Target::kObject && !IsName(name)) return std::nullopt;
     if (!name_space.empty() && !IsName(name_space)) return std::nullopt;
-    std::string path = "/api/v1";
+    std::string path = group.empty() ? "/api/v1" : "/apis/" + group + "/v1";
     if (!name_space.empty()) path += "/namespaces/" + http::PercentEncode(name_space);
     // The name stands between a resource and its subresource: "nodes/n1/status".
     std::size_t slash = resource.find('/');
@@ -325,6 +331,31 @@ Answer<Done> HttpApi::DeletePod(const base::Call& call, const std::string& name_
   Verb verb{.verb = "delete", .resource = "pods", .name_space = name_space, .name = name};
   verb.content_type = kJson;
   verb.body = DeleteBody(uid);
+  return SendForNothing(call, verb);
+}
+
+Answer<Page<doc::Node>> HttpApi::ListObjects(const base::Call& call, const Resource& resource,
+                                             const std::string& name_space, const ListOptions& options) {
+  Verb verb{.verb = "list", .resource = resource.name, .name_space = name_space};
+  verb.target = Verb::Target::kCollection;
+  verb.query = Query(options);
+  verb.group = resource.group;
+  auto page = SendForPage(call, verb, &DecodeObject);
+  if (!page) return page;
+  const std::string version = verb.group.empty() ? "v1" : verb.group + "/v1";
+  for (doc::Node& object : page->items) {
+    doc::Put(object, "apiVersion", doc::Node::String(version));
+    doc::Put(object, "kind", doc::Node::String(resource.kind));
+  }
+  return page;
+}
+
+Answer<Done> HttpApi::SetConfigMapText(const base::Call& call, const std::string& name_space,
+                                       const std::string& name, const std::string& key,
+                                       const std::string& text) {
+  Verb verb{.verb = "patch", .resource = "configmaps", .name_space = name_space, .name = name};
+  verb.content_type = kMergePatch;
+  verb.body = ConfigMapPatch(key, text);
   return SendForNothing(call, verb);
 }
 

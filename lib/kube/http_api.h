@@ -49,6 +49,11 @@ class HttpApi final : public Api {
                         DryRun dry_run) override;
   Answer<Done> DeletePod(const base::Call& call, const std::string& name_space, const std::string& name,
                          const std::string& uid) override;
+  Answer<Page<doc::Node>> ListObjects(const base::Call& call, const Resource& resource,
+                                      const std::string& name_space, const ListOptions& options) override;
+  Answer<Done> SetConfigMapText(const base::Call& call, const std::string& name_space,
+                                const std::string& name, const std::string& key,
+                                const std::string& text) override;
   Answer<std::string> PodProxyGet(const base::Call& call, const std::string& name_space,
                                   const std::string& name, std::uint16_t port, const std::string& path,
                                   std::optional<http::SecretHeader> header) override;

@@ -47,6 +47,10 @@ std::string LabelPatch(const std::string& key, const std::optional<std::string>&
   return doc::WriteJson(Under("metadata", Under("labels", Under(key.c_str(), std::move(label)))));
 }
 
+std::string ConfigMapPatch(const std::string& key, const std::string& text) {
+  return doc::WriteJson(Under("data", Under(key.c_str(), Text(text))));
+}
+
 std::string TaintsPatch(const std::string& resource_version, const std::vector<Taint>& taints) {
   std::vector<doc::Node> list;
   for (const Taint& taint : taints) {

@@ -14,6 +14,9 @@ namespace prefetch::kube {
 std::string LabelPatch(const std::string& key, const std::optional<std::string>& value);
 std::string TaintsPatch(const std::string& resource_version, const std::vector<Taint>& taints);
 
+// A merge patch for one key of a ConfigMap.
+std::string ConfigMapPatch(const std::string& key, const std::string& text);
+
 // Strategic merge patches for a Node's status, whose conditions are merged by their type.
 std::string ConditionPatch(const NodeCondition& condition);
 std::string ConditionRemoval(const std::string& type);

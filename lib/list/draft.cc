@@ -29,17 +29,16 @@ std::string ImageMember(const std::string& name) {
 
 void ListDraft::Add(const image::Reference& reference, std::string from) {
   std::pair name(reference.Normalized(), reference.written());
-  Image& image = images_.try_emplace(std::move(name), Image{reference, {}, 0}).first->second;
-  image.uses++;
-  bool known = std::find(image.from.begin(), image.from.end(), from) != image.from.end();
-  if (image.from.size() < kMostPlaces && !known && !from.empty())
+  Image& image = images_.try_emplace(std::move(name), Image{reference, {}, {}}).first->second;
+  if (from.empty() || !image.places.insert(from).second) return;
+  if (image.from.size() < kMostPlaces)
     image.from.push_back(base::InOneLine(from));  // a line break would end the comment
 }
 
 std::string ListDraft::Comment(const Image& image) {
   if (image.from.empty()) return "";
   std::string text = base::Join(image.from, ", ");
-  std::size_t more = image.uses - std::min(image.uses, image.from.size());
+  std::size_t more = image.places.size() - image.from.size();
   return more == 0 ? text : text + " and " + std::to_string(more) + " more";
 }
 

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -30,7 +31,7 @@ class ListDraft {
   struct Image {
     image::Reference reference;
     std::vector<std::string> from;  // the first few
-    std::size_t uses = 0;
+    std::set<std::string> places;   // all of them
   };
   static std::string Comment(const Image& image);
 

@@ -65,4 +65,10 @@ Manifests ReadManifests(std::string_view text, doc::Problems& problems, const Re
   return manifests;
 }
 
+Manifests ReadObject(const Node& object, doc::Problems& problems, const ReadOptions& options) {
+  Manifests manifests;
+  ObjectVisitor(options, manifests, nullptr).Visit(Reader(object, problems), {});
+  return manifests;
+}
+
 }  // namespace prefetch::manifest

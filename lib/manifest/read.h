@@ -68,6 +68,9 @@ std::vector<PodInTree> FindPods(const std::vector<doc::Node>& documents, doc::Pr
 // one, the result is good to show, not to decide by. Pure.
 Manifests ReadManifests(std::string_view text, doc::Problems& problems, const ReadOptions& options = {});
 
+// Reads one parsed object in the same way. Pure.
+Manifests ReadObject(const doc::Node& object, doc::Problems& problems, const ReadOptions& options = {});
+
 // The limit of a whole text, for all commands: some 14,000 pods. `limits` hold for each of its parts.
 constexpr std::size_t kMostManifestBytes = 256U << 20;
 

@@ -17,9 +17,9 @@ const char kPod[] = "apiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - {name:
 
 Ran Import(const ListImportOptions& options, tests::FakeAgent* agent = nullptr) {
   return tests::Run([&](auto& out, auto& err) {
-    if (agent == nullptr) return ImportList({}, nullptr, options, out, err);
+    if (agent == nullptr) return ImportList({}, nullptr, nullptr, options, out, err);
     AgentClient client = agent->Client();
-    return ImportList({}, &client, options, out, err);
+    return ImportList({}, &client, nullptr, options, out, err);
   });
 }
 
@@ -90,8 +90,9 @@ TEST(ListImport, AStopIsNoResult) {
   stop.request_stop();
   base::Call call;
   call.stop = stop.get_token();
-  EXPECT_EQ(tests::Run([&](auto& out, auto& err) { return ImportList(call, nullptr, {}, out, err); }),
-            (Ran{kInterrupted, "", ""}));
+  EXPECT_EQ(
+      tests::Run([&](auto& out, auto& err) { return ImportList(call, nullptr, nullptr, {}, out, err); }),
+      (Ran{kInterrupted, "", ""}));
 }
 
 }  // namespace

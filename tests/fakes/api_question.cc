@@ -30,6 +30,12 @@ ApiQuestion ApiQuestion::Of(const http::ServerRequest& request) {
     return asked;
   }
   std::vector<std::string_view> parts = base::Split(request.path, '/');  // "", "api", "v1", ...
+  // "", "apis", "apps", "v1", ...
+  if (parts.size() > 4 && parts[1] == "apis") {
+    asked.group = parts[2];
+    parts.erase(parts.begin() + 2);
+    parts[1] = "api";
+  }
   if (parts.size() < 4 || parts[1] != "api" || parts[2] != "v1") return asked;
   std::size_t at = 3;
   if (parts[at] == "namespaces" && parts.size() > 5) {
@@ -57,9 +63,15 @@ ApiQuestion ApiQuestion::Of(const http::ServerRequest& request) {
     case Method::kOptions:
       return asked;
   }
-  static const std::vector<std::string> kKnown = {
-      "nodes", "nodes/status", "pods", "pods/proxy", "events", "serviceaccounts/token", "serviceaccounts"};
-  asked.known = std::find(kKnown.begin(), kKnown.end(), asked.FullResource()) != kKnown.end();
+  static const std::map<std::string, std::vector<std::string>> kKnown = {
+      {"",
+       {"nodes", "nodes/status", "pods", "pods/proxy", "events", "serviceaccounts/token", "serviceaccounts",
+        "configmaps"}},
+      {"apps", {"deployments", "daemonsets", "statefulsets"}},
+      {"batch", {"cronjobs", "jobs"}}};
+  const auto group = kKnown.find(asked.group);
+  asked.known = group != kKnown.end() &&
+                std::count(group->second.begin(), group->second.end(), asked.FullResource()) > 0;
   return asked;
 }
 

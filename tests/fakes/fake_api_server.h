@@ -2,7 +2,7 @@
 // users by their tokens, lets them do what RBAC manifests grant, and fails as it is told.
 //
 // Known: nodes, nodes/status, pods, pods/proxy, events, serviceaccounts, serviceaccounts/token, tokenreviews,
-// /version.
+// deployments, daemonsets, statefulsets, cronjobs, jobs, configmaps, /version.
 #pragma once
 
 #include <chrono>

@@ -71,6 +71,14 @@ class RefusingApi : public kube::Api {
                                      const std::string&) override {
     return No();
   }
+  kube::Answer<kube::Page<doc::Node>> ListObjects(const base::Call&, const kube::Resource&,
+                                                  const std::string&, const kube::ListOptions&) override {
+    return No();
+  }
+  kube::Answer<kube::Done> SetConfigMapText(const base::Call&, const std::string&, const std::string&,
+                                            const std::string&, const std::string&) override {
+    return No();
+  }
   kube::Answer<std::string> PodProxyGet(const base::Call&, const std::string&, const std::string&,
                                         std::uint16_t, const std::string&,
                                         std::optional<http::SecretHeader>) override {

@@ -26,7 +26,7 @@ TEST(ListDraft, AsYaml) {
             "- image: docker.io/library/nginx:1.27  # a.yaml:9\n"
             "- image: nginx:1.27  # a.yaml:1\n"
             "- image: localhost/x  # odd - image: evil\n"
-            "- image: quay.io/acme/b:v1  # b.yaml:3, c.yaml:1 and 2 more\n");
+            "- image: quay.io/acme/b:v1  # b.yaml:3, c.yaml:1 and 1 more\n");
 }
 
 TEST(ListDraft, AsText) {
@@ -34,7 +34,7 @@ TEST(ListDraft, AsText) {
             "# a.yaml:9\ndocker.io/library/nginx:1.27\n"
             "# a.yaml:1\nnginx:1.27\n"
             "# odd - image: evil\nlocalhost/x\n"
-            "# b.yaml:3, c.yaml:1 and 2 more\nquay.io/acme/b:v1\n");
+            "# b.yaml:3, c.yaml:1 and 1 more\nquay.io/acme/b:v1\n");
 }
 
 // What is printed is a list that the agent takes.

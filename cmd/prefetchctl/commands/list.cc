@@ -10,6 +10,7 @@
 
 #include "commands/command.h"
 #include "commands/one_of.h"
+#include "ctl/cluster.h"
 #include "ctl/list.h"
 
 namespace prefetch::ctl {
@@ -131,9 +132,52 @@ Examples:
   };
 }
 
+namespace {
+
+struct ImportClusterFlags {
+  bool read = false, all_namespaces = false;
+  ClusterOptions cluster;
+
+  base::Status Check(const ListImportOptions& options) const {
+    if (!read) return {};
+    if (options.namespaces.empty() != all_namespaces) {
+      return base::InvalidArgument("--from-cluster needs the namespaces: give -n NAMESPACE, or -A for all");
+    }
+    const std::string& config_map = options.config_map;
+    if (!config_map.empty() && (std::count(config_map.begin(), config_map.end(), '/') != 1 ||
+                                config_map.starts_with('/') || config_map.ends_with('/'))) {
+      return base::InvalidArgument("--configmap must be NAMESPACE/NAME");
+    }
+    if (!config_map.empty() && options.output != list::DraftOutput::kYaml) {
+      return base::InvalidArgument("--configmap writes YAML: leave out -o");
+    }
+    return {};
+  }
+};
+
+void ImportClusterOptions(CLI::App& command, ImportClusterFlags& flags, ListImportOptions& options) {
+  constexpr const char* kGroup = "With --from-cluster";
+  CLI::Option* read =
+      command.add_flag("--from-cluster", flags.read, "The workloads of the cluster (only read)");
+  Repeatable(command, "-n,--namespace", options.namespaces, "Only this namespace (repeatable)");
+  command.add_flag("-A,--all-namespaces", flags.all_namespaces, "All namespaces");
+  command.add_option("--configmap", options.config_map,
+                     "NAMESPACE/NAME of an existing ConfigMap that gets the list");
+  command.add_option("--kubeconfig", flags.cluster.kubeconfig,
+                     "The kubeconfig; default: KUBECONFIG, ~/.kube/config, or this pod's service account");
+  command.add_option("--context", flags.cluster.context,
+                     "A context of the kubeconfig; default: the current one");
+  for (const char* name : {"--namespace", "--all-namespaces", "--configmap", "--kubeconfig", "--context"}) {
+    command.get_option(name)->needs(read)->group(kGroup);
+  }
+}
+
+}  // namespace
+
 Command ListImportCommand(CLI::App& command, Context& context) {
   auto options = std::make_shared<ListImportOptions>();
   auto node = std::make_shared<bool>(false);
+  auto cluster = std::make_shared<ImportClusterFlags>();
   command.add_option("-f,--filename", options->manifests,
                      "Manifests: files, directories, patterns; - is standard input (repeatable)");
   Repeatable(command, "--pod-template-path", options->pod_template_paths,
@@ -146,6 +190,7 @@ Command ListImportCommand(CLI::App& command, Context& context) {
       "A list of another tool, told by its kind: ImageCache, PinnedImageSet, a compose file … (repeatable)");
   command.add_flag("--node", *node, "The list of this node, as its agent reports it");
   AgentOption(command, context);
+  ImportClusterOptions(command, *cluster, *options);
   Repeatable(command, "--marker", options->markers,
              "Text that marks image names in files, such as '-image=' (repeatable)");
   command.add_option("--in", options->marked,
@@ -162,31 +207,45 @@ Command ListImportCommand(CLI::App& command, Context& context) {
 Prints a list of all images in the inputs, each once, with the places that name it. With --marker, the image
 name is in each line with the marker, or in the next line.
 
+With --from-cluster, the command reads the Deployments, StatefulSets, DaemonSets, CronJobs and Jobs of the
+namespaces, and Pods that none of them makes. The comments name the workloads. With --configmap, a ConfigMap
+that exists gets the list under the key images.yaml. deploy/examples/workload-list.yaml grants the rights.
+
 Exit code:
   0  printed
   2  bad input, with all errors
-  4  the agent could not be asked
+  4  the agent or the API server could not be asked
 
 Examples:
   prefetchctl list import -f deploy/ > images.yaml
   crictl images -o json | prefetchctl list import --crictl - --exclude 'registry.k8s.io/*'
+  prefetchctl list import --from-cluster -n shop -n ci > images.yaml
   prefetchctl list import --marker '# prefetch' --in Dockerfile ci/ -o txt)");
-  return [&context, options, node] {
-    bool any = *node || !options->manifests.empty() || !options->lists.empty() || !options->crictl.empty() ||
-               !options->foreign.empty() || !options->markers.empty();
+  return [&context, options, node, cluster] {
+    bool any = *node || cluster->read || !options->manifests.empty() || !options->lists.empty() ||
+               !options->crictl.empty() || !options->foreign.empty() || !options->markers.empty();
     if (!any) {
       return Fail(
           kBadInput,
-          base::InvalidArgument("no input: give -f, --list, --from, --crictl, --node, or --marker with --in"),
+          base::InvalidArgument(
+              "no input: give -f, --list, --from, --from-cluster, --crictl, --node, or --marker with --in"),
           std::cerr);
     }
     // Every line contains an empty marker.
     if (std::count(options->markers.begin(), options->markers.end(), "") > 0) {
       return Fail(kBadInput, base::InvalidArgument("--marker must not be empty"), std::cerr);
     }
-    if (!*node) return ImportList(context.call, nullptr, *options, std::cout, std::cerr);
+    if (base::Status good = cluster->Check(*options); !good) return Fail(kBadInput, good.error(), std::cerr);
+    std::unique_ptr<Cluster> opened;
+    if (cluster->read) {
+      auto found = Cluster::Open(cluster->cluster);
+      if (!found) return Fail(found.error(), std::cerr);
+      opened = *std::move(found);
+    }
+    kube::Api* api = opened ? &opened->api() : nullptr;
+    if (!*node) return ImportList(context.call, nullptr, api, *options, std::cout, std::cerr);
     return context.WithAgent([&](const AgentClient& agent) {
-      return ImportList(context.call, &agent, *options, std::cout, std::cerr);
+      return ImportList(context.call, &agent, api, *options, std::cout, std::cerr);
     });
   };
 }
