@@ -229,6 +229,7 @@ REFUSED = {
     "Component": ({"components": ["gate"]}, "'gate' is not one of"),
     "ComponentTwice": ({"components": ["fleet", "fleet"]}, "non-unique"),
     "Image": ({"image": "no tag"}, "does not match"),
+    "ImageWithAPortAndNoTag": ({"image": "registry.example:5000/p"}, "does not match"),
     "Version": ({"kubeletVersion": 1.36}, "is not of type 'string'"),
     "OldVersion": ({"kubeletVersion": "1.20"}, "does not match"),
     "OldestVersion": ({"kubeletVersion": "1.30.9"}, "does not match"),
