@@ -56,13 +56,24 @@ Checked Check(const std::vector<std::string>& paths, const list::Capabilities& c
   return {exit_code, std::move(files.list)};
 }
 
-void PrintSource(const list::LoadedSource& source, ListOutput output, bool first, std::ostream& out) {
+list::SourceContent Ordered(list::SourceContent content, ListOrder order) {
+  if (order == ListOrder::kByName) {
+    std::stable_sort(content.entries.begin(), content.entries.end(),
+                     [](const list::ListEntry& a, const list::ListEntry& b) {
+                       return a.image.reference.Normalized() < b.image.reference.Normalized();
+                     });
+  }
+  return content;
+}
+
+void PrintSource(const list::LoadedSource& source, ListOutput output, ListOrder order, bool first,
+                 std::ostream& out) {
   switch (output) {
     case ListOutput::kYaml:
-      out << (first ? "" : "---\n") << doc::WriteYaml(list::CanonicalForm(*source.content));
+      out << (first ? "" : "---\n") << doc::WriteYaml(list::CanonicalForm(Ordered(*source.content, order)));
       return;
     case ListOutput::kJson:
-      out << doc::WriteJson(list::CanonicalForm(*source.content)) << "\n";
+      out << doc::WriteJson(list::CanonicalForm(Ordered(*source.content, order))) << "\n";
       return;
     case ListOutput::kHash:
       out << source.info.hash << "  " << source.info.name << "\n";
@@ -92,7 +103,7 @@ int ListCheckWithAgent(const base::Call& call, const AgentClient& agent,
   return kOk;
 }
 
-int ListPrint(const std::vector<std::string>& paths, ListOutput output,
+int ListPrint(const std::vector<std::string>& paths, ListOutput output, ListOrder order,
               const list::Capabilities& capabilities, std::ostream& out, std::ostream& err) {
   Mistakes mistakes;
   ListFiles files = ReadListFiles(paths, mistakes, capabilities);
@@ -101,7 +112,7 @@ int ListPrint(const std::vector<std::string>& paths, ListOutput output,
   if (output == ListOutput::kHash) out << files.list.hash << "  (list)\n";
   bool first = true;
   for (const list::LoadedSource& source : files.sources) {
-    PrintSource(source, output, first, out);
+    PrintSource(source, output, order, first, out);
     first = false;
   }
   return kOk;

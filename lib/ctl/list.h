@@ -16,6 +16,8 @@
 namespace prefetch::ctl {
 
 enum class ListOutput { kYaml, kJson, kHash };
+// Entries of the same priority are pulled as listed.
+enum class ListOrder { kAsListed, kByName };
 
 // Checks files, and the list files in directories. A line for each good one on `out`
 // ("images.yaml: 12 entries, sha256:…"), a line for each mistake and each warning on `err`.
@@ -33,7 +35,7 @@ int ListCheckWithAgent(const base::Call& call, const AgentClient& agent,
 // The canonical form of each source, apart by `---` (YAML), a line each (JSON), or the hash: of each source
 // with its name, and then of the list. Prints nothing but the mistakes, and gives 2, if any source is not
 // good.
-int ListPrint(const std::vector<std::string>& paths, ListOutput output,
+int ListPrint(const std::vector<std::string>& paths, ListOutput output, ListOrder order,
               const list::Capabilities& capabilities, std::ostream& out, std::ostream& err);
 
 // `prefetchctl list diff`: two lists, or a list and what a node has.

@@ -20,8 +20,9 @@ using tests::Ran;
 Ran Check(const std::vector<std::string>& paths, const list::Capabilities& capabilities = kAnyAgent) {
   return tests::Run([&](auto& out, auto& err) { return ListCheck(paths, capabilities, out, err); });
 }
-Ran Print(const std::vector<std::string>& paths, ListOutput output) {
-  return tests::Run([&](auto& out, auto& err) { return ListPrint(paths, output, kAnyAgent, out, err); });
+Ran Print(const std::vector<std::string>& paths, ListOutput output, ListOrder order = ListOrder::kAsListed) {
+  return tests::Run(
+      [&](auto& out, auto& err) { return ListPrint(paths, output, order, kAnyAgent, out, err); });
 }
 
 TEST(ListCheck, ALineForEachGoodFile) {
@@ -100,6 +101,16 @@ TEST(ListPrint, EachFormOfTheSameContent) {
   EXPECT_NE(hash.out.find("  a.txt\n"), std::string::npos) << hash;
   const std::string first = hash.out.substr(0, hash.out.find('\n'));
   EXPECT_TRUE(first.ends_with("  (list)")) << hash << "the hash that `wait --hash` waits for";
+}
+
+TEST(ListPrint, SortedWithoutRepeatedLines) {
+  tests::TempDir dir;
+  Ran ran = Print({dir.Write("a.txt", "q.io/b:v1\nq.io/a:v2\nq.io/b:v1\nq.io/a:v1\n")}, ListOutput::kYaml,
+                  ListOrder::kByName);
+  EXPECT_EQ(ran.exit, kOk) << ran;
+  EXPECT_EQ(ran.out,
+            "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\nimages:\n- image: q.io/a:v1\n"
+            "- image: q.io/a:v2\n- image: q.io/b:v1\n");
 }
 
 TEST(ListPrint, NothingOfAListThatIsBadInPart) {

@@ -75,6 +75,8 @@ Command ListPrintCommand(CLI::App& command, Context&) {
   const std::map<std::string, ListOutput> names = {
       {"yaml", ListOutput::kYaml}, {"json", ListOutput::kJson}, {"hash", ListOutput::kHash}};
   OneOf(command.add_option("-o,--output", *output, "Output format [yaml]"), names);
+  auto sorted = std::make_shared<bool>(false);
+  command.add_flag("--sorted", *sorted, "Sort by name");
   auto capabilities = std::make_shared<list::Capabilities>();
   TouchOption(command, *capabilities);
   command.footer(R"(
@@ -84,9 +86,15 @@ Exit code: 0 printed, 2 bad input.
 
 Examples:
   prefetchctl list print images.yaml
+  prefetchctl list print --sorted images.txt
   prefetchctl list print lists/ -o hash)");
-  return [files, output, capabilities] {
-    return ListPrint(*files, *output, *capabilities, std::cout, std::cerr);
+  return [files, output, sorted, capabilities] {
+    if (*sorted && *output == ListOutput::kHash) {
+      return Fail(kBadInput, base::InvalidArgument("a hash is that of the list as it is: leave out --sorted"),
+                  std::cerr);
+    }
+    return ListPrint(*files, *output, *sorted ? ListOrder::kByName : ListOrder::kAsListed, *capabilities,
+                     std::cout, std::cerr);
   };
 }
 
