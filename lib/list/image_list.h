@@ -63,8 +63,9 @@ SourceForm FormOfName(std::string_view name);
 // Returns the form of a text that has no name: a plain list begins with a reference, a document with "{" or a
 // key.
 SourceForm FormOfText(std::string_view text);
-// Returns the form of a file that the operator named: its content decides, whatever its name. The ending only
-// decides about a leading "{", which begins JSON and a flow mapping of YAML alike.
+// Returns the form of a list file: its content decides, whatever its name, so that a plain list may be the
+// key images.yaml of a ConfigMap. The ending only decides about a leading "{", which begins JSON and a flow
+// mapping of YAML alike.
 SourceForm FormOfFile(std::string_view name, std::string_view text);
 
 // Decodes one source; the ending of `name`, or `form`, selects the format. An empty file is a list without

@@ -110,8 +110,8 @@ void ListSources::Load(Source& source, base::WallTime now) {
   if (bytes_hash == source.bytes_hash) return;
   source.bytes_hash = bytes_hash;
   changed_ = true;
-  SourceForm form = source.given ? FormOfFile(source.name, *bytes) : FormOfName(source.name);
-  base::Result<SourceContent> content = DecodeSource(source.name, form, *bytes, capabilities_);
+  base::Result<SourceContent> content =
+      DecodeSource(source.name, FormOfFile(source.name, *bytes), *bytes, capabilities_);
   // The last valid content stays in force, beside the error.
   if (!content) {
     source.error = content.error().message();

@@ -24,7 +24,7 @@ struct ListReading {
 
 // A source is a given file, whatever its name, or a list file directly in a given directory. There, file
 // names decide (a mounted ConfigMap's `..data` and other names with a leading dot are ignored). Sources are
-// in the order of the paths, and by name within a directory. The content of a given file decides its format.
+// in the order of the paths, and by name within a directory. The content of a file decides its format.
 // Besides files, only a pipe that the process was started with (/dev/stdin) is read, once.
 //
 //  - A source with an invalid or unreadable new version (too long, a FIFO, a dangling link, no permission)

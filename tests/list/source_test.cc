@@ -183,7 +183,7 @@ TEST(ListSources, WhatIsNoFileIsAnErrorAndNeverBlocks) {
 }
 
 // Whatever its name; in a directory the name decides what belongs to the list.
-TEST(ListSources, AFileThatIsNamedItselfIsReadByItsContent) {
+TEST(ListSources, AFileIsReadByItsContent) {
   tests::TempDir root;
   const std::string yaml = "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\nimages:\n- image: x\n";
   const std::string json =
@@ -207,10 +207,10 @@ TEST(ListSources, AFileThatIsNamedItselfIsReadByItsContent) {
     std::string file = root.Write(std::string("l/") + name, content);
     EXPECT_EQ(Summary(ListSources({file}, {}).Read(kNow)), (Lines{std::string(name) + " 1"}));
   }
-  for (const char* name : {"a.txt", "b.txt", "a.json", "a.yaml"})
-    fs::remove(root / ("l/" + std::string(name)));
+  // The same in a directory: the chart's ConfigMap has the key images.yaml for a list of any form.
   EXPECT_EQ(Summary(ListSources({root / "l"}, {}).Read(kNow)),
-            (Lines{"b.yaml 1", "c.yaml 1", "d.yaml 1", "e.yaml 1", "f.txt 1"}));
+            (Lines{"a.json 1", "a.txt 1", "a.yaml 1", "b.txt 1", "b.yaml 1", "c.yaml 1", "d.yaml 1",
+                   "e.yaml 1", "f.txt 1"}));
   // Its mistakes are those of the form that it has.
   std::string file = root.Write("mistaken", "nginx # web\nx\n");
   EXPECT_EQ(Summary(ListSources({file}, {}).Read(kNow)),
