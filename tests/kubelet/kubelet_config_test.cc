@@ -37,7 +37,7 @@ TEST(KubeletConfig, ReadsItsFieldsFromJsonAndYaml) {
 // K47: what kubelet starts with, although strict readers of YAML refuse it.
 TEST(KubeletConfig, ReadsTheMainFileAsKubeletDoes) {
   const std::string limits = "imageGCHighThresholdPercent: 70\nimageGCLowThresholdPercent: 60\n";
-  for (const std::string& more :
+  for (const std::string more :
        {"serverTLSBootstrap: true\nserverTLSBootstrap: true\n", "---\n", "---\nkind: [\n", "maxPods: 0110\n",
         "maxPods: 72.0\n", "failSwapOn: no\nfeatureGates: {AllBeta: no}\n",
         "imageGCHighThresholdPercent: 0x46\n", "<<: {imageGCLowThresholdPercent: 60}\n"}) {
