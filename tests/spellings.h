@@ -41,6 +41,15 @@ inline std::string Url(const std::string& text) {
   return out;
 }
 
+// Writes each character of ASCII as a numeric entity of HTML.
+inline std::string Numeric(const std::string& text, bool hex) {
+  std::string out;
+  for (char c : text)
+    out += hex ? Each({c}, "&#x", 2, "0123456789ABCDEF") + ";"
+               : "&#" + std::to_string(static_cast<unsigned char>(c)) + ";";
+  return out;
+}
+
 struct Spelling {
   const char* name;
   std::function<std::string(const std::string&)> write;
@@ -71,6 +80,8 @@ inline const Spelling kSpellings[] = {
     {"JSON of base64", [](const std::string& s) { return Json(base::Base64Encode(s)); }},
     {"HTML",
      [](const std::string& s) { return base::ReplaceAll(base::ReplaceAll(s, "&", "&amp;"), "<", "&lt;"); }},
+    {"HTML, all", [](const std::string& s) { return Numeric(s, false); }},
+    {"HTML, all in hex", [](const std::string& s) { return Numeric(s, true); }},
     {"a cut one", [](const std::string& s) { return s.size() < 13 ? s : s.substr(0, 12); }},
     {"the end", [](const std::string& s) { return s.size() < 13 ? s : s.substr(s.size() - 12); }},
 };

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include "base/text.h"
 
@@ -27,16 +30,52 @@ int HexAt(std::string_view text, std::size_t at, std::size_t digits) {
     if (HexDigit(text[i]) < 0) return -1;
     value = value * 16 + HexDigit(text[i]);
   }
-  return value < 256 ? value : -1;
+  return value;
 }
 
-constexpr std::array<std::pair<std::string_view, char>, 6> kHtml = {
-    {{"&amp;", '&'}, {"&lt;", '<'}, {"&gt;", '>'}, {"&quot;", '"'}, {"&#39;", '\''}, {"&#34;", '"'}}};
+constexpr std::array<std::pair<std::string_view, char>, 5> kHtml = {
+    {{"&amp;", '&'}, {"&lt;", '<'}, {"&gt;", '>'}, {"&quot;", '"'}, {"&apos;", '\''}}};
+constexpr std::size_t kLongestHtml = 10;  // "&#1114111;"
 
+// The bytes that `length` bytes of the text stand for: none if the escape is left out.
 struct Unit {
-  int value;  // -1: the escape stands for a character that is left out
+  std::string bytes;
   std::size_t length;
 };
+
+std::string Utf8(unsigned point) {
+  const auto tail = [&](unsigned shift) { return static_cast<char>(0x80 | ((point >> shift) & 0x3f)); };
+  if (point < 0x80) return {static_cast<char>(point)};
+  if (point < 0x800) return {static_cast<char>(0xc0 | (point >> 6)), tail(0)};
+  if (point < 0x10000) return {static_cast<char>(0xe0 | (point >> 12)), tail(6), tail(0)};
+  return {static_cast<char>(0xf0 | ((point >> 18) & 7)), tail(12), tail(6), tail(0)};
+}
+
+// "&#43;" and "&#x2B;".
+std::optional<Unit> NumericEntity(std::string_view rest) {
+  const std::size_t end = rest.substr(0, kLongestHtml).find(';');
+  if (!rest.starts_with("&#") || end == std::string_view::npos) return std::nullopt;
+  std::string_view digits = rest.substr(2, end - 2);
+  const bool hex = digits.starts_with('x') || digits.starts_with('X');
+  if (hex) digits.remove_prefix(1);
+  unsigned point = 0;
+  for (char c : digits) {
+    if (HexDigit(c) < 0 || (!hex && HexDigit(c) > 9)) return std::nullopt;
+    point = point * (hex ? 16 : 10) + static_cast<unsigned>(HexDigit(c));
+  }
+  if (digits.empty() || point > 0x10ffff) return std::nullopt;
+  return Unit{Utf8(point), end + 1};
+}
+
+// "\u00e4", and the pair of them that stands for a character beyond 16 bits.
+Unit JsonEscape(std::string_view rest) {
+  const auto unit = static_cast<unsigned>(HexAt(rest, 2, 4));
+  if (unit >= 0xd800 && unit < 0xdc00 && rest.substr(6).starts_with("\\u") && HexAt(rest, 8, 4) >= 0xdc00) {
+    return {Utf8(0x10000 + ((unit - 0xd800) << 10U) + (static_cast<unsigned>(HexAt(rest, 8, 4)) - 0xdc00)),
+            12};
+  }
+  return {Utf8(unit), 6};
+}
 
 // Returns whether the text is nothing but the beginning of an escape, which a limit has cut.
 bool IsCutEscape(std::string_view rest) {
@@ -45,7 +84,7 @@ bool IsCutEscape(std::string_view rest) {
            std::all_of(rest.begin() + static_cast<std::ptrdiff_t>(begin.size()), rest.end(),
                        [](char c) { return HexDigit(c) >= 0; });
   };
-  return cut("%", 2) || cut("\\u", 4) || cut("\\x", 2) ||
+  return cut("%", 2) || cut("\\u", 4) || cut("\\x", 2) || cut("&#", 4) || cut("&#x", 4) ||
          std::any_of(kHtml.begin(), kHtml.end(), [&](const auto& one) {
            return rest.size() < one.first.size() && one.first.starts_with(rest);
          });
@@ -55,19 +94,21 @@ bool IsCutEscape(std::string_view rest) {
 // characters are left out, since escapes differ in them most.
 Unit NextUnit(std::string_view rest) {
   const char c = rest.front();
-  if (rest.size() < 6 && IsCutEscape(rest)) return {-1, rest.size()};
-  if (static_cast<unsigned char>(c) < 0x20) return {-1, 1};
-  if (c == '%' && HexAt(rest, 1, 2) >= 0) return {HexAt(rest, 1, 2), 3};
+  if (rest.size() < 8 && IsCutEscape(rest)) return {"", rest.size()};
+  if (static_cast<unsigned char>(c) < 0x20) return {"", 1};
+  if (c == '%' && HexAt(rest, 1, 2) >= 0) return {{static_cast<char>(HexAt(rest, 1, 2))}, 3};
   if (c == '&') {
     for (const auto& [name, value] : kHtml) {
-      if (rest.starts_with(name)) return {value, name.size()};
+      if (rest.starts_with(name)) return {{value}, name.size()};
     }
+    if (auto entity = NumericEntity(rest)) return *std::move(entity);
   }
-  if (c != '\\' || rest.size() < 2) return {c == '\\' ? -1 : static_cast<unsigned char>(c), 1};
-  if (rest[1] == 'u' && HexAt(rest, 2, 4) >= 0) return {HexAt(rest, 2, 4), 6};
-  if (rest[1] == 'x' && HexAt(rest, 2, 2) >= 0) return {HexAt(rest, 2, 2), 4};
+  if (c == '\\' && rest.size() < 2) return {"", 1};
+  if (c != '\\') return {{c}, 1};
+  if (rest[1] == 'u' && HexAt(rest, 2, 4) >= 0) return JsonEscape(rest);
+  if (rest[1] == 'x' && HexAt(rest, 2, 2) >= 0) return {{static_cast<char>(HexAt(rest, 2, 2))}, 4};
   const bool control = std::string_view("nrtbf").find(rest[1]) != std::string_view::npos;
-  return {-1, control ? 2U : 1U};
+  return {"", control ? 2U : 1U};
 }
 
 }  // namespace
@@ -86,15 +127,13 @@ View WithoutEscapes(std::string_view text) {
     next.text.reserve(now.text.size());
     for (std::size_t i = 0; i < now.text.size();) {
       const Unit unit = NextUnit(std::string_view(now.text).substr(i));
-      if (unit.value >= 0) {
-        // Each byte remembers the range of the original text, so that a find in a decoded view can be
-        // redacted in the original.
-        next.Add(static_cast<char>(unit.value), now.from[i].first, now.from[i + unit.length - 1].second);
-      }
+      // Each byte remembers the range of the original text, so that a find in a decoded view can be redacted
+      // in the original.
+      for (char byte : unit.bytes) next.Add(byte, now.from[i].first, now.from[i + unit.length - 1].second);
       i += unit.length;
     }
-    // A layer that shortens nothing has undone nothing, so no further layer can.
-    const bool last = next.text.size() == now.text.size();
+    // A layer that changes nothing has undone nothing, so no further layer can.
+    const bool last = next.text == now.text;
     now = std::move(next);
     if (last) break;
   }

@@ -34,7 +34,7 @@ int Fail(const base::Error& error, std::ostream& err) {
 void Tell(const Mistakes& mistakes, std::ostream& err) {
   for (const std::string& mistake : mistakes) {
     for (std::string_view line : base::Split(mistake, '\n')) {
-      err << (HasPlace(line) ? "" : "prefetchctl: ") << line << "\n";
+      err << (HasPlace(line) ? "" : "prefetchctl: ") << base::ToUtf8(line) << "\n";
     }
   }
 }

@@ -263,8 +263,9 @@ void ReadManifestFiles(const base::Call& call, const std::vector<ManifestPath>& 
 }
 
 std::string UnreadLine(const manifest::UnreadObject& object) {
-  return object.pod->source + ":" + std::to_string(object.at.line) + ":" + std::to_string(object.at.column) +
-         ": " + base::InOneLine(UnreadTitle(object)) + " (" + base::InOneLine(object.type) + ")";
+  return base::InOneLine(object.pod->source) + ":" + std::to_string(object.at.line) + ":" +
+         std::to_string(object.at.column) + ": " + base::InOneLine(UnreadTitle(object)) + " (" +
+         base::InOneLine(object.type) + ")";
 }
 
 }  // namespace prefetch::ctl

@@ -27,7 +27,9 @@ YamlStream::YamlStream(std::string_view text) : text_(text) {
   yaml_parser_set_encoding(&parser_, YAML_UTF8_ENCODING);
   int directives = 0;
   for (std::size_t at = text.find("%TAG"); at != std::string_view::npos; at = text.find("%TAG", at + 1)) {
-    const bool begins_line = at == 0 || text[at - 1] == '\n';
+    // libyaml ends a line at U+0085, U+2028 and U+2029, too; these are their last bytes.
+    const bool begins_line =
+        at == 0 || std::string_view("\n\r\x85\xA8\xA9").find(text[at - 1]) != std::string_view::npos;
     if (!begins_line || ++directives <= kMostTagDirectives) continue;
     error_ = "has more than " + std::to_string(kMostTagDirectives) + " %TAG directives";
     error_at_ = PositionAt(text, at);

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstring>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/text.h"
@@ -86,11 +87,28 @@ curl_socket_t OnSocket(void* self, curlsocktype, curl_sockaddr* address) {
   return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
-// Called when the connection stands and nothing has been sent. Go programs, runtimes included, reject
-// certificates with their name in the subject alone (R42); OpenSSL accepts them. A connection that is used
-// again has no chain to look at: it has passed before.
-int OnConnected(void* self, char*, char*, int, int) {
+// `text`: "10.0.0.7" or "fe80::1%eth0", as libcurl writes the address of a connection.
+bool IsAllowedText(const CurlAnswer& answer, const char* text) {
+  const std::string address = std::string(text).substr(0, std::string_view(text).find('%'));
+  sockaddr_in v4{.sin_family = AF_INET, .sin_port = 0, .sin_addr = {}, .sin_zero = {}};
+  if (::inet_pton(AF_INET, address.c_str(), &v4.sin_addr) == 1)
+    return IsAllowed(answer.peers, reinterpret_cast<const sockaddr&>(v4), answer.not_this);
+  sockaddr_in6 v6{};
+  v6.sin6_family = AF_INET6;
+  return ::inet_pton(AF_INET6, address.c_str(), &v6.sin6_addr) == 1 &&
+         IsAllowed(answer.peers, reinterpret_cast<const sockaddr&>(v6), answer.not_this);
+}
+
+// Called when the connection stands and nothing has been sent, also if it was made for an earlier request,
+// which may go where this one may not. Go programs, runtimes included, reject certificates with their name in
+// the subject alone (R42); OpenSSL accepts them. A connection that is used again has no chain to look at: it
+// has passed before.
+int OnConnected(void* self, char* peer, char*, int, int) {
   CurlAnswer& answer = *static_cast<CurlAnswer*>(self);
+  if (answer.looks_at_addresses && !IsAllowedText(answer, peer)) {
+    answer.address_refused = true;
+    return CURL_PREREQFUNC_ABORT;
+  }
   curl_certinfo* chain = nullptr;
   curl_easy_getinfo(answer.easy, CURLINFO_CERTINFO, &chain);
   if (chain == nullptr || chain->num_of_certs == 0) return CURL_PREREQFUNC_OK;
@@ -120,6 +138,9 @@ void LookAtCertificates(CURL* easy, CurlAnswer& answer) {
 void LookAtAddresses(CURL* easy, CurlAnswer& answer) {
   curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, &OnSocket);
   curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, &answer);
+  answer.looks_at_addresses = true;
+  curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, &OnConnected);
+  curl_easy_setopt(easy, CURLOPT_PREREQDATA, &answer);
 }
 
 namespace {
@@ -155,6 +176,10 @@ Kind KindOfV6(const in6_addr& address) {
   // Mapped addresses come first: "::ffff:127.0.0.1" is loopback, and no IPv6 rule finds it.
   if (IN6_IS_ADDR_V4MAPPED(&address)) return KindOfV4(address.s6_addr + 12);
   if (IN6_IS_ADDR_LOOPBACK(&address)) return Kind::kLoopback;
+  // Gateways forward these to the IPv4 address inside: NAT64 (RFC 6052), 6to4 (RFC 3056).
+  constexpr unsigned char kNat64[12] = {0x00, 0x64, 0xff, 0x9b};
+  if (std::memcmp(address.s6_addr, kNat64, sizeof kNat64) == 0) return KindOfV4(address.s6_addr + 12);
+  if (address.s6_addr[0] == 0x20 && address.s6_addr[1] == 0x02) return KindOfV4(address.s6_addr + 2);
   for (const in6_addr& metadata : kMetadataV6) {
     if (IN6_ARE_ADDR_EQUAL(&address, &metadata)) return Kind::kSpecial;
   }

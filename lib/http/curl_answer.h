@@ -26,6 +26,7 @@ struct CurlAnswer {
   bool cut = false;            // enough of an error's body was read
   Peers peers = Peers::kAny;
   std::string not_this;
+  bool looks_at_addresses = false;
   bool address_refused = false;
   CURL* easy = nullptr;
   bool nameless = false;  // the peer's certificate has no name where names belong
@@ -35,7 +36,8 @@ struct CurlAnswer {
 void Receive(CURL* easy, CurlAnswer& answer);
 // The exchange ends before anything is sent if the peer's certificate has no name where names belong.
 void LookAtCertificates(CURL* easy, CurlAnswer& answer);
-// The exchange ends before a connection is made if `answer.peers` does not allow its address.
+// The exchange ends before anything is sent if `answer.peers` does not allow the address of its connection, a
+// new one or one that stands.
 void LookAtAddresses(CURL* easy, CurlAnswer& answer);
 
 // An IPv4-mapped IPv6 address counts as the IPv4 address. A family that is not IP's is allowed.

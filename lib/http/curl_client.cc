@@ -252,7 +252,8 @@ CurlClient::Handle::End CurlClient::Handle::Finish(CURLcode code, const std::str
     return {own_trust_ ? base::PermissionDenied(message) : base::Unavailable(message),
             Fault::kUntrustedCertificate};
   }
-  CurlFailure failure{.code = code,
+  const bool refused = code == CURLE_ABORTED_BY_CALLBACK && answer.address_refused;
+  CurlFailure failure{.code = refused ? CURLE_COULDNT_CONNECT : code,
                       .tls_text = tls_text_,
                       .peer = peer,
                       .own_trust = own_trust_,

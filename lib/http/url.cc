@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/redactor.h"
 #include "base/text.h"
 
 namespace prefetch::http {
@@ -124,7 +125,8 @@ std::string DisplayUrl(std::string_view url) {
   std::size_t at = url.rfind('@');
   if (at != std::string_view::npos) url.remove_prefix(at + 1);
   shown.append(url.begin(), std::find_if_not(url.begin(), url.end(), IsVisibleAscii));
-  return base::Truncate(shown, kMaxDisplayBytes);
+  // A redirect or a realm may repeat a secret in its host or path.
+  return base::Truncate(base::Redact(shown), kMaxDisplayBytes);
 }
 
 }  // namespace prefetch::http

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/redactor.h"
 #include "base/text.h"
 #include "registry/realm.h"
 #include "registry/token_cache.h"
@@ -155,7 +156,8 @@ Authenticator::Authorized Authenticator::AnswerBearer(const Challenge& challenge
     return {.authorization = std::nullopt,
             .refusal = LeftToPulls(RegistryDetail::kUntrustedRealm,
                                    host_.host.server.Authority() + " wants the password sent to " +
-                                       realm->url.Authority() + ", which is not known to belong to it")};
+                                       base::Redact(realm->url.Authority()) +
+                                       ", which is not known to belong to it")};
   }
   TokenRequest request{.realm = std::move(*realm),
                        .service = std::string(challenge.Get("service")),

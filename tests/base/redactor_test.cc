@@ -42,6 +42,15 @@ TEST(Redact, FindsEachSecretInEachSpelling) {
   }
 }
 
+TEST(Redact, FindsSecretsBeyondAscii) {
+  const Secret secret("Gr\xC3\xBC\xC3\x9F\x65+\xE2\x82\xAC\xF0\x9F\x94\x91");
+  for (const char* spelled :
+       {"Gr\xC3\xBC\xC3\x9F\x65+\xE2\x82\xAC\xF0\x9F\x94\x91", "Gr\\u00fc\\u00dfe+\\u20ac\\ud83d\\udd11",
+        "Gr&#252;&#xDF;e&#43;&#8364;&#128273;"}) {
+    ExpectGone(Redact("denied: " + std::string(spelled) + "|sent", {&secret}), spelled);
+  }
+}
+
 TEST(Redact, FindsSecretsOfTheStoreAndOfHeaders) {
   RememberSecret(Secret("Basic " + Base64Encode("robot:of-the-store-1")));
   RememberSecret(Secret("Bearer bearer-4711-0815"));

@@ -157,6 +157,15 @@ TEST(Reader, CaseOfKeysCanBeIgnored) {
   EXPECT_TRUE(problems.empty());
 }
 
+// The name of a file may hold any byte.
+TEST(Problems, NameTheSourceInPrintableText) {
+  Problems problems("a\xff[2J\x1b[31m\n.yaml");
+  problems.Add({1, 1}, "", "m");
+  for (const std::string& line : problems.Lines()) {
+    EXPECT_EQ(line.find_first_of("\xff\x1b\n"), std::string::npos) << line;
+  }
+}
+
 TEST(Problems, AreBoundedAndCounted) {
   Problems problems("x.yaml");
   for (std::uint32_t i = 0; i < 150; i++) problems.Add({i + 1, 1}, "p", "m");

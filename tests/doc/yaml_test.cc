@@ -184,6 +184,18 @@ TEST(Yaml, NothingIsANullDocument) {
   }
 }
 
+// libyaml compares each of them with all others, and ends a line at more characters than "\n".
+TEST(Yaml, TagDirectivesAreFewHoweverLinesEnd) {
+  for (const char* end : {"\n", "\xC2\x85", "\xE2\x80\xA8", "\xE2\x80\xA9"}) {
+    std::string text;
+    for (int i = 0; i < 100; i++) text += "%TAG !" + std::to_string(i) + "! x" + end;
+    Problems problems("x.yaml");
+    EXPECT_FALSE(ParseYaml(text + "--- a\n", problems));
+    EXPECT_NE(base::Join(problems.Lines(), " ").find("more than 16 %TAG directives"), std::string::npos)
+        << base::Join(problems.Lines(), " ");
+  }
+}
+
 TEST(Yaml, ManyDocuments) {
   Problems problems("x.yaml");
   auto documents = ParseYamlDocuments("---\na: 1\n---\n---\n# none\n---\nb: 2\n...\n", problems);

@@ -94,6 +94,20 @@ TEST(Exchange, OfALongErrorOnlyTheBeginningIsRead) {
   EXPECT_EQ(whole->body.size(), body.size());
 }
 
+// A connection that stands was judged for another request, or not at all.
+TEST(Exchange, AddressesThatAreNotMeantHaveNoConnectionThatStands) {
+  ScriptedServer server([](int fd, int) {
+    while (ScriptedServer::ReadRequest(fd))
+      ScriptedServer::Write(fd, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+  });
+  CurlClient client;
+  ASSERT_TRUE(client.Send(Patient(), {.url = server.Url()}));
+  ASSERT_TRUE(client.Send(Patient(), {.url = server.Url()}));
+  ASSERT_EQ(server.accepted(), 1);
+  EXPECT_EQ(client.Exchange(Patient(), {.url = server.Url(), .peers = Peers::kElsewhere}).fault,
+            Fault::kAddress);
+}
+
 TEST(Exchange, AddressesThatAreNotMeant) {
   ScriptedServer server(Answers("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"));
   std::string by_name = "http://localhost:" + std::to_string(server.port()) + "/";

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "base/redactor.h"
+#include "base/secret.h"
+#include "base/text.h"
+
 namespace prefetch::http::url_test {
 namespace {
 
@@ -95,6 +99,15 @@ INSTANTIATE_TEST_SUITE_P(
                     DisplayCase{"Control", "https://reg/a\r\n\x1b[31m", "https://reg/a"},
                     DisplayCase{"Empty", "", ""}),
     [](const auto& row) { return row.param.name; });
+
+// A redirect or a realm repeats what was sent to it.
+TEST(DisplayUrl, HidesSecretsInPathAndHost) {
+  const std::string pair = base::Base64Encode("robot:of-a-redirect-4711");
+  base::RememberSecret(base::Secret("Basic " + pair));
+  // "/" is a digit of base64, so its neighbours go with it.
+  EXPECT_EQ(DisplayUrl("https://reg/v2/" + pair + "/x"), "https:[redacted]");
+  EXPECT_EQ(DisplayUrl("https://of-a-redirect-4711.example/"), "https://[redacted].example/");
+}
 
 }  // namespace
 }  // namespace prefetch::http::url_test

@@ -156,7 +156,7 @@ class InBrowser:
                 assert expected is None or page.run(place) == expected, (key, page.run(place))
             page.key("End", END)
             said = page.run(told)
-            assert said.startswith("· not listed: quay.io/acme/private:v2 on ci-31") and "has it for other platforms" in said, said
+            assert said.startswith("· not listed: quay.io/acme/private:v2 on ci-31") and "has it for other nodes" in said, said
 
     def pages_through(self):
         with self.open("worst") as page:
