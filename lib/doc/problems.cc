@@ -19,7 +19,7 @@ bool IsPlain(char c) {
 
 }  // namespace
 
-Problems::Problems(std::string_view source) : source_(base::InOneLine(source)) {}
+Problems::Problems(const std::string& source) : source_(base::InOneLine(source)) {}
 
 void Problems::Add(Position at, std::string_view path, std::string_view message) {
   std::string text = path.empty() ? "" : std::string(path) + ": ";

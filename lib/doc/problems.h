@@ -15,7 +15,7 @@ class Problems {
  public:
   // `source` is how messages name the document: "images.yaml".
   // The name of a file may hold any byte; messages show what a terminal may get.
-  explicit Problems(std::string_view source);
+  explicit Problems(const std::string& source);
 
   // `path` is the way to the value: "images[3].image"; empty for the document itself. The same problem counts
   // once: a value that several others share (a template's defaults) is read for each of them.
