@@ -92,14 +92,14 @@ bool Pulls::RetryRequested(Entry& entry) {
   if (!entry.runs.empty()) return false;
   const bool wrong_platform =
       entry.action.kind == plan::ActionKind::kKeep && entry.action.reason == plan::Reason::kWrongPlatform;
-  if (entry.past.not_before <= loop_.now() && !wrong_platform) return false;
+  // After its first failure an image waits for its registry only, and has no back-off of its own.
+  const auto health = registries_.find(entry.want->reference.domain());
+  const bool held = health != registries_.end() && health->second.not_before > loop_.now();
+  if (entry.past.not_before <= loop_.now() && !wrong_platform && !held) return false;
   entry.past = plan::AfterRetryRequested(std::move(entry.past), loop_.now(), loop_.Wall());
-  if (wrong_platform) {
-    // The tag may name another image by now.
-    entry.past.pulled_id.clear();
-    entry.past.retry_requested_at = loop_.Wall();
-  }
-  auto health = registries_.find(entry.want->reference.domain());
+  // The tag may name another image by now.
+  if (wrong_platform) entry.past.pulled_id.clear();
+  entry.past.retry_requested_at = loop_.Wall();
   if (health != registries_.end()) health->second = plan::AfterRetryRequested(health->second, loop_.now());
   hold_until_ = std::min(hold_until_, loop_.now());
   loop_.Changed();

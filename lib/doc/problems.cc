@@ -19,8 +19,6 @@ bool IsPlain(char c) {
 
 }  // namespace
 
-Problems::Problems(const std::string& source) : source_(base::InOneLine(source)) {}
-
 void Problems::Add(Position at, std::string_view path, std::string_view message) {
   std::string text = path.empty() ? "" : std::string(path) + ": ";
   text.append(message);
@@ -43,15 +41,17 @@ std::vector<std::string> Problems::Lines() const {
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const Problem& a, const Problem& b) { return a.at < b.at; });
   std::vector<std::string> lines;
+  // The name of a file may hold any byte; messages show what a terminal may get.
+  const std::string source = base::InOneLine(source_);
   for (const Problem& problem : sorted) {
-    std::string where = source_;
+    std::string where = source;
     if (problem.at.line > 0) {
       where += ":" + std::to_string(problem.at.line) + ":" + std::to_string(problem.at.column);
     }
     lines.push_back(where + ": " + problem.text);
   }
   if (count_ > problems_.size()) {
-    lines.push_back(source_ + ": and " + std::to_string(count_ - problems_.size()) + " more");
+    lines.push_back(source + ": and " + std::to_string(count_ - problems_.size()) + " more");
   }
   return lines;
 }

@@ -14,8 +14,7 @@ namespace prefetch::doc {
 class Problems {
  public:
   // `source` is how messages name the document: "images.yaml".
-  // The name of a file may hold any byte; messages show what a terminal may get.
-  explicit Problems(const std::string& source);
+  explicit Problems(std::string source) : source_(std::move(source)) {}
 
   // `path` is the way to the value: "images[3].image"; empty for the document itself. The same problem counts
   // once: a value that several others share (a template's defaults) is read for each of them.
