@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/fs.h"
+#include "base/label_syntax.h"
 #include "base/text.h"
 #include "config/file_fields.h"
 #include "config/judge.h"
@@ -197,7 +198,7 @@ void JudgeGate(const RawConfig& raw, AgentConfig& config, Mistakes& mistakes) {
   config.accept_fleet_wide_node_writes = IsOn(raw.accept_fleet_wide_node_writes);
   if (raw.instance) {
     config.gate.instance = raw.instance->value;
-    if (!image::IsLabelName(config.gate.instance)) {
+    if (!base::IsLabelPart(config.gate.instance)) {
       mistakes.Add(raw.instance->by,
                    "must be a label's name: at most 63 letters, digits, dots, dashes, underscores");
     }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/label_syntax.h"
 #include "base/text.h"
 #include "base/unix_socket.h"
 #include "config/settings.h"
@@ -101,7 +102,7 @@ bool IsOwnLabelKey(const std::string& key) {
   const std::string prefix = key.substr(0, key.find('/'));
   // With the dot, so that "mykubernetes.io" is not taken for it.
   const bool theirs = ("." + prefix).ends_with(".kubernetes.io") || ("." + prefix).ends_with(".k8s.io");
-  return image::IsLabelKey(key) && prefix.size() < key.size() && prefix.find('.') != std::string::npos &&
+  return base::IsLabelKey(key) && prefix.size() < key.size() && prefix.find('.') != std::string::npos &&
          !theirs;
 }
 

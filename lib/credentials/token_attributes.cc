@@ -3,31 +3,11 @@
 #include <algorithm>
 #include <set>
 
+#include "base/label_syntax.h"
 #include "base/text.h"
 
 namespace prefetch::credentials {
 namespace {
-
-constexpr std::size_t kLongestName = 63;
-constexpr std::size_t kLongestPrefix = 253;
-
-bool IsLabelEnd(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
-// Letters and digits stand at both ends; between them, also `inner`.
-bool IsLabel(std::string_view text, std::string_view inner) {
-  return !text.empty() && IsLabelEnd(text.front()) && IsLabelEnd(text.back()) &&
-         std::all_of(text.begin(), text.end(),
-                     [&](char c) { return IsLabelEnd(c) || inner.find(c) != std::string_view::npos; });
-}
-
-bool IsSubdomain(std::string_view text) {
-  if (text.size() > kLongestPrefix) return false;
-  std::vector<std::string_view> labels = base::Split(text, '.');
-  return std::all_of(labels.begin(), labels.end(),
-                     [](std::string_view label) { return IsLabel(label, "-"); });
-}
 
 std::vector<std::string> DecodeKeys(doc::ObjectReader& object, std::string_view field,
                                     std::set<std::string>& required) {
@@ -50,10 +30,7 @@ std::vector<std::string> DecodeKeys(doc::ObjectReader& object, std::string_view 
 }  // namespace
 
 bool IsQualifiedName(std::string_view text) {
-  std::size_t slash = text.find('/');
-  std::string_view name = slash == std::string_view::npos ? text : text.substr(slash + 1);
-  if (slash != std::string_view::npos && !IsSubdomain(text.substr(0, slash))) return false;
-  return name.size() <= kLongestName && IsLabel(name, "-_.");
+  return base::IsLabelKey(base::ToLower(text));
 }
 
 TokenAttributes DecodeTokenAttributes(const doc::Reader& reader) {

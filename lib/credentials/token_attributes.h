@@ -24,7 +24,7 @@ struct TokenAttributes {
 // Reads and checks the object; mistakes go to the reader's Problems. Pure.
 TokenAttributes DecodeTokenAttributes(const doc::Reader& reader);
 
-// "example.com/name", "name": Kubernetes' qualified name, in any case of letters.
+// "example.com/name", "name": Kubernetes' qualified name, in any case of letters (A6).
 bool IsQualifiedName(std::string_view text);
 
 }  // namespace prefetch::credentials

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/label_syntax.h"
 #include "base/text.h"
 #include "deploy/build.h"
 #include "deploy/daemon_set.h"
@@ -24,7 +25,7 @@ constexpr int kMostDomainParts = 7;
 
 base::Status Check(const Files& files, const CompatOptions& options) {
   if (auto common = CheckCommon(files, options.common); !common) return common;
-  if (!IsDnsLabel(options.name, kLongestName)) {
+  if (!base::IsDnsLabel(options.name, kLongestName)) {
     return base::InvalidArgument("NAME must be at most " + std::to_string(kLongestName) +
                                  " small letters, digits and dashes, as that of your ConfigMap");
   }

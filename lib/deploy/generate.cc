@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/label_syntax.h"
 #include "base/text.h"
 #include "deploy/build.h"
 #include "deploy/config_map.h"
@@ -57,7 +58,7 @@ bool IsConfigMapKey(std::string_view text) {
 
 base::Status CheckOptions(const Files& files, const GenerateOptions& options) {
   if (auto common = CheckCommon(files, options); !common) return common;
-  if (!options.instance.empty() && !IsDnsLabel(options.instance, kLongestInstance)) {
+  if (!options.instance.empty() && !base::IsDnsLabel(options.instance, kLongestInstance)) {
     return base::InvalidArgument("--instance must be at most " + std::to_string(kLongestInstance) +
                                  " small letters, digits and dashes, such as team-a");
   }
@@ -71,7 +72,7 @@ base::Status CheckOptions(const Files& files, const GenerateOptions& options) {
                                  "(prefetchd-fleet), whose tokens read the full status; choose another name");
   }
   for (const std::string& secret : options.mounted_pull_secrets) {
-    if (IsDnsLabel(secret, kLongestMountedSecret)) continue;
+    if (base::IsDnsLabel(secret, kLongestMountedSecret)) continue;
     return base::InvalidArgument("--mount-pull-secret must be the name of a Secret of at most " +
                                  std::to_string(kLongestMountedSecret) +
                                  " small letters, digits and dashes, such as team-a");

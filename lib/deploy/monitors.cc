@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/label_syntax.h"
 #include "base/text.h"
 #include "deploy/words.h"
 #include "doc/edit.h"
@@ -17,7 +18,7 @@ bool IsLabel(std::string_view text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos) return false;
   const std::string_view key = text.substr(0, equals), value = text.substr(equals + 1);
-  return IsLabelKey(key) && (value.empty() || IsLabelPart(value));
+  return base::IsLabelKey(key) && (value.empty() || base::IsLabelPart(value));
 }
 
 // Alerts are expressions of PromQL, so their names are replaced as text.

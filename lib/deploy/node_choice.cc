@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/label_syntax.h"
 #include "deploy/words.h"
 #include "doc/edit.h"
 #include "doc/path.h"
@@ -27,7 +28,8 @@ std::optional<Label> LabelOf(const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos) return std::nullopt;
   Label label{text.substr(0, equals), text.substr(equals + 1)};
-  if (!IsLabelKey(label.key) || (!label.value.empty() && !IsLabelPart(label.value))) return std::nullopt;
+  if (!base::IsLabelKey(label.key) || (!label.value.empty() && !base::IsLabelPart(label.value)))
+    return std::nullopt;
   return label;
 }
 
@@ -47,8 +49,8 @@ std::optional<Toleration> TolerationOf(const std::string& text) {
   if (colon != std::string::npos) made.effect = text.substr(colon + 1);
   const std::set<std::string_view> effects = {"NoSchedule", "PreferNoSchedule", "NoExecute"};
   if (colon != std::string::npos && !effects.contains(made.effect)) return std::nullopt;
-  if (!IsLabelKey(made.key)) return std::nullopt;
-  if (made.value && !made.value->empty() && !IsLabelPart(*made.value)) return std::nullopt;
+  if (!base::IsLabelKey(made.key)) return std::nullopt;
+  if (made.value && !made.value->empty() && !base::IsLabelPart(*made.value)) return std::nullopt;
   return made;
 }
 

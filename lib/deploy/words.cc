@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/label_syntax.h"
 #include "base/text.h"
 #include "deploy/config_map.h"
 #include "deploy/monitors.h"
@@ -15,37 +16,6 @@ bool Contains(const std::vector<std::string>& names, std::string_view name) {
 
 bool IsLowerOrDigit(char c) {
   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-}
-
-// A label of RFC 1123: the form of namespaces and of suffixes of names.
-bool IsDnsLabel(std::string_view text, std::size_t longest) {
-  bool characters =
-      std::all_of(text.begin(), text.end(), [](char c) { return IsLowerOrDigit(c) || c == '-'; });
-  return !text.empty() && text.size() <= longest && characters && IsLowerOrDigit(text.front()) &&
-         IsLowerOrDigit(text.back());
-}
-
-// A subdomain of RFC 1123: the form of most names of objects.
-bool IsDnsSubdomain(std::string_view text) {
-  const std::vector<std::string_view> parts = base::Split(text, '.');
-  return text.size() <= 253 &&
-         std::all_of(parts.begin(), parts.end(), [](std::string_view part) { return IsDnsLabel(part, 63); });
-}
-
-// The form of a label's value, and of its key after the slash: up to 63 characters, with capitals, "_" and
-// "." allowed.
-bool IsLabelPart(std::string_view text) {
-  auto is_letter = [](char c) { return IsLowerOrDigit(c) || (c >= 'A' && c <= 'Z'); };
-  auto allowed = [&](char c) { return is_letter(c) || c == '-' || c == '_' || c == '.'; };
-  return !text.empty() && text.size() <= 63 && is_letter(text.front()) && is_letter(text.back()) &&
-         std::all_of(text.begin(), text.end(), allowed);
-}
-
-bool IsLabelKey(std::string_view text) {
-  const std::size_t slash = text.find('/');
-  // The prefix before the slash is optional, and is a DNS subdomain.
-  if (slash == std::string_view::npos) return IsLabelPart(text);
-  return IsDnsSubdomain(text.substr(0, slash)) && IsLabelPart(text.substr(slash + 1));
 }
 
 std::vector<std::string> ComponentFolders(const GenerateOptions& options) {
@@ -101,11 +71,11 @@ base::Status CheckCommon(const Files& files, const GenerateOptions& options) {
   }
   if (auto fitting = CheckOpenShift(options); !fitting) return fitting;
   if (auto nodes = CheckNodeChoice(options.nodes); !nodes) return nodes;
-  if (!options.name_space.empty() && !IsDnsLabel(options.name_space, 63)) {
+  if (!options.name_space.empty() && !base::IsDnsLabel(options.name_space, 63)) {
     return base::InvalidArgument("--namespace must be small letters, digits and dashes");
   }
   for (const std::string& secret : options.image_pull_secrets) {
-    if (!IsDnsSubdomain(secret)) {
+    if (!base::IsDnsSubdomain(secret)) {
       return base::InvalidArgument(
           "--image-pull-secret must be the name of a Secret: small letters, digits, "
           "dashes and dots");

@@ -25,13 +25,6 @@ constexpr std::string_view kNoApiAccess = "no-api-access";
 
 bool Contains(const std::vector<std::string>& names, std::string_view name);
 bool IsLowerOrDigit(char c);
-// Returns whether `text` is a label of RFC 1123: the form of namespaces and of suffixes of names.
-bool IsDnsLabel(std::string_view text, std::size_t longest);
-// Returns whether `text` can name a Secret: labels with dots between them.
-bool IsDnsSubdomain(std::string_view text);
-// Returns whether `text` can be the value of a label, or its key after the slash.
-bool IsLabelPart(std::string_view text);
-bool IsLabelKey(std::string_view text);
 // Returns the folders of components/ that the options select, relative to the tree's root.
 std::vector<std::string> ComponentFolders(const GenerateOptions& options);
 // Checks the options that every kind of installation has: platform, components, nodes, namespace…

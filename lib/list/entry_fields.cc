@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/label_syntax.h"
 #include "doc/duration.h"
 
 namespace prefetch::list {
@@ -72,11 +73,10 @@ std::optional<image::NodeLabels> ReadNodeSelector(ObjectReader& object) {
   const std::vector<std::pair<std::string, doc::Reader>> members = written->Members();
   if (members.size() > kMostSelectorLabels) written->Fail("has more than 20 labels");
   for (const auto& [key, item] : members) {
-    if (!image::IsLabelKey(key))
-      item.Fail("its key must be one of a label, such as pool or example.com/pool");
+    if (!base::IsLabelKey(key)) item.Fail("its key must be one of a label, such as pool or example.com/pool");
     std::optional<std::string> value = item.String();
     if (!value) continue;
-    if (!image::IsLabelValue(*value)) {
+    if (!value->empty() && !base::IsLabelPart(*value)) {
       item.Fail("must be the value of a label: at most 63 letters, digits, dots, dashes, underscores");
     }
     selector.emplace(key, *std::move(value));

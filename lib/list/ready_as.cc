@@ -1,3 +1,4 @@
+#include "base/label_syntax.h"
 #include "list/entry_fields.h"
 
 #include <algorithm>
@@ -17,19 +18,10 @@ using image::Coordinates;
 
 // Kubernetes: names of Secrets and ServiceAccounts are DNS subdomains, those of namespaces DNS labels
 // (apimachinery/pkg/util/validation); a UID is any text to it, though each is a UUID.
-constexpr std::size_t kLongestName = 253;
-constexpr std::size_t kLongestNamespace = 63;
 constexpr std::size_t kLongestUid = 128;
 
 bool IsAlphanumeric(char c) {
   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-}
-
-bool IsDnsName(std::string_view text, std::size_t longest, bool dots) {
-  if (text.empty() || text.size() > longest) return false;
-  if (!IsAlphanumeric(text.front()) || !IsAlphanumeric(text.back())) return false;
-  return std::all_of(text.begin(), text.end(),
-                     [dots](char c) { return IsAlphanumeric(c) || c == '-' || (dots && c == '.'); });
 }
 
 bool IsUid(std::string_view text) {
@@ -50,9 +42,9 @@ std::optional<Coordinates> ReadCoordinates(ObjectReader object) {
     if (!is_good) object.Fail(key, message);
     good = good && is_good;
   };
-  check("namespace", IsDnsName(*name_space, kLongestNamespace, false),
+  check("namespace", base::IsDnsLabel(*name_space),
         "must be the name of a namespace: small letters, digits and hyphens");
-  check("name", IsDnsName(*name, kLongestName, true),
+  check("name", base::IsDnsSubdomain(*name),
         "must be the name of an object: small letters, digits, hyphens and dots");
   check("uid", !uid || IsUid(*uid), "must be the object's metadata.uid");
   if (!good) return std::nullopt;

@@ -1,0 +1,23 @@
+// The syntax of names in Kubernetes: labels and subdomains of RFC 1123, and the keys and values of labels
+// (apimachinery/pkg/util/validation). Pure.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace prefetch::base {
+
+// "ci-7": small letters, digits and hyphens, as in names of namespaces.
+bool IsDnsLabel(std::string_view text, std::size_t longest = 63);
+
+// "node.kubernetes.io": DNS labels with dots between them, 253 bytes at most. The labels have no limit of
+// their own, as in Kubernetes. Names of most objects.
+bool IsDnsSubdomain(std::string_view text);
+
+// "A-b_c.d": the name in a label's key, behind its prefix, or a label's value that is not empty.
+bool IsLabelPart(std::string_view text);
+
+// "pool", "example.com/pool".
+bool IsLabelKey(std::string_view text);
+
+}  // namespace prefetch::base
