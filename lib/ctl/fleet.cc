@@ -74,6 +74,7 @@ namespace {
 using std::chrono::seconds;
 
 constexpr seconds kOneAnswer{10};
+constexpr std::size_t kAskedAtOnce = 16;
 constexpr seconds kLongestPatience{5};  // with a server that says 429
 
 kube::Answer<std::string> Get(const base::Call& call, kube::Api& api, const std::string& name_space,
@@ -95,7 +96,7 @@ bool MayBeTheToken(kube::ApiError error) {
          error == kube::ApiError::kTooManyRequests || error == kube::ApiError::kServerError;
 }
 
-// Asks one agent after the other, until none is left. Several threads run this.
+// The answers of all agents. Several threads ask.
 class FleetAsking {
  public:
   FleetAsking(kube::Api& api, const std::vector<FleetMember>& members, const FleetAsk& ask,
@@ -104,13 +105,11 @@ class FleetAsking {
     answers_.nodes.resize(members.size());
   }
 
-  void Run(const base::Call& call) {
-    for (std::size_t i = next_++; i < members_.size(); i = next_++) {
-      answers_.nodes[i] = Ask(call, i);
-      base::Lock lock(mutex_);
-      done_++;
-      if (ask_.progress) ask_.progress(done_);
-    }
+  void Ask(const base::Call& call, std::size_t i) {
+    answers_.nodes[i] = AnswerOf(call, i);
+    base::Lock lock(mutex_);
+    done_++;
+    if (ask_.progress) ask_.progress(done_);
   }
 
   // After all threads have ended.
@@ -137,7 +136,7 @@ class FleetAsking {
     return Get(call, api_, ask_.name_space, member, std::nullopt);
   }
 
-  screen::FleetNode Ask(const base::Call& call, std::size_t i) {
+  screen::FleetNode AnswerOf(const base::Call& call, std::size_t i) {
     const FleetMember& member = members_[i];
     if (member.pod.empty()) return NotHeard(member, "");
     // A dead node would cost the whole time limit of one question.
@@ -170,8 +169,7 @@ class FleetAsking {
   const std::vector<FleetMember>& members_;
   const FleetAsk& ask_;
   const FleetTokens::Headers tokens_;  // by the agents' account
-  std::atomic<std::size_t> next_{0};
-  FleetAnswers answers_;  // a thread writes only the nodes that it has taken
+  FleetAnswers answers_;               // a thread writes only the nodes that it has taken
   base::Mutex mutex_;
   std::size_t done_ PREFETCH_GUARDED_BY(mutex_) = 0;
   std::size_t let_in_ PREFETCH_GUARDED_BY(mutex_) = 0;
@@ -187,16 +185,22 @@ std::string WhyNotHeard(const kube::Failure& failure, const std::string& verb) {
   return end == std::string::npos ? failure.message : failure.message.substr(end + 2);
 }
 
+void AskAtOnce(std::size_t count, const std::function<void(std::size_t index)>& ask) {
+  std::atomic<std::size_t> next{0};
+  std::vector<std::jthread> threads;
+  for (std::size_t i = 0; i < std::min(kAskedAtOnce, count); i++) {
+    threads.emplace_back([&] {
+      for (std::size_t index = next++; index < count; index = next++) ask(index);
+    });
+  }
+}
+
 FleetAnswers AskMembers(const base::Call& call, kube::Api& api, const std::vector<FleetMember>& members,
                         const FleetAsk& ask) {
   FleetAsking asking(
       api, members, ask,
       ask.tokens == nullptr ? FleetTokens::Headers() : ask.tokens->For(call, api, ask.name_space, members));
-  {
-    std::vector<std::jthread> threads;
-    for (std::size_t i = 0; i < std::min(kAskedAtOnce, members.size()); i++)
-      threads.emplace_back([&] { asking.Run(call); });
-  }
+  AskAtOnce(members.size(), [&](std::size_t i) { asking.Ask(call, i); });
   return asking.Take();
 }
 

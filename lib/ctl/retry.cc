@@ -1,13 +1,11 @@
 #include "ctl/retry.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstdlib>
 #include <map>
 #include <optional>
 #include <set>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 #include "base/mutex.h"
@@ -166,23 +164,15 @@ int RetryFleet(const base::Call& call, kube::Api& api, const FleetQuery& query,
   const FleetTokens::Headers headers = tokens.For(call, api, query.name_space, roster->members);
   const std::string body = doc::WriteJson(status::ToNode({images}));
   FleetRetries retries(images);
-  std::atomic<std::size_t> next{0};
-  auto ask = [&] {
-    for (std::size_t i = next++; i < roster->members.size(); i = next++) {
-      const FleetMember& member = roster->members[i];
-      if (member.pod.empty() || member.signs.is_dead) continue;
-      auto token = headers.find(member.account);
-      std::optional<http::SecretHeader> header;
-      if (token != headers.end()) header = token->second;
-      retries.Add(member, api.PodProxyPost(call.Within(kAnswerWithin), query.name_space, member.pod,
-                                           member.port, "/v1/retry", body, std::move(header)));
-    }
-  };
-  {
-    std::vector<std::jthread> threads;
-    for (std::size_t i = 0; i < std::min(kAskedAtOnce, roster->members.size()); i++)
-      threads.emplace_back(ask);
-  }
+  AskAtOnce(roster->members.size(), [&](std::size_t i) {
+    const FleetMember& member = roster->members[i];
+    if (member.pod.empty() || member.signs.is_dead) return;
+    auto token = headers.find(member.account);
+    std::optional<http::SecretHeader> header;
+    if (token != headers.end()) header = token->second;
+    retries.Add(member, api.PodProxyPost(call.Within(kAnswerWithin), query.name_space, member.pod,
+                                         member.port, "/v1/retry", body, std::move(header)));
+  });
   if (call.Stopped()) return kInterrupted;
   NoteLeftOut(roster->left_out, err);
   return retries.Print(!images.empty(), out, err);
