@@ -53,7 +53,7 @@ void AddImages(const kube::Pod& pod, std::vector<screen::PodImage>& images) {
 }
 
 base::Result<std::vector<screen::PodImage>> SavedPods(const std::string& path) {
-  auto bytes = ReadFileOrStdin(path, kube::kMostSavedBytes);
+  auto bytes = ReadFileOrStdin(path, doc::kMostSavedBytes);
   if (!bytes) return std::move(bytes).error();
   auto pods = kube::ReadSavedPods(*bytes);
   if (!pods) return std::move(pods).error().Wrap(path == "-" ? "stdin" : path);

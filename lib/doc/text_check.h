@@ -14,6 +14,9 @@ struct Limits {
   std::size_t nodes = 200'000;  // after aliases are expanded: an alias bomb ends here
 };
 
+// The limit of a text with objects of a cluster, for all commands: some 14,000 pods.
+constexpr std::size_t kMostSavedBytes = 256U << 20;
+
 // `text` without its byte order mark; nullopt, with a problem added, if it is longer than `max_bytes`, is not
 // UTF-8, or has control characters (a binary file) or a CR that no LF follows. Pure.
 std::optional<std::string_view> CheckText(std::string_view text, std::size_t max_bytes, Problems& problems);

@@ -25,7 +25,8 @@ base::Result<std::vector<Pod>> ReadSavedPods(std::string_view json) {
     if (!IsPod(object)) return;
     if (auto pod = DecodePod(object)) pods.push_back(*std::move(pod));
   };
-  if (json.size() > kMostSavedBytes) return base::InvalidArgument("pods: longer than a list of pods may be");
+  if (json.size() > doc::kMostSavedBytes)
+    return base::InvalidArgument("pods: longer than a list of pods may be");
   // Items are parsed one by one: the tree of a list of 30,000 pods would take many times its text.
   doc::JsonItems items(kLimits.bytes, [&](std::string_view item, doc::Position at) {
     const auto object = doc::ParseJson(item, problems, doc::JsonRules::kLenient, kLimits, at);

@@ -5,14 +5,13 @@
 #include <vector>
 
 #include "base/result.h"
+#include "doc/text_check.h"
 #include "kube/objects.h"
 
 namespace prefetch::kube {
 
-constexpr std::size_t kMostSavedBytes = 256U << 20;  // some 30,000 pods
-
 // A List or PodList, or one Pod. Objects of other kinds in a List are passed over. Pure.
-// InvalidArgument: it is no JSON, longer than kMostSavedBytes, or holds no list of objects.
+// InvalidArgument: it is no JSON, longer than doc::kMostSavedBytes, or holds no list of objects.
 base::Result<std::vector<Pod>> ReadSavedPods(std::string_view json);
 
 }  // namespace prefetch::kube

@@ -296,7 +296,7 @@ void ReadJsonList(std::string& text, const ReadMore& more, doc::Problems& proble
   list = &items;
   do {
     total += text.size();
-    if (total > kMostManifestBytes) return problems.Add({}, "", TooLong(kMostManifestBytes));
+    if (total > doc::kMostSavedBytes) return problems.Add({}, "", TooLong(doc::kMostSavedBytes));
     items.Feed(text);
     text.clear();
   } while (!problems.Full() && more(text));
@@ -348,10 +348,10 @@ Manifests ReadLongManifests(std::string& text, const ReadMore& more, doc::Proble
     ReadJsonList(text, more, problems, options, visitor);
     return manifests;
   }
-  while (text.size() <= kMostManifestBytes && more(text)) {
+  while (text.size() <= doc::kMostSavedBytes && more(text)) {
   }
-  if (text.size() > kMostManifestBytes) {
-    problems.Add({}, "", TooLong(kMostManifestBytes));
+  if (text.size() > doc::kMostSavedBytes) {
+    problems.Add({}, "", TooLong(doc::kMostSavedBytes));
   } else {
     ReadYamlDocuments(text, problems, options, visitor);
   }

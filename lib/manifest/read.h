@@ -71,14 +71,12 @@ Manifests ReadManifests(std::string_view text, doc::Problems& problems, const Re
 // Reads one parsed object in the same way. Pure.
 Manifests ReadObject(const doc::Node& object, doc::Problems& problems, const ReadOptions& options = {});
 
-// The limit of a whole text, for all commands: some 14,000 pods. `limits` hold for each of its parts.
-constexpr std::size_t kMostManifestBytes = 256U << 20;
-
 // Appends the next bytes of a text, and returns false at its end.
 using ReadMore = std::function<bool(std::string& text)>;
 
-// Reads a text that is longer than one part may be. `text` is its beginning. A list in JSON is read item by
-// item and is never in memory as a whole; of YAML, `text` gets all bytes, and each document is a part.
+// Reads a text of up to doc::kMostSavedBytes; `options` limit each of its parts. `text` is its beginning. A
+// list in JSON is read item by item and is never in memory as a whole; of YAML, `text` gets all bytes, and
+// each document is a part.
 Manifests ReadLongManifests(std::string& text, const ReadMore& more, doc::Problems& problems,
                             const ReadOptions& options = {});
 
