@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "http/url.h"
 
 namespace prefetch::registry {
 namespace {
@@ -25,23 +26,16 @@ bool FitsInUser(char c) {
   return IsAlnum(c) || IsOneOf(c, "-._:~!$&'()*+,;=%@");
 }
 
-// The text without its escapes; nullopt: one of them is none. In a host only those beyond ASCII are.
-std::optional<std::string> Unescaped(std::string_view text, bool host) {
-  std::string plain;
+// In a host, characters beyond ASCII and "%" alone may be escaped.
+std::optional<std::string> UnescapedHost(std::string_view text) {
   for (std::size_t i = 0; i < text.size(); i++) {
     if (text[i] != '%') {
-      if (host && !FitsInHost(text[i])) return std::nullopt;
-      plain += text[i];
-      continue;
+      if (!FitsInHost(text[i])) return std::nullopt;
+    } else if (i + 1 < text.size() && base::HexDigit(text[i + 1]) < 8 && text.substr(i, 3) != "%25") {
+      return std::nullopt;
     }
-    if (i + 2 >= text.size()) return std::nullopt;
-    int high = base::HexDigit(text[i + 1]), low = base::HexDigit(text[i + 2]);
-    if (high < 0 || low < 0) return std::nullopt;
-    if (host && high < 8 && text.substr(i, 3) != "%25") return std::nullopt;
-    plain += static_cast<char>(high * 16 + low);
-    i += 2;
   }
-  return plain;
+  return http::PercentDecode(text);
 }
 
 bool IsPortOrNothing(std::string_view text) {
@@ -64,11 +58,11 @@ std::optional<std::string> HostOf(std::string_view authority) {
   std::size_t at = authority.rfind('@');
   if (at != std::string_view::npos) {
     std::string_view user = authority.substr(0, at);
-    if (!std::all_of(user.begin(), user.end(), FitsInUser) || !Unescaped(user, false)) return std::nullopt;
+    if (!std::all_of(user.begin(), user.end(), FitsInUser) || !http::PercentDecode(user)) return std::nullopt;
     authority.remove_prefix(at + 1);
   }
   if (!IsHost(authority)) return std::nullopt;
-  return Unescaped(authority, true);
+  return UnescapedHost(authority);
 }
 
 // Takes the scheme off. False: a colon without one.
@@ -92,7 +86,7 @@ std::optional<GoUrl> ParseGoUrl(std::string_view text) {
   auto control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
   if (std::any_of(text.begin(), text.end(), control)) return std::nullopt;
   std::size_t hash = text.find('#');
-  if (hash != std::string_view::npos && !Unescaped(text.substr(hash + 1), false)) return std::nullopt;
+  if (hash != std::string_view::npos && !http::PercentDecode(text.substr(hash + 1))) return std::nullopt;
   std::string_view rest = text.substr(0, hash);
   GoUrl url;
   if (!TakeScheme(rest, url.scheme)) return std::nullopt;
@@ -109,7 +103,7 @@ std::optional<GoUrl> ParseGoUrl(std::string_view text) {
     url.host = std::move(*host);
     rest.remove_prefix(std::min(rest.find('/'), rest.size()));
   }
-  auto path = Unescaped(rest, false);
+  auto path = http::PercentDecode(rest);
   if (!path) return std::nullopt;
   url.path = std::move(*path);
   return url;
@@ -132,20 +126,9 @@ std::string CleanedPath(std::string_view path) {
 }
 
 std::string EscapedPath(std::string_view path) {
-  auto plain = [](char c) { return IsAlnum(c) || IsOneOf(c, "-_.~$&+,/:;=@"); };
-  auto valid = [&](char c) { return plain(c) || IsOneOf(c, "!'()*[]"); };
+  const auto valid = [](char c) { return IsAlnum(c) || IsOneOf(c, "-_.~$&+,/:;=@!'()*[]"); };
   if (std::all_of(path.begin(), path.end(), valid)) return std::string(path);
-  static constexpr char kHex[] = "0123456789ABCDEF";
-  std::string escaped;
-  for (char c : path) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (plain(c)) {
-      escaped += c;
-    } else {
-      escaped += {'%', kHex[byte >> 4], kHex[byte & 15]};
-    }
-  }
-  return escaped;
+  return http::PercentEncode(path, "$&+,/:;=@");
 }
 
 }  // namespace prefetch::registry
