@@ -44,11 +44,9 @@ struct Unit {
 };
 
 std::string Utf8(unsigned point) {
-  const auto tail = [&](unsigned shift) { return static_cast<char>(0x80 | ((point >> shift) & 0x3f)); };
-  if (point < 0x80) return {static_cast<char>(point)};
-  if (point < 0x800) return {static_cast<char>(0xc0 | (point >> 6)), tail(0)};
-  if (point < 0x10000) return {static_cast<char>(0xe0 | (point >> 12)), tail(6), tail(0)};
-  return {static_cast<char>(0xf0 | ((point >> 18) & 7)), tail(12), tail(6), tail(0)};
+  std::string bytes;
+  AppendUtf8(bytes, point);
+  return bytes;
 }
 
 // "&#43;" and "&#x2B;".

@@ -99,6 +99,23 @@ bool IsUtf8(std::string_view text) {
   return true;
 }
 
+void AppendUtf8(std::string& out, std::uint32_t c) {
+  auto byte = [&](std::uint32_t bits) { out += static_cast<char>(bits); };
+  if (c < 0x80) return byte(c);
+  if (c < 0x800) {
+    byte(0xC0 | c >> 6);
+  } else {
+    if (c < 0x10000) {
+      byte(0xE0 | c >> 12);
+    } else {
+      byte(0xF0 | c >> 18);
+      byte(0x80 | (c >> 12 & 0x3F));
+    }
+    byte(0x80 | (c >> 6 & 0x3F));
+  }
+  byte(0x80 | (c & 0x3F));
+}
+
 std::string ToUtf8(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size();) {

@@ -20,6 +20,8 @@ bool ContainsIgnoreCase(std::string_view text, std::string_view part);
 std::string ReplaceAll(std::string_view text, std::string_view from, std::string_view to);
 
 bool IsUtf8(std::string_view text);
+// Appends one character.
+void AppendUtf8(std::string& out, std::uint32_t c);
 // Bytes that are not UTF-8 become U+FFFD.
 std::string ToUtf8(std::string_view text);
 // At most `bytes` bytes, cut at a character's boundary; "…" is appended if anything was cut.

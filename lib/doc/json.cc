@@ -185,15 +185,15 @@ class Parser {
     std::optional<std::uint32_t> first = FourHex(at_);
     if (!first) return Fail("\\u needs four hexadecimal digits");
     at_ += 4;
-    if (*first < 0xD800 || *first > 0xDFFF) return AppendUtf8(out, *first), true;
+    if (*first < 0xD800 || *first > 0xDFFF) return base::AppendUtf8(out, *first), true;
     std::optional<std::uint32_t> second;
     if (*first < 0xDC00 && text_.substr(at_).starts_with("\\u")) second = FourHex(at_ + 2);
     if (second && *second >= 0xDC00 && *second <= 0xDFFF) {
       at_ += 6;
-      return AppendUtf8(out, 0x10000 + ((*first - 0xD800) << 10) + (*second - 0xDC00)), true;
+      return base::AppendUtf8(out, 0x10000 + ((*first - 0xD800) << 10) + (*second - 0xDC00)), true;
     }
     if (rules_ == JsonRules::kStrict) return Fail("half of a surrogate pair is not a character");
-    return AppendUtf8(out, kReplacement), true;
+    return base::AppendUtf8(out, kReplacement), true;
   }
 
   bool Array(Node& node, std::size_t depth) {

@@ -10,6 +10,8 @@
 #include <optional>
 
 #include "base/text.h"
+#include "doc/parser_parts.h"
+#include "doc/yaml.h"
 
 namespace prefetch::doc {
 namespace {
@@ -19,40 +21,14 @@ constexpr std::string_view kDecimals = "0123456789";
 
 using Type = ScalarType;
 
-bool IsAnyOf(std::string_view word, std::initializer_list<std::string_view> words) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
 // Go's strconv.ParseFloat for decimals: too small is zero, too large is an error.
 std::optional<double> ParseFloat(const std::string& text) {
   const double value = std::strtod(text.c_str(), nullptr);
   return std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 
-// [-+]? ( \. [0-9]+ | [0-9]+ ( \. [0-9]* )? ) ( [eE] [-+]? [0-9]+ )?
 bool IsFloat(std::string_view word) {
-  auto digits = [&] {
-    const std::size_t n = std::min(word.find_first_not_of(kDecimals), word.size());
-    word.remove_prefix(n);
-    return n;
-  };
-  auto sign = [&] {
-    if (word.starts_with("-") || word.starts_with("+")) word.remove_prefix(1);
-  };
-  sign();
-  const std::size_t before = digits();
-  std::size_t after = 0;
-  if (word.starts_with(".")) {
-    word.remove_prefix(1);
-    after = digits();
-  }
-  if (before + after == 0) return false;
-  if (word.starts_with("e") || word.starts_with("E")) {
-    word.remove_prefix(1);
-    sign();
-    if (digits() == 0) return false;
-  }
-  return word.empty();
+  return LooksLikeFloat(word.starts_with("-") || word.starts_with("+") ? word.substr(1) : word);
 }
 
 // A whole number: up to 63 bits with a sign, or 64 without.
@@ -115,28 +91,20 @@ Type SetWhole(Node& node, const Whole& whole) {
 }
 
 bool ResolveWord(std::string_view word, Node& node, Type& type) {
-  if (IsAnyOf(word, {"", "~", "null", "Null", "NULL"})) {
+  const bool is_true = IsOneOf(word, {"true", "True", "TRUE"});
+  if (IsYamlNull(word)) {
     node.kind = Node::Kind::kNull;
     type = Type::kNull;
-    return true;
-  }
-  const bool yes = IsAnyOf(word, {"y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"});
-  if (yes || IsAnyOf(word, {"n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"})) {
+  } else if (is_true || IsOneOf(word, {"false", "False", "FALSE"}) || IsYaml11Boolean(word)) {
     node.kind = Node::Kind::kBool;
-    node.boolean = yes;
+    node.boolean = is_true || IsOneOf(word, {"y", "Y", "yes", "Yes", "YES", "on", "On", "ON"});
     type = Type::kBool;
-    return true;
-  }
-  const std::string_view size = word.starts_with("+") || word.starts_with("-") ? word.substr(1) : word;
-  if (IsAnyOf(word, {".nan", ".NaN", ".NAN"})) {
-    SetDouble(node, std::numeric_limits<double>::quiet_NaN());
-  } else if (IsAnyOf(size, {".inf", ".Inf", ".INF"})) {
-    const double infinity = std::numeric_limits<double>::infinity();
-    SetDouble(node, word.starts_with("-") ? -infinity : infinity);
+  } else if (auto special = SpecialFloat(word)) {
+    SetDouble(node, *special);
+    type = Type::kFloat;
   } else {
     return false;
   }
-  type = Type::kFloat;
   return true;
 }
 
@@ -205,7 +173,7 @@ ScalarType ResolveKubernetesScalar(const WrittenScalar& scalar, Node& node, std:
     error = SetBinary(scalar.text, node);
     return Type::kString;
   }
-  const bool converts = IsAnyOf(type_name, {"bool", "int", "float", "null", "timestamp"});
+  const bool converts = IsOneOf(type_name, {"bool", "int", "float", "null", "timestamp"});
   if (!converts && (!scalar.tag.empty() || !scalar.plain)) {
     node.kind = Node::Kind::kString;
     node.text = scalar.text;

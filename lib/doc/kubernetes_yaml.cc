@@ -80,9 +80,6 @@ class WrittenDocument {
   bool empty() const { return nodes_.empty(); }
 
  private:
-  static std::string TextOf(const yaml_char_t* text) {
-    return text == nullptr ? "" : reinterpret_cast<const char*>(text);
-  }
   bool Stop(Position at, const std::string& message) {
     problems_.Add(at, "", message);
     return false;
@@ -406,7 +403,7 @@ std::string Utf8OfUtf16(std::string_view text, bool little) {
     } else if ((c & 0xFC00) == 0xDC00) {
       return out + '\1';
     }
-    AppendUtf8(out, c);
+    base::AppendUtf8(out, c);
   }
   return out;
 }

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -21,8 +23,13 @@ void ResolveDuplicates(Node& mapping, Duplicates rule, Problems& problems);
 // or text. Octals of YAML 1.1 are text: for YAML 1.2 they are decimals.
 void ResolvePlain(Node& node);
 
-// Appends one character.
-void AppendUtf8(std::string& out, std::uint32_t c);
+bool IsOneOf(std::string_view word, std::initializer_list<std::string_view> words);
+
+// Words of YAML 1.1 and 1.2 alike: null; a decimal without its sign, ( \. [0-9]+ | [0-9]+ ( \. [0-9]* )? )
+// ( [eE] [-+]? [0-9]+ )?; ".nan" and infinities.
+bool IsYamlNull(std::string_view word);
+bool LooksLikeFloat(std::string_view word);
+std::optional<double> SpecialFloat(std::string_view word);
 
 // The place of the byte at `offset`.
 Position PositionAt(std::string_view text, std::size_t offset);

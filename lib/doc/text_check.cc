@@ -52,23 +52,6 @@ Position PositionAt(std::string_view text, std::size_t offset) {
           static_cast<std::uint32_t>(CharactersIn(before.substr(line_start)) + 1)};
 }
 
-void AppendUtf8(std::string& out, std::uint32_t c) {
-  auto byte = [&](std::uint32_t bits) { out += static_cast<char>(bits); };
-  if (c < 0x80) return byte(c);
-  if (c < 0x800) {
-    byte(0xC0 | c >> 6);
-  } else {
-    if (c < 0x10000) {
-      byte(0xE0 | c >> 12);
-    } else {
-      byte(0xF0 | c >> 18);
-      byte(0x80 | (c >> 12 & 0x3F));
-    }
-    byte(0x80 | (c >> 6 & 0x3F));
-  }
-  byte(0x80 | (c & 0x3F));
-}
-
 Limits LimitsFor(std::size_t text_size, const Limits& limits) {
   Limits fitting = limits;
   fitting.nodes = std::min(limits.nodes, std::max(kNodesOfShortTexts, text_size / kLeastBytesOfANode));

@@ -87,10 +87,6 @@ class TreeBuilder {
     bool merges = false;   // one of the keys is `<<`
   };
 
-  static std::string TextOf(const yaml_char_t* text) {
-    return text == nullptr ? "" : reinterpret_cast<const char*>(text);
-  }
-
   bool Stop(Position at, const std::string& message) {
     problems_.Add(at, "", message);
     return false;

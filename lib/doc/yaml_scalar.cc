@@ -13,10 +13,6 @@ namespace {
 
 constexpr std::string_view kDigits = "0123456789";
 
-bool IsOneOf(std::string_view word, std::initializer_list<std::string_view> words) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
 // Parses all of `digits` in `base`, with a minus if `negative`: the most negative value has no positive
 // counterpart.
 bool ReadInt(std::string_view digits, int base, bool negative, std::int64_t& value) {
@@ -42,7 +38,31 @@ bool ResolveInt(std::string_view word, Node& node) {
   return read;
 }
 
-// [-+]? ( \. [0-9]+ | [0-9]+ ( \. [0-9]* )? ) ( [eE] [-+]? [0-9]+ )?
+bool ResolveFloat(std::string_view word, Node& node) {
+  bool negative = word.starts_with("-");
+  std::string_view rest = negative || word.starts_with("+") ? word.substr(1) : word;
+  if (auto special = SpecialFloat(word)) {
+    node.number = *special;
+  } else {
+    bool leading_zeros = rest.size() > 1 && rest[0] == '0' && kDigits.find(rest[1]) != std::string_view::npos;
+    if (leading_zeros || !LooksLikeFloat(rest)) return false;
+    if (std::from_chars(rest.data(), rest.data() + rest.size(), node.number).ec != std::errc()) return false;
+    if (negative) node.number = -node.number;
+  }
+  node.kind = Node::Kind::kDouble;
+  return true;
+}
+
+}  // namespace
+
+bool IsOneOf(std::string_view word, std::initializer_list<std::string_view> words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+bool IsYamlNull(std::string_view word) {
+  return IsOneOf(word, {"", "~", "null", "Null", "NULL"});
+}
+
 bool LooksLikeFloat(std::string_view word) {
   auto digits = [&] {
     std::size_t n = std::min(word.find_first_not_of(kDigits), word.size());
@@ -64,29 +84,18 @@ bool LooksLikeFloat(std::string_view word) {
   return word.empty();
 }
 
-bool ResolveFloat(std::string_view word, Node& node) {
-  bool negative = word.starts_with("-");
-  std::string_view rest = negative || word.starts_with("+") ? word.substr(1) : word;
-  if (IsOneOf(word, {".nan", ".NaN", ".NAN"})) {
-    node.number = std::numeric_limits<double>::quiet_NaN();
-  } else if (IsOneOf(rest, {".inf", ".Inf", ".INF"})) {
-    node.number = std::numeric_limits<double>::infinity();
-  } else {
-    bool leading_zeros = rest.size() > 1 && rest[0] == '0' && kDigits.find(rest[1]) != std::string_view::npos;
-    if (leading_zeros || !LooksLikeFloat(rest)) return false;
-    if (std::from_chars(rest.data(), rest.data() + rest.size(), node.number).ec != std::errc()) return false;
-  }
-  if (negative) node.number = -node.number;
-  node.kind = Node::Kind::kDouble;
-  return true;
+std::optional<double> SpecialFloat(std::string_view word) {
+  if (IsOneOf(word, {".nan", ".NaN", ".NAN"})) return std::numeric_limits<double>::quiet_NaN();
+  const bool has_sign = word.starts_with("-") || word.starts_with("+");
+  if (!IsOneOf(has_sign ? word.substr(1) : word, {".inf", ".Inf", ".INF"})) return std::nullopt;
+  const double infinity = std::numeric_limits<double>::infinity();
+  return word.starts_with("-") ? -infinity : infinity;
 }
-
-}  // namespace
 
 void ResolvePlain(Node& node) {
   std::string_view word = node.text;
   node.plain = true;
-  if (word.empty() || IsOneOf(word, {"~", "null", "Null", "NULL"})) {
+  if (IsYamlNull(word)) {
     node.kind = Node::Kind::kNull;
   } else if (IsOneOf(word, {"true", "True", "TRUE", "false", "False", "FALSE"})) {
     node.kind = Node::Kind::kBool;

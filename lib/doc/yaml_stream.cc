@@ -15,6 +15,10 @@ constexpr std::size_t kMostFed = 512;
 
 }  // namespace
 
+std::string TextOf(const yaml_char_t* text) {
+  return text == nullptr ? "" : reinterpret_cast<const char*>(text);
+}
+
 Position PositionOf(const yaml_mark_t& mark) {
   return {static_cast<std::uint32_t>(mark.line + 1), static_cast<std::uint32_t>(mark.column + 1)};
 }

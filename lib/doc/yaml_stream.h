@@ -40,6 +40,9 @@ class YamlStream {
   Position error_at_;
 };
 
+// The text of a tag or an anchor; null: none.
+std::string TextOf(const yaml_char_t* text);
+
 // libyaml counts from 0, and columns in characters.
 Position PositionOf(const yaml_mark_t& mark);
 
