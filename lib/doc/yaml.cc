@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <string>
 
 #include "doc/parser_parts.h"
@@ -83,8 +82,8 @@ class TreeBuilder {
   struct Open {
     Node node;
     std::string anchor;
-    bool has_key = false;  // a key was read, its value comes next
-    bool merges = false;   // one of the keys is `<<`
+    bool has_key = false;             // a key was read, its value comes next
+    std::vector<std::size_t> merges;  // the members whose key is `<<`
   };
 
   bool Stop(Position at, const std::string& message) {
@@ -167,9 +166,12 @@ class TreeBuilder {
   bool End() {
     Open open = std::move(open_.back());
     open_.pop_back();
-    if (open.node.kind == Node::Kind::kMapping) {
+    if (open.node.kind == Node::Kind::kMapping && rules_ == YamlRules::kStrict) {
       ResolveDuplicates(open.node, Duplicates::kProblem, problems_);
-      if (open.merges) Merge(open.node);
+    } else if (!open.merges.empty()) {
+      Merge(open);
+    } else if (open.node.kind == Node::Kind::kMapping) {
+      ResolveDuplicates(open.node, Duplicates::kLastCounts, problems_);
     }
     return Finish(open.anchor, std::move(open.node));
   }
@@ -206,33 +208,45 @@ class TreeBuilder {
     Open& open = open_.back();
     if (key.plain && key.text == "<<") {
       if (rules_ == YamlRules::kStrict) problems_.Add(key.at, "", "merge keys (<<) are not supported");
-      open.merges = rules_ == YamlRules::kAsKubernetes;
+      if (rules_ == YamlRules::kAsKubernetes) open.merges.push_back(open.node.members.size());
     }
     open.node.members.push_back({std::move(key.text), key.at, {}});
     open.has_key = true;
   }
 
-  // Replaces `<<` with the mapping that it names, or several; the first one with a key counts. A key of
-  // the mapping itself counts before them (https://yaml.org/type/merge.html).
-  void Merge(Node& mapping) {
-    auto merge = std::find_if(mapping.members.begin(), mapping.members.end(),
-                              [](const Member& member) { return member.key == "<<"; });
-    Member named = std::move(*merge);
-    mapping.members.erase(merge);
-    std::vector<Node> sources;
-    if (named.value.kind == Node::Kind::kSequence) {
-      sources = std::move(named.value.items);
-    } else {
-      sources.push_back(std::move(named.value));
-    }
-    std::set<std::string> known;
-    for (const Member& member : mapping.members) known.insert(member.key);
-    for (Node& source : sources) {
-      if (source.kind != Node::Kind::kMapping) problems_.Add(named.at, "", "<< must name mappings");
-      for (Member& member : source.members) {
-        if (known.insert(member.key).second) mapping.members.push_back(std::move(member));
+  // Replaces each `<<` with the mappings that it names, in its place, as go-yaml does: they replace keys
+  // before it, and keys behind it replace theirs. The first of several mappings counts.
+  void Merge(Open& open) {
+    std::vector<Member> merged;
+    std::map<std::string, std::size_t> places;
+    auto set = [&](Member member) {
+      const auto [place, is_new] = places.emplace(member.key, merged.size());
+      if (is_new) {
+        merged.push_back(std::move(member));
+      } else {
+        merged[place->second] = std::move(member);
+      }
+    };
+    auto merge = open.merges.begin();
+    for (std::size_t i = 0; i < open.node.members.size(); i++) {
+      Member& member = open.node.members[i];
+      if (merge == open.merges.end() || *merge != i) {
+        set(std::move(member));
+        continue;
+      }
+      ++merge;
+      std::vector<Node> sources;
+      if (member.value.kind == Node::Kind::kSequence) {
+        sources = std::move(member.value.items);
+      } else {
+        sources.push_back(std::move(member.value));
+      }
+      for (auto source = sources.rbegin(); source != sources.rend(); ++source) {
+        if (source->kind != Node::Kind::kMapping) problems_.Add(member.at, "", "<< must name mappings");
+        for (Member& each : source->members) set(std::move(each));
       }
     }
+    open.node.members = std::move(merged);
   }
 
   Problems& problems_;

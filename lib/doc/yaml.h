@@ -23,8 +23,8 @@ std::optional<Node> ParseYaml(std::string_view text, Problems& problems, const L
 
 enum class YamlRules {
   kStrict,
-  kAsKubernetes,  // for others' files: `<<` merges mappings, and tags are passed over, as Kubernetes' readers
-                  // do
+  kAsKubernetes,  // for others' files, as Kubernetes' readers do: the last of duplicate keys counts, `<<`
+                  // merges mappings in its place, and tags are passed over
 };
 
 // All documents of `text`, apart by `---` lines; those that are empty are left out.

@@ -211,12 +211,20 @@ INSTANTIATE_TEST_SUITE_P(
                  {}},
         ReadCase{
             "Merges",
-            "apiVersion: v1\nkind: Pod\nx: &x {image: a:1, name: x}\ny: &y {name: y, imagePullPolicy: "
+            "apiVersion: v1\nkind: Pod\nx: &x {image: a:1, name: x}\ny: &y {name: z, imagePullPolicy: "
             "Never}\n"
             "spec:\n  containers:\n  - <<: *x\n  - {name: own, <<: [*y, *x]}\n  - {<<: *x, image: b:1}\n",
-            "3:15 a:1 IfNotPresent container x of Pod\n3:15 a:1 Never! container own of Pod\n"
+            "3:15 a:1 IfNotPresent container x of Pod\n3:15 a:1 Never! container z of Pod\n"
             "9:21 b:1 IfNotPresent container x of Pod\n",
             {}},
+        // kubectl applies these: the last of two keys counts, and a merge is one where it stands.
+        ReadCase{"KeysTwiceAndMergesInTheirPlace",
+                 "apiVersion: v1\nkind: Pod\na: &a {imagePullPolicy: Never}\nb: &b {image: b:1, name: m}\n"
+                 "spec:\n  containers:\n  - {image: a:1, image: c:1}\n  - {image: a:1, <<: *b}\n"
+                 "  - {<<: *a, <<: *b}\n",
+                 "7:25 c:1 IfNotPresent container  of Pod\n4:15 b:1 IfNotPresent container m of Pod\n"
+                 "4:15 b:1 Never! container m of Pod\n",
+                 {}},
         ReadCase{"NoListInSpiteOfItsName",
                  "apiVersion: example.com/v1\nkind: BlockList\nitems: [a, b]\n",
                  "passed over: 1 BlockList.example.com\n",
