@@ -107,7 +107,7 @@ int Main(int argc, char** argv) {
   // Two dozen threads that mostly wait need no heap each. Each further heap would hold a megabyte of free
   // memory that is not given back.
   ::mallopt(M_ARENA_MAX, 1);
-  // From here on, memory may hold passwords. They must not get into a core dump, and other processes of the
+  // Memory may hold passwords after this line. They must not get into a core dump, and other processes of the
   // same user must not read them.
   ::prctl(PR_SET_DUMPABLE, 0);
   Flags flags = ParseFlags(argc, argv);

@@ -269,7 +269,7 @@ std::optional<PullOutcome> FetchFirst(const base::Call& call, const PullParts& p
     return outcome;
   }
   if (end.wrong_bytes) FinishIngests(call, parts, job, cri::Beginnings::kGo);
-  // From here on the pull leaves its place to the next one: only the runtime's work is left.
+  // The pull leaves its place to the next one now, since only the runtime's work is left.
   if (end.brought && job.brought) job.brought();
   return std::nullopt;
 }

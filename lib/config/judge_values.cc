@@ -62,7 +62,7 @@ std::string SocketPath(const SaidText& said, Mistakes& mistakes) {
 }
 
 std::optional<ListenAddress> ParseHostPort(const std::string& text) {
-  // From the end, since an IPv6 address has colons of its own.
+  // The last colon precedes the port, since an IPv6 address has colons of its own.
   std::size_t colon = text.rfind(':');
   std::string host = text.substr(0, colon == std::string::npos ? 0 : colon);
   std::optional<std::uint64_t> port;

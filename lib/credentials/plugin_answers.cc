@@ -114,7 +114,7 @@ base::Result<AnswerCache::Answer> PluginAnswers::Get(const base::Call& call, con
       }
       if (is_same && other->shared) return *other->shared;
     }
-    // From here on, callers for the same image find this flight. The lock is released while the plugin runs.
+    // Callers for the same image find this flight from now on. The lock is released while the plugin runs.
     flights_[subject] = flight;
   }
   base::TimePoint started = clock_.Now();

@@ -48,7 +48,7 @@ struct GenerateOptions {
   std::vector<std::string> mounted_pull_secrets;
   NodeChoice nodes;
   std::vector<GatePart> gate;  // empty: all; of a second instance on the same nodes: the label
-  // For component policy only: the spellings of the list's images in pods, sorted.
+  // The spellings of the list's images in pods, sorted. Only component policy has them.
   std::vector<std::string> policy_images;
   std::optional<PolicyAction> policy_action;  // else Warn
 };

@@ -32,7 +32,7 @@ struct Reference {
 
 struct Objects {
   std::vector<Object> all;
-  // From `configurations`, in addition to those that every cluster has.
+  // The kustomization's `configurations` add these to those that every cluster has.
   std::vector<Reference> references, namespaces;
 };
 

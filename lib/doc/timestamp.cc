@@ -42,7 +42,7 @@ bool TakeDate(std::string_view& text) {
   return day && *day >= 1 && *day <= DaysIn(*month, *year);
 }
 
-// As in Go's time.Parse, the hour may have a single digit.
+// The hour may have a single digit, as in Go's time.Parse.
 bool TakeClock(std::string_view& text) {
   std::optional<int> hour = TakeNumber(text, IsDigit(text, 1) ? 2 : 1);
   if (!hour || *hour >= 24 || !Take(text, ':')) return false;

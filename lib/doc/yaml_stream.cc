@@ -10,7 +10,8 @@ namespace {
 // libyaml compares each %TAG line with all of them, and each tag, too.
 constexpr int kMostTagDirectives = 16;
 
-// As go-yaml reads: a bad byte far behind the end of a document does not matter.
+// libyaml gets this many bytes at a time. A bad byte far behind the end of a document then does not matter,
+// as with go-yaml.
 constexpr std::size_t kMostFed = 512;
 
 }  // namespace

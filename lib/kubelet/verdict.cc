@@ -16,8 +16,8 @@ using image::KubeletVersion;
 using image::PullPolicy;
 
 constexpr KubeletVersion kMatchesServiceAccounts{1, 34};
-// From this version on, new kinds and fields may come with a patch release or a distribution's build (K52;
-// KEP-2535, preloaded records). kubelet may then know what cannot be decoded here.
+// A patch release or a distribution's build may add kinds and fields since this version (K52; KEP-2535,
+// preloaded records). kubelet may then know what cannot be decoded here.
 constexpr KubeletVersion kMayDecodeMore{1, 37};
 // K26: an entry with this many secrets accepts no rotated secret unseen, and kubelet adds secrets to it only
 // by a pull.

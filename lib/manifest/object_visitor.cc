@@ -157,8 +157,8 @@ void ObjectVisitor::VisitCustom(ObjectReader& object, const ObjectType& type) {
   Claimed claimed;
   std::optional<Workflow> workflow = FindWorkflow(object.reader(), type, variables_);
   if (workflow) VisitWorkflow(*workflow, pod, object.reader(), claimed);
-  // From certain to uncertain: known places claim their nodes, so that the search by shape below does not
-  // count the same image twice.
+  // Known places come first and claim their nodes, so that the search by shape below does not count the same
+  // image twice.
   for (const KnownPlace& place : KnownPlaces()) {
     if (place.kind == type.kind && place.group == type.group)
       VisitPlace(place, pod, object.reader(), claimed);

@@ -17,7 +17,7 @@
 
 namespace prefetch::registry {
 
-// For nodes with containerd. Not throttled, since pulls are limited in other ways.
+// Only nodes with containerd use it. It is not throttled, since pulls are limited in other ways.
 class BlobSource final : public image::ContentSource {
  public:
   using HostsFor = std::function<std::shared_ptr<const HostChain>(const image::Reference&)>;

@@ -19,10 +19,10 @@ struct GoUrl {
 // nullopt if url.Parse fails.
 std::optional<GoUrl> ParseGoUrl(std::string_view text);
 
-// As Go's path.Clean; empty stays empty.
+// Cleans a path as Go's path.Clean does, but an empty one stays empty.
 std::string CleanedPath(std::string_view path);
 
-// As Go's URL.EscapedPath, of a path without "%".
+// Escapes a path without "%" as Go's URL.EscapedPath does.
 std::string EscapedPath(std::string_view path);
 
 }  // namespace prefetch::registry

@@ -91,9 +91,9 @@ struct HostChain {
 // Pure.
 
 // `registry` is a reference's domain: "docker.io", "reg:5000", "localhost:5000", "[::1]:5000".
-// For containerd with a config_path, or with its transfer service.
+// The default host of containerd with a config_path, or with its transfer service.
 Host DefaultHost(std::string_view registry, const RuntimeRules& rules);
-// For containerd's CRI plugin without a config_path: localhost by plain http.
+// The default host of containerd's CRI plugin without a config_path: localhost by plain http.
 Host TableHost(std::string_view registry);
 // Sets https_first of a host of scheme http, by that release. `tls`: it has settings of TLS.
 void PreferHttps(Host& host, bool writes_port, bool tls, const RuntimeRules& rules);

@@ -341,7 +341,8 @@ class HostsFile {
     return Sort();
   }
 
-  // By the lines of their tables. go-toml v1 has none for "x = {…}", and gives hosts of one line no order.
+  // The lines of their tables order the hosts. go-toml v1 has none for "x = {…}", and gives hosts of one line
+  // no order.
   base::Status Sort() {
     auto line = [](const OneHost& one) {
       return one.node->as_table()->is_inline() ? 0 : one.node->source().begin.line;

@@ -15,8 +15,9 @@ constexpr std::size_t kMaxRegistriesBytes = 1024 * 1024;
 constexpr std::size_t kMaxDropIns = 256;
 constexpr std::size_t kMaxFolderNames = 1000;
 
-// From containers/image, pkg/sysregistriesv2: paths_common.go, system_registries_v2.go, shortnames.go. CRI-O
-// runs as root. A file in root's own folder replaces the usual one, unless CRI-O was given another.
+// containers/image names these paths in pkg/sysregistriesv2: paths_common.go, system_registries_v2.go,
+// shortnames.go. CRI-O runs as root. A file in root's own folder replaces the usual one, unless CRI-O was
+// given another.
 constexpr const char* kUsualFile = "/etc/containers/registries.conf";
 constexpr const char* kUsualDropIns = "/etc/containers/registries.conf.d";
 constexpr const char* kRootsFile = "/root/.config/containers/registries.conf";

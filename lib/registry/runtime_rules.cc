@@ -41,7 +41,7 @@ constexpr RuntimeRules Rules2(bool dial_timeout, bool transfer_service, bool new
   return rules;
 }
 
-// By the sources of each release (hosts.go of remotes/docker/config).
+// The rows come from the sources of each release (hosts.go of remotes/docker/config).
 constexpr std::array kReleases = {
     Release{{1, 6, 0}, Rules1(LocalhostServer::kHttps, TlsBeforeHttp::kNever, true)},
     Release{{1, 6, 9}, Rules1(LocalhostServer::kHttp, TlsBeforeHttp::kNever, true)},

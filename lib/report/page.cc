@@ -77,7 +77,7 @@ void WriteBar(Html& out, const std::vector<std::pair<std::string_view, std::size
   for (const auto& [tone, share] : shares) {
     counted += share;
     const std::size_t to = whole == 0 ? 0 : counted * 1000 / whole;
-    // At least 4 of 1000 units, so that a single node of a large fleet is visible.
+    // A part takes at least 4 of 1000 units, so that a single node of a large fleet is visible.
     const std::size_t width = share > 0 ? std::max<std::size_t>(to - from, 4) : 0;
     if (width > 0) {
       out.Tag("<rect class=\"").Text(tone).Tag("\" x=\"").Number(std::min<std::size_t>(from, 996));

@@ -87,7 +87,7 @@ std::string LintSummary(const LintResult& result) {
 
 std::string LintText(const LintResult& result, const LintTextOptions& options) {
   std::size_t width = 0;
-  // At most half of the terminal, so that messages keep the other half.
+  // The column takes at most half of the terminal, so that messages keep the other half.
   const std::size_t widest = options.width == 0 ? kWidestPlace : std::min(kWidestPlace, options.width / 2);
   for (const Finding& finding : result.findings) {
     std::size_t own = DisplayWidth(PlaceText(finding.place));

@@ -76,7 +76,7 @@ std::string Demands(const plan::DesiredImage& want, const StatusImage& has) {
 }  // namespace
 
 std::vector<ListDifference> DiffWithNode(const plan::ImageList& list, const StatusDocument& node) {
-  // By normalised name, so that two lists in different orders can be compared.
+  // The normalised name is the key, so that two lists in different orders can be compared.
   std::map<std::string, ListDifference> sorted;
   std::map<std::string, const StatusImage*> there;
   for (const StatusImage& image : node.images) there.emplace(KeyOf(image), &image);

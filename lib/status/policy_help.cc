@@ -40,7 +40,7 @@ std::string HelpOfCrio(const std::string& error) {
 std::vector<std::string> PolicyScopes(const image::Reference& reference) {
   std::vector<std::string> scopes = {reference.Normalized()};
   std::string name = reference.Repository();
-  // From the image's own name up to its registry, the most specific scope first.
+  // The most specific scope comes first: the image's own name, then its folders, then its registry.
   while (true) {
     scopes.push_back(name);
     const std::size_t slash = name.rfind('/');
