@@ -57,6 +57,8 @@ namespace {
 
 constexpr std::size_t kChunk = 64 << 10;
 // Held per direction when chunks are delayed: 20 MB/s at 200 ms needs 4 MB in flight.
+// What the kernel may hold for a client. BytesToClients counts it, although the client has not got it yet.
+constexpr int kMostUnsent = 128 * 1024;
 constexpr std::size_t kMaxHeld = 4 << 20;
 // When nothing is delayed, little is held, so that a cut or a freeze takes effect where it is asked for.
 constexpr std::size_t kMaxHeldUndelayed = 128 << 10;
@@ -271,6 +273,8 @@ void Proxy::Loop::Accept() {
   while (listener_.valid()) {
     base::Fd client(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!client.valid()) return;
+    const int held = kMostUnsent;
+    ::setsockopt(client.get(), SOL_SOCKET, SO_SNDBUF, &held, sizeof held);
     Connection& c = connections_.emplace_back();
     c.client = std::move(client);
     c.server = Connect(upstream_);

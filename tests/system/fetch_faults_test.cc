@@ -84,9 +84,8 @@ class FetchFaults : public testing::Test {
 };
 
 // $PREFETCH_KILL_ROUNDS is the number of kills, $PREFETCH_FAULT_FIRST their seed. Each costs what was on its
-// way and could not be written yet: a blob is one stream, so what kernel and proxy hold for three
-// connections. They held 11 MB in the worst kill seen (an agent that began a blob anew would lose up to 200
-// MB). A runtime that downloads by itself loses as much. Nobody asks again for a blob that was complete,
+// way and could not be written yet: what the kernel holds for three streams, 3.4 MB at most in 24 kills. A
+// runtime that downloads by itself goes on where it was, too. Nobody asks again for a blob that was complete,
 // although the runtime collects its garbage between the agents.
 TEST_F(FetchFaults, AnAgentThatIsKilledAtAnyByteLosesFew) {
   constexpr std::uint64_t kContent = 350 * kMegabyte;
@@ -120,7 +119,7 @@ TEST_F(FetchFaults, AnAgentThatIsKilledAtAnyByteLosesFew) {
               static_cast<double>(Served()) / static_cast<double>(rounds * kContent),
               static_cast<double>(most) / static_cast<double>(kContent));
   if (!IsFetchedFor(node_.containerd())) return;
-  EXPECT_LE(most, kContent + kContent / 200 + 3 * (8U << 20));
+  EXPECT_LE(most, kContent + kContent / 200 + 3 * (2U << 20));
   if (rounds >= 20) {  // fewer may all be killed at the worst moment
     EXPECT_LE(Served(), rounds * (kContent + kContent / 50));
   }
