@@ -119,12 +119,57 @@ TEST_F(CallersTest, AGoodAnswerIsRememberedForAMinute) {
   const std::string header = "Bearer " + server.AddPodToken(kJob, "prefetchd");
   for (int i = 0; i < 5; i++) EXPECT_EQ(Ask(header), "Admitted ci/runner of job-1");
   EXPECT_EQ(Reviews(), 1U);
-  clock.Advance(seconds(59));
+  clock.Advance(seconds(29));
   Ask(header);
   EXPECT_EQ(Reviews(), 1U);
-  clock.Advance(seconds(2));
+  clock.Advance(seconds(32));
   Ask(header);
   EXPECT_EQ(Reviews(), 2U);
+}
+
+// The API server holds each review of a token in use. Its client never waits, until the old answer is a
+// minute old.
+TEST_F(CallersTest, AnAnswerInUseIsRenewedWhileItServes) {
+  const std::string header = TokenOf("job-1");
+  Ask(header);
+  std::promise<void> begun, held;
+  server.SetWatcher([&](const std::string& request) {
+    if (request.find("tokenreviews") == std::string::npos) return;
+    begun.set_value();
+    held.get_future().wait();
+  });
+  clock.Advance(seconds(31));
+  for (int i = 0; i < 3; i++) EXPECT_EQ(Ask(header), "Admitted ci/runner of job-1");
+  begun.get_future().wait();
+  clock.Advance(seconds(28));
+  EXPECT_EQ(Ask(header), "Admitted ci/runner of job-1");
+  held.set_value();
+  clock.Advance(seconds(2));
+  EXPECT_EQ(Ask(header), "Admitted ci/runner of job-1") << "it waits for the renewal, at most";
+  EXPECT_EQ(Reviews(), 2U);
+  server.SetWatcher(nullptr);
+}
+
+TEST_F(CallersTest, ARenewalThatTheApiServerRejectsEndsTheOldAnswer) {
+  const std::string token = server.AddPodToken(kJob, "prefetchd");
+  Ask("Bearer " + token);
+  server.Revoke(token);
+  clock.Advance(seconds(31));
+  EXPECT_EQ(Ask("Bearer " + token), "Admitted ci/runner of job-1");
+  while (Ask("Bearer " + token) != "401") std::this_thread::yield();
+  EXPECT_EQ(Reviews(), 2U);
+}
+
+TEST_F(CallersTest, AFailedRenewalLeavesTheOldAnswerForItsMinute) {
+  const std::string header = TokenOf("job-1");
+  Ask(header);
+  server.GoAway();
+  clock.Advance(seconds(31));
+  EXPECT_EQ(Ask(header), "Admitted ci/runner of job-1");
+  clock.Advance(seconds(28));
+  EXPECT_EQ(Ask(header), "Admitted ci/runner of job-1");
+  clock.Advance(seconds(10));
+  EXPECT_EQ(Ask(header).substr(0, 3), "503");
 }
 
 TEST_F(CallersTest, AnAnswerLastsNoLongerThanItsToken) {

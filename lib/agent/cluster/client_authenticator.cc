@@ -14,10 +14,13 @@ using std::chrono::seconds;
 
 constexpr seconds kReviewLimit{3};
 constexpr seconds kRemembered{60};
+// The age from which the answer about a token in use is renewed.
+constexpr seconds kRenewedAfter{30};
 constexpr seconds kComeAgain{5};
 // More than the pods of a node. Beyond that, the entry that expires first is dropped.
 constexpr std::size_t kMostKnown = 2000;
 constexpr std::size_t kMostNamespaces = 1000;
+constexpr std::size_t kMostRenewals = 200;  // waiting, with their tokens
 constexpr std::string_view kBearer = "Bearer ";
 constexpr const char* kNoReview = "the API server could not be asked about the token";
 constexpr std::chrono::milliseconds kLookAtAsker{200};  // at whether the asker is still there
@@ -56,6 +59,10 @@ ClientAuthenticator::ClientAuthenticator(plan::CallerRules rules, bool fleet, pl
       keys_(api, clock),
       reviews_(kReviews, kReviewsOfPeer),
       fleet_reviews_(kFleetReviews, kReviewsOfPeer) {}
+
+ClientAuthenticator::~ClientAuthenticator() {
+  stop_.request_stop();
+}
 
 CallerError ClientAuthenticator::Refuse(plan::RejectionReason refusal, plan::CallerPurpose purpose) const {
   metrics_.CallerRejected(purpose, plan::RejectionReasonName(refusal));
@@ -111,7 +118,7 @@ void ClientAuthenticator::Remember(const Token& token, const Identity& identity)
       return a.second.until < b.second.until;
     }));
   }
-  known_.insert_or_assign(token.key, Known{identity, now + left});
+  known_.insert_or_assign(token.key, Known{identity, now + left, now + kRenewedAfter});
 }
 
 std::optional<std::variant<ClientAuthenticator::Identity, CallerError>> ClientAuthenticator::AwaitReview(
@@ -175,6 +182,13 @@ void ClientAuthenticator::Tell(std::string problem) {
 std::variant<ClientAuthenticator::Identity, CallerError> ClientAuthenticator::Review(
     const base::Call& call, const Token& token, const std::string& peer) {
   if (auto decided = AwaitReview(call, token, peer)) return *std::move(decided);
+  auto reviewed = ReviewNow(call, token);
+  if (std::holds_alternative<CallerError>(reviewed)) metrics_.CallerRejected(token.purpose, "NotReviewed");
+  return reviewed;
+}
+
+std::variant<ClientAuthenticator::Identity, CallerError> ClientAuthenticator::ReviewNow(
+    const base::Call& call, const Token& token) {
   auto review = api_.ReviewToken(call.Within(kReviewLimit), token.secret, std::string(plan::kCallerAudience));
   if (!review) {
     CallerError away = NotReviewed(review.failure(), token.purpose);
@@ -187,7 +201,6 @@ std::variant<ClientAuthenticator::Identity, CallerError> ClientAuthenticator::Re
     }
     if (review.failure().kind == kube::ApiError::kForbidden)
       Tell("pods and fleet commands that ask over the network get no answer: " + away.message);
-    metrics_.CallerRejected(token.purpose, "NotReviewed");
     base::Warn("token not reviewed",
                {{"kind", kube::ApiErrorName(review.failure().kind)}, {"error", review.failure().message}});
     return away;
@@ -197,6 +210,52 @@ std::variant<ClientAuthenticator::Identity, CallerError> ClientAuthenticator::Re
   EndReview(token.key, std::nullopt);
   Tell("");
   return identity;
+}
+
+void ClientAuthenticator::RenewInTime(const Token& token, Known& known) {
+  const base::TimePoint now = clock_.Now();
+  const auto* caller = std::get_if<plan::Caller>(&known.identity);
+  if (caller == nullptr || now < known.renew_at) return;
+  if (in_review_.contains(token.key) || (away_ && now < away_->until)) return;
+  if (renewals_.size() >= kMostRenewals || !renewal_rate_.TryTake(now)) return;
+  known.renew_at = known.until;  // one renewal for each answer
+  renewals_.push_back({token, caller->name_space});
+  renewers_.Submit([this] { RenewOne(); });
+}
+
+std::optional<ClientAuthenticator::Renewal> ClientAuthenticator::BeginRenewal() {
+  base::Lock lock(mutex_);
+  // A namespace with many tokens leaves workers to the others.
+  auto next = renewals_.end();
+  int fewest = 0;
+  for (auto renewal = renewals_.begin(); renewal != renewals_.end(); ++renewal) {
+    const auto found = renewing_.find(renewal->name_space);
+    const int running = found == renewing_.end() ? 0 : found->second;
+    if (next == renewals_.end() || running < fewest) {
+      next = renewal;
+      fewest = running;
+    }
+  }
+  if (next == renewals_.end()) return std::nullopt;
+  Renewal renewal = std::move(*next);
+  renewals_.erase(next);
+  const base::TimePoint now = clock_.Now();
+  if ((away_ && now < away_->until) || !Recall(renewal.token.key)) return std::nullopt;
+  in_review_.insert(renewal.token.key);
+  renewing_[renewal.name_space]++;
+  return renewal;
+}
+
+void ClientAuthenticator::RenewOne() {
+  std::optional<Renewal> renewal = BeginRenewal();
+  if (!renewal) return;
+  auto reviewed = ReviewNow({.stop = stop_.get_token()}, renewal->token);
+  base::Lock lock(mutex_);
+  if (auto running = renewing_.find(renewal->name_space); --running->second == 0) renewing_.erase(running);
+  if (auto known = known_.find(renewal->token.key);
+      known != known_.end() && std::holds_alternative<CallerError>(reviewed)) {
+    known->second.renew_at = clock_.Now() + kComeAgain;
+  }
 }
 
 std::variant<ClientAuthenticator::Token, CallerError> ClientAuthenticator::Read(
@@ -223,6 +282,7 @@ std::optional<std::variant<plan::Caller, CallerError>> ClientAuthenticator::Reme
   {
     base::Lock lock(mutex_);
     identity = Recall(token.key);
+    if (identity) RenewInTime(token, known_.at(token.key));
   }
   if (!identity) return std::nullopt;
   return Admit(*std::move(identity), token.purpose);

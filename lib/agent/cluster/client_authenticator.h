@@ -3,15 +3,19 @@
 //
 // The API server says whose token it is (TokenReview), at a bounded rate: any pod may send anything here.
 // Tokens that its keys have not signed are refused without that. Its answers count for a minute, refusals
-// too. During its outage, callers with such an answer go on, and others are told to come again: a guess
-// admits no one. After an unanswered question, only one caller at a time asks again, after a pause.
+// too. The token of a pod that keeps asking is reviewed again in the background after half of that time, so
+// that it never waits for an API server that answers within the other half. During its outage, callers with
+// such an answer go on, and others are told to come again: a guess admits no one. After an unanswered
+// question, only one caller at a time asks again, after a pause.
 #pragma once
 
 #include <chrono>
 #include <functional>
+#include <list>
 #include <map>
 #include <optional>
 #include <set>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,6 +23,7 @@
 
 #include "agent/cluster/issuer_keys.h"
 #include "agent/metrics.h"
+#include "agent/workers.h"
 #include "base/call.h"
 #include "base/clock.h"
 #include "base/mutex.h"
@@ -37,7 +42,8 @@ struct CallerError {
   std::chrono::seconds retry_after{0};  // of 429 and 503
 };
 
-// Thread-safe. Keeps a salted hash of each token, never the token. Its arguments must outlive it.
+// Thread-safe. Keeps a salted hash of each token, and the token itself only until its review ends. Its
+// arguments must outlive it.
 class ClientAuthenticator {
  public:
   // Reviews by the API server, of all callers together: two hundred pods that start at once are one burst.
@@ -51,9 +57,16 @@ class ClientAuthenticator {
   // Reviews of fleet tokens are counted apart: neither kind of client can keep the other one out.
   static constexpr base::TokenRate kFleetReviews{.per_second = 5, .burst = 50};
 
+  // Background reviews of tokens that are in use, counted apart: clients with new tokens keep out none of
+  // them.
+  static constexpr base::TokenRate kRenewals{.per_second = 20, .burst = 250};
+  static constexpr int kRenewalsAtOnce = 4;
+
   // `rules`: of preflights. `fleet`: fleet tokens read the full status.
   ClientAuthenticator(plan::CallerRules rules, bool fleet, plan::AgentPlace place, kube::Api& api,
                       Metrics& metrics, const base::Clock& clock);
+  // Stops background reviews, and waits until they have ended.
+  ~ClientAuthenticator();
 
   // Before the first question: `tell` hears, on any thread, that the API server refuses reviews to this
   // agent, and why; and, with an empty sentence, that it does no longer.
@@ -75,7 +88,8 @@ class ClientAuthenticator {
   // API call. Never blocks.
   std::variant<Token, CallerError> Read(std::string_view authorization, plan::CallerPurpose purpose) const;
 
-  // As Identify, if the answer about the token is remembered; else nullopt. Never blocks.
+  // As Identify, if the answer about the token is remembered; else nullopt. Never blocks. It has an answer
+  // that is half a minute old reviewed again.
   std::optional<std::variant<plan::Caller, CallerError>> Remembered(const Token& token)
       PREFETCH_EXCLUDES(mutex_);
   // Blocks while the API server is asked, for 6 s at most. A token that this cluster has not signed costs no
@@ -88,6 +102,12 @@ class ClientAuthenticator {
   struct Known {
     Identity identity;
     base::TimePoint until;
+    base::TimePoint renew_at;  // of an admitted client
+  };
+  // A token in use, which waits for its next review.
+  struct Renewal {
+    Token token;
+    std::string name_space;
   };
 
   // nullopt: the token is worth a review.
@@ -96,6 +116,14 @@ class ClientAuthenticator {
                                              const std::string& peer) PREFETCH_EXCLUDES(mutex_);
   std::variant<plan::Caller, CallerError> Admit(Identity identity, plan::CallerPurpose purpose)
       PREFETCH_EXCLUDES(mutex_);
+  // Asks the API server. The caller has its turn from AwaitReview or BeginRenewal, which ends here.
+  std::variant<Identity, CallerError> ReviewNow(const base::Call& call, const Token& token)
+      PREFETCH_EXCLUDES(mutex_);
+  // Submits the token of a remembered client to a worker, if its next review is due.
+  void RenewInTime(const Token& token, Known& known) PREFETCH_REQUIRES(mutex_);
+  // The renewal that begins now: one of the namespace with the fewest running ones. nullopt: none is due.
+  std::optional<Renewal> BeginRenewal() PREFETCH_EXCLUDES(mutex_);
+  void RenewOne() PREFETCH_EXCLUDES(mutex_);
   CallerError Refuse(plan::RejectionReason refusal, plan::CallerPurpose purpose) const;
   std::optional<Identity> Recall(const std::string& key) const PREFETCH_REQUIRES(mutex_);
   // The remembered answer, or the answer to another question about the same token, for which it waits.
@@ -135,6 +163,11 @@ class ClientAuthenticator {
   std::optional<Away> away_ PREFETCH_GUARDED_BY(mutex_);            // none: the API server answered last
   std::map<std::string, Known> known_ PREFETCH_GUARDED_BY(mutex_);  // by the token's hash
   std::map<std::string, base::TokenBucket> budgets_ PREFETCH_GUARDED_BY(mutex_);  // by namespace; "": fleet
+  base::TokenBucket renewal_rate_ PREFETCH_GUARDED_BY(mutex_){kRenewals};
+  std::list<Renewal> renewals_ PREFETCH_GUARDED_BY(mutex_);          // waiting, the oldest first
+  std::map<std::string, int> renewing_ PREFETCH_GUARDED_BY(mutex_);  // running, by namespace
+  std::stop_source stop_;
+  Workers renewers_{kRenewalsAtOnce};  // last: its threads use all of the above
 };
 
 }  // namespace prefetch::agent
