@@ -75,6 +75,7 @@ bool ServerJobs::Submit(Job job) {
 bool ServerJobs::Admit(Job job) {
   const JobKind kind = job.kind;
   if (ending_ || !MakeRoomFor(job)) return false;
+  job.turn = ++turns_;
   waiting_.push_back(std::move(job));
   SeeToThread(kind);
   if (QueueOf(kind).threads == 0) {  // the process may have no more threads
@@ -162,14 +163,18 @@ ServerJobs::Waiting::iterator ServerJobs::Next(JobKind kind) {
         most = std::max(most, running->second);
       }
     }
-    // The client with the fewest running jobs is next, and among equals the job that has waited longest.
-    const bool may = kind == JobKind::kQuick || limits_.per_client == 0 || most < limits_.per_client;
-    if (may && (best == waiting_.end() || most < fewest)) {
+    if (!MayBegin(lane, kind, most)) continue;
+    if (best == waiting_.end() || std::pair(most, job->turn) < std::pair(fewest, best->turn)) {
       best = job;
       fewest = most;
     }
   }
   return best;
+}
+
+bool ServerJobs::MayBegin(const Lane& lane, JobKind kind, unsigned running) const {
+  if (kind == JobKind::kQuick || limits_.per_client == 0 || running == 0) return true;
+  return running < limits_.per_client && lane.running < lane.most_threads / 2;
 }
 
 void ServerJobs::Begin(const Job& job) {
@@ -181,8 +186,18 @@ void ServerJobs::Begin(const Job& job) {
 void ServerJobs::End(const Job& job) {
   Lane& lane = QueueOf(job.kind);
   lane.running--;
-  for (const std::string& client : Clients(job)) {
+  const std::vector<std::string> ended = Clients(job);
+  for (const std::string& client : ended) {
     if (auto found = lane.of_client.find(client); --found->second == 0) lane.of_client.erase(found);
+  }
+  // Clients whose jobs have waited meanwhile come before the next job of this one.
+  turns_++;
+  for (Job& waiting : waiting_) {
+    if (waiting.kind != job.kind) continue;
+    const std::vector<std::string> clients = Clients(waiting);
+    if (std::find_first_of(clients.begin(), clients.end(), ended.begin(), ended.end()) != clients.end()) {
+      waiting.turn = turns_;
+    }
   }
 }
 

@@ -1,8 +1,9 @@
 // ServerJobs: the few threads on which a Server runs its deferred answers. Internal to http/.
 //
 // Each kind of job has threads of its own, so that none waits behind another kind. Within a kind, a client
-// has some of the threads at most, and the next job is one of the client that has fewest. Without room for
-// one more, the client with most waiting jobs loses its newest one.
+// has some of the threads at most, and only one once half of them are busy. The next job is one of the client
+// that has fewest, and of these the client that has waited longest since its last one. Without room for one
+// more, the client with most waiting jobs loses its newest one.
 #pragma once
 
 #include <array>
@@ -36,8 +37,9 @@ class ServerJobs {
     Deferred work;
     base::Call call;
     JobKind kind = JobKind::kSlow;
-    std::string address;  // of the client; empty: no limit counts
-    std::string group;    // as ServerAnswer::group
+    std::string address;     // of the client; empty: no limit counts
+    std::string group;       // as ServerAnswer::group
+    std::uint64_t turn = 0;  // of Submit's own: the smallest is next
   };
   struct Done {
     std::uint64_t id = 0;
@@ -81,6 +83,8 @@ class ServerJobs {
   Waiting::iterator Next(JobKind kind) PREFETCH_REQUIRES(mutex_);
   void Begin(const Job& job) PREFETCH_REQUIRES(mutex_);
   void End(const Job& job) PREFETCH_REQUIRES(mutex_);
+  // Reports whether a client that has `running` threads of the lane may get one more.
+  bool MayBegin(const Lane& lane, JobKind kind, unsigned running) const PREFETCH_REQUIRES(mutex_);
   void Wake() const;
 
   const Limits limits_;
@@ -90,6 +94,7 @@ class ServerJobs {
   std::array<Lane, kJobKinds> lanes_ PREFETCH_GUARDED_BY(mutex_);
   std::vector<std::thread> threads_ PREFETCH_GUARDED_BY(mutex_);
   Waiting waiting_ PREFETCH_GUARDED_BY(mutex_);  // the oldest first
+  std::uint64_t turns_ PREFETCH_GUARDED_BY(mutex_) = 0;
   std::vector<Done> done_ PREFETCH_GUARDED_BY(mutex_);
   bool ending_ PREFETCH_GUARDED_BY(mutex_) = false;
 };

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <latch>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -32,32 +34,34 @@ TEST(SharedAnswers, OneAnswerServesAllWhoAskMeanwhile) {
     return Same();
   };
   std::vector<std::jthread> threads;
-  threads.emplace_back(
-      [&] { same += moment.Get({}, "r.io", "a", slow, Late).kind == RegistryAnswerKind::kSame; });
+  threads.emplace_back([&] {
+    same += moment.Get({}, {"ci", "r.io", "a"}, slow, Late).kind == RegistryAnswerKind::kSame;
+  });
   begun.wait();
   for (int i = 0; i < 4; i++) {
-    threads.emplace_back(
-        [&] { same += moment.Get({}, "r.io", "a", slow, Late).kind == RegistryAnswerKind::kSame; });
+    threads.emplace_back([&] {
+      same += moment.Get({}, {"ci", "r.io", "a"}, slow, Late).kind == RegistryAnswerKind::kSame;
+    });
   }
   done.count_down();
   threads.clear();
   EXPECT_EQ(same, 5);
   EXPECT_EQ(asked, 1);
-  EXPECT_EQ(moment.Get({}, "r.io", "b", Same, Late).kind, RegistryAnswerKind::kSame)
+  EXPECT_EQ(moment.Get({}, {"ci", "r.io", "b"}, Same, Late).kind, RegistryAnswerKind::kSame)
       << "another key is asked";
 }
 
 TEST(SharedAnswers, WhoHasNoTimeGetsNoAnswerAndSpoilsNone) {
   SharedAnswers moment;
   const auto cut_short = [] { return SharedAnswers::Said{Late(), false}; };
-  EXPECT_EQ(moment.Get({}, "r.io", "a", cut_short, Late).message, "late");
-  EXPECT_EQ(moment.Get({}, "r.io", "a", Same, Late).kind, RegistryAnswerKind::kSame)
+  EXPECT_EQ(moment.Get({}, {"ci", "r.io", "a"}, cut_short, Late).message, "late");
+  EXPECT_EQ(moment.Get({}, {"ci", "r.io", "a"}, Same, Late).kind, RegistryAnswerKind::kSame)
       << "the next one asks for itself";
 
   std::latch begun(1), done(1);
   std::jthread slow([&] {
     moment.Get(
-        {}, "r.io", "b",
+        {}, {"ci", "r.io", "b"},
         [&] {
           begun.count_down();
           done.wait();
@@ -66,10 +70,11 @@ TEST(SharedAnswers, WhoHasNoTimeGetsNoAnswerAndSpoilsNone) {
         Late);
   });
   begun.wait();
-  EXPECT_EQ(moment.Get(base::Call{}.Within(milliseconds(20)), "r.io", "b", Same, Late).message, "late");
+  EXPECT_EQ(moment.Get(base::Call{}.Within(milliseconds(20)), {"ci", "r.io", "b"}, Same, Late).message,
+            "late");
   std::stop_source stop;
   stop.request_stop();
-  EXPECT_EQ(moment.Get({.stop = stop.get_token()}, "r.io", "b", Same, Late).message, "late");
+  EXPECT_EQ(moment.Get({.stop = stop.get_token()}, {"ci", "r.io", "b"}, Same, Late).message, "late");
   done.count_down();
 }
 
@@ -80,7 +85,7 @@ TEST(SharedAnswers, ARegistryThatHangsLeavesAnEndToOthersWaiting) {
   for (int i = 0; i < SharedAnswers::kMostAsking; i++) {
     hanging.emplace_back([&, i] {
       moment.Get(
-          {}, "r.io", std::to_string(i),
+          {}, {"ci", "r.io", std::to_string(i)},
           [&] {
             begun.count_down();
             done.wait();
@@ -90,21 +95,58 @@ TEST(SharedAnswers, ARegistryThatHangsLeavesAnEndToOthersWaiting) {
     });
   }
   begun.wait();
-  EXPECT_EQ(moment.Get(base::Call{}.Within(milliseconds(20)), "r.io", "third", Same, Late).message, "late");
-  EXPECT_EQ(moment.Get({}, "other.io", "third", Same, Late).kind, RegistryAnswerKind::kSame)
+  EXPECT_EQ(moment.Get(base::Call{}.Within(milliseconds(20)), {"ci", "r.io", "third"}, Same, Late).message,
+            "late");
+  EXPECT_EQ(moment.Get({}, {"ci", "other.io", "third"}, Same, Late).kind, RegistryAnswerKind::kSame)
       << "another registry is asked meanwhile";
   done.count_down();
   hanging.clear();
-  EXPECT_EQ(moment.Get({}, "r.io", "third", Same, Late).kind, RegistryAnswerKind::kSame);
+  EXPECT_EQ(moment.Get({}, {"ci", "r.io", "third"}, Same, Late).kind, RegistryAnswerKind::kSame);
+}
+
+// One namespace asks about many tags, from more threads than may ask at once.
+TEST(SharedAnswers, NamespacesTakeTurns) {
+  SharedAnswers moment;
+  std::latch begun(SharedAnswers::kMostAsking), done(1), other_answered(1);
+  std::vector<std::jthread> threads;
+  const auto many = [&](const std::string& tag, const std::function<void()>& wait) {
+    threads.emplace_back([&, tag, wait] {
+      moment.Get(
+          {}, {"many", "r.io", tag},
+          [&] {
+            wait();
+            return Same();
+          },
+          Late);
+    });
+  };
+  for (int i = 0; i < SharedAnswers::kMostAsking; i++) {
+    many(std::to_string(i), [&] {
+      begun.count_down();
+      done.wait();
+    });
+  }
+  begun.wait();
+  for (int i = 0; i < 4; i++) many("more-" + std::to_string(i), [&] { other_answered.wait(); });
+  while (moment.waiting() < 4) std::this_thread::yield();
+  image::RegistryAnswer other;
+  threads.emplace_back([&] {
+    other = moment.Get({}, {"other", "r.io", "tag"}, Same, Late);
+    other_answered.count_down();
+  });
+  while (moment.waiting() < 5) std::this_thread::yield();
+  done.count_down();
+  threads.clear();
+  EXPECT_EQ(other.kind, RegistryAnswerKind::kSame) << "it came before those of them that had not begun";
 }
 
 TEST(SharedAnswers, AnAskerThatThrowsLeavesItsKeyToOthers) {
   SharedAnswers moment;
-  EXPECT_THROW(
-      moment.Get(
-          {}, "r.io", "a", []() -> SharedAnswers::Said { throw std::runtime_error("no memory"); }, Late),
-      std::runtime_error);
-  EXPECT_EQ(moment.Get(base::Call{}.Within(milliseconds(20)), "r.io", "a", Same, Late).kind,
+  EXPECT_THROW(moment.Get(
+                   {}, {"ci", "r.io", "a"},
+                   []() -> SharedAnswers::Said { throw std::runtime_error("no memory"); }, Late),
+               std::runtime_error);
+  EXPECT_EQ(moment.Get(base::Call{}.Within(milliseconds(20)), {"ci", "r.io", "a"}, Same, Late).kind,
             RegistryAnswerKind::kSame);
 }
 

@@ -268,6 +268,73 @@ TEST(Deferred, ManyAtOnceGetEachTheirOwn) {
   }
 }
 
+// The one thread of quick jobs, which one address could keep for itself by many requests.
+TEST(Deferred, AddressesTakeTurns) {
+  base::Mutex mutex;
+  base::Condition changed;
+  bool open = false;
+  int accepted = 0;
+  std::vector<std::string> order;
+  auto listener = Listener::Tcp("127.0.0.1:0");
+  ASSERT_TRUE(listener);
+  auto server = Server::Start(std::move(*listener), {.deferred_threads = 4, .deferred_per_client = 2},
+                              [&](const ServerRequest& request) -> ServerAnswer {
+                                if (request.path == "/now")
+                                  return ServerResponse{.body = "now\n", .headers = {}};
+                                base::Lock lock(mutex);
+                                accepted++;
+                                changed.notify_all();
+                                return {[&, peer = request.peer](const base::Call&) {
+                                          base::Lock inside(mutex);
+                                          while (!open) changed.wait(mutex);
+                                          order.push_back(peer);
+                                          return ServerResponse{.body = "ok\n", .headers = {}};
+                                        },
+                                        JobKind::kQuick};
+                              });
+  ASSERT_TRUE(server);
+  std::vector<std::unique_ptr<RawClient>> clients;
+  const auto ask = [&](const char* from) {
+    clients.push_back(std::make_unique<RawClient>((*server)->port(), from));
+    clients.back()->Send(GetText("/metrics"));
+    base::Lock lock(mutex);
+    while (accepted < static_cast<int>(clients.size())) changed.wait(mutex);
+  };
+  for (int i = 0; i < 20; i++) ask("127.0.0.66");
+  ask("127.0.0.2");
+  ask("127.0.0.3");
+  EXPECT_EQ(Body(Get(**server, "/now")), "now\n");  // the others are in the queue then
+  {
+    base::Lock lock(mutex);
+    open = true;
+    changed.notify_all();
+  }
+  for (auto& client : clients) EXPECT_EQ(Status(client->ReadAll()), "200");
+  ASSERT_EQ(order.size(), 22U);
+  EXPECT_EQ(order[1] + " " + order[2], "127.0.0.2 127.0.0.3");
+}
+
+// Two of four threads for one address, but only while two are free.
+TEST(Deferred, ABusyServerGivesEachAddressOneThread) {
+  Jobs jobs;
+  auto server = Start(jobs, {.deferred_threads = 4, .deferred_per_client = 2});
+  std::vector<std::unique_ptr<RawClient>> clients;
+  const auto ask = [&](const char* from, int begun) {
+    clients.push_back(std::make_unique<RawClient>(server->port(), from));
+    clients.back()->Send(GetText("/a"));
+    EXPECT_TRUE(jobs.WaitAccepted(static_cast<int>(clients.size())));
+    EXPECT_TRUE(jobs.WaitBegun(begun)) << from;
+  };
+  ask("127.0.0.66", 1);
+  ask("127.0.0.66", 2);
+  ask("127.0.0.67", 3);
+  ask("127.0.0.67", 3);
+  ask("127.0.0.2", 4);
+  EXPECT_EQ(jobs.begun(), 4);
+  jobs.Open();
+  for (auto& client : clients) EXPECT_EQ(Status(client->ReadAll()), "200");
+}
+
 enum class Leaves { kClosesTcp, kResetsTcp, kClosesUnix };
 struct LeaveCase {
   std::string name;

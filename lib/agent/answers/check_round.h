@@ -35,7 +35,7 @@ class CheckRound {
         snapshot_(snapshot),
         asker_(asker),
         registries_(sources.asker, sources.keyring, sources.clock, ask_until,
-                    asker.kind == Requester::Kind::kPod ? &sources.moment : nullptr) {}
+                    asker.kind == Requester::Kind::kPod ? &sources.moment : nullptr, asker.name_space) {}
 
   struct Outcome {
     plan::CheckFacts facts;

@@ -176,7 +176,8 @@ http::ServerAnswer AnswerPod(const base::Call& call, const Inquiry& inquiry,
   if (base::Status own = status::SpeakFor(caller, *check); !own) {
     return http::ErrorResponse(403, own.error().message());
   }
-  const Requester asker{.kind = Requester::Kind::kPod, .rules = callers.rules()};
+  const Requester asker{
+      .kind = Requester::Kind::kPod, .rules = callers.rules(), .name_space = caller.name_space};
   if (check->pull && asker.rules.pull == plan::PullFor::kNever) {
     return http::ErrorResponse(403,
                                "this agent's configuration (preflight.pull) lets no pod have images pulled");

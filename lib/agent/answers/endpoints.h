@@ -23,7 +23,7 @@ constexpr int kChecksPerSecond = 20;
 constexpr int kChecksAtOnce = 200;
 constexpr unsigned kPodNetworkQueueLimit = 256;
 // Threads for each kind of neighbours' questions, and of these for one address or namespace.
-constexpr unsigned kThreadsForNeighbours = 8;
+constexpr unsigned kThreadsForNeighbours = 12;
 constexpr unsigned kThreadsForOneNeighbour = 2;
 
 // `callers`: neighbours who show a token are answered as that allows, at the rates of ClientAuthenticator:

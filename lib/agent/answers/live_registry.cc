@@ -95,8 +95,9 @@ image::RegistryAnswer LiveRegistry::Ask(const base::Call& call, const plan::Runt
           left < limit || call.Stopped() || std::chrono::steady_clock::now() >= call.deadline;
       return {said, !(cut_short && IsSilent(said))};
     };
-    answer =
-        for_pods_->Get(within, registry, image.want->reference.Normalized() + " " + image.digest, ask, late);
+    answer = for_pods_->Get(
+        within, {pod_namespace_, registry, image.want->reference.Normalized() + " " + image.digest}, ask,
+        late);
   }
   if (IsSilent(answer)) silent_.emplace(registry, answer);
   return answer;

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 
 #include "agent/answers/shared_answers.h"
 #include "agent/query_registry.h"
@@ -19,10 +20,16 @@ namespace prefetch::agent {
 class LiveRegistry {
  public:
   // `until`: real time, as a Call's deadline. `for_pods`: the answer is for a pod, so only credentials count
-  // that kubelet would use for any pod of the node; pods that ask at the same time share it.
+  // that kubelet would use for any pod of the node; pods that ask at the same time share it, and namespaces
+  // take turns.
   LiveRegistry(const RegistryAsker& asker, credentials::Keyring& keyring, const base::Clock& clock,
-               base::TimePoint until, SharedAnswers* for_pods = nullptr)
-      : asker_(asker), keyring_(keyring), clock_(clock), until_(until), for_pods_(for_pods) {}
+               base::TimePoint until, SharedAnswers* for_pods = nullptr, std::string pod_namespace = "")
+      : asker_(asker),
+        keyring_(keyring),
+        clock_(clock),
+        until_(until),
+        for_pods_(for_pods),
+        pod_namespace_(std::move(pod_namespace)) {}
 
   // With this node's credentials. Only if there is an asker. `known`: some image of the list is of that
   // registry.
@@ -38,6 +45,7 @@ class LiveRegistry {
   const base::Clock& clock_;
   const base::TimePoint until_;
   SharedAnswers* const for_pods_;
+  const std::string pod_namespace_;
   std::map<std::string, image::RegistryAnswer> silent_;  // by registry
 };
 

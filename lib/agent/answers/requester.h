@@ -1,6 +1,8 @@
 // Requester: the client of a preflight, which decides the content and the effects of the answer.
 #pragma once
 
+#include <string>
+
 #include "plan/caller.h"
 
 namespace prefetch::agent {
@@ -14,6 +16,7 @@ struct Requester {
 
   Kind kind = Kind::kNeighbour;
   plan::CallerRules rules = {};  // of kPod
+  std::string name_space = "";   // of kPod
   bool pull = false;             // it asks for missing images to be pulled
 
   // Returns the rights in a question about an image that is on the list, or not.

@@ -20,33 +20,65 @@ base::TimePoint RealNow() {
 // Marks a key as being asked, until the end of its scope, whatever happens in it.
 class SharedAnswers::Turn {
  public:
-  Turn(SharedAnswers& moment, const std::string& registry, const std::string& key)
-      : moment_(moment), registry_(registry), key_(key) {}
+  Turn(SharedAnswers& moment, const Question& question) : moment_(moment), question_(question) {}
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
   ~Turn() {
     {
       base::Lock lock(moment_.mutex_);
-      if (auto asking = moment_.asking_.find(registry_); --asking->second == 0) moment_.asking_.erase(asking);
-      moment_.slots_[key_].asking = false;
+      auto asking = moment_.asking_.find(question_.registry);
+      if (--asking->second == 0) moment_.asking_.erase(asking);
+      moment_.slots_[question_.key].asking = false;
+      // Other askers that wait come before the next question of this one.
+      moment_.turns_++;
+      for (Waiting& waiting : moment_.waiting_) {
+        if (waiting.question->asker == question_.asker) waiting.turn = moment_.turns_;
+      }
     }
     moment_.changed_.notify_all();
   }
   void Keep(const image::RegistryAnswer& answer) {
     base::Lock lock(moment_.mutex_);
-    Slot& slot = moment_.slots_[key_];
+    Slot& slot = moment_.slots_[question_.key];
     slot.until = RealNow() + kServesFor;
     slot.answer = answer;
   }
 
  private:
   SharedAnswers& moment_;
-  const std::string& registry_;
-  const std::string& key_;
+  const Question& question_;
 };
 
-image::RegistryAnswer SharedAnswers::Get(const base::Call& call, const std::string& registry,
-                                         const std::string& key, const std::function<Said()>& ask,
+bool SharedAnswers::IsNext(const Waiting& waiting) {
+  for (const Waiting& other : waiting_) {
+    const Question& question = *other.question;
+    const bool first = question.registry == waiting.question->registry && other.turn < waiting.turn;
+    // Threads that wait for another one's answer take no turn.
+    if (first && !slots_[question.key].asking) return false;
+  }
+  return true;
+}
+
+std::optional<image::RegistryAnswer> SharedAnswers::AwaitTurn(
+    const base::Call& call, const Waiting& own, base::TimePoint until,
+    const std::function<image::RegistryAnswer()>& late) {
+  while (true) {
+    Slot& slot = slots_[own.question->key];
+    if (!slot.asking && RealNow() < slot.until) return slot.answer;
+    int& asking = asking_[own.question->registry];
+    // A registry that hangs takes this many threads and no more.
+    if (!slot.asking && asking < kMostAsking && IsNext(own)) {
+      slot.asking = true;
+      asking++;
+      return std::nullopt;
+    }
+    if (call.Stopped() || RealNow() >= until) return late();
+    changed_.wait_until(mutex_, std::min<base::TimePoint>(until, RealNow() + kLook));
+  }
+}
+
+image::RegistryAnswer SharedAnswers::Get(const base::Call& call, const Question& question,
+                                         const std::function<Said()>& ask,
                                          const std::function<image::RegistryAnswer()>& late) {
   const base::TimePoint until = std::min<base::TimePoint>(call.deadline, RealNow() + kPatience);
   {
@@ -56,20 +88,13 @@ image::RegistryAnswer SharedAnswers::Get(const base::Call& call, const std::stri
       std::erase_if(slots_,
                     [](const auto& one) { return !one.second.asking && one.second.until <= RealNow(); });
     }
-    while (true) {
-      Slot& slot = slots_[key];
-      if (!slot.asking && RealNow() < slot.until) return slot.answer;
-      // A registry that hangs takes this many threads and no more.
-      if (!slot.asking && asking_[registry] < kMostAsking) {
-        slot.asking = true;
-        asking_[registry]++;
-        break;
-      }
-      if (call.Stopped() || RealNow() >= until) return late();
-      changed_.wait_until(mutex_, std::min<base::TimePoint>(until, RealNow() + kLook));
-    }
+    const auto own = waiting_.insert(waiting_.end(), {&question, ++turns_});
+    std::optional<image::RegistryAnswer> answer = AwaitTurn(call, *own, until, late);
+    waiting_.erase(own);
+    changed_.notify_all();  // another thread may be next now
+    if (answer) return *std::move(answer);
   }
-  Turn turn(*this, registry, key);
+  Turn turn(*this, question);
   Said said = ask();
   // Other waiting clients find no answer then, and the next of them asks for itself.
   if (said.of_registry) turn.Keep(said.answer);

@@ -3,8 +3,12 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <list>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "base/call.h"
@@ -22,12 +26,25 @@ class SharedAnswers {
     bool of_registry = true;  // false: it tells how long the asker waited, and others ask for themselves
   };
 
-  // `key` stands for the question to `registry`, and its credentials. `ask` is called without a lock, by one
-  // thread for a key and by kMostAsking for a registry; the others wait for an answer, or for their turn, for
-  // kPatience and no longer than `call`, and then get `late`. An answer serves for five seconds.
-  image::RegistryAnswer Get(const base::Call& call, const std::string& registry, const std::string& key,
+  struct Question {
+    std::string asker;     // the namespace of the pod
+    std::string registry;  // that is asked
+    std::string key;       // stands for the question, and its credentials
+  };
+
+  // `ask` is called without a lock, by one thread for a key and by kMostAsking for a registry; the others
+  // wait for an answer, or for their turn, for kPatience and no longer than `call`, and then get `late`.
+  // Askers take turns: the next question of one comes after all that waited meanwhile. An answer serves
+  // for five seconds.
+  image::RegistryAnswer Get(const base::Call& call, const Question& question,
                             const std::function<Said()>& ask,
                             const std::function<image::RegistryAnswer()>& late) PREFETCH_EXCLUDES(mutex_);
+
+  // Threads that wait for an answer, or for their turn.
+  std::size_t waiting() const PREFETCH_EXCLUDES(mutex_) {
+    base::Lock lock(mutex_);
+    return waiting_.size();
+  }
 
   // A registry that hangs leaves threads to other questions.
   static constexpr int kMostAsking = 2;
@@ -39,12 +56,27 @@ class SharedAnswers {
     base::TimePoint until;  // real time
     image::RegistryAnswer answer;
   };
+  // A thread that waits for a question to its registry.
+  struct Waiting {
+    const Question* question = nullptr;
+    std::uint64_t turn = 0;  // the smallest is next
+  };
   class Turn;
 
-  base::Mutex mutex_;
+  // The answer, or `late`'s. nullopt: the thread asks now.
+  std::optional<image::RegistryAnswer> AwaitTurn(const base::Call& call, const Waiting& own,
+                                                 base::TimePoint until,
+                                                 const std::function<image::RegistryAnswer()>& late)
+      PREFETCH_REQUIRES(mutex_);
+  // Reports whether no other thread comes first at this registry.
+  bool IsNext(const Waiting& waiting) PREFETCH_REQUIRES(mutex_);
+
+  mutable base::Mutex mutex_;
   base::Condition changed_;
   std::map<std::string, Slot> slots_ PREFETCH_GUARDED_BY(mutex_);
   std::map<std::string, int> asking_ PREFETCH_GUARDED_BY(mutex_);  // threads, by registry
+  std::list<Waiting> waiting_ PREFETCH_GUARDED_BY(mutex_);
+  std::uint64_t turns_ PREFETCH_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace prefetch::agent
