@@ -179,6 +179,7 @@ void NodeAgent::Watch() {
   if (version_) {
     version_->OnChange(look_at_kubelet);
     version_->OnChange([this] { agent_.SetNodeLabels(version_->Get().labels); });
+    version_->OnChange([this] { registries_.SetNodeAddresses(version_->Get().addresses); });
   }
   if (word_) word_->OnChange(look_at_kubelet);
   const auto trouble = [this](std::string of, std::string problem) {

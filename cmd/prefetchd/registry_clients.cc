@@ -1,6 +1,8 @@
 #include "registry_clients.h"
 
 #include <cstdlib>
+#include <optional>
+#include <string>
 #include <utility>
 
 namespace prefetch {
@@ -34,9 +36,6 @@ registry::ClientOptions ClientFor(const config::RegistryConfig& config,
   // The agent paces its questions itself (plan/registry_pace.h), and preflights sometimes must ask
   // immediately.
   options.circuit = false;
-  // A pod may name any address as a registry. The client must not send such a request to the cluster's API
-  // server.
-  if (const char* api_server = std::getenv("KUBERNETES_SERVICE_HOST")) options.api_server = api_server;
   return options;
 }
 
@@ -57,7 +56,13 @@ status::RegistryHostView Shown(const registry::ChainedHost& chained) {
 RegistryClients::RegistryClients(const config::RegistryConfig& config, const base::Clock& clock)
     : config_(config),
       clock_(clock),
-      access_(DeclaredBy(config), {config.containerd_config, config.registries_conf}, config.host_root) {}
+      access_(DeclaredBy(config), {config.containerd_config, config.registries_conf}, config.host_root),
+      own_(
+          [](const std::string& name) -> std::optional<std::string> {
+            const char* value = std::getenv(name.c_str());
+            return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+          },
+          clock) {}
 
 RegistryClients::RuntimeRegistryClients::RuntimeRegistryClients(
     const config::RegistryConfig& config, std::shared_ptr<const registry::DecidedAccess> decided,
@@ -90,7 +95,10 @@ agent::RegistryAsker RegistryClients::Requester() {
               // wrong.
               .message = "only the runtime knows where it is asked"};
     }
-    return ClientsFor(std::move(decided))->client.Ask(call, question);
+    if (!question.by_stranger) return ClientsFor(std::move(decided))->client.Ask(call, question);
+    image::RegistryQuestion bounded = question;
+    bounded.not_these = own_.Get();
+    return ClientsFor(std::move(decided))->client.Ask(call, bounded);
   };
 }
 

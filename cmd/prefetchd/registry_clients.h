@@ -5,7 +5,10 @@
 
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "agent/cluster/own_addresses.h"
 #include "agent/fetching.h"
 #include "agent/query_registry.h"
 #include "base/clock.h"
@@ -23,6 +26,9 @@ class RegistryClients {
   RegistryClients(const config::RegistryConfig& config, const base::Clock& clock);
   RegistryClients(const RegistryClients&) = delete;
   RegistryClients& operator=(const RegistryClients&) = delete;
+
+  // The Node's own addresses. With a pod network, no interface here has them.
+  void SetNodeAddresses(std::vector<std::string> addresses) { own_.SetNode(std::move(addresses)); }
 
   // Empty if no registry is to be asked.
   agent::RegistryAsker Requester();
@@ -48,6 +54,7 @@ class RegistryClients {
   const config::RegistryConfig& config_;
   const base::Clock& clock_;
   registry::NodeAccess access_;
+  agent::OwnAddresses own_;
   base::Mutex mutex_;
   std::shared_ptr<RuntimeRegistryClients> clients_ PREFETCH_GUARDED_BY(mutex_);
 };

@@ -34,7 +34,7 @@ enum class Peers {
   kAny,
   kLoopbackToo,  // not link-local, not multicast, not unspecified
   kElsewhere,    // nor loopback
-  kOthers,       // nor this machine's own, nor Request::not_this
+  kOthers,       // nor this machine's own, nor one of Request::not_these
   kPublic,       // nor private (RFC 1918, RFC 4193, RFC 6598)
 };
 
@@ -67,10 +67,10 @@ struct Request {
   // The limit for the body of a 3xx, 4xx or 5xx, instead of max_body_bytes; the client closes the connection
   // after it. 0: no such cut, and a body longer than max_body_bytes is a failure, as for any answer.
   std::size_t max_error_body_bytes = 0;
-  Peers peers = Peers::kAny;  // of direct connections; a proxy is the operator's, wherever it stands
-  std::string not_this;       // an address that kOthers and kPublic exclude, too; empty: none
-  bool http2 = false;         // where a TLS server offers it
-  BodySink sink;              // gets the body of a 200 or 206 as it comes, instead of Response::body
+  Peers peers = Peers::kAny;           // of direct connections; a proxy is the operator's, wherever it stands
+  std::vector<std::string> not_these;  // addresses that kOthers and kPublic exclude, too
+  bool http2 = false;                  // where a TLS server offers it
+  BodySink sink;                       // gets the body of a 200 or 206 as it comes, instead of Response::body
 };
 
 struct Response {

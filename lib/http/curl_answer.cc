@@ -82,7 +82,7 @@ curl_socket_t OnSocket(void* self, curlsocktype, curl_sockaddr* address) {
   CurlAnswer& answer = *static_cast<CurlAnswer*>(self);
   // R41: the address is checked here, after the name was resolved, for each connection. A check of the name
   // before would not see what DNS answers this time.
-  answer.address_refused = !IsAllowed(answer.peers, address->addr, answer.not_this);
+  answer.address_refused = !IsAllowed(answer.peers, address->addr, answer.not_these);
   if (answer.address_refused) return CURL_SOCKET_BAD;
   return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
@@ -92,11 +92,11 @@ bool IsAllowedText(const CurlAnswer& answer, const char* text) {
   const std::string address = std::string(text).substr(0, std::string_view(text).find('%'));
   sockaddr_in v4{.sin_family = AF_INET, .sin_port = 0, .sin_addr = {}, .sin_zero = {}};
   if (::inet_pton(AF_INET, address.c_str(), &v4.sin_addr) == 1)
-    return IsAllowed(answer.peers, reinterpret_cast<const sockaddr&>(v4), answer.not_this);
+    return IsAllowed(answer.peers, reinterpret_cast<const sockaddr&>(v4), answer.not_these);
   sockaddr_in6 v6{};
   v6.sin6_family = AF_INET6;
   return ::inet_pton(AF_INET6, address.c_str(), &v6.sin6_addr) == 1 &&
-         IsAllowed(answer.peers, reinterpret_cast<const sockaddr&>(v6), answer.not_this);
+         IsAllowed(answer.peers, reinterpret_cast<const sockaddr&>(v6), answer.not_these);
 }
 
 // Called when the connection stands and nothing has been sent, also if it was made for an earlier request,
@@ -242,9 +242,11 @@ bool IsThis(const std::string& text, const in6_addr& address) {
   return ::inet_pton(AF_INET6, ("::ffff:" + text).c_str(), &wide) == 1 && IN6_ARE_ADDR_EQUAL(&wide, &address);
 }
 
-bool IsOfOthers(const sockaddr& address, const std::string& not_this) {
+bool IsOfOthers(const sockaddr& address, const std::vector<std::string>& not_these) {
   const std::optional<in6_addr> wide = Widened(address);
-  return !wide || (!IsOfThisMachine(*wide) && (not_this.empty() || !IsThis(not_this, *wide)));
+  if (!wide) return true;
+  const auto is_it = [&](const std::string& text) { return IsThis(text, *wide); };
+  return !IsOfThisMachine(*wide) && std::none_of(not_these.begin(), not_these.end(), is_it);
 }
 
 bool IsElsewhere(Kind kind) {
@@ -253,7 +255,7 @@ bool IsElsewhere(Kind kind) {
 
 }  // namespace
 
-bool IsAllowed(Peers peers, const sockaddr& address, const std::string& not_this) {
+bool IsAllowed(Peers peers, const sockaddr& address, const std::vector<std::string>& not_these) {
   const Kind kind = KindOf(address);
   switch (peers) {
     case Peers::kAny:
@@ -263,9 +265,9 @@ bool IsAllowed(Peers peers, const sockaddr& address, const std::string& not_this
     case Peers::kElsewhere:
       return IsElsewhere(kind);
     case Peers::kOthers:
-      return IsElsewhere(kind) && IsOfOthers(address, not_this);
+      return IsElsewhere(kind) && IsOfOthers(address, not_these);
     case Peers::kPublic:
-      return kind == Kind::kPlain && IsOfOthers(address, not_this);
+      return kind == Kind::kPlain && IsOfOthers(address, not_these);
   }
   return false;
 }

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "http/client.h"
 
@@ -25,7 +26,7 @@ struct CurlAnswer {
   std::string too_long;        // the part that was, if any
   bool cut = false;            // enough of an error's body was read
   Peers peers = Peers::kAny;
-  std::string not_this;
+  std::vector<std::string> not_these;
   bool looks_at_addresses = false;
   bool address_refused = false;
   CURL* easy = nullptr;
@@ -41,6 +42,6 @@ void LookAtCertificates(CURL* easy, CurlAnswer& answer);
 void LookAtAddresses(CURL* easy, CurlAnswer& answer);
 
 // An IPv4-mapped IPv6 address counts as the IPv4 address. A family that is not IP's is allowed.
-bool IsAllowed(Peers peers, const sockaddr& address, const std::string& not_this = "");
+bool IsAllowed(Peers peers, const sockaddr& address, const std::vector<std::string>& not_these = {});
 
 }  // namespace prefetch::http

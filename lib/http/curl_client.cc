@@ -180,7 +180,7 @@ Exchanged CurlClient::Handle::Send(const base::Call& call, const Request& reques
   answer.max_error_body_bytes = request.max_error_body_bytes;
   if (request.sink) answer.sink = &request.sink;
   answer.peers = request.peers;
-  answer.not_this = request.not_this;
+  answer.not_these = request.not_these;
   answer.easy = easy_;
   own_trust_ = request.tls != nullptr;
   Prepare(request, options, lines.get(), answer);

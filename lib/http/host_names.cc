@@ -1,7 +1,9 @@
 #include "http/host_names.h"
 
 #include <arpa/inet.h>
+#include <netdb.h>
 #include <netinet/in.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <string>
@@ -71,6 +73,22 @@ bool MayBeOfAPage(const ServerRequest& request, const std::vector<std::string_vi
   // A page cannot set a header that begins with "Sec-".
   if (ours || request.headers.Has(kNoPageHeader)) return false;
   return request.headers.Get("Accept-Encoding").value_or("") != "gzip";
+}
+
+std::vector<std::string> AddressesOf(const std::string& host) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  std::vector<std::string> addresses;
+  if (::getaddrinfo(host.c_str(), nullptr, &hints, &found) != 0) return addresses;
+  for (const addrinfo* one = found; one != nullptr; one = one->ai_next) {
+    char text[NI_MAXHOST] = "";
+    if (::getnameinfo(one->ai_addr, one->ai_addrlen, text, sizeof text, nullptr, 0, NI_NUMERICHOST) == 0) {
+      addresses.emplace_back(text);
+    }
+  }
+  ::freeaddrinfo(found);
+  return addresses;
 }
 
 }  // namespace prefetch::http

@@ -2,6 +2,7 @@
 // server's address, and then reads answers as its own.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -18,6 +19,10 @@ bool IsHostOfOurs(std::string_view host, const std::vector<std::string_view>& ow
 // Accept-Encoding, for which browsers send more than Go programs (kubectl, through the API server's proxy)
 // do.
 bool MayBeOfAPage(const ServerRequest& request, const std::vector<std::string_view>& own);
+
+// The addresses of `host`, a name or an address, as texts; empty if DNS does not answer. Blocks for as long
+// as the resolver waits.
+std::vector<std::string> AddressesOf(const std::string& host);
 
 // Sent by prefetchctl, since the API server's proxy passes on the name by which the API server was asked.
 inline constexpr std::string_view kNoPageHeader = "Sec-Prefetchd";

@@ -23,6 +23,7 @@ struct RegistryQuestion {
   // A pod wrote the registry's name, and no list has it: the answer must tell nothing about this node's own
   // network.
   bool by_stranger = false;
+  std::vector<std::string> not_these;  // addresses of this node and of the API server; for by_stranger
 };
 
 }  // namespace prefetch::image

@@ -114,7 +114,8 @@ std::optional<Node> DecodeNode(const doc::Node& object) {
     node.conditions.push_back(DecodeCondition(condition));
   }
   for (const doc::Node& address : ItemsAt(object, {"status", "addresses"})) {
-    if (TextAt(address, {"type"}) == "InternalIP") node.internal_ips.push_back(TextAt(address, {"address"}));
+    const std::string type = TextAt(address, {"type"});
+    if (type == "InternalIP" || type == "ExternalIP") node.addresses.push_back(TextAt(address, {"address"}));
   }
   node.kubelet_version = TextAt(object, {"status", "nodeInfo", "kubeletVersion"});
   const doc::Node* port = ValueAt(object, {"status", "daemonEndpoints", "kubeletEndpoint", "Port"});

@@ -36,9 +36,9 @@ struct Node {
   bool unschedulable = false;  // cordoned
   bool deleting = false;       // has a deletionTimestamp; a finalizer keeps it
   std::vector<NodeCondition> conditions;
-  std::vector<std::string> internal_ips;
-  std::string kubelet_version;     // "v1.36.2"
-  std::uint16_t kubelet_port = 0;  // of status.daemonEndpoints; 0: not told
+  std::vector<std::string> addresses;  // internal and external ones
+  std::string kubelet_version;         // "v1.36.2"
+  std::uint16_t kubelet_port = 0;      // of status.daemonEndpoints; 0: not told
 
   friend bool operator==(const Node&, const Node&) = default;
 };

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "image/kubelet_version.h"
@@ -34,6 +35,7 @@ struct NodeReport {
   std::string version_text;                      // with the patch, which versions do not compare
   std::optional<base::WallTime> heartbeat;       // kubelet's newest
   std::optional<image::NodeLabels> labels;       // none: the Node was not read
+  std::vector<std::string> addresses;            // of the Node
   // The newest question was not answered, and none since: the API server is away, or refuses. The name of the
   // failure, or the words of the refusal.
   std::optional<base::TimePoint> silent_since;

@@ -83,7 +83,7 @@ RegistryAnswer Client::Ask(const base::Call& call, const image::RegistryQuestion
 // to the registry's own server (R48).
 RegistryAnswer Client::AskHost(const base::Call& call, const ChainedHost& host,
                                const image::RegistryQuestion& question) {
-  Parts parts{http_, clock_, options_, throttle_, book_, tokens_, question.by_stranger};
+  Parts parts{http_, clock_, options_, throttle_, book_, tokens_, question.by_stranger, question.not_these};
   if (!host.as) return Conversation(parts, call, host, question).Run();
   image::RegistryQuestion renamed = question;
   renamed.reference = *host.as;

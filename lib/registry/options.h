@@ -45,8 +45,6 @@ struct ClientOptions {
   // Ask the registry's own server, never a mirror: the newest digest, though a pull may still bring a
   // mirror's.
   bool skip_mirrors = false;
-  // The API server's address: no registry that a pod names is asked there. Empty: not known.
-  std::string api_server;
   // An index that has moved is fetched, too: if this platform's manifest is one of the runtime's digests
   // (CRI-O names it), nothing has changed here. Costs a GET for each tag that moved.
   bool compare_platforms = false;

@@ -118,7 +118,7 @@ http::Exchanged Session::Send(const Question& question, const http::AbsoluteUrl&
   request.max_body_bytes = question.max_body_bytes;
   request.max_error_body_bytes = kErrorBodyBytes;
   request.peers = PeersFor(url);
-  if (parts_.by_stranger) request.not_this = parts_.options.api_server;
+  if (parts_.by_stranger) request.not_these = parts_.not_these;
   request.http2 = true;
   if (!question.range.empty()) request.headers.Add("Range", question.range);
   request.sink = question.sink;

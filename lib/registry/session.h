@@ -30,6 +30,7 @@ struct Parts {
   // A stranger wrote the server's name. Neither it nor its redirects may lead to this node or its own
   // network.
   bool by_stranger = false;
+  std::vector<std::string> not_these = {};  // as RegistryQuestion has it
 };
 
 struct Question {

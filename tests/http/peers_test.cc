@@ -95,13 +95,15 @@ TEST(Peers, WhichAddressesOfAStranger) {
       {"2002:7f00:1::", false, false},
       {"::ffff:127.0.0.1", false, false},
       {"198.51.100.7", false, false},
+      {"192.0.2.77", false, false},
       {"::ffff:198.51.100.7", false, false},
   };
   for (const auto& row : rows) {
     sockaddr_storage storage = Address(row.address);
     const sockaddr& address = reinterpret_cast<const sockaddr&>(storage);
-    EXPECT_EQ(IsAllowed(Peers::kOthers, address, "198.51.100.7"), row.others) << row.address;
-    EXPECT_EQ(IsAllowed(Peers::kPublic, address, "198.51.100.7"), row.publicly) << row.address;
+    EXPECT_EQ(IsAllowed(Peers::kOthers, address, {"192.0.2.77", "198.51.100.7"}), row.others) << row.address;
+    EXPECT_EQ(IsAllowed(Peers::kPublic, address, {"192.0.2.77", "198.51.100.7"}), row.publicly)
+        << row.address;
   }
   ifaddrs* all = nullptr;
   ASSERT_EQ(::getifaddrs(&all), 0);
@@ -112,7 +114,7 @@ TEST(Peers, WhichAddressesOfAStranger) {
   }
   ::freeifaddrs(all);
   sockaddr_storage server = Address("2001:db8::7");
-  EXPECT_FALSE(IsAllowed(Peers::kOthers, reinterpret_cast<const sockaddr&>(server), "2001:db8::7"));
+  EXPECT_FALSE(IsAllowed(Peers::kOthers, reinterpret_cast<const sockaddr&>(server), {"2001:db8::7"}));
 }
 
 }  // namespace

@@ -29,6 +29,7 @@ constexpr seconds kFastAnswer{1};  // well below kFirstCallLimit
 plan::NodeReport WordOf(const kube::Node& node) {
   plan::NodeReport word;
   word.labels = node.labels;
+  word.addresses = node.addresses;
   if (auto version = image::KubeletVersion::Parse(node.kubelet_version)) {
     word.version = *version;
     word.version_text = version->ToString();
