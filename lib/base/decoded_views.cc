@@ -145,52 +145,65 @@ char Folded(char c) {
   return c == '_' ? '/' : c;
 }
 
-View DecodedHex(const View& of, std::size_t phase) {
-  View out;
-  std::size_t i = 0;
-  while (i < of.text.size()) {
-    if (HexDigit(of.text[i]) < 0) {
-      out.Add('\0', of.from[i].first, of.from[i].first);
-      i++;
-      continue;
-    }
+namespace {
+
+// Calls use(begin, end) for each run of at least `shortest` digits. A zero byte stands for all else.
+template <typename IsDigit, typename Use>
+void ForEachWord(const View& of, View& out, std::size_t shortest, IsDigit is_digit, Use use) {
+  for (std::size_t i = 0; i < of.text.size();) {
     std::size_t end = i;
-    while (end < of.text.size() && HexDigit(of.text[end]) >= 0) end++;
-    // A secret may begin at either digit of a run, so the caller decodes with both phases.
-    for (i += phase; i + 1 < end; i += 2) {
-      out.Add(static_cast<char>(HexDigit(of.text[i]) * 16 + HexDigit(of.text[i + 1])), of.from[i].first,
-              of.from[i + 1].second);
+    while (end < of.text.size() && is_digit(of.text[end])) end++;
+    if (end - i >= shortest) {
+      use(i, end);
+    } else if (out.text.empty() || out.text.back() != '\0') {
+      out.Add('\0', of.from[i].first, of.from[i].first);
     }
-    i = end;
+    i = std::max(end, i + 1);
   }
+}
+
+}  // namespace
+
+View DecodedHex(const View& of, std::size_t phase, std::size_t shortest) {
+  View out;
+  ForEachWord(
+      of, out, shortest, [](char c) { return HexDigit(c) >= 0; },
+      [&](std::size_t begin, std::size_t end) {
+        // A secret may begin at either digit of a run, so the caller decodes with both phases.
+        for (std::size_t i = begin + phase; i + 1 < end; i += 2) {
+          out.Add(static_cast<char>(HexDigit(of.text[i]) * 16 + HexDigit(of.text[i + 1])), of.from[i].first,
+                  of.from[i + 1].second);
+        }
+      });
   return out;
 }
 
-View DecodedBase64(const View& of, std::size_t phase) {
+View DecodedBase64(const View& of, std::size_t phase, std::size_t shortest) {
   View out;
-  std::size_t i = 0;
-  while (i < of.text.size()) {
-    if (Base64Digit(of.text[i]) < 0) {
-      out.Add('\0', of.from[i].first, of.from[i].first);
-      i++;
-      continue;
-    }
-    std::size_t end = i;
-    while (end < of.text.size() && Base64Digit(of.text[end]) >= 0) end++;
-    unsigned bits = 0;
-    int count = 0;
-    // Base64 packs three bytes in four digits. A secret inside of a longer word may begin at any of the four.
-    for (i = std::min(i + phase, end); i < end; i++) {
-      bits = (bits << 6U) | static_cast<unsigned>(Base64Digit(of.text[i]));
-      count += 6;
-      if (count < 8) continue;
-      count -= 8;
-      out.Add(static_cast<char>((bits >> static_cast<unsigned>(count)) & 0xffU), of.from[i - 1].first,
-              of.from[i].second);
-    }
-    i = end;
-  }
+  ForEachWord(
+      of, out, shortest, [](char c) { return Base64Digit(c) >= 0; },
+      [&](std::size_t begin, std::size_t end) {
+        unsigned bits = 0;
+        int count = 0;
+        // Base64 packs three bytes in four digits. A secret inside of a longer word may begin at any of the
+        // four.
+        for (std::size_t i = std::min(begin + phase, end); i < end; i++) {
+          bits = (bits << 6U) | static_cast<unsigned>(Base64Digit(of.text[i]));
+          count += 6;
+          if (count < 8) continue;
+          count -= 8;
+          out.Add(static_cast<char>((bits >> static_cast<unsigned>(count)) & 0xffU), of.from[i - 1].first,
+                  of.from[i].second);
+        }
+      });
   return out;
+}
+
+std::vector<View> Decoded(const View& of, std::size_t shortest) {
+  std::vector<View> views;
+  for (std::size_t phase = 0; phase < 4; phase++) views.push_back(DecodedBase64(of, phase, shortest));
+  for (std::size_t phase = 0; phase < 2; phase++) views.push_back(DecodedHex(of, phase, shortest));
+  return views;
 }
 
 }  // namespace prefetch::base

@@ -41,10 +41,13 @@ struct View {
 View WithoutEscapes(std::string_view text);
 
 // The bytes that each run of hex digits stands for, beginning with its digit `phase` (0 or 1). A zero byte
-// stands between runs.
-View DecodedHex(const View& of, std::size_t phase);
+// stands between runs, and for runs of fewer than `shortest` digits.
+View DecodedHex(const View& of, std::size_t phase, std::size_t shortest = 1);
 // The same for base64 of any alphabet; `phase` is 0 to 3.
-View DecodedBase64(const View& of, std::size_t phase);
+View DecodedBase64(const View& of, std::size_t phase, std::size_t shortest = 1);
+
+// Decodes once in each of these ways.
+std::vector<View> Decoded(const View& of, std::size_t shortest = 1);
 
 // May the character be a part of base64 or hex?
 bool IsEncoded(char c);

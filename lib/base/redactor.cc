@@ -18,6 +18,8 @@ constexpr std::size_t kRun = 12;            // the shortest part of a secret tha
 constexpr std::size_t kShortestSecret = 3;  // shorter ones would blank half of the text
 constexpr std::size_t kShortestEnd = 4;     // of a secret that a limit has cut
 constexpr std::size_t kMostText = 64 * 1024;
+constexpr std::size_t kMostTextTwice = 16 * 1024;  // that is decoded twice
+constexpr std::size_t kShortestWord = 6;           // base64 of kShortestEnd characters
 
 // A random base, so that nobody can prepare texts whose runs collide with those of a secret.
 std::uint64_t HashBase() {
@@ -67,8 +69,13 @@ class Marks {
     for (std::size_t i = 0; i < text.size(); i++) {
       raw.Add(text[i], static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i + 1));
     }
-    for (std::size_t phase = 0; phase < 4; phase++) views_.push_back(DecodedBase64(plain, phase));
-    for (std::size_t phase = 0; phase < 2; phase++) views_.push_back(DecodedHex(plain, phase));
+    views_ = Decoded(plain);
+    // Base64 of base64, and of hex. Few words of a decoded text look encoded by chance.
+    if (text.size() <= kMostTextTwice) {
+      for (std::size_t i = 0, once = views_.size(); i < once; i++) {
+        for (View& view : Decoded(views_[i], kShortestWord)) views_.push_back(std::move(view));
+      }
+    }
     decoded_ = views_.size();
     views_.push_back(std::move(plain));
     views_.push_back(std::move(raw));
