@@ -18,6 +18,11 @@ namespace prefetch::list {
 
 namespace {
 
+bool IsEmptyFile(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::is_regular_file(path, error) && std::filesystem::file_size(path, error) == 0;
+}
+
 // kubelet publishes a ConfigMap volume by renaming a symbolic link of this name
 // (kubernetes: pkg/volume/util/atomic_writer.go).
 constexpr const char* kDataLink = "/..data";
@@ -39,8 +44,8 @@ bool Exists(const std::string& path) {
 }  // namespace
 
 ListSources::ListSources(const std::vector<std::string>& paths, const Capabilities& capabilities,
-                         std::chrono::milliseconds pipe_patience)
-    : capabilities_(capabilities), pipe_patience_(pipe_patience) {
+                         std::chrono::milliseconds pipe_patience, Reads reads)
+    : capabilities_(capabilities), pipe_patience_(pipe_patience), reads_(reads) {
   for (const std::string& path : paths) {
     std::string absolute = Absolute(path);
     if (std::find(paths_.begin(), paths_.end(), absolute) == paths_.end()) paths_.push_back(absolute);
@@ -125,6 +130,7 @@ void ListSources::Load(Source& source, base::WallTime now) {
 
 bool ListSources::Refresh(base::WallTime now, const std::set<std::string>& being_written) {
   std::vector<std::string> order;
+  std::set<std::string> empty;
   std::map<std::string, std::string> path_errors;  // source path -> why its path cannot be looked at
   for (const std::string& path : paths_) {
     Found found = Look(path);
@@ -134,10 +140,16 @@ bool ListSources::Refresh(base::WallTime now, const std::set<std::string>& being
       // A new file that is still being written does not exist yet; a known one keeps its last version
       // (below).
       if (being_written.contains(file) && !sources_.contains(file)) continue;
+      // An agent may start between a writer's truncation and its writing.
+      if (reads_ == Reads::kAgain && !sources_.contains(file) && IsEmptyFile(file)) {
+        empty.insert(file);
+        if (!new_empty_.contains(file)) continue;
+      }
       order.push_back(file);
       if (!found.error.empty()) path_errors[file] = found.error;
     }
   }
+  new_empty_ = std::move(empty);
   // The order counts: it decides the order of entries with equal priority.
   if (order != std::exchange(order_, order)) changed_ = true;
   std::erase_if(sources_, [&](const auto& source) {
@@ -166,6 +178,11 @@ bool ListSources::Refresh(base::WallTime now, const std::set<std::string>& being
     loaded_.push_back({std::move(info), source.content});
   }
   return std::exchange(changed_, false);
+}
+
+bool ListSources::HasNewEmpty() const {
+  return std::any_of(new_empty_.begin(), new_empty_.end(),
+                     [&](const std::string& path) { return !sources_.contains(path); });
 }
 
 ListReading ListSources::Read(base::WallTime now, const std::set<std::string>& being_written) {

@@ -32,6 +32,8 @@ struct ListReading {
 //  - A file that is gone from its directory is gone from the list. An unreadable or absent directory (also a
 //    ConfigMap mount that has lost its `..data`) keeps its sources, each with an error. Without sources, one
 //    named for the directory carries the error. A given file that does not exist is an error, too.
+//  - A file that becomes empty keeps its last version until the next reading finds it empty, too. With
+//    Reads::kAgain, a new empty file does not exist before its second reading.
 //  - A file that is being written (PathWatch) keeps its last version; a new one does not exist yet.
 //
 // Owned by one thread. Blocks for disk reads, and a few seconds on a pipe of the process; never on another
@@ -40,8 +42,9 @@ class ListSources {
  public:
   // `paths` are as the operator gives them; relative ones are resolved against the current working directory.
   // `pipe_patience` is the time limit for the end of a pipe: its writer has the list ready.
+  enum class Reads { kOnce, kAgain };
   ListSources(const std::vector<std::string>& paths, const Capabilities& capabilities,
-              std::chrono::milliseconds pipe_patience = std::chrono::seconds(3));
+              std::chrono::milliseconds pipe_patience = std::chrono::seconds(3), Reads reads = Reads::kOnce);
 
   // Reads the sources. Returns true if anything has changed since the last time: content, the set of sources,
   // or an error.
@@ -50,6 +53,9 @@ class ListSources {
   plan::ImageList List() const { return Merge(loaded_); }
   // Calls Refresh, then List.
   ListReading Read(base::WallTime now, const std::set<std::string>& being_written = {});
+
+  // Returns true if the next Refresh decides about a new file that is empty.
+  bool HasNewEmpty() const;
 
   // Returns the sources one by one, as of the last Refresh.
   const std::vector<LoadedSource>& Loaded() const { return loaded_; }
@@ -85,10 +91,12 @@ class ListSources {
   std::vector<std::string> paths_;
   Capabilities capabilities_;
   std::chrono::milliseconds pipe_patience_;
+  const Reads reads_;
   std::map<std::string, std::vector<std::string>>
       known_;                              // path as given -> its sources' paths, at the last look
   std::map<std::string, bool> mounted_;    // directories that had a `..data`
   std::map<std::string, Source> sources_;  // by path
+  std::set<std::string> new_empty_;        // paths of new empty files, at the last look
   std::vector<std::string> order_;         // paths of the sources, as at the last look
   std::vector<LoadedSource> loaded_;
   bool changed_ = true;

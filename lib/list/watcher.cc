@@ -79,10 +79,10 @@ bool ListWatcher::WaitForChange(int inotify_fd, milliseconds limit) const {
 }
 
 void ListWatcher::Run(const Callback& callback) {
-  ListSources sources(paths_, capabilities_);
+  ListSources sources(paths_, capabilities_, std::chrono::seconds(3), ListSources::Reads::kAgain);
   PathWatch watch(sources.paths());
   std::vector<plan::ListSource> logged;
-  bool first = true;
+  bool first = true, held = false;
   while (!Readable(stop_.get())) {
     std::string complaint;
     watch.Arm(&complaint);
@@ -93,7 +93,9 @@ void ListWatcher::Run(const Callback& callback) {
     // Events that came before this point are covered by the reading that follows.
     watch.Drain();
     const bool changed_sources = sources.Refresh(clock_.Wall(), watch.BeingWritten(timing_.unclosed));
-    if (std::exchange(first, false) || changed_sources) {
+    // The first list waits once for a file that is empty: without its entries, the node would be ready.
+    const bool holds = first && !std::exchange(held, true) && sources.HasNewEmpty();
+    if (!holds && (std::exchange(first, false) || changed_sources)) {
       plan::ImageList list = sources.List();
       LogNew(list, logged);
       callback(std::move(list));
@@ -101,7 +103,7 @@ void ListWatcher::Run(const Callback& callback) {
     // A directory that appeared during the reading is watched only from now on, so it must be read again.
     if (watch.Arm(nullptr)) continue;
 
-    auto next_poll = steady_clock::now() + timing_.poll;
+    auto next_poll = steady_clock::now() + (sources.HasNewEmpty() ? timing_.empty : timing_.poll);
     bool changed = false;
     while (!changed && steady_clock::now() < next_poll && !Readable(stop_.get())) {
       auto rest = duration_cast<milliseconds>(next_poll - steady_clock::now()) + milliseconds(1);

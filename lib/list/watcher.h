@@ -25,6 +25,8 @@ struct WatchTiming {
   // Time without a write after which an open file counts as complete, since some writers never close it. The
   // watcher reads it when it is closed, or after this time. Until then, the last version stays in force.
   std::chrono::milliseconds unclosed{60'000};
+  // Time after which a new file that was empty is read again. Its writer may be about to fill it.
+  std::chrono::milliseconds empty{2'000};
 };
 
 // Owned by main; lives until its destructor, which stops the thread and waits for it (milliseconds).

@@ -74,6 +74,21 @@ TEST(ListSources, AFileThatIsEmptyForAMomentKeepsItsEntries) {
   EXPECT_EQ(Summary(sources.Read(kNow)), (Lines{"a.txt 0"})) << "the next look finds it empty as well";
 }
 
+// The agent starts between a writer's truncation and its writing.
+TEST(ListSources, ANewEmptyFileExistsAtItsSecondReading) {
+  tests::TempDir root;
+  root.Write("l/a.txt", "");
+  ListSources sources({root / "l"}, {}, std::chrono::seconds(3), ListSources::Reads::kAgain);
+  EXPECT_EQ(Summary(sources.Read(kNow)), Lines{});
+  EXPECT_TRUE(sources.HasNewEmpty());
+  root.Write("l/a.txt", "x\n");
+  root.Write("l/b.txt", "");
+  EXPECT_EQ(Summary(sources.Read(kNow)), (Lines{"a.txt 1"}));
+  EXPECT_TRUE(sources.HasNewEmpty());
+  EXPECT_EQ(Summary(sources.Read(kNow)), (Lines{"a.txt 1", "b.txt 0"})) << "an empty list is a list";
+  EXPECT_FALSE(sources.HasNewEmpty());
+}
+
 TEST(ListSources, ABrokenVersionKeepsTheLastGoodOne) {
   tests::TempDir root;
   std::string file = root.Write("l/a.txt", "x\n");

@@ -167,6 +167,30 @@ TEST_F(ListWatcherTest, AnErrorIsAChangeAndKeepsTheList) {
   EXPECT_EQ(list->images.size(), 1U);
 }
 
+TEST_F(ListWatcherTest, TheFirstListWaitsForAFileThatIsEmpty) {
+  const std::string file = root_.Write("l/a.txt", "");
+  watcher_.emplace(std::vector<std::string>{file}, Capabilities{}, clock_,
+                   WatchTiming{.poll = std::chrono::hours(1), .empty = std::chrono::minutes(1)});
+  watcher_->Start([this](plan::ImageList list) { lists_.Push(std::move(list)); });
+  root_.Write("l/a.txt", "x\n");
+  auto list = lists_.PopUntil(steady_clock::now() + seconds(10));
+  // A file that is open does not exist yet.
+  while (list && list->sources.empty()) list = lists_.PopUntil(steady_clock::now() + seconds(10));
+  ASSERT_TRUE(list);
+  EXPECT_EQ(list->images.size(), 1U);
+}
+
+TEST_F(ListWatcherTest, AListThatIsReallyEmptyIsInForceInTheEnd) {
+  root_.Write("l/a.txt", "");
+  watcher_.emplace(std::vector<std::string>{root_ / "l"}, Capabilities{}, clock_,
+                   WatchTiming{.poll = std::chrono::hours(1), .empty = milliseconds(10)});
+  watcher_->Start([this](plan::ImageList list) { lists_.Push(std::move(list)); });
+  auto list = lists_.PopUntil(steady_clock::now() + seconds(10));
+  ASSERT_TRUE(list);
+  ASSERT_EQ(list->sources.size(), 1U);
+  EXPECT_TRUE(list->sources[0].loaded_at);
+}
+
 TEST_F(ListWatcherTest, StopsAtOnce) {
   Watch(root_ / "l");
   auto start = steady_clock::now();
