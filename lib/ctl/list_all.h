@@ -17,6 +17,8 @@ using ListPage = std::function<kube::Answer<kube::Page<T>>(const kube::ListOptio
 
 inline constexpr int kMostPages = 2000;  // of a list: a million objects in pages of 500
 
+inline constexpr std::chrono::minutes kLongestList{5};  // however slowly its pages come
+
 inline kube::Failure EndlessPages() {
   return {.kind = kube::ApiError::kMalformed,
           .message = "the API server announces ever more pages of a list"};
@@ -31,9 +33,10 @@ kube::Answer<kube::Done> ForAll(const base::Call& call, kube::ListOptions option
   using std::chrono::seconds;
   constexpr int kMaxRestarts = 3;
   constexpr seconds kLongestPatience{5};
+  const base::TimePoint end = call.Within(kLongestList).deadline;
   int pages = 0;
   for (int beginnings = 1;;) {
-    if (++pages > kMostPages) return EndlessPages();
+    if (++pages > kMostPages || (pages > 1 && std::chrono::steady_clock::now() >= end)) return EndlessPages();
     auto page = list(options);
     if (!page) {
       kube::ApiError kind = page.failure().kind;

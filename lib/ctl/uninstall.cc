@@ -142,8 +142,9 @@ kube::Answer<std::vector<Node>> ListNodes(const base::Call& call, kube::Api& api
   Patience patience(call);
   std::vector<Node> nodes;
   kube::ListOptions options{.label_selector = selector};
+  const base::TimePoint end = call.Within(kLongestList).deadline;
   for (int pages = 0;;) {
-    if (++pages > kMostPages) return EndlessPages();
+    if (++pages > kMostPages || (pages > 1 && std::chrono::steady_clock::now() >= end)) return EndlessPages();
     auto page = api.ListNodes(call.Within(kCallLimit), options);
     if (!page) {
       if (!patience.Wait(page.failure())) return page.failure();

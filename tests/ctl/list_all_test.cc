@@ -79,5 +79,17 @@ TEST(ListAll, PagesThatNeverEndAreAFailure) {
   EXPECT_EQ(all.failure().kind, ApiError::kMalformed);
 }
 
+TEST(ListAll, SlowPagesEndWithTheTime) {
+  int asked = 0;
+  auto all = ListAll<int>({.deadline = std::chrono::steady_clock::now()}, {},
+                          [&](const kube::ListOptions&) -> kube::Answer<kube::Page<int>> {
+                            asked++;
+                            return kube::Page<int>{.items = {}, .continue_token = "more"};
+                          });
+  ASSERT_FALSE(all);
+  EXPECT_EQ(all.failure().kind, ApiError::kMalformed);
+  EXPECT_EQ(asked, 1);
+}
+
 }  // namespace
 }  // namespace prefetch::ctl::list_all_test
