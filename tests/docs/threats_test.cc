@@ -27,14 +27,21 @@ std::string Text(const fs::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// "Suite.Case" of all tests, and the names of fuzz targets; and the folder of each.
+// "Suite.Case" of all tests, "file.function" of Python's, and the names of fuzz targets; and the folder of
+// each.
 std::map<std::string, std::string> AllTests() {
   static const std::regex test(R"(\nTEST(?:_F|_P)?\((\w+),\s*(\w+)\))");
+  static const std::regex function(R"(\ndef (check_\w+)\()");
   std::map<std::string, std::string> all;
   for (const auto& file : fs::recursive_directory_iterator(Root() / "tests")) {
-    if (file.path().extension() != ".cc") continue;
     const std::string name = file.path().stem();
     const std::string folder = file.path().parent_path().filename();
+    if (file.path().extension() == ".py") {
+      const std::string text = Text(file.path());
+      for (std::sregex_iterator match(text.begin(), text.end(), function), none; match != none; ++match)
+        all.emplace(name + "." + (*match)[1].str(), folder);
+    }
+    if (file.path().extension() != ".cc") continue;
     if (name.ends_with("_fuzz")) all.emplace(name, folder);
     const std::string text = Text(file.path());
     for (std::sregex_iterator match(text.begin(), text.end(), test), none; match != none; ++match)
@@ -59,13 +66,14 @@ std::vector<std::vector<std::string>> Rows(const std::string& page, const std::s
   return rows;
 }
 
-TEST(Threats, EachRowNamesTestsThatAreThere) {
+// Each row of the table, whose last cell names its tests, names some that are there.
+void ExpectTests(const std::string& heading, std::size_t cells) {
   static const std::regex name("`([^`]+)`");
   const std::map<std::string, std::string> all = AllTests();
-  const auto rows = Rows(Text(Root() / "tests/threats.md"), "Threats");
-  EXPECT_GE(rows.size(), 20U);
+  const auto rows = Rows(Text(Root() / "tests/threats.md"), heading);
+  EXPECT_GE(rows.size(), 20U) << heading;
   for (const auto& row : rows) {
-    ASSERT_EQ(row.size(), 5U) << row.front();
+    ASSERT_EQ(row.size(), cells) << row.front();
     const std::string& tests = row.back();
     int named = 0, of_cluster = 0;
     for (std::sregex_iterator match(tests.begin(), tests.end(), name), none; match != none; ++match) {
@@ -75,9 +83,17 @@ TEST(Threats, EachRowNamesTestsThatAreThere) {
       if (found->second == "cluster") of_cluster++;
     }
     EXPECT_EQ(tests.find("†") != std::string::npos, of_cluster > 0)
-        << "† marks tests on a real cluster: " << row.front() << row[1] << row[2];
-    EXPECT_GE(named, 1) << "a threat without a test: " << row.front() << row[1] << row[2];
+        << "† marks tests on a real cluster: " << row.front() << row[1];
+    EXPECT_GE(named, 1) << "a row without a test: " << row.front() << row[1];
   }
+}
+
+TEST(Threats, EachRowNamesTestsThatAreThere) {
+  ExpectTests("Threats", 5);
+}
+
+TEST(Promises, EachRowNamesTestsThatAreThere) {
+  ExpectTests("Promises of the guide", 3);
 }
 
 }  // namespace

@@ -87,13 +87,14 @@ TEST_F(ClientAuthTest, AStrangersRegistryOnThisMachineIsNotAsked) {
                                      .local_digests = {},
                                      .platform = image::Platform::Host(),
                                      .credentials = {},
-                                     .by_stranger = by_stranger};
+                                     .by_stranger = by_stranger,
+                                     .not_these = {"192.0.2.9", "2001:db8::9"}};
     return client_->Ask({}, question);
   };
   const std::string port = ":" + std::to_string(registry_.port());
   for (const std::string& host :
        std::vector<std::string>{"127.0.0.1" + port, "localhost" + port, "127.0.0.1:1", "localhost:1",
-                                "169.254.169.254:80", "10.0.0.1:80"}) {
+                                "169.254.169.254:80", "10.0.0.1:80", "192.0.2.9:80", "[2001:db8::9]:80"}) {
     const image::RegistryAnswer answer = ask(host, true);
     EXPECT_EQ(answer.kind, image::RegistryAnswerKind::kUnreachable) << host;
     EXPECT_EQ(answer.detail, image::RegistryDetail::kAddress) << host;
