@@ -62,7 +62,7 @@ RegistryClients::RegistryClients(const config::RegistryConfig& config, const bas
             const char* value = std::getenv(name.c_str());
             return value == nullptr ? std::nullopt : std::optional<std::string>(value);
           },
-          clock) {}
+          clock, "/proc/net/route", "/proc/net/ipv6_route") {}
 
 RegistryClients::RuntimeRegistryClients::RuntimeRegistryClients(
     const config::RegistryConfig& config, std::shared_ptr<const registry::DecidedAccess> decided,

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "fakes/fake_clock.h"
+#include "temp_dir.h"
 
 namespace prefetch::agent::own_addresses_test {
 namespace {
@@ -36,6 +37,25 @@ TEST(OwnAddresses, ANameOfTheApiServerIsResolved) {
   EXPECT_TRUE(std::find(found.begin(), found.end(), "127.0.0.1") != found.end() ||
               std::find(found.begin(), found.end(), "::1") != found.end());
   EXPECT_TRUE(OwnAddresses(Environment({}), clock).Get().empty()) << "outside of a cluster";
+}
+
+TEST(OwnAddresses, GatewaysAreAmongThem) {
+  const std::string route =
+      "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n"
+      "eth0\t00000000\t0100F40A\t0003\t0\t0\t0\t00000000\t0\t0\t0\n"
+      "eth0\t0000F40A\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0\n";
+  const std::string zero(32, '0');
+  const std::string ipv6 = zero + " 00 " + zero +
+                           " 00 fd000000000000000000000000000001 00000400 00000001 00000000 "
+                           "00000003     eth0\n" +
+                           zero + " 00 " + zero + " 00 " + zero +
+                           " ffffffff 00000001 00000000 00200200       lo\n";
+  EXPECT_EQ(GatewaysOf(route, ipv6), (std::vector<std::string>{"10.244.0.1", "fd00::1"}));
+  EXPECT_TRUE(GatewaysOf("eth0\t0\tno\n\n", "short\n").empty());
+  tests::TempDir dir;
+  tests::FakeClock clock;
+  OwnAddresses own(Environment({}), clock, dir.Write("route", route), dir / "absent");
+  EXPECT_EQ(own.Get(), std::vector<std::string>{"10.244.0.1"});
 }
 
 }  // namespace
