@@ -31,16 +31,24 @@ constexpr std::string_view kKnative = "knative/serving: pkg/apis/serving/v1; tag
 constexpr std::string_view kServe = "kserve: pkg/apis/serving";
 constexpr std::string_view kTraining = "kubeflow/training-operator: pkg/apis/kubeflow.org/v1";
 constexpr std::string_view kRay = "ray-project/kuberay: ray-operator/apis/ray/v1";
-constexpr std::string_view kSpark = "kubeflow/spark-operator: api/v1beta2; spark.kubernetes.container.image";
-constexpr std::string_view kFlink = "flink-kubernetes-operator: kubernetes.container.image.pull-policy";
+constexpr std::string_view kRaySidecar = "ray-project/kuberay: ray-operator/controllers/ray/common/pod.go";
+constexpr std::string_view kSpark =
+    "kubeflow/spark-operator: internal/controller/sparkapplication/submission.go; apache/spark: "
+    "spark.kubernetes.container.image.pullPolicy";
+constexpr std::string_view kFlink =
+    "apache/flink-kubernetes-operator: FlinkDeploymentSpec.java; apache/flink: "
+    "kubernetes.container.image.pull-policy";
 constexpr std::string_view kStrimzi = "strimzi-kafka-operator: STRIMZI_IMAGE_PULL_POLICY";
 constexpr std::string_view kKubeVirt = "kubevirt: staging/src/kubevirt.io/api/core/v1";
 constexpr std::string_view kKruise = "openkruise/kruise: apis/apps";
 constexpr std::string_view kArc = "actions/actions-runner-controller: apis";
 
+constexpr std::string_view kField = "imagePullPolicy";
+
 constexpr KnownPlace kPlaces[] = {
     {"Prometheus", "monitoring.coreos.com", "spec", kPrometheus, kImage},
-    {"Prometheus", "monitoring.coreos.com", "spec.thanos", kPrometheus, kImage},
+    {"Prometheus", "monitoring.coreos.com", "spec.thanos", kPrometheus, kImage, kKubernetes, "image", kField,
+     "spec"},
     {"PrometheusAgent", "monitoring.coreos.com", "spec", kPrometheus, kImage},
     {"Alertmanager", "monitoring.coreos.com", "spec", kPrometheus, kImage},
     {"ThanosRuler", "monitoring.coreos.com", "spec", kPrometheus, kImage},
@@ -86,20 +94,34 @@ constexpr KnownPlace kPlaces[] = {
     {"RayJob", "ray.io", "spec.submitterPodTemplate", kRay},
     {"RayService", "ray.io", "spec.rayClusterConfig.headGroupSpec.template", kRay},
     {"RayService", "ray.io", "spec.rayClusterConfig.workerGroupSpecs.template", kRay},
+    {"RayCronJob", "ray.io", "spec.jobTemplate.rayClusterSpec.headGroupSpec.template", kRay},
+    {"RayCronJob", "ray.io", "spec.jobTemplate.rayClusterSpec.workerGroupSpecs.template", kRay},
+    {"RayCronJob", "ray.io", "spec.jobTemplate.submitterPodTemplate", kRay},
+    {"RayCluster", "ray.io", "spec.autoscalerOptions", kRaySidecar, kImage, kIfNotPresent},
+    {"RayCluster", "ray.io", "spec.historyServerOptions.collectorOptions", kRaySidecar, kImage,
+     kIfNotPresent},
+    {"RayJob", "ray.io", "spec.rayClusterSpec.autoscalerOptions", kRaySidecar, kImage, kIfNotPresent},
+    {"RayService", "ray.io", "spec.rayClusterConfig.autoscalerOptions", kRaySidecar, kImage, kIfNotPresent},
+    {"RayCronJob", "ray.io", "spec.jobTemplate.rayClusterSpec.autoscalerOptions", kRaySidecar, kImage,
+     kIfNotPresent},
 
     {"SparkApplication", "sparkoperator.k8s.io", "spec", kSpark, kImage, kIfNotPresent},
-    {"SparkApplication", "sparkoperator.k8s.io", "spec.driver", kSpark, kImage, kIfNotPresent},
-    {"SparkApplication", "sparkoperator.k8s.io", "spec.executor", kSpark, kImage, kIfNotPresent},
+    {"SparkApplication", "sparkoperator.k8s.io", "spec.driver", kSpark, kImage, kIfNotPresent, "image",
+     kField, "spec"},
+    {"SparkApplication", "sparkoperator.k8s.io", "spec.executor", kSpark, kImage, kIfNotPresent, "image",
+     kField, "spec"},
     {"ScheduledSparkApplication", "sparkoperator.k8s.io", "spec.template", kSpark, kImage, kIfNotPresent},
     {"ScheduledSparkApplication", "sparkoperator.k8s.io", "spec.template.driver", kSpark, kImage,
-     kIfNotPresent},
+     kIfNotPresent, "image", kField, "spec.template"},
     {"ScheduledSparkApplication", "sparkoperator.k8s.io", "spec.template.executor", kSpark, kImage,
-     kIfNotPresent},
+     kIfNotPresent, "image", kField, "spec.template"},
+    {"SparkConnect", "sparkoperator.k8s.io", "spec", kSpark, kImage, kIfNotPresent},
 
     {"FlinkDeployment", "flink.apache.org", "spec", kFlink, kImage, kIfNotPresent},
     {"FlinkDeployment", "flink.apache.org", "spec.podTemplate", kFlink},
     {"FlinkDeployment", "flink.apache.org", "spec.jobManager.podTemplate", kFlink},
     {"FlinkDeployment", "flink.apache.org", "spec.taskManager.podTemplate", kFlink},
+    {"FlinkBlueGreenDeployment", "flink.apache.org", "spec.template.spec", kFlink, kImage, kIfNotPresent},
 
     {"JobSet", "jobset.x-k8s.io", "spec.replicatedJobs.template.spec.template",
      "jobset: api/jobset/v1alpha2"},
@@ -132,6 +154,10 @@ constexpr KnownPlace kPlaces[] = {
 
     {"Cluster", "postgresql.cnpg.io", "spec", "cloudnative-pg: api/v1", kImage, kKubernetes, "imageName"},
     {"Pooler", "postgresql.cnpg.io", "spec.template", "cloudnative-pg: api/v1"},
+    {"ImageCatalog", "postgresql.cnpg.io", "spec.images", "cloudnative-pg: api/v1; policies are Clusters'",
+     kImage, kUnknown},
+    {"ClusterImageCatalog", "postgresql.cnpg.io", "spec.images",
+     "cloudnative-pg: api/v1; policies are Clusters'", kImage, kUnknown},
 
     {"Rollout", "argoproj.io", "spec.template", "argo-rollouts: pkg/apis/rollouts/v1alpha1"},
     {"AnalysisTemplate", "argoproj.io", "spec.metrics.provider.job.spec.template", "argo-rollouts: pkg/apis"},
@@ -268,6 +294,7 @@ constexpr Podless kPodless[] = {
      "AppProject WorkflowArtifactGCTask WorkflowEventBinding WorkflowTaskResult WorkflowTaskSet"},
     {"crunchydata.com", "PGUpgrade"},
     {"eventing.knative.dev", "*"},
+    {"flink.apache.org", "FlinkSessionJob FlinkStateSnapshot"},
     {"flows.knative.dev", "*"},
     {"grafana.integreatly.org",
      "GrafanaContactPoint GrafanaDashboard GrafanaDatasource GrafanaFolder GrafanaNotificationPolicy"},
@@ -281,9 +308,7 @@ constexpr Podless kPodless[] = {
     {"monitoring.googleapis.com", "*"},
     {"notification.toolkit.fluxcd.io", "*"},
     {"operators.coreos.com", "OperatorCondition OperatorGroup"},
-    {"postgresql.cnpg.io",
-     "Backup ClusterImageCatalog Database ImageCatalog Publication ScheduledBackup "
-     "Subscription"},
+    {"postgresql.cnpg.io", "Backup Database Publication ScheduledBackup Subscription"},
     {"scheduling.sigs.k8s.io", "*"},
     {"scheduling.volcano.sh", "*"},
     {"serving.knative.dev", "DomainMapping Route"},

@@ -38,7 +38,7 @@ enum class PolicyDefault {
 
 enum class PlaceForm {
   kPod,    // a pod template, or a pod's spec
-  kImage,  // a mapping that has the image and its policy in the fields `image` and `policy`
+  kImage,  // a mapping that has the image in the field `image`, and its policy in the field `policy`
 };
 
 // A place of pods or images in a kind of a controller.
@@ -50,6 +50,7 @@ struct KnownPlace {
   PolicyDefault policy_default = PolicyDefault::kKubernetes;
   std::string_view image = "image";
   std::string_view policy = "imagePullPolicy";
+  std::string_view policy_path = "";  // of the mapping that has the policy; "": the image's own
 };
 std::span<const KnownPlace> KnownPlaces();
 

@@ -370,6 +370,10 @@ void ObjectVisitor::VisitPlace(const KnownPlace& place, const Pod& pod, const Re
     FoundTemplate found{
         .value = value, .origin = Origin::kKnownKind, .place = &place, .variables = variables_};
     if (place.form == PlaceForm::kImage) found.shape = TemplateShape::kImage;
+    if (!place.policy_path.empty()) {
+      const std::vector<Reader> holders = AtPath(object, place.policy_path);
+      if (!holders.empty()) found.defaults = holders.front();
+    }
     ReadTemplate(found, pod, object, &claimed);
   }
 }
@@ -378,9 +382,12 @@ void ObjectVisitor::VisitWorkflow(const Workflow& workflow, const Pod& pod, cons
                                   Claimed& claimed) {
   for (const FoundTemplate& found : workflow.templates) ReadTemplate(found, pod, object, &claimed);
   for (const FoundTemplate& text : workflow.texts)
-    VisitText(text, pod, [&](const Reader& value) { Visit(value, {}); });
+    VisitText(text, pod, [&](const Reader& value) { VisitPart(value, pod); });
+  for (const FoundTemplate& text : workflow.parts)
+    VisitText(text, pod, [&](const Reader& value) { VisitPatch(value, pod); });
   for (const FoundTemplate& text : workflow.patches) {
     VisitText(text, pod, [&](const Reader& value) {
+      if (value.node().kind != Node::Kind::kMapping) return;
       ReadTemplate({.value = value, .origin = Origin::kShape, .variables = text.variables}, pod, object,
                    nullptr);
     });
@@ -405,6 +412,21 @@ void ObjectVisitor::VisitShapes(const Reader& object, const ObjectType& type, co
     Visit(value, {});
   }
   variables_ = outer;
+}
+
+void ObjectVisitor::VisitPart(const Reader& value, const Pod& pod) {
+  if (IsStranger(value.node(), {})) return VisitPatch(value, pod);
+  Visit(value, {});
+}
+
+void ObjectVisitor::VisitPatch(const Reader& value, const Pod& pod) {
+  // A JSON patch is a sequence of operations.
+  if (value.node().kind == Node::Kind::kSequence) {
+    for (const Reader& item : value.Items()) VisitPatch(item, pod);
+  } else if (value.node().kind == Node::Kind::kMapping) {
+    Claimed claimed;
+    VisitShapes(value, {}, pod, claimed);
+  }
 }
 
 void ObjectVisitor::AddField(const ImageField& field, const Pod& owner) {

@@ -63,6 +63,12 @@ class ObjectVisitor {
 
   void VisitShapes(const doc::Reader& object, const ObjectType& type, const Pod& pod, Claimed& claimed);
 
+  // Visits a document of an embedded text: an object, or what looks like none.
+  void VisitPart(const doc::Reader& value, const Pod& pod);
+
+  // Visits a part of an object. Its images show by their shape, and it need not have any.
+  void VisitPatch(const doc::Reader& value, const Pod& pod);
+
   // Adds an image whose pod a controller makes. Its policy is known only if it stands beside it.
   void AddField(const ImageField& field, const Pod& owner);
 

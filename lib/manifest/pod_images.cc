@@ -251,13 +251,15 @@ void ReadSteps(ObjectReader& task, const Context& context) {
   ReadList(task, "sidecars", UseKind::kContainer, context);
 }
 
-// One image in two fields of a mapping.
+// One image in a field. Its policy is in another field, perhaps of another mapping.
 void ReadPlace(ObjectReader& holder, const Context& context) {
   const KnownPlace& place = *context.found.place;
   ImageUse use{.kind = UseKind::kField, .name = holder.reader().path()};
   use.name += (use.name.empty() ? "" : ".") + std::string(place.image);
   use.holder_at = holder.reader().node().at;
-  ReadUse({holder, place.image}, {holder, place.policy}, std::move(use), context);
+  std::optional<ObjectReader> elsewhere;
+  if (context.found.defaults) elsewhere.emplace(*context.found.defaults);
+  ReadUse({holder, place.image}, {elsewhere ? *elsewhere : holder, place.policy}, std::move(use), context);
 }
 
 // In the order of the pod that Argo makes. Only its main container inherits fields of the defaults.

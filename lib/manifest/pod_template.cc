@@ -297,6 +297,13 @@ bool HasVariable(std::string_view text) {
          text.find("${") != std::string_view::npos;
 }
 
+// Returns whether `value` is an operation of a JSON patch (RFC 6902) that writes an image.
+bool ReplacesImage(const Node& value) {
+  const Node* path = StringAt(value, "path");
+  return path != nullptr && StringAt(value, "op") != nullptr && StringAt(value, "value") != nullptr &&
+         IsImageKey(std::string_view(path->text).substr(path->text.rfind('/') + 1));
+}
+
 // Returns whether a field of this name and text names an image. The key `image` is sufficient; for other
 // keys, the text must show it.
 bool NamesImage(std::string_view key, const std::string& text) {
@@ -319,6 +326,7 @@ class ShapeFinder {
     const Node* containers = object.node().Find("containers");
     const bool pod = containers != nullptr && IsContainerList(*containers);
     if (pod) found_.pods.push_back({.value = object, .origin = Origin::kShape});
+    if (ReplacesImage(object.node())) Operation(object);
     for (const auto& [key, value] : object.Members()) {
       if (key != "metadata" && key != "status" && !(pod && IsPartOfPod(key))) Member(object, key, value);
     }
@@ -340,6 +348,7 @@ class ShapeFinder {
     const Node* containers = node.Find("containers");
     const bool pod = containers != nullptr && IsContainerList(*containers);
     if (pod) found_.pods.push_back({.value = value, .origin = Origin::kShape});
+    if (ReplacesImage(node)) return Operation(value);
     const Node* kind = StringAt(node, "kind");
     for (const auto& [key, member] : value.Members()) {
       if (pod && IsPartOfPod(key)) continue;
@@ -351,6 +360,11 @@ class ShapeFinder {
         Member(value, key, member);
       }
     }
+  }
+
+  void Operation(const Reader& operation) {
+    const Reader value = *doc::ObjectReader(operation).Find("value");
+    Text(operation, "image", value, value.node().text);
   }
 
   void Member(const Reader& holder, const std::string& key, const Reader& value) {

@@ -43,8 +43,9 @@ struct FoundTemplate {
   doc::Reader value;
   Origin origin = Origin::kBuiltIn;
   TemplateShape shape = TemplateShape::kPod;
-  const KnownPlace* place = nullptr;      // of kImage; of others, if a row led here
-  std::optional<doc::Reader> defaults{};  // Argo's templateDefaults: a template with fields for all others
+  const KnownPlace* place = nullptr;  // of kImage; of others, if a row led here
+  // Argo's templateDefaults: a template with fields for all others. With kImage: has the policy.
+  std::optional<doc::Reader> defaults{};
   std::shared_ptr<const Variables> variables{};  // nullptr: texts have none
 };
 
@@ -61,6 +62,7 @@ std::optional<doc::Reader> BuiltInTemplate(const doc::Reader& object, const Buil
 struct Workflow {
   std::vector<FoundTemplate> templates;
   std::vector<FoundTemplate> texts;    // manifests as text: `resource.manifest`
+  std::vector<FoundTemplate> parts;    // the same, of actions that need only a part of an object: `patch`
   std::vector<FoundTemplate> patches;  // `podSpecPatch`: a pod's spec as text
 };
 std::optional<Workflow> FindWorkflow(const doc::Reader& object, const ObjectType& type,

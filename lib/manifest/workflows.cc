@@ -168,7 +168,9 @@ class WorkflowFinder {
     Patch(value, shared);
     if (auto resource = At(value, "resource")) {
       if (auto manifest = At(*resource, "manifest")) {
-        found_.texts.push_back({.value = *manifest, .variables = shared});
+        const std::string action = TextOf(resource->node(), "action").value_or("");
+        const bool part = action == "patch" || action == "get" || action == "delete";
+        (part ? found_.parts : found_.texts).push_back({.value = *manifest, .variables = shared});
       }
     }
     for (const Reader& task : AtPath(value, "dag.tasks.inline")) ArgoTemplate(task, defaults, common);

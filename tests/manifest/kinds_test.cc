@@ -46,6 +46,13 @@ std::string Object(const std::string& type, const std::string& spec) {
          "\nmetadata: {name: x}\nspec: " + spec + "\n";
 }
 
+// A Workflow whose only template does `action` with `manifest`.
+std::string OfAction(const std::string& action, const std::string& manifest) {
+  return "apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nmetadata: {name: x}\nspec:\n  templates:\n"
+         "  - name: r\n    resource:\n      action: " +
+         action + "\n      manifest: |\n        " + manifest + "\n";
+}
+
 const char kPodSpec[] = "{containers: [{name: c, image: a}]}";
 const std::string kTemplate = "{spec: " + std::string(kPodSpec) + "}";
 
@@ -66,7 +73,7 @@ INSTANTIATE_TEST_SUITE_P(
                         "{image: 'p:1', imagePullPolicy: Never, thanos: {image: 't:1'}, containers: [{name: "
                         "prometheus, "
                         "args: [x]}, {name: s, image: 's:1'}]}"),
-                 "p:1 Never!\nt:1 IfNotPresent\ns:1 IfNotPresent\n"},
+                 "p:1 Never!\nt:1 Never!\ns:1 IfNotPresent\n"},
         KindCase{"PrometheusOfOld",
                  Object("monitoring.coreos.com/v1/Prometheus", "{baseImage: q.io/p, version: v2.2.1}"),
                  "q.io/p:v2.2.1 IfNotPresent?\n"},
@@ -89,6 +96,26 @@ INSTANTIATE_TEST_SUITE_P(
                  Object("ray.io/v1/RayCluster", "{headGroupSpec: {template: " + kTemplate +
                                                     "}, workerGroupSpecs: [{template: " + kTemplate + "}]}"),
                  "a Always\na Always\n"},
+        KindCase{"RayCronJob",
+                 Object("ray.io/v1/RayCronJob",
+                        "{jobTemplate: {submitterPodTemplate: " + kTemplate +
+                            ", rayClusterSpec: {autoscalerOptions: {image: s}, headGroupSpec: {template: " +
+                            kTemplate + "}, workerGroupSpecs: [{template: " + kTemplate + "}]}}}"),
+                 "a Always\na Always\na Always\ns IfNotPresent\n"},
+        KindCase{
+            "PolicyOfASparkApplication",
+            Object("sparkoperator.k8s.io/v1beta2/ScheduledSparkApplication",
+                   "{template: {imagePullPolicy: Always, driver: {image: 'd:1'}, executor: {image: e}}}"),
+            "d:1 Always!\ne Always!\n"},
+        KindCase{
+            "FlinkBlueGreenDeployment",
+            Object("flink.apache.org/v1beta1/FlinkBlueGreenDeployment", "{template: {spec: {image: f}}}"),
+            "f IfNotPresent\n"},
+        KindCase{"ASessionJobRunsInAFlinkDeployment",
+                 Object("flink.apache.org/v1beta1/FlinkSessionJob", "{deploymentName: d}"), ""},
+        KindCase{"ImageCatalog",
+                 Object("postgresql.cnpg.io/v1/ImageCatalog", "{images: [{major: 17, image: 'q.io/pg:17'}]}"),
+                 "q.io/pg:17 IfNotPresent?\n"},
         KindCase{
             "SparkApplication",
             Object("sparkoperator.k8s.io/v1beta2/SparkApplication", "{image: s, driver: {image: 'd:1'}}"),
@@ -213,6 +240,34 @@ INSTANTIATE_TEST_SUITE_P(
                 "{templates: [{name: r, resource: {action: create, manifest: \"apiVersion: v1\\nkind: "
                 "Pod\\nmetadata: {generateName: x-}\\nspec: {containers: [{name: c, image: 'r:1'}]}\"}}]}"),
             "r:1 IfNotPresent\n"},
+        KindCase{"AResourceWithoutAKind",
+                 OfAction("create", "{spec: {containers: [{name: c, image: 'r:1'}]}}"), "r:1 IfNotPresent\n"},
+        KindCase{"AStrategicPatch",
+                 OfAction("patch", "{spec: {template: {spec: {containers: [{name: c, image: 'r:1'}]}}}}"),
+                 "r:1 IfNotPresent\n"},
+        KindCase{
+            "APatchOfAnObject",
+            OfAction("patch",
+                     "{apiVersion: apps/v1, kind: Deployment, metadata: {name: d}, spec: {replicas: 2}}"),
+            "open: Workflow x names no image here: they are in the objects that it refers to\n"},
+        KindCase{
+            "AJsonPatch",
+            OfAction("patch",
+                     "[{op: replace, path: /spec/template/spec/containers/0/image, value: 'q.io/r:1'}, "
+                     "{op: add, path: /spec/template/spec/containers/-, value: {name: s, image: 's:1'}}, "
+                     "{op: replace, path: /spec/replicas, value: 2}, {op: remove, path: /spec/image}]"),
+            "q.io/r:1 IfNotPresent?\ns:1 IfNotPresent?\n"},
+        KindCase{"ADeletedPod", OfAction("delete", "{apiVersion: v1, kind: Pod, metadata: {name: p}}"),
+                 "open: Workflow x names no image here: they are in the objects that it refers to\n"},
+        KindCase{"AResourceThatCannotBeRead", OfAction("create", "{{ x: ["),
+                 "open: the text in spec.templates[0].resource.manifest of Workflow x cannot be read as a "
+                 "manifest\n"},
+        KindCase{"APodPatchWithoutContainers",
+                 Object("argoproj.io/v1alpha1/Workflow",
+                        "{podSpecPatch: '[]', templates: [{name: a, container: {image: 'a:1'}, podSpecPatch: "
+                        "'{{inputs.parameters.p}}'}]}"),
+                 "a:1 IfNotPresent\nopen: the text in spec.templates[0].podSpecPatch of Workflow x cannot be "
+                 "read as a manifest\n"},
         KindCase{"APatchOfAPod",
                  Object("argoproj.io/v1alpha1/Workflow",
                         "{podSpecPatch: '{\"containers\":[{\"name\":\"main\",\"image\":\"p:1\"}]}', "
