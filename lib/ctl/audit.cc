@@ -53,9 +53,10 @@ void AddImages(const kube::Pod& pod, std::vector<screen::PodImage>& images) {
 }
 
 base::Result<std::vector<screen::PodImage>> SavedPods(const std::string& path) {
-  auto bytes = ReadFileOrStdin(path, doc::kMostSavedBytes);
-  if (!bytes) return std::move(bytes).error();
-  auto pods = kube::ReadSavedPods(*bytes);
+  kube::SavedPods saved;
+  if (auto read = ReadPieces(path, [&](std::string_view bytes) { return saved.Feed(bytes); }); !read)
+    return std::move(read).error();
+  auto pods = saved.Take();
   if (!pods) return std::move(pods).error().Wrap(path == "-" ? "stdin" : path);
   std::vector<screen::PodImage> images;
   for (const kube::Pod& pod : *pods) AddImages(pod, images);

@@ -170,8 +170,6 @@ namespace {
 
 // Follows the place of an image that does not stand in a container.
 constexpr const char* kSeen = " (seen, policy unknown)";
-constexpr std::size_t kMostMarkedBytes = 4 << 20;
-constexpr std::size_t kMostCrictlBytes = 32 << 20;
 
 // Collects images, and notes those that it leaves out.
 class Gathered {
@@ -246,7 +244,7 @@ void AddLists(const std::vector<std::string>& paths, Gathered& gathered, Mistake
 
 void AddCrictl(const std::vector<std::string>& paths, Gathered& gathered, Mistakes& mistakes) {
   for (const std::string& path : paths) {
-    auto text = ReadFileOrStdin(path, kMostCrictlBytes);
+    auto text = ReadFileOrStdin(path, doc::kMostSavedBytes);
     if (!text) {
       mistakes.push_back(text.error().message());
       continue;
@@ -263,7 +261,7 @@ void AddCrictl(const std::vector<std::string>& paths, Gathered& gathered, Mistak
 void AddForeign(const ListImportOptions& options, Gathered& gathered, Mistakes& left_out,
                 Mistakes& mistakes) {
   for (const std::string& path : options.foreign) {
-    auto text = ReadFileOrStdin(path, kMostCrictlBytes);
+    auto text = ReadFileOrStdin(path, doc::kMostSavedBytes);
     if (!text) {
       mistakes.push_back(text.error().message());
       continue;
@@ -271,7 +269,13 @@ void AddForeign(const ListImportOptions& options, Gathered& gathered, Mistakes& 
     doc::Problems problems(path == "-" ? "stdin" : path);
     auto images = list::ReadForeignList(*text, problems);
     ManifestFile file{.name = problems.source(), .manifests = {}, .ignores = {}, .mistakes = {}};
-    if (!images) file.manifests = manifest::ReadManifests(*text, problems, OptionsOf(options));
+    if (!images) {
+      const manifest::ReadOptions read = OptionsOf(options);
+      file.manifests = text->size() > read.limits.bytes
+                           ? manifest::ReadLongManifests(
+                                 *text, [](std::string&) { return false; }, problems, read)
+                           : manifest::ReadManifests(*text, problems, read);
+    }
     file.mistakes = problems.Lines();
     AddFile(std::move(file), gathered, left_out, mistakes);
     if (!images) continue;
@@ -316,7 +320,7 @@ void AddMarked(const ListImportOptions& options, Gathered& gathered, Mistakes& m
   std::set<std::string> met;
   for (const ManifestPath& path : FindFiles(
            options.marked, [](const std::string&) { return true; }, mistakes)) {
-    auto text = base::ReadFile(path.path, kMostMarkedBytes);
+    auto text = base::ReadFile(path.path, doc::kMostSavedBytes);
     if (!text && path.named) mistakes.push_back(text.error().message());
     if (!text || !base::IsUtf8(*text)) continue;  // folders contain programs and pictures as well
     for (const std::string& marker : options.markers) {

@@ -123,11 +123,13 @@ std::string ReadStdin(std::size_t most_bytes) {
   return text;
 }
 
-// Returns a reader that hands over what follows, 64 KiB at a time.
+constexpr std::size_t kPiece = 64U << 10;
+
+// Returns a reader that hands over what follows, one piece at a time.
 manifest::ReadMore MoreOf(std::istream& in) {
   return [&in](std::string& text) {
     const std::size_t had = text.size();
-    text.resize(had + (64U << 10));
+    text.resize(had + kPiece);
     in.read(text.data() + had, static_cast<std::streamsize>(text.size() - had));
     text.resize(had + static_cast<std::size_t>(in.gcount()));
     return text.size() > had;
@@ -242,6 +244,23 @@ base::Result<std::string> ReadFileOrStdin(const std::string& path, std::size_t m
   std::string text = ReadStdin(most_bytes);
   if (text.size() <= most_bytes) return text;
   return base::ResourceExhausted("stdin is longer than " + std::to_string(most_bytes) + " bytes");
+}
+
+base::Status ReadPieces(const std::string& path, const std::function<bool(std::string_view)>& take) {
+  std::ifstream file;
+  if (path == "-") {
+    if (!TakeStdin()) return base::InvalidArgument(kTwoStdins);
+  } else {
+    // ReadFile says why a file cannot be read.
+    auto text = base::ReadFile(path, kPiece);
+    if (text) take(*text);
+    if (text) return {};
+    if (text.error().code() != base::Code::kResourceExhausted) return std::move(text).error();
+    file.open(path, std::ios::binary);
+  }
+  const manifest::ReadMore more = MoreOf(path == "-" ? std::cin : file);
+  for (std::string piece; more(piece) && take(piece);) piece.clear();
+  return {};
 }
 
 void ReadManifestFiles(const base::Call& call, const std::vector<ManifestPath>& paths,

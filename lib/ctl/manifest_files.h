@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/call.h"
@@ -35,6 +36,10 @@ std::vector<ManifestPath> FindManifests(const std::vector<std::string>& words,
 // "-" is standard input, which can be read once: InvalidArgument then. ResourceExhausted if it is longer than
 // `most_bytes`; otherwise as base::ReadFile.
 base::Result<std::string> ReadFileOrStdin(const std::string& path, std::size_t most_bytes);
+
+// Hands over a file, or standard input, in pieces, until `take` returns false. Errors: as ReadFileOrStdin,
+// but there is no limit.
+base::Status ReadPieces(const std::string& path, const std::function<bool(std::string_view)>& take);
 
 struct ManifestFile {
   std::string name;  // as findings have it: the path, or "stdin"

@@ -161,7 +161,7 @@ namespace {
 
 using doc::Node;
 
-constexpr doc::Limits kForeignLimits{.bytes = 32 << 20, .depth = 64, .nodes = 1'000'000};
+constexpr doc::Limits kForeignLimits{.bytes = 10 << 20, .depth = 64, .nodes = 1'000'000};
 
 enum class Spelling {
   kName,   // an image, or a mapping that has it in `name` or `image`
@@ -313,6 +313,8 @@ std::optional<std::vector<ForeignImage>> ReadForeignList(std::string_view text, 
     reader.Lines(text);
     return reader.Take();
   }
+  // Only manifests are longer.
+  if (text.size() > kForeignLimits.bytes) return std::nullopt;
   const auto documents =
       doc::ParseYamlDocuments(text, problems, kForeignLimits, doc::YamlRules::kAsKubernetes);
   if (!documents || !problems.empty()) return reader.Take();

@@ -343,6 +343,8 @@ Manifests ReadLongManifests(std::string& text, const ReadMore& more, doc::Proble
                             const ReadOptions& options) {
   Manifests manifests;
   ObjectVisitor visitor(options, manifests, nullptr);
+  // The format shows at the beginning.
+  if (text.empty()) more(text);
   const std::string_view begin = base::TrimSpace(std::string_view(text).substr(0, 1024));
   if (begin.starts_with("{") || begin.starts_with("[")) {
     ReadJsonList(text, more, problems, options, visitor);

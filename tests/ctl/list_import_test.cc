@@ -56,6 +56,52 @@ TEST(ListImport, WhatCrictlAndMarkersSay) {
   EXPECT_EQ(ran.out.find("q.io/e:v1"), std::string::npos) << ran;
 }
 
+TEST(ListImport, ImagesInArgumentsAndVariablesByTheirMarkers) {
+  tests::TempDir dir;
+  const std::string text =
+      "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: operator}\nspec:\n  template:\n    spec:\n"
+      "      containers:\n      - name: manager\n        image: q.io/operator:v1\n        args:\n"
+      "        - --solver-image=q.io/solver:v1\n        - -entrypoint-image\n        - q.io/entrypoint:v1\n"
+      "        env:\n        - name: RELATED_IMAGE_MAIN\n          value: q.io/main:v1\n";
+  const std::string file = dir.Write("operator.yaml", text);
+  ListImportOptions options{.manifests = {file},
+                            .markers = {"-image=", "-entrypoint-image", "RELATED_IMAGE_"},
+                            .marked = {file},
+                            .output = list::DraftOutput::kText};
+  const std::string seen = " (seen, policy unknown)\n";
+  EXPECT_EQ(Import(options), (Ran{kOk,
+                                  "# " + file + ":13" + seen + "q.io/entrypoint:v1\n# " + file + ":16" +
+                                      seen + "q.io/main:v1\n# " + file + ":9\nq.io/operator:v1\n# " + file +
+                                      ":11" + seen + "q.io/solver:v1\n",
+                                  ""}));
+}
+
+// As `helm get manifest` and `helm get hooks` print them: every document has its template above it, some
+// templates render to nothing, and the output ends with an empty line.
+TEST(ListImport, AHelmReleaseWithItsHooks) {
+  tests::TempDir dir;
+  const std::string release =
+      "---\n# Source: shop/templates/serviceaccount.yaml\napiVersion: v1\nkind: ServiceAccount\nmetadata:\n"
+      "  name: shop\n---\n# Source: shop/templates/ingress.yaml\n---\n"
+      "# Source: shop/charts/db/templates/primary.yaml\napiVersion: apps/v1\nkind: StatefulSet\nmetadata:\n"
+      "  name: shop-db\nspec:\n  template:\n    spec:\n      containers:\n        - name: db\n"
+      "          image: \"q.io/db:17\"\n---\n# Source: shop/templates/runner.yaml\n"
+      "apiVersion: acme.example/v1\nkind: Runner\nmetadata:\n  name: shop\nspec:\n  replicas: 2\n\n";
+  const std::string hooks =
+      "---\n# Source: shop/templates/tests/test-connection.yaml\napiVersion: v1\nkind: Pod\nmetadata:\n"
+      "  name: \"shop-test-connection\"\n  annotations:\n    \"helm.sh/hook\": test\nspec:\n  containers:\n"
+      "    - name: wget\n      image: q.io/wget:1\n  restartPolicy: Never\n\n";
+  const std::string manifest = dir.Write("manifest.yaml", release), other = dir.Write("hooks.yaml", hooks);
+  const std::string unread = manifest +
+                             ":24:1: Runner shop may run pods, and no image of it was found here "
+                             "(Runner.acme.example)";
+  EXPECT_EQ(Import({.foreign = {manifest, other}, .output = list::DraftOutput::kText}),
+            (Ran{kOk,
+                 "# Not in this list:\n# " + unread + "\n# " + manifest + ":20\nq.io/db:17\n# " + other +
+                     ":12\nq.io/wget:1\n",
+                 unread + "\n"}));
+}
+
 TEST(ListImport, WhatANodeHas) {
   tests::FakeAgent agent;
   agent.Answers("/v1/status", 200, tests::kTwoImages);

@@ -79,6 +79,14 @@ INSTANTIATE_TEST_SUITE_P(
             "2 q.io/a:v1 "},
         ForeignCase{"CrictlJson", R"({"images":[{"repoTags":["q.io/a:v1"]}]})", "1 q.io/a:v1 "},
         ForeignCase{"Manifests", Object("v1/Pod", "spec: {}"), "manifests"},
+        ForeignCase{
+            "AHelmRelease",
+            "---\n# Source: shop/templates/serviceaccount.yaml\napiVersion: v1\nkind: ServiceAccount\n"
+            "metadata: {name: shop}\n---\n# Source: shop/templates/nothing.yaml\n---\n"
+            "# Source: shop/templates/web.yaml\n" +
+                Object("apps/v1/Deployment", "spec: {template: {spec: {containers: [{image: a}]}}}"),
+            "manifests"},
+        ForeignCase{"LongerThanAnyList", "apiVersion: v1\n" + std::string(10 << 20, '#'), "manifests"},
         ForeignCase{"NoName", Object("apps.kruise.io/v1alpha1/ImagePullJob", "spec: {image: 'q.io/A:1'}"),
                     "x:3:15: image name \"q.io/A:1\": path must be lowercase"},
         ForeignCase{"Nothing", "# none\n", "x: no image was found in it"}),

@@ -467,6 +467,76 @@ TEST(Read, TheOldNameOfAServiceAccount) {
   }
 }
 
+// Longer texts than one document may be, which come in pieces.
+struct LongCase {
+  std::string name, text;
+  std::string expect;  // "LINE:COLUMN image" for each, then the mistakes
+};
+
+class LongTest : public testing::TestWithParam<LongCase> {};
+
+TEST_P(LongTest, IsReadInPieces) {
+  // A file's reader begins with nothing; that of standard input, with what is too long for one document.
+  for (const std::size_t begun : {0U, 150U}) {
+    std::string_view rest = GetParam().text;
+    std::string text(rest.substr(0, begun));
+    rest.remove_prefix(text.size());
+    auto more = [&](std::string& out) {
+      const std::string_view piece = rest.substr(0, 7);
+      out += piece;
+      rest.remove_prefix(piece.size());
+      return !piece.empty();
+    };
+    doc::Problems problems("x");
+    ReadOptions options;
+    options.limits.bytes = 120;
+    std::string found;
+    for (const ImageUse& use : ReadLongManifests(text, more, problems, options).uses) {
+      found += std::to_string(use.at.line) + ":" + std::to_string(use.at.column) + " " + use.image + "\n";
+    }
+    for (const std::string& line : problems.Lines()) found += line + "\n";
+    EXPECT_EQ(found, GetParam().expect) << begun;
+  }
+}
+
+std::string LongPod(const std::string& image) {
+  return R"({"kind":"Pod","apiVersion":"v1","metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":")" +
+         image + R"("}]}})";
+}
+std::string LongDocument(const std::string& image) {
+  return "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, image: " + image +
+         "}]}\n";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, LongTest,
+    testing::Values(
+        LongCase{"AListInJson",
+                 "{\"kind\":\"List\",\"apiVersion\":\"v1\",\"items\":[" + LongPod("a:1") + ",\n" +
+                     LongPod("b:1") + "]}",
+                 "1:141 a:1\n2:99 b:1\n"},
+        LongCase{"ItemsWithoutAKind",
+                 "{\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"items\":[\n"
+                 "{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"a:1\"}]}},\n"
+                 "{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"b:1\"}]}}]}",
+                 "2:44 a:1\n3:44 b:1\n"},
+        LongCase{"Documents",
+                 LongDocument("a:1") + "---\n" + LongDocument("b:1") + "---\n" + LongDocument("c:1"),
+                 "4:38 a:1\n9:38 b:1\n14:38 c:1\n"},
+        LongCase{"AnItemThatIsTooLong",
+                 "{\"kind\":\"List\",\"apiVersion\":\"v1\",\"items\":[" + LongPod("a:1") + "," +
+                     LongPod("b:" + std::string(60, '1')) + "]}",
+                 "1:141 a:1\nx: a part of it is longer than 120 bytes\nx:1:271: the string has no end\n"},
+        LongCase{"ADocumentThatIsTooLong",
+                 LongDocument("a:1") + "---\n" + LongDocument("b:" + std::string(60, '1')) + "---\n" +
+                     LongDocument("c:1"),
+                 "4:38 a:1\nx:5:1: this document is longer than 120 bytes\n"},
+        LongCase{"JsonThatEndsTooEarly",
+                 "{\"kind\":\"List\",\"apiVersion\":\"v1\",\"items\":[" + LongPod("a:1") + ",\n" +
+                     LongPod("b:1").substr(0, 60),
+                 "1:141 a:1\nx:2:2: a comma or ] is expected here\n"}),
+    [](const auto& row) { return row.param.name; });
+
 TEST(Read, ThousandsOfDocumentsKnowTheirLines) {
   std::string text;
   for (int i = 0; i < 5000; i++) {
