@@ -1,6 +1,7 @@
 #include "base/label_syntax.h"
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
 #include "base/text.h"
@@ -44,6 +45,22 @@ bool IsLabelKey(std::string_view text) {
   const std::size_t slash = text.find('/');
   if (slash == std::string_view::npos) return IsLabelPart(text);
   return IsDnsSubdomain(text.substr(0, slash)) && IsLabelPart(text.substr(slash + 1));
+}
+
+bool IsOwnLabelKey(std::string_view text) {
+  const std::string_view prefix = text.substr(0, text.find('/'));
+  // With the dot, so that "mykubernetes.io" is not taken for it.
+  const std::string dotted = "." + std::string(prefix);
+  const bool theirs = dotted.ends_with(".kubernetes.io") || dotted.ends_with(".k8s.io");
+  return IsLabelKey(text) && prefix.size() < text.size() && prefix.find('.') != std::string_view::npos &&
+         !theirs;
+}
+
+bool IsStartupTaintKey(std::string_view text) {
+  // cluster-autoscaler/utils/taints/taints.go: StartupTaintPrefix, and its older spelling.
+  return IsOwnLabelKey(text) ||
+         (IsLabelKey(text) && (text.starts_with("startup-taint.cluster-autoscaler.kubernetes.io/") ||
+                               text.starts_with("ignore-taint.cluster-autoscaler.kubernetes.io/")));
 }
 
 }  // namespace prefetch::base

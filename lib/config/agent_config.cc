@@ -185,12 +185,20 @@ void JudgeGate(const RawConfig& raw, AgentConfig& config, Mistakes& mistakes) {
   if (raw.node_result_label) {
     config.gate.result_label = raw.node_result_label->value;
     // Labels of Kubernetes' own domains steer schedulers and controllers.
-    if (!IsOwnLabelKey(config.gate.result_label)) {
+    if (!base::IsOwnLabelKey(config.gate.result_label)) {
       mistakes.Add(raw.node_result_label->by, "must be a label of a domain of yours: example.com/name");
     }
   }
   config.gate.condition = IsOn(raw.node_condition);
   config.gate.taint = IsOn(raw.startup_taint);
+  if (raw.startup_taint_key) {
+    config.gate.taint_key = raw.startup_taint_key->value;
+    if (!base::IsStartupTaintKey(config.gate.taint_key)) {
+      mistakes.Add(raw.startup_taint_key->by, base::kStartupTaintKeyRule);
+    }
+    if (!config.gate.taint)
+      mistakes.Add(raw.startup_taint_key->by, "has a meaning only with --startup-taint");
+  }
   // Every feature that needs the API server turns it on; kube-api alone only reads kubelet's version.
   config.kube_api = IsOn(raw.kube_api) || config.gate.Any() || config.kubelet_api ||
                     config.provider_service_account || config.touch || config.preflight.AdmitsAnybody() ||

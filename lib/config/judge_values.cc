@@ -98,12 +98,4 @@ std::optional<base::LogFormat> LogFormatOf(const SaidText& said, Mistakes& mista
   return std::nullopt;
 }
 
-bool IsOwnLabelKey(const std::string& key) {
-  const std::string prefix = key.substr(0, key.find('/'));
-  // With the dot, so that "mykubernetes.io" is not taken for it.
-  const bool theirs = ("." + prefix).ends_with(".kubernetes.io") || ("." + prefix).ends_with(".k8s.io");
-  return base::IsLabelKey(key) && prefix.size() < key.size() && prefix.find('.') != std::string::npos &&
-         !theirs;
-}
-
 }  // namespace prefetch::config

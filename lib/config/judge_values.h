@@ -29,8 +29,4 @@ std::optional<base::LogFormat> LogFormatOf(const SaidText& said, Mistakes& mista
 // "10.0.0.7:10250", "[::1]:9477", ":9477".
 std::optional<ListenAddress> ParseHostPort(const std::string& text);
 
-// Returns true for a label with a prefix that is not one of Kubernetes' own: schedulers and controllers use
-// those.
-bool IsOwnLabelKey(const std::string& key);
-
 }  // namespace prefetch::config

@@ -98,6 +98,7 @@ struct RawConfig : FileOnlyConfig {
   std::optional<SourcedValue<std::string>> node_result_label;
   std::optional<SourcedValue<bool>> node_condition;
   std::optional<SourcedValue<bool>> startup_taint;
+  std::optional<SourcedValue<std::string>> startup_taint_key;
   std::optional<SourcedValue<bool>> accept_fleet_wide_node_writes;
   std::optional<SourcedValue<std::string>> gate_timeout;
   std::optional<SourcedValue<std::string>> instance;

@@ -260,6 +260,13 @@ constexpr std::array kSettings = {
         .group = Group::kNode,
         .help =
             "Remove the taint prefetchd.dev/not-ready from this Node once it is ready, or after gateTimeout"},
+    Setting{.name = "startup-taint-key",
+            .member = &Raw::startup_taint_key,
+            .group = Group::kNode,
+            .place = kFileFirst,
+            .help = "Another key of the startup taint, such as one that the autoscaler knows; "
+                    "prefetchd.dev/not-ready is removed as well",
+            .pattern = kLabelKey},
     Setting{.name = "gate-timeout",
             .member = &Raw::gate_timeout,
             .group = Group::kNode,

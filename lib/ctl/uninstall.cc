@@ -57,21 +57,17 @@ class Patience {
 struct Findings {
   std::vector<std::string> labels;
   bool condition = false;
-  bool taint = false;
+  std::vector<std::string> taints;
 
-  bool Any() const { return !labels.empty() || condition || taint; }
+  bool Any() const { return !labels.empty() || condition || !taints.empty(); }
   std::string Words() const {
     std::vector<std::string> words;
     for (const std::string& label : labels) words.push_back("label " + label);
     if (condition) words.push_back("condition " + std::string(plan::kConditionType));
-    if (taint) words.push_back("taint " + std::string(plan::kStartupTaintKey));
+    for (const std::string& taint : taints) words.push_back("taint " + taint);
     return base::Join(words, ", ");
   }
 };
-
-bool IsOurTaint(const kube::Taint& taint) {
-  return taint.key == plan::kStartupTaintKey;
-}
 
 Findings Look(const Node& node, const UninstallOptions& options) {
   Findings found;
@@ -85,7 +81,10 @@ Findings Look(const Node& node, const UninstallOptions& options) {
   if (!options.instance.empty()) return found;
   found.condition = std::any_of(node.conditions.begin(), node.conditions.end(),
                                 [](const auto& one) { return one.type == plan::kConditionType; });
-  found.taint = std::any_of(node.taints.begin(), node.taints.end(), IsOurTaint);
+  const plan::GateOptions gate{.taint_key = options.taint_key};
+  for (const kube::Taint& taint : node.taints) {
+    if (gate.IsStartupTaint(taint.key)) found.taints.push_back(taint.key);
+  }
   return found;
 }
 
@@ -105,13 +104,16 @@ std::optional<Failure> FailureOf(const kube::Answer<T>& answer) {
   return answer ? std::nullopt : std::optional<Failure>(answer.failure());
 }
 
-// Removes the taint. The list of taints can only be written as a whole, so it is read just before; if another
-// client changes it in between, the write is a conflict and starts over.
-std::optional<Failure> RemoveTaint(const base::Call& call, kube::Api& api, const std::string& name) {
+// Removes the taints. The list of taints can only be written as a whole, so it is read just before; if
+// another client changes it in between, the write is a conflict and starts over.
+std::optional<Failure> RemoveTaints(const base::Call& call, kube::Api& api, const std::string& name,
+                                    const std::vector<std::string>& ours) {
   auto node = api.GetNode(call.Within(kCallLimit), name);
   if (!node) return node.failure();
   std::vector<kube::Taint> taints = node->taints;
-  taints.erase(std::remove_if(taints.begin(), taints.end(), IsOurTaint), taints.end());
+  std::erase_if(taints, [&](const kube::Taint& taint) {
+    return std::find(ours.begin(), ours.end(), taint.key) != ours.end();
+  });
   if (taints == node->taints) return std::nullopt;
   return FailureOf(api.SetNodeTaints(call.Within(kCallLimit), name, node->resource_version, taints));
 }
@@ -123,7 +125,7 @@ std::optional<Failure> Clear(const base::Call& call, kube::Api& api, const std::
   auto persist = [&](const auto& attempt) {
     if (!failure) failure = Persist(call, attempt);
   };
-  if (found.taint) persist([&] { return RemoveTaint(call, api, name); });
+  if (!found.taints.empty()) persist([&] { return RemoveTaints(call, api, name, found.taints); });
   for (const std::string& label : found.labels) {
     persist([&] { return FailureOf(api.SetNodeLabel(call.Within(kCallLimit), name, label, std::nullopt)); });
   }

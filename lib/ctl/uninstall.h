@@ -16,6 +16,7 @@ struct UninstallOptions {
   // the startup taint.
   std::string instance;
   std::vector<std::string> labels;  // of nodeResultLabel, whole keys
+  std::string taint_key;            // of startupTaintKey; empty: the default key alone
   std::string selector;             // of nodes; empty: all
   bool dry_run = false;             // says what would be done
 };

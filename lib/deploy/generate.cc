@@ -56,6 +56,29 @@ bool IsConfigMapKey(std::string_view text) {
          std::all_of(text.begin(), text.end(), allowed);
 }
 
+// Returns the parts of node-gate that are chosen; empty: all.
+std::vector<GatePart> GateOf(const GenerateOptions& options) {
+  // Condition and taint exist once per node. Two instances would overwrite each other's; labels have the
+  // instance's name in them.
+  if (options.gate.empty() && !options.instance.empty()) return {GatePart::kLabel};
+  return options.gate;
+}
+
+bool HasGate(const std::vector<GatePart>& gate, GatePart part) {
+  return gate.empty() || std::find(gate.begin(), gate.end(), part) != gate.end();
+}
+
+base::Status CheckStartupTaintKey(const GenerateOptions& options) {
+  if (options.startup_taint_key.empty()) return {};
+  if (!base::IsStartupTaintKey(options.startup_taint_key)) {
+    return base::InvalidArgument(std::string("--startup-taint-key ") + base::kStartupTaintKeyRule);
+  }
+  if (!Contains(options.components, kNodeGate) || !HasGate(GateOf(options), GatePart::kTaint)) {
+    return base::InvalidArgument("--startup-taint-key needs --component node-gate with --gate taint");
+  }
+  return {};
+}
+
 base::Status CheckOptions(const Files& files, const GenerateOptions& options) {
   if (auto common = CheckCommon(files, options); !common) return common;
   if (!options.instance.empty() && !base::IsDnsLabel(options.instance, kLongestInstance)) {
@@ -80,6 +103,7 @@ base::Status CheckOptions(const Files& files, const GenerateOptions& options) {
   if (!options.gate.empty() && !Contains(options.components, kNodeGate)) {
     return base::InvalidArgument("--gate needs --component node-gate");
   }
+  if (auto checked = CheckStartupTaintKey(options); !checked) return checked;
   if (options.policy_action && !Contains(options.components, kPolicy)) {
     return base::InvalidArgument("--policy-action needs --component policy");
   }
@@ -162,15 +186,25 @@ base::Status SetAgentConfig(const std::string& text, Objects& objects) {
 
 void ChangeGate(const GenerateOptions& options, AgentDaemonSet& agent) {
   if (!Contains(options.components, kNodeGate)) return;
-  std::vector<GatePart> gate = options.gate;
-  // Condition and taint exist once per node. Two instances would overwrite each other's; labels have the
-  // instance's name in them.
-  if (gate.empty() && !options.instance.empty()) gate = {GatePart::kLabel};
-  if (gate.empty()) return;
-  auto wanted = [&](GatePart part) { return std::find(gate.begin(), gate.end(), part) != gate.end(); };
-  if (!wanted(GatePart::kLabel)) agent.RemoveArg("--node-label");
-  if (!wanted(GatePart::kCondition)) agent.RemoveArg("--node-condition");
-  if (!wanted(GatePart::kTaint)) agent.RemoveArg("--startup-taint");
+  const std::vector<GatePart> gate = GateOf(options);
+  if (!HasGate(gate, GatePart::kLabel)) agent.RemoveArg("--node-label");
+  if (!HasGate(gate, GatePart::kCondition)) agent.RemoveArg("--node-condition");
+  if (!HasGate(gate, GatePart::kTaint)) agent.RemoveArg("--startup-taint");
+  if (!options.startup_taint_key.empty()) agent.SetArg("--startup-taint-key", options.startup_taint_key);
+}
+
+// Lets agents take the other startup taint away, too. The policy has the keys as a variable of its own.
+base::Status SetStartupTaintKey(const std::string& key, Objects& objects) {
+  if (key.empty()) return {};
+  Object* policy = FindObject(objects, "ValidatingAdmissionPolicy", "prefetchd-node-gate");
+  doc::Node* variables = policy == nullptr ? nullptr : doc::ValueAt(policy->body, {"spec", "variables"});
+  if (variables == nullptr) return base::Internal("components/node-gate: the policy has no variables");
+  for (doc::Node& one : variables->items) {
+    if (doc::TextAt(one, {"name"}) != "startupTaints") continue;
+    Put(one, "expression", doc::Node::String("['prefetchd.dev/not-ready', '" + key + "']"));
+    return {};
+  }
+  return base::Internal("components/node-gate: the policy has no variable startupTaints");
 }
 
 void Change(const GenerateOptions& options, const std::vector<ConfigMapSource>& lists,
@@ -184,7 +218,12 @@ void Change(const GenerateOptions& options, const std::vector<ConfigMapSource>& 
   for (auto secret = secrets.rbegin(); secret != secrets.rend(); ++secret) {
     agent.MountSecret(std::string(kPullSecretVolume) + *secret, *secret, FolderOfPullSecret(*secret));
   }
-  ChooseNodes(options.nodes, agent.pod_spec());
+  NodeChoice nodes = options.nodes;
+  // An agent that is limited to some taints runs on new nodes, too.
+  if (!nodes.tolerations.empty() && !options.startup_taint_key.empty()) {
+    nodes.tolerations.push_back(options.startup_taint_key);
+  }
+  ChooseNodes(nodes, agent.pod_spec());
   if (!options.instance.empty()) {
     agent.SetRunFolder("/run/prefetchd-" + options.instance);
     agent.SetArg("--instance", options.instance);
@@ -251,7 +290,10 @@ base::Result<Generated> Generate(const Files& files, const GenerateOptions& give
   if (!objects) return objects.error();
   AgentDaemonSet agent(*objects);
   Change(options, top.config_maps, agent);
-  if (auto set = SetAgentConfig(options.agent_config, *objects); !set) return set.error();
+  for (const base::Status& set : {SetAgentConfig(options.agent_config, *objects),
+                                  SetStartupTaintKey(options.startup_taint_key, *objects)}) {
+    if (!set) return set.error();
+  }
   if (Contains(options.components, kPolicy)) {
     const PolicyAction action = options.policy_action.value_or(PolicyAction::kWarn);
     if (auto set = SetPolicy(options.policy_images, action, options.instance, *objects); !set)

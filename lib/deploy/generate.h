@@ -47,7 +47,8 @@ struct GenerateOptions {
   // Secrets that are mounted for `pullSecrets` of agent.yaml, each at FolderOfPullSecret(name).
   std::vector<std::string> mounted_pull_secrets;
   NodeChoice nodes;
-  std::vector<GatePart> gate;  // empty: all; of a second instance on the same nodes: the label
+  std::string startup_taint_key;  // beside the agent's own; empty: none
+  std::vector<GatePart> gate;     // empty: all; of a second instance on the same nodes: the label
   // The spellings of the list's images in pods, sorted. Only component policy has them.
   std::vector<std::string> policy_images;
   std::optional<PolicyAction> policy_action;  // else Warn

@@ -28,10 +28,16 @@ struct GateOptions {
   // Another label, a whole key, for clients that wait for the result: see DesiredGate::result. Empty: none.
   std::string result_label;
   bool condition = false;
-  bool taint = false;                 // take the startup taint away; it is never put on
+  bool taint = false;  // take the startup taint away; it is never put on
+  // Another key of the startup taint, beside kStartupTaintKey. Empty: none.
+  std::string taint_key;
   std::chrono::seconds timeout{900};  // after which the taint goes whatever is missing
 
   bool Any() const { return label || !result_label.empty() || condition || taint; }
+  // The default key always counts: nodes may still start with it after taint_key is set.
+  bool IsStartupTaint(std::string_view key) const {
+    return key == kStartupTaintKey || (!taint_key.empty() && key == taint_key);
+  }
   friend bool operator==(const GateOptions&, const GateOptions&) = default;
 };
 

@@ -31,6 +31,9 @@ func main() {
 			if path := filepath.Join(folder, compatFile); exists(path) {
 				evaluators["nodes, migrate"] = judgePolicy(cases, path, compatPolicy, compatRows())
 			}
+			if path := filepath.Join(folder, taintKeyFile); exists(path) {
+				judgePolicy(cases, path, "prefetchd-node-gate", taintKeyRows())
+			}
 		default:
 			fmt.Fprintln(os.Stderr, "admission: unknown argument", what)
 			os.Exit(2)

@@ -265,6 +265,23 @@ const (
 	compatUser   = "system:serviceaccount:prefetch-images:image-prefetcher-my-images"
 )
 
+// What `prefetchctl generate --startup-taint-key` makes of the policy: another taint that agents may take away.
+const (
+	taintKeyFile = "startup_taint_key.yaml"
+	taintKey     = "startup-taint.cluster-autoscaler.kubernetes.io/prefetchd"
+)
+
+func taintKeyRows() []Row {
+	other := func(name, denied, key string) Row {
+		return nodeRow(name, denied, func(old, updated *corev1.Node) {
+			old.Spec.Taints[1].Key, updated.Spec.Taints[1].Key = key, key
+			updated.Spec.Taints = withoutTaint(updated, key)
+		})
+	}
+	return append(nodeRows("prefetchd.dev/prefetchd"), other("the other startup taint is taken away", "", taintKey),
+		other("a taint that begins as the other startup taint", notItsTaint, taintKey+"x"))
+}
+
 func compatRows() []Row {
 	var rows []Row
 	for _, row := range nodeRows(compatLabel) {

@@ -22,6 +22,20 @@ TEST(LabelSyntax, Keys) {
   }
 }
 
+TEST(LabelSyntax, KeysOfStartupTaints) {
+  for (const char* key : {"example.com/not-ready", "startup-taint.cluster-autoscaler.kubernetes.io/prefetchd",
+                          "ignore-taint.cluster-autoscaler.kubernetes.io/prefetchd"}) {
+    EXPECT_TRUE(IsStartupTaintKey(key)) << key;
+  }
+  // Without a domain, of Kubernetes' own, and no key at all.
+  for (const char* key :
+       {"not-ready", "not/ready", "node.kubernetes.io/not-ready", "k8s.io/a",
+        "startup-taint.cluster-autoscaler.kubernetes.io/",
+        "startup-taint.cluster-autoscaler.kubernetes.io/a b", "example.com/a:NoSchedule", ""}) {
+    EXPECT_FALSE(IsStartupTaintKey(key)) << key;
+  }
+}
+
 TEST(LabelSyntax, PartsAndNames) {
   EXPECT_TRUE(IsLabelPart("v1.36.2"));
   EXPECT_FALSE(IsLabelPart(""));

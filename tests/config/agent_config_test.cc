@@ -204,6 +204,7 @@ nodeLabel: true
 nodeResultLabel: image-prefetcher.stackrox.io/my-images
 nodeCondition: true
 startupTaint: true
+startupTaintKey: startup-taint.cluster-autoscaler.kubernetes.io/prefetchd
 gateTimeout: 20m
 instance: team-a
 acceptFleetWideNodeWrites: true
@@ -279,12 +280,14 @@ preflight:
   EXPECT_TRUE(config->touch);
   EXPECT_TRUE(config->touch_image_volumes);
   EXPECT_TRUE(config->check_pull);
-  EXPECT_EQ(config->gate, (plan::GateOptions{.instance = "team-a",
-                                             .label = true,
-                                             .result_label = "image-prefetcher.stackrox.io/my-images",
-                                             .condition = true,
-                                             .taint = true,
-                                             .timeout = minutes(20)}));
+  EXPECT_EQ(config->gate,
+            (plan::GateOptions{.instance = "team-a",
+                               .label = true,
+                               .result_label = "image-prefetcher.stackrox.io/my-images",
+                               .condition = true,
+                               .taint = true,
+                               .taint_key = "startup-taint.cluster-autoscaler.kubernetes.io/prefetchd",
+                               .timeout = minutes(20)}));
   EXPECT_TRUE(config->accept_fleet_wide_node_writes);
   EXPECT_EQ(config->listen, (ListenAddress{"0.0.0.0", 9000}));
   EXPECT_TRUE(config->once);

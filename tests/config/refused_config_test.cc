@@ -176,6 +176,19 @@ INSTANTIATE_TEST_SUITE_P(
                   },
                   "--node-result-label: must be a label of a domain of yours: example.com/name"},
         BadConfig{
+            "StartupTaintOfKubernetes",
+            [](RawConfig& raw) {
+              raw.startup_taint = SourcedValue<bool>{true, "--startup-taint"};
+              raw.startup_taint_key = Flag("node.kubernetes.io/not-ready", "--startup-taint-key");
+            },
+            "--startup-taint-key: must be a key of a domain of yours, such as example.com/not-ready, or "
+            "begin with startup-taint.cluster-autoscaler.kubernetes.io/"},
+        BadConfig{"StartupTaintKeyWithoutTheTaint",
+                  [](RawConfig& raw) {
+                    raw.startup_taint_key = Flag("example.com/not-ready", "--startup-taint-key");
+                  },
+                  "--startup-taint-key: has a meaning only with --startup-taint"},
+        BadConfig{
             "Instance", [](RawConfig& raw) { raw.instance = Flag("a/b", "--instance"); },
             "--instance: must be a label's name: at most 63 letters, digits, dots, dashes, underscores"},
         BadConfig{"GateTimeout", [](RawConfig& raw) { raw.gate_timeout = Flag("0s", "--gate-timeout"); },

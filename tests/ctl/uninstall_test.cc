@@ -132,6 +132,17 @@ TEST(UninstallNodes, ALabelThatIsNamedGoesToo) {
   EXPECT_EQ(LabelsOf(api.node(0)), std::vector<std::string>{"pool"});
 }
 
+TEST(UninstallNodes, AStartupTaintOfAnotherKeyGoesToo) {
+  kube::Node node = Told("n1");
+  node.taints.push_back({.key = "example.com/cold", .value = "", .effect = "NoSchedule"});
+  NodesApi api({node});
+  tests::Ran ran = Clear(api, {.taint_key = "example.com/cold"});
+  EXPECT_EQ(ran.exit, kOk) << ran;
+  ASSERT_EQ(api.node(0).taints.size(), 1U);
+  EXPECT_EQ(api.node(0).taints[0].key, "dedicated");
+  EXPECT_NE(ran.out.find("taint prefetchd.dev/not-ready, taint example.com/cold"), std::string::npos) << ran;
+}
+
 TEST(UninstallNodes, ADryRunWritesNothingAndSaysWhatItWould) {
   NodesApi api({Told("n1")});
   tests::Ran ran = Clear(api, {.dry_run = true});

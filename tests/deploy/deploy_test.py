@@ -194,7 +194,8 @@ def check_gate_words(documents):
     policy = of_name(documents, "ValidatingAdmissionPolicy", "prefetchd-node-gate")
     text = " ".join(one["expression"] for one in policy["spec"]["validations"])
     used = {"kLabelPrefix": re.findall(r"startsWith\('([^']+)'\)", text),
-            "kStartupTaintKey": re.findall(r"t\.key != '([^']+)'", text),
+            "kStartupTaintKey": re.findall(r"'([^']+)'", next(
+                one["expression"] for one in policy["spec"]["variables"] if one["name"] == "startupTaints")),
             "kConditionType": re.findall(r"c\.type != '([^']+)'", text)}
     with open(os.path.join(ROOT, "lib/plan/node_gate.h"), encoding="utf-8") as source:
         instance = re.search(r'instance = "([^"]+)"', source.read())[1]

@@ -210,6 +210,31 @@ def check_instance(platform):
                       loose=True)
 
 
+# A key that needs no flag of Cluster Autoscaler. The agent may take it away, and runs on nodes that have it.
+TAINT_KEY = "startup-taint.cluster-autoscaler.kubernetes.io/prefetchd"
+OF_TAINT_KEY = f"""patches:
+- target: {{kind: ValidatingAdmissionPolicy, name: prefetchd-node-gate}}
+  patch: |-
+    - op: replace
+      path: /spec/variables/4/expression
+      value: "['prefetchd.dev/not-ready', '{TAINT_KEY}']"
+- target: {{kind: DaemonSet, name: prefetchd}}
+  patch: |-
+    - {{op: add, path: /spec/template/spec/containers/0/args/-, value: --startup-taint-key={TAINT_KEY}}}
+    - op: replace
+      path: /spec/template/spec/tolerations
+      value:
+      - {{key: dedicated, operator: Exists}}
+      - {{key: {TAINT_KEY}, operator: Exists}}
+      - {{key: prefetchd.dev/not-ready, operator: Exists}}
+"""
+
+
+def check_startup_taint_key():
+    return check_same(generate(arguments("eks", ["node-gate"]) + ["--startup-taint-key", TAINT_KEY, "--toleration", "dedicated"]),
+                      kustomized("eks", ["node-gate"], OF_TAINT_KEY))
+
+
 def check_policy_action(action):
     """Of an option, and of a patch."""
     theirs = kustomized("generic", ["policy"], "patches:\n- target: {kind: ValidatingAdmissionPolicyBinding, name: prefetchd-policy}\n"
@@ -346,6 +371,12 @@ TOLD = [
     ("Image", arguments("eks") + ["--image", "UPPER"], None, 2, "--image"),
     ("Version", arguments("eks") + ["--kubelet-version", "1.30"], None, 2, "--kubelet-version must be 1.31 or later"),
     ("Port", arguments("eks") + ["--port", "70000"], None, 2, "--port"),
+    ("StartupTaintKeyOfNothing", arguments("eks") + ["--startup-taint-key", TAINT_KEY], None, 2,
+     "--startup-taint-key needs --component node-gate with --gate taint"),
+    ("StartupTaintKeyOfAnInstance", arguments("eks", ["node-gate"]) + ["--startup-taint-key", TAINT_KEY, "--instance", "a"], None, 2,
+     "--startup-taint-key needs --component node-gate with --gate taint"),
+    ("StartupTaintKeyOfKubernetes", arguments("eks", ["node-gate"]) + ["--startup-taint-key", "node.kubernetes.io/not-ready"], None, 2,
+     "--startup-taint-key must be a key of a domain of yours"),
     ("GateOfNothing", arguments("eks") + ["--gate", "label"], None, 2, "--gate needs --component node-gate"),
     ("MonitorLabelOfNothing", arguments("eks") + ["--monitoring-label", "release=x"], None, 2,
      "--monitoring-label needs --component monitoring"),
@@ -484,6 +515,9 @@ def add_generated(cases, add_rendering, none):
         arguments("generic", ["live-reload"], ("images.yaml", "Team_B.txt")),
         {"images.yaml": LIST, "Team_B.txt": OTHER}), live_reload=True)
     cases.add("generate", "several_lists", lambda: none(check_several_lists()))
+    cases.add("generate", "startup_taint_key", lambda: none(check_startup_taint_key()))
+    add_rendering(cases, "startup_taint_key", lambda: generate(
+        arguments("eks", ["node-gate"]) + ["--startup-taint-key", TAINT_KEY]))
     cases.add("generate", "gate_of_an_instance", lambda: none(check_gate_of_an_instance()))
     cases.add("generate", "agent_config", lambda: none(check_agent_config()))
     for action in ("Warn", "Audit", "Deny"):

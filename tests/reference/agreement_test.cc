@@ -166,7 +166,7 @@ constexpr const char* kWholeAgent = R"({"apiVersion":"prefetchd.dev/v1alpha1","k
 "registryCa":"/rca","registryHttpProxy":"http://p:1","registryHttpsProxy":"http://p:1","registryNoProxy":"a.io",
 "registryTrustedMirrors":["m:5000"],"registryTrustedRealms":["t.io"],"registrySkipMirrors":false,"fetch":"auto","touch":true,
 "touchImageVolumes":true,"kubeApi":true,"nodeLabel":true,"nodeResultLabel":"acme.io/images","nodeCondition":true,
-"startupTaint":true,"gateTimeout":"15m","acceptFleetWideNodeWrites":true,"listen":":9477","local":"/run/p.sock",
+"startupTaint":true,"startupTaintKey":"acme.io/cold","gateTimeout":"15m","acceptFleetWideNodeWrites":true,"listen":":9477","local":"/run/p.sock",
 "checkPull":true,"fleetTokens":true,"coreDumps":false,"logLevel":"info","logFormat":"json","once":true,"timeout":"5m",
 "pullSecrets":[{"name":"team","path":"/s/.dockerconfigjson","allowRepositories":["a.io/team"],"sources":["t.yaml"]}],
 "providerServiceAccount":{"namespace":"ci","name":"pull"},"providerEnvironment":{"AWS_REGION":"eu-west-1"},

@@ -140,6 +140,22 @@ TEST(NodeGateScenario, AnotherOwnerWhoChangesTaintsAtTheSameMomentLosesNothing) 
       minutes(1)));
 }
 
+TEST(NodeGateScenario, AnotherKeyOfTheStartupTaintIsRemovedAsTheUsualOneIs) {
+  GatedNode one(
+      {.gate = {.taint = true, .taint_key = "startup-taint.cluster-autoscaler.kubernetes.io/prefetchd"}});
+  one.node.runtime.Push(MakeImage("r.io/a:v1", kMB));
+  one.node.List({"r.io/a:v1"});
+  one.server.Put("nodes/n1", R"({"metadata":{"labels":{"kubernetes.io/os":"linux"}},"spec":{"taints":[
+      {"key":"dedicated","value":"ci","effect":"NoSchedule"},
+      {"key":"startup-taint.cluster-autoscaler.kubernetes.io/other","effect":"NoSchedule"},
+      {"key":"startup-taint.cluster-autoscaler.kubernetes.io/prefetchd","effect":"NoSchedule"}]}})");
+  EXPECT_TRUE(one.RunUntil(
+      [&] {
+        return one.Taints() == Taints{"dedicated", "startup-taint.cluster-autoscaler.kubernetes.io/other"};
+      },
+      minutes(1)));
+}
+
 TEST(NodeGateScenario, ATokenThatExpiresIsFollowedByTheNextOne) {
   GatedNode one({.token_life = minutes(10)});
   one.node.runtime.Push(MakeImage("r.io/a:v1", kMB));

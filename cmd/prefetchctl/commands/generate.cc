@@ -131,6 +131,9 @@ Command GenerateCommand(CLI::App& command, Context&) {
             ->type_size(1)
             ->allow_extra_args(false),
         parts);
+  command.add_option("--startup-taint-key", options.startup_taint_key,
+                     "With --component node-gate: another key of the startup taint, such as one that the "
+                     "autoscaler knows; see deploy/docs/new-nodes.md");
   const std::map<std::string, deploy::PolicyAction> actions = {{"Warn", deploy::PolicyAction::kWarn},
                                                                {"Audit", deploy::PolicyAction::kAudit},
                                                                {"Deny", deploy::PolicyAction::kDeny}};

@@ -41,6 +41,8 @@ Command UninstallCommand(CLI::App& command, Context& context) {
                      "condition ImagesPrefetched and the startup taint");
   Repeatable(command, "--label", options.labels,
              "Also clear this label, the value of nodeResultLabel (repeatable)");
+  command.add_option("--startup-taint-key", options.taint_key,
+                     "Also remove this taint, the value of startupTaintKey");
   command.add_option("--selector", options.selector, "Only nodes with these labels: pool=ci");
   command.add_flag("--dry-run", options.dry_run, "Print the changes, and make none");
   command.add_option("--kubeconfig", flags->cluster.kubeconfig,

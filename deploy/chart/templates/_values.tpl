@@ -23,6 +23,17 @@
 {{-   if and $values.port (hasPrefix "--listen=" $arg) }}{{ $arg = regexReplaceAll ":[0-9]+$" $arg (printf ":%d" (int $values.port)) }}{{ end }}
 {{-   if $kept }}{{ $args = append $args $arg }}{{ end }}
 {{- end }}
+{{- if $values.startupTaintKey }}
+{{-   if not (has $.settings.gate.taint $args) }}{{ fail "startupTaintKey needs the component node-gate, and taint in gate" }}{{ end }}
+{{-   $args = append $args (printf "--startup-taint-key=%s" $values.startupTaintKey) }}
+{{-   range .objects }}
+{{-     if and (eq .kind "ValidatingAdmissionPolicy") (eq .metadata.name "prefetchd-node-gate") }}
+{{-       range .spec.variables }}
+{{-         if eq .name "startupTaints" }}{{ $_ := set . "expression" (printf "['%s', '%s']" $.settings.ownToleration.key $values.startupTaintKey) }}{{ end }}
+{{-       end }}
+{{-     end }}
+{{-   end }}
+{{- end }}
 {{- $_ := set $agent "args" $args }}
 {{- if $values.port }}
 {{-   range $agent.ports }}
@@ -55,7 +66,9 @@
 {{- $pod := .daemonSet.spec.template.spec }}
 {{- $_ := set $pod "nodeSelector" (mergeOverwrite $pod.nodeSelector (deepCopy $values.nodeSelector)) }}
 {{- if $values.tolerations }}
-{{-   $_ := set $pod "tolerations" (append $values.tolerations .settings.ownToleration) }}
+{{-   $tolerations := $values.tolerations }}
+{{-   if $values.startupTaintKey }}{{ $tolerations = append $tolerations (dict "key" $values.startupTaintKey "operator" "Exists") }}{{ end }}
+{{-   $_ := set $pod "tolerations" (append $tolerations .settings.ownToleration) }}
 {{- end }}
 {{- end }}
 

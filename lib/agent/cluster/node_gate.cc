@@ -30,10 +30,6 @@ plan::ConditionStatus StatusOf(const std::string& text) {
   return text == "False" ? plan::ConditionStatus::kFalse : plan::ConditionStatus::kUnknown;
 }
 
-bool IsOurTaint(const kube::Taint& taint) {
-  return taint.key == plan::kStartupTaintKey;
-}
-
 }  // namespace
 
 NodeGate::NodeGate(NodeGateOptions options, kube::Api& api, const Board& board, const base::Clock& clock)
@@ -142,7 +138,9 @@ plan::NodeSeen NodeGate::See(const kube::Node& node) const {
     if (condition.type != plan::kConditionType) continue;
     seen.condition = plan::GateCondition{StatusOf(condition.status), condition.reason, condition.message};
   }
-  seen.tainted = std::any_of(node.taints.begin(), node.taints.end(), IsOurTaint);
+  seen.tainted = std::any_of(node.taints.begin(), node.taints.end(), [this](const kube::Taint& taint) {
+    return options_.gate.IsStartupTaint(taint.key);
+  });
   return seen;
 }
 
@@ -183,7 +181,7 @@ bool NodeGate::RemoveTaint(const base::Call& call, bool gave_up) {
   auto fresh = api_.GetNode(call.Within(kCallLimit), options_.node);
   if (!fresh) return Failed(kNode, fresh.failure());
   std::vector<kube::Taint> taints = fresh->taints;
-  taints.erase(std::remove_if(taints.begin(), taints.end(), IsOurTaint), taints.end());
+  std::erase_if(taints, [this](const kube::Taint& taint) { return options_.gate.IsStartupTaint(taint.key); });
   auto done = api_.SetNodeTaints(call.Within(kCallLimit), options_.node, fresh->resource_version, taints);
   if (done) {
     taint_ = gave_up ? plan::TaintHistory::kGivenUp : plan::TaintHistory::kGone;
