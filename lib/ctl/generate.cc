@@ -14,13 +14,16 @@
 #include "config/agent_config.h"
 #include "config/raw_config.h"
 #include "ctl/agent_start.h"
+#include "ctl/cluster.h"
 #include "ctl/exit_code.h"
 #include "ctl/list.h"
+#include "ctl/list_all.h"
 #include "ctl/list_files.h"
 #include "ctl/manifest_files.h"
 #include "ctl/policy_images.h"
 #include "deploy/embedded_files.h"
 #include "deploy/generate.h"
+#include "deploy/installed.h"
 #include "doc/edit.h"
 #include "doc/problems.h"
 #include "doc/write.h"
@@ -296,7 +299,39 @@ int Print(const base::Result<deploy::Generated>& generated, const std::string& o
   return kOk;
 }
 
+// Adds a note of all that applying the manifests would take away from the installation that runs.
+void NoteTakenAway(const GenerateFlags& flags, deploy::Generated& generated) {
+  if (!flags.runs) return;
+  const std::vector<std::string> gone =
+      deploy::TakenAway(*flags.runs, generated.documents, flags.agent_config.empty());
+  if (gone.empty()) return;
+  generated.notes.push_back(
+      "the DaemonSet in the cluster has these, and the manifests do not; applying them takes "
+      "these away, unless you give their options, too: " +
+      base::Join(gone, ", "));
+}
+
 }  // namespace
+
+int ReadInstalled(const base::Call& call, kube::Api& api, GenerateFlags& flags, std::ostream& err) {
+  const std::string& instance = flags.options.instance;
+  const std::string name = instance.empty() ? "prefetchd" : "prefetchd-" + instance;
+  const std::string& space = flags.options.name_space.empty() ? name : flags.options.name_space;
+  constexpr kube::Resource kDaemonSets{"DaemonSet", "apps", "daemonsets"};
+  auto found = ListAll<doc::Node>(
+      call, {.label_selector = "", .field_selector = "metadata.name=" + name},
+      [&](const kube::ListOptions& page) { return api.ListObjects(call, kDaemonSets, space, page); });
+  if (!found) return Fail(kUnreachable, Explain(found.failure(), "workload-list.yaml"), err);
+  if (found->empty()) {
+    return Fail(
+        kBadInput,
+        base::InvalidArgument("--from-cluster: the namespace " + space + " has no DaemonSet " + name +
+                              ": give --image instead, or --namespace and --instance of the installation"),
+        err);
+  }
+  flags.runs = std::move(found->front());
+  return kOk;
+}
 
 int Generate(GenerateFlags flags, std::ostream& out, std::ostream& err) {
   // All input is checked before anything is printed.
@@ -311,6 +346,7 @@ int Generate(GenerateFlags flags, std::ostream& out, std::ostream& err) {
   if (generated) {
     auto starts = CheckAgentConfig(flags, generated->documents, generated->notes);
     if (!starts) return Fail(kBadInput, starts.error(), err);
+    NoteTakenAway(flags, *generated);
   }
   return Print(generated, flags.output, out, err);
 }

@@ -1,12 +1,16 @@
 // `prefetchctl generate`: the manifests of deploy/ for one platform, from this one binary.
 #pragma once
 
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
 
+#include "base/call.h"
 #include "deploy/compat.h"
 #include "deploy/generate.h"
+#include "doc/node.h"
+#include "kube/api.h"
 #include "list/image_list.h"
 
 namespace prefetch::ctl {
@@ -17,7 +21,12 @@ struct GenerateFlags {
   std::string agent_config;         // a file of kind AgentConfiguration; empty: the shipped one
   std::string output;               // a file, or a folder (it is there, or ends with "/"); empty: `out`
   list::Capabilities capabilities;
+  std::optional<doc::Node> runs;  // the agent's DaemonSet in the cluster, if it was read
 };
+
+// Reads the DaemonSet of the installation that the options name. Returns kBadInput or kUnreachable, with the
+// reason printed, if there is none or it cannot be read; needs the right to list daemonsets of the namespace.
+int ReadInstalled(const base::Call& call, kube::Api& api, GenerateFlags& flags, std::ostream& err);
 
 // Exit code: 0 written, 2 bad input: a list with mistakes (all are said, as `list check` says them), an
 // option that fits no platform. Notes go to `err`.

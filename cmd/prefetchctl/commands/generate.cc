@@ -12,7 +12,9 @@
 #include "commands/command.h"
 #include "commands/migrate.h"
 #include "commands/one_of.h"
+#include "ctl/cluster.h"
 #include "deploy/embedded_files.h"
+#include "deploy/installed.h"
 
 namespace prefetch::ctl {
 
@@ -21,6 +23,8 @@ namespace {
 struct Flags {
   GenerateFlags generate;
   MigrateFlags migrate;
+  bool from_cluster = false;
+  ClusterOptions cluster;
   std::string compat_with;  // The deprecated spelling of `migrate`.
 };
 
@@ -54,19 +58,34 @@ base::Status CheckCombination(const Flags& flags) {
   }
   if (flags.migrate.compat.name.empty())
     return base::InvalidArgument("--compat image-prefetcher needs a NAME");
-  if (!flags.generate.lists.empty() || !options.instance.empty() || !options.gate.empty() ||
-      options.policy_action) {
+  if (flags.from_cluster || !flags.generate.lists.empty() || !options.instance.empty() ||
+      !options.gate.empty() || options.policy_action) {
     return base::InvalidArgument(
-        "--list, --instance, --gate and --policy-action cannot be used with --compat: the list is your "
+        "--from-cluster, --list, --instance, --gate and --policy-action cannot be used with --compat: the "
+        "list is your "
         "ConfigMap " +
         flags.migrate.compat.name);
   }
   return {};
 }
 
-int Run(Flags& flags, const CLI::App& command) {
-  for (const base::Status& good : {CheckCombination(flags), CheckImageIsGiven(command)}) {
-    if (!good) return Fail(kBadInput, good.error(), std::cerr);
+// Takes the image from the installation that runs, unless the command line names another.
+int TakeInstalled(const base::Call& call, Flags& flags, const CLI::App& command) {
+  auto cluster = Cluster::Open(flags.cluster);
+  if (!cluster) return Fail(cluster.error(), std::cerr);
+  if (int exit = ReadInstalled(call, (*cluster)->api(), flags.generate, std::cerr); exit != kOk) return exit;
+  if (command.count("--image") != 0) return kOk;
+  flags.generate.options.image = deploy::ImageOfAgent(*flags.generate.runs);
+  std::cerr << "note: --image is " << flags.generate.options.image << ", as the cluster runs it\n";
+  return kOk;
+}
+
+int Run(const base::Call& call, Flags& flags, const CLI::App& command) {
+  if (auto good = CheckCombination(flags); !good) return Fail(kBadInput, good.error(), std::cerr);
+  if (flags.from_cluster) {
+    if (int exit = TakeInstalled(call, flags, command); exit != kOk) return exit;
+  } else if (auto given = CheckImageIsGiven(command); !given) {
+    return Fail(kBadInput, given.error(), std::cerr);
   }
   // A list may use every feature that the chosen components give agents.
   const std::vector<std::string>& components = flags.generate.options.components;
@@ -104,13 +123,25 @@ Examples:
 
 }  // namespace
 
-Command GenerateCommand(CLI::App& command, Context&) {
+Command GenerateCommand(CLI::App& command, Context& context) {
   auto flags = std::make_shared<Flags>();
   auto touch_flags = std::make_shared<TouchDaemonSetFlags>();
   deploy::GenerateOptions& options = flags->generate.options;
   Repeatable(command, "--list", flags->generate.lists,
              "A list file, or a directory of list files; each becomes a ConfigMap of its own (repeatable)");
   ManifestOptions(command, options);
+  CLI::Option* from_cluster = command.add_flag(
+      "--from-cluster", flags->from_cluster,
+      "Read the installation in the cluster: take its --image, and say what these manifests would take away");
+  command
+      .add_option("--kubeconfig", flags->cluster.kubeconfig,
+                  "With --from-cluster: the kubeconfig; default: KUBECONFIG, ~/.kube/config, or this pod's "
+                  "service account")
+      ->needs(from_cluster);
+  command
+      .add_option("--context", flags->cluster.context,
+                  "With --from-cluster: a context of the kubeconfig; default: the current one")
+      ->needs(from_cluster);
   command.add_option(
       "--agent-config", flags->generate.agent_config,
       "agent.yaml of the agents: limits, preflight, pullSecrets; see deploy/docs/reference/configuration.md");
@@ -145,15 +176,18 @@ Command GenerateCommand(CLI::App& command, Context&) {
   command.footer(R"(
 Prints exactly what kustomize would render of deploy/ for this platform, without kustomize. The command validates
 the list first. The list becomes an immutable ConfigMap whose name ends with a hash, so that a change rolls out
-the DaemonSet.
+the DaemonSet. The manifests are the whole installation: give all components and options each time, or those of
+last time are gone when you apply them. With --from-cluster, the command names these on standard error.
 
-Exit code: 0 written, 2 bad input, with all errors.
+Exit code: 0 written, 2 bad input, with all errors, 4 the cluster could not be asked.
 
 Examples:
   prefetchctl generate --platform eks --list images.yaml --image registry.example/prefetchd:0.1.0 \
       | kubectl apply --server-side -f -
   prefetchctl generate --platform openshift --list images.yaml --image registry.example/prefetchd:0.1.0 \
       --component node-gate --component monitoring -o manifests/
+  prefetchctl generate --platform eks --list images.yaml --from-cluster --component node-gate \
+      | kubectl apply --server-side -f -
   prefetchctl generate --platform gke --list team-a.yaml --list team-b.txt --image registry.example/prefetchd:0.1.0 \
       --instance ci --port 9478 --node-selector pool=ci
   prefetchctl generate --platform eks --list team-a.yaml --image registry.example/prefetchd:0.1.0 \
@@ -161,10 +195,10 @@ Examples:
   prefetchctl generate --platform eks --list images.yaml --image registry.example/prefetchd:0.1.0 \
       --component policy --policy-action Deny)");
   const CLI::App* touch = TouchDaemonSetCommand(command, *touch_flags);
-  return [flags, &command, touch, touch_flags, init = InitContainerCommand(command)] {
+  return [flags, &command, &context, touch, touch_flags, init = InitContainerCommand(command)] {
     // CLI11 runs the callback of `generate` for its subcommands, too.
     if (init.app->parsed()) return init.run();
-    if (!touch->parsed()) return Run(*flags, command);
+    if (!touch->parsed()) return Run(context.call, *flags, command);
     return GenerateTouchDaemonSet(touch_flags->lists, touch_flags->nodes, touch_flags->output, std::cout,
                                   std::cerr);
   };

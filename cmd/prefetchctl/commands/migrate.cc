@@ -76,10 +76,13 @@ void ManifestOptions(CLI::App& command, deploy::GenerateOptions& options) {
 base::Status CheckImageIsGiven(const CLI::App& command) {
   // An explicit empty image is allowed: kustomize or another tool replaces the name later.
   if (command.count("--image") != 0) return {};
+  const bool reads = command.get_option_no_throw("--from-cluster") != nullptr;
   return base::InvalidArgument(
-      "--image is required: push the agent's image to a registry of yours (deploy/docs/install.md), and name "
-      "it; "
-      "'' leaves the name to a tool that replaces it");
+      std::string(
+          "--image is required: push the agent's image to a registry of yours (deploy/docs/install.md), "
+          "and name it") +
+      (reads ? ", or give --from-cluster for the image that runs" : "") +
+      "; '' leaves the name to a tool that replaces it");
 }
 
 void ManifestOutput(CLI::App& command, std::string& output) {

@@ -1,0 +1,120 @@
+#include "deploy/installed.h"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <string_view>
+
+#include "doc/path.h"
+
+namespace prefetch::deploy {
+namespace {
+
+using doc::ItemsAt;
+using doc::Node;
+using doc::TextAt;
+using Parts = std::set<std::string>;
+
+constexpr std::string_view kAgentConfig = "prefetchd-agent";
+
+const Node& PodSpec(const Node& daemon_set) {
+  static const Node kNothing = Node::Mapping();
+  const Node* spec = doc::ValueAt(daemon_set, {"spec", "template", "spec"});
+  return spec == nullptr ? kNothing : *spec;
+}
+
+const Node& AgentContainer(const Node& daemon_set) {
+  static const Node kNothing = Node::Mapping();
+  const std::vector<Node>& containers = ItemsAt(PodSpec(daemon_set), {"containers"});
+  for (const Node& one : containers) {
+    if (TextAt(one, {"name"}) == "prefetchd") return one;
+  }
+  return containers.empty() ? kNothing : containers.front();
+}
+
+// Returns "prefetchd-list" for "prefetchd-list-7k2m9h4t5c": names of ConfigMaps that end with a hash of
+// kustomize's.
+std::string WithoutHash(const std::string& name) {
+  constexpr std::size_t kHash = 10;
+  constexpr std::string_view kLetters = "24567892bcdfghkmt";
+  if (name.size() <= kHash + 1 || name[name.size() - kHash - 1] != '-') return name;
+  const std::string_view hash = std::string_view(name).substr(name.size() - kHash);
+  return hash.find_first_not_of(kLetters) == std::string_view::npos ? name.substr(0, name.size() - kHash - 1)
+                                                                    : name;
+}
+
+void AddSource(const Node& source, bool same_config, Parts& words) {
+  const std::string map = TextAt(source, {"configMap", "name"});
+  const bool config = map.starts_with(kAgentConfig);
+  if (config && same_config) words.insert("the configuration in the ConfigMap " + map + " (--agent-config)");
+  if (!map.empty() && !config) words.insert("the ConfigMap " + WithoutHash(map));
+  for (const char* key : {"secretName", "name"}) {
+    if (const std::string secret = TextAt(source, {"secret", key}); !secret.empty())
+      words.insert("the Secret " + secret);
+  }
+}
+
+// Which nodes: the expressions of the affinity, in any order.
+std::string Affinity(const Node& pod) {
+  std::vector<std::string> expressions;
+  for (const Node& term :
+       ItemsAt(pod, {"affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution",
+                     "nodeSelectorTerms"})) {
+    for (const Node& one : ItemsAt(term, {"matchExpressions"})) {
+      std::string text = TextAt(one, {"key"}) + " " + TextAt(one, {"operator"});
+      for (const Node& value : ItemsAt(one, {"values"})) text += " " + value.text;
+      expressions.push_back(text);
+    }
+  }
+  std::sort(expressions.begin(), expressions.end());
+  std::string all;
+  for (const std::string& one : expressions) all += one + "\n";
+  return all;
+}
+
+Parts PartsOf(const Node& daemon_set, bool same_config) {
+  const Node& pod = PodSpec(daemon_set);
+  const Node& agent = AgentContainer(daemon_set);
+  Parts words;
+  for (const Node& arg : ItemsAt(agent, {"args"})) words.insert(arg.text);
+  for (const Node& one : ItemsAt(agent, {"env"})) {
+    const std::string value = TextAt(one, {"value"});
+    words.insert("the variable " + TextAt(one, {"name"}) + (value.empty() ? "" : "=" + value));
+  }
+  for (const Node& volume : ItemsAt(pod, {"volumes"})) {
+    AddSource(volume, same_config, words);
+    for (const Node& source : ItemsAt(volume, {"projected", "sources"}))
+      AddSource(source, same_config, words);
+  }
+  if (const Node* labels = pod.Find("nodeSelector")) {
+    for (const doc::Member& one : labels->members)
+      words.insert("the node selector " + one.key + "=" + one.value.text);
+  }
+  for (const Node& one : ItemsAt(pod, {"tolerations"})) {
+    const std::string key = TextAt(one, {"key"});
+    words.insert("the toleration of " + (key.empty() ? "all taints" : key));
+  }
+  for (const Node& one : ItemsAt(pod, {"imagePullSecrets"}))
+    words.insert("the pull secret " + TextAt(one, {"name"}));
+  return words;
+}
+
+}  // namespace
+
+std::string ImageOfAgent(const Node& daemon_set) {
+  return TextAt(AgentContainer(daemon_set), {"image"});
+}
+
+std::vector<std::string> TakenAway(const Node& runs, const std::vector<Node>& documents, bool same_config) {
+  std::vector<std::string> gone;
+  for (const Node& one : documents) {
+    if (TextAt(one, {"kind"}) != "DaemonSet") continue;
+    const Parts before = PartsOf(runs, same_config), after = PartsOf(one, same_config);
+    std::set_difference(before.begin(), before.end(), after.begin(), after.end(), std::back_inserter(gone));
+    if (Affinity(PodSpec(runs)) != Affinity(PodSpec(one)))
+      gone.emplace_back("the choice of nodes (--include-control-plane)");
+  }
+  return gone;
+}
+
+}  // namespace prefetch::deploy
