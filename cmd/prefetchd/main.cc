@@ -22,9 +22,9 @@
 #include "cri/endpoint.h"
 #include "flags.h"
 #include "node_agent.h"
-#include "screen/status_document.h"
 #include "screen/status_table.h"
 #include "signals.h"
+#include "status/documents.h"
 
 namespace prefetch {
 namespace {
@@ -54,7 +54,13 @@ int EndedAtOnce(int code) {
 }
 
 ExitCode PrintResult(const plan::Snapshot& snapshot, bool stopped, bool timed_out) {
-  std::cout << screen::StatusTable(screen::DocumentOf(snapshot), {});
+  // Read back, so that texts of runtimes and registries are as harmless as those of a foreign document.
+  auto document = status::ParseStatusDocument(status::StatusJson(snapshot));
+  if (!document) {
+    Fail(kNotReady, document.error());
+    return kNotReady;
+  }
+  std::cout << screen::StatusTable(*document, {});
   if (snapshot.readiness.ready) return kOk;
   if (snapshot.readiness.reason == plan::Reason::kListInvalid ||
       snapshot.readiness.reason == plan::Reason::kListEmptyOfSources ||

@@ -11,7 +11,6 @@
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "plan/snapshot.h"
-#include "status/public_json.h"
 #include "status/status_json.h"
 
 namespace prefetch::agent {

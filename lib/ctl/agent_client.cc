@@ -185,10 +185,10 @@ base::Result<status::RetryResult> AgentClient::Retry(const base::Call& call,
   return base::Internal(agent + " gave an unexpected answer: " + result.error().message());
 }
 
-base::Result<screen::StatusDocument> AgentClient::Status(const base::Call& call) const {
+base::Result<status::StatusDocument> AgentClient::Status(const base::Call& call) const {
   auto json = StatusJson(call);
   if (!json) return std::move(json).error();
-  auto document = screen::ParseStatusDocument(*json);
+  auto document = status::ParseStatusDocument(*json);
   if (!document)
     return std::move(document).error().Wrap("the agent at " + address_ + " sent no status document");
   return document;

@@ -8,8 +8,8 @@
 #include "base/call.h"
 #include "base/result.h"
 #include "http/client.h"
-#include "screen/status_document.h"
 #include "status/check_document.h"
+#include "status/documents.h"
 #include "status/retry_document.h"
 
 namespace prefetch::ctl {
@@ -42,10 +42,10 @@ class AgentClient {
   bool ShowsToken() const { return !token_file_.empty(); }
 
   // Returns the status document. Errors are whole sentences that tell the user what to do.
-  base::Result<screen::StatusDocument> Status(const base::Call& call) const;
+  base::Result<status::StatusDocument> Status(const base::Call& call) const;
   // The same as it came, for -o json.
   base::Result<std::string> StatusJson(const base::Call& call) const;
-  // Returns all that is known about one image, unparsed (screen/image_document.h), also if the image is not
+  // Returns all that is known about one image, unparsed (status/documents.h), also if the image is not
   // there. InvalidArgument: the agent rejects the name.
   base::Result<std::string> ImageJson(const base::Call& call, const std::string& image,
                                       const ImageQuery& query) const;

@@ -156,7 +156,7 @@ int AuditOfFleet(const base::Call& call, kube::Api& api, const AuditOptions& opt
   base::Mutex mutex;
   FleetTokens tokens;
   FleetAsk ask{.name_space = options.query.name_space, .tokens = &tokens};
-  ask.each = [&](std::size_t i, const screen::StatusDocument& document) {
+  ask.each = [&](std::size_t i, const status::StatusDocument& document) {
     facts.nodes[i] = screen::AuditNodeOf(document, members[i].node);
     base::Lock lock(mutex);
     // Nodes may have different lists: an image counts as listed if any node lists it.

@@ -19,7 +19,7 @@
 #include "image/kubelet_version.h"
 #include "registry/crio_settings.h"
 #include "registry/registries_files.h"
-#include "screen/image_document.h"
+#include "screen/explain_text.h"
 
 namespace prefetch::ctl {
 namespace {
@@ -159,10 +159,12 @@ Enum EnumOf(const std::string& name, std::string_view (*name_of)(Enum), Enum las
   return last;
 }
 
+using Views = std::vector<status::CredentialView>;
+
 // Returns the agent's result. It has no passwords, since the agent shows none.
-credentials::Lookup LookupOf(const screen::ImageDocument& document, const image::Reference& image) {
+credentials::Lookup LookupOf(const status::ImageDocument& document, const image::Reference& image) {
   credentials::Lookup lookup{.repository = image.Repository(), .credentials = {}, .providers = {}};
-  for (const status::CredentialView& view : document.credentials) {
+  for (const status::CredentialView& view : document.credentials.value_or(Views())) {
     credentials::Credential credential;
     credential.source = EnumOf(view.source, credentials::SourceName, credentials::Source::kPullSecret);
     credential.name = view.name;
@@ -215,7 +217,7 @@ std::optional<int> AskForCredentials(const base::Call& call, const AgentClient& 
       return std::nullopt;
     }
     if (!json) return Fail(json.error(), err);
-    auto document = screen::ParseImageDocument(*json);
+    auto document = status::ParseImageDocument(*json);
     if (!document) return Fail(kUnreachable, std::move(document).error().Wrap("the agent's answer"), err);
     const credentials::Lookup lookup = LookupOf(*document, image.reference);
     found.all = found.all && !lookup.credentials.empty();

@@ -2,7 +2,7 @@
 
 #include "ctl/exit_code.h"
 #include "image/reference.h"
-#include "screen/image_document.h"
+#include "screen/explain_text.h"
 
 namespace prefetch::ctl {
 
@@ -14,7 +14,7 @@ int Explain(const base::Call& call, const AgentClient& agent, const ExplainOptio
   if (call.Stopped()) return kInterrupted;
   if (!json) return Fail(json.error(), err);
   // Parsed even if JSON is printed as it came: the answer of another server must not pass for an agent's.
-  auto document = screen::ParseImageDocument(*json);
+  auto document = status::ParseImageDocument(*json);
   if (!document) return Fail(kUnreachable, std::move(document).error().Wrap("the agent's answer"), err);
   if (options.json) {
     out << *json << std::flush;

@@ -152,7 +152,7 @@ class FleetAsking {
       }
     }
     if (!body) return NotHeard(member, WhyNotHeard(body.failure()));
-    auto document = screen::ParseStatusDocument(*body);
+    auto document = status::ParseStatusDocument(*body);
     if (!document) return NotHeard(member, document.error().message());
     // Without the lock: drawing or digesting a document is the expensive part.
     if (ask_.each) ask_.each(i, *document);

@@ -96,7 +96,7 @@ struct FleetAsk {
   const screen::WaitDemand* demand = nullptr;
   // Each document as it came, before it is narrowed, by the member's index. On the threads that ask, at once
   // for several members. May be empty.
-  std::function<void(std::size_t member, const screen::StatusDocument&)> each;
+  std::function<void(std::size_t member, const status::StatusDocument&)> each;
   // How many have been asked. One at a time. May be empty.
   std::function<void(std::size_t asked)> progress;
 };

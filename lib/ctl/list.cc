@@ -364,7 +364,7 @@ int ImportList(const base::Call& call, const AgentClient* agent, kube::Api* api,
   if (agent != nullptr) {
     auto status = agent->Status(call);
     if (!status) return Fail(kUnreachable, status.error(), err);
-    for (const screen::StatusImage& image : status->images) {
+    for (const status::StatusImage& image : status->images) {
       if (auto reference = image::Reference::Parse(image.image))
         gathered.Add(*reference, "node " + status->node);
     }

@@ -27,7 +27,7 @@ namespace {
 constexpr std::chrono::seconds kRefresh{1};
 
 // Makes the page about many nodes for a single one.
-std::string PageOf(const screen::StatusDocument& document) {
+std::string PageOf(const status::StatusDocument& document) {
   report::Gathering gathering;
   gathering.Add(document.node, document);
   screen::Fleet fleet = screen::GatherFleet({screen::DigestStatus(document, document.node)});
@@ -40,7 +40,7 @@ base::Result<std::string> Screen(const base::Call& call, const AgentClient& agen
   auto json = agent.StatusJson(call);
   if (!json) return json;
   // Parsed even for JSON and YAML: the answer of another server must not pass for an agent's.
-  auto document = screen::ParseStatusDocument(*json);
+  auto document = status::ParseStatusDocument(*json);
   if (!document) return std::move(document).error().Wrap("the agent's answer");
   if (options.output == "json") return doc::IndentedJson(*json);
   if (options.output == "yaml") return doc::AsYaml(*json);
@@ -92,7 +92,7 @@ base::Result<std::string> Screen(const screen::Fleet& fleet, const FleetStatusOp
 // Documents come on several threads.
 class FleetPage {
  public:
-  void Add(const std::string& node, const screen::StatusDocument& document) {
+  void Add(const std::string& node, const status::StatusDocument& document) {
     base::Lock lock(mutex_);
     gathering_.Add(node, document);
   }
@@ -145,13 +145,13 @@ int FleetStatus(const base::Call& call, kube::Api& api, const FleetStatusOptions
   std::vector<std::string> rows(options.results ? members.size() : 0);
   FleetAsk ask{.name_space = options.query.name_space, .tokens = &tokens};
   if (options.results) {
-    ask.each = [&](std::size_t i, const screen::StatusDocument& document) {
+    ask.each = [&](std::size_t i, const status::StatusDocument& document) {
       rows[i] = screen::ResultRows(document, members[i].node, *options.results);
     };
   }
   FleetPage page;
   if (options.output == "html") {
-    ask.each = [&](std::size_t i, const screen::StatusDocument& document) {
+    ask.each = [&](std::size_t i, const status::StatusDocument& document) {
       page.Add(members[i].node, document);
     };
   }

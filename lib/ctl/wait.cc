@@ -33,7 +33,7 @@ constexpr std::size_t kNodeDetails = 10;  // lines below the first, on a termina
 
 // Returns how the wait ends with this document, if it does. A permanent failure can still heal: a missing tag
 // may be pushed meanwhile.
-std::optional<screen::WaitEnd> EndOf(const screen::StatusDocument& document, bool fail_fast) {
+std::optional<screen::WaitEnd> EndOf(const status::StatusDocument& document, bool fail_fast) {
   if (document.ready) return screen::WaitEnd::kReady;
   if (fail_fast && screen::AnyFailedPermanently(document)) return screen::WaitEnd::kFailedFast;
   return std::nullopt;
@@ -52,7 +52,7 @@ int Wait(const base::Call& call, const AgentClient& agent, const WaitOptions& op
   Progress progress(out, terminal);
   auto started = steady_clock::now();
   base::Call limited = call.Within(options.timeout);
-  std::optional<screen::StatusDocument> newest;
+  std::optional<status::StatusDocument> newest;
   std::optional<base::Error> trouble;
   const auto waited = [&] { return std::chrono::duration_cast<seconds>(steady_clock::now() - started); };
   const auto finish = [&](screen::WaitEnd end) {

@@ -324,6 +324,20 @@ std::optional<CheckVerdict> OfPull(const CheckFacts& facts, const ImageState& im
 
 }  // namespace
 
+std::vector<std::string> ReasonNames() {
+  std::vector<std::string> names;
+  for (const ReasonRow& row : kReasons) names.emplace_back(row.name);
+  return names;
+}
+
+std::vector<std::string> CheckReasonNames() {
+  std::vector<std::string> names = ReasonNames();
+  for (PodReason reason : {PodReason::kInvalidImageName, PodReason::kNotListed}) {
+    names.emplace_back(CheckReasonName(reason));
+  }
+  return names;
+}
+
 std::string_view CheckReasonName(CheckReason reason) {
   if (const Reason* usual = std::get_if<Reason>(&reason)) return ReasonName(*usual);
   switch (std::get<PodReason>(reason)) {

@@ -9,7 +9,7 @@
 #include "reference/page_parts.h"
 #include "reference/schema.h"
 #include "status/check_document.h"
-#include "status/public_json.h"
+#include "status/status_json.h"
 
 namespace prefetch::reference {
 namespace {

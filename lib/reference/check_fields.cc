@@ -15,8 +15,7 @@ constexpr const char* kAccount = "^[^/]+/[^/]+/[^/]+$";
 constexpr const char* kSecret = "^[^/]+(/[^/]+){0,2}$";
 
 std::vector<std::string> ResultWords() {
-  std::vector<std::string> words =
-      DescriptionOf(kubelet::VerdictResult::kUnknown, kubelet::VerdictResultName);
+  std::vector<std::string> words = WordsOf(kubelet::VerdictResult::kUnknown, kubelet::VerdictResultName);
   words.emplace_back("Undecided");
   return words;
 }
@@ -45,7 +44,7 @@ Fields AnswerFieldsOfCheck() {
        .help = "The rule behind the result",
        .required = true,
        .nullable = true,
-       .words = CheckReasonWords(),
+       .words = plan::CheckReasonNames(),
        .more_words = true},
       {.path = "rule",
        .help = "The step of kubelet's procedure that decided; null: none did",

@@ -42,19 +42,6 @@ std::string RangeOf(const Field& field) {
 
 }  // namespace
 
-Fields FormatFields(std::string_view version, std::string_view kind) {
-  return {{.path = "apiVersion",
-           .form = Form::kWord,
-           .help = "Version of the format",
-           .required = true,
-           .words = {std::string(version)}},
-          {.path = "kind",
-           .form = Form::kWord,
-           .help = "Kind of the document",
-           .required = true,
-           .words = {std::string(kind)}}};
-}
-
 Fields Below(const std::string& path, Fields fields) {
   for (Field& field : fields) field.path = path + field.path;
   return fields;

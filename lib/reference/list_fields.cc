@@ -65,7 +65,7 @@ Field Directive(const char* path, const char* when, plan::OnFailure fallback) {
   return {.path = path,
           .form = Form::kWord,
           .help = std::string("Readiness of a present image ") + when,
-          .words = DescriptionOf(plan::OnFailure::kNotReady, plan::OnFailureName),
+          .words = WordsOf(plan::OnFailure::kNotReady, plan::OnFailureName),
           .fallback = std::string(plan::OnFailureName(fallback))};
 }
 
@@ -74,7 +74,7 @@ Fields RegistryFields(const plan::DesiredImage& standard) {
            .form = Form::kWord,
            .help = "When the agent pulls a present tag again. `IfDigestChanged`: when the registry names "
                    "another digest. `Always`: the same, and ready only while the registry agrees",
-           .words = DescriptionOf(plan::Refresh::kAlways, plan::RefreshName),
+           .words = WordsOf(plan::Refresh::kAlways, plan::RefreshName),
            .fallback = std::string(plan::RefreshName(standard.refresh))},
           {.path = "refreshInterval",
            .form = Form::kDuration,
@@ -121,7 +121,7 @@ Fields EntryFieldsOf() {
            .form = Form::kWord,
            .help = "When the agent touches the image, if it runs with `--touch`. `Auto`: closed images. "
                    "`Always`: also preloaded ones",
-           .words = DescriptionOf(plan::Open::kNever, plan::OpenName),
+           .words = WordsOf(plan::Open::kNever, plan::OpenName),
            .fallback = std::string(plan::OpenName(standard.open))},
           {.path = "pullTimeout",
            .form = Form::kDuration,

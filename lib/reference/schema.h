@@ -11,6 +11,7 @@
 
 #include "doc/node.h"
 #include "reference/field.h"
+#include "status/documents.h"
 
 namespace prefetch::reference {
 
@@ -36,7 +37,7 @@ doc::Node ObjectSchema(const Fields& fields, const std::string& prefix, Openness
 // A document as it is, the tables behind the schemas.
 Fields ListFields();
 Fields AgentFields();
-Fields StatusFields();
+using status::StatusFields;
 Fields CheckRequestFields();
 Fields CheckResultFields();
 

@@ -18,7 +18,7 @@ std::string Cut(const std::string& name) {
   return base::Truncate(name, kLongestName);
 }
 
-ImageState StateOf(const screen::StatusImage& image) {
+ImageState StateOf(const status::StatusImage& image) {
   const Tone tone = screen::ToneOf(image);
   // A stale image is ready. The reason is in the answer of its registry.
   if (tone == Tone::kStale) return {tone, Cut(image.registry->reason)};
@@ -26,7 +26,7 @@ ImageState StateOf(const screen::StatusImage& image) {
 }
 
 // Returns whether the registry's answer is the reason why the image is not ready.
-bool IsObjectedTo(const screen::StatusImage& image) {
+bool IsObjectedTo(const status::StatusImage& image) {
   return image.applies && !image.ready && image.registry && !image.registry->answer.empty() &&
          image.registry->reason == image.reason;
 }
@@ -105,7 +105,7 @@ std::uint32_t Gathering::Indices::Of(const std::string& text) {
   return found->second;
 }
 
-Cell Gathering::CellOf(const screen::StatusImage& image) {
+Cell Gathering::CellOf(const status::StatusImage& image) {
   ImageState state = StateOf(image);
   Cell cell{.image = images_.Of(Cut(image.image))};
   auto [found, is_new] = states_.try_emplace(state, static_cast<std::uint32_t>(state_list_.size()));
@@ -114,8 +114,8 @@ Cell Gathering::CellOf(const screen::StatusImage& image) {
   return cell;
 }
 
-void Gathering::NotePull(const std::string& node, const screen::StatusImage& image) {
-  const screen::StatusPull& pull = image.pull;
+void Gathering::NotePull(const std::string& node, const status::StatusImage& image) {
+  const status::StatusPull& pull = image.pull;
   // Only a complete pull has a duration. A clock that was set back during the pull gives none.
   if (pull.state != "Done" || !pull.started_at || !pull.finished_at) return;
   if (*pull.finished_at < *pull.started_at) return;
@@ -130,8 +130,8 @@ void Gathering::NotePull(const std::string& node, const screen::StatusImage& ima
   times.slowest_node = node;
 }
 
-void Gathering::NoteRegistries(const screen::StatusDocument& document) {
-  for (const screen::StatusRegistryServer& registry : document.registries) {
+void Gathering::NoteRegistries(const status::StatusDocument& document) {
+  for (const status::StatusRegistryServer& registry : document.registries) {
     if (registry.trouble.empty() || !registry.unreachable_since) continue;
     UnreachableRegistry& away = away_[Cut(registry.name)];
     std::chrono::seconds time{0};
@@ -147,22 +147,22 @@ void Gathering::NoteRegistries(const screen::StatusDocument& document) {
   }
 }
 
-void Gathering::NoteProblems(const std::string& node, const screen::StatusDocument& document) {
+void Gathering::NoteProblems(const std::string& node, const status::StatusDocument& document) {
   std::vector<std::string> texts = screen::RefusedSources(document);
-  for (const auto& more : {screen::FurtherProblems(document), document.warnings})
+  for (const auto& more : {screen::FurtherProblems(document), document.list.warnings})
     texts.insert(texts.end(), more.begin(), more.end());
   for (const std::string& text : texts) problems_[base::Truncate(text, kLongestMessage)].insert(node);
 }
 
-void Gathering::Add(const std::string& name, const screen::StatusDocument& document) {
+void Gathering::Add(const std::string& name, const status::StatusDocument& document) {
   const std::string node = Cut(name);
   Facts& facts = facts_[node];
   // Only what the page shows is kept, not the document itself.
   facts = {.kubelet = Cut(screen::KubeletWords(document.kubelet)), .disk = document.disk};
-  facts.runtime = Cut(document.runtime_name);
-  if (!document.runtime_version.empty()) facts.runtime += " " + Cut(document.runtime_version);
-  if (!document.runtime_up && !facts.runtime.empty()) facts.runtime += " (down)";
-  for (const screen::StatusImage& image : document.images) {
+  facts.runtime = Cut(document.runtime.name);
+  if (!document.runtime.version.empty()) facts.runtime += " " + Cut(document.runtime.version);
+  if (!document.runtime.up && !facts.runtime.empty()) facts.runtime += " (down)";
+  for (const status::StatusImage& image : document.images) {
     Cell cell = CellOf(image);
     facts.cells.push_back(cell);
     // CellOf may just have added the image.

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "screen/fleet.h"
-#include "screen/status_document.h"
+#include "status/documents.h"
 
 namespace prefetch::report {
 
@@ -35,7 +35,7 @@ struct ReportNode {
   screen::FleetNode node;
   std::vector<Cell> cells;  // one for each image of its list; none: the agent was not heard
   std::string runtime, kubelet;
-  std::optional<screen::StatusDisk> disk;
+  std::optional<status::StatusDisk> disk;
 };
 
 // Duration of pulls of one image, over the nodes that reported one: the newest pull on each.
@@ -77,7 +77,7 @@ struct Report {
 class Gathering {
  public:
   // Adds the document of one node. `name` is its name in the cluster. Not thread-safe.
-  void Add(const std::string& name, const screen::StatusDocument& document);
+  void Add(const std::string& name, const status::StatusDocument& document);
 
   // `fleet` has the nodes whose documents were added, and those without an answer.
   Report Take(screen::Fleet fleet) &&;
@@ -86,7 +86,7 @@ class Gathering {
   struct Facts {
     std::vector<Cell> cells;
     std::string runtime, kubelet;
-    std::optional<screen::StatusDisk> disk;
+    std::optional<status::StatusDisk> disk;
   };
   struct Indices {
     std::map<std::string, std::uint32_t> by_text;
@@ -94,10 +94,10 @@ class Gathering {
     std::uint32_t Of(const std::string& text);
   };
 
-  Cell CellOf(const screen::StatusImage& image);
-  void NotePull(const std::string& node, const screen::StatusImage& image);
-  void NoteRegistries(const screen::StatusDocument& document);
-  void NoteProblems(const std::string& node, const screen::StatusDocument& document);
+  Cell CellOf(const status::StatusImage& image);
+  void NotePull(const std::string& node, const status::StatusImage& image);
+  void NoteRegistries(const status::StatusDocument& document);
+  void NoteProblems(const std::string& node, const status::StatusDocument& document);
   void SortIndices(Report& report);
 
   std::map<std::string, Facts> facts_;

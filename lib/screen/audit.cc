@@ -61,7 +61,7 @@ void MostNodesFirst(std::vector<AuditFinding>& findings) {
   });
 }
 
-void Fold(const StatusUnlisted& seen, const std::string& node, AuditFinding& finding) {
+void Fold(const status::StatusUnlisted& seen, const std::string& node, AuditFinding& finding) {
   finding.image = seen.image;
   finding.nodes.push_back(node);
   finding.present = finding.present || seen.present;
@@ -131,19 +131,19 @@ std::vector<AuditPull> PullsOfListed(const AuditFacts& facts) {
 
 }  // namespace
 
-AuditNode AuditNodeOf(const StatusDocument& document, const std::string& node) {
+AuditNode AuditNodeOf(const status::StatusDocument& document, const std::string& node) {
   return {.node = node,
           .heard = true,
           .why = "",
           .since = document.unlisted_since,
-          .unlisted = document.unlisted,
-          .left_out = document.unlisted_left_out,
+          .unlisted = document.Unlisted(),
+          .left_out = document.unlisted_left_out.value_or(0),
           .hidden = !document.hidden.empty()};
 }
 
-std::set<std::string> ListedNames(const StatusDocument& document) {
+std::set<std::string> ListedNames(const status::StatusDocument& document) {
   std::set<std::string> names;
-  for (const StatusImage& image : document.images) names.insert(Normalized(image.image));
+  for (const status::StatusImage& image : document.images) names.insert(Normalized(image.image));
   names.erase("");
   return names;
 }
@@ -174,7 +174,7 @@ Audit MakeAudit(const AuditFacts& facts) {
   Audit audit{.nodes = facts.nodes.size()};
   for (const AuditNode& node : facts.nodes) {
     audit.heard += node.Told() ? 1 : 0;
-    for (const StatusUnlisted& seen : node.unlisted) {
+    for (const status::StatusUnlisted& seen : node.unlisted) {
       // An image without a time counts, since it may have come later.
       bool early = facts.since && seen.arrived_at && *seen.arrived_at < *facts.since;
       if (early || seen.image.empty() || IsIgnored(facts, seen.image)) continue;

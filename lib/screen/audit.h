@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "screen/status_document.h"
+#include "status/documents.h"
 
 namespace prefetch::screen {
 
@@ -22,7 +22,7 @@ struct AuditNode {
   bool heard = false;
   std::string why;                      // why it was not heard
   std::optional<base::WallTime> since;  // its agent looks since then; none: it does not tell
-  std::vector<StatusUnlisted> unlisted;
+  std::vector<status::StatusUnlisted> unlisted;
   std::uint64_t left_out = 0;
   bool hidden = false;  // its agent shows this to callers with a token only
 
@@ -30,9 +30,9 @@ struct AuditNode {
   // knows nothing; that must not look like a clean node.
   bool Told() const { return heard && since.has_value(); }
 };
-AuditNode AuditNodeOf(const StatusDocument& document, const std::string& node);
+AuditNode AuditNodeOf(const status::StatusDocument& document, const std::string& node);
 // The normalised names that the agent lists.
-std::set<std::string> ListedNames(const StatusDocument& document);
+std::set<std::string> ListedNames(const status::StatusDocument& document);
 
 // A container that asks for an image.
 struct PodImage {

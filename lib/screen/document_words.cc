@@ -18,17 +18,17 @@ std::string By(const std::string& source) {
 
 }  // namespace
 
-std::string KubeletWords(const StatusKubelet& kubelet) {
+std::string KubeletWords(const status::StatusKubelet& kubelet) {
   if (kubelet.None()) return "no kubelet";
   return kubelet.version.empty() ? "kubelet of unknown version" : "kubelet " + kubelet.version;
 }
 
-std::string KubeletDetail(const StatusKubelet& kubelet) {
+std::string KubeletDetail(const status::StatusKubelet& kubelet) {
   std::string words =
-      kubelet.version.empty() ? "of unknown version" : kubelet.version + By(kubelet.version_from);
+      kubelet.version.empty() ? "of unknown version" : kubelet.version + By(kubelet.SourceOf("version"));
   if (!kubelet.rules.empty()) words += ", by the rules of " + kubelet.rules;
   if (kubelet.verification.empty()) return words;
-  return words + ", " + kubelet.verification + By(kubelet.verification_from);
+  return words + ", " + kubelet.verification + By(kubelet.SourceOf("verification"));
 }
 
 namespace {
@@ -38,23 +38,24 @@ constexpr std::chrono::seconds kJustBegun{3};
 
 }  // namespace
 
-std::string TimeOfPull(const StatusPull& pull, const std::optional<base::WallTime>& now) {
+std::string TimeOfPull(const status::StatusPull& pull, const std::optional<base::WallTime>& now) {
   const bool runs = pull.state == "Pulling" || pull.state == "Unpacking";
   if (!runs || pull.bytes_done || !pull.started_at || !now) return {};
   const auto took = std::chrono::duration_cast<std::chrono::seconds>(*now - *pull.started_at);
   return took < kJustBegun ? "" : base::HumanTime(took);
 }
 
-std::string NoBytesWords(const StatusDocument& document) {
+std::string NoBytesWords(const status::StatusDocument& document) {
   // containerd's content store shows the bytes of a pull; other runtimes have no such service (C24).
-  if (document.runtime_name.empty() || document.runtime_name == "containerd") return {};
-  const bool any = std::any_of(document.images.begin(), document.images.end(), [](const StatusImage& image) {
-    return image.pull.state == "Pulling" && !image.pull.bytes_done;
-  });
-  return any ? document.runtime_name + " reports no progress of pulls: SIZE shows their duration" : "";
+  if (document.runtime.name.empty() || document.runtime.name == "containerd") return {};
+  const bool any =
+      std::any_of(document.images.begin(), document.images.end(), [](const status::StatusImage& image) {
+        return image.pull.state == "Pulling" && !image.pull.bytes_done;
+      });
+  return any ? document.runtime.name + " reports no progress of pulls: SIZE shows their duration" : "";
 }
 
-std::string PullWords(const StatusPull& pull, const std::optional<base::WallTime>& now) {
+std::string PullWords(const status::StatusPull& pull, const std::optional<base::WallTime>& now) {
   if (!pull.bytes_done) {
     const std::string time = TimeOfPull(pull, now);
     return time.empty() ? "" : "under way for " + time;
@@ -63,7 +64,7 @@ std::string PullWords(const StatusPull& pull, const std::optional<base::WallTime
                                pull.bytes_per_second.value_or(0));
 }
 
-std::string PercentWord(const StatusPull& pull) {
+std::string PercentWord(const status::StatusPull& pull) {
   std::uint64_t total = pull.bytes_total.value_or(0);
   if (!pull.bytes_done || total == 0) return {};
   // More bytes than the total must not show as more than 100 %.
@@ -71,7 +72,7 @@ std::string PercentWord(const StatusPull& pull) {
   return std::to_string(static_cast<int>(share * 100)) + " %";
 }
 
-std::string RetryWords(const StatusPull& pull, const std::optional<base::WallTime>& now) {
+std::string RetryWords(const status::StatusPull& pull, const std::optional<base::WallTime>& now) {
   if (pull.attempts == 0 || pull.state == "Done") return {};
   std::string words = "tried " + (pull.attempts == 1 ? "once" : std::to_string(pull.attempts) + " times");
   if (pull.next_attempt_at && now) {
@@ -99,13 +100,13 @@ std::string Between(std::optional<base::WallTime> earlier, std::optional<base::W
   return base::HumanTime(std::max(time, std::chrono::seconds(0)));
 }
 
-bool IsAway(const StatusRegistry& registry) {
+bool IsAway(const status::StatusRegistry& registry) {
   return registry.reason == "Unreachable" || registry.reason == "ServerError" ||
          registry.reason == "RateLimited";
 }
 
 // "agreed 2 h ago, asked again in 40 min".
-std::string Times(const StatusRegistry& registry, const StatusDocument& document) {
+std::string Times(const status::StatusRegistry& registry, const status::StatusDocument& document) {
   std::string agreed = Between(registry.confirmed_at, document.time);
   std::string next = Between(document.time, registry.next_check_at);
   if (registry.answer.empty()) {
@@ -117,16 +118,17 @@ std::string Times(const StatusRegistry& registry, const StatusDocument& document
 
 }  // namespace
 
-bool IsStale(const StatusImage& image) {
+bool IsStale(const status::StatusImage& image) {
   const auto& registry = image.registry;
   // An image that is not ready shows its own reason, which matters more.
   return image.ready && registry && !registry->fresh && !registry->answer.empty() && !IsAway(*registry);
 }
 
-std::vector<std::string> RegistryWords(const StatusImage& image, const StatusDocument& document, bool wide) {
+std::vector<std::string> RegistryWords(const status::StatusImage& image,
+                                       const status::StatusDocument& document, bool wide) {
   std::vector<std::string> words;
   if (!image.registry) return words;
-  const StatusRegistry& registry = *image.registry;
+  const status::StatusRegistry& registry = *image.registry;
   bool wrong = IsStale(image) || (wide && !registry.fresh && !registry.answer.empty());
   if (wrong) words.push_back("not current: " + registry.message);
   if (wide) words.push_back("registry: " + Times(registry, document));
@@ -137,10 +139,10 @@ std::vector<std::string> RegistryWords(const StatusImage& image, const StatusDoc
   return words;
 }
 
-std::vector<std::string> UnreachableWords(const StatusDocument& document) {
+std::vector<std::string> UnreachableWords(const status::StatusDocument& document) {
   std::vector<std::string> words;
   std::size_t more = 0;
-  for (const StatusRegistryServer& registry : document.registries) {
+  for (const status::StatusRegistryServer& registry : document.registries) {
     if (registry.trouble.empty() || !registry.unreachable_since) continue;
     // An outage of the network would otherwise fill the screen with registries.
     if (words.size() == kMostAway && ++more > 0) continue;

@@ -4,34 +4,34 @@
 #include <string>
 #include <vector>
 
-#include "screen/status_document.h"
+#include "status/documents.h"
 
 namespace prefetch::screen {
 
 // "kubelet 1.36.2", "no kubelet", "kubelet of unknown version".
-std::string KubeletWords(const StatusKubelet& kubelet);
+std::string KubeletWords(const status::StatusKubelet& kubelet);
 
 // Returns the same, and if it is known also how kubelet verifies images, with the source of each: "1.36.2
 // (declared), NeverVerify (/var/lib/kubelet/config.yaml)".
-std::string KubeletDetail(const StatusKubelet& kubelet);
+std::string KubeletDetail(const status::StatusKubelet& kubelet);
 
 // The progress of a pull in words; shared by the table and the wait view.
-std::string PullWords(const StatusPull& pull, const std::optional<base::WallTime>& now);
+std::string PullWords(const status::StatusPull& pull, const std::optional<base::WallTime>& now);
 
 // "42 s": how long a pull goes on of which no bytes are told. Empty as above, and if they are.
-std::string TimeOfPull(const StatusPull& pull, const std::optional<base::WallTime>& now);
+std::string TimeOfPull(const status::StatusPull& pull, const std::optional<base::WallTime>& now);
 
 // Why there are no bytes to see, where pulls go on; empty: there is nothing to say. Only containerd has them.
-std::string NoBytesWords(const StatusDocument& document);
+std::string NoBytesWords(const status::StatusDocument& document);
 
 // "61 %", or empty if it is not known.
-std::string PercentWord(const StatusPull& pull);
+std::string PercentWord(const status::StatusPull& pull);
 
 // "tried 3 times, again in 2 min": empty if nothing was tried, or the pull ended well. `now` is the
 // document's own time.
-std::string RetryWords(const StatusPull& pull, const std::optional<base::WallTime>& now);
+std::string RetryWords(const status::StatusPull& pull, const std::optional<base::WallTime>& now);
 
-// Names the parts that a document for strangers lacks (StatusDocument::hidden).
+// Names the parts that a document for strangers lacks (status::StatusDocument::hidden).
 inline constexpr const char* kHiddenWords =
     "hidden from callers without a token (component fleet): messages, problems, sizes, digests, credentials, "
     "unlisted images";
@@ -39,18 +39,19 @@ inline constexpr const char* kHiddenWords =
 // The registries' answers, in the words of the status table. One image's registry stands
 // against calling it current, for a reason that is the image's own: its tag moved, is missing, … A registry
 // that is away is the node's (UnreachableWords), not each image's.
-bool IsStale(const StatusImage& image);
+bool IsStale(const status::StatusImage& image);
 
 // The registry's last word about an image that is ready, a line each. `wide`: also where all is well, or the
 // registry is away. Empty: there is nothing to say.
-std::vector<std::string> RegistryWords(const StatusImage& image, const StatusDocument& document, bool wide);
+std::vector<std::string> RegistryWords(const status::StatusImage& image,
+                                       const status::StatusDocument& document, bool wide);
 
 // Problems of the node that no image shows, a sentence each: sources whose newest version is rejected while
 // an older one is in force, and the agent's own `problems`.
-std::vector<std::string> RefusedSources(const StatusDocument& document);
-std::vector<std::string> FurtherProblems(const StatusDocument& document);
+std::vector<std::string> RefusedSources(const status::StatusDocument& document);
+std::vector<std::string> FurtherProblems(const status::StatusDocument& document);
 
 // The registries that do not answer, for how long, and what that means; a sentence each.
-std::vector<std::string> UnreachableWords(const StatusDocument& document);
+std::vector<std::string> UnreachableWords(const status::StatusDocument& document);
 
 }  // namespace prefetch::screen

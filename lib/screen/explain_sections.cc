@@ -37,7 +37,7 @@ std::string ConfigPathWords(const status::RegistryHostsView& view) {
 
 }  // namespace
 
-void AddRegistry(const ImageDocument& document, LabelledPage& page) {
+void AddRegistry(const status::ImageDocument& document, LabelledPage& page) {
   if (const auto& said = document.image.registry) {
     std::string words = said->answer.empty() ? "not asked since this agent started" : said->message;
     if (said->checked_at && document.time) {
@@ -68,12 +68,12 @@ void AddRegistry(const ImageDocument& document, LabelledPage& page) {
   for (const std::string& note : view.notes) page.Add(note);
 }
 
-void AddCredentials(const ImageDocument& document, LabelledPage& page) {
+void AddCredentials(const status::ImageDocument& document, LabelledPage& page) {
   // The agent does not show credentials to this client, which must not read as "none".
-  if (!document.credentials_known) return;
+  if (!document.credentials) return;
   page.Section("credentials");
   int number = 0;
-  for (const status::CredentialView& credential : document.credentials) {
+  for (const status::CredentialView& credential : *document.credentials) {
     std::string user = credential.username.empty() ? "" : " as " + credential.username;
     page.AddMarked(std::to_string(++number) + ".",
                    SourceWords(credential) + user + ", for " + credential.match);
@@ -108,7 +108,7 @@ std::string WhoMayUse(const status::RecordedUse& use) {
   return use.identities.empty() ? words : words + " (" + base::Join(use.identities, ", ") + ")";
 }
 
-void AddUses(const ImageDocument& document, LabelledPage& page) {
+void AddUses(const status::ImageDocument& document, LabelledPage& page) {
   bool found = false;
   page.Section("record", "yes, kubelet has pulled this content. It may be used");
   for (const status::RecordedUse& use : document.record.uses) {
@@ -122,7 +122,7 @@ void AddUses(const ImageDocument& document, LabelledPage& page) {
   page.Add("There is no entry for " + document.record_key + ", the name that kubelet looks for.");
 }
 
-void AddRecord(const ImageDocument& document, LabelledPage& page) {
+void AddRecord(const status::ImageDocument& document, LabelledPage& page) {
   const std::string& state = document.record.state;
   if (state == "Found") AddUses(document, page);
   if (state == "Absent") page.Section("record", "none: kubelet itself has not pulled this content");
@@ -159,13 +159,14 @@ std::string Consequence(const std::string& policy, const std::string& result, bo
   return "undecided, for the reason below";
 }
 
-void AddPolicy(const std::string& policy, const StatusVerdict& verdict, bool present, LabelledPage& page) {
+void AddPolicy(const std::string& policy, const status::StatusVerdict& verdict, bool present,
+               LabelledPage& page) {
   std::string result = verdict.result.empty() ? "Unknown" : verdict.result;
   page.Section(policy, "", 2 * kPageIndent);
   page.AddMarked(PadRight(Upper(result), kResultColumns), Consequence(policy, result, present));
 }
 
-std::string Because(const Reasoning& reasoning) {
+std::string Because(const status::Reasoning& reasoning) {
   std::size_t colon = reasoning.rule.find(": ");
   if (colon == std::string::npos) return reasoning.message;
   return "rule " + reasoning.rule.substr(0, colon) + " (" + reasoning.rule.substr(colon + 2) +
@@ -174,13 +175,13 @@ std::string Because(const Reasoning& reasoning) {
 
 }  // namespace
 
-bool DifferInReadyAs(const StatusImage& image) {
-  return std::any_of(image.spellings.begin(), image.spellings.end(), [&](const StatusSpelling& one) {
+bool DifferInReadyAs(const status::StatusImage& image) {
+  return std::any_of(image.spellings.begin(), image.spellings.end(), [&](const status::StatusSpelling& one) {
     return one.ready_as != image.spellings.front().ready_as;
   });
 }
 
-void AddKubelet(const ImageDocument& document, LabelledPage& page) {
+void AddKubelet(const status::ImageDocument& document, LabelledPage& page) {
   if (document.kubelet.None()) {
     page.Section("kubelet", "none here (declared by --kubelet=none): pods may use every image on the node");
     return;
@@ -193,8 +194,8 @@ void AddKubelet(const ImageDocument& document, LabelledPage& page) {
   AddRecord(document, page);
 }
 
-void AddVerdicts(const ImageDocument& document, LabelledPage& page) {
-  const StatusImage& image = document.image;
+void AddVerdicts(const status::ImageDocument& document, LabelledPage& page) {
+  const status::StatusImage& image = document.image;
   // An image for other platforms has no verdict here.
   if (!image.applies) return;
   if (!image.ready_as.empty()) {
@@ -203,11 +204,11 @@ void AddVerdicts(const ImageDocument& document, LabelledPage& page) {
   page.Lead(DifferInReadyAs(image)   ? "so the worst-off pod, if it has imagePullPolicy"
             : image.ready_as.empty() ? "so a pod without pull secrets that has imagePullPolicy"
                                      : "so such a pod that has imagePullPolicy");
-  AddPolicy("Never", image.never, image.present, page);
-  AddPolicy("IfNotPresent", image.if_not_present, image.present, page);
-  AddPolicy("Always", image.always, image.present, page);
+  AddPolicy("Never", image.verdicts.never, image.present, page);
+  AddPolicy("IfNotPresent", image.verdicts.if_not_present, image.present, page);
+  AddPolicy("Always", image.verdicts.always, image.present, page);
   if (document.reasoning) {
-    const ImageReasoning& reasoning = *document.reasoning;
+    const status::ImageReasoning& reasoning = *document.reasoning;
     page.Section("because", Because(reasoning.never));
     // Mostly the same step decides for both policies.
     if (reasoning.never.rule != reasoning.if_not_present.rule) page.Add(Because(reasoning.if_not_present));

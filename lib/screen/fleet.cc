@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMostNodes = 1'000'000;  // of a target, so that percents cannot overflow
 
-std::uint64_t BytesLeftOf(const StatusPull& pull) {
+std::uint64_t BytesLeftOf(const status::StatusPull& pull) {
   std::uint64_t done = pull.bytes_done.value_or(0), total = pull.bytes_total.value_or(0);
   return pull.state == "Pulling" && total > done ? total - done : 0;
 }
@@ -182,7 +182,7 @@ std::string_view NodeStateName(NodeState state) {
   std::abort();
 }
 
-Tone ToneOf(const StatusImage& image) {
+Tone ToneOf(const status::StatusImage& image) {
   if (!image.applies) return Tone::kNotListed;
   if (image.ready) return IsStale(image) ? Tone::kStale : Tone::kReady;
   if (!image.required) return Tone::kOptional;
@@ -195,18 +195,18 @@ std::uint64_t FleetNode::BytesLeft() const {
   return left;
 }
 
-FleetNode DigestStatus(const StatusDocument& document, const std::string& node) {
+FleetNode DigestStatus(const status::StatusDocument& document, const std::string& node) {
   FleetNode digest{.name = node, .detail = true, .reason = document.reason, .message = document.message};
   digest.state = document.ready                ? NodeState::kReady
                  : document.phase == "Failing" ? NodeState::kFailing
                                                : NodeState::kProgressing;
   digest.required = document.required;
   digest.required_ready = document.required_ready;
-  digest.list_hash = document.list_hash;
+  digest.list_hash = document.list.hash;
   digest.public_only = !document.hidden.empty();
   digest.for_good = !document.ready && FailedPermanently(document);
   digest.failed_for_good = !document.ready && AnyFailedPermanently(document);
-  for (const StatusImage& image : document.images) {
+  for (const status::StatusImage& image : document.images) {
     const Tone tone = ToneOf(image);
     // Only what is not as it should be is kept: a thousand documents with a thousand images each need not be
     // in memory.

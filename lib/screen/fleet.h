@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "screen/status_document.h"
+#include "status/documents.h"
 #include "status/words.h"
 
 namespace prefetch::screen {
@@ -29,7 +29,7 @@ enum class Tone {
   kReady,
   kNotListed,  // not on this node's list, or not for this node
 };
-Tone ToneOf(const StatusImage& image);
+Tone ToneOf(const status::StatusImage& image);
 
 // An image that is not as it should be on one node.
 struct FleetMissing {
@@ -60,7 +60,7 @@ struct FleetNode {
 };
 
 // Digests a document that was narrowed to the demand (wait_view.h). `node` is its name in the cluster.
-FleetNode DigestStatus(const StatusDocument& document, const std::string& node);
+FleetNode DigestStatus(const status::StatusDocument& document, const std::string& node);
 
 // The cluster's facts about a node whose agent did not answer.
 struct NodeSigns {

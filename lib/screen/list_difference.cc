@@ -20,7 +20,7 @@ namespace {
 // Maximum width of the column of names.
 constexpr std::size_t kWidestImage = 80;
 
-std::string KeyOf(const StatusImage& image) {
+std::string KeyOf(const status::StatusImage& image) {
   auto reference = image::Reference::Parse(image.image);
   return reference ? reference->Normalized() : image.image;
 }
@@ -36,7 +36,8 @@ std::string ReadyAsNames(const std::set<std::string>& texts) {
 }
 
 // Adds differences in how pods write the image, and in their credentials.
-void AddPods(const plan::DesiredImage& want, const StatusImage& has, std::vector<std::string>& parts) {
+void AddPods(const plan::DesiredImage& want, const status::StatusImage& has,
+             std::vector<std::string>& parts) {
   const PodKeys pods_here = PodKeysOf(want), pods_there = PodKeysOf(has);
   if (ReadyAs(pods_here) != ReadyAs(pods_there)) {
     parts.push_back("readyAs: " + ReadyAsNames(ReadyAs(pods_here)) + " here, " +
@@ -50,7 +51,7 @@ void AddPods(const plan::DesiredImage& want, const StatusImage& has, std::vector
   }
 }
 
-std::string Demands(const plan::DesiredImage& want, const StatusImage& has) {
+std::string Demands(const plan::DesiredImage& want, const status::StatusImage& has) {
   std::vector<std::string> parts;
   if (want.required != has.required) {
     parts.emplace_back(want.required ? "required here, optional on the node"
@@ -75,11 +76,11 @@ std::string Demands(const plan::DesiredImage& want, const StatusImage& has) {
 
 }  // namespace
 
-std::vector<ListDifference> DiffWithNode(const plan::ImageList& list, const StatusDocument& node) {
+std::vector<ListDifference> DiffWithNode(const plan::ImageList& list, const status::StatusDocument& node) {
   // The normalised name is the key, so that two lists in different orders can be compared.
   std::map<std::string, ListDifference> sorted;
-  std::map<std::string, const StatusImage*> there;
-  for (const StatusImage& image : node.images) there.emplace(KeyOf(image), &image);
+  std::map<std::string, const status::StatusImage*> there;
+  for (const status::StatusImage& image : node.images) there.emplace(KeyOf(image), &image);
   for (const plan::DesiredImage& want : list.images) {
     const std::string& name = want.reference.Normalized();
     auto has = there.find(name);
@@ -156,11 +157,11 @@ std::string NormalizedOr(const std::string& name) {
 
 }  // namespace
 
-std::vector<std::string> AliasNotes(const plan::ImageList& list, const StatusDocument& document) {
+std::vector<std::string> AliasNotes(const plan::ImageList& list, const status::StatusDocument& document) {
   std::set<std::string> listed;
   for (const plan::DesiredImage& want : list.images) listed.insert(want.reference.Normalized());
-  std::map<std::string, const StatusImage*> here;
-  for (const StatusImage& image : document.images) here.emplace(NormalizedOr(image.image), &image);
+  std::map<std::string, const status::StatusImage*> here;
+  for (const status::StatusImage& image : document.images) here.emplace(NormalizedOr(image.image), &image);
   std::vector<std::string> notes;
   for (const plan::DesiredImage& want : list.images) {
     auto found = here.find(want.reference.Normalized());

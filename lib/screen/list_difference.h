@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "plan/desired.h"
-#include "screen/status_document.h"
+#include "status/documents.h"
 
 namespace prefetch::screen {
 
@@ -19,7 +19,7 @@ struct ListDifference {
 // the agent lacks, entries that only it has, absent images, demands that it lacks, and other
 // spellings if kubelet distinguishes them. An entry that is not for this node's platform need not be
 // there.
-std::vector<ListDifference> DiffWithNode(const plan::ImageList& list, const StatusDocument& node);
+std::vector<ListDifference> DiffWithNode(const plan::ImageList& list, const status::StatusDocument& node);
 
 // A line each, and one that counts: "2 added, 1 removed". Empty list: "no difference".
 std::string ListDifferencesText(const std::vector<ListDifference>& differences);
@@ -30,6 +30,6 @@ std::string ListDifferencesJson(const std::vector<ListDifference>& differences);
 // names there that `list` does not name: "images.yaml:12 quay.io/acme/app:v1 is also here as
 // mirror.acme.io/app:v1: …". Entries that the node's agent does not list are passed over, as the document
 // does not tell of them. Pure.
-std::vector<std::string> AliasNotes(const plan::ImageList& list, const StatusDocument& document);
+std::vector<std::string> AliasNotes(const plan::ImageList& list, const status::StatusDocument& document);
 
 }  // namespace prefetch::screen

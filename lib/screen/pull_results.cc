@@ -22,14 +22,14 @@ std::string TimeWord(const std::optional<base::WallTime>& time) {
 }
 
 // Returns the duration of an attempt that has ended.
-std::optional<std::uint64_t> Seconds(const StatusPull& pull) {
+std::optional<std::uint64_t> Seconds(const status::StatusPull& pull) {
   // A finish before the start belongs to the attempt before.
   if (!pull.started_at || !pull.finished_at || *pull.finished_at < *pull.started_at) return std::nullopt;
   return static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::seconds>(*pull.finished_at - *pull.started_at).count());
 }
 
-std::string CsvRow(const StatusImage& image, const std::string& node) {
+std::string CsvRow(const status::StatusImage& image, const std::string& node) {
   auto seconds = Seconds(image.pull);
   std::vector<std::string> cells = {node,
                                     image.image,
@@ -48,7 +48,7 @@ std::string CsvRow(const StatusImage& image, const std::string& node) {
   return base::Join(cells, ",") + "\n";
 }
 
-std::string JsonRow(const StatusImage& image, const std::string& node) {
+std::string JsonRow(const status::StatusImage& image, const std::string& node) {
   doc::JsonWriter out;
   out.BeginObject();
   out.Member("node", node);
@@ -80,9 +80,10 @@ std::string ResultsHead(ResultsFormat format) {
          "seconds\n";
 }
 
-std::string ResultRows(const StatusDocument& document, const std::string& node, ResultsFormat format) {
+std::string ResultRows(const status::StatusDocument& document, const std::string& node,
+                       ResultsFormat format) {
   std::string rows;
-  for (const StatusImage& image : document.images) {
+  for (const status::StatusImage& image : document.images) {
     // Entries for other platforms would count as failures in a spreadsheet.
     if (!image.applies) continue;
     rows += format == ResultsFormat::kCsv ? CsvRow(image, node) : JsonRow(image, node);

@@ -34,14 +34,14 @@ std::string Plural(std::uint64_t n, std::string_view one, std::string_view many)
   return std::to_string(n) + " " + std::string(n == 1 ? one : many);
 }
 
-std::string ListPiece(const StatusDocument& document) {
-  if (document.sources.empty()) return "no list";
+std::string ListPiece(const status::StatusDocument& document) {
+  if (document.list.sources.empty()) return "no list";
   std::optional<base::WallTime> newest;
-  for (const StatusSource& source : document.sources) {
+  for (const status::StatusSource& source : document.list.sources) {
     if (source.loaded_at && (!newest || *newest < *source.loaded_at)) newest = source.loaded_at;
   }
-  std::string piece =
-      "list " + ShortHash(document.list_hash) + " (" + Plural(document.sources.size(), "source", "sources");
+  std::string piece = "list " + ShortHash(document.list.hash) + " (" +
+                      Plural(document.list.sources.size(), "source", "sources");
   if (newest && document.time) {
     auto age = std::chrono::duration_cast<std::chrono::seconds>(*document.time - *newest);
     piece += ", " + base::HumanTime(age) + " old";
@@ -49,16 +49,16 @@ std::string ListPiece(const StatusDocument& document) {
   return piece + ")";
 }
 
-std::string RuntimePiece(const StatusDocument& document, bool wide) {
-  std::string piece = document.runtime_name.empty() ? "runtime unknown" : document.runtime_name;
-  if (!document.runtime_version.empty()) piece += " " + document.runtime_version;
-  if (!document.runtime_up) piece += " (down)";
+std::string RuntimePiece(const status::StatusDocument& document, bool wide) {
+  std::string piece = document.runtime.name.empty() ? "runtime unknown" : document.runtime.name;
+  if (!document.runtime.version.empty()) piece += " " + document.runtime.version;
+  if (!document.runtime.up) piece += " (down)";
   if (wide && !document.kubelet.None()) return piece + ", kubelet " + KubeletDetail(document.kubelet);
   return piece + ", " + KubeletWords(document.kubelet);
 }
 
 // Returns which limit leaves how much room, and how much the absent images need.
-std::string DiskWords(const StatusDisk& disk) {
+std::string DiskWords(const status::StatusDisk& disk) {
   std::string text =
       "the image filesystem " + disk.path + " has " + base::HumanBytes(disk.available_bytes) + " free";
   if (disk.kept_free_bytes > 0) {
@@ -72,7 +72,7 @@ std::string DiskWords(const StatusDisk& disk) {
 }
 
 // Returns problems of the node rather than of an image, one paragraph each, the most important first.
-std::vector<std::string> NodeProblems(const StatusDocument& document) {
+std::vector<std::string> NodeProblems(const status::StatusDocument& document) {
   std::vector<std::string> problems;
   // Images that are not ready are shown below, one by one.
   if (!document.ready && document.reason != "ImagesNotReady") {
@@ -82,8 +82,8 @@ std::vector<std::string> NodeProblems(const StatusDocument& document) {
   }
   // The runtime is away, but its last report still counts for a while, so the node's own reason is another
   // one.
-  if (!document.runtime_up && !document.runtime_error.empty() && document.reason != "RuntimeDown") {
-    problems.push_back(document.runtime_error + "\n→ " + status::WordsFor("RuntimeDown").advice);
+  if (!document.runtime.up && !document.runtime.error.empty() && document.reason != "RuntimeDown") {
+    problems.push_back(document.runtime.error + "\n→ " + status::WordsFor("RuntimeDown").advice);
   }
   std::vector<std::string> refused = RefusedSources(document);
   problems.insert(problems.end(), refused.begin(), refused.end());
@@ -94,15 +94,15 @@ std::vector<std::string> NodeProblems(const StatusDocument& document) {
   problems.insert(problems.end(), further.begin(), further.end());
   std::vector<std::string> away = UnreachableWords(document);
   problems.insert(problems.end(), away.begin(), away.end());
-  problems.insert(problems.end(), document.warnings.begin(), document.warnings.end());
+  problems.insert(problems.end(), document.list.warnings.begin(), document.list.warnings.end());
   return problems;
 }
 
 }  // namespace
 
-std::vector<std::string> RefusedSources(const StatusDocument& document) {
+std::vector<std::string> RefusedSources(const status::StatusDocument& document) {
   std::vector<std::string> refused;
-  for (const StatusSource& source : document.sources) {
+  for (const status::StatusSource& source : document.list.sources) {
     // A source that was never in force is the node's own reason already.
     if (source.error.empty() || !source.loaded_at) continue;
     refused.push_back("the newest " + source.name + " is not in force: " + source.error);
@@ -110,7 +110,7 @@ std::vector<std::string> RefusedSources(const StatusDocument& document) {
   return refused;
 }
 
-std::vector<std::string> FurtherProblems(const StatusDocument& document) {
+std::vector<std::string> FurtherProblems(const status::StatusDocument& document) {
   std::vector<std::string> further = document.problems;
   std::erase_if(further, [&](const std::string& problem) {
     // The node's message quotes the problem that keeps it from being ready.
@@ -129,7 +129,8 @@ std::string Painted(std::string text, Rank rank, bool color) {
   return std::string(start).append(text, 0, end).append(base::kPlainColour).append(text, end);
 }
 
-std::string NodeHeader(const StatusDocument& document, const TableOptions& options, std::size_t width) {
+std::string NodeHeader(const status::StatusDocument& document, const TableOptions& options,
+                       std::size_t width) {
   Rank rank = document.ready ? Rank::kReady : document.phase == "Failing" ? Rank::kFailing : Rank::kMoving;
   std::string word = document.ready ? "READY" : "NOT READY";
   std::string state = "node " + document.node + "   " + word;

@@ -14,6 +14,7 @@ enum class Rank { kFailing, kFailingOptional, kMoving, kQueued, kReady };
 // In the rank's colour, if there is colour.
 std::string Painted(std::string text, Rank rank, bool color);
 
-std::string NodeHeader(const StatusDocument& document, const TableOptions& options, std::size_t width);
+std::string NodeHeader(const status::StatusDocument& document, const TableOptions& options,
+                       std::size_t width);
 
 }  // namespace prefetch::screen

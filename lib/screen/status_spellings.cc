@@ -10,7 +10,7 @@
 namespace prefetch::screen {
 namespace {
 
-int Badness(const StatusVerdict& verdict) {
+int Badness(const status::StatusVerdict& verdict) {
   constexpr std::array<std::string_view, 4> kFromGoodToBad = {"Starts", "Pulls", "Unknown", "Refused"};
   int badness = 0;
   // A word that this program does not know counts as the worst.
@@ -20,31 +20,35 @@ int Badness(const StatusVerdict& verdict) {
   return badness;
 }
 
-using VerdictOf = StatusVerdict StatusSpelling::*;
+using VerdictOf = status::StatusVerdict status::StatusVerdicts::*;
 
-StatusVerdict Worst(const StatusImage& image, const PodKeys& pods, VerdictOf policy) {
-  const StatusVerdict* worst = nullptr;
-  for (const StatusSpelling& spelling : image.spellings) {
-    const StatusVerdict& verdict = spelling.*policy;
-    if (!pods.contains({spelling.image, spelling.ready_as})) continue;
+PodKey KeyOf(const status::StatusSpelling& spelling) {
+  return {spelling.image, image::TextOf(spelling.ready_as)};
+}
+
+status::StatusVerdict Worst(const status::StatusImage& image, const PodKeys& pods, VerdictOf policy) {
+  const status::StatusVerdict* worst = nullptr;
+  for (const status::StatusSpelling& spelling : image.spellings) {
+    const status::StatusVerdict& verdict = spelling.verdicts.*policy;
+    if (!pods.contains(KeyOf(spelling))) continue;
     if (worst == nullptr || Badness(verdict) > Badness(*worst)) worst = &verdict;
   }
-  return worst == nullptr ? StatusVerdict{} : *worst;
+  return worst == nullptr ? status::StatusVerdict{} : *worst;
 }
 
 // Returns true if kubelet's verdict lets the entry be ready for the pods that it is meant for.
-bool IsOpen(const StatusImage& image) {
-  if (image.ready_for == "Never") return image.never.result == "Starts";
+bool IsOpen(const status::StatusImage& image) {
+  if (image.ready_for == "Never") return image.verdicts.never.result == "Starts";
   if (image.ready_for != "IfNotPresent") return false;
-  return image.if_not_present.result == "Starts" || image.if_not_present.result == "Pulls";
+  return image.verdicts.if_not_present.result == "Starts" || image.verdicts.if_not_present.result == "Pulls";
 }
 
 }  // namespace
 
-PodKeys PodKeysOf(const StatusImage& image) {
-  if (image.spellings.empty()) return {{image.image, image.ready_as}};
+PodKeys PodKeysOf(const status::StatusImage& image) {
+  if (image.spellings.empty()) return {{image.image, image::TextOf(image.ready_as)}};
   PodKeys pods;
-  for (const StatusSpelling& spelling : image.spellings) pods.insert({spelling.image, spelling.ready_as});
+  for (const status::StatusSpelling& spelling : image.spellings) pods.insert(KeyOf(spelling));
   return pods;
 }
 
@@ -75,7 +79,7 @@ std::set<std::string> ReadyAs(const PodKeys& pods) {
   return texts;
 }
 
-std::string JudgedPods(const StatusImage& image) {
+std::string JudgedPods(const status::StatusImage& image) {
   const std::set<std::string> texts = ReadyAs(PodKeysOf(image));
   if (texts == std::set<std::string>{""}) return "";
   std::vector<std::string> words;
@@ -83,22 +87,21 @@ std::string JudgedPods(const StatusImage& image) {
   return "judged for pods " + base::Join(words, ", and for pods ") + " (readyAs)";
 }
 
-bool SpellingCounts(const StatusImage& image) {
-  const std::string& reason = image.never.reason;
+bool SpellingCounts(const status::StatusImage& image) {
+  const std::string& reason = image.verdicts.never.reason;
   // "Present" is the verdict without a kubelet.
-  return !image.never.result.empty() && reason != "Present" && reason != "ImageAbsent";
+  return !image.verdicts.never.result.empty() && reason != "Present" && reason != "ImageAbsent";
 }
 
-StatusImage NarrowedTo(StatusImage image, const PodKeys& pods) {
+status::StatusImage NarrowedTo(status::StatusImage image, const PodKeys& pods) {
   // There is one such pod, and the entry describes it.
   if (image.spellings.empty()) return image;
   const bool was_open = IsOpen(image);
-  image.never = Worst(image, pods, &StatusSpelling::never);
-  image.if_not_present = Worst(image, pods, &StatusSpelling::if_not_present);
-  image.always = Worst(image, pods, &StatusSpelling::always);
-  std::erase_if(image.spellings, [&](const StatusSpelling& one) {
-    return !pods.contains({one.image, one.ready_as});
-  });
+  image.verdicts.never = Worst(image, pods, &status::StatusVerdicts::never);
+  image.verdicts.if_not_present = Worst(image, pods, &status::StatusVerdicts::if_not_present);
+  image.verdicts.always = Worst(image, pods, &status::StatusVerdicts::always);
+  std::erase_if(image.spellings,
+                [&](const status::StatusSpelling& one) { return !pods.contains(KeyOf(one)); });
   // Only the verdict kept the image from being ready: it is present and usable, and the registry agrees if it
   // is asked.
   const bool is_current = !image.registry || image.registry->fresh;
@@ -106,7 +109,8 @@ StatusImage NarrowedTo(StatusImage image, const PodKeys& pods) {
     return image;
   image.ready = image.settled = true;
   image.phase = "Ready";
-  image.reason = image.ready_for == "Never" ? image.never.reason : image.if_not_present.reason;
+  image.reason =
+      image.ready_for == "Never" ? image.verdicts.never.reason : image.verdicts.if_not_present.reason;
   image.message.clear();
   return image;
 }

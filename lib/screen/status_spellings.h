@@ -8,14 +8,14 @@
 #include <utility>
 
 #include "plan/desired.h"
-#include "screen/status_document.h"
+#include "status/documents.h"
 
 namespace prefetch::screen {
 
 // How such pods write the image, and image::TextOf their credentials.
 using PodKey = std::pair<std::string, std::string>;
 using PodKeys = std::set<PodKey>;
-PodKeys PodKeysOf(const StatusImage& image);
+PodKeys PodKeysOf(const status::StatusImage& image);
 PodKeys PodKeysOf(const plan::DesiredImage& want);
 // The one of `judged` that decides for `wanted`: itself, or a pod with the same spelling and no credentials,
 // since images for that one are open to all. nullopt: none does.
@@ -26,14 +26,14 @@ std::set<std::string> ReadyAs(const PodKeys& pods);
 
 // "judged for pods with secret ci/pull (readyAs)"; empty: for pods without credentials of their own, as
 // everywhere.
-std::string JudgedPods(const StatusImage& image);
+std::string JudgedPods(const status::StatusImage& image);
 
 // Does it matter how pods write the image? Not where it is absent or there is no kubelet, nor to an agent so
 // old that it tells no verdicts.
-bool SpellingCounts(const StatusImage& image);
+bool SpellingCounts(const status::StatusImage& image);
 
 // Only for these pods, all of which the agent judges: an image that is closed to others may be ready for
 // them.
-StatusImage NarrowedTo(StatusImage image, const PodKeys& pods);
+status::StatusImage NarrowedTo(status::StatusImage image, const PodKeys& pods);
 
 }  // namespace prefetch::screen

@@ -22,7 +22,7 @@ constexpr std::size_t kMostQueued = 5;
 constexpr std::size_t kLongestError = 300;
 constexpr std::string_view kItsTurn = "waits for its turn";  // as the state "queued" says
 
-Rank RankOf(const StatusImage& image) {
+Rank RankOf(const status::StatusImage& image) {
   if (image.ready) return Rank::kReady;
   // Optional images do not count for readiness, so their failures come second.
   if (image.phase == "Failing") return image.required ? Rank::kFailing : Rank::kFailingOptional;
@@ -36,15 +36,15 @@ struct Row {
   Rank rank = Rank::kReady;
 };
 
-std::string NeverWord(const StatusImage& image) {
+std::string NeverWord(const status::StatusImage& image) {
   Rank rank = RankOf(image);
   // The image is on its way; a verdict on its absence would only confuse.
   if (rank == Rank::kMoving || rank == Rank::kQueued) return "–";
-  if (image.never.result.empty()) return "–";
-  return base::ToLower(image.never.result);
+  if (image.verdicts.never.result.empty()) return "–";
+  return base::ToLower(image.verdicts.never.result);
 }
 
-std::string SizeWord(const StatusImage& image, const StatusDocument& document) {
+std::string SizeWord(const status::StatusImage& image, const status::StatusDocument& document) {
   std::string percent = image.pull.state == "Pulling" ? PercentWord(image.pull) : "";
   // Runtimes without visible bytes show at least the duration.
   if (percent.empty() && RankOf(image) == Rank::kMoving) percent = TimeOfPull(image.pull, document.time);
@@ -52,7 +52,8 @@ std::string SizeWord(const StatusImage& image, const StatusDocument& document) {
   return image.size_bytes > 0 ? base::HumanBytes(image.size_bytes) : "–";
 }
 
-std::vector<std::string> WhyOf(const StatusImage& image, const StatusDocument& document, bool wide) {
+std::vector<std::string> WhyOf(const status::StatusImage& image, const status::StatusDocument& document,
+                               bool wide) {
   std::vector<std::string> why;
   auto add = [&](const std::string& text) {
     if (!text.empty()) why.push_back(base::Truncate(text, kLongestError));
@@ -84,7 +85,8 @@ std::vector<std::string> WhyOf(const StatusImage& image, const StatusDocument& d
   return why;
 }
 
-Row RowOf(const StatusImage& image, const StatusDocument& document, const TableOptions& options) {
+Row RowOf(const status::StatusImage& image, const status::StatusDocument& document,
+          const TableOptions& options) {
   status::ReasonWords words = status::WordsFor(image.reason);
   Row row;
   row.image = image.image;
@@ -111,15 +113,16 @@ struct Selection {
   std::size_t queued_left_out = 0, ready_left_out = 0;
 };
 
-Selection Select(const StatusDocument& document, const TableOptions& options) {
-  std::vector<const StatusImage*> order;
-  for (const StatusImage& image : document.images) order.push_back(&image);
+Selection Select(const status::StatusDocument& document, const TableOptions& options) {
+  std::vector<const status::StatusImage*> order;
+  for (const status::StatusImage& image : document.images) order.push_back(&image);
   // Among ready entries, those that differ from the registry come first.
-  std::stable_sort(order.begin(), order.end(), [](const StatusImage* a, const StatusImage* b) {
-    return std::pair(RankOf(*a), !IsStale(*a)) < std::pair(RankOf(*b), !IsStale(*b));
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [](const status::StatusImage* a, const status::StatusImage* b) {
+                     return std::pair(RankOf(*a), !IsStale(*a)) < std::pair(RankOf(*b), !IsStale(*b));
+                   });
   std::size_t ready = 0, queued = 0, lines = 0;  // lines: about as many as the others take
-  for (const StatusImage* image : order) {
+  for (const status::StatusImage* image : order) {
     Rank rank = RankOf(*image);
     ready += rank == Rank::kReady ? 1 : 0;
     queued += rank == Rank::kQueued ? 1 : 0;
@@ -136,7 +139,7 @@ Selection Select(const StatusDocument& document, const TableOptions& options) {
   if (ready == most_ready + 1) most_ready = ready;  // the line that counts the rest would be as long
 
   Selection selection;
-  for (const StatusImage* image : order) {
+  for (const status::StatusImage* image : order) {
     Rank rank = RankOf(*image);
     // Both counters stay at zero once they are used up.
     if (rank == Rank::kQueued && most_queued-- == 0) {
@@ -195,7 +198,7 @@ std::string RowText(const Row& row, const Columns& columns, const TableOptions& 
 
 }  // namespace
 
-std::string StatusTable(const StatusDocument& document, const TableOptions& options) {
+std::string StatusTable(const status::StatusDocument& document, const TableOptions& options) {
   std::size_t width = std::max(options.width, kLeastWidth);
   std::string text = NodeHeader(document, options, width);
   if (document.images.empty()) return text;

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "screen/status_document.h"
+#include "status/documents.h"
 
 namespace prefetch::screen {
 
@@ -15,7 +15,7 @@ struct TableOptions {
 
 // Lines with a newline each. Most important first: failing, moving, ready. Failing images are
 // never folded away; queued and ready ones are, beyond what one screen holds. Pure.
-std::string StatusTable(const StatusDocument& document, const TableOptions& options);
+std::string StatusTable(const status::StatusDocument& document, const TableOptions& options);
 
 // Results: one row for each image of each node, for spreadsheets and CI artifacts.
 enum class ResultsFormat { kCsv, kJson };
@@ -26,6 +26,6 @@ std::string ResultsHead(ResultsFormat format);
 // The rows of one node, a line each. `node` is the name that the cluster has for it.
 // Columns: node, image, required, ready, phase, reason, pulledWith, digest, sizeBytes, attempts, startedAt,
 // finishedAt, seconds (from start to end of the newest attempt). Unknown values are empty, or null.
-std::string ResultRows(const StatusDocument& document, const std::string& node, ResultsFormat format);
+std::string ResultRows(const status::StatusDocument& document, const std::string& node, ResultsFormat format);
 
 }  // namespace prefetch::screen

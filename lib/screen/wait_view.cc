@@ -20,34 +20,34 @@ namespace prefetch::screen {
 
 namespace {
 
-bool Missing(const StatusImage& image) {
+bool Missing(const status::StatusImage& image) {
   return image.required && image.applies && !image.ready;
 }
 
-bool HasFailedPermanently(const StatusImage& image) {
+bool HasFailedPermanently(const status::StatusImage& image) {
   // "Settled" alone may mean ready.
   return image.settled && image.phase == "Failing";
 }
 
 // Returns the missing images, failures before slow pulls.
-std::vector<const StatusImage*> MissingImages(const StatusDocument& document) {
-  std::vector<const StatusImage*> missing;
-  for (const StatusImage& image : document.images) {
+std::vector<const status::StatusImage*> MissingImages(const status::StatusDocument& document) {
+  std::vector<const status::StatusImage*> missing;
+  for (const status::StatusImage& image : document.images) {
     if (Missing(image)) missing.push_back(&image);
   }
   std::stable_partition(missing.begin(), missing.end(),
-                        [](const StatusImage* image) { return image->phase == "Failing"; });
+                        [](const status::StatusImage* image) { return image->phase == "Failing"; });
   return missing;
 }
 
-std::string Ratio(const StatusDocument& document) {
+std::string Ratio(const status::StatusDocument& document) {
   return std::to_string(document.required_ready) + " of " + std::to_string(document.required) + " ready";
 }
 
 // Returns the sum of all running pulls as one pull, which began with the first of them.
-StatusPull Together(const StatusDocument& document) {
-  StatusPull sum;
-  for (const StatusImage& image : document.images) {
+status::StatusPull Together(const status::StatusDocument& document) {
+  status::StatusPull sum;
+  for (const status::StatusImage& image : document.images) {
     if (image.pull.state != "Pulling") continue;
     if (sum.state.empty() || (image.pull.started_at && image.pull.started_at < sum.started_at)) {
       sum.started_at = image.pull.started_at;
@@ -62,7 +62,7 @@ StatusPull Together(const StatusDocument& document) {
   return sum;
 }
 
-std::string Why(const StatusImage& image, const StatusDocument& document) {
+std::string Why(const status::StatusImage& image, const status::StatusDocument& document) {
   std::string why = image.message;
   std::string progress = image.pull.state == "Pulling" ? PullWords(image.pull, document.time) : "";
   if (!progress.empty()) why = progress;
@@ -73,12 +73,12 @@ std::string Why(const StatusImage& image, const StatusDocument& document) {
 
 struct Tally {
   std::size_t pulling = 0, queued = 0, failing = 0, for_good = 0;
-  const StatusImage* first_failing = nullptr;  // a permanent failure, if there is one
+  const status::StatusImage* first_failing = nullptr;  // a permanent failure, if there is one
 };
 
-Tally CountMissing(const StatusDocument& document) {
+Tally CountMissing(const status::StatusDocument& document) {
   Tally tally;
-  for (const StatusImage& image : document.images) {
+  for (const status::StatusImage& image : document.images) {
     if (!Missing(image)) continue;
     if (image.phase == "Failing") {
       tally.failing++;
@@ -97,7 +97,7 @@ Tally CountMissing(const StatusDocument& document) {
 
 }  // namespace
 
-std::string WaitLine(const StatusDocument& document, std::size_t width) {
+std::string WaitLine(const status::StatusDocument& document, std::size_t width) {
   Tally tally = CountMissing(document);
   std::string line = Ratio(document);
   if (tally.pulling > 0) {
@@ -118,26 +118,27 @@ std::string WaitLine(const StatusDocument& document, std::size_t width) {
   return CutEnd(line, width);
 }
 
-std::string WaitKey(const StatusDocument& document) {
+std::string WaitKey(const status::StatusDocument& document) {
   Tally tally = CountMissing(document);
   // Bytes and times are left out: they change with every poll, and each new key is a line in a log.
   std::string key = Ratio(document) + " " + document.reason + " " + std::to_string(tally.for_good);
-  for (const StatusImage* image : MissingImages(document)) {
+  for (const status::StatusImage* image : MissingImages(document)) {
     if (image->phase == "Failing") key += " " + image->reason + " " + image->image;
   }
   return key;
 }
 
-std::vector<std::string> WaitDetails(const StatusDocument& document, std::size_t width, std::size_t most) {
+std::vector<std::string> WaitDetails(const status::StatusDocument& document, std::size_t width,
+                                     std::size_t most) {
   std::vector<std::string> lines;
-  std::vector<const StatusImage*> images = MissingImages(document);
+  std::vector<const status::StatusImage*> images = MissingImages(document);
   images.erase(std::remove_if(images.begin(), images.end(),
-                              [](const StatusImage* image) {
+                              [](const status::StatusImage* image) {
                                 return image->phase != "Failing" && image->pull.state != "Pulling" &&
                                        image->pull.state != "Unpacking";
                               }),
                images.end());
-  for (const StatusImage* image : images) {
+  for (const status::StatusImage* image : images) {
     // The last line counts the rest.
     if (lines.size() + 1 == most && images.size() > most) {
       lines.push_back(CutEnd("  … " + std::to_string(images.size() - lines.size()) + " more", width));
@@ -151,7 +152,7 @@ std::vector<std::string> WaitDetails(const StatusDocument& document, std::size_t
   return lines;
 }
 
-std::string WaitResult(const StatusDocument& document, WaitEnd end, std::chrono::seconds waited,
+std::string WaitResult(const status::StatusDocument& document, WaitEnd end, std::chrono::seconds waited,
                        std::size_t width) {
   std::string text;
   switch (end) {
@@ -170,7 +171,7 @@ std::string WaitResult(const StatusDocument& document, WaitEnd end, std::chrono:
     text += Paragraph(document.message, "  ", "    ",
                       std::string::npos);  // in one line, since logs are searched for it
   std::size_t columns = std::max<std::size_t>(width, 60) - 15;
-  for (const StatusImage* image : MissingImages(document)) {
+  for (const status::StatusImage* image : MissingImages(document)) {
     text += "  " + PadRight(status::WordsFor(image->reason).state, 11) + "  " +
             ShortImage(image->image, columns) + "\n";
     for (const std::string& line : Wrap(Why(*image, document), columns)) {
@@ -180,9 +181,9 @@ std::string WaitResult(const StatusDocument& document, WaitEnd end, std::chrono:
   return text;
 }
 
-bool FailedPermanently(const StatusDocument& document) {
+bool FailedPermanently(const status::StatusDocument& document) {
   bool any = false;
-  for (const StatusImage& image : document.images) {
+  for (const status::StatusImage& image : document.images) {
     if (!Missing(image)) continue;
     // One image that may still come is worth waiting for.
     if (!HasFailedPermanently(image)) return false;
@@ -191,10 +192,10 @@ bool FailedPermanently(const StatusDocument& document) {
   return any;
 }
 
-const StatusImage* FirstPermanentFailure(const StatusDocument& document) {
-  auto found = std::find_if(document.images.begin(), document.images.end(), [](const StatusImage& image) {
-    return Missing(image) && HasFailedPermanently(image);
-  });
+const status::StatusImage* FirstPermanentFailure(const status::StatusDocument& document) {
+  auto found = std::find_if(
+      document.images.begin(), document.images.end(),
+      [](const status::StatusImage& image) { return Missing(image) && HasFailedPermanently(image); });
   return found == document.images.end() ? nullptr : &*found;
 }
 
@@ -204,15 +205,15 @@ constexpr const char* kReadyAsHidden =
     "the agent hides the pods (readyAs) for which it judged the image from callers without a token: whether "
     "other pods start is not known";
 
-void No(StatusDocument& document, std::string reason, std::string message) {
+void No(status::StatusDocument& document, std::string reason, std::string message) {
   document.ready = false;
   document.phase = "Progressing";
   document.reason = std::move(reason);
   document.message = std::move(message);
 }
 
-StatusImage NotListed(const plan::DesiredImage& want) {
-  StatusImage image;
+status::StatusImage NotListed(const plan::DesiredImage& want) {
+  status::StatusImage image;
   image.image = want.reference.written();
   image.required = want.required;
   image.phase = "Progressing";
@@ -223,17 +224,18 @@ StatusImage NotListed(const plan::DesiredImage& want) {
 }
 
 // Returns true if pods of this policy may rely on the image, by the agent's document.
-bool IsReadyFor(const StatusImage& image, image::PullPolicy policy) {
+bool IsReadyFor(const status::StatusImage& image, image::PullPolicy policy) {
   if (image.ready && image.ready_for == image::PullPolicyName(policy)) return true;
   // A pod that starts with Never also starts with IfNotPresent.
   if (image.ready && image.ready_for == "Never" && policy == image::PullPolicy::kIfNotPresent) return true;
-  const StatusVerdict& verdict = policy == image::PullPolicy::kNever ? image.never : image.if_not_present;
+  const status::StatusVerdict& verdict =
+      policy == image::PullPolicy::kNever ? image.verdicts.never : image.verdicts.if_not_present;
   return plan::IsReadyFor(policy, {.usable = image.present && image.usable,
                                    .result = kubelet::VerdictResultOf(verdict.result),
                                    .agrees = image.registry && image.registry->agrees});
 }
 
-void NotReady(StatusImage& image, std::string reason, std::string message) {
+void NotReady(status::StatusImage& image, std::string reason, std::string message) {
   image.ready = false;
   // The agent's permanent failure was about its own demand.
   image.settled = false;
@@ -252,7 +254,7 @@ std::string WhyNotJudged(const PodKey& wanted, const PodKeys& judged) {
 
 // Judges the image for the pods of this list alone. kubelet judges pods by spelling and credentials, so the
 // spelling or readyAs of another source is neither this list's problem nor an answer to it.
-StatusImage AsWritten(StatusImage image, const plan::DesiredImage& want) {
+status::StatusImage AsWritten(status::StatusImage image, const plan::DesiredImage& want) {
   // Without records of kubelet, all pods are equal.
   if (!SpellingCounts(image)) return image;
   if (image.ready_as_hidden) {
@@ -272,7 +274,7 @@ StatusImage AsWritten(StatusImage image, const plan::DesiredImage& want) {
   return NarrowedTo(std::move(image), telling);
 }
 
-StatusImage AsWanted(StatusImage image, const plan::DesiredImage& want) {
+status::StatusImage AsWanted(status::StatusImage image, const plan::DesiredImage& want) {
   image = AsWritten(std::move(image), want);
   // The agent's list asks for less than this list, so its "ready" does not answer the question.
   bool weaker = (want.required && !image.required) ||
@@ -282,9 +284,9 @@ StatusImage AsWanted(StatusImage image, const plan::DesiredImage& want) {
   return image;
 }
 
-void KeepOnlyWanted(StatusDocument& document, const plan::ImageList& list) {
-  std::map<std::string, StatusImage> listed;
-  for (StatusImage& image : document.images) {
+void KeepOnlyWanted(status::StatusDocument& document, const plan::ImageList& list) {
+  std::map<std::string, status::StatusImage> listed;
+  for (status::StatusImage& image : document.images) {
     if (auto reference = image::Reference::Parse(image.image))
       listed.emplace(reference->Normalized(), std::move(image));
   }
@@ -298,7 +300,7 @@ void KeepOnlyWanted(StatusDocument& document, const plan::ImageList& list) {
 }
 
 // Marks an image as not ready for pods with Always, which need the registry's agreement, too.
-void NotReadyForAlways(StatusImage& image) {
+void NotReadyForAlways(status::StatusImage& image) {
   if (image.registry) {
     NotReady(image, image.registry->reason, image.registry->message);
   } else {
@@ -309,7 +311,7 @@ void NotReadyForAlways(StatusImage& image) {
 }
 
 // Judges an image by another policy than the entry's own.
-void JudgeFor(StatusImage& image, image::PullPolicy policy) {
+void JudgeFor(status::StatusImage& image, image::PullPolicy policy) {
   // These have their answer already.
   if (!image.applies || image.reason == "NotListed" || image.reason == "WeakerDemand") return;
   bool met = IsReadyFor(image, policy);
@@ -328,10 +330,10 @@ void JudgeFor(StatusImage& image, image::PullPolicy policy) {
 }
 
 // Sets counts, phase and message by the images that are left.
-void Conclude(StatusDocument& document) {
+void Conclude(status::StatusDocument& document) {
   document.required = document.required_ready = 0;
   bool failing = false;
-  for (const StatusImage& image : document.images) {
+  for (const status::StatusImage& image : document.images) {
     if (!image.required || !image.applies) continue;
     document.required++;
     document.required_ready += image.ready ? 1 : 0;
@@ -345,19 +347,19 @@ void Conclude(StatusDocument& document) {
 
 }  // namespace
 
-StatusDocument NarrowTo(StatusDocument document, const WaitDemand& demand) {
+status::StatusDocument NarrowTo(status::StatusDocument document, const WaitDemand& demand) {
   // Entries and sources of others do not matter to this wait, but the runtime does.
   bool about_images = document.ready || document.reason == "ImagesNotReady" ||
                       (demand.list && document.reason == "ListInvalid");
   if (demand.list) KeepOnlyWanted(document, *demand.list);
   if (demand.policy) {
-    for (StatusImage& image : document.images) JudgeFor(image, *demand.policy);
+    for (status::StatusImage& image : document.images) JudgeFor(image, *demand.policy);
   }
   if (about_images && (demand.list || demand.policy)) Conclude(document);
   // Last, because it outweighs everything: readiness of another list says nothing.
-  if (!demand.hash.empty() && demand.hash != document.list_hash) {
+  if (!demand.hash.empty() && demand.hash != document.list.hash) {
     No(document, "OtherList",
-       "the list in force is " + (document.list_hash.empty() ? std::string("none") : document.list_hash) +
+       "the list in force is " + (document.list.hash.empty() ? std::string("none") : document.list.hash) +
            ", waiting for " + demand.hash);
   }
   return document;

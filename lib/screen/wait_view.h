@@ -8,19 +8,20 @@
 
 #include "image/pull_policy.h"
 #include "plan/desired.h"
-#include "screen/status_document.h"
+#include "status/documents.h"
 
 namespace prefetch::screen {
 
 // One line without newline, at most `width` columns: the numbers of ready, moving and failing images.
-std::string WaitLine(const StatusDocument& document, std::size_t width);
+std::string WaitLine(const status::StatusDocument& document, std::size_t width);
 
 // Another text whenever something has changed that is worth a line in a log: counts and failures, not bytes.
-std::string WaitKey(const StatusDocument& document);
+std::string WaitKey(const status::StatusDocument& document);
 
 // The lines below the first on a terminal: each image that moves or fails, `most` lines of at most `width`
 // columns.
-std::vector<std::string> WaitDetails(const StatusDocument& document, std::size_t width, std::size_t most);
+std::vector<std::string> WaitDetails(const status::StatusDocument& document, std::size_t width,
+                                     std::size_t most);
 
 enum class WaitEnd {
   kReady,
@@ -29,15 +30,15 @@ enum class WaitEnd {
 };
 
 // The last words: how it ended and, if not well, each required image that is missing, and why.
-std::string WaitResult(const StatusDocument& document, WaitEnd end, std::chrono::seconds waited,
+std::string WaitResult(const status::StatusDocument& document, WaitEnd end, std::chrono::seconds waited,
                        std::size_t width);
 
 // Nothing will change by waiting: something required is not ready, and all such have failed for good.
-bool FailedPermanently(const StatusDocument& document);
+bool FailedPermanently(const status::StatusDocument& document);
 
 // The first of the required images that have failed for good; nullptr: none has.
-const StatusImage* FirstPermanentFailure(const StatusDocument& document);
-inline bool AnyFailedPermanently(const StatusDocument& document) {
+const status::StatusImage* FirstPermanentFailure(const status::StatusDocument& document);
+inline bool AnyFailedPermanently(const status::StatusDocument& document) {
   return FirstPermanentFailure(document) != nullptr;
 }
 
@@ -51,6 +52,6 @@ struct WaitDemand {
 
 // Returns the document as it concerns the demand: other images are removed, wanted ones that the agent does
 // not list (yet) are shown as missing, and readiness, counts and message are those of the demand.
-StatusDocument NarrowTo(StatusDocument document, const WaitDemand& demand);
+status::StatusDocument NarrowTo(status::StatusDocument document, const WaitDemand& demand);
 
 }  // namespace prefetch::screen

@@ -105,6 +105,10 @@ struct CheckResult {
   std::vector<CheckAnswer> answers;
 };
 
+// The answer for callers that the agent does not know: messages can quote registries, kubelet's records and
+// paths.
+CheckResult WithoutMessages(CheckResult result);
+
 std::string CheckResultJson(const CheckResult& result);
 // Parses another agent's answer. InvalidArgument if it is no CheckResult. Texts cannot harm a terminal.
 base::Result<CheckResult> ParseCheckResult(std::string_view json);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -43,6 +44,21 @@ class Members {
     if (Find(name, doc::Node::Kind::kInt, "a whole number") == nullptr) return;
     Read(name, number);
     field = number;
+  }
+  void Read(const char* name, std::int64_t& field) const {
+    if (const doc::Node* value = Find(name, doc::Node::Kind::kInt, "a whole number")) field = value->integer;
+  }
+  void Read(const char* name, std::optional<bool>& field) const {
+    if (const doc::Node* value = Find(name, doc::Node::Kind::kBool, "true or false")) field = value->boolean;
+  }
+  void Read(const char* name, std::vector<std::pair<std::string, std::string>>& field) const {
+    const doc::Node* value = Find(name, doc::Node::Kind::kMapping, "an object");
+    if (value == nullptr) return;
+    // A later version may add what is no text.
+    for (const doc::Member& member : value->members) {
+      if (member.value.kind != doc::Node::Kind::kString) continue;
+      field.emplace_back(base::WithoutControls(member.key), base::WithoutControls(member.value.text));
+    }
   }
   void Read(const char* name, std::optional<base::WallTime>& field) const {
     const doc::Node* value = Find(name, doc::Node::Kind::kString, "a time");

@@ -1,200 +1,374 @@
 #include "status/status_json.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "base/text.h"
-#include "doc/json_writer.h"
-#include "status/json_parts.h"
+#include "plan/check.h"
+#include "plan/freshness.h"
+#include "status/words.h"
 
 namespace prefetch::status {
 
 namespace {
 
-// More than the document and an image of it usually take; memory that is not written to costs nothing.
-constexpr std::size_t kHeadBytes = 16384;
-constexpr std::size_t kImageBytes = 2048;
-
-void WriteList(doc::JsonWriter& out, const plan::ImageList& list, std::size_t entries) {
-  out.BeginObject();
-  out.MemberOrNull("hash", list.hash);
-  out.MemberNumber("entries", entries);
-  out.Key("sources");
-  out.BeginArray();
-  for (const plan::ListSource& source : list.sources) {
-    out.BeginObject();
-    out.Member("name", source.name);
-    out.Member("path", source.path);
-    out.MemberOrNull("hash", source.hash);
-    out.MemberNumber("entries", source.entries);
-    out.MemberOrNull("loadedAt", source.loaded_at);
-    out.MemberOrNull("error", source.error);
-    out.EndObject();
-  }
-  out.EndArray();
-  out.Key("warnings");
-  out.Strings(list.warnings);
-  out.EndObject();
+std::string Text(std::string_view name) {
+  return std::string(name);
 }
 
-// A declared fact, and no missing one: "version": "none" stands beside its source.
-void WriteNoKubelet(doc::JsonWriter& out) {
-  out.BeginObject();
-  out.Member("version", "none");
-  out.MemberNull("verification");
-  out.Key("sources");
-  out.BeginObject();
-  out.Member("version", "declared");
-  out.EndObject();
-  out.MemberNull("recordsReadable");
-  out.EndObject();
+// How long ago something was, in whole seconds. If the clock was set back in between, it is 0.
+std::optional<std::uint64_t> SecondsSince(const std::optional<base::WallTime>& since, base::WallTime time) {
+  if (!since) return std::nullopt;
+  auto seconds = std::chrono::duration_cast<std::chrono::seconds>(time - *since).count();
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(seconds, 0));
 }
 
-void WriteImageGc(doc::JsonWriter& out, const plan::KubeletStatus& kubelet) {
-  if (!kubelet.gc) {
-    out.Null();
-    return;
+// A conversion of a value beyond the type's range would be undefined.
+std::uint64_t WholeRate(double per_second) {
+  return per_second > 0 && per_second < 1e15 ? static_cast<std::uint64_t>(per_second) : 0;
+}
+
+StatusList SourcesOf(const plan::Snapshot& snapshot) {
+  StatusList list{.hash = snapshot.list.hash,
+                  .entries = snapshot.images.size(),
+                  .sources = {},
+                  .warnings = snapshot.list.warnings};
+  for (const plan::ListSource& source : snapshot.list.sources) {
+    list.sources.push_back({.name = source.name,
+                            .path = source.path,
+                            .hash = source.hash,
+                            .entries = source.entries,
+                            .loaded_at = source.loaded_at,
+                            .error = source.error});
   }
-  auto seconds = [](std::chrono::nanoseconds age) {
-    return std::chrono::duration_cast<std::chrono::seconds>(age).count();
+  return list;
+}
+
+StatusRuntime RuntimeOf(const plan::RuntimeStatus& runtime) {
+  StatusRuntime shown{.name = runtime.name,
+                      .version = runtime.version,
+                      .endpoint = runtime.endpoint,
+                      .up = runtime.up,
+                      .error = runtime.error,
+                      .registries = {}};
+  if (const auto& access = runtime.access) {
+    shown.registries = {.config_path = access->config_path,
+                        .config_path_source = access->config_path_source,
+                        .by_pull = access->by_pull,
+                        .by_pull_source = access->by_pull_source,
+                        .notes = access->notes};
+  }
+  return shown;
+}
+
+StatusKubelet KubeletOf(const std::optional<plan::KubeletStatus>& kubelet) {
+  StatusKubelet shown;
+  // A Snapshot lacks a kubelet only if the operator declared that there is none.
+  if (!kubelet) {
+    shown.version = "none";
+    shown.sources = {{"version", "declared"}};
+    return shown;
+  }
+  shown = {.version = kubelet->version,
+           .rules = kubelet->rules,
+           .verification = kubelet->verification,
+           .allowlist = kubelet->allowlist,
+           .root = kubelet->root,
+           .sources = kubelet->sources,
+           .records_readable = kubelet->records_readable,
+           .records_note = kubelet->records_note,
+           .runtime_note = kubelet->runtime_note,
+           .contradictions = kubelet->contradictions,
+           .image_gc = {}};
+  if (const auto& gc = kubelet->gc) {
+    auto seconds = [](std::chrono::nanoseconds age) {
+      return std::chrono::duration_cast<std::chrono::seconds>(age).count();
+    };
+    shown.image_gc = {.high_threshold_percent = gc->high_percent,
+                      .low_threshold_percent = gc->low_percent,
+                      .minimum_age_seconds = seconds(gc->minimum_age),
+                      .maximum_age_seconds = seconds(gc->maximum_age),
+                      .warnings = kubelet->gc_warnings};
+  }
+  return shown;
+}
+
+std::optional<StatusDisk> DiskOf(const plan::DiskStatus& disk) {
+  if (!disk.known) return std::nullopt;
+  return StatusDisk{.path = disk.path,
+                    .capacity_bytes = disk.capacity_bytes,
+                    .available_bytes = disk.available_bytes,
+                    .kept_free_bytes = disk.kept_free_bytes,
+                    .needed_bytes = disk.needed_bytes,
+                    .pressure = disk.pressure};
+}
+
+StatusRegistryServer ServerOf(const plan::RegistryStatus& registry, base::WallTime time) {
+  StatusRegistryServer server{.name = registry.name, .entries = registry.entries};
+  server.checks_per_hour = static_cast<std::uint64_t>(std::ceil(registry.checks_per_hour));
+  server.requests_per_second = static_cast<std::uint64_t>(registry.requests_per_second);
+  server.requests_left = static_cast<std::uint64_t>(registry.requests_left);
+  server.requests = registry.requests;
+  server.trouble = registry.trouble;
+  server.message = registry.message;
+  server.unreachable_since = registry.unreachable_since;
+  server.unreachable_for_seconds = SecondsSince(registry.unreachable_since, time);
+  server.held_until = registry.held_until;
+  if (registry.allowance) {
+    server.pulls_left = registry.allowance->remaining;
+    server.pulls_allowed = registry.allowance->limit;
+  }
+  server.updates_wait = registry.saves_pulls;
+  return server;
+}
+
+// The verdicts of a pod with each policy.
+StatusVerdicts VerdictsOf(const kubelet::Verdicts& verdicts) {
+  auto shown = [](const kubelet::Verdict& verdict) {
+    return StatusVerdict{Text(kubelet::VerdictResultName(verdict.result)),
+                         Text(plan::CheckReasonName(plan::CheckReasonFor(verdict.reason)))};
   };
-  out.BeginObject();
-  out.Key("highThresholdPercent");
-  out.Integer(kubelet.gc->high_percent);
-  out.Key("lowThresholdPercent");
-  out.Integer(kubelet.gc->low_percent);
-  out.Key("minimumAgeSeconds");
-  out.Integer(seconds(kubelet.gc->minimum_age));
-  out.Key("maximumAgeSeconds");
-  out.Integer(seconds(kubelet.gc->maximum_age));
-  out.Key("warnings");
-  out.Strings(kubelet.gc_warnings);
-  out.EndObject();
+  return {shown(verdicts.never), shown(verdicts.if_not_present), shown(verdicts.always)};
 }
 
-void WriteDisk(doc::JsonWriter& out, const plan::DiskStatus& disk) {
-  if (!disk.known) {
-    out.Null();
-    return;
+// Without a kubelet, a runtime alone starts containers: what is usable starts, and Never fails otherwise.
+StatusVerdicts ByPresence(const plan::ImageState& image) {
+  using kubelet::VerdictResult;
+  auto shown = [](VerdictResult result, plan::Reason reason) {
+    return StatusVerdict{Text(kubelet::VerdictResultName(result)), Text(plan::ReasonName(reason))};
+  };
+  const StatusVerdict always = shown(VerdictResult::kPulls, plan::Reason::kPolicyAlways);
+  if (image.usable) {
+    const StatusVerdict starts = shown(VerdictResult::kStarts, plan::Reason::kPresent);
+    return {starts, starts, always};
   }
-  out.BeginObject();
-  out.Member("path", disk.path);
-  out.MemberNumber("capacityBytes", disk.capacity_bytes);
-  out.MemberNumber("availableBytes", disk.available_bytes);
-  out.MemberNumber("keptFreeBytes", disk.kept_free_bytes);
-  out.MemberNumber("neededBytes", disk.needed_bytes);
-  out.MemberBool("pressure", disk.pressure);
-  out.EndObject();
+  // The runtime has not reported the image yet, so both verdicts stay Unknown.
+  if (image.reason == plan::Reason::kFactsUnknown) {
+    const StatusVerdict unknown = shown(VerdictResult::kUnknown, plan::Reason::kFactsUnknown);
+    return {unknown, unknown, always};
+  }
+  const plan::Reason why = image.present ? image.reason : plan::Reason::kImageAbsent;
+  return {shown(VerdictResult::kRefused, why), shown(VerdictResult::kPulls, why), always};
 }
 
-void WriteReadiness(doc::JsonWriter& out, const plan::Readiness& readiness) {
-  out.MemberBool("ready", readiness.ready);
-  out.Member("phase", plan::PhaseName(readiness.phase));
-  out.Member("reason", plan::ReasonName(readiness.reason));
-  out.Member("message", readiness.message);
-  out.MemberNumber("required", readiness.required);
-  out.MemberNumber("requiredReady", readiness.required_ready);
+void AddVerdicts(const plan::Snapshot& snapshot, const plan::ImageState& image, StatusImage& shown) {
+  if (!image.applies) {
+    shown.verdicts_reason = image.reason == plan::Reason::kNotSelected
+                                ? "not computed: the entry's nodeSelector leaves this node out"
+                                : "not computed: the entry is for other platforms";
+  } else if (image.verdicts) {
+    shown.verdicts = VerdictsOf(*image.verdicts);
+  } else if (snapshot.kubelet) {
+    // Presence alone would be a wrong verdict.
+    shown.verdicts_reason = "not known yet";
+  } else {
+    shown.verdicts = ByPresence(image);
+    shown.verdicts_reason = "no kubelet here (--kubelet=none): presence is the verdict";
+  }
 }
 
-void WriteUnlisted(doc::JsonWriter& out, const plan::Unlisted* unlisted) {
+// Adds for which pods the list has the image. Where its sources spell it in several ways, or list it for
+// several pods, each has its own verdicts, and those of the entry are the worst.
+void AddPods(const plan::ImageState& image, StatusImage& shown) {
+  const plan::DesiredImage& want = *image.want;
+  // readyAs of the whole entry, if all its sources agree; otherwise the spellings show it.
+  const bool same = std::all_of(want.other_pods.begin(), want.other_pods.end(),
+                                [&](const plan::JudgedPod& pod) { return pod.ready_as == want.ready_as; });
+  if (same) shown.ready_as = *want.ready_as;
+  // A single pod is described by the entry's own members.
+  if (want.other_pods.empty()) return;
+  for (const plan::JudgedPod& pod : plan::PodsOf(image.want)) {
+    const kubelet::Verdicts* verdicts = plan::VerdictsOfPod(image, pod);
+    shown.spellings.push_back({.image = pod.reference.written(),
+                               .ready_as = *pod.ready_as,
+                               .verdicts = verdicts != nullptr ? VerdictsOf(*verdicts) : StatusVerdicts{}});
+  }
+}
+
+std::string_view WhyNotAsked(const plan::ImageState& image) {
+  if (!image.applies) {
+    return image.reason == plan::Reason::kNotSelected
+               ? "not asked: the entry's nodeSelector leaves this node out"
+               : "not asked: the entry is for other platforms";
+  }
+  // The entry's own wish is checked before the reasons why it has none.
+  if (plan::AsksRegistry(image.want)) return "not asked: this agent asks no registry (--registry none)";
+  if (image.want->reference.has_digest()) return "not asked: a digest always names the same content";
+  return "not asked: refresh is IfNotPresent and readyFor is not Always";
+}
+
+StatusRegistry RegistryOf(const plan::RegistryView& view, base::WallTime time) {
+  return {.answer = view.answer ? Text(image::RegistryAnswerName(*view.answer)) : "",
+          .detail = view.detail,
+          .digest = view.digest,
+          .checked_at = view.checked_at,
+          .fresh = view.fresh,
+          .reason = Text(plan::ReasonName(view.reason)),
+          .message = view.message,
+          .agrees = view.agrees,
+          .answered_by = view.answered_by,
+          .confirmed_at = view.confirmed_at,
+          .age_seconds = SecondsSince(view.confirmed_at, time),
+          .next_check_at = view.next_check_at,
+          .silent_checks = static_cast<std::uint64_t>(std::max(view.silent, 0)),
+          .changed_from = view.changed_from,
+          .changed_at = view.changed_at};
+}
+
+StatusPull PullOf(const plan::PullStatus& pull) {
+  StatusPull shown{.state = Text(plan::PullStateName(pull.state)),
+                   .attempts = static_cast<std::uint64_t>(pull.attempts)};
+  // Without known bytes, null distinguishes "not known" from "none yet".
+  if (pull.bytes_known) {
+    shown.bytes_done = pull.bytes_done;
+    shown.bytes_total = pull.bytes_total;
+    shown.bytes_per_second = WholeRate(pull.bytes_per_second);
+  }
+  shown.started_at = pull.started_at;
+  shown.finished_at = pull.finished_at;
+  shown.last_error = pull.last_error;
+  shown.next_attempt_at = pull.next_attempt_at;
+  shown.retry_requested_at = pull.retry_requested_at;
+  return shown;
+}
+
+StatusTouch TouchOf(const plan::TouchStatus& touch) {
+  // The image was never touched and will not be.
+  if (touch.state == plan::TouchState::kNone && touch.attempts == 0) return {};
+  return {.state = Text(plan::TouchStateName(touch.state)),
+          .attempts = static_cast<std::uint64_t>(touch.attempts),
+          .obstacle = Text(plan::TouchObstacleName(touch.obstacle)),
+          .why = touch.why,
+          .last_at = touch.last_at,
+          .next_attempt_at = touch.next_attempt_at};
+}
+
+StatusImage ImageOf(const plan::Snapshot& snapshot, const plan::ImageState& image, base::WallTime time) {
+  const plan::DesiredImage& want = *image.want;
+  StatusImage shown;
+  shown.image = want.reference.written();
+  shown.normalized_name = want.reference.Normalized();
+  shown.required = want.required;
+  shown.ready_for = image::PullPolicyName(want.ready_for);
+  shown.refresh = plan::RefreshName(want.refresh);
+  shown.priority = want.priority;
+  shown.applies = image.applies;
+  shown.present = image.present;
+  shown.usable = image.usable;
+  shown.image_id = image.image_id;
+  shown.digest = image.digest;
+  shown.size_bytes = image.size_bytes;
+  shown.ready = image.ready;
+  shown.settled = image.settled;
+  shown.phase = plan::PhaseName(image.phase);
+  shown.reason = plan::ReasonName(image.reason);
+  shown.message = image.message;
+  shown.pulled_with = plan::PulledWithName(image.pulled_with);
+  shown.credential = image.credential;
+  shown.exposed = image.exposed;
+  shown.aliases = image.aliases;
+  shown.pinned = image.pinned;
+  shown.eviction_order = image.gc_order;
+  AddVerdicts(snapshot, image, shown);
+  AddPods(image, shown);
+  if (image.registry) {
+    shown.registry = RegistryOf(*image.registry, time);
+  } else {
+    shown.registry_reason = WhyNotAsked(image);
+  }
+  shown.pull = PullOf(image.pull);
+  shown.open = plan::OpenName(want.open);
+  shown.touch = TouchOf(*image.touch);
+  shown.from = want.from;
+  return shown;
+}
+
+void AddUnlisted(const plan::Unlisted* unlisted, StatusDocument& document) {
   // null with a reason: an empty list would mean that nothing came.
   if (unlisted == nullptr) {
-    out.MemberNull("unlisted");
-    out.Member("unlistedReason", "not known yet");
+    document.unlisted_reason = "not known yet";
     return;
   }
-  out.Key("unlisted");
-  out.BeginArray();
+  document.unlisted.emplace();
   for (const plan::UnlistedImage& image : unlisted->images) {
-    out.BeginObject();
-    out.Member("image", image.image);
-    out.Member("imageID", image.image_id);
-    out.MemberNumber("sizeBytes", image.size_bytes);
-    out.Member("firstSeen", base::Rfc3339(image.first_seen));
-    out.Member("arrivedAt", base::Rfc3339(image.arrived_at));
-    out.MemberBool("present", image.present);
-    out.EndObject();
+    document.unlisted->push_back({.image = image.image,
+                                  .image_id = image.image_id,
+                                  .size_bytes = image.size_bytes,
+                                  .first_seen = image.first_seen,
+                                  .arrived_at = image.arrived_at,
+                                  .present = image.present});
   }
-  out.EndArray();
-  out.Member("unlistedSince", base::Rfc3339(unlisted->since));
-  out.MemberNumber("unlistedLeftOut", unlisted->left_out);
-  // Always present, so that programs can read it without a case.
-  out.MemberNull("unlistedReason");
+  document.unlisted_since = unlisted->since;
+  document.unlisted_left_out = unlisted->left_out;
+}
+
+ImageReasoning ReasoningOf(const kubelet::Verdicts& verdicts) {
+  auto shown = [](const kubelet::Verdict& verdict) {
+    return Reasoning{Text(kubelet::VerdictResultName(verdict.result)),
+                     Text(kubelet::VerdictReasonName(verdict.reason)), Text(verdict.rule), verdict.message};
+  };
+  return {shown(verdicts.never), shown(verdicts.if_not_present), shown(verdicts.always)};
 }
 
 }  // namespace
 
-void WriteRuntime(doc::JsonWriter& out, const plan::RuntimeStatus& runtime) {
-  out.BeginObject();
-  out.MemberOrNull("name", runtime.name);
-  out.MemberOrNull("version", runtime.version);
-  out.MemberOrNull("endpoint", runtime.endpoint);
-  out.MemberBool("up", runtime.up);
-  out.MemberOrNull("error", runtime.error);
-  WriteRegistryAccess(out, runtime.access);
-  out.EndObject();
+StatusDocument DocumentOf(const plan::Snapshot& snapshot, base::WallTime time) {
+  StatusDocument document;
+  document.node = snapshot.node;
+  document.ready = snapshot.readiness.ready;
+  document.phase = plan::PhaseName(snapshot.readiness.phase);
+  document.reason = plan::ReasonName(snapshot.readiness.reason);
+  document.message = snapshot.readiness.message;
+  document.required = snapshot.readiness.required;
+  document.required_ready = snapshot.readiness.required_ready;
+  document.time = time;
+  document.list = SourcesOf(snapshot);
+  document.runtime = RuntimeOf(snapshot.runtime);
+  document.kubelet = KubeletOf(snapshot.kubelet);
+  document.disk = DiskOf(snapshot.disk);
+  for (const auto& registry : snapshot.registries) document.registries.push_back(ServerOf(registry, time));
+  document.problems = snapshot.problems;
+  document.images.reserve(snapshot.images.size());
+  for (const auto& image : snapshot.images) document.images.push_back(ImageOf(snapshot, image, time));
+  AddUnlisted(snapshot.unlisted.get(), document);
+  return document;
 }
 
-void WriteKubelet(doc::JsonWriter& out, const std::optional<plan::KubeletStatus>& kubelet) {
-  if (!kubelet) {
-    WriteNoKubelet(out);
-    return;
+StatusDocument ForStrangers(StatusDocument document) {
+  document.hidden = HiddenMembers();
+  for (StatusSource& source : document.list.sources) {
+    // The error itself may quote lines of the list.
+    if (!source.error.empty()) source.error = "its newest version is not valid";
   }
-  out.BeginObject();
-  out.MemberOrNull("version", kubelet->version);
-  out.MemberOrNull("rules", kubelet->rules);
-  out.MemberOrNull("verification", kubelet->verification);
-  out.Key("allowlist");
-  out.Strings(kubelet->allowlist);
-  out.MemberOrNull("root", kubelet->root);
-  out.Key("sources");
-  out.BeginObject();
-  for (const auto& [fact, source] : kubelet->sources) out.Member(fact, source);
-  out.EndObject();
-  if (kubelet->records_readable) {
-    out.MemberBool("recordsReadable", *kubelet->records_readable);
-  } else {
-    out.MemberNull("recordsReadable");
+  for (StatusImage& image : document.images) {
+    auto has_ready_as = [](const StatusSpelling& pod) { return !pod.ready_as.empty(); };
+    const auto& pods = image.spellings;
+    image.ready_as_hidden = !image.ready_as.empty() || std::any_of(pods.begin(), pods.end(), has_ready_as);
+    // Even the spellings would show for how many kinds of pods the entry is listed.
+    if (image.ready_as_hidden) image.spellings.clear();
   }
-  out.MemberOrNull("recordsNote", kubelet->records_note);
-  out.MemberOrNull("runtimeNote", kubelet->runtime_note);
-  out.Key("contradictions");
-  out.Strings(kubelet->contradictions);
-  out.Key("imageGC");
-  WriteImageGc(out, *kubelet);
-  out.EndObject();
+  return document;
 }
 
-std::string StatusJson(const plan::Snapshot& snapshot, base::WallTime time) {
-  doc::JsonWriter out;
-  // One allocation: a document of thousands of images would otherwise be copied several times while it grows.
-  out.Reserve(kHeadBytes + snapshot.images.size() * kImageBytes);
-  out.BeginObject();
-  out.Member("apiVersion", kStatusApiVersion);
-  out.Member("kind", "NodeStatus");
-  out.Member("node", snapshot.node);
-  WriteReadiness(out, snapshot.readiness);
-  out.Member("time", base::Rfc3339(time));
-  out.Key("list");
-  WriteList(out, snapshot.list, snapshot.images.size());
-  out.Key("runtime");
-  WriteRuntime(out, snapshot.runtime);
-  out.Key("kubelet");
-  WriteKubelet(out, snapshot.kubelet);
-  out.Key("disk");
-  WriteDisk(out, snapshot.disk);
-  out.Key("registries");
-  WriteRegistries(out, snapshot.registries, time);
-  out.Key("problems");
-  out.Strings(snapshot.problems);
-  out.Key("images");
-  out.BeginArray();
-  for (const plan::ImageState& image : snapshot.images) {
-    out.BeginObject();
-    WriteImage(out, snapshot, image, time);
-    out.EndObject();
-  }
-  out.EndArray();
-  WriteUnlisted(out, snapshot.unlisted.get());
-  out.EndObject();
-  return out.Take() + "\n";
+ImageDocument DocumentOf(const plan::Snapshot& snapshot, const plan::ImageState& image,
+                         const ImageDetail& detail, base::WallTime time) {
+  ImageDocument document;
+  document.node = snapshot.node;
+  document.time = time;
+  document.image = ImageOf(snapshot, image, time);
+  document.listed = detail.listed;
+  document.kubelet = KubeletOf(snapshot.kubelet);
+  document.runtime = RuntimeOf(snapshot.runtime);
+  if (detail.verdicts) document.reasoning = ReasoningOf(*detail.verdicts);
+  document.record = detail.record;
+  document.intent = detail.intent;
+  document.record_key = detail.record_key;
+  if (detail.credentials_known) document.credentials = detail.credentials;
+  document.providers = detail.providers;
+  document.registry_hosts = detail.registry_hosts;
+  document.listed_aliases = detail.listed_aliases;
+  document.what_helps = WhatHelps(image, snapshot.runtime);
+  return document;
 }
 
 namespace {

@@ -25,9 +25,9 @@
 #include "plan/touch.h"
 #include "registry/token_response.h"
 #include "registry/world.h"
-#include "screen/status_document.h"
 #include "screen/status_table.h"
 #include "spellings.h"
+#include "status/documents.h"
 #include "status/planted.h"
 #include "temp_dir.h"
 
@@ -279,7 +279,7 @@ class SecretRoads : public tests::RegistryWorld {
                                     .body = R"([{"image":"quay.io/acme/a:v1","policy":"Always"}])"})
                  .body;
     }
-    auto document = screen::ParseStatusDocument(node.Answer(Audience::kLocal, {.path = "/v1/status"}).body);
+    auto document = status::ParseStatusDocument(node.Answer(Audience::kLocal, {.path = "/v1/status"}).body);
     EXPECT_TRUE(document);
     if (!document) return all;
     for (bool wide : {false, true}) all += screen::StatusTable(*document, {.width = 4000, .wide = wide});

@@ -12,7 +12,7 @@
 #include "cluster/foreign_kinds.h"
 #include "cluster/programs.h"
 #include "rig/expect_ok.h"
-#include "screen/status_document.h"
+#include "status/documents.h"
 
 namespace prefetch::cluster {
 namespace {
@@ -193,21 +193,21 @@ std::optional<doc::Node> AsShipped::AwaitReady(const std::string& not_uid) {
 }
 
 void AsShipped::ExpectLearntVersion() {
-  screen::StatusKubelet kubelet;
+  status::StatusKubelet kubelet;
   rig::Eventually(seconds(30), [&] {
     auto ran = rig::RunProgram({{FromEnvironment("PREFETCHCTL"), "status", "-o", "json"}, {}}, seconds(20));
-    auto status = screen::ParseStatusDocument(ran ? ran->out : "");
+    auto status = status::ParseStatusDocument(ran ? ran->out : "");
     if (status) kubelet = status->kubelet;
     return kubelet.version == KubeletVersion();
   });
   EXPECT_EQ(kubelet.version, KubeletVersion());
-  EXPECT_EQ(kubelet.version_from, "Node status");
+  EXPECT_EQ(kubelet.SourceOf("version"), "Node status");
 }
 
 void AsShipped::ExpectMeasuredDisk() {
   auto ran = rig::RunProgram({{FromEnvironment("PREFETCHCTL"), "status", "-o", "json"}, {}}, seconds(20));
   ASSERT_OK(ran);
-  auto status = screen::ParseStatusDocument(ran->out);
+  auto status = status::ParseStatusDocument(ran->out);
   ASSERT_OK(status);
   ASSERT_TRUE(status->disk) << "none of the runtime's folders is mounted: the agent's root tells";
   const auto space = std::filesystem::space(node_->node().scratch() / "");

@@ -86,7 +86,7 @@ TEST(FleetTokens, PassThroughTheProxyAndAuthorizationDoesNot) {
       << node.node().AgentLog();
   // On no list.
   node.pods().Ask({.policy = "Always", .images = {tool}});
-  ASSERT_TRUE(rig::Eventually(seconds(30), [&] { return !node.node().Status().unlisted.empty(); }));
+  ASSERT_TRUE(rig::Eventually(seconds(30), [&] { return !node.node().Status().Unlisted().empty(); }));
 
   Door door(node.node().NeighbourUrl());
   MakeAgentPod(node, door.port());

@@ -29,12 +29,12 @@ class LearntVersion : public testing::Test {
     node_->node().HasList({node_->Push("team/app")});
     node_->StartLearningAgent();
   }
-  screen::StatusDocument Status() { return node_->node().Status(); }
-  bool Comes(seconds limit, const std::function<bool(const screen::StatusDocument&)>& state) {
+  status::StatusDocument Status() { return node_->node().Status(); }
+  bool Comes(seconds limit, const std::function<bool(const status::StatusDocument&)>& state) {
     return rig::Eventually(limit, [&] { return state(Status()); });
   }
   // With this version, and ready by it.
-  static bool Knows(const screen::StatusDocument& status) {
+  static bool Knows(const status::StatusDocument& status) {
     return status.ready && status.kubelet.version == KubeletVersion();
   }
 
@@ -46,7 +46,7 @@ class LearntVersion : public testing::Test {
 TEST_F(LearntVersion, IsInTheStatus) {
   StartAgent();
   EXPECT_TRUE(Comes(seconds(30), Knows)) << node_->node().AgentLog();
-  EXPECT_EQ(Status().kubelet.version_from, "Node status");
+  EXPECT_EQ(Status().kubelet.SourceOf("version"), "Node status");
   EXPECT_EQ(Status().problems, std::vector<std::string>{});
 }
 
@@ -57,11 +57,11 @@ TEST_F(LearntVersion, ARestartedKubeletIsAwaitedUntilItHasWrittenItsNode) {
   node_->kubelet().Stop();
   const auto began = std::chrono::steady_clock::now();
   ASSERT_OK(node_->kubelet().Begin({}));
-  ASSERT_TRUE(Comes(seconds(20), [](const screen::StatusDocument& status) { return !status.ready; }));
+  ASSERT_TRUE(Comes(seconds(20), [](const status::StatusDocument& status) { return !status.ready; }));
   const auto held = std::chrono::steady_clock::now() - began;
   EXPECT_GE(held, seconds(3)) << "most restarts are no upgrades";
   EXPECT_LE(held, seconds(8)) << "2 s until the process is seen, and 3 s";
-  screen::StatusDocument unknown = Status();
+  status::StatusDocument unknown = Status();
   EXPECT_EQ(unknown.kubelet.version, "");
   EXPECT_EQ(unknown.phase, "Progressing") << unknown.message;
   ASSERT_EQ(unknown.images.size(), 1U);
@@ -78,7 +78,7 @@ TEST_F(LearntVersion, AnUpgradeOfKubeletCounts) {
   StartAgent();
   const std::string older = VersionOfProgram(OlderKubelet());
   ASSERT_NE(older, KubeletVersion());
-  ASSERT_TRUE(Comes(seconds(30), [&](const screen::StatusDocument& status) {
+  ASSERT_TRUE(Comes(seconds(30), [&](const status::StatusDocument& status) {
     return status.ready && status.kubelet.version == older;
   })) << node_->node().AgentLog();
   node_->kubelet().RunsProgram("kubelet");
@@ -89,7 +89,7 @@ TEST_F(LearntVersion, AnUpgradeOfKubeletCounts) {
 
 TEST_F(LearntVersion, WithoutTheRightItIsSaidWhatToGrant) {
   StartAgent({"no-api-access"});
-  EXPECT_TRUE(Comes(seconds(30), [](const screen::StatusDocument& status) {
+  EXPECT_TRUE(Comes(seconds(30), [](const status::StatusDocument& status) {
     return !status.problems.empty() &&
            status.problems[0].find("grant get on nodes, or set --kubelet-version") != std::string::npos;
   })) << node_->node().AgentLog();

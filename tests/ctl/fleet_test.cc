@@ -160,7 +160,7 @@ TEST(FleetAsk, EachMemberIsHeardOrSaysWhyNot) {
   std::atomic<int> documents = 0;
   std::set<std::size_t> progress;
   FleetAsk ask{.name_space = "prefetchd",
-               .each = [&](std::size_t, const screen::StatusDocument&) { documents++; },
+               .each = [&](std::size_t, const status::StatusDocument&) { documents++; },
                .progress = [&](std::size_t asked) { progress.insert(asked); }};
   FleetAnswers answers = AskMembers({}, api, members, ask);
   ASSERT_EQ(answers.nodes.size(), 5U);

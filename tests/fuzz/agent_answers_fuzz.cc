@@ -3,9 +3,9 @@
 #include <string>
 #include <string_view>
 
-#include "screen/image_document.h"
-#include "screen/status_document.h"
+#include "screen/explain_text.h"
 #include "status/check_document.h"
+#include "status/documents.h"
 
 namespace {
 
@@ -27,10 +27,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         Harmless(word);
     }
   }
-  if (auto status = screen::ParseStatusDocument(text)) {
+  if (auto status = status::ParseStatusDocument(text)) {
     Harmless(status->node);
     for (const auto& image : status->images) Harmless(image.message);
   }
-  if (auto image = screen::ParseImageDocument(text)) Harmless(image->node);
+  if (auto image = status::ParseImageDocument(text)) Harmless(image->node);
   return 0;
 }

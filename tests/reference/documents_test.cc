@@ -15,7 +15,7 @@
 #include "status/check_document.h"
 #include "status/kubelet_sample.h"
 #include "status/planted.h"
-#include "status/public_json.h"
+
 #include "status/sample.h"
 #include "status/status_json.h"
 

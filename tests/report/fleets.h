@@ -9,12 +9,13 @@
 
 #include "report/gather.h"
 #include "status/sample.h"
+#include "status/status_json.h"
 
 namespace prefetch::report {
 
 struct NodeSays {
   std::string name;
-  screen::StatusDocument document;
+  status::StatusDocument document;
 };
 
 inline Report ReportOf(const std::vector<NodeSays>& says, std::vector<screen::FleetNode> others = {}) {
@@ -26,8 +27,8 @@ inline Report ReportOf(const std::vector<NodeSays>& says, std::vector<screen::Fl
   return std::move(gathering).Take(screen::GatherFleet(std::move(others)));
 }
 
-inline screen::StatusDocument Documented(std::vector<plan::ImageState> images) {
-  return screen::DocumentOf(sample::Node(std::move(images)));
+inline status::StatusDocument Documented(std::vector<plan::ImageState> images) {
+  return status::DocumentOf(sample::Node(std::move(images)));
 }
 
 inline plan::ImageState Optional(plan::ImageState image) {
@@ -53,7 +54,7 @@ inline std::vector<plan::ImageState> Common() {
   return images;
 }
 
-inline screen::StatusDocument With(std::vector<plan::ImageState> more) {
+inline status::StatusDocument With(std::vector<plan::ImageState> more) {
   std::vector<plan::ImageState> images = Common();
   images.insert(images.end(), more.begin(), more.end());
   return Documented(std::move(images));
@@ -83,7 +84,7 @@ inline Report SmallFleet() {
   const plan::ImageState here = sample::Ready("quay.io/acme/private:v2", 90'000'000);
   const plan::ImageState e2e = sample::Ready("ghcr.io/acme/e2e:main", 680'000'000);
   std::vector<NodeSays> says;
-  auto add = [&](std::vector<plan::ImageState> images) -> screen::StatusDocument& {
+  auto add = [&](std::vector<plan::ImageState> images) -> status::StatusDocument& {
     says.push_back({"ci-" + std::to_string(10 + says.size()), With(std::move(images))});
     return says.back().document;
   };
@@ -96,13 +97,13 @@ inline Report SmallFleet() {
   add({here, sample::Pulling("ghcr.io/acme/e2e:main", 412'000'000, 680'000'000, 38'000'000)});
   add({here, sample::Pulling("ghcr.io/acme/e2e:main", 0, 2'100'000'000, 0),
        sample::Queued("quay.io/acme/a-team-with-a-long-name/and-a-service-with-a-longer-one:v1.2.3-rc4")});
-  screen::StatusDocument& full =
+  status::StatusDocument& full =
       add({here, sample::Failing("ghcr.io/acme/e2e:main", plan::Reason::kDiskPressure,
                                  "the images that are absent need 4.1 GB, and 2 GB may be used", 0)});
   full.disk->pressure = true;
   full.disk->available_bytes = 22'000'000'000;
   full.disk->needed_bytes = 4'100'000'000;
-  says.push_back({"ci-31", screen::DocumentOf(sample::BrokenListNode())});
+  says.push_back({"ci-31", status::DocumentOf(sample::BrokenListNode())});
   return ReportOf(says, {screen::NodeWithoutDetail("ci-32", {.has_pod = true,
                                                              .pod_ready = true,
                                                              .pod_phase = "Running",
@@ -127,15 +128,15 @@ inline Report LargeFleet(int nodes, int images, unsigned not_ready) {
                                             "Timeout",      "RateLimited", "RecordedForOthers"};
   std::vector<plan::ImageState> calm;
   for (int i = 0; i < images; i++) calm.push_back(sample::Ready(LargeName(i), 90'000'000));
-  const screen::StatusDocument calm_node = Documented(std::move(calm));
-  const screen::StatusImage pulling =
+  const status::StatusDocument calm_node = Documented(std::move(calm));
+  const status::StatusImage pulling =
       Documented({sample::Pulling("a/b:1", 100'000'000, 600'000'000, 9'000'000)}).images[0];
   std::mt19937 chance(7);  // NOLINT: the same fleet each time
   std::vector<screen::FleetNode> fleet;
   Gathering gathering;
   for (int n = 0; n < nodes; n++) {
-    screen::StatusDocument document = calm_node;
-    for (screen::StatusImage& image : document.images) {
+    status::StatusDocument document = calm_node;
+    for (status::StatusImage& image : document.images) {
       if (chance() % 1000 >= not_ready) continue;
       document.ready = image.ready = false;
       document.reason = "ImagesNotReady";
@@ -181,12 +182,12 @@ inline Report HostileFleet() {
   std::vector<NodeSays> says;
   std::vector<screen::FleetNode> others;
   for (const std::string& text : HostileTexts()) {
-    screen::StatusDocument document = With({Denied(), Stale(), sample::Queued("quay.io/acme/tool:v9")});
-    document.runtime_name = document.runtime_version = document.kubelet.version = document.list_hash = text;
+    status::StatusDocument document = With({Denied(), Stale(), sample::Queued("quay.io/acme/tool:v9")});
+    document.runtime.name = document.runtime.version = document.kubelet.version = document.list.hash = text;
     document.reason = document.message = text;
     document.registries.push_back(
         {.name = text, .trouble = text, .message = text, .unreachable_since = sample::At(-60)});
-    for (screen::StatusImage& image : document.images) {
+    for (status::StatusImage& image : document.images) {
       if (!image.ready) image.reason = image.message = image.phase = text;
       if (image.registry) image.registry->reason = image.registry->message = text;
       if (!image.ready || image.registry) image.image = text + image.image;
@@ -196,10 +197,10 @@ inline Report HostileFleet() {
         screen::NodeWithoutDetail("silent " + text, {.has_pod = true, .pod_phase = text, .why = text}));
   }
   // The same images, ready: so the map has rows.
-  screen::StatusDocument calm = With({});
-  const screen::StatusImage ready = calm.images[0];
+  status::StatusDocument calm = With({});
+  const status::StatusImage ready = calm.images[0];
   for (const NodeSays& one : says) {
-    for (const screen::StatusImage& image : one.document.images) {
+    for (const status::StatusImage& image : one.document.images) {
       if (image.ready) continue;
       calm.images.push_back(ready);
       calm.images.back().image = image.image;
@@ -213,10 +214,10 @@ inline Report HostileFleet() {
 inline Report PublicFleet() {
   std::vector<NodeSays> says;
   for (int i = 0; i < 3; i++) {
-    screen::StatusDocument document = With({i == 0 ? Denied() : sample::Ready("quay.io/acme/private:v2", 1)});
+    status::StatusDocument document = With({i == 0 ? Denied() : sample::Ready("quay.io/acme/private:v2", 1)});
     document.hidden = {"images.message"};
     document.disk.reset();
-    for (screen::StatusImage& image : document.images) {
+    for (status::StatusImage& image : document.images) {
       image.message.clear();
       image.pull = {.state = image.pull.state};
       image.size_bytes = 0;
@@ -227,7 +228,7 @@ inline Report PublicFleet() {
 }
 
 inline Report OneNode() {
-  return ReportOf({{"ci-7", screen::DocumentOf(sample::TroubledNode())}});
+  return ReportOf({{"ci-7", status::DocumentOf(sample::TroubledNode())}});
 }
 
 inline Report AllReady() {

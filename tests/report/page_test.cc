@@ -71,11 +71,11 @@ TEST(Page, SaysWhatIsHidden) {
 
 // A ready node may have a refused list, or a provider that cannot run.
 TEST(Page, ProblemsOfReadyNodesAreInTheWay) {
-  screen::StatusDocument document = With({});
+  status::StatusDocument document = With({});
   ASSERT_TRUE(document.ready);
   EXPECT_TRUE(Has(PageOf(ReportOf({{"a", document}})), "Nothing is in the way"));
-  screen::StatusDocument refused = document, told = document;
-  refused.sources.at(0).error = "images.yaml:3:1: unknown key <b>";
+  status::StatusDocument refused = document, told = document;
+  refused.list.sources.at(0).error = "images.yaml:3:1: unknown key <b>";
   told.problems = {"credential provider ecr: cannot run"};
   const std::string page = PageOf(ReportOf({{"a", refused}, {"b", told}, {"c", told}}));
   EXPECT_FALSE(Has(page, "Nothing is in the way"));
@@ -84,7 +84,7 @@ TEST(Page, ProblemsOfReadyNodesAreInTheWay) {
 }
 
 TEST(Page, AMovedTagThatReadinessWaitsForIsNotCurrent) {
-  screen::StatusDocument document = With({Stale()});
+  status::StatusDocument document = With({Stale()});
   EXPECT_TRUE(Has(PageOf(ReportOf({{"a", document}})), "Ready, but not current"));
   document.images.back().ready = false;
   document.images.back().phase = "Failing";
@@ -95,7 +95,7 @@ TEST(Page, AMovedTagThatReadinessWaitsForIsNotCurrent) {
 }
 
 TEST(Page, WhoDidNotTellOfTheDiskHasNoRoomForCertain) {
-  screen::StatusDocument told = With({}), silent = With({});
+  status::StatusDocument told = With({}), silent = With({});
   silent.disk.reset();
   EXPECT_TRUE(Has(PageOf(ReportOf({{"a", told}})), "No node is short of room"));
   const std::string page = PageOf(ReportOf({{"a", told}, {"b", silent}}));
@@ -142,7 +142,7 @@ TEST(Page, NamesAndMessagesNeverBecomeMarkup) {
   const std::set<std::string> usual = [] {
     std::set<std::string> all = Markup(PageOf(SmallFleet()));
     all.merge(Markup(PageOf(LargeFleet(40, 40, 300))));
-    all.merge(Markup(PageOf(ReportOf({{"a", screen::DocumentOf(sample::StaleNode())}}))));
+    all.merge(Markup(PageOf(ReportOf({{"a", status::DocumentOf(sample::StaleNode())}}))));
     return all;
   }();
   const std::string page = PageOf(HostileFleet());

@@ -55,7 +55,7 @@ class AliasNotesTest : public testing::TestWithParam<NotesCase> {};
 TEST_P(AliasNotesTest, ProposesWhatIsMissing) {
   plan::ImageState app = sample::Ready("quay.io/acme/app:v1", 1);
   app.aliases = GetParam().aliases;
-  auto document = ParseStatusDocument(status::StatusJson(sample::Node({app})));
+  auto document = status::ParseStatusDocument(status::StatusJson(sample::Node({app})));
   ASSERT_TRUE(document);
   EXPECT_EQ(AliasNotes(ListOf(GetParam().list), *document), GetParam().expect);
 }

@@ -48,12 +48,12 @@ INSTANTIATE_TEST_SUITE_P(
         MessageCase{"Nothing", "", "", std::nullopt}),
     [](const auto& row) { return row.param.name; });
 
-AuditNode Saw(const std::string& node, std::vector<StatusUnlisted> unlisted) {
+AuditNode Saw(const std::string& node, std::vector<status::StatusUnlisted> unlisted) {
   return {
       .node = node, .heard = true, .why = "", .since = sample::At(-3600), .unlisted = std::move(unlisted)};
 }
 
-StatusUnlisted Came(const std::string& image, int when, bool present = true) {
+status::StatusUnlisted Came(const std::string& image, int when, bool present = true) {
   return {.image = image,
           .image_id = "sha256:1",
           .size_bytes = 90'000'000,
@@ -158,7 +158,7 @@ TEST(Audit, AsTextAndAsJson) {
 }
 
 TEST(Audit, ReadsWhatTheAgentSays) {
-  auto document = ParseStatusDocument(status::StatusJson(sample::PeacefulNode()));
+  auto document = status::ParseStatusDocument(status::StatusJson(sample::PeacefulNode()));
   ASSERT_TRUE(document);
   AuditNode node = AuditNodeOf(*document, "ci-7");
   EXPECT_EQ(node.since, sample::At(-3600));

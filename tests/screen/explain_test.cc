@@ -2,7 +2,7 @@
 
 #include "base/text.h"
 #include "golden.h"
-#include "screen/image_document.h"
+#include "screen/explain_text.h"
 #include "screen/text_layout.h"
 #include "status/kubelet_sample.h"
 #include "status/status_json.h"
@@ -232,7 +232,7 @@ class ExplainTest : public testing::TestWithParam<ExplainCase> {};
 
 TEST_P(ExplainTest, ReadsAloud) {
   Explained made = GetParam().made();
-  auto document = ParseImageDocument(status::ImageJson(made.node, made.image, made.detail));
+  auto document = status::ParseImageDocument(status::ImageJson(made.node, made.image, made.detail));
   ASSERT_TRUE(document) << document.error().message();
   std::string text = ExplainText(*document, 80);
   tests::ExpectGolden("screen/explain-" + GetParam().name + ".txt", text);
@@ -262,24 +262,25 @@ INSTANTIATE_TEST_SUITE_P(
 constexpr std::string_view kFrame = R"("apiVersion":"prefetchd.dev/v1","kind":"ImageStatus")";
 
 TEST(ImageDocument, MissingAndUnknownMembersAreNothing) {
-  auto document = ParseImageDocument("{" + std::string(kFrame) + R"(,"new":{"a":[1]},"reasoning":null})");
+  auto document =
+      status::ParseImageDocument("{" + std::string(kFrame) + R"(,"new":{"a":[1]},"reasoning":null})");
   ASSERT_TRUE(document) << document.error().message();
   EXPECT_FALSE(document->reasoning);
-  EXPECT_FALSE(document->credentials_known);
+  EXPECT_FALSE(document->credentials.has_value());
   EXPECT_NE(ExplainText(*document, 80).find("UNKNOWN"), std::string::npos);
 }
 
 TEST(ImageDocument, CredentialsThatWereNotAskedForAreNotNone) {
-  auto none = ParseImageDocument("{" + std::string(kFrame) + R"(,"credentials":[]})");
+  auto none = status::ParseImageDocument("{" + std::string(kFrame) + R"(,"credentials":[]})");
   ASSERT_TRUE(none);
-  EXPECT_TRUE(none->credentials_known);
-  auto not_asked = ParseImageDocument("{" + std::string(kFrame) + R"(,"credentials":null})");
+  EXPECT_TRUE(none->credentials.has_value());
+  auto not_asked = status::ParseImageDocument("{" + std::string(kFrame) + R"(,"credentials":null})");
   ASSERT_TRUE(not_asked);
-  EXPECT_FALSE(not_asked->credentials_known);
+  EXPECT_FALSE(not_asked->credentials.has_value());
 }
 
 TEST(ImageDocument, NothingInItCanHarmATerminal) {
-  auto document = ParseImageDocument(
+  auto document = status::ParseImageDocument(
       "{" + std::string(kFrame) +
       R"(,"node":"\u001b[2Jx","image":"a\nb\u009b","present":true,"imageID":"\u0007",)"
       R"("aliases":["\u001b]0;x"],"whatHelps":["\u001b[1m"],"record":{"state":"Found","uses":[)"
@@ -296,7 +297,7 @@ struct BadCase {
 };
 class BadImageDocumentTest : public testing::TestWithParam<BadCase> {};
 TEST_P(BadImageDocumentTest, IsRefused) {
-  auto document = ParseImageDocument(GetParam().json);
+  auto document = status::ParseImageDocument(GetParam().json);
   ASSERT_FALSE(document);
   EXPECT_EQ(document.error().code(), base::Code::kInvalidArgument);
   EXPECT_NE(document.error().message().find(GetParam().says), std::string::npos)

@@ -16,10 +16,10 @@ namespace {
 
 using tests::ExpectGolden;
 
-StatusDocument Parsed(const plan::Snapshot& snapshot) {
-  auto document = ParseStatusDocument(status::StatusJson(snapshot));
+status::StatusDocument Parsed(const plan::Snapshot& snapshot) {
+  auto document = status::ParseStatusDocument(status::StatusJson(snapshot));
   EXPECT_TRUE(document);
-  return document ? *document : StatusDocument{};
+  return document ? *document : status::StatusDocument{};
 }
 
 plan::ImageState GivenUp(plan::ImageState image) {
@@ -244,8 +244,8 @@ TEST(FleetTable, Screens) {
 }
 
 TEST(FleetTable, NodesThatShowPublicFieldsOnlySaySo) {
-  auto open = ParseStatusDocument(status::PublicStatusJson(sample::TroubledNode()));
-  auto full = ParseStatusDocument(status::StatusJson(sample::TroubledNode()));
+  auto open = status::ParseStatusDocument(status::PublicStatusJson(sample::TroubledNode()));
+  auto full = status::ParseStatusDocument(status::StatusJson(sample::TroubledNode()));
   ASSERT_TRUE(open && full);
   const Fleet mixed = GatherFleet({DigestStatus(*open, "n1"), DigestStatus(*full, "n2")});
   EXPECT_EQ(mixed.public_only, 1U);
@@ -304,7 +304,7 @@ TEST(FleetJson, IsWhatToolsRead) {
 }
 
 TEST(Results, OneRowForEachImageAndNode) {
-  StatusDocument document =
+  status::StatusDocument document =
       Parsed(sample::Node({sample::Ready("ghcr.io/acme/runner:v3", 1'200'000'000), Denied()}));
   ExpectGolden("screen/results.csv",
                ResultsHead(ResultsFormat::kCsv) + ResultRows(document, "ci-7", ResultsFormat::kCsv));
@@ -313,7 +313,7 @@ TEST(Results, OneRowForEachImageAndNode) {
 }
 
 TEST(Results, ACellIsNoFormulaAndNoSecondCell) {
-  StatusDocument document;
+  status::StatusDocument document;
   document.images.push_back({.image = "=HYPERLINK(\"x\"),1"});
   std::string row = ResultRows(document, "n", ResultsFormat::kCsv);
   EXPECT_TRUE(row.starts_with("n,\"'=HYPERLINK(\"\"x\"\"),1\",true,")) << row;

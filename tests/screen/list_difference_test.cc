@@ -13,8 +13,8 @@ plan::DesiredImage Want(const char* image) {
   return want;
 }
 
-StatusImage Has(const char* image) {
-  return {.image = image, .present = true, .ready_for = "Never", .from = {"images.yaml:7"}};
+status::StatusImage Has(const char* image) {
+  return {.image = image, .ready_for = "Never", .present = true, .from = {"images.yaml:7"}};
 }
 
 // The list here, the list there, and what is on the node.
@@ -26,7 +26,7 @@ TEST(DiffWithNode, SaysWhatIsWhere) {
   }
   list.images[4].required = false;
   list.images[4].ready_for = image::PullPolicy::kAlways;
-  StatusDocument node{.node = "ci-7"};
+  status::StatusDocument node{.node = "ci-7"};
   node.images = {Has("q.io/same:v1"),   Has("docker.io/library/nginx:1.27"),
                  Has("q.io/absent:v1"), Has("q.io/other:v1"),
                  Has("q.io/gone:v1"),   Has("q.io/windows:v1")};
@@ -46,14 +46,14 @@ TEST(DiffWithNode, SaysWhatIsWhere) {
 TEST(DiffWithNode, SaysHowAnImageIsWritten) {
   plan::ImageList list;
   list.images.push_back(Want("nginx:1.27"));
-  StatusDocument node{.node = "ci-7"};
+  status::StatusDocument node{.node = "ci-7"};
   node.images = {Has("docker.io/library/nginx:1.27")};
   EXPECT_EQ(ListDifferencesText(DiffWithNode(list, node)), "no difference\n") << "there is no kubelet";
-  node.images[0].never = {"Starts", "Preloaded"};
+  node.images[0].verdicts.never = {"Starts", "Preloaded"};
   EXPECT_EQ(ListDifferencesText(DiffWithNode(list, node)),
             "~ nginx:1.27  written nginx:1.27 here, docker.io/library/nginx:1.27 on the node\n1 changed\n");
   list.images[0].other_pods.push_back({*image::Reference::Parse("docker.io/library/nginx:1.27")});
-  node.images[0].never = {};
+  node.images[0].verdicts.never = {};
   EXPECT_EQ(
       ListDifferencesText(DiffWithNode(list, node)),
       "~ nginx:1.27  written docker.io/library/nginx:1.27, nginx:1.27 here, docker.io/library/nginx:1.27 "
@@ -67,15 +67,17 @@ TEST(DiffWithNode, SaysHowAnImageIsWritten) {
 TEST(DiffWithNode, SaysForWhichPods) {
   plan::ImageList list;
   list.images.push_back(Want("q.io/a:v1"));
-  StatusDocument node{.node = "ci-7"};
+  status::StatusDocument node{.node = "ci-7"};
   node.images = {Has("q.io/a:v1")};
   list.images[0].ready_as = image::PodCoordinates{.secrets = {{"", "ci", "pull"}}, .service_account = {}};
   EXPECT_EQ(ListDifferencesText(DiffWithNode(list, node)),
             "~ q.io/a:v1  readyAs: secret ci/pull here, none on the node\n1 changed\n");
-  node.images[0].ready_as = "secret ci/pull";
+  node.images[0].ready_as = {.secrets = {{"", "ci", "pull"}}, .service_account = {}};
   EXPECT_EQ(ListDifferencesText(DiffWithNode(list, node)), "no difference\n");
-  node.images[0].ready_as.clear();
-  node.images[0].spellings = {{.image = "q.io/a:v1", .ready_as = "secret ci/pull"}, {.image = "q.io/a:v1"}};
+  node.images[0].ready_as = {};
+  node.images[0].spellings = {
+      {.image = "q.io/a:v1", .ready_as = {.secrets = {{"", "ci", "pull"}}, .service_account = {}}},
+      {.image = "q.io/a:v1"}};
   EXPECT_EQ(ListDifferencesText(DiffWithNode(list, node)),
             "~ q.io/a:v1  readyAs: secret ci/pull here, none; secret ci/pull on the node\n1 changed\n");
 }
@@ -85,7 +87,7 @@ TEST(DiffWithNode, ClaimsNothingOfHiddenPods) {
   plan::ImageList list;
   list.images.push_back(Want("q.io/a:v1"));
   list.images[0].ready_as = image::PodCoordinates{.secrets = {{"", "ci", "pull"}}, .service_account = {}};
-  StatusDocument node{.node = "ci-7"};
+  status::StatusDocument node{.node = "ci-7"};
   node.images = {Has("q.io/a:v1")};
   node.images[0].ready_as_hidden = true;
   EXPECT_EQ(ListDifferencesText(DiffWithNode(list, node)),

@@ -8,10 +8,10 @@
 #include "kubelet/possible_verdicts.h"
 #include "plan/problem_words.h"
 #include "plan/version_estimate.h"
-#include "screen/image_document.h"
-#include "screen/status_document.h"
+#include "screen/explain_text.h"
 #include "screen/status_table.h"
 #include "screen/text_layout.h"
+#include "status/documents.h"
 #include "status/kubelet_sample.h"
 #include "status/status_json.h"
 
@@ -245,10 +245,10 @@ class ProblemTest : public testing::TestWithParam<ProblemCase> {};
 
 TEST_P(ProblemTest, IsShown) {
   const auto [snapshot, detail] = GetParam().node();
-  auto status = ParseStatusDocument(status::StatusJson(snapshot));
+  auto status = status::ParseStatusDocument(status::StatusJson(snapshot));
   ASSERT_TRUE(status) << status.error().message();
   const plan::ImageState& image = snapshot.images.front();
-  auto explained = ParseImageDocument(status::ImageJson(snapshot, image, detail));
+  auto explained = status::ParseImageDocument(status::ImageJson(snapshot, image, detail));
   ASSERT_TRUE(explained) << explained.error().message();
   const std::string table = StatusTable(*status, {.width = 80});
   const std::string readyz =

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "screen/status_document.h"
 #include "screen/status_table.h"
+#include "status/documents.h"
 #include "status/sample.h"
 #include "status/status_json.h"
 
@@ -75,7 +75,7 @@ TEST(RegistryJson, HowRegistriesAreAskedAndWhoSaysSo) {
 TEST(RegistryWords, ManyRegistriesThatAreAwayAreAFewLines) {
   plan::Snapshot snapshot = WithRegistry();
   snapshot.registries.resize(30, snapshot.registries[0]);
-  std::string table = StatusTable(*ParseStatusDocument(status::StatusJson(snapshot)), {.width = 160});
+  std::string table = StatusTable(*status::ParseStatusDocument(status::StatusJson(snapshot)), {.width = 160});
   std::size_t lines = 0;
   for (auto at = table.find("has not answered"); at != std::string::npos;
        at = table.find("has not answered", at + 1)) {
@@ -104,9 +104,9 @@ TEST(RegistryJson, ATimeOfDayThatWasSetBackMakesNoAge) {
 }
 
 TEST(RegistryJson, IsReadBack) {
-  auto document = ParseStatusDocument(status::StatusJson(WithRegistry()));
+  auto document = status::ParseStatusDocument(status::StatusJson(WithRegistry()));
   ASSERT_TRUE(document) << document.error().message();
-  const std::optional<StatusRegistry>& registry = document->images[0].registry;
+  const std::optional<status::StatusRegistry>& registry = document->images[0].registry;
   ASSERT_TRUE(registry);
   EXPECT_EQ(registry->answer, "Unreachable");
   EXPECT_EQ(registry->reason, "Unreachable");

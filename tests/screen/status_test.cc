@@ -4,10 +4,10 @@
 #include "doc/reprint.h"
 #include "golden.h"
 #include "screen/document_words.h"
-#include "screen/status_document.h"
 #include "screen/status_table.h"
 #include "screen/text_layout.h"
 #include "screen/wait_view.h"
+#include "status/documents.h"
 #include "status/kubelet_sample.h"
 #include "status/sample.h"
 #include "status/status_json.h"
@@ -25,13 +25,13 @@ class NodeTest : public testing::TestWithParam<NodeCase> {
  protected:
   void SetUp() override {
     snapshot_ = GetParam().snapshot();
-    auto document = ParseStatusDocument(status::StatusJson(snapshot_));
+    auto document = status::ParseStatusDocument(status::StatusJson(snapshot_));
     ASSERT_TRUE(document) << document.error().message();
     document_ = *document;
   }
   std::string File(const std::string& name) const { return "screen/" + GetParam().name + "." + name; }
   plan::Snapshot snapshot_;
-  StatusDocument document_;
+  status::StatusDocument document_;
 };
 
 TEST_P(NodeTest, Json) {
@@ -54,7 +54,7 @@ TEST_P(NodeTest, Table) {
 }
 // What strangers are shown: no line is empty, no message is missed, and it is said what is hidden.
 TEST_P(NodeTest, PublicTable) {
-  auto document = ParseStatusDocument(status::PublicStatusJson(snapshot_));
+  auto document = status::ParseStatusDocument(status::PublicStatusJson(snapshot_));
   ASSERT_TRUE(document) << document.error().message();
   const std::string table = StatusTable(*document, {.width = 80});
   ExpectGolden(File("public80"), table);
@@ -62,7 +62,8 @@ TEST_P(NodeTest, PublicTable) {
   EXPECT_EQ(document->ready, document_.ready);
   ASSERT_EQ(document->images.size(), document_.images.size());
   for (std::size_t i = 0; i < document_.images.size(); i++) {
-    EXPECT_EQ(document->images[i].never, document_.images[i].never) << document_.images[i].image;
+    EXPECT_EQ(document->images[i].verdicts.never, document_.images[i].verdicts.never)
+        << document_.images[i].image;
     EXPECT_EQ(document->images[i].settled, document_.images[i].settled) << document_.images[i].image;
   }
 }
@@ -133,17 +134,18 @@ TEST(StatusJson, WithAKubeletVerdictsAreNotGuessed) {
 TEST(StatusJson, EachSpellingHasItsVerdicts) {
   std::string one = status::StatusJson(sample::KubeletNodeOf({sample::Open("gcr.io/acme/db:v5")}));
   EXPECT_EQ(one.find("spellings"), std::string::npos);
-  auto document = ParseStatusDocument(status::StatusJson(sample::KubeletNodeOf({sample::SpelledTwice()})));
+  auto document =
+      status::ParseStatusDocument(status::StatusJson(sample::KubeletNodeOf({sample::SpelledTwice()})));
   ASSERT_TRUE(document) << document.error().message();
-  const StatusImage& image = document->images.at(0);
+  const status::StatusImage& image = document->images.at(0);
   EXPECT_EQ(image.image, "docker.io/library/nginx:1.27");
-  EXPECT_EQ(image.never.result, "Refused");
+  EXPECT_EQ(image.verdicts.never.result, "Refused");
   ASSERT_EQ(image.spellings.size(), 2U);
   EXPECT_EQ(image.spellings[0].image, "docker.io/library/nginx:1.27");
-  EXPECT_EQ(image.spellings[0].never.result, "Starts");
+  EXPECT_EQ(image.spellings[0].verdicts.never.result, "Starts");
   EXPECT_EQ(image.spellings[1].image, "nginx:1.27");
-  EXPECT_EQ(image.spellings[1].never.reason, "RecordedUnderOtherName");
-  EXPECT_EQ(image.spellings[1].if_not_present.result, "Pulls");
+  EXPECT_EQ(image.spellings[1].verdicts.never.reason, "RecordedUnderOtherName");
+  EXPECT_EQ(image.spellings[1].verdicts.if_not_present.result, "Pulls");
   EXPECT_NE(image.message.find("Pods that write nginx:1.27: "), std::string::npos) << image.message;
 }
 
@@ -165,7 +167,7 @@ TEST(StatusJson, SaysForWhichPodAnEntryIsJudged) {
 
 TEST(StatusTable, WideSaysForWhichPodsItIsJudged) {
   auto table = [](const plan::ImageState& image, bool wide) {
-    return StatusTable(DocumentOf(sample::KubeletNodeOf({image})), {.width = 400, .wide = wide});
+    return StatusTable(status::DocumentOf(sample::KubeletNodeOf({image})), {.width = 400, .wide = wide});
   };
   const std::string pods = "with secret team/pull and service account team/runner (UID 6f1c)";
   const std::string one = table(sample::ForPodsWithASecret(), true);
@@ -187,7 +189,7 @@ TEST(StatusTable, ARuntimeThatIsAwayIsSaidWhileWhatItToldStillCounts) {
   ASSERT_TRUE(snapshot.readiness.ready);
   snapshot.runtime.up = false;
   snapshot.runtime.error = "the container runtime does not answer (ListImages)";
-  std::string table = StatusTable(*ParseStatusDocument(status::StatusJson(snapshot)), {});
+  std::string table = StatusTable(*status::ParseStatusDocument(status::StatusJson(snapshot)), {});
   EXPECT_NE(table.find("! the container runtime does not answer (ListImages)\n"
                        "  → start the container runtime, or name its socket with --runtime-endpoint\n"),
             std::string::npos)
@@ -198,7 +200,7 @@ TEST(StatusTable, ARuntimeThatIsAwayIsSaidWhileWhatItToldStillCounts) {
                         .message = snapshot.runtime.error,
                         .required = 1,
                         .required_ready = 1};
-  table = StatusTable(*ParseStatusDocument(status::StatusJson(snapshot)), {});
+  table = StatusTable(*status::ParseStatusDocument(status::StatusJson(snapshot)), {});
   EXPECT_EQ(table.find("does not answer"), table.rfind("does not answer")) << "once is enough";
 }
 
@@ -207,7 +209,7 @@ TEST(StatusTable, DiskPressureNamesTheLimitAndWhatIsNeeded) {
   plan::Snapshot snapshot = sample::PeacefulNode();
   snapshot.disk.pressure = true;
   snapshot.disk.needed_bytes = 0;
-  auto document = ParseStatusDocument(status::StatusJson(snapshot));
+  auto document = status::ParseStatusDocument(status::StatusJson(snapshot));
   ASSERT_TRUE(document) << document.error().message();
   std::string table = StatusTable(*document, {.width = 1000});
   EXPECT_NE(table.find("and must keep 20"), std::string::npos) << table;
@@ -218,7 +220,8 @@ TEST(StatusTable, DiskPressureNamesTheLimitAndWhatIsNeeded) {
 TEST(StatusTable, AQueuedImageShowsWhatElseItWaitsFor) {
   plan::Snapshot snapshot = sample::Node({sample::Queued("a/b:1"), sample::Queued("a/c:1")});
   snapshot.images[0].message = "waits for room on the disk";
-  std::string table = StatusTable(*ParseStatusDocument(status::StatusJson(snapshot)), {.width = 1000});
+  std::string table =
+      StatusTable(*status::ParseStatusDocument(status::StatusJson(snapshot)), {.width = 1000});
   EXPECT_NE(table.find("waits for room on the disk"), std::string::npos) << table;
   EXPECT_EQ(table.find("waits for its turn"), std::string::npos) << table;
 }
@@ -227,10 +230,10 @@ TEST(FailedPermanently, OnlyWhenNothingElseCanHelp) {
   plan::Snapshot snapshot = sample::Node(
       {sample::Failing("a/b:1", plan::Reason::kNotFound, "no such tag", 2), sample::Queued("a/c:1")});
   snapshot.images[0].settled = true;
-  EXPECT_FALSE(FailedPermanently(*ParseStatusDocument(status::StatusJson(snapshot))));
+  EXPECT_FALSE(FailedPermanently(*status::ParseStatusDocument(status::StatusJson(snapshot))));
   snapshot.images.pop_back();
-  EXPECT_TRUE(FailedPermanently(*ParseStatusDocument(status::StatusJson(snapshot))));
-  EXPECT_FALSE(FailedPermanently(*ParseStatusDocument(status::StatusJson(sample::PeacefulNode()))));
+  EXPECT_TRUE(FailedPermanently(*status::ParseStatusDocument(status::StatusJson(snapshot))));
+  EXPECT_FALSE(FailedPermanently(*status::ParseStatusDocument(status::StatusJson(sample::PeacefulNode()))));
 }
 
 TEST(StatusDocument, AListOfThousandsComesThrough) {
@@ -238,7 +241,7 @@ TEST(StatusDocument, AListOfThousandsComesThrough) {
   for (int i = 0; i < 5000; i++)
     images.push_back(sample::Ready("ghcr.io/acme/service-" + std::to_string(i) + ":v1", 1));
   std::string json = status::StatusJson(sample::Node(std::move(images)));
-  auto document = ParseStatusDocument(json);
+  auto document = status::ParseStatusDocument(json);
   ASSERT_TRUE(document) << document.error().message();
   EXPECT_EQ(document->images.size(), 5000U);
   EXPECT_EQ(document->required_ready, 5000U);
@@ -247,9 +250,10 @@ TEST(StatusDocument, AListOfThousandsComesThrough) {
 constexpr std::string_view kFrame = R"("apiVersion":"prefetchd.dev/v1","kind":"NodeStatus")";
 
 TEST(StatusDocument, MissingAndUnknownMembersAreNothing) {
-  auto document = ParseStatusDocument("{" + std::string(kFrame) +
-                                      R"(,"new":{"a":[1]},"disk":null,"images":[{"image":"a","phase":"New",)"
-                                      R"("reason":"SomethingNew","verdicts":null,"registry":{"x":1}}]})");
+  auto document =
+      status::ParseStatusDocument("{" + std::string(kFrame) +
+                                  R"(,"new":{"a":[1]},"disk":null,"images":[{"image":"a","phase":"New",)"
+                                  R"("reason":"SomethingNew","verdicts":null,"registry":{"x":1}}]})");
   ASSERT_TRUE(document) << document.error().message();
   EXPECT_EQ(document->images.at(0).reason, "SomethingNew");
   std::string table = StatusTable(*document, {});
@@ -257,7 +261,7 @@ TEST(StatusDocument, MissingAndUnknownMembersAreNothing) {
 }
 
 TEST(StatusDocument, NothingInItCanHarmATerminal) {
-  auto document = ParseStatusDocument(
+  auto document = status::ParseStatusDocument(
       "{" + std::string(kFrame) +
       R"(,"node":"\u001b[2Jx","images":[{"image":"a\u009bb\u007f","message":"c\r\u0007"}]})");
   ASSERT_TRUE(document) << document.error().message();
@@ -271,7 +275,7 @@ struct BadDocument {
 };
 class BadDocumentTest : public testing::TestWithParam<BadDocument> {};
 TEST_P(BadDocumentTest, IsRefused) {
-  auto document = ParseStatusDocument(GetParam().json);
+  auto document = status::ParseStatusDocument(GetParam().json);
   ASSERT_FALSE(document);
   EXPECT_EQ(document.error().code(), base::Code::kInvalidArgument);
   EXPECT_NE(document.error().message().find(GetParam().says), std::string::npos)
@@ -312,17 +316,17 @@ TEST(AsYaml, QuotesWhatWouldBeSomethingElse) {
       "j: \"a\\nb\"\nk: null\n\"no\": \"\"\n");
 }
 
-StatusDocument PullsOf(const std::string& runtime) {
-  StatusDocument document;
+status::StatusDocument PullsOf(const std::string& runtime) {
+  status::StatusDocument document;
   document.node = "n1";
   document.phase = "Progressing";
   document.reason = "ImagesNotReady";
-  document.runtime_name = runtime;
-  document.runtime_up = true;
+  document.runtime.name = runtime;
+  document.runtime.up = true;
   document.required = 2;
   document.time = base::WallTime(std::chrono::seconds(1000));
   for (int began : {958, 999}) {
-    StatusImage image{.image = "r.io/a" + std::to_string(began) + ":v1"};
+    status::StatusImage image{.image = "r.io/a" + std::to_string(began) + ":v1"};
     image.phase = "Progressing";
     image.reason = "Pulling";
     image.message = "the pull has started";
@@ -347,8 +351,8 @@ TEST(WithoutBytes, TheTimeOfAPullIsShownAndTheReasonOnce) {
 }
 
 TEST(Pinned, IsShownInFull) {
-  StatusDocument document = PullsOf("cri-o");
-  StatusImage& image = document.images.front();
+  status::StatusDocument document = PullsOf("cri-o");
+  status::StatusImage& image = document.images.front();
   image.phase = image.reason = "Ready";
   image.pull.state = "Done";
   image.ready = image.present = image.pinned = true;
@@ -357,7 +361,7 @@ TEST(Pinned, IsShownInFull) {
 
 TEST(RetryWords, SayWhenARetryWasRequested) {
   const base::WallTime now{std::chrono::hours(1)};
-  StatusPull pull{.state = "Queued", .attempts = 3};
+  status::StatusPull pull{.state = "Queued", .attempts = 3};
   EXPECT_EQ(RetryWords(pull, now), "tried 3 times");
   pull.retry_requested_at = now - std::chrono::seconds(40);
   EXPECT_EQ(RetryWords(pull, now), "tried 3 times, retry requested 40 s ago");

@@ -17,14 +17,14 @@
 #include "screen/audit.h"
 #include "screen/check_items.h"
 #include "screen/check_text.h"
+#include "screen/explain_text.h"
 #include "screen/fleet.h"
 #include "screen/fleet_text.h"
-#include "screen/image_document.h"
 #include "screen/lint_report.h"
-#include "screen/status_document.h"
 #include "screen/status_table.h"
 #include "screen/wait_view.h"
 #include "status/check_document.h"
+#include "status/documents.h"
 #include "status/kubelet_sample.h"
 #include "status/planted.h"
 #include "status/status_json.h"
@@ -89,11 +89,11 @@ TEST(Steering, OfAStatusDocument) {
   for (const plan::Snapshot& node :
        {sample::PlantedNode(), sample::TroubledNode(), sample::BrokenListNode()}) {
     const std::string json = Hostile(status::StatusJson(node), [](const std::string& hostile) {
-      return StatusOf(ParseStatusDocument(hostile));
+      return StatusOf(status::ParseStatusDocument(hostile));
     });
     ExpectHarmless(*doc::IndentedJson(json), "json");
     ExpectHarmless(*doc::AsYaml(json), "yaml");
-    auto document = ParseStatusDocument(json);
+    auto document = status::ParseStatusDocument(json);
     ASSERT_TRUE(document) << document.error().message();
     for (bool wide : {false, true}) {
       ExpectHarmless(Printed(StatusTable(*document, {.wide = wide})), "table");
@@ -111,9 +111,9 @@ TEST(Steering, OfAnImageDocument) {
   status::ImageDetail detail = sample::DetailOf(image);
   detail.providers = {{"provider", "error", "said", true}};
   detail.credentials = {{"docker-config", "/root/.docker/config.json", "quay.io", "ann"}};
-  auto document = ParseImageDocument(
+  auto document = status::ParseImageDocument(
       Hostile(status::ImageJson(sample::KubeletNodeOf({image}), image, detail),
-              [](const std::string& hostile) { return StatusOf(ParseImageDocument(hostile)); }));
+              [](const std::string& hostile) { return StatusOf(status::ParseImageDocument(hostile)); }));
   ASSERT_TRUE(document);
   ExpectHarmless(Printed(ExplainText(*document, 80)), "explain");
 }

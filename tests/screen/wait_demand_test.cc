@@ -8,8 +8,8 @@
 namespace prefetch::screen::wait_demand_test {
 namespace {
 
-StatusImage Shown(const std::string& name, bool ready, bool required = true) {
-  StatusImage image;
+status::StatusImage Shown(const std::string& name, bool ready, bool required = true) {
+  status::StatusImage image;
   image.image = name;
   image.required = required;
   image.ready = ready;
@@ -19,9 +19,10 @@ StatusImage Shown(const std::string& name, bool ready, bool required = true) {
   return image;
 }
 
-StatusDocument Document(std::vector<StatusImage> images, bool ready, const std::string& reason) {
-  StatusDocument document;
-  document.list_hash = "sha256:1";
+status::StatusDocument Document(std::vector<status::StatusImage> images, bool ready,
+                                const std::string& reason) {
+  status::StatusDocument document;
+  document.list.hash = "sha256:1";
   document.ready = ready;
   document.reason = reason;
   document.message = "said by the agent";
@@ -45,7 +46,7 @@ TEST(NarrowTo, WithoutADemandNothingChanges) {
 }
 
 TEST(NarrowTo, OtherPeoplesImagesDoNotMatter) {
-  StatusDocument document =
+  status::StatusDocument document =
       NarrowTo(Document({Shown("r.io/a:1", true), Shown("r.io/b:1", false)}, false, "ImagesNotReady"),
                {.list = List({"r.io/a:1"})});
   EXPECT_TRUE(document.ready);
@@ -61,17 +62,18 @@ TEST(NarrowTo, NamesAreComparedNormalised) {
 
 const std::string kShort = "nginx:1.27";
 const std::string kFull = "docker.io/library/nginx:1.27";
-const StatusVerdict kOpen{"Starts", "Preloaded"};
-const StatusVerdict kClosed{"Refused", "RecordedForOthers"};
+const status::StatusVerdict kOpen{"Starts", "Preloaded"};
+const status::StatusVerdict kClosed{"Refused", "RecordedForOthers"};
 
 // As an agent beside a kubelet tells it: the short spelling is closed, the full one open.
-StatusDocument Spelled() {
-  StatusImage image = Shown(kShort, false);
+status::StatusDocument Spelled() {
+  status::StatusImage image = Shown(kShort, false);
   image.present = true;
   image.reason = "RecordedForOthers";
-  image.never = kClosed;
-  image.if_not_present = {"Pulls", "RecordedForOthers"};
-  image.spellings = {{kShort, kClosed, {"Pulls", "RecordedForOthers"}, {}}, {kFull, kOpen, kOpen, {}}};
+  image.verdicts.never = kClosed;
+  image.verdicts.if_not_present = {"Pulls", "RecordedForOthers"};
+  image.spellings = {{kShort, {}, {kClosed, {"Pulls", "RecordedForOthers"}, {}}},
+                     {kFull, {}, {kOpen, kOpen, {}}}};
   return Document({image}, false, "ImagesNotReady");
 }
 
@@ -88,34 +90,34 @@ TEST(NarrowTo, AnotherListsSpellingIsNotOurs) {
 }
 
 TEST(NarrowTo, AnOpenSpellingIsNoExcuseForWhatElseIsWrong) {
-  StatusDocument document = Spelled();
-  document.images[0].registry = StatusRegistry{.reason = "TagMoved"};
+  status::StatusDocument document = Spelled();
+  document.images[0].registry = status::StatusRegistry{.reason = "TagMoved"};
   EXPECT_FALSE(NarrowTo(document, {.list = List({kFull})}).ready);
 }
 
 TEST(NarrowTo, ASpellingThatNobodyJudgesIsWaitedFor) {
-  StatusImage image = Shown(kFull, true);
+  status::StatusImage image = Shown(kFull, true);
   image.present = true;
-  image.never = image.if_not_present = kOpen;
+  image.verdicts.never = image.verdicts.if_not_present = kOpen;
   for (const plan::ImageList& list : {List({kShort}), WrittenBoth()}) {
-    StatusDocument document = NarrowTo(Document({image}, true, "AllReady"), {.list = list});
+    status::StatusDocument document = NarrowTo(Document({image}, true, "AllReady"), {.list = list});
     EXPECT_FALSE(document.ready);
     EXPECT_FALSE(FailedPermanently(document));
     EXPECT_EQ(document.images[0].reason, "WeakerDemand");
     EXPECT_NE(document.images[0].message.find(kShort), std::string::npos);
   }
-  image.never = image.if_not_present = {"Starts", "Present"};
+  image.verdicts.never = image.verdicts.if_not_present = {"Starts", "Present"};
   EXPECT_TRUE(NarrowTo(Document({image}, true, "AllReady"), {.list = List({kShort})}).ready)
       << "without a kubelet nobody tells spellings apart";
 }
 
 // The content of such an image is not unpacked: kubelet finds it, and no container runs from it.
 TEST(NarrowTo, AnImageThatCannotRunIsReadyForNoPolicy) {
-  StatusImage image = Shown(kShort, false);
+  status::StatusImage image = Shown(kShort, false);
   image.present = true;
   image.usable = false;
-  image.never = image.if_not_present = {"Starts", "Present"};
-  image.registry = StatusRegistry{.agrees = true};
+  image.verdicts.never = image.verdicts.if_not_present = {"Starts", "Present"};
+  image.registry = status::StatusRegistry{.agrees = true};
   for (image::PullPolicy policy :
        {image::PullPolicy::kNever, image::PullPolicy::kIfNotPresent, image::PullPolicy::kAlways}) {
     EXPECT_FALSE(NarrowTo(Document({image}, false, "ImagesNotReady"), {.policy = policy}).ready);
@@ -126,10 +128,10 @@ TEST(NarrowTo, AnImageThatCannotRunIsReadyForNoPolicy) {
 }
 
 // One list has it for pods with a secret, for which it is open, another one for pods without.
-StatusDocument ForTwoPods() {
-  StatusDocument document = Spelled();
+status::StatusDocument ForTwoPods() {
+  status::StatusDocument document = Spelled();
   document.images[0].spellings[1].image = kShort;
-  document.images[0].spellings[1].ready_as = "secret ci/pull";
+  document.images[0].spellings[1].ready_as = {.secrets = {{"", "ci", "pull"}}, .service_account = {}};
   return document;
 }
 
@@ -147,13 +149,13 @@ TEST(NarrowTo, AnotherListsPodIsNotOurs) {
 }
 
 TEST(NarrowTo, WhatAnybodyMayUseAPodWithASecretMay) {
-  StatusImage image = Shown(kShort, true);
+  status::StatusImage image = Shown(kShort, true);
   image.present = true;
-  image.never = image.if_not_present = kOpen;
+  image.verdicts.never = image.verdicts.if_not_present = kOpen;
   EXPECT_TRUE(NarrowTo(Document({image}, true, "AllReady"), {.list = ForPodsWith("pull")}).ready);
-  image.ready_as = "secret ci/pull";
+  image.ready_as = {.secrets = {{"", "ci", "pull"}}, .service_account = {}};
   EXPECT_TRUE(NarrowTo(Document({image}, true, "AllReady"), {.list = ForPodsWith("pull")}).ready);
-  StatusDocument other = NarrowTo(Document({image}, true, "AllReady"), {.list = List({kShort})});
+  status::StatusDocument other = NarrowTo(Document({image}, true, "AllReady"), {.list = List({kShort})});
   EXPECT_FALSE(other.ready);
   EXPECT_EQ(other.images[0].reason, "WeakerDemand");
   EXPECT_EQ(other.images[0].message,
@@ -163,20 +165,20 @@ TEST(NarrowTo, WhatAnybodyMayUseAPodWithASecretMay) {
 
 // A document for strangers does not tell for which pods an image is ready.
 TEST(NarrowTo, HiddenPodsAreNotTakenForAnybodys) {
-  auto open =
-      ParseStatusDocument(status::PublicStatusJson(sample::KubeletNodeOf({sample::ForPodsWithASecret()})));
+  auto open = status::ParseStatusDocument(
+      status::PublicStatusJson(sample::KubeletNodeOf({sample::ForPodsWithASecret()})));
   ASSERT_TRUE(open) << open.error().message();
   ASSERT_TRUE(open->images[0].ready_as_hidden);
   open->images[0].ready = true;
-  const StatusDocument narrow = NarrowTo(*open, {.list = List({open->images[0].image})});
+  const status::StatusDocument narrow = NarrowTo(*open, {.list = List({open->images[0].image})});
   EXPECT_FALSE(narrow.ready);
   EXPECT_EQ(narrow.images[0].reason, "WeakerDemand");
   EXPECT_NE(narrow.images[0].message.find("without a token"), std::string::npos) << narrow.images[0].message;
 }
 
 TEST(NarrowTo, WhatIsNotListedYetIsWaitedForAndHasNotFailed) {
-  StatusDocument document = NarrowTo(Document({Shown("r.io/a:1", true)}, true, "AllReady"),
-                                     {.list = List({"r.io/a:1", "r.io/new:1"})});
+  status::StatusDocument document = NarrowTo(Document({Shown("r.io/a:1", true)}, true, "AllReady"),
+                                             {.list = List({"r.io/a:1", "r.io/new:1"})});
   EXPECT_FALSE(document.ready);
   EXPECT_EQ(document.required, 2U);
   EXPECT_EQ(document.required_ready, 1U);
@@ -184,7 +186,7 @@ TEST(NarrowTo, WhatIsNotListedYetIsWaitedForAndHasNotFailed) {
 }
 
 TEST(NarrowTo, AWeakerDemandOfTheAgentIsNotEnough) {
-  StatusDocument document =
+  status::StatusDocument document =
       NarrowTo(Document({Shown("r.io/a:1", true, false)}, true, "AllReady"), {.list = List({"r.io/a:1"})});
   EXPECT_FALSE(document.ready);
   EXPECT_FALSE(FailedPermanently(document));
@@ -213,12 +215,12 @@ struct ReadyForCase {
 };
 class ReadyForTest : public testing::TestWithParam<ReadyForCase> {
  protected:
-  static StatusDocument One() {
-    StatusImage image = Shown("r.io/a:1", GetParam().ready);
+  static status::StatusDocument One() {
+    status::StatusImage image = Shown("r.io/a:1", GetParam().ready);
     image.ready_for = GetParam().listed_for;
     image.present = true;
-    image.never.result = GetParam().never;
-    image.if_not_present.result = GetParam().if_not_present;
+    image.verdicts.never.result = GetParam().never;
+    image.verdicts.if_not_present.result = GetParam().if_not_present;
     return Document({image}, GetParam().ready, GetParam().ready ? "AllReady" : "ImagesNotReady");
   }
 };
@@ -226,7 +228,7 @@ class ReadyForTest : public testing::TestWithParam<ReadyForCase> {
 TEST_P(ReadyForTest, AnEntryHasAtLeastItsDemands) {
   plan::ImageList list = List({"r.io/a:1"});
   list.images[0].ready_for = GetParam().want;
-  StatusDocument document = NarrowTo(One(), {.list = list});
+  status::StatusDocument document = NarrowTo(One(), {.list = list});
   EXPECT_EQ(document.ready, GetParam().expect);
   EXPECT_EQ(document.images[0].reason == "WeakerDemand", GetParam().ready && !GetParam().expect);
 }
@@ -258,12 +260,12 @@ struct PolicyCase {
 class PolicyTest : public testing::TestWithParam<PolicyCase> {};
 
 TEST_P(PolicyTest, AnotherPolicyThanTheEntrysOwn) {
-  StatusImage image = Shown("r.io/a:1", GetParam().ready);
+  status::StatusImage image = Shown("r.io/a:1", GetParam().ready);
   image.ready_for = "IfNotPresent";
   image.present = true;
-  image.never.result = GetParam().never;
-  image.if_not_present.result = GetParam().if_not_present;
-  StatusDocument document =
+  image.verdicts.never.result = GetParam().never;
+  image.verdicts.if_not_present.result = GetParam().if_not_present;
+  status::StatusDocument document =
       NarrowTo(Document({image}, GetParam().ready, GetParam().ready ? "AllReady" : "ImagesNotReady"),
                {.policy = GetParam().policy});
   EXPECT_EQ(document.ready, GetParam().expect);
@@ -293,19 +295,19 @@ TEST(NarrowTo, WhatFailsMakesTheNodeFail) {
 
 TEST(NarrowTo, TheHashMustBeInForce) {
   EXPECT_TRUE(NarrowTo(Document({}, true, "EmptyList"), {.hash = "sha256:1"}).ready);
-  StatusDocument other = NarrowTo(Document({}, true, "EmptyList"), {.hash = "sha256:2"});
+  status::StatusDocument other = NarrowTo(Document({}, true, "EmptyList"), {.hash = "sha256:2"});
   EXPECT_FALSE(other.ready);
   EXPECT_NE(other.message.find("sha256:1"), std::string::npos);
 }
 
 TEST(NarrowTo, AlwaysNeedsTheRegistrysWord) {
-  StatusDocument document = Document({Shown("r.io/a:1", true)}, true, "AllReady");
+  status::StatusDocument document = Document({Shown("r.io/a:1", true)}, true, "AllReady");
   document.images[0].present = true;
-  StatusDocument unasked = NarrowTo(document, {.policy = image::PullPolicy::kAlways});
+  status::StatusDocument unasked = NarrowTo(document, {.policy = image::PullPolicy::kAlways});
   EXPECT_FALSE(unasked.ready);
   EXPECT_EQ(unasked.images[0].reason, "PolicyAlways");
-  document.images[0].registry = StatusRegistry{.reason = "TagMissing", .message = "the tag is gone"};
-  StatusDocument missing = NarrowTo(document, {.policy = image::PullPolicy::kAlways});
+  document.images[0].registry = status::StatusRegistry{.reason = "TagMissing", .message = "the tag is gone"};
+  status::StatusDocument missing = NarrowTo(document, {.policy = image::PullPolicy::kAlways});
   EXPECT_FALSE(missing.ready);
   EXPECT_EQ(missing.images[0].reason, "TagMissing");
   document.images[0].registry->agrees = true;

@@ -10,10 +10,10 @@
 namespace prefetch::screen::wait_view_test {
 namespace {
 
-StatusDocument Parsed(std::vector<plan::ImageState> images) {
-  auto document = ParseStatusDocument(status::StatusJson(sample::Node(std::move(images))));
+status::StatusDocument Parsed(std::vector<plan::ImageState> images) {
+  auto document = status::ParseStatusDocument(status::StatusJson(sample::Node(std::move(images))));
   EXPECT_TRUE(document);
-  return document ? *document : StatusDocument{};
+  return document ? *document : status::StatusDocument{};
 }
 
 plan::ImageState GivenUp(const std::string& name) {
@@ -58,7 +58,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 TEST(WaitDetails, ShowsWhatFailsThenWhatMoves) {
-  StatusDocument document =
+  status::StatusDocument document =
       Parsed({sample::Queued("a/q:1"),
               sample::Pulling("ghcr.io/acme/e2e:main", 412'000'000, 680'000'000, 38'000'000),
               sample::Ready("a/r:1", 1), GivenUp("quay.io/acme/gone:v2")});
@@ -81,7 +81,7 @@ TEST(WaitDetails, HasSoManyLinesAndNoMore) {
 
 // Each mistake in a list begins a line of its own, below the first line.
 TEST(WaitResult, IndentsWhatIsWrongWithTheNode) {
-  StatusDocument document;
+  status::StatusDocument document;
   document.node = "n1";
   document.reason = "ListInvalid";
   document.message =

@@ -1,6 +1,4 @@
 // What strangers may hear of a node whose every text is a secret.
-#include "status/public_json.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include "doc/json.h"
 #include "golden.h"
 #include "plan/ready_question.h"
+#include "status/check_document.h"
 #include "status/kubelet_sample.h"
 #include "status/planted.h"
 #include "status/sample.h"

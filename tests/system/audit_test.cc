@@ -36,7 +36,7 @@ TEST(AuditCommand, AnImageThatWasPulledBehindTheAgentsBack) {
   EXPECT_EQ(clean.exit, (rig::Exit{0, 0})) << clean.out << clean.err;
 
   ASSERT_TRUE(pull(unlisted));
-  ASSERT_TRUE(rig::Eventually(seconds(30), [&] { return !node.Status().unlisted.empty(); }))
+  ASSERT_TRUE(rig::Eventually(seconds(30), [&] { return !node.Status().Unlisted().empty(); }))
       << node.AgentLog();
   rig::Ran found = node.Ctl({"audit"});
   EXPECT_EQ(found.exit, (rig::Exit{1, 0})) << found.err;
@@ -48,7 +48,7 @@ TEST(AuditCommand, AnImageThatWasPulledBehindTheAgentsBack) {
   EXPECT_TRUE(node.Status().ready);
 
   node.HasList({listed, unlisted});
-  ASSERT_TRUE(rig::Eventually(seconds(30), [&] { return node.Status().unlisted.empty(); }))
+  ASSERT_TRUE(rig::Eventually(seconds(30), [&] { return node.Status().Unlisted().empty(); }))
       << node.AgentLog();
   EXPECT_EQ(node.Ctl({"audit"}).exit, (rig::Exit{0, 0}));
 }

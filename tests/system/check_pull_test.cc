@@ -62,7 +62,7 @@ TEST_F(CheckPull, AnImageOnNoListIsPulledWithTheNodesCredentialsAndStarts) {
   EXPECT_EQ(Check({}).exit, rig::Exit{});
   EXPECT_EQ(ManifestsAskedFor(), manifests);
   EXPECT_EQ(node_.Status().images.size(), 1U);
-  EXPECT_TRUE(rig::Eventually(seconds(20), [&] { return node_.Status().unlisted.size() == 1; }))
+  EXPECT_TRUE(rig::Eventually(seconds(20), [&] { return node_.Status().Unlisted().size() == 1; }))
       << "nobody keeps it, and audit says so";
 }
 

@@ -65,7 +65,7 @@ TEST_F(ClusterTest, KubeletsOwnWordDecidesTheVerdict) {
       "kubernetes_feature_enabled{name=\"KubeletEnsureSecretPulledImages\",stage=\"BETA\"} 1\n");
   node_.StartAgent(cluster.KubeletFlags());
   ASSERT_TRUE(rig::Eventually(seconds(60), [&] {
-    screen::StatusDocument status = node_.Status();
+    status::StatusDocument status = node_.Status();
     return status.kubelet.verification == "AlwaysVerify" && !status.images.empty() &&
            status.images[0].present && status.kubelet.version == "1.36.2";  // the version is the Node's
   })) << node_.AgentLog();
@@ -131,7 +131,7 @@ providerServiceAccount: {namespace: ci, name: puller}
   node_.HasKubelet({"--kubelet=none"});
   node_.StartAgent();
   ASSERT_TRUE(rig::Eventually(seconds(60), [&] { return IsReady(); })) << node_.AgentLog();
-  screen::StatusImage image = node_.StatusOf(image_);
+  status::StatusImage image = node_.StatusOf(image_);
   EXPECT_TRUE(image.exposed);
   EXPECT_EQ(node_.AgentLog().find("eyJ"), std::string::npos);
 }

@@ -65,7 +65,7 @@ TEST_F(Credentials, AWrongPasswordIsDeniedSaidAndNotHammered) {
   rig::Ran waited = node_.Ctl({"wait", "--fail-fast", "--timeout", "30s"});
   EXPECT_EQ(waited.exit, (rig::Exit{1, 0})) << waited.out << waited.err << node_.AgentLog();
 
-  screen::StatusImage status = node_.StatusOf(image_);
+  status::StatusImage status = node_.StatusOf(image_);
   EXPECT_FALSE(status.ready);
   EXPECT_EQ(status.reason, "AccessDenied");
   EXPECT_EQ(node_.Get("/readyz").status, 503);

@@ -30,7 +30,7 @@ TEST(Disk, WhatDoesNotFitIsSaidAndSmallOnesOvertake) {
   node.StartAgent();
   EXPECT_TRUE(Becomes(node, small, "Present")) << node.AgentLog();
   EXPECT_TRUE(Becomes(node, big, "DiskPressure")) << node.AgentLog();
-  screen::StatusDocument status = node.Status();
+  status::StatusDocument status = node.Status();
   ASSERT_TRUE(status.disk);
   EXPECT_TRUE(status.disk->pressure);
   EXPECT_EQ(node.Get("/readyz").status, 503);

@@ -10,7 +10,7 @@
 #include "fakes/fake_kubelet.h"
 #include "http/server.h"
 #include "rig/expect_ok.h"
-#include "screen/image_document.h"
+#include "screen/explain_text.h"
 #include "system/node.h"
 
 namespace prefetch::system::explain_command_test {
@@ -104,7 +104,7 @@ TEST_F(ExplainCommand, TellsAllThatIsKnownAndAPreflightAgrees) {
   ExpectHas(Out(0, {"explain", absent_}), {"present no", "Never REFUSED", "last pull", "tried", "NotFound"});
   ExpectHas(Out(0, {"explain", "quay.io/nobody/knows:v1"}),
             {"listed no", "present no: it is not on the list, and not on the node", "Never REFUSED"});
-  auto document = screen::ParseImageDocument(Out(0, {"explain", app_, "-o", "json"}));
+  auto document = status::ParseImageDocument(Out(0, {"explain", app_, "-o", "json"}));
   ASSERT_OK(document);
   EXPECT_EQ(document->reasoning->never.reason, "RecordedForOthers");
 

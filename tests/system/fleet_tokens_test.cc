@@ -37,7 +37,7 @@ class FleetTokens : public testing::Test {
     ASSERT_OK(endpoint);
     cri::GrpcImageService pods(*endpoint);
     ASSERT_TRUE(pods.PullImage(base::Call{}.Within(seconds(30)), {.image = unlisted_}).ok());
-    ASSERT_TRUE(rig::Eventually(seconds(30), [&] { return !node_.Status().unlisted.empty(); }));
+    ASSERT_TRUE(rig::Eventually(seconds(30), [&] { return !node_.Status().Unlisted().empty(); }));
 
     tests::FakeApiServer& api = cluster.api();
     api.Put("nodes/n1", R"({"metadata":{"uid":"uid-n1","labels":{"kubernetes.io/os":"linux"}},

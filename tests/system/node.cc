@@ -249,15 +249,15 @@ rig::Ran Node::Ctl(std::vector<std::string> args, std::chrono::milliseconds limi
   return ran;
 }
 
-screen::StatusDocument Node::Status() const {
+status::StatusDocument Node::Status() const {
   rig::Ran ran = Ctl({"status", "-o", "json"});
-  auto document = screen::ParseStatusDocument(ran.out);
+  auto document = status::ParseStatusDocument(ran.out);
   EXPECT_TRUE(document) << ran.err << ran.out;
-  return document ? *document : screen::StatusDocument{};
+  return document ? *document : status::StatusDocument{};
 }
 
-screen::StatusImage Node::StatusOf(const std::string& image) const {
-  for (const screen::StatusImage& entry : Status().images) {
+status::StatusImage Node::StatusOf(const std::string& image) const {
+  for (const status::StatusImage& entry : Status().images) {
     if (entry.image == image) return entry;
   }
   return {};

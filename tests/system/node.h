@@ -14,7 +14,7 @@
 #include "rig/proxy.h"
 #include "rig/registry.h"
 #include "rig/scratch.h"
-#include "screen/status_document.h"
+#include "status/documents.h"
 
 namespace prefetch::system {
 
@@ -108,9 +108,9 @@ class Node {
 
   rig::Ran Ctl(std::vector<std::string> args,
                std::chrono::milliseconds limit = std::chrono::minutes(1)) const;
-  screen::StatusDocument Status() const;
+  status::StatusDocument Status() const;
   // The image of the status document; a default one if it is not there.
-  screen::StatusImage StatusOf(const std::string& image) const;
+  status::StatusImage StatusOf(const std::string& image) const;
   // The status code and body of a GET on the local socket.
   struct Answer {
     int status = 0;

@@ -254,7 +254,7 @@ TEST_F(Plugins, ABrokenConfigurationAtTheStartIsNotReadyUntilItIsMended) {
   node_.HasList({app});
   node_.StartAgent();
   EXPECT_TRUE(EventuallyHas(app)) << node_.AgentLog();  // what needs no plugin is pulled
-  screen::StatusDocument status = node_.Status();
+  status::StatusDocument status = node_.Status();
   EXPECT_EQ(status.reason, "CredentialsInvalid");
   EXPECT_NE(status.message.find("provider-config.yaml"), std::string::npos) << status.message;
   EXPECT_EQ(node_.Get("/readyz").status, 503);
@@ -291,7 +291,7 @@ TEST_F(Plugins, OneThatHangsDelaysNobodyElseAndIsNamed) {
   }
 
   for (const std::string& image : stuck) {
-    screen::StatusImage status;
+    status::StatusImage status;
     EXPECT_TRUE(rig::Eventually(seconds(80), [&] {
       status = node_.StatusOf(image);
       return status.reason == "AccessDenied";

@@ -56,13 +56,13 @@ TEST_F(PullSecret, ServesItsRepositoriesInItsSourcesOnly) {
   node_.HasListFile("all.txt", other_source + "\n");
   node_.StartAgent({"--config", config_});
   ASSERT_TRUE(rig::Eventually(seconds(30), [&] {
-    screen::StatusDocument status = node_.Status();
+    status::StatusDocument status = node_.Status();
     std::size_t settled = 0;
-    for (const screen::StatusImage& image : status.images) settled += image.settled ? 1U : 0U;
+    for (const status::StatusImage& image : status.images) settled += image.settled ? 1U : 0U;
     return settled == 3;
   })) << node_.AgentLog();
 
-  screen::StatusImage image = node_.StatusOf(served);
+  status::StatusImage image = node_.StatusOf(served);
   EXPECT_TRUE(image.ready);
   EXPECT_EQ(image.pulled_with, "PullSecret");
   EXPECT_EQ(image.credential, "team");

@@ -63,7 +63,7 @@ TEST_F(Recovery, ARegistryThatRestartsMidPull) {
 TEST_F(Recovery, ARuntimeThatIsKilledAndRestartedMidPull) {
   StartPulling();
   node_.runtime().Kill();
-  ASSERT_TRUE(rig::Eventually(seconds(10), [&] { return !node_.Status().runtime_up; }));
+  ASSERT_TRUE(rig::Eventually(seconds(10), [&] { return !node_.Status().runtime.up; }));
   EXPECT_EQ(node_.Get("/readyz").status, 503);
   ASSERT_OK(node_.runtime().Start());
   ExpectReady();
@@ -74,7 +74,7 @@ TEST_F(Recovery, ARuntimeThatIsFrozenMidPullIsSaidAndGoesOnWhereItWas) {
   StartPulling();
   ASSERT_EQ(::kill(node_.runtime().pid(), SIGSTOP), 0);
   // One that only takes its time has half a minute.
-  ASSERT_TRUE(rig::Eventually(seconds(60), [&] { return !node_.Status().runtime_up; })) << node_.AgentLog();
+  ASSERT_TRUE(rig::Eventually(seconds(60), [&] { return !node_.Status().runtime.up; })) << node_.AgentLog();
   EXPECT_NE(node_.Ctl({"status"}).out.find("does not answer"), std::string::npos);
   EXPECT_EQ(node_.Get("/livez").status, 200);
   EXPECT_EQ(node_.Get("/readyz").status, 503);

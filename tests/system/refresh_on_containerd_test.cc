@@ -126,7 +126,7 @@ TEST_F(RefreshOnContainerd, AnOutageChangesFreshNotReadyAndIsOverAtOnceForAPrefl
   // The agent's own first check comes within a minute.
   EXPECT_TRUE(rig::Eventually(minutes(2), [&] {
     if (std::chrono::steady_clock::now() - went < minutes(1)) return false;
-    std::optional<screen::StatusRegistry> registry = node_.StatusOf(image_).registry;
+    std::optional<status::StatusRegistry> registry = node_.StatusOf(image_).registry;
     return registry && registry->answer == "Unreachable" && !registry->fresh;
   })) << node_.AgentLog();
   EXPECT_NE(node_.Get("/v1/status").body.find(R"("trouble":"Unreachable")"), std::string::npos);

@@ -48,7 +48,7 @@ TEST_F(Refresh, AMovedTagIsPulledWhileTheOldContentStays) {
   bool was_there = true;
   EXPECT_TRUE(rig::Eventually(seconds(60), [&] {
     was_there = was_there && node_.Has(image_);
-    screen::StatusImage image = node_.StatusOf(image_);
+    status::StatusImage image = node_.StatusOf(image_);
     return image.present && image.digest != before && image.ready;
   })) << node_.AgentLog();
   EXPECT_TRUE(was_there);

@@ -139,7 +139,7 @@ TEST_F(TouchOnNode, AlwaysVerifyIsOpenedInPodsOfTwenty) {
   node_.StartAgent({"--touch"});
   ASSERT_TRUE(rig::Eventually(seconds(90), [&] { return node_.Get("/readyz").status == 200; }))
       << node_.AgentLog();
-  EXPECT_EQ(node_.StatusOf(images.back()).never.reason, "OpenToNode");
+  EXPECT_EQ(node_.StatusOf(images.back()).verdicts.never.reason, "OpenToNode");
 }
 
 TEST_F(TouchOnNode, SigtermTakesTheTouchPodAwayAndTheNextAgentGoesOn) {

@@ -69,12 +69,12 @@ TEST_F(Upgrade, WhatWasPulledServesOnAndWhatIsAskedIsAskedOfTheNewOne) {
   EXPECT_TRUE(KnowsWhereItAsks()) << node_.Get("/v1/status").body;
   const std::string before = VersionTold();
   ASSERT_OK(node_.containerd().Stop());
-  ASSERT_TRUE(rig::Eventually(seconds(10), [&] { return !node_.Status().runtime_up; }));
+  ASSERT_TRUE(rig::Eventually(seconds(10), [&] { return !node_.Status().runtime.up; }));
   registry_->proxy().Forget();
 
   newer_.Restore();
   ASSERT_OK(node_.containerd().Start());
-  ASSERT_TRUE(rig::Eventually(seconds(30), [&] { return node_.Status().runtime_up; })) << node_.AgentLog();
+  ASSERT_TRUE(rig::Eventually(seconds(30), [&] { return node_.Status().runtime.up; })) << node_.AgentLog();
   EXPECT_EQ(node_.Get("/readyz").status, 200) << node_.AgentLog();
   EXPECT_TRUE(registry_->proxy().Requests().empty());  // all of it was here
   EXPECT_EQ(VersionTold() != before, newer_.had_one()) << before << ", then " << VersionTold();

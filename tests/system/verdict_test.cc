@@ -83,17 +83,18 @@ class VerdictOnNode : public testing::Test {
   }
   // It is here, and kubelet's files were looked at.
   bool IsJudged(const std::string& image) {
-    screen::StatusImage state = node_.StatusOf(image);
-    return state.present && !state.never.result.empty() && state.never.reason != "ImageAbsent";
+    status::StatusImage state = node_.StatusOf(image);
+    return state.present && !state.verdicts.never.result.empty() &&
+           state.verdicts.never.reason != "ImageAbsent";
   }
   bool Says(const std::string& path, const std::string& text) {
     return node_.Get(path).body.find(text) != std::string::npos;
   }
   // "Refused/RecordedForOthers"
-  static std::string Text(const screen::StatusVerdict& verdict) {
+  static std::string Text(const status::StatusVerdict& verdict) {
     return verdict.result + "/" + verdict.reason;
   }
-  std::string NeverOf(const std::string& image) { return Text(node_.StatusOf(image).never); }
+  std::string NeverOf(const std::string& image) { return Text(node_.StatusOf(image).verdicts.never); }
 
   Node node_;
   std::string root_ = node_.scratch() / "kubelet";
@@ -106,20 +107,20 @@ class VerdictOnNode : public testing::Test {
 TEST_F(VerdictOnNode, PreloadedThenClosedByAPodThenOpenedByTheNode) {
   StartAndExpect(200);
   registry_->proxy().Forget();
-  screen::StatusImage image = node_.StatusOf(image_);
+  status::StatusImage image = node_.StatusOf(image_);
   EXPECT_EQ(image.image_id, id_);
   EXPECT_EQ(image.reason, "Preloaded");
-  EXPECT_EQ(Text(image.never), "Starts/Preloaded");
-  EXPECT_EQ(Text(image.if_not_present), "Starts/Preloaded");
-  EXPECT_EQ(Text(image.always), "Pulls/PolicyAlways");
+  EXPECT_EQ(Text(image.verdicts.never), "Starts/Preloaded");
+  EXPECT_EQ(Text(image.verdicts.if_not_present), "Starts/Preloaded");
+  EXPECT_EQ(Text(image.verdicts.always), "Pulls/PolicyAlways");
   EXPECT_TRUE(Says("/v1/status", R"("kubelet":{"version":"1.36)"));
 
   PodPulls(image_);
   ASSERT_TRUE(Answers(503, kSoon)) << node_.AgentLog();
   image = node_.StatusOf(image_);
   EXPECT_EQ(image.reason, "RecordedForOthers");
-  EXPECT_EQ(Text(image.never), "Refused/RecordedForOthers");
-  EXPECT_EQ(Text(image.if_not_present), "Pulls/RecordedForOthers");
+  EXPECT_EQ(Text(image.verdicts.never), "Refused/RecordedForOthers");
+  EXPECT_EQ(Text(image.verdicts.if_not_present), "Pulls/RecordedForOthers");
   EXPECT_NE(image.message.find("registry.example.test/app to 1 secret"), std::string::npos) << image.message;
   EXPECT_TRUE(Says("/readyz?verbose", "RecordedForOthers"));
   EXPECT_NE(
@@ -258,9 +259,9 @@ TEST_F(VerdictOnNode, WhatNobodyDeclaresIsNotKnownAndSaysWhatToDeclare) {
   // Of no file either: the usual ones are the machine's own.
   HasKubelet({"--kubelet-config-dir", node_.scratch() / "none.d"});
   StartAndExpect(503);
-  screen::StatusImage image = node_.StatusOf(image_);
+  status::StatusImage image = node_.StatusOf(image_);
   EXPECT_EQ(image.reason, "FactsUnknown");
-  EXPECT_EQ(Text(image.never), "Unknown/FactsUnknown");
+  EXPECT_EQ(Text(image.verdicts.never), "Unknown/FactsUnknown");
   EXPECT_NE(image.message.find("--kubelet-version"), std::string::npos) << image.message;
   EXPECT_TRUE(Says("/v1/status", R"("kubelet":{"version":null)"));
 }

@@ -8,7 +8,7 @@
 
 #include "agent/metrics.h"
 #include "plan/snapshot.h"
-#include "status/public_json.h"
+#include "status/status_json.h"
 
 namespace prefetch::agent {
 

@@ -15,7 +15,7 @@
 
 #include "base/fs.h"
 #include "faults/real/readiness_watch.h"
-#include "screen/status_document.h"
+#include "status/documents.h"
 
 namespace prefetch::tests::real_faults {
 namespace {
@@ -144,12 +144,12 @@ class Observer {
 
   void LookAtStatus() {
     const auto answer = world_.node().Get("/v1/status");
-    auto document = screen::ParseStatusDocument(answer.body);
+    auto document = status::ParseStatusDocument(answer.body);
     if (!document) {
       Say("its status cannot be read: " + answer.body.substr(0, 200));
       return;
     }
-    for (const screen::StatusImage& image : document->images) {
+    for (const status::StatusImage& image : document->images) {
       LookAtCause(image);
       if (image.phase != "Failing") continue;
       if (image.message.empty()) Say(image.image + " fails without a word");
@@ -159,7 +159,7 @@ class Observer {
   }
 
   // With one fault alone, the images that it keeps from coming give it as their reason.
-  void LookAtCause(const screen::StatusImage& image) {
+  void LookAtCause(const status::StatusImage& image) {
     if (schedule_.faults.size() != 1) return;
     const PlannedFault& fault = schedule_.faults[0];
     const FaultKind& kind = kinds_[fault.kind];
@@ -201,7 +201,7 @@ class Observer {
   }
 
   // Of a fault that lasts, or whose next try after it is not due yet; another fault may have put that off.
-  bool MayBeTheCause(const screen::StatusImage& image) const {
+  bool MayBeTheCause(const status::StatusImage& image) const {
     const milliseconds elapsed = Elapsed();
     return std::any_of(schedule_.faults.begin(), schedule_.faults.end(), [&](const PlannedFault& fault) {
       return Reaches(fault, image.image) && kinds_[fault.kind].reasons.count(image.reason) != 0 &&
@@ -294,7 +294,7 @@ void Cure(RealWorld& world, const Schedule& schedule, const std::vector<FaultKin
   if (!is_needed) return;
   observer.Look();
   const std::set<std::string> all = world.listed();
-  for (const screen::StatusImage& image : world.node().Status().images) {
+  for (const status::StatusImage& image : world.node().Status().images) {
     if (!image.ready) world.Unlist(image.image);
   }
   const auto is_taken_off = [&] { return world.node().Status().images.size() == world.listed().size(); };

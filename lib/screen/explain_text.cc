@@ -1,126 +1,17 @@
-#include "screen/image_document.h"
+#include "screen/explain_text.h"
 
 #include <algorithm>
 #include <chrono>
 
 #include "base/text.h"
-#include "doc/json.h"
 #include "image/pod_coordinates.h"
 #include "screen/document_words.h"
 #include "screen/explain_sections.h"
 #include "screen/labelled_page.h"
-#include "screen/status_document.h"
 #include "screen/text_layout.h"
-#include "status/members.h"
 #include "status/words.h"
 
 namespace prefetch::screen {
-
-namespace {
-
-Reasoning ReadReasoning(const status::Members& policies, const char* policy) {
-  Reasoning reasoning;
-  policies.Object(policy, [&](const status::Members& in) {
-    in.Read("result", reasoning.result);
-    in.Read("reason", reasoning.reason);
-    in.Read("rule", reasoning.rule);
-    in.Read("message", reasoning.message);
-  });
-  return reasoning;
-}
-
-status::RecordView ReadRecord(const status::Members& in) {
-  status::RecordView record;
-  in.Read("state", record.state);
-  in.Objects("uses", [&](const status::Members& members) {
-    status::RecordedUse use;
-    members.Read("repository", use.repository);
-    members.Read("node", use.node);
-    members.Read("secrets", use.secrets);
-    members.Read("serviceAccounts", use.service_accounts);
-    members.Read("identities", use.identities);
-    record.uses.push_back(std::move(use));
-  });
-  return record;
-}
-
-void ReadCredentials(const status::Members& in, ImageDocument& document) {
-  // A missing member means that credentials were not looked up; an empty one means that there are none.
-  document.credentials_known = in.Objects("credentials", [&](const status::Members& members) {
-    status::CredentialView credential;
-    members.Read("source", credential.source);
-    members.Read("name", credential.name);
-    members.Read("match", credential.match);
-    members.Read("username", credential.username);
-    document.credentials.push_back(std::move(credential));
-  });
-  in.Objects("providers", [&](const status::Members& members) {
-    status::ProviderView provider;
-    members.Read("name", provider.name);
-    members.Read("matched", provider.matched);
-    members.Read("outcome", provider.outcome);
-    members.Read("error", provider.error);
-    document.providers.push_back(std::move(provider));
-  });
-}
-
-status::RegistryHostsView ReadRegistryHosts(const status::Members& in) {
-  status::RegistryHostsView view;
-  in.Read("byPull", view.by_pull);
-  in.Read("source", view.source);
-  in.Read("configPath", view.config_path);
-  in.Read("configPathSource", view.config_path_source);
-  in.Objects("hosts", [&](const status::Members& members) {
-    status::RegistryHostView host;
-    members.Read("server", host.server);
-    members.Read("mirror", host.mirror);
-    members.Read("problem", host.problem);
-    view.hosts.push_back(std::move(host));
-  });
-  in.Read("notes", view.notes);
-  return view;
-}
-
-}  // namespace
-
-base::Result<ImageDocument> ParseImageDocument(std::string_view json) {
-  doc::Problems problems("image document");
-  auto root = doc::ParseJson(json, problems, doc::JsonRules::kLenient);
-  if (!root) return base::Error(problems.ToStatus().error());
-  std::string error, api_version, kind;
-  status::Members in(*root, "", error);
-  in.Read("apiVersion", api_version);
-  in.Read("kind", kind);
-  // Checked before anything else: members of another document would give confusing errors.
-  if (error.empty() && (api_version != "prefetchd.dev/v1" || kind != "ImageStatus")) {
-    error = "it is no ImageStatus of prefetchd.dev/v1";
-  }
-  if (!error.empty()) return base::InvalidArgument("image document: " + error);
-  ImageDocument document;
-  document.image = ReadStatusImage(in);
-  in.Read("node", document.node);
-  in.Read("time", document.time);
-  in.Read("listed", document.listed);
-  in.Object("kubelet",
-            [&](const status::Members& kubelet) { document.kubelet = ReadStatusKubelet(kubelet); });
-  in.Object("runtime",
-            [&](const status::Members& runtime) { runtime.Read("error", document.runtime_error); });
-  in.Object("reasoning", [&](const status::Members& policies) {
-    document.reasoning =
-        ImageReasoning{ReadReasoning(policies, "Never"), ReadReasoning(policies, "IfNotPresent"),
-                       ReadReasoning(policies, "Always")};
-  });
-  in.Object("record", [&](const status::Members& record) { document.record = ReadRecord(record); });
-  in.Read("intent", document.intent);
-  in.Read("recordKey", document.record_key);
-  ReadCredentials(in, document);
-  in.Object("registryHosts",
-            [&](const status::Members& hosts) { document.registry_hosts = ReadRegistryHosts(hosts); });
-  in.Read("listedAliases", document.listed_aliases);
-  in.Read("whatHelps", document.what_helps);
-  if (!error.empty()) return base::InvalidArgument("image document: " + error);
-  return document;
-}
 
 namespace {
 
@@ -130,7 +21,7 @@ std::string ShortId(const std::string& id) {
   return id.size() <= kShortDigest + 3 ? id : id.substr(0, kShortDigest) + "…";
 }
 
-std::string PulledWords(const StatusImage& image, const std::optional<base::WallTime>& now) {
+std::string PulledWords(const status::StatusImage& image, const std::optional<base::WallTime>& now) {
   if (image.pulled_with.empty() || image.pulled_with == "Unknown") {
     return "this agent has not pulled it since it started";
   }
@@ -148,8 +39,8 @@ std::string PulledWords(const StatusImage& image, const std::optional<base::Wall
   return words + " with " + image.credential;
 }
 
-void AddListed(const ImageDocument& document, LabelledPage& page) {
-  const StatusImage& image = document.image;
+void AddListed(const status::ImageDocument& document, LabelledPage& page) {
+  const status::StatusImage& image = document.image;
   if (!document.listed) {
     page.Section("listed", "no: the agent does not keep it on this node");
     return;
@@ -162,23 +53,23 @@ void AddListed(const ImageDocument& document, LabelledPage& page) {
 
 // Adds the pods for which the list has the image, since kubelet distinguishes pods by spelling and
 // credentials.
-void AddSpellings(const ImageDocument& document, LabelledPage& page) {
+void AddSpellings(const status::ImageDocument& document, LabelledPage& page) {
   if (document.image.spellings.empty()) return;
   const bool differ = DifferInReadyAs(document.image);
   page.Section(differ ? "listed for" : "spelled");
-  for (const StatusSpelling& spelling : document.image.spellings) {
-    const bool known = !spelling.never.result.empty();
+  for (const status::StatusSpelling& spelling : document.image.spellings) {
+    const bool known = !spelling.verdicts.never.result.empty();
     std::string words = spelling.image + (differ ? " " + image::WithWords(spelling.ready_as) : "");
-    page.AddMarked("-", words + (known ? ": Never " + spelling.never.result + ", IfNotPresent " +
-                                             spelling.if_not_present.result
+    page.AddMarked("-", words + (known ? ": Never " + spelling.verdicts.never.result + ", IfNotPresent " +
+                                             spelling.verdicts.if_not_present.result
                                        : ""));
   }
   page.Add(std::string("kubelet judges pods by the name that they write") +
            (differ ? ", and by their credentials" : "") + "; the worst answer counts.");
 }
 
-void AddPresent(const ImageDocument& document, LabelledPage& page) {
-  const StatusImage& image = document.image;
+void AddPresent(const status::ImageDocument& document, LabelledPage& page) {
+  const status::StatusImage& image = document.image;
   if (!image.present) {
     std::string progress = PullWords(image.pull, document.time);
     // The last pull has a section of its own.
@@ -196,15 +87,15 @@ void AddPresent(const ImageDocument& document, LabelledPage& page) {
     page.Add("every pod of the node can use it, though it came with a credential that is not the node's own");
 }
 
-void AddRuntime(const ImageDocument& document, LabelledPage& page) {
+void AddRuntime(const status::ImageDocument& document, LabelledPage& page) {
   // The image's own message may quote it.
-  bool said = base::ContainsIgnoreCase(document.image.message, document.runtime_error);
-  if (document.runtime_error.empty() || said) return;
-  page.Section("runtime", "away: " + document.runtime_error);
+  bool said = base::ContainsIgnoreCase(document.image.message, document.runtime.error);
+  if (document.runtime.error.empty() || said) return;
+  page.Section("runtime", "away: " + document.runtime.error);
   if (document.image.present) page.Add("The lines about the image are from before the outage.");
 }
 
-void AddAliases(const ImageDocument& document, LabelledPage& page) {
+void AddAliases(const status::ImageDocument& document, LabelledPage& page) {
   std::vector<std::string> names = status::OtherNames(document.image.image, document.image.aliases);
   if (names.empty()) return;
   page.Section("also known as");
@@ -216,7 +107,7 @@ void AddAliases(const ImageDocument& document, LabelledPage& page) {
   page.Add("The same content: kubelet judges both names by one record.");
 }
 
-std::string TouchWords(const StatusTouch& touch) {
+std::string TouchWords(const status::StatusTouch& touch) {
   if (touch.state == "Due") return "due: waits for its turn";
   if (touch.state == "Running") return "under way: kubelet is asked to record it for every pod of the node";
   if (touch.state == "Waiting") return "had no effect, and is repeated: " + touch.why;
@@ -224,14 +115,14 @@ std::string TouchWords(const StatusTouch& touch) {
   return "done: every pod of the node may use it, and pods with their own secrets are not asked for them";
 }
 
-void AddTouch(const StatusImage& image, LabelledPage& page) {
+void AddTouch(const status::StatusImage& image, LabelledPage& page) {
   if (image.touch.state.empty() || image.touch.state == "None") return;
   page.Section("touch", TouchWords(image.touch));
 }
 
 // Returns true if the entry's message stands elsewhere on the page: the verdict's sentence above, or the
 // reason of an absent image.
-bool SaidElsewhere(const ImageDocument& document) {
+bool SaidElsewhere(const status::ImageDocument& document) {
   const std::string& message = document.image.message;
   if (message.empty() || !document.image.present) return true;
   if (!document.reasoning) return false;
@@ -240,8 +131,8 @@ bool SaidElsewhere(const ImageDocument& document) {
          message.starts_with(document.reasoning->if_not_present.message);
 }
 
-void AddReady(const ImageDocument& document, LabelledPage& page) {
-  const StatusImage& image = document.image;
+void AddReady(const status::ImageDocument& document, LabelledPage& page) {
+  const status::StatusImage& image = document.image;
   if (!document.listed || !image.applies) return;
   std::string words = image.ready ? "yes" : "no";
   if (!image.ready_for.empty()) words += ", for pods of imagePullPolicy " + image.ready_for;
@@ -251,8 +142,8 @@ void AddReady(const ImageDocument& document, LabelledPage& page) {
   page.Section("ready", words);
 }
 
-void AddLastPull(const ImageDocument& document, LabelledPage& page) {
-  const StatusPull& pull = document.image.pull;
+void AddLastPull(const status::ImageDocument& document, LabelledPage& page) {
+  const status::StatusPull& pull = document.image.pull;
   if (pull.last_error.empty()) return;
   page.Section("last pull", pull.last_error);
   page.Add(RetryWords(pull, document.time));
@@ -260,7 +151,7 @@ void AddLastPull(const ImageDocument& document, LabelledPage& page) {
 
 }  // namespace
 
-std::string ExplainText(const ImageDocument& document, std::size_t width) {
+std::string ExplainText(const status::ImageDocument& document, std::size_t width) {
   LabelledPage page(width);
   page.Title(document.image.image + " on node " + document.node);
   // kubelet's own order: presence, settings and record, verdicts; then what the agent does about it, and

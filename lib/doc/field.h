@@ -1,0 +1,67 @@
+// Field: one member of a document that people write or read. The tables of fields are the source of the JSON
+// Schemas and of the reference pages. Facts that the program has elsewhere (defaults, limits, words of an
+// enum, settings) are taken from there.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace prefetch::doc {
+
+enum class Form {
+  kObject,     // its members are the fields whose paths begin with "path."
+  kObjects,    // a list; the members of an item begin with "path[]."
+  kTexts,      // a list of texts
+  kMap,        // names and texts
+  kTextOrMap,  // either
+  kText,
+  kWord,  // one of `words`
+  kBool,
+  kInt,
+  kDuration,  // "90s", "1h30m"
+  kTime,      // RFC 3339
+};
+
+struct Field {
+  std::string path;  // "images[].pull.state"
+  Form form = Form::kText;
+  std::string help;                // sentences, without the default
+  bool required = false;           // the document must have it; of the program's documents: always there
+  bool nullable = false;           // may be null; in input, every field that is not required may
+  std::vector<std::string> words;  // of kWord, and of the items of kTexts; empty: any
+  bool more_words = false;         // later versions may know more of them
+  std::string fallback;            // the value that counts if the field is missing, or words for it
+  std::optional<std::int64_t> least, most;
+  std::string pattern;  // of a text, of the items of kTexts and kMap, and of a duration that not every one is
+  std::size_t least_items = 0, most_items = 0;  // 0: no limit
+};
+
+using Fields = std::vector<Field>;
+
+// The words of an enum, from the first enumerator to `last`.
+template <typename E, typename Name>
+std::vector<std::string> WordsOf(E last, Name name) {
+  std::vector<std::string> words;
+  for (int i = 0; i <= static_cast<int>(last); i++) words.emplace_back(name(static_cast<E>(i)));
+  return words;
+}
+
+// The members that each document begins with.
+inline Fields FormatFields(std::string_view version, std::string_view kind) {
+  return {{.path = "apiVersion",
+           .form = Form::kWord,
+           .help = "Version of the format",
+           .required = true,
+           .words = {std::string(version)}},
+          {.path = "kind",
+           .form = Form::kWord,
+           .help = "Kind of the document",
+           .required = true,
+           .words = {std::string(kind)}}};
+}
+
+}  // namespace prefetch::doc

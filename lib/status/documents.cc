@@ -1,0 +1,677 @@
+#include "status/documents.h"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "doc/json.h"
+#include "doc/json_writer.h"
+#include "image/pull_policy.h"
+#include "image/registry_answer.h"
+#include "kubelet/settings.h"
+#include "plan/check.h"
+#include "plan/snapshot.h"
+#include "status/members.h"
+
+namespace prefetch::status {
+
+namespace {
+
+// How a member is written. Without kPublic, callers that the agent does not know never see it: a new member
+// is hidden until its row says otherwise.
+enum Flags : unsigned {
+  kPublic = 1,
+  kNull = 2,      // null where it is empty; else an empty text, list or 0 is written as it is
+  kLeftOut = 4,   // missing where it is empty
+  kLater = 8,     // agents of earlier versions lack it
+  kKubelet = 16,  // missing where the operator declared that there is no kubelet
+  kMore = 32,     // later versions may know more words
+};
+
+// The words of a member that is an enum.
+using Words = std::vector<std::string> (*)();
+
+std::vector<std::string> Policies() {
+  return doc::WordsOf(image::PullPolicy::kAlways, image::PullPolicyName);
+}
+std::vector<std::string> Phases() {
+  return doc::WordsOf(plan::Phase::kFailing, plan::PhaseName);
+}
+
+// The members of each document in the order in which they are written: name, member, flags, help, words. `v`
+// is one of the interpreters below; the pointer only selects the struct.
+
+template <typename V>
+void Rows(V&& v, const StatusVerdict*) {
+  v("result", &StatusVerdict::result, kPublic,
+    "kubelet uses the local image, contacts the registry, or refuses the pod",
+    [] { return doc::WordsOf(kubelet::VerdictResult::kUnknown, kubelet::VerdictResultName); });
+  v("reason", &StatusVerdict::reason, kPublic | kMore, "The rule behind the result", plan::CheckReasonNames);
+}
+
+template <typename V>
+void Rows(V&& v, const StatusVerdicts*) {
+  v("Never", &StatusVerdicts::never, kPublic, "For a pod with imagePullPolicy Never");
+  v("IfNotPresent", &StatusVerdicts::if_not_present, kPublic, "For a pod with imagePullPolicy IfNotPresent");
+  v("Always", &StatusVerdicts::always, kPublic, "For a pod with imagePullPolicy Always");
+}
+
+template <typename V>
+void Rows(V&& v, const StatusPull*) {
+  v("state", &StatusPull::state, kPublic,
+    "Its state. `Waiting`: it failed, and the agent tries again. `Failed`: not before the list changes",
+    [] { return doc::WordsOf(plan::PullState::kFailed, plan::PullStateName); });
+  v("attempts", &StatusPull::attempts, 0, "Attempts since the image was last present, or since the start");
+  v("bytesDone", &StatusPull::bytes_done, kNull, "Downloaded bytes; null: the runtime does not show them");
+  v("bytesTotal", &StatusPull::bytes_total, kNull, "Bytes to download");
+  v("bytesPerSecond", &StatusPull::bytes_per_second, kNull, "Speed over the last seconds");
+  v("startedAt", &StatusPull::started_at, kNull, "Start of the newest attempt");
+  v("finishedAt", &StatusPull::finished_at, kNull, "End of the newest attempt");
+  v("lastError", &StatusPull::last_error, kNull, "Why it failed");
+  v("nextAttemptAt", &StatusPull::next_attempt_at, kNull, "Time of the next attempt");
+  v("retryRequestedAt", &StatusPull::retry_requested_at, kNull,
+    "When someone requested a retry (`prefetchctl retry`, `check --pull`); null: no request is open");
+}
+
+template <typename V>
+void Rows(V&& v, const StatusTouch*) {
+  v("state", &StatusTouch::state, 0, "State of the touch. `Ineffective`: no further touch would help",
+    [] { return doc::WordsOf(plan::TouchState::kIneffective, plan::TouchStateName); });
+  v("attempts", &StatusTouch::attempts, 0, "Touches so far");
+  v("obstacle", &StatusTouch::obstacle, kMore, "The obstacle to its effect; `None`: there is none",
+    [] { return doc::WordsOf(plan::kLastTouchObstacle, plan::TouchObstacleName); });
+  v("why", &StatusTouch::why, kNull, "The obstacle as a sentence");
+  v("lastAt", &StatusTouch::last_at, kNull, "Time of the last touch");
+  v("nextAttemptAt", &StatusTouch::next_attempt_at, kNull, "Time of the next touch");
+}
+
+template <typename V>
+void Rows(V&& v, const StatusRegistry*) {
+  v("answer", &StatusRegistry::answer, kPublic | kNull, "The newest answer; null: none since the start",
+    [] { return doc::WordsOf(image::RegistryAnswerKind::kIndeterminate, image::RegistryAnswerName); });
+  v("detail", &StatusRegistry::detail, kNull, "Class of a failure: `Tls`");
+  v("digest", &StatusRegistry::digest, kNull, "The digest that the tag names");
+  v("checkedAt", &StatusRegistry::checked_at, kNull, "When the agent asked last");
+  v("fresh", &StatusRegistry::fresh, kPublic, "Whether it agreed within 2 x refreshInterval");
+  v("reason", &StatusRegistry::reason, kPublic | kMore, "Why the image is not fresh, or not ready",
+    plan::ReasonNames);
+  v("message", &StatusRegistry::message, 0, "The answer as a sentence");
+  v("agrees", &StatusRegistry::agrees, kPublic, "Whether a pod with Always would get the present content");
+  v("answeredBy", &StatusRegistry::answered_by, kNull, "The mirror that answered");
+  v("confirmedAt", &StatusRegistry::confirmed_at, kPublic | kNull, "When it agreed last");
+  v("ageSeconds", &StatusRegistry::age_seconds, kNull, "Time since it agreed");
+  v("nextCheckAt", &StatusRegistry::next_check_at, kNull, "When the agent asks next");
+  v("silentChecks", &StatusRegistry::silent_checks, 0, "Checks in a row without an answer");
+  v("changedFrom", &StatusRegistry::changed_from, kNull,
+    "The digest before the newest change that the agent pulled");
+  v("changedAt", &StatusRegistry::changed_at, kNull, "When it pulled that change");
+}
+
+template <typename V>
+void Rows(V&& v, const image::Coordinates*) {
+  v("namespace", &image::Coordinates::namespace_name, 0, "Its namespace");
+  v("name", &image::Coordinates::name, 0, "Its name");
+  v("uid", &image::Coordinates::uid, kLeftOut, "Its metadata.uid, if the list has it");
+}
+
+template <typename V>
+void Rows(V&& v, const image::PodCoordinates*) {
+  v("secrets", &image::PodCoordinates::secrets, kLeftOut, "Its pull secrets");
+  v("serviceAccount", &image::PodCoordinates::service_account, kLeftOut, "Its service account");
+}
+
+template <typename V>
+void Rows(V&& v, const StatusSpelling*) {
+  v("image", &StatusSpelling::image, kPublic, "The spelling");
+  v("readyAs", &StatusSpelling::ready_as, kLeftOut,
+    "The pod of the verdicts, as the list has it; missing for pods without credentials");
+  v("verdicts", &StatusSpelling::verdicts, kPublic | kNull, "The verdicts for this spelling and pod");
+}
+
+template <typename V>
+void Rows(V&& v, const StatusImage*) {
+  v("image", &StatusImage::image, kPublic, "The name, as the list has it");
+  v("normalizedName", &StatusImage::normalized_name, kPublic,
+    "The name that the runtime knows: with registry and tag");
+  v("required", &StatusImage::required, kPublic, "Whether readiness waits for it");
+  v("readyFor", &StatusImage::ready_for, kPublic, "The pull policy for which it must be ready", Policies);
+  v("readyAs", &StatusImage::ready_as, kLeftOut,
+    "The pod of the verdicts, as the list has it; missing for pods without credentials");
+  v("refresh", &StatusImage::refresh, kPublic, "As the list has it",
+    [] { return doc::WordsOf(plan::Refresh::kAlways, plan::RefreshName); });
+  v("priority", &StatusImage::priority, 0, "As the list has it");
+  v("applies", &StatusImage::applies, kPublic,
+    "`false`: the entry is for other nodes (`platforms`, `nodeSelector`)");
+  v("present", &StatusImage::present, kPublic,
+    "Whether the runtime has it under this name, for this platform");
+  v("usable", &StatusImage::usable, kPublic | kLater,
+    "Whether a container could run from it: it is present, an image, unpacked, and for this platform");
+  v("imageID", &StatusImage::image_id, kNull, "Its id in the runtime");
+  v("digest", &StatusImage::digest, kNull, "Its digest in this repository");
+  v("sizeBytes", &StatusImage::size_bytes, 0, "Its size, as the runtime reports it");
+  v("ready", &StatusImage::ready, kPublic, "Whether it meets `readyFor` and the directives of its entry");
+  v("settled", &StatusImage::settled, kPublic,
+    "Whether it was ready once and does not fail now, or has failed for good");
+  v("phase", &StatusImage::phase, kPublic, "As of the node", Phases);
+  v("reason", &StatusImage::reason, kPublic | kMore, "Why it is in this phase", plan::ReasonNames);
+  v("message", &StatusImage::message, 0, "The same as a sentence");
+  v("pulledWith", &StatusImage::pulled_with, 0, "The kind of credential of the agent's pull",
+    [] { return doc::WordsOf(plan::PulledWith::kPullSecret, plan::PulledWithName); });
+  v("credential", &StatusImage::credential, kNull, "Name of that provider, file or secret");
+  v("exposed", &StatusImage::exposed, 0,
+    "Whether the agent pulled it with a mounted pull secret, so that every pod can use it");
+  v("aliases", &StatusImage::aliases, 0, "Other names of its content in the runtime");
+  v("pinned", &StatusImage::pinned, 0, "Whether the runtime protects it from garbage collection");
+  v("evictionOrder", &StatusImage::eviction_order, kNull,
+    "Its place in the order in which kubelet would remove images; null: not known, or never");
+  v("verdicts", &StatusImage::verdicts, kPublic | kNull,
+    "kubelet's answer to the pod of `readyAs`; null: not known");
+  v("verdictsReason", &StatusImage::verdicts_reason, kPublic | kNull,
+    "Why `verdicts` is null, or not kubelet's");
+  // Callers must be able to distinguish hidden credentials from a pod without any.
+  v("readyAsHidden", &StatusImage::ready_as_hidden, kPublic | kLeftOut,
+    "Whether the agent hides `readyAs` and `spellings` from this caller");
+  v("spellings", &StatusImage::spellings, kPublic | kLeftOut,
+    "The spellings and pods of the entry, if there are several: each has verdicts");
+  v("registry", &StatusImage::registry, kPublic | kNull, "The registry's answers; null: it is not asked");
+  v("registryReason", &StatusImage::registry_reason, kNull, "Why `registry` is null");
+  v("pull", &StatusImage::pull, kPublic, "The agent's newest pull");
+  v("open", &StatusImage::open, 0, "As the list has it",
+    [] { return doc::WordsOf(plan::Open::kNever, plan::OpenName); });
+  v("touch", &StatusImage::touch, kNull, "Touches of the image; null: none, and none is due");
+  v("from", &StatusImage::from, 0, "Its places in the list: `images.yaml:12`");
+}
+
+template <typename V>
+void Rows(V&& v, const StatusSource*) {
+  v("name", &StatusSource::name, kPublic, "Name of the source: `images.yaml`");
+  v("path", &StatusSource::path, 0, "Its path in the agent's container");
+  v("hash", &StatusSource::hash, kPublic | kNull, "Hash of the version in force; null: none");
+  v("entries", &StatusSource::entries, kPublic, "Entries of that version");
+  v("loadedAt", &StatusSource::loaded_at, kPublic | kNull, "When the agent loaded that version");
+  v("error", &StatusSource::error, kPublic | kNull, "Why the newest version is not in force");
+}
+
+template <typename V>
+void Rows(V&& v, const StatusList*) {
+  v("hash", &StatusList::hash, kPublic | kNull, "Hash over the canonical forms of all sources");
+  v("entries", &StatusList::entries, kPublic, "Images of all sources");
+  v("sources", &StatusList::sources, kPublic, "The files of the list");
+  v("warnings", &StatusList::warnings, 0, "Remarks about the list that change nothing");
+}
+
+template <typename V>
+void Rows(V&& v, const StatusAccess*) {
+  v("configPath", &StatusAccess::config_path, kNull, "containerd's `config_path`");
+  v("configPathSource", &StatusAccess::config_path_source, kNull, "Where that is from");
+  v("byPull", &StatusAccess::by_pull, 0, "Registries that only a new pull can ask");
+  v("byPullSource", &StatusAccess::by_pull_source, kNull, "Where that is from");
+  v("notes", &StatusAccess::notes, 0, "Problems in the runtime's configuration of registries");
+}
+
+template <typename V>
+void Rows(V&& v, const StatusRuntime*) {
+  v("name", &StatusRuntime::name, kPublic | kNull, "Its name, as CRI reports it");
+  v("version", &StatusRuntime::version, kPublic | kNull, "Its version");
+  v("endpoint", &StatusRuntime::endpoint, kNull, "Its socket");
+  v("up", &StatusRuntime::up, kPublic, "Whether it answered last");
+  v("error", &StatusRuntime::error, kNull, "Why it does not answer");
+  v("registries", &StatusRuntime::registries, kNull,
+    "How the agent asks registries; null: not known yet, or none is asked");
+}
+
+template <typename V>
+void Rows(V&& v, const StatusImageGc*) {
+  v("highThresholdPercent", &StatusImageGc::high_threshold_percent, 0, "Usage at which it starts");
+  v("lowThresholdPercent", &StatusImageGc::low_threshold_percent, 0, "Usage at which it stops");
+  v("minimumAgeSeconds", &StatusImageGc::minimum_age_seconds, 0, "It leaves younger images alone");
+  v("maximumAgeSeconds", &StatusImageGc::maximum_age_seconds, 0,
+    "It removes images that are unused for longer; 0: never");
+  v("warnings", &StatusImageGc::warnings, 0, "Images of the list that it will remove");
+}
+
+template <typename V>
+void Rows(V&& v, const StatusKubelet*) {
+  v("version", &StatusKubelet::version, kPublic | kNull, "Its version; `none` with `--kubelet=none`");
+  v("rules", &StatusKubelet::rules, kPublic | kNull | kKubelet,
+    "The version whose rules the agent applies, if the operator chose one");
+  v("verification", &StatusKubelet::verification, kPublic | kNull | kMore,
+    "Its `imagePullCredentialsVerificationPolicy`",
+    [] { return doc::WordsOf(kubelet::VerificationPolicy::kAlwaysVerify, kubelet::VerificationPolicyName); });
+  v("allowlist", &StatusKubelet::allowlist, kKubelet, "Its `preloadedImagesVerificationAllowlist`");
+  v("root", &StatusKubelet::root, kNull | kKubelet, "Its root directory");
+  v("sources", &StatusKubelet::sources, 0, "Where each fact is from: a file, or `declared`");
+  v("recordsReadable", &StatusKubelet::records_readable, kNull,
+    "Whether the agent can read its records of pulls; null: not looked yet");
+  v("recordsNote", &StatusKubelet::records_note, kNull | kKubelet, "The problem with its records");
+  v("runtimeNote", &StatusKubelet::runtime_note, kNull | kKubelet,
+    "Why its records do not work with this runtime");
+  v("contradictions", &StatusKubelet::contradictions, kKubelet, "Declarations that the node contradicts");
+  v("imageGC", &StatusKubelet::image_gc, kNull | kKubelet, "Its image garbage collection; null: not known");
+}
+
+template <typename V>
+void Rows(V&& v, const StatusDisk*) {
+  v("path", &StatusDisk::path, 0, "Its path");
+  v("capacityBytes", &StatusDisk::capacity_bytes, 0, "Its size");
+  v("availableBytes", &StatusDisk::available_bytes, 0, "Its free bytes");
+  v("keptFreeBytes", &StatusDisk::kept_free_bytes, 0, "Bytes among them that no pull may take");
+  v("neededBytes", &StatusDisk::needed_bytes, 0,
+    "Bytes that absent images will still take, as far as their sizes are known");
+  v("pressure", &StatusDisk::pressure, 0, "Whether a pull waits for room");
+}
+
+template <typename V>
+void Rows(V&& v, const StatusRegistryServer*) {
+  using Server = StatusRegistryServer;
+  v("name", &Server::name, 0, "Name of the registry");
+  v("entries", &Server::entries, 0, "Images that it is asked for");
+  v("checksPerHour", &Server::checks_per_hour, 0, "Planned checks for these");
+  v("requestsPerSecond", &Server::requests_per_second, 0, "Most requests a second");
+  v("requestsLeft", &Server::requests_left, 0, "Requests that the agent may send immediately");
+  v("requests", &Server::requests, 0, "Requests since the start");
+  v("trouble", &Server::trouble, kNull, "Class of its newest failure");
+  v("message", &Server::message, kNull, "The same as a sentence");
+  v("unreachableSince", &Server::unreachable_since, kNull, "Since when it does not answer");
+  v("unreachableForSeconds", &Server::unreachable_for_seconds, kNull, "The same as an age");
+  v("heldUntil", &Server::held_until, kNull, "The agent does not ask before");
+  v("pullsLeft", &Server::pulls_left, kNull,
+    "Pulls that the registry still allows this node, if it reports them");
+  v("pullsAllowed", &Server::pulls_allowed, kNull, "Their total number");
+  v("updatesWait", &Server::updates_wait, 0, "Whether refreshes wait, since few pulls are left");
+}
+
+template <typename V>
+void Rows(V&& v, const StatusUnlisted*) {
+  v("image", &StatusUnlisted::image, 0, "Name of the image");
+  v("imageID", &StatusUnlisted::image_id, 0, "Its id in the runtime");
+  v("sizeBytes", &StatusUnlisted::size_bytes, 0, "Its size, as the runtime reports it");
+  v("firstSeen", &StatusUnlisted::first_seen, 0, "When the agent first saw it");
+  v("arrivedAt", &StatusUnlisted::arrived_at, 0, "When it came last");
+  v("present", &StatusUnlisted::present, 0, "Whether it is still there");
+}
+
+template <typename V>
+void Rows(V&& v, const StatusDocument*) {
+  using Doc = StatusDocument;
+  v("hidden", &Doc::hidden, kPublic | kLeftOut,
+    "Members that the agent does not show to this caller; missing in the full document");
+  v("node", &Doc::node, kPublic, "Name of the node");
+  v("ready", &Doc::ready, kPublic, "Whether every required image is ready: what `/readyz` answers");
+  v("phase", &Doc::phase, kPublic,
+    "`Progressing`: the agent is still at work. `Failing`: an operator must act, or the cause must pass",
+    Phases);
+  v("reason", &Doc::reason, kPublic | kMore, "Why the node is in this phase", plan::ReasonNames);
+  v("message", &Doc::message, 0, "The same as a sentence");
+  v("required", &Doc::required, kPublic, "Required images for this node's platform");
+  v("requiredReady", &Doc::required_ready, kPublic, "Ready ones among them");
+  v("time", &Doc::time, kPublic, "When the document was made");
+  v("list", &Doc::list, kPublic, "The list in force");
+  v("runtime", &Doc::runtime, kPublic, "The container runtime");
+  v("kubelet", &Doc::kubelet, kPublic, "The node's kubelet");
+  v("disk", &Doc::disk, kNull, "The image filesystem; null: the agent cannot measure it");
+  v("registries", &Doc::registries, 0, "The registries that the agent asks about tags");
+  v("problems", &Doc::problems, 0, "Problems that concern no single image");
+  v("images", &Doc::images, kPublic, "The images of the list, in its order");
+  v("unlisted", &Doc::unlisted, kNull,
+    "Images on no list that came after the agent's start; null: not known yet");
+  v("unlistedSince", &Doc::unlisted_since, kLeftOut, "Since when the agent looks for them");
+  v("unlistedLeftOut", &Doc::unlisted_left_out, kLeftOut, "Further ones, beyond the limit of this list");
+  v("unlistedReason", &Doc::unlisted_reason, kNull, "Why `unlisted` is null");
+}
+
+template <typename V>
+void Rows(V&& v, const Reasoning*) {
+  v("result", &Reasoning::result, 0, "As in `verdicts`");
+  v("reason", &Reasoning::reason, 0, "kubelet's own reason");
+  v("rule", &Reasoning::rule, 0, "The step of kubelet's procedure that decides");
+  v("message", &Reasoning::message, 0, "The same as a sentence");
+}
+
+template <typename V>
+void Rows(V&& v, const ImageReasoning*) {
+  v("Never", &ImageReasoning::never, 0, "For a pod with imagePullPolicy Never");
+  v("IfNotPresent", &ImageReasoning::if_not_present, 0, "For a pod with imagePullPolicy IfNotPresent");
+  v("Always", &ImageReasoning::always, 0, "For a pod with imagePullPolicy Always");
+}
+
+template <typename V>
+void Rows(V&& v, const RecordedUse*) {
+  v("repository", &RecordedUse::repository, 0, "The name under which kubelet recorded a pull");
+  v("node", &RecordedUse::node, 0, "Whether every pod of the node may use it");
+  v("secrets", &RecordedUse::secrets, 0, "Number of recorded pull secrets");
+  v("serviceAccounts", &RecordedUse::service_accounts, 0, "Number of recorded service accounts");
+  v("identities", &RecordedUse::identities, 0, "Their names, if the question asks for them");
+}
+
+template <typename V>
+void Rows(V&& v, const RecordView*) {
+  v("state", &RecordView::state, 0, "Whether the agent found kubelet's record");
+  v("uses", &RecordView::uses, 0, "The pods that may use the image");
+}
+
+template <typename V>
+void Rows(V&& v, const CredentialView*) {
+  v("source", &CredentialView::source, 0, "Kind of the credential's source");
+  v("name", &CredentialView::name, 0, "Name of the provider or file");
+  v("match", &CredentialView::match, 0, "The pattern that matched the image");
+  v("username", &CredentialView::username, 0, "Its user name");
+}
+
+template <typename V>
+void Rows(V&& v, const ProviderView*) {
+  v("name", &ProviderView::name, 0, "Name of the credential provider");
+  v("matched", &ProviderView::matched, 0, "Whether its `matchImages` names the image");
+  v("outcome", &ProviderView::outcome, 0, "Outcome of its newest run");
+  v("error", &ProviderView::error, 0, "Why it failed");
+}
+
+template <typename V>
+void Rows(V&& v, const RegistryHostView*) {
+  v("server", &RegistryHostView::server, 0, "Its address");
+  v("mirror", &RegistryHostView::mirror, 0, "Whether it is a mirror");
+  v("problem", &RegistryHostView::problem, kNull, "Why it cannot be asked");
+}
+
+template <typename V>
+void Rows(V&& v, const RegistryHostsView*) {
+  v("byPull", &RegistryHostsView::by_pull, 0, "Whether only a new pull can ask");
+  v("source", &RegistryHostsView::source, kNull, "The folder that names the servers");
+  v("configPath", &RegistryHostsView::config_path, kNull, "containerd's `config_path`");
+  v("configPathSource", &RegistryHostsView::config_path_source, kNull, "Where that is from");
+  v("hosts", &RegistryHostsView::hosts, 0, "The servers in the order in which the runtime asks them");
+  v("notes", &RegistryHostsView::notes, 0, "Problems of that configuration");
+}
+
+template <typename V>
+void Rows(V&& v, const ImageDocument*) {
+  using Doc = ImageDocument;
+  v("node", &Doc::node, 0, "Name of the node");
+  v("time", &Doc::time, 0, "When the document was made");
+  v.Inline(&Doc::image);
+  v("listed", &Doc::listed, 0, "Whether the list has it");
+  v("kubelet", &Doc::kubelet, 0, "The node's kubelet");
+  v("runtime", &Doc::runtime, 0, "The container runtime");
+  v("reasoning", &Doc::reasoning, kNull, "kubelet's decision for each policy; null: not known");
+  v("record", &Doc::record, 0, "kubelet's record of the image");
+  v("intent", &Doc::intent, 0, "kubelet's intent to pull it: a state as of the record");
+  v("recordKey", &Doc::record_key, kNull, "The key of the record");
+  v("credentials", &Doc::credentials, kNull, "Credentials in the order of attempts; null: not looked up");
+  v("providers", &Doc::providers, 0, "kubelet's credential providers");
+  v("registryHosts", &Doc::registry_hosts, kNull, "Servers that are asked; null: no registry is asked");
+  v("listedAliases", &Doc::listed_aliases, 0, "Its other names that the list has, too");
+  v("whatHelps", &Doc::what_helps, 0, "Advice, the best first");
+}
+
+// The types of members, taken apart: a struct with rows, an optional, a list of either.
+
+template <typename T>
+concept HasRows = requires(const T* of) {
+  Rows([](auto&&...) {}, of);
+};
+
+template <typename T>
+struct IsOptional : std::false_type {
+  using Item = T;
+};
+template <typename T>
+struct IsOptional<std::optional<T>> : std::true_type {
+  using Item = T;
+};
+template <typename T>
+struct IsList : std::false_type {
+  using Item = T;
+};
+template <typename T>
+struct IsList<std::vector<T>> : std::true_type {
+  using Item = T;
+};
+// The type of the member's value if it is not null.
+template <typename M>
+using Value = typename IsOptional<M>::Item;
+// The struct of an object, or of the items of a list.
+template <typename M>
+using Struct = typename IsList<Value<M>>::Item;
+
+template <typename M>
+bool IsEmpty(const M& member) {
+  if constexpr (IsOptional<M>::value) {
+    return !member.has_value();
+  } else if constexpr (IsList<M>::value) {
+    return member.empty();
+  } else {
+    return member == M{};
+  }
+}
+
+// Writes the members of one struct.
+template <typename T>
+class MemberWriter {
+ public:
+  MemberWriter(doc::JsonWriter& out, View view, const T& of) : out_(out), view_(view), of_(of) {}
+
+  template <typename M>
+  void operator()(const char* name, M T::*member, unsigned flags, const char*, Words = nullptr) const {
+    const M& value = of_.*member;
+    if (view_ == View::kPublic && (flags & kPublic) == 0) return;
+    if constexpr (std::is_same_v<T, StatusKubelet>) {
+      if ((flags & kKubelet) != 0 && of_.None()) return;
+    }
+    // Structs that are never empty need no comparison.
+    if constexpr (std::equality_comparable<M> || IsOptional<M>::value || IsList<M>::value) {
+      if ((flags & kLeftOut) != 0 && IsEmpty(value)) return;
+      if ((flags & kNull) != 0 && IsEmpty(value)) return out_.MemberNull(name);
+    }
+    out_.Key(name);
+    Write(value);
+  }
+  template <typename M>
+  void Inline(M T::*member) const {
+    Rows(MemberWriter<M>(out_, view_, of_.*member), static_cast<const M*>(nullptr));
+  }
+
+ private:
+  void Write(const std::string& text) const { out_.String(text); }
+  void Write(bool value) const { out_.Bool(value); }
+  void Write(std::uint64_t value) const { out_.Number(value); }
+  void Write(std::int64_t value) const { out_.Integer(value); }
+  void Write(base::WallTime time) const { out_.String(base::Rfc3339(time)); }
+  void Write(const std::vector<std::string>& texts) const { out_.Strings(texts); }
+  void Write(const std::vector<std::pair<std::string, std::string>>& texts) const {
+    out_.BeginObject();
+    for (const auto& [name, text] : texts) out_.Member(name, text);
+    out_.EndObject();
+  }
+  template <typename M>
+  void Write(const std::optional<M>& value) const {
+    if (!value) return out_.Null();
+    Write(*value);
+  }
+  template <HasRows M>
+  void Write(const M& value) const {
+    out_.BeginObject();
+    Rows(MemberWriter<M>(out_, view_, value), static_cast<const M*>(nullptr));
+    out_.EndObject();
+  }
+  template <HasRows M>
+  void Write(const std::vector<M>& items) const {
+    out_.BeginArray();
+    for (const M& item : items) Write(item);
+    out_.EndArray();
+  }
+
+  doc::JsonWriter& out_;
+  const View view_;
+  const T& of_;
+};
+
+// Reads them: a missing member, and null, leave the default.
+template <typename T>
+class MemberReader {
+ public:
+  MemberReader(const Members& in, T& of) : in_(in), of_(of) {}
+
+  template <typename M>
+  void operator()(const char* name, M T::*member, unsigned, const char*, Words = nullptr) const {
+    M& value = of_.*member;
+    if constexpr (!HasRows<Struct<M>>) {
+      in_.Read(name, value);
+    } else if constexpr (IsList<Value<M>>::value) {
+      Value<M> items;
+      const bool there = in_.Objects(name, [&](const Members& in) { items.push_back(One<Struct<M>>(in)); });
+      if (there) value = std::move(items);
+    } else {
+      in_.Object(name, [&](const Members& in) { value = One<Struct<M>>(in); });
+    }
+  }
+  template <typename M>
+  void Inline(M T::*member) const {
+    of_.*member = One<M>(in_);
+  }
+
+ private:
+  template <typename M>
+  static M One(const Members& in) {
+    M read;
+    Rows(MemberReader<M>(in, read), static_cast<const M*>(nullptr));
+    return read;
+  }
+
+  const Members& in_;
+  T& of_;
+};
+
+// Collects the paths of members that are not public, but for what is below such a one.
+template <typename T>
+struct Hidden {
+  const std::string below;
+  std::vector<std::string>& paths;
+
+  template <typename M>
+  void operator()(const char* name, M T::*, unsigned flags, const char*, Words = nullptr) const {
+    if ((flags & kPublic) == 0) {
+      paths.push_back(below + name);
+    } else if constexpr (HasRows<Struct<M>>) {
+      Rows(Hidden<Struct<M>>{below + name + ".", paths}, static_cast<const Struct<M>*>(nullptr));
+    }
+  }
+};
+
+template <typename M>
+doc::Form FormOf() {
+  using V = Value<M>;
+  if (HasRows<V>) return doc::Form::kObject;
+  if (HasRows<Struct<M>>) return doc::Form::kObjects;
+  if (std::is_same_v<V, bool>) return doc::Form::kBool;
+  if (std::is_integral_v<V>) return doc::Form::kInt;
+  if (std::is_same_v<V, base::WallTime>) return doc::Form::kTime;
+  if (std::is_same_v<V, std::vector<std::string>>) return doc::Form::kTexts;
+  return std::is_same_v<V, std::string> ? doc::Form::kText : doc::Form::kMap;
+}
+
+// Makes the fields of the schema.
+template <typename T>
+struct Describer {
+  const std::string below;
+  const bool hidden;  // callers that see one of these members see all of them
+  doc::Fields& fields;
+
+  template <typename M>
+  void operator()(const char* name, M T::*, unsigned flags, const char* help, Words words = nullptr) const {
+    const bool shown = hidden || (flags & kPublic) != 0;
+    fields.push_back({.path = below + name,
+                      .form = words != nullptr ? doc::Form::kWord : FormOf<M>(),
+                      .help = help,
+                      .required = shown && (flags & (kLeftOut | kLater | kKubelet)) == 0,
+                      .nullable = (flags & kNull) != 0,
+                      .words = words != nullptr ? words() : std::vector<std::string>(),
+                      .more_words = (flags & kMore) != 0});
+    if constexpr (HasRows<Struct<M>>) {
+      const char* separator = IsList<Value<M>>::value ? "[]." : ".";
+      Rows(Describer<Struct<M>>{below + name + separator, hidden || (flags & kPublic) == 0, fields},
+           static_cast<const Struct<M>*>(nullptr));
+    }
+  }
+};
+
+template <typename T>
+std::string Written(const T& document, std::string_view kind, View view, std::size_t bytes) {
+  doc::JsonWriter out;
+  out.Reserve(bytes);
+  out.BeginObject();
+  out.Member("apiVersion", kStatusApiVersion);
+  out.Member("kind", kind);
+  Rows(MemberWriter<T>(out, view, document), &document);
+  out.EndObject();
+  return out.Take() + "\n";
+}
+
+template <typename T>
+base::Result<T> Parsed(std::string_view json, std::string_view kind, const std::string& what,
+                       const doc::Limits& limits) {
+  doc::Problems problems(what);
+  auto root = doc::ParseJson(json, problems, doc::JsonRules::kLenient, limits);
+  if (!root) return base::Error(problems.ToStatus().error());
+  std::string error, api_version, its_kind;
+  const Members in(*root, "", error);
+  in.Read("apiVersion", api_version);
+  in.Read("kind", its_kind);
+  // Checked before anything else: members of another document would give confusing errors.
+  if (error.empty() && (api_version != kStatusApiVersion || its_kind != kind)) {
+    error = "it is no " + std::string(kind) + " of " + std::string(kStatusApiVersion);
+  }
+  T document;
+  // Members keeps the first error, so reading goes on without a check after each member.
+  if (error.empty()) Rows(MemberReader<T>(in, document), &document);
+  if (!error.empty()) return base::InvalidArgument(what + ": " + error);
+  return document;
+}
+
+// 5,000 images are 5 MB and 300,000 nodes.
+constexpr doc::Limits kLimits{.bytes = 32 << 20, .depth = 16, .nodes = 4'000'000};
+// More than a document and an image of it usually take, for one allocation: a document of thousands of images
+// would otherwise be copied several times while it grows. Memory that is not written to costs nothing.
+constexpr std::size_t kHeadBytes = 16384;
+constexpr std::size_t kImageBytes = 2048;
+
+}  // namespace
+
+std::string StatusKubelet::SourceOf(std::string_view fact) const {
+  for (const auto& [name, source] : sources) {
+    if (name == fact) return source;
+  }
+  return "";
+}
+
+std::string ToJson(const StatusDocument& document, View view) {
+  return Written(document, "NodeStatus", view, kHeadBytes + document.images.size() * kImageBytes);
+}
+
+std::string ToJson(const ImageDocument& document) {
+  return Written(document, "ImageStatus", View::kFull, kHeadBytes);
+}
+
+base::Result<StatusDocument> ParseStatusDocument(std::string_view json) {
+  return Parsed<StatusDocument>(json, "NodeStatus", "status document", kLimits);
+}
+
+base::Result<ImageDocument> ParseImageDocument(std::string_view json) {
+  return Parsed<ImageDocument>(json, "ImageStatus", "image document", {});
+}
+
+const std::vector<std::string>& HiddenMembers() {
+  static const std::vector<std::string> kHidden = [] {
+    std::vector<std::string> paths;
+    Rows(Hidden<StatusDocument>{"", paths}, static_cast<const StatusDocument*>(nullptr));
+    std::sort(paths.begin(), paths.end());
+    return paths;
+  }();
+  return kHidden;
+}
+
+doc::Fields StatusFields() {
+  doc::Fields fields = doc::FormatFields(kStatusApiVersion, "NodeStatus");
+  Rows(Describer<StatusDocument>{"", false, fields}, static_cast<const StatusDocument*>(nullptr));
+  return fields;
+}
+
+}  // namespace prefetch::status

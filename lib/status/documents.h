@@ -1,0 +1,298 @@
+// The documents that an agent serves: the status of its node (GET /v1/status), and of one image
+// (GET /v1/images/REF). documents.cc has one list of members for each struct, from which the JSON, its
+// reader, the public view, the JSON Schema and the reference page derive.
+//
+// Values; any thread. Enums are the texts of the JSON, since an agent may be older or newer than its reader:
+// a member that the document lacks, or has as null, keeps the default below. Members are only ever added.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "doc/field.h"
+#include "image/pod_coordinates.h"
+#include "status/image_detail.h"
+
+namespace prefetch::status {
+
+// apiVersion of every document that an agent sends.
+inline constexpr std::string_view kStatusApiVersion = "prefetchd.dev/v1";
+
+// How much an answer holds. Any pod, and any user of `pods/proxy`, reaches the agent's port.
+enum class View {
+  kFull,    // everything: for root of the node, and for callers that the API server has identified
+  kPublic,  // without HiddenMembers()
+};
+
+struct StatusVerdict {
+  std::string result, reason;  // empty: not known
+
+  friend bool operator==(const StatusVerdict&, const StatusVerdict&) = default;
+};
+
+// One for each imagePullPolicy.
+struct StatusVerdicts {
+  StatusVerdict never, if_not_present, always;
+
+  friend bool operator==(const StatusVerdicts&, const StatusVerdicts&) = default;
+};
+
+struct StatusPull {
+  std::string state;
+  std::uint64_t attempts = 0;
+  std::optional<std::uint64_t> bytes_done, bytes_total, bytes_per_second;
+  std::optional<base::WallTime> started_at, finished_at;
+  std::string last_error;
+  std::optional<base::WallTime> next_attempt_at, retry_requested_at;
+
+  friend bool operator==(const StatusPull&, const StatusPull&) = default;
+};
+
+struct StatusTouch {
+  std::string state;  // "Done"; empty: never touched, and not to be
+  std::uint64_t attempts = 0;
+  std::string obstacle, why;  // "None"; of the newest touch without effect
+  std::optional<base::WallTime> last_at, next_attempt_at;
+
+  friend bool operator==(const StatusTouch&, const StatusTouch&) = default;
+};
+
+// The registry's answers about an image.
+struct StatusRegistry {
+  std::string answer, detail, digest;  // answer empty: not asked since the agent started
+  std::optional<base::WallTime> checked_at;
+  bool fresh = false;
+  std::string reason, message;
+  bool agrees = false;  // a pod with Always would get the present content
+  std::string answered_by;
+  std::optional<base::WallTime> confirmed_at;
+  std::optional<std::uint64_t> age_seconds;
+  std::optional<base::WallTime> next_check_at;
+  std::uint64_t silent_checks = 0;
+  std::string changed_from;  // the digest that a pull of the agent replaced last; empty: none
+  std::optional<base::WallTime> changed_at;
+
+  friend bool operator==(const StatusRegistry&, const StatusRegistry&) = default;
+};
+
+// One registry, as the node asks it.
+struct StatusRegistryServer {
+  std::string name;
+  std::uint64_t entries = 0, checks_per_hour = 0, requests_per_second = 0, requests_left = 0, requests = 0;
+  std::string trouble, message;  // trouble empty: it answers, or was not asked
+  std::optional<base::WallTime> unreachable_since;
+  std::optional<std::uint64_t> unreachable_for_seconds;
+  std::optional<base::WallTime> held_until;
+  std::optional<std::uint64_t> pulls_left, pulls_allowed;
+  bool updates_wait = false;
+
+  friend bool operator==(const StatusRegistryServer&, const StatusRegistryServer&) = default;
+};
+
+// One of several pods that the entry is to be ready for.
+struct StatusSpelling {
+  std::string image;  // as such pods write it
+  image::PodCoordinates ready_as;
+  StatusVerdicts verdicts;
+
+  friend bool operator==(const StatusSpelling&, const StatusSpelling&) = default;
+};
+
+struct StatusImage {
+  std::string image;  // as the list writes it; of several spellings the first
+  std::string normalized_name;
+  bool required = true;
+  std::string ready_for;           // "Never"
+  image::PodCoordinates ready_as;  // empty, too, where `spellings` differ in it
+  std::string refresh;
+  std::int64_t priority = 0;
+  bool applies = true, present = false;
+  bool usable = true;  // false: absent, or no container would run from it (not unpacked)
+  std::string image_id, digest;
+  std::uint64_t size_bytes = 0;
+  bool ready = false;
+  bool settled = false;  // ready once, or failed for good: waiting longer changes nothing
+  std::string phase, reason, message, pulled_with, credential;
+  bool exposed = false;
+  std::vector<std::string> aliases;
+  bool pinned = false;  // in the runtime: kubelet's garbage collection leaves it alone
+  std::optional<std::uint64_t> eviction_order;
+  StatusVerdicts verdicts;  // the worst of `spellings`
+  std::string verdicts_reason;
+  bool ready_as_hidden = false;            // the caller does not learn for which pods it is judged
+  std::vector<StatusSpelling> spellings;   // empty: there is one such pod
+  std::optional<StatusRegistry> registry;  // none: its registry is not asked
+  std::string registry_reason;
+  StatusPull pull;
+  std::string open;  // "Auto"
+  StatusTouch touch;
+  std::vector<std::string> from;
+
+  friend bool operator==(const StatusImage&, const StatusImage&) = default;
+};
+
+struct StatusSource {
+  std::string name, path, hash;
+  std::uint64_t entries = 0;
+  std::optional<base::WallTime> loaded_at;
+  std::string error;
+
+  friend bool operator==(const StatusSource&, const StatusSource&) = default;
+};
+
+struct StatusList {
+  std::string hash;
+  std::uint64_t entries = 0;
+  std::vector<StatusSource> sources;
+  std::vector<std::string> warnings;
+
+  friend bool operator==(const StatusList&, const StatusList&) = default;
+};
+
+// How registries are asked: image::RegistryAccess.
+struct StatusAccess {
+  std::string config_path, config_path_source;
+  std::vector<std::string> by_pull;
+  std::string by_pull_source;
+  std::vector<std::string> notes;
+
+  friend bool operator==(const StatusAccess&, const StatusAccess&) = default;
+};
+
+struct StatusRuntime {
+  std::string name, version, endpoint;
+  bool up = false;
+  std::string error;  // why it does not answer; empty: it does
+  std::optional<StatusAccess> registries;
+
+  friend bool operator==(const StatusRuntime&, const StatusRuntime&) = default;
+};
+
+struct StatusImageGc {
+  std::int64_t high_threshold_percent = 0, low_threshold_percent = 0;
+  std::int64_t minimum_age_seconds = 0, maximum_age_seconds = 0;
+  std::vector<std::string> warnings;
+
+  friend bool operator==(const StatusImageGc&, const StatusImageGc&) = default;
+};
+
+struct StatusKubelet {
+  // "none": it was declared that there is no kubelet here. Empty: not known.
+  std::string version;
+  std::string rules;  // the version whose rules count; empty: its own
+  std::string verification;
+  std::vector<std::string> allowlist;
+  std::string root;
+  std::vector<std::pair<std::string, std::string>> sources;  // {"version", "declared"}
+  std::optional<bool> records_readable;
+  std::string records_note, runtime_note;  // problems of its records; empty: none
+  std::vector<std::string> contradictions;
+  std::optional<StatusImageGc> image_gc;
+
+  bool None() const { return version == "none"; }
+  // Where a fact is from: "declared", a file, "command line", "default". Empty: not known.
+  std::string SourceOf(std::string_view fact) const;
+
+  friend bool operator==(const StatusKubelet&, const StatusKubelet&) = default;
+};
+
+struct StatusDisk {
+  std::string path;
+  std::uint64_t capacity_bytes = 0, available_bytes = 0;
+  std::uint64_t kept_free_bytes = 0;  // 0: the agent does not know it yet
+  std::uint64_t needed_bytes = 0;
+  bool pressure = false;
+
+  friend bool operator==(const StatusDisk&, const StatusDisk&) = default;
+};
+
+// A name that came while the agent looked, and is on no list.
+struct StatusUnlisted {
+  std::string image, image_id;
+  std::uint64_t size_bytes = 0;
+  std::optional<base::WallTime> first_seen, arrived_at;
+  bool present = true;
+
+  friend bool operator==(const StatusUnlisted&, const StatusUnlisted&) = default;
+};
+
+// Kind NodeStatus.
+struct StatusDocument {
+  std::vector<std::string> hidden;  // the members that only known callers see; empty: none
+  std::string node;
+  bool ready = false;
+  std::string phase, reason, message;
+  std::uint64_t required = 0, required_ready = 0;
+  std::optional<base::WallTime> time;
+  StatusList list;
+  StatusRuntime runtime;
+  StatusKubelet kubelet;
+  std::optional<StatusDisk> disk;
+  std::vector<StatusRegistryServer> registries;
+  std::vector<std::string> problems;
+  std::vector<StatusImage> images;
+  std::optional<std::vector<StatusUnlisted>> unlisted;  // none: not known yet
+  std::optional<base::WallTime> unlisted_since;         // none: not known yet
+  std::optional<std::uint64_t> unlisted_left_out;
+  std::string unlisted_reason;  // why `unlisted` is not known
+
+  // As far as they are known.
+  std::vector<StatusUnlisted> Unlisted() const { return unlisted.value_or(std::vector<StatusUnlisted>()); }
+
+  friend bool operator==(const StatusDocument&, const StatusDocument&) = default;
+};
+
+// kubelet's verdict under one pull policy, and the step of its procedure that decides.
+struct Reasoning {
+  std::string result, reason, rule, message;
+
+  friend bool operator==(const Reasoning&, const Reasoning&) = default;
+};
+
+struct ImageReasoning {
+  Reasoning never, if_not_present, always;
+
+  friend bool operator==(const ImageReasoning&, const ImageReasoning&) = default;
+};
+
+// Kind ImageStatus.
+struct ImageDocument {
+  std::string node;
+  std::optional<base::WallTime> time;
+  StatusImage image;  // its members stand beside the others
+  bool listed = true;
+  StatusKubelet kubelet;
+  StatusRuntime runtime;
+  std::optional<ImageReasoning> reasoning;  // none: no kubelet, or nothing is known of it yet
+  RecordView record;
+  std::string intent, record_key;                          // ImageDetail explains them, and the next ones
+  std::optional<std::vector<CredentialView>> credentials;  // none: the agent did not look them up
+  std::vector<ProviderView> providers;
+  std::optional<RegistryHostsView> registry_hosts;
+  std::vector<std::string> listed_aliases, what_helps;
+};
+
+// JSON on one line, with a newline at its end.
+std::string ToJson(const StatusDocument& document, View view = View::kFull);
+std::string ToJson(const ImageDocument& document);
+
+// Reads a document of an agent, or of another server on its port. InvalidArgument if it is of another kind or
+// apiVersion, a known member has a wrong type (the message names its path), or it is longer than 32 MiB.
+// Unknown members are ignored, and control characters in texts become blanks.
+base::Result<StatusDocument> ParseStatusDocument(std::string_view json);
+base::Result<ImageDocument> ParseImageDocument(std::string_view json);
+
+// The members of a status document that View::kPublic lacks, sorted, in JSON's names: "problems",
+// "images.message".
+const std::vector<std::string>& HiddenMembers();
+
+// The members of a status document, for the JSON Schema and the reference page.
+doc::Fields StatusFields();
+
+}  // namespace prefetch::status
