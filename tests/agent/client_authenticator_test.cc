@@ -140,7 +140,7 @@ TEST_F(CallersTest, AnAnswerInUseIsRenewedWhileItServes) {
   });
   clock.Advance(seconds(31));
   for (int i = 0; i < 3; i++) EXPECT_EQ(Ask(header), "Admitted ci/runner of job-1");
-  begun.get_future().wait();
+  ASSERT_EQ(begun.get_future().wait_for(seconds(10)), std::future_status::ready) << "no renewal";
   clock.Advance(seconds(28));
   EXPECT_EQ(Ask(header), "Admitted ci/runner of job-1");
   held.set_value();

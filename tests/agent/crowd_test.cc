@@ -213,12 +213,11 @@ TEST_F(Crowd, ARegistryThatHangsHoldsThoseWhoAskForIt) {
 }
 
 // Each of them has a registry that hangs.
-TEST_F(Crowd, FourNamespacesLeaveThreadsToAFifth) {
+TEST_F(Crowd, SixNamespacesLeaveThreadsToASeventh) {
   std::vector<std::unique_ptr<RawClient>> crowd;
-  const char* addresses[] = {"127.0.0.66", "127.0.0.67", "127.0.0.68", "127.0.0.69"};
-  for (int i = 0; i < 16; i++) {
-    const std::string party = std::to_string(i % 4);
-    crowd.push_back(Ask(addresses[i % 4], TokenOf("evil-" + party + ".pod"),
+  for (int i = 0; i < 24; i++) {
+    const std::string party = std::to_string(i % 6);
+    crowd.push_back(Ask(("127.0.0.6" + party).c_str(), TokenOf("evil-" + party + ".pod"),
                         "slow-" + party + ".test/a" + std::to_string(i) + ":x", "Always"));
   }
   registry_.AwaitInside(6);

@@ -41,6 +41,10 @@ class Jobs {
     base::Lock lock(mutex_);
     return begun_;
   }
+  int stopped() PREFETCH_EXCLUDES(mutex_) {
+    base::Lock lock(mutex_);
+    return stopped_;
+  }
 
  private:
   ServerAnswer Answer(const ServerRequest& request) {
@@ -330,9 +334,17 @@ TEST(Deferred, ABusyServerGivesEachAddressOneThread) {
   ask("127.0.0.67", 3);
   ask("127.0.0.67", 3);
   ask("127.0.0.2", 4);
+  // The second one of 127.0.0.67 is the one that waits: it goes without having begun.
+  clients[3].reset();
+  EXPECT_TRUE(jobs.WaitDestroyed(1));
   EXPECT_EQ(jobs.begun(), 4);
+  EXPECT_EQ(jobs.stopped(), 0);
   jobs.Open();
-  for (auto& client : clients) EXPECT_EQ(Status(client->ReadAll()), "200");
+  for (auto& client : clients) {
+    if (client) {
+      EXPECT_EQ(Status(client->ReadAll()), "200");
+    }
+  }
 }
 
 enum class Leaves { kClosesTcp, kResetsTcp, kClosesUnix };

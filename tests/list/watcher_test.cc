@@ -172,6 +172,7 @@ TEST_F(ListWatcherTest, TheFirstListWaitsForAFileThatIsEmpty) {
   watcher_.emplace(std::vector<std::string>{file}, Capabilities{}, clock_,
                    WatchTiming{.poll = std::chrono::hours(1), .empty = std::chrono::minutes(1)});
   watcher_->Start([this](plan::ImageList list) { lists_.Push(std::move(list)); });
+  EXPECT_FALSE(lists_.PopUntil(steady_clock::now() + milliseconds(100)));
   root_.Write("l/a.txt", "x\n");
   auto list = lists_.PopUntil(steady_clock::now() + seconds(10));
   // A file that is open does not exist yet.
