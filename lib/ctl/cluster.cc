@@ -38,16 +38,16 @@ base::Result<kube::Cluster> Find(const ClusterOptions& options) {
                         in_cluster.error().message() + " (name a file with --kubeconfig)");
 }
 
-http::CurlOptions CurlOptionsFor(const kube::Cluster& cluster) {
-  http::CurlOptions options = EnvironmentProxies([](const char* name) { return std::getenv(name); });
+}  // namespace
+
+http::CurlOptions ProxiesFor(const kube::Cluster& cluster, const config::GetEnv& get_env) {
+  http::CurlOptions options = EnvironmentProxies(get_env);
   options.proxy = std::string(cluster.proxy.Reveal());
   return options;
 }
 
-}  // namespace
-
 Cluster::Cluster(kube::Cluster cluster)
-    : client_(CurlOptionsFor(cluster)),
+    : client_(ProxiesFor(cluster, [](const char* name) { return std::getenv(name); })),
       identity_(std::move(cluster), clock_),
       api_(client_, identity_, clock_) {}
 

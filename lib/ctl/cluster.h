@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "config/raw_config.h"
 #include "http/curl_client.h"
 #include "kube/http_api.h"
 #include "kube/identity.h"
@@ -17,6 +18,9 @@ struct ClusterOptions {
   std::string kubeconfig;  // this file alone; empty: KUBECONFIG, ~/.kube/config, then the pod's own account
   std::string context;     // empty: the current one
 };
+
+// The cluster's own proxy for every URL, else those of the environment.
+http::CurlOptions ProxiesFor(const kube::Cluster& cluster, const config::GetEnv& get_env);
 
 // Owned by the command. Any thread may use api().
 class Cluster {

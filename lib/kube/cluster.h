@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "base/secret.h"
+#include "http/headers.h"
 
 namespace prefetch::kube {
 
@@ -44,7 +45,10 @@ struct Cluster {
   std::string certificate_file, certificate_pem;
   std::string key_file;
   base::Secret key_pem;
-  std::optional<ExecPlugin> exec;
+  std::string username;  // sent with `password` if there is no token; empty: none
+  base::Secret password;
+  std::optional<ExecPlugin> exec;  // only if there is nothing of the above
+  http::Headers impersonation;     // Impersonate-User and so on: another identity that we ask for
 };
 
 // How a pod finds the API server of its own cluster.

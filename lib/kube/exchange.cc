@@ -24,10 +24,14 @@ std::shared_ptr<const http::Tls> TrustOnly(const std::string& ca_pem, const http
 }
 
 Answer<http::Response> SendOnce(const base::Call& call, http::Client& client, const base::Clock& clock,
-                                const Ask& ask, const std::string& ca_pem, const Proof& proof) {
+                                const Ask& ask, const std::string& ca_pem, const Identity& identity,
+                                const Proof& proof) {
   http::Request request{.method = ask.method, .url = ask.url, .headers = {{"Accept", ask.accept}}};
   if (!ask.content_type.empty()) request.headers.Add("Content-Type", ask.content_type);
   for (const auto& [name, value] : ask.further.fields()) request.headers.Add(name, value);
+  for (const auto& [name, value] : identity.cluster().impersonation.fields()) {
+    request.headers.Add(name, value);
+  }
   request.authorization = proof.authorization;
   request.secret_header = ask.header;
   request.body = ask.body;
@@ -65,7 +69,7 @@ Answer<http::Response> Exchange(const base::Call& call, http::Client& client, Id
   base::Call bounded = call.Within(kLongestCall);
   auto proof = identity.Current(bounded);
   if (!proof) return NoCredential(proof.error(), ask.attempt);
-  auto answer = SendOnce(bounded, client, clock, ask, ca_pem, *proof);
+  auto answer = SendOnce(bounded, client, clock, ask, ca_pem, identity, *proof);
   // A request that was refused for its credential has done nothing, so it may be sent again, a write too.
   if (answer || NextTry(answer.failure(), 1, 0).step != Step::kReadCredentialAgain) return answer;
   // A new identity changes nothing about a trust that is not the identity's.
@@ -73,7 +77,7 @@ Answer<http::Response> Exchange(const base::Call& call, http::Client& client, Id
   // Only a credential that differs is worth a second request.
   auto other = identity.Replacement(bounded, *proof);
   if (!other) return answer;
-  return SendOnce(bounded, client, clock, ask, ca_pem, *other);
+  return SendOnce(bounded, client, clock, ask, ca_pem, identity, *other);
 }
 
 }  // namespace prefetch::kube

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "base/foreign_text.h"
@@ -14,6 +15,7 @@
 #include "doc/write.h"
 #include "doc/yaml.h"
 #include "kube/kubeconfig_files.h"
+#include "kube/kubeconfig_types.h"
 #include "kube/times.h"
 
 namespace prefetch::kube {
@@ -24,6 +26,7 @@ constexpr std::size_t kLongestOutput = 1 << 20;
 constexpr std::size_t kLongestErrors = 500;
 constexpr std::size_t kLongestAuthority = 1 << 20;
 constexpr std::string_view kV1 = "client.authentication.k8s.io/v1";
+constexpr std::string_view kV1Alpha1 = "client.authentication.k8s.io/v1alpha1";
 constexpr std::string_view kV1Beta1 = "client.authentication.k8s.io/v1beta1";
 
 bool IsProgram(const std::string& path) {
@@ -45,9 +48,17 @@ std::string FindProgram(const std::string& command, const std::string& folder, c
   return command;
 }
 
-doc::Node ClusterInfo(const Cluster& cluster, const doc::Node* config) {
+// client-go leaves query and fragment out of a URL with a path.
+std::string ServerAsClientGoNamesIt(const std::string& server) {
+  const std::size_t end = server.find_first_of("?#"), begin = server.find("://");
+  const std::size_t path = begin == std::string::npos ? begin : server.find('/', begin + 3);
+  return path != std::string::npos && path + 1 < std::min(end, server.size()) ? server.substr(0, end)
+                                                                              : server;
+}
+
+doc::Node ClusterInfo(const Cluster& cluster, const PluginCluster& described) {
   doc::Node info = doc::Node::Mapping();
-  info.Set("server", doc::Node::String(cluster.server));
+  info.Set("server", doc::Node::String(ServerAsClientGoNamesIt(described.server)));
   if (!cluster.tls_server_name.empty()) {
     info.Set("tls-server-name", doc::Node::String(cluster.tls_server_name));
   }
@@ -61,7 +72,9 @@ doc::Node ClusterInfo(const Cluster& cluster, const doc::Node* config) {
   if (!authorities.empty()) {
     info.Set("certificate-authority-data", doc::Node::String(base::Base64Encode(authorities)));
   }
-  if (config != nullptr) info.Set("config", *config);
+  if (!described.proxy.empty()) info.Set("proxy-url", doc::Node::String(described.proxy));
+  if (described.disable_compression) info.Set("disable-compression", doc::Node::Bool(true));
+  info.Set("config", described.config != nullptr ? *described.config : doc::Node());
   return info;
 }
 
@@ -82,19 +95,27 @@ void SetVariable(std::vector<std::string>& environment, const std::string& name,
   environment.push_back(name + "=" + value);
 }
 
-void ReadEnvironment(doc::ObjectReader& exec, ExecPlugin& plugin) {
+bool HasNul(const std::string& text) {
+  return text.find('\0') != std::string::npos;
+}
+
+void ReadEnvironment(doc::ObjectReader& exec, ExecPlugin& plugin, PluginUse use) {
   for (const doc::Reader& item : exec.Items("env")) {
-    doc::ObjectReader entry(item);
-    auto name = entry.String("name", doc::Need::kRequired), value = entry.String("value");
-    if (!name) continue;
-    if (name->empty() || name->find('=') != std::string::npos || name->find('\0') != std::string::npos) {
-      entry.Fail("name", "must be the name of an environment variable");
-    } else {
-      SetVariable(plugin.environment, *name, value.value_or(""));
-      // The plugin may repeat it in its error text.
-      base::RememberVariable(*name, value.value_or(""));
-      if (base::MayBeSecret(*name, value.value_or(""))) plugin.secrets.emplace_back(value.value_or(""));
+    std::string name, value;
+    if (!item.IsNull()) {
+      doc::ObjectReader entry(item);
+      name = entry.String("name").value_or("");
+      value = entry.String("value").value_or("");
     }
+    const bool unfit = name.find('=') != std::string::npos || HasNul(name + value);
+    if (name.empty() || (unfit && use == PluginUse::kAsked)) {
+      item.Fail("must have the name of an environment variable, and a value that one can have");
+      continue;
+    }
+    SetVariable(plugin.environment, name, value);
+    // The plugin may repeat it in its error text.
+    base::RememberVariable(name, value);
+    if (base::MayBeSecret(name, value)) plugin.secrets.emplace_back(value);
   }
 }
 
@@ -141,31 +162,39 @@ base::Status EndedWell(const base::ProcessResult& result, const ExecPlugin& plug
 }  // namespace
 
 std::optional<ExecPlugin> DecodeExecPlugin(doc::ObjectReader& exec, const std::string& folder,
-                                           const Cluster& cluster, const doc::Node* cluster_config,
-                                           const std::vector<std::string>& environment,
-                                           const GetEnv& get_env) {
-  auto version =
-      exec.Enum<std::string_view>("apiVersion", {{kV1, kV1}, {kV1Beta1, kV1Beta1}}, doc::Need::kRequired);
-  auto command = exec.String("command", doc::Need::kRequired);
-  ExecPlugin plugin{.args = exec.Strings("args"), .environment = environment};
+                                           const Cluster& cluster, const PluginCluster& described,
+                                           const std::vector<std::string>& environment, const GetEnv& get_env,
+                                           PluginUse use) {
+  ExecPlugin plugin{.environment = environment};
+  plugin.api_version = exec.String("apiVersion").value_or("");
+  const std::string command = exec.String("command").value_or("");
+  if (auto args = exec.Find("args")) plugin.args = Texts(*args);
   plugin.install_hint = exec.String("installHint").value_or("");
-  ReadEnvironment(exec, plugin);
-  bool wants_cluster = exec.Bool("provideClusterInfo").value_or(false);
-  enum class Terminal { kNever, kIfAvailable, kAlways };
-  auto terminal = exec.Enum<Terminal>(
-      "interactiveMode",
-      {{"Never", Terminal::kNever}, {"IfAvailable", Terminal::kIfAvailable}, {"Always", Terminal::kAlways}},
-      version == kV1 ? doc::Need::kRequired : doc::Need::kOptional);
+  ReadEnvironment(exec, plugin, use);
+  const bool wants_cluster = exec.Bool("provideClusterInfo").value_or(false);
+  const bool known = plugin.api_version == kV1 || plugin.api_version == kV1Beta1;
+  if (plugin.api_version.empty() || (!known && use != PluginUse::kInClear)) {
+    exec.Fail("apiVersion", "must be " + std::string(kV1) + " or " + std::string(kV1Beta1));
+  }
+  if (command.empty()) exec.Fail("command", "is required");
+  const std::string mode = exec.String("interactiveMode").value_or("");
+  // Only the old versions have a default.
+  const bool may_be_absent = plugin.api_version == kV1Beta1 || plugin.api_version == kV1Alpha1;
+  const bool mode_fits = mode == "Never" || mode == "IfAvailable" || mode == "Always";
+  if (mode.empty() ? !may_be_absent : !mode_fits) {
+    exec.Fail("interactiveMode", "must be Never, IfAvailable or Always");
+  }
   // Rejected before the run: such a plugin would wait for input that never comes.
-  if (terminal == Terminal::kAlways) {
+  if (use == PluginUse::kAsked && mode == "Always") {
     exec.Fail("interactiveMode", "needs a terminal, and plugins get none here");
   }
-  if (!version || !command) return std::nullopt;
-  if (command->empty()) exec.Fail("command", "must not be empty");
-  plugin.api_version = *version;
-  plugin.command = FindProgram(*command, folder, get_env);
+  if (use != PluginUse::kAsked) return std::nullopt;
+  if (HasNul(command) || std::any_of(plugin.args.begin(), plugin.args.end(), HasNul)) {
+    exec.Fail("has an argument that no program can get");
+  }
+  plugin.command = FindProgram(command, folder, get_env);
   plugin.info = ExecInfo(plugin.api_version,
-                         wants_cluster ? std::optional(ClusterInfo(cluster, cluster_config)) : std::nullopt);
+                         wants_cluster ? std::optional(ClusterInfo(cluster, described)) : std::nullopt);
   SetVariable(plugin.environment, "KUBERNETES_EXEC_INFO", plugin.info);
   return plugin;
 }

@@ -22,13 +22,25 @@ struct ExecCredential {
   std::optional<base::WallTime> expires;  // nullopt: until the server refuses it
 };
 
-// The user entry's `exec` object. The plugin gets `cluster` if it asks for that (provideClusterInfo),
-// `cluster_config` the JSON text of the cluster's own settings for plugins, or empty. Mistakes go to the
-// reader's Problems.
+// The cluster as a plugin with provideClusterInfo sees it, beside its authorities.
+struct PluginCluster {
+  std::string server;  // as written
+  std::string proxy;   // ProxyForPlugins
+  bool disable_compression = false;
+  const doc::Node* config = nullptr;  // the cluster's own settings for plugins; nullptr: none
+};
+
+enum class PluginUse {
+  kAsked,
+  kBesideOthers,  // there is another credential: the plugin is checked, and not asked
+  kInClear,       // the server has no https: even a version is good that kubectl does not know
+};
+
+// The user entry's `exec` object. Mistakes go to the reader's Problems.
 std::optional<ExecPlugin> DecodeExecPlugin(doc::ObjectReader& exec, const std::string& folder,
-                                           const Cluster& cluster, const doc::Node* cluster_config,
-                                           const std::vector<std::string>& environment,
-                                           const GetEnv& get_env);
+                                           const Cluster& cluster, const PluginCluster& described,
+                                           const std::vector<std::string>& environment, const GetEnv& get_env,
+                                           PluginUse use);
 
 // The ExecCredential that a plugin wrote. InvalidArgument has the mistake, never the value.
 // Pure.

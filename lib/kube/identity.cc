@@ -113,6 +113,7 @@ void Identity::TakePlugins(ExecCredential credential) {
 void Identity::Rebuild() {
   base::RememberSecret(from_files_.token);
   base::RememberSecret(from_files_.key_pem);
+  base::RememberSecret(cluster_.password);
   auto tls = std::make_shared<http::Tls>();
   tls->ca_pem = from_files_.ca_pem;
   tls->server_name = cluster_.tls_server_name;
@@ -128,9 +129,14 @@ void Identity::Rebuild() {
       tls->key_pem = from_plugin_->key_pem;
     }
   }
-  proof_ = {.tls = std::move(tls),
-            .authorization = token.empty() ? base::Secret() : http::BearerAuthorization(token),
-            .generation = proof_.generation + 1};
+  base::Secret authorization;
+  if (!token.empty()) {
+    authorization = http::BearerAuthorization(token);
+  } else if (!cluster_.username.empty()) {
+    authorization = http::BasicAuthorization(cluster_.username, cluster_.password);
+  }
+  proof_ = {
+      .tls = std::move(tls), .authorization = std::move(authorization), .generation = proof_.generation + 1};
 }
 
 bool Identity::PluginIsDue() const {

@@ -1,16 +1,21 @@
 #include "kube/kubeconfig.h"
 
-#include <algorithm>
-#include <array>
-
+#include "base/fs.h"
 #include "base/text.h"
+#include "http/url.h"
 #include "kube/exec_plugin.h"
 #include "kube/kubeconfig_files.h"
+#include "kube/kubeconfig_types.h"
+#include "kube/server_url.h"
 
 namespace prefetch::kube {
 namespace {
 
 constexpr std::string_view kExecExtension = "client.authentication.k8s.io/exec";
+
+bool IsHttps(const Cluster& cluster) {
+  return cluster.server.starts_with("https://");
+}
 
 base::Result<KubeconfigFiles> ReadFiles(const GetEnv& get_env, const KubeconfigOptions& options) {
   // A file that was named must exist. KUBECONFIG may name files that are absent, as for kubectl.
@@ -26,142 +31,143 @@ base::Result<KubeconfigFiles> ReadFiles(const GetEnv& get_env, const KubeconfigO
   return KubeconfigFiles::Read({home + "/.kube/config"}, false);
 }
 
-// Reads the "-data" of a certificate or key: base64, in which users leave line breaks.
 std::optional<std::string> DecodeData(doc::ObjectReader& object, std::string_view key) {
   auto text = object.String(key);
   if (!text || text->empty()) return std::nullopt;
-  std::erase_if(*text, [](char c) { return c == '\n' || c == '\r' || c == ' '; });
-  auto data = base::Base64Decode(*text);
-  base::WipeString(*text);
+  auto data = DecodeBase64(*std::move(text));
   if (!data) object.Fail(key, "must be base64");
   return data;
 }
 
-bool IsThisMachine(std::string_view server) {
-  std::string_view host = server.substr(std::min(server.find("://") + 3, server.size()));
-  host = host.substr(0, host.find('/'));
-  // The name has to end there: "localhost.example.com" is another machine.
-  for (std::string_view mine : {"127.0.0.1", "[::1]", "localhost"}) {
-    if (host == mine || (host.starts_with(mine) && host.substr(mine.size()).starts_with(":"))) return true;
-  }
-  return false;
-}
-
-void CheckServer(doc::ObjectReader& object, const std::string& server) {
-  bool http = server.starts_with("http://") || server.starts_with("https://");
-  std::string_view rest = http ? std::string_view(server).substr(server.find("://") + 3) : "";
-  auto unfit = [](char c) { return static_cast<unsigned char>(c) <= 0x20 || c == 0x7f; };
-  if (!http || rest.empty() || rest.starts_with("/") || std::any_of(rest.begin(), rest.end(), unfit)) {
-    object.Fail("server", "must be an http or https URL");
-  } else if (rest.find_first_of("?#@") != std::string_view::npos) {
-    // Paths are added to this URL, and credentials belong into the user's entry.
-    object.Fail("server", "must be a URL without user, query and fragment");
-  }
-}
-
-void CheckProxy(doc::ObjectReader& object, const std::string& proxy) {
-  constexpr std::array<std::string_view, 3> kSchemes = {"http://", "https://", "socks5://"};
-  const std::string lower = base::ToLower(proxy);
-  if (!std::any_of(kSchemes.begin(), kSchemes.end(),
-                   [&](auto scheme) { return lower.starts_with(scheme); })) {
-    object.Fail("proxy-url", "must be an http, https or socks5 URL");
-  }
+// Decodes what stands in the file itself or in another: "client-key-data" and "client-key". Both are an error
+// for kubectl. The other file must be there.
+void DecodePem(KubeconfigEntry& entry, const std::string& key, std::string& pem, std::string& file) {
+  doc::ObjectReader& object = entry.body;
+  pem = DecodeData(object, key + "-data").value_or("");
+  file = ResolvePath(entry.folder, object.String(key).value_or(""));
+  if (file.empty()) return;
+  if (!pem.empty()) object.Fail(key, "contradicts the " + key + "-data beside it");
+  if (auto kind = base::KindOf(file); !kind) object.Fail(key, "cannot be read: " + kind.error().message());
 }
 
 void DecodeCluster(KubeconfigEntry& entry, Cluster& cluster) {
   doc::ObjectReader& object = entry.body;
-  if (auto server = object.String("server", doc::Need::kRequired)) {
-    CheckServer(object, *server);
-    cluster.server = *std::move(server);
-    // Paths of requests begin with "/", and some servers do not accept "//".
-    while (cluster.server.ends_with('/')) cluster.server.pop_back();
-  }
-  if (auto data = DecodeData(object, "certificate-authority-data")) {
-    cluster.ca_pem = *std::move(data);
-  } else {
-    cluster.ca_file = ResolvePath(entry.folder, object.String("certificate-authority").value_or(""));
-  }
+  const std::string server = object.String("server").value_or("");
+  if (server.empty()) object.Fail("server", "is required");
+  auto url = ReadServerUrl(server);
+  if (!url && !server.empty()) object.Fail("server", url.error().message());
+  if (url) cluster.server = *std::move(url);
+  DecodePem(entry, "certificate-authority", cluster.ca_pem, cluster.ca_file);
   cluster.tls_server_name = object.String("tls-server-name").value_or("");
   cluster.verify = !object.Bool("insecure-skip-tls-verify").value_or(false);
+  if (auto proxy = object.String("proxy-url"); proxy && !proxy->empty()) {
+    if (base::Status fits = CheckProxyUrl(*proxy); !fits) object.Fail("proxy-url", fits.error().message());
+    cluster.proxy = base::Secret(*std::move(proxy));
+  }
+  if (!IsHttps(cluster)) {
+    cluster.ca_pem.clear();
+    cluster.ca_file.clear();
+    cluster.tls_server_name.clear();
+    cluster.verify = true;
+  }
   // kubectl rejects this, too: a file that says both is most likely a mistake, and the unsafe reading must
   // not win.
   if (!cluster.verify && (!cluster.ca_pem.empty() || !cluster.ca_file.empty())) {
     object.Fail("insecure-skip-tls-verify", "contradicts the certificate authority beside it");
   }
-  if (auto proxy = object.String("proxy-url"); proxy && !proxy->empty()) {
-    CheckProxy(object, *proxy);
-    cluster.proxy = base::Secret(*std::move(proxy));
-  }
 }
 
-// Returns a cluster entry's configuration for credential plugins; nullptr if there is none.
-const doc::Node* PluginConfig(KubeconfigEntry& entry) {
+// Returns what credential plugins are told of the cluster, as client-go's rest.ConfigToExecCluster has it.
+PluginCluster DescribeForPlugins(KubeconfigEntry& entry) {
+  PluginCluster described{.server = entry.body.String("server").value_or(""),
+                          .proxy = ProxyForPlugins(entry.body.String("proxy-url").value_or("")),
+                          .disable_compression = entry.body.Bool("disable-compression").value_or(false)};
   for (const doc::Reader& item : entry.body.Items("extensions")) {
+    if (item.IsNull()) continue;
     doc::ObjectReader extension(item);
     if (extension.String("name") != kExecExtension) continue;
-    if (auto config = extension.Find("extension")) return &config->node();
+    if (auto config = extension.Find("extension")) described.config = &config->node();
   }
-  return nullptr;
-}
-
-// Ignoring these fields would mean another identity than the file's, so they are errors.
-void RefuseUnknownWays(doc::ObjectReader& object) {
-  for (std::string_view key : {"username", "password"}) {
-    if (object.String(key) != "" && object.Has(key)) {
-      object.Fail(key,
-                  "is refused: no Kubernetes since 1.19 takes passwords; use a token, a client "
-                  "certificate or an exec plugin");
-    }
-  }
-  if (object.Has("auth-provider")) {
-    object.Fail("auth-provider", "is refused: Kubernetes 1.26 has taken it out; use an exec plugin");
-  }
-  for (std::string_view key : {"as", "as-uid", "as-groups", "as-user-extra"}) {
-    const bool text = key == "as" || key == "as-uid";
-    // An empty text names nobody.
-    if (object.Has(key) && !(text && object.String(key) == ""))
-      object.Fail(key, "is refused: impersonation is not done here; name the user itself");
-  }
+  return described;
 }
 
 void DecodeCertificate(KubeconfigEntry& entry, Cluster& cluster) {
   doc::ObjectReader& object = entry.body;
-  if (auto data = DecodeData(object, "client-certificate-data")) {
-    cluster.certificate_pem = *std::move(data);
-  } else {
-    cluster.certificate_file = ResolvePath(entry.folder, object.String("client-certificate").value_or(""));
+  std::string key;
+  DecodePem(entry, "client-certificate", cluster.certificate_pem, cluster.certificate_file);
+  if (cluster.certificate_pem.empty() && cluster.certificate_file.empty()) return;
+  // kubectl passes over a key without a certificate.
+  DecodePem(entry, "client-key", key, cluster.key_file);
+  cluster.key_pem = base::Secret(std::move(key));
+  if (cluster.key_pem.empty() && cluster.key_file.empty()) {
+    object.Fail("has a client certificate without its client-key");
   }
-  if (auto data = DecodeData(object, "client-key-data")) {
-    cluster.key_pem = base::Secret(*std::move(data));
-  } else {
-    cluster.key_file = ResolvePath(entry.folder, object.String("client-key").value_or(""));
-  }
-  const bool certificate = !cluster.certificate_pem.empty() || !cluster.certificate_file.empty();
-  const bool key = !cluster.key_pem.empty() || !cluster.key_file.empty();
-  if (certificate && !key) object.Fail("has a client certificate without its client-key");
-  if (certificate) return;
-  cluster.key_pem = base::Secret();  // kubectl, too, passes over a key without a certificate
-  cluster.key_file.clear();
 }
 
-void DecodeUser(KubeconfigEntry& entry, const doc::Node* plugin_config, const KubeconfigOptions& options,
+// Returns a name of a header for any text, as client-go encodes it.
+std::string HeaderName(std::string_view text) {
+  return "Impersonate-Extra-" + http::PercentEncode(text, "!#$&'*+^`|");
+}
+
+void DecodeImpersonation(doc::ObjectReader& object, Cluster& cluster) {
+  const std::string user = object.String("as").value_or(""), uid = object.String("as-uid").value_or("");
+  http::Headers& headers = cluster.impersonation;
+  if (!user.empty()) headers.Add("Impersonate-User", user);
+  if (!uid.empty()) headers.Add("Impersonate-Uid", uid);
+  if (auto groups = object.Find("as-groups")) {
+    for (const std::string& group : Texts(*groups)) headers.Add("Impersonate-Group", group);
+  }
+  bool extra = false;
+  if (auto members = object.Find("as-user-extra")) {
+    for (const auto& [name, values] : members->Members()) {
+      extra = true;
+      for (const std::string& value : Texts(values)) headers.Add(HeaderName(name), value);
+    }
+  }
+  const bool more = extra || !headers.fields().empty();
+  if (user.empty() && more) object.Fail("impersonates without the user's name: set \"as\"");
+}
+
+// kubectl sends a certificate, a token or a password, and asks a plugin if there is none of them. It refuses
+// users with a token and a password.
+void DecodeUser(KubeconfigEntry& entry, const PluginCluster& described, const KubeconfigOptions& options,
                 const GetEnv& get_env, Cluster& cluster) {
   doc::ObjectReader& object = entry.body;
-  RefuseUnknownWays(object);
+  const bool https = IsHttps(cluster);
+  DecodeImpersonation(object, cluster);
   cluster.token = base::Secret(object.String("token").value_or(""));
   cluster.token_file = ResolvePath(entry.folder, object.String("tokenFile").value_or(""));
+  cluster.username = object.String("username").value_or("");
+  cluster.password = base::Secret(object.String("password").value_or(""));
+  const bool has_token = !cluster.token.empty() || (https && !cluster.token_file.empty());
+  const bool has_password =
+      !cluster.username.empty() || (!cluster.password.empty() && !cluster.token.empty());
+  if (has_token && has_password) object.Fail("has a token and a password, of which kubectl accepts one");
   DecodeCertificate(entry, cluster);
-  if (auto exec = object.Object("exec")) {
-    cluster.exec =
-        DecodeExecPlugin(*exec, entry.folder, cluster, plugin_config, options.environment, get_env);
+  if (https && object.Has("auth-provider")) {
+    object.Fail("auth-provider", "is refused: its tokens are renewed in the file; use an exec plugin");
   }
-  bool credential = !cluster.token.empty() || !cluster.token_file.empty() || cluster.exec ||
-                    !cluster.certificate_file.empty() || !cluster.certificate_pem.empty();
-  // With a proxy, "localhost" is the proxy's machine.
-  const bool stays_here = IsThisMachine(cluster.server) && cluster.proxy.empty();
-  if (credential && cluster.server.starts_with("http://") && !stays_here) {
-    object.Fail("has a credential, which would go to the server in clear: its URL is not https");
+  auto exec = object.Object("exec");
+  if (!exec) return;
+  if (object.Has("auth-provider")) object.Fail("exec", "contradicts the auth-provider beside it");
+  const bool certificate = !cluster.certificate_pem.empty() || !cluster.certificate_file.empty();
+  const bool otherwise = has_token || !cluster.username.empty() || certificate;
+  const PluginUse use = !https      ? PluginUse::kInClear
+                        : otherwise ? PluginUse::kBesideOthers
+                                    : PluginUse::kAsked;
+  auto plugin = DecodeExecPlugin(*exec, entry.folder, cluster, described, options.environment, get_env, use);
+  if (use == PluginUse::kAsked) cluster.exec = std::move(plugin);
+}
+
+// Neither kubectl nor we send a credential in clear.
+void KeepCredentialsFromHttp(Cluster& cluster) {
+  if (IsHttps(cluster)) return;
+  cluster.token = cluster.key_pem = cluster.password = base::Secret();
+  for (std::string* text : {&cluster.token_file, &cluster.certificate_pem, &cluster.certificate_file,
+                            &cluster.key_file, &cluster.username}) {
+    text->clear();
   }
+  cluster.exec.reset();
 }
 
 }  // namespace
@@ -171,8 +177,8 @@ base::Result<Cluster> FromKubeconfig(const GetEnv& get_env, const KubeconfigOpti
   if (!files) return std::move(files).error();
   std::string name = options.context.empty() ? files->CurrentContext() : options.context;
   if (name.empty()) {
-    files->Fail("current-context", "is not set, and no other context was asked for");
-    return files->ToStatus().error();
+    if (base::Status wrong = files->ToStatus(); !wrong) return std::move(wrong).error();
+    return base::NotFound("kubeconfig: current-context is not set, and no other context was asked for");
   }
   auto context = files->Find("contexts", "context", name);
   if (!context) {
@@ -183,19 +189,20 @@ base::Result<Cluster> FromKubeconfig(const GetEnv& get_env, const KubeconfigOpti
   Cluster cluster{.source = "context \"" + name + "\" of " + context->path};
   std::string name_space = context->body.String("namespace").value_or("");
   if (!name_space.empty()) cluster.name_space = name_space;
-  const doc::Node* plugin_config = nullptr;
+  PluginCluster described;
   if (auto wanted = context->body.String("cluster", doc::Need::kRequired)) {
     auto entry = files->Find("clusters", "cluster", *wanted);
     if (!entry) context->body.Fail("cluster", "names no entry of clusters");
     if (entry) DecodeCluster(*entry, cluster);
-    if (entry) plugin_config = PluginConfig(*entry);
+    if (entry) described = DescribeForPlugins(*entry);
   }
   std::string user = context->body.String("user").value_or("");
   if (!user.empty()) {
     auto entry = files->Find("users", "user", user);
     if (!entry) context->body.Fail("user", "names no entry of users");
-    if (entry) DecodeUser(*entry, plugin_config, options, get_env, cluster);
+    if (entry) DecodeUser(*entry, described, options, get_env, cluster);
   }
+  KeepCredentialsFromHttp(cluster);
   if (base::Status good = files->ToStatus(); !good) return std::move(good).error();
   return cluster;
 }

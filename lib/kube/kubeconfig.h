@@ -21,10 +21,11 @@ struct KubeconfigOptions {
 // the same name, and of several current-contexts, the first counts. Relative paths start at their file.
 //
 // Every mistake of the files, and of the chosen context, cluster and user, is said with file, line and path,
-// but never with a value. An empty file names nothing. Rejected, since ignoring them would mean another
-// identity than the file's: username and password, auth-provider, impersonation ("as"), plugins that want a
-// terminal. A token or certificate never goes over plain http but to this machine itself. NotFound: no file,
-// or no such context; InvalidArgument: anything else.
+// but never with a value. The files are read and checked as kubectl does it; tests/judges compares both. Like
+// kubectl, this gives no credential and no trust to a server without https. Rejected, though kubectl goes on
+// with http://localhost:8080: a file without current-context, a context whose cluster or server is missing.
+// Rejected, too: auth-provider, and plugins that want a terminal. NotFound: no file, or no such context;
+// InvalidArgument: anything else.
 base::Result<Cluster> FromKubeconfig(const GetEnv& get_env, const KubeconfigOptions& options);
 
 }  // namespace prefetch::kube

@@ -5,27 +5,48 @@
 #include "base/fs.h"
 #include "base/secret.h"
 #include "base/text.h"
-#include "doc/yaml.h"
+#include "doc/kubernetes_yaml.h"
+#include "kube/kubeconfig_types.h"
 
 namespace prefetch::kube {
 namespace {
 
 constexpr std::size_t kLongestKubeconfig = 4 << 20;  // with many clusters' certificates in it
 
-// A file without a document names nothing, and the first of several documents counts, as for kubectl.
+// The first of several documents counts, as for kubectl, and a file without one names nothing.
 std::optional<doc::Node> Parse(const std::string& text, doc::Problems& problems) {
-  auto documents =
-      doc::ParseYamlDocuments(text, problems, {.bytes = kLongestKubeconfig}, doc::YamlRules::kAsKubernetes);
-  if (!documents) return std::nullopt;
-  if (documents->empty()) return doc::Node::Mapping();
-  return std::move(documents->front());
+  auto root =
+      doc::ReadKubernetesYaml(text, problems, doc::RepeatedKeys::kLastCounts, {.bytes = kLongestKubeconfig});
+  if (root && root->kind == doc::Node::Kind::kNull) return doc::Node::Mapping();
+  return root;
+}
+
+// Checks apiVersion or kind, which kubectl finds whatever the case of the key; the key that the alphabet puts
+// last counts. An empty text is none, as is an absent one.
+void CheckHeader(const doc::Node& root, doc::Problems& problems, std::string_view name,
+                 std::string_view expected) {
+  const doc::Member* last = nullptr;
+  for (const doc::Member& member : root.members) {
+    if (!base::EqualsIgnoreCase(member.key, name) || member.value.kind == doc::Node::Kind::kNull) continue;
+    if (!doc::Reader(member.value, problems, member.key).String()) return;
+    if (last == nullptr || member.key > last->key) last = &member;
+  }
+  if (last == nullptr) return;
+  std::string_view value = last->value.text;
+  // The group before the "/" of a version, which is empty here.
+  if (name == "apiVersion" && value.starts_with('/')) value.remove_prefix(1);
+  if (!value.empty() && value != expected) {
+    problems.Add(last->value.at, last->key, "must be " + std::string(expected));
+  }
 }
 
 }  // namespace
 
 std::string ResolvePath(const std::string& folder, const std::string& path) {
-  if (path.empty()) return path;
-  return (std::filesystem::path(folder) / path).lexically_normal().string();
+  if (path.empty() || path.starts_with('/')) return path;
+  std::string whole = (std::filesystem::path(folder) / path).lexically_normal().string();
+  while (whole.size() > 1 && whole.ends_with('/')) whole.pop_back();
+  return whole;
 }
 
 base::Result<KubeconfigFiles> KubeconfigFiles::Read(const std::vector<std::string>& paths, bool may_miss) {
@@ -47,10 +68,9 @@ base::Result<KubeconfigFiles> KubeconfigFiles::Read(const std::vector<std::strin
     if (!root) return problems.ToStatus().error();
     all.files_.push_back(std::make_unique<File>(path, std::move(problems), *std::move(root)));
     File& file = *all.files_.back();
-    doc::ObjectReader object{doc::Reader(file.tree.node, file.problems)};
-    // kubectl accepts files without the two fields.
-    if (object.Has("apiVersion")) object.Expect("apiVersion", "v1");
-    if (object.Has("kind")) object.Expect("kind", "Config");
+    CheckKubeconfigTypes(doc::Reader(file.tree.node, file.problems));
+    CheckHeader(file.tree.node, file.problems, "apiVersion", "v1");
+    CheckHeader(file.tree.node, file.problems, "kind", "Config");
   }
   if (all.files_.empty()) {
     if (absent.ok()) return base::NotFound("no kubeconfig file is named");
@@ -64,11 +84,13 @@ std::optional<KubeconfigEntry> KubeconfigFiles::Find(std::string_view list, std:
   for (const auto& file : files_) {
     doc::ObjectReader object{doc::Reader(file->tree.node, file->problems)};
     for (const doc::Reader& item : object.Items(list)) {
+      if (item.IsNull()) continue;
       doc::ObjectReader entry(item);
-      // The first entry of a name counts, over all files in their order.
-      if (entry.String("name", doc::Need::kRequired) != name) continue;
-      auto body = entry.Object(key, doc::Need::kRequired);
-      if (!body) return std::nullopt;
+      // The first file counts that has an entry of that name.
+      if (entry.String("name").value_or("") != name) continue;
+      static const doc::Node kNothing = doc::Node::Mapping();
+      auto body = entry.Object(key);
+      if (!body) body.emplace(doc::Reader(kNothing, file->problems, item.path() + "." + std::string(key)));
       // Relative paths in a file begin at that file, whatever the working directory is.
       std::string folder = std::filesystem::absolute(file->path).parent_path().string();
       return KubeconfigEntry{*std::move(body), file->path, std::move(folder)};
@@ -84,11 +106,6 @@ std::string KubeconfigFiles::CurrentContext() {
     if (!context.empty()) return context;
   }
   return "";
-}
-
-void KubeconfigFiles::Fail(std::string_view path, std::string_view message) {
-  File& file = *files_.front();
-  file.problems.Add(file.tree.node.at, path, message);
 }
 
 base::Status KubeconfigFiles::ToStatus() const {

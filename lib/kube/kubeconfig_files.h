@@ -25,12 +25,11 @@ class KubeconfigFiles {
   // `may_miss`: files that are not there are passed over, as long as there is one.
   static base::Result<KubeconfigFiles> Read(const std::vector<std::string>& paths, bool may_miss);
 
-  // The first entry of that name in `list` ("clusters"), whose body is under `key` ("cluster").
+  // The first entry of that name in `list` ("clusters"), whose body is under `key` ("cluster"), and may be
+  // missing.
   std::optional<KubeconfigEntry> Find(std::string_view list, std::string_view key, const std::string& name);
   // The first current-context; empty: none.
   std::string CurrentContext();
-  // For mistakes that stand in no entry: said of the first file.
-  void Fail(std::string_view path, std::string_view message);
 
   // All that was found wrong, of all files.
   base::Status ToStatus() const;
@@ -46,7 +45,7 @@ class KubeconfigFiles {
   std::vector<std::unique_ptr<File>> files_;
 };
 
-// `path` as seen from `folder`; an absolute one, and an empty one, stay.
+// `path` as seen from `folder`, without "." and ".."; an absolute one, and an empty one, stay as they are.
 std::string ResolvePath(const std::string& folder, const std::string& path);
 
 }  // namespace prefetch::kube

@@ -53,14 +53,15 @@ void Fill(tests::FakeApiServer& server) {
 
 TEST(Fleet, AThousandNodes) {
   base::SystemClock clock;
-  tests::FakeApiServer server(clock);
+  tests::FakeApiServer server(clock, tests::FakeApiServer::OverTls());
   tests::TempDir dir;
   EXPECT_OK(server.LoadRbac(kRights));
   Fill(server);
   server.SetLatency(std::chrono::milliseconds(20));
   dir.Write("kubeconfig",
-            "apiVersion: v1\nkind: Config\ncurrent-context: test\nclusters: [{name: c, cluster: {server: \"" +
-                server.url() + "\"}}]\nusers: [{name: u, user: {token: " + server.AddToken("viewer") +
+            "apiVersion: v1\nkind: Config\ncurrent-context: test\nclusters: [{name: c, cluster: " +
+                server.KubeconfigCluster() +
+                "}]\nusers: [{name: u, user: {token: " + server.AddToken("viewer") +
                 "}}]\ncontexts: [{name: test, context: {cluster: c, user: u}}]\n");
   auto start = std::chrono::steady_clock::now();
   auto ran = rig::RunProgram(

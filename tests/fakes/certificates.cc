@@ -8,6 +8,7 @@
 
 #include "base/fs.h"
 #include "base/subprocess.h"
+#include "temp_dir.h"
 
 namespace prefetch::tests {
 namespace {
@@ -73,6 +74,15 @@ KeyPair CertificateAuthority::Server(const std::string& name, const std::string&
 
 KeyPair CertificateAuthority::Client(const std::string& user) const {
   return Sign(user, "extendedKeyUsage=clientAuth");
+}
+
+const LoopbackCertificate& OnLoopback() {
+  static const TempDir folder;
+  static const LoopbackCertificate made = [] {
+    const CertificateAuthority authority(folder.path(), "loopback");
+    return LoopbackCertificate{authority.certificate_file(), authority.Server("server")};
+  }();
+  return made;
 }
 
 }  // namespace prefetch::tests

@@ -32,4 +32,11 @@ class CertificateAuthority {
   KeyPair self_;
 };
 
+// The certificate of an authority, for servers of this process on loopback; made once.
+struct LoopbackCertificate {
+  std::string authority_file;
+  KeyPair server;
+};
+const LoopbackCertificate& OnLoopback();
+
 }  // namespace prefetch::tests

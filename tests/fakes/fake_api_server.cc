@@ -12,6 +12,7 @@
 #include "doc/path.h"
 #include "doc/write.h"
 #include "fakes/api_question.h"
+#include "fakes/certificates.h"
 
 namespace prefetch::tests {
 namespace {
@@ -59,6 +60,15 @@ FakeApiServer::FakeApiServer(const base::Clock& clock, FrontOptions tls)
 }
 
 FakeApiServer::~FakeApiServer() = default;
+
+FrontOptions FakeApiServer::OverTls() {
+  const KeyPair& server = OnLoopback().server;
+  return {server.certificate_file, server.key_file, ""};
+}
+
+std::string FakeApiServer::KubeconfigCluster() const {
+  return "{server: \"" + url() + "\", certificate-authority: \"" + OnLoopback().authority_file + "\"}";
+}
 
 std::string FakeApiServer::url() const {
   return (tls_ ? "https://127.0.0.1:" : "http://127.0.0.1:") + std::to_string(front_.port());

@@ -55,6 +55,12 @@ class FakeApiServer {
   explicit FakeApiServer(const base::Clock& clock, FrontOptions tls = {});
   ~FakeApiServer();
 
+  // Options for https with OnLoopback()'s certificate: kubectl, and we, give tokens of a kubeconfig to no
+  // other.
+  static FrontOptions OverTls();
+  // "{server: …}" of a kubeconfig, for a server with these options.
+  std::string KubeconfigCluster() const;
+
   // "http://127.0.0.1:PORT", or https.
   std::string url() const;
   Front& front() { return front_; }

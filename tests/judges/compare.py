@@ -23,6 +23,7 @@ sys.dont_write_bytecode = True  # the source tree stays as it is
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
+import kube_mutations
 import mutations
 import name_mutations
 import toml_mutations
@@ -32,7 +33,8 @@ SHOWN = int(os.environ.get("PREFETCH_JUDGE_SHOWN", "5"))
 
 # name; the commands' arguments; files of the corpus, by patterns below the source tree; how one is mutated.
 Family = collections.namedtuple("Family", "name judge ours corpus mutate")
-SCRATCH = tempfile.TemporaryDirectory()  # for families that read files
+# For families that read files; in memory, since each text becomes a file.
+SCRATCH = tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
 
 
 def hosts(name, release, ours, registry):
@@ -46,12 +48,23 @@ def of_json(name):
     return Family(name, [name], [name], [f"tests/judges/corpus/{name}/*"], mutations.json)
 
 
+def kubeconfig():
+    folder = os.path.join(SCRATCH.name, "kubeconfig")
+    os.makedirs(os.path.join(folder, "folder"))
+    for name in ("ca.crt", "tls.crt", "tls.key", "token", "empty"):
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+            file.write(f" {name}\n" if name != "empty" else "\n")
+    corpus = ["tests/judges/corpus/kubeconfig/*"]
+    return Family("kubeconfig", ["kubeconfig", folder], ["kubeconfig", folder], corpus, kube_mutations.kubeconfig)
+
+
 YAML_FILES = [f"tests/judges/corpus/{folder}/*" for folder in ("kubelet", "provider", "manifests")]
 FAMILIES = [
     of_json("docker"),
     of_json("token"),
     Family("reference", ["reference"], ["reference"], ["tests/judges/corpus/reference/*"], name_mutations.reference),
     hosts("hosts-2.1-localhost", "2", "2.1.9", "localhost:5000"),
+    kubeconfig(),
     Family("json", ["json"], ["json"], ["tests/judges/corpus/json/*"], mutations.json),
     Family("yaml-last", ["yaml", "last"], ["yaml", "last"], YAML_FILES, mutations.yaml),
     Family("yaml-once", ["yaml", "once"], ["yaml", "once"], YAML_FILES, mutations.yaml),

@@ -79,7 +79,7 @@ YAML_LINES = [
 YAML_KEY = re.compile(rb"^(\s*(?:- )*)([^\s:#][^:\n]*?)(\s*:)(?=\s|$)(.*)$")
 
 
-def _yaml_once(random, text, others):
+def yaml_once(random, text, others):
     lines = text.split(b"\n")
     at = random.randrange(len(lines))
     line = lines[at]
@@ -147,4 +147,4 @@ def _yaml_once(random, text, others):
     return b"\n".join(lines)
 
 
-yaml = several(_yaml_once)
+yaml = several(yaml_once)

@@ -14,6 +14,7 @@ namespace prefetch::judges {
 // Returns {"value": …} or {"error": "…"} for one text. The arguments are those of the command line.
 using Family = std::string (*)(std::string_view text, const std::vector<std::string>& arguments);
 
+std::string Quoted(std::string_view text);  // as JSON
 std::string Value(const doc::Node& node);
 // `json` is one JSON value, on one line.
 std::string Value(const std::string& json);
@@ -22,6 +23,7 @@ std::string Error(const doc::Problems& problems);
 
 // The families of each source beside this header; ours_main.cc has the table of all.
 std::map<std::string, Family> DocFamilies();
+std::map<std::string, Family> KubeFamilies();
 std::map<std::string, Family> RegistryFamilies();
 
 }  // namespace prefetch::judges

@@ -13,6 +13,7 @@ namespace {
 std::map<std::string, Family> AllFamilies() {
   std::map<std::string, Family> all;
   all.merge(DocFamilies());
+  all.merge(KubeFamilies());
   all.merge(RegistryFamilies());
   return all;
 }
@@ -33,6 +34,12 @@ int Run(Family family, const std::vector<std::string>& arguments) {
 
 }  // namespace
 
+std::string Quoted(std::string_view text) {
+  std::string out = "\"";
+  base::AppendJsonEscaped(out, text);
+  return out + "\"";
+}
+
 std::string Value(const std::string& json) {
   return "{\"value\":" + json + "}";
 }
@@ -42,9 +49,7 @@ std::string Value(const doc::Node& node) {
 }
 
 std::string Error(const std::string& message) {
-  std::string out = "{\"value\":null,\"error\":\"";
-  base::AppendJsonEscaped(out, message);
-  return out + "\"}";
+  return "{\"value\":null,\"error\":" + Quoted(message) + "}";
 }
 
 std::string Error(const doc::Problems& problems) {

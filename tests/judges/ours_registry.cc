@@ -2,7 +2,6 @@
 #include <fstream>
 #include <map>
 
-#include "base/log.h"
 #include "base/text.h"
 #include "credentials/docker_config.h"
 #include "image/reference.h"
@@ -12,12 +11,6 @@
 
 namespace prefetch::judges {
 namespace {
-
-std::string Quoted(std::string_view text) {
-  std::string out = "\"";
-  base::AppendJsonEscaped(out, text);
-  return out + "\"";
-}
 
 std::string Flag(std::string_view name, bool value) {
   return "\"" + std::string(name) + "\":" + (value ? "true" : "false");

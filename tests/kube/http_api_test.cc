@@ -465,5 +465,25 @@ TEST_F(HttpApiTest, ManyThreadsShareItWhileTheTokenIsRotated) {
   EXPECT_EQ(api_.GetNode(Patient(), "n1")->labels.size(), 7U);
 }
 
+TEST(HttpApi, AsksForTheIdentityThatAKubeconfigNames) {
+  std::string request;
+  tests::ScriptedServer server([&](int fd, int) {
+    tests::ScriptedServer::ReadRequest(fd, &request);
+    const std::string body = R"({"gitVersion": "v1.36.2"})";
+    tests::ScriptedServer::Write(
+        fd, "HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
+  });
+  tests::FakeClock clock;
+  http::CurlClient client;
+  Identity identity(
+      {.server = server.Url(""), .impersonation = {{"Impersonate-User", "me"}, {"Impersonate-Group", "a"}}},
+      clock);
+  HttpApi api(client, identity, clock);
+  const auto version = api.GetServerVersion(Patient());
+  ASSERT_TRUE(version) << version.failure().message;
+  EXPECT_NE(request.find("\r\nImpersonate-User: me\r\nImpersonate-Group: a\r\n"), std::string::npos)
+      << request;
+}
+
 }  // namespace
 }  // namespace prefetch::kube::http_api_test

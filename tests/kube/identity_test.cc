@@ -64,6 +64,15 @@ TEST_F(IdentityTest, AStaticTokenIsWhatItIs) {
   EXPECT_FALSE(identity.Replacement(Patient(), *proof));
 }
 
+TEST_F(IdentityTest, APasswordIsSentUnlessThereIsAToken) {
+  Identity password({.server = "https://a", .username = "me", .password = base::Secret("p:w")}, clock_);
+  EXPECT_EQ(TokenOf(password), "Basic bWU6cDp3");
+  Identity nobody({.server = "https://a", .password = base::Secret("p")}, clock_);
+  EXPECT_EQ(TokenOf(nobody), "");
+  Identity both({.server = "https://a", .token = base::Secret("t"), .username = "me"}, clock_);
+  EXPECT_EQ(TokenOf(both), "Bearer t");
+}
+
 TEST_F(IdentityTest, WithoutACredentialNothingIsSent) {
   Identity identity({.server = "https://a"}, clock_);
   EXPECT_EQ(TokenOf(identity), "");

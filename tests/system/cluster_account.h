@@ -45,10 +45,9 @@ class ClusterAccount : public testing::Test {
   }
 
   void WriteKubeconfig(const std::string& token) {
-    std::string text =
-        "apiVersion: v1\nkind: Config\ncurrent-context: test\nclusters: [{name: c, cluster: {server: \"";
-    text += server_.url();
-    text += "\"}}]\nusers: [{name: u, user: {token: ";
+    std::string text = "apiVersion: v1\nkind: Config\ncurrent-context: test\nclusters: [{name: c, cluster: ";
+    text += server_.KubeconfigCluster();
+    text += "}]\nusers: [{name: u, user: {token: ";
     text += token;
     text += "}}]\ncontexts: [{name: test, context: {cluster: c, user: u}}]\n";
     dir_.Write("kubeconfig", text);
@@ -73,7 +72,7 @@ class ClusterAccount : public testing::Test {
 
   tests::TempDir dir_;
   base::SystemClock clock_;
-  tests::FakeApiServer server_{clock_};
+  tests::FakeApiServer server_{clock_, tests::FakeApiServer::OverTls()};
 
  private:
   const std::string example_, group_;

@@ -47,12 +47,10 @@ class Fleet : public testing::Test {
       EXPECT_OK(api_.LoadRbac(std::string(std::istreambuf_iterator<char>(file), {})));
     }
     one_.node.scratch().Write(
-        "kubeconfig",
-        "apiVersion: v1\nkind: Config\ncurrent-context: test\nclusters: [{name: c, cluster: "
-        "{server: \"" +
-            api_.url() + "\"}}]\nusers: [{name: u, user: {token: " +
-            api_.AddToken("ci", {"prefetchd-fleet-viewers", "prefetchd-audit-viewers"}) +
-            "}}]\ncontexts: [{name: test, context: {cluster: c, user: u}}]\n");
+        "kubeconfig", "apiVersion: v1\nkind: Config\ncurrent-context: test\nclusters: [{name: c, cluster: " +
+                          api_.KubeconfigCluster() + "}]\nusers: [{name: u, user: {token: " +
+                          api_.AddToken("ci", {"prefetchd-fleet-viewers", "prefetchd-audit-viewers"}) +
+                          "}}]\ncontexts: [{name: test, context: {cluster: c, user: u}}]\n");
     one_.node.HasList({one_.app});
     two_.node.HasList({two_.app, two_.closed});
     Join("n1", one_.node);
@@ -93,7 +91,7 @@ class Fleet : public testing::Test {
   }
 
   base::SystemClock clock_;
-  tests::FakeApiServer api_{clock_};
+  tests::FakeApiServer api_{clock_, tests::FakeApiServer::OverTls()};
   Member one_{"n1"}, two_{"n2"};
 };
 

@@ -93,9 +93,9 @@ class VersionSkew : public testing::Test {
              R"({"metadata":{"labels":{"app.kubernetes.io/name":"prefetchd"}},"spec":{"nodeName":"n1"},
                 "status":{"phase":"Running"}})");
     dir_.Write("kubeconfig",
-               "apiVersion: v1\nkind: Config\ncurrent-context: t\nclusters: [{name: c, cluster: {server: \"" +
-                   api_.url() + "\"}}]\nusers: [{name: u, user: {token: " + api_.AddToken("viewer") +
-                   "}}]\ncontexts: [{name: t, context: {cluster: c, user: u}}]\n");
+               "apiVersion: v1\nkind: Config\ncurrent-context: t\nclusters: [{name: c, cluster: " +
+                   api_.KubeconfigCluster() + "}]\nusers: [{name: u, user: {token: " +
+                   api_.AddToken("viewer") + "}}]\ncontexts: [{name: t, context: {cluster: c, user: u}}]\n");
     dir_.Write("images.txt", std::string(kImage) + "\n");
   }
 
@@ -144,7 +144,7 @@ class VersionSkew : public testing::Test {
 
   tests::TempDir dir_;
   base::SystemClock clock_;
-  tests::FakeApiServer api_{clock_};
+  tests::FakeApiServer api_{clock_, tests::FakeApiServer::OverTls()};
   std::unique_ptr<http::Server> agent_;
 };
 

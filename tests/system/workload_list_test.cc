@@ -88,7 +88,7 @@ class WorkloadRight : public WorkloadList, public testing::WithParamInterface<co
 // Each right of the example is needed.
 TEST_P(WorkloadRight, IsNamed) {
   const std::string resource = GetParam();
-  tests::FakeApiServer poor{clock_};
+  tests::FakeApiServer poor{clock_, tests::FakeApiServer::OverTls()};
   ASSERT_OK(poor.LoadRbac(tests::WithoutRight(Example("workload-list.yaml"), "list", resource)));
   dir_.Write("kubeconfig", base::ReplaceAll(ReadFile(dir_ / "kubeconfig"), server_.url(), poor.url()));
   const std::string token = poor.AddServiceAccountToken("prefetchd", kAccount);
