@@ -92,7 +92,7 @@ class ClientAuthenticator {
   // that is half a minute old reviewed again.
   std::optional<std::variant<plan::Caller, CallerError>> Remembered(const Token& token)
       PREFETCH_EXCLUDES(mutex_);
-  // Blocks while the API server is asked, for 6 s at most. A token that this cluster has not signed costs no
+  // Blocks while the API server is asked, for 8 s at most. A token that this cluster has not signed costs no
   // review once the cluster's keys are known. `peer`: the address that it came from.
   std::variant<plan::Caller, CallerError> Identify(const base::Call& call, const Token& token,
                                                    const std::string& peer) PREFETCH_EXCLUDES(mutex_);
