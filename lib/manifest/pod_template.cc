@@ -374,6 +374,11 @@ class ShapeFinder {
     if (node.kind == Node::Kind::kString)
       return Text(holder, key, value, Tagged(holder.node(), key, node.text));
     if (node.kind != Node::Kind::kMapping) return Value(value);
+    // As image volumes have it: `image: {reference: …, pullPolicy: …}`.
+    if (StringAt(node, "reference") != nullptr) {
+      const Reader reference = *doc::ObjectReader(value).Find("reference");
+      return Text(value, "image", reference, reference.node().text);
+    }
     std::string name = WordAt(node, {"repository", "repo", "name"});
     const std::string registry = WordAt(node, {"registry"});
     if (!registry.empty() && !name.empty()) name.insert(0, registry + "/");

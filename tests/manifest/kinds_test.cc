@@ -339,6 +339,11 @@ INSTANTIATE_TEST_SUITE_P(
             "RepositoryAndTag",
             Object("e.com/v1/X", "{image: {registry: q.io, repository: a/b, tag: v1, pullPolicy: Never}}"),
             "q.io/a/b:v1 Never!\n"},
+        KindCase{"AReference",
+                 Object("postgresql.cnpg.io/v1/Cluster",
+                        "{imageName: 'q.io/pg:17', postgresql: {extensions: [{name: e, image: {reference: "
+                        "'q.io/e:1', pullPolicy: Never}}]}}"),
+                 "q.io/pg:17 IfNotPresent\nq.io/e:1 Never!\n"},
         KindCase{"ADisk",
                  Object("e.com/v1/X", "{image: 'https://x/y.iso', rootImage: ubuntu, logoImage: l.png}"),
                  "unread: 2 X x may run pods, and no image of it was found here\n"},
