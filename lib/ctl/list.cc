@@ -193,6 +193,14 @@ std::string Place(const std::string& file, doc::Position at) {
   return file + ":" + std::to_string(at.line);
 }
 
+// Says why an image is none. ko, envsubst and kustomize replace such names before pods exist.
+std::string NoReference(const manifest::ImageUse& use) {
+  const bool filled =
+      use.image.find_first_of("${<") != std::string::npos || use.image.find("://") != std::string::npos;
+  return use.path + " is no valid image reference: " + base::InOneLine(base::Truncate(use.image, 200)) +
+         (filled ? ": read the output of the tool that fills it in" : "");
+}
+
 // Adds the images of one file. `left_out` gets the objects whose images are not known.
 void AddFile(ManifestFile file, Gathered& gathered, Mistakes& left_out, Mistakes& mistakes) {
   std::move(file.mistakes.begin(), file.mistakes.end(), std::back_inserter(mistakes));
@@ -205,11 +213,10 @@ void AddFile(ManifestFile file, Gathered& gathered, Mistakes& left_out, Mistakes
     if (use.reference) {
       gathered.Add(*use.reference, from + (use.policy_known ? "" : kSeen));
     } else if (of_cluster) {
-      left_out.push_back(from + ": " + use.path + " is no valid image reference");
+      left_out.push_back(from + ": " + NoReference(use));
     } else {
       // An image that is no reference would fail in every pod, so the import fails as well.
-      mistakes.push_back(place + ":" + std::to_string(use.key_at.column) + ": " + use.path +
-                         " is no valid image reference");
+      mistakes.push_back(place + ":" + std::to_string(use.key_at.column) + ": " + NoReference(use));
     }
   }
   for (const manifest::UnreadObject& object : file.manifests.unread) left_out.push_back(UnreadLine(object));

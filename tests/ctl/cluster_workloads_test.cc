@@ -158,7 +158,7 @@ TEST_F(FromCluster, AnInvalidNameCostsTheOthersNothing) {
   Ran ran = Import(Of({"shop"}));
   EXPECT_EQ(ran.exit, kOk) << ran;
   EXPECT_NE(ran.err.find("Deployment shop/web: spec.template.spec.containers[0].image is no valid image "
-                         "reference\n"),
+                         "reference: q.io/Web:1\n"),
             std::string::npos)
       << ran;
   EXPECT_NE(ran.out.find("q.io/db:1\n"), std::string::npos) << ran;

@@ -124,6 +124,18 @@ TEST(ListImport, PrintsNothingBesideAMistake) {
   EXPECT_NE(ran.err.find("images.json:1:1: images: is required"), std::string::npos) << ran;
 }
 
+TEST(ListImport, AnImageThatAToolFillsInIsAMistakeWithItsCure) {
+  tests::TempDir dir;
+  const std::string pod = "apiVersion: v1\nkind: Pod\nspec: {containers: [{name: c, image: ";
+  const std::string file = dir.Write("ko.yaml", pod + "'ko://q.io/cmd'}]}\n");
+  const std::string upper = dir.Write("upper.yaml", pod + "q.io/A}]}\n");
+  const std::string why = ":3:31: spec.containers[0].image is no valid image reference: ";
+  EXPECT_EQ(Import({.manifests = {file, upper}}),
+            (Ran{kBadInput, "",
+                 file + why + "ko://q.io/cmd: read the output of the tool that fills it in\n" + upper + why +
+                     "q.io/A\n"}));
+}
+
 TEST(ListImport, AMarkerThatNobodyUsesIsAMistake) {
   tests::TempDir dir;
   ListImportOptions options{.markers = {"# x"}, .marked = {dir.Write("Dockerfile", "FROM q.io/d:v1\n")}};
