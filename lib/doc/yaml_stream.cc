@@ -62,6 +62,19 @@ const yaml_event_t* YamlStream::Next() {
   return error_.empty() ? &event_ : nullptr;
 }
 
+// Returns true if a tab stands before the first other character of the line, but for spaces and "-": YAML
+// allows only spaces there, and libyaml has other words for it.
+bool YamlStream::HasTabInFront(std::size_t line) const {
+  std::size_t begin = 0;
+  for (std::size_t i = 1; i < line && begin != std::string_view::npos; i++) {
+    begin = text_.find('\n', begin);
+    if (begin != std::string_view::npos) begin++;
+  }
+  if (begin == std::string_view::npos) return false;
+  const std::size_t end = text_.find_first_not_of(" -", begin);
+  return end != std::string_view::npos && text_[end] == '\t';
+}
+
 void YamlStream::TakeError() {
   error_ = parser_.problem != nullptr ? parser_.problem : "cannot be read: out of memory";
   if (parser_.error == YAML_READER_ERROR) {
@@ -69,6 +82,10 @@ void YamlStream::TakeError() {
     return;
   }
   error_at_ = PositionOf(parser_.problem_mark);
+  if (HasTabInFront(error_at_.line)) {
+    error_ = "a tab indents this line: use spaces";
+    return;
+  }
   if (parser_.context == nullptr) return;
   error_ += std::string(" ") + parser_.context;
   const Position begin = PositionOf(parser_.context_mark);

@@ -31,6 +31,7 @@ class YamlStream {
  private:
   static int Feed(void* self, unsigned char* buffer, std::size_t size, std::size_t* fed);
   void TakeError();
+  bool HasTabInFront(std::size_t line) const;
 
   std::string_view text_;
   std::size_t fed_ = 0;

@@ -55,6 +55,9 @@ INSTANTIATE_TEST_SUITE_P(
         BadYaml{"DuplicateKeys", "a: 1\nb: 2\na: 3\nb: 4\n",
                 "x.yaml:3:1: duplicate key \"a\", first written in line 1\n"
                 "x.yaml:4:1: duplicate key \"b\", first written in line 2"},
+        BadYaml{"TabAsIndentation", "a:\n\t- b\n", "x.yaml:2:1: a tab indents this line: use spaces"},
+        BadYaml{"TabBehindADash", "a:\n-\tb: c\n\td: e\n", "x.yaml:2:2: a tab indents this line: use spaces"},
+        BadYaml{"TabOfAValue", "a:\n- b: c\n\td: e\n", "x.yaml:3:1: a tab indents this line: use spaces"},
         BadYaml{"MergeKey", "a: &a {x: 1}\nb:\n  <<: *a\n", "x.yaml:3:3: merge keys (<<) are not supported"},
         BadYaml{"KeyIsASequence", "? [a]\n: b\n", "x.yaml:1:3: a key must be a string"},
         BadYaml{"KeyIsNull", "~: b\n", "x.yaml:1:1: a key must be a string"},
@@ -77,8 +80,6 @@ INSTANTIATE_TEST_SUITE_P(
                 "x.yaml:1:17: is nested deeper than 16 levels"},
         BadYaml{"TooDeepByAlias", "a: &a [[[[[[[[1]]]]]]]]\nb: [[[[[[[[*a]]]]]]]]\n",
                 "x.yaml:2:12: is nested deeper than 16 levels"},
-        BadYaml{"TabAsIndentation", "a:\n\tb: c\n",
-                "x.yaml:2:1: found character that cannot start any token while scanning for the next token"},
         BadYaml{"Binary",
                 std::string("\x7f"
                             "ELF\x02\x01\0",
