@@ -131,6 +131,7 @@ constexpr Row kCommands[] = {
     {"list lock", kMore, "Write the digests of a list's tags, as the registries report them",
      ListLockCommand},
     {"list print", kMore, "Print the canonical form or the hash of list files", ListPrintCommand},
+    {"plan", kInstall, "Calculate what a list costs a fleet and its registries", PlanCommand},
     {"generate", kInstall, "Generate the agent's manifests for a platform, with a list", GenerateCommand},
     {"uninstall", kInstall, "Remove the agents' labels, conditions and taints from Node objects",
      UninstallCommand},

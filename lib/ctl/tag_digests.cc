@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <map>
 #include <thread>
 #include <utility>
@@ -42,21 +43,35 @@ http::CurlOptions HttpFor(const config::GetEnv& get_env) {
 class TagAsking {
  public:
   TagAsking(const base::Call& call, const credentials::KeyringOptions& keyring, const config::GetEnv& get_env,
-            const std::vector<TagQuestion>& questions, std::ostream& err)
+            const std::vector<TagQuestion>& questions, const image::Platform& platform, std::ostream& err)
       : call_(call),
         questions_(questions),
         err_(err),
         http_(HttpFor(get_env)),
         keyring_(keyring, clock_),
-        client_(http_, clock_, {.throttle = kDesk}) {}
+        client_(http_, clock_, {.throttle = kDesk}),
+        platform_(platform) {}
 
   std::vector<RegistryAnswer> Run() {
-    std::vector<RegistryAnswer> answers(questions_.size());
-    // Threads take questions one by one, so that a slow registry holds up only the threads that wait for it.
+    return Each<RegistryAnswer>([this](const TagQuestion& question) { return AskPatiently(question); });
+  }
+
+  std::vector<ManifestAnswer> Manifests() {
+    return Each<ManifestAnswer>([this](const TagQuestion& question) -> ManifestAnswer {
+      auto manifest = client_.contents().Manifest(call_, QuestionOf(question));
+      if (!manifest) return {.manifest = std::nullopt, .error = manifest.error().message()};
+      return {.manifest = *std::move(manifest), .error = ""};
+    });
+  }
+
+ private:
+  // Threads take questions one by one, so that a slow registry holds up only the threads that wait for it.
+  template <typename Answer>
+  std::vector<Answer> Each(const std::function<Answer(const TagQuestion&)>& ask) {
+    std::vector<Answer> answers(questions_.size());
     std::atomic<std::size_t> next = 0;
     auto work = [&] {
-      for (std::size_t i = next++; i < questions_.size(); i = next++)
-        answers[i] = AskPatiently(questions_[i]);
+      for (std::size_t i = next++; i < questions_.size(); i = next++) answers[i] = ask(questions_[i]);
     };
     {
       std::vector<std::jthread> others;
@@ -67,10 +82,9 @@ class TagAsking {
     return answers;
   }
 
- private:
   RegistryAnswer AskPatiently(const TagQuestion& question) PREFETCH_EXCLUDES(mutex_) {
     while (true) {
-      RegistryAnswer answer = Ask(question);
+      RegistryAnswer answer = client_.Ask(call_, QuestionOf(question));
       if (answer.kind != RegistryAnswerKind::kRateLimited || !answer.retry_after) return answer;
       base::Duration wait = *answer.retry_after + kCourtesy;
       // A wait beyond the deadline could only end without an answer.
@@ -80,7 +94,7 @@ class TagAsking {
     }
   }
 
-  RegistryAnswer Ask(const TagQuestion& asked) {
+  image::RegistryQuestion QuestionOf(const TagQuestion& asked) {
     image::RegistryQuestion question{
         .reference = asked.reference, .local_digests = {}, .platform = platform_, .credentials = {}};
     // With the known digest, the client answers "same" or "moved", as for an image on a node.
@@ -89,7 +103,7 @@ class TagAsking {
     for (credentials::Credential& credential : lookup.credentials) {
       question.credentials.push_back(std::move(credential.auth));
     }
-    return client_.Ask(call_, question);
+    return question;
   }
 
   // Reports a wait once for each time that a registry names, though several threads wait for it.
@@ -110,7 +124,7 @@ class TagAsking {
   http::CurlClient http_;
   credentials::Keyring keyring_;
   registry::Client client_;
-  const image::Platform platform_ = image::Platform::Host();
+  const image::Platform platform_;
   base::Mutex mutex_;
   std::map<std::string, base::TimePoint> said_until_ PREFETCH_GUARDED_BY(mutex_);
 };
@@ -120,7 +134,14 @@ class TagAsking {
 std::vector<RegistryAnswer> AskTagDigests(const base::Call& call, const credentials::KeyringOptions& keyring,
                                           const config::GetEnv& get_env,
                                           const std::vector<TagQuestion>& questions, std::ostream& err) {
-  return TagAsking(call, keyring, get_env, questions, err).Run();
+  return TagAsking(call, keyring, get_env, questions, image::Platform::Host(), err).Run();
+}
+
+std::vector<ManifestAnswer> AskManifests(const base::Call& call, const credentials::KeyringOptions& keyring,
+                                         const config::GetEnv& get_env,
+                                         const std::vector<TagQuestion>& questions,
+                                         const image::Platform& platform, std::ostream& err) {
+  return TagAsking(call, keyring, get_env, questions, platform, err).Manifests();
 }
 
 }  // namespace prefetch::ctl

@@ -1,6 +1,7 @@
 // Asks registries for the digests of many tags side by side, while a user waits.
 #pragma once
 
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -8,6 +9,8 @@
 #include "base/call.h"
 #include "config/raw_config.h"
 #include "credentials/keyring.h"
+#include "image/content_source.h"
+#include "image/platform.h"
 #include "image/reference.h"
 #include "image/registry_answer.h"
 
@@ -28,5 +31,17 @@ std::vector<image::RegistryAnswer> AskTagDigests(const base::Call& call,
                                                  const config::GetEnv& get_env,
                                                  const std::vector<TagQuestion>& questions,
                                                  std::ostream& err);
+
+struct ManifestAnswer {
+  std::optional<image::ImageManifest> manifest;
+  std::string error;  // without one: why
+};
+
+// The manifests of many images for one platform, as many at a time. A registry that asks for patience is an
+// error.
+std::vector<ManifestAnswer> AskManifests(const base::Call& call, const credentials::KeyringOptions& keyring,
+                                         const config::GetEnv& get_env,
+                                         const std::vector<TagQuestion>& questions,
+                                         const image::Platform& platform, std::ostream& err);
 
 }  // namespace prefetch::ctl

@@ -88,6 +88,7 @@ Command ListImportCommand(CLI::App& command, Context& context);
 Command ListLockCommand(CLI::App& command, Context& context);
 Command ListPrintCommand(CLI::App& command, Context& context);
 Command MigrateCommand(CLI::App& command, Context& context);
+Command PlanCommand(CLI::App& command, Context& context);
 Command RetryCommand(CLI::App& command, Context& context);
 Command SchemaCommand(CLI::App& command, Context& context);
 Command StatusCommand(CLI::App& command, Context& context);
