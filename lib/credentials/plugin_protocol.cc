@@ -4,6 +4,7 @@
 #include "base/redactor.h"
 #include "base/text.h"
 #include "credentials/version_rules.h"
+#include "doc/go_types.h"
 #include "doc/json.h"
 #include "doc/reader.h"
 #include "doc/secret_node.h"
@@ -24,29 +25,37 @@ std::string Quoted(std::string_view text) {
   return "\"" + out + "\"";
 }
 
+image::AuthConfig DecodeEntry(const doc::Reader& value, doc::UnknownKeys unknown) {
+  image::AuthConfig auth;
+  if (value.IsNull()) return auth;
+  doc::ObjectReader entry(value);
+  auth.username = entry.String("username").value_or("");
+  auth.password = base::Secret(entry.String("password").value_or(""));
+  base::RememberSecret(auth.password);
+  entry.Finish(unknown);
+  return auth;
+}
+
+// Go adds the entries of a repeated "auth" to those of the first, and a repeated entry replaces the earlier.
 std::vector<KeyedAuth> DecodeAuth(doc::ObjectReader& object, doc::UnknownKeys unknown) {
+  object.Ignore("auth");
   std::vector<KeyedAuth> auths;
-  std::optional<doc::Reader> found = object.Find("auth");
-  if (!found) return auths;
-  for (const auto& [key, value] : found->Members()) {
-    image::AuthConfig auth;
-    if (!value.IsNull()) {
-      doc::ObjectReader entry(value);
-      auth.username = entry.String("username").value_or("");
-      auth.password = base::Secret(entry.String("password").value_or(""));
-      base::RememberSecret(auth.password);
-      entry.Finish(unknown);
+  for (const auto& [name, value] : object.reader().Members()) {
+    if (name != "auth") continue;
+    if (value.IsNull()) auths.clear();
+    for (const auto& [key, entry] : value.Members()) {
+      std::erase_if(auths, [&key = key](const KeyedAuth& one) { return one.key == key; });
+      auths.push_back({key, DecodeEntry(entry, unknown)});
     }
-    auths.push_back({key, std::move(auth)});
   }
   return auths;
 }
 
-// Returns the text of a member that is a string; empty otherwise.
-std::string TextOf(const doc::Node& root, const std::string& key) {
-  const doc::Node* member = root.Find(key);
-  return member != nullptr && member->kind == doc::Node::Kind::kString ? member->text : std::string();
-}
+// k8s.io/kubelet/pkg/apis/credentialprovider/v1/types.go
+constexpr doc::GoField kAuth[] = {{"username", doc::GoType::kText}, {"password", doc::GoType::kText}};
+constexpr doc::GoField kResponse[] = {{"cacheKeyType", doc::GoType::kText},
+                                      {"cacheDuration", doc::GoType::kDuration},
+                                      {"auth", doc::GoType::kObjectMap, kAuth}};
 
 std::optional<CacheKeyType> ParseCacheKeyType(std::string_view text) {
   if (text == "Image") return CacheKeyType::kImage;
@@ -76,18 +85,20 @@ base::Result<PluginResponse> DecodeResponse(std::string_view text, std::string_v
   bool strict = DecodesStrictly(version);
   doc::Problems problems("response");
   std::optional<doc::Node> tree =
-      doc::ParseJson(text, problems, strict ? doc::JsonRules::kStrict : doc::JsonRules::kLenient);
+      doc::ParseJson(text, problems, strict ? doc::JsonRules::kGoStrict : doc::JsonRules::kGo);
   if (!tree) return base::InvalidArgument("the response is not JSON");
   doc::SecretNode root(std::move(*tree));
   // Version and kind come first: in an answer of another version, each further complaint would mislead.
-  if (TextOf(root.node, "apiVersion") != api_version) {
+  const doc::Reader reader(root.node, problems);
+  if (doc::TypeMeta(reader, "apiVersion", doc::KeyOrder::kText) != api_version) {
     return base::InvalidArgument("the response's apiVersion is not " + std::string(api_version));
   }
-  if (TextOf(root.node, "kind") != kResponseKind) {
+  if (doc::TypeMeta(reader, "kind", doc::KeyOrder::kText) != kResponseKind) {
     return base::InvalidArgument("the response's kind is not " + std::string(kResponseKind));
   }
   doc::UnknownKeys unknown = strict ? doc::UnknownKeys::kProblem : doc::UnknownKeys::kIgnored;
-  doc::ObjectReader object(doc::Reader(root.node, problems));
+  doc::CheckGoTypes(reader, kResponse);
+  doc::ObjectReader object(reader);
   object.Ignore("apiVersion");
   object.Ignore("kind");
   PluginResponse response;

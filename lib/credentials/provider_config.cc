@@ -11,6 +11,8 @@
 #include "base/sha256.h"
 #include "base/text.h"
 #include "credentials/version_rules.h"
+#include "doc/go_types.h"
+#include "doc/json.h"
 #include "doc/kubernetes_yaml.h"
 #include "doc/reader.h"
 
@@ -21,6 +23,15 @@ using doc::Need;
 
 constexpr std::size_t kLongestFile = 1 << 20;
 constexpr std::size_t kMostFiles = 1000;
+
+// k8s.io/kubelet/config/v1/types.go; the older versions have no tokenAttributes, and pass over it
+// before 1.32.
+constexpr doc::GoField kVariable[] = {{"name", doc::GoType::kText}, {"value", doc::GoType::kText}};
+constexpr doc::GoField kProvider[] = {
+    {"name", doc::GoType::kText},       {"matchImages", doc::GoType::kTexts},
+    {"args", doc::GoType::kTexts},      {"defaultCacheDuration", doc::GoType::kDuration},
+    {"apiVersion", doc::GoType::kText}, {"env", doc::GoType::kObjects, kVariable}};
+constexpr doc::GoField kConfig[] = {{"providers", doc::GoType::kObjects, kProvider}};
 
 enum class ObjectVersion { kV1alpha1, kV1beta1, kV1 };
 
@@ -40,7 +51,7 @@ std::vector<Pattern> DecodeMatchImages(doc::ObjectReader& object) {
   std::vector<doc::Reader> items = object.Items("matchImages", Need::kRequired);
   if (items.empty() && object.Has("matchImages")) object.Fail("matchImages", "must have an entry");
   for (const doc::Reader& item : items) {
-    std::optional<std::string> text = item.String();
+    std::optional<std::string> text = item.IsNull() ? std::string() : item.String();
     if (!text) continue;
     std::optional<Pattern> pattern = Pattern::Parse(*text);
     if (pattern) {
@@ -67,6 +78,10 @@ std::vector<std::pair<std::string, std::string>> DecodeEnv(doc::ObjectReader& ob
                                                            doc::UnknownKeys unknown) {
   std::vector<std::pair<std::string, std::string>> env;
   for (const doc::Reader& item : object.Items("env")) {
+    if (item.IsNull()) {
+      env.emplace_back();
+      continue;
+    }
     doc::ObjectReader variable(item);
     std::string name = variable.String("name").value_or("");
     std::string value = variable.String("value").value_or("");
@@ -108,11 +123,25 @@ Provider DecodeProvider(const doc::Reader& reader, ObjectVersion object_version,
   out.default_cache_duration =
       object.Duration("defaultCacheDuration", {}, Need::kRequired).value_or(std::chrono::nanoseconds(0));
   out.api_version = DecodeApiVersion(object);
-  out.args = object.Strings("args");
+  if (auto args = object.Find("args")) out.args = doc::GoTexts(*args);
   out.env = DecodeEnv(object, unknown);
   out.token_attributes = DecodeToken(object, object_version, version, out.api_version);
   object.Finish(unknown);
   return out;
+}
+
+std::optional<ObjectVersion> CheckHeader(doc::ObjectReader& object, doc::KeyOrder order) {
+  object.Ignore("kind");
+  object.Ignore("apiVersion");
+  if (doc::TypeMeta(object.reader(), "kind", order) != "CredentialProviderConfig") {
+    object.Fail("kind", "must be CredentialProviderConfig");
+  }
+  const std::string version = doc::TypeMeta(object.reader(), "apiVersion", order);
+  if (version == "kubelet.config.k8s.io/v1alpha1") return ObjectVersion::kV1alpha1;
+  if (version == "kubelet.config.k8s.io/v1beta1") return ObjectVersion::kV1beta1;
+  if (version == "kubelet.config.k8s.io/v1") return ObjectVersion::kV1;
+  object.Fail("apiVersion", "must be kubelet.config.k8s.io/v1, v1beta1 or v1alpha1");
+  return std::nullopt;
 }
 
 bool HasConfigExtension(const std::string& name) {
@@ -190,17 +219,18 @@ std::vector<Provider> DecodeProviderConfig(std::string_view text, image::Kubelet
                                            doc::Problems& problems) {
   std::vector<Provider> providers;
   const bool strict = DecodesStrictly(version);
-  std::optional<doc::Node> root = doc::ReadKubernetesObject(
-      text, problems, strict ? doc::RepeatedKeys::kProblem : doc::RepeatedKeys::kLastCounts);
+  const bool json = doc::LooksLikeJson(text);
+  std::optional<doc::Node> root =
+      json ? doc::ParseJson(text, problems, strict ? doc::JsonRules::kGoStrict : doc::JsonRules::kGo)
+           : doc::ReadKubernetesYaml(text, problems,
+                                     strict ? doc::RepeatedKeys::kProblem : doc::RepeatedKeys::kLastCounts);
   if (!root) return providers;
-  doc::ObjectReader object(doc::Reader(*root, problems));
-  object.Expect("kind", "CredentialProviderConfig");
-  std::optional<ObjectVersion> object_version =
-      object.Enum<ObjectVersion>("apiVersion",
-                                 {{"kubelet.config.k8s.io/v1alpha1", ObjectVersion::kV1alpha1},
-                                  {"kubelet.config.k8s.io/v1beta1", ObjectVersion::kV1beta1},
-                                  {"kubelet.config.k8s.io/v1", ObjectVersion::kV1}},
-                                 Need::kRequired);
+  const doc::Reader reader(*root, problems);
+  doc::ObjectReader object(reader);
+  if (root->kind != doc::Node::Kind::kMapping) return providers;
+  const std::optional<ObjectVersion> object_version =
+      CheckHeader(object, json ? doc::KeyOrder::kText : doc::KeyOrder::kAlphabet);
+  doc::CheckGoTypes(reader, kConfig);
   std::vector<doc::Reader> items = object.Items("providers", Need::kRequired);
   if (items.empty() && object.Has("providers")) object.Fail("providers", "must have an entry");
   for (const doc::Reader& item : items) {

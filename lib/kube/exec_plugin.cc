@@ -10,10 +10,11 @@
 #include "base/redactor.h"
 #include "base/subprocess.h"
 #include "base/text.h"
+#include "doc/go_types.h"
 #include "doc/json.h"
+#include "doc/kubernetes_yaml.h"
 #include "doc/secret_node.h"
 #include "doc/write.h"
-#include "doc/yaml.h"
 #include "kube/kubeconfig_files.h"
 #include "kube/kubeconfig_types.h"
 #include "kube/times.h"
@@ -119,16 +120,6 @@ void ReadEnvironment(doc::ObjectReader& exec, ExecPlugin& plugin, PluginUse use)
   }
 }
 
-// Parses JSON or YAML; client-go's decoder tells the two apart in the same way.
-std::optional<doc::Node> ParseOutput(std::string_view output, doc::Problems& problems) {
-  if (base::TrimSpace(output).starts_with("{")) {
-    return doc::ParseJson(output, problems, doc::JsonRules::kLenient);
-  }
-  auto documents = doc::ParseYamlDocuments(output, problems, {}, doc::YamlRules::kAsKubernetes);
-  if (!documents) return std::nullopt;
-  return documents->empty() ? doc::Node::Mapping() : std::move(documents->front());
-}
-
 std::string StderrTail(const base::ProcessResult& result, const ExecPlugin& plugin) {
   const std::vector<base::Secret> printed = doc::SecretStrings(result.output.Reveal());
   std::vector<const base::Secret*> secrets;
@@ -168,7 +159,7 @@ std::optional<ExecPlugin> DecodeExecPlugin(doc::ObjectReader& exec, const std::s
   ExecPlugin plugin{.environment = environment};
   plugin.api_version = exec.String("apiVersion").value_or("");
   const std::string command = exec.String("command").value_or("");
-  if (auto args = exec.Find("args")) plugin.args = Texts(*args);
+  if (auto args = exec.Find("args")) plugin.args = doc::GoTexts(*args);
   plugin.install_hint = exec.String("installHint").value_or("");
   ReadEnvironment(exec, plugin, use);
   const bool wants_cluster = exec.Bool("provideClusterInfo").value_or(false);
@@ -201,13 +192,20 @@ std::optional<ExecPlugin> DecodeExecPlugin(doc::ObjectReader& exec, const std::s
 
 base::Result<ExecCredential> DecodeExecCredential(std::string_view output, const std::string& api_version) {
   doc::Problems problems("the plugin's output");
-  auto parsed = ParseOutput(output, problems);
+  const bool json = doc::LooksLikeJson(output);
+  auto parsed = json ? doc::ParseJson(output, problems, doc::JsonRules::kGo)
+                     : doc::ReadKubernetesYaml(output, problems);
   if (!parsed) return problems.ToStatus().error();
   doc::SecretNode tree(*std::move(parsed));
-  doc::ObjectReader root{doc::Reader(tree.node, problems)};
+  const doc::Reader reader(tree.node, problems);
+  doc::ObjectReader root{reader};
+  const doc::KeyOrder order = json ? doc::KeyOrder::kText : doc::KeyOrder::kAlphabet;
   // The version has to be the one that was requested, as client-go demands.
-  root.Expect("apiVersion", api_version);
-  root.Expect("kind", "ExecCredential");
+  if (doc::TypeMeta(reader, "apiVersion", order) != api_version)
+    root.Fail("apiVersion", "must be " + api_version);
+  const std::string kind = doc::TypeMeta(reader, "kind", order);
+  if (!kind.empty() && kind != "ExecCredential") root.Fail("kind", "must be ExecCredential");
+  CheckExecCredentialTypes(reader);
   ExecCredential credential;
   if (auto status = root.Object("status", doc::Need::kRequired)) {
     credential.token = base::Secret(status->String("token").value_or(""));
@@ -215,9 +213,11 @@ base::Result<ExecCredential> DecodeExecCredential(std::string_view output, const
     credential.certificate_pem = status->String("clientCertificateData").value_or("");
     credential.key_pem = base::Secret(status->String("clientKeyData").value_or(""));
     base::RememberSecret(credential.key_pem);
-    if (auto expires = status->String("expirationTimestamp")) {
-      credential.expires = ParseRfc3339(*expires);
-      if (!credential.expires) status->Fail("expirationTimestamp", "must be a time as RFC 3339 has it");
+    // Go reads each value of a repeated time.
+    for (const auto& entry : status->reader().Members()) {
+      if (entry.first != "expirationTimestamp" || entry.second.IsNull()) continue;
+      credential.expires = ParseRfc3339(entry.second.node().text);
+      if (!credential.expires) entry.second.Fail("must be a time as RFC 3339 has it");
     }
     if (credential.certificate_pem.empty() != credential.key_pem.empty()) {
       status->Fail("has one of clientCertificateData and clientKeyData without the other");

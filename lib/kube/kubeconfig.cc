@@ -2,10 +2,10 @@
 
 #include "base/fs.h"
 #include "base/text.h"
+#include "doc/go_types.h"
 #include "http/url.h"
 #include "kube/exec_plugin.h"
 #include "kube/kubeconfig_files.h"
-#include "kube/kubeconfig_types.h"
 #include "kube/server_url.h"
 
 namespace prefetch::kube {
@@ -34,7 +34,7 @@ base::Result<KubeconfigFiles> ReadFiles(const GetEnv& get_env, const KubeconfigO
 std::optional<std::string> DecodeData(doc::ObjectReader& object, std::string_view key) {
   auto text = object.String(key);
   if (!text || text->empty()) return std::nullopt;
-  auto data = DecodeBase64(*std::move(text));
+  auto data = doc::DecodeGoBase64(*std::move(text));
   if (!data) object.Fail(key, "must be base64");
   return data;
 }
@@ -115,13 +115,13 @@ void DecodeImpersonation(doc::ObjectReader& object, Cluster& cluster) {
   if (!user.empty()) headers.Add("Impersonate-User", user);
   if (!uid.empty()) headers.Add("Impersonate-Uid", uid);
   if (auto groups = object.Find("as-groups")) {
-    for (const std::string& group : Texts(*groups)) headers.Add("Impersonate-Group", group);
+    for (const std::string& group : doc::GoTexts(*groups)) headers.Add("Impersonate-Group", group);
   }
   bool extra = false;
   if (auto members = object.Find("as-user-extra")) {
     for (const auto& [name, values] : members->Members()) {
       extra = true;
-      for (const std::string& value : Texts(values)) headers.Add(HeaderName(name), value);
+      for (const std::string& value : doc::GoTexts(values)) headers.Add(HeaderName(name), value);
     }
   }
   const bool more = extra || !headers.fields().empty();

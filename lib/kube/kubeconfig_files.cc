@@ -21,25 +21,6 @@ std::optional<doc::Node> Parse(const std::string& text, doc::Problems& problems)
   return root;
 }
 
-// Checks apiVersion or kind, which kubectl finds whatever the case of the key; the key that the alphabet puts
-// last counts. An empty text is none, as is an absent one.
-void CheckHeader(const doc::Node& root, doc::Problems& problems, std::string_view name,
-                 std::string_view expected) {
-  const doc::Member* last = nullptr;
-  for (const doc::Member& member : root.members) {
-    if (!base::EqualsIgnoreCase(member.key, name) || member.value.kind == doc::Node::Kind::kNull) continue;
-    if (!doc::Reader(member.value, problems, member.key).String()) return;
-    if (last == nullptr || member.key > last->key) last = &member;
-  }
-  if (last == nullptr) return;
-  std::string_view value = last->value.text;
-  // The group before the "/" of a version, which is empty here.
-  if (name == "apiVersion" && value.starts_with('/')) value.remove_prefix(1);
-  if (!value.empty() && value != expected) {
-    problems.Add(last->value.at, last->key, "must be " + std::string(expected));
-  }
-}
-
 }  // namespace
 
 std::string ResolvePath(const std::string& folder, const std::string& path) {
@@ -68,9 +49,7 @@ base::Result<KubeconfigFiles> KubeconfigFiles::Read(const std::vector<std::strin
     if (!root) return problems.ToStatus().error();
     all.files_.push_back(std::make_unique<File>(path, std::move(problems), *std::move(root)));
     File& file = *all.files_.back();
-    CheckKubeconfigTypes(doc::Reader(file.tree.node, file.problems));
-    CheckHeader(file.tree.node, file.problems, "apiVersion", "v1");
-    CheckHeader(file.tree.node, file.problems, "kind", "Config");
+    CheckKubeconfig(doc::Reader(file.tree.node, file.problems));
   }
   if (all.files_.empty()) {
     if (absent.ok()) return base::NotFound("no kubeconfig file is named");

@@ -1,152 +1,95 @@
 #include "kube/kubeconfig_types.h"
 
-#include <set>
-#include <span>
-
-#include "base/secret.h"
-#include "base/text.h"
+#include "doc/go_types.h"
 
 namespace prefetch::kube {
 namespace {
 
-enum class Type { kText, kBool, kBase64, kTexts, kTextMap, kTextsMap, kObject, kNamedObjects, kObjects };
-
-struct Field {
-  std::string_view key;
-  Type type;
-  std::span<const Field> fields = {};  // of an object
-};
-
 // k8s.io/client-go/tools/clientcmd/api/v1/types.go. Members that may be anything are not here.
-constexpr Field kExtension[] = {{"name", Type::kText}};
-constexpr Field kCluster[] = {{"server", Type::kText},
-                              {"tls-server-name", Type::kText},
-                              {"insecure-skip-tls-verify", Type::kBool},
-                              {"certificate-authority", Type::kText},
-                              {"certificate-authority-data", Type::kBase64},
-                              {"proxy-url", Type::kText},
-                              {"disable-compression", Type::kBool},
-                              {"extensions", Type::kNamedObjects, kExtension}};
-constexpr Field kVariable[] = {{"name", Type::kText}, {"value", Type::kText}};
-constexpr Field kExec[] = {{"command", Type::kText},           {"args", Type::kTexts},
-                           {"env", Type::kObjects, kVariable}, {"apiVersion", Type::kText},
-                           {"installHint", Type::kText},       {"provideClusterInfo", Type::kBool},
-                           {"interactiveMode", Type::kText}};
-constexpr Field kAuthProvider[] = {{"name", Type::kText}, {"config", Type::kTextMap}};
-constexpr Field kUser[] = {{"client-certificate", Type::kText},
-                           {"client-certificate-data", Type::kBase64},
-                           {"client-key", Type::kText},
-                           {"client-key-data", Type::kBase64},
-                           {"token", Type::kText},
-                           {"tokenFile", Type::kText},
-                           {"as", Type::kText},
-                           {"as-uid", Type::kText},
-                           {"as-groups", Type::kTexts},
-                           {"as-user-extra", Type::kTextsMap},
-                           {"username", Type::kText},
-                           {"password", Type::kText},
-                           {"auth-provider", Type::kObject, kAuthProvider},
-                           {"exec", Type::kObject, kExec},
-                           {"extensions", Type::kNamedObjects, kExtension}};
-constexpr Field kContext[] = {{"cluster", Type::kText},
-                              {"user", Type::kText},
-                              {"namespace", Type::kText},
-                              {"extensions", Type::kNamedObjects, kExtension}};
-constexpr Field kNamedCluster[] = {{"name", Type::kText}, {"cluster", Type::kObject, kCluster}};
-constexpr Field kNamedUser[] = {{"name", Type::kText}, {"user", Type::kObject, kUser}};
-constexpr Field kNamedContext[] = {{"name", Type::kText}, {"context", Type::kObject, kContext}};
-constexpr Field kPreferences[] = {{"colors", Type::kBool}, {"extensions", Type::kNamedObjects, kExtension}};
-constexpr Field kConfig[] = {{"apiVersion", Type::kText},
-                             {"kind", Type::kText},
-                             {"preferences", Type::kObject, kPreferences},
-                             {"clusters", Type::kNamedObjects, kNamedCluster},
-                             {"users", Type::kNamedObjects, kNamedUser},
-                             {"contexts", Type::kNamedObjects, kNamedContext},
-                             {"current-context", Type::kText},
-                             {"extensions", Type::kNamedObjects, kExtension}};
+constexpr doc::GoField kExtension[] = {{"name", doc::GoType::kText}};
+constexpr doc::GoField kCluster[] = {{"server", doc::GoType::kText},
+                                     {"tls-server-name", doc::GoType::kText},
+                                     {"insecure-skip-tls-verify", doc::GoType::kBool},
+                                     {"certificate-authority", doc::GoType::kText},
+                                     {"certificate-authority-data", doc::GoType::kBase64},
+                                     {"proxy-url", doc::GoType::kText},
+                                     {"disable-compression", doc::GoType::kBool},
+                                     {"extensions", doc::GoType::kNamedObjects, kExtension}};
+constexpr doc::GoField kVariable[] = {{"name", doc::GoType::kText}, {"value", doc::GoType::kText}};
+constexpr doc::GoField kExec[] = {
+    {"command", doc::GoType::kText},           {"args", doc::GoType::kTexts},
+    {"env", doc::GoType::kObjects, kVariable}, {"apiVersion", doc::GoType::kText},
+    {"installHint", doc::GoType::kText},       {"provideClusterInfo", doc::GoType::kBool},
+    {"interactiveMode", doc::GoType::kText}};
+constexpr doc::GoField kAuthProvider[] = {{"name", doc::GoType::kText}, {"config", doc::GoType::kTextMap}};
+constexpr doc::GoField kUser[] = {{"client-certificate", doc::GoType::kText},
+                                  {"client-certificate-data", doc::GoType::kBase64},
+                                  {"client-key", doc::GoType::kText},
+                                  {"client-key-data", doc::GoType::kBase64},
+                                  {"token", doc::GoType::kText},
+                                  {"tokenFile", doc::GoType::kText},
+                                  {"as", doc::GoType::kText},
+                                  {"as-uid", doc::GoType::kText},
+                                  {"as-groups", doc::GoType::kTexts},
+                                  {"as-user-extra", doc::GoType::kTextsMap},
+                                  {"username", doc::GoType::kText},
+                                  {"password", doc::GoType::kText},
+                                  {"auth-provider", doc::GoType::kObject, kAuthProvider},
+                                  {"exec", doc::GoType::kObject, kExec},
+                                  {"extensions", doc::GoType::kNamedObjects, kExtension}};
+constexpr doc::GoField kContext[] = {{"cluster", doc::GoType::kText},
+                                     {"user", doc::GoType::kText},
+                                     {"namespace", doc::GoType::kText},
+                                     {"extensions", doc::GoType::kNamedObjects, kExtension}};
+constexpr doc::GoField kNamedCluster[] = {{"name", doc::GoType::kText},
+                                          {"cluster", doc::GoType::kObject, kCluster}};
+constexpr doc::GoField kNamedUser[] = {{"name", doc::GoType::kText}, {"user", doc::GoType::kObject, kUser}};
+constexpr doc::GoField kNamedContext[] = {{"name", doc::GoType::kText},
+                                          {"context", doc::GoType::kObject, kContext}};
+constexpr doc::GoField kPreferences[] = {{"colors", doc::GoType::kBool},
+                                         {"extensions", doc::GoType::kNamedObjects, kExtension}};
+constexpr doc::GoField kConfig[] = {{"apiVersion", doc::GoType::kText},
+                                    {"kind", doc::GoType::kText},
+                                    {"preferences", doc::GoType::kObject, kPreferences},
+                                    {"clusters", doc::GoType::kNamedObjects, kNamedCluster},
+                                    {"users", doc::GoType::kNamedObjects, kNamedUser},
+                                    {"contexts", doc::GoType::kNamedObjects, kNamedContext},
+                                    {"current-context", doc::GoType::kText},
+                                    {"extensions", doc::GoType::kNamedObjects, kExtension}};
 
-void CheckObject(const doc::Reader& value, std::span<const Field> fields);
-
-void CheckText(const doc::Reader& value) {
-  if (!value.IsNull()) value.String();
-}
-
-// Names may stand once. An extension without content is none.
-void CheckNames(const std::vector<doc::Reader>& items, std::span<const Field> fields) {
-  std::set<std::string> names;
-  for (const doc::Reader& item : items) {
-    const doc::Node* name = item.node().Find("name");
-    const doc::Node* content = item.node().Find("extension");
-    const bool is_extension = fields.data() == kExtension;
-    if (is_extension && (content == nullptr || content->kind == doc::Node::Kind::kNull)) continue;
-    const std::string text = name != nullptr && name->kind == doc::Node::Kind::kString ? name->text : "";
-    if (!names.insert(text).second) item.Fail("has a name that stands before in this list");
-  }
-}
-
-void CheckValue(const doc::Reader& value, const Field& field) {
-  if (value.IsNull()) return;
-  switch (field.type) {
-    case Type::kText:
-      value.String();
-      return;
-    case Type::kBool:
-      value.Bool();
-      return;
-    case Type::kBase64:
-      if (auto text = value.String(); text && !DecodeBase64(*std::move(text))) value.Fail("must be base64");
-      return;
-    case Type::kTexts:
-      for (const doc::Reader& item : value.Items()) CheckText(item);
-      return;
-    case Type::kTextMap:
-      for (const auto& [key, item] : value.Members()) CheckText(item);
-      return;
-    case Type::kTextsMap:
-      for (const auto& [key, items] : value.Members()) {
-        for (const doc::Reader& item : items.Items()) CheckText(item);
-      }
-      return;
-    case Type::kObject:
-      CheckObject(value, field.fields);
-      return;
-    case Type::kNamedObjects:
-    case Type::kObjects: {
-      const std::vector<doc::Reader> items = value.Items();
-      for (const doc::Reader& item : items) CheckObject(item, field.fields);
-      if (field.type == Type::kNamedObjects) CheckNames(items, field.fields);
-      return;
-    }
-  }
-}
-
-void CheckObject(const doc::Reader& value, std::span<const Field> fields) {
-  if (value.IsNull()) return;
-  doc::ObjectReader object(value);
-  for (const Field& field : fields) {
-    if (auto member = object.Find(field.key)) CheckValue(*member, field);
-  }
-}
+// k8s.io/client-go/pkg/apis/clientauthentication/v1/types.go
+constexpr doc::GoField kPluginCluster[] = {{"server", doc::GoType::kText},
+                                           {"tls-server-name", doc::GoType::kText},
+                                           {"insecure-skip-tls-verify", doc::GoType::kBool},
+                                           {"certificate-authority-data", doc::GoType::kBase64},
+                                           {"proxy-url", doc::GoType::kText},
+                                           {"disable-compression", doc::GoType::kBool}};
+constexpr doc::GoField kSpec[] = {{"cluster", doc::GoType::kObject, kPluginCluster},
+                                  {"interactive", doc::GoType::kBool}};
+constexpr doc::GoField kStatus[] = {{"expirationTimestamp", doc::GoType::kText},
+                                    {"token", doc::GoType::kText},
+                                    {"clientCertificateData", doc::GoType::kText},
+                                    {"clientKeyData", doc::GoType::kText}};
+constexpr doc::GoField kExecCredential[] = {{"apiVersion", doc::GoType::kText},
+                                            {"kind", doc::GoType::kText},
+                                            {"spec", doc::GoType::kObject, kSpec},
+                                            {"status", doc::GoType::kObject, kStatus}};
 
 }  // namespace
 
-void CheckKubeconfigTypes(const doc::Reader& root) {
-  CheckObject(root, kConfig);
+void CheckKubeconfig(const doc::Reader& root) {
+  doc::ObjectReader object(root);
+  std::string version = doc::TypeMeta(root, "apiVersion", doc::KeyOrder::kAlphabet);
+  // The group before the "/" is empty here.
+  if (version.starts_with('/')) version.erase(0, 1);
+  if (!version.empty() && version != "v1") object.Fail("apiVersion", "must be v1");
+  const std::string kind = doc::TypeMeta(root, "kind", doc::KeyOrder::kAlphabet);
+  if (!kind.empty() && kind != "Config") object.Fail("kind", "must be Config");
+  doc::CheckGoTypes(root, kConfig);
 }
 
-std::optional<std::string> DecodeBase64(std::string text) {
-  std::erase_if(text, [](char c) { return c == '\n' || c == '\r'; });
-  auto data = base::Base64Decode(text);
-  base::WipeString(text);
-  return data;
-}
-
-std::vector<std::string> Texts(const doc::Reader& sequence) {
-  std::vector<std::string> texts;
-  for (const doc::Reader& item : sequence.Items()) {
-    texts.push_back(item.IsNull() ? "" : item.String().value_or(""));
-  }
-  return texts;
+void CheckExecCredentialTypes(const doc::Reader& root) {
+  doc::CheckGoTypes(root, kExecCredential);
 }
 
 }  // namespace prefetch::kube

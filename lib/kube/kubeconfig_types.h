@@ -1,23 +1,17 @@
-// The types of a kubeconfig's values, as kubectl's decoder demands them. Internal to kube/.
+// The types of values in a kubeconfig and in a plugin's answer, as kubectl's decoder demands them. Internal
+// to kube/.
 #pragma once
-
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "doc/reader.h"
 
 namespace prefetch::kube {
 
-// Adds a problem for each value of another type than kubectl's decoder demands, and for each name that stands
-// twice in a list. kubectl refuses the whole file for one of them, even in entries that no context uses.
-void CheckKubeconfigTypes(const doc::Reader& root);
+// Adds a problem for another apiVersion or kind than a kubeconfig's, which may be absent; for each value of
+// another type than kubectl's decoder demands, and for each name that stands twice in a list. kubectl refuses
+// the whole file for one of them, even in entries that no context uses.
+void CheckKubeconfig(const doc::Reader& root);
 
-// Decodes base64 as Go does: padded, and line breaks do not count.
-std::optional<std::string> DecodeBase64(std::string text);
-
-// A sequence of strings; null counts as an empty one.
-std::vector<std::string> Texts(const doc::Reader& sequence);
+// The same for the values of an ExecCredential.
+void CheckExecCredentialTypes(const doc::Reader& root);
 
 }  // namespace prefetch::kube

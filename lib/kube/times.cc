@@ -42,19 +42,19 @@ std::optional<base::WallTime> Moment(int year, int month, int day, std::chrono::
   return base::WallTime(std::chrono::sys_days(date)) + of_day;
 }
 
-// Takes "10:00:00". A leap second counts as the second after it.
+// Takes "10:00:00".
 std::optional<std::chrono::seconds> TakeTimeOfDay(std::string_view& text) {
   auto hours = TakeNumber(text, 2);
   if (!hours || !Take(text, ":")) return std::nullopt;
   auto minutes = TakeNumber(text, 2);
   if (!minutes || !Take(text, ":")) return std::nullopt;
   auto seconds = TakeNumber(text, 2);
-  if (!seconds || *hours > 23 || *minutes > 59 || *seconds > 60) return std::nullopt;
+  if (!seconds || *hours > 23 || *minutes > 59 || *seconds > 59) return std::nullopt;
   return std::chrono::hours(*hours) + std::chrono::minutes(*minutes) + std::chrono::seconds(*seconds);
 }
 
 void DropFraction(std::string_view& text) {
-  if (!text.starts_with(".")) return;
+  if (!text.starts_with(".") && !text.starts_with(",")) return;
   std::size_t end = text.find_first_not_of("0123456789", 1);
   // A point without digits stays, and fails as an offset.
   if (end != 1) text.remove_prefix(std::min(end, text.size()));
@@ -62,14 +62,14 @@ void DropFraction(std::string_view& text) {
 
 // Reads "Z" or "+02:00", to the end of the text.
 std::optional<std::chrono::seconds> Offset(std::string_view text) {
-  if (text == "Z" || text == "z") return std::chrono::seconds(0);
+  if (text == "Z") return std::chrono::seconds(0);
   int sign = text.starts_with("+") ? 1 : -1;
   if (text.size() != 6 || (text[0] != '+' && text[0] != '-')) return std::nullopt;
   text.remove_prefix(1);
   auto hours = TakeNumber(text, 2);
   if (!hours || !Take(text, ":")) return std::nullopt;
   auto minutes = TakeNumber(text, 2);
-  if (!minutes || *hours > 23 || *minutes > 59) return std::nullopt;
+  if (!minutes || *hours > 24 || *minutes > 59) return std::nullopt;
   return sign * (std::chrono::hours(*hours) + std::chrono::minutes(*minutes));
 }
 
@@ -100,7 +100,7 @@ std::optional<base::WallTime> ParseRfc3339(std::string_view text) {
   auto month = TakeNumber(text, 2);
   if (!month || !Take(text, "-")) return std::nullopt;
   auto day = TakeNumber(text, 2);
-  if (!day || !(Take(text, "T") || Take(text, "t"))) return std::nullopt;
+  if (!day || !Take(text, "T")) return std::nullopt;
   auto of_day = TakeTimeOfDay(text);
   if (!of_day) return std::nullopt;
   DropFraction(text);

@@ -26,6 +26,7 @@ sys.path.insert(0, HERE)
 import kube_mutations
 import mutations
 import name_mutations
+import plugin_mutations
 import toml_mutations
 
 GENERATED = 10_000
@@ -58,6 +59,15 @@ def kubeconfig():
     return Family("kubeconfig", ["kubeconfig", folder], ["kubeconfig", folder], corpus, kube_mutations.kubeconfig)
 
 
+def plugins(name, *arguments):
+    folder = os.path.join(SCRATCH.name, "plugins")
+    os.makedirs(folder, exist_ok=True)
+    corpus = {"provider-config": "provider"}.get(name, name)
+    command = [name, *arguments, folder]
+    family = "-".join([name, *arguments[:1]])
+    return Family(family, command, command, [f"tests/judges/corpus/{corpus}/*"], plugin_mutations.answer)
+
+
 YAML_FILES = [f"tests/judges/corpus/{folder}/*" for folder in ("kubelet", "provider", "manifests")]
 FAMILIES = [
     of_json("docker"),
@@ -65,6 +75,11 @@ FAMILIES = [
     Family("reference", ["reference"], ["reference"], ["tests/judges/corpus/reference/*"], name_mutations.reference),
     hosts("hosts-2.1-localhost", "2", "2.1.9", "localhost:5000"),
     kubeconfig(),
+    plugins("exec-answer", "v1"),
+    plugins("provider-answer", "1.31", "v1"),
+    plugins("provider-answer", "1.34", "v1"),
+    plugins("provider-config", "1.31"),
+    plugins("provider-config", "1.34"),
     Family("json", ["json"], ["json"], ["tests/judges/corpus/json/*"], mutations.json),
     Family("yaml-last", ["yaml", "last"], ["yaml", "last"], YAML_FILES, mutations.yaml),
     Family("yaml-once", ["yaml", "once"], ["yaml", "once"], YAML_FILES, mutations.yaml),
@@ -102,7 +117,7 @@ def answers(command, frames):
     frames.flush()
     os.lseek(frames.fileno(), 0, os.SEEK_SET)
     done = subprocess.run(command, stdin=frames, stdout=subprocess.PIPE, check=True)
-    read = (json.loads(line) for line in done.stdout.decode("utf-8", "surrogateescape").splitlines())
+    read = (json.loads(line) for line in done.stdout.decode("utf-8", "surrogateescape").split("\n") if line)
     return [(answer.get("error", ""), normal(answer.get("value"))) for answer in read]
 
 

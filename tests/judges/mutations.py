@@ -12,7 +12,7 @@ JSON_TOKEN = re.compile(rb'"(?:[^"\\\n]|\\.)*"|-?[0-9][0-9.eE+-]*|[a-z]+|[\[\]{}
 SPACES = [b" ", b"\n", b"\t", b"\r\n", b"\x0b", b"\xc2\xa0", b"\xef\xbb\xbf", b"// c\n", b"# c\n", b"/* c */"]
 
 
-def _json_once(random, text, others):
+def json_once(random, text, others):
     tokens = JSON_TOKEN.findall(text)
     if not tokens:
         return random.choice(JSON_VALUES)
@@ -53,7 +53,7 @@ def several(once):
     return mutate
 
 
-json = several(_json_once)
+json = several(json_once)
 
 YAML_VALUES = [
     b"yes", b"no", b"on", b"Off", b"y", b"N", b"true", b"True", b"tRUE", b"null", b"~", b"Null", b"", b"0", b"0110", b"08", b"0o17",

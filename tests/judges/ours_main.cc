@@ -14,6 +14,7 @@ std::map<std::string, Family> AllFamilies() {
   std::map<std::string, Family> all;
   all.merge(DocFamilies());
   all.merge(KubeFamilies());
+  all.merge(PluginFamilies());
   all.merge(RegistryFamilies());
   return all;
 }

@@ -1,0 +1,120 @@
+#include "doc/go_types.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/secret.h"
+#include "base/text.h"
+
+namespace prefetch::doc {
+namespace {
+
+void CheckText(const Reader& value) {
+  if (!value.IsNull()) value.String();
+}
+
+std::string NameOf(const Node* node) {
+  return node != nullptr && node->kind == Node::Kind::kString ? node->text : "";
+}
+
+// Names may stand once. An extension of a kubeconfig without content is none.
+void CheckNames(const std::vector<Reader>& items, bool extensions) {
+  std::set<std::string> names;
+  for (const Reader& item : items) {
+    const Node* content = item.node().Find("extension");
+    if (extensions && (content == nullptr || content->kind == Node::Kind::kNull)) continue;
+    if (!names.insert(NameOf(item.node().Find("name"))).second) {
+      item.Fail("has a name that stands before in this list");
+    }
+  }
+}
+
+void CheckValue(const Reader& value, const GoField& field) {
+  if (value.IsNull()) return;
+  switch (field.type) {
+    case GoType::kText:
+      value.String();
+      return;
+    case GoType::kBool:
+      value.Bool();
+      return;
+    case GoType::kBase64:
+      if (auto text = value.String(); text && !DecodeGoBase64(*std::move(text))) value.Fail("must be base64");
+      return;
+    case GoType::kDuration:
+      value.Duration({.least = std::chrono::nanoseconds::min()});
+      return;
+    case GoType::kTexts:
+      for (const Reader& item : value.Items()) CheckText(item);
+      return;
+    case GoType::kTextMap:
+      for (const auto& [key, item] : value.Members()) CheckText(item);
+      return;
+    case GoType::kTextsMap:
+      for (const auto& [key, items] : value.Members()) {
+        for (const Reader& item : items.Items()) CheckText(item);
+      }
+      return;
+    case GoType::kObject:
+      CheckGoTypes(value, field.fields);
+      return;
+    case GoType::kObjectMap:
+      for (const auto& [key, item] : value.Members()) CheckGoTypes(item, field.fields);
+      return;
+    case GoType::kObjects:
+    case GoType::kNamedObjects: {
+      const std::vector<Reader> items = value.Items();
+      for (const Reader& item : items) CheckGoTypes(item, field.fields);
+      if (field.type == GoType::kNamedObjects) CheckNames(items, field.fields.size() == 1);
+      return;
+    }
+  }
+}
+
+}  // namespace
+
+void CheckGoTypes(const Reader& value, std::span<const GoField> fields) {
+  if (value.IsNull()) return;
+  std::set<std::string_view> seen;
+  for (const auto& entry : value.Members()) {
+    const auto field = std::find_if(fields.begin(), fields.end(),
+                                    [&](const GoField& one) { return one.key == entry.first; });
+    if (field == fields.end()) continue;
+    const Reader& member = entry.second;
+    CheckValue(member, *field);
+    const Node::Kind kind = member.node().kind;
+    const bool scalar =
+        kind != Node::Kind::kNull && kind != Node::Kind::kMapping && kind != Node::Kind::kSequence;
+    const bool first = seen.insert(field->key).second;
+    if (!first && !scalar && field->type != GoType::kObjectMap) {
+      member.Fail("stands twice, and its parts would mix");
+    }
+  }
+}
+
+std::string TypeMeta(const Reader& root, std::string_view name, KeyOrder order) {
+  const Member* last = nullptr;
+  for (const Member& member : root.node().members) {
+    if (!base::EqualsIgnoreCase(member.key, name) || member.value.kind == Node::Kind::kNull) continue;
+    if (!Reader(member.value, root.problems(), member.key).String()) return "";
+    if (last == nullptr || order == KeyOrder::kText || member.key > last->key) last = &member;
+  }
+  return last == nullptr ? "" : last->value.text;
+}
+
+std::optional<std::string> DecodeGoBase64(std::string text) {
+  std::erase_if(text, [](char c) { return c == '\n' || c == '\r'; });
+  auto data = base::Base64Decode(text);
+  base::WipeString(text);
+  return data;
+}
+
+std::vector<std::string> GoTexts(const Reader& sequence) {
+  std::vector<std::string> texts;
+  for (const Reader& item : sequence.Items()) {
+    texts.push_back(item.IsNull() ? "" : item.String().value_or(""));
+  }
+  return texts;
+}
+
+}  // namespace prefetch::doc

@@ -1,0 +1,55 @@
+// The types that Go's decoders demand of a document of Kubernetes, and where they find its type.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "doc/reader.h"
+
+namespace prefetch::doc {
+
+enum class GoType {
+  kText,
+  kBool,
+  kBase64,
+  kDuration,
+  kTexts,
+  kTextMap,
+  kTextsMap,
+  kObject,
+  kObjects,
+  kObjectMap,
+  kNamedObjects
+};
+
+// A member of an object. Members that may be anything need no row.
+struct GoField {
+  std::string_view key;
+  GoType type;
+  std::span<const GoField> fields = {};  // of an object
+};
+
+// Adds a problem for each value that Go's decoder refuses, those of repeated keys included. Names may stand
+// once in a list of kNamedObjects. A repeated key is a problem if an object, a list or null stands behind it,
+// since Go would mix both values.
+void CheckGoTypes(const Reader& value, std::span<const GoField> fields);
+
+// The order in which Kubernetes' decoders look at keys.
+enum class KeyOrder {
+  kAlphabet,  // YAML
+  kText,      // JSON
+};
+
+// Returns apiVersion or kind, which Kubernetes' decoders find whatever the case of the key, and of several
+// take the last. Empty: there is none. Another type than a string is a problem.
+std::string TypeMeta(const Reader& root, std::string_view name, KeyOrder order);
+
+// Decodes base64 as Go does: padded, and line breaks do not count.
+std::optional<std::string> DecodeGoBase64(std::string text);
+
+// A sequence of strings; null counts as an empty one.
+std::vector<std::string> GoTexts(const Reader& sequence);
+
+}  // namespace prefetch::doc
