@@ -124,7 +124,7 @@ ApiAnswer Send(Api& api, const Write& write) {
 
 constexpr const char* kEventsPath = "/api/v1/namespaces/default/events";
 constexpr const char* kLabelRefused = "an agent changes no labels but those below prefetchd.dev/";
-constexpr const char* kTaintRefused = "an agent changes no taints but prefetchd.dev/not-ready";
+constexpr const char* kTaintRefused = "an agent changes no taints but its startup taint";
 constexpr const char* kStatusRefused = "an agent changes nothing else of a node's status";
 constexpr const char* kSpecRefused = "an agent changes nothing else of a node's spec";
 constexpr const char* kOwnNode = "an agent writes only to the node that its token was issued for";
