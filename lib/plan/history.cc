@@ -24,6 +24,8 @@ constexpr int kFailuresThatSettle = 6;
 constexpr hours kEvictionMemory{2};
 constexpr std::size_t kEvictionsThatCount = 3;
 constexpr minutes kEvictionBase{5};
+// The first one that counts waits for kEvictionBase, and the fifth for kSlowCap. More need not be remembered.
+constexpr std::size_t kEvictionsRemembered = kEvictionsThatCount + 4;
 
 // Ends of the runtime in a row that make each image that was pulled at the time a suspect: one may be a
 // restart.
@@ -188,12 +190,17 @@ History AfterVanished(History past, base::TimePoint now) {
   std::erase_if(past.vanished, [now](base::TimePoint at) { return now - at > kEvictionMemory; });
   past.vanished.push_back(now);
   // The oldest time goes, so that the history of an image that is evicted all the time stays short.
-  if (past.vanished.size() > 2 * kEvictionsThatCount) past.vanished.erase(past.vanished.begin());
+  if (past.vanished.size() > kEvictionsRemembered) past.vanished.erase(past.vanished.begin());
   if (IsEvictedAgainAndAgain(past)) {
     int beyond = static_cast<int>(past.vanished.size() - kEvictionsThatCount);
-    past.not_before = now + Doubled(kEvictionBase, beyond, kSlowCap);
+    const base::Duration pause = Doubled(kEvictionBase, beyond, kSlowCap);
+    // kubelet cannot take away an image that is not there. If our own pause counted, a long one would make
+    // the evictions before it look old, and the image would be pulled at once again.
+    for (base::TimePoint& at : past.vanished) at += pause;
+    past.not_before = now + pause;
     past.last_failure = Reason::kEvictedByKubelet;
-    past.last_error = "taken away " + std::to_string(past.vanished.size()) + " times within two hours";
+    past.last_error =
+        "taken away " + std::to_string(past.vanished.size()) + " times within two hours, without the pauses";
   }
   return past;
 }

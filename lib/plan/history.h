@@ -41,7 +41,8 @@ struct History {
 
   DiskHistory room;  // its size, and its known need for room
 
-  // When the image was found gone within kEvictionMemory; the newest last.
+  // When the image was found gone within kEvictionMemory; the newest last. The times move along with pauses,
+  // so that these do not count as age.
   std::vector<base::TimePoint> vanished;
 
   // Times for the status.

@@ -165,6 +165,20 @@ TEST(AfterVanished, TwiceIsPulledAtOnceThriceSlowsDown) {
   EXPECT_EQ(past.not_before, kNow + minutes(40));
 }
 
+// kubelet takes it away a minute after each pull.
+TEST(AfterVanished, ALoopSlowsDownToAnHourAndStaysThere) {
+  History past;
+  std::vector<minutes> pauses;
+  for (base::TimePoint now = kNow; pauses.size() < 9; now = std::max(now, past.not_before) + minutes(1)) {
+    past = AfterVanished(past, now);
+    pauses.push_back(std::chrono::duration_cast<minutes>(past.not_before - now));
+  }
+  using M = minutes;
+  EXPECT_EQ(pauses, (std::vector<M>{M(0), M(0), M(5), M(10), M(20), M(40), M(60), M(60), M(60)}));
+  past = AfterVanished(past, past.not_before + hours(3));
+  EXPECT_FALSE(IsEvictedAgainAndAgain(past));
+}
+
 TEST(AfterVanished, OldOnesAreForgotten) {
   History past;
   for (int i = 0; i < 10; i++) past = AfterVanished(past, kNow + hours(3 * i));
