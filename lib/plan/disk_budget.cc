@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
-#include <tuple>
 
 #include "base/saturating.h"
 #include "base/text.h"
@@ -198,16 +197,6 @@ std::uint64_t ExpectedDiskUse(const DiskHistory& past, const DiskUsage& taken, s
 
 bool MayFit(const DiskReservation& claim, std::uint64_t usable) {
   return usable > 0 && claim.least <= usable;
-}
-
-// The same ranks as in Schedule; among equals, the pull that started first. If the two orders differed, a
-// pull could be started only to be ended for the one that it overtook.
-bool ComesBefore(const PullSlot& a, const PullSlot& b) {
-  auto order = [](const PullSlot& slot) {
-    return std::make_tuple(slot.stalled, slot.update, !slot.asked, -slot.priority, slot.started_at,
-                           slot.entry);
-  };
-  return order(a) < order(b);
 }
 
 DiskBudget::DiskBudget(std::uint64_t usable, const std::vector<PullSlot>& running)

@@ -110,8 +110,6 @@ std::uint64_t ExpectedDiskUse(const DiskHistory& past, const DiskUsage& taken, s
 bool MayFit(const DiskReservation& claim, std::uint64_t usable);
 
 struct PullSlot;
-// Does `a` get room before `b`? Equals: the one that started first. One that stalled comes behind all others.
-bool ComesBefore(const PullSlot& a, const PullSlot& b);
 
 // Hands out the remaining room to pulls that are due. Ask in the order in which they should start.
 class DiskBudget {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <set>
+#include <tuple>
 
 #include "image/registry_answer.h"
 #include "plan/largest_first.h"
@@ -12,6 +13,13 @@ namespace {
 
 // The longest hold of a registry.
 constexpr std::chrono::hours kRegistryForgottenAfter{1};
+
+// The rank counts before the times and failures of pulls. A true `asked` and a higher priority come first, so
+// these two are compared the other way round.
+bool IsOfHigherRank(const PullSlot& a, const PullSlot& b) {
+  return std::tie(a.stalled, a.update, b.asked, b.priority) <
+         std::tie(b.stalled, b.update, a.asked, a.priority);
+}
 
 struct Places {
   int total = 0;  // that move
@@ -47,7 +55,7 @@ class Kept {
  public:
   // Moves on to `slot`. Slots come in the order of Schedule.
   void MoveTo(const PullSlot& slot) {
-    if (last_ && !CountsAs(*last_, slot)) {
+    if (last_ && (IsOfHigherRank(*last_, slot) || IsOfHigherRank(slot, *last_))) {
       total_ += alike_;
       alike_ = 0;
     }
@@ -64,10 +72,6 @@ class Kept {
   }
 
  private:
-  static bool CountsAs(const PullSlot& a, const PullSlot& b) {
-    return a.stalled == b.stalled && a.update == b.update && a.asked == b.asked && a.priority == b.priority;
-  }
-
   const PullSlot* last_ = nullptr;
   int total_ = 0;  // kept by images of higher rank than the one in question
   int alike_ = 0;  // by what counts for as much
@@ -182,20 +186,6 @@ std::vector<PullSlot> WithFreePlaces(std::vector<PullSlot> running, const Regist
   return running;
 }
 
-// Highest priority first. Pulls that stalled come behind all others, since they would hold a place again, and
-// updates behind images that are missing. ComesBefore (plan/disk_budget.h) has the same order.
-std::vector<PullSlot> InOrder(std::vector<PullSlot> due) {
-  std::stable_sort(due.begin(), due.end(), [](const PullSlot& a, const PullSlot& b) {
-    if (a.stalled != b.stalled) return b.stalled;
-    if (a.update != b.update) return b.update;
-    if (a.asked != b.asked) return a.asked;
-    if (a.priority != b.priority) return a.priority > b.priority;
-    if (a.failures != b.failures) return a.failures < b.failures;
-    return a.entry < b.entry;
-  });
-  return due;
-}
-
 // Two names of one digest: the second pull would ask for the same bytes. It starts once the first has ended,
 // and finds them here.
 bool SameContentRuns(const PullSlot& slot, const std::vector<PullSlot>& running) {
@@ -229,6 +219,11 @@ bool MayJoin(const PullSlot& slot, const Places& taken, bool settled, const Limi
 }
 
 }  // namespace
+
+bool ComesBefore(const PullSlot& a, const PullSlot& b) {
+  if (IsOfHigherRank(a, b) || IsOfHigherRank(b, a)) return IsOfHigherRank(a, b);
+  return std::tie(a.started_at, a.failures, a.entry) < std::tie(b.started_at, b.failures, b.entry);
+}
 
 bool MayBeForgotten(const RegistryHealth& health, base::TimePoint now) {
   return now >= std::max(health.not_before, health.limited_until) + kRegistryForgottenAfter;
@@ -272,7 +267,8 @@ ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::
     return output;
   }
   const int parallel = ParallelPulls(input, limits);
-  std::vector<PullSlot> due = InOrder(input.due);
+  std::vector<PullSlot> due = input.due;
+  std::stable_sort(due.begin(), due.end(), ComesBefore);
   if (input.may_reorder && !input.settled) MoveLargestFirst(due, parallel);
   // `registries` comes before `running`: a pull gives its place up only if its registry may have several.
   const RegistryLimits registries(input, limits, parallel, now);

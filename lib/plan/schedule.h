@@ -57,6 +57,12 @@ struct PullSlot {
   base::TimePoint started_at = base::TimePoint::max();  // of one that runs
 };
 
+// The one order of pulls: of those that are due, and of all for the room on the disk. If there were two, a
+// pull could be started only to be ended for the one that it overtook. Highest priority first. Pulls that
+// stalled come behind all others, since they would hold a place again, and updates behind images that are
+// missing. Among equals, the pull that started first is first.
+bool ComesBefore(const PullSlot& a, const PullSlot& b);
+
 // The look at what came takes milliseconds. One that takes longer than this keeps the place of its pull,
 // so that pulls behind a runtime that hangs do not pile up.
 constexpr std::chrono::seconds kShortPoll{1};
