@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "plan/history.h"
+#include "plan/image_readiness.h"
 #include "plan/requested.h"
 
 namespace prefetch::plan {
@@ -42,16 +43,13 @@ CheckVerdict RuntimeIsAway(const CheckFacts& facts, const std::string& error) {
                            : "the container runtime could not be asked: " + error);
 }
 
-// Without a kubelet there are no records, and a usable image starts. IfNotPresent pulls an image that is not
-// usable, where Never fails.
 CheckVerdict ByPresence(const CheckFacts& facts, const ImageState& image) {
-  if (image.usable) {
-    return Passes(Say(facts, VerdictResult::kStarts, Reason::kPresent,
-                      "on the node; there is no kubelet here that could refuse it"));
+  const PresenceVerdict says = VerdictWithoutKubelet(image, facts.policy);
+  if (says.result == VerdictResult::kStarts) {
+    return Passes(
+        Say(facts, says.result, says.reason, "on the node; there is no kubelet here that could refuse it"));
   }
-  const bool never = facts.policy == PullPolicy::kNever;
-  return Say(facts, never ? VerdictResult::kRefused : VerdictResult::kPulls,
-             image.present ? image.reason : Reason::kImageAbsent, "not usable here: " + image.message);
+  return Say(facts, says.result, says.reason, "not usable here: " + image.message);
 }
 
 CheckVerdict ByKubelet(const CheckFacts& facts, const ImageState& image) {

@@ -241,6 +241,17 @@ void JudgeUsable(const EntryFacts& facts, ImageState& state) {
 
 }  // namespace
 
+PresenceVerdict VerdictWithoutKubelet(const ImageState& image, image::PullPolicy policy) {
+  using kubelet::VerdictResult;
+  if (policy == image::PullPolicy::kAlways) return {VerdictResult::kPulls, Reason::kPolicyAlways};
+  if (image.usable) return {VerdictResult::kStarts, Reason::kPresent};
+  // The image may be here: the runtime has not reported it yet.
+  if (image.reason == Reason::kFactsUnknown) return {};
+  // IfNotPresent pulls an image that is not usable, where Never fails.
+  return {policy == image::PullPolicy::kNever ? VerdictResult::kRefused : VerdictResult::kPulls,
+          image.present ? image.reason : Reason::kImageAbsent};
+}
+
 bool IsReadyFor(image::PullPolicy policy, const PolicyFacts& facts) {
   using kubelet::VerdictResult;
   if (!facts.usable) return false;
@@ -252,7 +263,7 @@ bool IsReadyFor(image::PullPolicy policy, const PolicyFacts& facts) {
 bool IsReadyFor(const ImageState& image, image::PullPolicy policy, bool has_kubelet) {
   PolicyFacts facts{
       .usable = image.usable, .result = std::nullopt, .agrees = image.registry && image.registry->agrees};
-  if (!has_kubelet) facts.result = kubelet::VerdictResult::kStarts;
+  if (!has_kubelet) facts.result = VerdictWithoutKubelet(image, policy).result;
   if (has_kubelet && image.verdicts) facts.result = image.verdicts->For(policy).result;
   return IsReadyFor(policy, facts);
 }

@@ -51,6 +51,15 @@ struct EntryFacts {
 
 ImageState Judge(const EntryFacts& facts, base::TimePoint now, base::WallTime wall);
 
+// The verdict on a node without a kubelet, and its reason.
+struct PresenceVerdict {
+  kubelet::VerdictResult result = kubelet::VerdictResult::kUnknown;
+  Reason reason = Reason::kFactsUnknown;
+};
+// Returns how a pod of this policy fares where no kubelet is (--kubelet=none): a runtime alone starts what is
+// usable. There are no records, so nothing refuses it.
+PresenceVerdict VerdictWithoutKubelet(const ImageState& image, image::PullPolicy policy);
+
 // The facts about an image that decide whether pods of a policy can rely on it.
 struct PolicyFacts {
   bool usable = false;                           // as ImageState::usable

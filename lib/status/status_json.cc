@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "plan/check.h"
 #include "plan/freshness.h"
+#include "plan/image_readiness.h"
 #include "status/words.h"
 
 namespace prefetch::status {
@@ -131,24 +132,13 @@ StatusVerdicts VerdictsOf(const kubelet::Verdicts& verdicts) {
   return {shown(verdicts.never), shown(verdicts.if_not_present), shown(verdicts.always)};
 }
 
-// Without a kubelet, a runtime alone starts containers: what is usable starts, and Never fails otherwise.
 StatusVerdicts ByPresence(const plan::ImageState& image) {
-  using kubelet::VerdictResult;
-  auto shown = [](VerdictResult result, plan::Reason reason) {
-    return StatusVerdict{Text(kubelet::VerdictResultName(result)), Text(plan::ReasonName(reason))};
+  auto shown = [&](image::PullPolicy policy) {
+    const plan::PresenceVerdict says = plan::VerdictWithoutKubelet(image, policy);
+    return StatusVerdict{Text(kubelet::VerdictResultName(says.result)), Text(plan::ReasonName(says.reason))};
   };
-  const StatusVerdict always = shown(VerdictResult::kPulls, plan::Reason::kPolicyAlways);
-  if (image.usable) {
-    const StatusVerdict starts = shown(VerdictResult::kStarts, plan::Reason::kPresent);
-    return {starts, starts, always};
-  }
-  // The runtime has not reported the image yet, so both verdicts stay Unknown.
-  if (image.reason == plan::Reason::kFactsUnknown) {
-    const StatusVerdict unknown = shown(VerdictResult::kUnknown, plan::Reason::kFactsUnknown);
-    return {unknown, unknown, always};
-  }
-  const plan::Reason why = image.present ? image.reason : plan::Reason::kImageAbsent;
-  return {shown(VerdictResult::kRefused, why), shown(VerdictResult::kPulls, why), always};
+  return {shown(image::PullPolicy::kNever), shown(image::PullPolicy::kIfNotPresent),
+          shown(image::PullPolicy::kAlways)};
 }
 
 void AddVerdicts(const plan::Snapshot& snapshot, const plan::ImageState& image, StatusImage& shown) {

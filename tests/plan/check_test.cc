@@ -193,6 +193,9 @@ std::vector<CheckCase> ByKubelet() {
        "no Pulls WrongPlatform"},
       {"AbsenceRefused", kNever, [](F& f) { Gone(f), NoKubelet(f), Image(f).reason = Reason::kAccessDenied; },
        "no Refused ImageAbsent"},
+      {"AbsenceNotReported", kNever,
+       [](F& f) { Gone(f), NoKubelet(f), Image(f).reason = Reason::kFactsUnknown; },
+       "no Unknown FactsUnknown"},
       {"AbsencePulled", kIfNotPresent, [](F& f) { Gone(f), NoKubelet(f), Neighbour(f); },
        "no Pulls ImageAbsent"},
   };

@@ -8,6 +8,7 @@
 #include "kubelet/records.h"
 #include "kubelet/trimmed_image.h"
 #include "plan/check.h"
+#include "plan/image_readiness.h"
 #include "plan/spellings.h"
 #include "status/status_json.h"
 
@@ -15,7 +16,6 @@ namespace prefetch::agent {
 namespace {
 
 using kubelet::FileContent;
-using kubelet::VerdictResult;
 
 std::string_view StateName(const FileContent& file, bool decoded, bool found) {
   switch (file.state) {
@@ -147,7 +147,7 @@ Explanation Inquiry::Explain(const base::Call& call, const image::Reference& ref
     image.verdicts = std::make_shared<const kubelet::Verdicts>(*detail.verdicts);
     if (image.present) image.reason = plan::ReasonFor(detail.verdicts->never.reason);
     // An unlisted image has no entry that the loop would judge.
-    image.ready = image.usable && detail.verdicts->never.result == VerdictResult::kStarts;
+    image.ready = plan::IsReadyFor(image, image::PullPolicy::kNever, true);
   }
   if (options.credentials) AddCredentials(call, image, detail);
   if (hosts_) {
