@@ -35,7 +35,6 @@ constexpr std::chrono::minutes kForgetEvery{10};
 // At the end a touch pod is taken away within this; one that is not is the next start's.
 constexpr milliseconds kTouchFarewell{500};
 
-// Not thread-safe.
 DiskProbe ProbeOf(const Parts& parts) {
   return parts.disk ? parts.disk : WithDeadline(ProbeDisk);
 }
@@ -85,9 +84,18 @@ Agent::Agent(Options options, Parts parts)
   // not ready.
   ApplyCredentials(parts_.keyring.Health());
   Publish();
+  Release();
+}
+
+void Agent::Release() const {
+  loop_.Release();
+  entries_.Release();
+  look_ups_.Release();
+  if (touching_) touching_->Release();
 }
 
 Agent::~Agent() {
+  Release();
   StopAll();
 }
 
@@ -147,6 +155,7 @@ void Agent::Run(const std::stop_token& stop, base::TimePoint deadline) {
   StopAll();
   DeleteTouchPod();
   pulls_->DropLastLeases();
+  Release();
 }
 
 bool Agent::IsFinished(base::TimePoint started) const {

@@ -86,6 +86,8 @@ class Agent {
 
   // The loop by hand, for tests with a clock of their own: one waking with at most one event.
   void Turn(std::optional<Event> event);
+  // The loop goes on on another thread than that of the turns before.
+  void Release() const;
   // Number of turns that went through all entries.
   std::uint64_t turns() const { return turns_.count(); }
   std::optional<Event> TryPop() { return loop_.TryPop(); }  // does not wait

@@ -37,6 +37,7 @@ plan::Answered Checks::NowAnswered() const {
 }
 
 void Checks::NewDemands() {
+  loop_.Check();
   for (Entry& entry : entries_.all()) {
     if (!std::exchange(entry.demand_changed, false)) continue;
     if (Asks(entry)) {
@@ -49,6 +50,7 @@ void Checks::NewDemands() {
 }
 
 bool Checks::HasEnoughAnswers(const Entry& entry) const {
+  loop_.Check();
   if (!Asks(entry)) return true;
   // A confirmation counts as an answer, even if the newest question brought none.
   bool heard = entry.fresh->newest || entry.fresh->confirmed_at;
@@ -61,6 +63,7 @@ bool Checks::HasEnoughAnswers(const Entry& entry) const {
 
 // With --once nothing is saved: there is no later pull to save it for.
 bool Checks::SavesPulls(const std::string& registry) const {
+  loop_.Check();
   auto pace = paces_.find(registry);
   return !options_.once && pace != paces_.end() && plan::SavesPulls(pace->second, loop_.now());
 }
@@ -73,6 +76,7 @@ bool Checks::WaitsForAProbe(const std::string& registry) const {
 }
 
 bool Checks::Start(bool runtime_up, const RegistryQueryContext& runtime) {
+  loop_.Check();
   again_ = base::TimePoint::max();
   // The runtime's version and configuration decide how a registry is asked.
   if (!options_.asker || !runtime_up) return false;
@@ -146,6 +150,7 @@ void Checks::StartCheck(Entry& entry, const RegistryQueryContext& runtime) {
 }
 
 std::optional<RegistryHold> Checks::Absorb(const CheckDone& event) {
+  loop_.Check();
   loop_.Changed();
   Entry* entry = entries_.Find(event.name);
   // The entry may have been dropped by a list and brought back by the next one. The new one does not wait for
@@ -229,12 +234,14 @@ std::optional<RegistryHold> Checks::ApplyPace(const std::string& registry, const
 }
 
 void Checks::HeldByPull(const std::string& registry, base::TimePoint until) {
+  loop_.Check();
   if (!options_.asker) return;
   plan::RegistryPace& pace = paces_[registry];
   pace = plan::AfterHeldByPull(std::move(pace), until);
 }
 
 bool Checks::RetryRequested(Entry& entry) {
+  loop_.Check();
   if (!Asks(entry) || !entry.fresh->newest || !plan::IsWorthAnotherCheck(entry.fresh->newest->kind)) {
     return false;
   }
@@ -243,12 +250,14 @@ bool Checks::RetryRequested(Entry& entry) {
 }
 
 void Checks::Forget(const std::set<std::string>& in_use) {
+  loop_.Check();
   std::erase_if(paces_, [&](const auto& one) {
     return !in_use.contains(one.first) && plan::MayBeForgotten(one.second, loop_.now());
   });
 }
 
 void Checks::Pulled(Entry& entry, const std::optional<plan::Local>& before) {
+  loop_.Check();
   if (!Asks(entry) || !entry.seen.local) return;
   const plan::Local& local = *entry.seen.local;
   entry.fresh = plan::AfterPulled(entry.fresh, entry.want, before, local, NowAnswered(), loop_.Random());
@@ -264,6 +273,7 @@ void Checks::Pulled(Entry& entry, const std::optional<plan::Local>& before) {
 }
 
 void Checks::UpdateFailed(Entry& entry, const plan::PullFailure& failure) {
+  loop_.Check();
   // The runtime's end says nothing of the registry or the new image.
   if (failure.reason == plan::Reason::kRuntimeDown) return;
   if (!Asks(entry) || !plan::IsUsable(entry.seen)) return;
@@ -272,6 +282,7 @@ void Checks::UpdateFailed(Entry& entry, const plan::PullFailure& failure) {
 }
 
 std::vector<plan::RegistryStatus> Checks::InUse() const {
+  loop_.Check();
   std::map<std::string, plan::RegistryStatus> by_name;
   for (const Entry& entry : entries_.all()) {
     if (!Asks(entry)) continue;

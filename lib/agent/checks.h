@@ -34,7 +34,8 @@ struct CheckOptions {
   bool once = false;  // --once: all is asked at the start, and each pull taken that can be had
 };
 
-// Not thread-safe: the loop alone calls it. Arguments of the constructor outlive it.
+// No lock: the loop's thread alone uses it, which Loop::Check checks. Arguments of the constructor outlive
+// it.
 class Checks {
  public:
   Checks(CheckOptions options, const base::Clock& clock, Loop& loop, Entries& entries,

@@ -8,6 +8,7 @@ CredentialLookups::CredentialLookups(credentials::Keyring& keyring, std::functio
     : tell_(std::move(tell)), pool_(keyring) {}
 
 plan::CredentialLookup CredentialLookups::StateOf(const plan::DesiredImage& want, base::TimePoint now) const {
+  thread_.Check();
   auto found = searches_.find(want.reference.Normalized());
   // Mounted pull secrets are for certain sources only, so a result for other sources may hold a credential
   // that this image must not use, or lack one.
@@ -22,6 +23,7 @@ plan::CredentialLookup CredentialLookups::StateOf(const plan::DesiredImage& want
 }
 
 bool CredentialLookups::Want(const plan::DesiredImage& want, base::TimePoint now) {
+  thread_.Check();
   if (StateOf(want, now).state != plan::LookupState::kWanted) return false;
   const std::string& name = want.reference.Normalized();
   Search search{.id = next_id_++,
@@ -49,6 +51,7 @@ bool CredentialLookups::Want(const plan::DesiredImage& want, base::TimePoint now
 }
 
 bool CredentialLookups::Absorb(const LookupFinished& event, base::TimePoint now) {
+  thread_.Check();
   // Counted even if nobody waits for the result any more: the thread is free.
   under_way_--;
   auto found = searches_.find(event.name);
@@ -59,10 +62,12 @@ bool CredentialLookups::Absorb(const LookupFinished& event, base::TimePoint now)
 }
 
 LookupPtr CredentialLookups::Peek(const plan::DesiredImage& want) const {
+  thread_.Check();
   return searches_.at(want.reference.Normalized()).found;
 }
 
 LookupPtr CredentialLookups::Take(const plan::DesiredImage& want) {
+  thread_.Check();
   auto found = searches_.find(want.reference.Normalized());
   // Each pull gets credentials of its own: a result that was used is not used for the retry.
   LookupPtr lookup = std::move(found->second.found);
@@ -71,6 +76,7 @@ LookupPtr CredentialLookups::Take(const plan::DesiredImage& want) {
 }
 
 void CredentialLookups::Keep(const std::function<bool(const std::string& name)>& wanted) {
+  thread_.Check();
   const auto dropped = std::erase_if(searches_, [&wanted](auto& one) {
     if (wanted && wanted(one.first)) return false;
     one.second.stop.request_stop();

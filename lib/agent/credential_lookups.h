@@ -1,5 +1,5 @@
 // CredentialLookups: the credentials that entries are going to use: searched for before a pull or a check
-// gets a place, kept until it has one. Owned by the loop alone; its pool reports by events.
+// gets a place, kept until it has one. Its pool reports by events.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include "agent/credential_lookup_pool.h"
 #include "agent/metrics.h"
 #include "base/clock.h"
+#include "base/one_thread.h"
 #include "plan/credential_lookup.h"
 #include "plan/desired.h"
 
@@ -29,6 +30,7 @@ struct LookupFinished {
   LookupPtr lookup;
 };
 
+// No lock: one thread alone uses it, the loop's.
 class CredentialLookups {
  public:
   // `tell` is called on the pool's threads.
@@ -49,8 +51,14 @@ class CredentialLookups {
   void Keep(const std::function<bool(const std::string& name)>& wanted);
 
   // Searches whose event has not been absorbed yet; and those of them that are on a thread.
-  int under_way() const { return under_way_; }
-  int on_threads() const { return under_way_ - pool_.held(); }
+  int under_way() const {
+    thread_.Check();
+    return under_way_;
+  }
+  int on_threads() const { return under_way() - pool_.held(); }
+
+  // The loop ends, or has not begun: another thread may go on.
+  void Release() const { thread_.Release(); }
 
  private:
   struct Search {
@@ -62,9 +70,10 @@ class CredentialLookups {
     std::stop_source stop;
   };
 
-  std::map<std::string, Search> searches_;
-  std::uint64_t next_id_ = 1;
-  int under_way_ = 0;
+  base::OneThread thread_;
+  std::map<std::string, Search> searches_ PREFETCH_GUARDED_BY(thread_);
+  std::uint64_t next_id_ PREFETCH_GUARDED_BY(thread_) = 1;
+  int under_way_ PREFETCH_GUARDED_BY(thread_) = 0;
   const std::function<void(LookupFinished)> tell_;
   CredentialLookupPool pool_;  // last: its threads use what stands above
 };

@@ -8,6 +8,7 @@
 namespace prefetch::agent {
 
 void Pulls::ApplyPoll(std::uint64_t sequence, const Look& look) {
+  loop_.Check();
   // An older poll may have measured the disk before bytes were deleted, or before a pull's end.
   if (sequence > trust_room_of_looks_after_) ApplyDisk(look.disk, look.disk_path);
 }
@@ -74,6 +75,7 @@ plan::PullSlot Pulls::SlotOf(std::size_t index) const {
 }
 
 std::uint64_t Pulls::StillNeeds(const Entry& entry) const {
+  loop_.Check();
   const ActiveRun* run = entry.Current();
   const bool seen = run != nullptr && run->run.movement.seen;
   return plan::ExpectedDiskUse(entry.past.room, taken_,
@@ -81,6 +83,7 @@ std::uint64_t Pulls::StillNeeds(const Entry& entry) const {
 }
 
 void Pulls::Absorb(const SizeKnown& event) {
+  loop_.Check();
   // Even if the entry is gone: the worker waits for this decision and would hold its thread.
   undecided_.push_back(event.decision);
   if (event.disk.known) ApplyDisk(event.disk, disk_path_);
@@ -95,6 +98,7 @@ void Pulls::Absorb(const SizeKnown& event) {
 // Runs that do not fit are stopped before their workers are released. Otherwise a worker might write before
 // it sees the stop.
 void Pulls::CheckDiskBudget() {
+  loop_.Check();
   EndForDiskSpace();
   for (const std::shared_ptr<Decision>& decision : undecided_) decision->Made();
   undecided_.clear();

@@ -37,6 +37,7 @@ plan::Selection Entries::SelectionOf(const plan::DesiredImage& want) const {
 }
 
 bool Entries::SetLabels(plan::SeenLabels labels) {
+  thread_.Check();
   labels_ = std::move(labels);
   bool changed = false;
   for (Entry& entry : listed()) {
@@ -56,6 +57,7 @@ std::size_t Entries::Unselected() const {
 }
 
 void Entries::Replace(const std::shared_ptr<const plan::ImageList>& list) {
+  thread_.Check();
   std::vector<Entry> entries;
   entries.reserve(list->images.size());
   for (const plan::DesiredImage& want : list->images) {
@@ -103,6 +105,7 @@ void Entries::Replace(const std::shared_ptr<const plan::ImageList>& list) {
 }
 
 Entry* Entries::Ask(const image::Reference& reference, base::TimePoint now) {
+  thread_.Check();
   if (entries_.size() - listed_ >= plan::kMaxRequestedImages) {
     // Takes the place of a wish that no client waits for; its result is forgotten.
     auto over = std::find_if(entries_.begin() + static_cast<std::ptrdiff_t>(listed_), entries_.end(),
@@ -122,6 +125,7 @@ Entry* Entries::Ask(const image::Reference& reference, base::TimePoint now) {
 }
 
 bool Entries::ForgetRequested(base::TimePoint now) {
+  thread_.Check();
   auto first = entries_.begin() + static_cast<std::ptrdiff_t>(listed_);
   auto forgotten = std::remove_if(first, entries_.end(), [now](const Entry& entry) {
     return entry.runs.empty() && plan::ForgetRequestedAt(entry.past, entry.asked_until) <= now;
@@ -137,18 +141,24 @@ bool Entries::ForgetRequested(base::TimePoint now) {
 void Entries::Index() {
   by_name_.resize(entries_.size());
   std::iota(by_name_.begin(), by_name_.end(), std::size_t{0});
-  std::sort(by_name_.begin(), by_name_.end(),
-            [this](std::size_t a, std::size_t b) { return entries_[a].name() < entries_[b].name(); });
+  std::sort(by_name_.begin(), by_name_.end(), [this](std::size_t a, std::size_t b) {
+    thread_.Check();
+    return entries_[a].name() < entries_[b].name();
+  });
 }
 
 Entry* Entries::Find(const std::string& name) {
-  auto found = std::lower_bound(
-      by_name_.begin(), by_name_.end(), name,
-      [this](std::size_t a, const std::string& wanted) { return entries_[a].name() < wanted; });
+  thread_.Check();
+  auto found = std::lower_bound(by_name_.begin(), by_name_.end(), name,
+                                [this](std::size_t a, const std::string& wanted) {
+                                  thread_.Check();
+                                  return entries_[a].name() < wanted;
+                                });
   return found == by_name_.end() || entries_[*found].name() != name ? nullptr : &entries_[*found];
 }
 
 std::optional<ActiveRun> Entries::TakeRun(const std::string& name, std::uint64_t run) {
+  thread_.Check();
   auto take = [run](std::vector<ActiveRun>& from) -> std::optional<ActiveRun> {
     auto found =
         std::find_if(from.begin(), from.end(), [run](const ActiveRun& one) { return one.id == run; });
@@ -166,6 +176,7 @@ std::optional<ActiveRun> Entries::TakeRun(const std::string& name, std::uint64_t
 }
 
 std::set<std::string> Entries::Registries() const {
+  thread_.Check();
   std::set<std::string> registries;
   for (const Entry& entry : entries_) registries.insert(entry.want->reference.domain());
   return registries;
@@ -173,6 +184,7 @@ std::set<std::string> Entries::Registries() const {
 
 // Includes cancelled runs whose call has not returned: the runtime may still write under their leases.
 std::set<std::string> Entries::LeasesInUse() const {
+  thread_.Check();
   std::set<std::string> leases;
   auto add = [&leases](const std::vector<ActiveRun>& runs) {
     for (const ActiveRun& run : runs) {
@@ -185,6 +197,7 @@ std::set<std::string> Entries::LeasesInUse() const {
 }
 
 std::size_t Entries::Pulls() const {
+  thread_.Check();
   return static_cast<std::size_t>(std::count_if(
       entries_.begin(), entries_.end(), [](const Entry& entry) { return entry.Current() != nullptr; }));
 }
@@ -192,6 +205,7 @@ std::size_t Entries::Pulls() const {
 // A quiet loop may ignore a poll without news (Agent::On(RuntimePolled)). An entry that waits for room or for
 // its registry is not quiet, since the poll's figures may let it start.
 bool Entries::Quiet() const {
+  thread_.Check();
   return std::all_of(entries_.begin(), entries_.end(), [](const Entry& entry) {
     return entry.runs.empty() && entry.action.kind == plan::ActionKind::kKeep && !entry.no_room &&
            !entry.held;
@@ -199,7 +213,9 @@ bool Entries::Quiet() const {
 }
 
 bool Entries::Settled() const {
+  thread_.Check();
   return std::all_of(listed().begin(), listed().end(), [this](const Entry& entry) {
+    thread_.Check();
     if (entry.selection == plan::Selection::kLabelsUnknown) return !labels_.to_come;
     return !entry.applies() || entry.past.settled;
   });

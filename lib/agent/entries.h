@@ -1,4 +1,4 @@
-// Entries: the loop's memory of each image on the list. Owned by the loop alone; no lock.
+// Entries: the loop's memory of each image on the list.
 #pragma once
 
 #include <memory>
@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/one_thread.h"
 #include "base/shared.h"
 #include "plan/decide.h"
 #include "plan/desired.h"
@@ -78,6 +79,7 @@ struct Entry {
   }
 };
 
+// No lock: one thread alone uses it, the loop's.
 class Entries {
  public:
   explicit Entries(image::Platform node, plan::SeenLabels labels = {})
@@ -86,7 +88,10 @@ class Entries {
   // Selects the entries anew. Returns true if one of them applies now and did not before, or the other way
   // round.
   bool SetLabels(plan::SeenLabels labels);
-  const plan::SeenLabels& labels() const { return labels_; }
+  const plan::SeenLabels& labels() const {
+    thread_.Check();
+    return labels_;
+  }
   // Returns the number of entries about which labels decide that are not known.
   std::size_t Unselected() const;
 
@@ -96,13 +101,28 @@ class Entries {
   void Replace(const std::shared_ptr<const plan::ImageList>& list);
 
   // The list's entries by their index in it, then those that preflights alone have asked for.
-  std::vector<Entry>& all() { return entries_; }
-  const std::vector<Entry>& all() const { return entries_; }
+  std::vector<Entry>& all() {
+    thread_.Check();
+    return entries_;
+  }
+  const std::vector<Entry>& all() const {
+    thread_.Check();
+    return entries_;
+  }
   // The list's entries alone.
-  std::span<Entry> listed() { return {entries_.data(), listed_}; }
-  std::span<const Entry> listed() const { return {entries_.data(), listed_}; }
+  std::span<Entry> listed() {
+    thread_.Check();
+    return {entries_.data(), listed_};
+  }
+  std::span<const Entry> listed() const {
+    thread_.Check();
+    return {entries_.data(), listed_};
+  }
   // The entries that preflights alone have asked for.
-  std::span<const Entry> asked() const { return std::span<const Entry>(entries_).subspan(listed_); }
+  std::span<const Entry> asked() const {
+    thread_.Check();
+    return std::span<const Entry>(entries_).subspan(listed_);
+  }
 
   // Adds an image that is on no list and not on the node; it must not be known yet. Invalidates references to
   // entries. Returns nullptr if the maximum number of such images is reached.
@@ -111,7 +131,10 @@ class Entries {
   bool ForgetRequested(base::TimePoint now);
   Entry* Find(const std::string& name);  // normalised
   // Pulls of entries that are gone, not ended yet.
-  std::size_t leaving() const { return leaving_.size(); }
+  std::size_t leaving() const {
+    thread_.Check();
+    return leaving_.size();
+  }
   // Leases under which pulls run, or still end.
   std::set<std::string> LeasesInUse() const;
   // Registries of all entries, including those that are not on the list.
@@ -126,16 +149,20 @@ class Entries {
   // Every entry was ready or has failed for good once.
   bool Settled() const;
 
- private:
-  void Index();
-  plan::Selection SelectionOf(const plan::DesiredImage& want) const;
+  // The loop ends, or has not begun: another thread may go on.
+  void Release() const { thread_.Release(); }
 
-  image::Platform node_;
-  plan::SeenLabels labels_;
-  std::vector<Entry> entries_;
-  std::size_t listed_ = 0;            // of these, from the first on
-  std::vector<std::size_t> by_name_;  // indices, in order of the names
-  std::vector<ActiveRun> leaving_;
+ private:
+  void Index() PREFETCH_REQUIRES(thread_);
+  plan::Selection SelectionOf(const plan::DesiredImage& want) const PREFETCH_REQUIRES(thread_);
+
+  const image::Platform node_;
+  base::OneThread thread_;
+  plan::SeenLabels labels_ PREFETCH_GUARDED_BY(thread_);
+  std::vector<Entry> entries_ PREFETCH_GUARDED_BY(thread_);
+  std::size_t listed_ PREFETCH_GUARDED_BY(thread_) = 0;            // of these, from the first on
+  std::vector<std::size_t> by_name_ PREFETCH_GUARDED_BY(thread_);  // indices, in order of the names
+  std::vector<ActiveRun> leaving_ PREFETCH_GUARDED_BY(thread_);
 };
 
 }  // namespace prefetch::agent

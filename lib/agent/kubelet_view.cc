@@ -42,6 +42,7 @@ bool KubeletView::Verifies() const {
 }
 
 void KubeletView::ImageChanged(Entry& entry) {
+  loop_.Check();
   // The next poll builds the question anew, and so reads the files of the new image id.
   question_ = nullptr;
   if (entry.seen.local) return;
@@ -78,6 +79,7 @@ void KubeletView::ApplyVerdict(Entry& entry, plan::HeldVerdict verdict) {
 }
 
 void KubeletView::ReleaseVerdicts() {
+  loop_.Check();
   for (Entry& entry : entries_.all()) {
     if (entry.verdict.differs_since) ApplyVerdict(entry, plan::AfterTime(entry.verdict, loop_.now()));
   }
@@ -99,6 +101,7 @@ std::shared_ptr<const KubeletQuestion> KubeletView::QuestionOf(std::uint64_t lis
 }
 
 void KubeletView::StartPollIfDue(Workers& workers, std::uint64_t list_epoch) {
+  loop_.Check();
   if (look_running_ || list_epoch == 0) return;
   const bool touched = files_changed_.all || !files_changed_.names.empty();
   const plan::PollDepth depth = plan::DueKubeletPoll(looks_, !question_ || touched, loop_.now());
@@ -140,6 +143,7 @@ bool KubeletView::ApplyProblems(std::vector<std::string> problems) {
 }
 
 KubeletView::News KubeletView::Absorb(KubeletPolled event, std::uint64_t list_epoch) {
+  loop_.Check();
   look_running_ = false;
   News news;
   if (!event.look) return news;

@@ -16,7 +16,8 @@
 
 namespace prefetch::agent {
 
-// Not thread-safe: the loop alone calls it. The constructor's arguments must outlive it.
+// No lock: the loop's thread alone uses it, which Loop::Check checks. The constructor's arguments must
+// outlive it.
 class KubeletView {
  public:
   KubeletView(Loop& loop, Entries& entries, credentials::Keyring& keyring, KubeletOptions options);

@@ -66,6 +66,7 @@ KubeletObserver::KubeletObserver(KubeletOptions options, kubelet::RecordWatch::C
 // Compares files and process only. A version or setting that other threads learn asks for a full poll itself
 // (RecordsChanged).
 bool KubeletObserver::Moved() {
+  const base::OneAtATime::Use use(one_at_a_time_);
   return reader_.Moved() || verdicts_.Moved();
 }
 
@@ -90,6 +91,7 @@ plan::VersionInForce KubeletObserver::Version(base::TimePoint now, base::WallTim
 
 KubeletPoll KubeletObserver::Take(std::shared_ptr<const KubeletQuestion> question,
                                   kubelet::FileChanges changes, base::TimePoint now, base::WallTime wall) {
+  const base::OneAtATime::Use use(one_at_a_time_);
   // Read before everything else: a fact that is learnt later causes another poll, and until then this one
   // still counts as waiting for it.
   const bool version_comes = version_ && version_->Pending();

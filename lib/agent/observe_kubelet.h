@@ -8,6 +8,7 @@
 
 #include "agent/cluster/learnt_settings.h"
 #include "base/clock.h"
+#include "base/one_thread.h"
 #include "kubelet/node_facts_reader.h"
 #include "kubelet/record_watch.h"
 #include "kubelet/verdict_reader.h"
@@ -46,8 +47,8 @@ struct KubeletPoll {
   kubelet::VerdictReading reading;  // by the index of its images
 };
 
-// Caches what need not be read twice. The Agent calls it from one thread at a time, so it has no lock. Owned
-// by the Agent.
+// Caches what need not be read twice. No lock: several threads may use it, one after the other. Owned by the
+// Agent.
 class KubeletObserver {
  public:
   // The watch calls `on_change` on a thread of its own.
@@ -64,6 +65,7 @@ class KubeletObserver {
   // The version that counts, and the problem to report about it.
   plan::VersionInForce Version(base::TimePoint now, base::WallTime wall);
 
+  base::OneAtATime one_at_a_time_;
   kubelet::NodeFactsReader reader_;
   const bool watches_;
   const std::shared_ptr<const LearntVersion> version_;

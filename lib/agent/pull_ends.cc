@@ -82,6 +82,7 @@ PullEnd EndOf(const ActiveRun& run, const PullOutcome& outcome, base::TimePoint 
 }  // namespace
 
 void Pulls::Absorb(PullDone event) {
+  loop_.Check();
   loop_.Changed();
   std::optional<ActiveRun> run = entries_.TakeRun(event.name, event.run);
   // Counted even if the list has dropped the entry: the pull did happen.

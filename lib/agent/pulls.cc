@@ -56,10 +56,12 @@ Pulls::Pulls(PullOptions options, const PullParts& parts, DiskProbe disk, const 
                              limits_.parallel_pulls_far})) {}
 
 void Pulls::UseThreshold(int kubelet_percent) {
+  loop_.Check();
   limits_ = plan::WithThreshold(options_.limits, kubelet_percent);
 }
 
 void Pulls::ListChanged(bool another) {
+  loop_.Check();
   leases_.LookForLeftovers();
   // A fleet gets a new list at the same moment. Without jitter, all nodes would ask the registry together.
   if (!another || limits_.start_jitter.count() == 0) return;
@@ -68,6 +70,7 @@ void Pulls::ListChanged(bool another) {
 }
 
 void Pulls::Forget(const std::set<std::string>& in_use) {
+  loop_.Check();
   std::erase_if(registries_, [&](const auto& one) {
     // A registry that is held stays known: a list that drops it and names it again must not end the hold.
     return !in_use.contains(one.first) && plan::MayBeForgotten(one.second, loop_.now());
@@ -78,17 +81,20 @@ void Pulls::Forget(const std::set<std::string>& in_use) {
 
 // An upgrade may have added what the previous process did not support, so the agent asks again.
 void Pulls::RuntimeReconnected() {
+  loop_.Check();
   shows_progress_ = true;
   leases_.Reconnected();
 }
 
 void Pulls::Hold(const RegistryHold& hold) {
+  loop_.Check();
   plan::RegistryHealth& health = registries_[hold.registry];
   health = plan::AfterRegistryFailure(health, true, hold.wait, loop_.now(), loop_.Random());
   registry_trouble_[hold.registry] = plan::Reason::kRateLimited;
 }
 
 bool Pulls::RetryRequested(Entry& entry) {
+  loop_.Check();
   if (!entry.runs.empty()) return false;
   const bool wrong_platform =
       entry.action.kind == plan::ActionKind::kKeep && entry.action.reason == plan::Reason::kWrongPlatform;
@@ -113,6 +119,7 @@ void Pulls::StopAll() {
 }
 
 base::TimePoint Pulls::NextTurn() const {
+  loop_.Check();
   base::TimePoint next = std::min(start_again_, leases_.NextTurn(loop_.now()));
   // The event of a running poll wakes the loop by itself.
   if (!watch_running_) next = std::min(next, next_watch_);
@@ -132,6 +139,7 @@ base::TimePoint Pulls::NextTurn() const {
 // Replacements are started after the loop, because Start adds to the vector of runs over which the loop
 // iterates.
 void Pulls::JudgeRuns() {
+  loop_.Check();
   std::vector<Entry*> to_replace;
   for (Entry& entry : entries_.all()) {
     for (ActiveRun& run : entry.runs) {
@@ -206,6 +214,7 @@ plan::StartFacts Pulls::FactsOfStart(const Entry& entry, const plan::PullSlot& s
 // work soon. The flags that status shows are set anew each turn, and compared with their old values to see
 // whether a Snapshot is due.
 void Pulls::StartDue(bool settled, bool may_start) {
+  loop_.Check();
   plan::ScheduleInput input;
   input.settled = settled;
   input.hold_until = hold_until_;
@@ -335,14 +344,17 @@ ActiveRun* Pulls::FindRun(const std::string& name, std::uint64_t id) {
 }
 
 void Pulls::Absorb(const ContentFetched& event) {
+  loop_.Check();
   if (ActiveRun* run = FindRun(event.name, event.run)) run->brought = true;
 }
 
 void Pulls::Absorb(const PullReturned& event) {
+  loop_.Check();
   if (ActiveRun* run = FindRun(event.name, event.run)) run->returned = loop_.now();
 }
 
 void Pulls::StartWatchIfDue(Workers& workers) {
+  loop_.Check();
   if (watch_running_ || loop_.now() < next_watch_) return;
   next_watch_ = base::TimePoint::max();
   struct Target {
@@ -387,6 +399,7 @@ void Pulls::StartWatchIfDue(Workers& workers) {
 }
 
 void Pulls::Absorb(const ProgressSeen& event) {
+  loop_.Check();
   watch_running_ = false;
   if (event.unsupported) shows_progress_ = false;
   if (event.disk.known) ApplyDisk(event.disk, disk_path_);
@@ -484,6 +497,7 @@ void Pulls::AskSizes(const plan::ScheduleInput& input, const plan::PhaseCount& p
 }
 
 void Pulls::Absorb(const SizeReceived& event) {
+  loop_.Check();
   size_questions_--;
   Entry* entry = entries_.Find(event.name);
   // A pull that runs finds out by itself.
@@ -531,6 +545,7 @@ IdleLeaseUse Pulls::UseOf(const std::string& name, const std::string& lease) {
 }
 
 void Pulls::StartUpdatingLeases(Workers& workers) {
+  loop_.Check();
   if (!runtime_.up()) return;
   auto work = leases_.Next(
       entries_.LeasesInUse(),
@@ -551,6 +566,7 @@ void Pulls::StartUpdatingLeases(Workers& workers) {
 }
 
 void Pulls::Absorb(const LeasesUpdated& event) {
+  loop_.Check();
   if (!event.dropped.empty()) {
     // Only the deletions that were made for room wait until the bytes are gone. After others, the bytes go
     // when containerd next collects garbage.
@@ -592,6 +608,7 @@ void Pulls::RememberKept(Entry& entry, const LeasesUpdated& event, const std::st
 }
 
 void Pulls::Absorb(const PullUnprotected& event) {
+  loop_.Check();
   // A runtime without leases is normal (CRI-O); that is no reason for a warning.
   bool unsupported = event.error.error_class == image::ErrorClass::kRuntimeUnsupported;
   if (unsupported) leases_.FoundUnsupported();

@@ -45,7 +45,7 @@ struct PullCollaborators {
   KubeletView* kubelet;  // null: no kubelet runs here
 };
 
-// Not thread-safe: the loop alone calls it.
+// No lock: the loop's thread alone uses it, which Loop::Check checks.
 class Pulls {
  public:
   // Everything in `parts` and `disk` outlives it.

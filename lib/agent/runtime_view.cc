@@ -53,6 +53,7 @@ std::optional<base::Duration> RuntimeView::DownFor() const {
 }
 
 void RuntimeView::Failed(const cri::CallError& error, std::size_t pulls) {
+  loop_.Check();
   // Logged once for each outage, and not for each poll.
   if (status_.up || status_.error.empty()) {
     base::Warn("runtime not reachable",
@@ -71,6 +72,7 @@ void RuntimeView::Failed(const cri::CallError& error, std::size_t pulls) {
 
 void RuntimeView::StartPollIfDue(Workers& workers, std::shared_ptr<const plan::ImageList> list,
                                  std::uint64_t list_epoch) {
+  loop_.Check();
   // The list comes within milliseconds of the start.
   // The Observer keeps state and takes one poll at a time.
   if (look_running_ || list_epoch == 0) return;
@@ -89,6 +91,7 @@ void RuntimeView::StartPollIfDue(Workers& workers, std::shared_ptr<const plan::I
 }
 
 RuntimeView::News RuntimeView::Absorb(RuntimePolled& event, std::uint64_t list_epoch, std::size_t pulls) {
+  loop_.Check();
   look_running_ = false;
   alarm_ = plan::AfterPollEnded(alarm_, loop_.now());
   Look& look = event.look;
@@ -174,6 +177,7 @@ void RuntimeView::ReportAccess() {
 }
 
 void RuntimeView::CheckGrace() {
+  loop_.Check();
   std::optional<base::Duration> down_for = DownFor();
   // Readiness changes when the grace ends, though no event comes then.
   bool over = down_for && *down_for >= plan::kRuntimeGrace;
@@ -181,6 +185,7 @@ void RuntimeView::CheckGrace() {
 }
 
 base::TimePoint RuntimeView::NextTurn(bool has_list) const {
+  loop_.Check();
   base::TimePoint next = base::TimePoint::max();
   if (!look_running_ && has_list) next = std::min(next_look_, plan::NextPoll(alarm_));
   // Needed until CheckGrace has seen the end of the grace.
@@ -198,6 +203,7 @@ constexpr std::chrono::seconds kPatience{1};
 }  // namespace
 
 const std::vector<std::string>& StaleMounts::Look(base::TimePoint now) {
+  const base::OneAtATime::Use use(one_at_a_time_);
   if (mountinfo_.empty() || now < next_) return problems_;
   next_ = now + kMountsInterval;
   auto files = std::make_shared<std::vector<std::string>>();

@@ -13,6 +13,7 @@
 #include "agent/observe.h"
 #include "agent/query_registry.h"
 #include "base/clock.h"
+#include "base/one_thread.h"
 #include "base/timed_reader.h"
 #include "credentials/keyring.h"
 #include "cri/image_service.h"
@@ -22,7 +23,7 @@
 
 namespace prefetch::agent {
 
-// Not thread-safe.
+// No lock: several threads may use it, one after the other.
 class StaleMounts {
  public:
   // `mountinfo`: the file that lists this process's mounts; empty to look at none.
@@ -33,6 +34,7 @@ class StaleMounts {
   const std::vector<std::string>& Look(base::TimePoint now);
 
  private:
+  base::OneAtATime one_at_a_time_;
   const std::string mountinfo_;
   base::TimePoint next_;
   std::vector<std::string> problems_;
@@ -41,7 +43,8 @@ class StaleMounts {
 
 // RuntimeView: the loop's facts about the container runtime: is it up, its name and version, the next look.
 
-// Not thread-safe: the loop alone calls it. The constructor's arguments must outlive it.
+// No lock: the loop's thread alone uses it, which Loop::Check checks. The constructor's arguments must
+// outlive it.
 class RuntimeView {
  public:
   // `endpoint`: as shown in status and logs.

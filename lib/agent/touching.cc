@@ -70,6 +70,7 @@ bool Touching::InPod(const Entry& entry) const {
 
 bool Touching::Review(Entries& entries, const TouchSurroundings& surroundings, base::TimePoint now,
                       base::WallTime wall) {
+  thread_.Check();
   now_ = now;
   wall_ = wall;
   surroundings_ = surroundings;
@@ -163,6 +164,7 @@ std::optional<Touching::Job> Touching::Begin(Entries& entries) {
 // The life of a pod, one call at a time: sweep what a previous agent left, begin, look until it is over, end,
 // wait for the verdicts, conclude.
 std::optional<Touching::Job> Touching::NextJob(Entries& entries, base::TimePoint now) {
+  thread_.Check();
   now_ = now;
   if (busy_) return std::nullopt;
   std::optional<Job> job;
@@ -199,6 +201,7 @@ std::optional<Touching::Job> Touching::NextJob(Entries& entries, base::TimePoint
 }
 
 void Touching::Absorb(TouchReport report, Entries& entries, base::TimePoint now, base::WallTime wall) {
+  thread_.Check();
   busy_ = false;
   now_ = now;
   wall_ = wall;
@@ -301,15 +304,18 @@ void Touching::JudgePod(Entries& entries) {
 }
 
 void Touching::News(Entries& entries, base::TimePoint now) {
+  thread_.Check();
   for (Entry& entry : entries.all()) entry.touch = plan::AfterNews(entry.touch, now);
 }
 
 void Touching::KubeletRestarted(Entries& entries, base::TimePoint now) {
+  thread_.Check();
   for (Entry& entry : entries.all()) entry.touch = plan::AfterKubeletRestart(entry.touch, now);
   ground_ = plan::AfterKubeletRestart(ground_, now);
 }
 
 base::TimePoint Touching::NextTurn() const {
+  thread_.Check();
   // The report of the call under way wakes the loop.
   if (busy_) return base::TimePoint::max();
   if (pod_) {

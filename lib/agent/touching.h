@@ -11,6 +11,7 @@
 #include "agent/entries.h"
 #include "agent/metrics.h"
 #include "base/clock.h"
+#include "base/one_thread.h"
 #include "image/reference.h"
 #include "plan/touch.h"
 
@@ -23,8 +24,8 @@ struct TouchSurroundings {
   bool more_to_come = false;      // pulls are due or under way
 };
 
-// Not thread-safe: the loop alone calls it. It hands out blocking work as a job, whose report comes back to
-// it.
+// No lock: one thread alone uses it, the loop's. It hands out blocking work as a job, whose report comes back
+// to it.
 //
 // Nothing that the API server says opens an image: an entry is open when its verdict is. So the pod is done
 // as soon as the verdicts of all its images are open, whatever its status says; its status only tells why one
@@ -52,7 +53,13 @@ class Touching {
   // Waiting touches are due at once; given-up ones stay given up.
   void KubeletRestarted(Entries& entries, base::TimePoint now);
   // A pod of ours may be there.
-  bool HasPod() const { return pod_.has_value() || busy_; }
+  bool HasPod() const {
+    thread_.Check();
+    return pod_.has_value() || busy_;
+  }
+
+  // The loop ends, or has not begun: another thread may go on.
+  void Release() const { thread_.Release(); }
 
  private:
   // One image of the pod: an entry as one of its spellings writes it.
@@ -97,6 +104,7 @@ class Touching {
   // The entry that the part was about, if it still is.
   static Entry* EntryOf(Entries& entries, const Part& part);
 
+  base::OneThread thread_;
   TouchPods& pods_;
   Metrics& metrics_;
   const std::function<double()> random_;

@@ -11,7 +11,7 @@
 
 namespace prefetch::kubelet {
 
-// One owner, one thread at a time. Blocks only as a disk does. Only regular files of at most 1 MiB are read.
+// Part of one NodeFactsReader. Blocks only as a disk does. Only regular files of at most 1 MiB are read.
 class ConfigFiles {
  public:
   // Either path may be empty. A configured file must exist and be valid; a usual one may be absent or no

@@ -13,7 +13,8 @@
 
 namespace prefetch::kubelet {
 
-// Not thread-safe. Reads a process' stat and status, and its cmdline and cwd only if its name is kubelet's.
+// Part of one NodeFactsReader. Reads a process' stat and status, and its cmdline and cwd only if its name is
+// kubelet's.
 //
 // Only a process of root (or of the agent's own user) that is in no container counts: anybody can name a
 // process "kubelet", and a pod must not choose the files that the agent reads. Embedded kubelets (k3s,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/one_thread.h"
 #include "kubelet/config_files.h"
 #include "kubelet/kubelet_process.h"
 #include "kubelet/node_facts.h"
@@ -27,7 +28,7 @@ struct UsualConfig {
 // such a name may be something else.
 std::vector<UsualConfig> UsualConfigs();
 
-// One owner, one thread at a time. Blocks only as a disk does.
+// No lock: several threads may use it, one after the other. Blocks only as a disk does.
 class NodeFactsReader {
  public:
   // `proc_dir`: /proc if the host's processes can be seen there; empty: do not look. `usual` (UsualConfigs())
@@ -67,6 +68,7 @@ class NodeFactsReader {
   bool LookForProcess();
   std::string OnHost(const std::string& path) const { return path.empty() ? "" : host_prefix_ + path; }
 
+  base::OneAtATime one_at_a_time_;
   const Declared declared_;
   const std::vector<UsualConfig> usual_;
   const std::string host_prefix_;

@@ -15,7 +15,7 @@ namespace prefetch::kubelet {
 // pkg/agent/containerd/containerd.go), which is kubelet too. Empty: none for this runtime. Pure.
 std::string StartFileOf(const std::string& runtime_socket);
 
-// One owner, one thread at a time. Blocks as a disk does.
+// Part of one NodeFactsReader. Blocks as a disk does.
 class StartFile {
  public:
   explicit StartFile(std::string path) : path_(std::move(path)) {}  // empty: there is none

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/one_thread.h"
 #include "base/shared.h"
 #include "base/stamped_files.h"
 #include "image/pod_coordinates.h"
@@ -47,8 +48,8 @@ struct VerdictReading {
   std::size_t files_read = 0;
 };
 
-// Keeps a stamp of each file and a verdict for each image and pod; the files' contents are dropped. One
-// owner, one thread at a time.
+// Keeps a stamp of each file and a verdict for each image and pod; the files' contents are dropped. No lock:
+// several threads may use it, one after the other.
 class VerdictReader {
  public:
   // `root`: kubelet's --root-dir.
@@ -84,6 +85,7 @@ class VerdictReader {
   RecordsAccess Look() const;
   std::vector<base::FileStamp> FolderStamps() const;
 
+  base::OneAtATime one_at_a_time_;
   std::string root_;
   std::string pulled_, pulling_;                     // its folders, with a slash
   std::vector<std::string> unknown_;                 // UnknownFolders of the last Read

@@ -13,7 +13,7 @@ namespace prefetch::list {
 // Is `path` one of this process's own open files ("/dev/stdin", "/dev/fd/63", "/proc/self/fd/0")?
 bool IsOwnDescriptor(const std::string& path);
 
-// Owned by one thread.
+// Part of one ListSources.
 class PipedList {
  public:
   // Returns the text up to the pipe's end, for which it waits at most `patience`. Returns Unavailable while

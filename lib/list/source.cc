@@ -129,6 +129,7 @@ void ListSources::Load(Source& source, base::WallTime now) {
 }
 
 bool ListSources::Refresh(base::WallTime now, const std::set<std::string>& being_written) {
+  const base::OneAtATime::Use use(one_at_a_time_);
   std::vector<std::string> order;
   std::set<std::string> empty;
   std::map<std::string, std::string> path_errors;  // source path -> why its path cannot be looked at
@@ -186,6 +187,7 @@ bool ListSources::HasNewEmpty() const {
 }
 
 ListReading ListSources::Read(base::WallTime now, const std::set<std::string>& being_written) {
+  const base::OneAtATime::Use use(one_at_a_time_);
   const bool changed = Refresh(now, being_written);
   return {List(), changed};
 }

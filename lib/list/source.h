@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/one_thread.h"
 #include "list/image_list.h"
 #include "list/merge.h"
 #include "list/piped_list.h"
@@ -36,8 +37,8 @@ struct ListReading {
 //    Reads::kAgain, a new empty file does not exist before its second reading.
 //  - A file that is being written (PathWatch) keeps its last version; a new one does not exist yet.
 //
-// Owned by one thread. Blocks for disk reads, and a few seconds on a pipe of the process; never on another
-// FIFO.
+// No lock: several threads may use it, one after the other. Blocks for disk reads, and a few seconds on a
+// pipe of the process; never on another FIFO.
 class ListSources {
  public:
   // `paths` are as the operator gives them; relative ones are resolved against the current working directory.
@@ -88,6 +89,7 @@ class ListSources {
   void Load(Source& source, base::WallTime now);
   void Fail(Source& source, std::string error);
 
+  base::OneAtATime one_at_a_time_;
   std::vector<std::string> paths_;
   Capabilities capabilities_;
   std::chrono::milliseconds pipe_patience_;

@@ -210,6 +210,7 @@ void Node::StopAgent() {
 bool Node::EndsByItself(std::chrono::seconds limit) {
   std::stop_source stop;
   std::promise<void> ended;
+  agents_.front()->Release();
   std::jthread run([&] {
     agents_.front()->Run(stop.get_token());
     ended.set_value();

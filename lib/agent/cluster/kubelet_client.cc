@@ -124,6 +124,7 @@ void KubeletClient::Tell() {
 }
 
 base::TimePoint KubeletClient::Turn(const base::Call& call) {
+  one_thread_.Check();
   now_ = clock_.Now();
   if (std::optional<plan::KubeletStart> newest = start_->Get(); newest != kubelet_) {
     kubelet_ = newest;

@@ -11,6 +11,7 @@
 #include "agent/cluster/periodic_thread.h"
 #include "base/call.h"
 #include "base/clock.h"
+#include "base/one_thread.h"
 #include "kube/answer.h"
 #include "kube/kubelet_api.h"
 
@@ -31,7 +32,7 @@ struct KubeletPort {
 // settings. A kubelet that was seen to start is asked each second until it answers, for at most a minute.
 // A lasting failure is logged once.
 //
-// Owned by main. Turn is called by one thread: the one that Start starts, or a test's.
+// Owned by main. One thread alone calls Turn: the one that Start starts, or a test's.
 class KubeletClient {
  public:
   // `clock` outlives it, and so does whatever `port` uses.
@@ -57,6 +58,7 @@ class KubeletClient {
   const std::shared_ptr<SeenStart> start_;
   const base::Clock& clock_;
   const base::TimePoint started_at_;
+  base::OneThread one_thread_;  // calls Turn
   std::mt19937_64 random_;
   std::optional<plan::KubeletStart> kubelet_;  // the newest start that was heard of
   base::TimePoint now_;

@@ -288,6 +288,7 @@ bool NodeGate::ReportChanges(const base::Call& call, const kube::Node& node,
 }
 
 base::TimePoint NodeGate::Turn(const base::Call& call) {
+  one_thread_.Check();
   now_ = clock_.Now();
   if (now_ < not_before_) return not_before_;
   base::TimePoint next = now_ + kLookAtBoard;

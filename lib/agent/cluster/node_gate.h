@@ -14,6 +14,7 @@
 #include "agent/cluster/periodic_thread.h"
 #include "base/call.h"
 #include "base/clock.h"
+#include "base/one_thread.h"
 #include "kube/api.h"
 #include "kube/retry.h"
 #include "plan/node_gate.h"
@@ -40,7 +41,7 @@ struct NodeGateOptions {
 // first. A refused write (a missing right, a policy) holds up nothing else: a taint goes though the
 // condition may not be written.
 //
-// Owned by main. Turn is called by one thread: the one that Start starts, or a test's.
+// Owned by main. One thread alone calls Turn: the one that Start starts, or a test's.
 class NodeGate {
  public:
   // All arguments outlive it.
@@ -99,6 +100,7 @@ class NodeGate {
   kube::Api& api_;
   const Board& board_;
   const base::Clock& clock_;
+  base::OneThread one_thread_;  // calls Turn
   std::mt19937_64 random_;
   const base::TimePoint started_at_;
   base::TimePoint now_;

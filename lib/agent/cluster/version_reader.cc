@@ -107,6 +107,7 @@ void VersionReader::Ask(const base::Call& call) {
 }
 
 base::TimePoint VersionReader::Turn(const base::Call& call) {
+  one_thread_.Check();
   now_ = clock_.Now();
   if (std::optional<plan::KubeletStart> newest = start_->Get(); newest != kubelet_) {
     kubelet_ = newest;

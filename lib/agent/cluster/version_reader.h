@@ -10,6 +10,7 @@
 #include "agent/cluster/periodic_thread.h"
 #include "base/call.h"
 #include "base/clock.h"
+#include "base/one_thread.h"
 #include "kube/api.h"
 
 namespace prefetch::agent {
@@ -20,7 +21,7 @@ namespace prefetch::agent {
 // and less often, as kube/retry.h has it. One that answered slowly gets more time for each question, until it
 // answers fast or fails to answer in that time. A lasting failure is logged once.
 //
-// Owned by main. Turn is called by one thread: the one that Start starts, or a test's.
+// Owned by main. One thread alone calls Turn: the one that Start starts, or a test's.
 class VersionReader {
  public:
   // All arguments outlive it. `word` is pending until the Node was read, reading it was refused, or
@@ -50,6 +51,7 @@ class VersionReader {
   kube::Api& api_;
   const base::Clock& clock_;
   const base::TimePoint started_at_;
+  base::OneThread one_thread_;  // calls Turn
   std::mt19937_64 random_;
   base::TimePoint now_;
   base::TimePoint next_;
