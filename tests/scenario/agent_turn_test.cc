@@ -323,6 +323,62 @@ class RegistryOfConfigs final : public image::ContentSource {
   static constexpr const char* kConfig = "{}";
 };
 
+// A far registry, whose images are a config with their name. Sends no byte before two are asked for.
+class RegistryOfPairs final : public image::ContentSource {
+ public:
+  base::Result<image::ImageManifest> Manifest(const base::Call&,
+                                              const image::RegistryQuestion& image) override {
+    const std::string& config = image.reference.Normalized();
+    return image::ImageManifest{
+        .index = {},
+        .manifest = R"({"config":{"mediaType":"application/vnd.oci.image.config.v1+json","digest":"sha256:)" +
+                    base::Sha256Hex(config) + R"(","size":)" + std::to_string(config.size()) +
+                    R"(},"layers":[]})",
+        .answer_time = std::chrono::milliseconds(100)};
+  }
+  base::Status Bytes(const base::Call& call, const image::RegistryQuestion& image, const image::BlobRange&,
+                     const std::function<bool(std::string_view part)>& sink) override {
+    for (asked_++; asked_ < 2;) {
+      if (call.stop.stop_requested()) return base::Unavailable("stopped");
+      std::this_thread::yield();
+    }
+    sink(image.reference.Normalized());
+    return {};
+  }
+
+ private:
+  std::atomic<int> asked_ = 0;
+};
+
+// The thread sanitizer watches it: the workers of both pulls measure the disk once their sizes are known, and
+// write into the store, while the loop goes on.
+TEST(AgentTurn, TwoImagesAreDownloadedSideBySide) {
+  TempDir dir;
+  FakeClock clock;
+  FakeImageService runtime(clock, Persona::kContainerd23);
+  const std::vector<std::string> names = {"one.io/a:v1", "two.io/a:v1"};
+  for (const std::string& name : names) runtime.Push(MakeImage(name, 1000));
+  credentials::Keyring keyring({.docker_configs = {dir / "absent"}}, clock);
+  agent::Options options{.platform = {.os = "linux", .architecture = "amd64"}, .node = "n1"};
+  options.fetch = true;
+  // Without a disk of its own, the agent measures that of the machine.
+  agent::Parts parts{runtime, runtime, keyring, clock, {}};
+  auto asked = std::make_shared<RegistryOfPairs>();
+  parts.contents = [asked](const image::Reference&, const agent::RegistryQueryContext&) { return asked; };
+  agent::Agent agent(std::move(options), parts);
+  agent.SetList(ListOf(names, clock));
+  agent.Turn(std::nullopt);
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  const std::uint64_t all = names[0].size() + names[1].size();
+  auto brought = [&] { return agent.metrics().Copy().fetched_bytes; };
+  while (brought() < all && std::chrono::steady_clock::now() < give_up) {
+    std::optional<agent::Event> event = agent.TryPop();
+    if (!event) std::this_thread::yield();
+    if (event) agent.Turn(std::move(event));
+  }
+  EXPECT_EQ(brought(), all);
+}
+
 // The runtime gets as many pulls again as there are places once their content is here.
 TEST(AgentTurn, APullWhoseContentWasBroughtLeavesItsPlace) {
   TempDir dir;
