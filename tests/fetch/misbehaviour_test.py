@@ -170,11 +170,8 @@ class Suite:
     def rows(self):
         for mode in modes.ALL:
             yield Row(self, mode, [(0, mode)])
-        yield Row(self, "limited x3", [(0, "limited")] * 3)
-        yield Row(self, "rate x3", [(0, "rate")] * 3)
-        for mode in ("drips", "hangs", "hangsafterhead"):
-            yield Row(self, f"{mode} x3", [(0, mode)] * 3)
-            yield Row(self, f"{mode} on 8", [(at, mode) for at in range(8)])
+        for name, bad in modes.SEVERAL.items():
+            yield Row(self, name, bad)
 
     def stop(self):
         self.nodes.stop()

@@ -20,7 +20,9 @@ class Run:
 
     def __init__(self, references):
         self.references = references
+        self.started = time.monotonic()
         self.pulled, self.reasons = {}, {}  # by reference
+        self.all_reasons = {}  # by reference: of each failure
         self.left = {}         # why the agent leaves it to the runtime
         self.for_good = set()  # references whose failure is not retried
         self.recorded, self.leases, self.ingests = set(), 0, 0
@@ -45,8 +47,7 @@ class Node:
         self.socket = os.path.join(folder, "containerd.sock")
         self.config = self.write("containerd.toml", self.settings())
         self.write("docker.json", "")
-        self.write("agent.yaml", "apiVersion: prefetchd.dev/v1alpha1\nkind: AgentConfiguration\n"
-                                 f"limits: {{{self.limits}}}\n")
+        self.set_limits(self.limits)
         self.log = open(os.path.join(folder, "containerd.log"), "w", encoding="utf-8")
         self.process = subprocess.Popen([program("containerd"), "--config", self.config],
                                         stdout=self.log, stderr=self.log)
@@ -73,6 +74,10 @@ state = "{self.folder}/state"
   [plugins."io.containerd.grpc.v1.cri".registry]
     config_path = "{self.folder}/certs.d"
 """
+
+    def set_limits(self, limits):
+        self.write("agent.yaml", "apiVersion: prefetchd.dev/v1alpha1\nkind: AgentConfiguration\n"
+                                 f"limits: {{{limits}}}\n")
 
     def path(self, name):
         return os.path.join(self.folder, name)
@@ -108,8 +113,9 @@ state = "{self.folder}/state"
         for line in self.ctr("content", "active").splitlines()[1:]:
             self.ctr("content", "abort", line.split()[0])
 
-    def run(self, fetch, references, limit, until=None):
-        """Ends after `limit` seconds, or as soon as `until` of the Run so far is true."""
+    def run(self, fetch, references, limit, until=None, once=True):
+        """Ends after `limit` seconds, or as soon as `until` of the Run so far is true. With `once`, also as soon as
+        no image is worth waiting for."""
         run = Run(references)
         items = "".join(f"- image: {reference}\n" for reference in references)
         self.write("images.yaml", f"apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\nimages:\n{items}")
@@ -119,9 +125,9 @@ state = "{self.folder}/state"
                  "--config", self.path("agent.yaml"), "--docker-config", self.path("docker.json"),
                  "--registry-containerd-config", self.config, "--runtime-endpoint", f"unix://{self.socket}",
                  "--listen", "127.0.0.1:0", "--local", self.path("agent.sock"), "--log-level", "debug",
-                 "--log-format", "json", "--once", "--timeout", f"{limit}s"]
+                 "--log-format", "json", *(["--once", "--timeout", f"{limit}s"] if once else [])]
         with open(self.path("agent.log"), "w", encoding="utf-8") as log:
-            started = time.monotonic()
+            started = run.started = time.monotonic()
             agent = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=log)
         with open(self.path("agent.log"), encoding="utf-8", errors="replace") as log:
             rest = ""
@@ -133,7 +139,7 @@ state = "{self.folder}/state"
                     self.note(run, line, time.monotonic() - started)
                 if over:
                     break
-                if (until and until(run)) or time.monotonic() > started + limit + 20:
+                if (until and until(run)) or time.monotonic() > started + limit + (20 if once else 0):
                     agent.terminate()
                     agent.wait()
                 time.sleep(0.01)
@@ -152,6 +158,7 @@ state = "{self.folder}/state"
             run.pulled.setdefault(image, at)
         elif entry.get("msg") == "pull failed":
             run.reasons[image] = entry.get("reason", "")
+            run.all_reasons.setdefault(image, set()).add(run.reasons[image])
             if "retry" in entry:
                 run.for_good.add(image)
         elif entry.get("msg") in ("the runtime fetches", "the runtime fetches the rest"):

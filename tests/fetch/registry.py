@@ -28,6 +28,20 @@ class Bucket:
         return True
 
 
+class Counted:
+    """A file that counts what is written."""
+
+    def __init__(self, file, count):
+        self.file, self.count = file, count
+
+    def write(self, data):
+        self.count(len(data))
+        return self.file.write(data)
+
+    def __getattr__(self, name):
+        return getattr(self.file, name)
+
+
 class Registry:
     """Serves on loopback from threads of its own. `delay`: what each answer takes at least, in seconds."""
 
@@ -38,7 +52,9 @@ class Registry:
         self.asked = Counter()     # (repository, what)
         self.most_at_once = Counter()  # repository: of blobs
         self.under_way = Counter()
-        self.ending = threading.Event()
+        self.sent = Counter()      # bytes, by repository
+        self.ending = threading.Event()  # of what is under way
+        self.healed = False
         registry = self
 
         class Bound(Handler):
@@ -70,6 +86,17 @@ class Registry:
     def requests(self, repository):
         return sum(n for (of, what), n in self.asked.items() if of == repository and what in ("GET", "HEAD"))
 
+    def heal(self):
+        """Ends what is under way, as a restart does, and serves all as it should be from now on."""
+        self.healed, ending = True, self.ending
+        self.ending = threading.Event()
+        ending.set()
+
+    def fall_ill(self):
+        with self.lock:
+            self.healed = False
+            self.buckets.clear()
+
     def admits(self, name, rate, burst):
         with self.lock:
             return self.buckets.setdefault(name, Bucket(rate, burst)).take()
@@ -90,6 +117,12 @@ class Handler(BaseHTTPRequestHandler):
     def setup(self):
         super().setup()
         self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.repository = ""
+        self.wfile = Counted(self.wfile, self.count_sent)
+
+    def count_sent(self, size):
+        with self.registry.lock:
+            self.registry.sent[self.repository] += size
 
     def do_HEAD(self):
         self.do_GET()
@@ -109,6 +142,7 @@ class Handler(BaseHTTPRequestHandler):
         if len(parts) < 5 or parts[0] not in ("v2", "store"):
             return self.refuse(404)
         repository, kind, reference = "/".join(parts[1:-2]), parts[-2], parts[-1]
+        self.repository = repository
         self.registry.count(repository, self.command)
         image = self.registry.image(repository)
         if parts[0] == "store":
