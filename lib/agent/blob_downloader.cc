@@ -78,7 +78,7 @@ base::Status BlobDownloader::FetchInto(const base::Call& call, DownloadJob given
   {
     base::Lock lock(mutex_);
     image = next_image_++;
-    jobs_[image] = job;
+    jobs_[image].job = job;
     std::vector<plan::BlobToFetch> blobs;
     for (const cri::BlobToWrite& blob : job->blobs) blobs.push_back({blob.digest, blob.size_bytes});
     order_.Add(image, job->question.reference.domain(), std::move(blobs));
@@ -96,9 +96,7 @@ base::Status BlobDownloader::FetchInto(const base::Call& call, DownloadJob given
     const auto progress = order_.Of(image);
     if (call.Stopped()) result = base::Cancelled("stopped");
     if (progress == plan::FetchOrder::Progress::kFailed) {
-      auto failure = failures_.find(image);
-      result =
-          failure != failures_.end() ? failure->second : base::Unavailable("a blob could not be fetched");
+      result = jobs_.at(image).failure.value_or(base::Unavailable("a blob could not be fetched"));
     }
     if (ending_) result = base::Cancelled("stopped");
     // Without a thread nothing would ever end this wait.
@@ -107,7 +105,6 @@ base::Status BlobDownloader::FetchInto(const base::Call& call, DownloadJob given
       // Removed before the streams are stopped, so that none of them takes the next blob of this image.
       order_.Remove(image);
       jobs_.erase(image);
-      failures_.erase(image);
       StopUnwanted();
       changed_.notify_all();
       break;
@@ -203,7 +200,7 @@ std::shared_ptr<BlobDownloader::Moving> BlobDownloader::NextBlob() {
           continue;
         }
         it->second->digest = step->digest;
-        it->second->job = jobs_.at(step->image);
+        it->second->job = jobs_.at(step->image).job;
         it->second->paced = alone;
         it->second->turn_began = now;
         return it->second;
@@ -370,9 +367,9 @@ base::Status BlobDownloader::Get(Moving& moving, std::uint64_t size) {
 }
 
 void BlobDownloader::Fail(const std::string& digest, const base::Error& error) {
-  for (const auto& [image, job] : jobs_) {
+  for (auto& [image, running] : jobs_) {
     // The first error is the cause. Those that follow come from the stops.
-    if (Lists(*job, digest)) failures_.try_emplace(image, error);
+    if (!running.failure && Lists(*running.job, digest)) running.failure = error;
   }
   order_.Failed(digest);
 }

@@ -77,6 +77,12 @@ class BlobDownloader {
   enum class End { kDone, kTaken };
 
   void StartThreads() PREFETCH_REQUIRES(mutex_);
+  // One FetchInto.
+  struct Running {
+    std::shared_ptr<const DownloadJob> job;
+    std::optional<base::Error> failure;  // the first one
+  };
+
   void Stream() PREFETCH_EXCLUDES(mutex_);
   std::shared_ptr<Moving> NextBlob() PREFETCH_EXCLUDES(mutex_);
   base::Result<End> Move(Moving& moving) PREFETCH_EXCLUDES(mutex_);
@@ -99,8 +105,7 @@ class BlobDownloader {
   base::Condition changed_;
   plan::FetchOrder order_ PREFETCH_GUARDED_BY(mutex_);
   ImageId next_image_ PREFETCH_GUARDED_BY(mutex_) = 1;
-  std::map<ImageId, std::shared_ptr<const DownloadJob>> jobs_ PREFETCH_GUARDED_BY(mutex_);
-  std::map<ImageId, base::Error> failures_ PREFETCH_GUARDED_BY(mutex_);  // the first of each
+  std::map<ImageId, Running> jobs_ PREFETCH_GUARDED_BY(mutex_);
   plan::YieldPolicy giving_way_ PREFETCH_GUARDED_BY(mutex_);
   base::TimePoint next_look_ PREFETCH_GUARDED_BY(mutex_);
   base::TimePoint next_retry_ PREFETCH_GUARDED_BY(mutex_);
