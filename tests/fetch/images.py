@@ -203,4 +203,4 @@ class Image:
     def build_manylayers(self):
         layer, diff = self.layer(200_000)
         self.put("v1", *self.of(self.config([diff]),
-                                [{**layer, "digest": "sha256:%064x" % n} for n in range(20_000)]))
+                                [{**layer, "digest": "sha256:%064x" % n} for n in range(4_000)]))
