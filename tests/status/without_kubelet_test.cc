@@ -27,17 +27,20 @@ TEST_P(WithoutKubelet, StatusCheckAndWaitAgree) {
   image.present = GetParam().present;
   image.usable = GetParam().usable;
   image.reason = GetParam().reason;
-  auto shown = VerdictsOf(plan::Snapshot{}, image);
-  ASSERT_TRUE(shown);
+  plan::Snapshot snapshot;
+  snapshot.images.push_back(image);
+  const StatusDocument document = DocumentOf(snapshot);
+  ASSERT_EQ(document.images.size(), 1U);
+  const StatusVerdicts& shown = document.images[0].verdicts;
   for (PullPolicy policy : {PullPolicy::kNever, PullPolicy::kIfNotPresent}) {
-    const ShownVerdict& of = policy == PullPolicy::kNever ? shown->never : shown->if_not_present;
+    const StatusVerdict& of = policy == PullPolicy::kNever ? shown.never : shown.if_not_present;
     plan::CheckFacts facts{.policy = policy, .reference = reference, .listed = true};
     facts.kubelet = plan::CheckKubelet::kNone;
     facts.runtime = plan::CheckRuntime{.error = std::nullopt, .image = image};
     const plan::CheckVerdict verdict = plan::DecideCheck(facts).verdict;
-    EXPECT_EQ(of.result, verdict.result);
-    EXPECT_EQ(plan::CheckReasonName(of.reason), plan::CheckReasonName(verdict.reason));
-    EXPECT_EQ(verdict.ok, of.result == VerdictResult::kStarts);
+    EXPECT_EQ(of.result, kubelet::VerdictResultName(verdict.result));
+    EXPECT_EQ(of.reason, plan::CheckReasonName(verdict.reason));
+    EXPECT_EQ(verdict.ok, verdict.result == VerdictResult::kStarts);
     EXPECT_EQ(verdict.ok, plan::IsReadyFor(image, policy, false));
   }
 }
