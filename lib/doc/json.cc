@@ -39,7 +39,16 @@ class Parser {
     return root;
   }
 
- private:
+  std::optional<Node> Next() {
+    SkipSpace();
+    Node root;
+    if (at_ == text_.size() || !Value(root, 0)) return std::nullopt;
+    return root;
+  }
+
+  std::size_t offset() const { return at_; }
+  std::size_t nodes() const { return nodes_; }
+  bool out_of_range() const { return out_of_range_; }
   Position Here() {
     Position here = columns_.InCharacters(
         {static_cast<std::uint32_t>(line_), static_cast<std::uint32_t>(at_ - line_start_ + 1)});
@@ -48,6 +57,7 @@ class Parser {
     return here;
   }
 
+ private:
   bool Fail(std::string_view message) {
     problems_.Add(Here(), "", message);
     return false;
@@ -140,8 +150,8 @@ class Parser {
       return true;
     }
     node.kind = Node::Kind::kDouble;
-    if (std::from_chars(begin, end, node.number).ec != std::errc()) return Fail("the number is out of range");
-    return true;
+    out_of_range_ = std::from_chars(begin, end, node.number).ec != std::errc();
+    return !out_of_range_ || Fail("the number is out of range");
   }
 
   bool String(std::string& out) {
@@ -242,9 +252,35 @@ class Parser {
   std::size_t line_ = 1;
   std::size_t line_start_ = 0;
   std::size_t nodes_ = 0;
+  bool out_of_range_ = false;
 };
 
 }  // namespace
+
+struct JsonValues::State {
+  Parser parser;
+};
+
+JsonValues::JsonValues(std::string_view text, Problems& problems, const Limits& limits)
+    : state_(new State{Parser(text, problems, JsonRules::kLenient, limits, {1, 1})}) {}
+
+JsonValues::~JsonValues() = default;
+
+std::optional<Node> JsonValues::Next() {
+  std::optional<Node> value = state_->parser.Next();
+  if (!value) return std::nullopt;
+  offset_ = state_->parser.offset();
+  at_ = state_->parser.Here();
+  return value;
+}
+
+bool JsonValues::out_of_range() const {
+  return state_->parser.out_of_range();
+}
+
+std::size_t JsonValues::nodes() const {
+  return state_->parser.nodes();
+}
 
 std::optional<Node> ParseJson(std::string_view text, Problems& problems, JsonRules rules,
                               const Limits& limits, Position begin) {

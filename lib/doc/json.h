@@ -5,6 +5,7 @@
 // errors, which for a file of credentials must not happen.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string_view>
 
@@ -26,5 +27,29 @@ enum class JsonRules {
 // `begin` is where `text` stands, if it is a part of another text.
 std::optional<Node> ParseJson(std::string_view text, Problems& problems, JsonRules rules = JsonRules::kStrict,
                               const Limits& limits = {}, Position begin = {1, 1});
+
+// The values of one text that stand one after another, as Go's json.Decoder reads them, by
+// JsonRules::kLenient. The Limits are for all of them. Not thread-safe.
+class JsonValues {
+ public:
+  // `text` is UTF-8 and, like `problems`, outlives this.
+  JsonValues(std::string_view text, Problems& problems, const Limits& limits);
+  ~JsonValues();
+
+  // The next value; nullopt at the end of the text, or with the problem added.
+  std::optional<Node> Next();
+  // The end of the last value: its offset in bytes, and its place.
+  std::size_t offset() const { return offset_; }
+  Position at() const { return at_; }
+  std::size_t nodes() const;  // of all values
+  // The problem is a number that Go has no type for: no mistake in the syntax, which Go checks first.
+  bool out_of_range() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+  std::size_t offset_ = 0;
+  Position at_{1, 1};
+};
 
 }  // namespace prefetch::doc

@@ -66,27 +66,15 @@ std::optional<Whole> ParseWhole(std::string_view text, int base) {
 void SetDouble(Node& node, double value) {
   node.number = value;
   node.kind = Node::Kind::kDouble;
-  if (std::isnan(value)) {
-    node.text = ".nan";
-  } else if (std::isinf(value)) {
-    node.text = value < 0 ? "-.inf" : ".inf";
-  } else {
-    std::array<char, 32> digits{};
-    const auto result = std::to_chars(digits.data(), digits.data() + digits.size(), value);
-    node.text.assign(digits.data(), result.ptr);
-  }
 }
 
 Type SetWhole(Node& node, const Whole& whole) {
   if (!whole.negative && whole.size > std::uint64_t{std::numeric_limits<std::int64_t>::max()}) {
-    node.kind = Node::Kind::kDouble;
-    node.number = static_cast<double>(whole.size);
-    node.text = std::to_string(whole.size);
+    SetDouble(node, static_cast<double>(whole.size));
     return Type::kUnsigned;
   }
   node.kind = Node::Kind::kInt;
   node.integer = static_cast<std::int64_t>(whole.negative ? 0 - whole.size : whole.size);
-  node.text = std::to_string(node.integer);
   return Type::kInt;
 }
 
@@ -135,9 +123,17 @@ Type ResolvePlainWord(std::string_view word, Node& node) {
   Type type = Type::kString;
   if (!ResolveWord(word, node, type) && !ResolveNumber(word, node, type)) {
     node.kind = Node::Kind::kString;
-    node.text = word;
   }
   return type;
+}
+
+bool IsJsonNumber(std::string_view word) {
+  if (word.starts_with("-")) word.remove_prefix(1);
+  const std::size_t whole = std::min(word.find_first_not_of(kDecimals), word.size());
+  const bool begins = whole == 1 || (whole > 1 && word.front() != '0');
+  const std::string_view rest = word.substr(whole);
+  return begins && LooksLikeFloat(word) &&
+         (!rest.starts_with('.') || (rest.size() > 1 && kDecimals.find(rest[1]) != std::string_view::npos));
 }
 
 // Go's strconv.FormatFloat(value, 'g', -1, 32).
@@ -167,6 +163,8 @@ std::string SetBinary(std::string_view text, Node& node) {
 }  // namespace
 
 ScalarType ResolveKubernetesScalar(const WrittenScalar& scalar, Node& node, std::string& error) {
+  node.text = scalar.text;
+  node.plain = scalar.plain && scalar.tag.empty();
   const bool own = scalar.tag.starts_with(kYamlTags);
   const std::string_view type_name = own ? scalar.tag.substr(kYamlTags.size()) : "";
   if (type_name == "binary") {
@@ -176,7 +174,6 @@ ScalarType ResolveKubernetesScalar(const WrittenScalar& scalar, Node& node, std:
   const bool converts = IsOneOf(type_name, {"bool", "int", "float", "null", "timestamp"});
   if (!converts && (!scalar.tag.empty() || !scalar.plain)) {
     node.kind = Node::Kind::kString;
-    node.text = scalar.text;
     return Type::kString;
   }
   const Type type = ResolvePlainWord(scalar.text, node);
@@ -193,10 +190,14 @@ ScalarType ResolveKubernetesScalar(const WrittenScalar& scalar, Node& node, std:
 
 void FinishNumber(Node& node) {
   if (node.kind != Node::Kind::kDouble) return;
-  if (!(std::abs(node.number) < 0x1p63) || node.number != std::trunc(node.number)) return;
-  node.kind = Node::Kind::kInt;
-  node.integer = static_cast<std::int64_t>(node.number);
-  node.text = std::to_string(node.integer);
+  if (std::abs(node.number) < 0x1p63 && node.number == std::trunc(node.number)) {
+    node.kind = Node::Kind::kInt;
+    node.integer = static_cast<std::int64_t>(node.number);
+  } else if (std::isfinite(node.number) && !IsJsonNumber(node.text)) {
+    std::array<char, 32> digits{};
+    const auto result = std::to_chars(digits.data(), digits.data() + digits.size(), node.number);
+    node.text.assign(digits.data(), result.ptr);
+  }
 }
 
 bool KeyOfScalar(ScalarType type, const Node& node, std::string& key) {
@@ -211,6 +212,8 @@ bool KeyOfScalar(ScalarType type, const Node& node, std::string& key) {
       key = KeyOfFloat(node.number);
       return true;
     case ScalarType::kInt:
+      key = std::to_string(node.integer);
+      return true;
     case ScalarType::kString:
       key = node.text;
       return true;

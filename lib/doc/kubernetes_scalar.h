@@ -17,10 +17,11 @@ struct WrittenScalar {
 
 enum class ScalarType { kNull, kBool, kInt, kUnsigned, kFloat, kString };
 
-// Sets `node`'s kind and value. `error` says why the tag and the text do not fit, and else stays empty.
+// Sets `node`'s kind and value; its text is the written one. `error` says why the tag and the text do not
+// fit, and else stays empty.
 ScalarType ResolveKubernetesScalar(const WrittenScalar& scalar, Node& node, std::string& error);
 
-// Makes whole floats integers, as readers of JSON see them.
+// Makes whole floats integers, as readers of JSON see them, and the text of others a number of JSON.
 void FinishNumber(Node& node);
 
 // The key that JSON has for a scalar; false if it has none (null, whole numbers of 64 bits).

@@ -36,11 +36,11 @@ struct Written {
 
 class WrittenDocument {
  public:
-  WrittenDocument(Problems& problems, const Limits& limits) : problems_(problems), limits_(limits) {}
+  WrittenDocument(Problems& problems, const Limits& limits, const Spent& spent)
+      : problems_(problems), limits_(limits), spent_(spent) {}
 
-  // False, with the problem added, after a mistake.
-  bool Take(const yaml_event_t& event) {
-    const Position at = PositionOf(event.start_mark);
+  // False, with the problem added, after a mistake. The event stands at `at`.
+  bool Take(const yaml_event_t& event, Position at) {
     switch (event.type) {
       case YAML_SCALAR_EVENT: {
         const auto& scalar = event.data.scalar;
@@ -86,7 +86,7 @@ class WrittenDocument {
   }
 
   Index Add(Written node, const std::string& anchor) {
-    if (nodes_.size() >= limits_.nodes) {
+    if (spent_.nodes + nodes_.size() >= limits_.nodes) {
       Stop(node.at, "has more than " + std::to_string(limits_.nodes) + " values");
       return kNoIndex;
     }
@@ -107,7 +107,8 @@ class WrittenDocument {
   }
 
   Problems& problems_;
-  Limits limits_;
+  const Limits& limits_;
+  const Spent& spent_;
   std::vector<Written> nodes_;  // the first is the root
   std::vector<Index> open_;
   std::map<std::string, Index> anchors_;
@@ -116,10 +117,12 @@ class WrittenDocument {
 // Makes the tree that the written document means.
 class Decoder {
  public:
-  Decoder(const WrittenDocument& written, Problems& problems, RepeatedKeys repeated, const Limits& limits)
-      : written_(written), problems_(problems), repeated_(repeated), limits_(limits) {}
+  Decoder(const WrittenDocument& written, Problems& problems, RepeatedKeys repeated, const Limits& limits,
+          Spent& spent)
+      : written_(written), problems_(problems), repeated_(repeated), limits_(limits), spent_(spent) {}
 
-  // False, with the problem added, if the document cannot be read.
+  // False, with the problem added, if the document cannot be read. An alias stands at its own place, and what
+  // is within it where it was written.
   bool Decode(Index index, Position at, std::size_t depth, Node& node) {
     const Written& from = written_[index];
     if (!Count(from, at)) return false;
@@ -137,14 +140,14 @@ class Decoder {
         if (depth == limits_.depth) return TooDeep(at);
         node.kind = Node::Kind::kSequence;
         for (Index child : from.children) {
-          if (!Decode(child, PlaceOf(child, at), depth + 1, node.items.emplace_back())) return false;
+          if (!Decode(child, written_[child].at, depth + 1, node.items.emplace_back())) return false;
         }
         return true;
       case Written::Kind::kMapping: {
         if (depth == limits_.depth) return TooDeep(at);
         node.kind = Node::Kind::kMapping;
         Keys keys;
-        return Members(from, at, depth, node, keys);
+        return Members(from, depth, node, keys);
       }
       case Written::Kind::kAlias:
         break;
@@ -168,23 +171,21 @@ class Decoder {
     return Stop(at, "is nested deeper than " + std::to_string(limits_.depth) + " levels");
   }
 
-  // A node behind an alias has the alias's place.
-  Position PlaceOf(Index child, Position parent) const { return aliases_ > 0 ? parent : written_[child].at; }
-
   // go-yaml's own bound for documents that are mostly aliases, and ours.
   bool Count(const Written& from, Position at) {
     decoded_++;
-    if (aliases_ > 0) {
+    spent_.nodes++;
+    if (!active_.empty()) {
       aliased_++;
-      copied_bytes_ += from.text.size();
+      spent_.copied_bytes += from.text.size();
     }
     const bool mostly_aliases = aliased_ > 100 && decoded_ > 1000 && aliased_ > decoded_ * 99 / 100;
-    if (mostly_aliases || decoded_ > limits_.nodes) {
+    if (mostly_aliases || spent_.nodes > limits_.nodes) {
       return Stop(at, mostly_aliases ? "has too many aliases"
                                      : "has more than " + std::to_string(limits_.nodes) +
                                            " values, those with anchors and aliases counted again");
     }
-    if (copied_bytes_ > limits_.bytes) {
+    if (spent_.copied_bytes > limits_.bytes) {
       return Stop(at, "has more than " + std::to_string(limits_.bytes) + " bytes of anchors and aliases");
     }
     return true;
@@ -196,36 +197,31 @@ class Decoder {
       return Stop(at, "an alias must not name a node that contains it");
     }
     active_.push_back(alias);
-    aliases_++;
     const bool good = work();
-    aliases_--;
     active_.pop_back();
     return good;
   }
 
-  bool Members(const Written& from, Position at, std::size_t depth, Node& node, Keys& keys) {
+  bool Members(const Written& from, std::size_t depth, Node& node, Keys& keys) {
     for (std::size_t i = 0; i + 1 < from.children.size(); i += 2) {
       const Index key = from.children[i];
       const Index value = from.children[i + 1];
       const Written& written = written_[key];
       const bool merges = written.kind == Written::Kind::kScalar && written.text == "<<" &&
                           (written.plain || written.tag == "tag:yaml.org,2002:merge");
-      if (merges ? !Merge(value, PlaceOf(value, at), depth, node, keys)
-                 : !AddMember(key, value, at, depth, node, keys)) {
-        return false;
-      }
+      if (merges ? !Merge(value, depth, node, keys) : !AddMember(key, value, depth, node, keys)) return false;
     }
     return true;
   }
 
-  bool AddMember(Index key, Index value, Position at, std::size_t depth, Node& node, Keys& keys) {
-    Member member{.key = "", .at = PlaceOf(key, at), .value = {}};
+  bool AddMember(Index key, Index value, std::size_t depth, Node& node, Keys& keys) {
+    Member member{.key = "", .at = written_[key].at, .value = {}};
     ScalarType type = ScalarType::kString;
     if (!DecodeKey(key, member.at, type, member.key)) return false;
-    if (!Decode(value, PlaceOf(value, at), depth + 1, member.value)) return false;
+    if (!Decode(value, written_[value].at, depth + 1, member.value)) return false;
     const auto [found, is_new] = keys.emplace(member.key, Key{type, node.members.size()});
     if (is_new) {
-      copied_bytes_ += aliases_ > 0 ? member.key.size() : 0;
+      spent_.copied_bytes += active_.empty() ? 0 : member.key.size();
       node.members.push_back(std::move(member));
       return true;
     }
@@ -256,21 +252,22 @@ class Decoder {
     return KeyOfScalar(type, scalar, key) || Stop(at, "a key must be a string");
   }
 
-  bool MergeOne(Index index, Position at, std::size_t depth, Node& node, Keys& keys) {
+  bool MergeOne(Index index, std::size_t depth, Node& node, Keys& keys) {
     const Written& from = written_[index];
     const Written& target = from.kind == Written::Kind::kAlias ? written_[from.alias] : from;
-    if (target.kind != Written::Kind::kMapping) return Stop(at, "<< must name mappings");
-    if (!Count(from, at)) return false;
-    if (from.kind != Written::Kind::kAlias) return Members(target, at, depth, node, keys);
-    return Through(index, at, [&] { return Count(target, at) && Members(target, at, depth, node, keys); });
+    if (target.kind != Written::Kind::kMapping) return Stop(from.at, "<< must name mappings");
+    if (!Count(from, from.at)) return false;
+    if (from.kind != Written::Kind::kAlias) return Members(target, depth, node, keys);
+    return Through(index, from.at,
+                   [&] { return Count(target, from.at) && Members(target, depth, node, keys); });
   }
 
   // The first of several counts, so it comes last.
-  bool Merge(Index index, Position at, std::size_t depth, Node& node, Keys& keys) {
+  bool Merge(Index index, std::size_t depth, Node& node, Keys& keys) {
     const Written& from = written_[index];
-    if (from.kind != Written::Kind::kSequence) return MergeOne(index, at, depth, node, keys);
+    if (from.kind != Written::Kind::kSequence) return MergeOne(index, depth, node, keys);
     for (auto child = from.children.rbegin(); child != from.children.rend(); ++child) {
-      if (!MergeOne(*child, PlaceOf(*child, at), depth, node, keys)) return false;
+      if (!MergeOne(*child, depth, node, keys)) return false;
     }
     return true;
   }
@@ -278,22 +275,23 @@ class Decoder {
   const WrittenDocument& written_;
   Problems& problems_;
   RepeatedKeys repeated_;
-  Limits limits_;
+  const Limits& limits_;
+  Spent& spent_;
   std::vector<Index> active_;  // aliases that are being decoded
-  std::size_t aliases_ = 0;
   std::size_t decoded_ = 0;
   std::size_t aliased_ = 0;
-  std::size_t copied_bytes_ = 0;
 };
 
 // Finds what libyaml reads and go-yaml does not, or reads otherwise.
 class GoDifferences {
  public:
-  GoDifferences(std::string_view text, Problems& problems) : text_(text), problems_(problems) { FindMark(0); }
+  GoDifferences(std::string_view text, Position begin, Problems& problems)
+      : text_(text), problems_(problems), mark_at_{begin.line, 1} {
+    FindMark(0);
+  }
 
   // False, with the problem added, if `event` is such a thing. Takes every event, in order.
-  bool Allows(const yaml_event_t& event) {
-    const Position at = PositionOf(event.start_mark);
+  bool Allows(const yaml_event_t& event, Position at, std::uint32_t last_line) {
     if (event.type == YAML_SEQUENCE_START_EVENT) {
       flow_.push_back(event.data.sequence_start.style == YAML_FLOW_SEQUENCE_STYLE);
     } else if (event.type == YAML_MAPPING_START_EVENT) {
@@ -307,15 +305,14 @@ class GoDifferences {
       if (in_flow && scalar.style == YAML_PLAIN_SCALAR_STYLE && value.find('?') != std::string_view::npos) {
         return Stop(at, "a word with ? must be quoted between brackets or braces");
       }
-      // The comma behind a tag is a part of it for go-yaml.
-      if (in_flow && scalar.tag != nullptr) {
-        return Stop(at, "a tag between brackets or braces is not supported");
+      if (in_flow && scalar.tag != nullptr && TagHoldsComma(event)) {
+        return Stop(at, "a tag between brackets or braces must end with a space");
       }
       if (scalar.style == YAML_DOUBLE_QUOTED_SCALAR_STYLE && EscapesSlash(event)) {
         return Stop(at, "\\/ is not an escape of Kubernetes' YAML");
       }
     }
-    return CheckMarks(PositionOf(event.end_mark).line);
+    return CheckMarks(last_line);
   }
 
   // libyaml passes over a byte order mark at the begin of any line; go-yaml takes it for a letter.
@@ -352,6 +349,18 @@ class GoDifferences {
     return offset_;
   }
 
+  // The comma or bracket behind a tag is a part of it for go-yaml.
+  bool TagHoldsComma(const yaml_event_t& event) {
+    for (std::string_view rest = text_.substr(OffsetOf(event.start_mark.index));
+         rest.starts_with('!') || rest.starts_with('&');) {
+      const std::string_view property = rest.substr(0, rest.find_first_of(" \t\r\n"));
+      if (property.find_first_of(",[]") != std::string_view::npos) return true;
+      rest.remove_prefix(property.size());
+      rest.remove_prefix(std::min(rest.find_first_not_of(" \t\r\n"), rest.size()));
+    }
+    return false;
+  }
+
   bool EscapesSlash(const yaml_event_t& event) {
     if (!has_escaped_slash_) return false;
     const std::size_t begin = OffsetOf(event.start_mark.index);
@@ -369,7 +378,7 @@ class GoDifferences {
   std::size_t offset_ = 0, characters_ = 0;
   const bool has_escaped_slash_ = text_.find("\\/") != std::string_view::npos;
   std::size_t mark_ = 0;  // the next byte order mark, and its place
-  Position mark_at_{1, 1};
+  Position mark_at_;
 };
 
 bool HasOnlyJsonNumbers(const Node& node, Problems& problems) {
@@ -383,55 +392,37 @@ bool HasOnlyJsonNumbers(const Node& node, Problems& problems) {
                      [&](const Member& member) { return HasOnlyJsonNumbers(member.value, problems); });
 }
 
-// The text in UTF-8 without its byte order mark. Half a character becomes a control character, which YAML
-// refuses.
-std::string Utf8OfUtf16(std::string_view text, bool little) {
-  auto unit = [&](std::size_t i) -> std::uint32_t {
-    const auto first = static_cast<unsigned char>(text[i]);
-    const auto second = static_cast<unsigned char>(text[i + 1]);
-    return little ? first | second << 8 : second | first << 8;
-  };
-  std::string out;
-  for (std::size_t i = 2; i < text.size(); i += 2) {
-    if (i + 1 == text.size()) return out + '\1';
-    std::uint32_t c = unit(i);
-    if ((c & 0xFC00) == 0xD800) {
-      const std::uint32_t low = i + 3 < text.size() ? unit(i + 2) : 0;
-      if ((low & 0xFC00) != 0xDC00) return out + '\1';
-      c = 0x10000 + ((c & 0x3FF) << 10) + (low & 0x3FF);
-      i += 2;
-    } else if ((c & 0xFC00) == 0xDC00) {
-      return out + '\1';
-    }
-    base::AppendUtf8(out, c);
-  }
-  return out;
-}
+}  // namespace
 
-std::optional<Node> ReadUtf8(std::string_view text, Problems& problems, RepeatedKeys repeated,
-                             const Limits& limits) {
-  const Limits fitting = LimitsFor(text.size(), limits);
-  WrittenDocument written(problems, fitting);
-  GoDifferences differences(text, problems);
-  YamlStream stream(text);
+std::optional<Node> ReadKubernetesDocument(std::string_view text, Position begin, Problems& problems,
+                                           RepeatedKeys repeated, TextBehind behind, const Limits& limits,
+                                           Spent& spent) {
+  if (text.starts_with(kByteOrderMark8)) text.remove_prefix(kByteOrderMark8.size());
+  WrittenDocument written(problems, limits, spent);
+  GoDifferences differences(text, begin, problems);
+  YamlStream stream(text, begin);
   while (const yaml_event_t* event = stream.Next()) {
-    if (!differences.Allows(*event)) return std::nullopt;
+    const Position at = stream.PlaceOf(event->start_mark);
+    if (!differences.Allows(*event, at, stream.PlaceOf(event->end_mark).line)) return std::nullopt;
     if (event->type != YAML_DOCUMENT_END_EVENT && event->type != YAML_STREAM_END_EVENT) {
-      if (!written.Take(*event)) return std::nullopt;
+      if (!written.Take(*event, at)) return std::nullopt;
       continue;
     }
     Node root;
-    root.at = {1, 1};
+    root.at = begin;
     if (written.empty()) return root;
-    Decoder decoder(written, problems, repeated, fitting);
-    const bool good = decoder.Decode(0, written[0].at, 0, root) && HasOnlyJsonNumbers(root, problems);
-    return good ? std::optional(std::move(root)) : std::nullopt;
+    Decoder decoder(written, problems, repeated, limits, spent);
+    if (!decoder.Decode(0, written[0].at, 0, root) || !HasOnlyJsonNumbers(root, problems))
+      return std::nullopt;
+    event = behind == TextBehind::kProblem && event->type == YAML_DOCUMENT_END_EVENT ? stream.Next() : event;
+    if (event != nullptr && event->type != YAML_DOCUMENT_START_EVENT) return root;
+    problems.Add(event == nullptr ? stream.error_at() : stream.PlaceOf(event->start_mark), "",
+                 "kubectl does not read what is behind the end of a document; put --- before it");
+    return std::nullopt;
   }
   if (differences.CheckMarks(stream.error_at().line)) problems.Add(stream.error_at(), "", stream.error());
   return std::nullopt;
 }
-
-}  // namespace
 
 std::optional<Node> ReadKubernetesYaml(std::string_view text, Problems& problems, RepeatedKeys repeated,
                                        const Limits& limits) {
@@ -439,25 +430,28 @@ std::optional<Node> ReadKubernetesYaml(std::string_view text, Problems& problems
     problems.Add({}, "", "is longer than " + std::to_string(limits.bytes) + " bytes");
     return std::nullopt;
   }
-  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) {
-    return ReadUtf8(Utf8OfUtf16(text, text.starts_with("\xFF\xFE")), problems, repeated, limits);
-  }
-  if (text.starts_with(kByteOrderMark8)) text.remove_prefix(kByteOrderMark8.size());
-  return ReadUtf8(text, problems, repeated, limits);
+  const Limits fitting = LimitsFor(text.size(), limits);
+  // YAML refuses the control character that stands for half a character.
+  const std::optional<std::string> wide = Utf8OfUtf16(text, "\1");
+  Spent spent;
+  return ReadKubernetesDocument(wide ? *wide : text, {1, 1}, problems, repeated, TextBehind::kIgnored,
+                                fitting, spent);
 }
 
-bool LooksLikeJson(std::string_view text) {
+std::size_t GoSpaceAt(std::string_view text) {
   // The spaces of Go's unicode.IsSpace.
   static constexpr std::string_view kSpaces[] = {
       " ",      "\t",     "\n",     "\v",     "\f",     "\r",     "\u0085", "\u00A0", "\u1680",
       "\u2000", "\u2001", "\u2002", "\u2003", "\u2004", "\u2005", "\u2006", "\u2007", "\u2008",
       "\u2009", "\u200A", "\u2028", "\u2029", "\u202F", "\u205F", "\u3000"};
-  for (;;) {
-    const auto* space = std::find_if(std::begin(kSpaces), std::end(kSpaces),
-                                     [&](std::string_view one) { return text.starts_with(one); });
-    if (space == std::end(kSpaces)) return text.starts_with("{");
-    text.remove_prefix(space->size());
-  }
+  const auto* space = std::find_if(std::begin(kSpaces), std::end(kSpaces),
+                                   [&](std::string_view one) { return text.starts_with(one); });
+  return space == std::end(kSpaces) ? 0 : space->size();
+}
+
+bool LooksLikeJson(std::string_view text) {
+  while (const std::size_t space = GoSpaceAt(text)) text.remove_prefix(space);
+  return text.starts_with("{");
 }
 
 std::optional<Node> ReadKubernetesObject(std::string_view text, Problems& problems, RepeatedKeys repeated,

@@ -32,6 +32,10 @@ void Problems::Add(Position at, std::string_view path, std::string_view message)
   if (problems_.size() < kMostProblems) problems_.push_back(std::move(problem));
 }
 
+void Problems::Append(const Problems& others) {
+  for (const Problem& problem : others.problems_) Add(problem.at, "", problem.text);
+}
+
 bool Problems::Full() const {
   return problems_.size() == kMostProblems;
 }

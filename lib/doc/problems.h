@@ -20,6 +20,9 @@ class Problems {
   // once: a value that several others share (a template's defaults) is read for each of them.
   void Add(Position at, std::string_view path, std::string_view message);
 
+  // Adds those of another reading of the same document.
+  void Append(const Problems& others);
+
   bool empty() const { return count_ == 0; }
   std::size_t count() const { return count_; }
   // Enough was collected; further ones are only counted.

@@ -39,9 +39,10 @@ std::string Quoted(const std::vector<std::string_view>& names) {
 }  // namespace
 
 std::optional<std::string> Reader::String() const {
-  if (node_->kind == Node::Kind::kString) {
-    // Kubernetes reads YAML 1.1, where an unquoted `no` is a boolean. The same file would have two meanings.
-    if (!node_->plain || !IsYaml11Boolean(node_->text)) return node_->text;
+  // Kubernetes reads YAML 1.1, where an unquoted `no` is a boolean. The same file would have two meanings.
+  const bool is_word = node_->plain && IsYaml11Boolean(node_->text);
+  if (node_->kind == Node::Kind::kString && !is_word) return node_->text;
+  if (is_word) {
     Fail("must be a string; Kubernetes takes this word for a boolean, so put it in quotes");
   } else if (node_->plain && node_->kind != Node::Kind::kNull) {
     Fail(std::string("must be a string, not ") + KindName(node_->kind) + "; put it in quotes");

@@ -45,6 +45,30 @@ constexpr std::size_t kLeastBytesOfANode = 8;
 
 }  // namespace
 
+std::optional<std::string> Utf8OfUtf16(std::string_view text, std::string_view bad) {
+  const bool little = text.starts_with("\xFF\xFE");
+  if (!little && !text.starts_with("\xFE\xFF")) return std::nullopt;
+  auto unit = [&](std::size_t i) -> std::uint32_t {
+    if (i + 1 >= text.size()) return 0;
+    const auto first = static_cast<unsigned char>(text[i]);
+    const auto second = static_cast<unsigned char>(text[i + 1]);
+    return little ? first | second << 8 : second | first << 8;
+  };
+  std::string out;
+  for (std::size_t i = 2; i < text.size(); i += 2) {
+    const std::uint32_t c = unit(i), low = unit(i + 2);
+    if ((c & 0xFC00) == 0xD800 && (low & 0xFC00) == 0xDC00) {
+      base::AppendUtf8(out, 0x10000 + ((c & 0x3FF) << 10) + (low & 0x3FF));
+      i += 2;
+    } else if ((c & 0xF800) == 0xD800 || i + 1 == text.size()) {
+      out += bad;
+    } else {
+      base::AppendUtf8(out, c);
+    }
+  }
+  return out;
+}
+
 Position PositionAt(std::string_view text, std::size_t offset) {
   std::string_view before = text.substr(0, offset);
   std::size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0

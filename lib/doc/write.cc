@@ -119,11 +119,13 @@ bool StaysPlain(const Node& node) {
          !text.starts_with("---") && text != "...";
 }
 
-void AppendYamlString(std::string& out, const Node& node) {
+void AppendYamlScalar(std::string& out, const Node& node) {
   if (StaysPlain(node)) {
     out += node.text;
-  } else {
+  } else if (node.kind == Node::Kind::kString) {
     AppendYamlText(out, node.text);
+  } else {
+    AppendScalar(out, node);
   }
 }
 
@@ -164,7 +166,7 @@ void AppendYaml(std::string& out, const Node& node, std::size_t indent, bool fir
     if (HasParts(item)) {
       AppendYaml(out, item, indent + 2, true);
     } else {
-      item.kind == Node::Kind::kString ? AppendYamlString(out, item) : AppendScalar(out, item);
+      AppendYamlScalar(out, item);
       out += '\n';
     }
   }
@@ -183,7 +185,7 @@ void AppendYaml(std::string& out, const Node& node, std::size_t indent, bool fir
       AppendLiteral(out, value.text, indent + 2);
     } else {
       out += ' ';
-      value.kind == Node::Kind::kString ? AppendYamlString(out, value) : AppendScalar(out, value);
+      AppendYamlScalar(out, value);
       out += '\n';
     }
   }

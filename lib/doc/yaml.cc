@@ -42,12 +42,11 @@ Weight WeightOf(const Node& node) {
 // Builds the trees of consecutive documents from the stream's events.
 class TreeBuilder {
  public:
-  TreeBuilder(Problems& problems, const Limits& limits, YamlRules rules)
-      : problems_(problems), limits_(limits), rules_(rules) {}
+  TreeBuilder(Problems& problems, const Limits& limits) : problems_(problems), limits_(limits) {}
 
-  // Returns false, and adds the problem, if a limit is reached or an alias has no anchor.
-  bool Take(const yaml_event_t& event) {
-    const Position at = PositionOf(event.start_mark);
+  // Returns false, and adds the problem, if a limit is reached or an alias has no anchor. The event stands at
+  // `at`.
+  bool Take(const yaml_event_t& event, Position at) {
     switch (event.type) {
       case YAML_DOCUMENT_START_EVENT:
         root_ = {};
@@ -82,8 +81,7 @@ class TreeBuilder {
   struct Open {
     Node node;
     std::string anchor;
-    bool has_key = false;             // a key was read, its value comes next
-    std::vector<std::size_t> merges;  // the members whose key is `<<`
+    bool has_key = false;  // a key was read, its value comes next
   };
 
   bool Stop(Position at, const std::string& message) {
@@ -111,10 +109,7 @@ class TreeBuilder {
     if (tag.size() > kLongestTag) {
       return Stop(at, "has a tag of more than " + std::to_string(kLongestTag) + " bytes");
     }
-    const bool known = tag.empty() || tag == "!";
-    if (!known && rules_ == YamlRules::kStrict) {
-      problems_.Add(at, "", "tags such as !x are not supported");
-    }
+    if (!tag.empty() && tag != "!") problems_.Add(at, "", "tags such as !x are not supported");
     return true;
   }
 
@@ -166,12 +161,8 @@ class TreeBuilder {
   bool End() {
     Open open = std::move(open_.back());
     open_.pop_back();
-    if (open.node.kind == Node::Kind::kMapping && rules_ == YamlRules::kStrict) {
+    if (open.node.kind == Node::Kind::kMapping) {
       ResolveDuplicates(open.node, Duplicates::kProblem, problems_);
-    } else if (!open.merges.empty()) {
-      Merge(open);
-    } else if (open.node.kind == Node::Kind::kMapping) {
-      ResolveDuplicates(open.node, Duplicates::kLastCounts, problems_);
     }
     return Finish(open.anchor, std::move(open.node));
   }
@@ -206,52 +197,13 @@ class TreeBuilder {
     bool scalar = key.kind != Node::Kind::kSequence && key.kind != Node::Kind::kMapping;
     if (!scalar || key.kind == Node::Kind::kNull) problems_.Add(key.at, "", "a key must be a string");
     Open& open = open_.back();
-    if (key.plain && key.text == "<<") {
-      if (rules_ == YamlRules::kStrict) problems_.Add(key.at, "", "merge keys (<<) are not supported");
-      if (rules_ == YamlRules::kAsKubernetes) open.merges.push_back(open.node.members.size());
-    }
+    if (key.plain && key.text == "<<") problems_.Add(key.at, "", "merge keys (<<) are not supported");
     open.node.members.push_back({std::move(key.text), key.at, {}});
     open.has_key = true;
   }
 
-  // Replaces each `<<` with the mappings that it names, in its place, as go-yaml does: they replace keys
-  // before it, and keys behind it replace theirs. The first of several mappings counts.
-  void Merge(Open& open) {
-    std::vector<Member> merged;
-    std::map<std::string, std::size_t> places;
-    auto set = [&](Member member) {
-      const auto [place, is_new] = places.emplace(member.key, merged.size());
-      if (is_new) {
-        merged.push_back(std::move(member));
-      } else {
-        merged[place->second] = std::move(member);
-      }
-    };
-    auto merge = open.merges.begin();
-    for (std::size_t i = 0; i < open.node.members.size(); i++) {
-      Member& member = open.node.members[i];
-      if (merge == open.merges.end() || *merge != i) {
-        set(std::move(member));
-        continue;
-      }
-      ++merge;
-      std::vector<Node> sources;
-      if (member.value.kind == Node::Kind::kSequence) {
-        sources = std::move(member.value.items);
-      } else {
-        sources.push_back(std::move(member.value));
-      }
-      for (auto source = sources.rbegin(); source != sources.rend(); ++source) {
-        if (source->kind != Node::Kind::kMapping) problems_.Add(member.at, "", "<< must name mappings");
-        for (Member& each : source->members) set(std::move(each));
-      }
-    }
-    open.node.members = std::move(merged);
-  }
-
   Problems& problems_;
   Limits limits_;
-  YamlRules rules_;
   Node root_;
   std::vector<Open> open_;
   std::map<std::string, Node> anchors_;
@@ -262,20 +214,21 @@ class TreeBuilder {
 enum class Expect { kOne, kMany };
 
 std::optional<std::vector<Node>> ParseDocuments(std::string_view text, Problems& problems,
-                                                const Limits& limits, Expect expect, YamlRules rules) {
+                                                const Limits& limits, Expect expect) {
   std::optional<std::string_view> checked = CheckText(text, limits.bytes, problems);
   if (!checked) return std::nullopt;
   std::vector<Node> documents;
   std::size_t count = 0;
-  TreeBuilder builder(problems, LimitsFor(text.size(), limits), rules);
+  TreeBuilder builder(problems, LimitsFor(text.size(), limits));
   YamlStream stream(*checked);
   while (const yaml_event_t* event = stream.Next()) {
     if (event->type == YAML_STREAM_END_EVENT) return documents;
     if (event->type == YAML_DOCUMENT_START_EVENT && count++ > 0 && expect == Expect::kOne) {
-      problems.Add(PositionOf(event->start_mark), "", "a second document begins here; only one is allowed");
+      problems.Add(stream.PlaceOf(event->start_mark), "",
+                   "a second document begins here; only one is allowed");
       return std::nullopt;
     }
-    if (!builder.Take(*event)) return std::nullopt;
+    if (!builder.Take(*event, stream.PlaceOf(event->start_mark))) return std::nullopt;
     if (event->type != YAML_DOCUMENT_END_EVENT) continue;
     Node root = builder.TakeRoot();
     // "---" at the end of a text begins an empty document, which is none.
@@ -289,7 +242,7 @@ std::optional<std::vector<Node>> ParseDocuments(std::string_view text, Problems&
 }  // namespace
 
 std::optional<Node> ParseYaml(std::string_view text, Problems& problems, const Limits& limits) {
-  auto documents = ParseDocuments(text, problems, limits, Expect::kOne, YamlRules::kStrict);
+  auto documents = ParseDocuments(text, problems, limits, Expect::kOne);
   if (!documents) return std::nullopt;
   if (!documents->empty()) return std::move(documents->front());
   Node nothing;
@@ -298,8 +251,8 @@ std::optional<Node> ParseYaml(std::string_view text, Problems& problems, const L
 }
 
 std::optional<std::vector<Node>> ParseYamlDocuments(std::string_view text, Problems& problems,
-                                                    const Limits& limits, YamlRules rules) {
-  return ParseDocuments(text, problems, limits, Expect::kMany, rules);
+                                                    const Limits& limits) {
+  return ParseDocuments(text, problems, limits, Expect::kMany);
 }
 
 }  // namespace prefetch::doc

@@ -1,4 +1,5 @@
-// Reads YAML as people write it for Kubernetes, without the parts of YAML that surprise them.
+// Reads the YAML of our own documents strictly, without the parts of YAML that surprise people. Files of
+// other programs are for doc/kubernetes_yaml.h and doc/kubernetes_stream.h.
 //
 // Plain scalars follow YAML 1.2's core schema: true/false, null and ~, integers, floats; all else is a
 // string. Kubernetes reads YAML 1.1, where yes, no, on, off, y and n are booleans, and where 010 is 8: such
@@ -21,16 +22,9 @@ namespace prefetch::doc {
 // (duplicate keys) is good for finding further ones, not for use. Pure.
 std::optional<Node> ParseYaml(std::string_view text, Problems& problems, const Limits& limits = {});
 
-enum class YamlRules {
-  kStrict,
-  kAsKubernetes,  // for others' files, as Kubernetes' readers do: the last of duplicate keys counts, `<<`
-                  // merges mappings in its place, and tags are passed over
-};
-
 // All documents of `text`, apart by `---` lines; those that are empty are left out.
 std::optional<std::vector<Node>> ParseYamlDocuments(std::string_view text, Problems& problems,
-                                                    const Limits& limits = {},
-                                                    YamlRules rules = YamlRules::kStrict);
+                                                    const Limits& limits = {});
 
 // A word that is a boolean for YAML 1.1 and so for Kubernetes, but a string for YAML 1.2: yes, No, ON, y …
 bool IsYaml11Boolean(std::string_view word);

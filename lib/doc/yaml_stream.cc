@@ -20,11 +20,7 @@ std::string TextOf(const yaml_char_t* text) {
   return text == nullptr ? "" : reinterpret_cast<const char*>(text);
 }
 
-Position PositionOf(const yaml_mark_t& mark) {
-  return {static_cast<std::uint32_t>(mark.line + 1), static_cast<std::uint32_t>(mark.column + 1)};
-}
-
-YamlStream::YamlStream(std::string_view text) : text_(text) {
+YamlStream::YamlStream(std::string_view text, Position begin) : text_(text), begin_(begin) {
   if (yaml_parser_initialize(&parser_) == 0) {
     error_ = "cannot be read: out of memory";
     return;
@@ -37,7 +33,7 @@ YamlStream::YamlStream(std::string_view text) : text_(text) {
         at == 0 || std::string_view("\n\r\x85\xA8\xA9").find(text[at - 1]) != std::string_view::npos;
     if (!begins_line || ++directives <= kMostTagDirectives) continue;
     error_ = "has more than " + std::to_string(kMostTagDirectives) + " %TAG directives";
-    error_at_ = PositionAt(text, at);
+    error_at_ = InFile(PositionAt(text, at));
     return;
   }
   yaml_parser_set_input(&parser_, &YamlStream::Feed, this);
@@ -54,6 +50,15 @@ int YamlStream::Feed(void* self, unsigned char* buffer, std::size_t size, std::s
 YamlStream::~YamlStream() {
   yaml_event_delete(&event_);
   yaml_parser_delete(&parser_);
+}
+
+Position YamlStream::InFile(Position at) const {
+  return {begin_.line + at.line - 1, at.column + (at.line == 1 ? begin_.column - 1 : 0)};
+}
+
+// libyaml counts from 0, and columns in characters.
+Position YamlStream::PlaceOf(const yaml_mark_t& mark) const {
+  return InFile({static_cast<std::uint32_t>(mark.line + 1), static_cast<std::uint32_t>(mark.column + 1)});
 }
 
 const yaml_event_t* YamlStream::Next() {
@@ -78,17 +83,17 @@ bool YamlStream::HasTabInFront(std::size_t line) const {
 void YamlStream::TakeError() {
   error_ = parser_.problem != nullptr ? parser_.problem : "cannot be read: out of memory";
   if (parser_.error == YAML_READER_ERROR) {
-    error_at_ = PositionAt(text_, parser_.problem_offset);
+    error_at_ = InFile(PositionAt(text_, parser_.problem_offset));
     return;
   }
-  error_at_ = PositionOf(parser_.problem_mark);
-  if (HasTabInFront(error_at_.line)) {
+  error_at_ = PlaceOf(parser_.problem_mark);
+  if (HasTabInFront(parser_.problem_mark.line + 1)) {
     error_ = "a tab indents this line: use spaces";
     return;
   }
   if (parser_.context == nullptr) return;
   error_ += std::string(" ") + parser_.context;
-  const Position begin = PositionOf(parser_.context_mark);
+  const Position begin = PlaceOf(parser_.context_mark);
   if (begin.line != error_at_.line) error_ += " that begins in line " + std::to_string(begin.line);
 }
 

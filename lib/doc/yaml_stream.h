@@ -15,14 +15,16 @@ namespace prefetch::doc {
 // thread-safe.
 class YamlStream {
  public:
-  // `text` is UTF-8 without a byte order mark, and outlives the stream.
-  explicit YamlStream(std::string_view text);
+  // `text` is UTF-8 without a byte order mark, outlives the stream, and stands at `begin` of its file.
+  explicit YamlStream(std::string_view text, Position begin = {1, 1});
   ~YamlStream();
   YamlStream(const YamlStream&) = delete;
   YamlStream& operator=(const YamlStream&) = delete;
 
   // Returns the next event, which is good until the next call; nullptr after a mistake in the text.
   const yaml_event_t* Next();
+
+  Position PlaceOf(const yaml_mark_t& mark) const;
 
   // The mistake.
   const std::string& error() const { return error_; }
@@ -33,7 +35,10 @@ class YamlStream {
   void TakeError();
   bool HasTabInFront(std::size_t line) const;
 
+  Position InFile(Position at) const;
+
   std::string_view text_;
+  Position begin_;
   std::size_t fed_ = 0;
   yaml_parser_t parser_{};
   yaml_event_t event_{};
@@ -43,8 +48,5 @@ class YamlStream {
 
 // The text of a tag or an anchor; null: none.
 std::string TextOf(const yaml_char_t* text);
-
-// libyaml counts from 0, and columns in characters.
-Position PositionOf(const yaml_mark_t& mark);
 
 }  // namespace prefetch::doc

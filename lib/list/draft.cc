@@ -7,8 +7,8 @@
 
 #include "base/scrub.h"
 #include "base/text.h"
+#include "doc/kubernetes_stream.h"
 #include "doc/write.h"
-#include "doc/yaml.h"
 #include "image/written_name.h"
 
 namespace prefetch::list {
@@ -315,8 +315,7 @@ std::optional<std::vector<ForeignImage>> ReadForeignList(std::string_view text, 
   }
   // Only manifests are longer.
   if (text.size() > kForeignLimits.bytes) return std::nullopt;
-  const auto documents =
-      doc::ParseYamlDocuments(text, problems, kForeignLimits, doc::YamlRules::kAsKubernetes);
+  const auto documents = doc::ReadKubernetesDocuments(text, problems, kForeignLimits);
   if (!documents || !problems.empty()) return reader.Take();
   bool known = false;
   for (const Node& document : *documents) {

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "doc/json.h"
 #include "doc/json_items.h"
+#include "doc/kubernetes_stream.h"
 #include "doc/path.h"
 #include "image/name_pattern.h"
 #include "manifest/read.h"
@@ -23,13 +24,12 @@ using doc::Reader;
 // A manifest may contain any text as its kind.
 constexpr std::size_t kLongestTypeShown = 200;
 
-// "List" is always a list. "PodList" is a list of Pods, but a custom kind may be called "BlockList", so its
-// items must look like objects.
+// "List" is always a list. For kubectl, every object with `items` is; a custom kind may be called
+// "BlockList", so its items must look like objects.
 bool IsList(const Node& object, const std::string& kind) {
   if (kind == "List") return true;
   const Node* items = object.Find("items");
-  return kind.ends_with("List") && items != nullptr && !items->items.empty() &&
-         items->items.front().kind == Node::Kind::kMapping;
+  return items != nullptr && !items->items.empty() && items->items.front().kind == Node::Kind::kMapping;
 }
 
 // Directories contain YAML that is no manifest, such as values.yaml.
@@ -60,9 +60,14 @@ void ObjectVisitor::Visit(const Reader& value, const Implied& implied) {
   if (options_.strangers == UnknownOwners::kPassOver && IsStranger(value.node(), implied)) return;
   ObjectReader object(value);
   if (value.node().kind != Node::Kind::kMapping) return;  // ObjectReader has reported the mistake.
-  std::string api_version = TypeField(object, "apiVersion", implied.api_version);
-  std::string kind = TypeField(object, "kind", implied.kind);
+  // kubectl adds the type where both fields are missing.
+  const Implied type = object.Has("apiVersion") || object.Has("kind") ? Implied() : implied;
+  std::string api_version = TypeField(object, "apiVersion", type.api_version);
+  std::string kind = TypeField(object, "kind", type.kind);
   if (api_version.empty() || kind.empty()) return;
+  if (std::count(api_version.begin(), api_version.end(), '/') > 1) {
+    return object.Fail("apiVersion", "must be a version, or a group and a version");
+  }
   if (IsList(value.node(), kind)) {
     VisitItems(object, api_version, kind);
   } else {
@@ -81,7 +86,8 @@ std::string ObjectVisitor::TypeField(ObjectReader& object, std::string_view key,
 void ObjectVisitor::VisitItems(ObjectReader& list, const std::string& api_version, const std::string& kind) {
   Implied implied;
   // The API server omits the type in the items of a typed list.
-  if (kind != "List") implied = {api_version, kind.substr(0, kind.size() - 4)};
+  if (kind != "List")
+    implied = {api_version, kind.ends_with("List") ? kind.substr(0, kind.size() - 4) : kind};
   for (const Reader& item : list.Items("items")) Visit(item, implied);
 }
 
@@ -289,7 +295,7 @@ void ReadJsonList(std::string& text, const ReadMore& more, doc::Problems& proble
   doc::JsonItems items(options.limits.bytes, [&](std::string_view item, doc::Position at) {
     if (!implied) implied = ImpliedBy(list->rest());
     // Each item is freed before the next one is read, so the list is never in memory as a whole.
-    const auto node = doc::ParseJson(item, problems, doc::JsonRules::kStrict, options.limits, at);
+    const auto node = doc::ParseJson(item, problems, doc::JsonRules::kLenient, options.limits, at);
     const std::string path = "items[" + std::to_string(number++) + "]";
     if (node) visitor.Visit(doc::Reader(*node, problems, path), *implied);
   });
@@ -305,36 +311,6 @@ void ReadJsonList(std::string& text, const ReadMore& more, doc::Problems& proble
   if (problems.Full()) return;
   const auto rest = doc::ParseJson(items.rest(), problems, doc::JsonRules::kStrict, options.limits);
   if (rest && items.whole()) visitor.Visit(doc::Reader(*rest, problems), {});
-}
-
-// Reads several documents at a time, up to the limit of a part. As many empty lines as precede a part in the
-// text stand before it, so that positions are right.
-void ReadYamlDocuments(std::string_view text, doc::Problems& problems, const ReadOptions& options,
-                       ObjectVisitor& visitor) {
-  static constexpr std::string_view kNext = "\n---";
-  doc::Limits limits = options.limits;
-  std::size_t lines = 0;
-  while (!text.empty() && problems.empty()) {
-    std::size_t end = text.size();
-    if (end > options.limits.bytes) {
-      // Splits at the last document that fits. If none does, the first document alone exceeds the limit.
-      end = text.rfind(kNext, options.limits.bytes);
-      if (end == std::string_view::npos || end == 0) end = text.find(kNext, 1);
-      end = end == std::string_view::npos ? text.size() : end + 1;
-    }
-    const std::string_view part = text.substr(0, end);
-    if (part.size() > options.limits.bytes) {
-      return problems.Add({static_cast<std::uint32_t>(lines + 1), 1}, "",
-                          "this document " + TooLong(options.limits.bytes));
-    }
-    limits.bytes = lines + part.size();
-    for (const doc::Node& document :
-         ParseManifests(std::string(lines, '\n') + std::string(part), problems, limits)) {
-      visitor.Visit(doc::Reader(document, problems), {});
-    }
-    lines += static_cast<std::size_t>(std::count(part.begin(), part.end(), '\n'));
-    text.remove_prefix(end);
-  }
 }
 
 }  // namespace
@@ -355,7 +331,8 @@ Manifests ReadLongManifests(std::string& text, const ReadMore& more, doc::Proble
   if (text.size() > doc::kMostSavedBytes) {
     problems.Add({}, "", TooLong(doc::kMostSavedBytes));
   } else {
-    ReadYamlDocuments(text, problems, options, visitor);
+    doc::KubernetesStream stream(text, problems, options.limits, doc::LimitsOf::kDocument);
+    while (std::optional<Node> document = stream.Next()) visitor.Visit(Reader(*document, problems), {});
   }
   return manifests;
 }

@@ -12,7 +12,7 @@
 
 #include "doc/hostile_texts.h"
 #include "doc/json.h"
-#include "doc/kubernetes_yaml.h"
+#include "doc/kubernetes_stream.h"
 #include "doc/yaml.h"
 
 namespace prefetch::doc::hostile_test {
@@ -74,10 +74,8 @@ const NamedReader kReaders[] = {
      [](auto text, auto& problems, auto& limits) { return ParseYaml(text, problems, limits).has_value(); }},
     {"strict documents", [](auto text, auto& problems,
                             auto& limits) { return ParseYamlDocuments(text, problems, limits).has_value(); }},
-    {"as Kubernetes",
-     [](auto text, auto& problems, auto& limits) {
-       return ParseYamlDocuments(text, problems, limits, YamlRules::kAsKubernetes).has_value();
-     }},
+    {"as kubectl", [](auto text, auto& problems,
+                      auto& limits) { return ReadKubernetesDocuments(text, problems, limits).has_value(); }},
     {"as kubelet",
      [](auto text, auto& problems, auto& limits) {
        return ReadKubernetesYaml(text, problems, RepeatedKeys::kLastCounts, limits).has_value();
@@ -143,8 +141,7 @@ TEST(HostileTexts, LargerOnesGrowByTheirLength) {
   for (std::string_view unit : {"[", "0,"}) {
     const HostileText hostile{std::string(unit), "[" + tests::Repeat(unit, 10 * kMiB - 1)};
     Problems problems("x");
-    const std::size_t peak =
-        PeakOf([&] { ParseYamlDocuments(hostile.text, problems, kOfManifests, YamlRules::kAsKubernetes); });
+    const std::size_t peak = PeakOf([&] { ReadKubernetesDocuments(hostile.text, problems, kOfManifests); });
     EXPECT_LE(peak, kShadow * 480 * kMiB) << unit;
   }
 }

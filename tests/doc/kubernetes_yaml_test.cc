@@ -27,26 +27,28 @@ TEST_P(KubernetesYaml, ReadsAsKubernetesDoes) {
 
 INSTANTIATE_TEST_SUITE_P(
     Scalars, KubernetesYaml,
-    testing::Values(Row{"Booleans", "[yes, No, ON, off, y, N, true, tRUE]",
-                        R"([true,false,true,false,true,false,true,"tRUE"])"},
-                    Row{"WholeNumbers", "[0110, 08, 0x1F, 0b101, 0b-1, 0o17, 1_000, +7, -0]",
-                        "[72,8,31,5,-1,15,1000,7,0]"},
-                    Row{"OfAllBits", "[9223372036854775807, 18446744073709551615, 18446744073709551616]",
-                        "[9223372036854775807,18446744073709551615,18446744073709551616]"},
-                    Row{"Floats", "[110.0, 1e3, .5, 5., 1.5e-7, 1e400]",
-                        R"([110,1000,0.5,5,1.5e-07,"1e400"])"},
-                    Row{"Nothing", "[~, null, Null, '', NULL]", R"([null,null,null,"",null])"},
-                    Row{"Texts", "[1:30, 2001-01-01, _1, '5', \"yes\", <<]",
-                        R"(["1:30","2001-01-01","_1","5","yes","<<"])"},
-                    Row{"Tags", "- !!str 5\n- !!int '5'\n- !!float 5\n- !x 5\n- !!binary aGk=\n",
-                        R"(["5",5,5,"5","hi"])"},
-                    Row{"TagOfAnotherType", "!!int x", "f:1:1: does not fit its tag !!int"},
-                    Row{"NoNumberOfJson", "a: .inf", "f:1:4: is a number that JSON does not have"},
-                    Row{"EscapedSlash", R"("a\/b")", "f:1:1: \\/ is not an escape of Kubernetes' YAML"},
-                    Row{"SlashElsewhere", R"(a: x\/y
+    testing::Values(
+        Row{"Booleans", "[yes, No, ON, off, y, N, true, tRUE]",
+            R"([true,false,true,false,true,false,true,"tRUE"])"},
+        Row{"WholeNumbers", "[0110, 08, 0x1F, 0b101, 0b-1, 0o17, 1_000, +7, -0]",
+            "[72,8,31,5,-1,15,1000,7,0]"},
+        Row{"OfAllBits", "[9223372036854775807, 18446744073709551615, 18446744073709551616]",
+            "[9223372036854775807,18446744073709551615,18446744073709551616]"},
+        Row{"Floats", "[110.0, 1e3, .5, 5., 1.5e-7, 1e400]", R"([110,1000,0.5,5,1.5e-7,"1e400"])"},
+        Row{"Nothing", "[~, null, Null, '', NULL]", R"([null,null,null,"",null])"},
+        Row{"Texts", "[1:30, 2001-01-01, _1, '5', \"yes\", <<]",
+            R"(["1:30","2001-01-01","_1","5","yes","<<"])"},
+        Row{"Tags", "- !!str 5\n- !!int '5'\n- !!float 5\n- !x 5\n- !!binary aGk=\n",
+            R"(["5",5,5,"5","hi"])"},
+        Row{"TagOfAnotherType", "!!int x", "f:1:1: does not fit its tag !!int"},
+        Row{"NoNumberOfJson", "a: .inf", "f:1:4: is a number that JSON does not have"},
+        Row{"TagsInFlow", "[!!str 5, &a !x b, *a]", R"(["5","b","b"])"},
+        Row{"TagWithAComma", "[!x, b]", "f:1:2: a tag between brackets or braces must end with a space"},
+        Row{"EscapedSlash", R"("a\/b")", "f:1:1: \\/ is not an escape of Kubernetes' YAML"},
+        Row{"SlashElsewhere", R"(a: x\/y
 b: 'x\/y'
 c: "x\\/y")",
-                        R"({"a":"x\\/y","b":"x\\/y","c":"x\\/y"})"}),
+            R"({"a":"x\\/y","b":"x\\/y","c":"x\\/y"})"}),
     [](const auto& row) { return row.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
@@ -104,6 +106,23 @@ INSTANTIATE_TEST_SUITE_P(
                         "b: 2\n",
                         "f:2:1: there is a byte order mark within the document"}),
     [](const auto& row) { return row.param.name; });
+
+// Messages and findings show what the author wrote, at its place.
+TEST(KubernetesYaml, KeepsSpellingAndPlaces) {
+  Problems problems("f");
+  const auto root = ReadKubernetesYaml(
+      "- 1.10\n- 0110\n- yes\n- &a {k: &b 1_000}\n- *a\n- {<<: *a}\n- *b\n- .5\n- !!str 5\n", problems);
+  ASSERT_TRUE(root && problems.empty());
+  std::string shown;
+  auto show = [&](const Node& node) {
+    shown += std::to_string(node.at.line) + ":" + std::to_string(node.at.column) + (node.plain ? " " : " '") +
+             node.text + "\n";
+  };
+  for (const Node& item : root->items) show(item.members.empty() ? item : item.members.front().value);
+  EXPECT_EQ(shown,
+            "1:3 1.10\n2:3 0110\n3:3 yes\n4:10 1_000\n4:10 1_000\n4:10 1_000\n7:3 1_000\n8:3 0.5\n9:3 '5\n");
+  EXPECT_EQ(root->items[4].at, (Position{5, 3}));
+}
 
 TEST(KubernetesObject, IsJsonIfItBeginsSo) {
   EXPECT_TRUE(LooksLikeJson("\xC2\xA0\n {x"));

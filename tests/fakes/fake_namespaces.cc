@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "doc/kubernetes_stream.h"
 #include "doc/path.h"
-#include "doc/yaml.h"
 
 namespace prefetch::tests {
 namespace {
@@ -19,7 +19,7 @@ bool AsksFor(const doc::Node& container, const std::string& resource) {
 
 base::Status FakeNamespaces::Load(std::string_view manifests) {
   doc::Problems problems("manifests");
-  auto documents = doc::ParseYamlDocuments(manifests, problems, {}, doc::YamlRules::kAsKubernetes);
+  auto documents = doc::ReadKubernetesDocuments(manifests, problems);
   if (!documents) return problems.ToStatus();
   for (const doc::Node& object : *documents) {
     std::string kind = TextAt(object, {"kind"}), name = TextAt(object, {"metadata", "name"});

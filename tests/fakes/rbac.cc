@@ -6,9 +6,9 @@
 #include <array>
 
 #include "doc/edit.h"
+#include "doc/kubernetes_stream.h"
 #include "doc/path.h"
 #include "doc/write.h"
-#include "doc/yaml.h"
 
 namespace prefetch::tests {
 namespace {
@@ -73,7 +73,7 @@ bool TakeAway(std::vector<doc::Node>& rules, const std::string& verb, const std:
 
 base::Status Rbac::Load(std::string_view manifests) {
   doc::Problems problems("manifests");
-  auto documents = doc::ParseYamlDocuments(manifests, problems, {}, doc::YamlRules::kAsKubernetes);
+  auto documents = doc::ReadKubernetesDocuments(manifests, problems);
   if (!documents) return problems.ToStatus();
   for (const doc::Node& document : *documents) {
     if (base::Status loaded = LoadObject(document); !loaded) return loaded;
@@ -178,7 +178,7 @@ std::string ClusterRights(const std::string& subject, const std::string& rules) 
 
 std::string WithoutRight(std::string_view manifests, const std::string& verb, const std::string& resource) {
   doc::Problems problems("manifests");
-  auto documents = doc::ParseYamlDocuments(manifests, problems, {}, doc::YamlRules::kAsKubernetes);
+  auto documents = doc::ReadKubernetesDocuments(manifests, problems);
   bool found = false;
   std::string text;
   for (doc::Node& document : documents ? *documents : std::vector<doc::Node>()) {

@@ -5,7 +5,7 @@ compare.py [FAMILY…]
 
 For each family below, both readers get every file of its corpus and 10,000 mutations of these files. They must read the
 same, or both refuse. differences.txt has what is meant to differ: there, this product refuses what the authority reads.
-From the environment: JUDGE (tests/judges/*.go), OURS (tests/judges/*.cc), PREFETCH_JUDGE_SEEDS (1; each makes 10,000
+From the environment: JUDGE (tests/judges/*.go), JUDGE_KUBECTL (tests/judges/kubectl), OURS (tests/judges/*.cc), PREFETCH_JUDGE_SEEDS (1; each makes 10,000
 mutations more), PREFETCH_JUDGE_LOGS (folder for the texts that are read otherwise).
 """
 
@@ -24,6 +24,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
 import kube_mutations
+import manifest_mutations
 import mutations
 import name_mutations
 import plugin_mutations
@@ -32,8 +33,9 @@ import toml_mutations
 GENERATED = 10_000
 SHOWN = int(os.environ.get("PREFETCH_JUDGE_SHOWN", "5"))
 
-# name; the commands' arguments; files of the corpus, by patterns below the source tree; how one is mutated.
-Family = collections.namedtuple("Family", "name judge ours corpus mutate")
+# name; the commands' arguments; files of the corpus, by patterns below the source tree; how one is mutated; the
+# variable that names the judge.
+Family = collections.namedtuple("Family", "name judge ours corpus mutate program", defaults=["JUDGE"])
 # For families that read files; in memory, since each text becomes a file.
 SCRATCH = tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
 
@@ -69,6 +71,7 @@ def plugins(name, *arguments):
 
 
 YAML_FILES = [f"tests/judges/corpus/{folder}/*" for folder in ("kubelet", "provider", "manifests")]
+MANIFESTS = ["tests/judges/corpus/manifests/*"]
 FAMILIES = [
     of_json("docker"),
     of_json("token"),
@@ -83,6 +86,7 @@ FAMILIES = [
     Family("json", ["json"], ["json"], ["tests/judges/corpus/json/*"], mutations.json),
     Family("yaml-last", ["yaml", "last"], ["yaml", "last"], YAML_FILES, mutations.yaml),
     Family("yaml-once", ["yaml", "once"], ["yaml", "once"], YAML_FILES, mutations.yaml),
+    Family("manifests", ["manifests"], ["manifests"], MANIFESTS, manifest_mutations.manifest, "JUDGE_KUBECTL"),
 ]
 
 # A deliberate difference: a family, patterns of our refusal and of the authority's answer, and the reason.
@@ -100,7 +104,9 @@ def read_differences():
 
 
 def normal(value):
-    """Numbers beyond 64 bits are floats for Go."""
+    """Numbers beyond 64 bits are floats for Go. How many U+FFFD stand for bytes that are no UTF-8 is not compared."""
+    if isinstance(value, str):
+        return re.sub("\ufffd+", "\ufffd", value)
     if isinstance(value, dict):
         return {key: normal(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -145,7 +151,7 @@ class Comparison:
         with tempfile.TemporaryFile() as frames:
             for text in texts:
                 frames.write(b"%d\n" % len(text) + text)
-            authority = answers([os.environ["JUDGE"], *family.judge], frames)
+            authority = answers([os.environ[family.program], *family.judge], frames)
             ours = answers([os.environ["OURS"], *family.ours], frames)
         assert len(authority) == len(ours) == len(texts), f"{len(authority)} {len(ours)} {len(texts)}"
         found, meant = [], 0

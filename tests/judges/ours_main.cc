@@ -15,6 +15,7 @@ std::map<std::string, Family> AllFamilies() {
   all.merge(DocFamilies());
   all.merge(KubeFamilies());
   all.merge(PluginFamilies());
+  all.merge(ManifestFamilies());
   all.merge(RegistryFamilies());
   return all;
 }

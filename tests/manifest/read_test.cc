@@ -365,7 +365,7 @@ const char kCustom[] =
     "  - template: {spec: {containers: [{image: a:1}]}}\n"
     "  - template: {spec: {containers: [{image: b:1}]}}\n"
     "  roles:\n    x: {template: {spec: {containers: [{image: c:1}]}}}\n"
-    "    y: {template: {spec: {containers: [{image: d:1}]}}}\n  pod: {containers: [{image: e:1}]}\n";
+    "    z: {template: {spec: {containers: [{image: d:1}]}}}\n  pod: {containers: [{image: e:1}]}\n";
 
 // What is found without a path: fields.
 const std::string kTasksOfCustom =
@@ -373,7 +373,7 @@ const std::string kTasksOfCustom =
     "8:44 b:1 IfNotPresent? field spec.tasks[1].template.spec.containers[0].image of Farm f\n";
 const std::string kRolesOfCustom =
     "10:48 c:1 IfNotPresent? field spec.roles.x.template.spec.containers[0].image of Farm f\n"
-    "11:48 d:1 IfNotPresent? field spec.roles.y.template.spec.containers[0].image of Farm f\n";
+    "11:48 d:1 IfNotPresent? field spec.roles.z.template.spec.containers[0].image of Farm f\n";
 const std::string kPodOfCustom = "12:30 e:1 IfNotPresent? field spec.pod.containers[0].image of Farm f\n";
 
 INSTANTIATE_TEST_SUITE_P(

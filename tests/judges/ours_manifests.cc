@@ -1,0 +1,88 @@
+#include <algorithm>
+#include <iterator>
+
+#include "doc/path.h"
+#include "doc/write.h"
+#include "judges/ours.h"
+#include "manifest/read.h"
+
+namespace prefetch::judges {
+namespace {
+
+using doc::Node;
+
+// The types of Kubernetes itself that have pods, as manifest::UnreadObject names them.
+constexpr std::string_view kOwn[] = {"Pod",
+                                     "PodTemplate",
+                                     "CronJob.batch",
+                                     "ReplicationController",
+                                     "Deployment.apps",
+                                     "StatefulSet.apps",
+                                     "DaemonSet.apps",
+                                     "ReplicaSet.apps",
+                                     "Job.batch"};
+
+bool IsOwnKind(std::string_view kind) {
+  return std::any_of(std::begin(kOwn), std::end(kOwn),
+                     [&](std::string_view type) { return type.substr(0, type.find('.')) == kind; });
+}
+
+// A kind of Kubernetes itself in another group is no object that its API server knows.
+bool HasForeignGroup(const Node& object) {
+  if (const Node* items = object.Find("items"); items != nullptr) {
+    return std::any_of(items->items.begin(), items->items.end(), HasForeignGroup);
+  }
+  const std::string kind = doc::TextAt(object, {"kind"}), version = doc::TextAt(object, {"apiVersion"});
+  const std::size_t slash = version.find('/');
+  const std::string type =
+      kind + (slash == 0 || slash == std::string::npos ? "" : "." + version.substr(0, slash));
+  return IsOwnKind(kind) && !version.empty() &&
+         std::find(std::begin(kOwn), std::end(kOwn), type) == std::end(kOwn);
+}
+
+Node NodeOf(const manifest::ImageUse& use) {
+  const manifest::Pod& pod = *use.pod;
+  std::vector<Node> secrets;
+  for (const std::string& name : pod.image_pull_secrets) secrets.push_back(Node::String(name));
+  Node node = Node::Mapping();
+  node.Set("Kind", Node::String(pod.kind)).Set("Namespace", Node::String(pod.object_namespace));
+  node.Set("Name", Node::String(pod.name)).Set("Container", Node::String(use.name));
+  node.Set("Image", Node::String(use.image));
+  node.Set("Policy", Node::String(std::string(image::PullPolicyName(use.policy))));
+  node.Set("Secrets", Node::Sequence(std::move(secrets)));
+  node.Set("Account", Node::String(pod.service_account_name));
+  return node;
+}
+
+// manifests: the images that the pods of a file of manifests ask for. Objects of other kinds say nothing
+// here.
+std::string ReadManifests(std::string_view text, const std::vector<std::string>& /*arguments*/) {
+  doc::Problems problems("text");
+  const manifest::Manifests manifests = manifest::ReadManifests(text, problems);
+  if (!problems.empty()) return Error(problems);
+  for (const Node& document : manifest::ParseManifests(text, problems)) {
+    if (document.kind == Node::Kind::kSequence) return Error("a sequence of objects, which kubectl refuses");
+    if (HasForeignGroup(document)) return Error("no such kind");
+  }
+  std::vector<Node> uses;
+  for (const manifest::ImageUse& use : manifests.uses) {
+    if (use.kind == manifest::UseKind::kField || !IsOwnKind(use.pod->kind)) continue;
+    if (!use.reference) return Error("the image has no valid name");
+    uses.push_back(NodeOf(use));
+  }
+  for (const manifest::OpenImage& open : manifests.open) {
+    if (IsOwnKind(open.pod->kind)) return Error(open.why);
+  }
+  for (const manifest::UnreadObject& unread : manifests.unread) {
+    if (std::find(std::begin(kOwn), std::end(kOwn), unread.type) != std::end(kOwn)) return Error(unread.why);
+  }
+  return Value(Node::Sequence(std::move(uses)));
+}
+
+}  // namespace
+
+std::map<std::string, Family> ManifestFamilies() {
+  return {{"manifests", ReadManifests}};
+}
+
+}  // namespace prefetch::judges
