@@ -287,8 +287,9 @@ std::optional<Node> ParseJson(std::string_view text, Problems& problems, JsonRul
   if (rules != JsonRules::kStrict && text.size() <= limits.bytes) {
     // Problems of the text itself are the grammar's to find: a raw control character stands in a string or is
     // no value. Go has no byte order mark either.
-    std::string repaired = base::ToUtf8(text);
-    return Parser(repaired, problems, rules, limits, begin).Document();
+    std::string repaired;
+    if (!base::IsUtf8(text)) text = repaired = base::ToUtf8(text);
+    return Parser(text, problems, rules, limits, begin).Document();
   }
   std::optional<std::string_view> checked = CheckText(text, limits.bytes, problems);
   if (!checked) return std::nullopt;
