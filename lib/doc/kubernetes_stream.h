@@ -29,6 +29,9 @@ class KubernetesStream {
   // The text and the Problems outlive the stream.
   KubernetesStream(std::string_view text, Problems& problems, const Limits& limits, LimitsOf limits_of);
 
+  KubernetesStream(const KubernetesStream&) = delete;
+  KubernetesStream& operator=(const KubernetesStream&) = delete;
+
   // The next document that is not null; nullopt at the end, or with the problem added.
   std::optional<Node> Next();
 
