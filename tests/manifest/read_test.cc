@@ -530,7 +530,7 @@ INSTANTIATE_TEST_SUITE_P(
         LongCase{"ADocumentThatIsTooLong",
                  LongDocument("a:1") + "---\n" + LongDocument("b:" + std::string(60, '1')) + "---\n" +
                      LongDocument("c:1"),
-                 "4:38 a:1\nx:5:1: this document is longer than 120 bytes\n"},
+                 "4:38 a:1\nx:6:1: this document is longer than 120 bytes\n"},
         LongCase{"JsonThatEndsTooEarly",
                  "{\"kind\":\"List\",\"apiVersion\":\"v1\",\"items\":[" + LongPod("a:1") + ",\n" +
                      LongPod("b:1").substr(0, 60),
