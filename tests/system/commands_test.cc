@@ -48,8 +48,8 @@ TEST(Help, OfEveryCommandHasExamples) {
 TEST(Help, FirstPageIsGrouped) {
   const std::string page = HelpOf({});
   EXPECT_EQ(SubcommandsIn(page),
-            (Words{"status", "explain", "retry", "check", "wait", "lint", "list", "generate", "uninstall",
-                   "audit", "credentials", "migrate", "schema", "completion"}));
+            (Words{"status", "explain", "retry", "check", "wait", "lint", "list", "plan", "generate",
+                   "uninstall", "audit", "credentials", "migrate", "schema", "completion"}));
   std::size_t at = 0;
   for (const char* heading : {"Look at a node or a fleet", "Gate CI", "Lists", "Install", "More"}) {
     std::size_t next = page.find("\n" + std::string(heading) + ":\n");
