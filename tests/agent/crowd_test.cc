@@ -69,7 +69,8 @@ std::string Encoded(std::string_view text) {
   return encoded;
 }
 
-// Of "NAMESPACE.POD" on this node; its review is held if POD begins with "held".
+// Of "NAMESPACE.POD" on this node; its review is held if POD begins with "held", and fails if it ends with
+// "late".
 std::string TokenOf(const std::string& pod) {
   return "e30." +
          Encoded(
@@ -85,6 +86,7 @@ class HeldApi final : public tests::RefusingApi {
     const std::string uid = kube::ReadTokenClaims(token.Reveal())->pod_uid;
     const std::string name_space = uid.substr(0, uid.find('.'));
     if (uid.find(".held") != std::string::npos) gate.Pass(call);
+    if (uid.find(".late") != std::string::npos) return kube::Failure{.kind = kube::ApiError::kTimeout};
     kube::TokenReview review;
     review.authenticated = true;
     review.audiences = {audience};
@@ -210,6 +212,16 @@ TEST_F(Crowd, ARegistryThatHangsHoldsThoseWhoAskForIt) {
       << "known facts for them, too";
   EXPECT_FALSE(registry_.open());
   EXPECT_EQ(registry_.most(), static_cast<int>(kThreadsForOneNeighbour)) << "of one namespace";
+}
+
+TEST_F(Crowd, OneSlowReviewTurnsNobodyAwayWhileOthersAreAnswered) {
+  auto slow = Ask("127.0.0.66", TokenOf("ci.held.late"), kListed, "Never");
+  api_.gate.AwaitInside(1);
+  clock_.Advance(std::chrono::seconds(1));
+  EXPECT_EQ(Told(Ask("127.0.0.7", TokenOf("team.new"), kListed, "Never")), "200");
+  api_.gate.Open();
+  EXPECT_EQ(Told(slow), "503");
+  EXPECT_EQ(Told(Ask("127.0.0.7", TokenOf("team.newer"), kListed, "Never")), "200");
 }
 
 // Each of them has a registry that hangs.

@@ -165,11 +165,17 @@ void ClientAuthenticator::AbandonReview(const std::string& key) {
   changed_.notify_all();
 }
 
+bool ClientAuthenticator::HasAnsweredSince(base::TimePoint time) {
+  base::Lock lock(mutex_);
+  return answered_at_ && *answered_at_ > time;
+}
+
 void ClientAuthenticator::EndReview(const std::string& key, std::optional<Away> away) {
   {
     base::Lock lock(mutex_);
     in_review_.erase(key);
     away_ = std::move(away);
+    if (!away_) answered_at_ = clock_.Now();
   }
   changed_.notify_all();
 }
@@ -190,11 +196,14 @@ std::variant<ClientAuthenticator::Identity, CallerError> ClientAuthenticator::Re
 
 std::variant<ClientAuthenticator::Identity, CallerError> ClientAuthenticator::ReviewNow(
     const base::Call& call, const Token& token) {
+  const base::TimePoint began = clock_.Now();
   auto review = api_.ReviewToken(call.Within(kReviewLimit), token.secret, std::string(plan::kCallerAudience));
   if (!review) {
     CallerError away = NotReviewed(review.failure(), token.purpose);
-    // A client that went away must not close the door for the others.
-    const bool left = call.Stopped() || review.failure().kind == kube::ApiError::kCancelled;
+    // A client that went away must not close the door for the others, nor one slow review while the API
+    // server answers others.
+    const bool left = call.Stopped() || review.failure().kind == kube::ApiError::kCancelled ||
+                      (review.failure().kind == kube::ApiError::kTimeout && HasAnsweredSince(began));
     if (left) {
       AbandonReview(token.key);
     } else {

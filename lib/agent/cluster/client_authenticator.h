@@ -141,6 +141,8 @@ class ClientAuthenticator {
   };
   // `away`: none if it did.
   void EndReview(const std::string& key, std::optional<Away> away) PREFETCH_EXCLUDES(mutex_);
+  // Has the API server reviewed another token since then?
+  bool HasAnsweredSince(base::TimePoint time) PREFETCH_EXCLUDES(mutex_);
   void AbandonReview(const std::string& key) PREFETCH_EXCLUDES(mutex_);
   void Tell(std::string problem) PREFETCH_EXCLUDES(mutex_);
   void Remember(const Token& token, const Identity& identity) PREFETCH_EXCLUDES(mutex_);
@@ -158,10 +160,11 @@ class ClientAuthenticator {
   base::Condition changed_;
   base::PeerRate reviews_ PREFETCH_GUARDED_BY(mutex_);
   base::PeerRate fleet_reviews_ PREFETCH_GUARDED_BY(mutex_);
-  std::string told_ PREFETCH_GUARDED_BY(mutex_);                    // the trouble that stands; empty: none
-  std::set<std::string> in_review_ PREFETCH_GUARDED_BY(mutex_);     // by the token's hash
-  std::optional<Away> away_ PREFETCH_GUARDED_BY(mutex_);            // none: the API server answered last
-  std::map<std::string, Known> known_ PREFETCH_GUARDED_BY(mutex_);  // by the token's hash
+  std::string told_ PREFETCH_GUARDED_BY(mutex_);                 // the trouble that stands; empty: none
+  std::set<std::string> in_review_ PREFETCH_GUARDED_BY(mutex_);  // by the token's hash
+  std::optional<Away> away_ PREFETCH_GUARDED_BY(mutex_);         // none: the API server answered last
+  std::optional<base::TimePoint> answered_at_ PREFETCH_GUARDED_BY(mutex_);
+  std::map<std::string, Known> known_ PREFETCH_GUARDED_BY(mutex_);                // by the token's hash
   std::map<std::string, base::TokenBucket> budgets_ PREFETCH_GUARDED_BY(mutex_);  // by namespace; "": fleet
   base::TokenBucket renewal_rate_ PREFETCH_GUARDED_BY(mutex_){kRenewals};
   std::list<Renewal> renewals_ PREFETCH_GUARDED_BY(mutex_);          // waiting, the oldest first
