@@ -18,9 +18,20 @@ namespace prefetch::list {
 
 namespace {
 
-bool IsEmptyFile(const std::string& path) {
+// Comments alone are what a writer begins with, and are no list.
+bool IsBlank(std::string_view text) {
+  const std::vector<std::string_view> lines = base::Split(text, '\n');
+  return std::all_of(lines.begin(), lines.end(), [](std::string_view line) {
+    line = base::TrimSpace(line);
+    return line.empty() || line.starts_with('#');
+  });
+}
+
+bool IsBlankFile(const std::string& path) {
   std::error_code error;
-  return std::filesystem::is_regular_file(path, error) && std::filesystem::file_size(path, error) == 0;
+  if (!std::filesystem::is_regular_file(path, error)) return false;
+  const base::Result<std::string> text = base::ReadFile(path, kMaxSourceBytes);
+  return text && IsBlank(*text);
 }
 
 // kubelet publishes a ConfigMap volume by renaming a symbolic link of this name
@@ -44,8 +55,8 @@ bool Exists(const std::string& path) {
 }  // namespace
 
 ListSources::ListSources(const std::vector<std::string>& paths, const Capabilities& capabilities,
-                         std::chrono::milliseconds pipe_patience, Reads reads)
-    : capabilities_(capabilities), pipe_patience_(pipe_patience), reads_(reads) {
+                         std::chrono::milliseconds pipe_patience, base::Duration blank_patience)
+    : capabilities_(capabilities), pipe_patience_(pipe_patience), blank_patience_(blank_patience) {
   for (const std::string& path : paths) {
     std::string absolute = Absolute(path);
     if (std::find(paths_.begin(), paths_.end(), absolute) == paths_.end()) paths_.push_back(absolute);
@@ -99,17 +110,28 @@ base::Result<std::string> ListSources::ReadBytes(Source& source) const {
                : base::ReadFile(source.path, kMaxSourceBytes);
 }
 
-void ListSources::Load(Source& source, base::WallTime now) {
+// Returns true until the file has been blank for blank_patience_.
+bool ListSources::MayBeFilled(const std::string& path, bool blank, base::TimePoint at) {
+  if (!blank) {
+    blank_since_.erase(path);
+    return false;
+  }
+  if (at - blank_since_.try_emplace(path, at).first->second >= blank_patience_) return false;
+  held_.insert(path);
+  return true;
+}
+
+void ListSources::Load(Source& source, base::WallTime now, base::TimePoint at) {
   base::Result<std::string> bytes = ReadBytes(source);
   if (!bytes) {
     // The next successful reading is then a change, even with the bytes of before, and ends the error.
     source.bytes_hash.clear();
     return Fail(source, bytes.error().message());
   }
-  // A writer that truncates a file and fills it later leaves it empty for a moment. Therefore an empty file
-  // replaces entries only at the second reading in a row.
-  const bool first_empty = !std::exchange(source.was_empty, bytes->empty()) && bytes->empty();
-  if (first_empty && source.content && !source.content->entries.empty()) return;
+  // A writer that truncates a file and fills it later leaves it blank for a moment. Until it has been blank
+  // for long enough, it replaces neither entries nor an error.
+  const bool lists_nothing = source.content && source.content->entries.empty() && source.error.empty();
+  if (MayBeFilled(source.path, IsBlank(*bytes), at) && !lists_nothing) return;
   // The name is part of the hash because error messages contain it: a changed name needs another decoding.
   std::string bytes_hash = base::Sha256Hex(source.name + "\n" + *bytes);
   if (bytes_hash == source.bytes_hash) return;
@@ -128,29 +150,33 @@ void ListSources::Load(Source& source, base::WallTime now) {
   source.error.clear();
 }
 
-bool ListSources::Refresh(base::WallTime now, const std::set<std::string>& being_written) {
+bool ListSources::Refresh(base::WallTime now, const std::set<std::string>& being_written,
+                          base::TimePoint at) {
   const base::OneAtATime::Use use(one_at_a_time_);
   std::vector<std::string> order;
-  std::set<std::string> empty;
+  std::set<std::string> present;
+  held_.clear();
+  has_new_blank_ = false;
+  for (const std::string& file : being_written) blank_since_.erase(file);  // its writer is still there
   std::map<std::string, std::string> path_errors;  // source path -> why its path cannot be looked at
   for (const std::string& path : paths_) {
     Found found = Look(path);
     if (found.error.empty()) known_[path] = found.files;
     for (const std::string& file : found.files) {
-      if (std::find(order.begin(), order.end(), file) != order.end()) continue;
+      if (!present.insert(file).second) continue;
       // A new file that is still being written does not exist yet; a known one keeps its last version
       // (below).
       if (being_written.contains(file) && !sources_.contains(file)) continue;
       // An agent may start between a writer's truncation and its writing.
-      if (reads_ == Reads::kAgain && !sources_.contains(file) && IsEmptyFile(file)) {
-        empty.insert(file);
-        if (!new_empty_.contains(file)) continue;
+      if (!sources_.contains(file) && MayBeFilled(file, IsBlankFile(file), at)) {
+        has_new_blank_ = true;
+        continue;
       }
       order.push_back(file);
       if (!found.error.empty()) path_errors[file] = found.error;
     }
   }
-  new_empty_ = std::move(empty);
+  std::erase_if(blank_since_, [&](const auto& blank) { return !present.contains(blank.first); });
   // The order counts: it decides the order of entries with equal priority.
   if (order != std::exchange(order_, order)) changed_ = true;
   std::erase_if(sources_, [&](const auto& source) {
@@ -168,7 +194,7 @@ bool ListSources::Refresh(base::WallTime now, const std::set<std::string>& being
       source.bytes_hash.clear();
       Fail(source, error->second);
     } else if (!being_written.contains(order[i])) {
-      Load(source, now);
+      Load(source, now, at);
     }
     plan::ListSource info{.name = source.name,
                           .path = source.path,
@@ -181,14 +207,19 @@ bool ListSources::Refresh(base::WallTime now, const std::set<std::string>& being
   return std::exchange(changed_, false);
 }
 
-bool ListSources::HasNewEmpty() const {
-  return std::any_of(new_empty_.begin(), new_empty_.end(),
-                     [&](const std::string& path) { return !sources_.contains(path); });
+std::optional<base::TimePoint> ListSources::BlankAt() const {
+  std::optional<base::TimePoint> first;
+  for (const std::string& file : held_) {
+    const base::TimePoint at = blank_since_.at(file) + blank_patience_;
+    if (!first || at < *first) first = at;
+  }
+  return first;
 }
 
-ListReading ListSources::Read(base::WallTime now, const std::set<std::string>& being_written) {
+ListReading ListSources::Read(base::WallTime now, const std::set<std::string>& being_written,
+                              base::TimePoint at) {
   const base::OneAtATime::Use use(one_at_a_time_);
-  const bool changed = Refresh(now, being_written);
+  const bool changed = Refresh(now, being_written, at);
   return {List(), changed};
 }
 

@@ -33,8 +33,8 @@ struct ListReading {
 //  - A file that is gone from its directory is gone from the list. An unreadable or absent directory (also a
 //    ConfigMap mount that has lost its `..data`) keeps its sources, each with an error. Without sources, one
 //    named for the directory carries the error. A given file that does not exist is an error, too.
-//  - A file that becomes empty keeps its last version until the next reading finds it empty, too. With
-//    Reads::kAgain, a new empty file does not exist before its second reading.
+//  - A file that becomes blank (white space and comments) keeps its last version until it has been blank for
+//    `blank_patience`, since its writer may be about to fill it. A new blank file does not exist until then.
 //  - A file that is being written (PathWatch) keeps its last version; a new one does not exist yet.
 //
 // No lock: several threads may use it, one after the other. Blocks for disk reads, and a few seconds on a
@@ -43,20 +43,23 @@ class ListSources {
  public:
   // `paths` are as the operator gives them; relative ones are resolved against the current working directory.
   // `pipe_patience` is the time limit for the end of a pipe: its writer has the list ready.
-  enum class Reads { kOnce, kAgain };
   ListSources(const std::vector<std::string>& paths, const Capabilities& capabilities,
-              std::chrono::milliseconds pipe_patience = std::chrono::seconds(3), Reads reads = Reads::kOnce);
+              std::chrono::milliseconds pipe_patience = std::chrono::seconds(3),
+              base::Duration blank_patience = {});
 
   // Reads the sources. Returns true if anything has changed since the last time: content, the set of sources,
-  // or an error.
-  bool Refresh(base::WallTime now, const std::set<std::string>& being_written = {});
+  // or an error. `at` decides how long files have been blank.
+  bool Refresh(base::WallTime now, const std::set<std::string>& being_written = {}, base::TimePoint at = {});
   // Merges the sources as they were read last.
   plan::ImageList List() const { return Merge(loaded_); }
   // Calls Refresh, then List.
-  ListReading Read(base::WallTime now, const std::set<std::string>& being_written = {});
+  ListReading Read(base::WallTime now, const std::set<std::string>& being_written = {},
+                   base::TimePoint at = {});
 
-  // Returns true if the next Refresh decides about a new file that is empty.
-  bool HasNewEmpty() const;
+  // Returns true if there is a new file that is blank, and does not exist yet.
+  bool HasNewBlank() const { return has_new_blank_; }
+  // Returns the first time at which a Refresh takes a file as blank; nullopt if none is.
+  std::optional<base::TimePoint> BlankAt() const;
 
   // Returns the sources one by one, as of the last Refresh.
   const std::vector<LoadedSource>& Loaded() const { return loaded_; }
@@ -72,8 +75,7 @@ class ListSources {
     std::string content_hash;
     std::optional<base::WallTime> loaded_at;
     std::string error;
-    bool was_empty = false;  // without a single byte, at the last reading
-    bool given = false;      // itself, and not by its directory
+    bool given = false;  // itself, and not by its directory
     PipedList pipe;
   };
   // The file or folder at one of the paths.
@@ -86,20 +88,23 @@ class ListSources {
   Found LookIntoDirectory(const std::string& path);
   Found KeepKnown(const std::string& path, std::string error) const;
   base::Result<std::string> ReadBytes(Source& source) const;
-  void Load(Source& source, base::WallTime now);
+  bool MayBeFilled(const std::string& path, bool blank, base::TimePoint at);
+  void Load(Source& source, base::WallTime now, base::TimePoint at);
   void Fail(Source& source, std::string error);
 
   base::OneAtATime one_at_a_time_;
   std::vector<std::string> paths_;
   Capabilities capabilities_;
   std::chrono::milliseconds pipe_patience_;
-  const Reads reads_;
+  const base::Duration blank_patience_;
   std::map<std::string, std::vector<std::string>>
       known_;                              // path as given -> its sources' paths, at the last look
   std::map<std::string, bool> mounted_;    // directories that had a `..data`
   std::map<std::string, Source> sources_;  // by path
-  std::set<std::string> new_empty_;        // paths of new empty files, at the last look
-  std::vector<std::string> order_;         // paths of the sources, as at the last look
+  std::map<std::string, base::TimePoint> blank_since_;  // by path
+  bool has_new_blank_ = false;
+  std::set<std::string> held_;      // paths of blank files that may still be filled, at the last look
+  std::vector<std::string> order_;  // paths of the sources, as at the last look
   std::vector<LoadedSource> loaded_;
   bool changed_ = true;
 };

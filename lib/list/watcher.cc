@@ -79,10 +79,12 @@ bool ListWatcher::WaitForChange(int inotify_fd, milliseconds limit) const {
 }
 
 void ListWatcher::Run(const Callback& callback) {
-  ListSources sources(paths_, capabilities_, std::chrono::seconds(3), ListSources::Reads::kAgain);
+  ListSources sources(paths_, capabilities_, std::chrono::seconds(3), timing_.empty);
   PathWatch watch(sources.paths());
   std::vector<plan::ListSource> logged;
-  bool first = true, held = false;
+  bool first = true;
+  // Files that come one after the other and are blank do not delay the first list forever.
+  const base::TimePoint hold_until = clock_.Now() + 2 * timing_.empty;
   while (!Readable(stop_.get())) {
     std::string complaint;
     watch.Arm(&complaint);
@@ -92,9 +94,10 @@ void ListWatcher::Run(const Callback& callback) {
     }
     // Events that came before this point are covered by the reading that follows.
     watch.Drain();
-    const bool changed_sources = sources.Refresh(clock_.Wall(), watch.BeingWritten(timing_.unclosed));
-    // The first list waits once for a file that is empty: without its entries, the node would be ready.
-    const bool holds = first && !std::exchange(held, true) && sources.HasNewEmpty();
+    const base::TimePoint now = clock_.Now();
+    const bool changed_sources = sources.Refresh(clock_.Wall(), watch.BeingWritten(timing_.unclosed), now);
+    // The first list waits for a file that is blank: without its entries, the node would be ready.
+    const bool holds = first && now < hold_until && sources.HasNewBlank();
     if (!holds && (std::exchange(first, false) || changed_sources)) {
       plan::ImageList list = sources.List();
       LogNew(list, logged);
@@ -103,7 +106,11 @@ void ListWatcher::Run(const Callback& callback) {
     // A directory that appeared during the reading is watched only from now on, so it must be read again.
     if (watch.Arm(nullptr)) continue;
 
-    auto next_poll = steady_clock::now() + (sources.HasNewEmpty() ? timing_.empty : timing_.poll);
+    base::Duration until_next = timing_.poll;
+    if (auto blank_at = sources.BlankAt()) {
+      until_next = std::clamp<base::Duration>(*blank_at - now, milliseconds(0), until_next);
+    }
+    auto next_poll = steady_clock::now() + until_next;
     bool changed = false;
     while (!changed && steady_clock::now() < next_poll && !Readable(stop_.get())) {
       auto rest = duration_cast<milliseconds>(next_poll - steady_clock::now()) + milliseconds(1);

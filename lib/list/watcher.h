@@ -25,7 +25,7 @@ struct WatchTiming {
   // Time without a write after which an open file counts as complete, since some writers never close it. The
   // watcher reads it when it is closed, or after this time. Until then, the last version stays in force.
   std::chrono::milliseconds unclosed{60'000};
-  // Time after which a new file that was empty is read again. Its writer may be about to fill it.
+  // Time after which a file that is blank all along counts. Its writer may be about to fill it.
   std::chrono::milliseconds empty{2'000};
 };
 
@@ -37,7 +37,7 @@ class ListWatcher {
   // the watcher.
   using Callback = std::function<void(plan::ImageList list)>;
 
-  // `clock` (for ListSource::loaded_at) outlives the watcher.
+  // `clock` (for ListSource::loaded_at, and WatchTiming::empty) outlives the watcher.
   ListWatcher(std::vector<std::string> paths, const Capabilities& capabilities, const base::Clock& clock,
               const WatchTiming& timing = {});
   ~ListWatcher();

@@ -41,6 +41,12 @@ std::vector<std::string> Summary(const ListReading& reading) {
 
 using Lines = std::vector<std::string>;
 constexpr base::WallTime kNow{};
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+ListReading At(ListSources& sources, milliseconds time) {
+  return sources.Read(kNow, {}, base::TimePoint(time));
+}
 
 TEST(ListSources, ADirectoryIsItsListFiles) {
   tests::TempDir root;
@@ -59,34 +65,66 @@ TEST(ListSources, ADirectoryIsItsListFiles) {
 }
 
 TEST(ListSources, AFileThatIsEmptyForAMomentKeepsItsEntries) {
+  for (const char* blank : {"", "\n", " \r\n\t", "# the team's images\n\n"}) {
+    tests::TempDir root;
+    root.Write("l/a.txt", "x\ny\n");
+    ListSources sources({root / "l"}, {}, seconds(3), seconds(2));
+    EXPECT_EQ(Summary(At(sources, seconds(0))), (Lines{"a.txt 2"}));
+    EXPECT_FALSE(sources.BlankAt());
+    root.Write("l/a.txt", blank);
+    ListReading reading = At(sources, seconds(1));
+    EXPECT_FALSE(reading.changed);
+    EXPECT_EQ(Summary(reading), (Lines{"a.txt 2"}));
+    EXPECT_EQ(sources.BlankAt(), base::TimePoint(seconds(3)));
+    EXPECT_EQ(Summary(At(sources, milliseconds(2999))), (Lines{"a.txt 2"})) << "readings do not count";
+    root.Write("l/a.txt", "z\n");
+    EXPECT_EQ(Summary(At(sources, seconds(4))), (Lines{"a.txt 1"}));
+    root.Write("l/a.txt", blank);
+    EXPECT_EQ(Summary(At(sources, seconds(5))), (Lines{"a.txt 1"})) << "it has been blank anew";
+    EXPECT_EQ(Summary(At(sources, seconds(7))), (Lines{"a.txt 0"})) << "it may be meant";
+    EXPECT_FALSE(sources.BlankAt());
+  }
+}
+
+TEST(ListSources, AFileThatIsBlankForAMomentEndsNoError) {
   tests::TempDir root;
-  root.Write("l/a.txt", "x\ny\n");
-  ListSources sources({root / "l"}, {});
-  EXPECT_EQ(Summary(sources.Read(kNow)), (Lines{"a.txt 2"}));
+  root.Write("l/a.txt", "BAD\n");
+  ListSources sources({root / "l"}, {}, seconds(3), seconds(2));
+  const Lines broken = Summary(At(sources, seconds(0)));
   root.Write("l/a.txt", "");
-  ListReading reading = sources.Read(kNow);
-  EXPECT_FALSE(reading.changed);
-  EXPECT_EQ(Summary(reading), (Lines{"a.txt 2"}));
-  root.Write("l/a.txt", "z\n");
-  EXPECT_EQ(Summary(sources.Read(kNow)), (Lines{"a.txt 1"}));
-  root.Write("l/a.txt", "");
-  EXPECT_EQ(Summary(sources.Read(kNow)), (Lines{"a.txt 1"}));
-  EXPECT_EQ(Summary(sources.Read(kNow)), (Lines{"a.txt 0"})) << "the next look finds it empty as well";
+  EXPECT_EQ(Summary(At(sources, seconds(0))), broken);
+  EXPECT_EQ(Summary(At(sources, seconds(1))), broken);
+  EXPECT_EQ(Summary(At(sources, seconds(2))), (Lines{"a.txt 0"}));
+}
+
+TEST(ListSources, TheTimeOfABlankFileBeginsAfterItsWriter) {
+  tests::TempDir root;
+  root.Write("l/a.txt", "x\n");
+  ListSources sources({root / "l"}, {}, seconds(3), seconds(2));
+  At(sources, seconds(0));
+  const std::string file = root.Write("l/a.txt", "");
+  EXPECT_EQ(Summary(At(sources, seconds(0))), (Lines{"a.txt 1"}));
+  sources.Refresh(kNow, {file}, base::TimePoint(seconds(5)));
+  EXPECT_FALSE(sources.BlankAt()) << "the end of the writing is an event";
+  EXPECT_EQ(Summary(At(sources, seconds(6))), (Lines{"a.txt 1"}));
 }
 
 // The agent starts between a writer's truncation and its writing.
-TEST(ListSources, ANewEmptyFileExistsAtItsSecondReading) {
+TEST(ListSources, ANewBlankFileExistsOnceItHasBeenBlankForLong) {
   tests::TempDir root;
-  root.Write("l/a.txt", "");
-  ListSources sources({root / "l"}, {}, std::chrono::seconds(3), ListSources::Reads::kAgain);
-  EXPECT_EQ(Summary(sources.Read(kNow)), Lines{});
-  EXPECT_TRUE(sources.HasNewEmpty());
+  root.Write("l/a.txt", "\n");
+  ListSources sources({root / "l"}, {}, seconds(3), seconds(2));
+  EXPECT_EQ(Summary(At(sources, seconds(0))), Lines{});
+  EXPECT_TRUE(sources.HasNewBlank());
+  EXPECT_EQ(Summary(At(sources, milliseconds(200))), Lines{}) << "readings do not count";
   root.Write("l/a.txt", "x\n");
   root.Write("l/b.txt", "");
-  EXPECT_EQ(Summary(sources.Read(kNow)), (Lines{"a.txt 1"}));
-  EXPECT_TRUE(sources.HasNewEmpty());
-  EXPECT_EQ(Summary(sources.Read(kNow)), (Lines{"a.txt 1", "b.txt 0"})) << "an empty list is a list";
-  EXPECT_FALSE(sources.HasNewEmpty());
+  EXPECT_EQ(Summary(At(sources, seconds(1))), (Lines{"a.txt 1"}));
+  EXPECT_TRUE(sources.HasNewBlank());
+  EXPECT_EQ(Summary(At(sources, seconds(2))), (Lines{"a.txt 1"}));
+  EXPECT_EQ(sources.BlankAt(), base::TimePoint(seconds(3)));
+  EXPECT_EQ(Summary(At(sources, seconds(3))), (Lines{"a.txt 1", "b.txt 0"})) << "an empty list is a list";
+  EXPECT_FALSE(sources.HasNewBlank());
 }
 
 TEST(ListSources, ABrokenVersionKeepsTheLastGoodOne) {

@@ -7,6 +7,7 @@
 
 #include "base/channel.h"
 #include "base/log.h"
+#include "fakes/fake_clock.h"
 #include "temp_dir.h"
 
 namespace prefetch::list::watcher_test {
@@ -179,6 +180,23 @@ TEST_F(ListWatcherTest, TheFirstListWaitsForAFileThatIsEmpty) {
   while (list && list->sources.empty()) list = lists_.PopUntil(steady_clock::now() + seconds(10));
   ASSERT_TRUE(list);
   EXPECT_EQ(list->images.size(), 1U);
+}
+
+TEST_F(ListWatcherTest, AnotherFileDoesNotMakeATruncatedOneEmpty) {
+  root_.Write("l/a.txt", "x\n");
+  tests::FakeClock clock;
+  watcher_.emplace(std::vector<std::string>{root_ / "l"}, Capabilities{}, clock,
+                   WatchTiming{.poll = std::chrono::hours(1), .empty = std::chrono::minutes(1)});
+  watcher_->Start([this](plan::ImageList list) { lists_.Push(std::move(list)); });
+  EXPECT_TRUE(Becomes({"x"}));
+  root_.Write("l/a.txt", "");
+  root_.Write("l/b.txt", "y\n");
+  EXPECT_TRUE(Becomes({"x", "y"}));
+  root_.Write("l/c.txt", "z\n");
+  EXPECT_TRUE(Becomes({"x", "y", "z"}));
+  clock.Advance(std::chrono::minutes(1));
+  root_.Write("l/d.txt", "w\n");
+  EXPECT_TRUE(Becomes({"y", "z", "w"}));
 }
 
 TEST_F(ListWatcherTest, AListThatIsReallyEmptyIsInForceInTheEnd) {
