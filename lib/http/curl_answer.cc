@@ -172,14 +172,28 @@ Kind KindOfV4(const unsigned char* bytes) {
   return private_use ? Kind::kPrivate : Kind::kPlain;
 }
 
-Kind KindOfV6(const in6_addr& address) {
-  // Mapped addresses come first: "::ffff:127.0.0.1" is loopback, and no IPv6 rule finds it.
-  if (IN6_IS_ADDR_V4MAPPED(&address)) return KindOfV4(address.s6_addr + 12);
-  if (IN6_IS_ADDR_LOOPBACK(&address)) return Kind::kLoopback;
-  // Gateways forward these to the IPv4 address inside: NAT64 (RFC 6052), 6to4 (RFC 3056).
+bool IsLocalNat64(const in6_addr& address) {
+  constexpr unsigned char kPrefix[6] = {0x00, 0x64, 0xff, 0x9b, 0, 1};
+  return std::memcmp(address.s6_addr, kPrefix, sizeof kPrefix) == 0;
+}
+
+// Returns the IPv4 address that the IPv6 one stands for; nullptr if it stands for none. The machine itself
+// connects to mapped ones as to IPv4. Gateways forward the others to the address inside: NAT64 (RFC 6052, and
+// RFC 8215 with a prefix of 96 bits), 6to4 (RFC 3056).
+const unsigned char* InnerV4(const in6_addr& address) {
+  const unsigned char* bytes = address.s6_addr;
   constexpr unsigned char kNat64[12] = {0x00, 0x64, 0xff, 0x9b};
-  if (std::memcmp(address.s6_addr, kNat64, sizeof kNat64) == 0) return KindOfV4(address.s6_addr + 12);
-  if (address.s6_addr[0] == 0x20 && address.s6_addr[1] == 0x02) return KindOfV4(address.s6_addr + 2);
+  const bool local =
+      IsLocalNat64(address) && (bytes[13] | bytes[14] | bytes[15]) != 0;  // else a shorter prefix
+  if (IN6_IS_ADDR_V4MAPPED(&address) || std::memcmp(bytes, kNat64, sizeof kNat64) == 0 || local)
+    return bytes + 12;
+  return bytes[0] == 0x20 && bytes[1] == 0x02 ? bytes + 2 : nullptr;
+}
+
+Kind KindOfV6(const in6_addr& address) {
+  // Addresses inside come first: "::ffff:127.0.0.1" is loopback, and no IPv6 rule finds it.
+  if (const unsigned char* v4 = InnerV4(address)) return KindOfV4(v4);
+  if (IN6_IS_ADDR_LOOPBACK(&address)) return Kind::kLoopback;
   for (const in6_addr& metadata : kMetadataV6) {
     if (IN6_ARE_ADDR_EQUAL(&address, &metadata)) return Kind::kSpecial;
   }
@@ -206,20 +220,32 @@ Kind KindOf(const sockaddr& address) {
   return Kind::kPlain;
 }
 
-// Returns the address as 16 bytes, an IPv4 one as its mapped one; nullopt for another family.
-std::optional<in6_addr> Widened(const sockaddr& address) {
+// Returns an IPv4 address, and an IPv6 address that stands for one, as the mapped address.
+in6_addr Widened(const unsigned char* v4) {
   in6_addr wide{};
+  wide.s6_addr[10] = wide.s6_addr[11] = 0xff;
+  std::memcpy(wide.s6_addr + 12, v4, 4);
+  return wide;
+}
+
+in6_addr Widened(const in6_addr& address) {
+  const unsigned char* v4 = InnerV4(address);
+  return v4 == nullptr ? address : Widened(v4);
+}
+
+// Returns nullopt for another family.
+std::optional<in6_addr> Widened(const sockaddr& address) {
   if (address.sa_family == AF_INET6) {
     sockaddr_in6 v6;
     std::memcpy(&v6, &address, sizeof v6);
-    return v6.sin6_addr;
+    return Widened(v6.sin6_addr);
   }
   if (address.sa_family != AF_INET) return std::nullopt;
   sockaddr_in v4;
   std::memcpy(&v4, &address, sizeof v4);
-  wide.s6_addr[10] = wide.s6_addr[11] = 0xff;
-  std::memcpy(wide.s6_addr + 12, &v4.sin_addr, sizeof v4.sin_addr);
-  return wide;
+  unsigned char bytes[4];
+  std::memcpy(bytes, &v4.sin_addr, sizeof bytes);
+  return Widened(bytes);
 }
 
 // Returns true also if the interfaces cannot be read: then nothing proves that the address is another
@@ -236,13 +262,27 @@ bool IsOfThisMachine(const in6_addr& address) {
   return found;
 }
 
+// A network chooses the length of a prefix of its own (RFC 6052), so where the IPv4 address stands is
+// unknown.
+bool IsLocalNat64(const sockaddr& address) {
+  if (address.sa_family != AF_INET6) return false;
+  sockaddr_in6 v6;
+  std::memcpy(&v6, &address, sizeof v6);
+  return IsLocalNat64(v6.sin6_addr);
+}
+
+// `address` is one of Widened's.
 bool IsThis(const std::string& text, const in6_addr& address) {
-  in6_addr wide{};
-  if (::inet_pton(AF_INET6, text.c_str(), &wide) == 1) return IN6_ARE_ADDR_EQUAL(&wide, &address);
-  return ::inet_pton(AF_INET6, ("::ffff:" + text).c_str(), &wide) == 1 && IN6_ARE_ADDR_EQUAL(&wide, &address);
+  in6_addr other{};
+  if (::inet_pton(AF_INET6, text.c_str(), &other) != 1 &&
+      ::inet_pton(AF_INET6, ("::ffff:" + text).c_str(), &other) != 1)
+    return false;
+  other = Widened(other);
+  return IN6_ARE_ADDR_EQUAL(&other, &address);
 }
 
 bool IsOfOthers(const sockaddr& address, const std::vector<std::string>& not_these) {
+  if (IsLocalNat64(address)) return false;
   const std::optional<in6_addr> wide = Widened(address);
   if (!wide) return true;
   const auto is_it = [&](const std::string& text) { return IsThis(text, *wide); };

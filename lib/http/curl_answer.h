@@ -41,7 +41,8 @@ void LookAtCertificates(CURL* easy, CurlAnswer& answer);
 // new one or one that stands.
 void LookAtAddresses(CURL* easy, CurlAnswer& answer);
 
-// An IPv4-mapped IPv6 address counts as the IPv4 address. A family that is not IP's is allowed.
+// An IPv6 address that stands for an IPv4 address (mapped, NAT64, 6to4) counts as that. A family that is not
+// IP's is allowed.
 bool IsAllowed(Peers peers, const sockaddr& address, const std::vector<std::string>& not_these = {});
 
 }  // namespace prefetch::http

@@ -56,6 +56,10 @@ TEST(Peers, WhichAddresses) {
       {"::ffff:192.0.2.1", true, true},
       {"::ffff:127.0.0.1", true, false},
       {"::ffff:169.254.1.1", false, false},
+      {"64:ff9b:1::169.254.169.254", false, false},
+      {"64:ff9b:1::127.0.0.1", true, false},
+      {"64:ff9b:1::192.0.2.1", true, true},
+      {"64:ff9b:1::c0:2:ff00:0", true, true},
   };
   for (const auto& row : rows) {
     sockaddr_storage storage = Address(row.address);
@@ -97,6 +101,15 @@ TEST(Peers, WhichAddressesOfAStranger) {
       {"198.51.100.7", false, false},
       {"192.0.2.77", false, false},
       {"::ffff:198.51.100.7", false, false},
+      {"64:ff9b::198.51.100.7", false, false},
+      {"64:ff9b:1::198.51.100.7", false, false},
+      {"64:ff9b:1:2:3:4:192.0.2.77", false, false},
+      {"64:ff9b:1::169.254.169.254", false, false},
+      {"64:ff9b:1::192.0.2.1", false, false},
+      {"64:ff9b:1:c633:64:700::", false, false},
+      {"2002:c633:6407::1", false, false},
+      {"2002:c000:24d::", false, false},
+      {"2002:c000:201::1", true, true},
   };
   for (const auto& row : rows) {
     sockaddr_storage storage = Address(row.address);
@@ -111,10 +124,17 @@ TEST(Peers, WhichAddressesOfAStranger) {
     const bool ip = one->ifa_addr != nullptr &&
                     (one->ifa_addr->sa_family == AF_INET || one->ifa_addr->sa_family == AF_INET6);
     EXPECT_FALSE(ip && IsAllowed(Peers::kOthers, *one->ifa_addr)) << one->ifa_name;
+    if (!ip || one->ifa_addr->sa_family != AF_INET) continue;
+    char text[INET_ADDRSTRLEN] = "";
+    ::inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(one->ifa_addr)->sin_addr, text, sizeof text);
+    sockaddr_storage wrapped = Address("64:ff9b::" + std::string(text));
+    EXPECT_FALSE(IsAllowed(Peers::kOthers, reinterpret_cast<const sockaddr&>(wrapped))) << text;
   }
   ::freeifaddrs(all);
   sockaddr_storage server = Address("2001:db8::7");
   EXPECT_FALSE(IsAllowed(Peers::kOthers, reinterpret_cast<const sockaddr&>(server), {"2001:db8::7"}));
+  sockaddr_storage plain = Address("192.0.2.77");
+  EXPECT_FALSE(IsAllowed(Peers::kOthers, reinterpret_cast<const sockaddr&>(plain), {"64:ff9b::192.0.2.77"}));
 }
 
 }  // namespace
