@@ -70,8 +70,9 @@ class SecretRoads : public tests::RegistryWorld {
         problems);
     EXPECT_TRUE(tree);
     doc::ObjectReader exec{doc::Reader(*tree, problems)};
-    EXPECT_TRUE(kube::DecodeExecPlugin(exec, "/", {}, nullptr, {},
-                                       [](const std::string&) { return std::optional<std::string>(); }));
+    EXPECT_TRUE(kube::DecodeExecPlugin(
+        exec, "/", {}, {}, {}, [](const std::string&) { return std::optional<std::string>(); },
+        kube::PluginUse::kAsked));
     return value;
   }
 
