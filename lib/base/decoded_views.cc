@@ -115,12 +115,18 @@ bool IsEncoded(char c) {
   return Base64Digit(c) >= 0 || c == '=';
 }
 
-View WithoutEscapes(std::string_view text) {
-  View now;
+View AsItIs(std::string_view text) {
+  View view;
   for (std::size_t i = 0; i < text.size(); i++) {
-    now.Add(text[i], static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i + 1));
+    view.Add(text[i], static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i + 1));
   }
+  return view;
+}
+
+View WithoutEscapes(const View& of) {
+  View last;
   for (int layer = 0; layer < kMostLayers; layer++) {
+    const View& now = layer == 0 ? of : last;
     View next;
     next.text.reserve(now.text.size());
     for (std::size_t i = 0; i < now.text.size();) {
@@ -131,11 +137,11 @@ View WithoutEscapes(std::string_view text) {
       i += unit.length;
     }
     // A layer that changes nothing has undone nothing, so no further layer can.
-    const bool last = next.text == now.text;
-    now = std::move(next);
-    if (last) break;
+    const bool same = next.text == now.text;
+    last = std::move(next);
+    if (same) break;
   }
-  return now;
+  return last;
 }
 
 // Text and secrets are folded alike. A difference that is lost here can only redact too much.

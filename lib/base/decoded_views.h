@@ -35,10 +35,13 @@ struct View {
   }
 };
 
+// Returns the text, undecoded.
+View AsItIs(std::string_view text);
+
 // Undoes escapes of URLs, JSON, Go and HTML until none is left. Leaves out backslashes and control
 // characters, since escapes differ in them most. Secrets go the same way, so that one with a "%41" is found
 // as well.
-View WithoutEscapes(std::string_view text);
+View WithoutEscapes(const View& of);
 
 // The bytes that each run of hex digits stands for, beginning with its digit `phase` (0 or 1). A zero byte
 // stands between runs, and for runs of fewer than `shortest` digits.

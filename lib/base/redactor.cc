@@ -14,12 +14,11 @@
 namespace prefetch::base {
 namespace {
 
-constexpr std::size_t kRun = 12;            // the shortest part of a secret that is redacted
-constexpr std::size_t kShortestSecret = 3;  // shorter ones would blank half of the text
-constexpr std::size_t kShortestEnd = 4;     // of a secret that a limit has cut
-constexpr std::size_t kMostText = 64 * 1024;
-constexpr std::size_t kMostTextTwice = 16 * 1024;  // that is decoded twice
-constexpr std::size_t kShortestWord = 6;           // base64 of kShortestEnd characters
+constexpr std::size_t kRun = 12;              // the shortest part of a secret that is redacted
+constexpr std::size_t kShortestSecret = 3;    // shorter ones would blank half of the text
+constexpr std::size_t kShortestEnd = 4;       // of a secret that a limit has cut
+constexpr std::size_t kMostText = 16 * 1024;  // decoded twice, it takes 16 MiB of memory
+constexpr std::size_t kShortestWord = 6;      // base64 of kShortestEnd characters
 
 // A random base, so that nobody can prepare texts whose runs collide with those of a secret.
 std::uint64_t HashBase() {
@@ -52,7 +51,7 @@ template <typename Use>
 void ForEachForm(std::string_view secret, Use use) {
   std::string form = FoldedText(secret);
   use(form);
-  View view = WithoutEscapes(secret);
+  View view = WithoutEscapes(AsItIs(secret));
   std::string other = FoldedText(view.text);
   if (other != form) use(other);
   WipeString(form);
@@ -65,17 +64,14 @@ void ForEachForm(std::string_view secret, Use use) {
 class Marks {
  public:
   explicit Marks(std::string_view text) : text_(text), secret_(text.size(), false) {
-    View plain = WithoutEscapes(text), raw;
-    for (std::size_t i = 0; i < text.size(); i++) {
-      raw.Add(text[i], static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i + 1));
+    View plain = WithoutEscapes(AsItIs(text)), raw = AsItIs(text);
+    std::vector<View> once = Decoded(plain);
+    for (const View& decoded : once) {
+      // Base64 of base64, and of hex. Few words of a decoded text look encoded by chance.
+      for (View& view : Decoded(decoded, kShortestWord)) views_.push_back(std::move(view));
+      views_.push_back(WithoutEscapes(decoded));  // base64 of a URL or of JSON
     }
-    views_ = Decoded(plain);
-    // Base64 of base64, and of hex. Few words of a decoded text look encoded by chance.
-    if (text.size() <= kMostTextTwice) {
-      for (std::size_t i = 0, once = views_.size(); i < once; i++) {
-        for (View& view : Decoded(views_[i], kShortestWord)) views_.push_back(std::move(view));
-      }
-    }
+    for (View& view : once) views_.push_back(std::move(view));
     decoded_ = views_.size();
     views_.push_back(std::move(plain));
     views_.push_back(std::move(raw));

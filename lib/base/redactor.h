@@ -22,9 +22,9 @@ inline constexpr std::size_t kMostRememberedBytes = 128 * 1024;
 // Replaces the secrets of the store, and those of `also`, by kRedacted: whole ones, any run of 12 or more
 // characters of one, and the beginning of one at the end of the text, where a limit may have cut it. It finds
 // them as they are, in base64 (any alphabet and padding, also inside of longer base64), in hex, in two of
-// these (up to 16 KiB of text), URL-encoded, and escaped as JSON, Go or HTML do, in any case of letters.
-// Secrets of fewer than 3 characters stay. Reads the first 64 KiB of the text. Takes time proportional to
-// text and secrets. Thread-safe.
+// these, URL-encoded, escaped as JSON, Go or HTML do, and in base64 or hex of such a text, in any case of
+// letters. Secrets of fewer than 3 characters stay. Returns no more than the first 16 KiB of the text. Takes
+// time proportional to text and secrets. Thread-safe.
 std::string Redact(std::string_view text, const std::vector<const Secret*>& also = {});
 
 }  // namespace prefetch::base

@@ -77,6 +77,18 @@ TEST(Redact, LeavesOtherText) {
   EXPECT_EQ(Redact("hunter2 alone", {&secret}), "hunter2 alone");  // seven characters of fifteen
 }
 
+// A stranger chooses how long the text is.
+TEST(Redact, FindsSecretsInLongTexts) {
+  const Secret secret("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY");
+  for (const Spelling& spelling : kSpellings) {
+    if (std::string_view(spelling.name).find(" of ") == std::string_view::npos) continue;  // one layer
+    const std::string shown = spelling.write(std::string(secret.Reveal())), blanks(17'000, ' ');
+    const std::string out = Redact("denied: " + shown + blanks, {&secret});
+    EXPECT_TRUE(out.starts_with("denied: [redacted]")) << spelling.name << ": " << out.substr(0, 200);
+    EXPECT_EQ(Redact(blanks + shown, {&secret}).find_first_not_of(' '), std::string::npos) << "not searched";
+  }
+}
+
 TEST(Redact, TakesAnyText) {
   const Secret secret("xxxxxxxxxxxxxxxx");
   EXPECT_EQ(Redact(std::string(1 << 20, 'x'), {&secret}), "[redacted]");
