@@ -97,7 +97,7 @@ agent::RegistryAsker RegistryClients::Requester() {
     }
     if (!question.by_stranger) return ClientsFor(std::move(decided))->client.Ask(call, question);
     image::RegistryQuestion bounded = question;
-    bounded.not_these = own_.Get();
+    bounded.not_these = own_.Get(call);
     return ClientsFor(std::move(decided))->client.Ask(call, bounded);
   };
 }

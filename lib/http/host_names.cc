@@ -1,6 +1,7 @@
 #include "http/host_names.h"
 
 #include <arpa/inet.h>
+#include <ifaddrs.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -73,6 +74,23 @@ bool MayBeOfAPage(const ServerRequest& request, const std::vector<std::string_vi
   // A page cannot set a header that begins with "Sec-".
   if (ours || request.headers.Has(kNoPageHeader)) return false;
   return request.headers.Get("Accept-Encoding").value_or("") != "gzip";
+}
+
+std::vector<std::string> InterfaceAddresses() {
+  std::vector<std::string> addresses;
+  ifaddrs* all = nullptr;
+  if (::getifaddrs(&all) != 0) return addresses;
+  for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
+    if (one->ifa_addr == nullptr) continue;
+    const int family = one->ifa_addr->sa_family;
+    if (family != AF_INET && family != AF_INET6) continue;
+    char text[NI_MAXHOST] = "";
+    const socklen_t size = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+    if (::getnameinfo(one->ifa_addr, size, text, sizeof text, nullptr, 0, NI_NUMERICHOST) == 0)
+      addresses.emplace_back(text);
+  }
+  ::freeifaddrs(all);
+  return addresses;
 }
 
 std::vector<std::string> AddressesOf(const std::string& host) {

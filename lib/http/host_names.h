@@ -24,6 +24,9 @@ bool MayBeOfAPage(const ServerRequest& request, const std::vector<std::string_vi
 // as the resolver waits.
 std::vector<std::string> AddressesOf(const std::string& host);
 
+// The addresses of this machine's interfaces, as texts; empty if they cannot be read.
+std::vector<std::string> InterfaceAddresses();
+
 // Sent by prefetchctl, since the API server's proxy passes on the name by which the API server was asked.
 inline constexpr std::string_view kNoPageHeader = "Sec-Prefetchd";
 

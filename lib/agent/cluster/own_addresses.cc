@@ -3,20 +3,23 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "base/fs.h"
 #include "base/text.h"
-#include "http/host_names.h"
 
 namespace prefetch::agent {
 namespace {
 
 constexpr std::chrono::minutes kResolveAgain{1};
+constexpr std::chrono::hours kKept{1};
+constexpr std::chrono::seconds kLongestWait{2}, kLongestFirstWait{10};
 
 constexpr std::size_t kLongestFile = 1 << 20;
 
@@ -24,6 +27,12 @@ std::string ReadOrNothing(const std::string& file) {
   if (file.empty()) return "";
   auto text = base::ReadFile(file, kLongestFile);
   return text ? *std::move(text) : "";
+}
+
+bool IsAddress(const std::string& text) {
+  in_addr v4{};
+  in6_addr v6{};
+  return ::inet_pton(AF_INET, text.c_str(), &v4) == 1 || ::inet_pton(AF_INET6, text.c_str(), &v6) == 1;
 }
 
 // The bytes of this many digits of hex; nullopt if `text` is anything else.
@@ -41,11 +50,22 @@ std::optional<std::string> Hex(std::string_view text, std::size_t digits) {
 }  // namespace
 
 OwnAddresses::OwnAddresses(const kube::GetEnv& get_env, const base::Clock& clock, std::string route,
-                           std::string ipv6_route)
-    : clock_(clock), route_(std::move(route)), ipv6_route_(std::move(ipv6_route)), resolve_at_(clock.Now()) {
+                           std::string ipv6_route, Resolve resolve)
+    : clock_(clock),
+      route_(std::move(route)),
+      ipv6_route_(std::move(ipv6_route)),
+      resolve_(std::move(resolve)) {
+  base::Lock lock(names_->mutex);
+  names_->resolve_at = clock.Now();
   // Some platforms put the API server's public name into the first one; the second is the Service's address.
   for (const char* variable : {"KUBERNETES_SERVICE_HOST", "KUBERNETES_PORT_443_TCP_ADDR"}) {
-    if (auto host = get_env(variable); host && !host->empty()) api_server_.push_back(*std::move(host));
+    const auto host = get_env(variable);
+    if (!host || host->empty()) continue;
+    if (IsAddress(*host)) {
+      api_server_.push_back(*host);
+    } else {
+      names_->seen[*host];
+    }
   }
 }
 
@@ -54,27 +74,63 @@ void OwnAddresses::SetNode(std::vector<std::string> addresses) {
   node_ = std::move(addresses);
 }
 
-std::vector<std::string> OwnAddresses::Get() {
-  bool resolves = false;
+void OwnAddresses::ResolveAll(Names& names, const Resolve& resolve, base::TimePoint now) {
+  std::vector<std::string> all;
   {
-    base::Lock lock(mutex_);
-    resolves = clock_.Now() >= resolve_at_;
+    base::Lock lock(names.mutex);
+    for (const auto& [name, addresses] : names.seen) all.push_back(name);
   }
-  std::vector<std::string> found;
-  if (resolves) {
-    for (const std::string& host : api_server_) {
-      for (std::string& address : http::AddressesOf(host)) found.push_back(std::move(address));
-    }
+  for (const std::string& name : all) {
+    const std::vector<std::string> found = resolve(name);
+    if (found.empty()) continue;  // nothing says that the server has moved
+    base::Lock lock(names.mutex);
+    auto& seen = names.seen[name];
+    for (const std::string& address : found) seen[address] = now;
+    std::erase_if(seen, [&](const auto& one) { return now - one.second > kKept; });
   }
-  std::vector<std::string> all =
-      GatewaysOf(ReadOrNothing(route_), ReadOrNothing(ipv6_route_));  // the CNI plugin may set them late
+  base::Lock lock(names.mutex);
+  names.resolving = false;
+  names.once = true;
+  names.changed.notify_all();
+}
+
+std::vector<std::string> OwnAddresses::Resolved(const base::Call& call) {
+  Names& names = *names_;
+  base::Lock lock(names.mutex);
+  if (names.seen.empty()) return {};
+  const base::TimePoint now = clock_.Now();
+  const bool starts = now >= names.resolve_at && !names.resolving;
+  if (starts) {
+    names.resolve_at = now + kResolveAgain;
+    names.resolving = true;
+    // Nothing can end getaddrinfo, so nobody waits for the thread.
+    std::thread([shared = names_, resolve = resolve_, now] { ResolveAll(*shared, resolve, now); }).detach();
+  }
+  if (starts || !names.once) {
+    names.changed.wait_until(names.mutex, call.stop,
+                             call.Within(names.once ? kLongestWait : kLongestFirstWait).deadline,
+                             [&]() PREFETCH_REQUIRES(names.mutex) { return !names.resolving; });
+  }
+  std::vector<std::string> all;
+  for (const auto& [name, seen] : names.seen) {
+    for (const auto& [address, when] : seen) all.push_back(address);
+  }
+  return all;
+}
+
+std::vector<std::string> OwnAddresses::Get(const base::Call& call) {
+  const std::vector<std::string> resolved = Resolved(call), here = http::InterfaceAddresses();
+  const auto is_here = [&](const std::string& each) {
+    return std::find(here.begin(), here.end(), each) != here.end();
+  };
   base::Lock lock(mutex_);
-  if (!found.empty()) {
-    resolved_ = std::move(found);
-    resolve_at_ = clock_.Now() + kResolveAgain;
-  }
+  std::vector<std::string> all;
+  // On the node's own network, gateways are other machines. The CNI plugin may set them late.
+  if (std::none_of(node_.begin(), node_.end(), is_here))
+    all = GatewaysOf(ReadOrNothing(route_), ReadOrNothing(ipv6_route_));
   all.insert(all.end(), node_.begin(), node_.end());
-  all.insert(all.end(), resolved_.begin(), resolved_.end());
+  all.insert(all.end(), api_server_.begin(), api_server_.end());
+  all.insert(all.end(), resolved.begin(), resolved.end());
   return all;
 }
 

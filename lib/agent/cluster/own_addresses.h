@@ -2,12 +2,17 @@
 // asked there.
 #pragma once
 
+#include <functional>
+#include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/call.h"
 #include "base/clock.h"
 #include "base/mutex.h"
+#include "http/host_names.h"
 #include "kube/cluster.h"
 
 namespace prefetch::agent {
@@ -16,25 +21,42 @@ namespace prefetch::agent {
 class OwnAddresses {
  public:
   // `get_env` tells the API server's address or name, as kubelet sets it for each pod. `route` and
-  // `ipv6_route` are /proc/net/route and /proc/net/ipv6_route. `clock` outlives it.
+  // `ipv6_route` are /proc/net/route and /proc/net/ipv6_route. `clock` outlives it. `resolve` is called on a
+  // thread of its own, which may outlive this object.
+  using Resolve = std::function<std::vector<std::string>(const std::string& name)>;
   OwnAddresses(const kube::GetEnv& get_env, const base::Clock& clock, std::string route = "",
-               std::string ipv6_route = "");
+               std::string ipv6_route = "", Resolve resolve = &http::AddressesOf);
 
   // Those of the Node object. With a pod network, no interface of this process has them.
   void SetNode(std::vector<std::string> addresses) PREFETCH_EXCLUDES(mutex_);
 
-  // All of them, and the gateways: with a pod network, the gateway is the node. Blocks while a name is
-  // resolved, once a minute. A name that DNS does not know has the addresses that it had last.
-  std::vector<std::string> Get() PREFETCH_EXCLUDES(mutex_);
+  // All of them, and the gateways unless an interface here has an address of the Node: on a pod network, the
+  // gateway is the node. Names are resolved once a
+  // minute. One caller waits for that, for two seconds at most; the first time, all callers wait. An address
+  // stays for an hour after DNS named it last, and as long as DNS does not know the name.
+  std::vector<std::string> Get(const base::Call& call) PREFETCH_EXCLUDES(mutex_);
 
  private:
+  // Shared with the thread that resolves.
+  struct Names {
+    base::Mutex mutex;
+    base::Condition changed;
+    // Each name's addresses, and when DNS named them last.
+    std::map<std::string, std::map<std::string, base::TimePoint>> seen PREFETCH_GUARDED_BY(mutex);
+    base::TimePoint resolve_at PREFETCH_GUARDED_BY(mutex);
+    bool resolving PREFETCH_GUARDED_BY(mutex) = false;
+    bool once PREFETCH_GUARDED_BY(mutex) = false;
+  };
+  static void ResolveAll(Names& names, const Resolve& resolve, base::TimePoint now);
+  std::vector<std::string> Resolved(const base::Call& call);
+
   const base::Clock& clock_;
   const std::string route_, ipv6_route_;
-  std::vector<std::string> api_server_;  // addresses and names
+  const Resolve resolve_;
+  const std::shared_ptr<Names> names_ = std::make_shared<Names>();
+  std::vector<std::string> api_server_;  // addresses
   base::Mutex mutex_;
   std::vector<std::string> node_ PREFETCH_GUARDED_BY(mutex_);
-  std::vector<std::string> resolved_ PREFETCH_GUARDED_BY(mutex_);
-  base::TimePoint resolve_at_ PREFETCH_GUARDED_BY(mutex_);
 };
 
 // The gateways of both files' texts: /proc/net/route has IPv4 addresses as the kernel has them in memory.
