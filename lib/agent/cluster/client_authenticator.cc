@@ -14,9 +14,11 @@ using std::chrono::seconds;
 
 // An API server that needs half of this is slow, and not away: others would be turned away for it.
 constexpr seconds kReviewLimit{5};
+constexpr seconds kRenewalLimit{20};  // nobody waits for it
 constexpr seconds kRemembered{60};
 // The age from which the answer about a token in use is renewed.
 constexpr seconds kRenewedAfter{30};
+constexpr seconds kRememberedInRenewal{90};
 constexpr seconds kComeAgain{5};
 // More than the pods of a node. Beyond that, the entry that expires first is dropped.
 constexpr std::size_t kMostKnown = 2000;
@@ -99,16 +101,19 @@ std::variant<plan::Caller, CallerError> ClientAuthenticator::Admit(Identity iden
 
 std::optional<ClientAuthenticator::Identity> ClientAuthenticator::Recall(const std::string& key) const {
   auto known = known_.find(key);
-  if (known == known_.end() || clock_.Now() >= known->second.until) return std::nullopt;
-  return known->second.identity;
+  if (known == known_.end()) return std::nullopt;
+  const Known& answer = known->second;
+  if (clock_.Now() >= (answer.renewing ? answer.renewed_until : answer.until)) return std::nullopt;
+  return answer.identity;
 }
 
 void ClientAuthenticator::Remember(const Token& token, const Identity& identity) {
   // The end of a rejected token is a claim that nobody has checked, so it does not limit the memory.
   const bool refused = std::holds_alternative<plan::RejectionReason>(identity);
-  const base::Duration left = refused ? base::Duration(kRemembered)
-                                      : std::clamp<base::Duration>(token.expires - clock_.Wall(),
-                                                                   base::Duration::zero(), kRemembered);
+  const auto at_most = [&](seconds limit) {
+    return refused ? base::Duration(limit)
+                   : std::clamp<base::Duration>(token.expires - clock_.Wall(), base::Duration::zero(), limit);
+  };
   base::Lock lock(mutex_);
   const base::TimePoint now = clock_.Now();
   if (known_.size() >= kMostKnown) {
@@ -119,7 +124,10 @@ void ClientAuthenticator::Remember(const Token& token, const Identity& identity)
       return a.second.until < b.second.until;
     }));
   }
-  known_.insert_or_assign(token.key, Known{identity, now + left, now + kRenewedAfter});
+  known_.insert_or_assign(token.key, Known{.identity = identity,
+                                           .until = now + at_most(kRemembered),
+                                           .renewed_until = now + at_most(kRememberedInRenewal),
+                                           .renew_at = now + kRenewedAfter});
 }
 
 std::optional<std::variant<ClientAuthenticator::Identity, CallerError>> ClientAuthenticator::AwaitReview(
@@ -136,7 +144,7 @@ std::optional<std::variant<ClientAuthenticator::Identity, CallerError>> ClientAu
   const base::TimePoint now = clock_.Now();
   if (auto identity = Recall(token.key)) return *std::move(identity);
   // After a failure, one client probes the API server while the others are told to come again.
-  if (away_ && (now < away_->until || !in_review_.empty())) {
+  if (IsAway(now)) {
     metrics_.CallerRejected(token.purpose, "NotReviewed");
     const auto wait = std::chrono::ceil<seconds>(away_->until - now);
     return CallerError{.status = 503, .message = away_->why, .retry_after = std::max(wait, seconds(1))};
@@ -147,8 +155,15 @@ std::optional<std::variant<ClientAuthenticator::Identity, CallerError>> ClientAu
                        .message = "too many tokens to review: ask again in a moment",
                        .retry_after = std::max(std::chrono::ceil<seconds>(*wait), seconds(1))};
   }
-  in_review_.insert(token.key);
+  in_review_.emplace(token.key, Occasion::kCaller);
   return std::nullopt;
+}
+
+bool ClientAuthenticator::IsAway(base::TimePoint now) const {
+  if (!away_) return false;
+  // A renewal that began before the outage may take long to fail, and tries nothing.
+  return now < away_->until || std::any_of(in_review_.begin(), in_review_.end(),
+                                           [](const auto& one) { return one.second == Occasion::kCaller; });
 }
 
 std::optional<base::Duration> ClientAuthenticator::TakeReview(plan::CallerPurpose purpose,
@@ -189,20 +204,21 @@ void ClientAuthenticator::Tell(std::string problem) {
 std::variant<ClientAuthenticator::Identity, CallerError> ClientAuthenticator::Review(
     const base::Call& call, const Token& token, const std::string& peer) {
   if (auto decided = AwaitReview(call, token, peer)) return *std::move(decided);
-  auto reviewed = ReviewNow(call, token);
+  auto reviewed = ReviewNow(call.Within(kReviewLimit), token, Occasion::kCaller);
   if (std::holds_alternative<CallerError>(reviewed)) metrics_.CallerRejected(token.purpose, "NotReviewed");
   return reviewed;
 }
 
 std::variant<ClientAuthenticator::Identity, CallerError> ClientAuthenticator::ReviewNow(
-    const base::Call& call, const Token& token) {
+    const base::Call& call, const Token& token, Occasion occasion) {
   const base::TimePoint began = clock_.Now();
-  auto review = api_.ReviewToken(call.Within(kReviewLimit), token.secret, std::string(plan::kCallerAudience));
+  auto review = api_.ReviewToken(call, token.secret, std::string(plan::kCallerAudience));
   if (!review) {
     CallerError away = NotReviewed(review.failure(), token.purpose);
     // A client that went away must not close the door for the others, nor one slow review while the API
-    // server answers others.
-    const bool left = call.Stopped() || review.failure().kind == kube::ApiError::kCancelled ||
+    // server answers others, nor a review that nobody waits for.
+    const bool left = occasion == Occasion::kRenewal || call.Stopped() ||
+                      review.failure().kind == kube::ApiError::kCancelled ||
                       (review.failure().kind == kube::ApiError::kTimeout && HasAnsweredSince(began));
     if (left) {
       AbandonReview(token.key);
@@ -225,11 +241,11 @@ std::variant<ClientAuthenticator::Identity, CallerError> ClientAuthenticator::Re
 void ClientAuthenticator::RenewInTime(const Token& token, Known& known) {
   const base::TimePoint now = clock_.Now();
   const auto* caller = std::get_if<plan::Caller>(&known.identity);
-  if (caller == nullptr || now < known.renew_at) return;
-  if (in_review_.contains(token.key) || (away_ && now < away_->until)) return;
+  if (caller == nullptr || known.renewing || now < known.renew_at) return;
+  if (in_review_.contains(token.key) || IsAway(now)) return;
   if (renewals_.size() >= kMostRenewals || !renewal_rate_.TryTake(now)) return;
-  known.renew_at = known.until;  // one renewal for each answer
-  renewals_.push_back({token, caller->name_space});
+  known.renewing = true;
+  renewals_.push_back({.token = token, .name_space = caller->name_space});
   renewers_.Submit([this] { RenewOne(); });
 }
 
@@ -250,8 +266,18 @@ std::optional<ClientAuthenticator::Renewal> ClientAuthenticator::BeginRenewal() 
   Renewal renewal = std::move(*next);
   renewals_.erase(next);
   const base::TimePoint now = clock_.Now();
-  if ((away_ && now < away_->until) || !Recall(renewal.token.key)) return std::nullopt;
-  in_review_.insert(renewal.token.key);
+  auto known = known_.find(renewal.token.key);
+  if (known == known_.end()) return std::nullopt;
+  const base::TimePoint end = known->second.renewed_until;
+  if (IsAway(now) || now >= end || in_review_.contains(renewal.token.key)) {
+    known->second.renewing = false;
+    if (away_) known->second.renew_at = away_->until;
+    return std::nullopt;
+  }
+  if (away_) renewal.occasion = Occasion::kCaller;
+  // Nobody waits for it: it ends no later than the old answer.
+  renewal.limit = std::min<base::Duration>(away_ ? kReviewLimit : kRenewalLimit, end - now);
+  in_review_.emplace(renewal.token.key, renewal.occasion);
   renewing_[renewal.name_space]++;
   return renewal;
 }
@@ -259,11 +285,13 @@ std::optional<ClientAuthenticator::Renewal> ClientAuthenticator::BeginRenewal() 
 void ClientAuthenticator::RenewOne() {
   std::optional<Renewal> renewal = BeginRenewal();
   if (!renewal) return;
-  auto reviewed = ReviewNow({.stop = stop_.get_token()}, renewal->token);
+  auto reviewed = ReviewNow(base::Call{.stop = stop_.get_token()}.Within(renewal->limit), renewal->token,
+                            renewal->occasion);
   base::Lock lock(mutex_);
   if (auto running = renewing_.find(renewal->name_space); --running->second == 0) renewing_.erase(running);
   if (auto known = known_.find(renewal->token.key);
       known != known_.end() && std::holds_alternative<CallerError>(reviewed)) {
+    known->second.renewing = false;
     known->second.renew_at = clock_.Now() + kComeAgain;
   }
 }

@@ -3,10 +3,11 @@
 //
 // The API server says whose token it is (TokenReview), at a bounded rate: any pod may send anything here.
 // Tokens that its keys have not signed are refused without that. Its answers count for a minute, refusals
-// too. The token of a pod that keeps asking is reviewed again in the background after half of that time, so
-// that it never waits for an API server that answers within the other half. During its outage, callers with
-// such an answer go on, and others are told to come again: a guess admits no one. After an unanswered
-// question, only one caller at a time asks again, after a pause.
+// too. The token of a pod that keeps asking is reviewed again in the background after half of that time. The
+// old answer serves until that review ends, for half a minute more at most, so that the pod never waits for
+// an API server that is only slow. During its outage, callers with such an answer go on, and others are told
+// to come again: a guess admits no one. After an unanswered question, only one caller at a time asks again,
+// after a pause.
 #pragma once
 
 #include <chrono>
@@ -14,7 +15,6 @@
 #include <list>
 #include <map>
 #include <optional>
-#include <set>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -60,7 +60,8 @@ class ClientAuthenticator {
   // Background reviews of tokens that are in use, counted apart: clients with new tokens keep out none of
   // them.
   static constexpr base::TokenRate kRenewals{.per_second = 20, .burst = 250};
-  static constexpr int kRenewalsAtOnce = 4;
+  // A hundred pods, each of whose reviews takes 2.5 s, need nine within half a minute.
+  static constexpr int kRenewalsAtOnce = 12;
 
   // `rules`: of preflights. `fleet`: fleet tokens read the full status.
   ClientAuthenticator(plan::CallerRules rules, bool fleet, plan::AgentPlace place, kube::Api& api,
@@ -102,12 +103,20 @@ class ClientAuthenticator {
   struct Known {
     Identity identity;
     base::TimePoint until;
-    base::TimePoint renew_at;  // of an admitted client
+    base::TimePoint renewed_until;  // instead of it, while its renewal waits or runs
+    base::TimePoint renew_at;       // of an admitted client
+    bool renewing = false;
+  };
+  enum class Occasion {
+    kCaller,   // a caller waits for the review
+    kRenewal,  // none does: an old answer serves meanwhile
   };
   // A token in use, which waits for its next review.
   struct Renewal {
     Token token;
     std::string name_space;
+    base::Duration limit{};                  // of the review, from its begin
+    Occasion occasion = Occasion::kRenewal;  // kCaller: it tries whether the API server is back
   };
 
   // nullopt: the token is worth a review.
@@ -116,14 +125,17 @@ class ClientAuthenticator {
                                              const std::string& peer) PREFETCH_EXCLUDES(mutex_);
   std::variant<plan::Caller, CallerError> Admit(Identity identity, plan::CallerPurpose purpose)
       PREFETCH_EXCLUDES(mutex_);
-  // Asks the API server. The caller has its turn from AwaitReview or BeginRenewal, which ends here.
-  std::variant<Identity, CallerError> ReviewNow(const base::Call& call, const Token& token)
+  // Asks the API server. The caller has its turn from AwaitReview or BeginRenewal, which ends here. A renewal
+  // that fails turns no new callers away.
+  std::variant<Identity, CallerError> ReviewNow(const base::Call& call, const Token& token, Occasion occasion)
       PREFETCH_EXCLUDES(mutex_);
   // Submits the token of a remembered client to a worker, if its next review is due.
   void RenewInTime(const Token& token, Known& known) PREFETCH_REQUIRES(mutex_);
   // The renewal that begins now: one of the namespace with the fewest running ones. nullopt: none is due.
   std::optional<Renewal> BeginRenewal() PREFETCH_EXCLUDES(mutex_);
   void RenewOne() PREFETCH_EXCLUDES(mutex_);
+  // Reports whether new questions must wait: for the end of a pause, or for the one that tries.
+  bool IsAway(base::TimePoint now) const PREFETCH_REQUIRES(mutex_);
   CallerError Refuse(plan::RejectionReason refusal, plan::CallerPurpose purpose) const;
   std::optional<Identity> Recall(const std::string& key) const PREFETCH_REQUIRES(mutex_);
   // The remembered answer, or the answer to another question about the same token, for which it waits.
@@ -160,9 +172,9 @@ class ClientAuthenticator {
   base::Condition changed_;
   base::PeerRate reviews_ PREFETCH_GUARDED_BY(mutex_);
   base::PeerRate fleet_reviews_ PREFETCH_GUARDED_BY(mutex_);
-  std::string told_ PREFETCH_GUARDED_BY(mutex_);                 // the trouble that stands; empty: none
-  std::set<std::string> in_review_ PREFETCH_GUARDED_BY(mutex_);  // by the token's hash
-  std::optional<Away> away_ PREFETCH_GUARDED_BY(mutex_);         // none: the API server answered last
+  std::string told_ PREFETCH_GUARDED_BY(mutex_);  // the trouble that stands; empty: none
+  std::map<std::string, Occasion> in_review_ PREFETCH_GUARDED_BY(mutex_);  // by the token's hash
+  std::optional<Away> away_ PREFETCH_GUARDED_BY(mutex_);  // none: the API server answered last
   std::optional<base::TimePoint> answered_at_ PREFETCH_GUARDED_BY(mutex_);
   std::map<std::string, Known> known_ PREFETCH_GUARDED_BY(mutex_);                // by the token's hash
   std::map<std::string, base::TokenBucket> budgets_ PREFETCH_GUARDED_BY(mutex_);  // by namespace; "": fleet
