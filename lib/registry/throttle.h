@@ -12,10 +12,14 @@
 
 namespace prefetch::registry {
 
+// At once, of checks for parties that ask the agent, beside its own: one for each thread that answers them.
+constexpr int kChecksForOthers = 16;
+
 struct ThrottleLimits {
-  int checks = image::kChecksAtOnce;                    // at once, over all registries
-  int requests_per_host = image::kRequestsPerRegistry;  // at once
-  base::TokenRate rate = image::kRegistryRequests;      // of requests to one host
+  int checks = image::kChecksAtOnce + kChecksForOthers;  // at once, over all registries
+  // At once. One more than either the agent itself or the pods that ask it use.
+  int requests_per_host = image::kRequestsPerRegistry + 1;
+  base::TokenRate rate = image::kRegistryRequests;  // of requests to one host
 };
 
 // Thread-safe. A Pass from Enter leaves when it is destroyed, so a Throttle must outlive its Passes.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "agent/answers/endpoints.h"
+#include "agent/answers/shared_answers.h"
 #include "base/fs.h"
 #include "base/mutex.h"
 #include "base/text.h"
@@ -203,7 +204,7 @@ TEST_F(Crowd, ARegistryThatHangsHoldsThoseWhoAskForIt) {
     crowd.push_back(
         Ask(addresses[i % 4], TokenOf("ci.evil"), "slow.test/a" + std::to_string(i) + ":x", "Always"));
   }
-  registry_.AwaitInside(static_cast<int>(kThreadsForOneNeighbour));
+  registry_.AwaitInside(SharedAnswers::kMostOfAsker);
   EXPECT_EQ(Known(), "200 200 200");
   EXPECT_EQ(Told(Ask("127.0.0.7", TokenOf("team.new"), kListed, "Never")), "200");
   EXPECT_EQ(Told(Ask("127.0.0.7", TokenOf("team.known"), "fast.test/a:x", "Always")), "200")
@@ -211,7 +212,9 @@ TEST_F(Crowd, ARegistryThatHangsHoldsThoseWhoAskForIt) {
   EXPECT_EQ(Told(Ask("127.0.0.66", TokenOf("ci.evil"), kListed, "Never")), "200")
       << "known facts for them, too";
   EXPECT_FALSE(registry_.open());
-  EXPECT_EQ(registry_.most(), static_cast<int>(kThreadsForOneNeighbour)) << "of one namespace";
+  EXPECT_EQ(registry_.most(), SharedAnswers::kMostOfAsker) << "of one namespace";
+  crowd.push_back(Ask("127.0.0.7", TokenOf("team.known"), "slow.test/b:x", "Always"));
+  registry_.AwaitInside(SharedAnswers::kMostOfAsker + 1);  // another one's question
 }
 
 TEST_F(Crowd, OneSlowReviewTurnsNobodyAwayWhileOthersAreAnswered) {

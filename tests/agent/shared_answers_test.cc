@@ -10,6 +10,10 @@
 #include <thread>
 #include <vector>
 
+#include "agent/answers/endpoints.h"
+#include "http/server.h"
+#include "registry/throttle.h"
+
 namespace prefetch::agent::registry_moment_test {
 namespace {
 
@@ -85,7 +89,7 @@ TEST(SharedAnswers, ARegistryThatHangsLeavesAnEndToOthersWaiting) {
   for (int i = 0; i < SharedAnswers::kMostAsking; i++) {
     hanging.emplace_back([&, i] {
       moment.Get(
-          {}, {"ci", "r.io", std::to_string(i)},
+          {}, {"ci-" + std::to_string(i), "r.io", std::to_string(i)},
           [&] {
             begun.count_down();
             done.wait();
@@ -104,15 +108,55 @@ TEST(SharedAnswers, ARegistryThatHangsLeavesAnEndToOthersWaiting) {
   EXPECT_EQ(moment.Get({}, {"ci", "r.io", "third"}, Same, Late).kind, RegistryAnswerKind::kSame);
 }
 
+// Both of its questions would hang.
+TEST(SharedAnswers, ANamespaceWhoseQuestionsHangLeavesAPlaceToOthers) {
+  SharedAnswers moment;
+  std::atomic<std::size_t> begun = 0;
+  std::latch done(1);
+  std::vector<std::jthread> hanging;
+  for (int i = 0; i < SharedAnswers::kMostAsking; i++) {
+    hanging.emplace_back([&, i] {
+      moment.Get(
+          {}, {"ci", "r.io", std::to_string(i)},
+          [&] {
+            begun++;
+            done.wait();
+            return Same();
+          },
+          Late);
+    });
+  }
+  while (begun == 0 || begun + moment.waiting() < SharedAnswers::kMostAsking) std::this_thread::yield();
+  EXPECT_EQ(moment.Get({}, {"other", "r.io", "tag"}, Same, Late).kind, RegistryAnswerKind::kSame);
+  EXPECT_EQ(begun, 1U);
+  done.count_down();
+}
+
+// The agent's own questions, and those for pods and users of the socket, leave places to each other.
+TEST(SharedAnswers, RegistriesHaveRoomForTheAgentsOwnQuestions) {
+  EXPECT_EQ(registry::kChecksForOthers, kThreadsForNeighbours + http::ServerLimits().deferred_threads);
+  registry::Throttle throttle({});
+  std::vector<registry::Throttle::Pass> passes;
+  const auto short_call = [] { return base::Call{}.Within(milliseconds(20)); };
+  for (int i = 0; i < registry::kChecksForOthers + image::kChecksAtOnce; i++) {
+    passes.push_back(throttle.EnterCheck(short_call()));
+    EXPECT_TRUE(passes.back().granted()) << i;
+  }
+  for (int i = 0; i < SharedAnswers::kMostAsking; i++) {
+    passes.push_back(throttle.EnterHost(short_call(), "https://r.io"));
+  }
+  EXPECT_TRUE(throttle.EnterHost(short_call(), "https://r.io").granted()) << "the agent's own";
+}
+
 // One namespace asks about many tags, from more threads than may ask at once.
 TEST(SharedAnswers, NamespacesTakeTurns) {
   SharedAnswers moment;
   std::latch begun(SharedAnswers::kMostAsking), done(1), other_answered(1);
   std::vector<std::jthread> threads;
-  const auto many = [&](const std::string& tag, const std::function<void()>& wait) {
-    threads.emplace_back([&, tag, wait] {
+  const auto ask = [&](const std::string& asker, const std::string& tag, const std::function<void()>& wait) {
+    threads.emplace_back([&, asker, tag, wait] {
       moment.Get(
-          {}, {"many", "r.io", tag},
+          {}, {asker, "r.io", tag},
           [&] {
             wait();
             return Same();
@@ -121,13 +165,13 @@ TEST(SharedAnswers, NamespacesTakeTurns) {
     });
   };
   for (int i = 0; i < SharedAnswers::kMostAsking; i++) {
-    many(std::to_string(i), [&] {
+    ask(i == 0 ? "many" : "held-" + std::to_string(i), std::to_string(i), [&] {
       begun.count_down();
       done.wait();
     });
   }
   begun.wait();
-  for (int i = 0; i < 4; i++) many("more-" + std::to_string(i), [&] { other_answered.wait(); });
+  for (int i = 0; i < 4; i++) ask("many", "more-" + std::to_string(i), [&] { other_answered.wait(); });
   while (moment.waiting() < 4) std::this_thread::yield();
   image::RegistryAnswer other;
   threads.emplace_back([&] {

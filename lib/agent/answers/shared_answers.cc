@@ -26,8 +26,7 @@ class SharedAnswers::Turn {
   ~Turn() {
     {
       base::Lock lock(moment_.mutex_);
-      auto asking = moment_.asking_.find(question_.registry);
-      if (--asking->second == 0) moment_.asking_.erase(asking);
+      moment_.asking_.remove(&question_);
       moment_.slots_[question_.key].asking = false;
       // Other askers that wait come before the next question of this one.
       moment_.turns_++;
@@ -49,12 +48,22 @@ class SharedAnswers::Turn {
   const Question& question_;
 };
 
+bool SharedAnswers::HasRoom(const Question& question) const {
+  int all = 0, own = 0;
+  for (const Question* running : asking_) {
+    if (running->registry != question.registry) continue;
+    all++;
+    if (running->asker == question.asker) own++;
+  }
+  return all < kMostAsking && own < kMostOfAsker;
+}
+
 bool SharedAnswers::IsNext(const Waiting& waiting) {
   for (const Waiting& other : waiting_) {
     const Question& question = *other.question;
     const bool first = question.registry == waiting.question->registry && other.turn < waiting.turn;
-    // Threads that wait for another one's answer take no turn.
-    if (first && !slots_[question.key].asking) return false;
+    // Threads that wait for another one's answer, or for one of their own asker, take no turn.
+    if (first && !slots_[question.key].asking && HasRoom(question)) return false;
   }
   return true;
 }
@@ -65,11 +74,9 @@ std::optional<image::RegistryAnswer> SharedAnswers::AwaitTurn(
   while (true) {
     Slot& slot = slots_[own.question->key];
     if (!slot.asking && RealNow() < slot.until) return slot.answer;
-    int& asking = asking_[own.question->registry];
-    // A registry that hangs takes this many threads and no more.
-    if (!slot.asking && asking < kMostAsking && IsNext(own)) {
+    if (!slot.asking && HasRoom(*own.question) && IsNext(own)) {
       slot.asking = true;
-      asking++;
+      asking_.push_back(own.question);
       return std::nullopt;
     }
     if (call.Stopped() || RealNow() >= until) return late();

@@ -34,8 +34,8 @@ class SharedAnswers {
 
   // `ask` is called without a lock, by one thread for a key and by kMostAsking for a registry; the others
   // wait for an answer, or for their turn, for kPatience and no longer than `call`, and then get `late`.
-  // Askers take turns: the next question of one comes after all that waited meanwhile. An answer serves
-  // for five seconds.
+  // Askers take turns: the next question of one comes after all that waited meanwhile, and none has all
+  // places of a registry. An answer serves for five seconds.
   image::RegistryAnswer Get(const base::Call& call, const Question& question,
                             const std::function<Said()>& ask,
                             const std::function<image::RegistryAnswer()>& late) PREFETCH_EXCLUDES(mutex_);
@@ -46,8 +46,10 @@ class SharedAnswers {
     return waiting_.size();
   }
 
-  // A registry that hangs leaves threads to other questions.
+  // A registry that hangs leaves threads to other questions, and an asker that it keeps waiting leaves a
+  // place to other askers.
   static constexpr int kMostAsking = 2;
+  static constexpr int kMostOfAsker = kMostAsking - 1;
   static constexpr std::chrono::seconds kPatience{4};
 
  private:
@@ -68,13 +70,16 @@ class SharedAnswers {
                                                  base::TimePoint until,
                                                  const std::function<image::RegistryAnswer()>& late)
       PREFETCH_REQUIRES(mutex_);
+  // Reports whether the registry may be asked now, as far as running questions decide it.
+  bool HasRoom(const Question& question) const PREFETCH_REQUIRES(mutex_);
   // Reports whether no other thread comes first at this registry.
   bool IsNext(const Waiting& waiting) PREFETCH_REQUIRES(mutex_);
 
   mutable base::Mutex mutex_;
   base::Condition changed_;
   std::map<std::string, Slot> slots_ PREFETCH_GUARDED_BY(mutex_);
-  std::map<std::string, int> asking_ PREFETCH_GUARDED_BY(mutex_);  // threads, by registry
+  // Running questions, in no order: a few for each registry.
+  std::list<const Question*> asking_ PREFETCH_GUARDED_BY(mutex_);
   std::list<Waiting> waiting_ PREFETCH_GUARDED_BY(mutex_);
   std::uint64_t turns_ PREFETCH_GUARDED_BY(mutex_) = 0;
 };
