@@ -73,6 +73,13 @@ class PeerRate {
     return std::nullopt;
   }
 
+  // Takes `tokens` of the peer's own, as many as are there: it did not deserve what it got.
+  void Fine(const std::string& peer, double tokens, TimePoint now) {
+    auto own = peers_.find(peer);
+    if (own == peers_.end()) return;
+    own->second.Take(std::clamp(own->second.At(now), 0.0, tokens), now);
+  }
+
   std::size_t known() const { return peers_.size(); }
 
  private:

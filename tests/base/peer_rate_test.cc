@@ -19,6 +19,19 @@ TEST(PeerRate, OneWhoAsksTooMuchLeavesTheRestToTheOthers) {
   EXPECT_EQ(rate.Take("b", kNow + milliseconds(250)), std::nullopt);
 }
 
+TEST(PeerRate, AFineIsThePeersOwnAndNeverADebt) {
+  PeerRate rate({.per_second = 1, .burst = 10}, {.per_second = 1, .burst = 6});
+  rate.Fine("a", 5, kNow);
+  EXPECT_EQ(rate.Take("a", kNow), std::nullopt) << "it has taken nothing";
+  rate.Fine("a", 3, kNow);
+  EXPECT_EQ(rate.Take("a", kNow), std::nullopt);
+  EXPECT_EQ(rate.Take("a", kNow), std::nullopt);
+  EXPECT_EQ(rate.Take("a", kNow), seconds(1));
+  rate.Fine("a", 100, kNow);
+  EXPECT_EQ(rate.Take("a", kNow), seconds(1));
+  for (int i = 0; i < 6; i++) EXPECT_EQ(rate.Take("b", kNow), std::nullopt);
+}
+
 // Every address of a /64 asks once.
 TEST(PeerRate, StrangersWhoDoNotComeBackAreForgotten) {
   PeerRate rate({.per_second = 1e6, .burst = 1e6}, {.per_second = 1, .burst = 1});

@@ -171,6 +171,12 @@ std::optional<base::Duration> ClientAuthenticator::TakeReview(plan::CallerPurpos
   return (purpose == plan::CallerPurpose::kFleet ? fleet_reviews_ : reviews_).Take(peer, now);
 }
 
+void ClientAuthenticator::FineForForgery(plan::CallerPurpose purpose, const std::string& peer) {
+  base::Lock lock(mutex_);
+  (purpose == plan::CallerPurpose::kFleet ? fleet_reviews_ : reviews_)
+      .Fine(peer, kRejectedCountsAs - 1, clock_.Now());
+}
+
 // The client left before the API server answered, so nothing new is known about the server.
 void ClientAuthenticator::AbandonReview(const std::string& key) {
   {
@@ -206,6 +212,9 @@ std::variant<ClientAuthenticator::Identity, CallerError> ClientAuthenticator::Re
   if (auto decided = AwaitReview(call, token, peer)) return *std::move(decided);
   auto reviewed = ReviewNow(call.Within(kReviewLimit), token, Occasion::kCaller);
   if (std::holds_alternative<CallerError>(reviewed)) metrics_.CallerRejected(token.purpose, "NotReviewed");
+  const auto* identity = std::get_if<Identity>(&reviewed);
+  const auto* refusal = identity == nullptr ? nullptr : std::get_if<plan::RejectionReason>(identity);
+  if (refusal != nullptr && *refusal == plan::RejectionReason::kRejected) FineForForgery(token.purpose, peer);
   return reviewed;
 }
 

@@ -49,8 +49,10 @@ class ClientAuthenticator {
   // Reviews by the API server, of all callers together: two hundred pods that start at once are one burst.
   static constexpr base::TokenRate kReviews{.per_second = 20, .burst = 250};
   // Reviews for one address: a client that sends forged tokens uses up no more than this. Pods on the host's
-  // network share an address, and two hundred of them may start at once.
+  // network share an address, and two hundred of them may start at once. Eight such clients leave something
+  // of kReviews: a rejected token counts as many, so that it is ten at once.
   static constexpr base::TokenRate kReviewsOfPeer{.per_second = 2, .burst = 200};
+  static constexpr double kRejectedCountsAs = 20;
   // Questions of the pods of one namespace: two hundred may start at once, each with a few images.
   static constexpr base::TokenRate kOfNamespace{.per_second = 50, .burst = 1000};
 
@@ -125,6 +127,8 @@ class ClientAuthenticator {
                                              const std::string& peer) PREFETCH_EXCLUDES(mutex_);
   std::variant<plan::Caller, CallerError> Admit(Identity identity, plan::CallerPurpose purpose)
       PREFETCH_EXCLUDES(mutex_);
+  // The API server has rejected a token of this address.
+  void FineForForgery(plan::CallerPurpose purpose, const std::string& peer) PREFETCH_EXCLUDES(mutex_);
   // Asks the API server. The caller has its turn from AwaitReview or BeginRenewal, which ends here. A renewal
   // that fails turns no new callers away.
   std::variant<Identity, CallerError> ReviewNow(const base::Call& call, const Token& token, Occasion occasion)
