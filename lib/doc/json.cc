@@ -17,10 +17,12 @@ bool IsDigit(char c) {
   return c >= '0' && c <= '9';
 }
 
+}  // namespace
+
 // Recursive descent; the depth limit bounds the recursion. After a problem the parse is over.
-class Parser {
+class JsonParser {
  public:
-  Parser(std::string_view text, Problems& problems, JsonRules rules, const Limits& limits, Position begin)
+  JsonParser(std::string_view text, Problems& problems, JsonRules rules, const Limits& limits, Position begin)
       : text_(text),
         columns_(text),
         problems_(problems),
@@ -255,31 +257,25 @@ class Parser {
   bool out_of_range_ = false;
 };
 
-}  // namespace
-
-struct JsonValues::State {
-  Parser parser;
-};
-
 JsonValues::JsonValues(std::string_view text, Problems& problems, const Limits& limits)
-    : state_(new State{Parser(text, problems, JsonRules::kLenient, limits, {1, 1})}) {}
+    : parser_(std::make_unique<JsonParser>(text, problems, JsonRules::kLenient, limits, Position{1, 1})) {}
 
 JsonValues::~JsonValues() = default;
 
 std::optional<Node> JsonValues::Next() {
-  std::optional<Node> value = state_->parser.Next();
+  std::optional<Node> value = parser_->Next();
   if (!value) return std::nullopt;
-  offset_ = state_->parser.offset();
-  at_ = state_->parser.Here();
+  offset_ = parser_->offset();
+  at_ = parser_->Here();
   return value;
 }
 
 bool JsonValues::out_of_range() const {
-  return state_->parser.out_of_range();
+  return parser_->out_of_range();
 }
 
 std::size_t JsonValues::nodes() const {
-  return state_->parser.nodes();
+  return parser_->nodes();
 }
 
 std::optional<Node> ParseJson(std::string_view text, Problems& problems, JsonRules rules,
@@ -289,11 +285,11 @@ std::optional<Node> ParseJson(std::string_view text, Problems& problems, JsonRul
     // no value. Go has no byte order mark either.
     std::string repaired;
     if (!base::IsUtf8(text)) text = repaired = base::ToUtf8(text);
-    return Parser(text, problems, rules, limits, begin).Document();
+    return JsonParser(text, problems, rules, limits, begin).Document();
   }
   std::optional<std::string_view> checked = CheckText(text, limits.bytes, problems);
   if (!checked) return std::nullopt;
-  return Parser(*checked, problems, rules, limits, begin).Document();
+  return JsonParser(*checked, problems, rules, limits, begin).Document();
 }
 
 }  // namespace prefetch::doc

@@ -28,6 +28,8 @@ enum class JsonRules {
 std::optional<Node> ParseJson(std::string_view text, Problems& problems, JsonRules rules = JsonRules::kStrict,
                               const Limits& limits = {}, Position begin = {1, 1});
 
+class JsonParser;
+
 // The values of one text that stand one after another, as Go's json.Decoder reads them, by
 // JsonRules::kLenient. The Limits are for all of them. Not thread-safe.
 class JsonValues {
@@ -46,8 +48,7 @@ class JsonValues {
   bool out_of_range() const;
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  std::unique_ptr<JsonParser> parser_;
   std::size_t offset_ = 0;
   Position at_{1, 1};
 };
