@@ -19,6 +19,7 @@
 #include "doc/edit.h"
 #include "doc/json.h"
 #include "doc/path.h"
+#include "doc/text_check.h"
 #include "doc/write.h"
 #include "manifest/read.h"
 #include "manifest/strongest.h"
@@ -111,6 +112,14 @@ std::vector<deploy::CheckedImage> ImagesOf(const manifest::PodInTree& pod, const
   return images;
 }
 
+// The limit of all commands that read manifests. The text is edited as a whole, so its documents have no
+// limit of their own.
+manifest::ReadOptions LongText() {
+  manifest::ReadOptions options;
+  options.limits.bytes = doc::kMostSavedBytes;
+  return options;
+}
+
 // One manifest, with the parts to insert into it.
 class Manifest {
  public:
@@ -124,7 +133,7 @@ class Manifest {
 
   void PutContainers() {
     doc::Problems problems(name_);
-    manifest::ReadOptions options;
+    manifest::ReadOptions options = LongText();
     options.pod_template_paths = flags_.pod_template_paths;
     pods_ = manifest::FindPods(documents_, problems, options);
     for (const std::string& line : problems.Lines()) mistakes_.push_back(line);
@@ -166,7 +175,7 @@ class Manifest {
     doc::Problems problems(name_);
     // FindPods returns only pods that take an init container; images of workflows are found by the reader
     // alone.
-    if (!manifest::ReadManifests(text_, problems).uses.empty()) {
+    if (!manifest::ReadManifests(text_, problems, LongText()).uses.empty()) {
       return "its pods are made by Tekton or Argo: print the container with --check-image, and add it as the "
              "first step";
     }
@@ -179,13 +188,12 @@ class Manifest {
   }
   bool IsJson() const {
     doc::Problems problems(name_);
-    return doc::ParseJson(text_, problems, doc::JsonRules::kStrict, manifest::ReadOptions().limits)
-               .has_value() &&
+    return doc::ParseJson(text_, problems, doc::JsonRules::kStrict, LongText().limits).has_value() &&
            problems.empty();
   }
   std::vector<doc::Node> Parse(const std::string& text) {
     doc::Problems problems(name_);
-    std::vector<doc::Node> documents = manifest::ParseManifests(text, problems);
+    std::vector<doc::Node> documents = manifest::ParseManifests(text, problems, LongText().limits);
     for (const std::string& line : problems.Lines()) mistakes_.push_back(line);
     return documents;
   }
@@ -239,7 +247,7 @@ class Manifest {
 
   bool IsSame(const std::string& text, const std::vector<doc::Node>& documents) const {
     doc::Problems problems(name_);
-    const std::vector<doc::Node> read = manifest::ParseManifests(text, problems);
+    const std::vector<doc::Node> read = manifest::ParseManifests(text, problems, LongText().limits);
     // Content is compared, not style.
     return problems.empty() &&
            std::equal(read.begin(), read.end(), documents.begin(), documents.end(), doc::SameContent);
@@ -304,7 +312,7 @@ int GenerateInitContainer(const InitContainerFlags& flags, std::ostream& out, st
   const UnderstoodFlags wanted = Understand(flags, mistakes);
   if (!flags.checked.empty()) return PrintAlone(flags, wanted, std::move(mistakes), out, err);
   if (!mistakes.empty()) return Refuse(mistakes, err);
-  auto text = ReadFileOrStdin(flags.file, manifest::ReadOptions().limits.bytes);
+  auto text = ReadFileOrStdin(flags.file, LongText().limits.bytes);
   if (!text) return Fail(kBadInput, text.error(), err);
   Manifest manifest(flags, wanted, *std::move(text));
   manifest.PutContainers();

@@ -63,6 +63,15 @@ class InitContainer : public testing::Test {
   InitContainerFlags flags_{.platform = "generic", .image = "registry.example/prefetchd:v1"};
 };
 
+TEST_F(InitContainer, ReadsAsMuchAsOtherCommandsDo) {
+  const std::string long_text(11 << 20, 'x');
+  const tests::Ran ran =
+      MakeOf(Job("", "") + "---\napiVersion: v1\nkind: ConfigMap\ndata: {text: " + long_text + "}\n");
+  EXPECT_EQ(ran.exit, kOk) << ran.err;
+  EXPECT_NE(ran.out.find("check-images"), std::string::npos);
+  EXPECT_NE(ran.out.find(long_text), std::string::npos);
+}
+
 // deploy/examples/check-init-container.yaml is what the command makes on every platform, but for OpenShift's
 // users.
 TEST_F(InitContainer, TheExampleIsItsOutputOnEachPlatform) {
