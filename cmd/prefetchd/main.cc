@@ -54,13 +54,8 @@ int EndedAtOnce(int code) {
 }
 
 ExitCode PrintResult(const plan::Snapshot& snapshot, bool stopped, bool timed_out) {
-  // Read back, so that texts of runtimes and registries are as harmless as those of a foreign document.
-  auto document = status::ParseStatusDocument(status::StatusJson(snapshot));
-  if (!document) {
-    Fail(kNotReady, document.error());
-    return kNotReady;
-  }
-  std::cout << screen::StatusTable(*document, {});
+  // Texts of runtimes and registries may hold what steers a terminal.
+  std::cout << screen::StatusTable(status::WithoutControls(status::DocumentOf(snapshot)), {});
   if (snapshot.readiness.ready) return kOk;
   if (snapshot.readiness.reason == plan::Reason::kListInvalid ||
       snapshot.readiness.reason == plan::Reason::kListEmptyOfSources ||

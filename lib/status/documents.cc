@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "base/scrub.h"
+#include "base/text.h"
 #include "doc/json.h"
 #include "doc/json_writer.h"
 #include "image/pull_policy.h"
@@ -447,7 +449,8 @@ bool IsEmpty(const M& member) {
 template <typename T>
 class MemberWriter {
  public:
-  MemberWriter(doc::JsonWriter& out, View view, const T& of) : out_(out), view_(view), of_(of) {}
+  MemberWriter(doc::JsonWriter& out, View view, const T& of, const ImageSource* images = nullptr)
+      : out_(out), view_(view), of_(of), images_(images) {}
 
   template <typename M>
   void operator()(const char* name, M T::*member, unsigned flags, const char*, Words = nullptr) const {
@@ -462,6 +465,9 @@ class MemberWriter {
       if ((flags & kNull) != 0 && IsEmpty(value)) return out_.MemberNull(name);
     }
     out_.Key(name);
+    if constexpr (std::is_same_v<M, std::vector<StatusImage>>) {
+      if (images_ != nullptr) return WriteImages(*images_);
+    }
     Write(value);
   }
   template <typename M>
@@ -499,9 +505,16 @@ class MemberWriter {
     out_.EndArray();
   }
 
+  void WriteImages(const ImageSource& images) const {
+    out_.BeginArray();
+    for (std::size_t i = 0; i < images.count; i++) Write(images.at(i));
+    out_.EndArray();
+  }
+
   doc::JsonWriter& out_;
   const View view_;
   const T& of_;
+  const ImageSource* const images_;  // of T; nullptr: its own member has them
 };
 
 // Reads them: a missing member, and null, leave the default.
@@ -538,6 +551,33 @@ class MemberReader {
 
   const Members& in_;
   T& of_;
+};
+
+// Makes all texts harmless to a terminal.
+template <typename T>
+struct Scrubber {
+  T& of;
+
+  template <typename M>
+  void operator()(const char*, M T::*member, unsigned, const char*, Words = nullptr) const {
+    Scrub(of.*member);
+  }
+
+ private:
+  static void Scrub(std::string& text) { text = base::WithoutControls(base::ToUtf8(text)); }
+  static void Scrub(std::pair<std::string, std::string>& texts) { Scrub(texts.first), Scrub(texts.second); }
+  template <typename M>
+  static void Scrub(std::optional<M>& value) {
+    if (value) Scrub(*value);
+  }
+  template <typename M>
+  static void Scrub(std::vector<M>& items) {
+    for (M& item : items) Scrub(item);
+  }
+  template <typename M>
+  static void Scrub(M& value) {
+    if constexpr (HasRows<M>) Rows(Scrubber<M>{value}, static_cast<const M*>(nullptr));
+  }
 };
 
 // Collects the paths of members that are not public, but for what is below such a one.
@@ -594,13 +634,14 @@ struct Describer {
 };
 
 template <typename T>
-std::string Written(const T& document, std::string_view kind, View view, std::size_t bytes) {
+std::string Written(const T& document, std::string_view kind, View view, std::size_t bytes,
+                    const ImageSource* images = nullptr) {
   doc::JsonWriter out;
   out.Reserve(bytes);
   out.BeginObject();
   out.Member("apiVersion", kStatusApiVersion);
   out.Member("kind", kind);
-  Rows(MemberWriter<T>(out, view, document), &document);
+  Rows(MemberWriter<T>(out, view, document, images), &document);
   out.EndObject();
   return out.Take() + "\n";
 }
@@ -642,8 +683,8 @@ std::string StatusKubelet::SourceOf(std::string_view fact) const {
   return "";
 }
 
-std::string ToJson(const StatusDocument& document, View view) {
-  return Written(document, "NodeStatus", view, kHeadBytes + document.images.size() * kImageBytes);
+std::string ToJson(const StatusDocument& document, const ImageSource& images, View view) {
+  return Written(document, "NodeStatus", view, kHeadBytes + images.count * kImageBytes, &images);
 }
 
 std::string ToJson(const ImageDocument& document) {
@@ -656,6 +697,11 @@ base::Result<StatusDocument> ParseStatusDocument(std::string_view json) {
 
 base::Result<ImageDocument> ParseImageDocument(std::string_view json) {
   return Parsed<ImageDocument>(json, "ImageStatus", "image document", {});
+}
+
+StatusDocument WithoutControls(StatusDocument document) {
+  Rows(Scrubber<StatusDocument>{document}, static_cast<const StatusDocument*>(nullptr));
+  return document;
 }
 
 const std::vector<std::string>& HiddenMembers() {

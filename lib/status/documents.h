@@ -6,7 +6,9 @@
 // a member that the document lacks, or has as null, keeps the default below. Members are only ever added.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -278,8 +280,15 @@ struct ImageDocument {
   std::vector<std::string> listed_aliases, what_helps;
 };
 
-// JSON on one line, with a newline at its end.
-std::string ToJson(const StatusDocument& document, View view = View::kFull);
+// Gives the images of a document one after another: a copy of all of thousands would double an agent's
+// memory.
+struct ImageSource {
+  std::size_t count = 0;
+  std::function<StatusImage(std::size_t index)> at;
+};
+
+// JSON on one line, with a newline at its end. The images of a status document are those of `images`.
+std::string ToJson(const StatusDocument& document, const ImageSource& images, View view = View::kFull);
 std::string ToJson(const ImageDocument& document);
 
 // Reads a document of an agent, or of another server on its port. InvalidArgument if it is of another kind or
@@ -287,6 +296,9 @@ std::string ToJson(const ImageDocument& document);
 // Unknown members are ignored, and control characters in texts become blanks.
 base::Result<StatusDocument> ParseStatusDocument(std::string_view json);
 base::Result<ImageDocument> ParseImageDocument(std::string_view json);
+
+// The document with control characters of all its texts as blanks, as if it had been read.
+StatusDocument WithoutControls(StatusDocument document);
 
 // The members of a status document that View::kPublic lacks, sorted, in JSON's names: "problems",
 // "images.message".

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/scrub.h"
+#include "base/text.h"
 #include "doc/node.h"
 
 namespace prefetch::status {
@@ -34,16 +35,23 @@ class Members {
     if (const doc::Node* value = Find(name, doc::Node::Kind::kBool, "true or false")) field = value->boolean;
   }
   void Read(const char* name, std::uint64_t& field) const {
+    const doc::Node* found = node_.Find(name);
+    // A registry may count beyond what the parser has as an integer.
+    if (found != nullptr && found->kind == doc::Node::Kind::kDouble) {
+      if (std::optional<std::uint64_t> large = base::ParseUint(found->text)) {
+        field = *large;
+        return;
+      }
+    }
     const doc::Node* value = Find(name, doc::Node::Kind::kInt, "a whole number");
     if (value == nullptr) return;
     if (value->integer < 0) return Fail(name, "a number from 0");
     field = static_cast<std::uint64_t>(value->integer);
   }
   void Read(const char* name, std::optional<std::uint64_t>& field) const {
-    std::uint64_t number = 0;
-    if (Find(name, doc::Node::Kind::kInt, "a whole number") == nullptr) return;
-    Read(name, number);
-    field = number;
+    const doc::Node* found = node_.Find(name);
+    if (found == nullptr || found->kind == doc::Node::Kind::kNull) return;
+    Read(name, field.emplace(0));
   }
   void Read(const char* name, std::int64_t& field) const {
     if (const doc::Node* value = Find(name, doc::Node::Kind::kInt, "a whole number")) field = value->integer;

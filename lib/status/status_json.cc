@@ -300,9 +300,8 @@ ImageReasoning ReasoningOf(const kubelet::Verdicts& verdicts) {
   return {shown(verdicts.never), shown(verdicts.if_not_present), shown(verdicts.always)};
 }
 
-}  // namespace
-
-StatusDocument DocumentOf(const plan::Snapshot& snapshot, base::WallTime time) {
+// All but its images.
+StatusDocument HeadOf(const plan::Snapshot& snapshot, base::WallTime time) {
   StatusDocument document;
   document.node = snapshot.node;
   document.ready = snapshot.readiness.ready;
@@ -318,26 +317,47 @@ StatusDocument DocumentOf(const plan::Snapshot& snapshot, base::WallTime time) {
   document.disk = DiskOf(snapshot.disk);
   for (const auto& registry : snapshot.registries) document.registries.push_back(ServerOf(registry, time));
   document.problems = snapshot.problems;
-  document.images.reserve(snapshot.images.size());
-  for (const auto& image : snapshot.images) document.images.push_back(ImageOf(snapshot, image, time));
   AddUnlisted(snapshot.unlisted.get(), document);
   return document;
 }
 
-StatusDocument ForStrangers(StatusDocument document) {
-  document.hidden = HiddenMembers();
-  for (StatusSource& source : document.list.sources) {
-    // The error itself may quote lines of the list.
-    if (!source.error.empty()) source.error = "its newest version is not valid";
-  }
-  for (StatusImage& image : document.images) {
-    auto has_ready_as = [](const StatusSpelling& pod) { return !pod.ready_as.empty(); };
-    const auto& pods = image.spellings;
-    image.ready_as_hidden = !image.ready_as.empty() || std::any_of(pods.begin(), pods.end(), has_ready_as);
-    // Even the spellings would show for how many kinds of pods the entry is listed.
-    if (image.ready_as_hidden) image.spellings.clear();
-  }
+// Hides what a stranger may not learn of a member that is public.
+void Hide(StatusSource& source) {
+  // The error itself may quote lines of the list.
+  if (!source.error.empty()) source.error = "its newest version is not valid";
+}
+void Hide(StatusImage& image) {
+  auto has_ready_as = [](const StatusSpelling& pod) { return !pod.ready_as.empty(); };
+  const auto& pods = image.spellings;
+  image.ready_as_hidden = !image.ready_as.empty() || std::any_of(pods.begin(), pods.end(), has_ready_as);
+  // Even the spellings would show for how many kinds of pods the entry is listed.
+  if (image.ready_as_hidden) image.spellings.clear();
+}
+
+}  // namespace
+
+StatusDocument DocumentOf(const plan::Snapshot& snapshot, base::WallTime time) {
+  StatusDocument document = HeadOf(snapshot, time);
+  for (const auto& image : snapshot.images) document.images.push_back(ImageOf(snapshot, image, time));
   return document;
+}
+
+std::string StatusJson(const plan::Snapshot& snapshot, base::WallTime time) {
+  return ToJson(HeadOf(snapshot, time), {snapshot.images.size(), [&](std::size_t index) {
+                                           return ImageOf(snapshot, snapshot.images[index], time);
+                                         }});
+}
+
+std::string PublicStatusJson(const plan::Snapshot& snapshot, base::WallTime time) {
+  StatusDocument document = HeadOf(snapshot, time);
+  document.hidden = HiddenMembers();
+  for (StatusSource& source : document.list.sources) Hide(source);
+  auto image_at = [&](std::size_t index) {
+    StatusImage image = ImageOf(snapshot, snapshot.images[index], time);
+    Hide(image);
+    return image;
+  };
+  return ToJson(document, {snapshot.images.size(), image_at}, View::kPublic);
 }
 
 ImageDocument DocumentOf(const plan::Snapshot& snapshot, const plan::ImageState& image,

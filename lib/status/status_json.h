@@ -20,24 +20,18 @@ inline StatusDocument DocumentOf(const plan::Snapshot& snapshot) {
   return DocumentOf(snapshot, snapshot.time);
 }
 
-// The document for callers that the agent does not know: what View::kPublic keeps of it has no words of
-// registries or of the list, and does not show for which pods an entry is judged.
-StatusDocument ForStrangers(StatusDocument document);
-
 // One image in full. `image` need not be on the list.
 ImageDocument DocumentOf(const plan::Snapshot& snapshot, const plan::ImageState& image,
                          const ImageDetail& detail, base::WallTime time);
 
 // These documents as JSON.
-inline std::string StatusJson(const plan::Snapshot& snapshot, base::WallTime time) {
-  return ToJson(DocumentOf(snapshot, time));
-}
+std::string StatusJson(const plan::Snapshot& snapshot, base::WallTime time);
 inline std::string StatusJson(const plan::Snapshot& snapshot) {
   return StatusJson(snapshot, snapshot.time);
 }
-inline std::string PublicStatusJson(const plan::Snapshot& snapshot, base::WallTime time) {
-  return ToJson(ForStrangers(DocumentOf(snapshot, time)), View::kPublic);
-}
+// The document for callers that the agent does not know: without HiddenMembers(), words of registries or of
+// the list, and the pods for which an entry is judged.
+std::string PublicStatusJson(const plan::Snapshot& snapshot, base::WallTime time);
 inline std::string PublicStatusJson(const plan::Snapshot& snapshot) {
   return PublicStatusJson(snapshot, snapshot.time);
 }

@@ -369,5 +369,21 @@ TEST(RetryWords, SayWhenARetryWasRequested) {
   EXPECT_EQ(RetryWords(pull, now), "tried 3 times, retry requested 0 s ago");
 }
 
+// Numbers and texts of registries and runtimes: as the agent writes them, every reader reads them.
+TEST(StatusDocument, ExtremeValuesAreReadBack) {
+  plan::Snapshot snapshot = sample::Node({sample::Ready("q.io/a:v1", 1)});
+  snapshot.images[0].size_bytes = UINT64_MAX;
+  snapshot.registries.push_back({.name = "q.io"});
+  snapshot.registries[0].allowance = image::PullAllowance{.limit = UINT64_MAX, .remaining = UINT64_MAX - 1};
+  snapshot.problems = {"a\x1b[2Jb\nc"};
+  const status::StatusDocument document = status::DocumentOf(snapshot);
+  auto read = status::ParseStatusDocument(status::StatusJson(snapshot));
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_EQ(read->registries.at(0).pulls_left, UINT64_MAX - 1);
+  EXPECT_EQ(read->images.at(0).size_bytes, UINT64_MAX);
+  EXPECT_EQ(read->problems, status::WithoutControls(document).problems);
+  EXPECT_EQ(read->problems, std::vector<std::string>{"a [2Jb\nc"});
+}
+
 }  // namespace
 }  // namespace prefetch::screen::status_test
