@@ -179,6 +179,17 @@ TEST_F(CallersTest, ARenewalThatFailsTurnsNoNewCallerAway) {
   EXPECT_EQ(Ask(TokenOf("job-2")), "Admitted ci/runner of job-2");
 }
 
+// Its question waited so long that no time is left for a review, which shows nothing about the API server.
+TEST_F(CallersTest, ACallerWhoseTimeIsOverTurnsNobodyElseAway) {
+  auto token = callers.Read(TokenOf("job-1"), plan::CallerPurpose::kPreflight);
+  ASSERT_TRUE(std::holds_alternative<ClientAuthenticator::Token>(token));
+  auto who =
+      callers.Identify(base::Call{}.Within(seconds(0)), std::get<ClientAuthenticator::Token>(token), peer);
+  ASSERT_TRUE(std::holds_alternative<CallerError>(who));
+  EXPECT_EQ(std::get<CallerError>(who).status, 503);
+  EXPECT_EQ(Ask(TokenOf("job-2")), "Admitted ci/runner of job-2");
+}
+
 // Renewals that waited for a worker when the API server went away are due again when it is back.
 TEST_F(CallersTest, ARenewalThatAnOutageDropsIsMadeUpFor) {
   std::atomic<int> failures = 0;

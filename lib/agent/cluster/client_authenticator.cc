@@ -14,7 +14,8 @@ using std::chrono::seconds;
 
 // An API server that needs half of this is slow, and not away: others would be turned away for it.
 constexpr seconds kReviewLimit{5};
-constexpr seconds kRenewalLimit{20};  // nobody waits for it
+constexpr std::chrono::milliseconds kAllowance{500};  // that a call may lose of it before the review begins
+constexpr seconds kRenewalLimit{20};                  // nobody waits for it
 constexpr seconds kRemembered{60};
 // The age from which the answer about a token in use is renewed.
 constexpr seconds kRenewedAfter{30};
@@ -221,14 +222,17 @@ std::variant<ClientAuthenticator::Identity, CallerError> ClientAuthenticator::Re
 std::variant<ClientAuthenticator::Identity, CallerError> ClientAuthenticator::ReviewNow(
     const base::Call& call, const Token& token, Occasion occasion) {
   const base::TimePoint began = clock_.Now();
+  // A client whose own time is nearly over shows nothing about the API server.
+  const bool hurried = call.deadline - std::chrono::steady_clock::now() < kReviewLimit - kAllowance;
   auto review = api_.ReviewToken(call, token.secret, std::string(plan::kCallerAudience));
   if (!review) {
     CallerError away = NotReviewed(review.failure(), token.purpose);
     // A client that went away must not close the door for the others, nor one slow review while the API
     // server answers others, nor a review that nobody waits for.
-    const bool left = occasion == Occasion::kRenewal || call.Stopped() ||
-                      review.failure().kind == kube::ApiError::kCancelled ||
-                      (review.failure().kind == kube::ApiError::kTimeout && HasAnsweredSince(began));
+    const bool left =
+        occasion == Occasion::kRenewal || call.Stopped() ||
+        review.failure().kind == kube::ApiError::kCancelled ||
+        (review.failure().kind == kube::ApiError::kTimeout && (hurried || HasAnsweredSince(began)));
     if (left) {
       AbandonReview(token.key);
     } else {
