@@ -22,21 +22,25 @@ func main() {
 	JudgePlanted(cases)
 	evaluators := judgePolicies(cases)
 	JudgeAdvisory(cases)
-	for i := 1; i+1 < len(os.Args); i += 2 {
-		switch what, folder := os.Args[i], os.Args[i+1]; what {
-		case "--sent":
-			JudgeSent(cases, folder, evaluators)
-		case "--rendered":
-			JudgeRendered(cases, folder)
-			if path := filepath.Join(folder, compatFile); exists(path) {
-				evaluators["nodes, migrate"] = judgePolicy(cases, path, compatPolicy, compatRows())
+	// Rendered policies come first: some of what was sent is judged by them.
+	for _, turn := range []string{"--rendered", "--sent"} {
+		for i := 1; i+1 < len(os.Args); i += 2 {
+			switch what, folder := os.Args[i], os.Args[i+1]; {
+			case what != "--rendered" && what != "--sent":
+				fmt.Fprintln(os.Stderr, "admission: unknown argument", what)
+				os.Exit(2)
+			case what != turn:
+			case what == "--sent":
+				JudgeSent(cases, folder, evaluators)
+			default:
+				JudgeRendered(cases, folder)
+				if path := filepath.Join(folder, compatFile); exists(path) {
+					evaluators["nodes, migrate"] = judgePolicy(cases, path, compatPolicy, compatRows())
+				}
+				if path := filepath.Join(folder, taintKeyFile); exists(path) {
+					evaluators["nodes, taint key"] = judgePolicy(cases, path, "prefetchd-node-gate", taintKeyRows())
+				}
 			}
-			if path := filepath.Join(folder, taintKeyFile); exists(path) {
-				judgePolicy(cases, path, "prefetchd-node-gate", taintKeyRows())
-			}
-		default:
-			fmt.Fprintln(os.Stderr, "admission: unknown argument", what)
-			os.Exit(2)
 		}
 	}
 	os.Exit(cases.Report())

@@ -203,6 +203,9 @@ func JudgeSent(cases *Cases, folder string, evaluators map[string]*Evaluator) {
 		if strings.Contains(sent.Body, "image-prefetcher.stackrox.io/") {
 			request.User, evaluator = compatUser, evaluators["nodes, migrate"]
 		}
+		if sent.Resource == "nodes" && strings.Contains(string(sent.Before), taintKey) {
+			evaluator = evaluators["nodes, taint key"]
+		}
 		cases.Check("sent: "+sent.name(), admittedHereOnly(evaluator, request, path))
 		if sent.ContentType == "application/strategic-merge-patch+json" {
 			cases.Check("sent: "+sent.name()+" to a Node of many owners", sent.problemOnBusyNodes(evaluator, path))

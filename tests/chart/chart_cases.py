@@ -166,7 +166,8 @@ def check_values_are_tried(renderer):
 def check_options_are_tried():
     """An option of generate that the chart has no value for is noted here, with the reason."""
     without = {"--policy-action": "the chart is without the component policy", "--instance": "several agents on one node need names of their own", "--output": "Helm's own",
-               "--help": "Helm's own"}
+               "--help": "Helm's own", "--from-cluster": "Helm keeps the values of a release itself",
+               "--kubeconfig": "Helm's own", "--context": "Helm's own, --kube-context"}
     text = subprocess.check_output([os.environ["PREFETCHCTL"], "generate", "--help"], text=True)
     there = set(re.findall(r"^  (?:-\w,)?(--[\w-]+)", text, re.M))
     used = {word for _, options, _, _ in VALUES.values() for word in options if word.startswith("--")}
