@@ -14,45 +14,6 @@ namespace {
 constexpr const char* kAccount = "^[^/]+/[^/]+/[^/]+$";
 constexpr const char* kSecret = "^[^/]+(/[^/]+){0,2}$";
 
-std::vector<std::string> ResultWords() {
-  std::vector<std::string> words = WordsOf(kubelet::VerdictResult::kUnknown, kubelet::VerdictResultName);
-  words.emplace_back("Undecided");
-  return words;
-}
-
-Fields AnswerFieldsOfCheck() {
-  return {
-      {.path = "image", .help = "The image, as the request has it", .required = true},
-      {.path = "policy",
-       .form = Form::kWord,
-       .help = "The pull policy of the question",
-       .required = true,
-       .words = PolicyWords()},
-      {.path = "ok", .form = Form::kBool, .help = "Whether the pod starts", .required = true},
-      {.path = "listed",
-       .form = Form::kBool,
-       .help = "Whether the image is on the node's list",
-       .required = true},
-      {.path = "pending", .form = Form::kBool, .help = "Whether the agent is pulling the image: ask again"},
-      {.path = "result",
-       .form = Form::kWord,
-       .help = "kubelet's decision. `Undecided`: `prefetchctl check` had no answer in time",
-       .required = true,
-       .words = ResultWords()},
-      {.path = "reason",
-       .form = Form::kWord,
-       .help = "The rule behind the result",
-       .required = true,
-       .nullable = true,
-       .words = plan::CheckReasonNames(),
-       .more_words = true},
-      {.path = "rule",
-       .help = "The step of kubelet's procedure that decided; null: none did",
-       .required = true,
-       .nullable = true},
-      {.path = "message", .help = "The same as a sentence", .required = true, .nullable = true}};
-}
-
 // Members that `prefetchctl check -o json` adds.
 Fields ReportFields() {
   return {{.path = "containers", .help = "The containers with this image; from `prefetchctl check`"},
@@ -111,21 +72,10 @@ Fields CheckRequestFields() {
 }
 
 Fields CheckResultFields() {
-  Fields fields = FormatFields(status::kStatusApiVersion, "CheckResult");
+  Fields fields = status::CheckResultFields();
   Append(
       fields,
-      {{.path = "node", .help = "Name of the node", .required = true},
-       {.path = "time",
-        .form = Form::kTime,
-        .help = "When the agent answered; null: it did not",
-        .required = true,
-        .nullable = true},
-       {.path = "ok", .form = Form::kBool, .help = "Whether all pods would start", .required = true},
-       {.path = "results",
-        .form = Form::kObjects,
-        .help = "The answers, in the order of the questions",
-        .required = true},
-       {.path = "unread",
+      {{.path = "unread",
         .form = Form::kObjects,
         .help =
             "Objects that may run pods and whose images were not seen; absent: none. Only prefetchctl check "
@@ -142,7 +92,6 @@ Fields CheckResultFields() {
         .nullable = true},
        {.path = "unread[].name", .help = "Its name; null: not written", .required = true, .nullable = true},
        {.path = "unread[].message", .help = "A sentence about what was not seen", .required = true}});
-  Append(fields, Below("results[].", AnswerFieldsOfCheck()));
   Append(fields, Below("results[].", ReportFields()));
   return fields;
 }

@@ -6,12 +6,10 @@
 #include "base/text.h"
 #include "doc/duration.h"
 #include "doc/json.h"
-#include "doc/json_writer.h"
 #include "doc/reader.h"
 #include "image/reference.h"
 #include "manifest/effective_policy.h"
-#include "status/members.h"
-#include "status/status_json.h"
+#include "status/rows.h"
 #include "status/words.h"
 
 namespace prefetch::status {
@@ -225,65 +223,45 @@ CheckResult WithoutMessages(CheckResult result) {
   return result;
 }
 
+template <typename V>
+static void Rows(V&& v, const CheckAnswer*) {
+  v("image", &CheckAnswer::image, kPublic, "The image, as the request has it");
+  v("policy", &CheckAnswer::policy, kPublic, "The pull policy of the question",
+    [] { return doc::WordsOf(image::PullPolicy::kAlways, image::PullPolicyName); });
+  v("ok", &CheckAnswer::ok, kPublic, "Whether the pod starts");
+  v("listed", &CheckAnswer::listed, kPublic, "Whether the image is on the node's list");
+  v("pending", &CheckAnswer::pending, kPublic | kLater, "Whether the agent is pulling the image: ask again");
+  v("result", &CheckAnswer::result, kPublic,
+    "kubelet's decision. `Undecided`: `prefetchctl check` had no answer in time", [] {
+      auto words = doc::WordsOf(kubelet::VerdictResult::kUnknown, kubelet::VerdictResultName);
+      words.emplace_back("Undecided");
+      return words;
+    });
+  v("reason", &CheckAnswer::reason, kPublic | kNull | kMore, "The rule behind the result",
+    plan::CheckReasonNames);
+  v("rule", &CheckAnswer::rule, kPublic | kNull,
+    "The step of kubelet's procedure that decided; null: none did");
+  v("message", &CheckAnswer::message, kPublic | kNull, "The same as a sentence");
+}
+
+template <typename V>
+static void Rows(V&& v, const CheckResult*) {
+  v("node", &CheckResult::node, kPublic, "Name of the node");
+  v("time", &CheckResult::time, kPublic | kNull, "When the agent answered; null: it did not");
+  v("ok", &CheckResult::ok, kPublic, "Whether all pods would start");
+  v("results", &CheckResult::answers, kPublic, "The answers, in the order of the questions");
+}
+
 std::string CheckResultJson(const CheckResult& result) {
-  doc::JsonWriter out;
-  out.BeginObject();
-  out.Member("apiVersion", kStatusApiVersion);
-  out.Member("kind", "CheckResult");
-  out.Member("node", result.node);
-  out.MemberOrNull("time", result.time);
-  out.MemberBool("ok", result.ok);
-  out.Key("results");
-  out.BeginArray();
-  for (const CheckAnswer& answer : result.answers) {
-    out.BeginObject();
-    out.Member("image", answer.image);
-    out.Member("policy", answer.policy);
-    out.MemberBool("ok", answer.ok);
-    out.MemberBool("listed", answer.listed);
-    out.MemberBool("pending", answer.pending);
-    out.Member("result", answer.result);
-    out.Member("reason", answer.reason);
-    out.MemberOrNull("rule", answer.rule);
-    out.Member("message", answer.message);
-    out.EndObject();
-  }
-  out.EndArray();
-  out.EndObject();
-  return out.Take() + "\n";
+  return Written(result, "CheckResult", View::kFull, 0);
 }
 
 base::Result<CheckResult> ParseCheckResult(std::string_view json) {
-  doc::Problems problems("answer");
-  auto root = doc::ParseJson(json, problems, doc::JsonRules::kLenient);
-  if (!root) return base::Error(problems.ToStatus().error());
-  std::string error, api_version, kind;
-  CheckResult result;
-  Members in(*root, "", error);
-  in.Read("apiVersion", api_version);
-  in.Read("kind", kind);
-  if (error.empty() && (api_version != kStatusApiVersion || kind != "CheckResult")) {
-    // Checked first: the address may be that of another program.
-    error = "it is no CheckResult of prefetchd.dev/v1";
-  }
-  in.Read("node", result.node);
-  in.Read("time", result.time);
-  in.Read("ok", result.ok);
-  in.Objects("results", [&](const Members& members) {
-    CheckAnswer answer;
-    members.Read("image", answer.image);
-    members.Read("policy", answer.policy);
-    members.Read("ok", answer.ok);
-    members.Read("listed", answer.listed);
-    members.Read("pending", answer.pending);
-    members.Read("result", answer.result);
-    members.Read("reason", answer.reason);
-    members.Read("rule", answer.rule);
-    members.Read("message", answer.message);
-    result.answers.push_back(std::move(answer));
-  });
-  if (!error.empty()) return base::InvalidArgument("answer: " + error);
-  return result;
+  return Parsed<CheckResult>(json, "CheckResult", "answer", {});
+}
+
+doc::Fields CheckResultFields() {
+  return FieldsOf<CheckResult>("CheckResult");
 }
 
 }  // namespace prefetch::status

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "doc/field.h"
 #include "doc/node.h"
 #include "image/pull_policy.h"
 #include "plan/caller.h"
@@ -112,5 +113,7 @@ CheckResult WithoutMessages(CheckResult result);
 std::string CheckResultJson(const CheckResult& result);
 // Parses another agent's answer. InvalidArgument if it is no CheckResult. Texts cannot harm a terminal.
 base::Result<CheckResult> ParseCheckResult(std::string_view json);
+// Its members, for the JSON Schema and the reference page.
+doc::Fields CheckResultFields();
 
 }  // namespace prefetch::status

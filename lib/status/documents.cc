@@ -1,36 +1,17 @@
 #include "status/documents.h"
 
 #include <algorithm>
-#include <type_traits>
 
-#include "base/scrub.h"
-#include "base/text.h"
-#include "doc/json.h"
-#include "doc/json_writer.h"
 #include "image/pull_policy.h"
 #include "image/registry_answer.h"
 #include "kubelet/settings.h"
 #include "plan/check.h"
 #include "plan/snapshot.h"
-#include "status/members.h"
+#include "status/rows.h"
 
 namespace prefetch::status {
 
 namespace {
-
-// How a member is written. Without kPublic, callers that the agent does not know never see it: a new member
-// is hidden until its row says otherwise.
-enum Flags : unsigned {
-  kPublic = 1,
-  kNull = 2,      // null where it is empty; else an empty text, list or 0 is written as it is
-  kLeftOut = 4,   // missing where it is empty
-  kLater = 8,     // agents of earlier versions lack it
-  kKubelet = 16,  // missing where the operator declared that there is no kubelet
-  kMore = 32,     // later versions may know more words
-};
-
-// The words of a member that is an enum.
-using Words = std::vector<std::string> (*)();
 
 std::vector<std::string> Policies() {
   return doc::WordsOf(image::PullPolicy::kAlways, image::PullPolicyName);
@@ -39,11 +20,10 @@ std::vector<std::string> Phases() {
   return doc::WordsOf(plan::Phase::kFailing, plan::PhaseName);
 }
 
-// The members of each document in the order in which they are written: name, member, flags, help, words. `v`
-// is one of the interpreters below; the pointer only selects the struct.
+}  // namespace
 
 template <typename V>
-void Rows(V&& v, const StatusVerdict*) {
+static void Rows(V&& v, const StatusVerdict*) {
   v("result", &StatusVerdict::result, kPublic,
     "kubelet uses the local image, contacts the registry, or refuses the pod",
     [] { return doc::WordsOf(kubelet::VerdictResult::kUnknown, kubelet::VerdictResultName); });
@@ -51,14 +31,14 @@ void Rows(V&& v, const StatusVerdict*) {
 }
 
 template <typename V>
-void Rows(V&& v, const StatusVerdicts*) {
+static void Rows(V&& v, const StatusVerdicts*) {
   v("Never", &StatusVerdicts::never, kPublic, "For a pod with imagePullPolicy Never");
   v("IfNotPresent", &StatusVerdicts::if_not_present, kPublic, "For a pod with imagePullPolicy IfNotPresent");
   v("Always", &StatusVerdicts::always, kPublic, "For a pod with imagePullPolicy Always");
 }
 
 template <typename V>
-void Rows(V&& v, const StatusPull*) {
+static void Rows(V&& v, const StatusPull*) {
   v("state", &StatusPull::state, kPublic,
     "Its state. `Waiting`: it failed, and the agent tries again. `Failed`: not before the list changes",
     [] { return doc::WordsOf(plan::PullState::kFailed, plan::PullStateName); });
@@ -75,7 +55,7 @@ void Rows(V&& v, const StatusPull*) {
 }
 
 template <typename V>
-void Rows(V&& v, const StatusTouch*) {
+static void Rows(V&& v, const StatusTouch*) {
   v("state", &StatusTouch::state, 0, "State of the touch. `Ineffective`: no further touch would help",
     [] { return doc::WordsOf(plan::TouchState::kIneffective, plan::TouchStateName); });
   v("attempts", &StatusTouch::attempts, 0, "Touches so far");
@@ -87,7 +67,7 @@ void Rows(V&& v, const StatusTouch*) {
 }
 
 template <typename V>
-void Rows(V&& v, const StatusRegistry*) {
+static void Rows(V&& v, const StatusRegistry*) {
   v("answer", &StatusRegistry::answer, kPublic | kNull, "The newest answer; null: none since the start",
     [] { return doc::WordsOf(image::RegistryAnswerKind::kIndeterminate, image::RegistryAnswerName); });
   v("detail", &StatusRegistry::detail, kNull, "Class of a failure: `Tls`");
@@ -109,20 +89,20 @@ void Rows(V&& v, const StatusRegistry*) {
 }
 
 template <typename V>
-void Rows(V&& v, const image::Coordinates*) {
+static void Rows(V&& v, const image::Coordinates*) {
   v("namespace", &image::Coordinates::namespace_name, 0, "Its namespace");
   v("name", &image::Coordinates::name, 0, "Its name");
   v("uid", &image::Coordinates::uid, kLeftOut, "Its metadata.uid, if the list has it");
 }
 
 template <typename V>
-void Rows(V&& v, const image::PodCoordinates*) {
+static void Rows(V&& v, const image::PodCoordinates*) {
   v("secrets", &image::PodCoordinates::secrets, kLeftOut, "Its pull secrets");
   v("serviceAccount", &image::PodCoordinates::service_account, kLeftOut, "Its service account");
 }
 
 template <typename V>
-void Rows(V&& v, const StatusSpelling*) {
+static void Rows(V&& v, const StatusSpelling*) {
   v("image", &StatusSpelling::image, kPublic, "The spelling");
   v("readyAs", &StatusSpelling::ready_as, kLeftOut,
     "The pod of the verdicts, as the list has it; missing for pods without credentials");
@@ -130,7 +110,7 @@ void Rows(V&& v, const StatusSpelling*) {
 }
 
 template <typename V>
-void Rows(V&& v, const StatusImage*) {
+static void Rows(V&& v, const StatusImage*) {
   v("image", &StatusImage::image, kPublic, "The name, as the list has it");
   v("normalizedName", &StatusImage::normalized_name, kPublic,
     "The name that the runtime knows: with registry and tag");
@@ -184,7 +164,7 @@ void Rows(V&& v, const StatusImage*) {
 }
 
 template <typename V>
-void Rows(V&& v, const StatusSource*) {
+static void Rows(V&& v, const StatusSource*) {
   v("name", &StatusSource::name, kPublic, "Name of the source: `images.yaml`");
   v("path", &StatusSource::path, 0, "Its path in the agent's container");
   v("hash", &StatusSource::hash, kPublic | kNull, "Hash of the version in force; null: none");
@@ -194,7 +174,7 @@ void Rows(V&& v, const StatusSource*) {
 }
 
 template <typename V>
-void Rows(V&& v, const StatusList*) {
+static void Rows(V&& v, const StatusList*) {
   v("hash", &StatusList::hash, kPublic | kNull, "Hash over the canonical forms of all sources");
   v("entries", &StatusList::entries, kPublic, "Images of all sources");
   v("sources", &StatusList::sources, kPublic, "The files of the list");
@@ -202,16 +182,16 @@ void Rows(V&& v, const StatusList*) {
 }
 
 template <typename V>
-void Rows(V&& v, const StatusAccess*) {
-  v("configPath", &StatusAccess::config_path, kNull, "containerd's `config_path`");
-  v("configPathSource", &StatusAccess::config_path_source, kNull, "Where that is from");
-  v("byPull", &StatusAccess::by_pull, 0, "Registries that only a new pull can ask");
-  v("byPullSource", &StatusAccess::by_pull_source, kNull, "Where that is from");
-  v("notes", &StatusAccess::notes, 0, "Problems in the runtime's configuration of registries");
+static void Rows(V&& v, const image::RegistryAccess*) {
+  v("configPath", &image::RegistryAccess::config_path, kNull, "containerd's `config_path`");
+  v("configPathSource", &image::RegistryAccess::config_path_source, kNull, "Where that is from");
+  v("byPull", &image::RegistryAccess::by_pull, 0, "Registries that only a new pull can ask");
+  v("byPullSource", &image::RegistryAccess::by_pull_source, kNull, "Where that is from");
+  v("notes", &image::RegistryAccess::notes, 0, "Problems in the runtime's configuration of registries");
 }
 
 template <typename V>
-void Rows(V&& v, const StatusRuntime*) {
+static void Rows(V&& v, const StatusRuntime*) {
   v("name", &StatusRuntime::name, kPublic | kNull, "Its name, as CRI reports it");
   v("version", &StatusRuntime::version, kPublic | kNull, "Its version");
   v("endpoint", &StatusRuntime::endpoint, kNull, "Its socket");
@@ -222,7 +202,7 @@ void Rows(V&& v, const StatusRuntime*) {
 }
 
 template <typename V>
-void Rows(V&& v, const StatusImageGc*) {
+static void Rows(V&& v, const StatusImageGc*) {
   v("highThresholdPercent", &StatusImageGc::high_threshold_percent, 0, "Usage at which it starts");
   v("lowThresholdPercent", &StatusImageGc::low_threshold_percent, 0, "Usage at which it stops");
   v("minimumAgeSeconds", &StatusImageGc::minimum_age_seconds, 0, "It leaves younger images alone");
@@ -232,7 +212,7 @@ void Rows(V&& v, const StatusImageGc*) {
 }
 
 template <typename V>
-void Rows(V&& v, const StatusKubelet*) {
+static void Rows(V&& v, const StatusKubelet*) {
   v("version", &StatusKubelet::version, kPublic | kNull, "Its version; `none` with `--kubelet=none`");
   v("rules", &StatusKubelet::rules, kPublic | kNull | kKubelet,
     "The version whose rules the agent applies, if the operator chose one");
@@ -252,7 +232,7 @@ void Rows(V&& v, const StatusKubelet*) {
 }
 
 template <typename V>
-void Rows(V&& v, const StatusDisk*) {
+static void Rows(V&& v, const StatusDisk*) {
   v("path", &StatusDisk::path, 0, "Its path");
   v("capacityBytes", &StatusDisk::capacity_bytes, 0, "Its size");
   v("availableBytes", &StatusDisk::available_bytes, 0, "Its free bytes");
@@ -263,7 +243,7 @@ void Rows(V&& v, const StatusDisk*) {
 }
 
 template <typename V>
-void Rows(V&& v, const StatusRegistryServer*) {
+static void Rows(V&& v, const StatusRegistryServer*) {
   using Server = StatusRegistryServer;
   v("name", &Server::name, 0, "Name of the registry");
   v("entries", &Server::entries, 0, "Images that it is asked for");
@@ -283,7 +263,7 @@ void Rows(V&& v, const StatusRegistryServer*) {
 }
 
 template <typename V>
-void Rows(V&& v, const StatusUnlisted*) {
+static void Rows(V&& v, const StatusUnlisted*) {
   v("image", &StatusUnlisted::image, 0, "Name of the image");
   v("imageID", &StatusUnlisted::image_id, 0, "Its id in the runtime");
   v("sizeBytes", &StatusUnlisted::size_bytes, 0, "Its size, as the runtime reports it");
@@ -293,7 +273,7 @@ void Rows(V&& v, const StatusUnlisted*) {
 }
 
 template <typename V>
-void Rows(V&& v, const StatusDocument*) {
+static void Rows(V&& v, const StatusDocument*) {
   using Doc = StatusDocument;
   v("hidden", &Doc::hidden, kPublic | kLeftOut,
     "Members that the agent does not show to this caller; missing in the full document");
@@ -322,7 +302,7 @@ void Rows(V&& v, const StatusDocument*) {
 }
 
 template <typename V>
-void Rows(V&& v, const Reasoning*) {
+static void Rows(V&& v, const Reasoning*) {
   v("result", &Reasoning::result, 0, "As in `verdicts`");
   v("reason", &Reasoning::reason, 0, "kubelet's own reason");
   v("rule", &Reasoning::rule, 0, "The step of kubelet's procedure that decides");
@@ -330,14 +310,14 @@ void Rows(V&& v, const Reasoning*) {
 }
 
 template <typename V>
-void Rows(V&& v, const ImageReasoning*) {
+static void Rows(V&& v, const ImageReasoning*) {
   v("Never", &ImageReasoning::never, 0, "For a pod with imagePullPolicy Never");
   v("IfNotPresent", &ImageReasoning::if_not_present, 0, "For a pod with imagePullPolicy IfNotPresent");
   v("Always", &ImageReasoning::always, 0, "For a pod with imagePullPolicy Always");
 }
 
 template <typename V>
-void Rows(V&& v, const RecordedUse*) {
+static void Rows(V&& v, const RecordedUse*) {
   v("repository", &RecordedUse::repository, 0, "The name under which kubelet recorded a pull");
   v("node", &RecordedUse::node, 0, "Whether every pod of the node may use it");
   v("secrets", &RecordedUse::secrets, 0, "Number of recorded pull secrets");
@@ -346,13 +326,13 @@ void Rows(V&& v, const RecordedUse*) {
 }
 
 template <typename V>
-void Rows(V&& v, const RecordView*) {
+static void Rows(V&& v, const RecordView*) {
   v("state", &RecordView::state, 0, "Whether the agent found kubelet's record");
   v("uses", &RecordView::uses, 0, "The pods that may use the image");
 }
 
 template <typename V>
-void Rows(V&& v, const CredentialView*) {
+static void Rows(V&& v, const CredentialView*) {
   v("source", &CredentialView::source, 0, "Kind of the credential's source");
   v("name", &CredentialView::name, 0, "Name of the provider or file");
   v("match", &CredentialView::match, 0, "The pattern that matched the image");
@@ -360,7 +340,7 @@ void Rows(V&& v, const CredentialView*) {
 }
 
 template <typename V>
-void Rows(V&& v, const ProviderView*) {
+static void Rows(V&& v, const ProviderView*) {
   v("name", &ProviderView::name, 0, "Name of the credential provider");
   v("matched", &ProviderView::matched, 0, "Whether its `matchImages` names the image");
   v("outcome", &ProviderView::outcome, 0, "Outcome of its newest run");
@@ -368,14 +348,14 @@ void Rows(V&& v, const ProviderView*) {
 }
 
 template <typename V>
-void Rows(V&& v, const RegistryHostView*) {
+static void Rows(V&& v, const RegistryHostView*) {
   v("server", &RegistryHostView::server, 0, "Its address");
   v("mirror", &RegistryHostView::mirror, 0, "Whether it is a mirror");
   v("problem", &RegistryHostView::problem, kNull, "Why it cannot be asked");
 }
 
 template <typename V>
-void Rows(V&& v, const RegistryHostsView*) {
+static void Rows(V&& v, const RegistryHostsView*) {
   v("byPull", &RegistryHostsView::by_pull, 0, "Whether only a new pull can ask");
   v("source", &RegistryHostsView::source, kNull, "The folder that names the servers");
   v("configPath", &RegistryHostsView::config_path, kNull, "containerd's `config_path`");
@@ -385,7 +365,7 @@ void Rows(V&& v, const RegistryHostsView*) {
 }
 
 template <typename V>
-void Rows(V&& v, const ImageDocument*) {
+static void Rows(V&& v, const ImageDocument*) {
   using Doc = ImageDocument;
   v("node", &Doc::node, 0, "Name of the node");
   v("time", &Doc::time, 0, "When the document was made");
@@ -404,268 +384,7 @@ void Rows(V&& v, const ImageDocument*) {
   v("whatHelps", &Doc::what_helps, 0, "Advice, the best first");
 }
 
-// The types of members, taken apart: a struct with rows, an optional, a list of either.
-
-template <typename T>
-concept HasRows = requires(const T* of) {
-  Rows([](auto&&...) {}, of);
-};
-
-template <typename T>
-struct IsOptional : std::false_type {
-  using Item = T;
-};
-template <typename T>
-struct IsOptional<std::optional<T>> : std::true_type {
-  using Item = T;
-};
-template <typename T>
-struct IsList : std::false_type {
-  using Item = T;
-};
-template <typename T>
-struct IsList<std::vector<T>> : std::true_type {
-  using Item = T;
-};
-// The type of the member's value if it is not null.
-template <typename M>
-using Value = typename IsOptional<M>::Item;
-// The struct of an object, or of the items of a list.
-template <typename M>
-using Struct = typename IsList<Value<M>>::Item;
-
-template <typename M>
-bool IsEmpty(const M& member) {
-  if constexpr (IsOptional<M>::value) {
-    return !member.has_value();
-  } else if constexpr (IsList<M>::value) {
-    return member.empty();
-  } else {
-    return member == M{};
-  }
-}
-
-// Writes the members of one struct.
-template <typename T>
-class MemberWriter {
- public:
-  MemberWriter(doc::JsonWriter& out, View view, const T& of, const ImageSource* images = nullptr)
-      : out_(out), view_(view), of_(of), images_(images) {}
-
-  template <typename M>
-  void operator()(const char* name, M T::*member, unsigned flags, const char*, Words = nullptr) const {
-    const M& value = of_.*member;
-    if (view_ == View::kPublic && (flags & kPublic) == 0) return;
-    if constexpr (std::is_same_v<T, StatusKubelet>) {
-      if ((flags & kKubelet) != 0 && of_.None()) return;
-    }
-    // Structs that are never empty need no comparison.
-    if constexpr (std::equality_comparable<M> || IsOptional<M>::value || IsList<M>::value) {
-      if ((flags & kLeftOut) != 0 && IsEmpty(value)) return;
-      if ((flags & kNull) != 0 && IsEmpty(value)) return out_.MemberNull(name);
-    }
-    out_.Key(name);
-    if constexpr (std::is_same_v<M, std::vector<StatusImage>>) {
-      if (images_ != nullptr) return WriteImages(*images_);
-    }
-    Write(value);
-  }
-  template <typename M>
-  void Inline(M T::*member) const {
-    Rows(MemberWriter<M>(out_, view_, of_.*member), static_cast<const M*>(nullptr));
-  }
-
- private:
-  void Write(const std::string& text) const { out_.String(text); }
-  void Write(bool value) const { out_.Bool(value); }
-  void Write(std::uint64_t value) const { out_.Number(value); }
-  void Write(std::int64_t value) const { out_.Integer(value); }
-  void Write(base::WallTime time) const { out_.String(base::Rfc3339(time)); }
-  void Write(const std::vector<std::string>& texts) const { out_.Strings(texts); }
-  void Write(const std::vector<std::pair<std::string, std::string>>& texts) const {
-    out_.BeginObject();
-    for (const auto& [name, text] : texts) out_.Member(name, text);
-    out_.EndObject();
-  }
-  template <typename M>
-  void Write(const std::optional<M>& value) const {
-    if (!value) return out_.Null();
-    Write(*value);
-  }
-  template <HasRows M>
-  void Write(const M& value) const {
-    out_.BeginObject();
-    Rows(MemberWriter<M>(out_, view_, value), static_cast<const M*>(nullptr));
-    out_.EndObject();
-  }
-  template <HasRows M>
-  void Write(const std::vector<M>& items) const {
-    out_.BeginArray();
-    for (const M& item : items) Write(item);
-    out_.EndArray();
-  }
-
-  void WriteImages(const ImageSource& images) const {
-    out_.BeginArray();
-    for (std::size_t i = 0; i < images.count; i++) Write(images.at(i));
-    out_.EndArray();
-  }
-
-  doc::JsonWriter& out_;
-  const View view_;
-  const T& of_;
-  const ImageSource* const images_;  // of T; nullptr: its own member has them
-};
-
-// Reads them: a missing member, and null, leave the default.
-template <typename T>
-class MemberReader {
- public:
-  MemberReader(const Members& in, T& of) : in_(in), of_(of) {}
-
-  template <typename M>
-  void operator()(const char* name, M T::*member, unsigned, const char*, Words = nullptr) const {
-    M& value = of_.*member;
-    if constexpr (!HasRows<Struct<M>>) {
-      in_.Read(name, value);
-    } else if constexpr (IsList<Value<M>>::value) {
-      Value<M> items;
-      const bool there = in_.Objects(name, [&](const Members& in) { items.push_back(One<Struct<M>>(in)); });
-      if (there) value = std::move(items);
-    } else {
-      in_.Object(name, [&](const Members& in) { value = One<Struct<M>>(in); });
-    }
-  }
-  template <typename M>
-  void Inline(M T::*member) const {
-    of_.*member = One<M>(in_);
-  }
-
- private:
-  template <typename M>
-  static M One(const Members& in) {
-    M read;
-    Rows(MemberReader<M>(in, read), static_cast<const M*>(nullptr));
-    return read;
-  }
-
-  const Members& in_;
-  T& of_;
-};
-
-// Makes all texts harmless to a terminal.
-template <typename T>
-struct Scrubber {
-  T& of;
-
-  template <typename M>
-  void operator()(const char*, M T::*member, unsigned, const char*, Words = nullptr) const {
-    Scrub(of.*member);
-  }
-
- private:
-  static void Scrub(std::string& text) { text = base::WithoutControls(base::ToUtf8(text)); }
-  static void Scrub(std::pair<std::string, std::string>& texts) { Scrub(texts.first), Scrub(texts.second); }
-  template <typename M>
-  static void Scrub(std::optional<M>& value) {
-    if (value) Scrub(*value);
-  }
-  template <typename M>
-  static void Scrub(std::vector<M>& items) {
-    for (M& item : items) Scrub(item);
-  }
-  template <typename M>
-  static void Scrub(M& value) {
-    if constexpr (HasRows<M>) Rows(Scrubber<M>{value}, static_cast<const M*>(nullptr));
-  }
-};
-
-// Collects the paths of members that are not public, but for what is below such a one.
-template <typename T>
-struct Hidden {
-  const std::string below;
-  std::vector<std::string>& paths;
-
-  template <typename M>
-  void operator()(const char* name, M T::*, unsigned flags, const char*, Words = nullptr) const {
-    if ((flags & kPublic) == 0) {
-      paths.push_back(below + name);
-    } else if constexpr (HasRows<Struct<M>>) {
-      Rows(Hidden<Struct<M>>{below + name + ".", paths}, static_cast<const Struct<M>*>(nullptr));
-    }
-  }
-};
-
-template <typename M>
-doc::Form FormOf() {
-  using V = Value<M>;
-  if (HasRows<V>) return doc::Form::kObject;
-  if (HasRows<Struct<M>>) return doc::Form::kObjects;
-  if (std::is_same_v<V, bool>) return doc::Form::kBool;
-  if (std::is_integral_v<V>) return doc::Form::kInt;
-  if (std::is_same_v<V, base::WallTime>) return doc::Form::kTime;
-  if (std::is_same_v<V, std::vector<std::string>>) return doc::Form::kTexts;
-  return std::is_same_v<V, std::string> ? doc::Form::kText : doc::Form::kMap;
-}
-
-// Makes the fields of the schema.
-template <typename T>
-struct Describer {
-  const std::string below;
-  const bool hidden;  // callers that see one of these members see all of them
-  doc::Fields& fields;
-
-  template <typename M>
-  void operator()(const char* name, M T::*, unsigned flags, const char* help, Words words = nullptr) const {
-    const bool shown = hidden || (flags & kPublic) != 0;
-    fields.push_back({.path = below + name,
-                      .form = words != nullptr ? doc::Form::kWord : FormOf<M>(),
-                      .help = help,
-                      .required = shown && (flags & (kLeftOut | kLater | kKubelet)) == 0,
-                      .nullable = (flags & kNull) != 0,
-                      .words = words != nullptr ? words() : std::vector<std::string>(),
-                      .more_words = (flags & kMore) != 0});
-    if constexpr (HasRows<Struct<M>>) {
-      const char* separator = IsList<Value<M>>::value ? "[]." : ".";
-      Rows(Describer<Struct<M>>{below + name + separator, hidden || (flags & kPublic) == 0, fields},
-           static_cast<const Struct<M>*>(nullptr));
-    }
-  }
-};
-
-template <typename T>
-std::string Written(const T& document, std::string_view kind, View view, std::size_t bytes,
-                    const ImageSource* images = nullptr) {
-  doc::JsonWriter out;
-  out.Reserve(bytes);
-  out.BeginObject();
-  out.Member("apiVersion", kStatusApiVersion);
-  out.Member("kind", kind);
-  Rows(MemberWriter<T>(out, view, document, images), &document);
-  out.EndObject();
-  return out.Take() + "\n";
-}
-
-template <typename T>
-base::Result<T> Parsed(std::string_view json, std::string_view kind, const std::string& what,
-                       const doc::Limits& limits) {
-  doc::Problems problems(what);
-  auto root = doc::ParseJson(json, problems, doc::JsonRules::kLenient, limits);
-  if (!root) return base::Error(problems.ToStatus().error());
-  std::string error, api_version, its_kind;
-  const Members in(*root, "", error);
-  in.Read("apiVersion", api_version);
-  in.Read("kind", its_kind);
-  // Checked before anything else: members of another document would give confusing errors.
-  if (error.empty() && (api_version != kStatusApiVersion || its_kind != kind)) {
-    error = "it is no " + std::string(kind) + " of " + std::string(kStatusApiVersion);
-  }
-  T document;
-  // Members keeps the first error, so reading goes on without a check after each member.
-  if (error.empty()) Rows(MemberReader<T>(in, document), &document);
-  if (!error.empty()) return base::InvalidArgument(what + ": " + error);
-  return document;
-}
+namespace {
 
 // 5,000 images are 5 MB and 300,000 nodes.
 constexpr doc::Limits kLimits{.bytes = 32 << 20, .depth = 16, .nodes = 4'000'000};
@@ -715,9 +434,7 @@ const std::vector<std::string>& HiddenMembers() {
 }
 
 doc::Fields StatusFields() {
-  doc::Fields fields = doc::FormatFields(kStatusApiVersion, "NodeStatus");
-  Rows(Describer<StatusDocument>{"", false, fields}, static_cast<const StatusDocument*>(nullptr));
-  return fields;
+  return FieldsOf<StatusDocument>("NodeStatus");
 }
 
 }  // namespace prefetch::status

@@ -19,6 +19,7 @@
 #include "base/result.h"
 #include "doc/field.h"
 #include "image/pod_coordinates.h"
+#include "image/registry_access.h"
 #include "status/image_detail.h"
 
 namespace prefetch::status {
@@ -157,21 +158,11 @@ struct StatusList {
   friend bool operator==(const StatusList&, const StatusList&) = default;
 };
 
-// How registries are asked: image::RegistryAccess.
-struct StatusAccess {
-  std::string config_path, config_path_source;
-  std::vector<std::string> by_pull;
-  std::string by_pull_source;
-  std::vector<std::string> notes;
-
-  friend bool operator==(const StatusAccess&, const StatusAccess&) = default;
-};
-
 struct StatusRuntime {
   std::string name, version, endpoint;
   bool up = false;
   std::string error;  // why it does not answer; empty: it does
-  std::optional<StatusAccess> registries;
+  std::optional<image::RegistryAccess> registries;
 
   friend bool operator==(const StatusRuntime&, const StatusRuntime&) = default;
 };

@@ -46,20 +46,12 @@ StatusList SourcesOf(const plan::Snapshot& snapshot) {
 }
 
 StatusRuntime RuntimeOf(const plan::RuntimeStatus& runtime) {
-  StatusRuntime shown{.name = runtime.name,
-                      .version = runtime.version,
-                      .endpoint = runtime.endpoint,
-                      .up = runtime.up,
-                      .error = runtime.error,
-                      .registries = {}};
-  if (const auto& access = runtime.access) {
-    shown.registries = {.config_path = access->config_path,
-                        .config_path_source = access->config_path_source,
-                        .by_pull = access->by_pull,
-                        .by_pull_source = access->by_pull_source,
-                        .notes = access->notes};
-  }
-  return shown;
+  return {.name = runtime.name,
+          .version = runtime.version,
+          .endpoint = runtime.endpoint,
+          .up = runtime.up,
+          .error = runtime.error,
+          .registries = runtime.access};
 }
 
 StatusKubelet KubeletOf(const std::optional<plan::KubeletStatus>& kubelet) {

@@ -1,0 +1,319 @@
+// One list of rows for each struct of a document, and the interpreters of such lists: JSON, reader, public
+// view, fields of the schema. Internal to status/.
+//
+// A struct T has an overload of Rows, which the interpreters find by its namespace:
+//   template <typename V>
+//   void Rows(V&& v, const T*) {
+//     v("name", &T::name, kPublic | kNull, "Help, for the reference page", WordsOfAnEnum);
+//   }
+// `v` is one of the interpreters, and the pointer only selects the struct. The rows are in the order in which
+// the members are written.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "base/scrub.h"
+#include "base/text.h"
+#include "doc/field.h"
+#include "doc/json.h"
+#include "doc/json_writer.h"
+#include "status/documents.h"
+#include "status/members.h"
+
+namespace prefetch::status {
+
+// How a member is written. Without kPublic, callers that the agent does not know never see it: a new member
+// is hidden until its row says otherwise.
+enum Flags : unsigned {
+  kPublic = 1,
+  kNull = 2,      // null where it is empty; else an empty text, list or 0 is written as it is
+  kLeftOut = 4,   // missing where it is empty
+  kLater = 8,     // agents of earlier versions lack it
+  kKubelet = 16,  // missing where the operator declared that there is no kubelet
+  kMore = 32,     // later versions may know more words
+};
+
+// The words of a member that is an enum.
+using EnumWords = std::vector<std::string> (*)();
+
+// The types of members, taken apart: a struct with rows, an optional, a list of either.
+
+template <typename T>
+concept HasRows = requires(const T* of) {
+  Rows([](auto&&...) {}, of);
+};
+
+template <typename T>
+struct IsOptional : std::false_type {
+  using Item = T;
+};
+template <typename T>
+struct IsOptional<std::optional<T>> : std::true_type {
+  using Item = T;
+};
+template <typename T>
+struct IsList : std::false_type {
+  using Item = T;
+};
+template <typename T>
+struct IsList<std::vector<T>> : std::true_type {
+  using Item = T;
+};
+// The type of the member's value if it is not null.
+template <typename M>
+using Value = typename IsOptional<M>::Item;
+// The struct of an object, or of the items of a list.
+template <typename M>
+using Struct = typename IsList<Value<M>>::Item;
+
+template <typename M>
+bool IsEmpty(const M& member) {
+  if constexpr (IsOptional<M>::value) {
+    return !member.has_value();
+  } else if constexpr (IsList<M>::value) {
+    return member.empty();
+  } else {
+    return member == M{};
+  }
+}
+
+// Writes the members of one struct.
+template <typename T>
+class MemberWriter {
+ public:
+  MemberWriter(doc::JsonWriter& out, View view, const T& of, const ImageSource* images = nullptr)
+      : out_(out), view_(view), of_(of), images_(images) {}
+
+  template <typename M>
+  void operator()(const char* name, M T::*member, unsigned flags, const char*, EnumWords = nullptr) const {
+    const M& value = of_.*member;
+    if (view_ == View::kPublic && (flags & kPublic) == 0) return;
+    if constexpr (std::is_same_v<T, StatusKubelet>) {
+      if ((flags & kKubelet) != 0 && of_.None()) return;
+    }
+    // Structs that are never empty need no comparison.
+    if constexpr (std::equality_comparable<M> || IsOptional<M>::value || IsList<M>::value) {
+      if ((flags & kLeftOut) != 0 && IsEmpty(value)) return;
+      if ((flags & kNull) != 0 && IsEmpty(value)) return out_.MemberNull(name);
+    }
+    out_.Key(name);
+    if constexpr (std::is_same_v<M, std::vector<StatusImage>>) {
+      if (images_ != nullptr) return WriteImages(*images_);
+    }
+    Write(value);
+  }
+  template <typename M>
+  void Inline(M T::*member) const {
+    Rows(MemberWriter<M>(out_, view_, of_.*member), static_cast<const M*>(nullptr));
+  }
+
+ private:
+  void Write(const std::string& text) const { out_.String(text); }
+  void Write(bool value) const { out_.Bool(value); }
+  void Write(std::uint64_t value) const { out_.Number(value); }
+  void Write(std::int64_t value) const { out_.Integer(value); }
+  void Write(base::WallTime time) const { out_.String(base::Rfc3339(time)); }
+  void Write(const std::vector<std::string>& texts) const { out_.Strings(texts); }
+  void Write(const std::vector<std::pair<std::string, std::string>>& texts) const {
+    out_.BeginObject();
+    for (const auto& [name, text] : texts) out_.Member(name, text);
+    out_.EndObject();
+  }
+  template <typename M>
+  void Write(const std::optional<M>& value) const {
+    if (!value) return out_.Null();
+    Write(*value);
+  }
+  template <HasRows M>
+  void Write(const M& value) const {
+    out_.BeginObject();
+    Rows(MemberWriter<M>(out_, view_, value), static_cast<const M*>(nullptr));
+    out_.EndObject();
+  }
+  template <HasRows M>
+  void Write(const std::vector<M>& items) const {
+    out_.BeginArray();
+    for (const M& item : items) Write(item);
+    out_.EndArray();
+  }
+
+  void WriteImages(const ImageSource& images) const {
+    out_.BeginArray();
+    for (std::size_t i = 0; i < images.count; i++) Write(images.at(i));
+    out_.EndArray();
+  }
+
+  doc::JsonWriter& out_;
+  const View view_;
+  const T& of_;
+  const ImageSource* const images_;  // of T; nullptr: its own member has them
+};
+
+// Reads them: a missing member, and null, leave the default.
+template <typename T>
+class MemberReader {
+ public:
+  MemberReader(const Members& in, T& of) : in_(in), of_(of) {}
+
+  template <typename M>
+  void operator()(const char* name, M T::*member, unsigned, const char*, EnumWords = nullptr) const {
+    M& value = of_.*member;
+    if constexpr (!HasRows<Struct<M>>) {
+      in_.Read(name, value);
+    } else if constexpr (IsList<Value<M>>::value) {
+      Value<M> items;
+      const bool there = in_.Objects(name, [&](const Members& in) { items.push_back(One<Struct<M>>(in)); });
+      if (there) value = std::move(items);
+    } else {
+      in_.Object(name, [&](const Members& in) { value = One<Struct<M>>(in); });
+    }
+  }
+  template <typename M>
+  void Inline(M T::*member) const {
+    of_.*member = One<M>(in_);
+  }
+
+ private:
+  template <typename M>
+  static M One(const Members& in) {
+    M read;
+    Rows(MemberReader<M>(in, read), static_cast<const M*>(nullptr));
+    return read;
+  }
+
+  const Members& in_;
+  T& of_;
+};
+
+// Makes all texts harmless to a terminal.
+template <typename T>
+struct Scrubber {
+  T& of;
+
+  template <typename M>
+  void operator()(const char*, M T::*member, unsigned, const char*, EnumWords = nullptr) const {
+    Scrub(of.*member);
+  }
+
+ private:
+  static void Scrub(std::string& text) { text = base::WithoutControls(base::ToUtf8(text)); }
+  static void Scrub(std::pair<std::string, std::string>& texts) { Scrub(texts.first), Scrub(texts.second); }
+  template <typename M>
+  static void Scrub(std::optional<M>& value) {
+    if (value) Scrub(*value);
+  }
+  template <typename M>
+  static void Scrub(std::vector<M>& items) {
+    for (M& item : items) Scrub(item);
+  }
+  template <typename M>
+  static void Scrub(M& value) {
+    if constexpr (HasRows<M>) Rows(Scrubber<M>{value}, static_cast<const M*>(nullptr));
+  }
+};
+
+// Collects the paths of members that are not public, but for what is below such a one.
+template <typename T>
+struct Hidden {
+  const std::string below;
+  std::vector<std::string>& paths;
+
+  template <typename M>
+  void operator()(const char* name, M T::*, unsigned flags, const char*, EnumWords = nullptr) const {
+    if ((flags & kPublic) == 0) {
+      paths.push_back(below + name);
+    } else if constexpr (HasRows<Struct<M>>) {
+      Rows(Hidden<Struct<M>>{below + name + ".", paths}, static_cast<const Struct<M>*>(nullptr));
+    }
+  }
+};
+
+template <typename M>
+doc::Form FormOf() {
+  using V = Value<M>;
+  if (HasRows<V>) return doc::Form::kObject;
+  if (HasRows<Struct<M>>) return doc::Form::kObjects;
+  if (std::is_same_v<V, bool>) return doc::Form::kBool;
+  if (std::is_integral_v<V>) return doc::Form::kInt;
+  if (std::is_same_v<V, base::WallTime>) return doc::Form::kTime;
+  if (std::is_same_v<V, std::vector<std::string>>) return doc::Form::kTexts;
+  return std::is_same_v<V, std::string> ? doc::Form::kText : doc::Form::kMap;
+}
+
+// Makes the fields of the schema.
+template <typename T>
+struct Describer {
+  const std::string below;
+  const bool hidden;  // callers that see one of these members see all of them
+  doc::Fields& fields;
+
+  template <typename M>
+  void operator()(const char* name, M T::*, unsigned flags, const char* help,
+                  EnumWords words = nullptr) const {
+    const bool shown = hidden || (flags & kPublic) != 0;
+    fields.push_back({.path = below + name,
+                      .form = words != nullptr ? doc::Form::kWord : FormOf<M>(),
+                      .help = help,
+                      .required = shown && (flags & (kLeftOut | kLater | kKubelet)) == 0,
+                      .nullable = (flags & kNull) != 0,
+                      .words = words != nullptr ? words() : std::vector<std::string>(),
+                      .more_words = (flags & kMore) != 0});
+    if constexpr (HasRows<Struct<M>>) {
+      const char* separator = IsList<Value<M>>::value ? "[]." : ".";
+      Rows(Describer<Struct<M>>{below + name + separator, hidden || (flags & kPublic) == 0, fields},
+           static_cast<const Struct<M>*>(nullptr));
+    }
+  }
+};
+
+template <typename T>
+doc::Fields FieldsOf(std::string_view kind) {
+  doc::Fields fields = doc::FormatFields(kStatusApiVersion, kind);
+  Rows(Describer<T>{"", false, fields}, static_cast<const T*>(nullptr));
+  return fields;
+}
+
+template <typename T>
+std::string Written(const T& document, std::string_view kind, View view, std::size_t bytes,
+                    const ImageSource* images = nullptr) {
+  doc::JsonWriter out;
+  out.Reserve(bytes);
+  out.BeginObject();
+  out.Member("apiVersion", kStatusApiVersion);
+  out.Member("kind", kind);
+  Rows(MemberWriter<T>(out, view, document, images), &document);
+  out.EndObject();
+  return out.Take() + "\n";
+}
+
+template <typename T>
+base::Result<T> Parsed(std::string_view json, std::string_view kind, const std::string& what,
+                       const doc::Limits& limits) {
+  doc::Problems problems(what);
+  auto root = doc::ParseJson(json, problems, doc::JsonRules::kLenient, limits);
+  if (!root) return base::Error(problems.ToStatus().error());
+  std::string error, api_version, its_kind;
+  const Members in(*root, "", error);
+  in.Read("apiVersion", api_version);
+  in.Read("kind", its_kind);
+  // Checked before anything else: members of another document would give confusing errors.
+  if (error.empty() && (api_version != kStatusApiVersion || its_kind != kind)) {
+    error = "it is no " + std::string(kind) + " of " + std::string(kStatusApiVersion);
+  }
+  T document;
+  // Members keeps the first error, so reading goes on without a check after each member.
+  if (error.empty()) Rows(MemberReader<T>(in, document), &document);
+  if (!error.empty()) return base::InvalidArgument(what + ": " + error);
+  return document;
+}
+
+}  // namespace prefetch::status
