@@ -4,6 +4,7 @@
 // with TryCancel, curl's timeout with its progress callback, a child's kill.
 #pragma once
 
+#include <chrono>
 #include <stop_token>
 
 #include "base/clock.h"
@@ -15,6 +16,12 @@ struct Call {
   std::stop_token stop;
 
   bool Stopped() const { return stop.stop_requested(); }
+
+  // Reports whether the caller waits for clearly less than `usual`. That it timed out then shows nothing
+  // about the server that was asked.
+  bool IsHurried(Duration usual) const {
+    return deadline < std::chrono::steady_clock::now() + usual - std::chrono::milliseconds(500);
+  }
 
   // The same wish with a deadline that is no later than `limit` from now.
   Call Within(Duration limit) const {

@@ -28,7 +28,8 @@ class PREFETCH_TSA(capability("thread")) OneThread {
   void Check() const PREFETCH_TSA(assert_capability(this)) {
     std::thread::id owner;
     const std::thread::id self = std::this_thread::get_id();
-    if (owner_.compare_exchange_strong(owner, self, std::memory_order_relaxed) || owner == self) return;
+    if (owner_.load(std::memory_order_relaxed) == self) return;  // the usual case is only a read
+    if (owner_.compare_exchange_strong(owner, self, std::memory_order_relaxed)) return;
     std::abort();
   }
   // The next Check may come from another thread: the owner is done, or was only building the object.

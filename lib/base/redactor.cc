@@ -18,6 +18,7 @@ constexpr std::size_t kRun = 12;              // the shortest part of a secret t
 constexpr std::size_t kShortestSecret = 3;    // shorter ones would blank half of the text
 constexpr std::size_t kShortestEnd = 4;       // of a secret that a limit has cut
 constexpr std::size_t kMostText = 16 * 1024;  // decoded twice, it takes 16 MiB of memory
+constexpr std::size_t kLongText = 1024;       // 1 MiB of memory
 constexpr std::size_t kShortestWord = 6;      // base64 of kShortestEnd characters
 
 // A random base, so that nobody can prepare texts whose runs collide with those of a secret.
@@ -221,7 +222,7 @@ void RememberSecret(const Secret& secret) {
   });
 }
 
-std::string Redact(std::string_view text, const std::vector<const Secret*>& also) {
+static std::string RedactAlone(std::string_view text, const std::vector<const Secret*>& also) {
   // The rest of a longer text is dropped, not passed on: it was not searched.
   Marks marks(text.substr(0, kMostText));
   Secrets().MarkIn(marks);
@@ -232,6 +233,14 @@ std::string Redact(std::string_view text, const std::vector<const Secret*>& also
     });
   }
   return marks.Redacted();
+}
+
+std::string Redact(std::string_view text, const std::vector<const Secret*>& also) {
+  if (text.size() <= kLongText) return RedactAlone(text, also);
+  // One long text at a time: together, those of many threads would fill the memory.
+  static Mutex one_long_text;
+  Lock lock(one_long_text);
+  return RedactAlone(text, also);
 }
 
 }  // namespace prefetch::base

@@ -179,6 +179,14 @@ TEST_F(CallersTest, ARenewalThatFailsTurnsNoNewCallerAway) {
   EXPECT_EQ(Ask(TokenOf("job-2")), "Admitted ci/runner of job-2");
 }
 
+// A proxy in front of an API server that is away may ask for an hour.
+TEST_F(CallersTest, AnOutageShutsNewCallersOutForHalfAMinuteAtMost) {
+  server.Fail({.status = 503, .retry_after = "3600"});
+  EXPECT_EQ(Ask(TokenOf("job-1")), "503 in 30 s");
+  clock.Advance(seconds(30));
+  EXPECT_EQ(Ask(TokenOf("job-2")), "Admitted ci/runner of job-2");
+}
+
 // Its question waited so long that no time is left for a review, which shows nothing about the API server.
 TEST_F(CallersTest, ACallerWhoseTimeIsOverTurnsNobodyElseAway) {
   auto token = callers.Read(TokenOf("job-1"), plan::CallerPurpose::kPreflight);

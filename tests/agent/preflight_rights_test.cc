@@ -254,15 +254,17 @@ TEST_F(PreflightRights, WhatIsHeardInLittleTimeIsNoAnswerForOthers) {
     times_asked_++;
     return image::RegistryAnswer{.kind = Kind::kUnreachable};
   };
-  auto ask = [&](std::chrono::seconds left) {
+  auto ask = [&](std::chrono::seconds left, const base::Call& call) {
     LiveRegistry now(unreachable, keyring_, clock_, std::chrono::steady_clock::now() + left, &moment);
-    EXPECT_EQ(now.Ask({}, {}, snapshot_.images[0], true).kind, Kind::kUnreachable);
+    EXPECT_EQ(now.Ask(call, {}, snapshot_.images[0], true).kind, Kind::kUnreachable);
   };
-  ask(std::chrono::seconds(2));
-  ask(std::chrono::minutes(1));
-  EXPECT_EQ(times_asked_, 2);
-  ask(std::chrono::minutes(1));
-  EXPECT_EQ(times_asked_, 2) << "who had all the time is believed";
+  ask(std::chrono::seconds(2), {});
+  // Its turn came late.
+  ask(std::chrono::minutes(1), base::Call{}.Within(std::chrono::seconds(2)));
+  ask(std::chrono::minutes(1), {});
+  EXPECT_EQ(times_asked_, 3);
+  ask(std::chrono::minutes(1), {});
+  EXPECT_EQ(times_asked_, 3) << "who had all the time is believed";
 }
 
 // Where such a question leads is bounded (RegistryQuestion::by_stranger).

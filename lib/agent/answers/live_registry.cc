@@ -88,11 +88,12 @@ image::RegistryAnswer LiveRegistry::Ask(const base::Call& call, const plan::Runt
     answer = AskAnew(within, runtime, image, known);
   } else {
     const auto ask = [&]() -> SharedAnswers::Said {
+      // Part of the time may have gone by while others had their turn.
+      const bool hurried = within.IsHurried(limit);
       image::RegistryAnswer said = AskAnew(within, runtime, image, known);
       // Silence that comes from this client's short time or departure must not be shared: another client may
       // have more time.
-      const bool cut_short =
-          left < limit || call.Stopped() || std::chrono::steady_clock::now() >= call.deadline;
+      const bool cut_short = hurried || call.Stopped() || std::chrono::steady_clock::now() >= call.deadline;
       return {said, !(cut_short && IsSilent(said))};
     };
     answer = for_pods_->Get(

@@ -13,9 +13,9 @@ namespace {
 using std::chrono::seconds;
 
 // An API server that needs half of this is slow, and not away: others would be turned away for it.
+constexpr seconds kLongestPause{30};  // a proxy may ask for hours, and would shut new callers out for them
 constexpr seconds kReviewLimit{5};
-constexpr std::chrono::milliseconds kAllowance{500};  // that a call may lose of it before the review begins
-constexpr seconds kRenewalLimit{20};                  // nobody waits for it
+constexpr seconds kRenewalLimit{20};  // nobody waits for it
 constexpr seconds kRemembered{60};
 // The age from which the answer about a token in use is renewed.
 constexpr seconds kRenewedAfter{30};
@@ -24,7 +24,6 @@ constexpr seconds kComeAgain{5};
 // More than the pods of a node. Beyond that, the entry that expires first is dropped.
 constexpr std::size_t kMostKnown = 2000;
 constexpr std::size_t kMostNamespaces = 1000;
-constexpr std::size_t kMostRenewals = 200;  // waiting, with their tokens
 constexpr std::string_view kBearer = "Bearer ";
 constexpr const char* kNoReview = "the API server could not be asked about the token";
 constexpr std::chrono::milliseconds kLookAtAsker{200};  // at whether the asker is still there
@@ -47,7 +46,7 @@ CallerError NotReviewed(const kube::Failure& failure, plan::CallerPurpose purpos
                         : kNoReview;
   return {.status = 503,
           .message = std::move(why),
-          .retry_after = std::max(failure.retry_after.value_or(kComeAgain), seconds(1))};
+          .retry_after = std::clamp(failure.retry_after.value_or(kComeAgain), seconds(1), kLongestPause)};
 }
 
 }  // namespace
@@ -223,7 +222,7 @@ std::variant<ClientAuthenticator::Identity, CallerError> ClientAuthenticator::Re
     const base::Call& call, const Token& token, Occasion occasion) {
   const base::TimePoint began = clock_.Now();
   // A client whose own time is nearly over shows nothing about the API server.
-  const bool hurried = call.deadline - std::chrono::steady_clock::now() < kReviewLimit - kAllowance;
+  const bool hurried = call.IsHurried(kReviewLimit);
   auto review = api_.ReviewToken(call, token.secret, std::string(plan::kCallerAudience));
   if (!review) {
     CallerError away = NotReviewed(review.failure(), token.purpose);
@@ -256,54 +255,44 @@ void ClientAuthenticator::RenewInTime(const Token& token, Known& known) {
   const auto* caller = std::get_if<plan::Caller>(&known.identity);
   if (caller == nullptr || known.renewing || now < known.renew_at) return;
   if (in_review_.contains(token.key) || IsAway(now)) return;
-  if (renewals_.size() >= kMostRenewals || !renewal_rate_.TryTake(now)) return;
+  if (!renewal_rate_.TryTake(now) || !renewals_.Add(caller->name_space, token)) return;
   known.renewing = true;
-  renewals_.push_back({.token = token, .name_space = caller->name_space});
   renewers_.Submit([this] { RenewOne(); });
 }
 
-std::optional<ClientAuthenticator::Renewal> ClientAuthenticator::BeginRenewal() {
-  base::Lock lock(mutex_);
-  // A namespace with many tokens leaves workers to the others.
-  auto next = renewals_.end();
-  int fewest = 0;
-  for (auto renewal = renewals_.begin(); renewal != renewals_.end(); ++renewal) {
-    const auto found = renewing_.find(renewal->name_space);
-    const int running = found == renewing_.end() ? 0 : found->second;
-    if (next == renewals_.end() || running < fewest) {
-      next = renewal;
-      fewest = running;
-    }
-  }
-  if (next == renewals_.end()) return std::nullopt;
-  Renewal renewal = std::move(*next);
-  renewals_.erase(next);
+std::optional<ClientAuthenticator::Renewal> ClientAuthenticator::BeginRenewal(const Token& token) {
   const base::TimePoint now = clock_.Now();
-  auto known = known_.find(renewal.token.key);
+  auto known = known_.find(token.key);
   if (known == known_.end()) return std::nullopt;
   const base::TimePoint end = known->second.renewed_until;
-  if (IsAway(now) || now >= end || in_review_.contains(renewal.token.key)) {
+  if (IsAway(now) || now >= end || in_review_.contains(token.key)) {
     known->second.renewing = false;
     if (away_) known->second.renew_at = away_->until;
     return std::nullopt;
   }
-  if (away_) renewal.occasion = Occasion::kCaller;
+  const Occasion occasion = away_ ? Occasion::kCaller : Occasion::kRenewal;
+  in_review_.emplace(token.key, occasion);
   // Nobody waits for it: it ends no later than the old answer.
-  renewal.limit = std::min<base::Duration>(away_ ? kReviewLimit : kRenewalLimit, end - now);
-  in_review_.emplace(renewal.token.key, renewal.occasion);
-  renewing_[renewal.name_space]++;
-  return renewal;
+  return Renewal{std::min<base::Duration>(away_ ? kReviewLimit : kRenewalLimit, end - now), occasion};
 }
 
 void ClientAuthenticator::RenewOne() {
-  std::optional<Renewal> renewal = BeginRenewal();
-  if (!renewal) return;
-  auto reviewed = ReviewNow(base::Call{.stop = stop_.get_token()}.Within(renewal->limit), renewal->token,
-                            renewal->occasion);
+  std::optional<base::FairQueue<Token>::Item> next;
+  std::optional<Renewal> renewal;
+  {
+    base::Lock lock(mutex_);
+    next = renewals_.Take();
+    if (next) renewal = BeginRenewal(next->value);
+  }
+  if (!next) return;
+  bool failed = false;
+  if (renewal) {
+    const base::Call call = base::Call{.stop = stop_.get_token()}.Within(renewal->limit);
+    failed = std::holds_alternative<CallerError>(ReviewNow(call, next->value, renewal->occasion));
+  }
   base::Lock lock(mutex_);
-  if (auto running = renewing_.find(renewal->name_space); --running->second == 0) renewing_.erase(running);
-  if (auto known = known_.find(renewal->token.key);
-      known != known_.end() && std::holds_alternative<CallerError>(reviewed)) {
+  renewals_.Done(next->party);
+  if (auto known = known_.find(next->value.key); known != known_.end() && failed) {
     known->second.renewing = false;
     known->second.renew_at = clock_.Now() + kComeAgain;
   }

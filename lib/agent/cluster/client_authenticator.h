@@ -12,7 +12,6 @@
 
 #include <chrono>
 #include <functional>
-#include <list>
 #include <map>
 #include <optional>
 #include <stop_token>
@@ -26,6 +25,7 @@
 #include "agent/workers.h"
 #include "base/call.h"
 #include "base/clock.h"
+#include "base/fair_queue.h"
 #include "base/mutex.h"
 #include "base/secret.h"
 #include "base/sha256.h"
@@ -64,6 +64,8 @@ class ClientAuthenticator {
   static constexpr base::TokenRate kRenewals{.per_second = 20, .burst = 250};
   // A hundred pods, each of whose reviews takes 2.5 s, need nine within half a minute.
   static constexpr int kRenewalsAtOnce = 12;
+  static constexpr std::size_t kMostRenewals = 200;  // that wait, with their tokens
+  static constexpr std::size_t kMostRenewalsOfOne = 50;
 
   // `rules`: of preflights. `fleet`: fleet tokens read the full status.
   ClientAuthenticator(plan::CallerRules rules, bool fleet, plan::AgentPlace place, kube::Api& api,
@@ -113,11 +115,9 @@ class ClientAuthenticator {
     kCaller,   // a caller waits for the review
     kRenewal,  // none does: an old answer serves meanwhile
   };
-  // A token in use, which waits for its next review.
+  // How the review of a token in use runs.
   struct Renewal {
-    Token token;
-    std::string name_space;
-    base::Duration limit{};                  // of the review, from its begin
+    base::Duration limit{};                  // from its begin
     Occasion occasion = Occasion::kRenewal;  // kCaller: it tries whether the API server is back
   };
 
@@ -127,7 +127,7 @@ class ClientAuthenticator {
                                              const std::string& peer) PREFETCH_EXCLUDES(mutex_);
   std::variant<plan::Caller, CallerError> Admit(Identity identity, plan::CallerPurpose purpose)
       PREFETCH_EXCLUDES(mutex_);
-  // The API server has rejected a token of this address.
+  // Charges the address for a token that the API server has rejected.
   void FineForForgery(plan::CallerPurpose purpose, const std::string& peer) PREFETCH_EXCLUDES(mutex_);
   // Asks the API server. The caller has its turn from AwaitReview or BeginRenewal, which ends here. A renewal
   // that fails turns no new callers away.
@@ -135,8 +135,8 @@ class ClientAuthenticator {
       PREFETCH_EXCLUDES(mutex_);
   // Submits the token of a remembered client to a worker, if its next review is due.
   void RenewInTime(const Token& token, Known& known) PREFETCH_REQUIRES(mutex_);
-  // The renewal that begins now: one of the namespace with the fewest running ones. nullopt: none is due.
-  std::optional<Renewal> BeginRenewal() PREFETCH_EXCLUDES(mutex_);
+  // Begins the review of a token in use. nullopt: it is not needed any more, or the API server is away.
+  std::optional<Renewal> BeginRenewal(const Token& token) PREFETCH_REQUIRES(mutex_);
   void RenewOne() PREFETCH_EXCLUDES(mutex_);
   // Reports whether new questions must wait: for the end of a pause, or for the one that tries.
   bool IsAway(base::TimePoint now) const PREFETCH_REQUIRES(mutex_);
@@ -157,7 +157,7 @@ class ClientAuthenticator {
   };
   // `away`: none if it did.
   void EndReview(const std::string& key, std::optional<Away> away) PREFETCH_EXCLUDES(mutex_);
-  // Has the API server reviewed another token since then?
+  // Reports whether the API server has reviewed a token since then.
   bool HasAnsweredSince(base::TimePoint time) PREFETCH_EXCLUDES(mutex_);
   void AbandonReview(const std::string& key) PREFETCH_EXCLUDES(mutex_);
   void Tell(std::string problem) PREFETCH_EXCLUDES(mutex_);
@@ -183,8 +183,8 @@ class ClientAuthenticator {
   std::map<std::string, Known> known_ PREFETCH_GUARDED_BY(mutex_);                // by the token's hash
   std::map<std::string, base::TokenBucket> budgets_ PREFETCH_GUARDED_BY(mutex_);  // by namespace; "": fleet
   base::TokenBucket renewal_rate_ PREFETCH_GUARDED_BY(mutex_){kRenewals};
-  std::list<Renewal> renewals_ PREFETCH_GUARDED_BY(mutex_);          // waiting, the oldest first
-  std::map<std::string, int> renewing_ PREFETCH_GUARDED_BY(mutex_);  // running, by namespace
+  // By namespace: one with many tokens leaves room and workers to the others.
+  base::FairQueue<Token> renewals_ PREFETCH_GUARDED_BY(mutex_){kMostRenewals, kMostRenewalsOfOne};
   std::stop_source stop_;
   Workers renewers_{kRenewalsAtOnce};  // last: its threads use all of the above
 };

@@ -35,6 +35,7 @@ bool IssuerKeys::TakeTurn(bool unknown_key) {
 }
 
 void IssuerKeys::Read(const base::Call& call) {
+  const bool hurried = call.IsHurried(kReadKeysLimit);
   auto json = api_.GetTokenKeys(call.Within(kReadKeysLimit));
   Keys keys;
   if (json) {
@@ -46,7 +47,8 @@ void IssuerKeys::Read(const base::Call& call) {
   } else {
     base::Debug("the API server's keys for tokens are not read", {{"error", json.failure().message}});
   }
-  const bool cut_short = !json && json.failure().kind == kube::ApiError::kCancelled;
+  const bool cut_short = !json && (json.failure().kind == kube::ApiError::kCancelled ||
+                                   (hurried && json.failure().kind == kube::ApiError::kTimeout));
   const bool refused = !json && kube::IsRefusal(json.failure().kind);
   base::Lock lock(mutex_);
   reading_ = false;

@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <thread>
 #include <utility>
 
 #include "base/fs.h"
@@ -18,6 +17,7 @@ namespace prefetch::agent {
 namespace {
 
 constexpr std::chrono::minutes kResolveAgain{1};
+constexpr std::chrono::seconds kResolveSoon{5};  // while a name has no address yet
 constexpr std::chrono::hours kKept{1};
 constexpr std::chrono::seconds kLongestWait{2}, kLongestFirstWait{10};
 
@@ -89,28 +89,30 @@ void OwnAddresses::ResolveAll(Names& names, const Resolve& resolve, base::TimePo
     std::erase_if(seen, [&](const auto& one) { return now - one.second > kKept; });
   }
   base::Lock lock(names.mutex);
-  names.resolving = false;
   names.once = true;
-  names.changed.notify_all();
+  // Until all are known, pods may name an address that is not known here as the API server's.
+  const bool unknown =
+      std::any_of(names.seen.begin(), names.seen.end(), [](const auto& one) { return one.second.empty(); });
+  names.resolve_at = now + (unknown ? base::Duration(kResolveSoon) : base::Duration(kResolveAgain));
 }
 
 std::vector<std::string> OwnAddresses::Resolved(const base::Call& call) {
+  const base::TimePoint now = clock_.Now();
+  bool due = false, once = false;
+  {
+    base::Lock lock(names_->mutex);
+    if (names_->seen.empty()) return {};
+    due = now >= names_->resolve_at;
+    if (due) names_->resolve_at = now + kResolveAgain;
+    once = names_->once;
+  }
+  if (due || !once) {
+    const base::Duration left = call.deadline - std::chrono::steady_clock::now();
+    resolver_.Run([names = names_, resolve = resolve_, now] { ResolveAll(*names, resolve, now); },
+                  std::min<base::Duration>(once ? kLongestWait : kLongestFirstWait, left));
+  }
   Names& names = *names_;
   base::Lock lock(names.mutex);
-  if (names.seen.empty()) return {};
-  const base::TimePoint now = clock_.Now();
-  const bool starts = now >= names.resolve_at && !names.resolving;
-  if (starts) {
-    names.resolve_at = now + kResolveAgain;
-    names.resolving = true;
-    // Nothing can end getaddrinfo, so nobody waits for the thread.
-    std::thread([shared = names_, resolve = resolve_, now] { ResolveAll(*shared, resolve, now); }).detach();
-  }
-  if (starts || !names.once) {
-    names.changed.wait_until(names.mutex, call.stop,
-                             call.Within(names.once ? kLongestWait : kLongestFirstWait).deadline,
-                             [&]() PREFETCH_REQUIRES(names.mutex) { return !names.resolving; });
-  }
   std::vector<std::string> all;
   for (const auto& [name, seen] : names.seen) {
     for (const auto& [address, when] : seen) all.push_back(address);

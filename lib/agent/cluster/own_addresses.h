@@ -12,6 +12,7 @@
 #include "base/call.h"
 #include "base/clock.h"
 #include "base/mutex.h"
+#include "base/timed_reader.h"
 #include "http/host_names.h"
 #include "kube/cluster.h"
 
@@ -21,31 +22,29 @@ namespace prefetch::agent {
 class OwnAddresses {
  public:
   // `get_env` tells the API server's address or name, as kubelet sets it for each pod. `route` and
-  // `ipv6_route` are /proc/net/route and /proc/net/ipv6_route. `clock` outlives it. `resolve` is called on a
-  // thread of its own, which may outlive this object.
+  // `ipv6_route` are /proc/net/route and /proc/net/ipv6_route. `clock` outlives it. `resolve` may hang:
+  // see base::TimedReader.
   using Resolve = std::function<std::vector<std::string>(const std::string& name)>;
   OwnAddresses(const kube::GetEnv& get_env, const base::Clock& clock, std::string route = "",
                std::string ipv6_route = "", Resolve resolve = &http::AddressesOf);
 
-  // Those of the Node object. With a pod network, no interface of this process has them.
+  // Sets the addresses of the Node object. With a pod network, no interface of this process has them.
   void SetNode(std::vector<std::string> addresses) PREFETCH_EXCLUDES(mutex_);
 
-  // All of them, and the gateways unless an interface here has an address of the Node: on a pod network, the
-  // gateway is the node. Names are resolved once a
-  // minute. One caller waits for that, for two seconds at most; the first time, all callers wait. An address
-  // stays for an hour after DNS named it last, and as long as DNS does not know the name.
+  // Returns all of them, and the gateways unless an interface here has an address of the Node: on a pod
+  // network, the gateway is the node. Names are resolved once a minute. One caller waits for that, for two
+  // seconds at most; the first time, all callers wait. An address stays for an hour after DNS named it last,
+  // and as long as DNS does not know the name.
   std::vector<std::string> Get(const base::Call& call) PREFETCH_EXCLUDES(mutex_);
 
  private:
-  // Shared with the thread that resolves.
+  // Shared with the job that resolves, which may end long after its callers have stopped waiting.
   struct Names {
     base::Mutex mutex;
-    base::Condition changed;
     // Each name's addresses, and when DNS named them last.
     std::map<std::string, std::map<std::string, base::TimePoint>> seen PREFETCH_GUARDED_BY(mutex);
     base::TimePoint resolve_at PREFETCH_GUARDED_BY(mutex);
-    bool resolving PREFETCH_GUARDED_BY(mutex) = false;
-    bool once PREFETCH_GUARDED_BY(mutex) = false;
+    bool once PREFETCH_GUARDED_BY(mutex) = false;  // all have been resolved
   };
   static void ResolveAll(Names& names, const Resolve& resolve, base::TimePoint now);
   std::vector<std::string> Resolved(const base::Call& call);
@@ -54,6 +53,7 @@ class OwnAddresses {
   const std::string route_, ipv6_route_;
   const Resolve resolve_;
   const std::shared_ptr<Names> names_ = std::make_shared<Names>();
+  base::TimedReader resolver_;
   std::vector<std::string> api_server_;  // addresses
   base::Mutex mutex_;
   std::vector<std::string> node_ PREFETCH_GUARDED_BY(mutex_);
