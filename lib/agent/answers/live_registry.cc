@@ -88,7 +88,7 @@ image::RegistryAnswer LiveRegistry::Ask(const base::Call& call, const plan::Runt
     answer = AskAnew(within, runtime, image, known);
   } else {
     const auto ask = [&]() -> SharedAnswers::Said {
-      // Part of the time may have gone by while others had their turn.
+      // The turns of others may have taken part of the time.
       const bool hurried = within.IsHurried(limit);
       image::RegistryAnswer said = AskAnew(within, runtime, image, known);
       // Silence that comes from this client's short time or departure must not be shared: another client may

@@ -12,8 +12,9 @@ namespace {
 
 using std::chrono::seconds;
 
-// An API server that needs half of this is slow, and not away: others would be turned away for it.
-constexpr seconds kLongestPause{30};  // a proxy may ask for hours, and would shut new callers out for them
+// A proxy in front of the API server may ask for hours, and would shut new callers out for them.
+constexpr seconds kLongestPause{30};
+// Twice what a slow API server takes: a review that lasts longer shuts new callers out for a while.
 constexpr seconds kReviewLimit{5};
 constexpr seconds kRenewalLimit{20};  // nobody waits for it
 constexpr seconds kRemembered{60};
