@@ -107,10 +107,11 @@ def again(ask, image):
     return ask.path.split("?")[0] + f"?n={ask.registry.count(image.repository, 'redirected')}"
 
 
-def refuses(is_refused, refuse):
-    """Refuses the n-th requests for which that is so."""
+def refuses(is_refused, refuse, of_each_blob=False):
+    """Refuses the n-th requests for which that is so: of all the image's blobs, or of each blob."""
     def serve(ask, data, image):
-        refused = is_refused(ask.registry.count(image.repository, "blobs"))
+        counted = ask.path.split("?")[0] if of_each_blob else "blobs"
+        refused = is_refused(ask.registry.count(image.repository, counted))
         return refuse(ask) if refused else ask.part(data)
     return serve
 
@@ -219,7 +220,9 @@ MODES = {
     # Limits and failures.
     "limitedlater": refuses(lambda n: n > 1, status(429, 5)), "limitedfirst": refuses(lambda n: n <= 2, status(429, 2)),
     "rate": limited(2, 10, 1), "limited": limited(10, 20),
-    "busy": refuses(lambda n: n % 2 == 1, status(503)), "busyonce": refuses(lambda n: n == 1, status(503)),
+    # Of each blob: which of the image's requests is the second is chance, and so were the ends of both sides.
+    "busy": refuses(lambda n: n % 2 == 1, status(503), of_each_blob=True),
+    "busyonce": refuses(lambda n: n == 1, status(503)),
     "gone": refuses(lambda n: True, status(404)), "denied": refuses(lambda n: n > 1, status(401)),
     # Time.
     "drips": trickles(200, 1), "slow": trickles(4000, 0.2), "hangs": hangs(False), "hangsafterhead": hangs(True),
