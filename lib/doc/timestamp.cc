@@ -1,8 +1,5 @@
 #include "doc/timestamp.h"
 
-#include <array>
-#include <optional>
-
 namespace prefetch::doc {
 namespace {
 
@@ -27,29 +24,28 @@ bool Take(std::string_view& text, char c) {
   return true;
 }
 
-int DaysIn(int month, int year) {
-  constexpr std::array<int, 12> kDays = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-  bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-  return month == 2 && leap ? 29 : kDays[static_cast<std::size_t>(month - 1)];
-}
-
-bool TakeDate(std::string_view& text) {
+std::optional<std::chrono::year_month_day> TakeDate(std::string_view& text) {
   std::optional<int> year = TakeNumber(text, 4);
-  if (!year || !Take(text, '-')) return false;
+  if (!year || !Take(text, '-')) return std::nullopt;
   std::optional<int> month = TakeNumber(text, 2);
-  if (!month || *month < 1 || *month > 12 || !Take(text, '-')) return false;
+  if (!month || !Take(text, '-')) return std::nullopt;
   std::optional<int> day = TakeNumber(text, 2);
-  return day && *day >= 1 && *day <= DaysIn(*month, *year);
+  if (!day) return std::nullopt;
+  const std::chrono::year_month_day date{std::chrono::year(*year),
+                                         std::chrono::month(static_cast<unsigned>(*month)),
+                                         std::chrono::day(static_cast<unsigned>(*day))};
+  return date.ok() ? std::optional(date) : std::nullopt;
 }
 
 // The hour may have a single digit, as in Go's time.Parse.
-bool TakeClock(std::string_view& text) {
-  std::optional<int> hour = TakeNumber(text, IsDigit(text, 1) ? 2 : 1);
-  if (!hour || *hour >= 24 || !Take(text, ':')) return false;
-  std::optional<int> minute = TakeNumber(text, 2);
-  if (!minute || *minute >= 60 || !Take(text, ':')) return false;
-  std::optional<int> second = TakeNumber(text, 2);
-  return second && *second < 60;
+std::optional<std::chrono::seconds> TakeClock(std::string_view& text) {
+  std::optional<int> hours = TakeNumber(text, IsDigit(text, 1) ? 2 : 1);
+  if (!hours || *hours >= 24 || !Take(text, ':')) return std::nullopt;
+  std::optional<int> minutes = TakeNumber(text, 2);
+  if (!minutes || *minutes >= 60 || !Take(text, ':')) return std::nullopt;
+  std::optional<int> seconds = TakeNumber(text, 2);
+  if (!seconds || *seconds >= 60) return std::nullopt;
+  return std::chrono::hours(*hours) + std::chrono::minutes(*minutes) + std::chrono::seconds(*seconds);
 }
 
 void TakeFraction(std::string_view& text) {
@@ -58,21 +54,28 @@ void TakeFraction(std::string_view& text) {
   while (IsDigit(text, 0)) text.remove_prefix(1);
 }
 
-bool TakeZone(std::string_view& text) {
-  if (Take(text, 'Z')) return true;
-  if (!Take(text, '+') && !Take(text, '-')) return false;
+// Go accepts a few offsets that no place has.
+std::optional<std::chrono::seconds> TakeOffset(std::string_view& text) {
+  if (Take(text, 'Z')) return std::chrono::seconds(0);
+  const bool west = text.starts_with('-');
+  if (!Take(text, '+') && !Take(text, '-')) return std::nullopt;
   std::optional<int> hours = TakeNumber(text, 2);
-  if (!hours || *hours > 24 || !Take(text, ':')) return false;
+  if (!hours || *hours > 24 || !Take(text, ':')) return std::nullopt;
   std::optional<int> minutes = TakeNumber(text, 2);
-  return minutes && *minutes <= 60;
+  if (!minutes || *minutes > 60) return std::nullopt;
+  return (west ? -1 : 1) * (std::chrono::hours(*hours) + std::chrono::minutes(*minutes));
 }
 
 }  // namespace
 
-bool IsTimestamp(std::string_view text) {
-  if (!TakeDate(text) || !Take(text, 'T') || !TakeClock(text)) return false;
+std::optional<Timestamp> ParseTimestamp(std::string_view text) {
+  const auto date = TakeDate(text);
+  if (!date || !Take(text, 'T')) return std::nullopt;
+  const auto of_day = TakeClock(text);
   TakeFraction(text);
-  return TakeZone(text) && text.empty();
+  const auto offset = of_day ? TakeOffset(text) : std::nullopt;
+  if (!offset || !text.empty()) return std::nullopt;
+  return Timestamp{.date = *date, .of_day = *of_day, .offset = *offset};
 }
 
 }  // namespace prefetch::doc

@@ -9,8 +9,8 @@
 
 namespace prefetch::kube {
 
-// RFC 3339: "2026-08-01T10:00:00Z", with a fraction or an offset too, as Go's time.RFC3339 reads it. nullopt
-// for anything else.
+// Returns the time that doc::ParseTimestamp reads; nullopt for anything else. A date before 1800 or after
+// 2200 counts as the nearest of these.
 std::optional<base::WallTime> ParseRfc3339(std::string_view text);
 
 // The value of a Retry-After header (RFC 9110 section 10.2.3): seconds, or a date as seen from `now`; at most

@@ -88,7 +88,8 @@ RecordReading DecodeRecord(std::string_view content, std::string_view image_ref,
   doc::ObjectReader object(doc::Reader(*root, problems));
   ReadKind(object, "ImagePulledRecord", version);
   record.image_ref = object.String("imageRef").value_or("");
-  if (std::optional<std::string> time = object.String("lastUpdatedTime"); time && !doc::IsTimestamp(*time)) {
+  if (std::optional<std::string> time = object.String("lastUpdatedTime");
+      time && !doc::ParseTimestamp(*time)) {
     object.Fail("lastUpdatedTime", "must be a time");
   }
   if (std::optional<doc::Reader> mapping = object.Find("credentialMapping")) {

@@ -70,7 +70,7 @@ struct Members {
                 ForEach(object, "access_token", Kind::kString, text(access_token)) &&
                 ForEach(object, "refresh_token", Kind::kString, text(ignored)) &&
                 ForEach(object, "issued_at", Kind::kString,
-                        [](const doc::Node& value) { return doc::IsTimestamp(value.text); }) &&
+                        [](const doc::Node& value) { return doc::ParseTimestamp(value.text).has_value(); }) &&
                 ForEach(object, "expires_in", Kind::kInt, [&](const doc::Node& value) {
                   expires_in = value.integer;
                   return true;

@@ -5,7 +5,7 @@
 namespace prefetch::doc::timestamp_test {
 namespace {
 
-TEST(IsTimestamp, WhatGoTakes) {
+TEST(Timestamp, WhatGoTakes) {
   for (const char* text : {
            "2026-08-01T10:00:00Z",
            "2026-08-01T23:59:59Z",
@@ -18,11 +18,19 @@ TEST(IsTimestamp, WhatGoTakes) {
            "2000-02-29T00:00:00Z",
            "0000-01-01T00:00:00Z",
        }) {
-    EXPECT_TRUE(IsTimestamp(text)) << text;
+    EXPECT_TRUE(ParseTimestamp(text)) << text;
   }
 }
 
-TEST(IsTimestamp, WhatGoRefuses) {
+TEST(Timestamp, HasItsParts) {
+  const auto time = ParseTimestamp("2024-02-29T9:08:07,6-24:60");
+  ASSERT_TRUE(time);
+  EXPECT_EQ(time->date, std::chrono::year(2024) / 2 / 29);
+  EXPECT_EQ(time->of_day, std::chrono::seconds(9 * 3600 + 8 * 60 + 7));
+  EXPECT_EQ(time->offset, std::chrono::hours(-25));
+}
+
+TEST(Timestamp, WhatGoRefuses) {
   for (const char* text : {
            "",
            "today",
@@ -51,7 +59,7 @@ TEST(IsTimestamp, WhatGoRefuses) {
            "2026-08-01T10:00:00+02:61",
            "2026-08-01T10:00:00+2:00",
        }) {
-    EXPECT_FALSE(IsTimestamp(text)) << text;
+    EXPECT_FALSE(ParseTimestamp(text)) << text;
   }
 }
 

@@ -29,7 +29,8 @@ INSTANTIATE_TEST_SUITE_P(
                             {}},  // nanoseconds would not reach from there to the first
                     TimeRow{"1823-11-12T00:06:22Z", -4611686018}, TimeRow{"1823-11-12T00:06:21Z", {}},
                     TimeRow{"4052-08-12T10:15:00Z", {}}, TimeRow{"0001-01-01T00:00:00Z", {}},
-                    TimeRow{"2026-11-20T22:33:35+01:00", {}}, TimeRow{"2026-11-20", {}}, TimeRow{"Z", {}},
+                    TimeRow{"2026-11-20T22:33:35+01:00", {}}, TimeRow{"2026-11-20T22:33:35+00:00", {}},
+                    TimeRow{"2026-11-20T9:33:35Z", 1795167215}, TimeRow{"2026-11-20", {}}, TimeRow{"Z", {}},
                     TimeRow{"", {}}, TimeRow{"2026-02-30T00:00:00Z", {}},
                     TimeRow{"2026-11-20T22:33:35 and so on Z", {}}));
 
