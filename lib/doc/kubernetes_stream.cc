@@ -9,17 +9,12 @@
 namespace prefetch::doc {
 namespace {
 
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::string_view kReplacementCharacter = "\xEF\xBF\xBD";
 constexpr std::string_view kSeparator = "---";
 
 // kubectl looks for the brace in the first 4,096 bytes, and takes fewer than four for the end of a file.
 constexpr std::size_t kPeeked = 4096;
 constexpr std::size_t kLeastRest = 4;
-
-std::string TooLong(std::size_t bytes) {
-  return "is longer than " + std::to_string(bytes) + " bytes";
-}
 
 }  // namespace
 

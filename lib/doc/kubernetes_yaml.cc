@@ -20,7 +20,6 @@ namespace {
 using Index = std::uint32_t;
 constexpr Index kNoIndex = ~Index{0};
 constexpr std::size_t kMostTagBytes = 1024;
-constexpr std::string_view kByteOrderMark8 = "\xEF\xBB\xBF";
 
 // A node as it was written: aliases and merges are decided after the document's end, as go-yaml does it.
 struct Written {
@@ -333,7 +332,7 @@ class GoDifferences {
 
   // Each byte is looked at once.
   void FindMark(std::size_t from) {
-    const std::size_t next = std::min(text_.find(kByteOrderMark8, from), text_.size());
+    const std::size_t next = std::min(text_.find(kByteOrderMark, from), text_.size());
     const std::string_view between = text_.substr(mark_, next - mark_);
     mark_at_.line += static_cast<std::uint32_t>(std::count(between.begin(), between.end(), '\n'));
     mark_ = next;
@@ -397,7 +396,7 @@ bool HasOnlyJsonNumbers(const Node& node, Problems& problems) {
 std::optional<Node> ReadKubernetesDocument(std::string_view text, Position begin, Problems& problems,
                                            RepeatedKeys repeated, TextBehind behind, const Limits& limits,
                                            Spent& spent) {
-  if (text.starts_with(kByteOrderMark8)) text.remove_prefix(kByteOrderMark8.size());
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   WrittenDocument written(problems, limits, spent);
   GoDifferences differences(text, begin, problems);
   YamlStream stream(text, begin);
@@ -427,7 +426,7 @@ std::optional<Node> ReadKubernetesDocument(std::string_view text, Position begin
 std::optional<Node> ReadKubernetesYaml(std::string_view text, Problems& problems, RepeatedKeys repeated,
                                        const Limits& limits) {
   if (text.size() > limits.bytes) {
-    problems.Add({}, "", "is longer than " + std::to_string(limits.bytes) + " bytes");
+    problems.Add({}, "", TooLong(limits.bytes));
     return std::nullopt;
   }
   const Limits fitting = LimitsFor(text.size(), limits);

@@ -10,8 +10,6 @@
 namespace prefetch::doc {
 namespace {
 
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-
 bool IsBad(std::string_view text, std::size_t i) {
   auto c = static_cast<unsigned char>(text[i]);
   if (c == '\r') return i + 1 == text.size() || text[i + 1] != '\n';
@@ -82,9 +80,13 @@ Limits LimitsFor(std::size_t text_size, const Limits& limits) {
   return fitting;
 }
 
+std::string TooLong(std::size_t bytes) {
+  return "is longer than " + std::to_string(bytes) + " bytes";
+}
+
 std::optional<std::string_view> CheckText(std::string_view text, std::size_t max_bytes, Problems& problems) {
   if (text.size() > max_bytes) {
-    problems.Add({}, "", "is longer than " + std::to_string(max_bytes) + " bytes");
+    problems.Add({}, "", TooLong(max_bytes));
     return std::nullopt;
   }
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "doc/problems.h"
@@ -16,6 +17,11 @@ struct Limits {
 
 // The limit of a text with objects of a cluster, for all commands: some 14,000 pods.
 constexpr std::size_t kMostSavedBytes = 256U << 20;
+
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
+// Returns the message for a text of more than `bytes` bytes.
+std::string TooLong(std::size_t bytes);
 
 // `text` without its byte order mark; nullopt, with a problem added, if it is longer than `max_bytes`, is not
 // UTF-8, or has control characters (a binary file) or a CR that no LF follows. Pure.

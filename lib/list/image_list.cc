@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "doc/json.h"
 #include "doc/reader.h"
+#include "doc/text_check.h"
 #include "doc/yaml.h"
 #include "list/entry_fields.h"
 
@@ -16,8 +17,6 @@ using doc::Need;
 using doc::ObjectReader;
 using doc::Problems;
 using doc::Reader;
-
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 // Returns why `text` cannot be an image name, for those mistakes where quoting the text could publish a
 // password; empty if it may be a name. The error messages appear in the status and in logs.
@@ -175,7 +174,7 @@ SourceForm FormOfName(std::string_view name) {
 }
 
 SourceForm FormOfText(std::string_view text) {
-  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  if (text.starts_with(doc::kByteOrderMark)) text.remove_prefix(doc::kByteOrderMark.size());
   for (std::string_view line : base::Split(text, '\n')) {
     line = base::TrimSpace(line);
     if (line.empty() || line.starts_with('#')) continue;

@@ -41,6 +41,14 @@ bool IsStranger(const Node& value, const Implied& implied) {
          (value.Find("spec") == nullptr && value.Find("metadata") == nullptr);
 }
 
+// Returns the type of the items of a list that name none. The API server omits it in the items of a typed
+// list.
+Implied ImpliedBy(const Implied& list) {
+  if (list.kind == "List") return {};
+  return {list.api_version,
+          list.kind.ends_with("List") ? list.kind.substr(0, list.kind.size() - 4) : list.kind};
+}
+
 bool IsJenkins(const Node& value) {
   return value.Find("kind") == nullptr && doc::ValueAt(value, {"jenkins"}) != nullptr;
 }
@@ -57,22 +65,39 @@ void ObjectVisitor::Visit(const Reader& value, const Implied& implied) {
     ObjectReader object(value);
     return VisitCustom(object, {"", kJenkins});
   }
-  if (options_.strangers == UnknownOwners::kPassOver && IsStranger(value.node(), implied)) return;
+  if (IsPassedOver(value.node(), implied)) return;
   ObjectReader object(value);
   if (value.node().kind != Node::Kind::kMapping) return;  // ObjectReader has reported the mistake.
-  // kubectl adds the type where both fields are missing.
-  const Implied type = object.Has("apiVersion") || object.Has("kind") ? Implied() : implied;
-  std::string api_version = TypeField(object, "apiVersion", type.api_version);
-  std::string kind = TypeField(object, "kind", type.kind);
-  if (api_version.empty() || kind.empty()) return;
-  if (std::count(api_version.begin(), api_version.end(), '/') > 1) {
-    return object.Fail("apiVersion", "must be a version, or a group and a version");
-  }
-  if (IsList(value.node(), kind)) {
-    VisitItems(object, api_version, kind);
+  const std::optional<Implied> type = ReadType(object, implied);
+  if (!type) return;
+  if (IsList(value.node(), type->kind)) {
+    for (const Reader& item : object.Items("items")) Visit(item, ImpliedBy(*type));
   } else {
-    VisitObject(object, TypeOf(api_version, kind));
+    VisitObject(object, TypeOf(type->api_version, type->kind));
   }
+}
+
+Implied ObjectVisitor::TypeOfItems(const Reader& list) const {
+  if (list.node().kind != Node::Kind::kMapping || IsPassedOver(list.node(), {})) return {};
+  ObjectReader object(list);
+  return ImpliedBy(ReadType(object, {}).value_or(Implied()));
+}
+
+bool ObjectVisitor::IsPassedOver(const Node& value, const Implied& implied) const {
+  return options_.strangers == UnknownOwners::kPassOver && IsStranger(value, implied);
+}
+
+std::optional<Implied> ObjectVisitor::ReadType(ObjectReader& object, const Implied& implied) {
+  // kubectl adds the type where both fields are missing.
+  Implied type = object.Has("apiVersion") || object.Has("kind") ? Implied() : implied;
+  type.api_version = TypeField(object, "apiVersion", type.api_version);
+  type.kind = TypeField(object, "kind", type.kind);
+  if (type.api_version.empty() || type.kind.empty()) return std::nullopt;
+  if (std::count(type.api_version.begin(), type.api_version.end(), '/') > 1) {
+    object.Fail("apiVersion", "must be a version, or a group and a version");
+    return std::nullopt;
+  }
+  return type;
 }
 
 std::string ObjectVisitor::TypeField(ObjectReader& object, std::string_view key, const std::string& implied) {
@@ -81,14 +106,6 @@ std::string ObjectVisitor::TypeField(ObjectReader& object, std::string_view key,
   std::optional<std::string> text = value->String();
   if (text && text->empty()) value->Fail("must not be empty");
   return text.value_or("");
-}
-
-void ObjectVisitor::VisitItems(ObjectReader& list, const std::string& api_version, const std::string& kind) {
-  Implied implied;
-  // The API server omits the type in the items of a typed list.
-  if (kind != "List")
-    implied = {api_version, kind.ends_with("List") ? kind.substr(0, kind.size() - 4) : kind};
-  for (const Reader& item : list.Items("items")) Visit(item, implied);
 }
 
 void ObjectVisitor::VisitObject(ObjectReader& object, const ObjectType& type) {
@@ -267,24 +284,12 @@ Pod ObjectVisitor::Describe(ObjectReader& object, const ObjectType& type) const 
 
 namespace {
 
-std::string MemberText(const doc::Node& object, const char* key) {
-  const doc::Node* value = object.Find(key);
-  return value == nullptr ? "" : value->text;
-}
-
 // Returns the type of items that name none, by the part of the list before them. The list is still incomplete
 // at this point, so it is closed here.
-Implied ImpliedBy(const std::string& begun) {
+Implied TypeOfItems(const std::string& begun, const ObjectVisitor& visitor) {
   doc::Problems nobodys("");
-  const std::optional<doc::Node> list = doc::ParseJson(begun + "]}", nobodys);
-  if (!list) return {};
-  const std::string kind = MemberText(*list, "kind");
-  if (kind == "List" || !kind.ends_with("List")) return {};
-  return {MemberText(*list, "apiVersion"), kind.substr(0, kind.size() - 4)};
-}
-
-std::string TooLong(std::size_t bytes) {
-  return "is longer than " + std::to_string(bytes) + " bytes";
+  const std::optional<doc::Node> list = doc::ParseJson(begun + "]}", nobodys, doc::JsonRules::kLenient);
+  return list ? visitor.TypeOfItems(doc::Reader(*list, nobodys)) : Implied();
 }
 
 void ReadJsonList(std::string& text, const ReadMore& more, doc::Problems& problems,
@@ -293,7 +298,7 @@ void ReadJsonList(std::string& text, const ReadMore& more, doc::Problems& proble
   std::size_t number = 0, total = 0;
   doc::JsonItems* list = nullptr;
   doc::JsonItems items(options.limits.bytes, [&](std::string_view item, doc::Position at) {
-    if (!implied) implied = ImpliedBy(list->rest());
+    if (!implied) implied = TypeOfItems(list->rest(), visitor);
     // Each item is freed before the next one is read, so the list is never in memory as a whole.
     const auto node = doc::ParseJson(item, problems, doc::JsonRules::kLenient, options.limits, at);
     const std::string path = "items[" + std::to_string(number++) + "]";
@@ -302,15 +307,19 @@ void ReadJsonList(std::string& text, const ReadMore& more, doc::Problems& proble
   list = &items;
   do {
     total += text.size();
-    if (total > doc::kMostSavedBytes) return problems.Add({}, "", TooLong(doc::kMostSavedBytes));
+    if (total > doc::kMostSavedBytes) return problems.Add({}, "", doc::TooLong(doc::kMostSavedBytes));
     items.Feed(text);
     text.clear();
   } while (!problems.Full() && more(text));
   // An item beyond the limit would have been read only in part.
-  if (items.cut()) return problems.Add({}, "", "a part of it " + TooLong(options.limits.bytes));
+  if (items.cut()) return problems.Add({}, "", "a part of it " + doc::TooLong(options.limits.bytes));
   if (problems.Full()) return;
-  const auto rest = doc::ParseJson(items.rest(), problems, doc::JsonRules::kStrict, options.limits);
-  if (rest && items.whole()) visitor.Visit(doc::Reader(*rest, problems), {});
+  const auto rest = doc::ParseJson(items.rest(), problems, doc::JsonRules::kLenient, options.limits);
+  if (!rest) return;
+  const doc::Reader whole(*rest, problems);
+  if (items.whole()) return visitor.Visit(whole, {});
+  // Adds the mistakes in the list's own type.
+  visitor.TypeOfItems(whole);
 }
 
 }  // namespace
@@ -329,7 +338,7 @@ Manifests ReadLongManifests(std::string& text, const ReadMore& more, doc::Proble
   while (text.size() <= doc::kMostSavedBytes && more(text)) {
   }
   if (text.size() > doc::kMostSavedBytes) {
-    problems.Add({}, "", TooLong(doc::kMostSavedBytes));
+    problems.Add({}, "", doc::TooLong(doc::kMostSavedBytes));
   } else {
     doc::KubernetesStream stream(text, problems, options.limits, doc::LimitsOf::kDocument);
     while (std::optional<Node> document = stream.Next()) visitor.Visit(Reader(*document, problems), {});

@@ -6,6 +6,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,10 +35,17 @@ class ObjectVisitor {
   // Visits an object, or a sequence of objects.
   void Visit(const doc::Reader& value, const Implied& implied);
 
- private:
-  static std::string TypeField(doc::ObjectReader& object, std::string_view key, const std::string& implied);
+  // Returns the type of the items of a list, which come one by one.
+  Implied TypeOfItems(const doc::Reader& list) const;
 
-  void VisitItems(doc::ObjectReader& list, const std::string& api_version, const std::string& kind);
+ private:
+  // Folders contain YAML that is no manifest, which is passed over there.
+  bool IsPassedOver(const doc::Node& value, const Implied& implied) const;
+
+  // Returns nullopt, with the problem added, if there is no good type.
+  static std::optional<Implied> ReadType(doc::ObjectReader& object, const Implied& implied);
+
+  static std::string TypeField(doc::ObjectReader& object, std::string_view key, const std::string& implied);
 
   void VisitObject(doc::ObjectReader& object, const ObjectType& type);
 

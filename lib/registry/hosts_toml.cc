@@ -6,6 +6,7 @@
 #include "base/redactor.h"
 #include "base/text.h"
 #include "doc/duration.h"
+#include "doc/text_check.h"
 #include "http/headers.h"
 #include "registry/go_url.h"
 #include "registry/toml_headers.h"
@@ -18,7 +19,6 @@ namespace {
 constexpr std::size_t kMaxHostsBytes = 256 * 1024;
 constexpr std::size_t kMaxHosts = 32;
 constexpr std::size_t kMaxValues = 32;  // of one key
-constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 // The runtime may follow it, and the agent does not.
 base::Error OnlyForTheRuntime(const toml::node& node, std::string_view what) {
@@ -420,7 +420,8 @@ class HostsFile {
 base::Result<std::vector<Host>> ParseHostsToml(std::string_view text, std::string_view folder,
                                                std::string_view registry, const RuntimeRules& rules) {
   if (text.size() > kMaxHostsBytes) return base::ResourceExhausted("the file is too long");
-  if (rules.toml == TomlDialect::kGoToml1 && text.starts_with(kByteOrderMark)) text.remove_prefix(3);
+  if (rules.toml == TomlDialect::kGoToml1 && text.starts_with(doc::kByteOrderMark))
+    text.remove_prefix(doc::kByteOrderMark.size());
   if (rules.toml == TomlDialect::kGoToml2 && !base::IsUtf8(text)) {
     return base::InvalidArgument("the file is not UTF-8");
   }

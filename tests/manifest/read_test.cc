@@ -520,6 +520,18 @@ INSTANTIATE_TEST_SUITE_P(
                  "{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"a:1\"}]}},\n"
                  "{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"b:1\"}]}}]}",
                  "2:44 a:1\n3:44 b:1\n"},
+        LongCase{"ItemsOfAKindThatEndsOtherwise",
+                 "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"items\":[\n"
+                 "{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"a:1\"}]}},\n"
+                 "{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"b:1\"}]}}]}",
+                 "2:44 a:1\n3:44 b:1\n"},
+        LongCase{"ARepeatedKeyOfTheList",
+                 "{\"kind\":\"List\",\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"items\":[\n"
+                 "{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"a:1\"}]}},\n"
+                 "{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"b:1\"}]}}]}",
+                 "2:44 a:1\n3:44 b:1\n"},
+        LongCase{"AListWithoutAKind", "{\"apiVersion\":\"v1\",\"items\":[" + LongPod("a:1") + "]}",
+                 "1:127 a:1\nx:1:1: kind: is required\n"},
         LongCase{"Documents",
                  LongDocument("a:1") + "---\n" + LongDocument("b:1") + "---\n" + LongDocument("c:1"),
                  "4:38 a:1\n9:38 b:1\n14:38 c:1\n"},
