@@ -10,6 +10,7 @@
 #include "base/mutex.h"
 #include "base/scrub.h"
 #include "base/text.h"
+#include "base/utf8.h"
 
 namespace prefetch::base {
 namespace {
@@ -46,12 +47,15 @@ LogFormat CurrentFormat() {
   return isatty(STDERR_FILENO) ? LogFormat::kPlain : LogFormat::kJson;
 }
 
-// Returns the code point of one character of at most three bytes of UTF-8.
-unsigned CodePoint(std::string_view character) {
-  unsigned code = static_cast<unsigned char>(character.front());
-  if (character.size() > 1) code &= character.size() == 2 ? 0x1fU : 0x0fU;
-  for (char c : character.substr(1)) code = code << 6U | (static_cast<unsigned char>(c) & 0x3fU);
-  return code & 0xffffU;
+// As JSON writes a character that it must not hold: beyond 16 bits, a pair of them.
+void AppendJsonEscape(std::string& out, char32_t point) {
+  if (point >= 0x10000) {
+    AppendJsonEscape(out, 0xd800 + ((point - 0x10000) >> 10U));
+    point = 0xdc00 + ((point - 0x10000) & 0x3ffU);
+  }
+  char escaped[8];
+  std::snprintf(escaped, sizeof escaped, "\\u%04x", static_cast<unsigned>(point) & 0xffffU);
+  out += escaped;
 }
 
 }  // namespace
@@ -79,9 +83,7 @@ void AppendJsonEscaped(std::string& out, std::string_view text) {
     } else if (c == '\n' || c == '\r' || c == '\t') {
       out += c == '\n' ? "\\n" : c == '\r' ? "\\r" : "\\t";
     } else if (control > 0) {
-      char escaped[8];
-      std::snprintf(escaped, sizeof escaped, "\\u%04x", CodePoint(text.substr(0, control)));
-      out += escaped;
+      AppendJsonEscape(out, CharacterAt(text, 0).point);
     } else {
       out += c;
     }

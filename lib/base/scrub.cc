@@ -1,12 +1,30 @@
 #include "base/scrub.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
+#include <utility>
 
 #include "base/text.h"
+#include "base/utf8.h"
 
 namespace prefetch::base {
 namespace {
+
+// Characters beyond ASCII that a terminal obeys, that change the order or the lines in which text is shown,
+// or that are not seen, so that two names look the same.
+constexpr std::array<std::pair<char32_t, char32_t>, 10> kHidden = {{
+    {0x80, 0x9f},        // C1
+    {0xad, 0xad},        // soft hyphen
+    {0x61c, 0x61c},      // Arabic letter mark
+    {0x180e, 0x180e},    // Mongolian vowel separator
+    {0x200b, 0x200f},    // of no width, and marks of direction
+    {0x2028, 0x202e},    // separators of lines and paragraphs, controls of direction
+    {0x2060, 0x206f},    // joiners, invisible operators, isolates
+    {0xfeff, 0xfeff},    // byte order mark
+    {0xfff9, 0xfffb},    // annotations
+    {0xe0000, 0xe007f},  // tags
+}};
 
 bool EndsUrl(char c) {
   return c == ' ' || c == '"' || c == '\'' || c == '<' || c == '>' || c == '`' ||
@@ -69,17 +87,13 @@ std::string CleanPaths(std::string_view message) {
 }  // namespace
 
 std::size_t ControlAt(std::string_view text) {
-  auto byte = [&](std::size_t at) { return at < text.size() ? static_cast<unsigned char>(text[at]) : 0U; };
-  if (byte(0) < 0x20 || byte(0) == 0x7f) return byte(0) == '\n' ? 0 : 1;
-  // The text may be cut in the midst of a character: `byte` gives 0 behind its end.
-  if (byte(0) == 0xc2) return byte(1) >= 0x80 && byte(1) < 0xa0 ? 2 : 0;  // C1
-  if (byte(0) == 0xd8) return byte(1) == 0x9c ? 2 : 0;                    // U+061C
-  if (byte(0) != 0xe2) return 0;
-  const unsigned low = byte(2);
-  const bool marks =
-      low == 0x8e || low == 0x8f || (low >= 0xa8 && low <= 0xae);  // U+200E/F, U+2028 to U+202E
-  const bool isolates = low >= 0xa6 && low <= 0xa9;                // U+2066 to U+2069
-  return (byte(1) == 0x80 && marks) || (byte(1) == 0x81 && isolates) ? 3 : 0;
+  if (text.empty()) return 0;
+  const Character character = CharacterAt(text, 0);
+  if (character.point < 0x20 || character.point == 0x7f) return text[0] == '\n' ? 0 : character.bytes;
+  const bool is_hidden = std::any_of(kHidden.begin(), kHidden.end(), [&](const auto& range) {
+    return character.point >= range.first && character.point <= range.second;
+  });
+  return is_hidden ? character.bytes : 0;
 }
 
 std::string WithoutUrlSecrets(std::string_view text) {

@@ -16,8 +16,9 @@ inline constexpr std::string_view kRedacted = "[redacted]";
 std::string WithoutUrlSecrets(std::string_view text);
 
 // The size of the character that `text` begins with, if it must not be printed; otherwise 0. These are the
-// characters that a terminal obeys, or that change the order or the lines in which text is shown: C0 but the
-// line end, DEL, C1, separators of lines and paragraphs, marks and controls of direction.
+// characters that a terminal obeys, that change the order or the lines in which text is shown, or that are
+// not seen: C0 but the line end, DEL, C1, separators of lines and paragraphs, marks and controls of
+// direction, characters of no width, tags.
 std::size_t ControlAt(std::string_view text);
 
 // These characters become spaces, one for each. Line ends stay.

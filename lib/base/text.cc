@@ -5,6 +5,8 @@
 #include <charconv>
 #include <cstdio>
 
+#include "base/utf8.h"
+
 namespace prefetch::base {
 namespace {
 
@@ -14,25 +16,6 @@ constexpr std::string_view kBase64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnop
 // ASCII only, and so independent of the locale, unlike tolower(3).
 char LowerChar(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
-// Length of the well-formed UTF-8 sequence at text[at], or 0.
-std::size_t Utf8SequenceAt(std::string_view text, std::size_t at) {
-  auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  unsigned char first = byte(at);
-  if (first < 0x80) return 1;
-  std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  // 0x80 to 0xC1 begin no character, or an overlong one.
-  if (first < 0xC2 || first > 0xF4 || at + length > text.size()) return 0;
-  for (std::size_t i = 1; i < length; i++) {
-    if ((byte(at + i) & 0xC0) != 0x80) return 0;
-  }
-  unsigned char second = byte(at + 1);
-  if (first == 0xE0 && second < 0xA0) return 0;  // overlong
-  if (first == 0xED && second > 0x9F) return 0;  // surrogate
-  if (first == 0xF0 && second < 0x90) return 0;  // overlong
-  if (first == 0xF4 && second > 0x8F) return 0;  // beyond U+10FFFF
-  return length;
 }
 
 }  // namespace
@@ -92,7 +75,7 @@ std::string ReplaceAll(std::string_view text, std::string_view from, std::string
 
 bool IsUtf8(std::string_view text) {
   for (std::size_t i = 0; i < text.size();) {
-    std::size_t length = Utf8SequenceAt(text, i);
+    std::size_t length = CharacterAt(text, i).bytes;
     if (length == 0) return false;
     i += length;
   }
@@ -119,7 +102,7 @@ void AppendUtf8(std::string& out, std::uint32_t c) {
 std::string ToUtf8(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size();) {
-    std::size_t length = Utf8SequenceAt(text, i);
+    std::size_t length = CharacterAt(text, i).bytes;
     if (length == 0) {
       out += "\xEF\xBF\xBD";
       i++;

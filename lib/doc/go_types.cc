@@ -39,7 +39,11 @@ void CheckValue(const Reader& value, const GoField& field) {
       value.Bool();
       return;
     case GoType::kBase64:
-      if (auto text = value.String(); text && !DecodeGoBase64(*std::move(text))) value.Fail("must be base64");
+      if (auto text = value.String()) {
+        auto data = DecodeGoBase64(*std::move(text));
+        if (!data) value.Fail("must be base64");
+        if (data) base::WipeString(*data);
+      }
       return;
     case GoType::kDuration:
       value.Duration({.least = std::chrono::nanoseconds::min()});
@@ -62,10 +66,11 @@ void CheckValue(const Reader& value, const GoField& field) {
       for (const auto& [key, item] : value.Members()) CheckGoTypes(item, field.fields);
       return;
     case GoType::kObjects:
-    case GoType::kNamedObjects: {
+    case GoType::kNamedObjects:
+    case GoType::kExtensions: {
       const std::vector<Reader> items = value.Items();
       for (const Reader& item : items) CheckGoTypes(item, field.fields);
-      if (field.type == GoType::kNamedObjects) CheckNames(items, field.fields.size() == 1);
+      if (field.type != GoType::kObjects) CheckNames(items, field.type == GoType::kExtensions);
       return;
     }
   }

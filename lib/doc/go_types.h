@@ -21,7 +21,8 @@ enum class GoType {
   kObject,
   kObjects,
   kObjectMap,
-  kNamedObjects
+  kNamedObjects,
+  kExtensions,
 };
 
 // A member of an object. Members that may be anything need no row.
@@ -32,8 +33,8 @@ struct GoField {
 };
 
 // Adds a problem for each value that Go's decoder refuses, those of repeated keys included. Names may stand
-// once in a list of kNamedObjects. A repeated key is a problem if an object, a list or null stands behind it,
-// since Go would mix both values.
+// once in a list of kNamedObjects, and in one of kExtensions, where extensions without content do not count.
+// A repeated key is a problem if an object, a list or null stands behind it, since Go would mix both values.
 void CheckGoTypes(const Reader& value, std::span<const GoField> fields);
 
 // The order in which Kubernetes' decoders look at keys.

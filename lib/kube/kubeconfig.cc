@@ -142,7 +142,8 @@ void DecodeUser(KubeconfigEntry& entry, const PluginCluster& described, const Ku
   const bool has_token = !cluster.token.empty() || (https && !cluster.token_file.empty());
   const bool has_password =
       !cluster.username.empty() || (!cluster.password.empty() && !cluster.token.empty());
-  if (has_token && has_password) object.Fail("has a token and a password, of which kubectl accepts one");
+  if (has_token && has_password)
+    object.Fail("has a token and a password, and kubectl accepts only one of them");
   DecodeCertificate(entry, cluster);
   if (https && object.Has("auth-provider")) {
     object.Fail("auth-provider", "is refused: its tokens are renewed in the file; use an exec plugin");
@@ -159,15 +160,17 @@ void DecodeUser(KubeconfigEntry& entry, const PluginCluster& described, const Ku
   if (use == PluginUse::kAsked) cluster.exec = std::move(plugin);
 }
 
-// Neither kubectl nor we send a credential in clear.
-void KeepCredentialsFromHttp(Cluster& cluster) {
-  if (IsHttps(cluster)) return;
-  cluster.token = cluster.key_pem = cluster.password = base::Secret();
-  for (std::string* text : {&cluster.token_file, &cluster.certificate_pem, &cluster.certificate_file,
-                            &cluster.key_file, &cluster.username}) {
-    text->clear();
-  }
-  cluster.exec.reset();
+// Neither kubectl nor we send a credential in clear. All members that are not named here are credentials.
+Cluster WithoutCredentials(Cluster cluster) {
+  return {.server = std::move(cluster.server),
+          .name_space = std::move(cluster.name_space),
+          .source = std::move(cluster.source),
+          .ca_file = std::move(cluster.ca_file),
+          .ca_pem = std::move(cluster.ca_pem),
+          .tls_server_name = std::move(cluster.tls_server_name),
+          .verify = cluster.verify,
+          .proxy = std::move(cluster.proxy),
+          .impersonation = std::move(cluster.impersonation)};
 }
 
 }  // namespace
@@ -202,9 +205,8 @@ base::Result<Cluster> FromKubeconfig(const GetEnv& get_env, const KubeconfigOpti
     if (!entry) context->body.Fail("user", "names no entry of users");
     if (entry) DecodeUser(*entry, described, options, get_env, cluster);
   }
-  KeepCredentialsFromHttp(cluster);
   if (base::Status good = files->ToStatus(); !good) return std::move(good).error();
-  return cluster;
+  return IsHttps(cluster) ? std::move(cluster) : WithoutCredentials(std::move(cluster));
 }
 
 }  // namespace prefetch::kube

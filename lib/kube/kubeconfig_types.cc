@@ -14,7 +14,7 @@ constexpr doc::GoField kCluster[] = {{"server", doc::GoType::kText},
                                      {"certificate-authority-data", doc::GoType::kBase64},
                                      {"proxy-url", doc::GoType::kText},
                                      {"disable-compression", doc::GoType::kBool},
-                                     {"extensions", doc::GoType::kNamedObjects, kExtension}};
+                                     {"extensions", doc::GoType::kExtensions, kExtension}};
 constexpr doc::GoField kVariable[] = {{"name", doc::GoType::kText}, {"value", doc::GoType::kText}};
 constexpr doc::GoField kExec[] = {
     {"command", doc::GoType::kText},           {"args", doc::GoType::kTexts},
@@ -36,18 +36,18 @@ constexpr doc::GoField kUser[] = {{"client-certificate", doc::GoType::kText},
                                   {"password", doc::GoType::kText},
                                   {"auth-provider", doc::GoType::kObject, kAuthProvider},
                                   {"exec", doc::GoType::kObject, kExec},
-                                  {"extensions", doc::GoType::kNamedObjects, kExtension}};
+                                  {"extensions", doc::GoType::kExtensions, kExtension}};
 constexpr doc::GoField kContext[] = {{"cluster", doc::GoType::kText},
                                      {"user", doc::GoType::kText},
                                      {"namespace", doc::GoType::kText},
-                                     {"extensions", doc::GoType::kNamedObjects, kExtension}};
+                                     {"extensions", doc::GoType::kExtensions, kExtension}};
 constexpr doc::GoField kNamedCluster[] = {{"name", doc::GoType::kText},
                                           {"cluster", doc::GoType::kObject, kCluster}};
 constexpr doc::GoField kNamedUser[] = {{"name", doc::GoType::kText}, {"user", doc::GoType::kObject, kUser}};
 constexpr doc::GoField kNamedContext[] = {{"name", doc::GoType::kText},
                                           {"context", doc::GoType::kObject, kContext}};
 constexpr doc::GoField kPreferences[] = {{"colors", doc::GoType::kBool},
-                                         {"extensions", doc::GoType::kNamedObjects, kExtension}};
+                                         {"extensions", doc::GoType::kExtensions, kExtension}};
 constexpr doc::GoField kConfig[] = {{"apiVersion", doc::GoType::kText},
                                     {"kind", doc::GoType::kText},
                                     {"preferences", doc::GoType::kObject, kPreferences},
@@ -55,7 +55,7 @@ constexpr doc::GoField kConfig[] = {{"apiVersion", doc::GoType::kText},
                                     {"users", doc::GoType::kNamedObjects, kNamedUser},
                                     {"contexts", doc::GoType::kNamedObjects, kNamedContext},
                                     {"current-context", doc::GoType::kText},
-                                    {"extensions", doc::GoType::kNamedObjects, kExtension}};
+                                    {"extensions", doc::GoType::kExtensions, kExtension}};
 
 // k8s.io/client-go/pkg/apis/clientauthentication/v1/types.go
 constexpr doc::GoField kPluginCluster[] = {{"server", doc::GoType::kText},

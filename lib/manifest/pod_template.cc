@@ -374,7 +374,7 @@ class ShapeFinder {
     if (node.kind == Node::Kind::kString)
       return Text(holder, key, value, Tagged(holder.node(), key, node.text));
     if (node.kind != Node::Kind::kMapping) return Value(value);
-    // As image volumes have it: `image: {reference: …, pullPolicy: …}`.
+    // Image volumes are written like this: `image: {reference: …, pullPolicy: …}`.
     if (StringAt(node, "reference") != nullptr) {
       const Reader reference = *doc::ObjectReader(value).Find("reference");
       return Text(value, "image", reference, reference.node().text);

@@ -3,26 +3,17 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "base/utf8.h"
 
 namespace prefetch::screen {
 namespace {
 
 constexpr std::size_t kShortDigest = 8;  // hex characters: enough to tell images of one list apart
 
-struct CodePoint {
-  char32_t value = 0;
-  std::size_t bytes = 1;
-};
-
-// `text` is UTF-8: base::ToUtf8 or the JSON reader has seen to that. Stray bytes count as one column.
-CodePoint CodePointAt(std::string_view text, std::size_t at) {
-  unsigned char first = static_cast<unsigned char>(text[at]);
-  std::size_t bytes = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : first >= 0xC0 ? 2 : 1;
-  if (at + bytes > text.size()) return {0xFFFD, 1};
-  char32_t value = bytes == 1 ? first : first & (0x7FU >> bytes);
-  for (std::size_t i = 1; i < bytes; i++)
-    value = value << 6 | (static_cast<unsigned char>(text[at + i]) & 0x3FU);
-  return {value, bytes};
+// Bytes that are no character count as one column each.
+base::Character CharacterAt(std::string_view text, std::size_t at) {
+  const base::Character character = base::CharacterAt(text, at);
+  return character.bytes > 0 ? character : base::Character{0xFFFD, 1};
 }
 
 struct Range {
@@ -55,10 +46,10 @@ std::size_t ColourAt(std::string_view text, std::size_t at) {
 std::string_view Beginning(std::string_view text, std::size_t width) {
   std::size_t at = 0, used = 0;
   while (at < text.size()) {
-    CodePoint point = CodePointAt(text, at);
-    used += ColumnsOf(point.value);
+    const base::Character next = CharacterAt(text, at);
+    used += ColumnsOf(next.point);
     if (used > width) break;
-    at += point.bytes;
+    at += next.bytes;
   }
   return text.substr(0, at);
 }
@@ -72,9 +63,9 @@ std::size_t DisplayWidth(std::string_view text) {
       at += colour;
       continue;
     }
-    CodePoint point = CodePointAt(text, at);
-    width += ColumnsOf(point.value);
-    at += point.bytes;
+    const base::Character next = CharacterAt(text, at);
+    width += ColumnsOf(next.point);
+    at += next.bytes;
   }
   return width;
 }
@@ -108,7 +99,7 @@ std::string ShortImage(std::string_view image, std::size_t width) {
   std::size_t room = width - DisplayWidth(head) - 1;
   std::string_view tail = name;
   // Removed by whole characters, never within one.
-  while (DisplayWidth(tail) > room) tail.remove_prefix(CodePointAt(tail, 0).bytes);
+  while (DisplayWidth(tail) > room) tail.remove_prefix(CharacterAt(tail, 0).bytes);
   return head + "…" + std::string(tail);
 }
 

@@ -34,8 +34,8 @@ TEST(Log, LevelAndSink) {
 
 TEST(AppendJsonEscaped, NothingSteersATerminal) {
   std::string out;
-  AppendJsonEscaped(out, "\"\\\n\t\x1b\x7f\xc2\x9b\u061c\u202e\u2028\u2069 é…日😀");
-  EXPECT_EQ(out, R"(\"\\\n\t\u001b\u007f\u009b\u061c\u202e\u2028\u2069 )"
+  AppendJsonEscaped(out, "\"\\\n\t\x1b\x7f\xc2\x9b\u061c\u202e\u2028\u2069\U000e0041 é…日😀");
+  EXPECT_EQ(out, R"(\"\\\n\t\u001b\u007f\u009b\u061c\u202e\u2028\u2069\udb40\udc41 )"
                  "é…日😀");
 }
 

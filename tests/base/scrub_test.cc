@@ -36,8 +36,16 @@ TEST(WithoutControls, NothingMayTurnTheLine) {
                            "\u202d", "\u202e", "\u2066", "\u2067", "\u2068", "\u2069"}) {
     EXPECT_EQ(WithoutControls(std::string("a") + mark + "b"), "a b");
   }
-  for (const char* text : {"\u200d", "\u2026", "\u2030", "\u2065", "\u206a", "\u0600", "\xe2", "\xe2\x80"}) {
+  for (const char* text :
+       {"\u2010", "\u2026", "\u2030", "\u2070", "\u0600", "\ufffd", "\U0001f600", "\xe2", "\xe2\x80"}) {
     EXPECT_EQ(WithoutControls(text), text);
+  }
+}
+
+TEST(WithoutControls, NothingStaysUnseen) {
+  for (const char* hidden : {"\u00ad", "\u180e", "\u200b", "\u200d", "\u2060", "\u2064", "\u206f", "\ufeff",
+                             "\ufff9", "\U000e0001", "\U000e007f"}) {
+    EXPECT_EQ(WithoutControls(std::string("a") + hidden + "b"), "a b");
   }
 }
 

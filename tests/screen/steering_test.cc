@@ -34,7 +34,7 @@ namespace {
 
 const std::string kSteering =
     "\x1b[2J\x1b[31m\x1b]0;t\x07\x08\r\x7f\xc2\x9b"
-    "2J\xc2\x85\u061c\u200e\u200f\u2028\u2029\u202a\u202e\u2066\u2069";
+    "2J\xc2\x85\u061c\u200e\u200f\u2028\u2029\u202a\u202e\u2066\u2069\u200b\ufeff";
 
 // As a terminal gets it.
 std::string Printed(const std::string& text) {
