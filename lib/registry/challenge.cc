@@ -8,83 +8,48 @@
 namespace prefetch::registry {
 namespace {
 
-// Limits on hostile input (R39). Real challenges are a few hundred bytes with four parameters at most.
+// Limit on hostile input (R39). Real challenges are a few hundred bytes.
 constexpr std::size_t kMaxChallengeBytes = 8 * 1024;
-constexpr std::size_t kMaxParameters = 16;
 
-bool IsBlank(char c) {
-  return c == ' ' || c == '\t';
-}
-
-// Reads from the front of a field.
+// Reads from the front of a field, as containerd's remotes/docker/auth/parse.go does.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : rest_(text) {}
 
-  bool AtEnd() const { return rest_.empty(); }
-  bool Next(char c) const { return !rest_.empty() && rest_.front() == c; }
-  void Skip(std::size_t n = 1) { rest_.remove_prefix(std::min(n, rest_.size())); }
-  void SkipBlanks() {
-    while (!rest_.empty() && IsBlank(rest_.front())) Skip();
+  void SkipBlanks() { rest_.remove_prefix(std::min(rest_.find_first_not_of(" \t\r\n"), rest_.size())); }
+  // Skips `c`; false if there is something else.
+  bool Take(char c) {
+    if (!rest_.starts_with(c)) return false;
+    rest_.remove_prefix(1);
+    return true;
   }
-  void SkipBlanksAndCommas() {
-    while (!rest_.empty() && (IsBlank(rest_.front()) || rest_.front() == ',')) Skip();
-  }
-
   // A token of RFC 9110; empty if there is none.
   std::string_view Token() {
     std::size_t size = 0;
     while (size < rest_.size() && http::IsFieldName(rest_.substr(size, 1))) size++;
-    return Take(size);
+    std::string_view token = rest_.substr(0, size);
+    rest_.remove_prefix(size);
+    return token;
   }
-  // Reads an unquoted value. Registries send more characters than the grammar allows, so it extends to a
-  // blank or a comma.
-  std::string Bare() {
-    std::size_t size = 0;
-    while (size < rest_.size() && !IsBlank(rest_[size]) && rest_[size] != ',') size++;
-    return std::string(Take(size));
-  }
-  // nullopt: the quote is not closed.
-  std::optional<std::string> Quoted() {
+  // An open quote is an empty value, and the end.
+  std::string Value() {
+    if (!Take('"')) return std::string(Token());
     std::string value;
-    Skip();
-    while (!rest_.empty() && rest_.front() != '"') {
-      if (rest_.front() == '\\' && rest_.size() > 1) Skip();
-      value += rest_.front();
-      Skip();
+    for (std::size_t i = 0; i < rest_.size(); i++) {
+      if (rest_[i] == '"') {
+        rest_.remove_prefix(i + 1);
+        return value;
+      }
+      if (rest_[i] == '\\' && ++i == rest_.size()) break;
+      value += rest_[i];
     }
-    if (rest_.empty()) return std::nullopt;
-    Skip();
-    return value;
+    rest_ = {};
+    return "";
   }
-  Scanner Copy() const { return *this; }
 
  private:
-  std::string_view Take(std::size_t size) {
-    std::string_view taken = rest_.substr(0, size);
-    rest_.remove_prefix(size);
-    return taken;
-  }
   std::string_view rest_;
 };
-
-enum class Read { kParameter, kNone, kBroken };
-
-// Reads `name = value`. If there is none, the scanner stays where it is: the next word is then the scheme of
-// the next challenge. The grammar forbids blanks around "=", but some servers send them.
-Read ReadParameter(Scanner& scanner, Challenge& challenge) {
-  Scanner ahead = scanner.Copy();
-  std::string name = base::ToLower(ahead.Token());
-  ahead.SkipBlanks();
-  if (name.empty() || !ahead.Next('=')) return Read::kNone;
-  ahead.Skip();
-  ahead.SkipBlanks();
-  std::optional<std::string> value = ahead.Next('"') ? ahead.Quoted() : ahead.Bare();
-  if (!value) return Read::kBroken;
-  challenge.parameters.emplace_back(std::move(name), std::move(*value));
-  scanner = ahead;
-  return Read::kParameter;
-}
 
 base::Error Broken(std::string_view why) {
   return base::InvalidArgument("the registry's WWW-Authenticate " + std::string(why));
@@ -93,47 +58,36 @@ base::Error Broken(std::string_view why) {
 }  // namespace
 
 std::string_view Challenge::Get(std::string_view name) const {
+  std::string_view found;
   for (const auto& parameter : parameters) {
-    if (parameter.first == name) return parameter.second;
+    if (parameter.first == name) found = parameter.second;
   }
-  return {};
+  return found;
 }
 
-base::Result<std::vector<Challenge>> ParseChallenges(std::string_view field) {
-  if (field.size() > kMaxChallengeBytes) return Broken("is too long");
-  std::vector<Challenge> challenges;
-  std::size_t parameters = 0;
+Challenge ParseChallenge(std::string_view field) {
   Scanner scanner(field);
-  for (scanner.SkipBlanksAndCommas(); !scanner.AtEnd(); scanner.SkipBlanksAndCommas()) {
-    Challenge challenge{.scheme = base::ToLower(scanner.Token()), .parameters = {}};
-    if (challenge.scheme.empty()) {  // Skips token68 and other credentials that no registry uses.
-      if (scanner.Next('"') && !scanner.Quoted()) return Broken("has an open quote");
-      if (scanner.Bare().empty()) scanner.Skip();
-      continue;
-    }
-    while (true) {
-      scanner.SkipBlanksAndCommas();
-      Read read = ReadParameter(scanner, challenge);
-      if (read == Read::kBroken) return Broken("has an open quote");
-      if (read == Read::kNone) break;
-      if (++parameters > kMaxParameters) return Broken("has too many parameters");
-    }
-    challenges.push_back(std::move(challenge));
-  }
-  return challenges;
+  Challenge challenge{.scheme = base::ToLower(scanner.Token()), .parameters = {}};
+  if (challenge.scheme.empty()) return challenge;
+  do {
+    scanner.SkipBlanks();
+    std::string name = base::ToLower(scanner.Token());
+    if (name.empty() || !scanner.Take('=')) break;
+    challenge.parameters.emplace_back(std::move(name), scanner.Value());
+    scanner.SkipBlanks();
+  } while (scanner.Take(','));
+  return challenge;
 }
 
 base::Result<std::optional<Challenge>> ChooseChallenge(const std::vector<std::string_view>& fields) {
   std::optional<Challenge> chosen;
   for (std::string_view field : fields) {
-    auto challenges = ParseChallenges(field);
-    if (!challenges) return std::move(challenges).error();
-    for (Challenge& challenge : *challenges) {
-      // Bearer wins over Basic (R14): a password then goes to the token service only.
-      bool better = challenge.scheme == "bearer" ? !chosen || chosen->scheme != "bearer"
-                                                 : challenge.scheme == "basic" && !chosen;
-      if (better) chosen = std::move(challenge);
-    }
+    if (field.size() > kMaxChallengeBytes) return Broken("is too long");
+    Challenge challenge = ParseChallenge(field);
+    // Bearer wins over Basic (R14): a password then goes to the token service only.
+    bool better = challenge.scheme == "bearer" ? !chosen || chosen->scheme != "bearer"
+                                               : challenge.scheme == "basic" && !chosen;
+    if (better) chosen = std::move(challenge);
   }
   if (chosen && chosen->scheme == "bearer" && chosen->Get("realm").empty()) return Broken("names no realm");
   return chosen;

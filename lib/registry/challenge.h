@@ -1,5 +1,4 @@
-// Challenge: what WWW-Authenticate asks for (RFC 9110 section 11.6.1; R14). Pure; the text is a
-// stranger's.
+// Challenge: what WWW-Authenticate asks for, as the runtimes read it (R14). Pure; the text is a stranger's.
 #pragma once
 
 #include <optional>
@@ -17,18 +16,19 @@ struct Challenge {
   std::string scheme;                                           // in lower case: "bearer"
   std::vector<std::pair<std::string, std::string>> parameters;  // names in lower case; a name may repeat
 
-  // Returns the first parameter of that name; empty if there is none.
+  // Returns the last parameter of that name; empty if there is none.
   std::string_view Get(std::string_view name) const;
 
   friend bool operator==(const Challenge&, const Challenge&) = default;
 };
 
-// Returns the challenges of one header field. InvalidArgument: an open quote, more than 8 KiB, more than 16
-// parameters.
-base::Result<std::vector<Challenge>> ParseChallenges(std::string_view field);
+// Returns the challenge of one header field; its scheme is empty if there is none. Ends at the first thing
+// that is no parameter: a second challenge of the same field is lost, as it is for the runtimes.
+Challenge ParseChallenge(std::string_view field);
 
 // Returns the challenge to answer: the first Bearer, else the first Basic, of all fields of an answer. Others
-// (Digest, Negotiate) are ignored. nullopt: none. InvalidArgument as above, or a Bearer without a realm.
+// (Digest, Negotiate) are ignored. nullopt: none. InvalidArgument: a field of more than 8 KiB, or a Bearer
+// without a realm.
 base::Result<std::optional<Challenge>> ChooseChallenge(const std::vector<std::string_view>& fields);
 
 }  // namespace prefetch::registry

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "registry/go_url.h"
 #include "registry/host.h"
 
 namespace prefetch::registry {
@@ -43,6 +44,8 @@ base::Result<Realm> JudgeRealm(std::string_view realm, const http::AbsoluteUrl& 
   if (realm.size() > kMaxBytes) return base::InvalidArgument("the token service's URL is too long");
   auto url = http::ParseAbsoluteUrl(realm);
   if (!url) return std::move(url).error().Wrap("token service");
+  // The runtimes give up at a broken escape, and at "https://host\\path".
+  if (!ParseGoUrl(realm)) return base::InvalidArgument("the token service's URL is none for the runtimes");
   // Over plain http, anybody on the way could read the password. A registry that is itself asked over http
   // has no such protection anyway.
   if (url->scheme == "http" && (contact.scheme != "http" || url->host != contact.host)) {

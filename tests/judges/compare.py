@@ -23,6 +23,7 @@ sys.dont_write_bytecode = True  # the source tree stays as it is
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
+import challenge_mutations
 import kube_mutations
 import manifest_mutations
 import mutations
@@ -76,6 +77,7 @@ FAMILIES = [
     of_json("docker"),
     of_json("token"),
     Family("reference", ["reference"], ["reference"], ["tests/judges/corpus/reference/*"], name_mutations.reference),
+    Family("challenge", ["challenge"], ["challenge"], ["tests/judges/corpus/challenge/*"], challenge_mutations.challenge),
     hosts("hosts-2.1-localhost", "2", "2.1.9", "localhost:5000"),
     kubeconfig(),
     plugins("exec-answer", "v1"),

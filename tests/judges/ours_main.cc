@@ -12,6 +12,7 @@ namespace {
 
 std::map<std::string, Family> AllFamilies() {
   std::map<std::string, Family> all;
+  all.merge(ChallengeFamilies());
   all.merge(DocFamilies());
   all.merge(KubeFamilies());
   all.merge(PluginFamilies());

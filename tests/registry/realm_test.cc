@@ -51,6 +51,8 @@ INSTANTIATE_TEST_SUITE_P(
         RealmCase{"Userinfo", "https://reg.example/v2", "https://u:p@reg.example/token", "refused"},
         RealmCase{"Relative", "https://reg.example/v2", "/token", "refused"},
         RealmCase{"OtherScheme", "https://reg.example/v2", "file:///etc/passwd", "refused"},
+        RealmCase{"BrokenEscape", "https://reg.example/v2", "https://reg.example/%zz", "refused"},
+        RealmCase{"Backslash", "https://reg.example/v2", "https://reg.example\\token", "refused"},
         RealmCase{"Words", "https://reg.example/v2", "Registry Realm", "refused"},
         RealmCase{"TooLong", "https://reg.example/v2", "https://reg.example/" + std::string(2048, 'x'),
                   "refused"}),
