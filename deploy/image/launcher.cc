@@ -1,5 +1,6 @@
-// Starts prefetchctl of a portable folder (deploy/image/portable) with the loader and the libraries of that
-// folder. It is linked statically, since the machine may have neither, and needs no /proc.
+// Starts a program of a portable folder (deploy/image/portable) with the loader and the libraries of that
+// folder: prefetchd by that name, prefetchctl by any other. It is linked statically, since the machine may
+// have neither, and needs no /proc.
 #include <sys/auxv.h>
 #include <unistd.h>
 
@@ -31,25 +32,29 @@ Path Below(const char* folder, const char* rest) {
   return path;
 }
 
-// As the kernel was told it, with links followed: kubectl-prefetch may be a link to this program.
-bool FindFolder(char (&folder)[PATH_MAX]) {
+// As the kernel was told it, with links followed: kubectl-prefetch may be a link to this program. Returns its
+// own name, or null.
+const char* FindFolder(char (&folder)[PATH_MAX]) {
   const auto* self = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
-  if (self == nullptr || realpath(self, folder) == nullptr) return false;
-  *std::strrchr(folder, '/') = '\0';
-  return true;
+  if (self == nullptr || realpath(self, folder) == nullptr) return nullptr;
+  char* slash = std::strrchr(folder, '/');
+  *slash = '\0';
+  return slash + 1;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   char folder[PATH_MAX];
-  if (!FindFolder(folder)) {
+  const char* name = FindFolder(folder);
+  if (name == nullptr) {
     std::fprintf(stderr, "prefetchctl: its own folder cannot be found: %s; call it by its full path\n",
                  std::strerror(errno));
     return 2;
   }
   Path libraries = Below(folder, LIBRARIES), loader = Below(folder, LIBRARIES LOADER);
-  Path program = Below(folder, "/root/usr/bin/prefetchctl");
+  Path program = Below(
+      folder, std::strcmp(name, "prefetchd") == 0 ? "/root/usr/bin/prefetchd" : "/root/usr/bin/prefetchctl");
   char argv0[] = "--argv0", library_path[] = "--library-path";
   auto** arguments = static_cast<char**>(std::calloc(static_cast<std::size_t>(argc) + 6, sizeof(char*)));
   if (arguments == nullptr || argc < 1) return 2;

@@ -42,15 +42,15 @@ def free_port():
 
 
 class Registry:
-    """docker-registry on loopback, without passwords."""
+    """docker-registry on loopback; without passwords, unless `more` of its configuration asks for them."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, **more):
         self.port = free_port()
         self.host = f"127.0.0.1:{self.port}"
         config = os.path.join(folder, "registry.yml")
         with open(config, "w", encoding="utf-8") as out:
             json.dump({"version": "0.1", "storage": {"filesystem": {"rootdirectory": os.path.join(folder, "registry")}},
-                       "http": {"addr": self.host}}, out)
+                       "http": {"addr": self.host}, **more}, out)
         with open(os.path.join(folder, "registry.log"), "wb") as log:
             self.process = subprocess.Popen(["docker-registry", "serve", config], stdout=log, stderr=log)
         until("the registry", lambda: answers(self.port))

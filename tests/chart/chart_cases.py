@@ -7,13 +7,17 @@ import random
 import re
 import shlex
 import subprocess
+import sys
 import tempfile
 
 import yaml
 
 from chart_files import CHART, COMPONENTS, PLATFORMS
 from differences import differences
-from helm import Refused
+from helm import Refused, Renderer
+
+sys.path.append(os.path.join(os.path.dirname(CHART), "release"))
+import archive
 
 LIST = "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\nimages:\n- image: quay.io/acme/app:v1  # \"<&>\" ä\n"
 PLAIN = "# plain\nghcr.io/acme/tool:v2\n"
@@ -324,7 +328,7 @@ def check_command(command, folder):
 def shown_values():
     """(page, values, namespace) of each helm command and each values.yaml that the pages for people show."""
     root = os.path.dirname(os.path.dirname(CHART))
-    for page in ("deploy/docs/install.md",):
+    for page in ("README.md", "deploy/docs/install.md"):
         with open(os.path.join(root, page), encoding="utf-8") as file:
             text = file.read()
         for block in re.findall(r"^```yaml\n# values.yaml\n(.*?)^```", text, re.M | re.S):
@@ -338,6 +342,19 @@ def shown_values():
             yield page, values, namespace
 
 
+def check_released():
+    """The chart of a release, packaged by deploy/release, installs that release."""
+    image, own = "registry.example/platform/prefetchd:9.8.7", "mirror.example/prefetchd:9.8.7"
+    with tempfile.TemporaryDirectory() as folder:
+        archive.pack_chart(os.path.join(folder, "chart.tgz"), CHART, "9.8.7", image, 0)
+        subprocess.run(["tar", "-xzf", "chart.tgz"], cwd=folder, check=True)
+        with Renderer(os.path.join(folder, "prefetchd")) as released:
+            for values, wanted in (({}, image), ({"image": own}, own)):
+                pod = daemon_set(by_name(released.render(values)[0]))
+                (container,) = pod["containers"]
+                assert container["image"] == wanted, container["image"]
+
+
 def put(values, path, value, from_file):
     """As --set does: `true` is no string."""
     *inner, last = path.split(".")
@@ -348,7 +365,7 @@ def put(values, path, value, from_file):
 
 def check_shown(renderer):
     shown = list(shown_values())
-    assert len(shown) == 2, shown
+    assert len(shown) == 3, shown
     for page, values, namespace in shown:
         try:
             objects, _, notes = renderer.render(values, namespace=namespace)
@@ -380,6 +397,7 @@ def add_cases(cases, renderer):
     cases.add("Chart", "TestPod", lambda: check_test_pod(renderer))
     cases.add("Chart", "ShownValues", lambda: check_shown(renderer))
     cases.add("Chart", "Version", check_version)
+    cases.add("Chart", "OfARelease", check_released)
     cases.add("Chart", "Size", check_size)
     for name in VALUES:
         cases.add("Value", name, lambda name=name: check_value(renderer, name))

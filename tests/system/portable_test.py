@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""prefetchctl away from the machine that it was built on: the folder of deploy/image/portable, and what the pages show to
-take it out of the image. Each in an otherwise empty root, so that nothing of this machine helps.
+"""prefetchctl away from the machine that it was built on: the folder of deploy/image/portable, and the image. Each in an
+otherwise empty root, so that nothing of this machine helps.
 
 Needs root, and from the environment: PREFETCH_SOURCE, PREFETCH_BUILD.
 """
@@ -65,6 +65,13 @@ class Portable:
         foreign = [path for path in paths if not path.startswith(folder)]
         assert len(paths) > 5 and not foreign, result
 
+    def check_agent(self):
+        """By its own name beside prefetchctl, and by a link to it."""
+        os.symlink("prefetchd", os.path.join(self.root, "tool/agent"))
+        for name in ("prefetchd", "agent"):
+            result = in_root(self.root, f"/tool/{name}", "--version")
+            assert result.returncode == 0 and result.stdout.startswith("prefetchd "), result
+
     def check_links(self):
         """By a link of another name, as kubectl calls its plugins."""
         os.symlink("../tool/prefetchctl", os.path.join(self.root, "tool/kubectl-prefetch"))
@@ -82,17 +89,6 @@ class Portable:
         result = in_root(self.root, "/alone", "--version")
         os.remove(alone)
         assert result.returncode == 2 and "copy the whole folder" in result.stderr, result
-
-
-def shown_command():
-    """How the page runs the program in the folder that it has filled from the image."""
-    with open(os.path.join(SOURCE, "deploy/docs/install.md"), encoding="utf-8") as file:
-        text = file.read()
-    (exported,) = re.findall(r"^docker export \S+ \| tar -x -C (\S+) (.*)$", text, re.M)
-    (command,) = re.findall(r"^(\S+/ld-linux-x86-64\.so\.2 (?:.*\\\n)*.*)", text, re.M)
-    folder, members = exported[0], exported[1].split()
-    words = command.replace("\\\n", " ").split()
-    return folder, members, words[:words.index("list")]
 
 
 class Image:
@@ -116,29 +112,15 @@ class Image:
         lost = in_root(self.root(), entry, "prefetchctl", "--version", PATH="/nowhere")
         assert lost.returncode == 2 and "install it on the PATH" in lost.stderr, lost
 
-    def check_copied(self):
-        copied_from(self.root(), self.scratch)
-
-
-def copied_from(image, scratch):
-    """As the page shows it with docker export and tar."""
-    folder, members, words = shown_command()
-    root = os.path.join(scratch, "from-image")
-    os.makedirs(os.path.join(root, folder))
-    for member in members:
-        shutil.copytree(os.path.join(image, member), os.path.join(root, folder, member), symlinks=True)
-    check_lists(root, *[word.replace(folder, f"/{folder}") for word in words])
-
 
 def main():
     cases = Cases(sys.argv[1] if len(sys.argv) > 1 else "")
     with tempfile.TemporaryDirectory() as scratch:
         portable = Portable(scratch)
-        for name in ("empty_root", "own_libraries", "links", "path", "half_a_folder"):
+        for name in ("empty_root", "own_libraries", "agent", "links", "path", "half_a_folder"):
             cases.add("Portable", name, getattr(portable, f"check_{name}"))
         image = Image(scratch)
         cases.add("Image", "run", image.check_run)
-        cases.add("Image", "copied", image.check_copied)
         return cases.run()
 
 

@@ -1,0 +1,391 @@
+#!/usr/bin/python3
+"""deploy/release/run, from a clone of this tree, into a registry that asks for a password; and what it has left there,
+taken from there as users would.
+
+release_test.py [TEXT]     only the cases whose names hold TEXT
+
+Needs root, and from the environment: PREFETCH_SOURCE, PREFETCH_BUILD.
+"""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tarfile
+import tempfile
+
+import yaml
+
+sys.dont_write_bytecode = True  # the source tree stays as it is
+SOURCE = os.environ["PREFETCH_SOURCE"]
+sys.path[:0] = [os.path.join(SOURCE, "tests/deploy"), os.path.join(SOURCE, "tests/arm64")]
+
+from cases import Cases
+from node import Registry
+
+VERSION, ARCHITECTURE = "0.1.0", subprocess.check_output(["dpkg", "--print-architecture"], text=True).strip()
+USER, PASSWORD = "ann", "s3cr3t-release"
+HELM = "application/vnd.cncf.helm."
+
+
+def run(*words, **more):
+    return subprocess.run(words, capture_output=True, text=True, **more)
+
+
+def must(*words, **more):
+    result = run(*words, **more)
+    assert result.returncode == 0, result
+    return result.stdout
+
+
+def read(*path):
+    with open(os.path.join(*path), encoding="utf-8") as file:
+        return file.read()
+
+
+def write(text, *path, mode=0o644):
+    with open(os.path.join(*path), "w", encoding="utf-8") as out:
+        out.write(text)
+    os.chmod(os.path.join(*path), mode)
+
+
+def sha256(path):
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()
+
+
+class World:
+    """A clone, a registry, and one release into it."""
+
+    def __init__(self, scratch):
+        self.scratch = scratch
+        self.clone = os.path.join(scratch, "clone")
+        os.mkdir(self.clone)
+        for name in ("deploy", "Dockerfile", "LICENSE", "meson.build"):
+            copy = shutil.copytree if os.path.isdir(os.path.join(SOURCE, name)) else shutil.copy
+            copy(os.path.join(SOURCE, name), os.path.join(self.clone, name))
+        self.git("init", "--quiet")
+        self.commit()
+        write(must("htpasswd", "-nbB", USER, PASSWORD), scratch, "htpasswd")
+        self.registry = Registry(scratch, auth={"htpasswd": {"realm": "test", "path": os.path.join(scratch, "htpasswd")}})
+        must("skopeo", "login", "--tls-verify=false", "--username", USER, "--password-stdin", self.registry.host, input=PASSWORD,
+             env=self.environment())
+        # A program that only notes how it was called: Debian 12 has no cosign.
+        os.mkdir(os.path.join(scratch, "bin"))
+        write(f'#!/bin/sh\necho "$*" >>{scratch}/cosign.calls\n', scratch, "bin/cosign", mode=0o755)
+        self.released = None
+
+    def git(self, *words):
+        return must("git", "-C", self.clone, "-c", "user.name=test", "-c", "user.email=test@example.test", *words)
+
+    def commit(self):
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "--message", "state")
+
+    def environment(self, **more):
+        kept = {key: value for key, value in os.environ.items() if key not in ("SOURCE_DATE_EPOCH", "DOCKER_CONFIG")}
+        return {**kept, "REGISTRY_AUTH_FILE": os.path.join(self.scratch, "auth.json"), **more}
+
+    def words(self, out, *more, version=VERSION, path="acme", programs=None):
+        return [os.path.join(self.clone, "deploy/release/run"), "--registry", f"{self.registry.host}/{path}", "--version", version,
+                "--arch", ARCHITECTURE, "--programs", f"{ARCHITECTURE}={programs or os.environ['PREFETCH_BUILD']}", "--plain-http",
+                "--out", os.path.join(self.scratch, out), *more]
+
+    def run(self, *arguments, environment=None, **more):
+        result = run(*self.words(*arguments, **more), env=environment or self.environment())
+        assert PASSWORD not in result.stdout + result.stderr
+        return result
+
+    def release(self):
+        """The folder of the release, which is made once."""
+        if self.released is None:
+            self.released = self.run("first")
+        assert self.released.returncode == 0, self.released
+        return os.path.join(self.scratch, "first")
+
+    def image(self, version=VERSION):
+        return f"{self.registry.host}/acme/prefetchd:{version}"
+
+    def skopeo(self, *words):
+        return must("skopeo", *words, env=self.environment())
+
+    def raw(self, reference):
+        return self.skopeo("inspect", "--raw", "--tls-verify=false", f"docker://{reference}")
+
+
+def layers_of(folder, root):
+    """Unpacks the layers of the one image in an OCI layout, which have nothing to remove."""
+    def blob(descriptor):
+        return os.path.join(folder, "blobs", descriptor["digest"].replace(":", "/"))
+    (manifest,) = json.loads(read(folder, "index.json"))["manifests"]
+    os.mkdir(root)
+    for layer in json.loads(read(blob(manifest)))["layers"]:
+        must("tar", "-xzf", blob(layer), "-C", root)
+
+
+def check_runs(root, name, path):
+    assert must("/usr/sbin/chroot", root, path, "--version") == f"{name} {VERSION}\n"
+
+
+def check_image(world):
+    """By the index, for this machine's platform."""
+    world.release()
+    folder, root = os.path.join(world.scratch, "pulled"), os.path.join(world.scratch, "root")
+    world.skopeo("--insecure-policy", "copy", "--src-tls-verify=false", f"docker://{world.image()}", f"oci:{folder}:pulled")
+    layers_of(folder, root)
+    for name in ("prefetchd", "prefetchctl"):
+        check_runs(root, name, f"/usr/bin/{name}")
+    assert "ID=debian\n" in read(root, "etc/os-release")
+    assert "Version: " in read(root, "var/lib/dpkg/status.d/libssl3")
+
+
+def check_index(world):
+    world.release()
+    text = world.raw(world.image())
+    index = json.loads(text)
+    assert index["mediaType"] == "application/vnd.oci.image.index.v1+json", index
+    assert [(one["platform"]["os"], one["platform"]["architecture"]) for one in index["manifests"]] == [("linux", ARCHITECTURE)], index
+    assert index["annotations"]["org.opencontainers.image.version"] == VERSION, index
+    assert index["annotations"]["org.opencontainers.image.revision"] == world.git("rev-parse", "HEAD").strip(), index
+    digest = "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+    assert f"image   {world.image()}@{digest}\n" in world.released.stdout, world.released
+
+
+def check_archive(world):
+    """For clusters without the registry: the same bytes."""
+    archive = f"oci-archive:{world.release()}/prefetchd-{VERSION}-image.tar"
+    assert world.skopeo("inspect", "--raw", archive) == world.raw(world.image())
+
+
+def check_tarball(world):
+    """On a machine that has nothing else."""
+    root = os.path.join(world.scratch, "unpacked")
+    os.mkdir(root)
+    name = f"prefetchd-{VERSION}-linux-{ARCHITECTURE}"
+    must("tar", "-xzf", os.path.join(world.release(), name + ".tar.gz"), "-C", root)
+    assert os.listdir(root) == [name], os.listdir(root)
+    for program in ("prefetchd", "prefetchctl"):
+        check_runs(root, program, f"/{name}/{program}")
+
+
+def check_sums(world):
+    folder = world.release()
+    must("sha256sum", "--check", "--strict", "SHA256SUMS", cwd=folder)
+    told = {line.split("  ")[1] for line in read(folder, "SHA256SUMS").splitlines()}
+    assert told | {"SHA256SUMS"} == set(os.listdir(folder)), os.listdir(folder)
+    assert told == {f"prefetchd-{VERSION}{end}" for end in ("-image.tar", f"-linux-{ARCHITECTURE}.tar.gz", ".spdx.json", ".tgz")}, told
+
+
+def check_parts(world):
+    """SPDX 2.3, with the versions that dpkg has on the machine that builds."""
+    document = json.loads(read(world.release(), f"prefetchd-{VERSION}.spdx.json"))
+    assert (document["spdxVersion"], document["dataLicense"], document["SPDXID"]) == ("SPDX-2.3", "CC0-1.0", "SPDXRef-DOCUMENT")
+    assert re.fullmatch(r"https://\S+/[0-9a-f]{64}", document["documentNamespace"]), document["documentNamespace"]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", document["creationInfo"]["created"]), document["creationInfo"]
+    ids = [one["SPDXID"] for one in document["packages"]]
+    assert len(set(ids)) == len(ids) and all(re.fullmatch(r"SPDXRef-[A-Za-z0-9.-]+", one) for one in ids), ids
+    for one in document["packages"]:
+        assert {"name", "versionInfo", "downloadLocation", "licenseDeclared"} <= one.keys(), one
+    ends = {one[end] for one in document["relationships"] for end in ("spdxElementId", "relatedSpdxElement")}
+    assert ends == {*ids, "SPDXRef-DOCUMENT"}, ends ^ {*ids, "SPDXRef-DOCUMENT"}
+    named = {word for one in document["packages"] for word in re.findall(r"LicenseRef-\S+", one["licenseDeclared"])}
+    assert named == {one["licenseId"] for one in document["hasExtractedLicensingInfos"]}
+    there = {one["name"]: one for one in document["packages"]}
+    assert there[world.image()]["checksums"][0]["checksumValue"] == hashlib.sha256(world.raw(world.image()).encode()).hexdigest()
+    for name in ("libssl3", "libc6", "libgrpc++-dev", "ca-certificates"):
+        version = must("dpkg-query", "-W", "-f", "${Version}", name)
+        assert there[name]["versionInfo"] == version, there[name]
+        (reference,) = there[name]["externalRefs"]
+        assert reference["referenceLocator"].startswith(f"pkg:deb/debian/{name.replace('+', '%2B')}@"), reference
+    assert there["libssl3"]["licenseDeclared"].startswith("Apache-2.0"), there["libssl3"]
+
+
+def without_version(path, text):
+    """The lines of a release."""
+    own = {"Chart.yaml": r"^(version|appVersion): .*$", "values.yaml": r"^image: .*$"}.get(path)
+    return re.sub(own, "", text, flags=re.MULTILINE) if own else text
+
+
+def files_of(package):
+    with tarfile.open(package) as tar:
+        return {one.name.removeprefix("prefetchd/"): tar.extractfile(one).read().decode() for one in tar if one.isfile()}
+
+
+def check_chart(world):
+    """As helm pull takes it."""
+    package = os.path.join(world.release(), f"prefetchd-{VERSION}.tgz")
+    reference = f"{world.registry.host}/acme/charts/prefetchd:{VERSION}"
+    folder = os.path.join(world.scratch, "chart")
+    world.skopeo("--insecure-policy", "copy", "--src-tls-verify=false", f"docker://{reference}", f"dir:{folder}")
+    manifest = json.loads(read(folder, "manifest.json"))
+    (layer,) = manifest["layers"]
+    assert (manifest["config"]["mediaType"], layer["mediaType"]) == (HELM + "config.v1+json", HELM + "chart.content.v1.tar+gzip")
+    content, config = (os.path.join(folder, one["digest"].partition(":")[2]) for one in (layer, manifest["config"]))
+    assert sha256(content) == sha256(package)
+    files = files_of(content)
+    metadata = yaml.safe_load(files["Chart.yaml"])
+    assert (metadata["name"], metadata["version"], metadata["appVersion"]) == ("prefetchd", VERSION, VERSION), metadata
+    assert json.loads(read(config)) == metadata
+    assert yaml.safe_load(files["values.yaml"])["image"] == world.image()
+    chart = os.path.join(world.clone, "deploy/chart")
+    tracked = must("git", "ls-files", "deploy/chart", cwd=world.clone).split()
+    source = {one.removeprefix("deploy/chart/") for one in tracked} - {".helmignore"}
+    assert files.keys() == source, files.keys() ^ source
+    for path, text in files.items():
+        assert without_version(path, text) == without_version(path, read(chart, path)), path
+
+
+def check_again(world):
+    """Over the release that is there: the same bytes, and with cosign on the PATH signatures of all of them."""
+    first = world.release()
+    path = os.path.join(world.scratch, "bin") + ":" + os.environ["PATH"]
+    result = world.run("first", "--force", "--sign-key", "release.key", environment=world.environment(PATH=path))
+    sums = read(first, "SHA256SUMS")
+    assert result.returncode == 0 and read(first, "SHA256SUMS") == sums, result
+    digests = re.findall(r"@(sha256:\w+)", result.stdout)
+    assert digests == re.findall(r"@(sha256:\w+)", world.released.stdout), result
+    blob, image, chart = read(world.scratch, "cosign.calls").splitlines()
+    assert blob.startswith("sign-blob --yes --key release.key --bundle ") and blob.endswith("/SHA256SUMS"), blob
+    assert image.startswith("sign --yes --key release.key ") and image.endswith(f"/acme/prefetchd@{digests[0]}"), image
+    assert re.search(r"/acme/charts/prefetchd@sha256:[0-9a-f]{64}$", chart), chart
+
+
+def check_refused(world, told, *more, code=2, **options):
+    """With a sentence, and without anything left."""
+    before = set(os.listdir(world.scratch))
+    result = world.run("refused", *more, **options)
+    assert result.returncode == code, result
+    assert re.fullmatch(r"deploy/release/run: [^\n]+\n", result.stderr) and told in result.stderr, result
+    assert set(os.listdir(world.scratch)) == before, os.listdir(world.scratch)
+
+
+def check_same_version(world):
+    world.release()
+    check_refused(world, "acme/prefetchd:0.1.0 exists: a release is never overwritten")
+
+
+def check_same_folder(world):
+    world.release()
+    result = world.run("first", path="other")
+    assert result.returncode == 2 and "first exists: remove it" in result.stderr, result
+
+
+def check_dirty(world):
+    path = os.path.join(world.clone, "left-over")
+    write("", path)
+    try:
+        check_refused(world, "changes that are not committed (left-over)")
+    finally:
+        os.remove(path)
+
+
+def check_older_programs(world):
+    """Programs that were built before the version was raised."""
+    meson = os.path.join(world.clone, "meson.build")
+    before = read(meson)
+    write(before.replace("version: '0.1.0',", "version: '0.2.0-rc.1',"), meson)
+    world.commit()
+    try:
+        check_refused(world, "says prefetchd 0.1.0, not prefetchd 0.2.0-rc.1", version="0.2.0-rc.1", code=1)
+    finally:
+        write(before, meson)
+        world.git("reset", "--quiet", "--hard", "HEAD~1")
+
+
+def check_password_missing(world):
+    check_refused(world, "the registry does not say whether it exists", path="new",
+                  environment=world.environment(REGISTRY_AUTH_FILE=os.path.join(world.scratch, "no-such-file")))
+
+
+def check_password_in_option(world):
+    result = run(os.path.join(world.clone, "deploy/release/run"), "--registry", f"{USER}:{PASSWORD}@{world.registry.host}/acme",
+                 "--version", VERSION)
+    assert result.returncode == 2 and "skopeo login" in result.stderr and PASSWORD not in result.stderr, result
+
+
+def check_interrupted(world, number):
+    """While the image is built: nothing is left, here, in the registry, or running."""
+    before = set(os.listdir(world.scratch))
+    process = subprocess.Popen(world.words("stopped", path="stopped"), env=world.environment(), stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True)
+    assert process.stdout.readline().endswith("image …\n")
+    process.send_signal(number)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 128 + number and "nothing is left" in told, (process.returncode, told)
+    assert set(os.listdir(world.scratch)) == before, os.listdir(world.scratch)
+    assert run("pgrep", "-f", f"/[.]stopped[.]{process.pid}[.]partial/").returncode == 1
+    found = run("skopeo", "inspect", "--tls-verify=false", f"docker://{world.registry.host}/stopped/prefetchd:{VERSION}",
+                env=world.environment())
+    assert "unknown" in found.stderr, found
+
+
+def shown():
+    """Commands of deploy/release/run in pages, the workflow, and its own help."""
+    texts = [must(os.path.join(SOURCE, "deploy/release/run"), "--help")]
+    texts += [read(SOURCE, path) for path in (".github/workflows/release.yml", "README.md", "CONTRIBUTING.md", "deploy/docs/install.md")]
+    lines = "\n".join(texts).replace("\\\n", " ").splitlines()
+    return [line.partition("deploy/release/run")[2].partition(")")[0] for line in lines if "deploy/release/run --" in line]
+
+
+def check_shown():
+    options = must(os.path.join(SOURCE, "deploy/release/run"), "--help").partition("\noptions:\n")[2]
+    commands = shown()
+    assert len(commands) >= 6, commands
+    for command in commands:
+        unknown = [one for one in re.findall(r"--[a-z-]+", command) if f" {one}" not in options]
+        assert not unknown, command
+
+
+def check_packages():
+    """What it says that it needs can be had, and is what the workflow installs."""
+    packages = must(os.path.join(SOURCE, "deploy/release/run"), "--packages").split()
+    must("apt-cache", "show", "--no-all-versions", *packages)
+    assert {"buildah", "skopeo", "python3-yaml"} <= set(packages), packages
+
+
+def check_workflow():
+    workflow = yaml.safe_load(read(SOURCE, ".github/workflows/release.yml"))
+    triggers = workflow[True]  # YAML 1.1 reads `on` as a boolean
+    assert triggers == {"push": {"tags": ["v*"]}}, triggers
+    rights = workflow["jobs"]["release"]["permissions"]
+    assert rights == {"contents": "read", "packages": "write", "id-token": "write"}, rights
+    for name, job in workflow["jobs"].items():
+        for step in job["steps"]:
+            assert "uses" not in step or re.search(r"@v\d+", step["uses"]), (name, step)
+            for word in re.findall(r"\$\{\{(.*?)\}\}", step.get("run", "")):
+                raise AssertionError(f"{name}: {word} in a script: pass it by an environment variable")
+            result = run("bash", "-n", input=step.get("run", ""))
+            assert result.returncode == 0, (step, result)
+
+
+def main():
+    cases = Cases(sys.argv[1] if len(sys.argv) > 1 else "")
+    with tempfile.TemporaryDirectory() as scratch:
+        world = World(scratch)
+        try:
+            for name, number in (("ctrl_c", signal.SIGINT), ("terminated", signal.SIGTERM)):
+                cases.add("release.interrupted", name, lambda number=number: check_interrupted(world, number))
+            for check in (check_index, check_image, check_archive, check_tarball, check_sums, check_parts, check_chart, check_again):
+                cases.add("release", check.__name__.removeprefix("check_"), lambda check=check: check(world))
+            for check in (check_same_version, check_same_folder, check_dirty, check_older_programs, check_password_missing,
+                          check_password_in_option):
+                cases.add("release.refused", check.__name__.removeprefix("check_"), lambda check=check: check(world))
+            for name, version, told in (("other_version", "9.9.9", "meson.build says 0.1.0"), ("no_version", "v0.1.0", "not a semantic"),
+                                        ("zero_in_front", "0.01.0", "not a semantic"), ("build", "0.1.0+7", "cannot hold a +")):
+                cases.add("release.refused", name, lambda version=version, told=told: check_refused(world, told, version=version))
+            cases.add("release.refused", "registry", lambda: check_refused(world, "must be HOST/PATH", path="Acme"))
+            cases.add("release.refused", "no_programs",
+                      lambda: check_refused(world, "cmd/prefetchd/prefetchd is not there", programs="/nowhere"))
+            for check in (check_shown, check_packages, check_workflow):
+                cases.add("release.pages", check.__name__.removeprefix("check_"), check)
+            return cases.run()
+        finally:
+            world.registry.process.terminate()
+            world.registry.process.wait()
+
+
+sys.exit(main())
