@@ -1,7 +1,5 @@
 #include "http/curl_answer.h"
 
-#include <arpa/inet.h>
-#include <ifaddrs.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -13,6 +11,7 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "http/addresses.h"
 
 namespace prefetch::http {
 
@@ -87,25 +86,14 @@ curl_socket_t OnSocket(void* self, curlsocktype, curl_sockaddr* address) {
   return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
-// `text`: "10.0.0.7" or "fe80::1%eth0", as libcurl writes the address of a connection.
-bool IsAllowedText(const CurlAnswer& answer, const char* text) {
-  const std::string address = std::string(text).substr(0, std::string_view(text).find('%'));
-  sockaddr_in v4{.sin_family = AF_INET, .sin_port = 0, .sin_addr = {}, .sin_zero = {}};
-  if (::inet_pton(AF_INET, address.c_str(), &v4.sin_addr) == 1)
-    return IsAllowed(answer.peers, reinterpret_cast<const sockaddr&>(v4), answer.not_these);
-  sockaddr_in6 v6{};
-  v6.sin6_family = AF_INET6;
-  return ::inet_pton(AF_INET6, address.c_str(), &v6.sin6_addr) == 1 &&
-         IsAllowed(answer.peers, reinterpret_cast<const sockaddr&>(v6), answer.not_these);
-}
-
 // Called when the connection stands and nothing has been sent, also if it was made for an earlier request,
 // which may go where this one may not. Go programs, runtimes included, reject certificates with their name in
 // the subject alone (R42); OpenSSL accepts them. A connection that is used again has no chain to look at: it
 // has passed before.
 int OnConnected(void* self, char* peer, char*, int, int) {
   CurlAnswer& answer = *static_cast<CurlAnswer*>(self);
-  if (answer.looks_at_addresses && !IsAllowedText(answer, peer)) {
+  const std::optional<in6_addr> address = AsV6(std::string_view(peer));
+  if (answer.looks_at_addresses && !(address && IsAllowed(answer.peers, *address, answer.not_these))) {
     answer.address_refused = true;
     return CURL_PREREQFUNC_ABORT;
   }
@@ -190,7 +178,7 @@ const unsigned char* InnerV4(const in6_addr& address) {
   return bytes[0] == 0x20 && bytes[1] == 0x02 ? bytes + 2 : nullptr;
 }
 
-Kind KindOfV6(const in6_addr& address) {
+Kind KindOf(const in6_addr& address) {
   // Addresses inside come first: "::ffff:127.0.0.1" is loopback, and no IPv6 rule finds it.
   if (const unsigned char* v4 = InnerV4(address)) return KindOfV4(v4);
   if (IN6_IS_ADDR_LOOPBACK(&address)) return Kind::kLoopback;
@@ -204,89 +192,25 @@ Kind KindOfV6(const in6_addr& address) {
                                                                                 : Kind::kPlain;
 }
 
-Kind KindOf(const sockaddr& address) {
-  if (address.sa_family == AF_INET) {
-    sockaddr_in v4;
-    std::memcpy(&v4, &address, sizeof v4);
-    unsigned char bytes[4];
-    std::memcpy(bytes, &v4.sin_addr, sizeof bytes);
-    return KindOfV4(bytes);
-  }
-  if (address.sa_family == AF_INET6) {
-    sockaddr_in6 v6;
-    std::memcpy(&v6, &address, sizeof v6);
-    return KindOfV6(v6.sin6_addr);
-  }
-  return Kind::kPlain;
-}
-
-// Returns an IPv4 address, and an IPv6 address that stands for one, as the mapped address.
-in6_addr Widened(const unsigned char* v4) {
-  in6_addr wide{};
-  wide.s6_addr[10] = wide.s6_addr[11] = 0xff;
-  std::memcpy(wide.s6_addr + 12, v4, 4);
-  return wide;
-}
-
-in6_addr Widened(const in6_addr& address) {
-  const unsigned char* v4 = InnerV4(address);
-  return v4 == nullptr ? address : Widened(v4);
-}
-
-// Returns nullopt for another family.
-std::optional<in6_addr> Widened(const sockaddr& address) {
-  if (address.sa_family == AF_INET6) {
-    sockaddr_in6 v6;
-    std::memcpy(&v6, &address, sizeof v6);
-    return Widened(v6.sin6_addr);
-  }
-  if (address.sa_family != AF_INET) return std::nullopt;
-  sockaddr_in v4;
-  std::memcpy(&v4, &address, sizeof v4);
-  unsigned char bytes[4];
-  std::memcpy(bytes, &v4.sin_addr, sizeof bytes);
-  return Widened(bytes);
-}
-
-// Returns true also if the interfaces cannot be read: then nothing proves that the address is another
-// machine's.
-bool IsOfThisMachine(const in6_addr& address) {
-  ifaddrs* all = nullptr;
-  if (::getifaddrs(&all) != 0) return true;
-  bool found = false;
-  for (const ifaddrs* one = all; one != nullptr && !found; one = one->ifa_next) {
-    const auto own = one->ifa_addr == nullptr ? std::nullopt : Widened(*one->ifa_addr);
-    found = own && IN6_ARE_ADDR_EQUAL(&*own, &address);
-  }
-  ::freeifaddrs(all);
-  return found;
-}
-
-// A network chooses the length of a prefix of its own (RFC 6052), so where the IPv4 address stands is
-// unknown.
-bool IsLocalNat64(const sockaddr& address) {
-  if (address.sa_family != AF_INET6) return false;
-  sockaddr_in6 v6;
-  std::memcpy(&v6, &address, sizeof v6);
-  return IsLocalNat64(v6.sin6_addr);
-}
-
-// `address` is one of Widened's.
+// Returns true if both are one address, each in any of the spellings of an IPv4 address.
 bool IsThis(const std::string& text, const in6_addr& address) {
-  in6_addr other{};
-  if (::inet_pton(AF_INET6, text.c_str(), &other) != 1 &&
-      ::inet_pton(AF_INET6, ("::ffff:" + text).c_str(), &other) != 1)
-    return false;
-  other = Widened(other);
-  return IN6_ARE_ADDR_EQUAL(&other, &address);
+  const std::optional<in6_addr> other = AsV6(text);
+  if (!other) return false;
+  const unsigned char* one = InnerV4(address);
+  const unsigned char* two = InnerV4(*other);
+  if (one != nullptr && two != nullptr) return std::memcmp(one, two, 4) == 0;
+  return IN6_ARE_ADDR_EQUAL(&*other, &address);
 }
 
-bool IsOfOthers(const sockaddr& address, const std::vector<std::string>& not_these) {
+bool IsOfOthers(const in6_addr& address, const std::vector<std::string>& not_these) {
+  // A network chooses the length of a prefix of its own (RFC 6052), so where the IPv4 address stands is
+  // unknown.
   if (IsLocalNat64(address)) return false;
-  const std::optional<in6_addr> wide = Widened(address);
-  if (!wide) return true;
-  const auto is_it = [&](const std::string& text) { return IsThis(text, *wide); };
-  return !IsOfThisMachine(*wide) && std::none_of(not_these.begin(), not_these.end(), is_it);
+  const auto is_it = [&](const std::string& text) { return IsThis(text, address); };
+  const std::vector<std::string> here = InterfaceAddresses();
+  // Without interfaces, nothing proves that the address is another machine's.
+  return !here.empty() && std::none_of(here.begin(), here.end(), is_it) &&
+         std::none_of(not_these.begin(), not_these.end(), is_it);
 }
 
 bool IsElsewhere(Kind kind) {
@@ -296,6 +220,11 @@ bool IsElsewhere(Kind kind) {
 }  // namespace
 
 bool IsAllowed(Peers peers, const sockaddr& address, const std::vector<std::string>& not_these) {
+  const std::optional<in6_addr> v6 = AsV6(address);
+  return !v6 || IsAllowed(peers, *v6, not_these);
+}
+
+bool IsAllowed(Peers peers, const in6_addr& address, const std::vector<std::string>& not_these) {
   const Kind kind = KindOf(address);
   switch (peers) {
     case Peers::kAny:

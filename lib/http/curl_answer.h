@@ -3,6 +3,7 @@
 #pragma once
 
 #include <curl/curl.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <cstddef>
@@ -44,5 +45,6 @@ void LookAtAddresses(CURL* easy, CurlAnswer& answer);
 // An IPv6 address that stands for an IPv4 address (mapped, NAT64, 6to4) counts as that. A family that is not
 // IP's is allowed.
 bool IsAllowed(Peers peers, const sockaddr& address, const std::vector<std::string>& not_these = {});
+bool IsAllowed(Peers peers, const in6_addr& address, const std::vector<std::string>& not_these);
 
 }  // namespace prefetch::http

@@ -1,15 +1,10 @@
 #include "http/host_names.h"
 
-#include <arpa/inet.h>
-#include <ifaddrs.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <string>
 
 #include "base/text.h"
+#include "http/addresses.h"
 
 namespace prefetch::http {
 namespace {
@@ -18,12 +13,6 @@ namespace {
 // .internal). The others are no public suffixes: only a cluster's own servers know "prefetchd.prefetchd.svc",
 // and "prefetchd.prefetchd" in the usual namespace.
 constexpr std::string_view kPrivateSuffixes[] = {".localhost", ".svc", ".local", ".internal", ".prefetchd"};
-
-bool IsAddress(const std::string& text) {
-  in6_addr v6{};
-  in_addr v4{};
-  return ::inet_pton(AF_INET, text.c_str(), &v4) == 1 || ::inet_pton(AF_INET6, text.c_str(), &v6) == 1;
-}
 
 // Returns the name without port and brackets; empty if it is malformed.
 std::string NameOf(std::string_view host) {
@@ -74,39 +63,6 @@ bool MayBeOfAPage(const ServerRequest& request, const std::vector<std::string_vi
   // A page cannot set a header that begins with "Sec-".
   if (ours || request.headers.Has(kNoPageHeader)) return false;
   return request.headers.Get("Accept-Encoding").value_or("") != "gzip";
-}
-
-std::vector<std::string> InterfaceAddresses() {
-  std::vector<std::string> addresses;
-  ifaddrs* all = nullptr;
-  if (::getifaddrs(&all) != 0) return addresses;
-  for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
-    if (one->ifa_addr == nullptr) continue;
-    const int family = one->ifa_addr->sa_family;
-    if (family != AF_INET && family != AF_INET6) continue;
-    char text[NI_MAXHOST] = "";
-    const socklen_t size = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
-    if (::getnameinfo(one->ifa_addr, size, text, sizeof text, nullptr, 0, NI_NUMERICHOST) == 0)
-      addresses.emplace_back(text);
-  }
-  ::freeifaddrs(all);
-  return addresses;
-}
-
-std::vector<std::string> AddressesOf(const std::string& host) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  std::vector<std::string> addresses;
-  if (::getaddrinfo(host.c_str(), nullptr, &hints, &found) != 0) return addresses;
-  for (const addrinfo* one = found; one != nullptr; one = one->ai_next) {
-    char text[NI_MAXHOST] = "";
-    if (::getnameinfo(one->ai_addr, one->ai_addrlen, text, sizeof text, nullptr, 0, NI_NUMERICHOST) == 0) {
-      addresses.emplace_back(text);
-    }
-  }
-  ::freeaddrinfo(found);
-  return addresses;
 }
 
 }  // namespace prefetch::http

@@ -20,13 +20,6 @@ bool IsHostOfOurs(std::string_view host, const std::vector<std::string_view>& ow
 // do.
 bool MayBeOfAPage(const ServerRequest& request, const std::vector<std::string_view>& own);
 
-// The addresses of `host`, a name or an address, as texts; empty if DNS does not answer. Blocks for as long
-// as the resolver waits.
-std::vector<std::string> AddressesOf(const std::string& host);
-
-// The addresses of this machine's interfaces, as texts; empty if they cannot be read.
-std::vector<std::string> InterfaceAddresses();
-
 // Sent by prefetchctl, since the API server's proxy passes on the name by which the API server was asked.
 inline constexpr std::string_view kNoPageHeader = "Sec-Prefetchd";
 

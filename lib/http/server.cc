@@ -1,9 +1,7 @@
 #include "http/server.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <microhttpd.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
@@ -12,7 +10,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <list>
 #include <stop_token>
 #include <thread>
@@ -21,6 +18,7 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/text.h"
+#include "http/addresses.h"
 #include "http/server_jobs.h"
 #include "http/server_loop.h"
 #include "http/url.h"
@@ -54,19 +52,7 @@ ServerResponse TooLong(std::size_t limit) {
 
 std::string PeerOf(MHD_Connection* mhd) {
   const auto* info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-  if (info == nullptr || info->client_addr == nullptr) return "";
-  const sockaddr& address = *info->client_addr;
-  char text[INET6_ADDRSTRLEN] = "";
-  if (address.sa_family == AF_INET) {
-    sockaddr_in v4;
-    std::memcpy(&v4, &address, sizeof v4);
-    ::inet_ntop(AF_INET, &v4.sin_addr, text, sizeof text);
-  } else if (address.sa_family == AF_INET6) {
-    sockaddr_in6 v6;
-    std::memcpy(&v6, &address, sizeof v6);
-    ::inet_ntop(AF_INET6, &v6.sin6_addr, text, sizeof text);
-  }
-  return text;
+  return info == nullptr || info->client_addr == nullptr ? "" : TextOf(*info->client_addr);
 }
 
 }  // namespace

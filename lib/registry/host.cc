@@ -1,11 +1,10 @@
 #include "registry/host.h"
 
-#include <arpa/inet.h>
-
 #include <string>
 #include <vector>
 
 #include "base/text.h"
+#include "http/addresses.h"
 #include "http/url.h"
 
 namespace prefetch::registry {
@@ -29,14 +28,8 @@ bool WritesPort(std::string_view registry) {
   return colon != std::string_view::npos && registry.find(']', colon) == std::string_view::npos;
 }
 
-bool IsAddress(std::string_view host) {
-  unsigned char bytes[16];
-  std::string text(host);
-  return ::inet_pton(AF_INET, text.c_str(), bytes) == 1 || ::inet_pton(AF_INET6, text.c_str(), bytes) == 1;
-}
-
 bool IsLocalhost(std::string_view host) {
-  return host == "localhost" || host == "::1" || (host.starts_with("127.") && IsAddress(host));
+  return host == "localhost" || host == "::1" || (host.starts_with("127.") && http::IsAddress(host));
 }
 
 void PreferHttps(Host& host, bool writes_port, bool tls, const RuntimeRules& rules) {

@@ -110,7 +110,4 @@ bool IsOwnServer(const http::AbsoluteUrl& server, std::string_view registry);
 // "localhost" or a loopback address, as containerd sees it.
 bool IsLocalhost(std::string_view host);
 
-// An IP address and no name; without brackets.
-bool IsAddress(std::string_view host);
-
 }  // namespace prefetch::registry

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "http/addresses.h"
 #include "registry/go_url.h"
 #include "registry/host.h"
 
@@ -22,7 +23,7 @@ bool IsCountrySecondLevel(std::string_view second, std::string_view top) {
 
 // Returns the registered domain by its last labels; empty if there is none.
 std::string RegistrableParent(std::string_view host) {
-  if (IsAddress(host)) return "";
+  if (http::IsAddress(host)) return "";
   std::vector<std::string_view> labels = base::Split(host, '.');
   if (labels.size() < 2) return "";
   std::string_view top = labels.back(), second = labels[labels.size() - 2];

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "http/addresses.h"
 #include "registry/host.h"
 #include "registry/redirect.h"
 #include "registry/status_class.h"
@@ -40,7 +41,7 @@ bool IsOfHost(const Host& host, const http::AbsoluteUrl& url) {
 // DNS name does.
 bool EndsInNumber(const std::string& host) {
   const std::string last = host.substr(host.rfind('.') + 1);
-  return IsAddress(host) || (!last.empty() && last.front() >= '0' && last.front() <= '9');
+  return http::IsAddress(host) || (!last.empty() && last.front() >= '0' && last.front() <= '9');
 }
 
 Reply RefusedRedirect(const base::Error& error, const http::AbsoluteUrl& from) {
@@ -92,7 +93,7 @@ http::AbsoluteUrl Session::Server() const {
 http::Peers Session::PeersFor(const http::AbsoluteUrl& url) const {
   const std::string& own = host_.host.server.host;
   if (parts_.by_stranger) return EndsInNumber(url.host) ? http::Peers::kPublic : http::Peers::kOthers;
-  if (url.host == own) return IsAddress(own) ? http::Peers::kAny : http::Peers::kLoopbackToo;
+  if (url.host == own) return http::IsAddress(own) ? http::Peers::kAny : http::Peers::kLoopbackToo;
   return IsLocalhost(own) ? http::Peers::kLoopbackToo : http::Peers::kElsewhere;
 }
 

@@ -29,12 +29,6 @@ std::string ReadOrNothing(const std::string& file) {
   return text ? *std::move(text) : "";
 }
 
-bool IsAddress(const std::string& text) {
-  in_addr v4{};
-  in6_addr v6{};
-  return ::inet_pton(AF_INET, text.c_str(), &v4) == 1 || ::inet_pton(AF_INET6, text.c_str(), &v6) == 1;
-}
-
 // The bytes of this many digits of hex; nullopt if `text` is anything else.
 std::optional<std::string> Hex(std::string_view text, std::size_t digits) {
   if (text.size() != digits) return std::nullopt;
@@ -61,7 +55,7 @@ OwnAddresses::OwnAddresses(const kube::GetEnv& get_env, const base::Clock& clock
   for (const char* variable : {"KUBERNETES_SERVICE_HOST", "KUBERNETES_PORT_443_TCP_ADDR"}) {
     const auto host = get_env(variable);
     if (!host || host->empty()) continue;
-    if (IsAddress(*host)) {
+    if (http::IsAddress(*host)) {
       api_server_.push_back(*host);
     } else {
       names_->seen[*host];

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "base/timed_reader.h"
-#include "http/host_names.h"
+#include "http/addresses.h"
 #include "kube/cluster.h"
 
 namespace prefetch::agent {
