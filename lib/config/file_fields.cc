@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::int64_t kMostParallelPulls = 64;
 constexpr std::int64_t kMostDiskBytes = std::int64_t{1} << 50;
-constexpr std::int64_t kMostSeconds = 24 * 3600;
+constexpr std::int64_t kMostSeconds = plan::kLongestLimit.count();
 
 constexpr std::array kLimitFields = {
     LimitField{"parallelPulls", &plan::Limits::parallel_pulls, 1, kMostParallelPulls,

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/scrub.h"
+#include "base/table.h"
 
 namespace prefetch::credentials {
 
@@ -49,29 +49,7 @@ doc::Node LookupJson(const std::string& image, const Lookup& lookup) {
 
 namespace {
 
-using Row = std::vector<std::string>;
-
-// Returns the rows as lines, with columns as wide as their widest cells. Patterns and user names may come
-// from a plugin, so each cell is made one line without control characters.
-std::string Columns(std::vector<Row> rows) {
-  for (Row& row : rows) {
-    for (std::string& cell : row) cell = base::InOneLine(cell);
-  }
-  std::vector<std::size_t> widths;
-  for (const Row& row : rows) {
-    widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t i = 0; i < row.size(); i++) widths[i] = std::max(widths[i], row[i].size());
-  }
-  std::string text;
-  for (const Row& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); i++) {
-      line += (i == 0 ? "" : "  ") + row[i] + std::string(widths[i] - row[i].size(), ' ');
-    }
-    text += "  " + line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
-  }
-  return text;
-}
+using Row = base::TableRow;
 
 std::string Why(const ProviderReport& report) {
   if (!report.matched) return "no entry of matchImages matches";
@@ -99,14 +77,14 @@ std::string LookupText(const std::string& image, const Lookup& lookup) {
                         credential.name, user.empty() ? "no user name" : "as " + user,
                         "by " + credential.match});
   }
-  text +=
-      attempts.empty() ? "  anonymous: no credential of this node matches\n" : Columns(std::move(attempts));
+  text += attempts.empty() ? "  anonymous: no credential of this node matches\n"
+                           : base::Table(std::move(attempts), "  ");
   std::vector<Row> providers;
   for (const ProviderReport& report : lookup.providers) {
     providers.push_back(
         {"provider", report.name, std::string(ProviderOutcomeName(report.outcome)), Why(report)});
   }
-  return text + Columns(std::move(providers));
+  return text + base::Table(std::move(providers), "  ");
 }
 
 }  // namespace prefetch::credentials

@@ -13,6 +13,8 @@
 #include "cri/content_writer.h"
 #include "cri/pull_resources.h"
 #include "cri/pull_store.h"
+#include "cri/runtime_json.h"
+#include "doc/image_manifest.h"
 
 namespace prefetch::cri {
 namespace {
@@ -246,7 +248,7 @@ CallResult<bool> GrpcContentService::IsWhole(const base::Call& call, const std::
     if (info.size_bytes > kLargestManifest) continue;
     auto bytes = native_->api.Read(call, info.digest);
     if (!bytes) return bytes.error();
-    std::optional<std::vector<Blob>> blobs = ParseImageManifest(*bytes);
+    std::optional<std::vector<doc::Blob>> blobs = doc::ParseImageManifest(*bytes);
     if (!blobs || !CanBeUnpacked(*bytes)) continue;
     auto committed = native_->pulls.Committed(call, {info.digest, *blobs}, {}, {});
     if (!committed) return committed.error();

@@ -8,6 +8,7 @@
 #include "base/sha256.h"
 #include "cri/pull_resources.h"
 #include "cri/runtime_json.h"
+#include "doc/image_manifest.h"
 #include "doc/loose_json.h"
 #include "image/digest.h"
 
@@ -40,7 +41,7 @@ ImageDocument Document(std::string_view kind, std::string_view bytes, Labels lab
           .bytes = std::string(bytes)};
 }
 
-bool CanBeWritten(const Blob& blob) {
+bool CanBeWritten(const doc::Blob& blob) {
   return image::IsDigest(blob.digest) && blob.digest.starts_with("sha256:") && blob.size_bytes > 0;
 }
 
@@ -48,7 +49,7 @@ bool CanBeWritten(const Blob& blob) {
 
 std::optional<ImageBlobs> BlobsOf(const image::Reference& reference, std::string_view index,
                                   std::string_view manifest) {
-  const std::optional<std::vector<Blob>> listed = ParseImageManifest(manifest);
+  const std::optional<std::vector<doc::Blob>> listed = doc::ParseImageManifest(manifest);
   if (!listed || !CanBeUnpacked(manifest) || AnyFromElsewhere(manifest)) return std::nullopt;
   // An image that cannot be written exactly as containerd would write it is left to the runtime.
   if (!std::all_of(listed->begin(), listed->end(), CanBeWritten)) return std::nullopt;
@@ -56,7 +57,7 @@ std::optional<ImageBlobs> BlobsOf(const image::Reference& reference, std::string
   Labels of_manifest = source;
   ImageBlobs image;
   for (std::size_t i = 0; i < listed->size(); i++) {
-    const Blob& blob = (*listed)[i];
+    const doc::Blob& blob = (*listed)[i];
     image.size_bytes = base::Plus(image.size_bytes, blob.size_bytes);
     // These labels keep the blobs once the lease is gone: containerd's collector follows them from the
     // manifest.

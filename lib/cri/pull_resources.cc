@@ -22,7 +22,7 @@ class Fingerprint {
 };
 
 bool IsOurs(const PullFacts& facts, const std::string& digest) {
-  for (const Blob& blob : facts.manifest->blobs) {
+  for (const doc::Blob& blob : facts.manifest->blobs) {
     if (blob.digest == digest) return true;
   }
   return false;
@@ -40,7 +40,7 @@ PullProgress ProgressFrom(const PullFacts& facts) {
   if (facts.manifest) {
     // Unpacking is what is left if every blob is complete and the pull has not ended.
     progress.unpacking = true;
-    for (const Blob& blob : facts.manifest->blobs) {
+    for (const doc::Blob& blob : facts.manifest->blobs) {
       progress.bytes_total = base::Plus(progress.bytes_total, blob.size_bytes);
       bool complete = facts.committed.count(blob.digest) != 0;
       if (complete) progress.bytes_done += blob.size_bytes;
@@ -69,7 +69,7 @@ std::string_view DigestOfIngest(std::string_view ref) {
 std::vector<LeaseResource> ResourcesOf(const StoredManifest& manifest) {
   std::vector<LeaseResource> resources = {{"content", manifest.digest}};
   std::string_view kind = "config-";
-  for (const Blob& blob : manifest.blobs) {
+  for (const doc::Blob& blob : manifest.blobs) {
     resources.push_back({"content", blob.digest});
     resources.push_back({"ingests", std::string(kind) + blob.digest});
     kind = "layer-";

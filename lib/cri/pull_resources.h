@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cri/content_service.h"
-#include "cri/runtime_json.h"
+#include "doc/image_manifest.h"
 
 namespace prefetch::cri {
 
@@ -24,7 +24,7 @@ struct LeaseResource {
 // An image manifest in containerd's store.
 struct StoredManifest {
   std::string digest;
-  std::vector<Blob> blobs;
+  std::vector<doc::Blob> blobs;
 
   friend bool operator==(const StoredManifest&, const StoredManifest&) = default;
 };

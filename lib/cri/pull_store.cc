@@ -47,7 +47,7 @@ CallResult<std::optional<StoredManifest>> PullStore::ReadManifest(const base::Ca
   if (!MayBeManifest(info)) return std::optional<StoredManifest>();
   auto bytes = api_.Read(call, info.digest);
   if (!bytes) return bytes.error();
-  std::optional<std::vector<Blob>> blobs = ParseImageManifest(*bytes);
+  std::optional<std::vector<doc::Blob>> blobs = doc::ParseImageManifest(*bytes);
   if (!blobs) return std::optional<StoredManifest>();
   return std::optional<StoredManifest>({info.digest, std::move(*blobs)});
 }
@@ -109,7 +109,7 @@ CallResult<std::optional<StoredManifest>> PullStore::Manifest(const base::Call& 
 
 CallResult<std::set<std::string>> PullStore::Committed(const base::Call& call, const StoredManifest& manifest,
                                                        const PullFacts& facts, std::set<std::string> known) {
-  for (const Blob& blob : manifest.blobs) {
+  for (const doc::Blob& blob : manifest.blobs) {
     if (known.count(blob.digest) != 0 || facts.ingests.count(blob.digest) != 0) continue;
     auto info = api_.Info(call, blob.digest);
     if (!info) return info.error();
@@ -157,7 +157,7 @@ void PullStore::BridgeCommits(const std::string& lease, PullFacts& facts) {
   base::Lock lock(mutex_);
   std::map<std::string, Written>& written = written_[lease];
   base::TimePoint now = std::chrono::steady_clock::now();
-  for (const Blob& blob : facts.manifest->blobs) {
+  for (const doc::Blob& blob : facts.manifest->blobs) {
     auto ingest = facts.ingests.find(blob.digest);
     auto before = written.find(blob.digest);
     if (ingest != facts.ingests.end()) {

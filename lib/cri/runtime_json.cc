@@ -8,18 +8,7 @@
 namespace prefetch::cri {
 namespace {
 
-// 1 PiB. No disk has room for more, so a larger size is a mistake of the manifest. It is not taken for a lack
-// of room, and the runtime says what is wrong.
-constexpr std::uint64_t kLargestBlob = 1ULL << 50;
 constexpr std::size_t kMaxConfigBytes = 1024 * 1024;  // a configuration is some kilobytes
-
-std::optional<Blob> ParseDescriptor(const doc::LooseJson& value) {
-  const std::optional<std::uint64_t> size = value.Number("size");
-  Blob blob{value.Text("digest"), size.value_or(0)};
-  // A descriptor without either could not be compared with the store.
-  if (blob.digest.empty() || !size || blob.size_bytes > kLargestBlob) return std::nullopt;
-  return blob;
-}
 
 void AddHosts(const doc::LooseJson& table, image::TableHosts& hosts) {
   for (const std::string& name : table.Names()) hosts.Add(name);
@@ -79,20 +68,6 @@ image::RuntimeRegistries ParseRuntimeRegistries(std::string_view json) {
   told.in_tables = hosts.Hosts();
   told.has_mirrors = registry.Member("mirrors").HasContent();
   return told;
-}
-
-std::optional<std::vector<Blob>> ParseImageManifest(std::string_view json) {
-  const doc::LooseJson root = doc::LooseJson::Parse(json);
-  const doc::LooseJson layers = root.Member("layers");
-  std::optional<Blob> config = ParseDescriptor(root.Member("config"));
-  if (!config || !layers.IsArray()) return std::nullopt;
-  std::vector<Blob> blobs = {*config};
-  for (const doc::LooseJson& layer : layers.Items()) {
-    std::optional<Blob> blob = ParseDescriptor(layer);
-    if (!blob) return std::nullopt;
-    if (std::find(blobs.begin(), blobs.end(), *blob) == blobs.end()) blobs.push_back(*blob);
-  }
-  return blobs;
 }
 
 bool CanBeUnpacked(std::string_view json) {

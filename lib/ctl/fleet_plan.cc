@@ -3,15 +3,18 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <utility>
 
+#include "base/saturating.h"
+#include "base/table.h"
 #include "base/text.h"
 #include "ctl/exit_code.h"
 #include "ctl/list_files.h"
 #include "ctl/node_credentials.h"
 #include "ctl/tag_digests.h"
 #include "doc/duration.h"
-#include "doc/loose_json.h"
+#include "doc/image_manifest.h"
 #include "doc/node.h"
 #include "doc/write.h"
 #include "image/platform.h"
@@ -26,19 +29,13 @@ constexpr std::uint64_t kMegabyte = 1'000'000;
 constexpr std::uint64_t kMostNodes = 100'000;
 constexpr std::size_t kLayersOfAnAssumedImage = 8;
 
-std::string Time(double count) {
-  return base::HumanTime(seconds(static_cast<std::int64_t>(std::ceil(count))));
-}
-
-plan::LoadBlob BlobOf(const doc::LooseJson& descriptor) {
-  return {descriptor.Text("digest"), descriptor.Number("size").value_or(0)};
-}
-
-void AddManifest(const image::ImageManifest& answer, plan::LoadImage& image) {
+// Returns false if the manifest cannot be read.
+bool AddManifest(const image::ImageManifest& answer, plan::LoadImage& image) {
+  const auto blobs = doc::ParseImageManifest(answer.manifest);
+  if (!blobs) return false;
   image.manifests = answer.index.empty() ? 2 : 3;
-  const doc::LooseJson manifest = doc::LooseJson::Parse(answer.manifest);
-  image.blobs.push_back(BlobOf(manifest.Member("config")));
-  for (const doc::LooseJson& layer : manifest.Member("layers").Items()) image.blobs.push_back(BlobOf(layer));
+  for (const doc::Blob& blob : *blobs) image.blobs.push_back({blob.digest, blob.size_bytes});
+  return true;
 }
 
 void AssumeSize(std::uint64_t bytes, plan::LoadImage& image) {
@@ -48,56 +45,39 @@ void AssumeSize(std::uint64_t bytes, plan::LoadImage& image) {
   }
 }
 
-std::string Column(std::string text, std::size_t width, bool last = false) {
-  const std::size_t gap = text.size() < width ? width - text.size() : 0;
-  return last ? text : text + std::string(gap, ' ') + "  ";
-}
-
-// Prints rows in columns as wide as their widest cell.
-void PrintTable(const std::vector<std::vector<std::string>>& rows, std::ostream& out) {
-  std::vector<std::size_t> widths(rows.front().size(), 0);
-  for (const auto& row : rows) {
-    for (std::size_t i = 0; i < row.size(); i++) widths[i] = std::max(widths[i], row[i].size());
-  }
-  out << "\n";
-  for (const auto& row : rows) {
-    for (std::size_t i = 0; i < row.size(); i++) out << Column(row[i], widths[i], i + 1 == row.size());
-    out << "\n";
-  }
-}
-
 void Print(const plan::FleetLoad& load, const plan::FleetOptions& options, std::ostream& out) {
   out << base::Counted(load.images, "image", "images") << ", " << base::HumanBytes(load.bytes)
       << " for each node; " << base::Counted(options.nodes, "node", "nodes") << ", "
-      << base::HumanBytes(load.bytes * options.nodes) << " in all\n";
-  std::vector<std::vector<std::string>> rows = {
-      {"REGISTRY", "IMAGES", "A NODE", "ALL NODES", "PULLS", "REQUESTS"}};
+      << base::HumanBytes(base::Times(load.bytes, options.nodes)) << " in all\n";
+  std::vector<base::TableRow> rows = {{"REGISTRY", "IMAGES", "A NODE", "ALL NODES", "PULLS", "REQUESTS"}};
   for (const plan::RegistryLoad& one : load.registries) {
     rows.push_back({one.registry, std::to_string(one.images), base::HumanBytes(one.bytes),
-                    base::HumanBytes(one.bytes * options.nodes), std::to_string(one.pulls),
+                    base::HumanBytes(base::Times(one.bytes, options.nodes)), std::to_string(one.pulls),
                     std::to_string(one.requests)});
   }
-  PrintTable(rows, out);
+  out << "\n" << base::Table(std::move(rows));
   rows = {{"PRIORITY", "IMAGES", "A NODE", "ON A NODE AFTER", "ON ALL NODES AFTER"}};
   for (const plan::LoadPriority& one : load.priorities) {
     rows.push_back({std::to_string(one.priority), std::to_string(one.images), base::HumanBytes(one.bytes),
-                    Time(one.node_seconds), Time(one.fleet_seconds)});
+                    plan::HumanSeconds(one.node_seconds), plan::HumanSeconds(one.fleet_seconds)});
   }
-  PrintTable(rows, out);
+  out << "\n" << base::Table(std::move(rows));
   const plan::LoadRollout& rollout = load.rollout;
   out << "\nBy a rollout of the DaemonSet: " << base::Counted(rollout.waves, "wave", "waves") << " of "
-      << base::Counted(rollout.nodes, "node", "nodes") << ", " << Time(rollout.wave_seconds) << " each, "
-      << Time(rollout.wave_seconds * static_cast<double>(rollout.waves)) << " in all\n";
+      << base::Counted(rollout.nodes, "node", "nodes") << ", " << plan::HumanSeconds(rollout.wave_seconds)
+      << " each, " << plan::HumanSeconds(rollout.wave_seconds * static_cast<double>(rollout.waves))
+      << " in all\n";
   rows = {{"START JITTER", "IN THE FIRST SECOND", "REQUESTS/S THEN", "ALL NODES READY AFTER"}};
   for (const plan::LoadSpread& one : load.spreads) {
     rows.push_back({base::HumanTime(one.start_jitter), std::to_string(std::llround(one.first_second)),
-                    std::to_string(std::llround(one.mean)), Time(one.ready_seconds)});
+                    std::to_string(std::llround(one.mean)), plan::HumanSeconds(one.ready_seconds)});
   }
-  PrintTable(rows, out);
+  out << "\n" << base::Table(std::move(rows));
 }
 
 doc::Node Int(std::uint64_t number) {
-  return doc::Node::Int(static_cast<std::int64_t>(number));
+  constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
+  return doc::Node::Int(static_cast<std::int64_t>(std::min(number, kMost)));
 }
 doc::Node Int(double number) {
   return doc::Node::Int(std::llround(std::ceil(number)));
@@ -173,10 +153,9 @@ int PlanFleet(const base::Call& call, const PlanOptions& options, const config::
   if (!timeout || timeout->count() <= 0)
     mistakes.emplace_back("--timeout must be a duration such as 90s or 5m");
   plan::FleetOptions fleet{.nodes = options.nodes,
-                           .node_rate = options.node_rate * kMegabyte,
-                           .registry_rate = options.registry_rate * kMegabyte,
+                           .node_rate = base::Times(options.node_rate, kMegabyte),
+                           .registry_rate = base::Times(options.registry_rate, kMegabyte),
                            .hub_pulls = options.hub_pulls,
-
                            .start_jitter = JitterOf(options.start_jitter, mistakes)};
   const image::Platform platform = PlatformOf(options.platform, mistakes);
   const ListFiles files = ReadListFiles(options.lists, mistakes);
@@ -200,13 +179,11 @@ int PlanFleet(const base::Call& call, const PlanOptions& options, const config::
     plan::LoadImage image{.registry = questions[i].reference.domain(),
                           .priority = files.list.images[i].priority};
     if (options.image_size > 0) {
-      AssumeSize(options.image_size * kMegabyte, image);
-    } else if (answers[i].manifest) {
-      AddManifest(*answers[i].manifest, image);
-    } else {
+      AssumeSize(base::Times(options.image_size, kMegabyte), image);
+    } else if (!answers[i].manifest || !AddManifest(*answers[i].manifest, image)) {
       complete = false;
-      err << "prefetchctl: " << questions[i].reference.written()
-          << " counts with size 0: " << answers[i].error << "\n";
+      const std::string why = answers[i].manifest ? "its manifest cannot be read" : answers[i].error;
+      err << "prefetchctl: " << questions[i].reference.written() << " counts with size 0: " << why << "\n";
     }
     images.push_back(std::move(image));
   }

@@ -53,12 +53,22 @@ class TagAsking {
         platform_(platform) {}
 
   std::vector<RegistryAnswer> Run() {
-    return Each<RegistryAnswer>([this](const TagQuestion& question) { return AskPatiently(question); });
+    return Each<RegistryAnswer>([this](const TagQuestion& question) {
+      const image::RegistryQuestion of = QuestionOf(question);
+      return AskPatiently<RegistryAnswer>(
+          question, [&] { return client_.Ask(call_, of); },
+          [](const RegistryAnswer& got) -> std::optional<base::Duration> {
+            return got.kind == RegistryAnswerKind::kRateLimited ? got.retry_after : std::nullopt;
+          });
+    });
   }
 
   std::vector<ManifestAnswer> Manifests() {
     return Each<ManifestAnswer>([this](const TagQuestion& question) -> ManifestAnswer {
-      auto manifest = client_.contents().Manifest(call_, QuestionOf(question));
+      const image::RegistryQuestion of = QuestionOf(question);
+      auto manifest = AskPatiently<base::Result<image::ImageManifest>>(
+          question, [&] { return client_.contents().Manifest(call_, of); },
+          [&](const auto& got) { return got ? std::nullopt : client_.contents().AskedForPatience(of); });
       if (!manifest) return {.manifest = std::nullopt, .error = manifest.error().message()};
       return {.manifest = *std::move(manifest), .error = ""};
     });
@@ -82,15 +92,19 @@ class TagAsking {
     return answers;
   }
 
-  RegistryAnswer AskPatiently(const TagQuestion& question) PREFETCH_EXCLUDES(mutex_) {
+  // Asks again for as long as the registry asks for patience, and the call has the time. `wish` returns for
+  // how long.
+  template <typename Answer>
+  Answer AskPatiently(const TagQuestion& question, const std::function<Answer()>& ask,
+                      const std::function<std::optional<base::Duration>(const Answer&)>& wish)
+      PREFETCH_EXCLUDES(mutex_) {
     while (true) {
-      RegistryAnswer answer = client_.Ask(call_, QuestionOf(question));
-      if (answer.kind != RegistryAnswerKind::kRateLimited || !answer.retry_after) return answer;
-      base::Duration wait = *answer.retry_after + kCourtesy;
+      Answer answer = ask();
+      const std::optional<base::Duration> patience = wish(answer);
       // A wait beyond the deadline could only end without an answer.
-      if (steady_clock::now() + wait >= call_.deadline) return answer;
-      SayPatience(question.reference.domain(), *answer.retry_after);
-      if (!base::Pause(call_, wait)) return answer;
+      if (!patience || steady_clock::now() + *patience + kCourtesy >= call_.deadline) return answer;
+      SayPatience(question.reference.domain(), std::chrono::ceil<milliseconds>(*patience));
+      if (!base::Pause(call_, *patience + kCourtesy)) return answer;
     }
   }
 

@@ -37,8 +37,7 @@ struct ManifestAnswer {
   std::string error;  // without one: why
 };
 
-// The manifests of many images for one platform, as many at a time. A registry that asks for patience is an
-// error.
+// The manifests of many images for one platform, asked for in the same way.
 std::vector<ManifestAnswer> AskManifests(const base::Call& call, const credentials::KeyringOptions& keyring,
                                          const config::GetEnv& get_env,
                                          const std::vector<TagQuestion>& questions,

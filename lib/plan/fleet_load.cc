@@ -6,7 +6,9 @@
 #include <set>
 #include <utility>
 
+#include "base/saturating.h"
 #include "base/text.h"
+#include "plan/limits.h"
 
 namespace prefetch::plan {
 namespace {
@@ -15,20 +17,24 @@ using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-constexpr double kHubHours = 6;
-constexpr std::uint64_t kNodesOfTen = 10;  // maxUnavailable of the DaemonSet (deploy/base): one node of ten
+constexpr hours kHubTime{6};
+constexpr std::uint64_t kWaves = 10;  // maxUnavailable of the DaemonSet (deploy/base) is 10 %
 constexpr std::uint64_t kPublicEcrBytes = 500'000'000'000;  // a month, without an account (AWS' quota)
 // A region's default quotas a second for an account: BatchGetImage, for manifests.
-constexpr double kEcrManifests = 2000;
-constexpr seconds kLongestJitter = hours(24);  // as config/file_fields.cc
+constexpr std::uint64_t kEcrManifests = 2000;
 
 bool IsEcr(const std::string& registry) {
   return registry.find(".dkr.ecr.") != std::string::npos || registry.find(".dkr-ecr.") != std::string::npos;
 }
 
+// Seconds in which a node receives `bytes`.
+double NodeSeconds(std::uint64_t bytes, const FleetOptions& options) {
+  return static_cast<double>(bytes) / static_cast<double>(options.node_rate);
+}
+
 // Seconds in which all nodes receive `bytes` each.
 double TransferSeconds(std::uint64_t bytes, const FleetOptions& options) {
-  const double node = static_cast<double>(bytes) / static_cast<double>(options.node_rate);
+  const double node = NodeSeconds(bytes, options);
   if (options.registry_rate == 0) return node;
   const double all = static_cast<double>(bytes) * static_cast<double>(options.nodes);
   return std::max(node, all / static_cast<double>(options.registry_rate));
@@ -36,21 +42,20 @@ double TransferSeconds(std::uint64_t bytes, const FleetOptions& options) {
 
 // With jitter, the last node begins at its end; meanwhile the others have been served.
 double FleetSeconds(std::uint64_t bytes, seconds jitter, const FleetOptions& options) {
-  const double node = static_cast<double>(bytes) / static_cast<double>(options.node_rate);
-  return std::max(static_cast<double>(jitter.count()) + node, TransferSeconds(bytes, options));
+  return std::max(static_cast<double>(jitter.count()) + NodeSeconds(bytes, options),
+                  TransferSeconds(bytes, options));
 }
 
 // Requests for documents that a node sends a registry at once when it begins; empty: all registries together.
-double BurstOfNode(const std::vector<LoadImage>& images, const std::string& registry,
-                   const FleetOptions& options) {
+double BurstOfNode(const std::vector<LoadImage>& images, const std::string& registry) {
   double most = 0;
-  std::uint64_t count = 0;
+  int count = 0;
   for (const LoadImage& image : images) {
     if (!registry.empty() && image.registry != registry) continue;
     most = std::max(most, static_cast<double>(image.manifests));
     count++;
   }
-  return most * static_cast<double>(std::min(options.parallel_pulls, count));
+  return most * static_cast<double>(std::min(Limits().parallel_pulls, count));
 }
 
 double FirstSecond(double burst_of_node, seconds jitter, const FleetOptions& options) {
@@ -59,45 +64,48 @@ double FirstSecond(double burst_of_node, seconds jitter, const FleetOptions& opt
   return burst_of_node * std::max(1.0, beginners);
 }
 
-std::string Seconds(double count) {
-  return base::HumanTime(seconds(static_cast<std::int64_t>(std::ceil(count))));
-}
-
 void WarnOfHub(const RegistryLoad& load, const FleetOptions& options, std::vector<std::string>& warnings) {
   const auto allowed = static_cast<double>(options.hub_pulls);
   if (static_cast<double>(load.pulls) <= allowed) return;
-  const double needs = static_cast<double>(load.pulls) / allowed * kHubHours * 3600;
+  const double needs =
+      static_cast<double>(load.pulls) / allowed * static_cast<double>(seconds(kHubTime).count());
   std::string text = "docker.io: " + std::to_string(load.pulls) + " pulls, and Docker Hub allows " +
-                     std::to_string(options.hub_pulls) + " in 6 h: the last node is served after " +
-                     Seconds(needs) + "; use a paid account, or a pull-through cache";
-  if (needs <= static_cast<double>(kLongestJitter.count()))
-    text += ", or set limits.startJitter to " + Seconds(needs);
+                     std::to_string(options.hub_pulls) + " in " + base::HumanTime(kHubTime) +
+                     ": the last node is served after " + HumanSeconds(needs) +
+                     "; use a paid account, or a pull-through cache";
+  if (needs <= static_cast<double>(kLongestLimit.count()))
+    text += ", or set limits.startJitter to " + HumanSeconds(needs);
   warnings.push_back(std::move(text));
 }
 
 void WarnOfEcr(const RegistryLoad& load, double burst_of_node, const FleetOptions& options,
                std::vector<std::string>& warnings) {
   const double first = FirstSecond(burst_of_node, options.start_jitter, options);
-  if (first <= kEcrManifests) return;
-  const double needs = std::ceil(burst_of_node * static_cast<double>(options.nodes) / kEcrManifests);
+  const auto allowed = static_cast<double>(kEcrManifests);
+  if (first <= allowed) return;
+  const double needs = std::ceil(burst_of_node * static_cast<double>(options.nodes) / allowed);
   warnings.push_back(
       load.registry + ": " + std::to_string(static_cast<std::uint64_t>(first)) +
-      " requests for manifests in one second, and ECR allows 2000 (BatchGetImage, an account's default "
-      "in a region): set limits.startJitter to at least " +
+      " requests for manifests in one second, and ECR allows " + std::to_string(kEcrManifests) +
+      " (BatchGetImage, an account's default in a region): set limits.startJitter to at least " +
       std::to_string(static_cast<std::uint64_t>(needs)) + "s, or have the quota raised");
 }
 
 void WarnOfPublicEcr(const RegistryLoad& load, const FleetOptions& options,
                      std::vector<std::string>& warnings) {
-  const std::uint64_t bytes = load.bytes * options.nodes;
+  const std::uint64_t bytes = base::Times(load.bytes, options.nodes);
   if (bytes <= kPublicEcrBytes) return;
-  warnings.push_back(
-      "public.ecr.aws: " + base::HumanBytes(bytes) +
-      ", and ECR Public sends 500 GB a month to clients without an account: log in, or copy the images "
-      "to a registry of yours");
+  warnings.push_back("public.ecr.aws: " + base::HumanBytes(bytes) + ", and ECR Public sends " +
+                     base::HumanBytes(kPublicEcrBytes) +
+                     " a month to clients without an account: log in, or copy the images "
+                     "to a registry of yours");
 }
 
 }  // namespace
+
+std::string HumanSeconds(double count) {
+  return base::HumanTime(seconds(static_cast<std::int64_t>(std::ceil(count))));
+}
 
 FleetLoad LoadOf(const std::vector<LoadImage>& images, const FleetOptions& options) {
   FleetLoad load;
@@ -117,29 +125,29 @@ FleetLoad LoadOf(const std::vector<LoadImage>& images, const FleetOptions& optio
     std::uint64_t bytes = 0, asked = image->manifests;
     for (const LoadBlob& blob : image->blobs) {
       if (!blob.digest.empty() && !fetched.insert(blob.digest).second) continue;
-      bytes += blob.bytes;
+      bytes = base::Plus(bytes, blob.bytes);
       asked++;
     }
     load.images++;
-    load.bytes += bytes;
+    load.bytes = base::Plus(load.bytes, bytes);
     registry.images++;
-    registry.bytes += bytes;
+    registry.bytes = base::Plus(registry.bytes, bytes);
     registry.pulls += options.nodes;
     registry.requests += asked * options.nodes;
     requests += asked * options.nodes;
     LoadPriority& reached = load.priorities.back();
     reached.images++;
-    reached.bytes += bytes;
-    reached.node_seconds = static_cast<double>(load.bytes) / static_cast<double>(options.node_rate);
+    reached.bytes = base::Plus(reached.bytes, bytes);
+    reached.node_seconds = NodeSeconds(load.bytes, options);
     reached.fleet_seconds = FleetSeconds(load.bytes, options.start_jitter, options);
   }
 
   FleetOptions wave = options;
-  wave.nodes = (options.nodes + kNodesOfTen - 1) / kNodesOfTen;
+  wave.nodes = (options.nodes + kWaves - 1) / kWaves;
   load.rollout = {.waves = (options.nodes + wave.nodes - 1) / wave.nodes,
                   .nodes = wave.nodes,
                   .wave_seconds = TransferSeconds(load.bytes, wave)};
-  const double burst = BurstOfNode(images, "", options);
+  const double burst = BurstOfNode(images, "");
   std::set<seconds> jitters = {seconds(0), minutes(1), minutes(10), hours(1), options.start_jitter};
   for (seconds jitter : jitters) {
     const double ready = FleetSeconds(load.bytes, jitter, options);
@@ -150,7 +158,7 @@ FleetLoad LoadOf(const std::vector<LoadImage>& images, const FleetOptions& optio
   }
   for (auto& [name, registry] : registries) {
     if (name == "docker.io") WarnOfHub(registry, options, load.warnings);
-    if (IsEcr(name)) WarnOfEcr(registry, BurstOfNode(images, name, options), options, load.warnings);
+    if (IsEcr(name)) WarnOfEcr(registry, BurstOfNode(images, name), options, load.warnings);
     if (name == "public.ecr.aws") WarnOfPublicEcr(registry, options, load.warnings);
     load.registries.push_back(std::move(registry));
   }

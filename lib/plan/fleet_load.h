@@ -24,9 +24,8 @@ struct LoadImage {
 struct FleetOptions {
   std::uint64_t nodes = 1;
   std::uint64_t node_rate = 100'000'000;  // bytes a second that a node receives
-  std::uint64_t registry_rate = 0;   // bytes a second that all nodes together receive; 0: no limit is known
-  std::uint64_t parallel_pulls = 4;  // of a node
-  std::uint64_t hub_pulls = 100;     // that Docker Hub allows the fleet in six hours
+  std::uint64_t registry_rate = 0;  // bytes a second that all nodes together receive; 0: no limit is known
+  std::uint64_t hub_pulls = 100;    // that Docker Hub allows the fleet in six hours
   std::chrono::seconds start_jitter{0};
 };
 
@@ -67,6 +66,10 @@ struct FleetLoad {
   std::vector<std::string> warnings;  // a sentence each, with what to do
 };
 
+// Assumes the default plan::Limits, but for startJitter.
 FleetLoad LoadOf(const std::vector<LoadImage>& images, const FleetOptions& options);
+
+// "3 min": rounded up to a second.
+std::string HumanSeconds(double count);
 
 }  // namespace prefetch::plan

@@ -8,6 +8,9 @@
 
 namespace prefetch::plan {
 
+// Most of the fields that are times may not be longer.
+inline constexpr std::chrono::seconds kLongestLimit = std::chrono::hours(24);
+
 struct Limits {
   int parallel_pulls = 4;             // until every entry is ready or has failed for good once
   int parallel_pulls_when_ready = 2;  // afterwards: pods' own pulls come first then

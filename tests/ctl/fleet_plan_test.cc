@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "ctl/exit_code.h"
 #include "ctl/ran.h"
@@ -50,20 +53,18 @@ START JITTER  IN THE FIRST SECOND  REQUESTS/S THEN  ALL NODES READY AFTER
   EXPECT_TRUE(ran.err.starts_with("warning: docker.io: 300 pulls, and Docker Hub allows 100 in 6 h")) << ran;
 }
 
-std::string Manifest(const std::string& layer, int bytes) {
-  return R"({"mediaType":"application/vnd.oci.image.manifest.v1+json","config":{"digest":"sha256:c)" + layer +
-         R"(","size":1000000},"layers":[{"digest":"sha256:)" + layer + R"(","size":)" +
-         std::to_string(bytes) + "}]}";
+tests::FakeManifest ImageManifest(const std::string& layer, int bytes) {
+  return {
+      .content_type = "application/vnd.oci.image.manifest.v1+json",
+      .body = R"({"mediaType":"application/vnd.oci.image.manifest.v1+json","config":{"digest":"sha256:c)" +
+              layer + R"(","size":1000000},"layers":[{"digest":"sha256:)" + layer + R"(","size":)" +
+              std::to_string(bytes) + "}]}"};
 }
 
 TEST(FleetPlan, RegistriesTellTheSizes) {
   tests::FakeRegistry registry;
-  registry.Put(
-      "team/a", "v1",
-      {.content_type = "application/vnd.oci.image.manifest.v1+json", .body = Manifest("a", 99000000)});
-  registry.Put(
-      "team/b", "v1",
-      {.content_type = "application/vnd.oci.image.manifest.v1+json", .body = Manifest("b", 49000000)});
+  registry.Put("team/a", "v1", ImageManifest("a", 99000000));
+  registry.Put("team/b", "v1", ImageManifest("b", 49000000));
   tests::TempDir dir;
   const std::string name = registry.address() + "/team/";
   const std::string list = dir.Write("images.txt", name + "a:v1\n" + name + "b:v1\n");
@@ -76,6 +77,72 @@ TEST(FleetPlan, RegistriesTellTheSizes) {
   EXPECT_EQ(ran.exit, kNo) << ran;
   EXPECT_TRUE(ran.out.starts_with("2 images, 100 MB for each node; 2 nodes, 200 MB in all\n")) << ran;
   EXPECT_NE(ran.err.find(name + "gone:v1 counts with size 0: "), std::string::npos) << ran;
+}
+
+TEST(FleetPlan, ThePlatformChoosesTheManifest) {
+  tests::FakeRegistry registry;
+  const std::string amd = registry.Put("a", "amd64", ImageManifest("x", 99000000));
+  const std::string arm = registry.Put("a", "arm64", ImageManifest("y", 49000000));
+  const auto listed = [](const std::string& digest, const char* architecture) {
+    return R"({"digest":")" + digest + R"(","platform":{"os":"linux","architecture":")" + architecture +
+           "\"}}";
+  };
+  registry.Put("a", "v1",
+               {.body = R"({"schemaVersion":2,"manifests":[)" + listed(amd, "amd64") + "," +
+                        listed(arm, "arm64") + "]}"});
+  tests::TempDir dir;
+  const std::string list = dir.Write("images.txt", registry.address() + "/a:v1\n");
+  for (const auto& [platform, says] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"linux/amd64", R"("nodeBytes":100000000)"}, {"linux/arm64", R"("nodeBytes":50000000)"}}) {
+    Ran ran = Plan({.lists = {list}, .nodes = 1, .platform = platform, .json = true});
+    EXPECT_EQ(ran.exit, kOk) << ran;
+    EXPECT_NE(ran.out.find(says), std::string::npos) << ran;
+  }
+}
+
+TEST(FleetPlan, AManifestThatCannotBeReadIsNamed) {
+  tests::FakeRegistry registry;
+  tests::TempDir dir;
+  const std::string name = registry.address() + "/a:v1";
+  const std::string list = dir.Write("images.txt", name + "\n");
+  // The second size is larger than any blob.
+  for (const char* body : {R"({"layers":[]})", R"({"config":{"digest":"sha256:c","size":9223372036854775807},
+                                               "layers":[]})"}) {
+    registry.Put("a", "v1", {.content_type = "application/vnd.oci.image.manifest.v1+json", .body = body});
+    Ran ran = Plan({.lists = {list}, .nodes = 2});
+    EXPECT_EQ(ran.exit, kNo) << ran;
+    EXPECT_NE(ran.err.find(name + " counts with size 0: its manifest cannot be read\n"), std::string::npos)
+        << ran;
+  }
+}
+
+TEST(FleetPlan, ARegistryThatAsksForPatienceGetsItWithinTheTimeout) {
+  tests::FakeRegistry registry;
+  registry.Put("a", "v1", ImageManifest("x", 99000000));
+  std::atomic<const char*> wait = "1";
+  registry.Answer([&](const tests::WireRequest&) -> std::optional<tests::FakeReply> {
+    const char* once = wait.exchange(nullptr);
+    if (once == nullptr) return std::nullopt;
+    return tests::FakeReply{.status = 429, .headers = {{"Retry-After", once}}};
+  });
+  tests::TempDir dir;
+  const std::string list = dir.Write("images.txt", registry.address() + "/a:v1\n");
+  Ran ran = Plan({.lists = {list}, .nodes = 1});
+  EXPECT_EQ(ran.exit, kOk) << ran;
+  EXPECT_NE(ran.err.find(" asks for patience: going on in 1 s"), std::string::npos) << ran;
+  wait = "3600";
+  ran = Plan({.lists = {list}, .nodes = 1});
+  EXPECT_EQ(ran.exit, kNo) << ran;
+  EXPECT_NE(ran.err.find("/a:v1 counts with size 0: "), std::string::npos) << ran;
+}
+
+TEST(FleetPlan, SizesBeyondAllDisksStayTheLargestNumber) {
+  tests::TempDir dir;
+  const std::string list = dir.Write("images.txt", "q.io/a:v1\nq.io/b:v1\n");
+  Ran ran = Plan({.lists = {list}, .nodes = 100000, .image_size = 10'000'000'000'000'000, .json = true});
+  EXPECT_EQ(ran.exit, kOk) << ran;
+  EXPECT_NE(ran.out.find(R"("nodeBytes":9223372036854775807)"), std::string::npos) << ran;
+  EXPECT_EQ(ran.out.find(":-"), std::string::npos) << ran;
 }
 
 TEST(FleetPlan, BadInputIsNamed) {

@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "cri/runtime_json.h"
+#include "doc/image_manifest.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace prefetch;
@@ -13,6 +14,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (host.empty() || host.size() > 255) std::abort();
   }
   (void)cri::ParseVerboseInfo(text);
-  (void)cri::ParseImageManifest(text);
+  (void)doc::ParseImageManifest(text);
   return 0;
 }

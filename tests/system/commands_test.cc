@@ -31,6 +31,8 @@ using commands_help::Title;
 using commands_help::Words;
 using commands_help::WordsOf;
 
+constexpr std::size_t kWidest = 120;  // columns, as of the source that has it
+
 TEST(Help, OfEveryCommandHasExamples) {
   std::size_t commands = 0;
   for (const Help& help : AllHelp()) {
@@ -40,6 +42,12 @@ TEST(Help, OfEveryCommandHasExamples) {
     ASSERT_NE(at, std::string::npos) << Title(help.words);
     EXPECT_NE(help.text.find("prefetchctl " + Title(help.words), at), std::string::npos) << Title(help.words);
     EXPECT_NE(help.text.find("Exit code"), std::string::npos) << Title(help.words);
+    // What no option begins is text of the command's own, which is printed as it is where no terminal is.
+    for (std::string_view line : base::Split(std::string_view(help.text), '\n')) {
+      const std::size_t begin = line.find_first_not_of(' ');
+      if (begin == std::string_view::npos || line[begin] == '-' || line.starts_with("Usage:")) continue;
+      EXPECT_LE(line.size(), kWidest) << Title(help.words) << ": " << line;
+    }
   }
   EXPECT_GE(commands, 17U);
 }

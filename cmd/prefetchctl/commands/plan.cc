@@ -38,9 +38,10 @@ Command PlanCommand(CLI::App& command, Context& context) {
       ->capture_default_str();
   command.footer(R"(
 Calculates what a list costs a fleet of empty nodes: bytes and requests for each registry, and the effect of
-startJitter. It also shows when the images of each priority are on all nodes, and the waves of a rollout. Sizes are
-those of downloads; the registries tell them, and the command pulls nothing. It warns if Docker Hub, ECR or ECR Public would refuse pulls, by their published
-limits. The times are the least possible: they leave out unpacking.
+startJitter. It also shows when the images of each priority are on all nodes, and the waves of a rollout.
+Sizes are those of downloads; the registries tell them, and the command pulls nothing. It warns if Docker Hub,
+ECR or ECR Public would refuse pulls, by their published limits. The times are the least possible: they leave
+out unpacking.
 
 Exit code:
   0  calculated
@@ -49,7 +50,8 @@ Exit code:
 
 Examples:
   prefetchctl plan --nodes 300 --list images.yaml
-  prefetchctl plan --nodes 300 --list images.yaml --image-size 500 --start-jitter 10m --registry-rate 2000)");
+  prefetchctl plan --nodes 300 --list images.yaml --image-size 500 --start-jitter 10m
+  prefetchctl plan --nodes 300 --list images.yaml --registry-rate 2000 --platform linux/arm64)");
   return [&context, options, output] {
     options->json = *output == "json";
     auto get_env = [](const char* name) { return std::getenv(name); };
