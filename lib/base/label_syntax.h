@@ -26,6 +26,7 @@ bool IsOwnLabelKey(std::string_view text);
 // A key for a taint that a node starts with and loses when it is ready: an own key, or one below the prefixes
 // by which Cluster Autoscaler knows such taints. Keys of taints have the syntax of keys of labels.
 bool IsStartupTaintKey(std::string_view text);
+inline constexpr std::string_view kStartupTaintKey = "prefetchd.dev/not-ready";  // the default
 inline constexpr const char* kStartupTaintKeyRule =
     "must be a key of a domain of yours, such as example.com/not-ready, or begin with "
     "startup-taint.cluster-autoscaler.kubernetes.io/";

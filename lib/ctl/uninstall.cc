@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/call.h"
+#include "base/label_syntax.h"
 #include "base/mutex.h"
 #include "base/text.h"
 #include "ctl/agent_client.h"
@@ -81,9 +82,8 @@ Findings Look(const Node& node, const UninstallOptions& options) {
   if (!options.instance.empty()) return found;
   found.condition = std::any_of(node.conditions.begin(), node.conditions.end(),
                                 [](const auto& one) { return one.type == plan::kConditionType; });
-  const plan::GateOptions gate{.taint_key = options.taint_key};
   for (const kube::Taint& taint : node.taints) {
-    if (gate.IsStartupTaint(taint.key)) found.taints.push_back(taint.key);
+    if (plan::IsStartupTaint(taint.key, options.taint_key)) found.taints.push_back(taint.key);
   }
   return found;
 }
@@ -138,28 +138,17 @@ std::optional<Failure> Clear(const base::Call& call, kube::Api& api, const std::
   return failure;
 }
 
-// Returns all nodes, page by page. Starts over if the server has dropped the list meanwhile.
+// Returns all nodes, page by page. The same page is asked for again, unless the server has dropped the list
+// meanwhile.
 kube::Answer<std::vector<Node>> ListNodes(const base::Call& call, kube::Api& api,
                                           const std::string& selector) {
   Patience patience(call);
-  std::vector<Node> nodes;
-  kube::ListOptions options{.label_selector = selector};
-  const base::TimePoint end = call.Within(kLongestList).deadline;
-  for (int pages = 0;;) {
-    if (++pages > kMostPages || (pages > 1 && std::chrono::steady_clock::now() >= end)) return EndlessPages();
-    auto page = api.ListNodes(call.Within(kCallLimit), options);
-    if (!page) {
-      if (!patience.Wait(page.failure())) return page.failure();
-      // The same page is asked for again.
-      if (page.failure().kind != kube::ApiError::kGone) continue;
-      nodes.clear();
-      options.continue_token.clear();
-      continue;
+  return ListAll<Node>(call, {.label_selector = selector}, [&](const kube::ListOptions& options) {
+    while (true) {
+      auto page = api.ListNodes(call.Within(kCallLimit), options);
+      if (page || page.failure().kind == kube::ApiError::kGone || !patience.Wait(page.failure())) return page;
     }
-    std::move(page->items.begin(), page->items.end(), std::back_inserter(nodes));
-    options.continue_token = page->continue_token;
-    if (options.continue_token.empty()) return nodes;
-  }
+  });
 }
 
 struct Task {
@@ -240,6 +229,11 @@ int Summarize(const base::Call& call, Clearing& clearing, std::size_t nodes, std
 
 int Uninstall(const base::Call& call, kube::Api& api, const UninstallOptions& options, std::ostream& out,
               std::ostream& err) {
+  // Another key, such as node.kubernetes.io/unschedulable, is not the agent's to take from any node.
+  if (!options.taint_key.empty() && !base::IsStartupTaintKey(options.taint_key)) {
+    return Fail(kBadInput,
+                base::InvalidArgument(std::string("--startup-taint-key ") + base::kStartupTaintKeyRule), err);
+  }
   auto nodes = ListNodes(call, api, options.selector);
   if (!nodes) return Fail(kUnreachable, kube::ToError(nodes.failure()), err);
   std::vector<Task> tasks;

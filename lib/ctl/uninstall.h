@@ -24,7 +24,7 @@ struct UninstallOptions {
 // Clears the nodes, eight at a time. Concurrent changes of other clients stay: a label and a condition are
 // removed by name, and the list of taints is only written as it was just read. Prints each changed node on
 // `out`, progress on `err`. Exit code: 0 nothing of ours is left, 1 some nodes could not be cleared (each
-// with its reason), 4 the nodes could not be listed.
+// with its reason), 2 no startup taint may have taint_key, 4 the nodes could not be listed.
 int Uninstall(const base::Call& call, kube::Api& api, const UninstallOptions& options, std::ostream& out,
               std::ostream& err);
 

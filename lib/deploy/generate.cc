@@ -201,7 +201,8 @@ base::Status SetStartupTaintKey(const std::string& key, Objects& objects) {
   if (variables == nullptr) return base::Internal("components/node-gate: the policy has no variables");
   for (doc::Node& one : variables->items) {
     if (doc::TextAt(one, {"name"}) != "startupTaints") continue;
-    Put(one, "expression", doc::Node::String("['prefetchd.dev/not-ready', '" + key + "']"));
+    Put(one, "expression",
+        doc::Node::String("['" + std::string(base::kStartupTaintKey) + "', '" + key + "']"));
     return {};
   }
   return base::Internal("components/node-gate: the policy has no variable startupTaints");

@@ -15,9 +15,6 @@ namespace {
 
 constexpr std::string_view kOs = "kubernetes.io/os";
 constexpr std::string_view kRole = "node-role.kubernetes.io/";
-// The taint of the node gate (plan/node_gate.h), which the agent must always tolerate: the taint is only
-// removed once the agent runs there.
-constexpr const char* kOwnTaint = "prefetchd.dev/not-ready";
 
 struct Label {
   std::string key, value;
@@ -121,7 +118,9 @@ void ChooseNodes(const NodeChoice& choice, doc::Node& pod_spec) {
   for (const std::string& text : choice.tolerations) {
     if (auto toleration = TolerationOf(text)) tolerations.push_back(NodeOf(*toleration));
   }
-  tolerations.push_back(NodeOf({.key = kOwnTaint, .value = std::nullopt, .effect = ""}));
+  // Agents always tolerate the startup taint, since it is only removed once the agent runs there.
+  tolerations.push_back(
+      NodeOf({.key = std::string(base::kStartupTaintKey), .value = std::nullopt, .effect = ""}));
   doc::Put(pod_spec, "tolerations", doc::Node::Sequence(std::move(tolerations)));
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/label_syntax.h"
 #include "base/text.h"
 
 namespace prefetch::plan {
@@ -59,6 +60,10 @@ bool IsWorthAnEvent(Reason reason) {
 }
 
 }  // namespace
+
+bool IsStartupTaint(std::string_view key, std::string_view other) {
+  return key == base::kStartupTaintKey || (!other.empty() && key == other);
+}
 
 std::string_view ConditionStatusName(ConditionStatus status) {
   switch (status) {

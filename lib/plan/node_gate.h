@@ -16,7 +16,10 @@ namespace prefetch::plan {
 
 inline constexpr std::string_view kLabelPrefix = "prefetchd.dev/";
 inline constexpr std::string_view kConditionType = "ImagesPrefetched";
-inline constexpr std::string_view kStartupTaintKey = "prefetchd.dev/not-ready";
+
+// Returns true for base::kStartupTaintKey and for `other`, if that is not empty. The default key always
+// counts: nodes may still start with it after another one is configured.
+bool IsStartupTaint(std::string_view key, std::string_view other);
 
 // At most one write to the Node in this time.
 constexpr std::chrono::seconds kGateWriteInterval{10};
@@ -29,15 +32,11 @@ struct GateOptions {
   std::string result_label;
   bool condition = false;
   bool taint = false;  // take the startup taint away; it is never put on
-  // Another key of the startup taint, beside kStartupTaintKey. Empty: none.
+  // Another key of the startup taint, beside base::kStartupTaintKey. Empty: none.
   std::string taint_key;
   std::chrono::seconds timeout{900};  // after which the taint goes whatever is missing
 
   bool Any() const { return label || !result_label.empty() || condition || taint; }
-  // The default key always counts: nodes may still start with it after taint_key is set.
-  bool IsStartupTaint(std::string_view key) const {
-    return key == kStartupTaintKey || (!taint_key.empty() && key == taint_key);
-  }
   friend bool operator==(const GateOptions&, const GateOptions&) = default;
 };
 

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/label_syntax.h"
 #include "fakes/fake_clock.h"
 #include "fakes/refusing_api.h"
 #include "kube/api.h"
@@ -25,7 +26,7 @@ class OneNode final : public tests::RefusingApi {
     node.resource_version = "1";
     node.kubelet_version = "v1.36.2-gke.100";
     node.taints = {{"other", "", "NoExecute", ""},
-                   {std::string(plan::kStartupTaintKey), "", "NoSchedule", ""}};
+                   {std::string(base::kStartupTaintKey), "", "NoSchedule", ""}};
     node.labels = {{"kubernetes.io/os", "linux"}};
     version = {"1", "36", "v1.36.2"};
   }
@@ -95,7 +96,7 @@ class OneNode final : public tests::RefusingApi {
   static kube::Failure Failure(kube::ApiError kind) { return {.kind = kind, .message = "told so"}; }
   bool Tainted() const {
     return std::any_of(node.taints.begin(), node.taints.end(),
-                       [](const auto& taint) { return taint.key == plan::kStartupTaintKey; });
+                       [](const auto& taint) { return taint.key == base::kStartupTaintKey; });
   }
   std::string Label() const {
     auto found = node.labels.find("prefetchd.dev/prefetchd");

@@ -143,6 +143,18 @@ TEST(UninstallNodes, AStartupTaintOfAnotherKeyGoesToo) {
   EXPECT_NE(ran.out.find("taint prefetchd.dev/not-ready, taint example.com/cold"), std::string::npos) << ran;
 }
 
+TEST(UninstallNodes, ATaintOfKubernetesIsRejected) {
+  kube::Node node = Told("n1");
+  node.taints.push_back({.key = "node.kubernetes.io/unschedulable", .value = "", .effect = "NoSchedule"});
+  NodesApi api({node});
+  for (const char* key : {"node.kubernetes.io/unschedulable", "dedicated"}) {
+    tests::Ran ran = Clear(api, {.taint_key = key});
+    EXPECT_EQ(ran.exit, kBadInput) << ran;
+    EXPECT_TRUE(ran.err.starts_with("prefetchctl: --startup-taint-key must be a key of a domain")) << ran;
+    EXPECT_EQ(api.node(0), node);
+  }
+}
+
 TEST(UninstallNodes, ADryRunWritesNothingAndSaysWhatItWould) {
   NodesApi api({Told("n1")});
   tests::Ran ran = Clear(api, {.dry_run = true});

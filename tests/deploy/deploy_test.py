@@ -188,9 +188,11 @@ def check_touch_daemon_set():
 
 
 def check_gate_words(documents):
-    """The policy lets through what the agent writes: the label's prefix, the condition and the taint of node_gate.h."""
-    with open(os.path.join(ROOT, "lib/plan/node_gate.h"), encoding="utf-8") as source:
-        words = dict(re.findall(r'string_view (k\w+) = "([^"]+)"', source.read()))
+    """The policy lets through what the agent writes: the label's prefix, the condition and the taint."""
+    words = {}
+    for header in ("lib/base/label_syntax.h", "lib/plan/node_gate.h"):
+        with open(os.path.join(ROOT, header), encoding="utf-8") as source:
+            words.update(re.findall(r'string_view (k\w+) = "([^"]+)"', source.read()))
     policy = of_name(documents, "ValidatingAdmissionPolicy", "prefetchd-node-gate")
     text = " ".join(one["expression"] for one in policy["spec"]["validations"])
     used = {"kLabelPrefix": re.findall(r"startsWith\('([^']+)'\)", text),

@@ -28,7 +28,7 @@ def taint(key, effect="NoSchedule", value=""):
     return {"key": key, "effect": effect, "value": value}
 
 
-with open(os.path.join(ROOT, "lib/plan/node_gate.h"), encoding="utf-8") as file:
+with open(os.path.join(ROOT, "lib/base/label_syntax.h"), encoding="utf-8") as file:
     (STARTUP_TAINT,) = re.findall(r'kStartupTaintKey = "([^"]+)"', file.read())
 CONTROL_TAINT = taint(ROLE + "control-plane")
 OPENSHIFT = {**LINUX, "node.openshift.io/os_id": "rhel"}

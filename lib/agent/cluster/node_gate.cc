@@ -139,7 +139,7 @@ plan::NodeSeen NodeGate::See(const kube::Node& node) const {
     seen.condition = plan::GateCondition{StatusOf(condition.status), condition.reason, condition.message};
   }
   seen.tainted = std::any_of(node.taints.begin(), node.taints.end(), [this](const kube::Taint& taint) {
-    return options_.gate.IsStartupTaint(taint.key);
+    return plan::IsStartupTaint(taint.key, options_.gate.taint_key);
   });
   return seen;
 }
@@ -181,7 +181,9 @@ bool NodeGate::RemoveTaint(const base::Call& call, bool gave_up) {
   auto fresh = api_.GetNode(call.Within(kCallLimit), options_.node);
   if (!fresh) return Failed(kNode, fresh.failure());
   std::vector<kube::Taint> taints = fresh->taints;
-  std::erase_if(taints, [this](const kube::Taint& taint) { return options_.gate.IsStartupTaint(taint.key); });
+  std::erase_if(taints, [this](const kube::Taint& taint) {
+    return plan::IsStartupTaint(taint.key, options_.gate.taint_key);
+  });
   auto done = api_.SetNodeTaints(call.Within(kCallLimit), options_.node, fresh->resource_version, taints);
   if (done) {
     taint_ = gave_up ? plan::TaintHistory::kGivenUp : plan::TaintHistory::kGone;
