@@ -17,6 +17,7 @@ class VersionReaderTest : public testing::Test {
   VersionReaderTest() {
     Heartbeat();
     api_.node.labels = {{"pool", "ci"}};
+    api_.node.addresses = {"192.0.2.7", "2001:db8::7"};
   }
 
   void Heartbeat() {
@@ -42,6 +43,7 @@ TEST_F(VersionReaderTest, ReadsAtTheStartAndOnceAMinute) {
   reader_.Turn({});
   EXPECT_EQ(word_->Get().version_text, "1.36.2");
   EXPECT_EQ(word_->Get().labels, (image::NodeLabels{{"pool", "ci"}}));
+  EXPECT_EQ(word_->Get().addresses, (std::vector<std::string>{"192.0.2.7", "2001:db8::7"}));
   EXPECT_EQ(word_->Get().heartbeat, clock_.Wall());
   RunFor(hours(1));
   EXPECT_GE(api_.gets, 54);

@@ -1,13 +1,21 @@
 // A job's own preflight: `prefetchctl check` with the token of a pod, over the network, of an agent that runs
 // as a pod with the rights of the component that is shipped; on a real containerd.
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <net/if.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/ioctl.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstring>
 #include <thread>
 
 #include "http/curl_client.h"
+#include "http/listener.h"
+#include "rig/expect_ok.h"
 #include "system/cluster.h"
 
 namespace prefetch::system::preflight_test {
@@ -172,6 +180,58 @@ TEST_F(PreflightTest, TwoHundredJobsThatStartAtOnceAreAnsweredWithinFiveSeconds)
   EXPECT_EQ(good, 200);
   EXPECT_LE(std::chrono::steady_clock::now() - began, seconds(5));
   EXPECT_LE(host_->proxy().Requests().size() - before, 4U) << "one question, of two requests at most";
+}
+
+// A network where all addresses of 192.0.2.0/24 lead to this machine, and only one is an interface's: as in a
+// pod, no interface has the node's. This and later tests are in it.
+void EnterANetworkLikeAPods() {
+  ASSERT_EQ(::unshare(CLONE_NEWNET), 0) << std::strerror(errno);
+  base::Fd fd(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  ifreq up{};
+  std::strcpy(up.ifr_name, "lo");
+  up.ifr_flags = IFF_UP | IFF_RUNNING;
+  ASSERT_EQ(::ioctl(fd.get(), SIOCSIFFLAGS, &up), 0) << std::strerror(errno);
+  ifreq more{};
+  std::strcpy(more.ifr_name, "lo:1");
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  ::inet_pton(AF_INET, "192.0.2.1", &address.sin_addr);
+  std::memcpy(&more.ifr_addr, &address, sizeof address);
+  ASSERT_EQ(::ioctl(fd.get(), SIOCSIFADDR, &more), 0) << std::strerror(errno);
+}
+
+class OwnAddressTest : public PreflightTest {
+ protected:
+  static void SetUpTestSuite() { EnterANetworkLikeAPods(); }
+  // Has a pod's question about an image of this address led to a connection?
+  bool IsAsked(const http::Listener& there) {
+    rig::Ran ran = Check(there.address() + "/app:v" + std::to_string(++questions_), "Always");
+    EXPECT_NE(ran.out.find("Unreachable"), std::string::npos) << ran.out << ran.err;
+    bool asked = false;
+    pollfd came{there.fd(), POLLIN, 0};
+    while (::poll(&came, 1, 0) == 1) {
+      base::Fd(::accept4(there.fd(), nullptr, nullptr, SOCK_CLOEXEC));
+      asked = true;
+    }
+    return asked;
+  }
+
+ private:
+  int questions_ = 0;
+};
+
+TEST_F(OwnAddressTest, ARegistryThatAPodNamesOnThisNodeIsNotAsked) {
+  Cluster cluster(node_, {"preflight"});
+  cluster.api().Put("nodes/n1", R"({"metadata":{"uid":"uid-n1"},"status":{"nodeInfo":{"kubeletVersion":
+      "v1.36.2"},"addresses":[{"type":"InternalIP","address":"192.0.2.9"}]}})");
+  auto own = http::Listener::Tcp("192.0.2.9:0"), other = http::Listener::Tcp("192.0.2.10:0");
+  ASSERT_OK(own);
+  ASSERT_OK(other);
+  Start(cluster, "{namespaces: [ci], always: ask, unlisted: ask}");
+  // The agent has read the Node soon after its start.
+  EXPECT_TRUE(rig::Eventually(seconds(20), [&] { return !IsAsked(*own); }));
+  EXPECT_FALSE(IsAsked(*own));
+  EXPECT_TRUE(IsAsked(*other));
 }
 
 }  // namespace
