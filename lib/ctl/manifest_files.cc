@@ -136,12 +136,21 @@ manifest::ReadMore MoreOf(std::istream& in) {
   };
 }
 
+// For a file that could be opened a moment ago.
+base::Error Gone(const std::string& path) {
+  return base::NotFound(path + " cannot be opened again");
+}
+
 // Reads a file that is longer than one document may be. A stream of many documents, such as the objects of a
 // whole cluster, is read piece by piece.
 void ReadLong(const ManifestPath& path, std::string text, const manifest::ReadOptions& options,
               ManifestFile& file) {
   std::ifstream in;
   if (path.path != "-") in.open(path.path, std::ios::binary);
+  if (path.path != "-" && !in) {
+    file.mistakes.push_back(Gone(path.path).message());
+    return;
+  }
   doc::Problems problems(file.name);
   file.manifests =
       manifest::ReadLongManifests(text, MoreOf(path.path == "-" ? std::cin : in), problems, options);
@@ -257,9 +266,11 @@ base::Status ReadPieces(const std::string& path, const std::function<bool(std::s
     if (text) return {};
     if (text.error().code() != base::Code::kResourceExhausted) return std::move(text).error();
     file.open(path, std::ios::binary);
+    if (!file) return Gone(path);
   }
   const manifest::ReadMore more = MoreOf(path == "-" ? std::cin : file);
   for (std::string piece; more(piece) && take(piece);) piece.clear();
+  if (file.bad()) return base::Unavailable(path + " cannot be read to its end");
   return {};
 }
 

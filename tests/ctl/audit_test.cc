@@ -71,6 +71,17 @@ TEST_F(AuditTest, SavedPodsTellWhoBroughtIt) {
   EXPECT_NE(ran.out.find("job-1"), std::string::npos) << ran;
 }
 
+// They are read in pieces, as they are no document that is held.
+TEST_F(AuditTest, SavedPodsMayBeLongerThanAnyDocument) {
+  NodeHas({"q.io/stray:v1"});
+  std::string pods = kPods;
+  const std::string more = R"({"kind":"ConfigMap","data":{"x":")" + std::string(1 << 20, 'x') + "\"}},";
+  for (int i = 0; i < 12; i++) pods.insert(pods.find('[') + 1, more);
+  tests::Ran ran = OfNode({.pods_file = folder_.Write("pods.json", pods)});
+  EXPECT_EQ(ran.exit, kNo) << ran;
+  EXPECT_NE(ran.out.find("job-1"), std::string::npos) << ran;
+}
+
 // An agent that has just started knows nothing: that is no clean node.
 TEST_F(AuditTest, AnAgentThatDoesNotKnowYetIsNoYes) {
   agent_.Answers("/v1/status", 200, status::StatusJson(sample::Node({sample::Ready("q.io/a:v1", 1000)})));

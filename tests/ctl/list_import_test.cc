@@ -42,6 +42,18 @@ TEST(ListImport, LeavesOutWhatAPatternMatches) {
   EXPECT_NE(ran.out.find("q.io/b:v1\n"), std::string::npos);
 }
 
+// As `kubectl get -o yaml` of many objects: longer than one document may be.
+TEST(ListImport, AnotherToolsOutputMayBeLongerThanAnyDocument) {
+  tests::TempDir dir;
+  std::string text = "---\n" + std::string(kPod);
+  for (int i = 0; i < 12; i++) text += "---\n" + std::string(1 << 20, '#') + "\n";
+  text += "---\napiVersion: v1\nkind: Pod\nspec:\n  containers:\n  - {name: c, image: \"q.io/last:v1\"}\n";
+  Ran ran = Import({.foreign = {dir.Write("all.yaml", text)}, .output = list::DraftOutput::kText});
+  EXPECT_EQ(ran.exit, kOk) << ran;
+  EXPECT_NE(ran.out.find("\nq.io/a:v1\n"), std::string::npos) << ran;
+  EXPECT_NE(ran.out.find("\nq.io/last:v1\n"), std::string::npos) << ran;
+}
+
 TEST(ListImport, WhatCrictlAndMarkersSay) {
   tests::TempDir dir;
   ListImportOptions options{
