@@ -14,17 +14,12 @@ namespace {
 // Maximum bytes of a file with certificates.
 constexpr std::size_t kLongestCa = 1 << 20;
 
-std::optional<std::string> Environment(const std::string& name) {
-  const char* value = std::getenv(name.c_str());
-  return value == nullptr || *value == '\0' ? std::nullopt : std::optional<std::string>(value);
-}
-
 }  // namespace
 
 std::unique_ptr<ClusterAccess> ClusterAccess::Make(const config::AgentConfig& config, std::string node,
                                                    const base::Clock& clock) {
   if (!config.kube_api) return nullptr;
-  auto cluster = kube::InCluster(Environment);
+  auto cluster = kube::InCluster(kube::ProcessEnv);
   if (cluster) return std::make_unique<ClusterAccess>(*std::move(cluster), config, std::move(node), clock);
   // No failure of the agent: pulling images does not need the API server.
   base::Err("node object not reached", {{"error", cluster.error().message()}});
@@ -67,7 +62,8 @@ kube::KubeletApi ClusterAccess::KubeletApi() {
 kube::KubeletAddress ClusterAccess::KubeletAddress() const {
   std::string host = config_.kubelet_address.host;
   // NODE_IP comes first: the node's name need not resolve inside a pod.
-  if (host.empty()) host = Environment("NODE_IP").value_or(node_);
+  if (host.empty()) host = kube::ProcessEnv("NODE_IP").value_or("");
+  if (host.empty()) host = node_;
   return {host, static_cast<std::uint16_t>(config_.kubelet_address.port)};
 }
 

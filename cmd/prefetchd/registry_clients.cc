@@ -1,7 +1,5 @@
 #include "registry_clients.h"
 
-#include <cstdlib>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -57,12 +55,7 @@ RegistryClients::RegistryClients(const config::RegistryConfig& config, const bas
     : config_(config),
       clock_(clock),
       access_(DeclaredBy(config), {config.containerd_config, config.registries_conf}, config.host_root),
-      own_(
-          [](const std::string& name) -> std::optional<std::string> {
-            const char* value = std::getenv(name.c_str());
-            return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-          },
-          clock, "/proc/net/route", "/proc/net/ipv6_route") {}
+      own_(kube::ProcessEnv, clock, "/proc/net/route", "/proc/net/ipv6_route") {}
 
 RegistryClients::RuntimeRegistryClients::RuntimeRegistryClients(
     const config::RegistryConfig& config, std::shared_ptr<const registry::DecidedAccess> decided,

@@ -14,11 +14,6 @@ extern char** environ;
 namespace prefetch::ctl {
 namespace {
 
-std::optional<std::string> GetEnv(const std::string& name) {
-  const char* value = std::getenv(name.c_str());
-  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-}
-
 std::vector<std::string> Environment() {
   std::vector<std::string> all;
   for (char** one = environ; *one != nullptr; one++) all.emplace_back(*one);
@@ -27,12 +22,13 @@ std::vector<std::string> Environment() {
 
 base::Result<kube::Cluster> Find(const ClusterOptions& options) {
   auto cluster = kube::FromKubeconfig(
-      GetEnv, {.file = options.kubeconfig, .context = options.context, .environment = Environment()});
+      kube::ProcessEnv,
+      {.file = options.kubeconfig, .context = options.context, .environment = Environment()});
   // The pod's own account is only a fallback. A file or context that the user named must not be replaced
   // silently by another cluster.
   bool asked_for = !options.kubeconfig.empty() || !options.context.empty();
   if (cluster || asked_for || cluster.error().code() != base::Code::kNotFound) return cluster;
-  auto in_cluster = kube::InCluster(GetEnv);
+  auto in_cluster = kube::InCluster(kube::ProcessEnv);
   if (in_cluster) return in_cluster;
   return base::NotFound("no cluster is known: " + cluster.error().message() + "; " +
                         in_cluster.error().message() + " (name a file with --kubeconfig)");

@@ -10,10 +10,14 @@
 namespace prefetch::deploy {
 namespace {
 
+constexpr std::size_t kHash = 10;
+constexpr std::string_view kHexDigits = "0123456789abcdef";
+// kustomize replaces some, to prevent words and digits that look like letters.
+constexpr std::string_view kHashDigits = "gh2k456789mbcdtf";
+
 // Go escapes these characters by default, also U+2028 and U+2029. Any difference would change the hash, and
 // with it the name of the ConfigMap.
 void AppendGoString(std::string& out, std::string_view text) {
-  constexpr char kHex[] = "0123456789abcdef";
   out += '"';
   for (std::size_t i = 0; i < text.size(); i++) {
     auto c = static_cast<unsigned char>(text[i]);
@@ -26,7 +30,7 @@ void AppendGoString(std::string& out, std::string_view text) {
     } else if (c == '\n' || c == '\r' || c == '\t') {
       (out += '\\') += c == '\n' ? 'n' : c == '\r' ? 'r' : 't';
     } else if (c < 0x20 || c == '<' || c == '>' || c == '&') {
-      ((out += "\\u00") += kHex[c >> 4]) += kHex[c & 15];
+      ((out += "\\u00") += kHexDigits[c >> 4]) += kHexDigits[c & 15];
     } else {
       out += text[i];
     }
@@ -72,13 +76,15 @@ std::size_t ConfigMapBytes(const doc::Node& config_map) {
 }
 
 std::string ConfigMapHash(const doc::Node& config_map) {
-  std::string hash = base::Sha256Hex(GoJson(config_map)).substr(0, 10);
-  // kustomize replaces these characters, to prevent words and digits that look like letters.
-  for (char& c : hash) {
-    constexpr std::string_view kFrom = "013ae", kTo = "ghkmt";
-    if (std::size_t at = kFrom.find(c); at != std::string_view::npos) c = kTo[at];
-  }
+  std::string hash = base::Sha256Hex(GoJson(config_map)).substr(0, kHash);
+  for (char& c : hash) c = kHashDigits[kHexDigits.find(c)];
   return hash;
+}
+
+std::string WithoutHash(const std::string& name) {
+  if (name.size() <= kHash + 1 || name[name.size() - kHash - 1] != '-') return name;
+  const bool hashed = name.find_first_not_of(kHashDigits, name.size() - kHash) == std::string::npos;
+  return hashed ? name.substr(0, name.size() - kHash - 1) : name;
 }
 
 }  // namespace prefetch::deploy

@@ -23,5 +23,7 @@ std::size_t ConfigMapBytes(const doc::Node& config_map);
 // Returns ten characters that change with the data, the same as kustomize's: switching between the two keeps
 // all names, and triggers no rollout.
 std::string ConfigMapHash(const doc::Node& config_map);
+// Returns "prefetchd-list" for "prefetchd-list-7k2m9h4t5c": the name of a ConfigMap without such a hash.
+std::string WithoutHash(const std::string& name);
 
 }  // namespace prefetch::deploy

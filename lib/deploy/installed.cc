@@ -5,6 +5,7 @@
 #include <set>
 #include <string_view>
 
+#include "deploy/config_map.h"
 #include "doc/path.h"
 
 namespace prefetch::deploy {
@@ -30,17 +31,6 @@ const Node& AgentContainer(const Node& daemon_set) {
     if (TextAt(one, {"name"}) == "prefetchd") return one;
   }
   return containers.empty() ? kNothing : containers.front();
-}
-
-// Returns "prefetchd-list" for "prefetchd-list-7k2m9h4t5c": names of ConfigMaps that end with a hash of
-// kustomize's.
-std::string WithoutHash(const std::string& name) {
-  constexpr std::size_t kHash = 10;
-  constexpr std::string_view kLetters = "24567892bcdfghkmt";
-  if (name.size() <= kHash + 1 || name[name.size() - kHash - 1] != '-') return name;
-  const std::string_view hash = std::string_view(name).substr(name.size() - kHash);
-  return hash.find_first_not_of(kLetters) == std::string_view::npos ? name.substr(0, name.size() - kHash - 1)
-                                                                    : name;
 }
 
 void AddSource(const Node& source, bool same_config, Parts& words) {

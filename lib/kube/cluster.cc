@@ -1,5 +1,7 @@
 #include "kube/cluster.h"
 
+#include <cstdlib>
+
 #include "base/fs.h"
 #include "base/text.h"
 
@@ -30,6 +32,11 @@ base::Status MustBeThere(const std::string& file) {
 }
 
 }  // namespace
+
+std::optional<std::string> ProcessEnv(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
 
 base::Result<Cluster> InCluster(const GetEnv& get_env, const std::string& folder) {
   auto host = get_env("KUBERNETES_SERVICE_HOST"), port = get_env("KUBERNETES_SERVICE_PORT");

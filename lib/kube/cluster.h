@@ -16,6 +16,8 @@ namespace prefetch::kube {
 
 // getenv, handed in.
 using GetEnv = std::function<std::optional<std::string>(const std::string& name)>;
+// That of this process.
+std::optional<std::string> ProcessEnv(const std::string& name);
 
 // A program that gives the credential (client-go credential plugins: AWS, GKE, Azure, OIDC).
 struct ExecPlugin {

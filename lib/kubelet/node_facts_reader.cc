@@ -51,7 +51,6 @@ void NodeFactsReader::ChooseFiles() {
 }
 
 bool NodeFactsReader::Moved() {
-  const base::OneAtATime::Use use(one_at_a_time_);
   if (LookForProcess()) process_changed_ = true;
   if (!facts_ || process_changed_) return true;
   for (const ConfigFiles& files : candidates_) {
@@ -73,7 +72,6 @@ std::string NodeFactsReader::provider_bin_dir() const {
 }
 
 NodeFacts NodeFactsReader::Read(const std::shared_ptr<const ReportedByKubelet>& told) {
-  const base::OneAtATime::Use use(one_at_a_time_);
   if (LookForProcess()) process_changed_ = true;
   // Another process may name other files, so the candidates are chosen anew. Their caches go with them.
   const bool chosen = std::exchange(chosen_, true);

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/one_thread.h"
 #include "kubelet/config_files.h"
 #include "kubelet/kubelet_process.h"
 #include "kubelet/node_facts.h"
@@ -68,7 +67,6 @@ class NodeFactsReader {
   bool LookForProcess();
   std::string OnHost(const std::string& path) const { return path.empty() ? "" : host_prefix_ + path; }
 
-  base::OneAtATime one_at_a_time_;
   const Declared declared_;
   const std::vector<UsualConfig> usual_;
   const std::string host_prefix_;

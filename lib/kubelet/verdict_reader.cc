@@ -38,7 +38,6 @@ void FileChanges::Add(FileChanges more) {
 }
 
 void VerdictReader::SetRoot(std::string root) {
-  const base::OneAtATime::Use use(one_at_a_time_);
   if (root == root_) return;
   root_ = std::move(root);
   pulled_ = root_ + "/image_manager/pulled/";
@@ -101,7 +100,6 @@ std::vector<base::FileStamp> VerdictReader::FolderStamps() const {
 }
 
 bool VerdictReader::Moved() const {
-  const base::OneAtATime::Use use(one_at_a_time_);
   // A folder that comes shows in the time of the one that it is in.
   return FolderStamps() != folders_ ||
          RecordsFolderIsReplaced(root_) != (access_ == RecordsAccess::kReplaced);
@@ -110,7 +108,6 @@ bool VerdictReader::Moved() const {
 VerdictReading VerdictReader::Read(const std::vector<ImageOnNode>& images,
                                    const std::vector<KubeletSettings>& possible, FileChanges changes,
                                    bool same) {
-  const base::OneAtATime::Use use(one_at_a_time_);
   unknown_ = UnknownFolders(root_);
   std::vector<base::FileStamp> folders = FolderStamps();
   // The stamps of folders are taken before any file is read. A file that comes in between shows in the next

@@ -8,7 +8,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/one_thread.h"
 #include "base/shared.h"
 #include "base/stamped_files.h"
 #include "image/pod_coordinates.h"
@@ -85,7 +84,6 @@ class VerdictReader {
   RecordsAccess Look() const;
   std::vector<base::FileStamp> FolderStamps() const;
 
-  base::OneAtATime one_at_a_time_;
   std::string root_;
   std::string pulled_, pulling_;                     // its folders, with a slash
   std::vector<std::string> unknown_;                 // UnknownFolders of the last Read

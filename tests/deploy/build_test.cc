@@ -54,6 +54,8 @@ TEST(ConfigMapHash, IsKustomizes) {
   // As kustomize 5.6 renders a ConfigMap of this one file: prefetchd-list-team-b-bf6md55fhh.
   doc::Node map = MakeConfigMap("prefetchd-list-team-b", {{"Team_B.txt", "# plain\nghcr.io/acme/tool:v2\n"}});
   EXPECT_EQ(ConfigMapHash(map), "bf6md55fhh");
+  EXPECT_EQ(WithoutHash("prefetchd-list-team-b-bf6md55fhh"), "prefetchd-list-team-b");
+  EXPECT_EQ(WithoutHash("prefetchd-list-team-a6md5f0hhh"), "prefetchd-list-team-a6md5f0hhh");
 }
 
 TEST(ConfigMapHash, ChangesWithEachPart) {

@@ -34,6 +34,14 @@ void Repeatable(CLI::App& command, const std::string& flag, std::vector<std::str
   command.add_option(flag, values, help)->type_size(1)->allow_extra_args(false);
 }
 
+std::array<CLI::Option*, 2> ClusterFlags(CLI::App& command, ClusterOptions& cluster) {
+  return {command.add_option(
+              "--kubeconfig", cluster.kubeconfig,
+              "The kubeconfig; default: KUBECONFIG, ~/.kube/config, or this pod's service account"),
+          command.add_option("--context", cluster.context,
+                             "A context of the kubeconfig; default: the current one")};
+}
+
 void AllowUnreadOption(CLI::App& command, std::vector<std::string>& kinds) {
   Repeatable(command, "--allow-unread", kinds,
              "Accept objects of this kind whose images are not seen: JobSet, or '*.acme.io' (repeatable)");

@@ -3,6 +3,7 @@
 // knows nothing of CLI11. A new command: a file here, a declaration here, a row in main.cc.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <ostream>
 #include <string>
@@ -13,12 +14,14 @@
 #include "config/raw_config.h"
 #include "ctl/agent_client.h"
 #include "ctl/check.h"
+#include "ctl/cluster.h"
 #include "ctl/exit_code.h"
 #include "http/curl_client.h"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): the library's name
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace prefetch::ctl {
 
@@ -45,6 +48,8 @@ void AgentOption(CLI::App& command, Context& context);
 // An option that may be given again and takes one value each time.
 void Repeatable(CLI::App& command, const std::string& flag, std::vector<std::string>& values,
                 const std::string& help);
+// --kubeconfig and --context; returns both.
+std::array<CLI::Option*, 2> ClusterFlags(CLI::App& command, ClusterOptions& cluster);
 // --allow-unread, of the commands that read manifests.
 void AllowUnreadOption(CLI::App& command, std::vector<std::string>& kinds);
 // Adds an option that takes several values each time. Not for commands with positional arguments, which the

@@ -16,9 +16,7 @@ void FleetOptions(CLI::App& command, FleetFlags& flags) {
   add("--selector", flags.query.pods, "Label selector of the agents' pods")->capture_default_str();
   add("--instance", flags.query.instance, "Instance of the agents, which names the label on nodes")
       ->capture_default_str();
-  add("--kubeconfig", flags.cluster.kubeconfig,
-      "The kubeconfig; default: KUBECONFIG, ~/.kube/config, or this pod's service account");
-  add("--context", flags.cluster.context, "A context of the kubeconfig; default: the current one");
+  for (CLI::Option* option : ClusterFlags(command, flags.cluster)) option->needs(fleet)->group(kFleetGroup);
   // --fleet asks all agents, so naming one contradicts it.
   if (CLI::Option* agent = command.get_option_no_throw("--agent")) fleet->excludes(agent);
 }

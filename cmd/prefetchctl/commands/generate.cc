@@ -133,15 +133,9 @@ Command GenerateCommand(CLI::App& command, Context& context) {
   CLI::Option* from_cluster = command.add_flag(
       "--from-cluster", flags->from_cluster,
       "Read the installation in the cluster: take its --image, and say what these manifests would take away");
-  command
-      .add_option("--kubeconfig", flags->cluster.kubeconfig,
-                  "With --from-cluster: the kubeconfig; default: KUBECONFIG, ~/.kube/config, or this pod's "
-                  "service account")
-      ->needs(from_cluster);
-  command
-      .add_option("--context", flags->cluster.context,
-                  "With --from-cluster: a context of the kubeconfig; default: the current one")
-      ->needs(from_cluster);
+  for (CLI::Option* option : ClusterFlags(command, flags->cluster)) {
+    option->needs(from_cluster)->group("With --from-cluster");
+  }
   command.add_option(
       "--agent-config", flags->generate.agent_config,
       "agent.yaml of the agents: limits, preflight, pullSecrets; see deploy/docs/reference/configuration.md");

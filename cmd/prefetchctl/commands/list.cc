@@ -171,13 +171,10 @@ void ImportClusterOptions(CLI::App& command, ImportClusterFlags& flags, ListImpo
   command.add_flag("-A,--all-namespaces", flags.all_namespaces, "All namespaces");
   command.add_option("--configmap", options.config_map,
                      "NAMESPACE/NAME of an existing ConfigMap that gets the list");
-  command.add_option("--kubeconfig", flags.cluster.kubeconfig,
-                     "The kubeconfig; default: KUBECONFIG, ~/.kube/config, or this pod's service account");
-  command.add_option("--context", flags.cluster.context,
-                     "A context of the kubeconfig; default: the current one");
-  for (const char* name : {"--namespace", "--all-namespaces", "--configmap", "--kubeconfig", "--context"}) {
+  for (const char* name : {"--namespace", "--all-namespaces", "--configmap"}) {
     command.get_option(name)->needs(read)->group(kGroup);
   }
+  for (CLI::Option* option : ClusterFlags(command, flags.cluster)) option->needs(read)->group(kGroup);
 }
 
 }  // namespace

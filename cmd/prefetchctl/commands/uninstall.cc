@@ -45,10 +45,7 @@ Command UninstallCommand(CLI::App& command, Context& context) {
                      "Also remove this taint, the value of startupTaintKey");
   command.add_option("--selector", options.selector, "Only nodes with these labels: pool=ci");
   command.add_flag("--dry-run", options.dry_run, "Print the changes, and make none");
-  command.add_option("--kubeconfig", flags->cluster.kubeconfig,
-                     "The kubeconfig; default: KUBECONFIG, ~/.kube/config, or this pod's service account");
-  command.add_option("--context", flags->cluster.context,
-                     "A context of the kubeconfig; default: the current one");
+  ClusterFlags(command, flags->cluster);
   command.footer(R"(
 Keep this order:
   1. Remove the startup taint from the node pools. Otherwise new nodes start with it, and keep it.

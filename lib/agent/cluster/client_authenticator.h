@@ -62,8 +62,9 @@ class ClientAuthenticator {
   // Background reviews of tokens that are in use, counted apart: clients with new tokens keep out none of
   // them.
   static constexpr base::TokenRate kRenewals{.per_second = 20, .burst = 250};
-  // A hundred pods, each of whose reviews takes 2.5 s, need nine within half a minute.
   static constexpr int kRenewalsAtOnce = 12;
+  static_assert(kRenewalsAtOnce * std::chrono::seconds(30) >= 100 * std::chrono::milliseconds(2500),
+                "a hundred pods are renewed within half a minute, though each review takes 2.5 s");
   static constexpr std::size_t kMostRenewals = 200;  // that wait, with their tokens
   static constexpr std::size_t kMostRenewalsOfOne = 50;
 
