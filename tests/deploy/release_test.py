@@ -77,6 +77,12 @@ class World:
         # A program that only notes how it was called: Debian 12 has no cosign.
         os.mkdir(os.path.join(scratch, "bin"))
         write(f'#!/bin/sh\necho "$*" >>{scratch}/cosign.calls\n', scratch, "bin/cosign", mode=0o755)
+        # The real program, and one that never ends by itself; both say when they build.
+        os.mkfifo(os.path.join(scratch, "building"))
+        for folder, goes_on in (("real", f'exec {shutil.which("buildah")} "$@"'), ("blocked", "tail -f /dev/null")):
+            os.mkdir(os.path.join(scratch, folder))
+            write(f'#!/bin/sh\ncase "$*" in *" build "*) echo yes >{scratch}/building; {goes_on} ;; esac\n', scratch, folder, "buildah",
+                  mode=0o755)
         self.released = None
 
     def git(self, *words):
@@ -89,6 +95,9 @@ class World:
     def environment(self, **more):
         kept = {key: value for key, value in os.environ.items() if key not in ("SOURCE_DATE_EPOCH", "DOCKER_CONFIG")}
         return {**kept, "REGISTRY_AUTH_FILE": os.path.join(self.scratch, "auth.json"), **more}
+
+    def with_programs(self, folder):
+        return self.environment(PATH=os.path.join(self.scratch, folder) + ":" + os.environ["PATH"])
 
     def words(self, out, *more, version=VERSION, path="acme", programs=None):
         return [os.path.join(self.clone, "deploy/release/run"), "--registry", f"{self.registry.host}/{path}", "--version", version,
@@ -242,9 +251,8 @@ def check_chart(world):
 def check_again(world):
     """Over the release that is there: the same bytes, and with cosign on the PATH signatures of all of them."""
     first = world.release()
-    path = os.path.join(world.scratch, "bin") + ":" + os.environ["PATH"]
-    result = world.run("first", "--force", "--sign-key", "release.key", environment=world.environment(PATH=path))
     sums = read(first, "SHA256SUMS")
+    result = world.run("first", "--force", "--sign-key", "release.key", environment=world.with_programs("bin"))
     assert result.returncode == 0 and read(first, "SHA256SUMS") == sums, result
     digests = re.findall(r"@(sha256:\w+)", result.stdout)
     assert digests == re.findall(r"@(sha256:\w+)", world.released.stdout), result
@@ -307,12 +315,12 @@ def check_password_in_option(world):
     assert result.returncode == 2 and "skopeo login" in result.stderr and PASSWORD not in result.stderr, result
 
 
-def check_interrupted(world, number):
+def check_interrupted(world, number, programs):
     """While the image is built: nothing is left, here, in the registry, or running."""
     before = set(os.listdir(world.scratch))
-    process = subprocess.Popen(world.words("stopped", path="stopped"), env=world.environment(), stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, text=True)
-    assert process.stdout.readline().endswith("image …\n")
+    process = subprocess.Popen(world.words("stopped", path="stopped"), env=world.with_programs(programs),
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert read(world.scratch, "building") == "yes\n"
     process.send_signal(number)
     _, told = process.communicate(timeout=60)
     assert process.returncode == 128 + number and "nothing is left" in told, (process.returncode, told)
@@ -367,8 +375,9 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         world = World(scratch)
         try:
-            for name, number in (("ctrl_c", signal.SIGINT), ("terminated", signal.SIGTERM)):
-                cases.add("release.interrupted", name, lambda number=number: check_interrupted(world, number))
+            for name, number, programs in (("ctrl_c", signal.SIGINT, "real"), ("terminated", signal.SIGTERM, "blocked")):
+                cases.add("release.interrupted", name,
+                          lambda number=number, programs=programs: check_interrupted(world, number, programs))
             for check in (check_index, check_image, check_archive, check_tarball, check_sums, check_parts, check_chart, check_again):
                 cases.add("release", check.__name__.removeprefix("check_"), lambda check=check: check(world))
             for check in (check_same_version, check_same_folder, check_dirty, check_older_programs, check_password_missing,
