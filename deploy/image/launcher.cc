@@ -62,6 +62,6 @@ int main(int argc, char** argv) {
   std::memcpy(arguments, first, sizeof first);
   for (int i = 1; i < argc; i++) arguments[5 + i] = argv[i];
   execv(loader.text, arguments);
-  std::fprintf(stderr, "prefetchctl: %s: %s; copy the whole folder\n", loader.text, std::strerror(errno));
+  std::fprintf(stderr, "%s: %s: %s; copy the whole folder\n", name, loader.text, std::strerror(errno));
   return 2;
 }
