@@ -38,6 +38,15 @@ void CheckValue(const Reader& value, const GoField& field) {
     case GoType::kBool:
       value.Bool();
       return;
+    case GoType::kBoolMap:
+      for (const auto& [key, item] : value.Members()) {
+        if (!item.IsNull()) item.Bool();
+      }
+      return;
+    case GoType::kInt32:
+      value.Int({.least = std::numeric_limits<std::int32_t>::min(),
+                 .most = std::numeric_limits<std::int32_t>::max()});
+      return;
     case GoType::kBase64:
       if (auto text = value.String()) {
         auto data = DecodeGoBase64(*std::move(text));

@@ -13,6 +13,8 @@ namespace prefetch::doc {
 enum class GoType {
   kText,
   kBool,
+  kBoolMap,
+  kInt32,
   kBase64,
   kDuration,
   kTexts,

@@ -1,9 +1,12 @@
 #include "kubelet/kubelet_config.h"
 
 #include <limits>
+#include <set>
 #include <utility>
 
 #include "base/text.h"
+#include "doc/go_types.h"
+#include "doc/json.h"
 #include "doc/kubernetes_yaml.h"
 #include "doc/reader.h"
 #include "kubelet/config_merge.h"
@@ -11,26 +14,67 @@
 namespace prefetch::kubelet {
 namespace {
 
-const char kPolicyField[] = "imagePullCredentialsVerificationPolicy";
-const char kKind[] = "KubeletConfiguration";
-const char kApiVersion[] = "kubelet.config.k8s.io/v1beta1";
+constexpr char kPolicyField[] = "imagePullCredentialsVerificationPolicy";
+constexpr char kKind[] = "KubeletConfiguration";
+constexpr char kApiVersion[] = "kubelet.config.k8s.io/v1beta1";
 
 constexpr doc::IntRange kPercent{.least = 0, .most = 100};
+constexpr doc::DurationRange kAnyAge{.least = std::chrono::nanoseconds::min()};
 constexpr doc::IntRange kCount{.least = 0, .most = std::numeric_limits<std::int32_t>::max()};
 
 // Kubelet decodes its main file leniently if strict decoding fails; in a drop-in, a duplicate key is an error
 // (K47).
 std::optional<doc::Node> ReadConfig(std::string_view text, doc::Problems& problems, bool is_patch) {
-  return doc::ReadKubernetesObject(text, problems,
-                                   is_patch ? doc::RepeatedKeys::kProblem : doc::RepeatedKeys::kLastCounts);
+  if (is_patch) return doc::ReadKubernetesObject(text, problems, doc::RepeatedKeys::kProblem);
+  // Of JSON, repeated keys stay: Go decodes each.
+  if (doc::LooksLikeJson(text)) return doc::ParseJson(text, problems, doc::JsonRules::kGo);
+  return doc::ReadKubernetesYaml(text, problems);
 }
 
-// kubelet rejects every gate that is no boolean, so gates that do not matter here are checked as well. In a
-// drop-in, null takes a gate back.
-void CheckGates(const doc::Reader& gates, bool is_patch) {
-  if (gates.node().kind == doc::Node::Kind::kNull) return;
-  for (const auto& [name, gate] : gates.Members()) {
-    if (!is_patch || !gate.IsNull()) (void)gate.Bool();
+constexpr doc::GoField kFields[] = {
+    {kPolicyField, doc::GoType::kText},
+    {"preloadedImagesVerificationAllowlist", doc::GoType::kTexts},
+    {"featureGates", doc::GoType::kBoolMap},
+    {"imageGCHighThresholdPercent", doc::GoType::kInt32},
+    {"imageGCLowThresholdPercent", doc::GoType::kInt32},
+    {"imageMinimumGCAge", doc::GoType::kDuration},
+    {"imageMaximumGCAge", doc::GoType::kDuration},
+    {"maxPods", doc::GoType::kInt32},
+    {"containerRuntimeEndpoint", doc::GoType::kText},
+    {"imageServiceEndpoint", doc::GoType::kText},
+};
+
+// kubelet decodes its main file by itself first. Wrong types count even if a drop-in replaces the fields;
+// values are validated when all files are merged.
+void CheckMain(doc::Node& root, doc::Problems& problems, doc::KeyOrder order) {
+  const doc::Reader reader(root, problems);
+  for (const auto& [name, value] : {std::pair{"kind", kKind}, std::pair{"apiVersion", kApiVersion}}) {
+    const std::string found = doc::TypeMeta(reader, name, order);
+    const doc::Node* said = root.Find(name);
+    const doc::Position at = said == nullptr ? root.at : said->at;
+    if (found != value)
+      problems.Add(at, name, found.empty() ? "is required" : "must be " + std::string(value));
+  }
+  doc::CheckGoTypes(reader, kFields);
+  for (doc::Member& member : root.members) {
+    using Kind = doc::Node::Kind;
+    // Go's decoder refuses null for a duration, and takes it for false in a map of booleans.
+    const bool age = member.key == "imageMinimumGCAge" || member.key == "imageMaximumGCAge";
+    if (age && member.value.kind == Kind::kNull)
+      (void)doc::Reader(member.value, problems, member.key).Duration();
+    if (member.key != "featureGates") continue;
+    for (doc::Member& gate : member.value.members) {
+      if (gate.value.kind == Kind::kNull) gate.value.kind = Kind::kBool;
+    }
+  }
+}
+
+// Every file must name its kind and apiVersion, drop-ins as well (K47).
+void CheckDropIn(const doc::Node& root, doc::Problems& problems) {
+  doc::ObjectReader object(doc::Reader(root, problems));
+  if (root.kind == doc::Node::Kind::kMapping) {
+    object.Expect("kind", kKind);
+    object.Expect("apiVersion", kApiVersion);
   }
 }
 
@@ -38,14 +82,11 @@ MergeLayer Layer(const ConfigDocument& document, bool is_patch) {
   MergeLayer layer{.problems = doc::Problems(document.name), .is_patch = is_patch};
   std::optional<doc::Node> root = ReadConfig(document.text, layer.problems, is_patch);
   if (!root) return layer;
-  doc::ObjectReader object(doc::Reader(*root, layer.problems));
-  if (root->kind == doc::Node::Kind::kMapping) {
-    // K47: every file must name its kind and apiVersion, drop-ins as well.
-    object.Expect("kind", kKind);
-    object.Expect("apiVersion", kApiVersion);
-  }
-  if (const doc::Node* gates = root->Find("featureGates")) {
-    CheckGates(doc::Reader(*gates, layer.problems, "featureGates"), is_patch);
+  const bool json = doc::LooksLikeJson(document.text);
+  if (is_patch) {
+    CheckDropIn(*root, layer.problems);
+  } else {
+    CheckMain(*root, layer.problems, json ? doc::KeyOrder::kText : doc::KeyOrder::kAlphabet);
   }
   layer.root = *std::move(root);
   return layer;
@@ -73,9 +114,10 @@ SourcedValue<int> Int(MergedFields& fields, std::string_view key, doc::IntRange 
   });
 }
 
-SourcedValue<std::chrono::nanoseconds> Age(MergedFields& fields, std::string_view key) {
+SourcedValue<std::chrono::nanoseconds> Age(MergedFields& fields, std::string_view key,
+                                           doc::DurationRange range) {
   return Field<std::chrono::nanoseconds>(fields, key,
-                                         [](const doc::Reader& reader) { return reader.Duration(); });
+                                         [&](const doc::Reader& reader) { return reader.Duration(range); });
 }
 
 void DecodePolicy(MergedFields& fields, KubeletConfig& config) {
@@ -96,7 +138,7 @@ void DecodeGates(MergedFields& fields, SourcedValue<FeatureGates>& gates) {
   for (auto [name, gate] : {std::pair{"KubeletEnsureSecretPulledImages", &found.ensure_secret_pulled_images},
                             std::pair{"AllAlpha", &found.all_alpha}, std::pair{"AllBeta", &found.all_beta}}) {
     MergedField field = fields.FindIn("featureGates", name);
-    // Layer has reported a value that is no boolean, with its file.
+    // CheckGates reports a value that is no boolean.
     if (field.value && field.value->node().kind == doc::Node::Kind::kBool) {
       *gate = field.value->node().boolean;
     }
@@ -107,21 +149,38 @@ void DecodeGates(MergedFields& fields, SourcedValue<FeatureGates>& gates) {
   if (any) gates.value = found;
 }
 
+// kubelet rejects every gate that is no boolean, so gates that do not matter here are checked as well.
+void CheckGates(const std::vector<MergeLayer>& layers, MergedFields& fields) {
+  MergedField gates = fields.Find("featureGates");
+  if (gates.value) (void)gates.value->Members();
+  std::set<std::string> names;
+  for (const MergeLayer& layer : layers) {
+    const doc::Node* said = layer.root.Find("featureGates");
+    if (said == nullptr) continue;
+    for (const doc::Member& gate : said->members) names.insert(gate.key);
+  }
+  for (const std::string& name : names) {
+    MergedField gate = fields.FindIn("featureGates", name);
+    if (gate.value) (void)gate.value->Bool();
+  }
+}
+
 KubeletConfig Decode(MergedFields& fields) {
   KubeletConfig config;
   DecodePolicy(fields, config);
   config.allowlist = Field<std::vector<std::string>>(
       fields, "preloadedImagesVerificationAllowlist",
-      [](const doc::Reader& reader) { return std::optional(reader.Strings()); });
+      [](const doc::Reader& reader) { return std::optional(doc::GoTexts(reader)); });
   DecodeGates(fields, config.gates);
   config.gc_high_percent = Int(fields, "imageGCHighThresholdPercent", kPercent);
   config.gc_low_percent = Int(fields, "imageGCLowThresholdPercent", kPercent);
-  config.gc_minimum_age = Age(fields, "imageMinimumGCAge");
+  config.gc_minimum_age = Age(fields, "imageMinimumGCAge", kAnyAge);
   if (config.gc_minimum_age.value == std::chrono::nanoseconds(0)) config.gc_minimum_age.value.reset();
-  config.gc_maximum_age = Age(fields, "imageMaximumGCAge");
+  config.gc_maximum_age = Age(fields, "imageMaximumGCAge", {});
   config.container_runtime_endpoint = Text(fields, "containerRuntimeEndpoint");
   config.image_service_endpoint = Text(fields, "imageServiceEndpoint");
   config.max_pods = Int(fields, "maxPods", kCount);
+  if (config.max_pods.value == 0) config.max_pods.value.reset();
   return config;
 }
 
@@ -140,10 +199,11 @@ base::Result<KubeletConfig> MergeKubeletConfigs(const ConfigDocuments& documents
   if (documents.main) layers.push_back(Layer(*documents.main, false));
   FeatureGates main_gates;
   if (documents.main) {
-    // kubelet decodes the main file by itself first. Its mistakes count even if a drop-in replaces the wrong
-    // fields, and its gates decide which default policy is filled in (K49).
+    // Its gates decide which default policy is filled in (K49).
     MergedFields alone(layers);
-    main_gates = Decode(alone).gates.value.value_or(FeatureGates{});
+    SourcedValue<FeatureGates> gates;
+    DecodeGates(alone, gates);
+    main_gates = gates.value.value_or(FeatureGates{});
   }
   bool main_is_good = Mistakes(layers).empty();
   if (documents.drop_ins) {
@@ -153,6 +213,7 @@ base::Result<KubeletConfig> MergeKubeletConfigs(const ConfigDocuments& documents
   // A main file with mistakes would repeat them for every field that is read from the merged layers.
   if (main_is_good) {
     MergedFields all(layers);
+    CheckGates(layers, all);
     config = Decode(all);
   }
   std::vector<std::string> mistakes = Mistakes(layers);

@@ -40,13 +40,13 @@ struct KubeletConfig {
 
   SourcedValue<int> gc_high_percent;  // 0 to 100
   SourcedValue<int> gc_low_percent;
-  SourcedValue<std::chrono::nanoseconds> gc_minimum_age;  // never zero: kubelet takes zero for its default
+  SourcedValue<std::chrono::nanoseconds> gc_minimum_age;  // not zero, kubelet's default; may be negative
   SourcedValue<std::chrono::nanoseconds> gc_maximum_age;
 
   // For information.
   SourcedValue<std::string> container_runtime_endpoint;
   SourcedValue<std::string> image_service_endpoint;
-  SourcedValue<int> max_pods;
+  SourcedValue<int> max_pods;  // never zero: kubelet takes zero for its default
 
   friend bool operator==(const KubeletConfig&, const KubeletConfig&) = default;
 };

@@ -25,6 +25,7 @@ sys.path.insert(0, HERE)
 
 import challenge_mutations
 import kube_mutations
+import kubelet_mutations
 import manifest_mutations
 import mutations
 import name_mutations
@@ -71,6 +72,12 @@ def plugins(name, *arguments):
     return Family(family, command, command, [f"tests/judges/corpus/{corpus}/*"], plugin_mutations.answer)
 
 
+def kubelet_config(release):
+    corpus = ["tests/judges/corpus/kubelet/*", "tests/judges/corpus/kubelet-config/*", "tests/testdata/kubelet/node/config.yaml"]
+    command = ["kubelet-config", release]
+    return Family(f"kubelet-config-{release}", command, command, corpus, kubelet_mutations.config)
+
+
 YAML_FILES = [f"tests/judges/corpus/{folder}/*" for folder in ("kubelet", "provider", "manifests")]
 MANIFESTS = ["tests/judges/corpus/manifests/*"]
 FAMILIES = [
@@ -85,6 +92,8 @@ FAMILIES = [
     plugins("provider-answer", "1.34", "v1"),
     plugins("provider-config", "1.31"),
     plugins("provider-config", "1.34"),
+    kubelet_config("1.34"),
+    kubelet_config("1.36"),
     Family("json", ["json"], ["json"], ["tests/judges/corpus/json/*"], mutations.json),
     Family("yaml-last", ["yaml", "last"], ["yaml", "last"], YAML_FILES, mutations.yaml),
     Family("yaml-once", ["yaml", "once"], ["yaml", "once"], YAML_FILES, mutations.yaml),

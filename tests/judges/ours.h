@@ -25,6 +25,7 @@ std::string Error(const doc::Problems& problems);
 std::map<std::string, Family> ChallengeFamilies();
 std::map<std::string, Family> DocFamilies();
 std::map<std::string, Family> KubeFamilies();
+std::map<std::string, Family> KubeletFamilies();
 std::map<std::string, Family> PluginFamilies();
 std::map<std::string, Family> ManifestFamilies();
 std::map<std::string, Family> RegistryFamilies();

@@ -15,6 +15,7 @@ std::map<std::string, Family> AllFamilies() {
   all.merge(ChallengeFamilies());
   all.merge(DocFamilies());
   all.merge(KubeFamilies());
+  all.merge(KubeletFamilies());
   all.merge(PluginFamilies());
   all.merge(ManifestFamilies());
   all.merge(RegistryFamilies());
