@@ -5,6 +5,7 @@
 #include "base/fs.h"
 #include "base/redactor.h"
 #include "base/text.h"
+#include "credentials/auth_field.h"
 #include "doc/json.h"
 #include "doc/reader.h"
 #include "doc/secret_node.h"
@@ -13,13 +14,11 @@ namespace prefetch::credentials {
 namespace {
 
 constexpr std::size_t kLongestDockerConfig = 1 << 20;
-constexpr std::size_t kDeepest = 1000;
 constexpr std::string_view kBase64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-// Decodes standard base64 as Go does: line breaks anywhere are ignored, and trailing bits are not checked.
-// A23 allows both forms, with and without padding. A stricter decoder would call credentials wrong that
-// kubelet uses.
-std::optional<std::string> DecodeBase64(std::string_view text, bool padded) {
+}  // namespace
+
+std::optional<std::string> DecodeAuthBase64(std::string_view text, bool padded) {
   std::string out;
   std::uint32_t bits = 0;
   unsigned bit_count = 0;
@@ -45,23 +44,15 @@ std::optional<std::string> DecodeBase64(std::string_view text, bool padded) {
   return out;
 }
 
-// Calls `take` for every member that Go's decoder takes for `key`, in their order.
-template <typename Take>
-void ForEach(const doc::Reader& object, std::string_view key, const Take& take) {
-  for (const auto& [name, value] : object.Members()) {
-    if (base::EqualsIgnoreCase(name, key)) take(value);
-  }
-}
-
-// Returns the last text under this key that is not null (A22: keys match without case, and the last one
-// counts).
-std::string Text(const doc::Reader& object, std::string_view key) {
+std::string GoText(const doc::Reader& object, std::string_view key) {
   std::string text;
-  ForEach(object, key, [&](const doc::Reader& value) {
+  ForEachGoMember(object, key, [&](const doc::Reader& value) {
     if (!value.IsNull()) text = value.String().value_or("");
   });
   return text;
 }
+
+namespace {
 
 std::optional<image::AuthConfig> DecodeEntry(const doc::Reader& entry) {
   // Go reads null as an entry with empty fields. It matches images all the same.
@@ -70,15 +61,16 @@ std::optional<image::AuthConfig> DecodeEntry(const doc::Reader& entry) {
     entry.Members();  // tells what it is
     return std::nullopt;
   }
-  image::AuthConfig auth{Text(entry, "username"), base::Secret(Text(entry, "password"))};
+  image::AuthConfig auth{GoText(entry, "username"), base::Secret(GoText(entry, "password"))};
   // The value is not used, but one of the wrong type makes the document an error for kubelet.
-  Text(entry, "email");
-  std::string encoded = Text(entry, "auth");
+  GoText(entry, "email");
+  std::string encoded = GoText(entry, "auth");
   if (encoded.empty()) return auth;
   std::optional<image::AuthConfig> decoded = DecodeAuthField(encoded);
   base::WipeString(encoded);
   if (!decoded)
-    ForEach(entry, "auth", [](const doc::Reader& value) { value.Fail("must be base64 of user:password"); });
+    ForEachGoMember(entry, "auth",
+                    [](const doc::Reader& value) { value.Fail("must be base64 of user:password"); });
   return decoded;
 }
 
@@ -102,8 +94,8 @@ std::string Join(const std::string& directory, std::string_view name) {
 }  // namespace
 
 std::optional<image::AuthConfig> DecodeAuthField(std::string_view text) {
-  // A23: kubelet chooses the padded alphabet by the last character.
-  std::optional<std::string> decoded = DecodeBase64(text, base::TrimSpace(text).ends_with('='));
+  // A23 allows both forms, with and without padding: kubelet chooses by the last character.
+  std::optional<std::string> decoded = DecodeAuthBase64(text, base::TrimSpace(text).ends_with('='));
   if (!decoded) return std::nullopt;
   std::optional<image::AuthConfig> auth;
   std::size_t colon = decoded->find(':');
@@ -124,10 +116,10 @@ base::Result<std::vector<KeyedAuth>> DecodeDockerConfig(std::string_view text, D
     if (shape == DockerConfigShape::kBare) {
       DecodeAuths(reader, auths);
     } else if (!reader.IsNull()) {
-      ForEach(reader, "auths", [&](const doc::Reader& found) { DecodeAuths(found, auths); });
+      ForEachGoMember(reader, "auths", [&](const doc::Reader& found) { DecodeAuths(found, auths); });
       // The headers are not sent. Their types are checked, since a wrong one makes the document an error for
       // kubelet (A22).
-      ForEach(reader, "HttpHeaders", [&](const doc::Reader& headers) {
+      ForEachGoMember(reader, "HttpHeaders", [&](const doc::Reader& headers) {
         if (headers.IsNull()) return;
         for (const auto& [name, value] : headers.Members()) {
           if (!value.IsNull()) value.String();
@@ -137,27 +129,6 @@ base::Result<std::vector<KeyedAuth>> DecodeDockerConfig(std::string_view text, D
   }
   if (!problems.empty()) return base::InvalidArgument(base::Join(problems.Lines(), "\n"));
   return auths;
-}
-
-// Lenient, unlike the decoder above: these are the rules of containers/image. A document that does not parse
-// has no helpers.
-CredHelpers DecodeCredHelpers(std::string_view text) {
-  doc::Problems problems("docker config");
-  std::optional<doc::Node> tree =
-      doc::ParseJson(text, problems, doc::JsonRules::kLenient, {.depth = kDeepest});
-  CredHelpers helpers;
-  if (!tree) return helpers;
-  doc::SecretNode root(std::move(*tree));
-  doc::Reader reader(root.node, problems);
-  if (reader.IsNull()) return helpers;
-  doc::ObjectReader object(reader, doc::KeyRule::kIgnoreCase);
-  std::optional<doc::Reader> found = object.Find("credHelpers");
-  if (!found || found->IsNull()) return helpers;
-  for (const auto& [registry, value] : found->Members()) {
-    std::string name = value.String().value_or("");
-    if (!name.empty()) helpers.emplace(registry, std::move(name));
-  }
-  return helpers;
 }
 
 DockerConfigShape ShapeOf(std::string_view path) {

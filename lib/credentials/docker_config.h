@@ -2,7 +2,6 @@
 // pull secrets.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,11 +20,6 @@ enum class DockerConfigShape {
 // All entries of a document. A mistake in one makes the whole document an error (InvalidArgument), which
 // never quotes a value. Pure.
 base::Result<std::vector<KeyedAuth>> DecodeDockerConfig(std::string_view text, DockerConfigShape shape);
-
-// Registry -> name of a program (docker-credential-NAME), of `credHelpers`. kubelet runs none of them;
-// containers/image does (registry rule R50). Empty for a document that is none. Pure.
-using CredHelpers = std::map<std::string, std::string>;
-CredHelpers DecodeCredHelpers(std::string_view text);
 
 // User name and password out of an "auth" field; nullopt if it is not base64 as kubelet takes it, or has no
 // colon. Pure.

@@ -11,7 +11,6 @@
 #include "base/secret.h"
 #include "base/sha256.h"
 #include "base/text.h"
-#include "credentials/docker_config.h"
 #include "credentials/registry_url.h"
 #include "registry/pull_endpoints.h"
 
@@ -50,8 +49,7 @@ bool IsThere(const std::string& path) {
 
 struct AuthFile {
   std::string path;
-  std::vector<credentials::KeyedAuth> auths;
-  credentials::CredHelpers helpers;
+  credentials::ContainersAuth auth;
 };
 
 // The entry that stands for the auth files in the list of helpers; sysregistriesv2
@@ -68,13 +66,12 @@ std::vector<AuthFile> ReadAuthFiles(const std::vector<std::string>& paths, const
       if (text.error().code() != base::Code::kNotFound) problems.push_back(text.error().message());
       continue;
     }
-    auto auths = credentials::DecodeDockerConfig(*text, credentials::DockerConfigShape::kAuths);
-    auto helpers = credentials::DecodeCredHelpers(*text);
+    auto auth = credentials::DecodeContainersAuth(*text);
     base::WipeString(*text);
-    if (auths) {
-      files.push_back({path, *std::move(auths), std::move(helpers)});
+    if (auth) {
+      files.push_back({path, *std::move(auth)});
     } else {
-      problems.push_back(path + ": " + auths.error().message());
+      problems.push_back(path + ": " + auth.error().message());
     }
   }
   return files;
@@ -106,24 +103,22 @@ std::vector<std::string> Unseen(const std::vector<std::string>& paths, const std
   return unseen;
 }
 
-// "quay.io": {} is no login, and hides those of the same file for shorter keys.
-bool IsEmpty(const std::vector<credentials::KeyedAuth>& auths, const std::string& key) {
-  return std::any_of(auths.begin(), auths.end(), [&](const credentials::KeyedAuth& one) {
-    return one.key == key && one.auth.username.empty() && one.auth.password.empty();
-  });
-}
-
 // Takes the first file that names a helper for the registry, or has a login: config.go
-// (findCredentialsInFile).
-bool TakeFromFiles(const std::vector<AuthFile>& files, const image::Reference& as, CrioPlace& place) {
+// (findCredentialsInFile). "quay.io": {} is no login, and hides those of the same file for shorter keys.
+bool TakeFromFiles(const std::vector<AuthFile>& files, const image::Reference& as, CrioPlace& place,
+                   std::vector<std::string>& problems) {
   for (const AuthFile& file : files) {
-    const auto helper = file.helpers.find(as.domain());
-    const std::string* key = helper != file.helpers.end() ? &helper->first : CrioLoginKey(file.auths, as);
-    if (key == nullptr) continue;
-    if (helper == file.helpers.end() && IsEmpty(file.auths, *key)) continue;
+    const auto helper = file.auth.helpers.find(as.domain());
+    const bool helped = helper != file.auth.helpers.end();
+    const credentials::ContainersLogin* login = helped ? nullptr : CrioLogin(file.auth.logins, as);
+    if (!helped && (login == nullptr || login->empty())) continue;
+    if (login != nullptr && login->broken) {
+      problems.push_back(file.path + ": the entry " + credentials::ShownKey(login->key) +
+                         " has an \"auth\" that is no base64; CRI-O fails when it needs this entry");
+    }
     place.file = file.path;
-    place.match = *key;
-    if (helper != file.helpers.end()) place.helper = helper->second;
+    place.match = helped ? helper->first : login->key;
+    if (helped) place.helper = helper->second;
     return true;
   }
   return false;
@@ -132,7 +127,7 @@ bool TakeFromFiles(const std::vector<AuthFile>& files, const image::Reference& a
 // Takes the first program or file that is known to answer. A program may have no login, and CRI-O then asks
 // the next one; only CRI-O knows that.
 void TakeOwnLogin(const registry::RegistriesConf& conf, const std::vector<AuthFile>& files,
-                  const image::Reference& as, CrioPlace& place) {
+                  const image::Reference& as, CrioPlace& place, std::vector<std::string>& problems) {
   const std::vector<std::string> usual = {kAuthFilesHelper};
   for (const std::string& helper : conf.helpers && !conf.helpers->empty() ? *conf.helpers : usual) {
     if (helper != kAuthFilesHelper) {
@@ -141,7 +136,7 @@ void TakeOwnLogin(const registry::RegistriesConf& conf, const std::vector<AuthFi
       place.helper = helper;
       return;
     }
-    if (TakeFromFiles(files, as, place)) return;
+    if (TakeFromFiles(files, as, place, problems)) return;
   }
 }
 
@@ -162,19 +157,19 @@ std::string What(const CrioPlace& place, bool sees_all) {
 
 }  // namespace
 
-const std::string* CrioLoginKey(const std::vector<credentials::KeyedAuth>& auths,
-                                const image::Reference& repository) {
+const credentials::ContainersLogin* CrioLogin(const std::vector<credentials::ContainersLogin>& logins,
+                                              const image::Reference& repository) {
   // The longest key wins: the repository, then each folder above it, then the registry (R50).
   for (std::string key = repository.Repository(); !key.empty();) {
-    for (const credentials::KeyedAuth& one : auths) {
-      if (one.key == key) return &one.key;
+    for (const credentials::ContainersLogin& one : logins) {
+      if (one.key == key) return &one;
     }
     const std::size_t slash = key.rfind('/');
     key.resize(slash == std::string::npos ? 0 : slash);
   }
   const std::string registry = HubAsOne(repository.domain());
-  for (const credentials::KeyedAuth& one : auths) {
-    if (RegistryOfKey(one.key) == registry) return &one.key;
+  for (const credentials::ContainersLogin& one : logins) {
+    if (RegistryOfKey(one.key) == registry) return &one;
   }
   return nullptr;
 }
@@ -201,7 +196,7 @@ CrioLogins FindCrioLogins(const registry::CrioSettings& settings, const registry
     if (!place.blocked_by.empty()) continue;
     // The credentials of a pull go to the registry of the image's name alone (R48).
     CrioPlace out{.name = place.as.Repository(), .given = place.same_domain && has_credentials};
-    TakeOwnLogin(conf, files, place.as, out);
+    TakeOwnLogin(conf, files, place.as, out, logins.problems);
     logins.places.push_back(std::move(out));
   }
   logins.namespaced = NamespacedFiles(settings.namespaced_auth_dir, host_root, image);

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "credentials/key_index.h"
+#include "credentials/containers_auth.h"
 #include "doc/node.h"
 #include "image/reference.h"
 #include "registry/crio_settings.h"
@@ -31,9 +31,9 @@ struct CrioLogins {
   std::vector<std::string> problems;
 };
 
-// The key whose login containers/image takes for a repository; nullptr: none. Pure.
-const std::string* CrioLoginKey(const std::vector<credentials::KeyedAuth>& auths,
-                                const image::Reference& repository);
+// The entry that containers/image takes for a repository; nullptr: none. Pure.
+const credentials::ContainersLogin* CrioLogin(const std::vector<credentials::ContainersLogin>& logins,
+                                              const image::Reference& repository);
 
 // How much of the node's files is here.
 enum class HostView {

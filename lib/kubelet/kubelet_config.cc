@@ -26,7 +26,7 @@ constexpr doc::IntRange kCount{.least = 0, .most = std::numeric_limits<std::int3
 // (K47).
 std::optional<doc::Node> ReadConfig(std::string_view text, doc::Problems& problems, bool is_patch) {
   if (is_patch) return doc::ReadKubernetesObject(text, problems, doc::RepeatedKeys::kProblem);
-  // Of JSON, repeated keys stay: Go decodes each.
+  // Go decodes each of the repeated keys of JSON.
   if (doc::LooksLikeJson(text)) return doc::ParseJson(text, problems, doc::JsonRules::kGo);
   return doc::ReadKubernetesYaml(text, problems);
 }

@@ -1,8 +1,10 @@
 #include "registry/registries_conf.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 
+#include "base/text.h"
 #include "image/reference.h"
 #include "registry/go_toml.h"
 
@@ -26,6 +28,7 @@ base::Status TrimLocation(const toml::node& at, std::string& location) {
 struct LocatedEntry {
   const toml::node* at;
   ConfRegistry entry;
+  bool has_prefix = false;  // "/" is one, too, and matches no image
 };
 
 base::Result<std::string> ConfLocation(const toml::table& table, std::string_view key) {
@@ -104,13 +107,14 @@ base::Result<std::vector<LocatedEntry>> ReadEntries(const toml::node& node) {
   for (const toml::node& at : *array) {
     auto entry = ReadRegistryEntry(at);
     if (!entry) return std::move(entry).error();
-    entries.push_back({&at, std::move(*entry)});
+    auto prefix = GoText(*at.as_table(), "prefix");
+    entries.push_back({&at, std::move(*entry), prefix && !prefix->empty()});
   }
   return entries;
 }
 
-base::Status JudgePrefix(const toml::node& at, ConfRegistry& entry) {
-  if (entry.prefix.empty()) {
+base::Status JudgePrefix(const toml::node& at, ConfRegistry& entry, bool has_prefix) {
+  if (entry.prefix.empty() && !has_prefix) {
     if (entry.own.location.empty()) return Wrong(at, "a registry with neither prefix nor location");
     entry.prefix = entry.own.location;
   }
@@ -129,7 +133,7 @@ base::Result<std::vector<ConfRegistry>> JudgeEntries(std::vector<LocatedEntry> w
   std::map<std::string, ConfRegistry> by_prefix;
   for (LocatedEntry& one : written) {
     ConfRegistry& entry = one.entry;
-    if (base::Status judged = JudgePrefix(*one.at, entry); !judged) return judged.error();
+    if (base::Status judged = JudgePrefix(*one.at, entry, one.has_prefix); !judged) return judged.error();
     const std::string& where = entry.own.location.empty() ? entry.prefix : entry.own.location;
     std::pair<bool, bool> says{entry.own.insecure, entry.blocked};
     if (of_location.try_emplace(where, says).first->second != says) {
@@ -143,12 +147,29 @@ base::Result<std::vector<ConfRegistry>> JudgeEntries(std::vector<LocatedEntry> w
   return entries;
 }
 
+// The library's DomainRegexp, which knows neither addresses of IPv6 nor "_".
+bool IsDomain(std::string_view text) {
+  auto is_alphanumeric = [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+  };
+  const std::size_t colon = text.find(':');
+  if (colon != std::string_view::npos) {
+    const std::string_view port = text.substr(colon + 1);
+    if (port.empty() || port.find_first_not_of("0123456789") != std::string_view::npos) return false;
+  }
+  for (std::string_view label : base::Split(text.substr(0, colon), '.')) {
+    const bool ends = !label.empty() && is_alphanumeric(label.front()) && is_alphanumeric(label.back());
+    const bool inner =
+        std::all_of(label.begin(), label.end(), [&](char c) { return c == '-' || is_alphanumeric(c); });
+    if (!ends || !inner) return false;
+  }
+  return true;
+}
+
 base::Status JudgeSearch(const toml::node& at, std::vector<std::string>& search) {
   for (std::string& host : search) {
     if (base::Status trimmed = TrimLocation(at, host); !trimmed) return trimmed;
-    auto reference = image::Reference::Parse(host + "/x");
-    bool is_host = !host.empty() && host.find('/') == std::string::npos && reference;
-    if (!is_host) return Wrong(at, "unqualified-search-registries holds something that is no host");
+    if (!IsDomain(host)) return Wrong(at, "unqualified-search-registries holds something that is no host");
   }
   return {};
 }

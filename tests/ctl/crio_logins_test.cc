@@ -17,18 +17,18 @@ struct KeyCase {
   std::string image, expect;  // empty: none
 };
 
-class CrioLoginKeyTest : public testing::TestWithParam<KeyCase> {};
+class CrioLoginTest : public testing::TestWithParam<KeyCase> {};
 
 // containers/image pkg/docker/config/config_test.go: the order of its look-ups.
-TEST_P(CrioLoginKeyTest, IsTheLibrarys) {
-  std::vector<credentials::KeyedAuth> auths;
-  for (const std::string& key : GetParam().keys) auths.push_back({key, {}});
-  const std::string* found = CrioLoginKey(auths, *image::Reference::Parse(GetParam().image));
-  EXPECT_EQ(found == nullptr ? "" : *found, GetParam().expect);
+TEST_P(CrioLoginTest, IsTheLibrarys) {
+  std::vector<credentials::ContainersLogin> logins;
+  for (const std::string& key : GetParam().keys) logins.push_back({.key = key, .auth = {}});
+  const auto* found = CrioLogin(logins, *image::Reference::Parse(GetParam().image));
+  EXPECT_EQ(found == nullptr ? "" : found->key, GetParam().expect);
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    , CrioLoginKeyTest,
+    , CrioLoginTest,
     testing::Values(
         KeyCase{"Registry", {"quay.io"}, "quay.io/acme/app:v1", "quay.io"},
         KeyCase{"LongestFolder",
@@ -81,6 +81,15 @@ TEST_F(FindCrioLoginsTest, AnEmptyEntryIsNoLogin) {
   EXPECT_EQ(Find("quay.io/b", false).places.at(0).match, "quay.io");
   HasLogin("/root/.docker/config.json", "quay.io");
   EXPECT_EQ(Find("quay.io/a", false).places.at(0).file, "/root/.docker/config.json");
+}
+
+TEST_F(FindCrioLoginsTest, ABrokenEntryIsToldWhereItCounts) {
+  settings_.global_auth_file = "/auth.json";
+  dir_.Write("auth.json", R"({"auths":{"quay.io":{"auth":"%"},"other.io":{"auth":"dXNlcjpwYXNz"}}})");
+  EXPECT_TRUE(Find("other.io/a", false).problems.empty());
+  EXPECT_EQ(Find("quay.io/a", false).problems.at(0),
+            "/auth.json: the entry quay.io has an \"auth\" that is no base64; CRI-O fails when it needs this "
+            "entry");
 }
 
 TEST_F(FindCrioLoginsTest, AFileThatIsNotVisibleIsNoProofOfAnonymity) {

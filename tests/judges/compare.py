@@ -24,12 +24,14 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
 import challenge_mutations
+import crio_mutations
 import kube_mutations
 import kubelet_mutations
 import manifest_mutations
 import mutations
 import name_mutations
 import plugin_mutations
+import registries_mutations
 import toml_mutations
 
 GENERATED = 10_000
@@ -72,6 +74,12 @@ def plugins(name, *arguments):
     return Family(family, command, command, [f"tests/judges/corpus/{corpus}/*"], plugin_mutations.answer)
 
 
+def crio(name, mutate):
+    folder = os.path.join(SCRATCH.name, name)
+    os.makedirs(folder)
+    return Family(name, [name, folder], [name, folder], [f"tests/judges/corpus/{name}/*"], mutate)
+
+
 def kubelet_config(release):
     corpus = ["tests/judges/corpus/kubelet/*", "tests/judges/corpus/kubelet-config/*", "tests/testdata/kubelet/node/config.yaml"]
     command = ["kubelet-config", release]
@@ -92,6 +100,8 @@ FAMILIES = [
     plugins("provider-answer", "1.34", "v1"),
     plugins("provider-config", "1.31"),
     plugins("provider-config", "1.34"),
+    crio("crio-auth", crio_mutations.auth),
+    crio("registries-conf", registries_mutations.conf),
     kubelet_config("1.34"),
     kubelet_config("1.36"),
     Family("json", ["json"], ["json"], ["tests/judges/corpus/json/*"], mutations.json),

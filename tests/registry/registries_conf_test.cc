@@ -88,6 +88,24 @@ location = "second.io"
   }
 }
 
+TEST(ParseRegistriesConf, APrefixOfSlashesAloneMatchesNothing) {
+  EXPECT_EQ(PrefixesOf(Parsed("[[registry]]\nprefix = \"/\"\nlocation = \"a.io\"\n")), (Prefixes{""}));
+  EXPECT_EQ(PrefixesOf(Parsed("[[registry]]\nprefix = \"\"\nlocation = \"a.io\"\n")), (Prefixes{"a.io"}));
+}
+
+TEST(ParseRegistriesConf, HostsOfTheSearchAreThoseOfTheLibrary) {
+  for (const char* host : {"docker.io", "localhost:5000", "QUAY.io", "a-b.c", "x"}) {
+    EXPECT_TRUE(ParseRegistriesConf("unqualified-search-registries = [\"" + std::string(host) + "\"]\n",
+                                    ConfKind::kMain))
+        << host;
+  }
+  for (const char* host : {"", "[::1]:5000", "a_b", "-x", "x-", "x..y", "x:port", "x:", "a/b"}) {
+    EXPECT_FALSE(ParseRegistriesConf("unqualified-search-registries = [\"" + std::string(host) + "\"]\n",
+                                     ConfKind::kMain))
+        << host;
+  }
+}
+
 TEST(ParseRegistriesConf, TheFirstVersionBecomesEntries) {
   RegistriesConf conf = Parsed(R"(
 [registries.search]

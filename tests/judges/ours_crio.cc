@@ -1,0 +1,129 @@
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "base/text.h"
+#include "credentials/containers_auth.h"
+#include "ctl/crio_logins.h"
+#include "image/reference.h"
+#include "judges/ours.h"
+#include "registry/pull_endpoints.h"
+#include "registry/registries_conf.h"
+
+namespace prefetch::judges {
+namespace {
+
+constexpr const char* kLoginsFor[] = {"quay.io/team/app", "quay.io/other", "docker.io/library/busybox",
+                                      "registry.example.test:5000/a/b/c", "localhost/x"};
+
+std::string LoginOf(const credentials::ContainersAuth& auth, const image::Reference& repository) {
+  const auto helper = auth.helpers.find(repository.domain());
+  if (helper != auth.helpers.end()) {
+    const bool plain = helper->second.find_first_not_of("abcdefghijklmnopqrstuvwxyz-") == std::string::npos;
+    return Quoted(plain ? "helper " + helper->second : "helper");
+  }
+  const credentials::ContainersLogin* login = ctl::CrioLogin(auth.logins, repository);
+  if (login == nullptr || login->empty()) return Quoted("none");
+  if (login->broken) return Quoted("broken");
+  return "[" + Quoted(login->auth.username) + "," + Quoted(login->auth.password.Reveal()) + "," +
+         (login->identity_token ? "true" : "false") + "]";
+}
+
+// crio-auth FOLDER
+std::string ReadAuth(std::string_view text, const std::vector<std::string>& /*arguments*/) {
+  const auto auth = credentials::DecodeContainersAuth(text);
+  if (!auth) return Error(auth.error().message());
+  std::vector<std::string> logins;
+  for (const char* name : kLoginsFor) {
+    const auto repository = image::Reference::Parse(name);
+    std::string login = LoginOf(*auth, *repository);
+    // Where several entries fit equally, the library takes one by Go's order of maps.
+    credentials::ContainersAuth other = *auth;
+    for (std::size_t i = 0; i < other.logins.size(); i++) {
+      std::rotate(other.logins.begin(), other.logins.begin() + 1, other.logins.end());
+      if (LoginOf(other, *repository) != login) login = Quoted("ambiguous");
+    }
+    logins.push_back(std::move(login));
+  }
+  return Value("[" + base::Join(logins, ",") + "]");
+}
+
+constexpr const char* kAliasesOf[] = {"busybox", "app", "team/app", "fedora"};
+const std::string kPullsOf[] = {"quay.io/team/app:v1", "docker.io/library/busybox:latest",
+                                "sub.example.test/x/y:1",
+                                "registry.example.test:5000/a/b@sha256:" + std::string(64, 'a')};
+
+std::string BoolText(bool value) {
+  return value ? "true" : "false";
+}
+
+std::string ArrayOf(const std::vector<std::string>& items) {
+  return "[" + base::Join(items, ",") + "]";
+}
+
+std::string QuotedArray(const std::vector<std::string>& texts) {
+  std::vector<std::string> quoted;
+  for (const std::string& text : texts) quoted.push_back(Quoted(text));
+  return ArrayOf(quoted);
+}
+
+std::string Describe(const registry::ConfRegistry& entry) {
+  constexpr const char* kUses[] = {"all", "digest-only", "tag-only"};
+  std::vector<std::string> mirrors;
+  for (const registry::ConfEndpoint& mirror : entry.mirrors) {
+    mirrors.push_back(ArrayOf(
+        {Quoted(mirror.location), BoolText(mirror.insecure), Quoted(kUses[static_cast<int>(mirror.use)])}));
+  }
+  return "{\"prefix\":" + Quoted(entry.prefix) + ",\"location\":" + Quoted(entry.own.location) +
+         ",\"insecure\":" + BoolText(entry.own.insecure) + ",\"blocked\":" + BoolText(entry.blocked) +
+         ",\"byDigest\":" + BoolText(entry.mirrors_by_digest_only) + ",\"mirrors\":" + ArrayOf(mirrors) + "}";
+}
+
+std::string PlacesFor(const registry::RegistriesConf& conf, const std::string& name) {
+  const registry::PullEndpoints found = registry::PlacesOf(conf, *image::Reference::Parse(name));
+  if (!found.only_runtime.empty()) return "null";
+  std::vector<std::string> places;
+  for (const registry::PullEndpoint& place : found.places) {
+    places.push_back(
+        ArrayOf({Quoted(place.as.Normalized()), BoolText(place.insecure), Quoted(place.blocked_by)}));
+  }
+  return ArrayOf(places);
+}
+
+// registries-conf FOLDER
+std::string ReadRegistriesConf(std::string_view text, const std::vector<std::string>& /*arguments*/) {
+  constexpr std::string_view kDropIn = "\n=== drop-in\n";
+  const std::string all = "\n" + std::string(text);
+  std::size_t end = all.find(kDropIn);
+  auto conf = registry::ParseRegistriesConf(all.substr(0, end), registry::ConfKind::kMain);
+  if (!conf) return Error(conf.error().message());
+  while (end != std::string::npos) {
+    const std::size_t begin = end + kDropIn.size();
+    end = all.find(kDropIn, begin);
+    const auto later =
+        registry::ParseRegistriesConf(all.substr(begin, end - begin), registry::ConfKind::kDropIn);
+    if (!later) return Error(later.error().message());
+    registry::Update(*conf, *later);
+  }
+  std::vector<std::string> registries, aliases, pulls;
+  for (const registry::ConfRegistry& entry : conf->registries) registries.push_back(Describe(entry));
+  for (const char* name : kAliasesOf) {
+    const auto alias = conf->aliases.find(name);
+    if (alias != conf->aliases.end()) aliases.push_back(Quoted(name) + ":" + Quoted(alias->second));
+  }
+  for (const std::string& name : kPullsOf) pulls.push_back(PlacesFor(*conf, name));
+  const std::vector<std::string> none, usual = {"containers-auth.json"};
+  const bool helped = conf->helpers && !conf->helpers->empty();
+  return Value("{\"registries\":" + ArrayOf(registries) +
+               ",\"search\":" + QuotedArray(conf->search.value_or(none)) +
+               ",\"helpers\":" + QuotedArray(helped ? *conf->helpers : usual) + ",\"aliases\":{" +
+               base::Join(aliases, ",") + "},\"pulls\":" + ArrayOf(pulls) + "}");
+}
+
+}  // namespace
+
+std::map<std::string, Family> CrioFamilies() {
+  return {{"crio-auth", ReadAuth}, {"registries-conf", ReadRegistriesConf}};
+}
+
+}  // namespace prefetch::judges
