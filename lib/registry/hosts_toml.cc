@@ -9,7 +9,8 @@
 #include "doc/text_check.h"
 #include "http/headers.h"
 #include "registry/go_url.h"
-#include "registry/toml_headers.h"
+#include "registry/hosts_quirks.h"
+#include "registry/toml_expressions.h"
 #include "registry/toml_rim.h"
 #include "registry/toml_text.h"
 
@@ -79,11 +80,7 @@ class Decoder {
       written.capabilities = node;
     }
     for (const toml::node* node : Find(table, "skip_verify")) {
-      const char* why = "skip_verify is neither true nor false";
-      // containerd's own code panics at it in 2.x, if the key is dotted.
-      const bool panics = !node->is_boolean() && rules_.toml == TomlDialect::kGoToml2;
-      if (panics) return OnlyForTheRuntime(*node, why);
-      if (!node->is_boolean()) return Wrong(*node, why);
+      if (!node->is_boolean()) return Wrong(*node, "skip_verify is neither true nor false");
       written.skip_verify = node->as_boolean()->get();
     }
     for (const toml::node* node : Find(table, "override_path")) {
@@ -96,8 +93,8 @@ class Decoder {
         written.dial_timeout = node;
       }
     }
-    for (const toml::node* node : Find(table, "ca")) written.ca = node;
-    for (const toml::node* node : Find(table, "client")) written.client = node;
+    if (base::Status read = ReadAny(table, "ca", written.ca); !read) return read;
+    if (base::Status read = ReadAny(table, "client", written.client); !read) return read;
     return ReadHeader(table, written);
   }
 
@@ -106,12 +103,30 @@ class Decoder {
   }
 
  private:
+  // A key of any type; one that is there again, in other letters, must be what it was if it is a list or a
+  // table.
+  base::Status ReadAny(const toml::table& table, std::string_view key, const toml::node*& value) const {
+    for (const toml::node* node : Find(table, key)) {
+      const toml::table* as_table = node->as_table();
+      // A header alone sets nothing.
+      if (as_table != nullptr && as_table->empty() && !as_table->is_inline() &&
+          rules_.toml == TomlDialect::kGoToml2)
+        continue;
+      const bool is_same = value == nullptr || node->type() == value->type();
+      if (!is_same && (node->is_array() || node->is_table())) return Wrong(*node, "another type than before");
+      value = node;
+    }
+    return {};
+  }
+
   base::Status ReadHeader(const toml::table& table, Written& written) const {
     for (const toml::node* node : Find(table, "header")) {
       const toml::table* header = node->as_table();
       if (header == nullptr) return Wrong(*node, "header is no table");
       for (const auto& [name, value] : *header) {
-        written.header.push_back({FromAsciiToml(name.str()), &value});
+        std::string text = FromAsciiToml(name.str());
+        std::erase_if(written.header, [&](const Header& earlier) { return earlier.name == text; });
+        written.header.push_back({std::move(text), &value});
       }
     }
     return {};
@@ -341,11 +356,23 @@ class HostsFile {
     return Sort();
   }
 
+  // The line that names a table first, be it by a table within it.
+  static toml::source_index FirstLine(const toml::node& node) {
+    toml::source_index line = node.source().begin.line;
+    if (const toml::table* table = node.as_table()) {
+      for (const auto& [key, value] : *table) line = std::min(line, FirstLine(value));
+    }
+    if (const toml::array* array = node.as_array()) {
+      for (const toml::node& item : *array) line = std::min(line, FirstLine(item));
+    }
+    return line;
+  }
+
   // The lines of their tables order the hosts. go-toml v1 has none for "x = {…}", and gives hosts of one line
   // no order.
   base::Status Sort() {
     auto line = [](const OneHost& one) {
-      return one.node->as_table()->is_inline() ? 0 : one.node->source().begin.line;
+      return one.node->as_table()->is_inline() ? 0 : FirstLine(*one.node);
     };
     std::stable_sort(hosts_.begin(), hosts_.end(),
                      [&](const OneHost& a, const OneHost& b) { return line(a) < line(b); });
@@ -386,9 +413,10 @@ class HostsFile {
       return urls;
     }
     std::string last;
-    for (const std::vector<std::string>& header : TableHeaders(text_)) {
-      if (header.size() < 2 || header[0] != "host" || header[1] == last) continue;
-      last = header[1];
+    for (const TomlExpression& one : TomlExpressions(text_)) {
+      if (one.kind != TomlExpression::Kind::kTable) continue;
+      if (one.keys.size() < 2 || one.keys[0] != "host" || one.keys[1] == last) continue;
+      last = one.keys[1];
       urls.push_back(last);
     }
     return urls;
@@ -422,13 +450,17 @@ base::Result<std::vector<Host>> ParseHostsToml(std::string_view text, std::strin
   if (text.size() > kMaxHostsBytes) return base::ResourceExhausted("the file is too long");
   if (rules.toml == TomlDialect::kGoToml1 && text.starts_with(doc::kByteOrderMark))
     text.remove_prefix(doc::kByteOrderMark.size());
+  if (std::string_view why = OnlyGoTomlTells(text, rules.toml); !why.empty()) {
+    return base::ResourceExhausted(std::string(why));
+  }
   if (rules.toml == TomlDialect::kGoToml2 && !base::IsUtf8(text)) {
     return base::InvalidArgument("the file is not UTF-8");
   }
   auto toml = Toml::Parse(text);
-  if (!toml && rules.toml == TomlDialect::kGoToml1) {
-    // go-toml v1 takes more than TOML has: "[host]" after "host.x = 1", a table again.
-    return base::ResourceExhausted(toml.error().message());
+  if (!toml) {
+    if (std::string_view why = GoTomlMayTake(text, rules.toml); !why.empty()) {
+      return base::ResourceExhausted(toml.error().message() + " (" + std::string(why) + ")");
+    }
   }
   if (!toml) return std::move(toml).error();
   const HostMaker maker(folder, rules);

@@ -4,7 +4,6 @@ import re
 
 from mutations import several
 
-# No dates: go-toml v2 panics at them.
 VALUES = [
     b"true", b"false", b"True", b"0", b"1", b"-1", b"0x10", b"1_000", b"1.5", b"inf", b"nan", b'""', b"''", b'"x"',
     b'"-1s"', b'"0s"', b'"200ms"', b'"1h"', b'"soon"', b'"1"', b'"ca.pem"', b'"cert.pem"', b'"key.pem"', b'"both.pem"', b'"absent.pem"',
@@ -18,11 +17,14 @@ VALUES = [
     b'"https://up.example.test?q=1#f"', b'"https://"', b'"http:up"', b'"httpx://up"', b'"ftp://up"', b'"http"', b'"https://\xc3\xa9.test"',
     b'"https://up.example.test:0"', b'"HTTPS://UP.Example.Test"', b'"https://up_x"', b'"https://a b"', b'"https://a%20b"', b'"https://a\\\\b"',
     b'"127.0.0.1:5602"', b'"https://up.example.test/v2"', b'"https://up.example.test:443/v2/"', b'"https://u p@up"', b'"https://up.example.test/a?b"',
+    b"2026-01-01", b"2026-01-01T10:00:00Z", b"10:00:00", b"[2026-01-01]", b'[\n"pull", # c\n"resolve"]',
 ]  # fmt: skip
 KEYS = [
     b"server", b"Server", b"SERVER", b"capabilities", b"Capabilities", b"CAPABILITIES", b"ca", b"CA", b"client", b"skip_verify", b"Skip_Verify",
     b"SKIP_VERIFY", b"override_path", b"header", b"Header", b"dial_timeout", b"Dial_Timeout", b"host", b"unknown", b'"server"', b"'ca'", b"a.b",
-    b"header.X-A", b'host."https://dotted.example.test".ca', b'host."https://dotted.example.test".skip_verify', b'"X Y"', b"X-A", b"\xc3\xa9", b"",
+    b"header.X-A", b'host."https://dotted.example.test".ca', b'host."https://dotted.example.test".skip_verify', b'"X Y"',
+    b'Host."https://dotted.example.test".Skip_Verify', b'"https://a.example.test".skip_verify', b'"https://a.example.test".ca',
+ b"X-A", b"\xc3\xa9", b"",
 ]  # fmt: skip
 LINES = [
     b'[host."https://a.example.test"]', b'[host."http://b.example.test:5000"]', b'[host."http://c.example.test"]', b"[host.'https://d.example.test/x']",
@@ -32,6 +34,9 @@ LINES = [
     b"[host.bare.sub]", b'[[host."https://a.example.test"]]', b"[other]", b"[host", b"[]", b"# comment", b"# \xe9", b"# \xc3\xa9 \x01", b"", b"\t", b"x",
     b'host = {"https://i.example.test" = {}}', b'host = {"https://i.example.test" = {ca = "ca.pem"}, "https://j.example.test" = {skip_verify = false}}',
     b'"https://k.example.test" = {}', b"header = {X-A = '1', X-B = ['2', '3']}", b'X-C = "\\r"', b"\xef\xbb\xbf", b"host = 1", b"header = 1",
+    b"[server.x]", b"[skip_verify.x]", b"[[capabilities.x]]", b"[ca.x]", b"[client]", b"[header.X-A]", b"[Header]", b'[host."https://a.example.test".skip_verify.x]',
+    b'[host."https://a.example.test".ca]', b'[host."https://b.example.test".header]', b'[host."http://c.example.test".x.y]', b"skip_verify = true\r", b"CA = 1", b"CA = []",
+    b'host."https://dotted.example.test".skip_verify = true', b'"https://a.example.test".skip_verify = false', b"dial_timeout = '1s'", b"[Host]",
 ]  # fmt: skip
 KEY_VALUE = re.compile(rb"^(\s*)([^=\[#]+?)(\s*=\s*)(.*)$")
 

@@ -9,7 +9,7 @@
 #include "registry/go_url.h"
 #include "registry/host.h"
 #include "registry/hosts_toml.h"
-#include "registry/toml_headers.h"
+#include "registry/toml_expressions.h"
 #include "registry/toml_text.h"
 #include "world.h"
 
@@ -158,12 +158,19 @@ TEST(EscapedPath, AsGoSendsIt) {
   EXPECT_EQ(EscapedPath("/a (b)/é/v2"), "/a%20%28b%29/%C3%A9/v2");
 }
 
-TEST(TableHeaders, ThoseOfTablesAlone) {
+TEST(TomlExpressions, AsTheyAreWritten) {
   const std::string text =
       "a = [\n[1], # ]\n\"]\", '''\n[no]'''\n]\nb = \"\"\"\n[no] \\\"\"\"\n\"\"\"\n [host.\"x\" . header ] # "
       "é\nc = {d = '['}\n"
-      "[[no]]\n[\"é\"]\n";
-  EXPECT_EQ(TableHeaders(text), (std::vector<Texts>{{"host", "x", "header"}, {"é"}}));
+      "[[no.more]]\r\n# [no]\nd . \"e=f\" = [1, 2026-01-01]\r\n[\"é\"]\r\n";
+  using Kind = TomlExpression::Kind;
+  EXPECT_EQ(TomlExpressions(text), (std::vector<TomlExpression>{{Kind::kValue, {"a"}},
+                                                                {Kind::kValue, {"b"}},
+                                                                {Kind::kTable, {"host", "x", "header"}},
+                                                                {Kind::kValue, {"c"}},
+                                                                {Kind::kArrayTable, {"no", "more"}},
+                                                                {Kind::kValue, {"d", "e=f"}, true},
+                                                                {Kind::kTable, {"é"}}}));
 }
 
 TEST(DefaultConfigPath, IsNoneBefore22) {
@@ -381,6 +388,20 @@ INSTANTIATE_TEST_SUITE_P(
                  {"https://b/v2", "https://a/v2 skip-verify", kOwn},
                  "reg.example:5000",
                  kLast1},
+        TomlCase{"AHostIsWhereATableWithinItIsForV1",
+                 "[host.\"https://b\".header]\nX = \"1\"\n[host.\"https://a\"]\n[host.\"https://b\"]",
+                 {"https://b/v2 X=1", "https://a/v2", kOwn},
+                 "reg.example:5000",
+                 kLast1},
+        TomlCase{
+            "LinesOfWindows", "# x\r\n[host.\"https://a\"]\r\nca = \"/a\"\r\n", {"https://a/v2 ca=/a", kOwn}},
+        TomlCase{"ADottedSkipVerifyForV2",
+                 "host.\"https://a\".skip_verify = true\nhost.\"https://a\".ca = \"/a\"\n"
+                 "[host.\"https://b\"]\nskip_verify = true",
+                 {"https://b/v2 skip-verify", kOwn}},
+        TomlCase{"AListAfterAStringInOtherLettersForV2", "CA = \"/a\"\nca = [\"/b\"]", {}},
+        TomlCase{"AHeaderInOtherLettersForV2", "[header]\nX = \"1\"\n[Header]\nX = \"2\"", {kOwn + " X=2"}},
+        TomlCase{"AnEmptyTableIsNoAuthorityForV2", "[ca]\n[client]", {kOwn}},
         TomlCase{"AHostAgainForV2",
                  "[host.\"https://a\"]\n[host.\"https://b\"]\n[host.\"https://a\".header]",
                  {"https://a/v2", "https://b/v2", "https://a/v2", kOwn}},
@@ -412,10 +433,19 @@ TEST(ParseHostsToml, SaysTheLineAndNoValue) {
 // Files that containerd may follow, and the agent does not.
 TEST(ParseHostsToml, LeavesItToTheRuntime) {
   const std::pair<std::string, RuntimeRules> rows[] = {
-      {"host = {\"https://b\" = {}, \"https://a\" = {}}", kLast1},     // no order
-      {"[host]\n\"https://a\" = 1\n\"https://b\" = {}", kLast1},       // its code panics
-      {"host.\"https://a\".ca = \"/a\"\n[host]\n", kLast1},            // go-toml v1 takes it
-      {"host.\"https://a\".skip_verify = \"yes\"", RulesOf("2.3.4")},  // its code panics
+      {"host = {\"https://b\" = {}, \"https://a\" = {}}", kLast1},  // no order
+      {"[host]\n\"https://a\" = 1\n\"https://b\" = {}", kLast1},    // its code panics
+      {"host.\"https://a\".ca = \"/a\"\n[host]\n", kLast1},         // go-toml v1 takes it
+      {"ca = 2026-01-01", kLast1},
+      // go-toml v2 panics.
+      {"host.\"https://a\".ca = \"/a\"\nhost.\"https://a\".skip_verify = true", kNew},
+      {"[Host.\"https://a\"]\n[Host]\n\"https://a\".Skip_Verify = true\n[", kNew},
+      {"server = 2026-01-01", kNew},
+      {"[other]\na = 1\na = 2", kNew},  // it does not look there
+      {"header = 10:00:00\n=", kNew},
+      {"[host]\n\"https://a\" = 2026-01-01", kNew},
+      {"[server.a]", kNew},
+      {"[[capabilities.a]]", kNew},
   };
   for (const auto& [text, rules] : rows) {
     auto hosts = ParseHostsToml(text, "/c", "r", rules);

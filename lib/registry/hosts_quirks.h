@@ -1,0 +1,17 @@
+// A hosts.toml of which only containerd can tell what becomes: where its go-toml panics, or has a grammar of
+// its own. Pure.
+#pragma once
+
+#include <string_view>
+
+#include "registry/runtime_rules.h"
+
+namespace prefetch::registry {
+
+// The reason; empty: there is none.
+std::string_view OnlyGoTomlTells(std::string_view text, TomlDialect dialect);
+
+// Of a text that is no TOML: the reason why go-toml may take it nevertheless; empty: it does not.
+std::string_view GoTomlMayTake(std::string_view text, TomlDialect dialect);
+
+}  // namespace prefetch::registry
