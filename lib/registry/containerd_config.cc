@@ -1,8 +1,11 @@
 #include "registry/containerd_config.h"
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 #include "base/text.h"
+#include "registry/containerd_shape.h"
 #include "registry/obstacle.h"
 #include "registry/toml_rim.h"
 #include "registry/toml_text.h"
@@ -22,33 +25,38 @@ constexpr const char* kShortPlugin = "cri";
 // The default of containerd. Any other number keeps pulls local (C29).
 constexpr std::int64_t kUsualDownloads = 3;
 
-// Finds a key of containerd's own structures. go-toml matches these in any case, and prefers the exact
-// spelling.
-const toml::node* Find(const toml::table& table, std::string_view key) {
-  if (const toml::node* exact = table.get(key)) return exact;
+// How keys are found: go-toml matches those of containerd's structures in any case (containerd_shape.h
+// refuses two of them). Those that are carried over from version 2 count as they are written.
+enum class Letters { kAny, kAsWritten };
+
+const toml::node* Find(const toml::table& table, std::string_view key, Letters letters = Letters::kAny) {
+  if (letters == Letters::kAsWritten) return table.get(key);
   for (auto&& [name, node] : table) {
     if (base::EqualsIgnoreCase(name.str(), key)) return &node;
   }
   return nullptr;
 }
 
-base::Result<const toml::table*> FindTable(const toml::table& table, std::string_view key) {
-  const toml::node* node = Find(table, key);
+base::Result<const toml::table*> FindTable(const toml::table& table, std::string_view key,
+                                           Letters letters = Letters::kAny) {
+  const toml::node* node = Find(table, key, letters);
   if (node == nullptr) return static_cast<const toml::table*>(nullptr);
   if (!node->is_table()) return Wrong(*node, std::string(key) + " is no table");
   return node->as_table();
 }
 
-base::Status ReadFlag(const toml::table& table, std::string_view key, std::optional<bool>& value) {
-  const toml::node* node = Find(table, key);
+base::Status ReadFlag(const toml::table& table, std::string_view key, std::optional<bool>& value,
+                      Letters letters) {
+  const toml::node* node = Find(table, key, letters);
   if (node == nullptr) return {};
   if (!node->is_boolean()) return Wrong(*node, std::string(key) + " is neither true nor false");
   value = node->as_boolean()->get();
   return {};
 }
 
-base::Status ReadNumber(const toml::table& table, std::string_view key, std::optional<std::int64_t>& value) {
-  const toml::node* node = Find(table, key);
+base::Status ReadNumber(const toml::table& table, std::string_view key, std::optional<std::int64_t>& value,
+                        Letters letters) {
+  const toml::node* node = Find(table, key, letters);
   if (node == nullptr) return {};
   if (!node->is_integer()) return Wrong(*node, std::string(key) + " is no whole number");
   value = node->as_integer()->get();
@@ -66,6 +74,17 @@ base::Status ReadConfigPath(const toml::table& table, RegistryTable& registry) {
 bool HasEntries(const toml::table& entry, std::string_view key) {
   const toml::node* node = Find(entry, key);
   return node != nullptr && node->is_table() && !node->as_table()->empty();
+}
+
+// A credential, not an empty one.
+bool HasAuth(const toml::table& entry) {
+  if (!HasEntries(entry, "auth")) return false;
+  const toml::table& auth = *Find(entry, "auth")->as_table();
+  constexpr std::array<const char*, 4> kMembers = {"username", "password", "auth", "identitytoken"};
+  return std::any_of(kMembers.begin(), kMembers.end(), [&](const char* key) {
+    const toml::node* node = Find(auth, key);
+    return node != nullptr && node->is_string() && !node->as_string()->get().empty();
+  });
 }
 
 // Reads `mirrors`, `configs` or `auths`, each a table with an entry for each host. `counts` decides which
@@ -87,7 +106,7 @@ base::Result<RegistryTable> ReadRegistry(const toml::table& table) {
   RegistryTable registry;
   if (base::Status read = ReadConfigPath(table, registry); !read) return read.error();
   auto always = [](const toml::table&) { return true; };
-  auto says = [](const toml::table& entry) { return HasEntries(entry, "auth") || HasEntries(entry, "tls"); };
+  auto says = [](const toml::table& entry) { return HasAuth(entry) || HasEntries(entry, "tls"); };
   auto mirrors = ReadHosts(table, "mirrors", always, registry.hosts);
   if (!mirrors) return std::move(mirrors).error();
   auto configs = ReadHosts(table, "configs", says, registry.hosts);
@@ -105,41 +124,43 @@ base::Result<RegistryTable> ReadRegistry(const toml::table& table) {
 }
 
 // Reads the fields that both plugins' tables have.
-base::Status ReadCommon(const toml::table& table, ImagesTable& images) {
-  auto registry = FindTable(table, "registry");
+base::Status ReadCommon(const toml::table& table, ImagesTable& images, Letters letters) {
+  auto registry = FindTable(table, "registry", letters);
   if (!registry) return registry.status();
   if (*registry != nullptr) {
     auto read = ReadRegistry(**registry);
     if (!read) return read.status();
     images.registry = std::move(*read);
   }
-  if (auto read = ReadNumber(table, "max_concurrent_downloads", images.max_concurrent_downloads); !read) {
-    return read;
-  }
-  return ReadFlag(table, "image_pull_with_sync_fs", images.image_pull_with_sync_fs);
+  auto read = ReadNumber(table, "max_concurrent_downloads", images.max_concurrent_downloads, letters);
+  if (!read) return read;
+  return ReadFlag(table, "image_pull_with_sync_fs", images.image_pull_with_sync_fs, letters);
 }
 
-base::Status ReadSnapshots(const toml::table& table, ImagesTable& images) {
-  if (auto read = ReadFlag(table, "disable_snapshot_annotations", images.disable_snapshot_annotations);
-      !read) {
-    return read;
-  }
-  return ReadFlag(table, "discard_unpacked_layers", images.discard_unpacked_layers);
+base::Status ReadSnapshots(const toml::table& table, ImagesTable& images, Letters letters) {
+  auto read = ReadFlag(table, "disable_snapshot_annotations", images.disable_snapshot_annotations, letters);
+  if (!read) return read;
+  return ReadFlag(table, "discard_unpacked_layers", images.discard_unpacked_layers, letters);
 }
 
 base::Status ReadOldPlugin(const toml::table& table, ImagesTable& images) {
-  if (base::Status read = ReadCommon(table, images); !read) return read;
-  auto containerd = FindTable(table, "containerd");
+  constexpr Letters kLetters = Letters::kAsWritten;
+  if (base::Status read = ReadCommon(table, images, kLetters); !read) return read;
+  auto containerd = FindTable(table, "containerd", kLetters);
   if (!containerd) return containerd.status();
-  if (*containerd == nullptr) return {};
-  images.has_runtimes = Find(**containerd, "runtimes") != nullptr;
-  return ReadSnapshots(**containerd, images);
+  if (*containerd != nullptr) {
+    images.has_runtimes = (*containerd)->contains("runtimes");
+    if (base::Status read = ReadSnapshots(**containerd, images, kLetters); !read) return read;
+  }
+  return CheckOldPlugin(table);
 }
 
 base::Status ReadNewPlugin(const toml::table& table, ImagesTable& images) {
-  if (base::Status read = ReadCommon(table, images); !read) return read;
-  if (base::Status read = ReadSnapshots(table, images); !read) return read;
-  return ReadFlag(table, "use_local_image_pull", images.use_local_image_pull);
+  constexpr Letters kLetters = Letters::kAny;
+  if (base::Status read = ReadCommon(table, images, kLetters); !read) return read;
+  if (base::Status read = ReadSnapshots(table, images, kLetters); !read) return read;
+  auto read = ReadFlag(table, "use_local_image_pull", images.use_local_image_pull, kLetters);
+  return read ? CheckImages(table) : read;
 }
 
 // Nested tables are merged key by key. A later value replaces the earlier one, even by an empty one.
@@ -193,6 +214,9 @@ base::Status ReadPlugins(const toml::table& plugins, ContainerdConfig& config) {
       continue;
     }
     if (!node->is_table()) return Wrong(*node, "a plugin is no table");
+    if (node == short_node && old_node != nullptr) {
+      return Wrong(*node, "the plugin is there twice, in different spellings");  // Go's maps have no order
+    }
     ImagesTable read;
     if (base::Status done = ReadOldPlugin(*node->as_table(), read); !done) return done;
     Override(config.cri, read);
@@ -213,6 +237,20 @@ base::Status ReadImports(const toml::table& root, ContainerdConfig& config) {
   for (const toml::node& item : *array) {
     if (!item.is_string()) return Wrong(item, "imports holds something that is no string");
     config.imports.push_back(TextOf(*item.as_string()));
+  }
+  return {};
+}
+
+// Since version 2, plugins have names with dots.
+base::Status CheckPluginLists(const toml::table& root, std::int64_t version) {
+  for (const char* key : {"disabled_plugins", "required_plugins"}) {
+    const toml::node* node = Find(root, key);
+    if (node == nullptr || version < 2) continue;
+    for (const toml::node& item : *node->as_array()) {
+      if (item.as_string()->get().find('.') == std::string::npos) {
+        return Wrong(item, std::string(key) + " holds a short name");
+      }
+    }
   }
   return {};
 }
@@ -285,27 +323,33 @@ std::string DiscordNote(const NamedConfig& root) {
 
 base::Result<ContainerdConfig> ParseContainerdConfig(std::string_view text) {
   if (text.size() > kMaxConfigBytes) return base::InvalidArgument("the file is too long");
+  if (!base::IsUtf8(text)) return base::InvalidArgument("the file is not UTF-8");
   auto toml = Toml::Parse(text);
   if (!toml) return std::move(toml).error();
   const toml::table& root = toml->root();
   ContainerdConfig config;
   std::optional<std::int64_t> version;
-  if (base::Status read = ReadNumber(root, "version", version); !read) return read.error();
+  auto read = ReadNumber(root, "version", version, Letters::kAny);
+  if (!read) return read.error();
   config.version = version.value_or(0);
   if (config.version < 0 || config.version > kNewestVersion) {
     return Wrong(*Find(root, "version"), "no version from 0 to " + std::to_string(kNewestVersion));
   }
-  if (base::Status read = ReadImports(root, config); !read) return read.error();
+  if (read = ReadImports(root, config); !read) return read.error();
   auto plugins = FindTable(root, "plugins");
   if (!plugins) return std::move(plugins).error();
-  if (*plugins == nullptr) return config;
-  if (base::Status read = ReadPlugins(**plugins, config); !read) return read.error();
+  if (*plugins != nullptr) {
+    if (read = ReadPlugins(**plugins, config); !read) return read.error();
+  }
+  if (read = CheckServer(root); !read) return read.error();
+  if (read = CheckPluginLists(root, config.version); !read) return read.error();
   return config;
 }
 
 ContainerdSettings Assemble(const std::vector<NamedConfig>& files) {
   ContainerdSettings word;
-  word.registries = Reduced(TogetherFirst(files));
+  const ImagesTable images = TogetherFirst(files);
+  word.registries = Reduced(images);
   for (const NamedConfig& file : files) {
     if (file.config.idle_line > 0) word.notes.push_back(IdleNote(file));
   }
@@ -315,10 +359,12 @@ ContainerdSettings Assemble(const std::vector<NamedConfig>& files) {
     unknown.notes.insert(unknown.notes.begin(), word.notes.begin(), word.notes.end());
     return unknown;
   }
-  if (word.registries.has_mirrors && !word.registries.config_path.empty()) {
-    word.notes.push_back(
+  if (word.registries.has_mirrors && !images.registry->config_path.value_or("").empty()) {
+    ContainerdSettings unknown = OnlyTheRuntimeKnows(
         files.front().path +
         " has both mirrors and a config_path: containerd's CRI plugin does not start with it");
+    unknown.notes.insert(unknown.notes.begin(), word.notes.begin(), word.notes.end());
+    return unknown;
   }
   return word;
 }

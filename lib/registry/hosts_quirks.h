@@ -1,5 +1,5 @@
-// A hosts.toml of which only containerd can tell what becomes: where its go-toml panics, or has a grammar of
-// its own. Pure.
+// Texts of a hosts.toml that only containerd itself can read: its go-toml panics, or has a grammar of its
+// own. Pure.
 #pragma once
 
 #include <string_view>
@@ -11,7 +11,7 @@ namespace prefetch::registry {
 // The reason; empty: there is none.
 std::string_view OnlyGoTomlTells(std::string_view text, TomlDialect dialect);
 
-// Of a text that is no TOML: the reason why go-toml may take it nevertheless; empty: it does not.
+// The reason why go-toml may take a text that is no TOML; empty: it does not.
 std::string_view GoTomlMayTake(std::string_view text, TomlDialect dialect);
 
 }  // namespace prefetch::registry

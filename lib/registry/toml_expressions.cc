@@ -16,7 +16,7 @@ bool IsTime(std::string_view text) {
 }
 
 // The keys of "a.b = 1" or of "[a.b]", a text of one line; none where it is no TOML.
-std::vector<std::string> Keys(std::string_view line) {
+std::vector<std::string> KeysOf(std::string_view line) {
   std::vector<std::string> keys;
   if (line.ends_with('\r')) line.remove_suffix(1);  // which toml++ takes before a line feed alone
   auto toml = Toml::Parse(line);
@@ -46,11 +46,11 @@ class Walk {
     next = {};
     if (rest_.starts_with('[')) {
       if (rest_.starts_with("[[")) next.kind = TomlExpression::Kind::kArrayTable;
-      next.keys = Keys(Take(rest_.find('\n')));
+      next.keys = KeysOf(Take(rest_.find('\n')));
     } else {
       next.kind = TomlExpression::Kind::kValue;
       const std::string_view key = TakeKey();
-      next.keys = Keys(std::string(key) + "=1");
+      next.keys = KeysOf(std::string(key) + "=1");
       next.has_time = SkipValue();
     }
     return true;
@@ -63,7 +63,7 @@ class Walk {
     return taken;
   }
 
-  // What is before "=".
+  // The text before "=".
   std::string_view TakeKey() {
     const std::string_view all = rest_;
     while (!rest_.empty() && rest_.front() != '=' && rest_.front() != '\n') {

@@ -51,6 +51,13 @@ def hosts(name, release, ours, registry):
     return Family(name, ["hosts", release, registry, folder], ["hosts", ours, registry, folder], corpus, toml_mutations.toml)
 
 
+def containerd():
+    folder = os.path.join(SCRATCH.name, "containerd")
+    os.makedirs(folder)
+    corpus = ["tests/judges/corpus/containerd/*"]
+    return Family("containerd-2.1", ["containerd", folder], ["containerd", folder], corpus, toml_mutations.containerd)
+
+
 def of_json(name):
     return Family(name, [name], [name], [f"tests/judges/corpus/{name}/*"], mutations.json)
 
@@ -97,6 +104,7 @@ FAMILIES = [
     hosts("hosts-2.1-localhost", "2", "2.1.9", "localhost:5000"),
     hosts("hosts-1.7", "1", "1.7.24", "quay.io"),
     hosts("hosts-1.7-localhost", "1", "1.7.24", "localhost:5000"),
+    containerd(),
     kubeconfig(),
     plugins("exec-answer", "v1"),
     plugins("provider-answer", "1.31", "v1"),

@@ -23,6 +23,7 @@ std::string Error(const doc::Problems& problems);
 
 // The families of each source beside this header; ours_main.cc has the table of all.
 std::map<std::string, Family> ChallengeFamilies();
+std::map<std::string, Family> ContainerdFamilies();
 std::map<std::string, Family> CrioFamilies();
 std::map<std::string, Family> DocFamilies();
 std::map<std::string, Family> KubeFamilies();

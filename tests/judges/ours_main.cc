@@ -13,6 +13,7 @@ namespace {
 std::map<std::string, Family> AllFamilies() {
   std::map<std::string, Family> all;
   all.merge(ChallengeFamilies());
+  all.merge(ContainerdFamilies());
   all.merge(CrioFamilies());
   all.merge(DocFamilies());
   all.merge(KubeFamilies());

@@ -54,12 +54,28 @@ Node NodeOf(const manifest::ImageUse& use) {
   return node;
 }
 
+// A text that begins like JSON is taken for YAML once it is none; the mistake told is that of JSON.
+std::string AsYaml(std::string_view text) {
+  if (text.starts_with("\xfe\xff") || text.starts_with("\xff\xfe")) return "; in UTF-16";
+  if (const std::size_t begin = text.find_first_not_of(" \t\r\n"); begin == text.npos || text[begin] != '{')
+    return "";
+  doc::Problems problems("text");
+  manifest::ReadManifests("---\n" + std::string(text), problems);
+  return "; as YAML: " + (problems.empty() ? "no mistake" : problems.Lines().front());
+}
+
 // manifests: the images that the pods of a file of manifests ask for. Objects of other kinds say nothing
 // here.
 std::string ReadManifests(std::string_view text, const std::vector<std::string>& /*arguments*/) {
   doc::Problems problems("text");
   const manifest::Manifests manifests = manifest::ReadManifests(text, problems);
-  if (!problems.empty()) return Error(problems);
+  // kubectl ignores text behind a document, which is a mistake for us: any other one comes first.
+  const std::vector<std::string> lines = problems.Lines();
+  const auto other = std::find_if(lines.begin(), lines.end(), [](const std::string& line) {
+    return line.find("does not read what is behind") == std::string::npos;
+  });
+  if (other != lines.end()) return Error(*other + AsYaml(text));
+  if (!lines.empty()) return Error(lines.front());
   for (const Node& document : manifest::ParseManifests(text, problems)) {
     if (document.kind == Node::Kind::kSequence) return Error("a sequence of objects, which kubectl refuses");
     if (HasForeignGroup(document)) return Error("no such kind");

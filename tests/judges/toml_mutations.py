@@ -38,34 +38,70 @@ LINES = [
     b'[host."https://a.example.test".ca]', b'[host."https://b.example.test".header]', b'[host."http://c.example.test".x.y]', b"skip_verify = true\r", b"CA = 1", b"CA = []",
     b'host."https://dotted.example.test".skip_verify = true', b'"https://a.example.test".skip_verify = false', b"dial_timeout = '1s'", b"[Host]",
 ]  # fmt: skip
+
+
+CONTAINERD_VALUES = [
+    b"true", b"false", b"0", b"1", b"2", b"3", b"10", b"-1", b"1.5", b'""', b"''", b'"x"', b'"overlayfs"', b'"10s"', b'"soon"', b"[]", b"{}",
+    b'["a"]', b'["a", 1]', b"[1]", b'{auth = "eDp5"}', b'{endpoint = ["https://m.example.test"]}', b'{username = "u", password = 1}', b"{auth = {}}",
+    b'"/etc/containerd/certs.d"', b'"/etc/containerd/certs.d:/etc/docker/certs.d"', b'"certs.d"', b'"/a b"', b"'/etc/\\x'", b"2026-01-01", b"x", b"",
+    b'["conf.d/*.toml"]', b'["conf.d/a.toml"]', b'["conf.d/absent.toml"]', b'["./conf.d/../config.toml"]', b'["absent/*.toml"]', b'["conf.d/[ab].toml", "conf.d/?0*.toml"]',
+    b'{"docker.io" = {endpoint = []}}', b'{"r.example.test" = {auth = {username = "u"}}}', b'{runc = {runtime_type = "t"}}', b'{runc = {snapshot = "s"}}',
+]  # fmt: skip
+CONTAINERD_KEYS = [
+    b"version", b"Version", b"imports", b"Imports", b"root", b"state", b"plugins", b"oom_score", b"disabled_plugins", b"required_plugins", b"unknown",
+    b"config_path", b"Config_Path", b"mirrors", b"configs", b"auths", b"headers", b"registry", b"Registry", b"max_concurrent_downloads", b"image_pull_with_sync_fs",
+    b"use_local_image_pull", b"Use_Local_Image_Pull", b"disable_snapshot_annotations", b"discard_unpacked_layers", b"snapshotter", b"containerd", b"runtimes",
+    b"pinned_images", b"sandbox_image", b"image_decryption", b"image_pull_progress_timeout", b"stats_collect_period", b"concurrent_layer_fetch_buffer",
+    b'"docker.io"', b'"*"', b'"r.example.test:5000"', b'"https://r.example.test/v2"', b"username", b"auth", b"tls", b"endpoint", b"X-Team", b"User-Agent",
+    b"registry.config_path", b'mirrors."docker.io".endpoint', b'configs."r.example.test".auth.username', b'plugins."io.containerd.cri.v1.images".use_local_image_pull',
+    b"runtime_platforms", b"key_model", b"sandbox", b"runc", b"options",
+]  # fmt: skip
+_PLUGINS = [b"plugins." + name for name in (b'"io.containerd.grpc.v1.cri"', b"'io.containerd.cri.v1.images'", b"cri")]
+CONTAINERD_LINES = [
+    b"[" + plugin + table + b"]"
+    for plugin in _PLUGINS
+    for table in (
+        b"", b".registry", b".registry.mirrors", b'.registry.mirrors."docker.io"', b'.registry.configs."r.example.test"', b".containerd", b".containerd.runtimes",
+        b'.registry.configs."r.example.test".auth', b'.registry.auths."https://r.example.test"', b".registry.headers", b".containerd.runtimes.runc",
+    )
+] + [
+    b"version = 1", b"version = 2", b"version = 3", b"Version = 2", b"[plugins]", b"[Plugins]", b"[grpc]", b"[debug]", b"[proxy_plugins]", b"[proxy_plugins.x]", b"[other]",
+    b"[timeouts]", b"[stream_processors.x]", b"# file conf.d/a.toml", b"# file conf.d/10-b.toml", b"# file conf.d/c.toml", b'imports = ["conf.d/*.toml"]', b"", b"x",
+    b"# \xe9", b"[[plugins]]", b"[", b"\xef\xbb\xbf", b"use_local_image_pull = true", b"discard_unpacked_layers = true", b'[plugins."io.containerd.cri.v1.images".pinned_images]',
+    b"max_concurrent_downloads = 5", b"[plugins.other]", b"version = 0",
+]  # fmt: skip
 KEY_VALUE = re.compile(rb"^(\s*)([^=\[#]+?)(\s*=\s*)(.*)$")
 
 
-def _once(random, text, others):
-    lines = text.split(b"\n")
-    at = random.randrange(len(lines))
-    pairs = [i for i, line in enumerate(lines) if KEY_VALUE.match(line)]
-    kind = random.randrange(12)
-    if kind <= 3 and pairs:
-        which = random.choice(pairs)
-        lines[which] = KEY_VALUE.sub(lambda m: m[1] + m[2] + m[3] + random.choice(VALUES), lines[which])
-    elif kind == 4 and pairs:
-        which = random.choice(pairs)
-        lines[which] = KEY_VALUE.sub(lambda m: m[1] + random.choice(KEYS) + m[3] + m[4], lines[which])
-    elif kind <= 6:
-        lines.insert(at, random.choice(KEYS) + b" = " + random.choice(VALUES))
-    elif kind <= 8:
-        lines.insert(at, random.choice(LINES))
-    elif kind == 9:
-        del lines[at]
-    elif kind == 10:
-        other = random.randrange(len(lines))
-        lines[at], lines[other] = lines[other], lines[at]
-    else:
-        more = random.choice(others).split(b"\n")
-        begin = random.randrange(len(more))
-        lines[at:at] = more[begin : begin + random.randrange(5)]
-    return b"\n".join(lines)
+def _mutations(values, keys, headers):
+    def once(random, text, others):
+        lines = text.split(b"\n")
+        at = random.randrange(len(lines))
+        pairs = [i for i, line in enumerate(lines) if KEY_VALUE.match(line)]
+        kind = random.randrange(12)
+        if kind <= 3 and pairs:
+            which = random.choice(pairs)
+            lines[which] = KEY_VALUE.sub(lambda m: m[1] + m[2] + m[3] + random.choice(values), lines[which])
+        elif kind == 4 and pairs:
+            which = random.choice(pairs)
+            lines[which] = KEY_VALUE.sub(lambda m: m[1] + random.choice(keys) + m[3] + m[4], lines[which])
+        elif kind <= 6:
+            lines.insert(at, random.choice(keys) + b" = " + random.choice(values))
+        elif kind <= 8:
+            lines.insert(at, random.choice(headers))
+        elif kind == 9:
+            del lines[at]
+        elif kind == 10:
+            other = random.randrange(len(lines))
+            lines[at], lines[other] = lines[other], lines[at]
+        else:
+            more = random.choice(others).split(b"\n")
+            begin = random.randrange(len(more))
+            lines[at:at] = more[begin : begin + random.randrange(5)]
+        return b"\n".join(lines)
+
+    return several(once)
 
 
-toml = several(_once)
+toml = _mutations(VALUES, KEYS, LINES)
+containerd = _mutations(CONTAINERD_VALUES, CONTAINERD_KEYS, CONTAINERD_LINES)
