@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <map>
 
+#include "base/large_text.h"
 #include "base/saturating.h"
 #include "base/sha256.h"
 #include "cri/pull_resources.h"
@@ -16,6 +17,10 @@ namespace prefetch::cri {
 namespace {
 
 using Labels = std::map<std::string, std::string>;
+
+// The store and the registry are asked about each. overlayfs mounts 500 layers at most, so no image that
+// starts has more, and the runtime's pull fails at once.
+constexpr std::size_t kMostBlobs = 1000;
 
 // A blob with this label keeps the one with the digest that is its value.
 const std::string kKeeps = "containerd.io/gc.ref.content.";
@@ -49,8 +54,10 @@ bool CanBeWritten(const doc::Blob& blob) {
 
 std::optional<ImageBlobs> BlobsOf(const image::Reference& reference, std::string_view index,
                                   std::string_view manifest) {
+  const base::OneLargeText turn(manifest.size());
   const std::optional<std::vector<doc::Blob>> listed = doc::ParseImageManifest(manifest);
   if (!listed || !CanBeUnpacked(manifest) || AnyFromElsewhere(manifest)) return std::nullopt;
+  if (listed->size() > kMostBlobs) return std::nullopt;
   // An image that cannot be written exactly as containerd would write it is left to the runtime.
   if (!std::all_of(listed->begin(), listed->end(), CanBeWritten)) return std::nullopt;
   const Labels source = {{SourceLabel(reference.domain()), reference.path()}};

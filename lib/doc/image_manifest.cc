@@ -1,7 +1,9 @@
 #include "doc/image_manifest.h"
 
-#include <algorithm>
+#include <set>
+#include <utility>
 
+#include "base/large_text.h"
 #include "doc/loose_json.h"
 
 namespace prefetch::doc {
@@ -22,15 +24,17 @@ std::optional<Blob> ParseDescriptor(const LooseJson& value) {
 }  // namespace
 
 std::optional<std::vector<Blob>> ParseImageManifest(std::string_view json) {
+  const base::OneLargeText turn(json.size());
   const LooseJson root = LooseJson::Parse(json);
   const LooseJson layers = root.Member("layers");
   std::optional<Blob> config = ParseDescriptor(root.Member("config"));
   if (!config || !layers.IsArray()) return std::nullopt;
   std::vector<Blob> blobs = {*config};
+  std::set<std::pair<std::string, std::uint64_t>> listed = {{config->digest, config->size_bytes}};
   for (const LooseJson& layer : layers.Items()) {
     std::optional<Blob> blob = ParseDescriptor(layer);
     if (!blob) return std::nullopt;
-    if (std::find(blobs.begin(), blobs.end(), *blob) == blobs.end()) blobs.push_back(*blob);
+    if (listed.emplace(blob->digest, blob->size_bytes).second) blobs.push_back(*std::move(blob));
   }
   return blobs;
 }

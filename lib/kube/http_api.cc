@@ -1,5 +1,6 @@
 #include "kube/http_api.h"
 
+#include "base/large_text.h"
 #include "base/redactor.h"
 #include "base/text.h"
 #include "doc/edit.h"
@@ -24,8 +25,9 @@ constexpr const char* kJson = "application/json";
 constexpr std::size_t kLongestPodAnswer = 8 * 1024 * 1024;
 constexpr std::size_t kLongestKeys = 256 * 1024;
 constexpr std::size_t kLongestAnswer = 4 * 1024 * 1024;
-// A Node's managed fields nest deeper than any file that users write.
-constexpr doc::Limits kAnswerLimits{.bytes = kLongestAnswer, .depth = 64, .nodes = 1'000'000};
+constexpr std::size_t kLongestReview = 256 * 1024;  // many run at once; it holds the token, and little else
+// A Node's managed fields nest deeper than any file that users write. Its values take at most 42 MiB.
+constexpr doc::Limits kAnswerLimits{.bytes = kLongestAnswer, .depth = 64, .nodes = 1 << 18};
 
 // A name comes from lists and flags. With a "/" or as "..", it would make another path, and another request,
 // of it.
@@ -121,60 +123,50 @@ Answer<http::Response> HttpApi::Send(const base::Call& call, const Verb& verb) {
                    .further = verb.further});
 }
 
-Answer<doc::Node> HttpApi::SendForObject(const base::Call& call, const Verb& verb) {
+template <typename T>
+Answer<T> HttpApi::SendFor(const base::Call& call, const Verb& verb, const Decode<T>& decode,
+                           std::string_view object) {
   auto response = Send(call, verb);
   if (!response) return std::move(response).failure();
+  const base::OneLargeText turn(response->body.size());
   doc::Problems problems("answer");
-  auto object = doc::ParseJson(response->body, problems, doc::JsonRules::kLenient, kAnswerLimits);
-  if (!object || object->kind != doc::Node::Kind::kMapping) {
+  const auto tree = doc::ParseJson(response->body, problems, doc::JsonRules::kLenient, kAnswerLimits);
+  if (!tree || tree->kind != doc::Node::Kind::kMapping) {
     return Malformed(verb.Attempt(), "the server's answer is no JSON object");
   }
-  return *std::move(object);
+  std::optional<T> value = decode(*tree);
+  if (!value) return Malformed(verb.Attempt(), "the server's answer is " + std::string(object));
+  return *std::move(value);
 }
 
 // An API server answers every write with the resulting object. Another answer (a proxy's page) means that
 // nothing was written.
 Answer<Done> HttpApi::SendForNothing(const base::Call& call, const Verb& verb) {
-  auto object = SendForObject(call, verb);
-  if (!object) return std::move(object).failure();
-  return Done{};
-}
-
-template <typename T>
-Answer<T> HttpApi::SendFor(const base::Call& call, const Verb& verb,
-                           std::optional<T> (*decode)(const doc::Node&)) {
-  auto object = SendForObject(call, verb);
-  if (!object) return std::move(object).failure();
-  std::optional<T> value = decode(*object);
-  if (!value) return Malformed(verb.Attempt(), "the server's answer is not the object that was asked for");
-  return *std::move(value);
+  return SendFor<Done>(call, verb, [](const doc::Node&) { return Done{}; });
 }
 
 template <typename T>
 Answer<Page<T>> HttpApi::SendForPage(const base::Call& call, const Verb& verb,
                                      std::optional<T> (*decode)(const doc::Node&)) {
-  auto list = SendForObject(call, verb);
-  if (!list) return std::move(list).failure();
-  std::optional<Page<T>> page = DecodePage(*list, decode);
-  if (!page) return Malformed(verb.Attempt(), "the server's answer is no list of such objects");
-  return *std::move(page);
+  return SendFor<Page<T>>(
+      call, verb, [&](const doc::Node& list) { return DecodePage(list, decode); }, "no list of such objects");
 }
 
 Answer<ServerVersion> HttpApi::GetServerVersion(const base::Call& call) {
   Verb verb{.verb = "get", .resource = "/version"};
   verb.target = Verb::Target::kOther;
   verb.other_path = "/version";
-  return SendFor(call, verb, &DecodeVersion);
+  return SendFor<ServerVersion>(call, verb, &DecodeVersion);
 }
 
 Answer<Node> HttpApi::GetNode(const base::Call& call, const std::string& name) {
-  return SendFor(call, {.verb = "get", .resource = "nodes", .name = name}, &DecodeNode);
+  return SendFor<Node>(call, {.verb = "get", .resource = "nodes", .name = name}, &DecodeNode);
 }
 
 Answer<Page<Node>> HttpApi::ListNodes(const base::Call& call, const ListOptions& options) {
   Verb verb{.verb = "list", .resource = "nodes", .target = Verb::Target::kCollection};
   verb.query = Query(options);
-  return SendForPage(call, verb, &DecodeNode);
+  return SendForPage<Node>(call, verb, &DecodeNode);
 }
 
 Answer<Done> HttpApi::SetNodeLabel(const base::Call& call, const std::string& name, const std::string& key,
@@ -197,7 +189,7 @@ Answer<Node> HttpApi::SetNodeTaints(const base::Call& call, const std::string& n
   }
   verb.content_type = kMergePatch;
   verb.body = TaintsPatch(resource_version, taints);
-  return SendFor(call, verb, &DecodeNode);
+  return SendFor<Node>(call, verb, &DecodeNode);
 }
 
 Answer<Done> HttpApi::SetNodeCondition(const base::Call& call, const std::string& name,
@@ -222,13 +214,13 @@ Answer<NodeEvent> HttpApi::CreateEvent(const base::Call& call, const NodeEvent& 
   verb.target = Verb::Target::kCollection;
   verb.content_type = kJson;
   verb.body = EventBody(event);
-  auto object = SendForObject(call, verb);
-  if (!object) return std::move(object).failure();
-  NodeEvent created = event;
-  // The server chose the name (generateName). UpdateEvent needs it.
-  created.name = TextAt(*object, {"metadata", "name"});
-  if (created.name.empty()) return Malformed(verb.Attempt(), "the server's answer is no event");
-  return created;
+  const auto decode = [&](const doc::Node& object) {
+    NodeEvent created = event;
+    // The server chose the name (generateName). UpdateEvent needs it.
+    created.name = TextAt(object, {"metadata", "name"});
+    return created.name.empty() ? std::nullopt : std::optional(created);
+  };
+  return SendFor<NodeEvent>(call, verb, decode, "no event");
 }
 
 Answer<Done> HttpApi::UpdateEvent(const base::Call& call, const NodeEvent& event) {
@@ -240,8 +232,9 @@ Answer<Done> HttpApi::UpdateEvent(const base::Call& call, const NodeEvent& event
 
 Answer<ServiceAccount> HttpApi::GetServiceAccount(const base::Call& call, const std::string& name_space,
                                                   const std::string& name) {
-  return SendFor(call, {.verb = "get", .resource = "serviceaccounts", .name_space = name_space, .name = name},
-                 &DecodeServiceAccount);
+  return SendFor<ServiceAccount>(
+      call, {.verb = "get", .resource = "serviceaccounts", .name_space = name_space, .name = name},
+      &DecodeServiceAccount);
 }
 
 Answer<Page<PodEvent>> HttpApi::ListPodEvents(const base::Call& call, const std::string& name_space,
@@ -252,7 +245,7 @@ Answer<Page<PodEvent>> HttpApi::ListPodEvents(const base::Call& call, const std:
   // The server selects, since a large cluster has too many events to send them all.
   about_pods.field_selector = "involvedObject.kind=Pod,reason=" + reason;
   verb.query = Query(about_pods);
-  return SendForPage(call, verb, &DecodePodEvent);
+  return SendForPage<PodEvent>(call, verb, &DecodePodEvent);
 }
 
 Answer<ServiceAccountToken> HttpApi::CreateToken(const base::Call& call, const std::string& name_space,
@@ -283,10 +276,11 @@ Answer<TokenReview> HttpApi::ReviewToken(const base::Call& call, const base::Sec
   Verb verb{.verb = "create", .resource = "tokenreviews"};
   verb.target = Verb::Target::kOther;
   verb.other_path = "/apis/authentication.k8s.io/v1/tokenreviews";
+  verb.max_body_bytes = kLongestReview;
   verb.content_type = kJson;
   verb.body = TokenReviewBody(token, audience);
   verb.secret = &token;
-  auto review = SendFor(call, verb, &DecodeTokenReview);
+  auto review = SendFor<TokenReview>(call, verb, &DecodeTokenReview);
   // The token is another party's, and is needed for this request only.
   base::WipeString(verb.body);
   return review;
@@ -307,12 +301,12 @@ Answer<Page<Pod>> HttpApi::ListPods(const base::Call& call, const std::string& n
   Verb verb{.verb = "list", .resource = "pods", .name_space = name_space};
   verb.target = Verb::Target::kCollection;
   verb.query = Query(options);
-  return SendForPage(call, verb, &DecodePod);
+  return SendForPage<Pod>(call, verb, &DecodePod);
 }
 
 Answer<Pod> HttpApi::GetPod(const base::Call& call, const std::string& name_space, const std::string& name) {
-  return SendFor(call, {.verb = "get", .resource = "pods", .name_space = name_space, .name = name},
-                 &DecodePod);
+  return SendFor<Pod>(call, {.verb = "get", .resource = "pods", .name_space = name_space, .name = name},
+                      &DecodePod);
 }
 
 Answer<Pod> HttpApi::CreatePod(const base::Call& call, const std::string& name_space, const doc::Node& pod,
@@ -323,7 +317,7 @@ Answer<Pod> HttpApi::CreatePod(const base::Call& call, const std::string& name_s
   if (dry_run == DryRun::kYes) verb.query = "?dryRun=All";
   verb.content_type = kJson;
   verb.body = doc::WriteJson(pod);
-  return SendFor(call, verb, &DecodePod);
+  return SendFor<Pod>(call, verb, &DecodePod);
 }
 
 Answer<Done> HttpApi::DeletePod(const base::Call& call, const std::string& name_space,
@@ -340,7 +334,7 @@ Answer<Page<doc::Node>> HttpApi::ListObjects(const base::Call& call, const Resou
   verb.target = Verb::Target::kCollection;
   verb.query = Query(options);
   verb.group = resource.group;
-  auto page = SendForPage(call, verb, &DecodeObject);
+  auto page = SendForPage<doc::Node>(call, verb, &DecodeObject);
   if (!page) return page;
   const std::string version = verb.group.empty() ? "v1" : verb.group + "/v1";
   for (doc::Node& object : page->items) {

@@ -1,7 +1,10 @@
 // HttpApi: Api over http::Client.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
@@ -67,10 +70,14 @@ class HttpApi final : public Api {
   Answer<std::string> AskPod(const base::Call& call, Verb verb, std::uint16_t port, const std::string& path,
                              std::optional<http::SecretHeader> header);
   Answer<http::Response> Send(const base::Call& call, const Verb& verb);
-  Answer<doc::Node> SendForObject(const base::Call& call, const Verb& verb);
   Answer<Done> SendForNothing(const base::Call& call, const Verb& verb);
+  // nullopt: the JSON object is not the one that was asked for.
   template <typename T>
-  Answer<T> SendFor(const base::Call& call, const Verb& verb, std::optional<T> (*decode)(const doc::Node&));
+  using Decode = std::function<std::optional<T>(const doc::Node& object)>;
+  // `object`: for the failure, if `decode` does not know the answer.
+  template <typename T>
+  Answer<T> SendFor(const base::Call& call, const Verb& verb, const Decode<T>& decode,
+                    std::string_view object = "not the object that was asked for");
   template <typename T>
   Answer<Page<T>> SendForPage(const base::Call& call, const Verb& verb,
                               std::optional<T> (*decode)(const doc::Node&));

@@ -22,7 +22,6 @@ using image::ImageManifest;
 using image::RegistryQuestion;
 
 // containerd pulls no manifest over 4 MiB (R7).
-constexpr std::size_t kLongestDocument = 4 * 1024 * 1024;
 constexpr int kMostTurns = 3;  // requests for one identity, tokens apart
 // Object stores sign their URLs for 5 minutes and more; one that has expired costs a request.
 constexpr std::chrono::minutes kTargetLasts{4};
@@ -202,7 +201,7 @@ base::Result<BlobSource::Document> BlobSource::GetDocument(const base::Call& cal
                     .accept = std::string(kAcceptedManifests),
                     .authorization = {},
                     .form = {},
-                    .max_body_bytes = kLongestDocument};
+                    .max_body_bytes = kManifestLimits.bytes};
   };
   auto reply = AskInOrder(call, image, question, "");
   if (!reply) return std::move(reply).error();

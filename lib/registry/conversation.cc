@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/foreign_text.h"
+#include "base/large_text.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "doc/json.h"
@@ -27,8 +28,6 @@ using image::RegistryAnswer;
 using image::RegistryDetail;
 using Kind = image::RegistryAnswerKind;
 
-// containerd pulls no manifest over 4 MiB (R7).
-constexpr std::size_t kMaxManifestBytes = 4 * 1024 * 1024;
 constexpr int kMaxTurns = 3;  // requests for one identity, tokens apart
 
 bool IsDockerHub(const Host& host) {
@@ -42,9 +41,9 @@ bool IsWorthAnotherTry(const RegistryAnswer& answer) {
 }
 
 bool IsJsonObject(std::string_view text) {
+  const base::OneLargeText turn(text.size());
   doc::Problems problems("manifest");
-  auto root =
-      doc::ParseJson(text, problems, doc::JsonRules::kLenient, {.bytes = kMaxManifestBytes, .depth = 32});
+  auto root = doc::ParseJson(text, problems, doc::JsonRules::kLenient, kManifestLimits);
   return root && root->kind == doc::Node::Kind::kMapping;
 }
 
@@ -134,7 +133,7 @@ Reply Conversation::Ask(const std::string& method, const Authorization& authoriz
                                   .accept = std::string(kAcceptedManifests),
                                   .authorization = authorization.value,
                                   .form = {},
-                                  .max_body_bytes = kMaxManifestBytes});
+                                  .max_body_bytes = kManifestLimits.bytes});
   if (reply.response) NoteAllowance(*reply.response);
   if (reply.fault == http::Fault::kTooLong && method == "GET") {
     reply.refusal.kind = Kind::kIndeterminate;  // no runtime takes such a manifest

@@ -3,14 +3,13 @@
 #include <optional>
 #include <tuple>
 
+#include "base/large_text.h"
 #include "base/text.h"
 #include "doc/json.h"
 #include "image/digest.h"
 
 namespace prefetch::registry {
 namespace {
-
-constexpr doc::Limits kLimits{.bytes = 4 * 1024 * 1024, .depth = 32, .nodes = 200'000};
 
 std::string MemberText(const doc::Node& object, const std::string& key) {
   const doc::Node* value = object.Find(key);
@@ -67,8 +66,9 @@ std::optional<Rank> RankOf(const image::Platform& node, const std::optional<imag
 
 base::Result<std::string> ChooseManifest(std::string_view index, const image::Platform& node,
                                          ForeignPlatforms foreign) {
+  const base::OneLargeText turn(index.size());
   doc::Problems problems("index");
-  auto root = doc::ParseJson(index, problems, doc::JsonRules::kLenient, kLimits);
+  auto root = doc::ParseJson(index, problems, doc::JsonRules::kLenient, kManifestLimits);
   const doc::Node* manifests = root ? root->Find("manifests") : nullptr;
   if (manifests == nullptr || manifests->kind != doc::Node::Kind::kSequence) {
     return base::InvalidArgument("this is no index of manifests");

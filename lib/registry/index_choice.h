@@ -6,9 +6,13 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "doc/text_check.h"
 #include "image/platform.h"
 
 namespace prefetch::registry {
+
+// For manifests and indexes: containerd pulls none over 4 MiB (R7). Their values take at most 21 MiB.
+constexpr doc::Limits kManifestLimits{.bytes = 4 * 1024 * 1024, .depth = 32, .nodes = 1 << 17};
 
 // Entries for another architecture that the node merely runs (386 on amd64).
 enum class ForeignPlatforms {

@@ -2,6 +2,8 @@
 #include "registry/toml_rim.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <string>
 
 #include "base/secret.h"
 #include "base/text.h"
@@ -34,12 +36,22 @@ void WipeStrings(toml::node& node) {
   }
 }
 
+// toml++ needs some hundred bytes for a value. Counted by the characters before and behind them.
+constexpr std::ptrdiff_t kMostValues = 50'000;
+
+bool HasTooManyValues(std::string_view text) {
+  return std::count_if(text.begin(), text.end(),
+                       [](char c) { return c == ',' || c == '[' || c == '{' || c == '='; }) > kMostValues;
+}
+
 }  // namespace
 
 base::Result<Toml> Toml::Parse(std::string_view text) {
   if (std::size_t line = LineThatIsTooDeep(text); line > 0) {
     return base::InvalidArgument("line " + std::to_string(line) + ": too many dots for one line");
   }
+  if (HasTooManyValues(text))
+    return base::InvalidArgument("has more than " + std::to_string(kMostValues) + " values");
   // toml++ has undefined behaviour for some characters beyond ASCII (toml_text.h).
   std::string ascii = ToAsciiToml(text);
   toml::parse_result parsed = toml::parse(ascii);

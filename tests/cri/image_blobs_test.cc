@@ -76,7 +76,10 @@ TEST(ImageBlobsTest, TheSizeIsThatOfAllBlobs) {
 
 TEST(ImageBlobsTest, WhatIsLeftToTheRuntime) {
   const std::string foreign = "application/vnd.docker.image.rootfs.foreign.diff.tar.gzip";
+  std::string many = Layer(kLayer);
+  for (int i = 0; i < 1000; i++) many += "," + Layer("sha256:" + base::Sha256Hex(std::to_string(i)));
   const std::string rows[] = {
+      Manifest(many),
       "",
       "<html>",
       R"({"manifests":[]})",

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/fs.h"
+#include "base/text.h"
 #include "registry/access.h"
 #include "registry/config_roots.h"
 
@@ -291,6 +292,8 @@ INSTANTIATE_TEST_SUITE_P(
         BrokenRow{"Unended", "\npassword = \"topsecret", "line 2: this is no TOML"},
         BrokenRow{"Twice", "a = \"topsecret\"\na = \"topsecret\"", "line 2: this is no TOML"},
         BrokenRow{"TooLong", std::string(1024 * 1024 + 1, '#'), "the file is too long"},
+        BrokenRow{"TooManyValues", "a = [" + base::ReplaceAll(std::string(60'000, '1'), "1", "1,") + "1]\n",
+                  "has more than 50000 values"},
         BrokenRow{"TooDeep", "\n" + Deep(500'000) + " = 1", "line 2: too many dots for one line"},
         BrokenRow{"VersionAsText", "version = \"3\"", "line 1: version is no whole number"},
         BrokenRow{"FutureVersion", "\nversion = 5", "line 2: no version from 0 to 4"},

@@ -80,6 +80,16 @@ TEST(ChooseManifest, ForeignPlatformsMayBeLeft) {
   EXPECT_EQ(own(Entry('a', "linux", "arm", "v6"), kArmV7), "a");
 }
 
+// Its tree would take more memory than the agent has for it.
+TEST(ChooseManifest, AnIndexOfTooManyValuesIsNone) {
+  std::string values;
+  for (int i = 0; i < 140'000; i++) values += "0,";
+  auto chosen = ChooseManifest(
+      R"({"manifests":[)" + Entry('a', "linux", "amd64") + R"(],"x":[)" + values + "0]}", kAmd64);
+  ASSERT_FALSE(chosen);
+  EXPECT_EQ(chosen.error().code(), base::Code::kInvalidArgument);
+}
+
 TEST(ChooseManifest, WhatIsNoIndex) {
   for (std::string_view text : {"", "{}", "[]", R"({"manifests":{}})", R"({"manifests":5})", "<html>"}) {
     auto chosen = ChooseManifest(text, kAmd64);
