@@ -35,7 +35,7 @@ int HexAt(std::string_view text, std::size_t at, std::size_t digits) {
 
 constexpr std::array<std::pair<std::string_view, char>, 5> kHtml = {
     {{"&amp;", '&'}, {"&lt;", '<'}, {"&gt;", '>'}, {"&quot;", '"'}, {"&apos;", '\''}}};
-constexpr std::size_t kLongestHtml = 10;  // "&#1114111;"
+constexpr std::size_t kLongestHtml = 8;  // "1114111;"
 
 // The bytes that `length` bytes of the text stand for: none if the escape is left out.
 struct Unit {
@@ -51,17 +51,19 @@ std::string Utf8(unsigned point) {
 
 // "&#43;" and "&#x2B;".
 std::optional<Unit> NumericEntity(std::string_view rest) {
-  const std::size_t end = rest.substr(0, kLongestHtml).find(';');
-  if (!rest.starts_with("&#") || end == std::string_view::npos) return std::nullopt;
-  std::string_view digits = rest.substr(2, end - 2);
-  const bool hex = digits.starts_with('x') || digits.starts_with('X');
-  if (hex) digits.remove_prefix(1);
+  if (!rest.starts_with("&#")) return std::nullopt;
+  const bool hex = rest.size() > 2 && (rest[2] == 'x' || rest[2] == 'X');
+  const std::size_t begin = std::min(rest.find_first_not_of('0', hex ? 3 : 2), rest.size());
+  const std::size_t length = rest.substr(begin, kLongestHtml).find(';');
+  if (length == std::string_view::npos) return std::nullopt;
+  const std::size_t end = begin + length;
+  const std::string_view digits = rest.substr(begin, length);
   unsigned point = 0;
   for (char c : digits) {
     if (HexDigit(c) < 0 || (!hex && HexDigit(c) > 9)) return std::nullopt;
     point = point * (hex ? 16 : 10) + static_cast<unsigned>(HexDigit(c));
   }
-  if (digits.empty() || point > 0x10ffff) return std::nullopt;
+  if (end == (hex ? 3U : 2U) || point > 0x10ffff) return std::nullopt;
   return Unit{Utf8(point), end + 1};
 }
 

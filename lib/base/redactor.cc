@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/decoded_views.h"
+#include "base/large_text.h"
 #include "base/mutex.h"
 #include "base/scrub.h"
 #include "base/text.h"
@@ -19,6 +20,8 @@ constexpr std::size_t kShortestSecret = 3;    // shorter ones would blank half o
 constexpr std::size_t kShortestEnd = 4;       // of a secret that a limit has cut
 constexpr std::size_t kMostText = 16 * 1024;  // decoded twice, it takes 16 MiB of memory
 constexpr std::size_t kLongText = 1024;       // 1 MiB of memory
+constexpr std::size_t kMostOfASecret = 8192;  // a stranger's long ones must not take the place of others
+constexpr std::size_t kMostOfAText = 512;     // secrets that are searched for beside those of the store
 constexpr std::size_t kShortestWord = 6;      // base64 of kShortestEnd characters
 
 // A random base, so that nobody can prepare texts whose runs collide with those of a secret.
@@ -177,13 +180,17 @@ void ForEachPart(std::string_view secret, Use use) {
 
 class Store {
  public:
+  bool Has(std::string_view form) PREFETCH_EXCLUDES(mutex_) {
+    Lock lock(mutex_);
+    return Find(form) != secrets_.end();
+  }
+
   // `form` is one of ForEachForm's.
   void Add(std::string_view form) PREFETCH_EXCLUDES(mutex_) {
-    Secret folded{std::string(form.substr(0, kMostRememberedBytes))};
+    Secret folded{std::string(form)};
     if (folded.Reveal().size() < kShortestSecret) return;
     Lock lock(mutex_);
-    auto known = std::find_if(secrets_.begin(), secrets_.end(),
-                              [&](const Secret& one) { return one.Reveal() == folded.Reveal(); });
+    auto known = Find(folded.Reveal());
     if (known != secrets_.end()) {
       // A secret that is still in use moves to the end, so that the bound forgets the oldest ones.
       std::rotate(known, known + 1, secrets_.end());
@@ -204,30 +211,54 @@ class Store {
   }
 
  private:
+  std::deque<Secret>::iterator Find(std::string_view folded) PREFETCH_REQUIRES(mutex_) {
+    return std::find_if(secrets_.begin(), secrets_.end(),
+                        [&](const Secret& one) { return one.Reveal() == folded; });
+  }
+
   Mutex mutex_;
   std::deque<Secret> secrets_ PREFETCH_GUARDED_BY(mutex_);  // folded; the newest is the last
   std::size_t bytes_ PREFETCH_GUARDED_BY(mutex_) = 0;
 };
 
-Store& Secrets() {
-  static Store* store = new Store;  // lives as long as detached threads do
-  return *store;
+// Strangers hand out as many as they like, and push only each other's out.
+struct Stores {
+  Store own, handed_out;
+};
+
+Stores& Secrets() {
+  static auto* stores = new Stores;  // lives as long as detached threads do
+  return *stores;
 }
 
 }  // namespace
 
-void RememberSecret(const Secret& secret) {
-  ForEachPart(secret.Reveal(), [](std::string_view part) {
-    ForEachForm(part, [](std::string_view form) { Secrets().Add(form); });
+void RememberSecret(const Secret& secret, SecretOrigin origin) {
+  ForEachPart(secret.Reveal(), [&](std::string_view part) {
+    ForEachForm(part.substr(0, kMostOfASecret), [&](std::string_view form) {
+      // A token that was handed out is sent again, by code that does not know its origin.
+      const bool handed_out = origin == SecretOrigin::kHandedOut || Secrets().handed_out.Has(form);
+      (handed_out ? Secrets().handed_out : Secrets().own).Add(form);
+    });
   });
+}
+
+// A plugin may write a hundred thousand short ones, and each costs as much as a long one.
+static std::vector<const Secret*> Longest(std::vector<const Secret*> secrets) {
+  std::erase(secrets, nullptr);
+  if (secrets.size() <= kMostOfAText) return secrets;
+  std::nth_element(secrets.begin(), secrets.begin() + kMostOfAText, secrets.end(),
+                   [](const Secret* a, const Secret* b) { return a->Reveal().size() > b->Reveal().size(); });
+  secrets.resize(kMostOfAText);
+  return secrets;
 }
 
 static std::string RedactAlone(std::string_view text, const std::vector<const Secret*>& also) {
   // The rest of a longer text is dropped, not passed on: it was not searched.
   Marks marks(text.substr(0, kMostText));
-  Secrets().MarkIn(marks);
-  for (const Secret* secret : also) {
-    if (secret == nullptr) continue;
+  Secrets().own.MarkIn(marks);
+  Secrets().handed_out.MarkIn(marks);
+  for (const Secret* secret : Longest(also)) {
     ForEachPart(secret->Reveal(), [&](std::string_view part) {
       ForEachForm(part, [&](std::string_view form) { marks.Add(form); });
     });
@@ -236,10 +267,7 @@ static std::string RedactAlone(std::string_view text, const std::vector<const Se
 }
 
 std::string Redact(std::string_view text, const std::vector<const Secret*>& also) {
-  if (text.size() <= kLongText) return RedactAlone(text, also);
-  // One long text at a time: together, those of many threads would fill the memory.
-  static Mutex one_long_text;
-  Lock lock(one_long_text);
+  const OneLargeText turn(text.size(), kLongText);
   return RedactAlone(text, also);
 }
 

@@ -12,10 +12,15 @@
 
 namespace prefetch::base {
 
-// Adds a secret to the process-wide store. The store has bounded memory: it forgets the secret that was added
-// least recently. An Authorization header counts as its credential, and a Basic one also as its password.
-// Thread-safe.
-void RememberSecret(const Secret& secret);
+enum class SecretOrigin {
+  kOwn,        // of this node's configuration
+  kHandedOut,  // by a registry or a plugin: a stranger may have caused any number of them
+};
+
+// Adds a secret, or its first 8 KiB, to the process-wide store. Its memory is bounded for each origin: of
+// those, it forgets the secret that was added least recently. An Authorization header counts as its
+// credential, and a Basic one also as its password. Thread-safe.
+void RememberSecret(const Secret& secret, SecretOrigin origin = SecretOrigin::kOwn);
 inline constexpr std::size_t kMostRememberedSecrets = 512;
 inline constexpr std::size_t kMostRememberedBytes = 128 * 1024;
 

@@ -31,7 +31,7 @@ image::AuthConfig DecodeEntry(const doc::Reader& value, doc::UnknownKeys unknown
   doc::ObjectReader entry(value);
   auth.username = entry.String("username").value_or("");
   auth.password = base::Secret(entry.String("password").value_or(""));
-  base::RememberSecret(auth.password);
+  base::RememberSecret(auth.password, base::SecretOrigin::kHandedOut);
   entry.Finish(unknown);
   return auth;
 }

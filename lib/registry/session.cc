@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/redactor.h"
 #include "http/addresses.h"
 #include "registry/host.h"
 #include "registry/redirect.h"
@@ -51,7 +52,7 @@ Reply RefusedRedirect(const base::Error& error, const http::AbsoluteUrl& from) {
           .refusal = {.kind = ours ? Kind::kIndeterminate : Kind::kServerError,
                       .detail = ours ? RegistryDetail::kInsecureRedirect : RegistryDetail::kBadRedirect,
                       .only_by_pull = ours,
-                      .message = from.Authority() + " cannot be asked: " + error.message()}};
+                      .message = base::Redact(from.Authority()) + " cannot be asked: " + error.message()}};
 }
 
 }  // namespace

@@ -114,7 +114,7 @@ base::Result<Token> ParseTokenResponse(std::string_view body) {
     return base::InvalidArgument("the token service's token cannot be sent in a header");
   }
   Token token{.text = base::Secret(text), .lifetime = LifetimeOf(members.expires_in)};
-  base::RememberSecret(token.text);
+  base::RememberSecret(token.text, base::SecretOrigin::kHandedOut);
   return token;
 }
 

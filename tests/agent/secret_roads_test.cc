@@ -3,6 +3,8 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -211,6 +213,20 @@ class SecretRoads : public tests::RegistryWorld {
                  .status = token ? 403 : 401,
                  .headers = {{"WWW-Authenticate", "Bearer realm=\"" + Realm() + "\",service=\"s\""}},
                  .body = R"({"errors":[{"code":"E","message":)" + Quoted(text) + "}]}"};
+           });
+           Make();
+           return AskFake("app:v1").message;
+         }},
+        {"the host of a redirect",
+         [this](const std::string& text) {
+           const std::string label(base::Split(text, ' ').at(1));
+           const bool is_name = std::all_of(label.begin(), label.end(), [](char c) {
+             return std::isalnum(static_cast<unsigned char>(c));
+           });
+           if (!is_name || label.size() > 63) return std::string();
+           const std::string port = registry_.address().substr(registry_.address().rfind(':'));
+           registry_.Answer([target = "http://" + label + ".localhost" + port + "/v2/"](const WireRequest&) {
+             return FakeReply{.status = 307, .headers = {{"Location", target}}};
            });
            Make();
            return AskFake("app:v1").message;

@@ -46,7 +46,8 @@ TEST(Redact, FindsSecretsBeyondAscii) {
   const Secret secret("Gr\xC3\xBC\xC3\x9F\x65+\xE2\x82\xAC\xF0\x9F\x94\x91");
   for (const char* spelled :
        {"Gr\xC3\xBC\xC3\x9F\x65+\xE2\x82\xAC\xF0\x9F\x94\x91", "Gr\\u00fc\\u00dfe+\\u20ac\\ud83d\\udd11",
-        "Gr&#252;&#xDF;e&#43;&#8364;&#128273;"}) {
+        "Gr&#252;&#xDF;e&#43;&#8364;&#128273;",
+        "&#0000071;&#00000000114;&#x000fc;&#xDF;e&#43;&#8364;&#128273;"}) {
     ExpectGone(Redact("denied: " + std::string(spelled) + "|sent", {&secret}), spelled);
   }
 }
@@ -105,8 +106,34 @@ TEST(RememberSecret, ForgetsTheOldestFirst) {
   }
   EXPECT_EQ(Redact("the-first-of-many"), "[redacted]");
   EXPECT_EQ(Redact(Sha256Hex("0").substr(0, 16)), Sha256Hex("0").substr(0, 16));
-  RememberSecret(Secret(std::string(kMostRememberedBytes, 'y')));
+  for (char c = 'a'; c < 'z'; c++) RememberSecret(Secret(std::string(kMostRememberedBytes, c)));
   EXPECT_EQ(Redact("the-first-of-many"), "the-first-of-many");
+}
+
+// Whoever hands out any number of secrets, long ones too, does not push out the node's own. Each is sent on.
+TEST(RememberSecret, ThoseThatAreHandedOutPushOutOnlyEachOther) {
+  RememberSecret(Secret("the-node's-own-one"));
+  for (std::size_t i = 0; i < kMostRememberedSecrets + 100; i++) {
+    const bool is_long = i % 64 == 0;
+    const Secret token(Sha256Hex(std::to_string(i)) + std::string(is_long ? kMostRememberedBytes : 0, 'y'));
+    RememberSecret(token, SecretOrigin::kHandedOut);
+    RememberSecret(Secret("Bearer " + std::string(token.Reveal())));
+    if (is_long) {
+      EXPECT_EQ(Redact(token.Reveal().substr(0, 64)), "[redacted]");
+    }
+  }
+  EXPECT_EQ(Redact("the-node's-own-one"), "[redacted]");
+}
+
+// A plugin may write any number of texts, each of which may be a secret.
+TEST(Redact, OfMostSecretsTheLongestAreSearchedFor) {
+  std::vector<Secret> secrets;
+  for (int i = 0; i < 100'000; i++) secrets.emplace_back("s" + std::to_string(i));
+  secrets.emplace_back("wJalrXUtnFEMI/K7MDENG");
+  std::vector<const Secret*> all;
+  for (const Secret& secret : secrets) all.push_back(&secret);
+  const std::string words(4000, ' ');
+  EXPECT_EQ(Redact("sent wJalrXUtnFEMI/K7MDENG" + words, all), "sent [redacted]" + words);
 }
 
 TEST(RememberSecret, AnyThreadMayCall) {
