@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <list>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace prefetch::base {
@@ -20,16 +22,25 @@ class FairQueue {
     T value;
   };
 
-  // The largest numbers of items that wait: of all parties, and of one.
-  FairQueue(std::size_t most, std::size_t most_of_one) : most_(most), most_of_one_(most_of_one) {}
+  // `most`: items that wait, of all parties; above zero.
+  explicit FairQueue(std::size_t most) : most_(most) {}
 
-  // Returns false, and drops the item, if there is no room for one more of this party.
-  bool Add(std::string party, T value) {
-    const auto of_party = std::count_if(waiting_.begin(), waiting_.end(),
-                                        [&](const Item& item) { return item.party == party; });
-    if (waiting_.size() >= most_ || static_cast<std::size_t>(of_party) >= most_of_one_) return false;
+  // Returns the item for which there is no room any more: the newest of the party that has most of them, and
+  // nullopt if there is room.
+  std::optional<Item> Add(std::string party, T value) {
     waiting_.push_back({std::move(party), std::move(value)});
-    return true;
+    if (waiting_.size() <= most_) return std::nullopt;
+    std::map<std::string_view, std::size_t> counts;
+    for (const Item& item : waiting_) counts[item.party]++;
+    const std::string_view largest =
+        std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) {
+          return a.second < b.second;
+        })->first;
+    auto newest = std::find_if(waiting_.rbegin(), waiting_.rend(),
+                               [&](const Item& item) { return item.party == largest; });
+    Item dropped = std::move(*newest);
+    waiting_.erase(std::prev(newest.base()));
+    return dropped;
   }
   // Takes the next item to work; Done ends that. nullopt: none waits.
   std::optional<Item> Take() {
@@ -52,7 +63,7 @@ class FairQueue {
     return found == at_work_.end() ? 0 : found->second;
   }
 
-  const std::size_t most_, most_of_one_;
+  const std::size_t most_;
   std::list<Item> waiting_;                     // the oldest first
   std::map<std::string, std::size_t> at_work_;  // by party
 };

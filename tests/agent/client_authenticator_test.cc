@@ -158,6 +158,73 @@ TEST_F(CallersTest, AnAnswerInUseIsRenewedWhileItServes) {
   server.SetWatcher(nullptr);
 }
 
+// They are due together, and wait together for those who review them.
+TEST_F(CallersTest, AHundredPodsThatAreDueTogetherAreAllRenewed) {
+  constexpr int kPods = 100;
+  std::vector<std::string> headers;
+  for (int i = 0; i < kPods; i++) {
+    headers.push_back(TokenOf("job-" + std::to_string(i)));
+    Ask(headers.back());
+  }
+  std::promise<void> open;
+  server.SetWatcher([answer = open.get_future().share()](const std::string&) { answer.wait(); });
+  clock.Advance(seconds(31));
+  for (const std::string& header : headers) EXPECT_EQ(Ask(header).substr(0, 8), "Admitted");
+  open.set_value();
+  const auto patience = std::chrono::steady_clock::now() + seconds(30);
+  while (Reviews() < 2 * kPods && std::chrono::steady_clock::now() < patience) std::this_thread::yield();
+  EXPECT_EQ(Reviews(), 2U * kPods);
+  server.SetWatcher(nullptr);
+}
+
+// Those of two namespaces with many tokens fill the queue. The API server has revoked the third one's token,
+// and its renewal finds that.
+TEST_F(CallersTest, ANamespaceWithFewTokensIsRenewedBesideOthersWithMany) {
+  std::vector<std::string> headers;
+  for (const auto& [name_space, tokens] : {std::pair("ci", 195), std::pair("team-b", 45)}) {
+    for (int i = 0; i < tokens; i++) {
+      peer = "10.0.1." + std::to_string(headers.size());
+      headers.push_back(
+          "Bearer " + server.AddPodToken({name_space, "runner", "n1", "p" + std::to_string(i)}, "prefetchd"));
+      EXPECT_EQ(Ask(headers.back()).substr(0, 8), "Admitted");
+    }
+  }
+  const std::string few = server.AddPodToken({"team-a", "runner", "n1", "p"}, "prefetchd");
+  EXPECT_EQ(Ask("Bearer " + few), "Admitted team-a/runner of p");
+  server.Revoke(few);
+  std::promise<void> open;
+  server.SetWatcher([answer = open.get_future().share()](const std::string&) { answer.wait(); });
+  clock.Advance(seconds(31));
+  for (const std::string& header : headers) Ask(header);
+  EXPECT_EQ(Ask("Bearer " + few), "Admitted team-a/runner of p");
+  open.set_value();
+  const auto patience = std::chrono::steady_clock::now() + seconds(30);
+  std::string answer;
+  while ((answer = Ask("Bearer " + few)) != "401" && std::chrono::steady_clock::now() < patience) {
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(answer, "401") << "it was not renewed";
+  server.SetWatcher(nullptr);
+}
+
+// While one review fails, the API server answers another.
+TEST_F(CallersTest, AReviewThatFailsBesideAnotherThatIsAnsweredTurnsNobodyAway) {
+  Ask(TokenOf("job-0"));  // the keys are read
+  server.Fail({.hang = true});
+  const std::size_t before = Reviews();
+  std::string failed;
+  {
+    std::jthread asker([&, header = TokenOf("job-1")] { failed = Ask(header); });
+    while (Reviews() == before) std::this_thread::yield();
+    clock.Advance(seconds(1));
+    EXPECT_EQ(Ask(TokenOf("job-2")), "Admitted ci/runner of job-2");
+    server.GoAway();  // its connection breaks
+  }
+  server.ComeBack();
+  EXPECT_EQ(failed.substr(0, 3), "503");
+  EXPECT_EQ(Ask(TokenOf("job-3")), "Admitted ci/runner of job-3");
+}
+
 TEST_F(CallersTest, ARenewalThatFailsTurnsNoNewCallerAway) {
   std::promise<void> failed;
   callers.OnProblem([&](const std::string& problem) {

@@ -56,12 +56,15 @@ LiveRuntime::Listing LiveRuntime::Ask(const base::Call& call, base::Duration age
     // Clients over TCP share an answer for a moment, so that many pods cost the runtime one list.
     if (newest_ != nullptr && age > base::Duration::zero() && now - asked_at_ < age) return newest_;
   }
+  const bool hurried = call.IsHurried(kLookWhileAway);
   auto images = images_.ListImages(call);
   using Answer = cri::CallResult<image::LocalImageIndex>;
   auto listing = images ? std::make_shared<const Answer>(image::LocalImageIndex(*std::move(images)))
                         : std::make_shared<const Answer>(images.error());
-  // A call that its client abandoned says nothing about the runtime, so its result is not shared.
-  if (age > base::Duration::zero() && !call.Stopped()) {
+  // A failure of a call that its client abandoned, or had no time for, says nothing about the runtime, so it
+  // is not shared.
+  const bool cut_short = call.Stopped() || (hurried && !*listing);
+  if (age > base::Duration::zero() && !cut_short) {
     base::Lock lock(mutex_);
     newest_ = listing;
     asked_at_ = now;

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "kube/retry.h"
 #include "kube/token_claims.h"
 
 namespace prefetch::agent {
@@ -227,12 +228,12 @@ std::variant<ClientAuthenticator::Identity, CallerError> ClientAuthenticator::Re
   auto review = api_.ReviewToken(call, token.secret, std::string(plan::kCallerAudience));
   if (!review) {
     CallerError away = NotReviewed(review.failure(), token.purpose);
-    // A client that went away must not close the door for the others, nor one slow review while the API
+    // A client that went away must not close the door for the others, nor one review that fails while the API
     // server answers others, nor a review that nobody waits for.
-    const bool left =
-        occasion == Occasion::kRenewal || call.Stopped() ||
-        review.failure().kind == kube::ApiError::kCancelled ||
-        (review.failure().kind == kube::ApiError::kTimeout && (hurried || HasAnsweredSince(began)));
+    const kube::ApiError kind = review.failure().kind;
+    const bool left = occasion == Occasion::kRenewal || call.Stopped() ||
+                      kind == kube::ApiError::kCancelled || (kind == kube::ApiError::kTimeout && hurried) ||
+                      (!kube::IsRefusal(kind) && HasAnsweredSince(began));
     if (left) {
       AbandonReview(token.key);
     } else {
@@ -256,8 +257,15 @@ void ClientAuthenticator::RenewInTime(const Token& token, Known& known) {
   const auto* caller = std::get_if<plan::Caller>(&known.identity);
   if (caller == nullptr || known.renewing || now < known.renew_at) return;
   if (in_review_.contains(token.key) || IsAway(now)) return;
-  if (!renewal_rate_.TryTake(now) || !renewals_.Add(caller->name_space, token)) return;
+  if (renewal_rate_.Take(caller->name_space, now)) return;
   known.renewing = true;
+  if (auto dropped = renewals_.Add(caller->name_space, token)) {
+    if (auto found = known_.find(dropped->value.key); found != known_.end()) {
+      found->second.renewing = false;
+      found->second.renew_at = now + kComeAgain;
+    }
+    return;  // the worker that was to come for that one comes for this one
+  }
   renewers_.Submit([this] { RenewOne(); });
 }
 
@@ -329,8 +337,8 @@ std::optional<std::variant<plan::Caller, CallerError>> ClientAuthenticator::Reme
   return Admit(*std::move(identity), token.purpose);
 }
 
-std::optional<CallerError> ClientAuthenticator::RefuseForged(const base::Call& call, const Token& token) {
-  switch (keys_.Judge(call, token.secret.Reveal())) {
+std::optional<CallerError> ClientAuthenticator::RefuseForged(const Token& token) {
+  switch (keys_.Judge(token.secret.Reveal())) {
     case IssuerKeys::Judgement::kReview:
       return std::nullopt;
     case IssuerKeys::Judgement::kForged:
@@ -347,7 +355,7 @@ std::variant<plan::Caller, CallerError> ClientAuthenticator::Identify(const base
                                                                       const std::string& peer) {
   if (auto remembered = Remembered(token)) return *std::move(remembered);
   // Forged tokens must not use up the reviews, since those are limited for all clients together.
-  if (auto away = RefuseForged(call, token)) return *std::move(away);
+  if (auto away = RefuseForged(token)) return *std::move(away);
   auto reviewed = Review(call, token, peer);
   if (auto* away = std::get_if<CallerError>(&reviewed)) return std::move(*away);
   return Admit(std::get<Identity>(std::move(reviewed)), token.purpose);

@@ -60,13 +60,13 @@ class ClientAuthenticator {
   static constexpr base::TokenRate kFleetReviews{.per_second = 5, .burst = 50};
 
   // Background reviews of tokens that are in use, counted apart: clients with new tokens keep out none of
-  // them.
+  // them, nor do those of a namespace with many tokens.
   static constexpr base::TokenRate kRenewals{.per_second = 20, .burst = 250};
+  static constexpr base::TokenRate kRenewalsOfNamespace{.per_second = 5, .burst = 200};
   static constexpr int kRenewalsAtOnce = 12;
   static_assert(kRenewalsAtOnce * std::chrono::seconds(30) >= 100 * std::chrono::milliseconds(2500),
                 "a hundred pods are renewed within half a minute, though each review takes 2.5 s");
   static constexpr std::size_t kMostRenewals = 200;  // that wait, with their tokens
-  static constexpr std::size_t kMostRenewalsOfOne = 50;
 
   // `rules`: of preflights. `fleet`: fleet tokens read the full status.
   ClientAuthenticator(plan::CallerRules rules, bool fleet, plan::AgentPlace place, kube::Api& api,
@@ -123,7 +123,7 @@ class ClientAuthenticator {
   };
 
   // nullopt: the token is worth a review.
-  std::optional<CallerError> RefuseForged(const base::Call& call, const Token& token);
+  std::optional<CallerError> RefuseForged(const Token& token);
   std::variant<Identity, CallerError> Review(const base::Call& call, const Token& token,
                                              const std::string& peer) PREFETCH_EXCLUDES(mutex_);
   std::variant<plan::Caller, CallerError> Admit(Identity identity, plan::CallerPurpose purpose)
@@ -183,9 +183,9 @@ class ClientAuthenticator {
   std::optional<base::TimePoint> answered_at_ PREFETCH_GUARDED_BY(mutex_);
   std::map<std::string, Known> known_ PREFETCH_GUARDED_BY(mutex_);                // by the token's hash
   std::map<std::string, base::TokenBucket> budgets_ PREFETCH_GUARDED_BY(mutex_);  // by namespace; "": fleet
-  base::TokenBucket renewal_rate_ PREFETCH_GUARDED_BY(mutex_){kRenewals};
+  base::PeerRate renewal_rate_ PREFETCH_GUARDED_BY(mutex_){kRenewals, kRenewalsOfNamespace};
   // By namespace: one with many tokens leaves room and workers to the others.
-  base::FairQueue<Token> renewals_ PREFETCH_GUARDED_BY(mutex_){kMostRenewals, kMostRenewalsOfOne};
+  base::FairQueue<Token> renewals_ PREFETCH_GUARDED_BY(mutex_){kMostRenewals};
   std::stop_source stop_;
   Workers renewers_{kRenewalsAtOnce};  // last: its threads use all of the above
 };

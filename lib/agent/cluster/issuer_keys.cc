@@ -34,9 +34,10 @@ bool IssuerKeys::TakeTurn(bool unknown_key) {
   return true;
 }
 
-void IssuerKeys::Read(const base::Call& call) {
-  const bool hurried = call.IsHurried(kReadKeysLimit);
-  auto json = api_.GetTokenKeys(call.Within(kReadKeysLimit));
+// With a time of its own: a caller that leaves at once would otherwise end it, again and again, and the keys
+// would be asked for without end and never be known.
+void IssuerKeys::Read() {
+  auto json = api_.GetTokenKeys(base::Call{}.Within(kReadKeysLimit));
   Keys keys;
   if (json) {
     if (auto parsed = kube::TokenKeys::Parse(*json)) {
@@ -47,12 +48,9 @@ void IssuerKeys::Read(const base::Call& call) {
   } else {
     base::Debug("the API server's keys for tokens are not read", {{"error", json.failure().message}});
   }
-  const bool cut_short = !json && (json.failure().kind == kube::ApiError::kCancelled ||
-                                   (hurried && json.failure().kind == kube::ApiError::kTimeout));
   const bool refused = !json && kube::IsRefusal(json.failure().kind);
   base::Lock lock(mutex_);
   reading_ = false;
-  if (cut_short) return;  // nothing was heard, so another caller reads them
   const base::TimePoint now = clock_.Now();
   failed_ = keys == nullptr;
   const bool seldom = keys != nullptr || refused;
@@ -62,15 +60,15 @@ void IssuerKeys::Read(const base::Call& call) {
   if (keys != nullptr) keys_ = std::move(keys);  // else the old ones still tell what is genuine
 }
 
-IssuerKeys::Judgement IssuerKeys::Judge(const base::Call& call, std::string_view token) {
-  if (TakeTurn(false)) Read(call);
+IssuerKeys::Judgement IssuerKeys::Judge(std::string_view token) {
+  if (TakeTurn(false)) Read();
   Keys keys = Newest();
   // Without keys nothing can be ruled out; the review is the judge.
   if (keys == nullptr) return Judgement::kReview;
   kube::Signature signature = keys->Judge(token);
   if (signature == kube::Signature::kUnknownKey) {
     bool read = TakeTurn(true);
-    if (read) Read(call);
+    if (read) Read();
     keys = Newest();
     signature = keys->Judge(token);
     if (signature == kube::Signature::kUnknownKey) {
