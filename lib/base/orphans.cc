@@ -90,6 +90,8 @@ bool KillSome(std::uint64_t began_at) PREFETCH_REQUIRES(mutex) {
   bool left = false;
   for (pid_t child : Children()) {
     if (waited_for.count(child) != 0 || Ended(P_PID, child, 0).si_pid == child) continue;
+    // The group of a child that runs is not this one's.
+    if (waited_for.count(::getpgid(child)) != 0) continue;
     // An orphan of unknown start is killed, too: it cannot be told from those that the child has left.
     const std::optional<std::uint64_t> its = BeganAt(child);
     if (its && *its < began_at) continue;
@@ -113,7 +115,6 @@ void KillOrphansSince(std::uint64_t began_at, TimePoint limit) {
     {
       Lock lock(mutex);
       Reap();
-      // A child that is just starting is in no table yet.
       // A child that is just starting is in no table yet, so it could be killed as an orphan.
       if (starting == 0 && !KillSome(began_at)) return;
     }

@@ -40,7 +40,7 @@ void ReapKilledGroup(pid_t group, TimePoint limit);
 
 // The same for those that left its group: kills every inherited process without a waiter that began with the
 // child or later, then what these leave, until `limit` at most. One that another child left meanwhile goes,
-// too.
+// too, unless it is in the group of a child that still runs.
 void KillOrphansSince(std::uint64_t began_at, TimePoint limit);
 
 }  // namespace prefetch::base

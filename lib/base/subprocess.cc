@@ -323,7 +323,8 @@ ProcessResult Child::Finish() {
   const siginfo_t info = ReapChild(pid_);
   // Kill() reaches the group. Processes that have left the group are found by their start time.
   if (group_killed_) ReapKilledGroup(pid_, limit);
-  if (group_killed_ && began_at_) KillOrphansSince(*began_at_, limit);
+  // With a limit of its own: a member of the group may hang in the kernel until the first one is over.
+  if (group_killed_ && began_at_) KillOrphansSince(*began_at_, steady_clock::now() + kKillGrace);
   result.end = killed_.value_or(info.si_code == CLD_EXITED ? ProcessEnd::kExited : ProcessEnd::kSignalled);
   result.code = killed_ ? 0 : info.si_status;
   // A killed child may have been in the midst of its answer, and half an answer must not be used.

@@ -1,5 +1,8 @@
 #include "credentials/answer_cache.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace prefetch::credentials {
 namespace {
 
@@ -41,7 +44,14 @@ AnswerCache::Answer AnswerCache::Find(const Subject& subject, base::TimePoint no
 void AnswerCache::Put(const Subject& subject, CacheKeyType type, std::chrono::nanoseconds duration,
                       Answer answer, base::TimePoint now) {
   if (duration <= std::chrono::nanoseconds(0)) return;  // a negative one would be stored as already expired
-  entries_[KeyOf(subject, type)] = {std::move(answer), AddSaturated(now, duration)};
+  Subject key = KeyOf(subject, type);
+  // A pod may name any number of images for which a plugin answers.
+  if (entries_.size() >= kMostAnswers && !entries_.contains(key)) {
+    entries_.erase(std::min_element(entries_.begin(), entries_.end(), [](const auto& a, const auto& b) {
+      return a.second.expires_at < b.second.expires_at;
+    }));
+  }
+  entries_[std::move(key)] = {std::move(answer), AddSaturated(now, duration)};
 }
 
 void AnswerCache::SweepIfDue(base::TimePoint now) {

@@ -1,6 +1,7 @@
 // AnswerCache: what one plugin answered, as long as it holds (A12, A13).
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <optional>
@@ -32,7 +33,9 @@ class AnswerCache {
   // The answer for `subject`: one for the image, else one for its registry, else one for all. nullptr if
   // there is none that holds. An answer without credentials is an answer.
   Answer Find(const Subject& subject, base::TimePoint now);
-  // Keeps `answer` under the key that its type asks for; not at all if it is not to be kept.
+  static constexpr std::size_t kMostAnswers = 1000;
+  // Keeps `answer` under the key that its type asks for; not at all if it is not to be kept. If
+  // there would be more than kMostAnswers, the one that expires first goes.
   void Put(const Subject& subject, CacheKeyType type, std::chrono::nanoseconds duration, Answer answer,
            base::TimePoint now);
 

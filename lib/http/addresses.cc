@@ -19,7 +19,9 @@ std::string TextOf(const sockaddr& address) {
     std::memcpy(&v4, &address, sizeof v4);
     ::inet_ntop(AF_INET, &v4.sin_addr, text, sizeof text);
   } else if (const auto v6 = AsV6(address)) {
-    ::inet_ntop(AF_INET6, &*v6, text, sizeof text);
+    // A socket for both families has addresses of IPv4 as such of IPv6.
+    const bool mapped = IN6_IS_ADDR_V4MAPPED(&*v6);
+    ::inet_ntop(mapped ? AF_INET : AF_INET6, mapped ? v6->s6_addr + 12 : v6->s6_addr, text, sizeof text);
   }
   return text;
 }

@@ -74,9 +74,10 @@ void Server::Loop::Forget(const Connection& connection) {
   if (count != of_peer_.end() && --count->second == 0) of_peer_.erase(count);
 }
 
-void Server::Loop::ShutOldestOf(const std::string& peer) {
-  auto oldest = std::find_if(connections_.begin(), connections_.end(),
-                             [&](const Connection& one) { return !one.shut && one.peer == peer; });
+void Server::Loop::ShutOldestOf(const std::string* peer) {
+  auto oldest = std::find_if(connections_.begin(), connections_.end(), [&](const Connection& one) {
+    return !one.shut && (peer == nullptr || one.peer == *peer);
+  });
   if (oldest != connections_.end()) Shut(*oldest);
 }
 
@@ -85,12 +86,13 @@ void Server::Loop::ShutOldestOf(const std::string& peer) {
 void Server::Loop::MakeRoomFor(const Connection& newest) {
   // Only root may open the unix socket, so its clients need no shares.
   if (listener_.local()) return;
-  if (of_peer_[newest.peer] > limits_.connections_per_address) return ShutOldestOf(newest.peer);
+  if (of_peer_[newest.peer] > limits_.connections_per_address) return ShutOldestOf(&newest.peer);
   if (Open() <= limits_.connections - limits_.connections / 8) return;
-  // Near the limit of all connections, the address with most of them gives one up.
+  // Near the limit of all connections, the address with most of them gives one up. If none has two, a machine
+  // with many addresses may have opened them all.
   auto busiest = std::max_element(of_peer_.begin(), of_peer_.end(),
                                   [](const auto& a, const auto& b) { return a.second < b.second; });
-  if (busiest->second > 1) ShutOldestOf(busiest->first);
+  ShutOldestOf(busiest->second > 1 ? &busiest->first : nullptr);
 }
 
 // Gives up deferred answers whose time is over. Their connections are suspended while a job makes the answer.

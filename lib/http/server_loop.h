@@ -76,8 +76,8 @@ class Server::Loop {
   void Closed(Connection& connection);
   void Shut(Connection& connection);
   void Forget(const Connection& connection);  // as one of its address's
-  // Cuts the oldest connection of `peer` that waits for no answer, if there is one.
-  void ShutOldestOf(const std::string& peer);
+  // Cuts the oldest connection of `peer`, or of all for nullptr, that waits for no answer, if there is one.
+  void ShutOldestOf(const std::string* peer);
   // One more has come: an address with too many of them, or the one with most, makes room.
   void MakeRoomFor(const Connection& newest);
   void Renew(Connection& connection);

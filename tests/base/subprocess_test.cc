@@ -173,7 +173,8 @@ TEST_F(Inheriting, APluginThatTimesOutLeavesNoSessionBehind) {
   }
 }
 
-// A plugin that runs beside it is not touched, and neither is what an earlier one has left.
+// A plugin that runs beside it is not touched, nor its helper whose parent has ended, and neither is what an
+// earlier one has left.
 TEST_F(Inheriting, OnlyThePluginThatTimesOutIsEnded) {
   tests::TempDir dir;
   const std::string until = "until [ -e " + (dir / "go") + " ]; do sleep 0.01; done";
@@ -185,14 +186,21 @@ TEST_F(Inheriting, OnlyThePluginThatTimesOutIsEnded) {
   while (std::chrono::steady_clock::now() < next_tick) {
     EXPECT_EQ(RunProcess(Limit(seconds(30)), Shell("exit 0"), "")->end, ProcessEnd::kExited);
   }
-  ProcessEnd beside = ProcessEnd::kSignalled;
+  ProcessEnd beside = ProcessEnd::kExited;
   {
-    std::jthread other([&] { beside = RunProcess(Limit(seconds(30)), Shell(until), "")->end; });
+    const std::string helper = "(sh -c 'while :; do : > " + (dir / "lives") + "; sleep 0.01; done' &)";
+    std::jthread other([&] {
+      const std::string lives =
+          "rm -f " + (dir / "lives") + "; until [ -e " + (dir / "lives") + " ]; do :; done";
+      beside =
+          RunProcess(Limit(seconds(30)), Shell(helper + "; " + until + "; " + lives + "; kill -9 -$$"), "")
+              ->end;
+    });
     EXPECT_EQ(RunProcess(Limit(milliseconds(300)), Shell("setsid sleep 1000 & sleep 1000"), "")->end,
               ProcessEnd::kTimedOut);
     dir.Write("go", "");
   }
-  EXPECT_EQ(beside, ProcessEnd::kExited);
+  EXPECT_EQ(beside, ProcessEnd::kSignalled) << "by itself, once it has seen that its helper lives";
   const auto limit = std::chrono::steady_clock::now() + seconds(30);
   while (!NothingIsLeft() && std::chrono::steady_clock::now() < limit) ReapOrphans();
   EXPECT_TRUE(ReadFile(dir / "earlier", 100).ok());

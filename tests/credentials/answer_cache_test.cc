@@ -84,6 +84,20 @@ TEST(AnswerCache, AnEmptyAnswerIsAnAnswer) {
   EXPECT_TRUE(cache.Find({"r.io/a", ""}, kStart)->empty());
 }
 
+// A pod may name any number of images.
+TEST(AnswerCache, OfTooManyTheOneThatExpiresFirstGoes) {
+  AnswerCache cache{image::KubeletVersion()};
+  cache.Put({"r.io/short", ""}, CacheKeyType::kImage, seconds(10), Named("u"), kStart);
+  for (std::size_t i = 0; i < AnswerCache::kMostAnswers; i++) {
+    cache.Put({"r.io/" + std::to_string(i), ""}, CacheKeyType::kImage, hours(12), Named("u"), kStart);
+  }
+  EXPECT_EQ(cache.size(), AnswerCache::kMostAnswers);
+  EXPECT_EQ(cache.Find({"r.io/short", ""}, kStart), nullptr);
+  cache.Put({"r.io/0", ""}, CacheKeyType::kImage, hours(13), Named("u"), kStart);
+  EXPECT_EQ(cache.size(), AnswerCache::kMostAnswers);
+  EXPECT_NE(cache.Find({"r.io/1", ""}, kStart), nullptr);
+}
+
 TEST(AnswerCache, SweepsTheDeadEveryQuarterOfAnHour) {
   AnswerCache cache{image::KubeletVersion()};
   EXPECT_EQ(cache.Find({"other.io/x", ""}, kStart), nullptr);

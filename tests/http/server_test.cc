@@ -254,6 +254,22 @@ TEST(Server, WhereAddressesFillItTheBusiestMakesRoom) {
   EXPECT_NE(quiet.ReadUntil("tcp\n"), "") << "it was there first, and is the only one of its address";
 }
 
+TEST(Server, WhereEachAddressHasOneConnectionTheOldestMakesRoom) {
+  auto server =
+      StartTcp({.request_time = std::chrono::minutes(10), .connections = 16, .connections_per_address = 16});
+  std::vector<std::unique_ptr<RawClient>> flood;
+  for (int i = 0; i < 15; i++) {
+    flood.push_back(
+        std::make_unique<RawClient>(server->port(), ("127.0.3." + std::to_string(i + 1)).c_str()));
+  }
+  EXPECT_EQ(FirstLine(Get(*server, "/readyz")), "HTTP/1.1 200 OK");
+  const std::string ask = "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+  flood.front()->Send(ask);
+  EXPECT_EQ(flood.front()->ReadAll(), "");
+  flood.back()->Send(ask);
+  EXPECT_NE(flood.back()->ReadAll(), "");
+}
+
 TEST(Server, TwoServersOnePerListener) {
   tests::TempDir dir;
   std::string path = dir / "p.sock";

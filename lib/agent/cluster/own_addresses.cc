@@ -22,6 +22,9 @@ constexpr std::chrono::hours kKept{1};
 constexpr std::chrono::seconds kLongestWait{2}, kLongestFirstWait{10};
 
 constexpr std::size_t kLongestFile = 1 << 20;
+// Where a platform gives pods a public name for the API server, this has the Service's address. DNS of the
+// node itself does not know it.
+constexpr const char* kService = "kubernetes.default.svc";
 
 std::string ReadOrNothing(const std::string& file) {
   if (file.empty()) return "";
@@ -59,6 +62,7 @@ OwnAddresses::OwnAddresses(const kube::GetEnv& get_env, const base::Clock& clock
       api_server_.push_back(*host);
     } else {
       names_->seen[*host];
+      names_->seen[kService];
     }
   }
 }
@@ -85,17 +89,20 @@ void OwnAddresses::ResolveAll(Names& names, const Resolve& resolve, base::TimePo
   base::Lock lock(names.mutex);
   names.once = true;
   // Until all are known, pods may name an address that is not known here as the API server's.
-  const bool unknown =
-      std::any_of(names.seen.begin(), names.seen.end(), [](const auto& one) { return one.second.empty(); });
-  names.resolve_at = now + (unknown ? base::Duration(kResolveSoon) : base::Duration(kResolveAgain));
+  names.resolve_at = now + (IsUnknown(names) ? base::Duration(kResolveSoon) : base::Duration(kResolveAgain));
 }
 
-std::vector<std::string> OwnAddresses::Resolved(const base::Call& call) {
+bool OwnAddresses::IsUnknown(const Names& names) {
+  return std::any_of(names.seen.begin(), names.seen.end(),
+                     [](const auto& one) { return one.second.empty() && one.first != kService; });
+}
+
+std::optional<std::vector<std::string>> OwnAddresses::Resolved(const base::Call& call) {
   const base::TimePoint now = clock_.Now();
   bool due = false, once = false;
   {
     base::Lock lock(names_->mutex);
-    if (names_->seen.empty()) return {};
+    if (names_->seen.empty()) return std::vector<std::string>();
     due = now >= names_->resolve_at;
     if (due) names_->resolve_at = now + kResolveAgain;
     once = names_->once;
@@ -107,6 +114,7 @@ std::vector<std::string> OwnAddresses::Resolved(const base::Call& call) {
   }
   Names& names = *names_;
   base::Lock lock(names.mutex);
+  if (IsUnknown(names)) return std::nullopt;
   std::vector<std::string> all;
   for (const auto& [name, seen] : names.seen) {
     for (const auto& [address, when] : seen) all.push_back(address);
@@ -114,8 +122,10 @@ std::vector<std::string> OwnAddresses::Resolved(const base::Call& call) {
   return all;
 }
 
-std::vector<std::string> OwnAddresses::Get(const base::Call& call) {
-  const std::vector<std::string> resolved = Resolved(call), here = http::InterfaceAddresses();
+std::optional<std::vector<std::string>> OwnAddresses::Get(const base::Call& call) {
+  const std::optional<std::vector<std::string>> resolved = Resolved(call);
+  if (!resolved) return std::nullopt;
+  const std::vector<std::string> here = http::InterfaceAddresses();
   const auto is_here = [&](const std::string& each) {
     return std::find(here.begin(), here.end(), each) != here.end();
   };
@@ -126,7 +136,7 @@ std::vector<std::string> OwnAddresses::Get(const base::Call& call) {
     all = GatewaysOf(ReadOrNothing(route_), ReadOrNothing(ipv6_route_));
   all.insert(all.end(), node_.begin(), node_.end());
   all.insert(all.end(), api_server_.begin(), api_server_.end());
-  all.insert(all.end(), resolved.begin(), resolved.end());
+  all.insert(all.end(), resolved->begin(), resolved->end());
   return all;
 }
 

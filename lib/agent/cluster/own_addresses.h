@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,11 +32,12 @@ class OwnAddresses {
   // Sets the addresses of the Node object. With a pod network, no interface of this process has them.
   void SetNode(std::vector<std::string> addresses) PREFETCH_EXCLUDES(mutex_);
 
-  // Returns all of them, and the gateways unless an interface here has an address of the Node: on a pod
+  // Returns nullopt until DNS has named the API server: it could be at any address. Else returns all of them,
+  // and the gateways unless an interface here has an address of the Node: on a pod
   // network, the gateway is the node. Names are resolved once a minute. One caller waits for that, for two
   // seconds at most; the first time, all callers wait. An address stays for an hour after DNS named it last,
   // and as long as DNS does not know the name.
-  std::vector<std::string> Get(const base::Call& call) PREFETCH_EXCLUDES(mutex_);
+  std::optional<std::vector<std::string>> Get(const base::Call& call) PREFETCH_EXCLUDES(mutex_);
 
  private:
   // Shared with the job that resolves, which may end long after its callers have stopped waiting.
@@ -46,8 +48,10 @@ class OwnAddresses {
     base::TimePoint resolve_at PREFETCH_GUARDED_BY(mutex);
     bool once PREFETCH_GUARDED_BY(mutex) = false;  // all have been resolved
   };
+  // Some name has no address yet.
+  static bool IsUnknown(const Names& names) PREFETCH_REQUIRES(names.mutex);
   static void ResolveAll(Names& names, const Resolve& resolve, base::TimePoint now);
-  std::vector<std::string> Resolved(const base::Call& call);
+  std::optional<std::vector<std::string>> Resolved(const base::Call& call);
 
   const base::Clock& clock_;
   const std::string route_, ipv6_route_;
