@@ -33,10 +33,17 @@ bool Lists(const DownloadJob& job, const std::string& digest) {
                      [&](const cri::BlobToWrite& blob) { return blob.digest == digest; });
 }
 
+// After a pause, a tenth of a second's bytes come at once.
+base::TokenRate RateOf(std::uint64_t bytes_per_second) {
+  const auto rate = static_cast<double>(bytes_per_second);
+  return {.per_second = rate, .burst = rate / 10};
+}
+
 }  // namespace
 
-BlobDownloader::BlobDownloader(cri::ContentService& content, std::function<void(std::uint64_t)> fetched)
-    : content_(content), fetched_(std::move(fetched)) {}
+BlobDownloader::BlobDownloader(cri::ContentService& content, std::function<void(std::uint64_t)> fetched,
+                               std::uint64_t bytes_per_second)
+    : content_(content), fetched_(std::move(fetched)), rate_(RateOf(bytes_per_second)) {}
 
 BlobDownloader::~BlobDownloader() {
   std::vector<std::thread> threads;
@@ -335,12 +342,27 @@ bool BlobDownloader::GiveWay(Moving& moving, std::size_t came) {
   return false;
 }
 
+// Blocks until the bytes that came are within the rate, so that the sender is slowed. Returns false if the
+// stream was stopped.
+bool BlobDownloader::AwaitRate(Moving& moving, std::size_t came) {
+  base::Lock lock(mutex_);
+  rate_.Take(static_cast<double>(came), steady_clock::now());
+  while (!moving.stop.stop_requested()) {
+    const base::TimePoint now = steady_clock::now();
+    const base::Duration wait = rate_.WaitAt(now);
+    if (wait <= base::Duration::zero()) return true;
+    changed_.wait_until(mutex_, now + wait);
+    order_.Rested(moving.digest, steady_clock::now());
+  }
+  return false;
+}
+
 bool BlobDownloader::Take(Moving& moving, std::string_view part) {
   fetched_(part.size());
   if (moving.bytes.empty()) moving.bytes.reserve(kAppend + part.size());
   moving.bytes.append(part);
   moving.at += part.size();
-  if (!GiveWay(moving, part.size())) return false;
+  if (!GiveWay(moving, part.size()) || !AwaitRate(moving, part.size())) return false;
   // Small parts are gathered, because each write is a message to the runtime. Slow streams are written after
   // a second, so that progress shows.
   const bool is_due =

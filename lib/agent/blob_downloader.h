@@ -16,6 +16,7 @@
 #include "base/call.h"
 #include "base/mutex.h"
 #include "base/result.h"
+#include "base/token_bucket.h"
 #include "cri/content_service.h"
 #include "image/content_source.h"
 #include "plan/fetch_order.h"
@@ -43,8 +44,10 @@ inline base::Error FromStore(const cri::CallError& error) {
 // streams and waits for them.
 class BlobDownloader {
  public:
-  // `content` outlives it. `fetched` is told of bytes as they come, on any thread.
-  BlobDownloader(cri::ContentService& content, std::function<void(std::uint64_t)> fetched);
+  // `content` outlives it. `fetched` is told of bytes as they come, on any thread. All streams together take
+  // `bytes_per_second`; 0: as they come.
+  BlobDownloader(cri::ContentService& content, std::function<void(std::uint64_t)> fetched,
+                 std::uint64_t bytes_per_second);
   BlobDownloader(const BlobDownloader&) = delete;
   BlobDownloader& operator=(const BlobDownloader&) = delete;
   ~BlobDownloader();
@@ -89,6 +92,7 @@ class BlobDownloader {
   base::Status Get(Moving& moving, std::uint64_t size) PREFETCH_EXCLUDES(mutex_);
   bool Take(Moving& moving, std::string_view part) PREFETCH_EXCLUDES(mutex_);
   bool GiveWay(Moving& moving, std::size_t came) PREFETCH_EXCLUDES(mutex_);
+  bool AwaitRate(Moving& moving, std::size_t came) PREFETCH_EXCLUDES(mutex_);
   static bool Write(Moving& moving);
   void Ended(const std::shared_ptr<Moving>& moving, base::Result<End> end) PREFETCH_EXCLUDES(mutex_);
   // Stops a stream for a blob that waits, if there is one.
@@ -107,6 +111,7 @@ class BlobDownloader {
   ImageId next_image_ PREFETCH_GUARDED_BY(mutex_) = 1;
   std::map<ImageId, Running> jobs_ PREFETCH_GUARDED_BY(mutex_);
   plan::YieldPolicy giving_way_ PREFETCH_GUARDED_BY(mutex_);
+  base::TokenBucket rate_ PREFETCH_GUARDED_BY(mutex_);  // a token is a byte
   base::TimePoint next_look_ PREFETCH_GUARDED_BY(mutex_);
   base::TimePoint next_retry_ PREFETCH_GUARDED_BY(mutex_);
   bool ending_ PREFETCH_GUARDED_BY(mutex_) = false;

@@ -48,13 +48,15 @@ bool IsTrouble(const base::Error& error) {
 }  // namespace
 
 Fetcher::Fetcher(bool automatic, cri::ContentService& content, ContentSourceFor source,
-                 const base::Clock& clock, image::Platform platform, Metrics& metrics)
+                 const base::Clock& clock, image::Platform platform, Metrics& metrics,
+                 std::uint64_t bytes_per_second)
     : automatic_(automatic),
       content_(content),
       source_for_(std::move(source)),
       clock_(clock),
       platform_(std::move(platform)),
-      streams_(content, [&metrics](std::uint64_t bytes) { metrics.Fetched(bytes); }) {}
+      streams_(
+          content, [&metrics](std::uint64_t bytes) { metrics.Fetched(bytes); }, bytes_per_second) {}
 
 plan::FetchHealth Fetcher::HealthOf(const std::string& registry) {
   base::Lock lock(mutex_);

@@ -48,9 +48,9 @@ struct FetchEnd {
 // Owned by the Agent. Any thread may call.
 class Fetcher {
  public:
-  // The arguments outlive it. `automatic`: --fetch=auto.
+  // The arguments outlive it. `automatic`: --fetch=auto. `bytes_per_second`: of all downloads; 0: no limit.
   Fetcher(bool automatic, cri::ContentService& content, ContentSourceFor source, const base::Clock& clock,
-          image::Platform platform, Metrics& metrics);
+          image::Platform platform, Metrics& metrics, std::uint64_t bytes_per_second = 0);
 
   // Blocks until it is over. A stop ends it immediately. Written bytes stay under the lease.
   FetchEnd FetchInto(const base::Call& call, const FetchJob& job) PREFETCH_EXCLUDES(mutex_);

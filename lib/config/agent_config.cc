@@ -279,6 +279,9 @@ AgentConfig Judge(const RawConfig& raw, Mistakes& mistakes) {
   config.pull_secrets = raw.pull_secrets.value_or(std::vector<PullSecret>());
   config.provider_environment = raw.provider_environment.value_or(PluginEnvironment());
   config.limits = raw.limits.value_or(plan::Limits());
+  if (config.limits.download_bytes_per_second > 0 && config.fetch != Fetch::kAuto) {
+    mistakes.Add("limits.downloadBytesPerSecond", "has a meaning only with fetch: auto");
+  }
   return config;
 }
 

@@ -7,6 +7,8 @@ namespace {
 
 constexpr std::int64_t kMostParallelPulls = 64;
 constexpr std::int64_t kMostDiskBytes = std::int64_t{1} << 50;
+// Less would look like a registry that hangs.
+constexpr std::int64_t kLeastDownloadRate = 1'000'000;
 constexpr std::int64_t kMostSeconds = plan::kLongestLimit.count();
 
 constexpr std::array kLimitFields = {
@@ -38,6 +40,10 @@ constexpr std::array kLimitFields = {
     LimitField{"startJitter", &plan::Limits::start_jitter, 0, kMostSeconds,
                "A node begins to pull a new list at a random moment within this time. For fleets of more "
                "than about 500 nodes"},
+    LimitField{"downloadBytesPerSecond", &plan::Limits::download_bytes_per_second, kLeastDownloadRate,
+               kMostDiskBytes,
+               "Bytes a second that the agent itself downloads, with fetch: auto. 50000000 is 50 MB/s",
+               "no limit"},
 };
 
 }  // namespace

@@ -33,6 +33,8 @@ struct Limits {
   // A node begins to pull a new list at a random moment within this time. For fleets of more than about 500
   // nodes: they do not all ask at the same moment (deploy/docs/fleets.md).
   std::chrono::seconds start_jitter{0};
+  // The agent's own downloads in a second (--fetch=auto), from all registries together; 0: no limit.
+  std::uint64_t download_bytes_per_second = 0;
 
   friend bool operator==(const Limits&, const Limits&) = default;
 };

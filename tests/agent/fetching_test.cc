@@ -31,10 +31,10 @@ class FetchingTest : public testing::Test {
     EXPECT_TRUE(store_.EnsureLease({}, kLease, 1h));
     Make();
   }
-  void Make() {
+  void Make(std::uint64_t bytes_per_second = 0) {
     fetcher_ = std::make_unique<Fetcher>(
         true, store_, [this](const image::Reference&, const RegistryQueryContext&) { return source_; },
-        clock_, image::Platform{"linux", "amd64", ""}, metrics_);
+        clock_, image::Platform{"linux", "amd64", ""}, metrics_, bytes_per_second);
   }
   bool FetchInto(const std::string& name, const base::Call& call = {},
                  const RegistryQueryContext& runtime = kRuntime) {
@@ -97,6 +97,28 @@ TEST_F(FetchingTest, ItsSizeIsToldBeforeAnythingIsWritten) {
   EXPECT_FALSE(fetcher_->FetchInto({.stop = stop.get_token()}, job).brought);
   EXPECT_EQ(source_->served(), told);
   EXPECT_EQ(StateOf(large_ + "r"), cri::BlobState::kOpen);
+}
+
+// At a byte a second, nothing comes after the first part within a test's life.
+TEST_F(FetchingTest, ARateHoldsTheStreamAndAStopEndsTheWait) {
+  Make(1);
+  source_->Put("reg.example/app:v1", {large_});
+  std::stop_source stop;
+  std::atomic<bool> brought = true;
+  std::jthread fetch([&] { brought = FetchInto("reg.example/app:v1", {.stop = stop.get_token()}); });
+  source_->AwaitRequests(1);
+  while (metrics_.Copy().fetched_bytes == 0) std::this_thread::yield();
+  stop.request_stop();
+  fetch.join();
+  EXPECT_FALSE(brought);
+  EXPECT_LT(source_->served(), large_.size());
+}
+
+TEST_F(FetchingTest, ARateThatIsHighEnoughChangesNothing) {
+  Make(1'000'000'000);
+  source_->Put("reg.example/app:v1", {large_, small_});
+  EXPECT_TRUE(FetchInto("reg.example/app:v1"));
+  EXPECT_TRUE(IsHere(large_));
 }
 
 TEST_F(FetchingTest, ASharedLayerIsFetchedOnceForImagesSideBySide) {

@@ -221,6 +221,7 @@ pullSecrets:
   sources: [team.yaml]
 providerServiceAccount: {namespace: apps, name: puller}
 providerEnvironment: )" + environment + R"(
+fetch: auto
 limits:
   parallelPulls: 8
   parallelPullsWhenReady: 1
@@ -232,6 +233,7 @@ limits:
   stallTimeout: 5m
   pullLimit: 1h
   startJitter: 10m
+  downloadBytesPerSecond: 50000000
 preflight:
   namespaces: [ci, team-*]
   serviceAccounts: [ci/runner]
@@ -307,7 +309,8 @@ preflight:
                       .disk_high_percent = 70,
                       .stall_timeout = minutes(5),
                       .pull_limit = minutes(60),
-                      .start_jitter = minutes(10)};
+                      .start_jitter = minutes(10),
+                      .download_bytes_per_second = 50000000};
   EXPECT_EQ(config->limits, limits);
 }
 

@@ -171,7 +171,7 @@ constexpr const char* kWholeAgent = R"({"apiVersion":"prefetchd.dev/v1alpha1","k
 "pullSecrets":[{"name":"team","path":"/s/.dockerconfigjson","allowRepositories":["a.io/team"],"sources":["t.yaml"]}],
 "providerServiceAccount":{"namespace":"ci","name":"pull"},"providerEnvironment":{"AWS_REGION":"eu-west-1"},
 "limits":{"parallelPulls":4,"parallelPullsWhenReady":2,"perRegistryPulls":4,"parallelPullsFar":8,"largeImageBytes":2147483648,
-"diskMinFreeBytes":0,"diskHighPercent":80,"stallTimeout":"10m","pullLimit":"2h","startJitter":"0s"},
+"diskMinFreeBytes":0,"diskHighPercent":80,"stallTimeout":"10m","pullLimit":"2h","startJitter":"0s","downloadBytesPerSecond":1000000},
 "preflight":{"namespaces":["ci"],"serviceAccounts":["ci/*"],"always":"ask","unlisted":"ask","pull":"any"}})";
 
 constexpr const char* kWholeCheck = R"({"checks":[{"image":"quay.io/acme/app:v1","policy":"Never",
