@@ -117,6 +117,7 @@ constexpr Row kCommands[] = {
     {"status", kLook, "Show the images of this node, or of a fleet", StatusCommand},
     {"explain", kLook, "Explain one image on this node, and what kubelet would do with it", ExplainCommand},
     {"retry", kLook, "Try images again at once that wait for their next attempt", RetryCommand},
+    {"watch", kLook, "Tell a webhook of nodes that fail, or are ready again", WatchCommand},
     {"check", kGate, "Check whether pods would start on this node with these images", CheckCommand},
     {"wait", kGate, "Wait until all required images are ready", WaitCommand},
     {"lint", kGate,

@@ -1,5 +1,6 @@
 #include "base/sha256.h"
 
+#include <nettle/hmac.h>
 #include <nettle/sha2.h>
 #include <sys/random.h>
 
@@ -10,12 +11,11 @@
 
 namespace prefetch::base {
 
-std::string Sha256Hex(std::string_view bytes) {
-  std::array<std::uint8_t, SHA256_DIGEST_SIZE> sum{};
-  sha256_ctx context{};
-  sha256_init(&context);
-  sha256_update(&context, bytes.size(), reinterpret_cast<const std::uint8_t*>(bytes.data()));
-  sha256_digest(&context, sum.size(), sum.data());
+namespace {
+
+using Sum = std::array<std::uint8_t, SHA256_DIGEST_SIZE>;
+
+std::string Hex(const Sum& sum) {
   static constexpr char kHex[] = "0123456789abcdef";
   std::string text;
   for (std::uint8_t byte : sum) {
@@ -23,6 +23,30 @@ std::string Sha256Hex(std::string_view bytes) {
     text += kHex[byte & 15];
   }
   return text;
+}
+
+const std::uint8_t* BytesOf(std::string_view text) {
+  return reinterpret_cast<const std::uint8_t*>(text.data());
+}
+
+}  // namespace
+
+std::string Sha256Hex(std::string_view bytes) {
+  Sum sum{};
+  sha256_ctx context{};
+  sha256_init(&context);
+  sha256_update(&context, bytes.size(), BytesOf(bytes));
+  sha256_digest(&context, sum.size(), sum.data());
+  return Hex(sum);
+}
+
+std::string HmacSha256Hex(std::string_view key, std::string_view bytes) {
+  Sum sum{};
+  hmac_sha256_ctx context{};
+  hmac_sha256_set_key(&context, key.size(), BytesOf(key));
+  hmac_sha256_update(&context, bytes.size(), BytesOf(bytes));
+  hmac_sha256_digest(&context, sum.size(), sum.data());
+  return Hex(sum);
 }
 
 SaltedHash::SaltedHash() {

@@ -64,6 +64,9 @@ TEST(Strings, HumanBytes) {
 
 TEST(Sha256, KnownAnswer) {
   EXPECT_EQ(Sha256Hex("testimageref"), "b3c0cc4278800b03a308ceb2611161430df571ca733122f0a40ac8b9792a9064");
+  // RFC 4231, test case 2.
+  EXPECT_EQ(HmacSha256Hex("Jefe", "what do ya want for nothing?"),
+            "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
 }
 
 TEST(Rfc3339, IsUtcWithZ) {

@@ -56,7 +56,7 @@ TEST(Help, OfEveryCommandHasExamples) {
 TEST(Help, FirstPageIsGrouped) {
   const std::string page = HelpOf({});
   EXPECT_EQ(SubcommandsIn(page),
-            (Words{"status", "explain", "retry", "check", "wait", "lint", "list", "plan", "generate",
+            (Words{"status", "explain", "retry", "watch", "check", "wait", "lint", "list", "plan", "generate",
                    "uninstall", "audit", "credentials", "migrate", "schema", "completion"}));
   std::size_t at = 0;
   for (const char* heading : {"Look at a node or a fleet", "Gate CI", "Lists", "Install", "More"}) {

@@ -100,5 +100,6 @@ Command StatusCommand(CLI::App& command, Context& context);
 Command UninstallCommand(CLI::App& command, Context& context);
 Command VerdictCommand(CLI::App& command, Context& context);
 Command WaitCommand(CLI::App& command, Context& context);
+Command WatchCommand(CLI::App& command, Context& context);
 
 }  // namespace prefetch::ctl
