@@ -28,7 +28,7 @@ def _member(tar, path, name, epoch):
 def pack(path, folder, top, epoch, packed=True):
     """Writes a tarball of a folder, with `top` in front of each name."""
     with open(path, "wb") as raw:
-        with gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=epoch) if packed else raw as out:
+        with gzip.GzipFile(filename="", fileobj=raw, mode="wb", compresslevel=6, mtime=epoch) if packed else raw as out:
             with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as tar:
                 for name in files_below(folder):
                     member = _member(tar, os.path.join(folder, name), os.path.join(top, name), epoch)
@@ -49,7 +49,7 @@ def _once(pattern, line, text, path):
 def pack_chart(path, chart, version, image, epoch):
     """Packages a chart as `helm package` does, for this version and image; returns its Chart.yaml."""
     metadata = None
-    with open(path, "wb") as raw, gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=epoch) as out:
+    with open(path, "wb") as raw, gzip.GzipFile(filename="", fileobj=raw, mode="wb", compresslevel=6, mtime=epoch) as out:
         with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as tar:
             for name in files_below(chart):
                 if any(part.startswith(".") for part in name.split("/")):  # .helmignore
