@@ -22,10 +22,10 @@ std::vector<std::string> KeysOf(std::string_view line) {
   auto toml = Toml::Parse(line);
   const toml::table* table = toml ? &toml->root() : nullptr;
   while (table != nullptr && table->size() == 1) {
-    const auto& [key, value] = *table->begin();
-    keys.push_back(FromAsciiToml(key.str()));
-    const toml::array* array = value.as_array();  // of "[[a]]"
-    table = array != nullptr && !array->empty() ? array->front().as_table() : value.as_table();
+    const auto entry = *table->begin();  // a pair of references
+    keys.push_back(FromAsciiToml(entry.first.str()));
+    const toml::array* array = entry.second.as_array();  // of "[[a]]"
+    table = array != nullptr && !array->empty() ? array->front().as_table() : entry.second.as_table();
   }
   return keys;
 }
