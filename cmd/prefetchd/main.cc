@@ -1,5 +1,4 @@
 // prefetchd: the node agent. Flags -> configuration -> the parts -> run -> exit code.
-#include <malloc.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include "agent/agent.h"
 #include "base/ascii_output.h"
 #include "base/clock.h"
+#include "base/heap.h"
 #include "base/log.h"
 #include "base/standard_output.h"
 #include "base/text.h"
@@ -105,9 +105,7 @@ int Main(int argc, char** argv) {
   base::TextOutput out(std::cout, base::NeedsAscii(STDOUT_FILENO));
   base::TextOutput err(std::cerr, base::NeedsAscii(STDERR_FILENO));
   if (argc > 1 && std::string_view(argv[1]) == "prefetchctl") return BecomePrefetchctl(argv + 1);
-  // Two dozen threads that mostly wait need no heap each. Each further heap would hold a megabyte of free
-  // memory that is not given back.
-  ::mallopt(M_ARENA_MAX, 1);
+  base::LimitHeap();
   // Memory may hold passwords after this line. They must not get into a core dump, and other processes of the
   // same user must not read them.
   ::prctl(PR_SET_DUMPABLE, 0);

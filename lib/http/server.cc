@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/fs.h"
+#include "base/scrub.h"
 #include "base/text.h"
 #include "http/addresses.h"
 #include "http/server_jobs.h"
@@ -158,6 +159,10 @@ bool Server::Loop::MakeRoomInSocket(Connection& connection) {
 
 MHD_Result Server::Loop::Queue(MHD_Connection* mhd, Connection& connection, ServerResponse response) {
   SharedBody body = response.shared;
+  // Names of files, and what a client sent, come with any characters. JSON and HTML have escapes for them.
+  if (response.content_type.starts_with("text/plain")) {
+    response.body = base::WithoutControls(base::ToUtf8(response.body));
+  }
   if (body == nullptr) body = std::make_shared<const std::string>(std::move(response.body));
   BodyBudget::Held held;
   if (body->size() > kSmallBody) {

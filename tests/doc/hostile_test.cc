@@ -10,6 +10,7 @@
 #include <iterator>
 #include <string>
 
+#include "base/heap.h"
 #include "doc/hostile_texts.h"
 #include "doc/json.h"
 #include "doc/kubernetes_stream.h"
@@ -111,7 +112,13 @@ std::uint32_t Wanted() {
   return wanted == nullptr ? 1'000 : static_cast<std::uint32_t>(std::strtoul(wanted, nullptr, 10));
 }
 
-TEST(HostileTexts, TakeFortyEightMebibytesAtMost) {
+// As the agent has it.
+class HostileTexts : public testing::Test {
+ protected:
+  static void SetUpTestSuite() { base::LimitHeap(); }
+};
+
+TEST_F(HostileTexts, TakeFortyEightMebibytesAtMost) {
   const bool all = Wanted() > 10'000;
   std::size_t most = 0, count = 0;
   auto read = [&](const HostileText& hostile, std::size_t which) {
@@ -129,7 +136,7 @@ TEST(HostileTexts, TakeFortyEightMebibytesAtMost) {
   std::cout << count << " texts, at most " << most / 1024 << " KiB\n";
 }
 
-TEST(HostileTexts, SoupsTakeNoMore) {
+TEST_F(HostileTexts, SoupsTakeNoMore) {
   for (std::uint32_t seed = 0; seed < Wanted() && !testing::Test::HasFailure(); seed++) {
     const std::size_t size = seed % 500 == 499 ? kMiB : seed % 20 == 19 ? kMiB / 16 : kMiB / 512;
     Read(tests::SoupOf(seed, size), seed % 2 == 0 ? Limits{} : kOfManifests, kEveryReader);
@@ -137,7 +144,7 @@ TEST(HostileTexts, SoupsTakeNoMore) {
 }
 
 // Ten times the text takes no more than ten times the memory, and a manifest's own limit ends it.
-TEST(HostileTexts, LargerOnesGrowByTheirLength) {
+TEST_F(HostileTexts, LargerOnesGrowByTheirLength) {
   for (std::string_view unit : {"[", "0,"}) {
     const HostileText hostile{std::string(unit), "[" + tests::Repeat(unit, 10 * kMiB - 1)};
     Problems problems("x");

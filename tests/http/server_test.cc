@@ -254,6 +254,11 @@ TEST(Server, WhereAddressesFillItTheBusiestMakesRoom) {
   EXPECT_NE(quiet.ReadUntil("tcp\n"), "") << "it was there first, and is the only one of its address";
 }
 
+TEST(Server, PlainTextHasNoControlCharacters) {
+  auto server = StartTcp();
+  EXPECT_EQ(Body(Get(*server, "/a%1b%5d0;t%07%c2%9b%e2%80%aeb")), "GET /a ]0;t   b tcp\n");
+}
+
 TEST(Server, WhereEachAddressHasOneConnectionTheOldestMakesRoom) {
   auto server =
       StartTcp({.request_time = std::chrono::minutes(10), .connections = 16, .connections_per_address = 16});
