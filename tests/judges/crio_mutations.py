@@ -41,6 +41,9 @@ def _once(random, text, others):
         comma = b"" if text[at:].lstrip().startswith(b"}") else b","
         helper = b'"' + random.choice(KEYS) + b'":' + random.choice(HELPERS)
         more = random.choice([b'"credHelpers":{' + helper + b"}", b'"credHelpers":null', b'"CredHelpers":[]', b'"Auths":{' + _member(random) + b"}", b'"auths":null', b'"credsStore":5'])
+        if comma and random.random() < 0.5:
+            at = text.rindex(b"}") if b"}" in text[at:] else len(text)
+            return text[:at] + b"," + more + text[at:]
         return text[:at] + more + comma + text[at:]
     found = [key for key in KEYS if key and b'"' + key + b'"' in text]
     if kind == 6 and found:
