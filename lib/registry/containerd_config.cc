@@ -217,6 +217,7 @@ base::Status ReadPlugins(const toml::table& plugins, ContainerdConfig& config) {
     if (node == short_node && old_node != nullptr) {
       return Wrong(*node, "the plugin is there twice, in different spellings");  // Go's maps have no order
     }
+    config.other_letters |= HasOtherLetters(*node->as_table());
     ImagesTable read;
     if (base::Status done = ReadOldPlugin(*node->as_table(), read); !done) return done;
     Override(config.cri, read);
@@ -226,6 +227,7 @@ base::Status ReadPlugins(const toml::table& plugins, ContainerdConfig& config) {
   const toml::node* new_node = plugins.get(kNewPlugin);
   if (new_node == nullptr) return {};
   if (!new_node->is_table()) return Wrong(*new_node, "a plugin is no table");
+  config.other_letters |= HasOtherLetters(*new_node->as_table());
   return ReadNewPlugin(*new_node->as_table(), config.images);
 }
 
@@ -358,6 +360,14 @@ ContainerdSettings Assemble(const std::vector<NamedConfig>& files) {
     ContainerdSettings unknown = OnlyTheRuntimeKnows(DiscordNote(files.front()));
     unknown.notes.insert(unknown.notes.begin(), word.notes.begin(), word.notes.end());
     return unknown;
+  }
+  const bool other_letters = std::any_of(files.begin(), files.end(),
+                                         [](const NamedConfig& file) { return file.config.other_letters; });
+  if (files.size() > 1 && other_letters) {
+    return OnlyTheRuntimeKnows(
+        files.front().path +
+        " and its imports have keys of plugins in different spellings: write them in lower case" +
+        kUntilThen);
   }
   if (word.registries.has_mirrors && !images.registry->config_path.value_or("").empty()) {
     ContainerdSettings unknown = OnlyTheRuntimeKnows(

@@ -49,6 +49,7 @@ struct ContainerdConfig {
   std::vector<std::string> imports;  // as written
   ImagesTable cri;                   // plugins."io.containerd.grpc.v1.cri", below version 2 also plugins.cri
   ImagesTable images;                // plugins."io.containerd.cri.v1.images"
+  bool other_letters = false;        // a key of these tables has others than containerd's
   std::size_t idle_line = 0;  // where a table stands that has no effect in a file of that version; 0: nowhere
 };
 

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "base/text.h"
 #include "doc/duration.h"
 #include "registry/go_toml.h"
 
@@ -176,7 +177,28 @@ base::Status CheckExact(const toml::table& table, std::span<const Member> member
   return {};
 }
 
+bool AreOtherLetters(const toml::table& table, std::span<const Member> members) {
+  for (const Member& member : members) {
+    for (const auto& [name, node] : table) {
+      if (!base::EqualsIgnoreCase(name.str(), member.key)) continue;
+      if (name.str() != member.key) return true;
+      if (!node.is_table()) continue;
+      if (member.kind == Shape::kTable && AreOtherLetters(*node.as_table(), member.members)) return true;
+      if (member.kind != Shape::kTables) continue;
+      for (const auto& [key, one] : *node.as_table()) {
+        if (one.is_table() && AreOtherLetters(*one.as_table(), member.members)) return true;
+      }
+    }
+  }
+  return false;
+}
+
 }  // namespace
+
+bool HasOtherLetters(const toml::table& plugin) {
+  return AreOtherLetters(plugin, kCommonMembers) || AreOtherLetters(plugin, kSnapshotsMembers) ||
+         AreOtherLetters(plugin, kNewMembers);
+}
 
 base::Status CheckServer(const toml::table& root) {
   return CheckMembers(root, kServerMembers);

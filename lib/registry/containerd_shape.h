@@ -18,4 +18,8 @@ base::Status CheckImages(const toml::table& images);
 // The members of version 2's plugin that are carried over. They count as they are written alone.
 base::Status CheckOldPlugin(const toml::table& cri);
 
+// A key of the plugin's table has other letters than containerd's. Beside the same key of another file it is
+// another one until all files are put together.
+bool HasOtherLetters(const toml::table& plugin);
+
 }  // namespace prefetch::registry
