@@ -74,7 +74,7 @@ namespace {
 using std::chrono::seconds;
 
 constexpr seconds kOneAnswer{10};
-constexpr std::size_t kAskedAtOnce = 16;
+constexpr std::size_t kAskedAtOnce = 32;
 constexpr seconds kLongestPatience{5};  // with a server that says 429
 
 kube::Answer<std::string> Get(const base::Call& call, kube::Api& api, const std::string& name_space,

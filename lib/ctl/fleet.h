@@ -84,7 +84,7 @@ kube::Answer<FleetRoster> ListMembers(const base::Call& call, kube::Api& api, co
 // A line about nodes that were left out; none if there are none.
 void NoteLeftOut(std::size_t left_out, std::ostream& err);
 
-// Calls `ask` once for each index below `count`, on sixteen threads: enough for a thousand nodes in seconds,
+// Calls `ask` once for each index below `count`, on 32 threads: enough for two thousand nodes in seconds,
 // and no burden for an API server. Returns after the last call.
 void AskAtOnce(std::size_t count, const std::function<void(std::size_t index)>& ask);
 

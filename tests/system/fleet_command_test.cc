@@ -151,11 +151,11 @@ TEST_F(FleetCommand, ResultsAreARowForEachImageAndNode) {
   Run(2, {"status", "--fleet", "--results", "csv", "-o", "json"});
 }
 
-TEST_F(FleetCommand, ManyNodesAreAskedSixteenAtATimeAndListedInPages) {
+TEST_F(FleetCommand, ManyNodesAreAskedThirtyTwoAtATimeAndListedInPages) {
   for (int i = 0; i < 250; i++) Has("n" + std::to_string(1000 + i), {Ready(kRunner, 1)});
-  server_.HoldPodAnswersUntil(16);
+  server_.HoldPodAnswersUntil(32);
   ExpectHas(Run(0, {"status", "--fleet"}).out, {"250 nodes   250 ready\n"});
-  EXPECT_EQ(server_.most_at_once(), 16);
+  EXPECT_EQ(server_.most_at_once(), 32);
   EXPECT_EQ(CountOf(server_.Requests(), "GET /api/v1/nodes?limit=100"), 3U);
   EXPECT_EQ(CountOf(server_.Requests(), "/proxy/v1/status"), 250U);
 }
