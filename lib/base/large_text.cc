@@ -5,21 +5,28 @@
 namespace prefetch::base {
 namespace {
 
-std::mutex& Turn() {
-  static auto* turn = new std::mutex;  // lives as long as detached threads do
-  return *turn;
+using Writer = OneLargeText::Writer;
+
+std::mutex& Turn(Writer writer) {
+  static auto* turns = new std::mutex[2];  // lives as long as detached threads do
+  return turns[writer == Writer::kApiServer ? 1 : 0];
 }
 
-thread_local int held = 0;
+thread_local int held[2] = {0, 0};
+
+int& Held(Writer writer) {
+  return held[writer == Writer::kApiServer ? 1 : 0];
+}
 
 }  // namespace
 
-OneLargeText::OneLargeText(std::size_t bytes, std::size_t large) : large_(bytes > large) {
-  if (large_ && held++ == 0) Turn().lock();
+OneLargeText::OneLargeText(std::size_t bytes, std::size_t large, Writer writer)
+    : large_(bytes > large), writer_(writer) {
+  if (large_ && Held(writer_)++ == 0) Turn(writer_).lock();
 }
 
 OneLargeText::~OneLargeText() {
-  if (large_ && --held == 0) Turn().unlock();
+  if (large_ && --Held(writer_) == 0) Turn(writer_).unlock();
 }
 
 }  // namespace prefetch::base

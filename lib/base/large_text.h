@@ -12,14 +12,17 @@ namespace prefetch::base {
 class OneLargeText {
  public:
   static constexpr std::size_t kLarge = 16 * 1024;
+  // The API server's answers do not wait for strangers' texts.
+  enum class Writer { kStranger, kApiServer };
 
-  explicit OneLargeText(std::size_t bytes, std::size_t large = kLarge);
+  explicit OneLargeText(std::size_t bytes, std::size_t large = kLarge, Writer writer = Writer::kStranger);
   ~OneLargeText();
   OneLargeText(const OneLargeText&) = delete;
   OneLargeText& operator=(const OneLargeText&) = delete;
 
  private:
   const bool large_;
+  const Writer writer_;
 };
 
 }  // namespace prefetch::base

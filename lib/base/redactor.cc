@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <random>
 #include <utility>
 
@@ -67,7 +68,8 @@ void ForEachForm(std::string_view secret, Use use) {
 // text is.
 class Marks {
  public:
-  explicit Marks(std::string_view text) : text_(text), secret_(text.size(), false) {
+  explicit Marks(std::string_view text)
+      : text_(text), secret_(text.size(), false), in_word_(text.size(), false) {
     View plain = WithoutEscapes(AsItIs(text)), raw = AsItIs(text);
     std::vector<View> once = Decoded(plain);
     for (const View& decoded : once) {
@@ -112,6 +114,7 @@ class Marks {
         if (found->second) Mark(view, at, at + kRun);
       });
     }
+    MarkWords();
     std::string out;
     for (std::size_t i = 0; i < text_.size(); i++) {
       if (!secret_[i]) {
@@ -129,9 +132,22 @@ class Marks {
     std::fill(secret_.begin() + static_cast<std::ptrdiff_t>(first),
               secret_.begin() + static_cast<std::ptrdiff_t>(last), true);
     if (&view >= &views_[decoded_]) return;
-    // The rest of an encoded word is redacted as well: it has the user name, bits at the seams and padding.
-    for (; last < text_.size() && IsEncoded(text_[last]); last++) secret_[last] = true;
-    for (; first > 0 && IsEncoded(text_[first - 1]); first--) secret_[first - 1] = true;
+    std::fill(in_word_.begin() + static_cast<std::ptrdiff_t>(first),
+              in_word_.begin() + static_cast<std::ptrdiff_t>(last), true);
+  }
+
+  // The rest of an encoded word is redacted as well: it has the user name, bits at the seams and padding.
+  // Once for all finds, since a text may be one long word that is full of them.
+  void MarkWords() {
+    const auto grow = [&](std::size_t at, bool beside) {
+      if (beside && IsEncoded(text_[at])) in_word_[at] = true;
+      if (in_word_[at]) secret_[at] = true;
+      return static_cast<bool>(in_word_[at]);
+    };
+    bool beside = false;
+    for (std::size_t i = 0; i < text_.size(); i++) beside = grow(i, beside);
+    beside = false;
+    for (std::size_t i = text_.size(); i > 0; i--) beside = grow(i - 1, beside);
   }
 
   void AddWhole(const View& view, std::string_view folded) {
@@ -154,6 +170,7 @@ class Marks {
 
   std::string_view text_;
   std::vector<bool> secret_;
+  std::vector<bool> in_word_;  // found in an encoded word
   std::vector<View> views_;
   std::size_t decoded_ = 0;  // the number of views that are decoded; these come first
   std::vector<std::pair<std::uint64_t, bool>> runs_;  // hashes of all views, and whether a secret has it
@@ -187,37 +204,44 @@ class Store {
 
   // `form` is one of ForEachForm's.
   void Add(std::string_view form) PREFETCH_EXCLUDES(mutex_) {
-    Secret folded{std::string(form)};
-    if (folded.Reveal().size() < kShortestSecret) return;
+    if (form.size() < kShortestSecret) return;
+    auto folded = std::make_shared<const Secret>(std::string(form));
     Lock lock(mutex_);
-    auto known = Find(folded.Reveal());
+    auto known = Find(form);
     if (known != secrets_.end()) {
       // A secret that is still in use moves to the end, so that the bound forgets the oldest ones.
       std::rotate(known, known + 1, secrets_.end());
       return;
     }
-    bytes_ += folded.Reveal().size();
+    bytes_ += form.size();
     secrets_.push_back(std::move(folded));
     // Both limits bound memory, and the time of each Redact, which goes through all secrets.
     while (secrets_.size() > kMostRememberedSecrets || bytes_ > kMostRememberedBytes) {
-      bytes_ -= secrets_.front().Reveal().size();
+      bytes_ -= secrets_.front()->Reveal().size();
       secrets_.pop_front();
     }
   }
 
+  // Without the lock while it searches: each request that sends a secret needs it.
   void MarkIn(Marks& marks) PREFETCH_EXCLUDES(mutex_) {
-    Lock lock(mutex_);
-    for (const Secret& secret : secrets_) marks.Add(secret.Reveal());
+    std::vector<std::shared_ptr<const Secret>> all;
+    {
+      Lock lock(mutex_);
+      all.assign(secrets_.begin(), secrets_.end());
+    }
+    for (const auto& secret : all) marks.Add(secret->Reveal());
   }
 
  private:
-  std::deque<Secret>::iterator Find(std::string_view folded) PREFETCH_REQUIRES(mutex_) {
+  std::deque<std::shared_ptr<const Secret>>::iterator Find(std::string_view folded)
+      PREFETCH_REQUIRES(mutex_) {
     return std::find_if(secrets_.begin(), secrets_.end(),
-                        [&](const Secret& one) { return one.Reveal() == folded; });
+                        [&](const auto& one) { return one->Reveal() == folded; });
   }
 
   Mutex mutex_;
-  std::deque<Secret> secrets_ PREFETCH_GUARDED_BY(mutex_);  // folded; the newest is the last
+  std::deque<std::shared_ptr<const Secret>> secrets_
+      PREFETCH_GUARDED_BY(mutex_);  // folded; the newest is the last
   std::size_t bytes_ PREFETCH_GUARDED_BY(mutex_) = 0;
 };
 
@@ -236,9 +260,10 @@ Stores& Secrets() {
 void RememberSecret(const Secret& secret, SecretOrigin origin) {
   ForEachPart(secret.Reveal(), [&](std::string_view part) {
     ForEachForm(part.substr(0, kMostOfASecret), [&](std::string_view form) {
-      // A token that was handed out is sent again, by code that does not know its origin.
-      const bool handed_out = origin == SecretOrigin::kHandedOut || Secrets().handed_out.Has(form);
-      (handed_out ? Secrets().handed_out : Secrets().own).Add(form);
+      // Code that sends a secret does not know its origin: an own one is in the store of those already.
+      const bool own =
+          origin == SecretOrigin::kOwn || (origin == SecretOrigin::kSent && Secrets().own.Has(form));
+      (own ? Secrets().own : Secrets().handed_out).Add(form);
     });
   });
 }

@@ -346,8 +346,8 @@ Exchanged CurlClient::Exchange(const base::Call& call, const Request& request) {
   std::string what = (IsFieldName(request.method) ? request.method : "?") + " " + DisplayUrl(request.url);
   if (base::Status fit = Check(request); !fit) return {std::move(fit).error().Wrap(what), Fault::kRequest};
   // Before the request is sent: the server may repeat the secret in its first answer, or in an error.
-  base::RememberSecret(request.authorization);
-  if (request.secret_header) base::RememberSecret(request.secret_header->value);
+  base::RememberSecret(request.authorization, base::SecretOrigin::kSent);
+  if (request.secret_header) base::RememberSecret(request.secret_header->value, base::SecretOrigin::kSent);
   if (request.tls) base::RememberSecret(request.tls->key_pem);
   auto handle = Take();
   if (!handle->valid()) return {base::ResourceExhausted(what + ": out of memory"), Fault::kRequest};

@@ -24,6 +24,14 @@ TEST(OneLargeText, TheNextWaitsForTheEndOfTheFirst) {
   other.get();
 }
 
+TEST(OneLargeText, TheApiServersAnswersWaitForNoStranger) {
+  const OneLargeText large(OneLargeText::kLarge + 1);
+  std::async(std::launch::async, [] {
+    const OneLargeText answer(OneLargeText::kLarge + 1, OneLargeText::kLarge,
+                              OneLargeText::Writer::kApiServer);
+  }).get();
+}
+
 TEST(OneLargeText, ShorterTextsGoOnAtOnce) {
   const OneLargeText large(OneLargeText::kLarge + 1);
   std::async(std::launch::async, [] { const OneLargeText small(OneLargeText::kLarge); }).get();
