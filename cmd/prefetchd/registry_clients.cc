@@ -91,11 +91,8 @@ agent::RegistryAsker RegistryClients::Requester() {
     if (!question.by_stranger) return ClientsFor(std::move(decided))->client.Ask(call, question);
     image::RegistryQuestion bounded = question;
     auto own = own_.Get(call);
-    if (!own) {
-      return {.kind = image::RegistryAnswerKind::kUnreachable,
-              .message = "no registry that only pods name is asked until DNS knows the API server"};
-    }
-    bounded.not_these = *std::move(own);
+    bounded.not_these_unknown = !own;
+    if (own) bounded.not_these = *std::move(own);
     return ClientsFor(std::move(decided))->client.Ask(call, bounded);
   };
 }

@@ -33,7 +33,7 @@ class AnswerCache {
   // The answer for `subject`: one for the image, else one for its registry, else one for all. nullptr if
   // there is none that holds. An answer without credentials is an answer.
   Answer Find(const Subject& subject, base::TimePoint now);
-  static constexpr std::size_t kMostAnswers = 1000;
+  static constexpr std::size_t kMostAnswers = 6000;  // more than a list has repositories
   // Keeps `answer` under the key that its type asks for; not at all if it is not to be kept. If
   // there would be more than kMostAnswers, the one that expires first goes.
   void Put(const Subject& subject, CacheKeyType type, std::chrono::nanoseconds duration, Answer answer,

@@ -24,6 +24,7 @@ struct RegistryQuestion {
   // network.
   bool by_stranger = false;
   std::vector<std::string> not_these;  // addresses of this node and of the API server; for by_stranger
+  bool not_these_unknown = false;      // not yet: a registry that only the pod names is not asked
 };
 
 }  // namespace prefetch::image

@@ -26,8 +26,10 @@ constexpr std::size_t kLongestPodAnswer = 8 * 1024 * 1024;
 constexpr std::size_t kLongestKeys = 256 * 1024;
 constexpr std::size_t kLongestAnswer = 4 * 1024 * 1024;
 constexpr std::size_t kLongestReview = 256 * 1024;  // many run at once; it holds the token, and little else
-// A Node's managed fields nest deeper than any file that users write. Its values take at most 42 MiB.
-constexpr doc::Limits kAnswerLimits{.bytes = kLongestAnswer, .depth = 64, .nodes = 1 << 18};
+// etcd takes no longer object. The agent reads no pages, for which prefetchctl has more memory.
+constexpr std::size_t kLongestObject = 2 * 1024 * 1024;
+// A Node's managed fields nest deeper than any file that users write.
+constexpr doc::Limits kAnswerLimits{.bytes = kLongestAnswer, .depth = 64, .nodes = 1'000'000};
 
 // A name comes from lists and flags. With a "/" or as "..", it would make another path, and another request,
 // of it.
@@ -72,7 +74,7 @@ struct HttpApi::Verb {
   std::string content_type, body;
   const base::Secret* secret = nullptr;  // that `body` holds
   std::string other_path;                // Target::kOther
-  std::size_t max_body_bytes = kLongestAnswer;
+  std::size_t max_body_bytes = kLongestObject;
   std::optional<http::SecretHeader> header;
   http::Headers further;
 
@@ -128,7 +130,8 @@ Answer<T> HttpApi::SendFor(const base::Call& call, const Verb& verb, const Decod
                            std::string_view object) {
   auto response = Send(call, verb);
   if (!response) return std::move(response).failure();
-  const base::OneLargeText turn(response->body.size());
+  using Turn = base::OneLargeText;
+  const Turn turn(response->body.size(), Turn::kLarge, Turn::Writer::kApiServer);
   doc::Problems problems("answer");
   const auto tree = doc::ParseJson(response->body, problems, doc::JsonRules::kLenient, kAnswerLimits);
   if (!tree || tree->kind != doc::Node::Kind::kMapping) {
@@ -148,8 +151,10 @@ Answer<Done> HttpApi::SendForNothing(const base::Call& call, const Verb& verb) {
 template <typename T>
 Answer<Page<T>> HttpApi::SendForPage(const base::Call& call, const Verb& verb,
                                      std::optional<T> (*decode)(const doc::Node&)) {
+  Verb page = verb;
+  page.max_body_bytes = kLongestAnswer;
   return SendFor<Page<T>>(
-      call, verb, [&](const doc::Node& list) { return DecodePage(list, decode); }, "no list of such objects");
+      call, page, [&](const doc::Node& list) { return DecodePage(list, decode); }, "no list of such objects");
 }
 
 Answer<ServerVersion> HttpApi::GetServerVersion(const base::Call& call) {

@@ -121,6 +121,10 @@ RegistryAnswer Client::AskChain(const base::Call& call, const image::RegistryQue
     image::RegistryQuestion asked_here = question;
     asked_here.by_stranger = question.by_stranger && host.own && question.credentials.empty() &&
                              (chain->source.empty() || chain->source.ends_with("/_default"));
+    if (asked_here.by_stranger && question.not_these_unknown) {
+      return {.kind = Kind::kUnreachable,
+              .message = "no registry that only pods name is asked until DNS knows the API server"};
+    }
     answer = AskHost(call, host, asked_here);
     requests += answer.requests;
     if (Answered(answer) || answer.only_by_pull) break;

@@ -103,6 +103,25 @@ TEST_F(ClientAuthTest, AStrangersRegistryOnThisMachineIsNotAsked) {
   EXPECT_EQ(ask("127.0.0.1" + port, false).kind, image::RegistryAnswerKind::kMoved);
 }
 
+// The operator has a credential for the registry, so it is no stranger's.
+TEST_F(ClientAuthTest, WhileTheAddressesAreUnknownOnlyRegistriesOfStrangersAreNotAsked) {
+  Make();
+  registry_.Put("app", "v1");
+  auto ask = [&](std::vector<image::AuthConfig> credentials) {
+    image::RegistryQuestion question{.reference = *image::Reference::Parse(registry_.address() + "/app:v1"),
+                                     .local_digests = {},
+                                     .platform = image::Platform::Host(),
+                                     .credentials = std::move(credentials),
+                                     .by_stranger = true,
+                                     .not_these = {},
+                                     .not_these_unknown = true};
+    return client_->Ask({}, question).kind;
+  };
+  EXPECT_EQ(ask({}), image::RegistryAnswerKind::kUnreachable);
+  EXPECT_EQ(Count(""), 0U);
+  EXPECT_EQ(ask(Me()), image::RegistryAnswerKind::kMoved);
+}
+
 TEST_F(ClientAuthTest, ARealmOfSomebodyElseGetsNoPasswordUnlessTheOperatorSaysSo) {
   registry_.Put("app", "v1");
   registry_.DemandToken("http://localhost:" + std::to_string(registry_.port()) + "/token");

@@ -114,7 +114,7 @@ std::optional<std::vector<std::string>> OwnAddresses::Resolved(const base::Call&
   }
   Names& names = *names_;
   base::Lock lock(names.mutex);
-  if (IsUnknown(names)) return std::nullopt;
+  if (!names.once || IsUnknown(names)) return std::nullopt;
   std::vector<std::string> all;
   for (const auto& [name, seen] : names.seen) {
     for (const auto& [address, when] : seen) all.push_back(address);
