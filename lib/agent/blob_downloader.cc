@@ -352,7 +352,7 @@ bool BlobDownloader::AwaitRate(Moving& moving, std::size_t came) {
     const base::Duration wait = rate_.WaitAt(now);
     if (wait <= base::Duration::zero()) return true;
     changed_.wait_until(mutex_, now + wait);
-    order_.Rested(moving.digest, steady_clock::now());
+    order_.Waited(moving.digest, steady_clock::now() - now);
   }
   return false;
 }

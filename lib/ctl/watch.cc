@@ -32,9 +32,10 @@ std::string OneLine(const std::string& path, Mistakes& mistakes) {
     mistakes.push_back(text.error().message());
     return "";
   }
-  while (text->ends_with('\n') || text->ends_with('\r')) text->pop_back();
-  if (text->empty() || text->find('\n') != std::string::npos) mistakes.push_back(path + ": must be one line");
-  return *std::move(text);
+  std::string line(base::TrimSpace(*text));
+  base::WipeString(*text);
+  if (line.empty() || line.find('\n') != std::string::npos) mistakes.push_back(path + ": must be one line");
+  return line;
 }
 
 class FleetWatch {
@@ -59,7 +60,9 @@ class FleetWatch {
     if (call_.Stopped()) return kInterrupted;
     if (answers.forbidden) return Fail(kUnreachable, Explain(*answers.forbidden), err_);
     const screen::FleetNotice notice = news_.Compare(answers.nodes);
-    if (!notice.Empty() && !Send(screen::NoticeJson(notice, clock_.Wall()))) return kNo;
+    if (!notice.Empty() && !Send(screen::NoticeJson(notice, clock_.Wall()))) {
+      return call_.Stopped() ? kInterrupted : kNo;
+    }
     news_.Delivered(notice, answers.nodes);
     if (!notice.Empty()) {
       out_ << base::Rfc3339(clock_.Wall()) << " told of "
@@ -80,8 +83,10 @@ class FleetWatch {
     request.body = body;
     auto response = client_.Send(call_.Within(kWebhookLimit), request);
     if (response && response->status >= 200 && response->status < 300) return true;
+    if (call_.Stopped()) return false;
     err_ << "prefetchctl: the webhook "
-         << (response ? "answers " + std::to_string(response->status) : std::string("cannot be reached"))
+         << (response ? "answers " + std::to_string(response->status)
+                      : "cannot be reached (" + std::string(base::CodeName(response.error().code())) + ")")
          << "; the news is sent again in the next round" << std::endl;
     return false;
   }

@@ -110,6 +110,11 @@ void FetchOrder::Rested(const std::string& digest, base::TimePoint now) {
   }
 }
 
+// The window goes on: a stream that waits a little at each part would otherwise never have a whole one.
+void FetchOrder::Waited(const std::string& digest, base::Duration time) {
+  if (auto found = blobs_.find(digest); found != blobs_.end()) found->second.window_at += time;
+}
+
 bool FetchOrder::IsStalled(const Blob& blob, base::TimePoint now) {
   const base::Duration window = now - blob.window_at;
   // Within a window that has just begun, the result of the window before still holds.

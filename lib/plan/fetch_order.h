@@ -65,6 +65,8 @@ class FetchOrder {
   void Came(const std::string& digest, std::uint64_t bytes, base::TimePoint now);
   // Until now its stream did not wait for the network.
   void Rested(const std::string& digest, base::TimePoint now);
+  // Its stream waited for this time, which the agent chose, and not for the network.
+  void Waited(const std::string& digest, base::Duration time);
   // Its stream has ended before the blob is complete.
   void GaveUp(const std::string& digest);
   // Another writer has it: it is to be opened once more, after Retry().

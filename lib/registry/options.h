@@ -16,8 +16,9 @@ struct TimeLimits {
   std::chrono::milliseconds connect{5'000};  // or a host's dial_timeout, if that is shorter
   std::chrono::seconds stall{15};            // without 64 bytes in a second, the first byte included
   std::chrono::milliseconds request{30'000};
-  // Time limit for one request for a blob that does not stall.
-  std::chrono::milliseconds content{600'000};
+  // Time limit for one request for a blob that does not stall: as long as a pull may take, since the agent
+  // may slow it down itself.
+  std::chrono::milliseconds content{7'200'000};
   std::chrono::milliseconds check{60'000};  // all of one answer, retries and tokens included
   // The pauses before an exchange that broke, or a 502, 503 or 504, is tried again; jittered by a quarter.
   std::vector<std::chrono::milliseconds> retries = {std::chrono::milliseconds(500),

@@ -20,12 +20,12 @@ std::string LoginOf(const std::string& entry) {
 
 // containers/image pkg/docker/config/config.go (decodeDockerAuth).
 TEST(DecodeContainersAuth, OnlyThePaddedAuthCounts) {
-  EXPECT_EQ(LoginOf(R"({"auth":"dXNlcjpwYXNz"})"), "user/pass");
-  EXPECT_EQ(LoginOf(R"({"AUTH":"dXNlcjpwYXNz","email":5})"), "user/pass");
+  EXPECT_EQ(LoginOf(R"({"auth":"dXNlcjpodXNoLTE="})"), "user/hush-1");
+  EXPECT_EQ(LoginOf(R"({"AUTH":"dXNlcjpodXNoLTE=","email":5})"), "user/hush-1");
   EXPECT_EQ(LoginOf(R"({"username":"u","password":"p"})"), "none") << "kubelet takes it";
   EXPECT_EQ(LoginOf(R"({"auth":"dXNlcjo"})"), "broken") << "kubelet takes it";
   EXPECT_EQ(LoginOf(R"({"auth":"dXNlcg=="})"), "none") << "without a colon";
-  EXPECT_EQ(LoginOf(R"({"auth":"dXNlcjpwYXNzAAA="})"), "user/pass") << "zero bytes behind the password";
+  EXPECT_EQ(LoginOf(R"({"auth":"dXNlcjpodXNoLTEAAA=="})"), "user/hush-1") << "zero bytes behind the password";
   EXPECT_EQ(LoginOf(R"({"auth":"Og==","identitytoken":"t"})"), "/+token");
   EXPECT_EQ(LoginOf(R"({"identitytoken":"t"})"), "none");
   EXPECT_EQ(LoginOf("{}"), "none");

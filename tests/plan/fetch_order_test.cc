@@ -155,6 +155,19 @@ TEST_F(FetchOrderTest, AStreamThatWasHeldBackHasNotStalled) {
   EXPECT_FALSE(Yield().ends_with(" stalled"));
 }
 
+// The rate that the agent keeps stretches the window, and does not begin it anew.
+TEST_F(FetchOrderTest, AStreamThatWaitsALittleAtEachPartIsStillJudged) {
+  order.Add(1, "r", Layers("r", 16));
+  Fill();
+  order.Add(2, "s", Layers("s", 1));
+  Pass(3, {});
+  for (const std::string& blob : busy) order.Waited(blob, seconds(2));
+  EXPECT_FALSE(Yield().ends_with(" stalled")) << "one second of its own";
+  Pass(2, {});
+  for (const std::string& blob : busy) order.Waited(blob, std::chrono::milliseconds(10));
+  EXPECT_TRUE(Yield().ends_with(" stalled"));
+}
+
 TEST_F(FetchOrderTest, ARefusalHalvesAndTheSecondOneEndsTheImage) {
   order.Add(1, "r", Layers("r", 40));
   order.Add(2, "s", Layers("s", 40));
