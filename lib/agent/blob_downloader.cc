@@ -187,7 +187,7 @@ void BlobDownloader::Rebalance() {
   found->second->gives_up = true;
   found->second->stop.request_stop();
   if (yield->stalled)
-    Fail(yield->digest, base::DeadlineExceeded("it came too slowly, and other images waited"));
+    Fail(*found->second, base::DeadlineExceeded("it came too slowly, and other images waited"));
 }
 
 std::shared_ptr<BlobDownloader::Moving> BlobDownloader::NextBlob() {
@@ -277,7 +277,7 @@ void BlobDownloader::Ended(const std::shared_ptr<Moving>& moving, base::Result<E
     order_.GaveUp(moving->digest);
   } else if (!patience || *patience > plan::kLongestPatience ||
              !order_.Refused(moving->digest, steady_clock::now() + *patience)) {
-    Fail(moving->digest, end.error());
+    Fail(*moving, end.error());
   }
   Rebalance();
   changed_.notify_all();
@@ -388,12 +388,19 @@ base::Status BlobDownloader::Get(Moving& moving, std::uint64_t size) {
   return {};
 }
 
-void BlobDownloader::Fail(const std::string& digest, const base::Error& error) {
+void BlobDownloader::Fail(const Moving& moving, const base::Error& error) {
+  const bool of_registry = error.owner() != base::Owner::kStore && error.owner() != base::Owner::kImage;
+  const std::string& registry = moving.job->question.reference.domain();
   for (auto& [image, running] : jobs_) {
     // The first error is the cause. Those that follow come from the stops.
-    if (!running.failure && Lists(*running.job, digest)) running.failure = error;
+    if (running.failure || !Lists(*running.job, moving.digest)) continue;
+    // An image of another registry waited for the same layer. Its own registry has done nothing wrong.
+    const bool innocent = of_registry && running.job->question.reference.domain() != registry;
+    running.failure =
+        innocent ? base::Unavailable(registry + " failed: " + error.message()).OwnedBy(base::Owner::kImage)
+                 : error;
   }
-  order_.Failed(digest);
+  order_.Failed(moving.digest);
 }
 
 }  // namespace prefetch::agent

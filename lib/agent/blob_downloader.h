@@ -97,7 +97,8 @@ class BlobDownloader {
   void Ended(const std::shared_ptr<Moving>& moving, base::Result<End> end) PREFETCH_EXCLUDES(mutex_);
   // Stops a stream for a blob that waits, if there is one.
   void Rebalance() PREFETCH_REQUIRES(mutex_);
-  void Fail(const std::string& digest, const base::Error& error) PREFETCH_REQUIRES(mutex_);
+  // Ends the images that list the blob.
+  void Fail(const Moving& moving, const base::Error& error) PREFETCH_REQUIRES(mutex_);
   void StopUnwanted() PREFETCH_REQUIRES(mutex_);
   void PollForeignPulls(const base::Call& call) PREFETCH_EXCLUDES(mutex_);
   void AwaitClosed(const DownloadJob& job) PREFETCH_EXCLUDES(mutex_);

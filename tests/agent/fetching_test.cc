@@ -137,6 +137,26 @@ TEST_F(FetchingTest, ASharedLayerIsFetchedOnceForImagesSideBySide) {
   EXPECT_LE(source_->served(), large_.size() + small_.size() + 100);
 }
 
+TEST_F(FetchingTest, ASharedLayerThatOneRegistryFailsIsNotBlamedOnAnother) {
+  source_->Put("reg.example/a:v1", {large_});
+  source_->Put("other.example/b:v1", {large_, small_});
+  source_->Put("other.example/c:v1", {small_});
+  source_->Hold(large_);
+  source_->Hold(small_);
+  source_->Break(large_, 1);
+  {
+    std::jthread a([&] { EXPECT_FALSE(FetchInto("reg.example/a:v1")); });
+    while (source_->requests() < 2) std::this_thread::yield();  // its configuration, and the layer
+    std::jthread b([&] { EXPECT_FALSE(FetchInto("other.example/b:v1")); });
+    while (source_->requests() < 4) std::this_thread::yield();
+    source_->Release();
+  }
+  const int before = source_->manifest_requests();
+  EXPECT_TRUE(FetchInto("other.example/c:v1"));
+  EXPECT_FALSE(FetchInto("reg.example/a:v1"));
+  EXPECT_EQ(source_->manifest_requests(), before + 1) << "only the registry that failed is left alone";
+}
+
 // So a slow download shows that it moves, and a killed agent loses little.
 TEST_F(FetchingTest, BytesAreWrittenAsTheyCome) {
   source_->Put("reg.example/app:v1", {large_});
