@@ -48,6 +48,10 @@ constexpr doc::GoField kFields[] = {
 // values are validated when all files are merged.
 void CheckMain(doc::Node& root, doc::Problems& problems, doc::KeyOrder order) {
   const doc::Reader reader(root, problems);
+  if (root.kind != doc::Node::Kind::kMapping) {
+    (void)reader.Members();  // says that it is none
+    return;
+  }
   for (const auto& [name, value] : {std::pair{"kind", kKind}, std::pair{"apiVersion", kApiVersion}}) {
     const std::string found = doc::TypeMeta(reader, name, order);
     const doc::Node* said = root.Find(name);

@@ -72,7 +72,7 @@ Command StatusCommand(CLI::App& command, Context& context) {
   command.footer(R"(
 -o html prints a report as one page for a browser. The page needs no network.
 
-With --fleet, the command asks every agent through the API server (get pods/proxy), 16 at a time. If an agent
+With --fleet, the command asks every agent through the API server (get pods/proxy), 32 at a time. If an agent
 cannot be reached, its pod's readiness and its node's label count. The node is shown without detail, and never as
 failed. Nodes that are dead or leaving (see wait --help) are counted apart.
 
