@@ -146,7 +146,8 @@ FleetLoad LoadOf(const std::vector<LoadImage>& images, const FleetOptions& optio
   wave.nodes = (options.nodes + kWaves - 1) / kWaves;
   load.rollout = {.waves = (options.nodes + wave.nodes - 1) / wave.nodes,
                   .nodes = wave.nodes,
-                  .wave_seconds = TransferSeconds(load.bytes, wave)};
+                  // Each agent of a wave is a new process, which waits at random as for a new list.
+                  .wave_seconds = FleetSeconds(load.bytes, options.start_jitter, wave)};
   const double burst = BurstOfNode(images, "");
   std::set<seconds> jitters = {seconds(0), minutes(1), minutes(10), hours(1), options.start_jitter};
   for (seconds jitter : jitters) {

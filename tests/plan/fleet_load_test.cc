@@ -55,6 +55,8 @@ TEST(FleetLoad, JitterSpreadsTheFirstRequestsAndCostsNothingBelowTheTimeForTheBy
       {Image("r.io", "a", 900), Image("r.io", "b", 500)},
       {.nodes = 600, .node_rate = 100 * kMB, .registry_rate = 1000 * kMB, .start_jitter = seconds(300)});
   ASSERT_EQ(load.spreads.size(), 5U);
+  EXPECT_EQ(load.rollout.nodes, 60U);
+  EXPECT_DOUBLE_EQ(load.rollout.wave_seconds, 300 + 15) << "each wave waits anew";
   EXPECT_EQ(load.spreads[0].start_jitter, seconds(0));
   EXPECT_DOUBLE_EQ(load.spreads[0].first_second, 600 * 2 * 3);
   EXPECT_DOUBLE_EQ(load.spreads[0].ready_seconds, 900) << "600 x 1.5 GB at 1 GB/s";
