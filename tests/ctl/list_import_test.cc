@@ -42,6 +42,19 @@ TEST(ListImport, LeavesOutWhatAPatternMatches) {
   EXPECT_NE(ran.out.find("q.io/b:v1\n"), std::string::npos);
 }
 
+TEST(ListImport, AnImageListAmongManifestsIsNotPassedOverInSilence) {
+  tests::TempDir dir;
+  const std::string list = dir.Write(
+      "images.yaml", "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\nimages:\n- image: q.io/a:v1\n");
+  for (const Ran& ran : {Import({.manifests = {list}}), Import({.foreign = {list}})}) {
+    EXPECT_EQ(ran.exit, kBadInput) << ran;
+    EXPECT_NE(ran.err.find("images.yaml is an image list: --list imports it\n"), std::string::npos) << ran;
+  }
+  const Ran beside = Import({.manifests = {list, dir.Write("pod.yaml", kPod)}});
+  EXPECT_EQ(beside.exit, kOk) << beside;
+  EXPECT_NE(beside.err.find("--list imports it"), std::string::npos) << beside;
+}
+
 // As `kubectl get -o yaml` of many objects: longer than one document may be.
 TEST(ListImport, AnotherToolsOutputMayBeLongerThanAnyDocument) {
   tests::TempDir dir;
