@@ -111,6 +111,15 @@ std::string WithoutControls(std::string_view text) {
   return out;
 }
 
+bool HasControls(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t bytes = CharacterAt(text, at).bytes;
+    if (bytes == 0 || ControlAt(text.substr(at)) > 0) return true;
+    at += bytes;
+  }
+  return false;
+}
+
 std::string InOneLine(std::string_view text) {
   return std::string(TrimSpace(ReplaceAll(WithoutControls(ToUtf8(text)), "\n", " ")));
 }

@@ -24,6 +24,9 @@ std::size_t ControlAt(std::string_view text);
 // These characters become spaces, one for each. Line ends stay.
 std::string WithoutControls(std::string_view text);
 
+// Reports whether the text has a character of ControlAt, or bytes that are not UTF-8.
+bool HasControls(std::string_view text);
+
 // WithoutControls in one line: line ends become spaces too, and bytes that are not UTF-8 U+FFFD; trimmed at
 // both ends.
 std::string InOneLine(std::string_view text);

@@ -160,7 +160,8 @@ bool Server::Loop::MakeRoomInSocket(Connection& connection) {
 MHD_Result Server::Loop::Queue(MHD_Connection* mhd, Connection& connection, ServerResponse response) {
   SharedBody body = response.shared;
   // Names of files, and what a client sent, come with any characters. JSON and HTML have escapes for them.
-  if (response.content_type.starts_with("text/plain")) {
+  // A body without them is not copied: many clients may let theirs wait.
+  if (response.content_type.starts_with("text/plain") && base::HasControls(response.body)) {
     response.body = base::WithoutControls(base::ToUtf8(response.body));
   }
   if (body == nullptr) body = std::make_shared<const std::string>(std::move(response.body));

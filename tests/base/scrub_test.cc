@@ -49,6 +49,12 @@ TEST(WithoutControls, NothingStaysUnseen) {
   }
 }
 
+TEST(HasControls, FindsThemAndBytesThatAreNoText) {
+  EXPECT_FALSE(HasControls("a\n\u00e9\U0001f600 b\n"));
+  for (const char* text : {"\t", "a\x1b", "\u202e", "a\xff", "\xe2\x80", "\u200b b"})
+    EXPECT_TRUE(HasControls(text));
+}
+
 TEST(InOneLine, ControlsBecomeSpaces) {
   EXPECT_EQ(InOneLine(" a\r\nb\tc\x01\xff "), "a  b c \xEF\xBF\xBD");
   EXPECT_EQ(InOneLine("\n"), "");

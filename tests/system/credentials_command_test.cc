@@ -64,10 +64,10 @@ class CredentialsCommand : public testing::TestWithParam<CommandCase> {
     scratch_.Write("host/etc/crio/crio.conf", "[crio.image]\nglobal_auth_file = \"/nowhere.json\"\n");
     scratch_.Write("host/etc/crio/crio.conf.d/10-auth",
                    "[crio.image]\nglobal_auth_file = \"/var/lib/kubelet/config.json\"\n");
-    scratch_.Write("host/var/lib/kubelet/config.json",
-                   R"({"auths":{"https://docked.io/v1/":{"username":"node","password":")" + password +
-                       R"("},"mirror.io:5000/team":{"username":"node","password":")" + password +
-                       R"("},"hub.io":{"username":"node","password":")" + password + R"("}}})");
+    const std::string login = R"({"auth":")" + base::Base64Encode("node:" + password) + R"("})";
+    scratch_.Write("host/var/lib/kubelet/config.json", R"({"auths":{"https://docked.io/v1/":)" + login +
+                                                           R"(,"mirror.io:5000/team":)" + login +
+                                                           R"(,"hub.io":)" + login + "}}");
     scratch_.Write("host/etc/containers/registries.conf",
                    "[[registry]]\nprefix = \"hub.io\"\nlocation = \"hub.io\"\n"
                    "[[registry.mirror]]\nlocation = \"mirror.io:5000/team\"\n");
