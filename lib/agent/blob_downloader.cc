@@ -377,8 +377,8 @@ base::Status BlobDownloader::Get(Moving& moving, std::uint64_t size) {
     const std::uint64_t before = moving.at;
     base::Status got =
         moving.job->source->Bytes(call, moving.job->question, {moving.digest, size, moving.at, size}, take);
-    // Only a broken connection is repeated here. Refusals, limits and wrong answers are the caller's to
-    // judge.
+    // Unavailable is repeated here: a broken connection, or an answer such as 500 or 502. Refusals, limits
+    // and wrong answers are the caller's to judge.
     if (got || got.error().code() != base::Code::kUnavailable) return got;
     // A long blob over a poor line may need many connections, as long as each one brings bytes.
     if (moving.at - before >= kEnough) tried = 0;

@@ -39,7 +39,8 @@ inline base::Error FromStore(const cri::CallError& error) {
   return base::Internal("the content store: " + error.message).OwnedBy(base::Owner::kStore);
 }
 
-// Its threads exist while there is work. Each fetches one blob at a time, and writes its bytes as they come.
+// Its threads exist while there is work. Each fetches one blob at a time, and writes its bytes in parts of
+// 128 KiB, or each second.
 // They give way to kubelet's pulls (plan/yield_policy.h). Any thread may call. The destructor stops all
 // streams and waits for them.
 class BlobDownloader {
@@ -64,7 +65,7 @@ class BlobDownloader {
     std::string digest;
     std::shared_ptr<const DownloadJob> job;  // one that wants it
     std::stop_source stop;
-    bool gives_up = false;  // guarded by mutex_: another blob gets this stream
+    bool gives_up = false;  // guarded by mutex_: it ends on purpose, for another blob or a pull of kubelet
     // On its own thread.
     std::unique_ptr<cri::BlobWriter> writer;
     std::uint64_t at = 0;  // its first byte that has not come

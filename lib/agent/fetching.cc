@@ -64,7 +64,7 @@ plan::FetchHealth Fetcher::HealthOf(const std::string& registry) {
   return found == registries_.end() ? plan::FetchHealth() : found->second;
 }
 
-// Keeps only registries that are left to the runtime now: clients of preflights keep naming new ones.
+// Keeps only registries with a fact that still counts: clients of preflights keep naming new ones.
 void Fetcher::Note(const std::string& registry, const plan::FetchHealth& health) {
   base::Lock lock(mutex_);
   registries_[registry] = health;

@@ -1,4 +1,6 @@
-// A fetch that fails is therefore never reported as a problem: it only did not help.
+// Fetcher: downloads an image's manifest and blobs into containerd's content store before PullImage.
+// PullImage follows in any case, and fetches what is missing. So a failed fetch is never reported as a
+// problem.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +25,7 @@
 namespace prefetch::agent {
 
 // Where content comes from, for such a runtime. nullptr: only the runtime can follow this registry's
-// settings. Reads files, sends nothing; any thread. Empty: as nullptr.
+// settings. Reads files, sends nothing; any thread. Empty: the agent never fetches.
 using ContentSourceFor = std::function<std::shared_ptr<image::ContentSource>(
     const image::Reference& reference, const RegistryQueryContext& runtime)>;
 
@@ -55,7 +57,8 @@ class Fetcher {
   // Blocks until it is over. A stop ends it immediately. Written bytes stay under the lease.
   FetchEnd FetchInto(const base::Call& call, const FetchJob& job) PREFETCH_EXCLUDES(mutex_);
 
-  // plan::MayAskSize of the image's registry, and the runtime's pull of it would find the same.
+  // True if the fetcher is on, the runtime is containerd 2.1 or later, and the registry is near, and lately
+  // has neither failed nor denied such a question.
   bool MayAskSize(const image::Reference& reference, const RegistryQueryContext& runtime)
       PREFETCH_EXCLUDES(mutex_);
   // The compressed size of the image, by its manifest; nothing is written. 0: not known. Blocks.
@@ -79,7 +82,7 @@ class Fetcher {
   const image::Platform platform_;
   base::Mutex mutex_;
   std::map<std::string, plan::FetchHealth> registries_
-      PREFETCH_GUARDED_BY(mutex_);  // left to the runtime now
+      PREFETCH_GUARDED_BY(mutex_);  // with a fact that still counts: near, failed, denied or limited
   BlobDownloader streams_;          // last: its threads use what stands above
 };
 

@@ -11,9 +11,9 @@
 
 namespace prefetch::agent {
 
-// Threads are made when there is work for them. Owned by the Agent. A job owns nothing that outlives it and
-// reports by posting one event. Any thread may Submit. The destructor drops the jobs that have not started
-// and waits for those that have: ask them to stop first.
+// Threads are made when there is work for them. Owned by the Agent. A job owns nothing that outlives it, and
+// reports by posting an event at its end. Any thread may Submit. The destructor drops the jobs that have not
+// started and waits for those that have: ask them to stop first.
 class Workers {
  public:
   explicit Workers(int most_threads);

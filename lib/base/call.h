@@ -1,4 +1,5 @@
-// Call: the first parameter of every function that may block, and of no other.
+// Call: the first parameter of each public function that may wait for another program. Objects that are
+// opened with a Call keep it.
 //
 // It says until when the caller waits and how the caller takes its wish back. It becomes a gRPC deadline
 // with TryCancel, curl's timeout with its progress callback, a child's kill.

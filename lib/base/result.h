@@ -1,7 +1,9 @@
-// Status and Result<T>: how everything of ours reports failure. Nothing of ours throws.
+// Status and Result<T>: how everything of ours reports failure. Nothing of ours throws, but
+// for Workers that get no thread at all.
 //
 // The code decides the reaction to a failure (retry or not); the message explains it to a person and
-// grows outward by Wrap(). No code parses messages. "Not there" is an std::optional, not an error.
+// grows outward by Wrap(). No code parses the message of an Error. "Not there" is an std::optional, not an
+// error.
 #pragma once
 
 #include <cstdlib>
@@ -21,7 +23,7 @@ enum class Code {
   kUnavailable,        // the other side cannot be reached, or asks for patience; try later
   kDeadlineExceeded,   // our own time limit passed
   kCancelled,          // our own stop was requested
-  kResourceExhausted,  // a limit (ours, a quota, a disk) was hit
+  kResourceExhausted,  // a limit was hit: ours, a quota, a disk, a registry's (429, 503)
   kInternal,           // anything else
 };
 

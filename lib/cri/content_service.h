@@ -1,9 +1,11 @@
-// ContentService: containerd's own API beside CRI, on the same socket: how far a pull is, and the lease that
-// keeps what a broken pull has fetched (C24 to C27).
+// ContentService: containerd's own API beside CRI, on the same socket: how far a pull is, the lease that
+// keeps what a broken pull has fetched (C24 to C27), and blobs that the agent writes itself (C37).
 //
-// The way of one pull: EnsureLease, PullImage with that lease (PullRequest::lease), Progress now and then
-// meanwhile, DeleteLease when it went well or was given up. If the pull is stopped, fails, or the agent dies,
-// the lease stays, and with it every byte: the next PullImage under it asks the registry for the rest only.
+// The way of one pull: EnsureLease, FinishIngests if the lease was there, OpenBlob for each blob that the
+// agent fetches, PullImage with that lease (PullRequest::lease), Progress now and then meanwhile,
+// FinishIngests after a failure, DeleteLease when it went well or was given up. If the pull is stopped,
+// fails, or the agent dies, the lease stays, and with it every byte: the next PullImage under it asks the
+// registry for the rest only.
 //
 // Other runtimes do not have it: every call then says kRuntimeUnsupported, and the agent goes without.
 #pragma once
@@ -116,8 +118,8 @@ class ContentService {
   // Ids of our leases (by their prefix), to drop leases without an entry.
   virtual CallResult<std::vector<std::string>> ListLeases(const base::Call& call) = 0;
   // How far the pull of `reference` under `lease` is; no bytes before it has begun, or without such a lease.
-  // Cheap enough for every 100 ms. Where the runtime does not put a pull's content into the lease by itself,
-  // this call names it there: so call it soon after the start.
+  // It asks for every ingest (C25), so callers poll rarely. Where the runtime does not put a pull's content
+  // into the lease by itself, this call names it there: so call it soon after the start.
   virtual CallResult<PullProgress> Progress(const base::Call& call, const std::string& lease,
                                             const image::Reference& reference) = 0;
   // Begins or resumes writing a blob under `lease`. `call` holds for the writer, too: a stop ends its calls.

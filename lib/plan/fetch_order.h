@@ -1,10 +1,11 @@
-// FetchOrder: the blobs that the agent fetches for all its images, and which one a free stream takes. Pure:
-// facts in, answers out; the caller has the lock.
+// FetchOrder: the blobs that the agent fetches for all its images, and which one a free stream takes. No I/O,
+// no clock, no lock: the caller holds the lock.
 //
 // A stream fetches a whole blob by one request, as the runtime does, so that servers which count requests see
 // no more of them. Streams are shared evenly: among registries, and then among the images of each. An image
 // or registry with more than its share gives a stream up as soon as another one waits. A stream below the
-// floor speed gives way to every other image, and its own image is left to the runtime.
+// floor speed gives way to every other image, and its own image is left to the runtime. Later
+// images of its registry are left to the runtime as well, for kFetchOffPeriod.
 #pragma once
 
 #include <chrono>
@@ -61,15 +62,15 @@ class FetchOrder {
   // it, and asks again when it has ended.
   std::optional<Yield> ToYield(base::TimePoint now);
 
-  // Bytes of the blob came.
+  // Bytes of the blob came: they count in the window over which its speed is measured.
   void Came(const std::string& digest, std::uint64_t bytes, base::TimePoint now);
-  // Until now its stream did not wait for the network.
+  // Until now its stream did not wait for the network: the window starts again.
   void Rested(const std::string& digest, base::TimePoint now);
-  // Its stream waited for this time, which the agent chose, and not for the network.
+  // Its stream waited for this time, which the agent chose, and not for the network: the window moves along.
   void Waited(const std::string& digest, base::Duration time);
   // Its stream has ended before the blob is complete.
   void GaveUp(const std::string& digest);
-  // Another writer has it: it is to be opened once more, after Retry().
+  // Another writer has it. It waits until Retry(), and is then opened once more.
   void Postponed(const std::string& digest);
   void Retry();
   // Its registry has too many requests (429, 503), and is not to be asked before `until`: it gets half of the
@@ -104,7 +105,7 @@ class FetchOrder {
   struct Registry {
     int most = std::numeric_limits<int>::max();
     base::TimePoint not_before;
-    std::uint64_t halved = 0;  // steps before this one ran beside the refused request
+    std::uint64_t halved = 0;  // number of a step: those before it ran beside the refused request
   };
   using Blobs = std::map<std::string, Blob>;
   // How many streams move for each.

@@ -15,8 +15,8 @@ struct Limits {
   int parallel_pulls = 4;             // until every entry is ready or has failed for good once
   int parallel_pulls_when_ready = 2;  // afterwards: pods' own pulls come first then
   int per_registry_pulls = 4;
-  // Until then, in all and from each far registry (plan/distance.h). No more than parallel_pulls: these count
-  // alone.
+  // Until then, in all and from each far registry (plan/distance.h). A value not above parallel_pulls has
+  // no effect.
   int parallel_pulls_far = 8;
   // On a settled node, at most one pull at a time may be larger than this.
   std::uint64_t large_image_bytes = 2ULL << 30;

@@ -1,6 +1,6 @@
 // YieldPolicy: kubelet's own pulls come first. While one of them moves, the agent's downloads hold still, and
-// after a while go on so slowly that they cost it next to nothing. Pure: facts in, answers out; the caller
-// has the lock.
+// after a while go on so slowly that they cost it next to nothing. No I/O, no clock, no lock: the caller
+// holds the lock.
 #pragma once
 
 #include <chrono>
@@ -16,10 +16,10 @@ namespace prefetch::plan {
 constexpr std::chrono::milliseconds kForeignPullPollInterval{250};
 // A pull that has not moved for this long waits for something else than the network: unpacking, a queue.
 constexpr std::chrono::seconds kForeignPullIdleAfter{1};
-// A range that was on its way when another pull began holds still no longer than this: servers close
-// connections on which nothing moves, and a pull of ours that stands still for 30 s counts as stalled.
+// A stream holds still no longer than this while another pull moves: servers close connections on which
+// nothing moves.
 constexpr std::chrono::seconds kMaxHold{10};
-// Meanwhile one range comes at a time. The pause after it is this many times its own duration.
+// Then one stream goes on in bursts of 512 KiB. The pause after one is this many times its own duration.
 constexpr int kPauses = 4;
 
 class YieldPolicy {
@@ -29,7 +29,7 @@ class YieldPolicy {
 
   // Does another pull move?
   bool IsDue(base::TimePoint now) const;
-  // When the next range may begin; not after `now` if nothing speaks against it.
+  // When the next burst may begin; not after `now` if nothing speaks against it.
   base::TimePoint NextRange(base::TimePoint now) const;
   void RangeEnded(base::TimePoint began, base::TimePoint now);
 

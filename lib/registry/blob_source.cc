@@ -21,7 +21,6 @@ using image::AuthConfig;
 using image::ImageManifest;
 using image::RegistryQuestion;
 
-// containerd pulls no manifest over 4 MiB (R7).
 constexpr int kMostTurns = 3;  // requests for one identity, tokens apart
 // Object stores sign their URLs for 5 minutes and more; one that has expired costs a request.
 constexpr std::chrono::minutes kTargetLasts{4};
@@ -85,8 +84,8 @@ std::vector<const AuthConfig*> BlobSource::Identities(const ChainedHost& host,
   base::Lock lock(mutex_);
   const std::string* taken = taken_.Find(host.host.server.Origin() + "/" + image.reference.path());
   if (taken == nullptr) return identities;
-  // The identity that the server accepted last comes first: every range of a blob would otherwise begin with
-  // rejected requests.
+  // The identity that the server accepted last comes first: each blob would otherwise begin with rejected
+  // requests.
   std::stable_partition(identities.begin(), identities.end(),
                         [&](const AuthConfig* credential) { return IdentityOf(credential) == *taken; });
   return identities;
@@ -99,7 +98,7 @@ void BlobSource::NoteTaken(const ChainedHost& host, const RegistryQuestion& imag
 }
 
 // Asks one server with one identity after the other. A rejected identity is sent once for an image, and not
-// with each range.
+// with each request.
 BlobSource::Asked BlobSource::AskHost(const base::Call& call, const ChainedHost& host,
                                       const RegistryQuestion& image, Question question) {
   const std::string who = host.host.server.Authority();
@@ -259,8 +258,8 @@ void BlobSource::NotePlace(const std::string& key, const Reply& reply) {
   place.until = parts_.clock.Now() + kTargetLasts;
 }
 
-// Asks the URL to which the blob's server redirected last time, which saves one request for each range.
-// nullopt: the URL is unknown or has expired.
+// Asks the URL to which the blob's server redirected last time, which saves one request when a blob is
+// continued. nullopt: the URL is unknown or has expired.
 std::optional<Reply> BlobSource::AskTarget(const base::Call& call, const RegistryQuestion& image,
                                            const Place& place, const Question& question) {
   if (!place.target || parts_.clock.Now() >= place.until) return std::nullopt;

@@ -1,4 +1,4 @@
-// Session: the requests of one check to one server, each with its redirects followed by hand
+// Session: the requests of one check or download to one server, each with its redirects followed by hand
 // (R39 to R42).
 #pragma once
 
@@ -19,7 +19,7 @@
 
 namespace prefetch::registry {
 
-// The state that all checks of a client share. Owned by Client.
+// The state that all checks and downloads of a client share. Owned by Client.
 struct Parts {
   http::Client& http;
   const base::Clock& clock;
