@@ -180,8 +180,8 @@ bool Agent::IsFinished(base::TimePoint started) const {
 void Agent::Turn(std::optional<Event> event) {
   loop_.BeginTurn();
   board_.Touch(loop_.now());
-  // A turn costs time for each entry, so a wake-up without news skips it. A poll that is due counts as news,
-  // since turns are what starts polls.
+  // A turn costs time for each entry, so a wake-up without news skips it. A due poll of the runtime counts
+  // as news, since turns start these polls.
   bool news = std::min(turns_.due(), runtime_.NextTurn(list_epoch_ > 0)) <= loop_.now();
   if (event) news = Absorb(*std::move(event)) || news;
   // Events that came meanwhile belong to the same turn.

@@ -1,5 +1,5 @@
-// Turns: when the loop next goes through all entries. It wakes oftener than that: a look that brings nothing
-// new costs a waking, and no more, however long the list is.
+// Agent: the loop. It alone owns changing state; workers bring it events, readers see its Snapshots.
+// TurnLimiter: when the loop next goes through all entries.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +30,10 @@
 
 namespace prefetch::agent {
 
+// The loop wakes oftener than it turns: however long the list is, a waking without news costs no turn. The
+// start of a look at the runtime is a turn. Its answer is none if nothing has changed and no entry waits.
+// Looks at kubelet are none either unless they bring news.
+//
 // The loop's, and no other thread's: no lock.
 class TurnLimiter {
  public:
@@ -48,7 +52,6 @@ class TurnLimiter {
   std::uint64_t count_ = 0;
 };
 
-// Agent: the loop. It alone owns changing state; workers bring it events, readers see its Snapshots.
 class Agent {
  public:
   Agent(Options options, Parts parts);

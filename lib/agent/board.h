@@ -1,4 +1,5 @@
-// StatusDocument: the status of one Snapshot as JSON, as of the second in which it is served.
+// Board: where the loop puts its newest Snapshot and all other threads find it. StatusDocument: the status of
+// one Snapshot as JSON, as of the second in which it is served.
 #pragma once
 
 #include <chrono>
@@ -73,8 +74,6 @@ struct StatusDocuments {
 
   StatusDocument full, open;
 };
-
-// Board: where the loop puts its newest Snapshot and everybody else finds it.
 
 // Owned by the Agent. The loop publishes; any thread reads, and delays no other: the lock covers the exchange
 // of a pointer.

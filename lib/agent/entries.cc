@@ -29,9 +29,6 @@ bool SaysTheSame(const plan::DesiredImage& was, const plan::DesiredImage& is) {
 
 }  // namespace
 
-// The new vector has the order of the new list, since answers of the runtime are matched to entries by that
-// index (Agent::On(RuntimePolled)). Facts and running pulls move over by name, so that an edit of the list
-// repeats no pull.
 plan::Selection Entries::SelectionOf(const plan::DesiredImage& want) const {
   return plan::SelectionOf(want, node_, labels_.labels ? &*labels_.labels : nullptr);
 }
@@ -56,6 +53,9 @@ std::size_t Entries::Unselected() const {
   }));
 }
 
+// The new vector has the order of the new list, since answers of the runtime are matched to entries by that
+// index (Agent::On(RuntimePolled)). Facts and running pulls move over by name, so that an edit of the list
+// repeats no pull.
 void Entries::Replace(const std::shared_ptr<const plan::ImageList>& list) {
   thread_.Check();
   std::vector<Entry> entries;

@@ -1,4 +1,4 @@
-// Entries: the loop's memory of each image on the list.
+// Entries: the loop's memory of each image of the list, and of each that a preflight has asked for.
 #pragma once
 
 #include <memory>
@@ -32,7 +32,8 @@ enum class Ending {
   kNotWanted,    // the entry is gone from the list
 };
 
-// One PullImage under way.
+// One pull under way: the agent's own fetch if it helps, then PullImage with one credential after the other.
+// Its phases, in order: fetch, `brought`, PullImage, `returned`, look at the new image, PullDone.
 struct ActiveRun {
   std::uint64_t id = 0;
   std::stop_source stop;
@@ -41,8 +42,8 @@ struct ActiveRun {
   // The usable image when it began: a look may see the new one before the end.
   std::optional<plan::Local> before;
   Ending ending = Ending::kNot;
-  bool brought = false;                                // the agent has fetched its content
-  std::optional<base::TimePoint> returned;             // the runtime's pull went well; what came is looked at
+  bool brought = false;                                // ContentFetched
+  std::optional<base::TimePoint> returned;             // PullReturned
   base::TimePoint cancel_at = base::TimePoint::max();  // a replaced one is cancelled a little later
 };
 
@@ -70,6 +71,8 @@ struct Entry {
   bool size_asked = false;  // of its registry, before its pull; once
   bool no_room = false;
   bool waits_for_room = false;  // there may be room for it once others are done
+  // Why a due pull does not start (plan::StartVerdict::held), for status and Quiet(). Schedule enforces the
+  // hold.
   std::optional<plan::Reason> held;
 
   bool applies() const { return selection == plan::Selection::kApplies; }

@@ -1,5 +1,4 @@
-// Decision: lets a worker wait until the loop has decided about its pull. If the pull may not go on, it is
-// stopped, which ends the wait as well.
+// The events of the loop, and Decision, by which a worker waits for the loop.
 #pragma once
 
 #include <memory>
@@ -22,7 +21,8 @@
 
 namespace prefetch::agent {
 
-// Any thread may call.
+// Lets a worker wait until the loop has decided about its pull. If the pull may not go on, it is stopped,
+// which ends the wait as well. Any thread may call.
 class Decision {
  public:
   void Made() { made_.request_stop(); }
@@ -36,7 +36,8 @@ class Decision {
   std::stop_source made_;
 };
 
-// The events of the loop. Each worker posts one of these, and so does the list watcher.
+// A worker's job ends with one event. A pull may post four more on its way: PullUnprotected, SizeKnown,
+// ContentFetched and PullReturned. Watches, credential look-ups and servers post events, too.
 
 struct ListChanged {
   std::shared_ptr<const plan::ImageList> list;

@@ -18,7 +18,8 @@
 
 namespace prefetch::agent {
 
-// Interval between two polls of a runtime that sends no events. A vanished image must be noticed within 10 s.
+// Maximum time between two polls of the runtime, whether it sends events or not. A vanished image must be
+// noticed within 10 s.
 constexpr std::chrono::seconds kPollInterval{8};
 
 // The thread of the first turn alone calls it (base/one_thread.h), but for Push and what reads the clock.

@@ -1,4 +1,4 @@
-// Histogram: how many values fell between which bounds. A plain value, so that a scrape can copy it.
+// Metrics: what happened, counted (deploy/docs/reference/metrics.md explains each). Histogram: one of them.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,7 @@
 
 namespace prefetch::agent {
 
+// How many values fell between which bounds. A plain value, so that a scrape can copy it.
 class Histogram {
  public:
   // `bounds` are ascending; a value that equals a bound belongs below it, as Prometheus has it. They are a
@@ -50,8 +51,6 @@ class Histogram {
   double sum_ = 0;
 };
 
-// Metrics: what happened, counted (deploy/docs/reference/metrics.md explains each).
-//
 // A scrape reads the present state (entries, runtime, disk, list) from the newest Snapshot (metrics_text.h).
 // Names and help texts stand in status/metrics_table.h.
 

@@ -105,7 +105,8 @@ cri::CallResult<std::string> PullUncancelled(const base::Call& call, cri::ImageS
   return may_be_shared && !call.Stopped() ? images.PullImage(call, request) : std::move(pulled);
 }
 
-// Tries each credential until one is not refused; anonymous only if there is none (A20).
+// Tries each credential until one is neither refused nor answered with 404; anonymous only if there is none
+// (A20).
 Attempt TryCredentials(const base::Call& call, const PullParts& parts, const PullJob& job,
                        const credentials::Lookup& lookup) {
   Attempt attempt;

@@ -1,4 +1,5 @@
-// Perform: one pull, start to end: PullImage with each credential in turn, and a look at what came.
+// Perform: one pull, start to end: lease, the agent's fetch if it helps, PullImage with each credential in
+// turn, and a look at the new image.
 #pragma once
 
 #include <cstdint>
@@ -28,9 +29,9 @@ struct PullJob {
   std::string sandbox_cgroup = {};    // as in cri::PullRequest
   // Told, on the worker, when that lease cannot be had: the pull goes on without one.
   std::function<void(const cri::CallError&)> unprotected = nullptr;
-  // Told, on the worker, when the agent has fetched all content; the runtime's pull follows.
+  // Phases of the pull (agent::ActiveRun), told on the worker: the agent has fetched all content; PullImage
+  // has ended well.
   std::function<void()> brought = nullptr;
-  // Told, on the worker, when the runtime has ended the pull well, before what came is looked at.
   std::function<void()> returned = nullptr;
   // As FetchJob::sized.
   std::function<void(const base::Call&, std::uint64_t)> sized = nullptr;

@@ -58,7 +58,8 @@ class Pulls {
   // Returns the estimated number of bytes of free room that this absent image will still take; 0 if unknown.
   std::uint64_t StillNeeds(const Entry& entry) const;
 
-  // Sets the percentage of disk usage above which kubelet removes images; 0 if unknown.
+  // Sets the percentage of disk usage down to which kubelet's garbage collection frees room
+  // (imageGCLowThresholdPercent); 0 if unknown.
   void UseThreshold(int kubelet_percent);
   // `another`: the list differs from the one that was in force before.
   void ListChanged(bool another);
@@ -105,7 +106,6 @@ class Pulls {
   // How pulls end: pull_ends.cc.
   void Succeeded(Entry& entry, const ActiveRun& run, PullOutcome outcome);
   void Failed(Entry& entry, const ActiveRun& run, const plan::PullFailure& failure);
-  void FailedByRuntime(const plan::PullFailure& failure);
   bool MayHaveEndedRuntime(const Entry& entry, const ActiveRun& run);
   void RegistryServed(const std::string& registry);
   void RegistryAnswered(const Entry& entry, const plan::PullFailure& failure);

@@ -1,5 +1,5 @@
-// StaleMounts: single-file mounts of this process's container whose file was replaced on the node: docker
-// configs, CA bundles, lists. With or without a kubelet.
+// RuntimeView: the loop's facts about the container runtime: is it up, its name and version, the next look.
+// StaleMounts: mounted files that were replaced on the node.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,8 @@
 
 namespace prefetch::agent {
 
-// No lock: several threads may use it, one after the other.
+// Single-file mounts of this process's container whose file was replaced on the node: docker configs, CA
+// bundles, lists. With or without a kubelet. No lock: several threads may use it, one after the other.
 class StaleMounts {
  public:
   // `mountinfo`: the file that lists this process's mounts; empty to look at none.
@@ -40,8 +41,6 @@ class StaleMounts {
   std::vector<std::string> problems_;
   std::unique_ptr<base::TimedReader> files_ = std::make_unique<base::TimedReader>();
 };
-
-// RuntimeView: the loop's facts about the container runtime: is it up, its name and version, the next look.
 
 // No lock: the loop's thread alone uses it, which Loop::Check checks. The constructor's arguments must
 // outlive it.

@@ -5,15 +5,17 @@
 
 namespace prefetch::image {
 
-// A closed list of what can go wrong with a pull: each has its own retry rule (plan/backoff.h).
+// Each becomes a plan::Reason (plan/desired.cc), whose retry rule is in plan/reason.h.
 // Where each comes from: the table of runtime rule C14.
 enum class ErrorClass {
-  kCancelled,               // by us
-  kTimeout,                 // by our deadline, or a time limit of the runtime's own
-  kRuntimeDown,             // socket gone, connection cut, or not initialised yet: in doubt, not failed
-  kRuntimeUnsupported,      // no runtime.v1
-  kRuntimeProgressTimeout,  // the runtime gave up a pull that did not move
-  kRuntimeError,            // the runtime failed in a way that no rule knows, or broke its contract
+  kCancelled,           // by us
+  kTimeout,             // by our deadline, or a time limit of the runtime's own
+  kRuntimeDown,         // socket gone, connection cut, or not initialised yet: in doubt, not failed
+  kRuntimeUnsupported,  // no runtime.v1
+  // "context canceled": the runtime gave up a pull that did not move. On CRI-O also the cancel of another
+  // caller that shared the pull (C32).
+  kRuntimeProgressTimeout,
+  kRuntimeError,  // the runtime failed in a way that no rule knows, or broke its contract
   kSignatureRejected,
   kDiskFull,
   kDiskFault,

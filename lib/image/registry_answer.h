@@ -1,4 +1,5 @@
-// RegistryDetail: the second word of a RegistryAnswer: what exactly was in the way.
+// RegistryAnswer: what a registry said about one reference when it was asked without pulling. RegistryDetail:
+// its second word. Below: the node's share of a registry, for checks and pulls.
 #pragma once
 
 #include <chrono>
@@ -12,6 +13,7 @@
 
 namespace prefetch::image {
 
+// The exact obstacle.
 class RegistryDetail {
  public:
   enum Word : std::uint8_t {
@@ -86,9 +88,8 @@ class RegistryDetail {
   std::int16_t status_ = 0;
 };
 
-// RegistryAnswer: what a registry said about one reference when it was asked without pulling
-// (registry rules R22 to R24). A value: lib/registry makes it, lib/plan decides by it, lib/status shows it.
-// It stands here since those three do not know each other.
+// Registry rules R22 to R24. A value: lib/registry makes it, lib/plan decides by it, lib/status shows it. It
+// stands here since those three do not know each other.
 
 enum class RegistryAnswerKind {
   kSame,           // the tag points to the runtime's image of that name

@@ -70,6 +70,7 @@ Action Decide(const Observation& seen, const History& past, const RefreshDecisio
               base::TimePoint now) {
   // An unusable image is due anyway, for its own reason, so the registry's news is for usable ones only.
   if (refresh.pull && IsUsable(seen)) return PullWhenAllowed(refresh.pull_reason, past, now);
+  // Such a pull has no reason of its own: status shows Queued.
   if (DependsOnTag(seen, past)) return PullWhenAllowed(Reason::kQueued, past, now);
   return Decide(seen, past, now);
 }

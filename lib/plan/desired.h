@@ -1,5 +1,5 @@
-// DesiredImage: one entry of the list, merged over all sources and with its defaults filled in (README.md).
-// lib/list decodes the text of users, so nothing here can be wrong any more.
+// DesiredImage: one entry of the list, merged over all sources and with its defaults filled in
+// (deploy/docs/reference/list.md). lib/list decodes the text of users, so nothing here can be wrong any more.
 #pragma once
 
 #include <chrono>

@@ -78,8 +78,7 @@ History AfterFailure(History past, const PullFailure& failure, base::TimePoint n
   past.last_error = failure.error;
   past.last_failure = failure.reason;
   Retry retry = RetryFor(failure.reason);
-  // The failure is not the image's fault (the runtime is gone, another caller cancelled), so it counts no
-  // failure and the pull goes on at once.
+  // The runtime is gone, which is not the image's fault. No failure is counted, and the pull goes on at once.
   if (retry == Retry::kAtOnce) {
     past.not_before = now;
     return past;

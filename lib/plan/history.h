@@ -15,15 +15,16 @@
 namespace prefetch::plan {
 
 struct History {
-  int attempts = 0;      // pulls started since the image was last present, or since the start
+  int attempts = 0;      // pulls started since the image last vanished, or since the start
   int failures = 0;      // consecutive, of those; a runtime restart or our own cancel is none
   int full_disks = 0;    // of `failures`, those for a full disk: they count apart
   int runtime_ends = 0;  // in a row, pulls in which the runtime went away, and this image may be why
   std::uint64_t bytes_at_end = 0;  // that the image had when the runtime went away last
   bool doubted = false;            // a suspect's pull was cut while others ran that may be why
   std::optional<Reason> last_failure;
-  std::string last_error;      // scrubbed
-  base::TimePoint not_before;  // no pull of this entry before; max(): not before the list changes
+  std::string last_error;  // scrubbed
+  // No pull of this entry before; max(): not before the list changes or a retry is requested.
+  base::TimePoint not_before;
   // Ready once, or a failure that another try will not change soon: this entry no longer holds the node in
   // its busy first phase, and `--once` and `wait` need not wait for it.
   bool settled = false;
@@ -75,9 +76,9 @@ struct InterruptedRun {
   std::uint64_t bytes = 0;     // of the image, with those that earlier pulls have brought; 0: not known
   bool beside_others = false;  // images ran at the time that are no suspects
 };
-// The runtime went away while this image was pulled, and it may be why. Once, that is a runtime that was
-// restarted; so it is where each pull ran for a while and brought the image nearer. A suspect beside others
-// is tried once more: one of them may be why.
+// The runtime went away while this image was pulled, and it may be why. The first end counts as a restart.
+// A later one does, too, if its pull ran for a minute and brought bytes. A suspect that ran beside other
+// images gets one more try: one of them may be why.
 History AfterRuntimeEnd(History past, const PullFailure& failure, const InterruptedRun& run,
                         base::TimePoint now, double random);
 

@@ -12,7 +12,7 @@
 
 namespace prefetch::plan {
 
-// How long after the runtime was last heard of its images still count.
+// Images still count for this long after the runtime stopped answering.
 constexpr std::chrono::minutes kRuntimeGrace{5};
 
 struct NodeFacts {

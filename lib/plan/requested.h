@@ -31,7 +31,7 @@ bool IsWorthAnotherCheck(image::RegistryAnswerKind kind);
 bool AwaitsRetry(const ImageState& image);
 
 // For an image that is on no list. `asked_until`: when its newest wish is over. Nothing begins, or begins
-// anew, for a wish that is over; what runs goes on to its end, since a pull that moves is never killed.
+// anew, for a wish that is over; what runs goes on to its end.
 Action DecideRequested(const Observation& seen, const History& past, base::TimePoint asked_until,
                        base::TimePoint now);
 

@@ -11,7 +11,7 @@
 namespace prefetch::plan {
 namespace {
 
-// The longest hold of a registry.
+// The health of a registry that no entry uses is forgotten this long after its last hold.
 constexpr std::chrono::hours kRegistryForgottenAfter{1};
 
 // The rank counts before the times and failures of pulls. A true `asked` and a higher priority come first, so

@@ -19,8 +19,9 @@ namespace prefetch::plan {
 // How one registry has answered lately. A registry that is in trouble gets one probe at a time, so that it
 // neither is stormed when it comes back nor keeps the places that others could use.
 struct RegistryHealth {
-  int failures = 0;  // in a row, over all images: rate limited, unreachable, server error
-  int limited = 0;   // of these, waves of 429: answers to pulls that ran side by side are one
+  // In a row, over all images: rate limited, unreachable, DNS, TLS, server error, timeout.
+  int failures = 0;
+  int limited = 0;  // of these, waves of 429: answers to pulls that ran side by side are one
   base::TimePoint not_before;
   base::TimePoint limited_until;
 };
@@ -37,17 +38,19 @@ bool MayBeForgotten(const RegistryHealth& health, base::TimePoint now);
 
 // A pull that is due, or runs.
 struct PullSlot {
-  std::size_t entry = 0;  // index in the list; the list is in order of priority
+  std::size_t entry = 0;  // index in agent::Entries::all(): the list's entries in its order, then requested
   std::string registry;   // domain of the reference
   std::string content;    // the digest that it asks for, where it is written; else empty
   int priority = 0;
-  bool update = false;      // a usable image is here: goes behind absent ones
-  bool asked = false;       // a preflight waits for it now: goes first
-  bool unlisted = false;    // asked for, and on no list: such pulls never take more than half of the places
-  bool suspect = false;     // plan::IsSuspicious: one at a time
-  bool stalled = false;     // its newest failure: goes behind all others, which it would keep waiting again
-  bool brought = false;     // of one that runs: the agent has fetched its content, and the runtime unpacks it
-  bool over = false;        // of one that runs: its bytes are here, and looked at. It takes no place
+  bool update = false;    // a usable image is here: goes behind absent ones
+  bool asked = false;     // a preflight waits for it now: goes first
+  bool unlisted = false;  // asked for, and on no list: such pulls never take more than half of the places
+  bool suspect = false;   // plan::IsSuspicious: one at a time
+  bool stalled = false;   // its newest failure: goes behind all others, which it would keep waiting again
+  // The pull runs. `brought`: the agent has fetched its content, and PullImage unpacks it. `over`: PullImage
+  // has returned, less than kShortPoll ago, and the image is looked at. Such a pull takes no place.
+  bool brought = false;
+  bool over = false;
   bool idle = false;        // of one that runs: plan::IsIdle. It takes no place of other registries
   bool far = false;         // its registry is: plan/distance.h
   int failures = 0;         // entries that failed go behind those of their priority that did not
@@ -58,9 +61,9 @@ struct PullSlot {
 };
 
 // The one order of pulls: of those that are due, and of all for the room on the disk. If there were two, a
-// pull could be started only to be ended for the one that it overtook. Highest priority first. Pulls that
-// stalled come behind all others, since they would hold a place again, and updates behind images that are
-// missing. Among equals, the pull that started first is first.
+// pull could be started only to be ended for the one that it overtook. In this order: not stalled, which
+// would hold a place again; missing images before updates; asked for by a preflight; highest priority;
+// started first; fewest failures; place in the list.
 bool ComesBefore(const PullSlot& a, const PullSlot& b);
 
 // The look at what came takes milliseconds. One that takes longer than this keeps the place of its pull,
@@ -77,7 +80,7 @@ struct ScheduleInput {
   std::set<std::string> soon;  // registries with something that is due within kSoonDue
   bool settled = false;        // every entry was ready or failed for good once
   bool may_reorder = false;    // plan/largest_first.h
-  base::TimePoint hold_until;  // nothing starts before (disk full, runtime down)
+  base::TimePoint hold_until;  // nothing starts before: the disk is full
   std::uint64_t usable = std::numeric_limits<std::uint64_t>::max();  // plan::Usable
 };
 

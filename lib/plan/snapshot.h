@@ -36,7 +36,7 @@ enum class PullState {
   kUnpacking,  // all bytes are here
   kWaiting,    // failed; tried again at next_attempt_at
   kDone,
-  kFailed,  // failed, and not tried again before the list changes
+  kFailed,  // failed, and not tried again before the list changes or a retry is requested
 };
 std::string_view PullStateName(PullState state);
 
@@ -46,7 +46,7 @@ std::string_view PulledWithName(PulledWith with);  // "Provider"
 
 struct PullStatus {
   PullState state = PullState::kNone;
-  int attempts = 0;  // since the image was last present, or since the agent started
+  int attempts = 0;  // since the image last vanished, or since the agent started
   // Bytes as the registry counts them. 0 of 0 where the runtime does not tell (`bytes_known` false).
   bool bytes_known = false;
   std::uint64_t bytes_done = 0;
@@ -85,7 +85,7 @@ struct RegistryView {
 
 struct ImageState {
   base::Shared<DesiredImage> want;  // the list's own
-  bool applies = true;              // false: the entry names other platforms
+  bool applies = true;              // false: its platforms or nodeSelector exclude this node
   bool present = false;
   bool usable = false;  // present, and nothing is in the way but what kubelet may say
   std::string image_id;

@@ -1,4 +1,5 @@
-// The stall rule: a pull that moves is never killed; one that does not is replaced.
+// The stall rule: a pull that moves is ended only at its time limit, or for want of room
+// (plan/disk_budget.h). One that does not move is replaced.
 #pragma once
 
 #include <chrono>
@@ -13,7 +14,8 @@ namespace prefetch::plan {
 constexpr std::uint64_t kPullFloor = 16 * 1024;
 constexpr std::chrono::seconds kIdleAfter{5};
 
-// The observed progress of one running pull. A value that Observe carries forward.
+// The observed progress of one running pull. A value: agent::Pulls keeps it in the ActiveRun, and updates it
+// after each reading of progress.
 struct Movement {
   base::TimePoint moved_at;  // when anything moved last, or the clock was held
   std::uint64_t fingerprint = 0;

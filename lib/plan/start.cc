@@ -6,8 +6,8 @@ namespace prefetch::plan {
 
 StartVerdict JudgeStart(const StartFacts& facts, base::TimePoint now) {
   StartVerdict verdict{.no_room = !facts.fits};
-  // The registry's trouble is reported rather than the disk's if both hold the entry. `held` is for the
-  // message alone; Schedule keeps the hold.
+  // The registry's trouble is reported rather than the disk's if both hold the entry. `held` is for
+  // status; Schedule enforces the hold.
   if (now < facts.disk_held_until) verdict.held = Reason::kDiskFull;
   if (now < facts.registry_held_until) verdict.held = facts.registry_trouble;
   // An update that readiness waits for may use one of the last pulls.

@@ -27,12 +27,12 @@ struct StartFacts {
 struct StartVerdict {
   bool may = false;
   bool no_room = false;
-  std::optional<Reason> held;  // said of the entry; nullopt: nothing holds it that people should know of
+  std::optional<Reason> held;  // the hold of the registry or the disk, for status; nullopt: none
 
   friend bool operator==(const StartVerdict&, const StartVerdict&) = default;
 };
 
-// A hold of disk or registry is told here, and kept by Schedule, which knows when it ends.
+// JudgeStart only reports a hold of the disk or the registry. Schedule enforces it.
 StartVerdict JudgeStart(const StartFacts& facts, base::TimePoint now);
 
 // Will an entry that waits have use for a place within kSoonDue?
