@@ -49,7 +49,7 @@ constexpr doc::GoField kFields[] = {
 void CheckMain(doc::Node& root, doc::Problems& problems, doc::KeyOrder order) {
   const doc::Reader reader(root, problems);
   if (root.kind != doc::Node::Kind::kMapping) {
-    (void)reader.Members();  // says that it is none
+    problems.Add(root.at, "", std::string("must be a mapping, not ") + doc::KindName(root.kind));
     return;
   }
   for (const auto& [name, value] : {std::pair{"kind", kKind}, std::pair{"apiVersion", kApiVersion}}) {
