@@ -38,7 +38,7 @@ void JudgeRfc3339(const std::string& text) {
   const std::string shown = base::Rfc3339(*of_kube);
   if (kube::ParseRfc3339(shown) != of_kube || status::ParseTime(shown) != of_kube) std::abort();
   // A time in UTC is shown as it was written, but for an hour of one digit.
-  if (of_status && text[13] != ':' && shown.substr(0, 19) != text.substr(0, 19)) std::abort();
+  if (of_status && text[13] == ':' && shown.substr(0, 19) != text.substr(0, 19)) std::abort();
 }
 
 // An HTTP date, in the one spelling that servers have to write.
