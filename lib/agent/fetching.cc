@@ -172,9 +172,8 @@ FetchEnd Fetcher::FetchInto(const base::Call& call, const FetchJob& job) {
   } else if (IsTrouble(brought.error())) {
     Note(registry, plan::AfterFetchFailed(HealthOf(registry), clock_.Now()));
   }
-  // This is how FromStore describes wrong bytes.
-  end.wrong_bytes = brought.error().code() == base::Code::kInvalidArgument &&
-                    brought.error().owner() == base::Owner::kImage;
+  // The store or the source found that the bytes are others than those of the blob.
+  end.wrong_bytes = brought.error().code() == base::Code::kInvalidArgument;
   base::Debug("the runtime fetches the rest", {{"image", job.reference.written()}, {"error", end.error}});
   return end;
 }

@@ -262,6 +262,10 @@ std::optional<PullOutcome> FetchFirst(const base::Call& call, const PullParts& p
   const std::optional<FetchJob> fetch = FetchJobFor(parts, job);
   if (!fetch) return std::nullopt;
   FetchEnd end = parts.fetcher->FetchInto(call, *fetch);
+  // The runtime, or the next attempt, begins with what can still become its blobs. At a server that sends
+  // other bytes than were asked for, going on costs requests and no more.
+  if (!end.error.empty())
+    FinishIngests(call, parts, job, end.wrong_bytes ? cri::Beginnings::kGo : cri::Beginnings::kStay);
   if (end.patience && *end.patience <= plan::kLongestPatience) {
     base::Pause(call, *end.patience);
   } else if (end.patience) {
@@ -269,7 +273,6 @@ std::optional<PullOutcome> FetchFirst(const base::Call& call, const PullParts& p
     outcome.failure->retry_after = end.patience;
     return outcome;
   }
-  if (end.wrong_bytes) FinishIngests(call, parts, job, cri::Beginnings::kGo);
   // The pull leaves its place to the next one now, since only the runtime's work is left.
   if (end.brought && job.brought) job.brought();
   return std::nullopt;

@@ -90,7 +90,7 @@ struct OpenedBlob {
 // The fate of ingests that are not complete.
 enum class Beginnings {
   kStay,
-  kGo,  // their source has sent wrong bytes
+  kGo,  // their source has sent wrong bytes, or others than were asked for
 };
 
 // When content goes that nothing but a lease has kept.
@@ -126,8 +126,8 @@ class ContentService {
   virtual CallResult<OpenedBlob> OpenBlob(const base::Call& call, const std::string& lease,
                                           const BlobToWrite& blob) = 0;
   // Ends the ingests of `lease` that have all their bytes: commits those that are their blob, and discards
-  // the others, at which each later pull of the blob would fail. Ingests that a writer holds
-  // are left to it. Returns the number of bytes that were discarded. Reads what it ends, and may take
+  // the others, at which each later pull of the blob would fail. Discards empty ones, too. Ingests that a
+  // writer holds are left to it. Returns the number of bytes that were discarded. Reads what it ends, and may take
   // seconds.
   virtual CallResult<std::uint64_t> FinishIngests(const base::Call& call, const std::string& lease,
                                                   Beginnings beginnings) = 0;

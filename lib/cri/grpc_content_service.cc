@@ -181,7 +181,8 @@ CallResult<std::uint64_t> GrpcContentService::FinishIngests(const base::Call& ca
     // A complete ingest is committed or discarded: if it stays with wrong bytes, all later pulls of that blob
     // fail (C37).
     const bool complete = ingest->second.total > 0 && ingest->second.written >= ingest->second.total;
-    const bool discards = complete || beginnings == Beginnings::kGo;
+    // An empty one saves nobody a byte.
+    const bool discards = complete || ingest->second.written == 0 || beginnings == Beginnings::kGo;
     // The manifest may have named another size than the blob has.
     if (!discards && ingest->second.written > kCheaplyRead) continue;
     auto gone = native_->Writer().Finish(call, lease, resource.id, discards);

@@ -186,6 +186,16 @@ TEST_P(ContentWritingContract, CompleteIngestsAreCommittedOrDiscarded) {
   EXPECT_EQ(writer->Append("!"), std::nullopt) << "what a writer holds is left to it";
 }
 
+TEST_P(ContentWritingContract, EmptyIngestsAreDiscarded) {
+  if (!world_->HasContentApi()) return;
+  MakeLease(kLease);
+  ASSERT_EQ(Open().state, cri::BlobState::kOpen);
+  EXPECT_TRUE(world_->Until([&] {
+    EXPECT_EQ(*world_->content().FinishIngests(Soon(), kLease, cri::Beginnings::kStay), 0U);
+    return world_->StoreIsEmpty();
+  }));
+}
+
 TEST_P(ContentWritingContract, AStopEndsAWriter) {
   if (!world_->HasContentApi()) return;
   MakeLease(kLease);

@@ -106,7 +106,7 @@ cri::CallResult<std::uint64_t> FakeImageService::FinishIngests(const base::Call&
     const auto done = static_cast<std::uint64_t>(blob.done);
     if ("sha256:" + base::Sha256Hex(blob.bytes) == digest) {
       store_.Put({digest, done});
-    } else if (done >= blob.total || beginnings == cri::Beginnings::kGo) {
+    } else if (done >= blob.total || done == 0 || beginnings == cri::Beginnings::kGo) {
       discarded += done;
       store_.blobs.erase(found);
     }
