@@ -43,8 +43,8 @@ void Wait(const std::stop_source& stop) {
 }  // namespace
 
 StopOnSignals::StopOnSignals() {
-  // If a plugin leaves a process in another session, that process becomes a child of this one, and can be
-  // ended with the plugin.
+  // If a plugin leaves a process in another session, that process becomes a child of this one, which can then
+  // end it.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   sigset_t set = Signals();
   // A client that closes its connection must not end the agent. The write fails with EPIPE.

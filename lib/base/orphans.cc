@@ -12,7 +12,6 @@
 
 #include "base/fs.h"
 #include "base/mutex.h"
-#include "base/process_stat.h"
 #include "base/text.h"
 
 namespace prefetch::base {
@@ -53,9 +52,7 @@ void Reap() PREFETCH_REQUIRES(mutex) {
   }
 }
 
-bool IsGone(pid_t group) PREFETCH_EXCLUDES(mutex) {
-  Lock lock(mutex);
-  Reap();
+bool IsGone(pid_t group) PREFETCH_REQUIRES(mutex) {
   // The group's number may be that of a child that is just starting.
   if (starting != 0) return false;
   // The number is free only once the last member is reaped. Then it may be a new child's.
@@ -83,49 +80,23 @@ std::set<pid_t> Children() {
   return children;
 }
 
-// Kills orphans that began at that time or later. Returns true if some of them were left. Children without a
+// Kills every orphan if no child has a waiter: while one has, an orphan may be its helper. Children without a
 // waiter keep their ids until this process reaps them, which the lock prevents, so no other process can be
-// hit.
-bool KillSome(std::uint64_t began_at) PREFETCH_REQUIRES(mutex) {
-  bool left = false;
-  for (pid_t child : Children()) {
-    if (waited_for.count(child) != 0 || Ended(P_PID, child, 0).si_pid == child) continue;
-    // The group of a child that runs is not this one's.
-    if (waited_for.count(::getpgid(child)) != 0) continue;
-    // An orphan of unknown start is killed, too: it cannot be told from those that the child has left.
-    const std::optional<std::uint64_t> its = BeganAt(child);
-    if (its && *its < began_at) continue;
-    ::kill(child, SIGKILL);
-    left = true;
-  }
-  return left;
+// hit. Returns true if some were left.
+bool KillUnowned() PREFETCH_REQUIRES(mutex) {
+  if (starting != 0 || !waited_for.empty()) return false;
+  const std::set<pid_t> orphans = Children();
+  for (pid_t orphan : orphans) ::kill(orphan, SIGKILL);
+  return !orphans.empty();
 }
 
 }  // namespace
-
-std::optional<std::uint64_t> BeganAt(pid_t child) {
-  auto text = ReadFile("/proc/" + std::to_string(child) + "/stat", kLongestFile);
-  const auto stat = text ? ParseProcessStat(*text) : std::nullopt;
-  return stat ? ParseUint(stat->started) : std::nullopt;
-}
-
-void KillOrphansSince(std::uint64_t began_at, TimePoint limit) {
-  if (!Inherits()) return;
-  while (std::chrono::steady_clock::now() < limit) {
-    {
-      Lock lock(mutex);
-      Reap();
-      // A child that is just starting is in no table yet, so it could be killed as an orphan.
-      if (starting == 0 && !KillSome(began_at)) return;
-    }
-    ::nanosleep(&kPause, nullptr);
-  }
-}
 
 void ReapOrphans() {
   if (!Inherits()) return;
   Lock lock(mutex);
   Reap();
+  KillUnowned();
 }
 
 // Spawns without the lock, since a start waits for the disk that has the program.
@@ -158,7 +129,14 @@ siginfo_t ReapChild(pid_t child) {
 
 void ReapKilledGroup(pid_t group, TimePoint limit) {
   if (!Inherits()) return;
-  while (!IsGone(group) && std::chrono::steady_clock::now() < limit) ::nanosleep(&kPause, nullptr);
+  while (std::chrono::steady_clock::now() < limit) {
+    {
+      Lock lock(mutex);
+      Reap();
+      if (IsGone(group) && !KillUnowned()) return;
+    }
+    ::nanosleep(&kPause, nullptr);
+  }
 }
 
 }  // namespace prefetch::base

@@ -8,17 +8,16 @@
 #include <signal.h>
 #include <sys/types.h>
 
-#include <cstdint>
 #include <functional>
-#include <optional>
 
 #include "base/call.h"
 
 namespace prefetch::base {
 
 // Reaps every process that has ended and has no waiter, be it in a child's process group or in a session of
-// its own. If this process is not PID 1 (or a subreaper), it inherits nothing, and nothing happens. Never
-// blocks.
+// its own. While no child has a waiter, it also kills what runs without one: a child that has ended has given
+// its answer, and what it left behind would hold memory of this process's container for ever. If this process
+// is not PID 1 (or a subreaper), it inherits nothing, and nothing happens. Never blocks.
 void ReapOrphans();
 
 // The rest is for code that starts children.
@@ -27,20 +26,12 @@ void ReapOrphans();
 // is reaped by ReapChild alone.
 int StartChild(const std::function<int(pid_t& child)>& spawn, pid_t& child);
 
-// Reaps a child of StartChild that has ended, and says how. One that still runs (a kernel that waits for a
-// dead disk) is an orphan from now on; `si_pid` is then 0.
+// Reaps a child of StartChild that has ended, and says how; then does the same as ReapOrphans. One that still
+// runs (a kernel that waits for a dead disk) is an orphan from now on; `si_pid` is then 0.
 siginfo_t ReapChild(pid_t child);
 
-// When a child that is not reaped yet began, in the kernel's ticks; nullopt: /proc does not tell.
-std::optional<std::uint64_t> BeganAt(pid_t child);
-
 // After a SIGKILL to a child's process group, and ReapChild: waits until the last inherited member of it is
-// reaped, until `limit` at most.
+// reaped, and, while no child runs, every other orphan, until `limit` at most.
 void ReapKilledGroup(pid_t group, TimePoint limit);
-
-// The same for those that left its group: kills every inherited process without a waiter that began with the
-// child or later, then what these leave, until `limit` at most. One that another child left meanwhile goes,
-// too, unless it is in the group of a child that still runs.
-void KillOrphansSince(std::uint64_t began_at, TimePoint limit);
 
 }  // namespace prefetch::base

@@ -184,7 +184,6 @@ class Child {
   const Command& command_;
   steady_clock::time_point started_ = steady_clock::now();
   pid_t pid_ = -1;
-  std::optional<std::uint64_t> began_at_;
   Fd exit_, in_, out_, err_;
   std::string_view input_;
   std::string output_, errors_;
@@ -223,7 +222,6 @@ Status Child::Start() {
     ReapChild(pid_);
     return failed;
   }
-  began_at_ = BeganAt(pid_);
   in_ = std::move(in.write);
   out_ = std::move(out.read);
   err_ = std::move(err.read);
@@ -321,10 +319,8 @@ ProcessResult Child::Finish() {
   // The child is reaped only here, after the last kill, so that its id is not free for another process
   // before.
   const siginfo_t info = ReapChild(pid_);
-  // Kill() reaches the group. Processes that have left the group are found by their start time.
-  if (group_killed_) ReapKilledGroup(pid_, limit);
-  // With a limit of its own: a member of the group may hang in the kernel until the first one is over.
-  if (group_killed_ && began_at_) KillOrphansSince(*began_at_, steady_clock::now() + kKillGrace);
+  // With a limit of its own, since the child may have hung in the kernel until the first limit was over.
+  if (group_killed_) ReapKilledGroup(pid_, steady_clock::now() + kKillGrace);
   result.end = killed_.value_or(info.si_code == CLD_EXITED ? ProcessEnd::kExited : ProcessEnd::kSignalled);
   result.code = killed_ ? 0 : info.si_status;
   // A killed child may have been in the midst of its answer, and half an answer must not be used.

@@ -38,11 +38,11 @@ struct ProcessResult {
 };
 
 // Runs `command` with `input` and then end-of-file as its stdin. Any thread may call, many at once. Blocks
-// until the child has ended; `call` ends it by SIGKILL to its whole process group, and to what left that
-// group, if this process is a subreaper or PID 1. A child that ends early may leave input unread, and one
-// that leaves a grandchild on its pipes is waited for a second longer: that is no failure. The child gets
-// default signals, an empty signal mask, a process group of its own and no file descriptor of ours. An Error
-// (NotFound, PermissionDenied …) means that it could not be started.
+// until the child has ended; `call` ends it by SIGKILL to its whole process group. A child that ends early
+// may leave input unread, and one that leaves a grandchild on its pipes is waited for a second longer: that
+// is no failure. Processes that it leaves end once no other child runs, if this process is a subreaper or
+// PID 1. The child gets default signals, an empty signal mask, a process group of its own and no file
+// descriptor of ours. An Error (NotFound, PermissionDenied …) means that it could not be started.
 Result<ProcessResult> RunProcess(const Call& call, const Command& command, std::string_view input);
 
 }  // namespace prefetch::base

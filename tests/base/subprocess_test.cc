@@ -152,6 +152,12 @@ class Inheriting : public testing::Test {
     siginfo_t info{};
     return ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 && errno == ECHILD;
   }
+  // Reaps as the agent does at each SIGCHLD.
+  static bool NothingIsLeftSoon() {
+    const auto limit = std::chrono::steady_clock::now() + seconds(30);
+    while (!NothingIsLeft() && std::chrono::steady_clock::now() < limit) ReapOrphans();
+    return NothingIsLeft();
+  }
 };
 
 TEST_F(Inheriting, APluginThatTimesOutLeavesNoZombie) {
@@ -173,66 +179,42 @@ TEST_F(Inheriting, APluginThatTimesOutLeavesNoSessionBehind) {
   }
 }
 
-// A plugin that runs beside it is not touched, nor its helper whose parent has ended, and neither is what an
-// earlier one has left.
-TEST_F(Inheriting, OnlyThePluginThatTimesOutIsEnded) {
+// A plugin that runs beside one that ends is not touched, nor are its helpers whose parents have ended, in
+// its group and in a session of their own. They end with it.
+TEST_F(Inheriting, ThePluginBesideIsNotTouched) {
   tests::TempDir dir;
-  const std::string until = "until [ -e " + (dir / "go") + " ]; do sleep 0.01; done";
-  const std::string earlier =
-      "setsid sh -c '" + until + "; echo done > " + (dir / "earlier") + "' >&- 2>&- <&- &";
-  EXPECT_EQ(RunProcess(Limit(seconds(30)), Shell(earlier), "")->end, ProcessEnd::kExited);
-  // The kernel tells starts apart by its ticks of 10 ms.
-  const auto next_tick = std::chrono::steady_clock::now() + milliseconds(20);
-  while (std::chrono::steady_clock::now() < next_tick) {
-    EXPECT_EQ(RunProcess(Limit(seconds(30)), Shell("exit 0"), "")->end, ProcessEnd::kExited);
-  }
+  const auto touches = [&](const char* file) {
+    return "sh -c 'while :; do : > " + (dir / file) + "; sleep 0.01; done' >&- 2>&- <&- &";
+  };
+  const auto lives = [&](const char* file) {
+    return "rm -f " + (dir / file) + "; until [ -e " + (dir / file) + " ]; do sleep 0.01; done; ";
+  };
   ProcessEnd beside = ProcessEnd::kExited;
   {
-    const std::string helper = "(sh -c 'while :; do : > " + (dir / "lives") + "; sleep 0.01; done' &)";
     std::jthread other([&] {
-      const std::string lives =
-          "rm -f " + (dir / "lives") + "; until [ -e " + (dir / "lives") + " ]; do :; done";
-      beside =
-          RunProcess(Limit(seconds(30)), Shell(helper + "; " + until + "; " + lives + "; kill -9 -$$"), "")
-              ->end;
+      const std::string script = "(" + touches("helper") + ") ; (setsid " + touches("session") + ") ; : > " +
+                                 (dir / "up") + "; until [ -e " + (dir / "go") + " ]; do sleep 0.01; done; " +
+                                 lives("helper") + lives("session") + "kill -9 $$";
+      beside = RunProcess(Limit(seconds(30)), Shell(script), "")->end;
     });
+    while (!ReadFile(dir / "up", 100).ok()) std::this_thread::yield();
     EXPECT_EQ(RunProcess(Limit(milliseconds(300)), Shell("setsid sleep 1000 & sleep 1000"), "")->end,
               ProcessEnd::kTimedOut);
+    EXPECT_EQ(RunProcess(Limit(seconds(30)), Shell("exit 0"), "")->end, ProcessEnd::kExited);
     dir.Write("go", "");
   }
-  EXPECT_EQ(beside, ProcessEnd::kSignalled) << "by itself, once it has seen that its helper lives";
-  const auto limit = std::chrono::steady_clock::now() + seconds(30);
-  while (!NothingIsLeft() && std::chrono::steady_clock::now() < limit) ReapOrphans();
-  EXPECT_TRUE(ReadFile(dir / "earlier", 100).ok());
+  EXPECT_EQ(beside, ProcessEnd::kSignalled) << "by itself, once it has seen that its helpers live";
+  EXPECT_TRUE(NothingIsLeftSoon());
 }
 
-TEST_F(Inheriting, WhatAPluginLeavesInTheBackgroundIsReapedLater) {
-  tests::TempDir dir;
-  // The background process ends once the file is there.
-  const std::string wait = "(until [ -e " + (dir / "go") + " ]; do sleep 0.01; done) >&- 2>&- <&- &";
-  EXPECT_EQ(RunProcess(Limit(seconds(30)), Shell(wait), "")->end, ProcessEnd::kExited);
-  EXPECT_FALSE(NothingIsLeft()) << "it runs, and is ours now";
-  dir.Write("go", "");
-  const auto limit = std::chrono::steady_clock::now() + seconds(30);
-  while (!NothingIsLeft() && std::chrono::steady_clock::now() < limit) {
-    EXPECT_EQ(RunProcess(Limit(seconds(30)), Shell("exit 0"), "")->end, ProcessEnd::kExited);
+// One that ends by itself leaves nothing either, though its answer does not wait for that.
+TEST_F(Inheriting, WhatAPluginLeavesRunningIsEnded) {
+  for (const char* script : {"sleep 1000 >&- 2>&- <&- &", "setsid sleep 1000 >&- 2>&- <&- &",
+                             "setsid sh -c 'setsid sleep 1000 & sleep 1000' >&- 2>&- <&- &",
+                             "(sleep 1000 >&- 2>&- <&- &); exit 3"}) {
+    EXPECT_EQ(RunProcess(Limit(seconds(30)), Shell(script), "")->end, ProcessEnd::kExited);
+    EXPECT_TRUE(NothingIsLeftSoon()) << script;
   }
-  EXPECT_TRUE(NothingIsLeft());
-}
-
-// In a session of its own it is in no group of ours: only its parent's death makes it our child.
-TEST_F(Inheriting, WhatAPluginLeavesInASessionOfItsOwnIsReapedWithoutAnotherRun) {
-  tests::TempDir dir;
-  const std::string wait =
-      "setsid sh -c 'until [ -e " + (dir / "go") + " ]; do sleep 0.01; done' >&- 2>&- <&- &";
-  EXPECT_EQ(RunProcess(Limit(seconds(30)), Shell(wait), "")->end, ProcessEnd::kExited);
-  EXPECT_FALSE(NothingIsLeft()) << "it runs, and is ours now";
-  ReapOrphans();
-  EXPECT_FALSE(NothingIsLeft());
-  dir.Write("go", "");
-  const auto limit = std::chrono::steady_clock::now() + seconds(30);
-  while (!NothingIsLeft() && std::chrono::steady_clock::now() < limit) ReapOrphans();
-  EXPECT_TRUE(NothingIsLeft());
 }
 
 // The reaper never takes a result from the thread that waits for it.
