@@ -90,9 +90,7 @@ agent::RegistryAsker RegistryClients::Requester() {
     }
     if (!question.by_stranger) return ClientsFor(std::move(decided))->client.Ask(call, question);
     image::RegistryQuestion bounded = question;
-    auto own = own_.Get(call);
-    bounded.not_these_unknown = !own;
-    if (own) bounded.not_these = *std::move(own);
+    bounded.not_these = own_.Get(call);
     return ClientsFor(std::move(decided))->client.Ask(call, bounded);
   };
 }

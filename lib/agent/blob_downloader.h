@@ -40,9 +40,8 @@ inline base::Error FromStore(const cri::CallError& error) {
 }
 
 // Its threads exist while there is work. Each fetches one blob at a time, and writes its bytes in parts of
-// 128 KiB, or each second.
-// They give way to kubelet's pulls (plan/yield_policy.h). Any thread may call. The destructor stops all
-// streams and waits for them.
+// 128 KiB, or each second. They give way to kubelet's pulls (plan/yield_policy.h). Any thread may call. The
+// destructor stops all streams and waits for them.
 class BlobDownloader {
  public:
   // `content` outlives it. `fetched` is told of bytes as they come, on any thread. All streams together take

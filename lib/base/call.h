@@ -18,8 +18,8 @@ struct Call {
 
   bool Stopped() const { return stop.stop_requested(); }
 
-  // Reports whether the caller waits for clearly less than `usual`. That it timed out then shows nothing
-  // about the server that was asked.
+  // Reports whether the caller waits for less than `usual`, but for half a second that it may have lost on
+  // its way. A timeout of such a call shows nothing about the server that was asked.
   bool IsHurried(Duration usual) const {
     return deadline < std::chrono::steady_clock::now() + usual - std::chrono::milliseconds(500);
   }

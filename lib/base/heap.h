@@ -3,10 +3,10 @@
 
 namespace prefetch::base {
 
-// Keeps the heap small for a program that lives long: one heap for all threads, which mostly wait, since each
-// further one would hold a megabyte of free memory; and blocks over 128 KiB apart from it, so that they go
-// back to the system at once. By itself, glibc stops that after the first large block. Before the first
-// thread.
+// Keeps the heap of a program small that lives long. All threads, which mostly wait, share one heap, since
+// each further one would hold a megabyte of free memory. Blocks over 128 KiB are apart from it, so that they
+// go back to the system at once; by itself, glibc stops that after the first large block. Call it before the
+// first thread starts.
 void LimitHeap();
 
 // Returns unused heap memory to the system. free() does so only at the heap's end; the rest of a burst of

@@ -5,28 +5,31 @@
 namespace prefetch::base {
 namespace {
 
-using Writer = OneLargeText::Writer;
+struct Door {
+  std::mutex& turn;
+  int& held;  // by this thread
+};
 
-std::mutex& Turn(Writer writer) {
+Door DoorOf(OneLargeText::Writer writer) {
   static auto* turns = new std::mutex[2];  // lives as long as detached threads do
-  return turns[writer == Writer::kApiServer ? 1 : 0];
-}
-
-thread_local int held[2] = {0, 0};
-
-int& Held(Writer writer) {
-  return held[writer == Writer::kApiServer ? 1 : 0];
+  thread_local int held[2] = {0, 0};
+  const std::size_t at = writer == OneLargeText::Writer::kApiServer ? 1 : 0;
+  return {turns[at], held[at]};
 }
 
 }  // namespace
 
 OneLargeText::OneLargeText(std::size_t bytes, std::size_t large, Writer writer)
     : large_(bytes > large), writer_(writer) {
-  if (large_ && Held(writer_)++ == 0) Turn(writer_).lock();
+  if (!large_) return;
+  const Door door = DoorOf(writer_);
+  if (door.held++ == 0) door.turn.lock();
 }
 
 OneLargeText::~OneLargeText() {
-  if (large_ && --Held(writer_) == 0) Turn(writer_).unlock();
+  if (!large_) return;
+  const Door door = DoorOf(writer_);
+  if (--door.held == 0) door.turn.unlock();
 }
 
 }  // namespace prefetch::base

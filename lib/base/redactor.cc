@@ -197,22 +197,18 @@ void ForEachPart(std::string_view secret, Use use) {
 
 class Store {
  public:
-  bool Has(std::string_view form) PREFETCH_EXCLUDES(mutex_) {
+  // `form` is one of ForEachForm's. Returns false if it is not there. A secret that is still in use moves to
+  // the end, so that the bound forgets the oldest ones.
+  bool Renew(std::string_view form) PREFETCH_EXCLUDES(mutex_) {
     Lock lock(mutex_);
-    return Find(form) != secrets_.end();
+    return RenewLocked(form);
   }
 
-  // `form` is one of ForEachForm's.
   void Add(std::string_view form) PREFETCH_EXCLUDES(mutex_) {
     if (form.size() < kShortestSecret) return;
     auto folded = std::make_shared<const Secret>(std::string(form));
     Lock lock(mutex_);
-    auto known = Find(form);
-    if (known != secrets_.end()) {
-      // A secret that is still in use moves to the end, so that the bound forgets the oldest ones.
-      std::rotate(known, known + 1, secrets_.end());
-      return;
-    }
+    if (RenewLocked(form)) return;
     bytes_ += form.size();
     secrets_.push_back(std::move(folded));
     // Both limits bound memory, and the time of each Redact, which goes through all secrets.
@@ -233,10 +229,12 @@ class Store {
   }
 
  private:
-  std::deque<std::shared_ptr<const Secret>>::iterator Find(std::string_view folded)
-      PREFETCH_REQUIRES(mutex_) {
-    return std::find_if(secrets_.begin(), secrets_.end(),
-                        [&](const auto& one) { return one->Reveal() == folded; });
+  bool RenewLocked(std::string_view form) PREFETCH_REQUIRES(mutex_) {
+    const auto known = std::find_if(secrets_.begin(), secrets_.end(),
+                                    [&](const auto& one) { return one->Reveal() == form; });
+    if (known == secrets_.end()) return false;
+    std::rotate(known, known + 1, secrets_.end());
+    return true;
   }
 
   Mutex mutex_;
@@ -255,21 +253,8 @@ Stores& Secrets() {
   return *stores;
 }
 
-}  // namespace
-
-void RememberSecret(const Secret& secret, SecretOrigin origin) {
-  ForEachPart(secret.Reveal(), [&](std::string_view part) {
-    ForEachForm(part.substr(0, kMostOfASecret), [&](std::string_view form) {
-      // Code that sends a secret does not know its origin: an own one is in the store of those already.
-      const bool own =
-          origin == SecretOrigin::kOwn || (origin == SecretOrigin::kSent && Secrets().own.Has(form));
-      (own ? Secrets().own : Secrets().handed_out).Add(form);
-    });
-  });
-}
-
 // A plugin may write a hundred thousand short ones, and each costs as much as a long one.
-static std::vector<const Secret*> Longest(std::vector<const Secret*> secrets) {
+std::vector<const Secret*> Longest(std::vector<const Secret*> secrets) {
   std::erase(secrets, nullptr);
   if (secrets.size() <= kMostOfAText) return secrets;
   std::nth_element(secrets.begin(), secrets.begin() + kMostOfAText, secrets.end(),
@@ -278,7 +263,19 @@ static std::vector<const Secret*> Longest(std::vector<const Secret*> secrets) {
   return secrets;
 }
 
-static std::string RedactAlone(std::string_view text, const std::vector<const Secret*>& also) {
+}  // namespace
+
+void RememberSecret(const Secret& secret, SecretOrigin origin) {
+  ForEachPart(secret.Reveal(), [&](std::string_view part) {
+    ForEachForm(part.substr(0, kMostOfASecret), [&](std::string_view form) {
+      if (origin == SecretOrigin::kSent && Secrets().own.Renew(form)) return;
+      (origin == SecretOrigin::kOwn ? Secrets().own : Secrets().handed_out).Add(form);
+    });
+  });
+}
+
+std::string Redact(std::string_view text, const std::vector<const Secret*>& also) {
+  const OneLargeText turn(text.size(), kLongText);
   // The rest of a longer text is dropped, not passed on: it was not searched.
   Marks marks(text.substr(0, kMostText));
   Secrets().own.MarkIn(marks);
@@ -289,11 +286,6 @@ static std::string RedactAlone(std::string_view text, const std::vector<const Se
     });
   }
   return marks.Redacted();
-}
-
-std::string Redact(std::string_view text, const std::vector<const Secret*>& also) {
-  const OneLargeText turn(text.size(), kLongText);
-  return RedactAlone(text, also);
 }
 
 }  // namespace prefetch::base

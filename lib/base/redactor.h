@@ -15,7 +15,7 @@ namespace prefetch::base {
 enum class SecretOrigin {
   kOwn,        // of this node's configuration
   kHandedOut,  // by a registry or a plugin: a stranger may have caused any number of them
-  kSent,       // one of both
+  kSent,       // the code that sends a secret does not know which: the store does
 };
 
 // Adds a secret, or its first 8 KiB, to the process-wide store. Its memory is bounded for each origin: of

@@ -127,8 +127,8 @@ class ContentService {
                                           const BlobToWrite& blob) = 0;
   // Ends the ingests of `lease` that have all their bytes: commits those that are their blob, and discards
   // the others, at which each later pull of the blob would fail. Discards empty ones, too. Ingests that a
-  // writer holds are left to it. Returns the number of bytes that were discarded. Reads what it ends, and may take
-  // seconds.
+  // writer holds are left to it. Returns the number of bytes that were discarded. Reads what it ends, and may
+  // take seconds.
   virtual CallResult<std::uint64_t> FinishIngests(const base::Call& call, const std::string& lease,
                                                   Beginnings beginnings) = 0;
   // Bytes written so far of all ingests that no lease of ours holds, by ref: pulls of kubelet and others.

@@ -249,11 +249,11 @@ CallResult<bool> GrpcContentService::IsWhole(const base::Call& call, const std::
     if (info.size_bytes > kLargestManifest) continue;
     auto bytes = native_->api.Read(call, info.digest);
     if (!bytes) return bytes.error();
-    std::optional<std::vector<doc::Blob>> blobs = doc::ParseImageManifest(*bytes);
-    if (!blobs || !CanBeUnpacked(*bytes)) continue;
-    auto committed = native_->pulls.Committed(call, {info.digest, *blobs}, {}, {});
+    const std::optional<doc::ImageManifest> manifest = doc::ParseImageManifest(*bytes);
+    if (!manifest || !manifest->can_be_unpacked) continue;
+    auto committed = native_->pulls.Committed(call, {info.digest, manifest->blobs}, {}, {});
     if (!committed) return committed.error();
-    if (committed->size() == blobs->size()) return true;
+    if (committed->size() == manifest->blobs.size()) return true;
   }
   return false;
 }

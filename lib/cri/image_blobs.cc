@@ -4,13 +4,10 @@
 #include <cstddef>
 #include <map>
 
-#include "base/large_text.h"
 #include "base/saturating.h"
 #include "base/sha256.h"
 #include "cri/pull_resources.h"
-#include "cri/runtime_json.h"
 #include "doc/image_manifest.h"
-#include "doc/loose_json.h"
 #include "image/digest.h"
 
 namespace prefetch::cri {
@@ -24,18 +21,6 @@ constexpr std::size_t kMostBlobs = 1000;
 
 // A blob with this label keeps the one with the digest that is its value.
 const std::string kKeeps = "containerd.io/gc.ref.content.";
-
-// Returns true if the manifest has layers that only their own servers may distribute
-// (application/vnd.oci.image.layer.nondistributable…). The registry does not have them.
-bool AnyFromElsewhere(std::string_view manifest) {
-  const doc::LooseJson layers = doc::LooseJson::Parse(manifest).Member("layers");
-  const std::vector<doc::LooseJson> all = layers.Items();
-  return std::any_of(all.begin(), all.end(), [](const doc::LooseJson& layer) {
-    const std::string type = layer.Text("mediaType");
-    return type.find("nondistributable") != std::string::npos || type.find("foreign") != std::string::npos ||
-           layer.Member("urls").HasContent();
-  });
-}
 
 ImageDocument Document(std::string_view kind, std::string_view bytes, Labels labels) {
   const std::string digest = "sha256:" + base::Sha256Hex(bytes);
@@ -54,17 +39,17 @@ bool CanBeWritten(const doc::Blob& blob) {
 
 std::optional<ImageBlobs> BlobsOf(const image::Reference& reference, std::string_view index,
                                   std::string_view manifest) {
-  const base::OneLargeText turn(manifest.size());
-  const std::optional<std::vector<doc::Blob>> listed = doc::ParseImageManifest(manifest);
-  if (!listed || !CanBeUnpacked(manifest) || AnyFromElsewhere(manifest)) return std::nullopt;
-  if (listed->size() > kMostBlobs) return std::nullopt;
+  const std::optional<doc::ImageManifest> read = doc::ParseImageManifest(manifest);
+  if (!read || !read->can_be_unpacked || read->from_elsewhere) return std::nullopt;
+  const std::vector<doc::Blob>& listed = read->blobs;
+  if (listed.size() > kMostBlobs) return std::nullopt;
   // An image that cannot be written exactly as containerd would write it is left to the runtime.
-  if (!std::all_of(listed->begin(), listed->end(), CanBeWritten)) return std::nullopt;
+  if (!std::all_of(listed.begin(), listed.end(), CanBeWritten)) return std::nullopt;
   const Labels source = {{SourceLabel(reference.domain()), reference.path()}};
   Labels of_manifest = source;
   ImageBlobs image;
-  for (std::size_t i = 0; i < listed->size(); i++) {
-    const doc::Blob& blob = (*listed)[i];
+  for (std::size_t i = 0; i < listed.size(); i++) {
+    const doc::Blob& blob = listed[i];
     image.size_bytes = base::Plus(image.size_bytes, blob.size_bytes);
     // These labels keep the blobs once the lease is gone: containerd's collector follows them from the
     // manifest.

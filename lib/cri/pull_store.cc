@@ -47,9 +47,9 @@ CallResult<std::optional<StoredManifest>> PullStore::ReadManifest(const base::Ca
   if (!MayBeManifest(info)) return std::optional<StoredManifest>();
   auto bytes = api_.Read(call, info.digest);
   if (!bytes) return bytes.error();
-  std::optional<std::vector<doc::Blob>> blobs = doc::ParseImageManifest(*bytes);
-  if (!blobs) return std::optional<StoredManifest>();
-  return std::optional<StoredManifest>({info.digest, std::move(*blobs)});
+  std::optional<doc::ImageManifest> manifest = doc::ParseImageManifest(*bytes);
+  if (!manifest) return std::optional<StoredManifest>();
+  return std::optional<StoredManifest>({info.digest, std::move(manifest->blobs)});
 }
 
 CallResult<std::vector<ContentInfo>> PullStore::Candidates(const base::Call& call,

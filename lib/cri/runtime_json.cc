@@ -1,7 +1,5 @@
 #include "cri/runtime_json.h"
 
-#include <algorithm>
-
 #include "doc/loose_json.h"
 #include "image/table_hosts.h"
 
@@ -25,17 +23,6 @@ void AddConfigured(const doc::LooseJson& configs, image::TableHosts& hosts) {
 
 void AddHeaders(const doc::LooseJson& headers, image::TableHosts& hosts) {
   for (const std::string& name : headers.Names()) hosts.AddHeader(name);
-}
-
-bool IsConfigType(std::string_view type) {
-  return type == "application/vnd.oci.image.config.v1+json" ||
-         type == "application/vnd.docker.container.image.v1+json";
-}
-
-bool IsLayerType(std::string_view type) {
-  return (type.starts_with("application/vnd.oci.image.layer.") ||
-          type.starts_with("application/vnd.docker.image.rootfs.")) &&
-         type.find("encrypted") == std::string_view::npos;
 }
 
 }  // namespace
@@ -68,15 +55,6 @@ image::RuntimeRegistries ParseRuntimeRegistries(std::string_view json) {
   told.in_tables = hosts.Hosts();
   told.has_mirrors = registry.Member("mirrors").HasContent();
   return told;
-}
-
-bool CanBeUnpacked(std::string_view json) {
-  const doc::LooseJson root = doc::LooseJson::Parse(json);
-  const doc::LooseJson layers = root.Member("layers");
-  const std::vector<doc::LooseJson> all = layers.Items();
-  return layers.IsArray() && IsConfigType(root.Member("config").Text("mediaType")) &&
-         std::all_of(all.begin(), all.end(),
-                     [](const doc::LooseJson& layer) { return IsLayerType(layer.Text("mediaType")); });
 }
 
 }  // namespace prefetch::cri

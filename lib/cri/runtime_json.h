@@ -1,6 +1,5 @@
 // The JSON texts that a runtime hands out and we read: the verbose information of ImageStatus and of Status.
-// An OCI manifest from containerd's content store is one, too (doc/image_manifest.h). All come from
-// elsewhere: anything may be missing or of another type, and then it is not known. Pure.
+// Anything may be missing or of another type, and then it is not known. Pure.
 #pragma once
 
 #include <optional>
@@ -26,9 +25,5 @@ VerboseInfo ParseVerboseInfo(std::string_view json);
 // (seen on 1.6.20; containerd 2 tells nothing of registries there). It holds the passwords of that
 // configuration: they are skipped, and the text is the caller's to wipe.
 image::RuntimeRegistries ParseRuntimeRegistries(std::string_view json);
-
-// Returns true if the media types of this manifest are those of an image: a configuration and layers that
-// runtimes unpack. False for an artifact (a Helm chart), and for encrypted layers.
-bool CanBeUnpacked(std::string_view json);
 
 }  // namespace prefetch::cri

@@ -31,10 +31,10 @@ constexpr std::size_t kLayersOfAnAssumedImage = 8;
 
 // Returns false if the manifest cannot be read.
 bool AddManifest(const image::ImageManifest& answer, plan::LoadImage& image) {
-  const auto blobs = doc::ParseImageManifest(answer.manifest);
-  if (!blobs) return false;
+  const auto manifest = doc::ParseImageManifest(answer.manifest);
+  if (!manifest) return false;
   image.manifests = answer.index.empty() ? 2 : 3;
-  for (const doc::Blob& blob : *blobs) image.blobs.push_back({blob.digest, blob.size_bytes});
+  for (const doc::Blob& blob : manifest->blobs) image.blobs.push_back({blob.digest, blob.size_bytes});
   return true;
 }
 

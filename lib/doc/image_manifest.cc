@@ -1,7 +1,6 @@
 #include "doc/image_manifest.h"
 
 #include <set>
-#include <utility>
 
 #include "base/large_text.h"
 #include "doc/loose_json.h"
@@ -21,22 +20,37 @@ std::optional<Blob> ParseDescriptor(const LooseJson& value) {
   return blob;
 }
 
+bool IsConfigType(std::string_view type) {
+  return type == "application/vnd.oci.image.config.v1+json" ||
+         type == "application/vnd.docker.container.image.v1+json";
+}
+
+bool IsLayerType(std::string_view type) {
+  return (type.starts_with("application/vnd.oci.image.layer.") ||
+          type.starts_with("application/vnd.docker.image.rootfs.")) &&
+         type.find("encrypted") == std::string_view::npos;
+}
+
 }  // namespace
 
-std::optional<std::vector<Blob>> ParseImageManifest(std::string_view json) {
+std::optional<ImageManifest> ParseImageManifest(std::string_view json) {
   const base::OneLargeText turn(json.size());
   const LooseJson root = LooseJson::Parse(json);
-  const LooseJson layers = root.Member("layers");
-  std::optional<Blob> config = ParseDescriptor(root.Member("config"));
-  if (!config || !layers.IsArray()) return std::nullopt;
-  std::vector<Blob> blobs = {*config};
-  std::set<std::pair<std::string, std::uint64_t>> listed = {{config->digest, config->size_bytes}};
+  const LooseJson layers = root.Member("layers"), config = root.Member("config");
+  std::optional<Blob> first = ParseDescriptor(config);
+  if (!first || !layers.IsArray()) return std::nullopt;
+  ImageManifest manifest{.blobs = {*first}, .can_be_unpacked = IsConfigType(config.Text("mediaType"))};
+  std::set<Blob> listed = {*first};
   for (const LooseJson& layer : layers.Items()) {
     std::optional<Blob> blob = ParseDescriptor(layer);
     if (!blob) return std::nullopt;
-    if (listed.emplace(blob->digest, blob->size_bytes).second) blobs.push_back(*std::move(blob));
+    const std::string type = layer.Text("mediaType");
+    manifest.can_be_unpacked &= IsLayerType(type);
+    manifest.from_elsewhere |= type.find("nondistributable") != std::string::npos ||
+                               type.find("foreign") != std::string::npos || layer.Member("urls").HasContent();
+    if (listed.insert(*blob).second) manifest.blobs.push_back(*std::move(blob));
   }
-  return blobs;
+  return manifest;
 }
 
 }  // namespace prefetch::doc

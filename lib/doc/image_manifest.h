@@ -1,6 +1,7 @@
-// The blobs of an image manifest, as registries and content stores hand it out. Pure.
+// An image manifest, as registries and content stores hand it out. Pure.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -13,12 +14,22 @@ struct Blob {
   std::string digest;
   std::uint64_t size_bytes = 0;
 
-  friend bool operator==(const Blob&, const Blob&) = default;
+  friend auto operator<=>(const Blob&, const Blob&) = default;
 };
 
-// The blobs that an image manifest (OCI or Docker schema 2) lists: its configuration and its layers, each
-// once and in order. nullopt: not an image manifest (an index, a configuration, not JSON), or one with a size
-// that no blob has.
-std::optional<std::vector<Blob>> ParseImageManifest(std::string_view json);
+struct ImageManifest {
+  // Its configuration and its layers, each once and in order.
+  std::vector<Blob> blobs;
+  // The media types are those of a configuration and of layers that runtimes unpack. False for an artifact (a
+  // Helm chart), and for encrypted layers.
+  bool can_be_unpacked = false;
+  // It has layers that only their own servers may distribute
+  // (application/vnd.oci.image.layer.nondistributable…). The registry does not have them.
+  bool from_elsewhere = false;
+};
+
+// Reads a manifest of OCI or of Docker's schema 2. nullopt: not an image manifest (an index, a configuration,
+// not JSON), or one with a size that no blob has.
+std::optional<ImageManifest> ParseImageManifest(std::string_view json);
 
 }  // namespace prefetch::doc

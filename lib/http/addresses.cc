@@ -13,16 +13,11 @@ bool IsAddress(std::string_view text) {
 }
 
 std::string TextOf(const sockaddr& address) {
+  const auto v6 = AsV6(address);
+  if (!v6) return "";
   char text[INET6_ADDRSTRLEN] = "";
-  if (address.sa_family == AF_INET) {
-    sockaddr_in v4;
-    std::memcpy(&v4, &address, sizeof v4);
-    ::inet_ntop(AF_INET, &v4.sin_addr, text, sizeof text);
-  } else if (const auto v6 = AsV6(address)) {
-    // A socket for both families has addresses of IPv4 as such of IPv6.
-    const bool mapped = IN6_IS_ADDR_V4MAPPED(&*v6);
-    ::inet_ntop(mapped ? AF_INET : AF_INET6, mapped ? v6->s6_addr + 12 : v6->s6_addr, text, sizeof text);
-  }
+  const bool v4 = IN6_IS_ADDR_V4MAPPED(&*v6);
+  ::inet_ntop(v4 ? AF_INET : AF_INET6, v4 ? v6->s6_addr + 12 : v6->s6_addr, text, sizeof text);
   return text;
 }
 

@@ -1,50 +1,35 @@
 #include "http/curl_request.h"
 
-#include <arpa/inet.h>
+#include <netinet/in.h>
 
-#include <array>
-#include <cstring>
 #include <optional>
 #include <string>
 
 #include "base/text.h"
+#include "http/addresses.h"
 
 namespace prefetch::http {
 namespace {
 
 // An IPv4 address is represented by its IPv4-mapped IPv6 address, as in Go.
-struct Address {
-  std::array<unsigned char, 16> bytes{};
-  bool v4 = false;
-
-  friend bool operator==(const Address& a, const Address& b) { return a.bytes == b.bytes; }
-};
-
-constexpr std::array<unsigned char, 12> kMappedPrefix = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+using Address = in6_addr;
 
 std::optional<Address> ParseAddress(const std::string& text) {
-  Address address;
-  if (::inet_pton(AF_INET, text.c_str(), address.bytes.data() + 12) == 1) {
-    std::memcpy(address.bytes.data(), kMappedPrefix.data(), kMappedPrefix.size());
-    address.v4 = true;
-    return address;
-  }
-  if (::inet_pton(AF_INET6, text.c_str(), address.bytes.data()) != 1) return std::nullopt;
-  address.v4 = std::memcmp(address.bytes.data(), kMappedPrefix.data(), kMappedPrefix.size()) == 0;
-  return address;
+  return IsAddress(text) ? AsV6(text) : std::nullopt;
+}
+
+bool IsV4(const Address& address) {
+  return IN6_IS_ADDR_V4MAPPED(&address);
 }
 
 bool IsLoopback(const Address& address) {
-  if (address.v4) return address.bytes[12] == 127;
-  Address loopback;
-  loopback.bytes[15] = 1;
-  return address == loopback;
+  return IsV4(address) ? address.s6_addr[12] == 127 : IN6_IS_ADDR_LOOPBACK(&address);
 }
 
 bool SamePrefix(const Address& a, const Address& b, unsigned bits) {
   for (unsigned i = 0; i < bits; i++) {
     unsigned char mask = static_cast<unsigned char>(0x80U >> (i % 8));
-    if ((a.bytes[i / 8] & mask) != (b.bytes[i / 8] & mask)) return false;
+    if ((a.s6_addr[i / 8] & mask) != (b.s6_addr[i / 8] & mask)) return false;
   }
   return true;
 }
@@ -59,7 +44,7 @@ std::optional<bool> CidrCovers(const std::string& entry, const std::optional<Add
   bool v4 = written.find(':') == std::string::npos;
   if (!network || !bits || *bits > (v4 ? 32U : 128U)) return std::nullopt;
   // Names are not resolved for this, as in Go: a CIDR covers addresses only.
-  if (!address || address->v4 != v4) return false;
+  if (!address || IsV4(*address) != v4) return false;
   // An IPv4 address begins at bit 96 of its mapped form.
   return SamePrefix(*network, *address, static_cast<unsigned>(*bits) + (v4 ? 96 : 0));
 }
@@ -98,7 +83,7 @@ bool EntryCovers(const std::string& entry, const AbsoluteUrl& url, const std::op
   HostEntry wanted = SplitEntry(entry);
   if (wanted.host.empty()) return false;
   if (!wanted.port.empty() && wanted.port != std::to_string(url.port)) return false;
-  if (auto ip = ParseAddress(wanted.host)) return address && *ip == *address;
+  if (auto ip = ParseAddress(wanted.host)) return address && IN6_ARE_ADDR_EQUAL(&*ip, &*address);
   return NameCovers(wanted.host, url.host);
 }
 

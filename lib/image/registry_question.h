@@ -2,6 +2,7 @@
 // makes it, lib/registry answers it with a RegistryAnswer.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,8 +24,9 @@ struct RegistryQuestion {
   // A pod wrote the registry's name, and no list has it: the answer must tell nothing about this node's own
   // network.
   bool by_stranger = false;
-  std::vector<std::string> not_these;  // addresses of this node and of the API server; for by_stranger
-  bool not_these_unknown = false;      // not yet: a registry that only the pod names is not asked
+  // Addresses of this node and of the API server, for by_stranger. nullopt: they are not known yet, and a
+  // registry that only the pod names is not asked.
+  std::optional<std::vector<std::string>> not_these = std::vector<std::string>();
 };
 
 }  // namespace prefetch::image

@@ -4,8 +4,8 @@
 // A stream fetches a whole blob by one request, as the runtime does, so that servers which count requests see
 // no more of them. Streams are shared evenly: among registries, and then among the images of each. An image
 // or registry with more than its share gives a stream up as soon as another one waits. A stream below the
-// floor speed gives way to every other image, and its own image is left to the runtime. Later
-// images of its registry are left to the runtime as well, for kFetchOffPeriod.
+// floor speed gives way to every other image, and its own image is left to the runtime. Later images of its
+// registry are left to the runtime as well, for kFetchOffPeriod.
 #pragma once
 
 #include <chrono>

@@ -132,9 +132,9 @@ FleetLoad LoadOf(const std::vector<LoadImage>& images, const FleetOptions& optio
     load.bytes = base::Plus(load.bytes, bytes);
     registry.images++;
     registry.bytes = base::Plus(registry.bytes, bytes);
-    registry.pulls += options.nodes;
-    registry.requests += asked * options.nodes;
-    requests += asked * options.nodes;
+    registry.pulls = base::Plus(registry.pulls, options.nodes);
+    registry.requests = base::Plus(registry.requests, base::Times(asked, options.nodes));
+    requests = base::Plus(requests, base::Times(asked, options.nodes));
     LoadPriority& reached = load.priorities.back();
     reached.images++;
     reached.bytes = base::Plus(reached.bytes, bytes);

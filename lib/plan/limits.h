@@ -8,7 +8,7 @@
 
 namespace prefetch::plan {
 
-// Most of the fields that are times may not be longer.
+// No time among the limits may be longer (config/file_fields.cc).
 inline constexpr std::chrono::seconds kLongestLimit = std::chrono::hours(24);
 
 struct Limits {

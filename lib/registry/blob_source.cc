@@ -46,6 +46,8 @@ base::Error Refused(const std::string& who, const Reply& reply) {
       return base::PermissionDenied(words).OwnedBy(Owner::kImage);
     case 404:
       return base::NotFound(words).OwnedBy(Owner::kImage);
+    case 416:  // it sends no parts, so another attempt, of the agent or of the runtime, has to begin anew
+      return base::InvalidArgument(words).OwnedBy(Owner::kRegistry);
     case 429:
     case 503:
       return base::ResourceExhausted(words).OwnedBy(Owner::kRegistry);

@@ -83,7 +83,14 @@ RegistryAnswer Client::Ask(const base::Call& call, const image::RegistryQuestion
 // to the registry's own server (R48).
 RegistryAnswer Client::AskHost(const base::Call& call, const ChainedHost& host,
                                const image::RegistryQuestion& question) {
-  Parts parts{http_, clock_, options_, throttle_, book_, tokens_, question.by_stranger, question.not_these};
+  Parts parts{http_,
+              clock_,
+              options_,
+              throttle_,
+              book_,
+              tokens_,
+              question.by_stranger,
+              question.not_these.value_or(std::vector<std::string>())};
   if (!host.as) return Conversation(parts, call, host, question).Run();
   image::RegistryQuestion renamed = question;
   renamed.reference = *host.as;
@@ -121,9 +128,10 @@ RegistryAnswer Client::AskChain(const base::Call& call, const image::RegistryQue
     image::RegistryQuestion asked_here = question;
     asked_here.by_stranger = question.by_stranger && host.own && question.credentials.empty() &&
                              (chain->source.empty() || chain->source.ends_with("/_default"));
-    if (asked_here.by_stranger && question.not_these_unknown) {
-      return {.kind = Kind::kUnreachable,
-              .message = "no registry that only pods name is asked until DNS knows the API server"};
+    if (asked_here.by_stranger && !question.not_these) {
+      answer = {.kind = Kind::kUnreachable,
+                .message = "no registry that only pods name is asked until DNS knows the API server"};
+      break;
     }
     answer = AskHost(call, host, asked_here);
     requests += answer.requests;

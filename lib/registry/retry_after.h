@@ -11,9 +11,6 @@
 
 namespace prefetch::registry {
 
-// Parses the three spellings of an HTTP date (RFC 9110 section 5.6.7). nullopt for anything else.
-std::optional<base::WallTime> ParseHttpDate(std::string_view text);
-
 // Retry-After: seconds (with a fraction, too), a Unix time (a number beyond 1,000,000,000), or a date; times
 // are seen from the answer's own Date if it has one, since clocks differ, else from `now`. Between 1 s and
 // 6 h. nullopt: in the past, negative, or none of these.

@@ -66,6 +66,7 @@ class FakeSource final : public image::ContentSource {
       if (!asked_.empty() && refusals_ > 0) {
         refusals_--;
         asked_.push_back(range);
+        changed_.notify_all();
         return base::ResourceExhausted("429");
       }
       bytes = blobs_.at(range.digest).substr(range.begin, range.end - range.begin);
@@ -120,6 +121,11 @@ class FakeSource final : public image::ContentSource {
   void AwaitRequests(int count) {
     base::Lock lock(mutex_);
     while (under_way_ < count) changed_.wait(mutex_);
+  }
+  // Until all of Limit() were refused.
+  void AwaitRefusals() {
+    base::Lock lock(mutex_);
+    while (refusals_ > 0) changed_.wait(mutex_);
   }
   std::uint64_t served() { return Read(served_); }
   int most() { return Read(most_); }

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <future>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -99,15 +100,18 @@ TEST_F(FetchingTest, ItsSizeIsToldBeforeAnythingIsWritten) {
   EXPECT_EQ(StateOf(large_ + "r"), cri::BlobState::kOpen);
 }
 
-// At a byte a second, nothing comes after the first part within a test's life.
+// At a kilobyte a second, nothing comes after the first part within a test's life.
 TEST_F(FetchingTest, ARateHoldsTheStreamAndAStopEndsTheWait) {
-  Make(1);
+  Make(1000);
   source_->Put("reg.example/app:v1", {large_});
   std::stop_source stop;
   std::atomic<bool> brought = true;
   std::jthread fetch([&] { brought = FetchInto("reg.example/app:v1", {.stop = stop.get_token()}); });
   source_->AwaitRequests(1);
   while (metrics_.Copy().fetched_bytes == 0) std::this_thread::yield();
+  // Without the rate, all of it is here by then.
+  const auto until = std::chrono::steady_clock::now() + 200ms;
+  while (std::chrono::steady_clock::now() < until) EXPECT_LE(source_->served(), large_.size() / 2);
   stop.request_stop();
   fetch.join();
   EXPECT_FALSE(brought);
@@ -200,7 +204,12 @@ TEST_F(FetchingTest, ABlobIsOneRequest) {
 TEST_F(FetchingTest, ALimitOfRequestsCostsNoByteAndNotTheImage) {
   source_->Put("reg.example/app:v1", {large_, large_ + "2", large_ + "3", small_});
   source_->Limit(1);
-  EXPECT_TRUE(FetchInto("reg.example/app:v1"));
+  // The refused request runs beside one whose bytes wait.
+  for (const char* end : {"", "2", "3"}) source_->Hold(large_ + end);
+  auto fetched = std::async(std::launch::async, [&] { return FetchInto("reg.example/app:v1"); });
+  source_->AwaitRefusals();
+  source_->Release();
+  EXPECT_TRUE(fetched.get());
   EXPECT_LE(source_->served(), 3 * (large_.size() + 1) + small_.size() + 100);
   EXPECT_LE(source_->requests(), 5U + 1U);
 }

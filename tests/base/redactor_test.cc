@@ -125,7 +125,7 @@ TEST(RememberSecret, ThoseThatAreHandedOutPushOutOnlyEachOther) {
   EXPECT_EQ(Redact("the-node's-own-one"), "[redacted]");
 }
 
-// A plugin may write any number of texts, each of which may be a secret.
+// A plugin may write any number of texts, and each may be a secret.
 TEST(Redact, OfMostSecretsTheLongestAreSearchedFor) {
   std::vector<Secret> secrets;
   for (int i = 0; i < 100'000; i++) secrets.emplace_back("s" + std::to_string(i));

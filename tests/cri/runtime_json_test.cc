@@ -104,53 +104,5 @@ INSTANTIATE_TEST_SUITE_P(
         RegistriesRow{"TooDeep", std::string(100000, '['), {}}),
     [](const auto& row) { return row.param.name; });
 
-struct UnpackRow {
-  std::string name;
-  std::string config;
-  std::vector<std::string> layers;
-  bool can;
-};
-
-void PrintTo(const UnpackRow& row, std::ostream* out) {
-  *out << row.name;
-}
-
-class UnpackTest : public testing::TestWithParam<UnpackRow> {};
-
-TEST_P(UnpackTest, ByMediaTypes) {
-  std::string layers;
-  for (const std::string& type : GetParam().layers) {
-    layers += (layers.empty() ? "" : ",") + std::string(R"({"digest":"sha256:b","size":1,"mediaType":")") +
-              type + "\"}";
-  }
-  EXPECT_EQ(CanBeUnpacked(R"({"config":{"digest":"sha256:a","size":1,"mediaType":")" + GetParam().config +
-                          R"("},"layers":[)" + layers + "]}"),
-            GetParam().can);
-}
-
-const std::string kOciConfig = "application/vnd.oci.image.config.v1+json";
-const std::string kOciLayer = "application/vnd.oci.image.layer.v1.tar";
-
-INSTANTIATE_TEST_SUITE_P(
-    Manifest, UnpackTest,
-    testing::Values(
-        UnpackRow{"Oci", kOciConfig, {kOciLayer, kOciLayer + "+gzip", kOciLayer + "+zstd"}, true},
-        UnpackRow{"Foreign", kOciConfig, {"application/vnd.oci.image.layer.nondistributable.v1.tar"}, true},
-        UnpackRow{"Docker",
-                  "application/vnd.docker.container.image.v1+json",
-                  {"application/vnd.docker.image.rootfs.diff.tar.gzip"},
-                  true},
-        UnpackRow{"NoLayers", kOciConfig, {}, true},
-        UnpackRow{"Encrypted", kOciConfig, {kOciLayer, kOciLayer + "+gzip+encrypted"}, false},
-        UnpackRow{"Chart", "application/vnd.cncf.helm.config.v1+json", {kOciLayer}, false},
-        UnpackRow{
-            "LayerOfAChart", kOciConfig, {"application/vnd.cncf.helm.chart.content.v1.tar+gzip"}, false}),
-    [](const auto& row) { return row.param.name; });
-
-TEST(CanBeUnpacked, OfWhatIsNoManifest) {
-  EXPECT_FALSE(CanBeUnpacked("<html>"));
-  EXPECT_FALSE(CanBeUnpacked(R"({"manifests":[]})"));
-}
-
 }  // namespace
 }  // namespace prefetch::cri::runtime_json_test

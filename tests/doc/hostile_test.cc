@@ -112,7 +112,7 @@ std::uint32_t Wanted() {
   return wanted == nullptr ? 1'000 : static_cast<std::uint32_t>(std::strtoul(wanted, nullptr, 10));
 }
 
-// As the agent has it.
+// The heap is limited as the agent limits its own.
 class HostileTexts : public testing::Test {
  protected:
   static void SetUpTestSuite() { base::LimitHeap(); }

@@ -222,6 +222,7 @@ MODES = {
     "rate": limited(2, 10, 1), "limited": limited(10, 20),
     # Of each blob: which of the image's requests is the second is chance, and so were the ends of both sides.
     "busy": refuses(lambda n: n % 2 == 1, status(503), of_each_blob=True),
+    "busyshared": refuses(lambda n: n % 2 == 1, status(503)),
     "busyonce": refuses(lambda n: n == 1, status(503)),
     "gone": refuses(lambda n: True, status(404)), "denied": refuses(lambda n: n > 1, status(401)),
     # Time.
@@ -244,6 +245,7 @@ FORMS = ("sizesmall", "sizelarge", "sizehuge", "sizenegative", "sizeoverflow", "
          "deepmanifest", "notjson", "manylayers")
 ALL = (*MODES, *MANIFEST_MODES, *FORMS)
 HEALING = (*MODES, *MANIFEST_MODES)  # those of the registry, and not of the image
+CHANCE = ("busyshared",)  # how both sides end before the registry heals
 # Several images that misbehave: for each, which of the registries has it, and its mode.
 SEVERAL = {f"{mode} x3": [(0, mode)] * 3 for mode in ("limited", "rate", "drips", "hangs", "hangsafterhead")}
 SEVERAL |= {f"{mode} on 8": [(at, mode) for at in range(8)] for mode in ("drips", "hangs", "hangsafterhead")}

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "doc/timestamp.h"
+#include "http/date.h"
 #include "kube/times.h"
 #include "registry/retry_after.h"
 #include "status/members.h"
@@ -52,8 +53,8 @@ std::string HttpDate(base::WallTime time) {
 }
 
 void JudgeHttpDate(std::string_view text) {
-  const auto date = registry::ParseHttpDate(text);
-  if (date && registry::ParseHttpDate(HttpDate(*date)) != date) std::abort();
+  const auto date = http::ParseDate(text);
+  if (date && http::ParseDate(HttpDate(*date)) != date) std::abort();
   // Its words are no longer than those that a date has.
   for (std::string_view word : base::Split(base::TrimSpace(text), ' ')) {
     if (date && word.find_first_not_of("0123456789") == std::string_view::npos &&

@@ -190,7 +190,7 @@ TEST_F(BlobSourceTest, WhatARefusalMeans) {
     int status;
     Code code;
   } rows[] = {{401, Code::kPermissionDenied}, {403, Code::kPermissionDenied}, {404, Code::kNotFound},
-              {416, Code::kUnavailable},      {500, Code::kUnavailable},      {429, Code::kResourceExhausted},
+              {416, Code::kInvalidArgument},  {500, Code::kUnavailable},      {429, Code::kResourceExhausted},
               {503, Code::kResourceExhausted}};
   for (const auto& row : rows) {
     Make();

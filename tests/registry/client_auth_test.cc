@@ -88,7 +88,7 @@ TEST_F(ClientAuthTest, AStrangersRegistryOnThisMachineIsNotAsked) {
                                      .platform = image::Platform::Host(),
                                      .credentials = {},
                                      .by_stranger = by_stranger,
-                                     .not_these = {"192.0.2.9", "2001:db8::9"}};
+                                     .not_these = std::vector<std::string>{"192.0.2.9", "2001:db8::9"}};
     return client_->Ask({}, question);
   };
   const std::string port = ":" + std::to_string(registry_.port());
@@ -113,8 +113,7 @@ TEST_F(ClientAuthTest, WhileTheAddressesAreUnknownOnlyRegistriesOfStrangersAreNo
                                      .platform = image::Platform::Host(),
                                      .credentials = std::move(credentials),
                                      .by_stranger = true,
-                                     .not_these = {},
-                                     .not_these_unknown = true};
+                                     .not_these = std::nullopt};
     return client_->Ask({}, question).kind;
   };
   EXPECT_EQ(ask({}), image::RegistryAnswerKind::kUnreachable);

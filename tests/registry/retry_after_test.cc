@@ -2,31 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include "http/date.h"
+
 namespace prefetch::registry::retry_after_test {
 namespace {
 
 using std::chrono::milliseconds;
 
 constexpr std::string_view kDate = "Fri, 20 Nov 2026 08:00:00 GMT";
-
-TEST(ParseHttpDate, ThreeSpellings) {
-  auto meant = ParseHttpDate(kDate);
-  ASSERT_TRUE(meant);
-  EXPECT_EQ(base::Rfc3339(*meant), "2026-11-20T08:00:00Z");
-  EXPECT_EQ(ParseHttpDate("Friday, 20-Nov-26 08:00:00 GMT"), meant);
-  EXPECT_EQ(ParseHttpDate("Fri Nov 20 08:00:00 2026"), meant);
-  EXPECT_EQ(ParseHttpDate("Sun Nov  1 08:00:00 2026"), ParseHttpDate("Sun, 01 Nov 2026 08:00:00 GMT"));
-  EXPECT_EQ(base::Rfc3339(*ParseHttpDate("Friday, 20-Nov-70 08:00:00 GMT")), "1970-11-20T08:00:00Z");
-  EXPECT_EQ(base::Rfc3339(*ParseHttpDate("Wednesday, 20-Nov-69 08:00:00 GMT")), "2069-11-20T08:00:00Z");
-  for (std::string_view wrong :
-       {"", "Fri, 20 Nov 2026 08:00:00", "Fri, 20 Nov 2026 08:00:00 CET", "Fri, 31 Feb 2026 08:00:00 GMT",
-        "Fri, 20 Now 2026 08:00:00 GMT", "Fri, 20 Nov 2026 24:00:00 GMT", "Fri, 20 Nov 2026 08:00 GMT",
-        "2026-11-20T08:00:00Z", "Fri, 20 Nov 99999999999999999999 08:00:00 GMT",
-        "Fri, 20 Nov 0026 08:00:00 GMT", "Fri, 20 Nov 9999 08:00:00 GMT", "a b c d e f", "a b c d e",
-        "Fri, 20 Nov 4294969322 08:00:00 GMT", "Fri, 4294967316 Nov 2026 08:00:00 GMT"}) {
-    EXPECT_FALSE(ParseHttpDate(wrong)) << wrong;
-  }
-}
 
 struct RetryCase {
   std::string name, value, date;
@@ -36,7 +19,7 @@ struct RetryCase {
 class RetryAfterTest : public testing::TestWithParam<RetryCase> {};
 
 TEST_P(RetryAfterTest, Table) {
-  base::WallTime now = *ParseHttpDate("Fri, 20 Nov 2026 09:00:00 GMT");
+  base::WallTime now = *http::ParseDate("Fri, 20 Nov 2026 09:00:00 GMT");
   auto wait = ParseRetryAfter(GetParam().value, GetParam().date, now);
   EXPECT_EQ(wait.value_or(milliseconds(0)).count(), GetParam().milliseconds);
 }

@@ -22,6 +22,9 @@ constexpr seconds kRemembered{60};
 // The age from which the answer about a token in use is renewed.
 constexpr seconds kRenewedAfter{30};
 constexpr seconds kRememberedInRenewal{90};
+static_assert(ClientAuthenticator::kRenewalsAtOnce * (kRememberedInRenewal - kRemembered) >=
+                  100 * std::chrono::milliseconds(2500),
+              "a hundred pods are renewed before the old answers end, though each review takes 2.5 s");
 constexpr seconds kComeAgain{5};
 // More than the pods of a node. Beyond that, the entry that expires first is dropped.
 constexpr std::size_t kMostKnown = 2000;
@@ -264,7 +267,7 @@ void ClientAuthenticator::RenewInTime(const Token& token, Known& known) {
       found->second.renewing = false;
       found->second.renew_at = now + kComeAgain;
     }
-    return;  // the worker that was to come for that one comes for this one
+    return;  // as many tokens wait, and as many workers are to come
   }
   renewers_.Submit([this] { RenewOne(); });
 }
@@ -338,7 +341,7 @@ std::optional<std::variant<plan::Caller, CallerError>> ClientAuthenticator::Reme
 }
 
 std::optional<CallerError> ClientAuthenticator::RefuseForged(const Token& token) {
-  switch (keys_.Judge(token.secret.Reveal())) {
+  switch (keys_.Judge({.stop = stop_.get_token()}, token.secret.Reveal())) {
     case IssuerKeys::Judgement::kReview:
       return std::nullopt;
     case IssuerKeys::Judgement::kForged:

@@ -59,13 +59,11 @@ class ClientAuthenticator {
   // Reviews of fleet tokens are counted apart: neither kind of client can keep the other one out.
   static constexpr base::TokenRate kFleetReviews{.per_second = 5, .burst = 50};
 
-  // Background reviews of tokens that are in use, counted apart: clients with new tokens keep out none of
-  // them, nor do those of a namespace with many tokens.
+  // Background reviews of tokens that are in use. Neither clients with new tokens nor a namespace with many
+  // tokens keep others out.
   static constexpr base::TokenRate kRenewals{.per_second = 20, .burst = 250};
   static constexpr base::TokenRate kRenewalsOfNamespace{.per_second = 5, .burst = 200};
   static constexpr int kRenewalsAtOnce = 12;
-  static_assert(kRenewalsAtOnce * std::chrono::seconds(30) >= 100 * std::chrono::milliseconds(2500),
-                "a hundred pods are renewed within half a minute, though each review takes 2.5 s");
   static constexpr std::size_t kMostRenewals = 200;  // that wait, with their tokens
 
   // `rules`: of preflights. `fleet`: fleet tokens read the full status.

@@ -34,10 +34,8 @@ bool IssuerKeys::TakeTurn(bool unknown_key) {
   return true;
 }
 
-// With a time of its own: a caller that leaves at once would otherwise end it, again and again, and the keys
-// would be asked for without end and never be known.
-void IssuerKeys::Read() {
-  auto json = api_.GetTokenKeys(base::Call{}.Within(kReadKeysLimit));
+void IssuerKeys::Read(const base::Call& call) {
+  auto json = api_.GetTokenKeys(call.Within(kReadKeysLimit));
   Keys keys;
   if (json) {
     if (auto parsed = kube::TokenKeys::Parse(*json)) {
@@ -60,15 +58,15 @@ void IssuerKeys::Read() {
   if (keys != nullptr) keys_ = std::move(keys);  // else the old ones still tell what is genuine
 }
 
-IssuerKeys::Judgement IssuerKeys::Judge(std::string_view token) {
-  if (TakeTurn(false)) Read();
+IssuerKeys::Judgement IssuerKeys::Judge(const base::Call& call, std::string_view token) {
+  if (TakeTurn(false)) Read(call);
   Keys keys = Newest();
   // Without keys nothing can be ruled out; the review is the judge.
   if (keys == nullptr) return Judgement::kReview;
   kube::Signature signature = keys->Judge(token);
   if (signature == kube::Signature::kUnknownKey) {
     bool read = TakeTurn(true);
-    if (read) Read();
+    if (read) Read(call);
     keys = Newest();
     signature = keys->Judge(token);
     if (signature == kube::Signature::kUnknownKey) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string_view>
 
+#include "base/call.h"
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "kube/api.h"
@@ -25,9 +26,10 @@ class IssuerKeys {
   // Both outlive it.
   IssuerKeys(kube::Api& api, const base::Clock& clock) : api_(api), clock_(clock) {}
 
-  // Blocks while it reads keys, for 3 s at most, whatever its caller does. One caller reads them; the others
-  // use the known ones.
-  Judgement Judge(std::string_view token) PREFETCH_EXCLUDES(mutex_);
+  // Blocks while it reads keys, for 3 s at most. One caller reads them; the others use the known ones. `call`
+  // is the process's own: a client that leaves at once would otherwise end the reading, again and again, and
+  // the keys would be asked for without end and never be known.
+  Judgement Judge(const base::Call& call, std::string_view token) PREFETCH_EXCLUDES(mutex_);
 
  private:
   using Keys = std::shared_ptr<const kube::TokenKeys>;  // null: not known
@@ -35,7 +37,7 @@ class IssuerKeys {
   Keys Newest() const PREFETCH_EXCLUDES(mutex_);
   // Returns false if another caller is reading the keys, or if it is too early.
   bool TakeTurn(bool unknown_key) PREFETCH_EXCLUDES(mutex_);
-  void Read() PREFETCH_EXCLUDES(mutex_);
+  void Read(const base::Call& call) PREFETCH_EXCLUDES(mutex_);
 
   kube::Api& api_;
   const base::Clock& clock_;

@@ -52,8 +52,8 @@ OwnAddresses::OwnAddresses(const kube::GetEnv& get_env, const base::Clock& clock
       route_(std::move(route)),
       ipv6_route_(std::move(ipv6_route)),
       resolve_(std::move(resolve)) {
-  base::Lock lock(names_->mutex);
-  names_->resolve_at = clock.Now();
+  base::Lock lock(mutex_);
+  resolve_at_ = clock.Now();
   // Some platforms put the API server's public name into the first one; the second is the Service's address.
   for (const char* variable : {"KUBERNETES_SERVICE_HOST", "KUBERNETES_PORT_443_TCP_ADDR"}) {
     const auto host = get_env(variable);
@@ -61,8 +61,8 @@ OwnAddresses::OwnAddresses(const kube::GetEnv& get_env, const base::Clock& clock
     if (http::IsAddress(*host)) {
       api_server_.push_back(*host);
     } else {
-      names_->seen[*host];
-      names_->seen[kService];
+      seen_[*host];
+      seen_[kService];
     }
   }
 }
@@ -72,28 +72,27 @@ void OwnAddresses::SetNode(std::vector<std::string> addresses) {
   node_ = std::move(addresses);
 }
 
-void OwnAddresses::ResolveAll(Names& names, const Resolve& resolve, base::TimePoint now) {
+void OwnAddresses::ResolveAll(base::TimePoint now) {
   std::vector<std::string> all;
   {
-    base::Lock lock(names.mutex);
-    for (const auto& [name, addresses] : names.seen) all.push_back(name);
+    base::Lock lock(mutex_);
+    for (const auto& [name, addresses] : seen_) all.push_back(name);
   }
   for (const std::string& name : all) {
-    const std::vector<std::string> found = resolve(name);
+    const std::vector<std::string> found = resolve_(name);
     if (found.empty()) continue;  // nothing says that the server has moved
-    base::Lock lock(names.mutex);
-    auto& seen = names.seen[name];
+    base::Lock lock(mutex_);
+    auto& seen = seen_[name];
     for (const std::string& address : found) seen[address] = now;
     std::erase_if(seen, [&](const auto& one) { return now - one.second > kKept; });
   }
-  base::Lock lock(names.mutex);
-  names.once = true;
-  // Until all are known, pods may name an address that is not known here as the API server's.
-  names.resolve_at = now + (IsUnknown(names) ? base::Duration(kResolveSoon) : base::Duration(kResolveAgain));
+  base::Lock lock(mutex_);
+  once_ = true;
+  resolve_at_ = now + (IsUnknown() ? base::Duration(kResolveSoon) : base::Duration(kResolveAgain));
 }
 
-bool OwnAddresses::IsUnknown(const Names& names) {
-  return std::any_of(names.seen.begin(), names.seen.end(),
+bool OwnAddresses::IsUnknown() const {
+  return std::any_of(seen_.begin(), seen_.end(),
                      [](const auto& one) { return one.second.empty() && one.first != kService; });
 }
 
@@ -101,22 +100,22 @@ std::optional<std::vector<std::string>> OwnAddresses::Resolved(const base::Call&
   const base::TimePoint now = clock_.Now();
   bool due = false, once = false;
   {
-    base::Lock lock(names_->mutex);
-    if (names_->seen.empty()) return std::vector<std::string>();
-    due = now >= names_->resolve_at;
-    if (due) names_->resolve_at = now + kResolveAgain;
-    once = names_->once;
+    base::Lock lock(mutex_);
+    if (seen_.empty()) return std::vector<std::string>();
+    due = now >= resolve_at_;
+    if (due) resolve_at_ = now + kResolveAgain;
+    once = once_;
   }
-  if (due || !once) {
+  // A client that has left must not hold its thread until DNS answers.
+  if ((due || !once) && !call.Stopped()) {
     const base::Duration left = call.deadline - std::chrono::steady_clock::now();
-    resolver_.Run([names = names_, resolve = resolve_, now] { ResolveAll(*names, resolve, now); },
+    resolver_.Run([this, now] { ResolveAll(now); },
                   std::min<base::Duration>(once ? kLongestWait : kLongestFirstWait, left));
   }
-  Names& names = *names_;
-  base::Lock lock(names.mutex);
-  if (!names.once || IsUnknown(names)) return std::nullopt;
+  base::Lock lock(mutex_);
+  if (!once_ || IsUnknown()) return std::nullopt;
   std::vector<std::string> all;
-  for (const auto& [name, seen] : names.seen) {
+  for (const auto& [name, seen] : seen_) {
     for (const auto& [address, when] : seen) all.push_back(address);
   }
   return all;

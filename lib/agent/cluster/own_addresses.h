@@ -4,7 +4,6 @@
 
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,34 +32,29 @@ class OwnAddresses {
   void SetNode(std::vector<std::string> addresses) PREFETCH_EXCLUDES(mutex_);
 
   // Returns nullopt until DNS has named the API server: it could be at any address. Else returns all of them,
-  // and the gateways unless an interface here has an address of the Node: on a pod
-  // network, the gateway is the node. Names are resolved once a minute. One caller waits for that, for two
-  // seconds at most; the first time, all callers wait. An address stays for an hour after DNS named it last,
-  // and as long as DNS does not know the name.
+  // and the gateways unless an interface here has an address of the Node: on a pod network, the gateway is
+  // the node. Names are resolved once a minute. One caller waits for that, for two seconds at most; the first
+  // time, all callers wait, for ten. An address stays for an hour after DNS named it last, and as long as DNS
+  // does not know the name.
   std::optional<std::vector<std::string>> Get(const base::Call& call) PREFETCH_EXCLUDES(mutex_);
 
  private:
-  // Shared with the job that resolves, which may end long after its callers have stopped waiting.
-  struct Names {
-    base::Mutex mutex;
-    // Each name's addresses, and when DNS named them last.
-    std::map<std::string, std::map<std::string, base::TimePoint>> seen PREFETCH_GUARDED_BY(mutex);
-    base::TimePoint resolve_at PREFETCH_GUARDED_BY(mutex);
-    bool once PREFETCH_GUARDED_BY(mutex) = false;  // all have been resolved
-  };
   // Some name has no address yet.
-  static bool IsUnknown(const Names& names) PREFETCH_REQUIRES(names.mutex);
-  static void ResolveAll(Names& names, const Resolve& resolve, base::TimePoint now);
-  std::optional<std::vector<std::string>> Resolved(const base::Call& call);
+  bool IsUnknown() const PREFETCH_REQUIRES(mutex_);
+  void ResolveAll(base::TimePoint now) PREFETCH_EXCLUDES(mutex_);
+  std::optional<std::vector<std::string>> Resolved(const base::Call& call) PREFETCH_EXCLUDES(mutex_);
 
   const base::Clock& clock_;
   const std::string route_, ipv6_route_;
   const Resolve resolve_;
-  const std::shared_ptr<Names> names_ = std::make_shared<Names>();
-  base::TimedReader resolver_;
   std::vector<std::string> api_server_;  // addresses
   base::Mutex mutex_;
   std::vector<std::string> node_ PREFETCH_GUARDED_BY(mutex_);
+  // Each name's addresses, and when DNS named them last.
+  std::map<std::string, std::map<std::string, base::TimePoint>> seen_ PREFETCH_GUARDED_BY(mutex_);
+  base::TimePoint resolve_at_ PREFETCH_GUARDED_BY(mutex_);
+  bool once_ PREFETCH_GUARDED_BY(mutex_) = false;  // all names have been resolved
+  base::TimedReader resolver_;                     // last: its job uses what stands above
 };
 
 // The gateways of both files' texts: /proc/net/route has IPv4 addresses as the kernel has them in memory.
