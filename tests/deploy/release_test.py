@@ -201,8 +201,9 @@ def check_parts(world):
         assert {"name", "versionInfo", "downloadLocation", "licenseDeclared"} <= one.keys(), one
     ends = {one[end] for one in document["relationships"] for end in ("spdxElementId", "relatedSpdxElement")}
     assert ends == {*ids, "SPDXRef-DOCUMENT"}, ends ^ {*ids, "SPDXRef-DOCUMENT"}
-    named = {word for one in document["packages"] for word in re.findall(r"LicenseRef-\S+", one["licenseDeclared"])}
-    assert named == {one["licenseId"] for one in document["hasExtractedLicensingInfos"]}
+    # Nothing reads the licences of every file in a package, so the list declares only those of this project.
+    declared = {one["name"]: one["licenseDeclared"] for one in document["packages"] if one["licenseDeclared"] != "NOASSERTION"}
+    assert declared == {f"prefetchd ({ARCHITECTURE})": "Apache-2.0"}, declared
     there = {one["name"]: one for one in document["packages"]}
     assert there[world.image()]["checksums"][0]["checksumValue"] == hashlib.sha256(world.raw(world.image()).encode()).hexdigest()
     for name in ("libssl3", "libc6", "libgrpc++-dev", "ca-certificates"):
@@ -210,7 +211,7 @@ def check_parts(world):
         assert there[name]["versionInfo"] == version, there[name]
         (reference,) = there[name]["externalRefs"]
         assert reference["referenceLocator"].startswith(f"pkg:deb/debian/{name.replace('+', '%2B')}@"), reference
-    assert there["libssl3"]["licenseDeclared"].startswith("Apache-2.0"), there["libssl3"]
+        assert re.search(r"\?arch=(all|amd64|arm64)&distro=debian-12$", reference["referenceLocator"]), reference
 
 
 def without_version(path, text):
