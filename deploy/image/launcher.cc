@@ -32,8 +32,8 @@ Path Below(const char* folder, const char* rest) {
   return path;
 }
 
-// As the kernel was told it, with links followed: kubectl-prefetch may be a link to this program. Returns its
-// own name, or null.
+// Stores the folder of this program, and returns the program's own name there, or null. The kernel passes the
+// path that was executed; realpath follows links, since kubectl-prefetch may be a link to this program.
 const char* FindFolder(char (&folder)[PATH_MAX]) {
   const auto* self = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
   if (self == nullptr || realpath(self, folder) == nullptr) return nullptr;

@@ -3,6 +3,8 @@
 import hashlib
 import json
 import os
+import re
+import shutil
 import tarfile
 
 TYPE = "application/vnd.oci.image."
@@ -62,6 +64,26 @@ def index_of(folder, name, archives, annotations):
     descriptor = layout.put_json(index, index["mediaType"])
     layout.name(name, descriptor)
     return descriptor["digest"]
+
+
+def _change(path, pattern, line, wanted):
+    """Replaces lines of a file, and returns its new text."""
+    with open(path, "r+", encoding="utf-8") as file:
+        text, count = re.subn(pattern, line, file.read(), flags=re.MULTILINE)
+        if count != wanted:
+            raise ValueError(f"{path} has {count} lines {pattern}, not {wanted}")
+        file.seek(0)
+        file.write(text)
+        file.truncate()
+    return text
+
+
+def stage_chart(chart, folder, version, image):
+    """Copies a chart as `helm package` takes it, for this version and image; returns its Chart.yaml."""
+    import yaml  # deploy/release/run looks first whether it is there
+    shutil.copytree(chart, folder, ignore=shutil.ignore_patterns(".*"))  # .helmignore
+    _change(os.path.join(folder, "values.yaml"), r'^image: ""$', f"image: {image}", 1)
+    return yaml.safe_load(_change(os.path.join(folder, "Chart.yaml"), r"^(version|appVersion): .*$", rf'\1: "{version}"', 2))
 
 
 def chart_of(folder, name, package, metadata, annotations):

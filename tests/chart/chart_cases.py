@@ -17,7 +17,7 @@ from differences import differences
 from helm import Refused, Renderer
 
 sys.path.append(os.path.join(os.path.dirname(CHART), "release"))
-import archive
+import layout
 
 LIST = "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\nimages:\n- image: quay.io/acme/app:v1  # \"<&>\" ä\n"
 PLAIN = "# plain\nghcr.io/acme/tool:v2\n"
@@ -343,11 +343,10 @@ def shown_values():
 
 
 def check_released():
-    """The chart of a release, packaged by deploy/release, installs that release."""
+    """The chart of a release, as deploy/release makes it, installs that release."""
     image, own = "registry.example/platform/prefetchd:9.8.7", "mirror.example/prefetchd:9.8.7"
     with tempfile.TemporaryDirectory() as folder:
-        archive.pack_chart(os.path.join(folder, "chart.tgz"), CHART, "9.8.7", image, 0)
-        subprocess.run(["tar", "-xzf", "chart.tgz"], cwd=folder, check=True)
+        layout.stage_chart(CHART, os.path.join(folder, "prefetchd"), "9.8.7", image)
         with Renderer(os.path.join(folder, "prefetchd")) as released:
             for values, wanted in (({}, image), ({"image": own}, own)):
                 pod = daemon_set(by_name(released.render(values)[0]))
