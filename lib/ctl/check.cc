@@ -89,9 +89,7 @@ Request Understand(const base::Call& call, const CheckOptions& options, bool sho
       [&](ManifestFile file) {
         std::move(file.mistakes.begin(), file.mistakes.end(), std::back_inserter(mistakes));
         std::move(file.manifests.uses.begin(), file.manifests.uses.end(), std::back_inserter(uses));
-        if (request.list.empty() && file.manifests.passed_over.contains("ImageList.prefetchd.dev")) {
-          request.list = file.name;
-        }
+        if (request.list.empty() && file.manifests.HasList()) request.list = file.name;
         for (const manifest::StepReference& reference : file.manifests.references) {
           request.notes.push_back(file.name + ":" + std::to_string(reference.at.line) + ": " +
                                   manifest::ReferenceTitle(reference) + ", which is not checked");

@@ -113,8 +113,12 @@ bool TakeFromFiles(const std::vector<AuthFile>& files, const image::Reference& a
     const credentials::ContainersLogin* login = helped ? nullptr : CrioLogin(file.auth.logins, as);
     if (!helped && (login == nullptr || login->empty())) continue;
     if (login != nullptr && login->broken) {
-      problems.push_back(file.path + ": the entry " + credentials::ShownKey(login->key) +
-                         " has an \"auth\" that is no base64; CRI-O fails when it needs this entry");
+      std::string problem = file.path + ": the entry " + credentials::ShownKey(login->key) +
+                            " has an \"auth\" that is no base64; CRI-O fails when it needs this entry";
+      // A registry and its mirrors may share the entry.
+      if (std::find(problems.begin(), problems.end(), problem) == problems.end()) {
+        problems.push_back(std::move(problem));
+      }
     }
     place.file = file.path;
     place.match = helped ? helper->first : login->key;

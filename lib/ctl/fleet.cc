@@ -315,6 +315,19 @@ void LeaveOut(const std::vector<kube::Node>& nodes, const std::set<std::string>&
 
 }  // namespace
 
+bool IsForAPerson(const kube::Failure& failure) {
+  switch (failure.kind) {
+    case kube::ApiError::kForbidden:
+    case kube::ApiError::kUnauthorized:
+    case kube::ApiError::kInvalid:
+    case kube::ApiError::kNoCredential:
+    case kube::ApiError::kTlsError:
+      return true;
+    default:  // a question of two sides: the rest may pass
+      return false;
+  }
+}
+
 void NoteLeftOut(std::size_t left_out, std::ostream& err) {
   if (left_out == 0) return;
   err << "note: " << left_out << (left_out == 1 ? " node takes" : " nodes take")

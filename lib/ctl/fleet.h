@@ -81,6 +81,9 @@ struct FleetRoster {
 kube::Answer<FleetRoster> ListMembers(const base::Call& call, kube::Api& api, const FleetQuery& query,
                                       const std::set<std::string>& had_agents = {});
 
+// Returns true if the failure lasts until a user changes something, so that trying again wastes time.
+bool IsForAPerson(const kube::Failure& failure);
+
 // A line about nodes that were left out; none if there are none.
 void NoteLeftOut(std::size_t left_out, std::ostream& err);
 

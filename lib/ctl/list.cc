@@ -201,11 +201,9 @@ std::string NoReference(const manifest::ImageUse& use) {
          (filled ? ": read the output of the tool that fills it in" : "");
 }
 
-constexpr const char* kIsList = " is an image list: --list imports it";
-
 // Adds the images of one file. `left_out` gets the objects whose images are not known.
 void AddFile(ManifestFile file, Gathered& gathered, Mistakes& left_out, Mistakes& mistakes) {
-  if (file.manifests.passed_over.contains("ImageList.prefetchd.dev")) left_out.push_back(file.name + kIsList);
+  if (file.manifests.HasList()) left_out.push_back(file.name + " is an image list: --list imports it");
   std::move(file.mistakes.begin(), file.mistakes.end(), std::back_inserter(mistakes));
   for (const manifest::ImageUse& use : file.manifests.uses) {
     std::string place = Place(file.name, use.key_at);
@@ -313,9 +311,6 @@ int AddWorkloads(const base::Call& call, kube::Api& api, const ListImportOptions
 int WriteConfigMap(const base::Call& call, kube::Api& api, const std::string& config_map,
                    const list::ListDraft& draft, const std::string& text, std::ostream& out,
                    std::ostream& err) {
-  if (draft.size() == 0) {
-    return Fail(kBadInput, base::NotFound("no image was found: " + config_map + " stays as it is"), err);
-  }
   const std::size_t slash = config_map.find('/');
   auto done = api.SetConfigMapText(call, config_map.substr(0, slash), config_map.substr(slash + 1),
                                    "images.yaml", text);
@@ -384,11 +379,10 @@ int ImportList(const base::Call& call, const AgentClient* agent, kube::Api* api,
     if (exit_code != kOk) return exit_code;
   }
   for (const std::string& line : left_out) err << line << "\n";
-  // An empty list, which makes every node ready, is not what its author meant.
-  const bool lists =
-      std::any_of(left_out.begin(), left_out.end(), [](const auto& line) { return line.ends_with(kIsList); });
-  if (lists && gathered.draft().size() == 0)
-    return Fail(kBadInput, base::InvalidArgument("nothing was imported"), err);
+  if (gathered.draft().size() == 0) {
+    return Fail(kBadInput, base::NotFound("no image was found, and an empty list makes every node ready"),
+                err);
+  }
   const std::string text = gathered.draft().Write(options.output, left_out);
   if (api != nullptr && !options.config_map.empty()) {
     return WriteConfigMap(call, *api, options.config_map, gathered.draft(), text, out, err);

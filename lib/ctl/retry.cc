@@ -57,7 +57,9 @@ std::string WhyRefused(const kube::Failure& failure) {
   if (failure.kind == kube::ApiError::kTooManyRequests && failure.retry_after) {
     return "it had too many requests, and takes another one in " + base::HumanTime(*failure.retry_after);
   }
-  return WhyNotHeard(failure, "create");
+  std::string why = WhyNotHeard(failure, "create");
+  if (failure.kind == kube::ApiError::kForbidden) why += " (deploy/examples/fleet-operator.yaml grants it)";
+  return why;
 }
 
 // The result of asking all members. Each thread that asks adds to it.

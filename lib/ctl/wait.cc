@@ -101,20 +101,6 @@ using std::chrono::steady_clock;
 constexpr seconds kReadyFor{30};          // a node that was ready is not asked again before
 constexpr std::size_t kFleetDetails = 8;  // lines below the first, on a terminal
 
-// These failures do not pass without a change by the user, so waiting on would waste the time limit.
-bool IsForAPerson(const kube::Failure& failure) {
-  switch (failure.kind) {
-    case kube::ApiError::kForbidden:
-    case kube::ApiError::kUnauthorized:
-    case kube::ApiError::kInvalid:
-    case kube::ApiError::kNoCredential:
-    case kube::ApiError::kTlsError:
-      return true;
-    default:  // a question of two sides: the rest may pass
-      return false;
-  }
-}
-
 bool AsksForAnything(const screen::WaitDemand& demand) {
   return demand.list || demand.policy || !demand.hash.empty();
 }

@@ -1,8 +1,6 @@
 #include "ctl/watch.h"
 
-#include <algorithm>
 #include <chrono>
-#include <optional>
 #include <utility>
 
 #include "base/clock.h"
@@ -11,8 +9,9 @@
 #include "base/sha256.h"
 #include "base/text.h"
 #include "ctl/cluster.h"
+#include "ctl/environment_proxies.h"
 #include "ctl/exit_code.h"
-#include "doc/duration.h"
+#include "http/curl_client.h"
 #include "screen/fleet_news.h"
 
 namespace prefetch::ctl {
@@ -21,7 +20,6 @@ namespace {
 using std::chrono::seconds;
 
 constexpr std::size_t kMostSecretBytes = 4096;
-constexpr seconds kShortestInterval{10};
 constexpr seconds kWebhookLimit{15};
 constexpr const char* kSignature = "X-Prefetchd-Signature-256";
 
@@ -38,41 +36,60 @@ std::string OneLine(const std::string& path, Mistakes& mistakes) {
   return line;
 }
 
+// Answers that stay the same until a user corrects the URL: it has the credentials, too.
+bool RejectsTheUrl(int status) {
+  return status == 401 || status == 403 || status == 404 || status == 410;
+}
+
 class FleetWatch {
  public:
-  FleetWatch(const base::Call& call, kube::Api& api, http::Client& client, const FleetQuery& query,
-             base::Secret url, base::Secret key, std::ostream& out, std::ostream& err)
+  FleetWatch(const base::Call& call, kube::Api& api, const config::GetEnv& get_env,
+             const WatchOptions& options, base::Secret url, base::Secret key, std::ostream& out,
+             std::ostream& err)
       : call_(call),
         api_(api),
-        client_(client),
-        query_(query),
+        client_(EnvironmentProxies(get_env)),
+        options_(options),
         url_(std::move(url)),
         key_(std::move(key)),
         out_(out),
         err_(err) {}
 
-  // One look at the fleet, and at most one request to the webhook. Returns the exit code of a single round.
-  int Round() {
-    auto roster = ListMembers(call_, api_, query_);
-    if (!roster) return Fail(kUnreachable, Explain(roster.failure()), err_);
-    FleetAnswers answers =
-        AskMembers(call_, api_, roster->members, {.name_space = query_.name_space, .tokens = &tokens_});
-    if (call_.Stopped()) return kInterrupted;
-    if (answers.forbidden) return Fail(kUnreachable, Explain(*answers.forbidden), err_);
-    const screen::FleetNotice notice = news_.Compare(answers.nodes);
-    if (!notice.Empty() && !Send(screen::NoticeJson(notice, clock_.Wall()))) {
-      return call_.Stopped() ? kInterrupted : kNo;
+  int Run() {
+    while (true) {
+      const int exit = Round();
+      if (options_.once || for_a_person_) return exit;
+      if (!base::Pause(call_, options_.interval)) return kInterrupted;
     }
-    news_.Delivered(notice, answers.nodes);
-    if (!notice.Empty()) {
-      out_ << base::Rfc3339(clock_.Wall()) << " told of "
-           << base::Counted(notice.failing.size(), "failing node", "failing nodes") << " and "
-           << notice.recovered.size() << " that recovered" << std::endl;
-    }
-    return kOk;
   }
 
  private:
+  // One look at the fleet, and at most one request to the webhook. Returns the exit code of a single round.
+  int Round() {
+    const FleetQuery& query = options_.query;
+    auto roster = ListMembers(call_, api_, query, news_.announced());
+    if (call_.Stopped()) return kInterrupted;
+    if (!roster) return Unreachable(roster.failure());
+    if (std::exchange(left_out_, roster->left_out) != roster->left_out) NoteLeftOut(left_out_, err_);
+    FleetAnswers answers =
+        AskMembers(call_, api_, roster->members, {.name_space = query.name_space, .tokens = &tokens_});
+    if (call_.Stopped()) return kInterrupted;
+    if (answers.forbidden) return Unreachable(*answers.forbidden);
+    const screen::FleetNotice notice = news_.Compare(screen::GatherFleet(std::move(answers.nodes)));
+    if (notice.Empty()) return kOk;
+    if (!Send(screen::NoticeJson(notice, clock_.Wall()))) return call_.Stopped() ? kInterrupted : kNo;
+    news_.Delivered(notice);
+    out_ << base::Rfc3339(clock_.Wall()) << " told of "
+         << base::Counted(notice.failing.nodes.size(), "failing node", "failing nodes") << " and "
+         << notice.recovered.size() << " that recovered" << std::endl;
+    return kOk;
+  }
+
+  int Unreachable(const kube::Failure& failure) {
+    for_a_person_ = IsForAPerson(failure);
+    return Fail(kUnreachable, Explain(failure), err_);
+  }
+
   // The URL may be a secret, so no message has it.
   bool Send(const std::string& body) {
     http::Request request;
@@ -84,46 +101,45 @@ class FleetWatch {
     auto response = client_.Send(call_.Within(kWebhookLimit), request);
     if (response && response->status >= 200 && response->status < 300) return true;
     if (call_.Stopped()) return false;
+    for_a_person_ = response && RejectsTheUrl(response->status);
     err_ << "prefetchctl: the webhook "
          << (response ? "answers " + std::to_string(response->status)
                       : "cannot be reached (" + std::string(base::CodeName(response.error().code())) + ")")
-         << "; the news is sent again in the next round" << std::endl;
+         << (for_a_person_   ? ": correct the URL in --webhook-file, and start again"
+             : options_.once ? ""
+                             : "; the news is sent again in the next round")
+         << std::endl;
     return false;
   }
 
   const base::Call& call_;
   kube::Api& api_;
-  http::Client& client_;
-  const FleetQuery& query_;
+  http::CurlClient client_;
+  const WatchOptions& options_;
   const base::Secret url_, key_;
   std::ostream& out_;
   std::ostream& err_;
   base::SystemClock clock_;
   FleetTokens tokens_;
   screen::FleetNews news_;
+  std::size_t left_out_ = 0;
+  bool for_a_person_ = false;  // the last failure lasts until a user changes something
 };
 
 }  // namespace
 
-int WatchFleet(const base::Call& call, kube::Api& api, http::Client& client, const WatchOptions& options,
-               std::ostream& out, std::ostream& err) {
+int WatchFleet(const base::Call& call, kube::Api& api, const config::GetEnv& get_env,
+               const WatchOptions& options, std::ostream& out, std::ostream& err) {
   Mistakes mistakes;
-  auto interval = doc::ParseDuration(options.interval);
-  if (!interval || *interval < kShortestInterval)
-    mistakes.emplace_back("--interval must be a duration of at least 10s");
   std::string url = OneLine(options.webhook_file, mistakes);
   if (!url.starts_with("https://") && !url.starts_with("http://") && mistakes.empty()) {
     mistakes.push_back(options.webhook_file + ": must have a URL that begins with https:// or http://");
   }
   std::string key = options.secret_file.empty() ? "" : OneLine(options.secret_file, mistakes);
   if (!mistakes.empty()) return Refuse(mistakes, err);
-  FleetWatch watch(call, api, client, options.query, base::Secret(std::move(url)),
-                   base::Secret(std::move(key)), out, err);
-  while (true) {
-    const int exit = watch.Round();
-    if (options.once) return exit;
-    if (!base::Pause(call, *interval)) return kInterrupted;
-  }
+  return FleetWatch(call, api, get_env, options, base::Secret(std::move(url)), base::Secret(std::move(key)),
+                    out, err)
+      .Run();
 }
 
 }  // namespace prefetch::ctl

@@ -106,13 +106,8 @@ std::vector<std::string> NotesFor(const GenerateOptions& options, const Objects&
     notes.emplace_back(
         "on the host's network, each instance needs its own port: give --port if another one runs there");
   }
-  if (Contains(options.components, kNodeGate)) {
-    notes.emplace_back("node-gate needs Kubernetes 1.30 or later: apply it to no older cluster");
-  }
   if (Contains(options.components, kPolicy)) {
-    notes.emplace_back(
-        "policy needs Kubernetes 1.30 or later; it judges namespaces that you label "
-        "prefetchd.dev/policy=enforce");
+    notes.emplace_back("policy judges namespaces that you label prefetchd.dev/policy=enforce");
     notes.emplace_back(
         "policy makes every API server watch all ConfigMaps: give aggregated API servers that right before "
         "you apply it, see deploy/docs/policy.md");

@@ -41,6 +41,9 @@ struct Manifests : PodImages {
   std::set<std::string> paths_met;  // those of pod_template_paths that led to a pod
   // Objects without pods, how many of each type: {"Service", 2}, {"Certificate.cert-manager.io", 1}.
   std::map<std::string, std::size_t> passed_over;
+
+  // Returns true if a list of prefetchd is among them.
+  bool HasList() const { return passed_over.contains("ImageList.prefetchd.dev"); }
 };
 
 // The documents of a text, as ReadManifests reads them. Pure.

@@ -116,7 +116,7 @@ std::string_view RejectionReasonText(RejectionReason refusal, CallerPurpose purp
       return fleet ? "the token has expired: request a new one"
                    : "the token has expired: read it from its projected volume for each question";
     case RejectionReason::kNotBound:
-      return "the token is bound to no pod on a node: use a projected volume, on Kubernetes 1.30 or later";
+      return "the token is bound to no pod on a node: use a projected volume";
     case RejectionReason::kOtherNode:
       return "the token belongs to a pod of another node: ask the agent of that pod's own node";
     case RejectionReason::kRejected:

@@ -73,6 +73,7 @@ Fields CheckRequestFields() {
 
 Fields CheckResultFields() {
   Fields fields = status::CheckResultFields();
+  Append(fields, Below("results[].", ReportFields()));
   Append(
       fields,
       {{.path = "unread",
@@ -92,7 +93,6 @@ Fields CheckResultFields() {
         .nullable = true},
        {.path = "unread[].name", .help = "Its name; null: not written", .required = true, .nullable = true},
        {.path = "unread[].message", .help = "A sentence about what was not seen", .required = true}});
-  Append(fields, Below("results[].", ReportFields()));
   return fields;
 }
 

@@ -64,20 +64,6 @@ std::string Counts(const Fleet& fleet, const std::string& gap, bool color) {
   return text;
 }
 
-// Returns "ci-12, ci-40, ci-77 and 2 more", with as many names as fit.
-std::string Names(const std::vector<std::string>& nodes, std::size_t width, std::size_t most) {
-  std::string text;
-  std::size_t shown = 0;
-  for (const std::string& node : nodes) {
-    std::string more = " and " + std::to_string(nodes.size() - shown) + " more";
-    bool fits = DisplayWidth(text) + DisplayWidth(node) + 2 + DisplayWidth(more) <= width;
-    // At least one name is shown, however long it is.
-    if (shown > 0 && (!fits || shown == most)) return text + more;
-    text += (shown++ == 0 ? "" : ", ") + node;
-  }
-  return text;
-}
-
 std::string Indented(std::string_view text, std::string_view first, std::size_t width) {
   if (text.empty()) return "";
   std::string out, margin(kCauseColumns + 2, ' ');
@@ -209,6 +195,19 @@ std::string Bar(const Fleet& fleet) {
 }
 
 }  // namespace
+
+std::string Names(const std::vector<std::string>& nodes, std::size_t width, std::size_t most) {
+  std::string text;
+  std::size_t shown = 0;
+  for (const std::string& node : nodes) {
+    std::string more = " and " + std::to_string(nodes.size() - shown) + " more";
+    bool fits = DisplayWidth(text) + DisplayWidth(node) + 2 + DisplayWidth(more) <= width;
+    // At least one name is shown, however long it is.
+    if (shown > 0 && (!fits || shown == most)) return text + more;
+    text += (shown++ == 0 ? "" : ", ") + node;
+  }
+  return text;
+}
 
 std::string FleetTable(const Fleet& fleet, const FleetTableOptions& options) {
   std::size_t width = std::max(options.width, kLeastWidth);

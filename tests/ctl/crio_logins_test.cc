@@ -90,6 +90,11 @@ TEST_F(FindCrioLoginsTest, ABrokenEntryIsToldWhereItCounts) {
   EXPECT_EQ(Find("quay.io/a", false).problems.at(0),
             "/auth.json: the entry quay.io has an \"auth\" that is no base64; CRI-O fails when it needs this "
             "entry");
+  const CrioLogins mirrored =
+      Find("quay.io/a", false,
+           "[[registry]]\nlocation = \"quay.io\"\n[[registry.mirror]]\nlocation = \"quay.io/m\"\n");
+  EXPECT_EQ(mirrored.places.size(), 2U);
+  EXPECT_EQ(mirrored.problems.size(), 1U) << "once for all places";
 }
 
 TEST_F(FindCrioLoginsTest, AFileThatIsNotVisibleIsNoProofOfAnonymity) {

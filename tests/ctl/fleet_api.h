@@ -36,6 +36,7 @@ class FleetApi final : public RefusingApi {
   // Called with the number of listings, this one included.
   void WhenPodsAreListed(std::function<void(int)> call) { when_listed_ = std::move(call); }
   int listings() const { return listings_; }
+  void ListingFails(kube::Failure failure) { listing_ = std::move(failure); }
   // What a pod answers; without an answer nobody is let in to it.
   void Answers(const std::string& pod, kube::Answer<std::string> answer) {
     answers_.insert_or_assign(pod, std::move(answer));
@@ -66,6 +67,7 @@ class FleetApi final : public RefusingApi {
   kube::Answer<kube::Page<kube::Pod>> ListPods(const base::Call&, const std::string&,
                                                const kube::ListOptions&) override {
     if (when_listed_) when_listed_(++listings_);
+    if (listing_) return *listing_;
     return kube::Page<kube::Pod>{pods_, ""};
   }
   kube::Answer<std::string> PodProxyGet(const base::Call& call, const std::string& name_space,
@@ -102,6 +104,7 @@ class FleetApi final : public RefusingApi {
   std::map<std::string, std::string> posted_;
   std::function<void(int)> when_listed_;
   int listings_ = 0;
+  std::optional<kube::Failure> listing_;
   std::vector<kube::Node> nodes_;
   std::vector<kube::Pod> pods_;
   std::map<std::string, kube::Answer<std::string>> answers_, with_token_;

@@ -55,6 +55,18 @@ TEST(ListImport, AnImageListAmongManifestsIsNotPassedOverInSilence) {
   EXPECT_NE(beside.err.find("--list imports it"), std::string::npos) << beside;
 }
 
+TEST(ListImport, AnEmptyListIsNoResult) {
+  tests::TempDir dir;
+  const std::string farm = dir.Write("farm.yaml", "apiVersion: acme.io/v1\nkind: Farm\nspec: {size: 3}\n");
+  const std::string list = dir.Write("a.txt", "q.io/b:v1\n");
+  for (const Ran& ran : {Import({.manifests = {farm}}), Import({.lists = {list}, .exclude = {"q.io/*"}})}) {
+    EXPECT_EQ(ran.exit, kBadInput) << ran;
+    EXPECT_EQ(ran.out, "");
+    EXPECT_NE(ran.err.find("no image was found, and an empty list makes every node ready"), std::string::npos)
+        << ran;
+  }
+}
+
 // As `kubectl get -o yaml` of many objects: longer than one document may be.
 TEST(ListImport, AnotherToolsOutputMayBeLongerThanAnyDocument) {
   tests::TempDir dir;

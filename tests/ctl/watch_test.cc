@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <functional>
+#include <map>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -12,7 +15,6 @@
 #include "ctl/fleet_api.h"
 #include "ctl/ran.h"
 #include "fakes/fake_registry.h"
-#include "http/curl_client.h"
 #include "status/sample.h"
 #include "status/status_json.h"
 #include "temp_dir.h"
@@ -47,15 +49,33 @@ class WatchTest : public testing::Test {
         [status](const WireRequest&) -> std::optional<FakeReply> { return FakeReply{.status = status}; });
   }
   Ran Watch(const base::Call& call = {}) {
-    http::CurlClient client;
+    auto get_env = [this](const char* name) {
+      auto found = environment_.find(name);
+      return found == environment_.end() ? nullptr : found->second.c_str();
+    };
     return tests::Run(
-        [&](auto& out, auto& err) { return WatchFleet(call, api_, client, options_, out, err); });
+        [&](auto& out, auto& err) { return WatchFleet(call, api_, get_env, options_, out, err); });
+  }
+  // Stops the watch in the look after `rounds`. `before` is called in each look, with its number.
+  Ran Rounds(
+      int rounds, const std::function<void(int)>& before = [](int) {}) {
+    std::stop_source stop;
+    options_.once = false;
+    options_.interval = base::Duration(0);
+    const int earlier = api_.listings();
+    api_.WhenPodsAreListed([&, rounds, earlier](int listing) {
+      const int look = listing - earlier;
+      before(look);
+      if (look > rounds) stop.request_stop();
+    });
+    return Watch({.stop = stop.get_token()});
   }
 
   tests::TempDir dir_;
   tests::FakeRegistry hook_;
   tests::FleetApi api_;
   WatchOptions options_;
+  std::map<std::string, std::string> environment_;
 };
 
 TEST_F(WatchTest, AFailingNodeIsOneRequestWithASignature) {
@@ -79,8 +99,56 @@ TEST_F(WatchTest, AWebhookThatRefusesIsNamedWithoutItsUrl) {
   HookAnswers(500);
   Ran ran = Watch();
   EXPECT_EQ(ran.exit, kNo) << ran;
-  EXPECT_EQ(ran.err, "prefetchctl: the webhook answers 500; the news is sent again in the next round\n");
+  EXPECT_EQ(ran.err, "prefetchctl: the webhook answers 500\n");
   EXPECT_FALSE(hook_.requests()[0].headers.Has("X-Prefetchd-Signature-256"));
+}
+
+TEST_F(WatchTest, ARefusedNoticeIsSentOnceMoreInTheNextRound) {
+  std::atomic<int> asked = 0;
+  hook_.Answer([&](const WireRequest&) -> std::optional<FakeReply> {
+    return FakeReply{.status = asked++ == 0 ? 500 : 200};
+  });
+  Ran ran = Rounds(3);
+  EXPECT_EQ(ran.exit, kInterrupted) << ran;
+  EXPECT_EQ(ran.err, "prefetchctl: the webhook answers 500; the news is sent again in the next round\n");
+  ASSERT_EQ(hook_.requests().size(), 2U);
+  for (const WireRequest& request : hook_.requests()) {
+    EXPECT_NE(request.body.find("1 node fails: n2"), std::string::npos) << request.body;
+  }
+  EXPECT_TRUE(ran.out.ends_with(" told of 1 failing node and 0 that recovered\n")) << ran;
+}
+
+TEST_F(WatchTest, AWebhookThatRejectsItsUrlEndsTheWatch) {
+  for (int status : {401, 403, 404, 410}) {
+    HookAnswers(status);
+    EXPECT_EQ(Rounds(2), (Ran{kNo, "",
+                              "prefetchctl: the webhook answers " + std::to_string(status) +
+                                  ": correct the URL in --webhook-file, and start again\n"}));
+  }
+}
+
+TEST_F(WatchTest, TheProxyOfTheEnvironmentGetsTheNews) {
+  HookAnswers(200);
+  options_.webhook_file = dir_.Write("url", "http://hook.example.test/SECRET\n");
+  environment_["HTTP_PROXY"] = "http://" + hook_.address();
+  Ran ran = Watch();
+  EXPECT_EQ(ran.exit, kOk) << ran;
+  EXPECT_EQ(hook_.lines(), std::vector<std::string>{"POST http://hook.example.test/SECRET"});
+}
+
+TEST_F(WatchTest, ANodeThatIsDeadOrLacksItsAgentForALookIsNotToldAgain) {
+  HookAnswers(200);
+  api_.node(1).labels["node-role.kubernetes.io/control-plane"] = "";
+  Ran ran = Rounds(5, [&](int look) {
+    // The nodes of this look have been listed.
+    if (look == 1) api_.node(1).taints = {{.key = "node.kubernetes.io/unreachable"}};
+    if (look == 2) api_.node(1).taints.clear();
+    if (look == 3) api_.RemovePod("agent-n2");
+    if (look == 4) api_.AddPod("n2", "agent-n2");
+  });
+  EXPECT_EQ(ran.exit, kInterrupted) << ran;
+  EXPECT_EQ(ran.err, "");
+  EXPECT_EQ(hook_.requests().size(), 1U) << ran;
 }
 
 TEST_F(WatchTest, WithoutNewsNothingIsSent) {
@@ -101,14 +169,44 @@ TEST_F(WatchTest, AStopEndsTheWaitForTheNextLook) {
   EXPECT_EQ(hook_.requests().size(), 1U);
 }
 
+TEST_F(WatchTest, AStopDuringALookPrintsNothing) {
+  std::stop_source stop;
+  api_.ListingFails({.kind = kube::ApiError::kCancelled, .message = "list pods: stopped"});
+  api_.WhenPodsAreListed([&](int) { stop.request_stop(); });
+  EXPECT_EQ(Watch({.stop = stop.get_token()}), (Ran{kInterrupted, "", ""}));
+}
+
+TEST_F(WatchTest, ARefusalOfTheClusterEndsTheWatch) {
+  for (const char* pod : {"agent-n1", "agent-n2"}) {
+    api_.Answers(pod, kube::Failure{.kind = kube::ApiError::kForbidden, .message = "get pods/proxy: no"});
+  }
+  Ran ran = Rounds(2);
+  EXPECT_EQ(ran.exit, kUnreachable) << ran;
+  EXPECT_TRUE(ran.err.starts_with("prefetchctl: a right is missing, get pods/proxy (")) << ran;
+  api_.ListingFails({.kind = kube::ApiError::kUnauthorized, .message = "list pods: 401"});
+  EXPECT_EQ(Rounds(2), (Ran{kUnreachable, "", "prefetchctl: list pods: 401\n"}));
+}
+
+TEST_F(WatchTest, AnApiServerThatIsAwayIsAskedAgain) {
+  api_.ListingFails({.kind = kube::ApiError::kUnreachable, .message = "list pods: away"});
+  EXPECT_EQ(Rounds(2),
+            (Ran{kInterrupted, "", "prefetchctl: list pods: away\nprefetchctl: list pods: away\n"}));
+}
+
+TEST_F(WatchTest, NodesWithoutAgentsAreNotedOnce) {
+  HookAnswers(200);
+  api_.Add("control");
+  api_.node(2).labels["node-role.kubernetes.io/control-plane"] = "";
+  EXPECT_EQ(Rounds(2).err,
+            "note: 1 node takes no agent (control planes, virtual nodes); --nodes '' counts every node\n");
+}
+
 TEST_F(WatchTest, BadInputIsNamed) {
-  options_.interval = "1s";
   options_.webhook_file = dir_.Write("two", "a\nb\n");
   options_.secret_file = dir_ / "none";
   Ran ran = Watch();
   EXPECT_EQ(ran.exit, kBadInput);
-  for (const char* says :
-       {"--interval must be a duration of at least 10s", "two: must be one line", "none"}) {
+  for (const char* says : {"two: must be one line", "none"}) {
     EXPECT_NE(ran.err.find(says), std::string::npos) << says << ran;
   }
   options_ = {.webhook_file = dir_.Write("url", "slack.example/x")};

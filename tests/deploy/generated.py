@@ -415,13 +415,12 @@ TOLD = [
      "only with --include-control-plane"),
     ("TolerationKey", arguments("eks") + ["--toleration", "=ci"], None, 2, "--toleration =ci: must be KEY"),
     ("TolerationEffect", arguments("eks") + ["--toleration", "dedicated=ci:Never"], None, 2, "must be KEY"),
-    ("PolicyNeeds130", arguments("eks", ["policy"]), None, 0, "policy needs Kubernetes 1.30"),
+    ("PolicyNeedsALabel", arguments("eks", ["policy"]), None, 0, "prefetchd.dev/policy=enforce"),
     ("PolicyWatchesConfigMaps", arguments("eks", ["policy"]), None, 0, "watch all ConfigMaps"),
     ("PolicyActionOfNothing", arguments("eks") + ["--policy-action", "Deny"], None, 2, "--policy-action needs --component policy"),
     ("PolicyActionThatIsNone", arguments("eks", ["policy"]) + ["--policy-action", "deny"], None, 2, "Audit"),
     ("PolicyOfTooManyImages", arguments("eks", ["policy"], ["a.txt", "b.txt", "c.txt"]),
      {f"{one}.txt": "".join(f"quay.io/acme/{one}{i}:v1\n" for i in range(3400)) for one in "abc"}, 2, "up to 10000 spellings"),
-    ("GateNeeds130", arguments("eks", ["node-gate"]), None, 0, "Kubernetes 1.30"),
 ]
 
 

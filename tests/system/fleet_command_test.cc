@@ -317,7 +317,7 @@ std::string Chapter(const std::string& page, const std::string& heading) {
   return begin == std::string::npos ? "" : text.substr(begin, text.find("\n## ", begin + 5) - begin);
 }
 
-// Every prefetchctl line of a chapter of deploy/docs/lists.md and one of deploy/docs/watch.md, where all is
+// Every prefetchctl line of a chapter of deploy/docs/lists.md and two of deploy/docs/watch.md, where all is
 // well.
 TEST_F(FleetCommand, TheGuidesCommandsWork) {
   Has("n1", {Ready(kRunner, 1)});
@@ -328,22 +328,28 @@ TEST_F(FleetCommand, TheGuidesCommandsWork) {
              "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, image: " +
                  std::string(kRunner) + "}]}\n");
   std::string pods = dir_.Write("pods.json", R"({"kind":"List","items":[]})");
-  const std::string pages =
-      Chapter("watch.md", "All nodes at a glance") + Chapter("lists.md", "Find images that are on no list");
+  std::string url = dir_.Write("slack-url.txt", "http://127.0.0.1:1/\n"),
+              key = dir_.Write("key.txt", "k3y\n");
+  const std::string pages = Chapter("watch.md", "All nodes at a glance") +
+                            Chapter("watch.md", "Notify a webhook") +
+                            Chapter("lists.md", "Find images that are on no list");
   int commands = 0;
   for (std::string_view line : base::Split(pages, '\n')) {
     if (!line.starts_with("prefetchctl ")) continue;
     std::vector<std::string> words;
     for (std::string_view word : base::Split(line.substr(0, line.find(" >")), ' '))
-      words.push_back(word == "images.yaml" ? list
-                      : word == "pods.json" ? pods
-                      : word == "deploy/"   ? dir_ / "deploy"
-                                            : base::ReplaceAll(word, "'", ""));
+      words.push_back(word == "images.yaml"     ? list
+                      : word == "pods.json"     ? pods
+                      : word == "deploy/"       ? dir_ / "deploy"
+                      : word == "slack-url.txt" ? url
+                      : word == "key.txt"       ? key
+                                                : base::ReplaceAll(word, "'", ""));
     words.erase(words.begin());
+    if (words[0] == "watch") words.emplace_back("--once");
     EXPECT_EQ(Run(0, words).err, "") << line;
     commands++;
   }
-  EXPECT_EQ(commands, 9);
+  EXPECT_EQ(commands, 10);
 }
 
 TEST(FleetViewer, GrantsNoMoreThanItSays) {
@@ -414,6 +420,8 @@ TEST_F(FleetCommand, WithoutAClusterItSaysWhatWasLookedFor) {
   ExpectHas(ran->err, {"no cluster is known", "--kubeconfig"});
   Run(2, {"status", "--nodes", "a=b"});
   Run(2, {"status", "--fleet", "--watch", "-o", "html"});
+  ExpectHas(Run(2, {"watch", "--fleet", "--webhook-file", "url", "--interval", "1s"}).err,
+            {"prefetchctl: --interval must be a duration of at least 10s\n"});
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "cri/grpc_image_service.h"
 #include "rig/expect_ok.h"
 #include "system/cluster.h"
+#include "system/cluster_account.h"
 
 namespace prefetch::system::fleet_tokens_test {
 namespace {
@@ -54,7 +55,7 @@ class FleetTokens : public testing::Test {
         "apiVersion: v1\nkind: Config\ncurrent-context: test\nclusters: [{name: c, cluster: "
         "{server: \"" +
             api.url() + "\", insecure-skip-tls-verify: true}}]\nusers: [{name: u, user: {token: " +
-            api.AddToken("ci", {"prefetchd-fleet-viewers"}) +
+            api.AddToken("ci", {"prefetchd-fleet-viewers", "prefetchd-fleet-operators"}) +
             "}}]\ncontexts: [{name: test, context: {cluster: c, user: u}}]\n");
   }
   rig::Ran Ctl(int exit, Words words) {
@@ -108,21 +109,6 @@ TEST_F(FleetTokens, OpenWhatIsHiddenFromStrangers) {
   EXPECT_EQ(FleetMetric("NotAdmitted"), "1");
 }
 
-// What deploy/docs/change-the-list.md says to grant beside the component.
-constexpr std::string_view kRetryRights = R"(
-apiVersion: rbac.authorization.k8s.io/v1
-kind: Role
-metadata: {name: prefetchd-retry, namespace: prefetchd}
-rules:
-- {apiGroups: [""], resources: [pods/proxy], verbs: [create]}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: {name: prefetchd-retry, namespace: prefetchd}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: prefetchd-retry}
-subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: prefetchd-fleet-viewers}]
-)";
-
 TEST_F(FleetTokens, RequestRetries) {
   Cluster cluster(node_, {"fleet"});
   Start(cluster, true);
@@ -130,8 +116,10 @@ TEST_F(FleetTokens, RequestRetries) {
   node_.HasList({listed_, late});
   ASSERT_TRUE(rig::Eventually(seconds(30), [&] { return node_.StatusOf(late).reason == "NotFound"; }))
       << node_.AgentLog();
-  EXPECT_TRUE(Has(Ctl(4, {"retry", late}).err, "you may not create pods/proxy"));
-  ASSERT_TRUE(cluster.api().LoadRbac(kRetryRights).ok());
+  EXPECT_TRUE(
+      Has(Ctl(4, {"retry", late}).err,
+          "you may not create pods/proxy of its pod (deploy/examples/fleet-operator.yaml grants it)"));
+  ASSERT_TRUE(cluster.api().LoadRbac(Example("fleet-operator.yaml")).ok());
   EXPECT_EQ(host_->Push("team/late", "v1", {{3, 100'000}}), late);
   EXPECT_EQ(Ctl(0, {"retry", late}).out, "retry requested on 1 node: " + late + "\n");
   EXPECT_TRUE(rig::Eventually(seconds(30), [&] { return node_.Has(late); })) << node_.AgentLog();

@@ -27,7 +27,8 @@ Has the agent try images at once that wait for their next attempt, for example a
 back-off is skipped once; prefetchctl status shows the request, and the result. A registry that named a time
 (Retry-After) is left alone until then. An agent takes three requests at once, and then one a minute.
 
-With --fleet, the agents of all nodes are asked. That needs component fleet, and the right to create pods/proxy.
+With --fleet, the agents of all nodes are asked. That needs component fleet, and the rights of
+deploy/examples/fleet-operator.yaml.
 
 Exit code:
   0  requested, or nothing to retry

@@ -2,13 +2,17 @@
 #include "ctl/watch.h"
 
 #include <CLI/CLI.hpp>
+#include <cstdlib>
 #include <iostream>
 #include <memory>
 
 #include "commands/command.h"
 #include "commands/fleet_flags.h"
+#include "doc/duration.h"
 
 namespace prefetch::ctl {
+
+constexpr std::chrono::seconds kShortestInterval{10};
 
 Command WatchCommand(CLI::App& command, Context& context) {
   auto options = std::make_shared<WatchOptions>();
@@ -19,30 +23,38 @@ Command WatchCommand(CLI::App& command, Context& context) {
       ->required();
   command.add_option("--secret-file", options->secret_file,
                      "A file with a key: each request has its HMAC-SHA256 in X-Prefetchd-Signature-256");
-  command.add_option("--interval", options->interval, "Time between two looks, and between two requests")
+  auto interval = std::make_shared<std::string>("60s");
+  command.add_option("--interval", *interval, "Time between two looks, and between two requests")
       ->capture_default_str();
   command.add_flag("--once", options->once, "One look, and all failing nodes as news");
   command.footer(R"(
 Looks at all nodes each interval, and sends one JSON object to the webhook when nodes begin to fail or are ready
 again. Nodes that still pull, are dead or leave are no news. News that the webhook does not take (anything but 2xx)
-is sent again with that of the next look. Slack's incoming webhooks show the member text.
+is sent again with that of the next look. Slack's incoming webhooks show the member text. The proxies of the
+environment count (HTTPS_PROXY, NO_PROXY).
 
-It needs the rights of deploy/examples/fleet-viewer.yaml, and component fleet.
+It needs the rights of deploy/examples/fleet-viewer.yaml. Without component fleet, the news has no messages.
 
 Exit code:
   0    with --once: no news, or the webhook took them
-  1    with --once: the webhook did not take them
+  1    the webhook rejects its URL; with --once: it did not take the news
   2    bad input
-  4    with --once: the cluster could not be asked
+  4    the cluster refuses the rights or the credentials; with --once: it could not be asked
   130  stopped
 
 Examples:
   prefetchctl watch --fleet --webhook-file slack-url.txt
   prefetchctl watch --fleet --webhook-file url.txt --secret-file key.txt --interval 5m --nodes pool=ci)");
-  return [&context, options, fleet] {
+  return [&context, options, fleet, interval] {
+    auto parsed = doc::ParseDuration(*interval);
+    if (!parsed || *parsed < kShortestInterval) {
+      return Refuse({"--interval must be a duration of at least 10s"}, std::cerr);
+    }
+    options->interval = *parsed;
     return WithCluster(*fleet, [&](kube::Api& api) {
       options->query = fleet->query;
-      return WatchFleet(context.call, api, context.http, *options, std::cout, std::cerr);
+      auto get_env = [](const char* name) { return std::getenv(name); };
+      return WatchFleet(context.call, api, get_env, *options, std::cout, std::cerr);
     });
   };
 }
