@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "commands/command.h"
 #include "commands/help_format.h"
+#include "commands/usage_mistake.h"
 #include "ctl/exit_code.h"
 #include "ctl/terminal.h"
 
@@ -199,11 +200,10 @@ std::string MeantWord(const CLI::App& app, const std::string& word) {
 // Prints the usage error as one sentence.
 int Misunderstood(const CLI::App& app, const CLI::ParseError& error, const std::string& called_as) {
   std::string word = UnknownCommand(app);
-  std::string what = word.empty() ? error.what() : "there is no command " + base::ToUtf8(word);
-  // CLI11 begins the message with the option's name, which is empty for hidden options.
-  if (what.starts_with(": ")) what.erase(0, 2);
+  std::string what =
+      word.empty() ? UsageMistake(Recognised(app), error) : "there is no command " + base::ToUtf8(word);
   const std::vector<std::string> extras = Recognised(app).remaining();
-  if (word.empty() && error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError)) {
+  if (word.empty()) {
     // Only a flag among the unknown words can be compared with the command's flags.
     auto flag = std::find_if(extras.begin(), extras.end(),
                              [](const std::string& extra) { return extra.starts_with("-"); });

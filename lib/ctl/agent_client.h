@@ -16,6 +16,7 @@ namespace prefetch::ctl {
 
 // The agent's default address.
 inline constexpr const char* kDefaultAgent = "unix:///run/prefetchd/prefetchd.sock";
+inline constexpr const char* kDefaultAgentFolder = "/run/prefetchd";
 
 // Returns true if the text has the form of an agent's address.
 bool IsAgentAddress(const std::string& text);

@@ -289,6 +289,16 @@ void NoteNewer(const std::string& declared, std::ostream& err) {
       << "\" in agent.yaml\n";
 }
 
+// The manifests have imagePullPolicy: IfNotPresent, so another image under the same tag reaches new nodes
+// only.
+void NoteLatest(const std::string& image, std::ostream& err) {
+  auto reference = image::Reference::Parse(image);
+  if (!reference || reference->tag() != "latest" || reference->has_digest()) return;
+  err << "note: --image " << image
+      << " means the tag latest, and nodes keep the image that they have: name a "
+      << "version, so that upgrades reach every node\n";
+}
+
 int Print(const base::Result<deploy::Generated>& generated, const std::string& output, std::ostream& out,
           std::ostream& err) {
   if (!generated) return Fail(kBadInput, generated.error(), err);
@@ -342,6 +352,7 @@ int Generate(GenerateFlags flags, std::ostream& out, std::ostream& err) {
     flags.options.policy_images = ImagesForPolicy(flags);
   }
   NoteNewer(flags.options.kubelet_version, err);
+  NoteLatest(flags.options.image, err);
   auto generated = deploy::Generate(deploy::EmbeddedFiles(), flags.options);
   if (generated) {
     auto starts = CheckAgentConfig(flags, generated->documents, generated->notes);
@@ -355,6 +366,7 @@ int GenerateCompat(const deploy::CompatOptions& options, const std::string& outp
                    std::ostream& err) {
   if (auto words = CheckWords(options.common); !words) return Fail(kBadInput, words.error(), err);
   NoteNewer(options.common.kubelet_version, err);
+  NoteLatest(options.common.image, err);
   return Print(deploy::GenerateCompat(deploy::EmbeddedFiles(), options), output, out, err);
 }
 

@@ -1,6 +1,7 @@
 #include "ctl/wait.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <ostream>
@@ -48,6 +49,14 @@ int CodeOf(screen::WaitEnd end) {
 
 int Wait(const base::Call& call, const AgentClient& agent, const WaitOptions& options, std::ostream& out,
          std::ostream& err) {
+  std::error_code unknown;
+  if (!options.folder.empty() && !std::filesystem::exists(options.folder, unknown)) {
+    return Fail(kUnreachable,
+                base::NotFound("no agent is on this machine, since " + options.folder +
+                               " is missing: wait for all nodes with --fleet, or name an agent with --agent, "
+                               "also one that is still to come"),
+                err);
+  }
   Terminal terminal = StdoutTerminal();
   Progress progress(out, terminal);
   auto started = steady_clock::now();

@@ -16,6 +16,9 @@ struct WaitOptions {
   screen::WaitDemand demand;
   bool fail_fast = false;  // ends with the first image that has failed for good
   std::chrono::nanoseconds timeout{};
+  // The socket's folder, which a node's first agent makes: without it, no agent is waited for. Empty: any
+  // agent may come.
+  std::string folder;
 };
 
 int Wait(const base::Call& call, const AgentClient& agent, const WaitOptions& options, std::ostream& out,

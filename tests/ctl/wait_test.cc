@@ -14,6 +14,7 @@
 #include "ctl/ran.h"
 #include "status/sample.h"
 #include "status/status_json.h"
+#include "temp_dir.h"
 
 namespace prefetch::ctl::wait_test {
 namespace {
@@ -92,6 +93,26 @@ TEST(WaitCommand, GoesOnWhileAnAgentIsReplaced) {
   EXPECT_EQ(agent.asked(), 3U);  // the third after 500 ms
   EXPECT_NE(ran.err.find("connection refused"), std::string::npos) << ran;
   EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1) << ran;
+}
+
+// A workstation has no agent, and never gets one.
+TEST(WaitCommand, WithoutTheAgentsFolderItEndsAtOnce) {
+  tests::TempDir dir;
+  tests::FakeAgent agent;
+  agent.Answers("/v1/status", 200, Status({sample::Ready("q.io/a:v1", 1000)}));
+  const auto wait = [&](const std::string& folder) {
+    return tests::Run([&](auto& out, auto& err) {
+      return Wait({}, agent.Client(), {.timeout = seconds(30), .folder = folder}, out, err);
+    });
+  };
+  const tests::Ran ran = wait(dir / "none");
+  EXPECT_EQ(ran.exit, kUnreachable) << ran;
+  EXPECT_EQ(ran.err,
+            "prefetchctl: no agent is on this machine, since " + (dir / "none") +
+                " is missing: wait for all nodes with --fleet, or name an agent with --agent, also one "
+                "that is still to come\n");
+  EXPECT_TRUE(agent.asked().empty());
+  EXPECT_EQ(wait(dir.path()).exit, kOk);
 }
 
 // A user who edits a list and waits at once gets an answer about the new list.

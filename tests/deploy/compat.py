@@ -75,7 +75,7 @@ TOLD = [
     ("NoNamespace", [NAME], 2, "--namespace is required: where the ConfigMap"),
     ("Name", ["My_Images", "--namespace", "x"], 2, "NAME must be at most 50"),
     ("Flavor", GIVEN + ["--k8s-flavor", "k3s"], 2, "--k8s-flavor"),
-    ("List", GIVEN + ["--list", "images.yaml"], 2, "not expected: images.yaml --list"),
+    ("List", GIVEN + ["--list", "images.yaml"], 2, "there is no option --list"),
     ("Gate", GIVEN + ["--component", "node-gate"], 2, "migrate takes neither node-gate"),
     ("Policy", GIVEN + ["--component", "policy"], 2, "migrate does not take policy"),
     ("RepositoryWithoutSecret", GIVEN + ["--secret-repository", "quay.io"], 2, "--secret-repository needs --secret"),

@@ -23,15 +23,15 @@ from alerts import FIRES, check_alert, check_all_alerts_are_tried, check_quiet, 
 from cases import Cases
 from compat import add_compat
 from dockerfile import add_dockerfile
-from generated import add_generated, check_second_instance, generate, policy_images, printed, shown_commands
+from generated import add_generated, check_same, check_second_instance, generate, policy_images, printed, shown_commands
 from guide_tables import check_ca_bundles, check_components, check_kubelet_facts, check_mirrors, check_networks, page, pages_for_people
 from metrics import check_metrics, check_values
 from nodes import NODES, add_nodes, check_side_by_side
 from paths import check_kubelet_config, check_paths
 from policy import (CHECKS, RIGHTS, check_containers, check_host_paths, check_list, check_names, check_rights,
                     check_scheduling, check_service, check_write_limits, lists_of)
-from render import (COMPONENTS, DEPLOY, OF_OPENSHIFT, OVERLAYS, ROOT, TOGETHER, agent, daemon_set, documents_of, flags, of_kind, overlay, pod,
-                    render)
+from render import (COMPONENTS, DEPLOY, OF_OPENSHIFT, OVERLAYS, ROOT, TOGETHER, agent, build, daemon_set, documents_of, flags,
+                    of_kind, overlay, pod, render)
 from running import check_running
 from shapes import check_shapes
 
@@ -244,10 +244,26 @@ def check_label_stale():
     return [] if by_hand == generated else [f"{by_hand} is not {generated}"]
 
 
+def check_talos():
+    """The example for Talos is the overlay generic, but for two paths on the node."""
+    text = json.dumps(overlay("generic"))
+    for generic, talos in (("/etc/containerd/config.toml", "/etc/cri/containerd.toml"), ("/etc/containerd", "/etc/cri"),
+                           ("/var/lib/kubelet/config.yaml", "/etc/kubernetes/kubelet.yaml")):
+        text = text.replace(generic, talos)
+    return check_same(json.loads(text), build(os.path.join(DEPLOY, "examples/talos")), loose=True)
+
+
+def check_proxies():
+    """The ConfigMap that registries.md has users create is the one that agents read."""
+    (name,) = re.findall(r"create configmap (\S+)", page("deploy/docs/registries.md"))
+    read = [one["configMapRef"]["name"] for one in agent(overlay("generic"))["envFrom"]]
+    return [] if read == [name] else [f"agents read {read}, not {name}"]
+
+
 def check_pull_secret():
     """The kustomization of node-pools.md mounts the Secret as `generate --mount-pull-secret` does."""
     (text,) = [text for where, text in guide_examples() if where.startswith("deploy/docs/node-pools.md:Pull secrets")]
-    declared = re.search(r"^```yaml\n(pullSecrets:\n.*?)^```", page("deploy/docs/node-pools.md"), re.M | re.S)[1]
+    declared = re.search(r"^```yaml\n(?:.+\n){2}(pullSecrets:\n.*?)^```", page("deploy/docs/node-pools.md"), re.M | re.S)[1]
     files = {"agent.yaml": page("deploy/base/agent.yaml") + declared, "team-a.yaml": page("deploy/base/images.yaml")}
     made = generate(["--platform", "eks", "--list", "team-a.yaml", "--agent-config", "agent.yaml", "--mount-pull-secret", "team-a"], files)
     by_hand, generated = ({(one["kind"], one["metadata"]["name"]): one for one in documents}
@@ -590,6 +606,8 @@ def add_all(cases, add_rendering):
     cases.add("generate", "second_instance_as_by_hand", lambda: none(check_second_instance(render_example(second))))
     cases.add("guide", "has_examples", lambda: none([] if len(guide_examples()) >= 7 else ["too few"]))
     cases.add("teams", "a_pull_secret_by_name", lambda: none(check_pull_secret()))
+    cases.add("install", "talos", lambda: none(check_talos()))
+    cases.add("registries", "proxies_without_kustomize", lambda: none(check_proxies()))
     cases.add("watch", "the_alert_of_an_instance_by_name", lambda: none(check_label_stale()))
     add_dockerfile(cases, none, finds)
     add_generated(cases, add_rendering, none)

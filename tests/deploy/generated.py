@@ -393,6 +393,7 @@ TOLD = [
      "the Secret pull must exist in the namespace prefetchd"),
     ("OutputThatCannotBe", arguments("eks") + ["-o", "no/where/"], None, 2, "-o no/where/"),
     ("NothingIsPublished", arguments("eks"), None, 0, "no registry has the image"),
+    ("ImageWithoutTag", arguments("eks") + ["--image", "registry.example/prefetchd"], None, 0, "means the tag latest"),
     ("NewestKnownVersion", arguments("eks") + ["--kubelet-version", "v1.37.0-eks-1"], None, 0, ""),
     ("NewerVersion", arguments("eks") + ["--kubelet-version", "1.38"], None, 0, "newer than the rules"),
     ("NoVersionAndNoApi", arguments("eks", ["no-api-access"]), None, 0, "FactsUnknown"),

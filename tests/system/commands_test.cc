@@ -42,7 +42,8 @@ TEST(Help, OfEveryCommandHasExamples) {
     ASSERT_NE(at, std::string::npos) << Title(help.words);
     EXPECT_NE(help.text.find("prefetchctl " + Title(help.words), at), std::string::npos) << Title(help.words);
     EXPECT_NE(help.text.find("Exit code"), std::string::npos) << Title(help.words);
-    // What no option begins is text of the command's own, which is printed as it is where no terminal is.
+    // Lines that begin with an option may be long. All others are the command's own text, which the program
+    // wraps only on a terminal.
     for (std::string_view line : base::Split(std::string_view(help.text), '\n')) {
       const std::size_t begin = line.find_first_not_of(' ');
       if (begin == std::string_view::npos || line[begin] == '-' || line.starts_with("Usage:")) continue;
@@ -239,37 +240,56 @@ TEST_P(Wrong, IsASentence) {
 INSTANTIATE_TEST_SUITE_P(
     Rows, Wrong,
     testing::Values(
-        WrongCase{"NoCommand", {}, "A subcommand is required"},
+        WrongCase{
+            "NoCommand", {"list"}, "a command is missing: check, diff, export, import, lock, print", "list "},
+        WrongCase{"AFlagOfNoCommand", {"--nosuch"}, "there is no option --nosuch"},
+        WrongCase{"AnArgumentTooMany", {"status", "x"}, "the argument x is not expected", "status "},
+        WrongCase{"AnArgumentTooFew", {"explain"}, "IMAGE is required", "explain "},
+        WrongCase{"NoValue", {"wait", "--timeout"}, "--timeout needs a value", "wait "},
+        WrongCase{"NoValueOfSome", {"check", "-o"}, "--output needs a value: github, json or text", "check "},
+        WrongCase{"NoNumber", {"plan", "--nodes", "x"}, "--nodes must be a number, not x", "plan "},
+        WrongCase{"Twice",
+                  {"status", "--agent", "a", "--agent", "b"},
+                  "--agent is given more than once",
+                  "status "},
+        WrongCase{"OnlyWithAnother", {"status", "--nodes", "a=b"}, "--nodes needs --fleet", "status "},
+        WrongCase{"NotTogether",
+                  {"wait", "--hash", "a", "--list", "b"},
+                  "--list and --hash exclude each other: leave out one",
+                  "wait "},
         WrongCase{"NoSuchCommand", {"stauts"}, "there is no command stauts; did you mean status?"},
         WrongCase{"NoSuchCommandBelow",
                   {"list", "chekc", "a.txt"},
                   "there is no command chekc; did you mean check?",
                   "list "},
-        WrongCase{"NoSuchFlag",
-                  {"status", "--nosuch"},
-                  "The following argument was not expected: --nosuch",
-                  "status "},
+        WrongCase{"NoSuchFlag", {"status", "--nosuch"}, "there is no option --nosuch", "status "},
         WrongCase{"AMisspeltFlag",
                   {"wait", "--timout", "5m"},
-                  "The following arguments were not expected: 5m --timout; did you mean --timeout?",
+                  "there is no option --timout; did you mean --timeout?",
                   "wait "},
         WrongCase{"AMisspeltFlagWithItsValue",
                   {"wait", "--fali-fast=x"},
-                  "The following argument was not expected: --fali-fast=x; did you mean --fail-fast?",
+                  "there is no option --fali-fast; did you mean --fail-fast?",
                   "wait "},
         WrongCase{"NothingIsNear", {"zzzzzz"}, "there is no command zzzzzz"},
-        WrongCase{"CheckOutput", {"check", "-o", "x"}, "--output: x not in {github,json,text}", "check "},
-        WrongCase{"LintOutput", {"lint", "-o", "x"}, "--output: x not in {github,json,sarif,text}", "lint "},
+        WrongCase{
+            "CheckOutput", {"check", "-o", "x"}, "--output must be github, json or text, not x", "check "},
+        WrongCase{"LintOutput",
+                  {"lint", "-o", "x"},
+                  "--output must be github, json, sarif or text, not x",
+                  "lint "},
         WrongCase{"PrintOutput",
                   {"list", "print", "-o", "x", "a.txt"},
-                  "--output: x not in {hash,json,yaml}",
+                  "--output must be hash, json or yaml, not x",
                   "list print "},
         WrongCase{"ANumberIsNoWord",
                   {"list", "print", "-o", "1", "a.txt"},
-                  "--output: 1 not in {hash,json,yaml}",
+                  "--output must be hash, json or yaml, not 1",
                   "list print "},
-        WrongCase{
-            "Gate", {"generate", "--gate", "x"}, "--gate: x not in {condition,label,taint}", "generate "}),
+        WrongCase{"Gate",
+                  {"generate", "--gate", "x"},
+                  "--gate must be condition, label or taint, not x",
+                  "generate "}),
     [](const auto& row) { return row.param.name; });
 
 // kubectl finds its plugins by their names on PATH, and runs them with the words behind that name.

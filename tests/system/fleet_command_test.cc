@@ -317,8 +317,7 @@ std::string Chapter(const std::string& page, const std::string& heading) {
   return begin == std::string::npos ? "" : text.substr(begin, text.find("\n## ", begin + 5) - begin);
 }
 
-// Every prefetchctl line of a chapter of deploy/docs/lists.md and two of deploy/docs/watch.md, where all is
-// well.
+// Every prefetchctl line of these chapters, where all is well.
 TEST_F(FleetCommand, TheGuidesCommandsWork) {
   Has("n1", {Ready(kRunner, 1)});
   std::string list =
@@ -332,13 +331,16 @@ TEST_F(FleetCommand, TheGuidesCommandsWork) {
               key = dir_.Write("key.txt", "k3y\n");
   const std::string pages = Chapter("watch.md", "All nodes at a glance") +
                             Chapter("watch.md", "Notify a webhook") +
-                            Chapter("lists.md", "Find images that are on no list");
+                            Chapter("lists.md", "Find images that are on no list") +
+                            Chapter("ci-systems.md", "Common to all recipes");
   int commands = 0;
   for (std::string_view line : base::Split(pages, '\n')) {
+    if (line.starts_with("  - ")) line.remove_prefix(4);
     if (!line.starts_with("prefetchctl ")) continue;
     std::vector<std::string> words;
     for (std::string_view word : base::Split(line.substr(0, line.find(" >")), ' '))
       words.push_back(word == "images.yaml"     ? list
+                      : word == "images.txt"    ? list
                       : word == "pods.json"     ? pods
                       : word == "deploy/"       ? dir_ / "deploy"
                       : word == "slack-url.txt" ? url
@@ -349,7 +351,7 @@ TEST_F(FleetCommand, TheGuidesCommandsWork) {
     EXPECT_EQ(Run(0, words).err, "") << line;
     commands++;
   }
-  EXPECT_EQ(commands, 10);
+  EXPECT_EQ(commands, 11);
 }
 
 TEST(FleetViewer, GrantsNoMoreThanItSays) {

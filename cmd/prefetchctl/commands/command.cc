@@ -6,10 +6,15 @@
 
 namespace prefetch::ctl {
 
-std::string Context::Agent() const {
+std::string Context::NamedAgent() const {
   if (!agent.empty()) return agent;
   const char* variable = std::getenv("PREFETCHD_AGENT");
-  return variable == nullptr || *variable == '\0' ? kDefaultAgent : variable;
+  return variable == nullptr ? "" : variable;
+}
+
+std::string Context::Agent() const {
+  const std::string named = NamedAgent();
+  return named.empty() ? kDefaultAgent : named;
 }
 
 int Context::WithAgent(const std::function<int(const AgentClient&)>& use) {

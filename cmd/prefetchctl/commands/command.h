@@ -31,8 +31,10 @@ struct Context {
   std::string agent;  // The value of --agent; empty if it was not given.
   base::Call call;    // stopped by SIGINT and SIGTERM
 
-  // Returns --agent, else PREFETCHD_AGENT, else the default. CLI11's envname() is not used, since the
+  // Returns --agent, else PREFETCHD_AGENT; empty if there is none. CLI11's envname() is not used, since the
   // variable would then win over the flag of another subcommand.
+  std::string NamedAgent() const;
+  // The same, else the default.
   std::string Agent() const;
   int WithAgent(const std::function<int(const AgentClient&)>& use);
 };

@@ -45,6 +45,7 @@ int RunWait(Context& context, const WaitFlags& flags) {
     for (const std::string& warning : list->warnings) std::cerr << "warning: " << warning << "\n";
   }
   if (!flags.fleet.fleet) {
+    if (context.NamedAgent().empty()) options->folder = kDefaultAgentFolder;
     return context.WithAgent(
         [&](const AgentClient& agent) { return Wait(context.call, agent, *options, std::cout, std::cerr); });
   }
@@ -90,6 +91,7 @@ Command WaitCommand(CLI::App& command, Context& context) {
       ->group(kFleetGroup);
   command.footer(R"(
 Without --fail-fast, the command also waits for images that have failed for good: a missing tag may be pushed.
+Without --agent, it ends at once on a machine that has never had an agent (no /run/prefetchd).
 
 With --fleet, the command asks ready nodes again every 30 s, and the others every 2 s. It waits for nodes without
 an agent, and for agents that cannot be reached. If you ask for a list, hash or policy, the readiness of such an
