@@ -62,12 +62,6 @@ class PanicSearch {
   std::set<std::string> hosts_;
 };
 
-bool IsUnknownTable(const TomlExpression& one) {
-  const Keys fields = Fields(one.keys);
-  if (one.kind == TomlExpression::Kind::kValue || fields.empty()) return false;
-  return !IsPlain(fields, IsHost(one.keys)) && !IsOneOf(fields[0], {"header", "ca", "client"});
-}
-
 }  // namespace
 
 std::string_view OnlyGoTomlTells(std::string_view text, TomlDialect dialect) {
@@ -77,16 +71,6 @@ std::string_view OnlyGoTomlTells(std::string_view text, TomlDialect dialect) {
     if (dialect == TomlDialect::kGoToml1 && one.has_time) return "it has dates or times";
   }
   return "";
-}
-
-std::string_view GoTomlMayTake(std::string_view text, TomlDialect dialect) {
-  // "[host]" after "host.x = 1", a table again.
-  if (dialect == TomlDialect::kGoToml1) return "which go-toml v1 may take";
-  // It does not look for keys that stand twice there.
-  const std::vector<TomlExpression> all = TomlExpressions(text);
-  return std::any_of(all.begin(), all.end(), IsUnknownTable)
-             ? "which go-toml v2 may take in a table that it does not know"
-             : "";
 }
 
 }  // namespace prefetch::registry

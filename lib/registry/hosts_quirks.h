@@ -11,7 +11,4 @@ namespace prefetch::registry {
 // The reason; empty: there is none.
 std::string_view OnlyGoTomlTells(std::string_view text, TomlDialect dialect);
 
-// The reason why go-toml may take a text that is no TOML; empty: it does not.
-std::string_view GoTomlMayTake(std::string_view text, TomlDialect dialect);
-
 }  // namespace prefetch::registry

@@ -17,7 +17,8 @@ VALUES = [
     b'"https://up.example.test?q=1#f"', b'"https://"', b'"http:up"', b'"httpx://up"', b'"ftp://up"', b'"http"', b'"https://\xc3\xa9.test"',
     b'"https://up.example.test:0"', b'"HTTPS://UP.Example.Test"', b'"https://up_x"', b'"https://a b"', b'"https://a%20b"', b'"https://a\\\\b"',
     b'"127.0.0.1:5602"', b'"https://up.example.test/v2"', b'"https://up.example.test:443/v2/"', b'"https://u p@up"', b'"https://up.example.test/a?b"',
-    b"2026-01-01", b"2026-01-01T10:00:00Z", b"10:00:00", b"[2026-01-01]", b'[\n"pull", # c\n"resolve"]',
+    b"2026-01-01", b"2026-01-01T10:00:00Z", b"10:00:00", b"[2026-01-01]", b'[\n"pull", # c\n"resolve"]', b"1__0", b"1.", b"12345678901234567890",
+    b"10:00", b"2026-02-30", b'"\\e"',
 ]  # fmt: skip
 KEYS = [
     b"server", b"Server", b"SERVER", b"capabilities", b"Capabilities", b"CAPABILITIES", b"ca", b"CA", b"client", b"skip_verify", b"Skip_Verify",

@@ -442,6 +442,13 @@ TEST(ParseHostsToml, LeavesItToTheRuntime) {
       {"[Host.\"https://a\"]\n[Host]\n\"https://a\".Skip_Verify = true\n[", kNew},
       {"server = 2026-01-01", kNew},
       {"[other]\na = 1\na = 2", kNew},  // it does not look there
+      // It does not read the value of a key that it does not know.
+      {"[host.\"https://a\"]\nx = 1__0", kNew},
+      {"x = 1.", kNew},
+      {"x = 12345678901234567890", kNew},
+      {"x = 10:00", kNew},
+      {"x = 2026-02-30", kNew},
+      {"x = \"\\e\"", kNew},
       {"header = 10:00:00\n=", kNew},
       {"[host]\n\"https://a\" = 2026-01-01", kNew},
       {"[server.a]", kNew},
