@@ -29,6 +29,7 @@ constexpr std::int64_t kUsualDownloads = 3;
 // refuses two of them). Those that are carried over from version 2 count as they are written.
 enum class Letters { kAny, kAsWritten };
 
+// Each function below reads a table whose types are checked.
 const toml::node* Find(const toml::table& table, std::string_view key, Letters letters = Letters::kAny) {
   if (letters == Letters::kAsWritten) return table.get(key);
   for (auto&& [name, node] : table) {
@@ -37,130 +38,89 @@ const toml::node* Find(const toml::table& table, std::string_view key, Letters l
   return nullptr;
 }
 
-base::Result<const toml::table*> FindTable(const toml::table& table, std::string_view key,
-                                           Letters letters = Letters::kAny) {
+const toml::table* FindTable(const toml::table& table, std::string_view key,
+                             Letters letters = Letters::kAny) {
   const toml::node* node = Find(table, key, letters);
-  if (node == nullptr) return static_cast<const toml::table*>(nullptr);
-  if (!node->is_table()) return Wrong(*node, std::string(key) + " is no table");
-  return node->as_table();
+  return node == nullptr ? nullptr : node->as_table();
 }
 
-base::Status ReadFlag(const toml::table& table, std::string_view key, std::optional<bool>& value,
-                      Letters letters) {
+template <typename T>
+std::optional<T> Value(const toml::table& table, std::string_view key, Letters letters) {
   const toml::node* node = Find(table, key, letters);
-  if (node == nullptr) return {};
-  if (!node->is_boolean()) return Wrong(*node, std::string(key) + " is neither true nor false");
-  value = node->as_boolean()->get();
-  return {};
-}
-
-base::Status ReadNumber(const toml::table& table, std::string_view key, std::optional<std::int64_t>& value,
-                        Letters letters) {
-  const toml::node* node = Find(table, key, letters);
-  if (node == nullptr) return {};
-  if (!node->is_integer()) return Wrong(*node, std::string(key) + " is no whole number");
-  value = node->as_integer()->get();
-  return {};
-}
-
-base::Status ReadConfigPath(const toml::table& table, RegistryTable& registry) {
-  const toml::node* node = Find(table, "config_path");
-  if (node == nullptr) return {};
-  if (!node->is_string()) return Wrong(*node, "config_path is no string");
-  registry.config_path = TextOf(*node->as_string());
-  return {};
+  return node == nullptr ? std::nullopt : node->value_exact<T>();
 }
 
 bool HasEntries(const toml::table& entry, std::string_view key) {
-  const toml::node* node = Find(entry, key);
-  return node != nullptr && node->is_table() && !node->as_table()->empty();
+  const toml::table* table = FindTable(entry, key);
+  return table != nullptr && !table->empty();
 }
 
 // A credential, not an empty one.
 bool HasAuth(const toml::table& entry) {
-  if (!HasEntries(entry, "auth")) return false;
-  const toml::table& auth = *Find(entry, "auth")->as_table();
+  const toml::table* auth = FindTable(entry, "auth");
   constexpr std::array<const char*, 4> kMembers = {"username", "password", "auth", "identitytoken"};
-  return std::any_of(kMembers.begin(), kMembers.end(), [&](const char* key) {
-    const toml::node* node = Find(auth, key);
-    return node != nullptr && node->is_string() && !node->as_string()->get().empty();
-  });
+  return auth != nullptr && std::any_of(kMembers.begin(), kMembers.end(), [&](const char* key) {
+           const toml::node* node = Find(*auth, key);
+           return node != nullptr && !node->as_string()->get().empty();
+         });
 }
 
-// Reads `mirrors`, `configs` or `auths`, each a table with an entry for each host. `counts` decides which
-// hosts matter. Returns true if there is any entry.
+// Adds the hosts of `mirrors`, `configs` or `auths`, each a table with an entry for each host. `counts`
+// decides which hosts matter. Returns true if there is any entry.
 template <typename Counts>
-base::Result<bool> ReadHosts(const toml::table& registry, std::string_view key, Counts counts,
-                             image::TableHosts& hosts) {
-  auto table = FindTable(registry, key);
-  if (!table) return std::move(table).error();
-  if (*table == nullptr) return false;
-  for (auto&& [host, entry] : **table) {
-    if (!entry.is_table()) return Wrong(entry, "an entry of " + std::string(key) + " is no table");
+bool AddHosts(const toml::table& registry, std::string_view key, Counts counts, image::TableHosts& hosts) {
+  const toml::table* table = FindTable(registry, key);
+  if (table == nullptr) return false;
+  for (auto&& [host, entry] : *table) {
     if (counts(*entry.as_table())) hosts.Add(FromAsciiToml(host.str()));
   }
-  return !(*table)->empty();
+  return !table->empty();
 }
 
-base::Result<RegistryTable> ReadRegistry(const toml::table& table) {
+RegistryTable ReadRegistry(const toml::table& table) {
   RegistryTable registry;
-  if (base::Status read = ReadConfigPath(table, registry); !read) return read.error();
+  if (const toml::node* path = Find(table, "config_path")) registry.config_path = TextOf(*path->as_string());
   auto always = [](const toml::table&) { return true; };
   auto says = [](const toml::table& entry) { return HasAuth(entry) || HasEntries(entry, "tls"); };
-  auto mirrors = ReadHosts(table, "mirrors", always, registry.hosts);
-  if (!mirrors) return std::move(mirrors).error();
-  auto configs = ReadHosts(table, "configs", says, registry.hosts);
-  if (!configs) return std::move(configs).error();
-  auto auths = ReadHosts(table, "auths", always, registry.hosts);
-  if (!auths) return std::move(auths).error();
-  auto headers = FindTable(table, "headers");
-  if (!headers) return std::move(headers).error();
-  if (*headers != nullptr) {
-    for (auto&& [name, value] : **headers) registry.hosts.AddHeader(name.str());
+  registry.has_mirrors = AddHosts(table, "mirrors", always, registry.hosts);
+  registry.has_others = AddHosts(table, "configs", says, registry.hosts);
+  registry.has_others |= AddHosts(table, "auths", always, registry.hosts);
+  if (const toml::table* headers = FindTable(table, "headers")) {
+    for (auto&& [name, value] : *headers) registry.hosts.AddHeader(name.str());
   }
-  registry.has_mirrors = *mirrors;
-  registry.has_others = *configs || *auths;
   return registry;
 }
 
 // Reads the fields that both plugins' tables have.
-base::Status ReadCommon(const toml::table& table, ImagesTable& images, Letters letters) {
-  auto registry = FindTable(table, "registry", letters);
-  if (!registry) return registry.status();
-  if (*registry != nullptr) {
-    auto read = ReadRegistry(**registry);
-    if (!read) return read.status();
-    images.registry = std::move(*read);
+ImagesTable ReadCommon(const toml::table& table, Letters letters) {
+  ImagesTable images;
+  if (const toml::table* registry = FindTable(table, "registry", letters)) {
+    images.registry = ReadRegistry(*registry);
   }
-  auto read = ReadNumber(table, "max_concurrent_downloads", images.max_concurrent_downloads, letters);
-  if (!read) return read;
-  return ReadFlag(table, "image_pull_with_sync_fs", images.image_pull_with_sync_fs, letters);
+  images.max_concurrent_downloads = Value<std::int64_t>(table, "max_concurrent_downloads", letters);
+  images.image_pull_with_sync_fs = Value<bool>(table, "image_pull_with_sync_fs", letters);
+  return images;
 }
 
-base::Status ReadSnapshots(const toml::table& table, ImagesTable& images, Letters letters) {
-  auto read = ReadFlag(table, "disable_snapshot_annotations", images.disable_snapshot_annotations, letters);
-  if (!read) return read;
-  return ReadFlag(table, "discard_unpacked_layers", images.discard_unpacked_layers, letters);
+void ReadSnapshots(const toml::table& table, ImagesTable& images, Letters letters) {
+  images.disable_snapshot_annotations = Value<bool>(table, "disable_snapshot_annotations", letters);
+  images.discard_unpacked_layers = Value<bool>(table, "discard_unpacked_layers", letters);
 }
 
-base::Status ReadOldPlugin(const toml::table& table, ImagesTable& images) {
-  constexpr Letters kLetters = Letters::kAsWritten;
-  if (base::Status read = ReadCommon(table, images, kLetters); !read) return read;
-  auto containerd = FindTable(table, "containerd", kLetters);
-  if (!containerd) return containerd.status();
-  if (*containerd != nullptr) {
-    images.has_runtimes = (*containerd)->contains("runtimes");
-    if (base::Status read = ReadSnapshots(**containerd, images, kLetters); !read) return read;
+ImagesTable ReadOldPlugin(const toml::table& table) {
+  ImagesTable images = ReadCommon(table, Letters::kAsWritten);
+  if (const toml::table* containerd = FindTable(table, "containerd", Letters::kAsWritten)) {
+    images.has_runtimes = containerd->contains("runtimes");
+    ReadSnapshots(*containerd, images, Letters::kAsWritten);
   }
-  return CheckOldPlugin(table);
+  return images;
 }
 
-base::Status ReadNewPlugin(const toml::table& table, ImagesTable& images) {
-  constexpr Letters kLetters = Letters::kAny;
-  if (base::Status read = ReadCommon(table, images, kLetters); !read) return read;
-  if (base::Status read = ReadSnapshots(table, images, kLetters); !read) return read;
-  auto read = ReadFlag(table, "use_local_image_pull", images.use_local_image_pull, kLetters);
-  return read ? CheckImages(table) : read;
+ImagesTable ReadNewPlugin(const toml::table& table) {
+  ImagesTable images = ReadCommon(table, Letters::kAny);
+  ReadSnapshots(table, images, Letters::kAny);
+  images.use_local_image_pull = Value<bool>(table, "use_local_image_pull", Letters::kAny);
+  return images;
 }
 
 // Nested tables are merged key by key. A later value replaces the earlier one, even by an empty one.
@@ -206,40 +166,26 @@ base::Status ReadPlugins(const toml::table& plugins, ContainerdConfig& config) {
   };
   const toml::node* short_node = plugins.get(kShortPlugin);
   const toml::node* old_node = plugins.get(kOldPlugin);
-  for (const toml::node* node : {old_node, short_node}) {
-    if (node == nullptr) continue;
-    // Plugins have full names since version 2, so a short name has no effect.
-    if (node == short_node && config.version >= 2) {
-      idle(node);
-      continue;
-    }
-    if (!node->is_table()) return Wrong(*node, "a plugin is no table");
-    if (node == short_node && old_node != nullptr) {
-      return Wrong(*node, "the plugin is there twice, in different spellings");  // Go's maps have no order
-    }
-    config.other_letters |= HasOtherLetters(*node->as_table());
-    ImagesTable read;
-    if (base::Status done = ReadOldPlugin(*node->as_table(), read); !done) return done;
-    Override(config.cri, read);
-  }
-  ImagesTable nothing{.has_runtimes = config.cri.has_runtimes};
-  if (config.version >= kImagesVersion && config.cri != nothing) idle(old_node);
   const toml::node* new_node = plugins.get(kNewPlugin);
-  if (new_node == nullptr) return {};
-  if (!new_node->is_table()) return Wrong(*new_node, "a plugin is no table");
-  config.other_letters |= HasOtherLetters(*new_node->as_table());
-  return ReadNewPlugin(*new_node->as_table(), config.images);
-}
-
-base::Status ReadImports(const toml::table& root, ContainerdConfig& config) {
-  const toml::node* node = Find(root, "imports");
-  if (node == nullptr) return {};
-  const toml::array* array = node->as_array();
-  if (array == nullptr || array->size() > kMaxImports) return Wrong(*node, "imports is no short list");
-  for (const toml::node& item : *array) {
-    if (!item.is_string()) return Wrong(item, "imports holds something that is no string");
-    config.imports.push_back(TextOf(*item.as_string()));
+  // Plugins have full names since version 2, so a short name has no effect.
+  if (config.version >= 2) idle(std::exchange(short_node, nullptr));
+  for (const toml::node* node : {old_node, short_node, new_node}) {
+    if (node == nullptr) continue;
+    if (!node->is_table()) return Wrong(*node, "a plugin is no table");
+    const toml::table& table = *node->as_table();
+    auto checked = node == new_node ? CheckImages(table) : CheckOldPlugin(table);
+    if (!checked) return checked.status();
+    config.other_letters |= *checked;
   }
+  if (short_node != nullptr && old_node != nullptr) {
+    // Go's maps have no order.
+    return Wrong(*short_node, "the plugin is there twice, in different spellings");
+  }
+  if (short_node != nullptr) old_node = short_node;
+  if (old_node != nullptr) config.cri = ReadOldPlugin(*old_node->as_table());
+  const ImagesTable nothing{.has_runtimes = config.cri.has_runtimes};
+  if (config.version >= kImagesVersion && config.cri != nothing) idle(old_node);
+  if (new_node != nullptr) config.images = ReadNewPlugin(*new_node->as_table());
   return {};
 }
 
@@ -313,8 +259,8 @@ std::string IdleNote(const NamedConfig& file) {
   return note;
 }
 
-std::string DiscordNote(const NamedConfig& root) {
-  std::string note = "containerd's releases do not agree on what " + root.path;
+std::string DiscordNote(const std::string& root) {
+  std::string note = "containerd's releases do not agree on what " + root;
   note += " says of registries, since it and its imports are of several versions or older than 2, or have ";
   note += "tables of another version: write them in version 3, as `containerd config migrate` does";
   note += kUntilThen;
@@ -329,22 +275,20 @@ base::Result<ContainerdConfig> ParseContainerdConfig(std::string_view text) {
   auto toml = Toml::Parse(text);
   if (!toml) return std::move(toml).error();
   const toml::table& root = toml->root();
+  if (base::Status checked = CheckServer(root); !checked) return checked.error();
   ContainerdConfig config;
-  std::optional<std::int64_t> version;
-  auto read = ReadNumber(root, "version", version, Letters::kAny);
-  if (!read) return read.error();
-  config.version = version.value_or(0);
+  config.version = Value<std::int64_t>(root, "version", Letters::kAny).value_or(0);
   if (config.version < 0 || config.version > kNewestVersion) {
     return Wrong(*Find(root, "version"), "no version from 0 to " + std::to_string(kNewestVersion));
   }
-  if (read = ReadImports(root, config); !read) return read.error();
-  auto plugins = FindTable(root, "plugins");
-  if (!plugins) return std::move(plugins).error();
-  if (*plugins != nullptr) {
-    if (read = ReadPlugins(**plugins, config); !read) return read.error();
+  if (const toml::node* imports = Find(root, "imports")) {
+    if (imports->as_array()->size() > kMaxImports) return Wrong(*imports, "imports is too long a list");
+    for (const toml::node& item : *imports->as_array()) config.imports.push_back(TextOf(*item.as_string()));
   }
-  if (read = CheckServer(root); !read) return read.error();
-  if (read = CheckPluginLists(root, config.version); !read) return read.error();
+  if (base::Status checked = CheckPluginLists(root, config.version); !checked) return checked.error();
+  if (const toml::table* plugins = FindTable(root, "plugins")) {
+    if (base::Status read = ReadPlugins(*plugins, config); !read) return read.error();
+  }
   return config;
 }
 
@@ -355,26 +299,23 @@ ContainerdSettings Assemble(const std::vector<NamedConfig>& files) {
   for (const NamedConfig& file : files) {
     if (file.config.idle_line > 0) word.notes.push_back(IdleNote(file));
   }
-  // The release is not known here. If the two ways of merging differ, no reading can be trusted.
-  if (word.registries != Reduced(EachFirst(files))) {
-    ContainerdSettings unknown = OnlyTheRuntimeKnows(DiscordNote(files.front()));
-    unknown.notes.insert(unknown.notes.begin(), word.notes.begin(), word.notes.end());
-    return unknown;
-  }
+  const std::string& root = files.front().path;
   const bool other_letters = std::any_of(files.begin(), files.end(),
                                          [](const NamedConfig& file) { return file.config.other_letters; });
-  if (files.size() > 1 && other_letters) {
-    return OnlyTheRuntimeKnows(
-        files.front().path +
-        " and its imports have keys of plugins in different spellings: write them in lower case" +
-        kUntilThen);
+  std::string unknown;
+  // The release is not known here. If the two ways of merging differ, no reading can be trusted.
+  if (word.registries != Reduced(EachFirst(files))) {
+    unknown = DiscordNote(root);
+  } else if (files.size() > 1 && other_letters) {
+    unknown = root +
+              " and its imports have keys of plugins in different spellings: write them in lower case" +
+              kUntilThen;
+  } else if (word.registries.has_mirrors && !images.registry->config_path.value_or("").empty()) {
+    unknown = root + " has both mirrors and a config_path: containerd's CRI plugin does not start with it";
   }
-  if (word.registries.has_mirrors && !images.registry->config_path.value_or("").empty()) {
-    ContainerdSettings unknown = OnlyTheRuntimeKnows(
-        files.front().path +
-        " has both mirrors and a config_path: containerd's CRI plugin does not start with it");
-    unknown.notes.insert(unknown.notes.begin(), word.notes.begin(), word.notes.end());
-    return unknown;
+  if (!unknown.empty()) {
+    word.registries = OnlyTheRuntimeKnows("").registries;
+    word.notes.push_back(std::move(unknown));
   }
   return word;
 }

@@ -25,10 +25,6 @@ std::string Cleaned(const std::string& path) {
   return base::WithoutEndSlashes(std::filesystem::path(path).lexically_normal());
 }
 
-bool IsPattern(std::string_view text) {
-  return text.find_first_of("*?[\\") != std::string_view::npos;
-}
-
 // Loads a file and its imports.
 class ConfigLoader {
  public:
@@ -46,6 +42,11 @@ class ConfigLoader {
       if (loaded.size() > kMaxFiles) return OnlyTheRuntimeKnows(file_ + " imports too many files");
       if (auto word = Read(path)) return *std::move(word);
       for (const std::string& import : files_.back().config.imports) {
+        // containerd knows patterns by their "*". Go and fnmatch() do not agree on the other signs.
+        if (import.find('*') != std::string::npos && import.find_first_of("?[\\") != std::string::npos) {
+          return OnlyTheRuntimeKnows(
+              Unusable(path, "imports has ?, [ or \\ beside a *, which only containerd follows"));
+        }
         for (std::string& found : Imported(path, import)) pending.push_back(std::move(found));
       }
     }
@@ -99,7 +100,7 @@ class ConfigLoader {
   std::vector<std::string> Below(std::vector<std::string> folders, const std::string& name) {
     std::vector<std::string> found;
     for (std::string& folder : folders) {
-      if (!IsPattern(name)) {
+      if (name.find('*') == std::string::npos) {
         found.push_back(std::move(folder) + "/" + name);
         continue;
       }

@@ -8,6 +8,8 @@
 #include "base/text.h"
 #include "doc/duration.h"
 #include "registry/go_toml.h"
+#include "registry/go_url.h"
+#include "registry/toml_text.h"
 
 namespace prefetch::registry {
 namespace {
@@ -16,12 +18,14 @@ enum class Shape {
   kText,
   kWhole,
   kFlag,
-  kDuration,  // a text
-  kTexts,     // a list of texts
-  kTextMap,   // a table of texts
-  kTextsMap,  // a table of lists of texts
-  kTable,     // a table with these members
-  kTables,    // a table of such tables
+  kDuration,      // a text
+  kDurations,     // a table of such texts, none empty
+  kTexts,         // a list of texts
+  kTextMap,       // a table of texts
+  kTextsMap,      // a table of lists of texts
+  kTable,         // a table with these members
+  kTables,        // a table of such tables
+  kTablesOfUrls,  // each with the name of a URL
 };
 
 struct Member {
@@ -36,7 +40,7 @@ constexpr std::array kAuthMembers = {Member{"username", Shape::kText}, Member{"p
 constexpr std::array kConfigMembers = {Member{"auth", Shape::kTable, kAuthMembers}};
 constexpr std::array kRegistryMembers = {
     Member{"config_path", Shape::kText}, Member{"mirrors", Shape::kTables, kMirrorMembers},
-    Member{"configs", Shape::kTables, kConfigMembers}, Member{"auths", Shape::kTables, kAuthMembers},
+    Member{"configs", Shape::kTables, kConfigMembers}, Member{"auths", Shape::kTablesOfUrls, kAuthMembers},
     Member{"headers", Shape::kTextsMap}};
 constexpr std::array kPlatformMembers = {Member{"platform", Shape::kText},
                                          Member{"snapshotter", Shape::kText}};
@@ -56,7 +60,8 @@ constexpr std::array kSnapshotsMembers = {Member{"snapshotter", Shape::kText},
 constexpr std::array kNewMembers = {
     Member{"pinned_images", Shape::kTextMap}, Member{"runtime_platforms", Shape::kTables, kPlatformMembers},
     Member{"concurrent_layer_fetch_buffer", Shape::kWhole}, Member{"use_local_image_pull", Shape::kFlag}};
-constexpr std::array kOldMembers = {Member{"sandbox_image", Shape::kText}};
+constexpr std::array kOldMembers = {Member{"sandbox_image", Shape::kText},
+                                    Member{"containerd", Shape::kTable}};
 constexpr std::array kRuntimesMembers = {Member{"runtimes", Shape::kTables}};
 
 constexpr std::array kGrpcMembers = {Member{"address", Shape::kText},
@@ -96,7 +101,7 @@ constexpr std::array kServerMembers = {Member{"version", Shape::kWhole},
                                        Member{"oom_score", Shape::kWhole},
                                        Member{"cgroup", Shape::kTable, kCgroupMembers},
                                        Member{"proxy_plugins", Shape::kTables, kProxyMembers},
-                                       Member{"timeouts", Shape::kTextMap},
+                                       Member{"timeouts", Shape::kDurations},
                                        Member{"imports", Shape::kTexts},
                                        Member{"stream_processors", Shape::kTables, kProcessorMembers}};
 
@@ -114,8 +119,11 @@ bool AreAll(const toml::node& node, Fits fits) {
 }
 
 bool IsDuration(const toml::node& node) {
-  const auto* text = node.as_string();
-  return text != nullptr && (text->get().empty() || doc::ParseDuration(TextOf(*text)).has_value());
+  return node.is_string() && doc::ParseDuration(TextOf(*node.as_string())).has_value();
+}
+
+bool IsEmpty(const toml::node& node) {
+  return node.is_string() && node.as_string()->get().empty();
 }
 
 // Nothing: it fits. The members of tables are another question.
@@ -128,99 +136,99 @@ const char* Mistake(const toml::node& node, Shape kind) {
     case Shape::kFlag:
       return node.is_boolean() ? nullptr : " is neither true nor false";
     case Shape::kDuration:
-      return IsDuration(node) ? nullptr : " is no duration";
+      return IsEmpty(node) || IsDuration(node) ? nullptr : " is no duration";
     case Shape::kTexts:
       return AreTexts(node) ? nullptr : " is no list of strings";
     case Shape::kTextMap:
       return AreAll(node, [](const toml::node& one) { return one.is_string(); }) ? nullptr
                                                                                  : " is no table of strings";
+    case Shape::kDurations:
+      return AreAll(node, IsDuration) ? nullptr : " is no table of durations";
     case Shape::kTextsMap:
       return AreAll(node, AreTexts) ? nullptr : " is no table of lists of strings";
     case Shape::kTable:
-      return node.is_table() ? nullptr : " is no table";
     case Shape::kTables:
-      return AreAll(node, [](const toml::node& one) { return one.is_table(); }) ? nullptr
-                                                                                : " is no table of tables";
+    case Shape::kTablesOfUrls:
+      return node.is_table() ? nullptr : " is no table";
   }
   return nullptr;
 }
 
-base::Status CheckMembers(const toml::table& table, std::span<const Member> members);
-
-base::Status Check(const toml::node& node, const Member& member) {
-  if (const char* mistake = Mistake(node, member.kind)) return Wrong(node, std::string(member.key) + mistake);
-  if (member.kind == Shape::kTable) return CheckMembers(*node.as_table(), member.members);
-  if (member.kind != Shape::kTables) return {};
-  for (const auto& [key, one] : *node.as_table()) {
-    if (base::Status checked = CheckMembers(*one.as_table(), member.members); !checked) return checked;
-  }
-  return {};
+bool IsUrl(const toml::key& name) {
+  return ParseGoUrl(FromAsciiToml(name.str())).has_value();
 }
 
-// In any case, each key once.
-base::Status CheckMembers(const toml::table& table, std::span<const Member> members) {
-  for (const Member& member : members) {
-    auto node = GoMember(table, member.key);
-    if (!node) return node.status();
-    if (*node == nullptr) continue;
-    if (base::Status checked = Check(**node, member); !checked) return checked;
-  }
-  return {};
-}
-
-base::Status CheckExact(const toml::table& table, std::span<const Member> members) {
-  for (const Member& member : members) {
-    const toml::node* node = table.get(member.key);
-    if (node == nullptr) continue;
-    if (base::Status checked = Check(*node, member); !checked) return checked;
-  }
-  return {};
-}
-
-bool AreOtherLetters(const toml::table& table, std::span<const Member> members) {
-  for (const Member& member : members) {
-    for (const auto& [name, node] : table) {
-      if (!base::EqualsIgnoreCase(name.str(), member.key)) continue;
-      if (name.str() != member.key) return true;
-      if (!node.is_table()) continue;
-      if (member.kind == Shape::kTable && AreOtherLetters(*node.as_table(), member.members)) return true;
-      if (member.kind != Shape::kTables) continue;
-      for (const auto& [key, one] : *node.as_table()) {
-        if (one.is_table() && AreOtherLetters(*one.as_table(), member.members)) return true;
-      }
+// Walks over tables, up to the first mistake.
+class ShapeCheck {
+ public:
+  // In any case, each key once.
+  base::Status Members(const toml::table& table, std::span<const Member> members) {
+    for (const Member& member : members) {
+      auto node = GoMember(table, member.key);
+      if (!node) return node.status();
+      if (*node == nullptr) continue;
+      other_letters_ |= table.get(member.key) == nullptr;
+      if (base::Status checked = Value(**node, member); !checked) return checked;
     }
+    return {};
   }
-  return false;
-}
+
+  base::Status Exact(const toml::table& table, std::span<const Member> members) {
+    for (const Member& member : members) {
+      const toml::node* node = table.get(member.key);
+      if (node == nullptr) continue;
+      if (base::Status checked = Value(*node, member); !checked) return checked;
+    }
+    return {};
+  }
+
+  // A key of Members() had other letters than containerd's.
+  bool other_letters() const { return other_letters_; }
+
+ private:
+  base::Status Value(const toml::node& node, const Member& member) {
+    if (const char* mistake = Mistake(node, member.kind))
+      return Wrong(node, std::string(member.key) + mistake);
+    if (member.kind == Shape::kTable) return Members(*node.as_table(), member.members);
+    if (member.kind != Shape::kTables && member.kind != Shape::kTablesOfUrls) return {};
+    for (const auto& [key, one] : *node.as_table()) {
+      const std::string which = "an entry of " + std::string(member.key);
+      if (!one.is_table()) return Wrong(one, which + " is no table");
+      if (member.kind == Shape::kTablesOfUrls && !IsUrl(key)) return Wrong(one, which + " is no URL");
+      if (base::Status checked = Members(*one.as_table(), member.members); !checked) return checked;
+    }
+    return {};
+  }
+
+  bool other_letters_ = false;
+};
 
 }  // namespace
 
-bool HasOtherLetters(const toml::table& plugin) {
-  return AreOtherLetters(plugin, kCommonMembers) || AreOtherLetters(plugin, kSnapshotsMembers) ||
-         AreOtherLetters(plugin, kNewMembers);
-}
-
 base::Status CheckServer(const toml::table& root) {
-  return CheckMembers(root, kServerMembers);
+  return ShapeCheck().Members(root, kServerMembers);
 }
 
-base::Status CheckImages(const toml::table& images) {
+base::Result<bool> CheckImages(const toml::table& images) {
+  ShapeCheck check;
   for (std::span<const Member> members :
        {std::span<const Member>(kCommonMembers), std::span<const Member>(kSnapshotsMembers),
         std::span<const Member>(kNewMembers)}) {
-    if (base::Status checked = CheckMembers(images, members); !checked) return checked;
+    if (base::Status checked = check.Members(images, members); !checked) return checked.error();
   }
-  return {};
+  return check.other_letters();
 }
 
-base::Status CheckOldPlugin(const toml::table& cri) {
-  if (base::Status checked = CheckExact(cri, kCommonMembers); !checked) return checked;
-  if (base::Status checked = CheckExact(cri, kOldMembers); !checked) return checked;
-  const toml::node* containerd = cri.get("containerd");
-  if (containerd == nullptr) return {};
-  if (!containerd->is_table()) return Wrong(*containerd, "containerd is no table");
-  if (base::Status checked = CheckExact(*containerd->as_table(), kRuntimesMembers); !checked) return checked;
-  return CheckExact(*containerd->as_table(), kSnapshotsMembers);
+base::Result<bool> CheckOldPlugin(const toml::table& cri) {
+  ShapeCheck check;
+  if (base::Status checked = check.Exact(cri, kCommonMembers); !checked) return checked.error();
+  if (base::Status checked = check.Exact(cri, kOldMembers); !checked) return checked.error();
+  if (const toml::node* containerd = cri.get("containerd")) {
+    const toml::table& table = *containerd->as_table();
+    if (base::Status checked = check.Exact(table, kRuntimesMembers); !checked) return checked.error();
+    if (base::Status checked = check.Exact(table, kSnapshotsMembers); !checked) return checked.error();
+  }
+  return check.other_letters();
 }
 
 }  // namespace prefetch::registry

@@ -8,18 +8,18 @@
 
 namespace prefetch::registry {
 
-// InvalidArgument, with the line and never a value: a key has another type than containerd's, or is there
-// twice, in different letters. Keys that containerd does not know are nothing.
+// Each returns InvalidArgument, with the line and never a value: a key has another type than containerd's, or
+// is there twice, in different letters. Keys that containerd does not know are nothing.
 
-// The top level; not the plugins.
+// Checks the top level, without the plugins.
 base::Status CheckServer(const toml::table& root);
-// The table of the plugin of version 3.
-base::Status CheckImages(const toml::table& images);
-// The members of version 2's plugin that are carried over. They count as they are written alone.
-base::Status CheckOldPlugin(const toml::table& cri);
 
-// A key of the plugin's table has other letters than containerd's. Beside the same key of another file it is
-// another one until all files are put together.
-bool HasOtherLetters(const toml::table& plugin);
+// Checks the table of the plugin of version 3. Returns whether a key has other letters than containerd's:
+// until all files are merged, it is another key than that of another file.
+base::Result<bool> CheckImages(const toml::table& images);
+
+// The same for the members of version 2's plugin that are carried over. These count as they are written
+// alone, those within them in any letters.
+base::Result<bool> CheckOldPlugin(const toml::table& cri);
 
 }  // namespace prefetch::registry

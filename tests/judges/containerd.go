@@ -86,6 +86,12 @@ func init() {
 		if err := config2.LoadConfig(ctx, filepath.Join(folder, "config.toml"), config); err != nil {
 			return nil, err
 		}
+		// server.New
+		for _, text := range config.Timeouts {
+			if _, err := time.ParseDuration(text); err != nil {
+				return nil, err
+			}
+		}
 		images := imageConfig{DisableSnapshotAnnotations: true, MaxConcurrentDownloads: 3}
 		// server.New, and the plugin's migration.
 		before := config.Version

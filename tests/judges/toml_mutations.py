@@ -46,6 +46,8 @@ CONTAINERD_VALUES = [
     b'["a"]', b'["a", 1]', b"[1]", b'{auth = "eDp5"}', b'{endpoint = ["https://m.example.test"]}', b'{username = "u", password = 1}', b"{auth = {}}",
     b'"/etc/containerd/certs.d"', b'"/etc/containerd/certs.d:/etc/docker/certs.d"', b'"certs.d"', b'"/a b"', b"'/etc/\\x'", b"2026-01-01", b"x", b"",
     b'["conf.d/*.toml"]', b'["conf.d/a.toml"]', b'["conf.d/absent.toml"]', b'["./conf.d/../config.toml"]', b'["absent/*.toml"]', b'["conf.d/[ab].toml", "conf.d/?0*.toml"]',
+    b'["conf.d/*", "conf.d/a.toml"]', b'["conf.d/?.toml"]', b'["conf.d/*.[t]oml"]', b'["conf.d/[!b]*.toml"]', b'["conf.d/[*.toml"]', b'["conf.d/\\\\*.toml"]', b'"1h30m"', b'"-5"', b'"0"',
+    b'{"http://[::1" = {}}', b'{"https://r.example.test:port" = {username = "u"}}', b'{"a b" = {}}', b'{"%zz" = {}}', b'{"r.example.test" = {}}',
     b'{"docker.io" = {endpoint = []}}', b'{"r.example.test" = {auth = {username = "u"}}}', b'{runc = {runtime_type = "t"}}', b'{runc = {snapshot = "s"}}',
 ]  # fmt: skip
 CONTAINERD_KEYS = [
@@ -53,7 +55,7 @@ CONTAINERD_KEYS = [
     b"config_path", b"Config_Path", b"mirrors", b"configs", b"auths", b"headers", b"registry", b"Registry", b"max_concurrent_downloads", b"image_pull_with_sync_fs",
     b"use_local_image_pull", b"Use_Local_Image_Pull", b"disable_snapshot_annotations", b"discard_unpacked_layers", b"snapshotter", b"containerd", b"runtimes",
     b"pinned_images", b"sandbox_image", b"image_decryption", b"image_pull_progress_timeout", b"stats_collect_period", b"concurrent_layer_fetch_buffer",
-    b'"docker.io"', b'"*"', b'"r.example.test:5000"', b'"https://r.example.test/v2"', b"username", b"auth", b"tls", b"endpoint", b"X-Team", b"User-Agent",
+    b'"docker.io"', b'"*"', b'"r.example.test:5000"', b'"https://r.example.test/v2"', b'"http://[::1"', b'":a"', b'"io.containerd.timeout.shim.load"', b"username", b"auth", b"tls", b"endpoint", b"X-Team", b"User-Agent",
     b"registry.config_path", b'mirrors."docker.io".endpoint', b'configs."r.example.test".auth.username', b'plugins."io.containerd.cri.v1.images".use_local_image_pull',
     b"runtime_platforms", b"key_model", b"sandbox", b"runc", b"options",
 ]  # fmt: skip
@@ -67,7 +69,7 @@ CONTAINERD_LINES = [
     )
 ] + [
     b"version = 1", b"version = 2", b"version = 3", b"Version = 2", b"[plugins]", b"[Plugins]", b"[grpc]", b"[debug]", b"[proxy_plugins]", b"[proxy_plugins.x]", b"[other]",
-    b"[timeouts]", b"[stream_processors.x]", b"# file conf.d/a.toml", b"# file conf.d/10-b.toml", b"# file conf.d/c.toml", b'imports = ["conf.d/*.toml"]', b"", b"x",
+    b"[timeouts]", b'[timeouts]\n"io.containerd.timeout.bolt.open" = "0s"', b'timeouts = {a = ""}', b"[stream_processors.x]", b"# file conf.d/a.toml", b"# file conf.d/10-b.toml", b"# file conf.d/c.toml", b'imports = ["conf.d/*.toml"]', b"", b"x",
     b"# \xe9", b"[[plugins]]", b"[", b"\xef\xbb\xbf", b"use_local_image_pull = true", b"discard_unpacked_layers = true", b'[plugins."io.containerd.cri.v1.images".pinned_images]',
     b"max_concurrent_downloads = 5", b"[plugins.other]", b"version = 0",
 ]  # fmt: skip

@@ -106,10 +106,18 @@ TEST_F(ContainerdFilesTest, PatternsAreMatchedInOrder) {
 }
 
 TEST_F(ContainerdFilesTest, FoldersMayBePatternsToo) {
-  Write(kFile, Imports(R"(["/etc/*/conf.d/?.toml*"])", Path("/root")));
+  Write(kFile, Imports(R"(["/etc/*/conf.d/*.toml*"])", Path("/root")));
   Write("/etc/one/conf.d/1.toml", Path("/one"));
   Write("/etc/two/conf.d/1.toml", Path("/two"));
   EXPECT_EQ(ConfigPath(), "/two");
+}
+
+TEST_F(ContainerdFilesTest, OtherSignsOfPatternsAreLeftToTheRuntime) {
+  Write("/etc/containerd/a.toml", Path("/a"));
+  for (const char* name : {"[!b]*.toml", "[*.toml", "?*.toml", "\\\\*.toml"}) {
+    Write(kFile, Imports("[\"" + std::string(name) + "\"]", Path("/root")));
+    EXPECT_EQ(Look().registries, kOnlyTheRuntimeKnows) << name;
+  }
 }
 
 // Without a "*" it is a name, as containerd takes it.
