@@ -171,7 +171,11 @@ void AddCommands(CLI::App& app, Context& context, int& exit_code) {
       command->require_subcommand(1);
       continue;
     }
-    command->callback([&exit_code, run = row.setup(*command, context)] { exit_code = run(); });
+    command->callback([&exit_code, &context, run = row.setup(*command, context)] {
+      exit_code = run();
+      // A command that a signal ended may have its own code for work that is not done.
+      if (exit_code != kOk && context.call.Stopped()) exit_code = kInterrupted;
+    });
   }
 }
 

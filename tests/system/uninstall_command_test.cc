@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <csignal>
 
 #include "doc/write.h"
 #include "fakes/rbac.h"
@@ -59,6 +60,16 @@ TEST_F(UninstallCommand, LeavesNothingOfOursAndAllOfTheirs) {
             "ImagesPrefetched, taint "
             "prefetchd.dev/not-ready\ncleared 1 node; 1 of 2 nodes had nothing of ours\n");
   EXPECT_EQ(Run(0, {"--nodes"}).out, "cleared 0 nodes; 2 of 2 nodes had nothing of ours\n");
+}
+
+TEST_F(UninstallCommand, ASignalHasItsOwnExitCode) {
+  server_.Put("nodes/n1", kTold);
+  server_.SetLatency(seconds(2));
+  rig::Process clearing;
+  ASSERT_OK(clearing.Start(Prefetchctl({"uninstall", "--nodes", kubeconfig()}), dir_ / "log"));
+  ASSERT_TRUE(rig::Eventually(seconds(20), [&] { return !server_.Requests().empty(); }));
+  clearing.Signal(SIGINT);
+  EXPECT_EQ(clearing.Wait(seconds(20)), (rig::Exit{130, 0}));
 }
 
 TEST_F(UninstallCommand, ADryRunOnlyTells) {
