@@ -102,6 +102,7 @@ std::string WithoutUrlSecrets(std::string_view text) {
 }
 
 std::string WithoutControls(std::string_view text) {
+  if (!HasControls(text)) return std::string(text);
   std::string out;
   while (!text.empty()) {
     const std::size_t control = ControlAt(text);

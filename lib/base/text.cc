@@ -75,7 +75,8 @@ std::string ReplaceAll(std::string_view text, std::string_view from, std::string
 
 bool IsUtf8(std::string_view text) {
   for (std::size_t i = 0; i < text.size();) {
-    std::size_t length = CharacterAt(text, i).bytes;
+    // Nearly all of it.
+    std::size_t length = static_cast<unsigned char>(text[i]) < 0x80 ? 1 : CharacterAt(text, i).bytes;
     if (length == 0) return false;
     i += length;
   }

@@ -9,8 +9,25 @@
 
 namespace prefetch::doc {
 
+namespace {
+
+// Comparing all pairs is cheaper than sorting up to about this number, and allocates nothing.
+constexpr std::size_t kFew = 16;
+
+bool AllDiffer(const std::vector<Member>& members) {
+  for (std::size_t i = 1; i < members.size(); i++) {
+    for (std::size_t k = 0; k < i; k++) {
+      if (members[i].key == members[k].key) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
 void ResolveDuplicates(Node& mapping, Duplicates rule, Problems& problems) {
   std::vector<Member>& members = mapping.members;
+  if (members.size() <= kFew && AllDiffer(members)) return;
   // Indices of four bytes each, since a mapping may have a hundred thousand keys. Sorting avoids quadratic
   // time.
   std::vector<std::uint32_t> sorted(members.size());

@@ -17,6 +17,11 @@ bool IsDigit(char c) {
   return c >= '0' && c <= '9';
 }
 
+// Returns true for what stands for itself in a string.
+bool IsOrdinary(char c) {
+  return static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\';
+}
+
 }  // namespace
 
 // Recursive descent; the depth limit bounds the recursion. After a problem the parse is over.
@@ -158,17 +163,17 @@ class JsonParser {
 
   bool String(std::string& out) {
     if (!Take('"')) return Fail("a string in double quotes is expected here");
-    while (at_ < text_.size()) {
-      char c = text_[at_];
-      if (static_cast<unsigned char>(c) < 0x20)
-        return Fail("a control character in a string must be escaped");
+    while (true) {
+      // Up to the next character that is not plain, at once.
+      const std::size_t start = at_;
+      while (at_ < text_.size() && IsOrdinary(text_[at_])) at_++;
+      out.append(text_, start, at_ - start);
+      if (at_ == text_.size()) break;
+      const char c = text_[at_];
+      if (c != '"' && c != '\\') return Fail("a control character in a string must be escaped");
       at_++;
       if (c == '"') return true;
-      if (c != '\\') {
-        out += c;
-      } else if (!Escape(out)) {
-        return false;
-      }
+      if (!Escape(out)) return false;
     }
     return Fail("the string has no end");
   }
