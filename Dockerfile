@@ -1,9 +1,10 @@
 # The image of the agent and of prefetchctl: two programs, the libraries that they link, CA roots. No shell.
 #
-#   docker build -t registry.example/prefetchd .          compiles everything (Debian 12)
+#   docker build -t registry.example/prefetchd .          compiles everything
 #   deploy/image/build OUT                                 the same from programs that were built and tested before
 #
 # BuildKit, buildah and Docker's legacy builder all build it. The legacy builder builds every stage, so each must succeed.
+# Debian 12, or 13, whose image is 2 MB larger compressed (19 instead of 17).
 ARG BASE=docker.io/library/debian:bookworm-slim
 
 FROM ${BASE} AS compile

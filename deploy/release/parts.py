@@ -25,10 +25,17 @@ def _package(name, **more):
             "licenseDeclared": "NOASSERTION", "copyrightText": "NOASSERTION", **more}
 
 
-def _debian(platform, fields):
+def _distribution(root):
+    """Returns Debian's release in an image, as package URLs name it."""
+    with open(os.path.join(root, "etc/os-release"), encoding="utf-8") as file:
+        told = dict(line.rstrip("\n").split("=", 1) for line in file if "=" in line)
+    return f"{told['ID']}-{told['VERSION_ID']}".replace('"', "")
+
+
+def _debian(platform, distribution, fields):
     name, version = fields["Package"], fields["Version"]
     purl = (f"pkg:deb/debian/{name.replace('+', '%2B')}@{urllib.parse.quote(version, safe='')}"
-            f"?arch={fields['Architecture']}&distro=debian-12")
+            f"?arch={fields['Architecture']}&distro={distribution}")
     return _package(
         name, SPDXID=_id("deb", platform, name), versionInfo=version, supplier="Organization: Debian",
         homepage=fields.get("Homepage", "NOASSERTION"), sourceInfo=f"built from Debian's source package {fields.get('Source', name)}",
@@ -48,7 +55,7 @@ def document(version, image, digest, roots, created):
                                  primaryPackagePurpose="APPLICATION", licenseDeclared="Apache-2.0"))
         told.append((_id("image"), "CONTAINS", programs))
         for fields in packages_of(root):
-            packages.append(_debian(platform, fields))
+            packages.append(_debian(platform, _distribution(root), fields))
             # The programs took archives and headers out of those; the others are beside them.
             linked = fields["Package"].endswith("-dev")
             told.append((programs if linked else _id("image"), "STATIC_LINK" if linked else "CONTAINS", packages[-1]["SPDXID"]))
