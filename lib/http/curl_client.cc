@@ -234,8 +234,11 @@ CurlClient::Handle::End CurlClient::Handle::Transfer(const base::Call& call, con
 
 CurlClient::Handle::End CurlClient::Handle::Finish(CURLcode code, const std::string& peer,
                                                    const CurlAnswer& answer) const {
-  // libcurl reports a field beyond its own limit (100 kB) as a lack of memory.
-  const bool long_field = code == CURLE_OUT_OF_MEMORY && !answer.whole_headers;
+  // libcurl reports a field beyond its own limit (100 kB) as a lack of memory; from 8.6 on as
+  // CURLE_TOO_LARGE, which the headers of older ones do not have.
+  constexpr int kTooLarge = 100;
+  const bool long_field =
+      (code == CURLE_OUT_OF_MEMORY || static_cast<int>(code) == kTooLarge) && !answer.whole_headers;
   if (!answer.too_long.empty() || long_field) {
     return {base::ResourceExhausted(peer + " answered with " +
                                     (long_field ? "longer headers" : answer.too_long) + " than allowed"),
