@@ -1,10 +1,11 @@
 #include "credentials/containers_auth.h"
 
-#include <algorithm>
+#include <utility>
 
 #include "base/redactor.h"
 #include "base/text.h"
 #include "credentials/auth_field.h"
+#include "doc/go_types.h"
 #include "doc/json.h"
 #include "doc/reader.h"
 #include "doc/secret_node.h"
@@ -13,9 +14,8 @@ namespace prefetch::credentials {
 namespace {
 
 // "auth" has to be padded base64 of user:password. Without a colon there is no login.
-void DecodeLogin(std::string& encoded, ContainersLogin& login) {
-  std::optional<std::string> decoded = DecodeAuthBase64(encoded, true);
-  base::WipeString(encoded);
+void DecodeLogin(std::string encoded, ContainersLogin& login) {
+  std::optional<std::string> decoded = doc::DecodeGoBase64(std::move(encoded));
   login.broken = !decoded;
   if (!decoded) return;
   const std::size_t colon = decoded->find(':');
@@ -31,25 +31,13 @@ void DecodeLogin(std::string& encoded, ContainersLogin& login) {
   base::WipeString(*decoded);
 }
 
-// Go reads a second map into the first one: entries of the same key are replaced, others stay. null takes all
-// away.
-void DecodeLogins(const doc::Reader& reader, std::vector<ContainersLogin>& logins) {
-  if (reader.IsNull()) return logins.clear();
-  for (const auto& member : reader.Members()) {
-    const doc::Reader& entry = member.second;
-    std::erase_if(logins, [&](const ContainersLogin& other) { return other.key == member.first; });
-    ContainersLogin login{.key = member.first, .auth = {}};
-    if (!entry.IsNull() && entry.node().kind != doc::Node::Kind::kMapping) {
-      entry.Members();  // tells what it is
-      continue;
-    }
-    std::string encoded = GoText(entry, "auth");
-    std::string token = GoText(entry, "identitytoken");
-    login.identity_token = !token.empty();
-    base::WipeString(token);
-    DecodeLogin(encoded, login);
-    logins.push_back(std::move(login));
-  }
+std::optional<ContainersLogin> DecodeEntry(const std::string& key, const doc::Reader& entry) {
+  ContainersLogin login{.key = key, .auth = {}};
+  std::string token = GoText(entry, "identitytoken");
+  login.identity_token = !token.empty();
+  base::WipeString(token);
+  DecodeLogin(GoText(entry, "auth"), login);
+  return login;
 }
 
 void DecodeHelpers(const doc::Reader& reader, CredHelpers& helpers) {
@@ -69,7 +57,8 @@ base::Result<ContainersAuth> DecodeContainersAuth(std::string_view text) {
     doc::SecretNode root(std::move(*tree));
     doc::Reader reader(root.node, problems);
     if (!reader.IsNull()) {
-      ForEachGoMember(reader, "auths", [&](const doc::Reader& found) { DecodeLogins(found, auth.logins); });
+      ForEachGoMember(reader, "auths",
+                      [&](const doc::Reader& found) { DecodeGoMap(found, auth.logins, DecodeEntry); });
       ForEachGoMember(reader, "credHelpers",
                       [&](const doc::Reader& found) { DecodeHelpers(found, auth.helpers); });
     }

@@ -1,11 +1,10 @@
 #include "credentials/docker_config.h"
 
-#include <algorithm>
-
 #include "base/fs.h"
 #include "base/redactor.h"
 #include "base/text.h"
 #include "credentials/auth_field.h"
+#include "doc/go_types.h"
 #include "doc/json.h"
 #include "doc/reader.h"
 #include "doc/secret_node.h"
@@ -14,35 +13,8 @@ namespace prefetch::credentials {
 namespace {
 
 constexpr std::size_t kLongestDockerConfig = 1 << 20;
-constexpr std::string_view kBase64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 }  // namespace
-
-std::optional<std::string> DecodeAuthBase64(std::string_view text, bool padded) {
-  std::string out;
-  std::uint32_t bits = 0;
-  unsigned bit_count = 0;
-  std::size_t digits = 0, padding = 0;
-  for (char c : text) {
-    if (c == '\r' || c == '\n') continue;
-    if (c == '=' && padded) {
-      padding++;
-      continue;
-    }
-    std::size_t value = kBase64.find(c);
-    // No digit may follow the padding.
-    if (value == std::string_view::npos || padding > 0) return std::nullopt;
-    digits++;
-    bits = bits << 6 | static_cast<std::uint32_t>(value);
-    bit_count += 6;
-    if (bit_count < 8) continue;
-    bit_count -= 8;
-    out += static_cast<char>(bits >> bit_count & 0xFF);
-  }
-  std::size_t missing = (4 - digits % 4) % 4;
-  if (digits % 4 == 1 || (padded && padding != missing)) return std::nullopt;
-  return out;
-}
 
 std::string GoText(const doc::Reader& object, std::string_view key) {
   std::string text;
@@ -57,10 +29,6 @@ namespace {
 std::optional<image::AuthConfig> DecodeEntry(const doc::Reader& entry) {
   // Go reads null as an entry with empty fields. It matches images all the same.
   if (entry.IsNull()) return image::AuthConfig{};
-  if (entry.node().kind != doc::Node::Kind::kMapping) {
-    entry.Members();  // tells what it is
-    return std::nullopt;
-  }
   image::AuthConfig auth{GoText(entry, "username"), base::Secret(GoText(entry, "password"))};
   // The value is not used, but one of the wrong type makes the document an error for kubelet.
   GoText(entry, "email");
@@ -74,17 +42,14 @@ std::optional<image::AuthConfig> DecodeEntry(const doc::Reader& entry) {
   return decoded;
 }
 
-// Go reads a second map into the first one: entries of the same key are replaced, others stay. Each password
-// is also given to the store of base/redactor, since a registry or plugin may repeat it in a message.
+// Each password is also given to the store of base/redactor, since a registry or plugin may repeat it in a
+// message.
 void DecodeAuths(const doc::Reader& reader, std::vector<KeyedAuth>& auths) {
-  if (reader.IsNull()) return auths.clear();
-  for (const auto& member : reader.Members()) {
-    std::optional<image::AuthConfig> auth = DecodeEntry(member.second);
-    std::erase_if(auths, [&](const KeyedAuth& other) { return other.key == member.first; });
-    if (!auth) continue;
-    base::RememberSecret(auth->password);
-    auths.push_back({member.first, std::move(*auth)});
-  }
+  DecodeGoMap(reader, auths, [](const std::string& key, const doc::Reader& entry) {
+    std::optional<image::AuthConfig> auth = DecodeEntry(entry);
+    if (auth) base::RememberSecret(auth->password);
+    return auth ? std::optional(KeyedAuth{key, *std::move(auth)}) : std::nullopt;
+  });
 }
 
 std::string Join(const std::string& directory, std::string_view name) {
@@ -95,7 +60,8 @@ std::string Join(const std::string& directory, std::string_view name) {
 
 std::optional<image::AuthConfig> DecodeAuthField(std::string_view text) {
   // A23 allows both forms, with and without padding: kubelet chooses by the last character.
-  std::optional<std::string> decoded = DecodeAuthBase64(text, base::TrimSpace(text).ends_with('='));
+  std::optional<std::string> decoded =
+      doc::DecodeGoBase64(std::string(text), base::TrimSpace(text).ends_with('='));
   if (!decoded) return std::nullopt;
   std::optional<image::AuthConfig> auth;
   std::size_t colon = decoded->find(':');

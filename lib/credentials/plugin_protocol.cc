@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/redactor.h"
 #include "base/text.h"
+#include "credentials/auth_field.h"
 #include "credentials/version_rules.h"
 #include "doc/go_types.h"
 #include "doc/json.h"
@@ -36,17 +37,14 @@ image::AuthConfig DecodeEntry(const doc::Reader& value, doc::UnknownKeys unknown
   return auth;
 }
 
-// Go adds the entries of a repeated "auth" to those of the first, and a repeated entry replaces the earlier.
 std::vector<KeyedAuth> DecodeAuth(doc::ObjectReader& object, doc::UnknownKeys unknown) {
   object.Ignore("auth");
   std::vector<KeyedAuth> auths;
   for (const auto& [name, value] : object.reader().Members()) {
     if (name != "auth") continue;
-    if (value.IsNull()) auths.clear();
-    for (const auto& [key, entry] : value.Members()) {
-      std::erase_if(auths, [&key = key](const KeyedAuth& one) { return one.key == key; });
-      auths.push_back({key, DecodeEntry(entry, unknown)});
-    }
+    DecodeGoMap(value, auths, [&](const std::string& key, const doc::Reader& entry) {
+      return std::optional(KeyedAuth{key, DecodeEntry(entry, unknown)});
+    });
   }
   return auths;
 }

@@ -219,17 +219,13 @@ std::vector<Provider> DecodeProviderConfig(std::string_view text, image::Kubelet
                                            doc::Problems& problems) {
   std::vector<Provider> providers;
   const bool strict = DecodesStrictly(version);
-  const bool json = doc::LooksLikeJson(text);
-  std::optional<doc::Node> root =
-      json ? doc::ParseJson(text, problems, strict ? doc::JsonRules::kGoStrict : doc::JsonRules::kGo)
-           : doc::ReadKubernetesYaml(text, problems,
-                                     strict ? doc::RepeatedKeys::kProblem : doc::RepeatedKeys::kLastCounts);
-  if (!root) return providers;
-  const doc::Reader reader(*root, problems);
+  const auto found = doc::ReadKubernetesObject(
+      text, problems, strict ? doc::RepeatedKeys::kProblem : doc::RepeatedKeys::kLastCounts);
+  if (!found) return providers;
+  const doc::Reader reader(found->root, problems);
   doc::ObjectReader object(reader);
-  if (root->kind != doc::Node::Kind::kMapping) return providers;
-  const std::optional<ObjectVersion> object_version =
-      CheckHeader(object, json ? doc::KeyOrder::kText : doc::KeyOrder::kAlphabet);
+  if (found->root.kind != doc::Node::Kind::kMapping) return providers;
+  const std::optional<ObjectVersion> object_version = CheckHeader(object, found->order);
   doc::CheckGoTypes(reader, kConfig);
   std::vector<doc::Reader> items = object.Items("providers", Need::kRequired);
   if (items.empty() && object.Has("providers")) object.Fail("providers", "must have an entry");

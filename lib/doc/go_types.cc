@@ -30,7 +30,7 @@ void CheckNames(const std::vector<Reader>& items, bool extensions) {
 }
 
 void CheckValue(const Reader& value, const GoField& field) {
-  if (value.IsNull()) return;
+  if (value.IsNull() && field.type != GoType::kDurationValue) return;
   switch (field.type) {
     case GoType::kText:
       value.String();
@@ -55,6 +55,7 @@ void CheckValue(const Reader& value, const GoField& field) {
       }
       return;
     case GoType::kDuration:
+    case GoType::kDurationValue:
       value.Duration({.least = std::chrono::nanoseconds::min()});
       return;
     case GoType::kTexts:
@@ -116,10 +117,16 @@ std::string TypeMeta(const Reader& root, std::string_view name, KeyOrder order) 
   return last == nullptr ? "" : last->value.text;
 }
 
-std::optional<std::string> DecodeGoBase64(std::string text) {
-  std::erase_if(text, [](char c) { return c == '\n' || c == '\r'; });
-  auto data = base::Base64Decode(text);
+std::optional<std::string> DecodeGoBase64(std::string text, bool padded) {
+  std::string digits;
+  digits.reserve(text.size() + 3);
+  std::copy_if(text.begin(), text.end(), std::back_inserter(digits),
+               [](char c) { return c != '\n' && c != '\r'; });
   base::WipeString(text);
+  if (!padded && digits.ends_with('=')) return std::nullopt;
+  if (!padded) digits.append((4 - digits.size() % 4) % 4, '=');
+  auto data = base::Base64Decode(digits);
+  base::WipeString(digits);
   return data;
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "doc/kubernetes_yaml.h"
 #include "doc/reader.h"
 
 namespace prefetch::doc {
@@ -16,7 +17,8 @@ enum class GoType {
   kBoolMap,
   kInt32,
   kBase64,
-  kDuration,
+  kDuration,       // or null
+  kDurationValue,  // never null
   kTexts,
   kTextMap,
   kTextsMap,
@@ -39,18 +41,13 @@ struct GoField {
 // A repeated key is a problem if an object, a list or null stands behind it, since Go would mix both values.
 void CheckGoTypes(const Reader& value, std::span<const GoField> fields);
 
-// The order in which Kubernetes' decoders look at keys.
-enum class KeyOrder {
-  kAlphabet,  // YAML
-  kText,      // JSON
-};
-
 // Returns apiVersion or kind, which Kubernetes' decoders find whatever the case of the key, and of several
 // take the last. Empty: there is none. Another type than a string is a problem.
 std::string TypeMeta(const Reader& root, std::string_view name, KeyOrder order);
 
-// Decodes base64 as Go does: padded, and line breaks do not count.
-std::optional<std::string> DecodeGoBase64(std::string text);
+// Decodes base64 as Go does: line breaks anywhere do not count, and trailing bits are not checked. Overwrites
+// its copies of `text`.
+std::optional<std::string> DecodeGoBase64(std::string text, bool padded = true);
 
 // A sequence of strings; null counts as an empty one.
 std::vector<std::string> GoTexts(const Reader& sequence);

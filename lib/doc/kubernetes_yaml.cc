@@ -453,11 +453,14 @@ bool LooksLikeJson(std::string_view text) {
   return text.starts_with("{");
 }
 
-std::optional<Node> ReadKubernetesObject(std::string_view text, Problems& problems, RepeatedKeys repeated,
-                                         const Limits& limits) {
-  if (!LooksLikeJson(text)) return ReadKubernetesYaml(text, problems, repeated, limits);
-  return ParseJson(text, problems,
-                   repeated == RepeatedKeys::kProblem ? JsonRules::kGoStrict : JsonRules::kLenient, limits);
+std::optional<KubernetesObject> ReadKubernetesObject(std::string_view text, Problems& problems,
+                                                     RepeatedKeys repeated) {
+  const bool json = LooksLikeJson(text);
+  const JsonRules rules = repeated == RepeatedKeys::kProblem ? JsonRules::kGoStrict : JsonRules::kGo;
+  std::optional<Node> root =
+      json ? ParseJson(text, problems, rules) : ReadKubernetesYaml(text, problems, repeated);
+  if (!root) return std::nullopt;
+  return KubernetesObject{*std::move(root), json ? KeyOrder::kText : KeyOrder::kAlphabet};
 }
 
 }  // namespace prefetch::doc

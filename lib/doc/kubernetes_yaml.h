@@ -50,9 +50,20 @@ std::size_t GoSpaceAt(std::string_view text);
 // Whether Kubernetes' programs take `text` for JSON: its first character that is no space is `{`.
 bool LooksLikeJson(std::string_view text);
 
-// The object of a file of kubelet's: as JSON if it looks so, else the first document of YAML.
-std::optional<Node> ReadKubernetesObject(std::string_view text, Problems& problems,
-                                         RepeatedKeys repeated = RepeatedKeys::kLastCounts,
-                                         const Limits& limits = {});
+// The order in which Kubernetes' decoders look at keys.
+enum class KeyOrder {
+  kAlphabet,  // YAML
+  kText,      // JSON
+};
+
+struct KubernetesObject {
+  Node root;
+  KeyOrder order;
+};
+
+// Returns the object of a file: of JSON if it looks so, whose repeated keys all stay in the tree, else the
+// first document of YAML.
+std::optional<KubernetesObject> ReadKubernetesObject(std::string_view text, Problems& problems,
+                                                     RepeatedKeys repeated = RepeatedKeys::kLastCounts);
 
 }  // namespace prefetch::doc

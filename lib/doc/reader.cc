@@ -142,7 +142,7 @@ std::vector<std::pair<std::string, std::string>> Reader::StringMap() const {
   return map;
 }
 
-ObjectReader::ObjectReader(Reader reader, KeyRule rule) : reader_(std::move(reader)), rule_(rule) {
+ObjectReader::ObjectReader(Reader reader) : reader_(std::move(reader)) {
   Node::Kind kind = reader_.node().kind;
   // Reported once here, so that the lookups below need no check.
   if (kind != Node::Kind::kMapping) reader_.Fail(std::string("must be a mapping, not ") + KindName(kind));
@@ -151,9 +151,8 @@ ObjectReader::ObjectReader(Reader reader, KeyRule rule) : reader_(std::move(read
 const Member* ObjectReader::Lookup(std::string_view key) const {
   const std::vector<Member>& members = reader_.node().members;
   // The last of duplicate keys counts.
-  auto found = std::find_if(members.rbegin(), members.rend(), [&](const Member& member) {
-    return rule_ == KeyRule::kExact ? member.key == key : base::EqualsIgnoreCase(member.key, key);
-  });
+  auto found =
+      std::find_if(members.rbegin(), members.rend(), [&](const Member& member) { return member.key == key; });
   return found == members.rend() ? nullptr : &*found;
 }
 
@@ -218,7 +217,7 @@ std::vector<std::pair<std::string, std::string>> ObjectReader::StringMap(std::st
 std::optional<ObjectReader> ObjectReader::Object(std::string_view key, Need need) {
   std::optional<Reader> value = Find(key, need);
   if (!value) return std::nullopt;
-  return ObjectReader(*value, rule_);
+  return ObjectReader(*value);
 }
 
 void ObjectReader::Expect(std::string_view key, std::string_view value) {
@@ -235,9 +234,7 @@ void ObjectReader::Fail(std::string_view key, std::string_view message) const {
 }
 
 bool ObjectReader::IsKnown(const std::string& key) const {
-  return std::any_of(known_.begin(), known_.end(), [&](const std::string& name) {
-    return rule_ == KeyRule::kExact ? name == key : base::EqualsIgnoreCase(name, key);
-  });
+  return std::find(known_.begin(), known_.end(), key) != known_.end();
 }
 
 void ObjectReader::Finish(UnknownKeys rule) const {

@@ -23,9 +23,6 @@
 namespace prefetch::doc {
 
 enum class Need { kOptional, kRequired };
-// How a key of the document is found by its name. Kubernetes' files: exactly; docker's, read by Go's
-// encoding/json: whatever the case, and of several the last.
-enum class KeyRule { kExact, kIgnoreCase };
 enum class UnknownKeys { kProblem, kIgnored };
 
 struct IntRange {
@@ -89,7 +86,7 @@ class Reader {
 class ObjectReader {
  public:
   // Anything but a mapping is a mistake, and then has no key; it is said once.
-  explicit ObjectReader(Reader reader, KeyRule rule = KeyRule::kExact);
+  explicit ObjectReader(Reader reader);
 
   // The value of a key, to be read with Reader. Every function below is this one and a read.
   std::optional<Reader> Find(std::string_view key, Need need = Need::kOptional);
@@ -131,7 +128,6 @@ class ObjectReader {
   std::string PathOf(std::string_view key) const;
 
   Reader reader_;
-  KeyRule rule_;
   std::vector<std::string> known_;
 };
 

@@ -192,18 +192,15 @@ std::optional<ExecPlugin> DecodeExecPlugin(doc::ObjectReader& exec, const std::s
 
 base::Result<ExecCredential> DecodeExecCredential(std::string_view output, const std::string& api_version) {
   doc::Problems problems("the plugin's output");
-  const bool json = doc::LooksLikeJson(output);
-  auto parsed = json ? doc::ParseJson(output, problems, doc::JsonRules::kGo)
-                     : doc::ReadKubernetesYaml(output, problems);
+  auto parsed = doc::ReadKubernetesObject(output, problems);
   if (!parsed) return problems.ToStatus().error();
-  doc::SecretNode tree(*std::move(parsed));
+  doc::SecretNode tree(std::move(parsed->root));
   const doc::Reader reader(tree.node, problems);
   doc::ObjectReader root{reader};
-  const doc::KeyOrder order = json ? doc::KeyOrder::kText : doc::KeyOrder::kAlphabet;
   // The version has to be the one that was requested, as client-go demands.
-  if (doc::TypeMeta(reader, "apiVersion", order) != api_version)
+  if (doc::TypeMeta(reader, "apiVersion", parsed->order) != api_version)
     root.Fail("apiVersion", "must be " + api_version);
-  const std::string kind = doc::TypeMeta(reader, "kind", order);
+  const std::string kind = doc::TypeMeta(reader, "kind", parsed->order);
   if (!kind.empty() && kind != "ExecCredential") root.Fail("kind", "must be ExecCredential");
   CheckExecCredentialTypes(reader);
   ExecCredential credential;

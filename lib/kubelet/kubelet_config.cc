@@ -1,12 +1,12 @@
 #include "kubelet/kubelet_config.h"
 
+#include <cmath>
 #include <limits>
 #include <set>
 #include <utility>
 
 #include "base/text.h"
 #include "doc/go_types.h"
-#include "doc/json.h"
 #include "doc/kubernetes_yaml.h"
 #include "doc/reader.h"
 #include "kubelet/config_merge.h"
@@ -22,23 +22,14 @@ constexpr doc::IntRange kPercent{.least = 0, .most = 100};
 constexpr doc::DurationRange kAnyAge{.least = std::chrono::nanoseconds::min()};
 constexpr doc::IntRange kCount{.least = 0, .most = std::numeric_limits<std::int32_t>::max()};
 
-// Kubelet decodes its main file leniently if strict decoding fails; in a drop-in, a duplicate key is an error
-// (K47).
-std::optional<doc::Node> ReadConfig(std::string_view text, doc::Problems& problems, bool is_patch) {
-  if (is_patch) return doc::ReadKubernetesObject(text, problems, doc::RepeatedKeys::kProblem);
-  // Go decodes each of the repeated keys of JSON.
-  if (doc::LooksLikeJson(text)) return doc::ParseJson(text, problems, doc::JsonRules::kGo);
-  return doc::ReadKubernetesYaml(text, problems);
-}
-
 constexpr doc::GoField kFields[] = {
     {kPolicyField, doc::GoType::kText},
     {"preloadedImagesVerificationAllowlist", doc::GoType::kTexts},
     {"featureGates", doc::GoType::kBoolMap},
     {"imageGCHighThresholdPercent", doc::GoType::kInt32},
     {"imageGCLowThresholdPercent", doc::GoType::kInt32},
-    {"imageMinimumGCAge", doc::GoType::kDuration},
-    {"imageMaximumGCAge", doc::GoType::kDuration},
+    {"imageMinimumGCAge", doc::GoType::kDurationValue},
+    {"imageMaximumGCAge", doc::GoType::kDurationValue},
     {"maxPods", doc::GoType::kInt32},
     {"containerRuntimeEndpoint", doc::GoType::kText},
     {"imageServiceEndpoint", doc::GoType::kText},
@@ -60,39 +51,45 @@ void CheckMain(doc::Node& root, doc::Problems& problems, doc::KeyOrder order) {
       problems.Add(at, name, found.empty() ? "is required" : "must be " + std::string(value));
   }
   doc::CheckGoTypes(reader, kFields);
+  // Go's decoder takes null for false in a map of booleans.
   for (doc::Member& member : root.members) {
-    using Kind = doc::Node::Kind;
-    // Go's decoder refuses null for a duration, and takes it for false in a map of booleans.
-    const bool age = member.key == "imageMinimumGCAge" || member.key == "imageMaximumGCAge";
-    if (age && member.value.kind == Kind::kNull)
-      (void)doc::Reader(member.value, problems, member.key).Duration();
     if (member.key != "featureGates") continue;
     for (doc::Member& gate : member.value.members) {
-      if (gate.value.kind == Kind::kNull) gate.value.kind = Kind::kBool;
+      if (gate.value.kind == doc::Node::Kind::kNull) gate.value.kind = doc::Node::Kind::kBool;
     }
   }
 }
 
 // Every file must name its kind and apiVersion, drop-ins as well (K47).
-void CheckDropIn(const doc::Node& root, doc::Problems& problems) {
+void CheckDropIn(doc::Node& root, doc::Problems& problems) {
   doc::ObjectReader object(doc::Reader(root, problems));
   if (root.kind == doc::Node::Kind::kMapping) {
     object.Expect("kind", kKind);
     object.Expect("apiVersion", kApiVersion);
   }
+  // kubelet decodes it without types and encodes it again, which makes 110 of JSON's 110.0.
+  for (doc::Member& member : root.members) {
+    doc::Node& value = member.value;
+    const bool whole = value.kind == doc::Node::Kind::kDouble && std::trunc(value.number) == value.number;
+    if (!whole || std::abs(value.number) > std::numeric_limits<std::int32_t>::max()) continue;
+    value.kind = doc::Node::Kind::kInt;
+    value.integer = static_cast<std::int64_t>(value.number);
+  }
 }
 
 MergeLayer Layer(const ConfigDocument& document, bool is_patch) {
   MergeLayer layer{.problems = doc::Problems(document.name), .is_patch = is_patch};
-  std::optional<doc::Node> root = ReadConfig(document.text, layer.problems, is_patch);
-  if (!root) return layer;
-  const bool json = doc::LooksLikeJson(document.text);
+  // kubelet decodes its main file leniently if strict decoding fails; in a drop-in, a duplicate key is an
+  // error (K47).
+  auto object = doc::ReadKubernetesObject(
+      document.text, layer.problems, is_patch ? doc::RepeatedKeys::kProblem : doc::RepeatedKeys::kLastCounts);
+  if (!object) return layer;
   if (is_patch) {
-    CheckDropIn(*root, layer.problems);
+    CheckDropIn(object->root, layer.problems);
   } else {
-    CheckMain(*root, layer.problems, json ? doc::KeyOrder::kText : doc::KeyOrder::kAlphabet);
+    CheckMain(object->root, layer.problems, object->order);
   }
-  layer.root = *std::move(root);
+  layer.root = std::move(object->root);
   return layer;
 }
 
@@ -230,9 +227,8 @@ base::Result<KubeletConfig> MergeKubeletConfigs(const ConfigDocuments& documents
 
 bool IsKubeletConfig(std::string_view text) {
   doc::Problems ignored("");
-  std::optional<doc::Node> root = ReadConfig(text, ignored, false);
-  const doc::Node* kind = root ? root->Find("kind") : nullptr;
-  return kind != nullptr && kind->text == kKind;
+  const auto object = doc::ReadKubernetesObject(text, ignored);
+  return object && doc::TypeMeta(doc::Reader(object->root, ignored), "kind", object->order) == kKind;
 }
 
 SettingsFacts ToSettingsFacts(const KubeletConfig& config) {

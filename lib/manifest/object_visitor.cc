@@ -284,21 +284,18 @@ Pod ObjectVisitor::Describe(ObjectReader& object, const ObjectType& type) const 
 
 namespace {
 
-// Returns the type of items that name none, by the part of the list before them. The list is still incomplete
-// at this point, so it is closed here.
-Implied TypeOfItems(const std::string& begun, const ObjectVisitor& visitor) {
-  doc::Problems nobodys("");
-  const std::optional<doc::Node> list = doc::ParseJson(begun + "]}", nobodys, doc::JsonRules::kLenient);
-  return list ? visitor.TypeOfItems(doc::Reader(*list, nobodys)) : Implied();
-}
-
 void ReadJsonList(std::string& text, const ReadMore& more, doc::Problems& problems,
                   const ReadOptions& options, ObjectVisitor& visitor) {
   std::optional<Implied> implied;
   std::size_t number = 0, total = 0;
   doc::JsonItems* list = nullptr;
   doc::JsonItems items(options.limits.bytes, [&](std::string_view item, doc::Position at) {
-    if (!implied) implied = TypeOfItems(list->rest(), visitor);
+    if (!implied) {
+      // Items that name no type get that of the list, which is still incomplete and closed here.
+      doc::Problems nobodys("");
+      const auto begun = doc::ParseJson(list->rest() + "]}", nobodys, doc::JsonRules::kLenient);
+      implied = begun ? visitor.TypeOfItems(doc::Reader(*begun, nobodys)) : Implied();
+    }
     // Each item is freed before the next one is read, so the list is never in memory as a whole.
     const auto node = doc::ParseJson(item, problems, doc::JsonRules::kLenient, options.limits, at);
     const std::string path = "items[" + std::to_string(number++) + "]";

@@ -47,7 +47,10 @@ class PanicSearch {
     const bool is_again = of_host && keys.size() > 1 && !hosts_.insert(keys[1]).second;
     const Keys fields = Fields(keys);
     // A time is set without a look at the type.
-    if (fields.empty()) return one.has_time;
+    if (fields.empty()) {
+      is_unclear_ |= one.has_time;
+      return false;
+    }
     const bool is_plain = IsPlain(fields, of_host);
     if (!is_value) return is_plain && fields.size() > 1;  // a table below a plain value
     // A pointer within a host that has no address.
@@ -57,20 +60,32 @@ class PanicSearch {
     return one.has_time && (is_plain || is_header);
   }
 
+  // A time stands in a host that is written as one value, be it in a key that panics or in an unknown one.
+  bool is_unclear() const { return is_unclear_; }
+
  private:
   Keys table_;
   std::set<std::string> hosts_;
+  bool is_unclear_ = false;
 };
 
 }  // namespace
 
-std::string_view OnlyGoTomlTells(std::string_view text, TomlDialect dialect) {
+std::string_view OnlyGoTomlTells(const std::vector<TomlExpression>& file, TomlDialect dialect) {
   PanicSearch search;
-  for (const TomlExpression& one : TomlExpressions(text)) {
+  for (const TomlExpression& one : file) {
     if (dialect == TomlDialect::kGoToml2 && search.Panics(one)) return "containerd's own code panics at it";
     if (dialect == TomlDialect::kGoToml1 && one.has_time) return "it has dates or times";
   }
-  return "";
+  return search.is_unclear() ? "a time stands in a host of one line" : "";
+}
+
+bool HasBracketsInATable(const std::vector<TomlExpression>& file) {
+  return std::any_of(file.begin(), file.end(), [](const TomlExpression& one) {
+    return one.kind != TomlExpression::Kind::kValue &&
+           std::any_of(one.keys.begin(), one.keys.end(),
+                       [](const std::string& key) { return key.find_first_of("[]") != std::string::npos; });
+  });
 }
 
 }  // namespace prefetch::registry

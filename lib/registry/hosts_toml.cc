@@ -300,9 +300,9 @@ class HostMaker {
 // One file.
 class HostsFile {
  public:
-  HostsFile(std::string_view text, std::string_view registry, const HostMaker& maker,
+  HostsFile(const std::vector<TomlExpression>& expressions, std::string_view registry, const HostMaker& maker,
             const RuntimeRules& rules)
-      : text_(text), registry_(registry), maker_(maker), rules_(rules), decoder_(rules) {}
+      : expressions_(expressions), registry_(registry), maker_(maker), rules_(rules), decoder_(rules) {}
 
   base::Result<std::vector<Host>> Read(const toml::table& root) {
     if (Panics(root)) return OnlyForTheRuntime(*root.get("host"), "a host is no table");
@@ -413,7 +413,7 @@ class HostsFile {
       return urls;
     }
     std::string last;
-    for (const TomlExpression& one : TomlExpressions(text_)) {
+    for (const TomlExpression& one : expressions_) {
       if (one.kind != TomlExpression::Kind::kTable) continue;
       if (one.keys.size() < 2 || one.keys[0] != "host" || one.keys[1] == last) continue;
       last = one.keys[1];
@@ -435,7 +435,7 @@ class HostsFile {
     return host;
   }
 
-  const std::string_view text_;
+  const std::vector<TomlExpression>& expressions_;
   const std::string_view registry_;
   const HostMaker& maker_;
   const RuntimeRules& rules_;
@@ -450,8 +450,12 @@ base::Result<std::vector<Host>> ParseHostsToml(std::string_view text, std::strin
   if (text.size() > kMaxHostsBytes) return base::ResourceExhausted("the file is too long");
   if (rules.toml == TomlDialect::kGoToml1 && text.starts_with(doc::kByteOrderMark))
     text.remove_prefix(doc::kByteOrderMark.size());
-  if (std::string_view why = OnlyGoTomlTells(text, rules.toml); !why.empty()) {
+  const std::vector<TomlExpression> expressions = TomlExpressions(text);
+  if (std::string_view why = OnlyGoTomlTells(expressions, rules.toml); !why.empty()) {
     return base::ResourceExhausted(std::string(why));
+  }
+  if (rules.toml == TomlDialect::kGoToml1 && HasBracketsInATable(expressions)) {
+    return base::InvalidArgument("containerd 1 takes no brackets in the name of a table");
   }
   if (rules.toml == TomlDialect::kGoToml2 && !base::IsUtf8(text)) {
     return base::InvalidArgument("the file is not UTF-8");
@@ -460,7 +464,7 @@ base::Result<std::vector<Host>> ParseHostsToml(std::string_view text, std::strin
   // go-toml v1 takes "[host]" after "host.x = 1"; v2 does not read the values of keys that it does not know.
   if (!toml) return base::ResourceExhausted(toml.error().message() + ", and go-toml may take it");
   const HostMaker maker(folder, rules);
-  return HostsFile(text, registry, maker, rules).Read(toml->root());
+  return HostsFile(expressions, registry, maker, rules).Read(toml->root());
 }
 
 }  // namespace prefetch::registry

@@ -28,7 +28,6 @@ base::Status TrimLocation(const toml::node& at, std::string& location) {
 struct LocatedEntry {
   const toml::node* at;
   ConfRegistry entry;
-  bool has_prefix = false;  // "/" is one, too, and matches no image
 };
 
 base::Result<std::string> ConfLocation(const toml::table& table, std::string_view key) {
@@ -87,6 +86,11 @@ base::Result<ConfRegistry> ReadRegistryEntry(const toml::node& at) {
   auto location = ConfLocation(*table, "location");
   if (!location) return std::move(location).error();
   entry.own.location = std::move(*location);
+  // "/" is a prefix that matches no image.
+  if (auto written = GoText(*table, "prefix"); written->empty()) {
+    if (entry.own.location.empty()) return Wrong(at, "a registry with neither prefix nor location");
+    entry.prefix = entry.own.location;
+  }
   auto use = GoText(*table, "pull-from-mirror");
   if (!use) return std::move(use).error();
   if (!use->empty()) return Wrong(at, "pull-from-mirror belongs to a mirror");
@@ -107,17 +111,12 @@ base::Result<std::vector<LocatedEntry>> ReadEntries(const toml::node& node) {
   for (const toml::node& at : *array) {
     auto entry = ReadRegistryEntry(at);
     if (!entry) return std::move(entry).error();
-    auto prefix = GoText(*at.as_table(), "prefix");
-    entries.push_back({&at, std::move(*entry), prefix && !prefix->empty()});
+    entries.push_back({&at, std::move(*entry)});
   }
   return entries;
 }
 
-base::Status JudgePrefix(const toml::node& at, ConfRegistry& entry, bool has_prefix) {
-  if (entry.prefix.empty() && !has_prefix) {
-    if (entry.own.location.empty()) return Wrong(at, "a registry with neither prefix nor location");
-    entry.prefix = entry.own.location;
-  }
+base::Status JudgePrefix(const toml::node& at, const ConfRegistry& entry) {
   bool wildcard = entry.prefix.starts_with("*.");
   if (!wildcard && entry.own.location.empty()) return Wrong(at, "a registry without a location");
   if (wildcard && entry.prefix.find_first_of("/@:") != std::string::npos) {
@@ -133,7 +132,7 @@ base::Result<std::vector<ConfRegistry>> JudgeEntries(std::vector<LocatedEntry> w
   std::map<std::string, ConfRegistry> by_prefix;
   for (LocatedEntry& one : written) {
     ConfRegistry& entry = one.entry;
-    if (base::Status judged = JudgePrefix(*one.at, entry, one.has_prefix); !judged) return judged.error();
+    if (base::Status judged = JudgePrefix(*one.at, entry); !judged) return judged.error();
     const std::string& where = entry.own.location.empty() ? entry.prefix : entry.own.location;
     std::pair<bool, bool> says{entry.own.insecure, entry.blocked};
     if (of_location.try_emplace(where, says).first->second != says) {

@@ -145,18 +145,6 @@ TEST(Reader, ADocumentThatIsNoMappingIsOneMistake) {
   EXPECT_EQ(Lines(problems), "x.yaml:1:1: must be a mapping, not a sequence");
 }
 
-TEST(Reader, CaseOfKeysCanBeIgnored) {
-  Problems problems("config.json");
-  auto root = ParseJson(R"({"Auths":{"a":1},"AUTHS":{"b":2},"more":true})", problems, JsonRules::kLenient);
-  ASSERT_TRUE(root);
-  ObjectReader object(Reader(*root, problems), KeyRule::kIgnoreCase);
-  auto auths = object.Find("auths");
-  ASSERT_TRUE(auths);
-  EXPECT_EQ(auths->Members().at(0).first, "b");
-  object.Finish(UnknownKeys::kIgnored);
-  EXPECT_TRUE(problems.empty());
-}
-
 // The name of a file may hold any byte.
 TEST(Problems, NameTheSourceInPrintableText) {
   Problems problems("a\xff[2J\x1b[31m\n.yaml");

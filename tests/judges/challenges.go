@@ -35,7 +35,7 @@ func init() {
 			}
 			return nil, err
 		}
-		if err := authorizer.Authorize(context.Background(), request); err != nil && service.asked == nil {
+		if err := authorizer.Authorize(docker.WithScope(context.Background(), "repository:x:pull"), request); err != nil && service.asked == nil {
 			return nil, err
 		}
 		if service.asked == nil {
@@ -58,16 +58,31 @@ func (s *tokenService) RoundTrip(request *http.Request) (*http.Response, error) 
 		return answer, nil
 	}
 	query := request.URL.Query()
-	query["scope"] = slices.DeleteFunc(query["scope"], func(scope string) bool { return scope == "" })
-	if len(query["scope"]) == 0 {
-		delete(query, "scope")
+	scopes := []string{}
+	for _, scope := range query["scope"] {
+		if scope = pullOnly(scope); scope != "" && !slices.Contains(scopes, scope) {
+			scopes = append(scopes, scope)
+		}
 	}
+	query["scope"] = scopes
 	path := request.URL.Path
 	if path == "" {
 		path = "/"
 	}
 	s.asked = map[string]any{"origin": originOf(request.URL), "path": path, "query": query}
 	return answer, nil
+}
+
+// We never ask for a token that can push.
+func pullOnly(scope string) string {
+	named := strings.LastIndex(scope, ":")
+	if named < 0 || strings.Index(scope, ":") == named {
+		return scope
+	}
+	if slices.Contains(strings.Split(scope[named+1:], ","), "pull") {
+		return scope[:named] + ":pull"
+	}
+	return ""
 }
 
 func originOf(at *url.URL) string {

@@ -58,8 +58,8 @@ def containerd():
     return Family("containerd-2.1", ["containerd", folder], ["containerd", folder], corpus, toml_mutations.containerd)
 
 
-def of_json(name):
-    return Family(name, [name], [name], [f"tests/judges/corpus/{name}/*"], mutations.json)
+def of_json(name, mutate=mutations.json):
+    return Family(name, [name], [name], [f"tests/judges/corpus/{name}/*"], mutate)
 
 
 def kubeconfig():
@@ -96,7 +96,7 @@ def kubelet_config(release):
 YAML_FILES = [f"tests/judges/corpus/{folder}/*" for folder in ("kubelet", "provider", "manifests")]
 MANIFESTS = ["tests/judges/corpus/manifests/*"]
 FAMILIES = [
-    of_json("docker"),
+    of_json("docker", crio_mutations.auth),
     of_json("token"),
     Family("reference", ["reference"], ["reference"], ["tests/judges/corpus/reference/*"], name_mutations.reference),
     Family("challenge", ["challenge"], ["challenge"], ["tests/judges/corpus/challenge/*"], challenge_mutations.challenge),
@@ -115,7 +115,7 @@ FAMILIES = [
     crio("registries-conf", registries_mutations.conf),
     kubelet_config("1.34"),
     kubelet_config("1.36"),
-    Family("json", ["json"], ["json"], ["tests/judges/corpus/json/*"], mutations.json),
+    of_json("json"),
     Family("yaml-last", ["yaml", "last"], ["yaml", "last"], YAML_FILES, mutations.yaml),
     Family("yaml-once", ["yaml", "once"], ["yaml", "once"], YAML_FILES, mutations.yaml),
     Family("manifests", ["manifests"], ["manifests"], MANIFESTS, manifest_mutations.manifest, "JUDGE_KUBECTL"),

@@ -1,4 +1,4 @@
-"""Mutations of CRI-O's auth.json, as those of mutations.py."""
+"""Mutations of docker's configuration and of CRI-O's auth.json, as those of mutations.py."""
 
 import mutations
 

@@ -72,4 +72,34 @@ def _once(random, text, others):
     return whole if first else whole.removeprefix(b"\n")
 
 
-config = mutations.several(_once)
+# Documents of fitting values, which mutations of real ones seldom are.
+FITTING = {
+    b"imageGCHighThresholdPercent": [b"85", b"86", b"90", b"100", b"81"], b"imageGCLowThresholdPercent": [b"80", b"79", b"50", b"0", b"0x50"],
+    b"imageMinimumGCAge": [b"2m", b"0s", b"1h30m", b"5m0s", b'"30s"', b"-1s"], b"imageMaximumGCAge": [b"0s", b"168h", b"2m1s", b"1000h"],
+    b"maxPods": [b"110", b"5", b"250", b"0", b"0110", b"110.0"], b"containerRuntimeEndpoint": [b"unix:///run/crio/crio.sock", b'""'], b"imageServiceEndpoint": [b"unix:///run/i.sock", b'""'],
+    b"featureGates": [b"{KubeletEnsureSecretPulledImages: true}", b"{KubeletEnsureSecretPulledImages: false}", b"{AllBeta: false}", b"{AllAlpha: yes}", b"{Other: true}", b"{}", b"{Other: null}"],
+    b"imagePullCredentialsVerificationPolicy": [b"NeverVerify", b"AlwaysVerify", b"NeverVerifyPreloadedImages", b"NeverVerifyAllowlistedImages", b'""'],
+    b"unheardOf": [b"x", b"[1]", b"{a: {b: 1}}"],
+}  # fmt: skip
+_POLICY, _ALLOWLIST = b"imagePullCredentialsVerificationPolicy", b"preloadedImagesVerificationAllowlist"
+
+
+def _fitting_document(random, is_drop_in):
+    fields = {name: random.choice(FITTING[name]) for name in random.sample(sorted(FITTING), random.randrange(6))}
+    if is_drop_in and fields and random.random() < 0.2:
+        fields[random.choice(sorted(fields))] = b"null"
+    if fields.get(_POLICY) == b"NeverVerifyAllowlistedImages":
+        fields[_ALLOWLIST] = random.choice([b"[a.io/b]", b"[a.io/b, a.io/c/*]", b"[]"])
+    return HEAD + b"".join(name + b": " + value + b"\n" for name, value in fields.items())
+
+
+def config(random, text, others):
+    """Half of the texts are made of fitting parts; a third of these has one mutation."""
+    if random.random() < 0.5:
+        return _several(random, text, others)
+    parts = [_fitting_document(random, bool(i)) for i in range(random.choice([1, 2, 2, 3]))]
+    text = SEPARATOR.join(part.removesuffix(b"\n") for part in parts) + b"\n"
+    return text if random.random() < 0.67 else _once(random, text, others)
+
+
+_several = mutations.several(_once)

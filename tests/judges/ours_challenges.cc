@@ -33,7 +33,7 @@ std::string Query(std::string_view text) {
   return "{" + base::Join(members, ",") + "}";
 }
 
-// challenge: each line is a header. The actions of scopes are not judged: we ask for "pull" alone (R15).
+// challenge: each line is a header. The judge takes all actions but "pull" out of scopes (R15).
 std::string ReadChallenge(std::string_view text, const std::vector<std::string>& /*arguments*/) {
   std::vector<std::string_view> fields;
   for (std::string_view line : base::Split(text, '\n')) {
@@ -48,11 +48,7 @@ std::string ReadChallenge(std::string_view text, const std::vector<std::string>&
   const auto contact = http::ParseAbsoluteUrl("https://registry.example.test");
   const auto realm = registry::JudgeRealm((*challenge)->Get("realm"), *contact, {});
   if (!realm) return Error(realm.error().message());
-  std::vector<std::string> scopes;
-  for (std::string_view scope : base::Split((*challenge)->Get("scope"), ' ')) scopes.emplace_back(scope);
-  std::sort(scopes.begin(), scopes.end());
-  scopes.erase(std::unique(scopes.begin(), scopes.end()), scopes.end());
-  std::erase(scopes, "");
+  const auto scopes = registry::PullScopes((*challenge)->Get("scope"), "x");
   const std::string url = registry::TokenUrl(realm->url, (*challenge)->Get("service"), scopes);
   const std::size_t query = std::min(url.find('?'), url.size());
   const std::string target = realm->url.target.substr(0, realm->url.target.find('?'));

@@ -103,8 +103,121 @@ def _mutations(values, keys, headers):
             lines[at:at] = more[begin : begin + random.randrange(5)]
         return b"\n".join(lines)
 
-    return several(once)
+    return once
 
 
-toml = _mutations(VALUES, KEYS, LINES)
-containerd = _mutations(CONTAINERD_VALUES, CONTAINERD_KEYS, CONTAINERD_LINES)
+# Files of fitting keys and values, which mutations of real ones seldom are.
+_SERVERS = [b"https://%s.example.test" % name for name in (b"a", b"b", b"c", b"B", b"u:p@c")] + [
+    b"https://a.example.test:5000",
+    b"http://plain.example.test", b"http://plain.example.test:8080/x", b"a.example.test/v2", b"https://a.example.test/x/v2/", b"http://127.0.0.1:5602", b"localhost:5602",
+    b"https://quay.io", b"https://10.0.0.1/", b"http://localhost",
+]  # fmt: skip
+_HOST_FIELDS = {
+    b"capabilities": [b'["pull"]', b'["resolve"]', b'["pull", "resolve"]', b'["push"]', b"[]", b'["Pull"]', b'["pull", "push", "resolve"]'],
+    b"ca": [b'"ca.pem"', b'["ca.pem"]', b'["ca.pem", "cert.pem"]', b'"both.pem"', b"[]", b'"absent.pem"'],
+    b"client": [b'"both.pem"', b'["both.pem"]', b'[["cert.pem", "key.pem"]]', b"[]", b'[["cert.pem", "key.pem"], "both.pem"]', b'[["both.pem", ""]]'],
+    b"skip_verify": [b"true", b"false"],
+    b"override_path": [b"true", b"false"],
+    b"dial_timeout": [b'"1s"', b'"1m30s"', b'""', b'"0s"', b'"-1s"'],
+    b"unknown": [b"1", b'"x"', b"[1, 2]", b"{a = 1}", b"1.5"],
+}  # fmt: skip
+_HEADERS = [b'X-A = "1"', b'X-B = ["2", "3"]', b'x-a = "4"', b'Authorization = "Basic eDp5"', b'"X C" = "5"', b"X-D = []", b'X-E = ""']
+
+
+def _some(random, most, choices):
+    return random.sample(choices, random.randrange(min(most, len(choices)) + 1))
+
+
+def _fields(random, fields):
+    chosen = _some(random, 3, sorted(fields))
+    letters = [bytes.upper, bytes.title] if random.random() < 0.1 else [bytes]
+    return [random.choice(letters)(key) + b" = " + random.choice(fields[key]) for key in chosen]
+
+
+def _hosts_file(random):
+    lines = [b'server = "' + random.choice(_SERVERS) + b'"'] if random.random() < 0.6 else []
+    lines += _fields(random, _HOST_FIELDS) if random.random() < 0.4 else []
+    if random.random() < 0.1:
+        lines += [b"[header]", *_some(random, 2, _HEADERS)]
+    form = random.randrange(10)
+    for server in random.sample(_SERVERS, random.choice([0, 1, 1, 2, 2, 3, 4])) + ([b"https://[fd00::1]:5000"] if random.random() < 0.03 else []):
+        fields, headers = _fields(random, _HOST_FIELDS), _some(random, 2, _HEADERS) if random.random() < 0.4 else []
+        if form == 0:  # inline
+            fields += [b"header = {" + b", ".join(headers) + b"}"] if headers else []
+            lines.append(b'host."' + server + b'" = {' + b", ".join(fields) + b"}")
+        elif form == 1:  # dotted
+            lines += [b'host."' + server + b'".' + field for field in [*fields, *(b"header." + one for one in headers)]]
+        else:
+            lines += [b'[host."' + server + b'"]', *fields]
+            lines += [b'[host."' + server + b'".header]', *headers] if headers else []
+    return b"\n".join(lines) + b"\n"
+
+
+_REGISTRIES = [b"docker.io", b"quay.io", b"r.example.test:5000", b"*", b"https://a.example.test/v2", b"b.example.test", b"[fd00::1]:5000", b"localhost", b"c d"]
+_PATHS = [b'"/etc/containerd/certs.d"', b'"/etc/containerd/certs.d:/etc/docker/certs.d"', b'"/var/c"', b'""', b'"certs.d"', b"'/a b'"]
+_COMMON = {
+    b"max_concurrent_downloads": [b"3", b"10", b"0"], b"image_pull_with_sync_fs": [b"true", b"false"], b"image_pull_progress_timeout": [b'"5m"', b'""'], b"stats_collect_period": [b"10"],
+    b"unknown": [b"1", b"2026-01-01"],
+}  # fmt: skip
+_SNAPSHOTS = {b"disable_snapshot_annotations": [b"true", b"false"], b"discard_unpacked_layers": [b"true", b"false"], b"snapshotter": [b'"overlayfs"']}
+_NEW = {**_COMMON, **_SNAPSHOTS, b"use_local_image_pull": [b"true", b"false"], b"concurrent_layer_fetch_buffer": [b"0"], b"pinned_images": [b'{sandbox = "p:1"}']}
+_ENTRIES = {
+    b"mirrors": [b"", b'endpoint = ["https://m.example.test"]', b"endpoint = []"],
+    b"configs": [b"", b'auth.username = "u"', b"auth = {}", b'auth = {identitytoken = ""}', b"tls.insecure_skip_verify = true", b"tls = {}"],
+    b"auths": [b"", b'auth = "eDp5"', b'username = "u"\npassword = "p"'],
+}
+_TIMEOUTS = [b'a = "5s"', b'b = "0"', b'"io.containerd.timeout.shim.load" = "1m"']
+
+
+def _registry(random, plugin):
+    lines = [b"[plugins." + plugin + b".registry]"]
+    if random.random() < 0.6:
+        lines.append(b"config_path = " + random.choice(_PATHS))
+    for table in _some(random, 2, sorted(_ENTRIES)):
+        for name in _some(random, 2, _REGISTRIES):
+            lines += [b"[plugins." + plugin + b".registry." + table + b'."' + name + b'"]', random.choice(_ENTRIES[table])]
+    if random.random() < 0.2:
+        lines += [b"[plugins." + plugin + b".registry.headers]", random.choice([b'X-Team = ["a"]', b'User-Agent = ["x"]', b'X-Meta-Source-Client = ["azure/aks"]'])]
+    return lines
+
+
+def _containerd_file(random, first):
+    version = random.choice([b"3", b"3", b"3", b"2", b"2", b"1", b""])
+    lines = [b"version = " + version] if version else []
+    lines += [b'imports = ["conf.d/*.toml"]'] if first and random.random() < 0.7 else []
+    if random.random() < 0.2:
+        lines += [b"[timeouts]", *_some(random, 2, _TIMEOUTS)]
+    new = random.random() < (0.9 if version == b"3" else 0.1)
+    plugin = b"'io.containerd.cri.v1.images'" if new else b"cri" if version in (b"1", b"") else b"'io.containerd.grpc.v1.cri'"
+    lines += [b"[plugins." + plugin + b"]", *_fields(random, _NEW if new else _COMMON)]
+    if not new and random.random() < 0.5:
+        lines += [b"[plugins." + plugin + b".containerd]", *_fields(random, _SNAPSHOTS)]
+        lines += [b"[plugins." + plugin + b".containerd.runtimes.runc]"] if random.random() < 0.7 else []
+    if random.random() < 0.6:
+        lines += _registry(random, plugin)
+    return b"\n".join(lines) + b"\n"
+
+
+def _containerd_files(random):
+    text = _containerd_file(random, True)
+    for name in _some(random, 2, [b"a", b"10-b"]):
+        text += b"# file conf.d/" + name + b".toml\n" + _containerd_file(random, False)
+    return text
+
+
+def _with_fitting(make, once, mutate):
+    """Two thirds of the texts are made of fitting parts; a third of these has one mutation."""
+
+    def either(random, text, others):
+        if random.random() < 0.33:
+            return mutate(random, text, others)
+        text = make(random)
+        return text if random.random() < 0.67 else once(random, text, others)
+
+    return either
+
+
+_toml_once = _mutations(VALUES, KEYS, LINES)
+_containerd_once = _mutations(CONTAINERD_VALUES, CONTAINERD_KEYS, CONTAINERD_LINES)
+toml = _with_fitting(_hosts_file, _toml_once, several(_toml_once))
+containerd = _with_fitting(_containerd_files, _containerd_once, several(_containerd_once))

@@ -53,6 +53,21 @@ TEST(KubeletConfig, ReadsTheMainFileAsKubeletDoes) {
   EXPECT_EQ(merged->gc_high_percent.value, 75);
 }
 
+// kubelet encodes a drop-in of JSON again before it decodes it.
+TEST(KubeletConfig, WholeNumbersOfDropInsMayHaveAFraction) {
+  const std::string json =
+      R"({"kind":"KubeletConfiguration","apiVersion":"kubelet.config.k8s.io/v1beta1","maxPods":)";
+  auto pods = [&](const std::string& number) {
+    auto config = MergeKubeletConfigs({.drop_ins = {{{"1", json + number + "}"}}}});
+    return config ? config->max_pods.value.value_or(0) : -1;
+  };
+  EXPECT_EQ(pods("72.0"), 72);
+  EXPECT_EQ(pods("7.2e1"), 72);
+  EXPECT_EQ(pods("72.5"), -1);
+  EXPECT_EQ(pods("1e21"), -1);
+  EXPECT_FALSE(MergeKubeletConfigs({.main = ConfigDocument{"main", json + "72.0}"}}));
+}
+
 TEST(KubeletConfig, ADropInHasEachKeyOnce) {
   const ConfigDocument main{"main", kHead};
   auto config =
@@ -340,6 +355,13 @@ TEST(KubeletConfig, EveryFileSaysWhatItIs) {
 TEST(KubeletConfig, IsToldFromOtherFiles) {
   EXPECT_TRUE(IsKubeletConfig(kHead));
   EXPECT_TRUE(IsKubeletConfig(kHead + "maxPods: many\n"));
+  // As apimachinery finds the kind: in any case, the last of the keys that is not null.
+  EXPECT_TRUE(IsKubeletConfig("Kind: KubeletConfiguration\n"));
+  EXPECT_TRUE(IsKubeletConfig(R"({"kind": "Config", "KIND": "KubeletConfiguration"})"));
+  EXPECT_TRUE(IsKubeletConfig(R"({"kind": "KubeletConfiguration", "Kind": null})"));
+  EXPECT_FALSE(IsKubeletConfig("kind: KubeletConfiguration\nkind: Config\n"));
+  EXPECT_TRUE(IsKubeletConfig("kind: KubeletConfiguration\nKind: Config\n"));
+  EXPECT_FALSE(IsKubeletConfig("KIND: KubeletConfiguration\nkind: Config\n"));
   EXPECT_FALSE(IsKubeletConfig("apiVersion: v1\nkind: Config\nclusters: []\n"));
   EXPECT_FALSE(IsKubeletConfig("[Service]\nExecStart=/usr/bin/kubelet\n"));
   EXPECT_FALSE(IsKubeletConfig(""));

@@ -415,6 +415,14 @@ INSTANTIATE_TEST_SUITE_P(
                  "[host.\"http://a:5000\"]\nskip_verify = false\n[host.\"http://b:5000\"]\nca = []\n"
                  "[host.\"http://c:5000\"]\nclient = []\n",
                  {"http://a:5000/v2 https-first", "http://b:5000/v2 https-first", "http://c:5000/v2", kOwn}},
+        TomlCase{"AnAddressOfIPv6", "[host.\"https://[fd00::1]:5000\"]", {"https://[fd00::1]:5000/v2", kOwn}},
+        // go-toml v1 refuses brackets there, and containerd ignores the file.
+        TomlCase{"AnAddressOfIPv6ForV1", "[host.\"https://[fd00::1]:5000\"]", {}, "reg.example:5000", kLast1},
+        TomlCase{"AnInlineAddressOfIPv6ForV1",
+                 "host.\"https://[fd00::1]:5000\" = {}",
+                 {"https://[fd00::1]:5000/v2", kOwn},
+                 "reg.example:5000",
+                 kLast1},
         TomlCase{"UnknownKeysAreNothing", "x = 1\n[host.\"https://a\"]\ny = 2", {"https://a/v2", kOwn}}),
     [](const auto& row) { return row.param.name; });
 
