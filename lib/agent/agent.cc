@@ -267,6 +267,16 @@ void Agent::DecideAll() {
     plan::Action action = entry.on_list
                               ? plan::Decide(entry.seen, entry.past, refresh, loop_.now())
                               : plan::DecideRequested(entry.seen, entry.past, entry.asked_until, loop_.now());
+    const std::optional<base::WallTime> opens = std::exchange(entry.window_opens, std::nullopt);
+    if (!entry.want->pull_windows.empty() && !MayPullAnyTime(entry)) {
+      const plan::WindowStates::Known& window =
+          windows_.At(entry.want->pull_windows, loop_.now(), loop_.Wall());
+      if (!window.state.open) {
+        action = plan::AwaitWindow(action, window.changes_at);
+        entry.window_opens = window.state.changes_at;
+      }
+    }
+    loop_.ChangedIf(opens != entry.window_opens);
     if (action != entry.action || refresh != entry.refresh) {
       entry.action = action;
       entry.refresh = refresh;
@@ -286,6 +296,11 @@ void Agent::DecideAll() {
     if (here && judged && !tries && checks_.HasEnoughAnswers(entry)) entry.past.settled = true;
   }
   settled_ = entries_.Settled();
+}
+
+// Windows spread work that nobody waits for: here an operator or a preflight does, or the process of --once.
+bool Agent::MayPullAnyTime(const Entry& entry) const {
+  return options_.once || entry.past.retry_requested_at || loop_.now() < entry.asked_until;
 }
 
 // An image that is still to be pulled may share the touch pod.
@@ -371,6 +386,7 @@ plan::ImageState Agent::Judge(const Entry& entry, base::WallTime wall) const {
        .seen = entry.seen,
        .past = entry.past,
        .action = entry.action,
+       .window_opens = entry.window_opens,
        .run = run,
        // An unlisted image gets its verdict when a caller asks for it.
        .has_kubelet = entry.on_list && kubelet_,
@@ -491,6 +507,7 @@ void Agent::On(ListChanged event) {
   // A poll that is running answers for the old list's entries. The epoch lets its answer be recognised and
   // dropped.
   list_epoch_++;
+  windows_.Forget();
   entries_.Replace(list_);
   look_ups_.Keep([this](const std::string& name) { return entries_.Find(name) != nullptr; });
   checks_.NewDemands();

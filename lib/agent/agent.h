@@ -26,6 +26,7 @@
 #include "agent/workers.h"
 #include "base/clock.h"
 #include "base/token_bucket.h"
+#include "plan/pull_window.h"
 #include "plan/requested.h"
 
 namespace prefetch::agent {
@@ -132,6 +133,7 @@ class Agent {
 
   void ProcessEntries();
   void DecideAll();
+  bool MayPullAnyTime(const Entry& entry) const;
   bool MorePullsToCome() const;
   bool MayTouch() const;
   void StartTouchIfDue();
@@ -154,6 +156,7 @@ class Agent {
   Loop loop_;
   Refusals refusals_;
   Board board_;
+  plan::WindowStates windows_;
   Metrics metrics_;
   std::shared_ptr<const plan::ImageList> list_;
   std::uint64_t list_epoch_ = 0;

@@ -68,6 +68,8 @@ struct Entry {
   bool checking = false;        // it is being asked now
   bool demand_changed = false;  // the list says other things of it than before
   plan::Action action;
+  // While its pull windows are closed and nothing asks for it.
+  std::optional<base::WallTime> window_opens;
   bool size_asked = false;  // of its registry, before its pull; once
   bool no_room = false;
   bool waits_for_room = false;  // there may be room for it once others are done

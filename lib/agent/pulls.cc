@@ -101,7 +101,8 @@ bool Pulls::RetryRequested(Entry& entry) {
   // After its first failure an image waits for its registry only, and has no back-off of its own.
   const auto health = registries_.find(entry.want->reference.domain());
   const bool held = health != registries_.end() && health->second.not_before > loop_.now();
-  if (entry.past.not_before <= loop_.now() && !wrong_platform && !held) return false;
+  const bool outside = entry.action.reason == plan::Reason::kOutsidePullWindow;
+  if (entry.past.not_before <= loop_.now() && !wrong_platform && !held && !outside) return false;
   entry.past = plan::AfterRetryRequested(std::move(entry.past), loop_.now(), loop_.Wall());
   // The tag may name another image by now.
   if (wrong_platform) entry.past.pulled_id.clear();

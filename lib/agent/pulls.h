@@ -65,7 +65,8 @@ class Pulls {
   void ListChanged(bool another);
   // Forgets registries that no entry uses any more, unless they are still held.
   void Forget(const std::set<std::string>& in_use);
-  // A request ends the back-off of the entry, the hold of its registry and the pause after a full disk. A
+  // A request ends the back-off of the entry, its wait for a pull window, the hold of its registry and the
+  // pause after a full disk. A
   // limit of the registry's rate and the room on the disk still count. True if anything held the entry.
   bool RetryRequested(Entry& entry);
   // The runtime may be another process, or another version, than before.

@@ -28,6 +28,7 @@ struct EntryFields {
   std::optional<std::vector<image::Platform>> platforms;
   std::optional<image::NodeLabels> node_selector;
   std::optional<base::Shared<image::PodCoordinates>> ready_as;
+  std::optional<std::vector<plan::PullWindow>> pull_windows;  // one; none: at any time
 };
 
 // Reads all fields but `image`, and rejects those that need a missing capability.
@@ -60,5 +61,10 @@ std::optional<image::PodCoordinates> ReadReadyAs(doc::ObjectReader& object);
 
 // The same as a node, which is not for a pod without credentials.
 doc::Node ReadyAsNode(const image::PodCoordinates& pod);
+
+// The field `pullWindow`: {start: "22:00", end: "06:00", days: [Mon, Tue], timeZone: Europe/Berlin}. The
+// whole of each day is any time, which no default means, too.
+std::optional<std::vector<plan::PullWindow>> ReadPullWindow(doc::ObjectReader& object);
+doc::Node PullWindowNode(const plan::PullWindow& window);
 
 }  // namespace prefetch::list

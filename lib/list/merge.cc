@@ -42,6 +42,15 @@ void MergeNodes(DesiredImage& image, const plan::NodeScope& other) {
   image.other_nodes.push_back(other);
 }
 
+// A source without a window wants the image at once.
+void MergeWindows(std::vector<plan::PullWindow>& windows, const std::vector<plan::PullWindow>& other) {
+  if (other.empty()) windows.clear();
+  if (windows.empty()) return;
+  for (const plan::PullWindow& window : other) {
+    if (std::find(windows.begin(), windows.end(), window) == windows.end()) windows.push_back(window);
+  }
+}
+
 std::optional<std::chrono::seconds> Shorter(std::optional<std::chrono::seconds> a,
                                             std::optional<std::chrono::seconds> b) {
   if (!a || !b) return a ? a : b;
@@ -90,6 +99,7 @@ void MergeInto(DesiredImage& image, const DesiredImage& other, std::vector<std::
   image.priority = std::max(image.priority, other.priority);
   image.open = StricterOpen(image.open, other.open);
   image.pull_timeout = std::max(image.pull_timeout, other.pull_timeout);
+  MergeWindows(image.pull_windows, other.pull_windows);
   MergeNodes(image, other.nodes);
   image.from.insert(image.from.end(), other.from.begin(), other.from.end());
   // Sources are merged one after the other, so a repeated source can only be the last one.

@@ -75,4 +75,12 @@ Action Decide(const Observation& seen, const History& past, const RefreshDecisio
   return Decide(seen, past, now);
 }
 
+Action AwaitWindow(const Action& action, base::TimePoint opens_at) {
+  // A back-off that ends before the window opens is over by then.
+  const bool starts =
+      action.kind == ActionKind::kPull || (action.kind == ActionKind::kWait && action.until < opens_at);
+  if (!starts) return action;
+  return {.kind = ActionKind::kWait, .reason = Reason::kOutsidePullWindow, .until = opens_at};
+}
+
 }  // namespace prefetch::plan

@@ -49,4 +49,7 @@ Action Decide(const Observation& seen, const History& past, base::TimePoint now)
 Action Decide(const Observation& seen, const History& past, const RefreshDecision& refresh,
               base::TimePoint now);
 
+// The same while the entry's pull windows are closed: nothing starts before `opens_at`. Running pulls go on.
+Action AwaitWindow(const Action& action, base::TimePoint opens_at);
+
 }  // namespace prefetch::plan

@@ -15,6 +15,7 @@
 #include "image/pod_coordinates.h"
 #include "image/pull_policy.h"
 #include "image/reference.h"
+#include "plan/pull_window.h"
 
 namespace prefetch::plan {
 
@@ -70,6 +71,8 @@ struct DesiredImage {
   int priority = 0;
   Open open = Open::kAuto;
   std::chrono::seconds pull_timeout{3600};
+  // Pulls start while one of them is open. Empty: at any time.
+  std::vector<PullWindow> pull_windows;
   NodeScope nodes;
   // Scopes in further sources with another selector; the entry applies to a node of any scope.
   std::vector<NodeScope> other_nodes;

@@ -33,6 +33,14 @@ std::string NoRoom(const EntryFacts& facts) {
   return "it needs at least " + base::HumanBytes(facts.room_needed) + ", and " + text;
 }
 
+std::string AwaitsWindow(const EntryFacts& facts) {
+  std::vector<std::string> windows;
+  for (const PullWindow& window : facts.want->pull_windows) windows.push_back(TextOf(window));
+  std::string text = "waits for its pullWindow (" + base::Join(windows, "; ") + ")";
+  if (facts.window_opens) text += ", which opens at " + base::Rfc3339(*facts.window_opens);
+  return text;
+}
+
 // Returns the message of a reason, for entries without a better error text.
 std::string Sentence(Reason reason, const EntryFacts& facts) {
   switch (reason) {
@@ -52,6 +60,8 @@ std::string Sentence(Reason reason, const EntryFacts& facts) {
       if (facts.looking_up) return "waits for its credentials";
       return facts.waits_for_room ? "waits for room on the disk: running pulls may need what is left of it"
                                   : "waits for its turn";
+    case Reason::kOutsidePullWindow:
+      return AwaitsWindow(facts);
     case Reason::kPulling:
       return facts.run ? Progress(facts.run->movement) : "the pull has started";
     case Reason::kUnpacking:
@@ -142,8 +152,12 @@ void JudgeAbsent(const EntryFacts& facts, ImageState& state) {
     const bool has_failed = facts.past.failures > 0;
     state.reason = has_failed ? *facts.past.last_failure : facts.held.value_or(Reason::kQueued);
     state.phase = facts.held || has_failed ? Phase::kFailing : Phase::kProgressing;
-  } else {
+  } else if (facts.action.reason == Reason::kOutsidePullWindow && facts.past.failures == 0) {
     state.reason = facts.action.reason;
+    state.phase = Phase::kProgressing;
+  } else {
+    const bool outside = facts.action.reason == Reason::kOutsidePullWindow;
+    state.reason = outside ? *facts.past.last_failure : facts.action.reason;
     state.phase = state.reason == Reason::kFactsUnknown ? Phase::kProgressing : Phase::kFailing;
   }
   // An entry that was ready once has settled in its history. If its image is gone and can come back, it is
@@ -156,6 +170,9 @@ void JudgeAbsent(const EntryFacts& facts, ImageState& state) {
   state.message = error_says_it ? facts.past.last_error : Sentence(state.reason, facts);
   if (facts.action.kind == ActionKind::kPull && !facts.run && facts.held && facts.held != state.reason) {
     state.message += "; " + Waits(*facts.held);
+  }
+  if (facts.action.reason == Reason::kOutsidePullWindow && state.reason != Reason::kOutsidePullWindow) {
+    state.message += "; the next try " + AwaitsWindow(facts);
   }
 }
 
@@ -236,6 +253,9 @@ void JudgeUsable(const EntryFacts& facts, ImageState& state) {
     state.phase = Phase::kFailing;
     state.reason = Reason::kPolicyAlways;
     state.message = Sentence(state.reason, facts);
+  }
+  if (facts.action.reason == Reason::kOutsidePullWindow && !facts.run) {
+    state.message += "; an update " + AwaitsWindow(facts);
   }
 }
 

@@ -29,6 +29,7 @@ struct EntryFacts {
   const Observation& seen;
   const History& past;
   Action action;
+  std::optional<base::WallTime> window_opens{};  // its pull windows are closed until then
   std::optional<Run> run;
   // kubelet's verdicts; null: not known yet. Without a kubelet, presence is the verdict.
   bool has_kubelet = false;

@@ -32,7 +32,8 @@ enum class Reason {
   kQueued,        // waits for a free place among the pulls
   kPulling,
   kUnpacking,
-  kTouching,  // on the node and closed; kubelet is being asked to record it for every pod
+  kOutsidePullWindow,  // its pull starts when the entry's pullWindow opens
+  kTouching,           // on the node and closed; kubelet is being asked to record it for every pod
   // In the way. The first group are CRI's error classes by name.
   kAccessDenied,
   kNotFound,
@@ -139,6 +140,7 @@ inline constexpr std::array kReasons = {
     ReasonRow{Reason::kQueued, "Queued", ReasonGroup::kUnderWay},
     ReasonRow{Reason::kPulling, "Pulling", ReasonGroup::kUnderWay},
     ReasonRow{Reason::kUnpacking, "Unpacking", ReasonGroup::kUnderWay},
+    ReasonRow{Reason::kOutsidePullWindow, "OutsidePullWindow", ReasonGroup::kUnderWay},
     ReasonRow{Reason::kTouching, "Touching", ReasonGroup::kUnderWay},
     ReasonRow{Reason::kAccessDenied, "AccessDenied", ReasonGroup::kPull, Retry::kSlow},
     ReasonRow{Reason::kNotFound, "NotFound", ReasonGroup::kPull, Retry::kSlow},

@@ -61,6 +61,31 @@ Fields ReadyAs() {
   return fields;
 }
 
+Fields PullWindow() {
+  return {{.path = "pullWindow",
+           .form = Form::kObject,
+           .help = "Hours in which pulls start. Requested retries and `check --pull` do not wait",
+           .fallback = "at any time"},
+          {.path = "pullWindow.start",
+           .help = "Time of the day",
+           .required = true,
+           .pattern = "^([01][0-9]|2[0-3]):[0-5][0-9]$"},
+          {.path = "pullWindow.end",
+           .help = "Time of the day, up to `24:00`, or of the next day",
+           .required = true,
+           .pattern = "^(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$"},
+          {.path = "pullWindow.days",
+           .form = Form::kTexts,
+           .help = "Days on which it opens",
+           .words = {"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"},
+           .fallback = "every day",
+           .least_items = 1,
+           .most_items = 7},
+          {.path = "pullWindow.timeZone",
+           .help = "Name in the tz database, which is built in",
+           .fallback = "UTC"}};
+}
+
 Field Directive(const char* path, const char* when, plan::OnFailure fallback) {
   return {.path = path,
           .form = Form::kWord,
@@ -141,6 +166,7 @@ Fields EntryFieldsOf() {
            .help = "Labels of the Nodes that need the image. Other nodes skip it",
            .fallback = "every node",
            .pattern = kLabelValue}});
+  Append(fields, PullWindow());
   return fields;
 }
 

@@ -10,8 +10,7 @@
 
 namespace prefetch::reference {
 
-inline constexpr const char* kGenerated =
-    "This page is generated from the program's own tables; a test compares the two.\n";
+inline constexpr const char* kGenerated = "This page is generated.\n";
 
 // The links to its chapters, below the title. Nothing for a page with less than two.
 std::string WithContents(const std::string& page);

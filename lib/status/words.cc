@@ -85,6 +85,8 @@ constexpr std::array kWords = {
     Row{Reason::kQueued, "queued", ""},
     Row{Reason::kPulling, "pulling", ""},
     Row{Reason::kUnpacking, "unpacking", ""},
+    Row{Reason::kOutsidePullWindow, "scheduled",
+        "the agent pulls when the window opens; prefetchctl retry pulls at once"},
     Row{Reason::kTouching, "touching", ""},
     Row{Reason::kAccessDenied, "denied",
         "give this node a credential for the registry, or check the name: many registries deny access to "
@@ -254,7 +256,7 @@ std::string ReasonsPage() {
       "node.\n"
       "`prefetchctl status` shows the word of the second column. `prefetchctl explain IMAGE` shows all facts "
       "behind a\n"
-      "reason. This page is generated from the program's own tables; a test compares the two.\n";
+      "reason. This page is generated.\n";
   std::optional<plan::ReasonGroup> group;
   for (std::size_t i = 0; i < kWords.size(); i++) {
     const plan::ReasonRow& row = plan::kReasons[i];

@@ -150,6 +150,21 @@ INSTANTIATE_TEST_SUITE_P(
             "l.yaml:5:31: images[0].nodeSelector.pool: must be the value of a label: at most 63 letters, "
             "digits, dots, dashes, underscores\n"
             "l.yaml:5:41: images[0].nodeSelector.gpu: must be a string, not a boolean; put it in quotes"},
+        BadSource{
+            "PullWindow", "l.yaml",
+            Yaml("images:\n- image: a\n  pullWindow: {start: 22:00, end: 22:00, days: [], timeZone: Berlin}\n"
+                 "- image: b\n  pullWindow: {start: 24:00, end: 6:00, days: [Mon, monday], cron: x}\n"
+                 "- image: c\n  pullWindow: {end: 23:60}\n"),
+            "l.yaml:5:35: images[0].pullWindow.end: must differ from start; the whole day is 00:00 to 24:00\n"
+            "l.yaml:5:48: images[0].pullWindow.days: must name a day, or be left out\n"
+            "l.yaml:5:62: images[0].pullWindow.timeZone: must be a name of the tz database, such as "
+            "Europe/Berlin, that this version knows; Etc/GMT-1 is UTC+1\n"
+            "l.yaml:7:23: images[1].pullWindow.start: must be a time of the day, such as 06:30\n"
+            "l.yaml:7:35: images[1].pullWindow.end: must be a time of the day, such as 06:30\n"
+            "l.yaml:7:53: images[1].pullWindow.days[1]: must be Mon, Tue, Wed, Thu, Fri, Sat or Sun\n"
+            "l.yaml:7:62: images[1].pullWindow.cron: unknown field\n"
+            "l.yaml:9:15: images[2].pullWindow.start: is required\n"
+            "l.yaml:9:21: images[2].pullWindow.end: must be a time of the day, such as 06:30"},
         BadSource{"TwiceInOneSource", "l.yaml",
                   Yaml("images:\n- image: nginx\n- image: library/nginx\n- image: nginx\n"),
                   "l.yaml:6:10: images[2].image: is nginx, which is in line 4 already"},
@@ -302,6 +317,7 @@ images:
   pullTimeout: 2h
   platforms: [linux/arm64/v8, linux/amd64, linux/amd64]
   nodeSelector: {pool: gpu, example.com/zone: ""}
+  pullWindow: {start: 22:00, end: "06:30", days: [Sun, Mon], timeZone: Europe/Berlin}
 - image: b@)" + std::string(kDigest) + "\n"),
                               kAll);
   ASSERT_TRUE(content) << content.error().message();
@@ -321,6 +337,11 @@ images:
   ASSERT_EQ(image.nodes.platforms.size(), 2U);
   EXPECT_EQ(image.nodes.platforms[0].ToString(), "linux/amd64");
   EXPECT_EQ(image.nodes.node_selector, (image::NodeLabels{{"pool", "gpu"}, {"example.com/zone", ""}}));
+  EXPECT_EQ(image.pull_windows,
+            (std::vector<plan::PullWindow>{{.start = hours(22),
+                                            .end = minutes(390),
+                                            .days = 0x41,
+                                            .zone = *base::TimeZone::Find("Europe/Berlin")}}));
   const plan::DesiredImage& second = content->entries[1].image;
   EXPECT_EQ(second.refresh, plan::Refresh::kIfNotPresent)
       << "a digest is never refreshed, whatever the defaults";

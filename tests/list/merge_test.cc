@@ -196,6 +196,21 @@ TEST(Merge, NodeSelectorsAreScopesOfTheirOwn) {
   EXPECT_EQ(image.other_nodes[0], (plan::NodeScope{.platforms = {}, .node_selector = {{"pool", "ci"}}}));
 }
 
+// Each source may bring the image in its own hours. One without a window wants it at once.
+TEST(Merge, PullWindowsAreAUnion) {
+  const std::string night = "- {image: a, pullWindow: {start: '22:00', end: '06:00'}}\n";
+  const std::string weekend = "- {image: a, pullWindow: {start: '00:00', end: '24:00', days: [Sat, Sun]}}\n";
+  const std::vector<plan::PullWindow> both =
+      Merge({Source("a.yaml", night), Source("b.yaml", weekend), Source("c.yaml", night)})
+          .images[0]
+          .pull_windows;
+  ASSERT_EQ(both.size(), 2U);
+  EXPECT_EQ(plan::TextOf(both[0]), "22:00 to 06:00 UTC");
+  EXPECT_EQ(plan::TextOf(both[1]), "00:00 to 24:00 UTC, Sat Sun");
+  EXPECT_TRUE(Merge({Source("a.yaml", night), Source("b.txt", "a\n")}).images[0].pull_windows.empty());
+  EXPECT_TRUE(Merge({Source("b.txt", "a\n"), Source("a.yaml", night)}).images[0].pull_windows.empty());
+}
+
 TEST(Merge, NoPlatformsMeansEveryNode) {
   plan::ImageList list =
       Merge({Source("a.yaml", "- {image: a, platforms: [linux/amd64]}\n"), Source("b.txt", "a\n")});
@@ -278,7 +293,8 @@ TEST(Canonical, IsAListWithTheSameHash) {
   SourceContent content = Decode("l.yaml", kHead + R"(images:
 - {image: "b:v2", required: false, readyFor: Always, refresh: IfDigestChanged, refreshInterval: 90m, maxAge: 24h,
    onUnreachable: NotReady, onAccessDenied: Keep, onTagMissing: NotReady, onStale: NotReady, priority: -2,
-   open: Never, pullTimeout: 2h, platforms: [linux/arm64/v8, linux/amd64], nodeSelector: {zone: b, pool: a}}
+   open: Never, pullTimeout: 2h, platforms: [linux/arm64/v8, linux/amd64], nodeSelector: {zone: b, pool: a},
+   pullWindow: {start: "01:30", end: "24:00", days: [Tue, Mon, Tue], timeZone: Asia/Tokyo}}
 - image: a
 )");
   std::string yaml = doc::WriteYaml(CanonicalForm(content));
@@ -305,9 +321,32 @@ images:
   nodeSelector:
     pool: a
     zone: b
+  pullWindow:
+    start: "01:30"
+    end: "24:00"
+    days:
+    - Mon
+    - Tue
+    timeZone: Asia/Tokyo
 )");
   EXPECT_EQ(SourceHash(Decode("l.yaml", yaml)), SourceHash(content));
   EXPECT_EQ(SourceHash(Decode("l.json", doc::WritePrettyJson(CanonicalForm(content)))), SourceHash(content));
+}
+
+TEST(Canonical, TheWholeOfEachDayIsNoPullWindow) {
+  SourceContent content = Decode("l.yaml", kHead + R"(defaults:
+  pullWindow: {start: "22:00", end: "06:00", timeZone: UTC}
+images:
+- image: a
+- {image: b, pullWindow: {start: "00:00", end: "24:00", timeZone: Europe/Berlin}}
+)");
+  const std::string yaml = doc::WriteYaml(CanonicalForm(content));
+  EXPECT_NE(
+      yaml.find(
+          "- image: a:latest\n  pullWindow:\n    start: \"22:00\"\n    end: \"06:00\"\n- image: b:latest\n"),
+      std::string::npos)
+      << yaml;
+  EXPECT_TRUE(yaml.ends_with("- image: b:latest\n")) << yaml;
 }
 
 TEST(Canonical, ReadyAsIsASetOfCoordinates) {

@@ -165,5 +165,18 @@ TEST(DecideWithARegistry, WhatIsCurrentIsKept) {
   EXPECT_EQ(Decide(Present("a"), {}, {}, kNow), Keep(Reason::kPresent));
 }
 
+// Nothing starts, and no back-off ends, before the window opens. The rest stays as it is.
+TEST(AwaitWindow, HoldsWhatWouldStartBeforeItOpens) {
+  const base::TimePoint opens = kNow + std::chrono::hours(3);
+  const Action held = Wait(opens, Reason::kOutsidePullWindow);
+  EXPECT_EQ(AwaitWindow({.kind = ActionKind::kPull, .reason = Reason::kImageAbsent}, opens), held);
+  EXPECT_EQ(AwaitWindow(Wait(kNow + seconds(1), Reason::kNotFound), opens), held);
+  for (const Action& as_it_is : {Keep(Reason::kPresent), Wait(opens + seconds(1), Reason::kNotFound),
+                                 Wait(base::TimePoint::max(), Reason::kFactsUnknown),
+                                 Wait(base::TimePoint::max(), Reason::kInvalidReference)}) {
+    EXPECT_EQ(AwaitWindow(as_it_is, opens), as_it_is);
+  }
+}
+
 }  // namespace
 }  // namespace prefetch::plan::decide_test

@@ -1,0 +1,148 @@
+// Pulls that start only in the windows of their list.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "scenario/node.h"
+
+namespace prefetch::tests {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+constexpr std::uint64_t kMB = 1'000'000;
+
+// The story begins at noon in Berlin.
+void OpensAtOne(plan::DesiredImage& want) {
+  want.pull_windows = {{.start = hours(13),
+                        .end = hours(14),
+                        .days = plan::kEveryDay,
+                        .zone = *base::TimeZone::Find("Europe/Berlin")}};
+}
+
+TEST(WindowScenario, AnEmptyNodeWaitsForTheWindow) {
+  Node node;
+  node.runtime.Push(MakeImage("r.io/a:v1", kMB));
+  node.List({"r.io/a:v1"}, OpensAtOne);
+  node.RunFor(minutes(59));
+  EXPECT_EQ(node.runtime.counters().pull_calls, 0);
+  EXPECT_FALSE(node.Ready());
+  EXPECT_EQ(node.Snapshot()->readiness.phase, plan::Phase::kProgressing);
+  const plan::ImageState image = node.Image("r.io/a:v1");
+  EXPECT_EQ(image.reason, plan::Reason::kOutsidePullWindow);
+  EXPECT_EQ(image.message,
+            "waits for its pullWindow (13:00 to 14:00 Europe/Berlin), which opens at 2026-08-01T11:00:00Z");
+  EXPECT_EQ(image.pull.state, plan::PullState::kWaiting);
+  ASSERT_TRUE(image.pull.next_attempt_at);
+  EXPECT_EQ(base::Rfc3339(*image.pull.next_attempt_at), "2026-08-01T11:00:00Z");
+  // The loop wakes by itself.
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(1) + seconds(3)));
+}
+
+TEST(WindowScenario, ARunningPullEndsAfterTheWindowAndNoOtherStarts) {
+  Node node;
+  node.runtime.SetBandwidth(kMB);
+  node.runtime.Push(MakeImage("r.io/large:v1", 300 * kMB));
+  node.List({"r.io/large:v1"}, OpensAtOne);
+  node.RunFor(minutes(119));  // it has been pulled since 13:00, and vanishes
+  ASSERT_TRUE(node.Ready());
+  node.runtime.Remove("r.io/large:v1");
+  node.RunFor(minutes(3));  // the window has closed
+  EXPECT_EQ(node.Image("r.io/large:v1").pull.state, plan::PullState::kPulling);
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(10)));
+  node.runtime.Remove("r.io/large:v1");
+  node.RunFor(minutes(10));
+  EXPECT_EQ(node.ReasonOf("r.io/large:v1"), plan::Reason::kOutsidePullWindow);
+  EXPECT_EQ(node.runtime.counters().pull_calls, 2);
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, hours(24)));
+}
+
+TEST(WindowScenario, ARequestDoesNotWait) {
+  Node node;
+  node.runtime.Push(MakeImage("r.io/a:v1", kMB));
+  node.runtime.Push(MakeImage("r.io/b:v1", kMB));
+  node.runtime.Push(MakeImage("r.io/c:v1", kMB));
+  node.List({"r.io/a:v1", "r.io/b:v1", "r.io/c:v1"}, OpensAtOne);
+  node.RunFor(seconds(30));
+  node.Retry({"r.io/a:v1"});
+  EXPECT_TRUE(node.RunUntil([&] { return node.Image("r.io/a:v1").ready; }, seconds(5)));
+  node.AskPull("r.io/b:v1");
+  EXPECT_TRUE(node.RunUntil([&] { return node.Image("r.io/b:v1").ready; }, seconds(5)));
+  node.RunFor(minutes(2));
+  EXPECT_EQ(node.runtime.counters().pull_calls, 2) << "nothing asked for the third";
+}
+
+// One try for a request; the failure is shown beside the wait.
+TEST(WindowScenario, AFailureAndTheWindow) {
+  Node node;
+  node.List({"r.io/late:v1"}, OpensAtOne);
+  node.RunFor(seconds(30));
+  node.Retry({"r.io/late:v1"});
+  node.RunFor(minutes(20));
+  EXPECT_EQ(node.runtime.counters().pull_calls, 1);
+  const plan::ImageState image = node.Image("r.io/late:v1");
+  EXPECT_EQ(image.reason, plan::Reason::kNotFound);
+  EXPECT_NE(image.message.find("; the next try waits for its pullWindow"), std::string::npos)
+      << image.message;
+  node.runtime.Push(MakeImage("r.io/late:v1", kMB));
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(41)));
+}
+
+TEST(WindowScenario, ANewListWithoutAWindowPullsAtOnce) {
+  Node node;
+  node.runtime.Push(MakeImage("r.io/a:v1", kMB));
+  node.List({"r.io/a:v1"}, OpensAtOne);
+  node.RunFor(minutes(1));
+  node.List({"r.io/a:v1"});
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(5)));
+}
+
+TEST(WindowScenario, AnUpdateWaitsAndTheImageStaysReady) {
+  Node node;
+  node.runtime.Push(MakeImage("reg.example.test/a:v1", kMB));
+  auto refreshed = [](plan::DesiredImage& want) {
+    want.refresh = plan::Refresh::kIfDigestChanged;
+    want.refresh_interval = minutes(5);
+  };
+  node.List({"reg.example.test/a:v1"}, refreshed);
+  node.RunFor(minutes(1));
+  ASSERT_TRUE(node.Ready());
+  node.List({"reg.example.test/a:v1"}, [&](plan::DesiredImage& want) {
+    refreshed(want);
+    OpensAtOne(want);
+  });
+  node.runtime.Push(MakeImage("reg.example.test/a:v1", 2 * kMB));
+  node.RunFor(minutes(30));
+  EXPECT_TRUE(node.Ready());
+  EXPECT_EQ(node.runtime.counters().pull_calls, 1);
+  EXPECT_NE(node.Image("reg.example.test/a:v1").message.find("; an update waits for its pullWindow"),
+            std::string::npos)
+      << node.Image("reg.example.test/a:v1").message;
+  node.RunFor(minutes(45));
+  EXPECT_EQ(node.runtime.counters().pull_calls, 2);
+}
+
+// Time passes in turns that bring no news: the wait costs nothing.
+TEST(WindowScenario, TheWaitIsQuiet) {
+  Node node;
+  node.List({"r.io/a:v1"}, OpensAtOne);
+  node.RunFor(minutes(1));
+  const std::uint64_t turns = node.Turns();
+  node.RunFor(minutes(10));
+  EXPECT_LE(node.Turns() - turns, 200U);
+}
+
+TEST(WindowScenario, OnceDoesNotWait) {
+  NodeOptions options;
+  options.once = true;
+  Node node(std::move(options));
+  node.runtime.Push(MakeImage("r.io/a:v1", kMB));
+  node.List({"r.io/a:v1"}, OpensAtOne);
+  EXPECT_TRUE(node.EndsByItself(seconds(20)));
+  EXPECT_EQ(node.runtime.counters().pull_calls, 1);
+}
+
+}  // namespace
+}  // namespace prefetch::tests
