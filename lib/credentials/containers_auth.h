@@ -21,6 +21,11 @@ struct ContainersLogin {
 
   // An entry without user and password: the next file counts.
   bool empty() const { return !broken && !identity_token && auth.username.empty() && auth.password.empty(); }
+  // Compares everything but the keys.
+  bool SendsTheSameAs(const ContainersLogin& other) const {
+    return auth.username == other.auth.username && auth.password.Reveal() == other.auth.password.Reveal() &&
+           identity_token == other.identity_token && broken == other.broken;
+  }
 };
 
 // Registry -> name of a program (docker-credential-NAME), of `credHelpers`.

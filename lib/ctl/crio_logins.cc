@@ -103,26 +103,42 @@ std::vector<std::string> Unseen(const std::vector<std::string>& paths, const std
   return unseen;
 }
 
+constexpr const char* kFails = "CRI-O fails when it needs this entry";
+
+// Adds a problem once: a registry and its mirrors may share the entry.
+void Tell(std::vector<std::string>& problems, std::string problem) {
+  if (std::find(problems.begin(), problems.end(), problem) == problems.end()) {
+    problems.push_back(std::move(problem));
+  }
+}
+
 // Takes the first file that names a helper for the registry, or has a login: config.go
 // (findCredentialsInFile). "quay.io": {} is no login, and hides those of the same file for shorter keys.
 bool TakeFromFiles(const std::vector<AuthFile>& files, const image::Reference& as, CrioPlace& place,
                    std::vector<std::string>& problems) {
   for (const AuthFile& file : files) {
     const auto helper = file.auth.helpers.find(as.domain());
-    const bool helped = helper != file.auth.helpers.end();
-    const credentials::ContainersLogin* login = helped ? nullptr : CrioLogin(file.auth.logins, as);
-    if (!helped && (login == nullptr || login->empty())) continue;
-    if (login != nullptr && login->broken) {
-      std::string problem = file.path + ": the entry " + credentials::ShownKey(login->key) +
-                            " has an \"auth\" that is no base64; CRI-O fails when it needs this entry";
-      // A registry and its mirrors may share the entry.
-      if (std::find(problems.begin(), problems.end(), problem) == problems.end()) {
-        problems.push_back(std::move(problem));
+    if (helper != file.auth.helpers.end()) {
+      place.file = file.path;
+      place.match = helper->first;
+      place.helper = helper->second;
+      if (helper->second.empty()) {
+        Tell(problems, file.path + ": credHelpers names no program for " + helper->first + "; " + kFails);
       }
+      return true;
     }
+    const auto found = CrioLoginsFor(file.auth.logins, as);
+    const auto login =
+        std::find_if(found.begin(), found.end(), [](const auto* one) { return !one->empty(); });
+    if (login == found.end()) continue;
     place.file = file.path;
-    place.match = helped ? helper->first : login->key;
-    if (helped) place.helper = helper->second;
+    place.match = (*login)->key;
+    const std::string entry = file.path + ": the entry " + credentials::ShownKey(place.match);
+    if (found.size() > 1) {
+      Tell(problems, entry + " is one of several for this registry; CRI-O takes any of them");
+    } else if ((*login)->broken) {
+      Tell(problems, entry + " has an \"auth\" that is no base64; " + kFails);
+    }
     return true;
   }
   return false;
@@ -147,35 +163,43 @@ void TakeOwnLogin(const registry::RegistriesConf& conf, const std::vector<AuthFi
 std::string OwnLogin(const CrioPlace& place) {
   if (place.file.empty()) return "";
   const std::string of = " of " + place.file;
-  if (!place.helper.empty()) return "from credential helper " + place.helper + of;
+  if (place.helper) {
+    return (place.helper->empty() ? "from a credential helper without a name"
+                                  : "from credential helper " + *place.helper) +
+           of;
+  }
   return credentials::ShownKey(place.match) + of;
 }
 
 std::string What(const CrioPlace& place, bool sees_all) {
   const std::string login = OwnLogin(place);
   if (place.given) return "the credentials above" + (login.empty() ? "" : ", not its own login " + login);
-  if (!login.empty() && !place.helper.empty()) return "its own login " + login + ", if that has one";
+  if (!login.empty() && place.helper) return "its own login " + login + ", if that has one";
   if (!login.empty()) return "its own login " + login;
   return sees_all ? "anonymous" : "anonymous, or a login that cannot be seen from here";
 }
 
 }  // namespace
 
-const credentials::ContainersLogin* CrioLogin(const std::vector<credentials::ContainersLogin>& logins,
-                                              const image::Reference& repository) {
+std::vector<const credentials::ContainersLogin*> CrioLoginsFor(
+    const std::vector<credentials::ContainersLogin>& logins, const image::Reference& repository) {
   // The longest key wins: the repository, then each folder above it, then the registry (R50).
   for (std::string key = repository.Repository(); !key.empty();) {
     for (const credentials::ContainersLogin& one : logins) {
-      if (one.key == key) return &one;
+      if (one.key == key) return {&one};
     }
     const std::size_t slash = key.rfind('/');
     key.resize(slash == std::string::npos ? 0 : slash);
   }
   const std::string registry = HubAsOne(repository.domain());
+  std::vector<const credentials::ContainersLogin*> found;
   for (const credentials::ContainersLogin& one : logins) {
-    if (RegistryOfKey(one.key) == registry) return &one;
+    if (RegistryOfKey(one.key) != registry) continue;
+    const bool is_new = std::none_of(found.begin(), found.end(),
+                                     [&](const auto* other) { return one.SendsTheSameAs(*other); });
+    if (is_new) found.push_back(&one);
   }
-  return nullptr;
+  return found;
 }
 
 CrioLogins FindCrioLogins(const registry::CrioSettings& settings, const registry::RegistriesConf& conf,
@@ -226,7 +250,7 @@ doc::Node CrioJson(const CrioLogins& logins) {
   std::vector<doc::Node> places, namespaced, unseen;
   for (const CrioPlace& place : logins.places) {
     const char* without = logins.unseen.empty() ? "none" : "unknown";
-    const char* own = place.helper.empty() ? "own" : "helper";
+    const char* own = place.helper ? "helper" : "own";
     const char* sends = place.given ? "given" : place.file.empty() ? without : own;
     places.push_back(doc::Node::Mapping());
     places.back()
@@ -234,7 +258,7 @@ doc::Node CrioJson(const CrioLogins& logins) {
         .Set("sends", doc::Node::String(sends))
         .Set("file", doc::Node::String(place.file))
         .Set("match", doc::Node::String(place.file.empty() ? "" : credentials::ShownKey(place.match)));
-    if (!place.helper.empty()) places.back().Set("helper", doc::Node::String(place.helper));
+    if (place.helper) places.back().Set("helper", doc::Node::String(*place.helper));
   }
   for (const std::string& file : logins.namespaced) namespaced.push_back(doc::Node::String(file));
   for (const std::string& file : logins.unseen) unseen.push_back(doc::Node::String(file));

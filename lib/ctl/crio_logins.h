@@ -2,6 +2,7 @@
 // R50). For `prefetchctl credentials`.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,8 +20,8 @@ struct CrioPlace {
   bool given = false;  // the credentials of the pull
   std::string file;    // CRI-O's own login for this name, sent unless `given`; empty: it has none
   std::string match;   // its key in that file; of a helper, the registry
-  std::string
-      helper;  // a program that CRI-O runs for its own login (docker-credential-HELPER); `file` names it
+  // A program that CRI-O runs for its own login (docker-credential-HELPER); `file` names it.
+  std::optional<std::string> helper;
 };
 
 struct CrioLogins {
@@ -31,9 +32,10 @@ struct CrioLogins {
   std::vector<std::string> problems;
 };
 
-// The entry that containers/image takes for a repository; nullptr: none. Pure.
-const credentials::ContainersLogin* CrioLogin(const std::vector<credentials::ContainersLogin>& logins,
-                                              const image::Reference& repository);
+// Returns the entries that containers/image may take for a repository. There are several if URLs name its
+// registry, each with another login: the library takes one by Go's order of maps, which is none. Pure.
+std::vector<const credentials::ContainersLogin*> CrioLoginsFor(
+    const std::vector<credentials::ContainersLogin>& logins, const image::Reference& repository);
 
 // How much of the node's files is here.
 enum class HostView {

@@ -23,8 +23,8 @@ class CrioLoginTest : public testing::TestWithParam<KeyCase> {};
 TEST_P(CrioLoginTest, IsTheLibrarys) {
   std::vector<credentials::ContainersLogin> logins;
   for (const std::string& key : GetParam().keys) logins.push_back({.key = key, .auth = {}});
-  const auto* found = CrioLogin(logins, *image::Reference::Parse(GetParam().image));
-  EXPECT_EQ(found == nullptr ? "" : found->key, GetParam().expect);
+  const auto found = CrioLoginsFor(logins, *image::Reference::Parse(GetParam().image));
+  EXPECT_EQ(found.empty() ? "" : found.front()->key, GetParam().expect);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -141,6 +141,29 @@ TEST_F(FindCrioLoginsTest, InAPodCrioConfMayNameAFileUnlessADropInDoes) {
   view_ = HostView::kNode;
   settings_.said_in.clear();
   EXPECT_EQ(Find("quay.io/a", false).unseen, std::vector<std::string>());
+}
+
+// Its library takes one by Go's order of maps.
+TEST_F(FindCrioLoginsTest, OfSeveralUrlsWithTheRegistryCrioTakesAny) {
+  settings_.global_auth_file = "/auth.json";
+  const std::string begin = R"({"auths":{"https://quay.io":{"auth":"dXNlcjpwYXNz"},"http://quay.io/v2":)";
+  dir_.Write("auth.json", begin + R"({"auth":"b3RoZXI6cA=="}}})");
+  EXPECT_EQ(Find("quay.io/a", false).problems,
+            std::vector<std::string>{"/auth.json: the entry https://quay.io is one of several for this "
+                                     "registry; CRI-O takes any of them"});
+  dir_.Write("auth.json", begin + R"({"auth":"dXNlcjpwYXNz"}}})");
+  EXPECT_EQ(Find("quay.io/a", false).problems, std::vector<std::string>()) << "the same login twice";
+}
+
+TEST_F(FindCrioLoginsTest, AHelperWithoutANameFails) {
+  settings_.global_auth_file = "/auth.json";
+  dir_.Write("auth.json", R"({"credHelpers":{"quay.io":""},"auths":{"quay.io":{"auth":"dXNlcjpwYXNz"}}})");
+  const CrioLogins logins = Find("quay.io/a", false);
+  EXPECT_EQ(logins.problems, std::vector<std::string>{"/auth.json: credHelpers names no program for quay.io; "
+                                                      "CRI-O fails when it needs this entry"});
+  EXPECT_EQ(CrioText(logins),
+            "  CRI-O to quay.io/a: its own login from a credential helper without a name of "
+            "/auth.json, if that has one\n");
 }
 
 struct HelperCase {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <fstream>
 #include <map>
 #include <vector>
 
@@ -16,35 +17,32 @@ namespace {
 constexpr const char* kLoginsFor[] = {"quay.io/team/app", "quay.io/other", "docker.io/library/busybox",
                                       "registry.example.test:5000/a/b/c", "localhost/x"};
 
-std::string LoginOf(const credentials::ContainersAuth& auth, const image::Reference& repository) {
-  const auto helper = auth.helpers.find(repository.domain());
-  if (helper != auth.helpers.end()) {
-    const bool plain = helper->second.find_first_not_of("abcdefghijklmnopqrstuvwxyz-") == std::string::npos;
-    return Quoted(plain ? "helper " + helper->second : "helper");
+std::string LoginOf(const credentials::ContainersAuth& auth, const std::string& folder, const char* name) {
+  const ctl::CrioLogins found =
+      ctl::FindCrioLogins({.global_auth_file = "/auth.json"}, {}, folder, ctl::HostView::kNode,
+                          *image::Reference::Parse(name), false);
+  const ctl::CrioPlace& place = found.places.front();
+  if (place.helper) {
+    const bool plain = place.helper->find_first_not_of("abcdefghijklmnopqrstuvwxyz-") == std::string::npos;
+    return Quoted(plain ? "helper " + *place.helper : "helper");
   }
-  const credentials::ContainersLogin* login = ctl::CrioLogin(auth.logins, repository);
-  if (login == nullptr || login->empty()) return Quoted("none");
-  if (login->broken) return Quoted("broken");
+  if (place.file.empty()) return Quoted("none");
+  const std::string problems = base::Join(found.problems, "; ");
+  if (problems.find("CRI-O takes any") != std::string::npos) return Quoted("ambiguous");
+  if (problems.find("CRI-O fails") != std::string::npos) return Quoted("broken");
+  const auto login = std::find_if(auth.logins.begin(), auth.logins.end(),
+                                  [&](const auto& one) { return one.key == place.match; });
   return "[" + Quoted(login->auth.username) + "," + Quoted(login->auth.password.Reveal()) + "," +
          (login->identity_token ? "true" : "false") + "]";
 }
 
 // crio-auth FOLDER
-std::string ReadAuth(std::string_view text, const std::vector<std::string>& /*arguments*/) {
+std::string ReadAuth(std::string_view text, const std::vector<std::string>& arguments) {
   const auto auth = credentials::DecodeContainersAuth(text);
   if (!auth) return Error(auth.error().message());
+  std::ofstream(arguments[0] + "/auth.json", std::ios::binary) << text;
   std::vector<std::string> logins;
-  for (const char* name : kLoginsFor) {
-    const auto repository = image::Reference::Parse(name);
-    std::string login = LoginOf(*auth, *repository);
-    // Where several entries fit equally, the library takes one by Go's order of maps.
-    credentials::ContainersAuth other = *auth;
-    for (std::size_t i = 0; i < other.logins.size(); i++) {
-      std::rotate(other.logins.begin(), other.logins.begin() + 1, other.logins.end());
-      if (LoginOf(other, *repository) != login) login = Quoted("ambiguous");
-    }
-    logins.push_back(std::move(login));
-  }
+  for (const char* name : kLoginsFor) logins.push_back(LoginOf(*auth, arguments[0], name));
   return Value("[" + base::Join(logins, ",") + "]");
 }
 
