@@ -65,7 +65,10 @@ image::RegistryAnswer AskRegistry(const base::Call& call, const RegistryQueryPar
                                    .local_digests = DigestsOf(job.local),
                                    .platform = parts.node,
                                    .credentials = {},
-                                   .by_stranger = job.by_stranger};
+                                   .by_stranger = job.by_stranger,
+                                   // An image that is not here is pulled next, and the question is whether
+                                   // that will succeed.
+                                   .fetches_manifest = DigestsOf(job.local).empty()};
   const credentials::Lookup& lookup = *job.credentials;
   bool lent = false;
   for (const credentials::Credential& credential : lookup.credentials) {

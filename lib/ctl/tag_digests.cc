@@ -27,9 +27,10 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr std::size_t kMostAtOnce = 16;  // over all registries
-// Larger than an agent's limits (R29), which apply on every node of a fleet at the same time.
+// Larger than an agent's limits (R29), which apply on every node of a fleet at the same time. An image takes
+// two requests (R53).
 constexpr registry::ThrottleLimits kDesk{
-    .checks = kMostAtOnce, .requests_per_host = 8, .rate = {.per_second = 50, .burst = 50}};
+    .checks = kMostAtOnce, .requests_per_host = 8, .rate = {.per_second = 100, .burst = 100}};
 // Added to the time that a registry names.
 constexpr milliseconds kCourtesy{50};
 
@@ -111,6 +112,7 @@ class TagAsking {
   image::RegistryQuestion QuestionOf(const TagQuestion& asked) {
     image::RegistryQuestion question{
         .reference = asked.reference, .local_digests = {}, .platform = platform_, .credentials = {}};
+    question.fetches_manifest = true;  // a lock of what no node can pull would be worse than none
     // With the known digest, the client answers "same" or "moved", as for an image on a node.
     if (!asked.known.empty()) question.local_digests.push_back(asked.known);
     credentials::Lookup lookup = keyring_.Find(call_, asked.reference, {asked.source});

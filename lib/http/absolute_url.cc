@@ -110,6 +110,9 @@ base::Result<AbsoluteUrl> ParseAbsoluteUrl(std::string_view text) {
 base::Result<AbsoluteUrl> ResolveLocation(const AbsoluteUrl& base, std::string_view location) {
   if (location.size() > kMaxBytes) return base::InvalidArgument("the URL is too long");
   if (location.empty()) return base::InvalidArgument("the URL is empty");
+  // No server gets the fragment, whatever stands in it.
+  location = location.substr(0, location.find('#'));
+  if (location.empty()) return base;
   std::size_t end = location.find_first_of("/?#");
   // A scheme ends with a colon before any "/", "?" or "#".
   bool absolute = location.substr(0, end).find(':') != std::string_view::npos;

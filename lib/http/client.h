@@ -70,6 +70,7 @@ struct Request {
   Peers peers = Peers::kAny;           // of direct connections; a proxy is the operator's, wherever it stands
   std::vector<std::string> not_these;  // addresses that kOthers and kPublic exclude, too
   bool http2 = false;                  // where a TLS server offers it
+  bool gzip = false;                   // accepts a compressed answer; its body and limits are the text's
   BodySink sink;                       // gets the body of a 200 or 206 as it comes, instead of Response::body
 };
 
@@ -94,8 +95,9 @@ enum class Fault {
   kProxyAuth,             // it wants to know who we are (407)
   kTimeout,               // connecting, waiting or reading took too long
   kReset,                 // the connection ended before the answer did
-  kGarbage,               // what came is not HTTP
+  kGarbage,               // what came is not HTTP, or has fields that Go's client refuses
   kTooLong,               // headers or body
+  kEncoding,              // the body is compressed in a way that was not accepted, or broken
 };
 
 struct Exchanged {

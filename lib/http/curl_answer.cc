@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,27 +29,64 @@ int StatusOf(std::string_view status_line) {
   return static_cast<int>(base::ParseUint(status_line.substr(space + 1, 3)).value_or(0));
 }
 
+bool IsContentLength(std::string_view value) {
+  const std::optional<std::uint64_t> length = base::ParseUint(value);
+  return length && *length <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+}
+
+bool TellsLength(std::string_view name) {
+  return base::EqualsIgnoreCase(name, "Content-Length") || base::EqualsIgnoreCase(name, "Transfer-Encoding");
+}
+
+// Returns whether Go's client takes the field after those before it. It refuses the answer otherwise, and
+// libcurl passes over much of it. A runtime would fail where we would go on.
+bool IsFieldOfGo(const CurlAnswer& answer, std::string_view name, std::string_view value) {
+  const Headers& before = answer.response.headers;
+  std::string without_blanks(name);
+  std::erase(without_blanks, ' ');  // which names the field otherwise, and is no mistake
+  if (!IsFieldName(without_blanks) || !IsFieldValue(value)) return false;
+  if (base::EqualsIgnoreCase(name, "Transfer-Encoding")) {
+    return answer.http_1_0 || (base::EqualsIgnoreCase(value, "chunked") && !before.Has(name));
+  }
+  if (!base::EqualsIgnoreCase(name, "Content-Length")) return true;
+  return IsContentLength(value) && before.Get(name).value_or(value) == value;
+}
+
 std::size_t OnHeader(char* data, std::size_t, std::size_t size, void* self) {
   CurlAnswer& answer = *static_cast<CurlAnswer*>(self);
-  std::string_view line = base::TrimSpace({data, size});
+  const std::string_view raw(data, size);
+  std::string_view line = base::TrimSpace(raw);
   answer.header_bytes += size;
   if (line.starts_with("HTTP/")) {  // one more block, after a 1xx
     answer.response.headers = {};
     answer.status = StatusOf(line);
     answer.whole_headers = false;
+    answer.http_1_0 = line.starts_with("HTTP/1.0");
   }
-  if (line.empty()) answer.whole_headers = true;
   std::size_t colon = line.find(':');
-  // A field after body bytes is a trailer. No request asks for one.
-  bool field = !line.starts_with("HTTP/") && colon != std::string_view::npos && answer.body_bytes == 0;
+  const bool folded = raw.starts_with(' ') || raw.starts_with('\t');
+  // A field behind the blank line is a trailer. No request asks for one.
+  const bool head = !line.starts_with("HTTP/") && !line.empty() && !answer.whole_headers;
+  if (line.empty() && !folded) answer.whole_headers = true;
+  const bool field = head && !folded && colon != std::string_view::npos;
   if (answer.header_bytes > kMaxHeaderBytes ||
       (field && answer.response.headers.fields().size() == kMaxHeaderFields)) {
     answer.too_long = "longer headers";
     return 0;
   }
-  if (!field) return size;
-  answer.response.headers.Add(std::string(line.substr(0, colon)),
-                              std::string(base::TrimSpace(line.substr(colon + 1))));
+  if (!head) return size;
+  Headers& headers = answer.response.headers;
+  if (folded && !headers.fields().empty() && IsFieldValue(line) &&
+      !TellsLength(headers.fields().back().first)) {
+    headers.ContinueLast(line);
+    return size;
+  }
+  const std::string_view name = line.substr(0, colon), value = base::TrimSpace(line.substr(colon + 1));
+  if (!field || !IsFieldOfGo(answer, name, value)) {
+    answer.malformed = true;
+    return 0;
+  }
+  headers.Add(std::string(name), std::string(value));
   return size;
 }
 

@@ -23,8 +23,10 @@ struct CurlAnswer {
   bool unwanted = false;           // the sink said so
   std::size_t header_bytes = 0;
   int status = 0;              // of the header block under way
+  bool http_1_0 = false;       // the same
   bool whole_headers = false;  // the blank line at their end came
   std::string too_long;        // the part that was, if any
+  bool malformed = false;      // a field is one that Go's client refuses
   bool cut = false;            // enough of an error's body was read
   Peers peers = Peers::kAny;
   std::vector<std::string> not_these;

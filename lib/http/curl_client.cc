@@ -112,6 +112,7 @@ void CurlClient::Handle::Prepare(const Request& request, const CurlOptions& opti
   Set(CURLOPT_HTTP09_ALLOWED, 0L);
   // The path goes out as it was checked. By itself, libcurl would resolve its dots.
   Set(CURLOPT_PATH_AS_IS, 1L);
+  if (request.gzip) Set(CURLOPT_ACCEPT_ENCODING, "gzip");
   Set(CURLOPT_NOSIGNAL, 1L);
   Set(CURLOPT_QUICK_EXIT, 1L);  // a name look-up that hangs must not hold up a stop
   Set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
@@ -243,6 +244,9 @@ CurlClient::Handle::End CurlClient::Handle::Finish(CURLcode code, const std::str
     return {base::ResourceExhausted(peer + " answered with " +
                                     (long_field ? "longer headers" : answer.too_long) + " than allowed"),
             Fault::kTooLong};
+  }
+  if (answer.malformed) {
+    return {base::Unavailable(peer + " answered with headers that are not HTTP"), Fault::kGarbage};
   }
   // The answer's own verdicts come before libcurl's code, which only reports that a callback has ended the
   // transfer.

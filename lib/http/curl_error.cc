@@ -98,8 +98,9 @@ base::Error CurlError(const CurlFailure& failure) {
       return base::Unavailable("the connection to " + peer + " broke before the answer was complete");
     case CURLE_UNSUPPORTED_PROTOCOL:  // of the answer ("HTTP/0.9"): the URL's was checked before
     case CURLE_WEIRD_SERVER_REPLY:
-    case CURLE_BAD_CONTENT_ENCODING:
       return base::Unavailable(peer + " answered something that is not HTTP");
+    case CURLE_BAD_CONTENT_ENCODING:
+      return base::Unavailable(peer + " answered with a Content-Encoding that cannot be undone");
     case CURLE_PROXY:
       return ProxyRefused(failure);
     case CURLE_OUT_OF_MEMORY:
@@ -143,8 +144,9 @@ Fault CurlFault(const CurlFailure& failure) {
       return IsTlsAlert(failure) ? Fault::kTls : Fault::kReset;
     case CURLE_UNSUPPORTED_PROTOCOL:
     case CURLE_WEIRD_SERVER_REPLY:
-    case CURLE_BAD_CONTENT_ENCODING:
       return Fault::kGarbage;
+    case CURLE_BAD_CONTENT_ENCODING:
+      return Fault::kEncoding;
     default:
       return Fault::kRequest;
   }

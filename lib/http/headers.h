@@ -16,6 +16,8 @@ class Headers {
   Headers(std::initializer_list<std::pair<std::string, std::string>> fields) : fields_(fields) {}
 
   void Add(std::string name, std::string value) { fields_.emplace_back(std::move(name), std::move(value)); }
+  // Continues the value of the last field, which must exist, after one blank: an obsolete folded line.
+  void ContinueLast(std::string_view more) { fields_.back().second.append(" ").append(more); }
   // The first field of that name, or nullopt. The view lives as long as this object is not changed.
   std::optional<std::string_view> Get(std::string_view name) const;
   // Every field of that name, in their order.

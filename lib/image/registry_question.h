@@ -27,6 +27,9 @@ struct RegistryQuestion {
   // Addresses of this node and of the API server, for by_stranger. nullopt: they are not known yet, and a
   // registry that only the pod names is not asked.
   std::optional<std::vector<std::string>> not_these = std::vector<std::string>();
+  // The manifest is fetched as well, as a pull by containerd would, where that costs nothing but a request
+  // (R53). Otherwise the answer is what HEAD tells, and a pull may still find something else.
+  bool fetches_manifest = false;
 };
 
 }  // namespace prefetch::image

@@ -3,18 +3,24 @@
 
 #include <string_view>
 
+#include "http/client.h"
+
 namespace prefetch::registry {
 
 enum class ManifestKind {
   kIndex,     // several platforms
   kManifest,  // one
   kSchema1,   // its digest leaves out signatures, and newer runtimes refuse it
-  kUnknown,   // of a type that says nothing; its digest can be compared all the same
+  kUnknown,   // containerd pulls none. CRI-O looks into it, so its digest can be compared all the same
   kHtml,      // a login page, a captive portal: the server is no registry
 };
 
-// Parameters ("; charset=utf-8") and case do not matter.
-ManifestKind ManifestKindOf(std::string_view content_type);
+// Parameters ("; charset=utf-8") do not matter. CRI-O ignores case and blanks, too; containerd does not.
+enum class TypeReader { kContainerd, kCrio };
+ManifestKind ManifestKindOf(std::string_view content_type, TypeReader reader);
+
+// Returns whether the body came as it is or by gzip, which is all that Go's client decodes by itself.
+bool IsPlainOrGzip(const http::Response& response);
 
 // The Accept of every manifest request: exactly containerd's types and order (R5). Without all four a
 // registry may answer with another representation, which has another digest.

@@ -7,6 +7,7 @@
 
 #include "base/foreign_text.h"
 #include "base/large_text.h"
+#include "base/redactor.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "doc/json.h"
@@ -40,11 +41,38 @@ bool IsWorthAnotherTry(const RegistryAnswer& answer) {
   return !answer.retry_after && IsTransient(answer);
 }
 
-bool IsJsonObject(std::string_view text) {
+// containerd takes no larger manifest (R7): its own arithmetic of 4 MiB.
+constexpr std::uint64_t kLargestManifest = 4 * 1048 * 1048;
+
+// The size of the body as Go's client knows it: not of one that comes in chunks, or that it has decoded.
+std::optional<std::uint64_t> SizeOf(bool head, const http::Response& response) {
+  const bool decoded = base::EqualsIgnoreCase(response.headers.Get("Content-Encoding").value_or(""), "gzip");
+  if (!head && (decoded || response.headers.Has("Transfer-Encoding"))) return std::nullopt;
+  return base::ParseUint(response.headers.Get("Content-Length").value_or(""));
+}
+
+bool IsTextOf(const doc::Node& node, ManifestKind kind) {
+  return node.kind == doc::Node::Kind::kString && ManifestKindOf(node.text, TypeReader::kContainerd) == kind;
+}
+
+// Returns the mistake for which containerd takes no such document (`core/images`, validateMediaType); empty:
+// there is none.
+std::string_view MistakeOf(std::string_view text, ManifestKind kind) {
   const base::OneLargeText turn(text.size());
   doc::Problems problems("manifest");
-  auto root = doc::ParseJson(text, problems, doc::JsonRules::kLenient, kManifestLimits);
-  return root && root->kind == doc::Node::Kind::kMapping;
+  auto root = doc::ParseJson(text, problems, doc::JsonRules::kGo, kManifestLimits);
+  if (!root || root->kind != doc::Node::Kind::kMapping) return "is no JSON object";
+  const ManifestKind other = kind == ManifestKind::kIndex ? ManifestKind::kManifest : ManifestKind::kIndex;
+  for (const doc::Member& member : root->members) {
+    const std::string key = base::ToLower(member.key);
+    const bool foreign = kind == ManifestKind::kIndex ? key == "config" || key == "layers"
+                                                      : kind == ManifestKind::kManifest && key == "manifests";
+    if (key == "fslayers") return "is one of schema 1";
+    if (foreign || (key == "mediatype" && IsTextOf(member.value, other))) {
+      return "is of another type than its header says";
+    }
+  }
+  return "";
 }
 
 // Nodes of a fleet see the same failure at the same moment. Without jitter they would also retry at the same
@@ -112,45 +140,67 @@ RegistryAnswer Conversation::Once(const AuthConfig* credential) {
   // HEAD costs the registry less, and Docker Hub does not count it as a pull (R28).
   std::string method = parts_.book.HeadFails(origin_) ? "GET" : "HEAD";
   Authorization authorization = authenticator_.Remembered(credential);
+  Reply reply =
+      AskAs(method, question_.reference, std::string(kAcceptedManifests), authorization, credential);
+  if (!reply.response) return std::move(reply.refusal);
+  return Judge(method, reply, authorization, credential);
+}
+
+Reply Conversation::AskAs(const std::string& method, const image::Reference& reference,
+                          const std::string& accept, Authorization& authorization,
+                          const AuthConfig* credential) {
   for (int turn = 1;; turn++) {
-    Reply reply = Ask(method, authorization);
-    if (!reply.response) return std::move(reply.refusal);
-    if (turn < kMaxTurns) {
-      if (auto next = authenticator_.AfterRefusal(reply, authorization, credential)) {
-        if (!next->authorization) return std::move(next->refusal);
-        authorization = std::move(*next->authorization);
-        continue;
-      }
-    }
-    return Judge(method, reply, authorization, credential);
+    Reply reply = Ask(method, reference, accept, authorization);
+    if (!reply.response || turn == kMaxTurns) return reply;
+    auto next = authenticator_.AfterRefusal(reply, authorization, credential);
+    if (!next) return reply;
+    if (!next->authorization) return {.response = std::nullopt, .refusal = std::move(next->refusal)};
+    authorization = std::move(*next->authorization);
   }
 }
 
 Reply Conversation::Ask(const std::string& method, const Authorization& authorization) {
-  http::AbsoluteUrl url = ManifestUrl(host_.host, question_.reference);
+  return Ask(method, question_.reference, std::string(kAcceptedManifests), authorization);
+}
+
+Reply Conversation::Ask(const std::string& method, const image::Reference& reference, std::string accept,
+                        const Authorization& authorization) {
+  http::AbsoluteUrl url = ManifestUrl(host_.host, reference);
   Reply reply = session_.AskHost({.method = method,
                                   .url = std::move(url),
-                                  .accept = std::string(kAcceptedManifests),
+                                  .accept = std::move(accept),
                                   .authorization = authorization.value,
                                   .form = {},
-                                  .max_body_bytes = kManifestLimits.bytes});
+                                  .max_body_bytes = kManifestLimits.bytes,
+                                  .gzip = method == "GET"});
   if (reply.response) NoteAllowance(*reply.response);
   if (reply.fault == http::Fault::kTooLong && method == "GET") {
-    reply.refusal.kind = Kind::kIndeterminate;  // no runtime takes such a manifest
+    reply.refusal.only_by_pull = false;  // no runtime takes such a manifest
     reply.refusal.detail = RegistryDetail::kManifestTooLarge;
   }
   return reply;
 }
 
 RegistryAnswer Conversation::Judge(const std::string& method, const Reply& reply,
-                                   const Authorization& authorization, const AuthConfig* credential) {
+                                   Authorization& authorization, const AuthConfig* credential) {
   const http::Response& response = *reply.response;
-  if (response.status / 100 == 2) return JudgeManifest(method, response, authorization);
   bool head = method == "HEAD";
-  if (head && (response.status == 405 || response.status == 501)) {
+  if (response.status / 100 == 2) {
+    return JudgeManifest(head ? How::kHead : How::kGetForHead, response, authorization, credential);
+  }
+  // containerd fails at a 501, and CRI-O sends no HEAD.
+  if (head && (response.status == 405 || (response.status == 501 && !IsForContainerd()))) {
     // Remembered for a day, so that later checks save the HEAD (R6).
     parts_.book.NoteHeadFails(origin_);
-    return GetInstead(authorization);
+    return GetInstead(How::kGetForHead, authorization, credential);
+  }
+  // The runtime would log in there (R40).
+  if (response.status == 401 && reply.elsewhere) {
+    RegistryAnswer answer = Unusable(RegistryDetail::kCredentialsWithheld,
+                                     "redirects to " + base::Redact(reply.last.Authority()) +
+                                         ", which asks for credentials: the agent checks by pulling");
+    answer.only_by_pull = true;
+    return answer;
   }
   // Only a body contains the reason. Docker Hub is an exception, since a GET counts as a pull there.
   if (head && (response.status == 403 || response.status == 400) && !IsDockerHub(host_.host)) {
@@ -162,55 +212,130 @@ RegistryAnswer Conversation::Judge(const std::string& method, const Reply& reply
   return Refused(response, authorization, credential);
 }
 
-RegistryAnswer Conversation::JudgeManifest(const std::string& method, const http::Response& response,
-                                           const Authorization& authorization) {
-  const std::string who = host_.host.server.Authority();
-  ManifestKind kind = ManifestKindOf(response.headers.Get("Content-Type").value_or(""));
-  switch (kind) {
+RegistryAnswer Conversation::Unusable(RegistryDetail detail, const std::string& why) const {
+  return {
+      .kind = Kind::kIndeterminate, .detail = detail, .message = host_.host.server.Authority() + " " + why};
+}
+
+RegistryAnswer Conversation::JudgeManifest(How how, const http::Response& response,
+                                           Authorization& authorization, const AuthConfig* credential) {
+  const bool head = how == How::kHead;
+  const std::string_view type = response.headers.Get("Content-Type").value_or("");
+  Described described{
+      .kind = ManifestKindOf(type, IsForContainerd() ? TypeReader::kContainerd : TypeReader::kCrio),
+      .type = std::string(type.substr(0, type.find(';'))),
+      .digest = std::string(response.headers.Get("Docker-Content-Digest").value_or("")),
+      .size = SizeOf(head, response)};
+  // A digest without a size counts for nothing: containerd then takes type and digest of the manifest itself.
+  if (head && IsForContainerd() && (described.digest.empty() || !described.size)) {
+    return GetForDigest(authorization, credential);
+  }
+  switch (described.kind) {
     case ManifestKind::kHtml:
       return {.kind = Kind::kServerError,
               .detail = RegistryDetail::kNotARegistry,
-              .message = who + " answered with a web page, not with a manifest"};
+              .message = host_.host.server.Authority() + " answered with a web page, not with a manifest"};
     case ManifestKind::kSchema1:
-      return {.kind = Kind::kIndeterminate,
-              .detail = RegistryDetail::kSchema1,
-              .message = who + " has a manifest of schema 1: its digest cannot be compared"};
+      return Unusable(RegistryDetail::kSchema1, "has a manifest of schema 1: its digest cannot be compared");
+    case ManifestKind::kUnknown:
+      if (!IsForContainerd()) break;
+      return Unusable(RegistryDetail::kNoManifest, "answered with the type \"" +
+                                                       base::ForeignText(described.type, kLongestWords) +
+                                                       "\", which containerd does not take for a manifest");
     case ManifestKind::kIndex:
     case ManifestKind::kManifest:
-    case ManifestKind::kUnknown:
       break;
   }
   parts_.book.NoteRegistry(origin_);
-  std::string said(response.headers.Get("Docker-Content-Digest").value_or(""));
-  if (method == "HEAD") {
-    if (image::IsDigest(said)) {
-      RegistryAnswer answer = Compared(said);
-      return kind == ManifestKind::kIndex ? ComparedByPlatform(std::move(answer), authorization) : answer;
+  const std::string& said = described.digest;
+  if (IsForContainerd() && how != How::kGetForDigest && described.size && !said.empty()) {
+    if (!image::IsDigest(said) || !said.starts_with("sha256:")) {
+      return Unusable(RegistryDetail::kDigestMismatch, "names the digest \"" +
+                                                           base::ForeignText(said, kLongestWords) +
+                                                           "\", which containerd does not take");
     }
-    parts_.book.NoteHeadFails(origin_);
-    return GetInstead(authorization);
+    if (*described.size == 0) {
+      return Unusable(RegistryDetail::kNoManifest, "answered with an empty manifest");
+    }
+    if (*described.size > kLargestManifest) {
+      return Unusable(RegistryDetail::kManifestTooLarge, "has a manifest that is too large");
+    }
+  }
+  if (head) return JudgeHead(described, authorization, credential);
+  if (!IsPlainOrGzip(response)) {
+    return Unusable(RegistryDetail::kNoManifest, "answered with an unknown Content-Encoding");
   }
   // Without Content-Length, a truncated body looks complete. A digest over it would look like a new image.
-  if (said.empty() && !IsJsonObject(response.body)) {
-    return {.kind = Kind::kIndeterminate,
-            .detail = RegistryDetail::kNoManifest,
-            .message = who + " answered without a manifest or a digest"};
+  const std::string_view mistake = MistakeOf(response.body, described.kind);
+  if (!mistake.empty() && (said.empty() || IsForContainerd())) {
+    return Unusable(RegistryDetail::kNoManifest,
+                    said.empty() ? "answered without a manifest or a digest"
+                                 : "answered with a manifest that " + std::string(mistake));
   }
   std::string computed = "sha256:" + base::Sha256Hex(response.body);
   // A proxy may have changed the body.
   if (said.starts_with("sha256:") && said != computed) {
-    return {.kind = Kind::kIndeterminate,
-            .detail = RegistryDetail::kDigestMismatch,
-            .message = who + " sent a manifest that does not match its digest"};
+    return Unusable(RegistryDetail::kDigestMismatch, "sent a manifest that does not match its digest");
   }
-  return Compared(image::IsDigest(said) ? said : computed);
+  if (how == How::kGetForDigest || said.empty() || !described.size) described.size = response.body.size();
+  RegistryAnswer answer = Compared(image::IsDigest(said) && !IsForContainerd() ? said : computed);
+  return Fetched(std::move(answer), described, authorization, credential);
 }
 
-RegistryAnswer Conversation::GetInstead(const Authorization& authorization) {
-  Reply reply = Ask("GET", authorization);
+RegistryAnswer Conversation::JudgeHead(const Described& described, Authorization& authorization,
+                                       const AuthConfig* credential) {
+  if (!image::IsDigest(described.digest)) return GetForDigest(authorization, credential);
+  RegistryAnswer answer = Compared(described.digest);
+  if (described.kind == ManifestKind::kIndex) answer = ComparedByPlatform(std::move(answer), authorization);
+  return Fetched(std::move(answer), described, authorization, credential);
+}
+
+RegistryAnswer Conversation::GetForDigest(Authorization& authorization, const AuthConfig* credential) {
+  RegistryAnswer answer = GetInstead(How::kGetForDigest, authorization, credential);
+  // A login page that has no digest either is no sign of what a registry's HEAD tells.
+  if (!answer.digest.empty()) parts_.book.NoteHeadFails(origin_);
+  return answer;
+}
+
+RegistryAnswer Conversation::GetInstead(How how, Authorization& authorization, const AuthConfig* credential) {
+  Reply reply = AskAs("GET", question_.reference, std::string(kAcceptedManifests), authorization, credential);
   if (!reply.response) return std::move(reply.refusal);
-  if (reply.response->status / 100 == 2) return JudgeManifest("GET", *reply.response, authorization);
-  return Refused(*reply.response, authorization, nullptr);
+  // For want of a digest, containerd takes the body of any answer below 400.
+  const int status = reply.response->status;
+  if (status / 100 == 2 || (how == How::kGetForDigest && status < 400 && IsForContainerd())) {
+    return JudgeManifest(how, *reply.response, authorization, credential);
+  }
+  return Refused(*reply.response, authorization, credential);
+}
+
+// containerd fetches the manifest by the digest that it was told (R53). Docker Hub counts that as a pull.
+RegistryAnswer Conversation::Fetched(RegistryAnswer answer, const Described& described,
+                                     Authorization& authorization, const AuthConfig* credential) {
+  const bool told = answer.kind == Kind::kSame || answer.kind == Kind::kMoved;
+  const bool wanted = question_.fetches_manifest && IsForContainerd() && !IsDockerHub(host_.host);
+  if (!told || !wanted) return answer;
+  const auto named = image::Reference::Parse(question_.reference.Repository() + "@" + answer.digest);
+  if (!named) return Unusable(RegistryDetail::kInternal, named.error().message());
+  Reply reply = AskAs("GET", *named, described.type + ", */*", authorization, credential);
+  if (!reply.response) return std::move(reply.refusal);
+  const http::Response& response = *reply.response;
+  if (response.status / 100 != 2) {
+    RegistryAnswer refused = Refused(response, authorization, credential);
+    if (refused.kind != Kind::kTagMissing) return refused;
+    return Unusable(RegistryDetail::kNoManifest,
+                    "names the digest " + answer.digest + ", and does not have it");
+  }
+  if (!IsPlainOrGzip(response)) {
+    return Unusable(RegistryDetail::kNoManifest, "answered with an unknown Content-Encoding");
+  }
+  const bool whole = !described.size || *described.size == response.body.size();
+  if (!whole || "sha256:" + base::Sha256Hex(response.body) != answer.digest) {
+    return Unusable(RegistryDetail::kDigestMismatch,
+                    "has another manifest than " + answer.digest + ", the digest that it names");
+  }
+  const std::string_view mistake = MistakeOf(response.body, described.kind);
+  if (mistake.empty()) return answer;
+  return Unusable(RegistryDetail::kNoManifest, "has a manifest that " + std::string(mistake));
 }
 
 RegistryAnswer Conversation::Compared(const std::string& digest) const {
@@ -252,13 +377,13 @@ RegistryAnswer Conversation::Refused(const http::Response& response, const Autho
   OciError error = ParseOciError(response.body);
   auto challenge = ChooseChallenge(response.headers.All("WWW-Authenticate"));
   std::string_view challenge_error = challenge && *challenge ? (*challenge)->Get("error") : "";
-  StatusClass found = ClassOf(
-      {.status = response.status,
-       .oci_code = error.code,
-       .body = response.body,
-       .html = ManifestKindOf(response.headers.Get("Content-Type").value_or("")) == ManifestKind::kHtml,
-       .credential = credential != nullptr && authorization.sent(),
-       .insufficient_scope = challenge_error == "insufficient_scope"});
+  StatusClass found = ClassOf({.status = response.status,
+                               .oci_code = error.code,
+                               .body = response.body,
+                               .html = ManifestKindOf(response.headers.Get("Content-Type").value_or(""),
+                                                      TypeReader::kCrio) == ManifestKind::kHtml,
+                               .credential = credential != nullptr && authorization.sent(),
+                               .insufficient_scope = challenge_error == "insufficient_scope"});
   RegistryAnswer answer{.kind = found.kind, .detail = found.detail};
   std::vector<const base::Secret*> secrets = {&authorization.value};
   if (credential != nullptr) secrets.push_back(&credential->password);

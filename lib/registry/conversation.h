@@ -2,12 +2,14 @@
 // tokens and second tries that takes (R5 to R7, R14 to R25).
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "image/registry_question.h"
 #include "registry/authenticator.h"
+#include "registry/content_type.h"
 #include "registry/session.h"
 
 namespace prefetch::registry {
@@ -24,20 +26,47 @@ class Conversation {
  private:
   using Authorization = Authenticator::Authorization;
 
+  // Facts about a manifest in the headers of an answer.
+  struct Described {
+    ManifestKind kind = ManifestKind::kUnknown;
+    std::string type, digest;           // as they are written; empty: none
+    std::optional<std::uint64_t> size;  // as Go's client knows it
+  };
+
   image::RegistryAnswer RunAs(const image::AuthConfig* credential);
   image::RegistryAnswer Once(const image::AuthConfig* credential);
 
+  // How an answer with a manifest was asked for.
+  enum class How {
+    kHead,
+    kGetForHead,    // HEAD is not allowed
+    kGetForDigest,  // HEAD told no digest, or no size
+  };
+
+  Reply Ask(const std::string& method, const image::Reference& reference, std::string accept,
+            const Authorization& authorization);
   Reply Ask(const std::string& method, const Authorization& authorization);
-  image::RegistryAnswer Judge(const std::string& method, const Reply& reply,
-                              const Authorization& authorization, const image::AuthConfig* credential);
-  image::RegistryAnswer JudgeManifest(const std::string& method, const http::Response& response,
-                                      const Authorization& authorization);
-  image::RegistryAnswer GetInstead(const Authorization& authorization);
+  // The same with whatever authorizations the server demands; the last is in `authorization`.
+  Reply AskAs(const std::string& method, const image::Reference& reference, const std::string& accept,
+              Authorization& authorization, const image::AuthConfig* credential);
+  image::RegistryAnswer Judge(const std::string& method, const Reply& reply, Authorization& authorization,
+                              const image::AuthConfig* credential);
+  image::RegistryAnswer JudgeManifest(How how, const http::Response& response, Authorization& authorization,
+                                      const image::AuthConfig* credential);
+  image::RegistryAnswer JudgeHead(const Described& described, Authorization& authorization,
+                                  const image::AuthConfig* credential);
+  image::RegistryAnswer GetForDigest(Authorization& authorization, const image::AuthConfig* credential);
+  image::RegistryAnswer GetInstead(How how, Authorization& authorization,
+                                   const image::AuthConfig* credential);
+  image::RegistryAnswer Fetched(image::RegistryAnswer answer, const Described& described,
+                                Authorization& authorization, const image::AuthConfig* credential);
   image::RegistryAnswer Refused(const http::Response& response, const Authorization& authorization,
                                 const image::AuthConfig* credential);
   image::RegistryAnswer Missing(image::RegistryAnswer answer, const Authorization& authorization);
+  image::RegistryAnswer Unusable(image::RegistryDetail detail, const std::string& why) const;
   image::RegistryAnswer Compared(const std::string& digest) const;
   image::RegistryAnswer ComparedByPlatform(image::RegistryAnswer moved, const Authorization& authorization);
+  bool IsForContainerd() const { return parts_.options.registries == nullptr; }
   void NoteAllowance(const http::Response& response);
   bool Pause(std::chrono::milliseconds delay) const;
 

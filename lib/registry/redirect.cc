@@ -1,6 +1,8 @@
 #include "registry/redirect.h"
 
-#include <algorithm>
+#include <utility>
+
+#include "registry/go_url.h"
 
 namespace prefetch::registry {
 namespace {
@@ -17,13 +19,16 @@ base::Result<http::AbsoluteUrl> FollowRedirect(const std::vector<http::AbsoluteU
                                                std::string_view location) {
   if (passed.size() > kMaxRedirects) return base::InvalidArgument("it redirects too often");
   auto next = http::ResolveLocation(passed.back(), location);
-  if (!next) return std::move(next).error().Wrap("it redirects to an unusable URL");
+  if (!next) {
+    base::Error error = std::move(next).error().Wrap("it redirects to an unusable URL");
+    const auto go = ParseGoUrl(location);
+    const bool theirs =
+        go && !location.empty() && (go->scheme.empty() || go->scheme == "http" || go->scheme == "https");
+    return theirs ? base::PermissionDenied(error.message()) : std::move(error);
+  }
   // A redirect must not remove the protection that the operator configured (R40).
   if (passed.back().scheme == "https" && next->scheme == "http") {
     return base::PermissionDenied("it redirects from https to plain http");
-  }
-  if (std::find(passed.begin(), passed.end(), *next) != passed.end()) {
-    return base::InvalidArgument("it redirects in a circle");
   }
   return next;
 }

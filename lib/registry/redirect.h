@@ -12,8 +12,9 @@ namespace prefetch::registry {
 bool IsRedirect(int status);  // 301, 302, 303, 307, 308
 
 // Returns the URL to ask next. `passed` are the URLs asked so far: first the original one, last the newest.
-// InvalidArgument: no readable Location, user information, more than nine redirects, or a URL that was asked
-// before. PermissionDenied: from https to plain http.
+// InvalidArgument: no readable Location, or more than nine redirects, which end a circle as well.
+// PermissionDenied: the runtimes follow it, and the agent does not: from https to plain http, or a URL with
+// user information.
 base::Result<http::AbsoluteUrl> FollowRedirect(const std::vector<http::AbsoluteUrl>& passed,
                                                std::string_view location);
 

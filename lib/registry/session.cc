@@ -74,6 +74,7 @@ bool WasSent(http::Fault fault) {
     case http::Fault::kReset:
     case http::Fault::kGarbage:
     case http::Fault::kTooLong:
+    case http::Fault::kEncoding:
       return true;
   }
   return true;
@@ -122,6 +123,7 @@ http::Exchanged Session::Send(const Question& question, const http::AbsoluteUrl&
   request.peers = PeersFor(url);
   if (parts_.by_stranger) request.not_these = parts_.not_these;
   request.http2 = true;
+  request.gzip = question.gzip;
   if (!question.range.empty()) request.headers.Add("Range", question.range);
   request.sink = question.sink;
   const auto limit = fetches_ ? parts_.options.times.content : parts_.options.times.request;
@@ -139,11 +141,18 @@ Reply Session::Follow(const Question& question, OwnHeaders own_headers) {
     const base::TimePoint sent = std::chrono::steady_clock::now();
     http::Exchanged got = Send(question, passed.back(), home, own_headers);
     if (!got.response) {
-      return {.response = std::nullopt,
-              .fault = got.fault,
-              .refusal = AnswerToFault(got.fault, got.response.error())};
+      Reply reply{.response = std::nullopt,
+                  .fault = got.fault,
+                  .refusal = AnswerToFault(got.fault, got.response.error())};
+      // The registry sent us to an address that the agent does not follow (R41). The runtime does.
+      if (got.fault == http::Fault::kAddress && !home && !parts_.by_stranger) {
+        reply.refusal.kind = Kind::kIndeterminate;
+        reply.refusal.only_by_pull = true;
+      }
+      return reply;
     }
-    if (!IsRedirect(got.response->status)) {
+    const std::string_view location = got.response->headers.Get("Location").value_or("");
+    if (!IsRedirect(got.response->status) || location.empty()) {
       return {.response = std::move(*got.response),
               .elsewhere = !home,
               .last = passed.back(),
@@ -151,7 +160,7 @@ Reply Session::Follow(const Question& question, OwnHeaders own_headers) {
               .took = std::chrono::steady_clock::now() - sent,
               .round_trip = got.round_trip};
     }
-    auto next = FollowRedirect(passed, got.response->headers.Get("Location").value_or(""));
+    auto next = FollowRedirect(passed, location);
     if (!next) return RefusedRedirect(next.error(), passed.back());
     // A form contains a login, which must not go to another server.
     if (!question.form.empty() && !SameServer(passed.front(), *next)) {

@@ -42,6 +42,7 @@ struct Question {
   std::size_t max_body_bytes = 0;
   std::string range = {};  // of a blob: "bytes=0-99"; empty: all of it
   http::BodySink sink = {};
+  bool gzip = false;  // as http::Request has it
 };
 
 // A complete answer with any status, or a refusal.

@@ -68,7 +68,9 @@ StatusClass ClassOfFault(http::Fault fault) {
     case http::Fault::kGarbage:
       return {Kind::kServerError, RegistryDetail::kNotARegistry};
     case http::Fault::kTooLong:
-      return {Kind::kServerError, RegistryDetail::kTooLong};
+      return {Kind::kIndeterminate, RegistryDetail::kTooLong};
+    case http::Fault::kEncoding:
+      return {Kind::kIndeterminate, RegistryDetail::kNotAcceptable};
   }
   return {Kind::kIndeterminate, RegistryDetail::kNone};
 }
@@ -101,6 +103,12 @@ StatusClass ClassOf(const Refusal& refusal) {
       return {Kind::kRateLimited, RegistryDetail::kNone};
     case 451:
       return {Kind::kAccessDenied, RegistryDetail::kLegal};
+    case 301:
+    case 302:
+    case 303:
+    case 307:
+    case 308:
+      return {Kind::kServerError, RegistryDetail::kBadRedirect};  // without a Location
     default:
       return ServerFailed(refusal);
   }
@@ -108,7 +116,9 @@ StatusClass ClassOf(const Refusal& refusal) {
 
 image::RegistryAnswer AnswerToFault(http::Fault fault, const base::Error& error) {
   StatusClass found = ClassOfFault(fault);
-  return {.kind = found.kind, .detail = found.detail, .message = error.message()};
+  // The runtimes have larger limits and know more encodings, so only a pull can tell.
+  const bool ours = fault == http::Fault::kTooLong || fault == http::Fault::kEncoding;
+  return {.kind = found.kind, .detail = found.detail, .only_by_pull = ours, .message = error.message()};
 }
 
 }  // namespace prefetch::registry

@@ -6,6 +6,7 @@
 #include "base/foreign_text.h"
 #include "base/text.h"
 #include "http/url.h"
+#include "registry/content_type.h"
 #include "registry/oci_error.h"
 #include "registry/retry_after.h"
 
@@ -29,15 +30,19 @@ Reply Post(Session& session, const TokenRequest& request) {
                     .url = request.realm.url,
                     .accept = "application/json",
                     .form = RefreshTokenForm(request.credential->password, request.service, request.scopes),
-                    .max_body_bytes = kMaxTokenBody};
+                    .max_body_bytes = kMaxTokenBody,
+                    .gzip = true};
   Reply reply = session.AskTokenService(question, request.realm.trusted);
   base::WipeString(question.form);
   return reply;
 }
 
 Reply Get(Session& session, const TokenRequest& request) {
-  Question question{
-      .method = "GET", .url = {}, .accept = "application/json", .max_body_bytes = kMaxTokenBody};
+  Question question{.method = "GET",
+                    .url = {},
+                    .accept = "application/json",
+                    .max_body_bytes = kMaxTokenBody,
+                    .gzip = true};
   auto url = http::ParseAbsoluteUrl(TokenUrl(request.realm.url, request.service, request.scopes));
   if (!url) {
     return {.response = std::nullopt,
@@ -112,8 +117,11 @@ TokenOutcome AskForToken(Session& session, const TokenRequest& request, base::Wa
     reply.refusal.message = "token service: " + reply.refusal.message;
     return {.token = std::nullopt, .refusal = std::move(reply.refusal)};
   }
-  if (reply.response->status / 100 != 2) return Refused(request, *reply.response, now);
-  auto token = ParseTokenResponse(reply.response->body);
+  // A 3xx that leads nowhere is no refusal for the runtimes.
+  if (reply.response->status >= 400) return Refused(request, *reply.response, now);
+  auto token = IsPlainOrGzip(*reply.response)
+                   ? ParseTokenResponse(reply.response->body)
+                   : base::Result<Token>(base::InvalidArgument("the answer is encoded in an unknown way"));
   base::WipeString(reply.response->body);
   if (token) return {.token = std::move(*token), .refusal = {}};
   return {.token = std::nullopt,

@@ -34,6 +34,7 @@ TEST_P(AlwaysTest, AsksTheRegistryNow) {
   EXPECT_NE(answer.message.find("Always"), std::string::npos) << answer.message;
   ASSERT_TRUE(asked_);
   EXPECT_EQ(asked_->local_digests, (std::vector<std::string>{"sha256:aa", "sha256:bb"}));
+  EXPECT_FALSE(asked_->fetches_manifest);
   ASSERT_EQ(asked_->credentials.size(), 1U);
   EXPECT_EQ(asked_->credentials[0].username, "ann");
 }
@@ -100,6 +101,7 @@ TEST_F(InquiryTest, AlwaysOfAnAbsentImageWaitsForAPull) {
   EXPECT_TRUE(answer.ok) << "a pod with IfNotPresent would start as well";
   EXPECT_EQ(answer.reason, "ImageAbsent");
   EXPECT_TRUE(asked_->local_digests.empty());
+  EXPECT_TRUE(asked_->fetches_manifest);
 }
 
 TEST_F(InquiryTest, ADenialSaysNothingOfAPodsOwnSecrets) {

@@ -15,7 +15,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace prefetch;
   std::string_view text(reinterpret_cast<const char*>(data), size);
-  (void)registry::ManifestKindOf(text);
+  (void)registry::ManifestKindOf(text, registry::TypeReader::kContainerd);
   if (auto token = registry::ParseTokenResponse(text)) {
     if (!http::IsFieldValue(token->text.Reveal()) || token->lifetime.count() <= 0) std::abort();
   }

@@ -64,6 +64,8 @@ TEST(ResolveLocation, AsSeenFromARequest) {
       {"../x?y=../z", "https://reg.example:5000/v2/a/b/x?y=../z"},
       {"?q=1", "https://reg.example:5000/v2/a/b/manifests/v1?q=1"},
       {"/x?u=http://y", "https://reg.example:5000/x?u=http://y"},
+      {"/x#a b", "https://reg.example:5000/x"},
+      {"#a", "https://reg.example:5000/v2/a/b/manifests/v1?ns=x"},
       {"ftp://x/", ""},
       {"https://u:p@x/", ""},
       {"//u@x/", ""},

@@ -52,6 +52,55 @@ TEST(Exchange, SaysWhereItBroke) {
   EXPECT_EQ(client.Exchange(Patient(), {.url = https}).fault, Fault::kTls);
 }
 
+// Go's client refuses such headers, and libcurl passes over them.
+TEST(Exchange, HeadersThatGoRefuses) {
+  auto fault_of = [](const std::string& fields) {
+    return FaultOf("HTTP/1.1 200 OK\r\n" + fields + "\r\n", "HEAD");
+  };
+  for (const char* fields :
+       {"garbage\r\n", ": x\r\n", "A(b): x\r\n", "A: x\x01y\r\n", "Content-Length: abc\r\n",
+        "Content-Length: +5\r\n", "Content-Length: -5\r\n", "Content-Length:\r\n",
+        "Content-Length: 5\r\n 6\r\n", "Content-Length: 5\r\nContent-Length: 6\r\n",
+        "Content-Length: 9223372036854775808\r\n", "Transfer-Encoding: identity\r\n",
+        "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n"}) {
+    EXPECT_EQ(fault_of(fields), Fault::kGarbage) << fields;
+  }
+  for (const char* fields :
+       {"", "A: x\r\n", "A B: x\r\n", "A:\r\n", "A: caf\xe9\r\n", "A: x\r\n y\r\n \r\n",
+        "Content-Length: 5\r\ncontent-length: 5 \r\n", "Transfer-Encoding: Chunked\r\n"}) {
+    EXPECT_EQ(fault_of(fields), Fault::kNone) << fields;
+  }
+}
+
+TEST(Exchange, AFoldedLineIsNoFieldOfItsOwn) {
+  ScriptedServer server(Answers("HTTP/1.1 200 OK\r\nA: x\r\n\tB: y\r\nContent-Length: 0\r\n\r\n"));
+  CurlClient client;
+  auto response = client.Send(Patient(), {.url = server.Url()});
+  ASSERT_TRUE(response);
+  EXPECT_EQ(response->headers.Get("A"), "x B: y");
+  EXPECT_FALSE(response->headers.Has("B"));
+}
+
+TEST(Exchange, ACompressedAnswerIsReadWhereTheRequestAcceptsIt) {
+  // "ok" by gzip.
+  const std::string body(
+      "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xcb\xcf\x06\x00\x47\xdd\xdc\x79\x02\x00\x00\x00", 22);
+  std::string seen;
+  ScriptedServer server([&](int fd, int) {
+    seen.clear();
+    ScriptedServer::ReadRequest(fd, &seen);
+    ScriptedServer::Write(fd,
+                          "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 22\r\n\r\n" + body);
+  });
+  CurlClient client;
+  EXPECT_EQ(client.Send(Patient(), {.url = server.Url(), .gzip = true})->body, "ok");
+  EXPECT_NE(seen.find("Accept-Encoding: gzip\r\n"), std::string::npos) << seen;
+  EXPECT_EQ(client.Exchange(Patient(), {.url = server.Url(), .max_body_bytes = 1, .gzip = true}).fault,
+            Fault::kTooLong);
+  EXPECT_EQ(client.Send(Patient(), {.url = server.Url()})->body, body);
+  EXPECT_EQ(seen.find("Accept-Encoding"), std::string::npos) << seen;
+}
+
 TEST(Exchange, ASilentServerAndAStop) {
   ScriptedServer silent([](int fd, int) { ScriptedServer::WaitForClose(fd); });
   CurlClient client;

@@ -10,6 +10,7 @@ mutations more), PREFETCH_JUDGE_LOGS (folder for the texts that are read otherwi
 """
 
 import collections
+import concurrent.futures
 import glob
 import json
 import os
@@ -31,6 +32,7 @@ import manifest_mutations
 import mutations
 import name_mutations
 import plugin_mutations
+import pull_mutations
 import registries_mutations
 import toml_mutations
 
@@ -93,6 +95,17 @@ def kubelet_config(release):
     return Family(f"kubelet-config-{release}", command, command, corpus, kubelet_mutations.config)
 
 
+REGISTRIES = []
+
+
+def pull():
+    # One registry for both sides. It ends with its standard input, and so with this program.
+    server = subprocess.Popen([os.environ["JUDGE"], "registry"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    REGISTRIES.append(server)
+    command = ["pull", server.stdout.readline().strip()]
+    return Family("pull", command, command, ["tests/judges/corpus/pull/*"], pull_mutations.pull)
+
+
 YAML_FILES = [f"tests/judges/corpus/{folder}/*" for folder in ("kubelet", "provider", "manifests")]
 MANIFESTS = ["tests/judges/corpus/manifests/*"]
 FAMILIES = [
@@ -111,6 +124,7 @@ FAMILIES = [
     plugins("provider-answer", "1.34", "v1"),
     plugins("provider-config", "1.31"),
     plugins("provider-config", "1.34"),
+    pull(),
     crio("crio-auth", crio_mutations.auth),
     crio("registries-conf", registries_mutations.conf),
     kubelet_config("1.34"),
@@ -152,9 +166,7 @@ def normal(value):
 
 def answers(command, frames):
     """One answer for each text: (error, value)."""
-    frames.flush()
-    os.lseek(frames.fileno(), 0, os.SEEK_SET)
-    done = subprocess.run(command, stdin=frames, stdout=subprocess.PIPE, check=True)
+    done = subprocess.run(command, input=frames, stdout=subprocess.PIPE, check=True)
     read = (json.loads(line) for line in done.stdout.decode("utf-8", "surrogateescape").split("\n") if line)
     return [(answer.get("error", ""), normal(answer.get("value"))) for answer in read]
 
@@ -180,11 +192,14 @@ class Comparison:
 
     def read_otherwise(self, family, texts):
         """The indices of texts that both read otherwise, with the answers, and how many of others are meant to be."""
-        with tempfile.TemporaryFile() as frames:
-            for text in texts:
-                frames.write(b"%d\n" % len(text) + text)
-            authority = answers([os.environ[family.program], *family.judge], frames)
+        frames = b"".join(b"%d\n" % len(text) + text for text in texts)
+        with concurrent.futures.ThreadPoolExecutor() as both:
+            authority = both.submit(answers, [os.environ[family.program], *family.judge], frames)
+            # Most families write each text into one file, so that they take turns.
+            if family.name != "pull":
+                authority.result()
             ours = answers([os.environ["OURS"], *family.ours], frames)
+            authority = authority.result()
         assert len(authority) == len(ours) == len(texts), f"{len(authority)} {len(ours)} {len(texts)}"
         found, meant = [], 0
         self.accepted += sum(not one[0] for one in authority)

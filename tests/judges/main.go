@@ -1,9 +1,14 @@
 // Prints how other programs read texts, by their own libraries. tests/judges/compare.py compares it with ours.
 //
 //	judge FAMILY [ARGUMENT…]
+//	judge registry
 //
 // Standard input is a sequence of texts, each behind a line with its length in bytes. Each gets one line of JSON:
 // {"value": …} as the family reads it, or {"error": "…"}.
+//
+// Go's defaults are those of the programs that are judged, and not the oldest, as without a go.mod.
+//
+//go:debug default=go1.23
 package main
 
 import (
@@ -74,6 +79,10 @@ func run(reads family, arguments []string) error {
 }
 
 func main() {
+	if len(os.Args) == 2 && os.Args[1] == "registry" {
+		fmt.Fprintln(os.Stderr, "judge:", serveRegistry())
+		os.Exit(1)
+	}
 	if len(os.Args) < 2 || families[os.Args[1]] == nil {
 		fmt.Fprintln(os.Stderr, "usage: judge FAMILY [ARGUMENT…]")
 		os.Exit(2)

@@ -30,6 +30,7 @@ std::map<std::string, Family> KubeFamilies();
 std::map<std::string, Family> KubeletFamilies();
 std::map<std::string, Family> PluginFamilies();
 std::map<std::string, Family> ManifestFamilies();
+std::map<std::string, Family> PullFamilies();
 std::map<std::string, Family> RegistryFamilies();
 
 }  // namespace prefetch::judges

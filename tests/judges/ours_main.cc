@@ -20,6 +20,7 @@ std::map<std::string, Family> AllFamilies() {
   all.merge(KubeletFamilies());
   all.merge(PluginFamilies());
   all.merge(ManifestFamilies());
+  all.merge(PullFamilies());
   all.merge(RegistryFamilies());
   return all;
 }

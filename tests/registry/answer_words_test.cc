@@ -103,21 +103,32 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(ManifestKindOf, Table) {
   const struct {
     std::string type;
-    ManifestKind kind;
+    ManifestKind containerd, crio;
   } rows[] = {
-      {"application/vnd.docker.distribution.manifest.list.v2+json", ManifestKind::kIndex},
-      {"application/vnd.oci.image.index.v1+json", ManifestKind::kIndex},
-      {"application/vnd.docker.distribution.manifest.v2+json", ManifestKind::kManifest},
-      {"Application/VND.oci.image.manifest.v1+JSON ; charset=utf-8", ManifestKind::kManifest},
-      {"application/vnd.docker.distribution.manifest.v1+json", ManifestKind::kSchema1},
-      {"application/vnd.docker.distribution.manifest.v1+prettyjws", ManifestKind::kSchema1},
-      {"text/plain", ManifestKind::kSchema1},
-      {"application/json", ManifestKind::kUnknown},
-      {"application/octet-stream", ManifestKind::kUnknown},
-      {"", ManifestKind::kUnknown},
-      {"text/html; charset=utf-8", ManifestKind::kHtml},
+      {"application/vnd.docker.distribution.manifest.list.v2+json", ManifestKind::kIndex,
+       ManifestKind::kIndex},
+      {"application/vnd.oci.image.index.v1+json;", ManifestKind::kIndex, ManifestKind::kIndex},
+      {"application/vnd.docker.distribution.manifest.v2+json", ManifestKind::kManifest,
+       ManifestKind::kManifest},
+      {"application/vnd.oci.image.manifest.v1+json; charset=utf-8", ManifestKind::kManifest,
+       ManifestKind::kManifest},
+      {"application/vnd.oci.image.manifest.v1+json ; charset=utf-8", ManifestKind::kUnknown,
+       ManifestKind::kManifest},
+      {"Application/VND.oci.image.manifest.v1+JSON", ManifestKind::kUnknown, ManifestKind::kManifest},
+      {"application/vnd.docker.distribution.manifest.v1+json", ManifestKind::kSchema1,
+       ManifestKind::kSchema1},
+      {"application/vnd.docker.distribution.manifest.v1+prettyjws", ManifestKind::kSchema1,
+       ManifestKind::kSchema1},
+      {"text/plain", ManifestKind::kSchema1, ManifestKind::kSchema1},
+      {"application/json", ManifestKind::kUnknown, ManifestKind::kUnknown},
+      {"application/octet-stream", ManifestKind::kUnknown, ManifestKind::kUnknown},
+      {"", ManifestKind::kUnknown, ManifestKind::kUnknown},
+      {"Text/HTML; charset=utf-8", ManifestKind::kHtml, ManifestKind::kHtml},
   };
-  for (const auto& row : rows) EXPECT_EQ(ManifestKindOf(row.type), row.kind) << row.type;
+  for (const auto& row : rows) {
+    EXPECT_EQ(ManifestKindOf(row.type, TypeReader::kContainerd), row.containerd) << row.type;
+    EXPECT_EQ(ManifestKindOf(row.type, TypeReader::kCrio), row.crio) << row.type;
+  }
 }
 
 TEST(ParseOciError, WhatABodyMayBe) {
@@ -148,7 +159,8 @@ TEST(AnswerToFault, Table) {
       {http::Fault::kTimeout, Kind::kUnreachable, "Timeout"},
       {http::Fault::kReset, Kind::kUnreachable, "Reset"},
       {http::Fault::kGarbage, Kind::kServerError, "NotARegistry"},
-      {http::Fault::kTooLong, Kind::kServerError, "TooLong"},
+      {http::Fault::kTooLong, Kind::kIndeterminate, "TooLong"},
+      {http::Fault::kEncoding, Kind::kIndeterminate, "NotAcceptable"},
   };
   for (const auto& row : rows) {
     auto answer = AnswerToFault(row.fault, base::Unavailable("why"));

@@ -75,33 +75,34 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     Manifest, AnswerTest,
-    testing::Values(AnswerCase{"HtmlPage",
-                               {.headers = {{"Content-Type", "text/html"}}, .body = "<html>"},
-                               "ServerError NotARegistry"},
-                    AnswerCase{"Schema1",
-                               {.headers = {{"Content-Type",
-                                             "application/vnd.docker.distribution.manifest.v1+prettyjws"},
-                                            {"Docker-Content-Digest", "sha256:" + std::string(64, 'a')}}},
-                               "Indeterminate Schema1"},
-                    AnswerCase{"WrongDigest",
-                               {.headers = {{"Content-Type", "application/vnd.oci.image.index.v1+json"},
-                                            {"Docker-Content-Digest", "no digest"}},
-                                .body = "{}"},
-                               "Moved",
-                               2},
-                    AnswerCase{"NoDigestAndNothing",
-                               {.headers = {{"Content-Type", "application/json"}}},
-                               "Indeterminate NoManifest",
-                               2},
-                    AnswerCase{"NoDigestAndHalf",
-                               {.headers = {{"Content-Type", "application/json"}}, .body = "{\"schema"},
-                               "Indeterminate NoManifest",
-                               2},
-                    AnswerCase{"FiveMegabytes",
-                               {.headers = {{"Content-Type", "application/vnd.oci.image.index.v1+json"}},
-                                .body = std::string(5 << 20, ' ')},
-                               "Indeterminate ManifestTooLarge",
-                               2}),
+    testing::Values(
+        AnswerCase{"HtmlPage",
+                   {.headers = {{"Content-Type", "text/html"}}, .body = "<html>"},
+                   "ServerError NotARegistry",
+                   2},
+        AnswerCase{"Schema1",
+                   {.headers = {{"Content-Type", "application/vnd.docker.distribution.manifest.v1+prettyjws"},
+                                {"Docker-Content-Digest", "sha256:" + std::string(64, 'a')}}},
+                   "Indeterminate Schema1"},
+        AnswerCase{"WrongDigest",
+                   {.headers = {{"Content-Type", "application/vnd.oci.image.index.v1+json"},
+                                {"Docker-Content-Digest", "no digest"}},
+                    .body = "{}"},
+                   "Indeterminate DigestMismatch"},
+        AnswerCase{"NoDigestAndNothing",
+                   {.headers = {{"Content-Type", "application/vnd.oci.image.index.v1+json"}}},
+                   "Indeterminate NoManifest",
+                   2},
+        AnswerCase{
+            "NoDigestAndHalf",
+            {.headers = {{"Content-Type", "application/vnd.oci.image.index.v1+json"}}, .body = "{\"schema"},
+            "Indeterminate NoManifest",
+            2},
+        AnswerCase{"FiveMegabytes",
+                   {.headers = {{"Content-Type", "application/vnd.oci.image.index.v1+json"}},
+                    .body = std::string(5 << 20, ' ')},
+                   "Indeterminate ManifestTooLarge",
+                   2}),
     [](const auto& row) { return row.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
@@ -112,7 +113,7 @@ INSTANTIATE_TEST_SUITE_P(
                         "CutInHeaders", {.raw = "HTTP/1.1 200 OK\r\nContent-Ty"}, "Unreachable Reset", 3},
                     AnswerCase{"HeadersTooLong",
                                {.raw = "HTTP/1.1 200 OK\r\nX: " + std::string(70'000, 'x') + "\r\n\r\n"},
-                               "ServerError TooLong"},
+                               "Indeterminate TooLong"},
                     AnswerCase{"TooManyHeaders",
                                {.raw =
                                     [] {
@@ -121,37 +122,39 @@ INSTANTIATE_TEST_SUITE_P(
                                         text += "X-" + std::to_string(i) + ": y\r\n";
                                       return text + "\r\n";
                                     }()},
-                               "ServerError TooLong"},
+                               "Indeterminate TooLong"},
                     AnswerCase{"Redirect2Nowhere", {.status = 307}, "ServerError BadRedirect"},
                     AnswerCase{"RedirectInACircle",
                                {.status = 302, .headers = {{"Location", "../manifests/v1"}}},
-                               "ServerError BadRedirect"},
+                               "ServerError BadRedirect",
+                               10},
                     AnswerCase{"RedirectWithUserinfo",
                                {.status = 302, .headers = {{"Location", "https://u:p@cdn.example/"}}},
-                               "ServerError BadRedirect"},
+                               "Indeterminate InsecureRedirect"},
                     AnswerCase{"RedirectToMetadata",
                                {.status = 302, .headers = {{"Location", "http://169.254.169.254/latest"}}},
-                               "Unreachable Address"}),
+                               "Indeterminate Address"}),
     [](const auto& row) { return row.param.name; });
 
 class ClientAnswerTest : public tests::RegistryWorld {};
 
 TEST_F(ClientAnswerTest, WhereHeadDoesNotWorkGetDoesForADay) {
   std::string digest = registry_.Put("app", "v1");
-  for (int status : {405, 501}) {
-    Make();
-    registry_.Forget();
-    registry_.Answer([status](const WireRequest& request) -> std::optional<FakeReply> {
-      if (request.method != "HEAD") return std::nullopt;
-      return FakeReply{.status = status};
-    });
-    EXPECT_EQ(AskFake("app:v1").digest, digest);
-    EXPECT_EQ(AskFake("app:v1").digest, digest);
-    EXPECT_EQ(registry_.lines(),
-              (Lines{"HEAD /v2/app/manifests/v1", "GET /v2/app/manifests/v1", "GET /v2/app/manifests/v1"}));
-    clock_.Advance(std::chrono::hours(24));
-    EXPECT_EQ(AskFake("app:v1").requests, 2);
-  }
+  int status = 405;
+  registry_.Answer([&](const WireRequest& request) -> std::optional<FakeReply> {
+    if (request.method != "HEAD") return std::nullopt;
+    return FakeReply{.status = status};
+  });
+  EXPECT_EQ(AskFake("app:v1").digest, digest);
+  EXPECT_EQ(AskFake("app:v1").digest, digest);
+  EXPECT_EQ(registry_.lines(),
+            (Lines{"HEAD /v2/app/manifests/v1", "GET /v2/app/manifests/v1", "GET /v2/app/manifests/v1"}));
+  clock_.Advance(std::chrono::hours(24));
+  EXPECT_EQ(AskFake("app:v1").requests, 2);
+  // containerd does not try GET then.
+  status = 501;
+  Make();
+  EXPECT_EQ(Word(AskFake("app:v1")), "ServerError Status501");
 }
 
 TEST_F(ClientAnswerTest, WithoutADigestHeaderTheManifestItselfIsTaken) {
@@ -167,15 +170,101 @@ TEST_F(ClientAnswerTest, WithoutADigestHeaderTheManifestItselfIsTaken) {
 TEST_F(ClientAnswerTest, AManifestWithAnotherDigestThanItsHeaderSays) {
   registry_.Answer([](const WireRequest& request) -> std::optional<FakeReply> {
     if (request.method == "HEAD") return FakeReply{.status = 405};
-    return FakeReply{.headers = {{"Docker-Content-Digest", "sha256:" + std::string(64, 'a')}}, .body = "{}"};
+    return FakeReply{.headers = {{"Content-Type", "application/vnd.oci.image.manifest.v1+json"},
+                                 {"Docker-Content-Digest", "sha256:" + std::string(64, 'a')}},
+                     .body = "{}"};
   });
   EXPECT_EQ(Word(AskFake("app:v1")), "Indeterminate DigestMismatch");
+}
+
+// containerd refuses these by the headers alone (R8), so HEAD is enough. CRI-O reads the type its own way.
+TEST_F(ClientAnswerTest, HeadersOfManifestsThatContainerdDoesNotTake) {
+  const std::string type = "application/vnd.oci.image.manifest.v1+json";
+  const std::string digest = "sha256:" + std::string(64, 'a');
+  const struct {
+    std::string type, digest, length, expect;
+  } rows[] = {
+      {type, digest, "9", "Moved"},
+      {type + "; charset=utf-8", digest, "9", "Moved"},
+      {"Application/vnd.oci.image.manifest.v1+json", digest, "9", "Indeterminate NoManifest"},
+      {"application/json", digest, "9", "Indeterminate NoManifest"},
+      {"", digest, "9", "Indeterminate NoManifest"},
+      {type + ",application/json", digest, "9", "Indeterminate NoManifest"},
+      {type, "\"" + digest + "\"", "9", "Indeterminate DigestMismatch"},
+      {type, "SHA256:" + std::string(64, 'A'), "9", "Indeterminate DigestMismatch"},
+      {type, "sha512:" + std::string(128, 'a'), "9", "Indeterminate DigestMismatch"},
+      {type, digest, "0", "Indeterminate NoManifest"},
+      {type, digest, "5000000", "Indeterminate ManifestTooLarge"},
+  };
+  for (const auto& row : rows) {
+    Make();
+    registry_.Answer([&](const WireRequest& request) {
+      return ForManifests(request, {.headers = {{"Content-Type", row.type},
+                                                {"Docker-Content-Digest", row.digest},
+                                                {"Content-Length", row.length}}});
+    });
+    EXPECT_EQ(Word(AskFake("app:v1")), row.expect) << row.type << " " << row.digest << " " << row.length;
+  }
+  ClientOptions crio = tests::QuickOptions();
+  crio.registries = std::make_shared<const RegistriesConf>(RegistriesConf());
+  Make(crio);
+  registry_.Answer([&](const WireRequest& request) {
+    return ForManifests(request, {.headers = {{"Content-Type", "application/json"},
+                                              {"Docker-Content-Digest", digest},
+                                              {"Content-Length", "9"}}});
+  });
+  EXPECT_NE(Word(AskFake("app:v1")), "Indeterminate NoManifest");
+}
+
+// R53: what a lock and a preflight need to know.
+TEST_F(ClientAnswerTest, TheManifestIsFetchedByTheDigestThatHeadTold) {
+  const std::string digest = registry_.Put("app", "v1");
+  std::optional<FakeReply> by_digest;
+  registry_.Answer([&](const WireRequest& request) -> std::optional<FakeReply> {
+    return request.target.find("sha256:") == std::string::npos ? std::nullopt : by_digest;
+  });
+  auto ask = [&] {
+    Make();
+    registry_.Forget();
+    return client_->Ask(tests::Patient(), {.reference = tests::Ref(registry_.address() + "/app:v1"),
+                                           .local_digests = {},
+                                           .platform = {"linux", "amd64", ""},
+                                           .credentials = {},
+                                           .fetches_manifest = true});
+  };
+  EXPECT_EQ(ask().digest, digest);
+  EXPECT_EQ(registry_.lines(), (Lines{"HEAD /v2/app/manifests/v1", "GET /v2/app/manifests/" + digest}));
+  by_digest = FakeReply{.body = "{ }"};
+  EXPECT_EQ(Word(ask()), "Indeterminate DigestMismatch");
+  by_digest = FakeReply{.status = 404};
+  EXPECT_EQ(Word(ask()), "Indeterminate NoManifest");
+  by_digest = FakeReply{.status = 403};
+  EXPECT_EQ(Word(ask()), "AccessDenied Forbidden");
+  by_digest.reset();
+  registry_.Put("app", "v1", {.body = R"({"config":{}})"});
+  EXPECT_EQ(Word(ask()), "Indeterminate NoManifest") << "it is called an index";
+}
+
+// The runtime would log in at the other server.
+TEST_F(ClientAnswerTest, AServerBehindARedirectThatAsksForCredentials) {
+  tests::FakeRegistry other;
+  other.DemandPassword("me", "secret");
+  registry_.Answer([&](const WireRequest& request) {
+    return ForManifests(
+        request,
+        {.status = 307, .headers = {{"Location", "http://" + other.address() + "/v2/app/manifests/v1"}}});
+  });
+  auto answer = AskFake("app:v1");
+  EXPECT_EQ(Word(answer), "Indeterminate CredentialsWithheld");
+  EXPECT_TRUE(answer.only_by_pull);
 }
 
 TEST_F(ClientAnswerTest, AnotherDigestThanWasAskedFor) {
   registry_.Answer([](const WireRequest& request) -> std::optional<FakeReply> {
     if (request.path() == "/v2/") return std::nullopt;
-    return FakeReply{.headers = {{"Docker-Content-Digest", "sha256:" + std::string(64, 'a')}}};
+    return FakeReply{.headers = {{"Content-Type", "application/vnd.oci.image.manifest.v1+json"},
+                                 {"Docker-Content-Digest", "sha256:" + std::string(64, 'a')}},
+                     .body = "{}"};
   });
   EXPECT_EQ(Word(AskFake("app@sha256:" + std::string(64, 'b'))), "Indeterminate DigestMismatch");
 }
@@ -358,7 +447,7 @@ TEST_F(ClientAnswerTest, RedirectsTakeNoPasswordAlong) {
   }
   // Not even when the other one asks for it.
   cdn.DemandPassword("me", "secret");
-  EXPECT_EQ(Word(AskFake("app:v1", {User("me", "secret")})), "AccessDenied BadCredentials");
+  EXPECT_EQ(Word(AskFake("app:v1", {User("me", "secret")})), "Indeterminate CredentialsWithheld");
   for (const WireRequest& request : cdn.requests()) EXPECT_FALSE(request.headers.Has("Authorization"));
 }
 

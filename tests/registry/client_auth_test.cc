@@ -154,6 +154,12 @@ TEST_F(ClientAuthTest, TwoChallengesBearerIsAnswered) {
   EXPECT_EQ(registry_.lines()[1], "GET /token?scope=repository%3Aapp%3Apull");  // no service was named
 }
 
+FakeReply Told(const std::string& hex) {
+  return {.headers = {{"Content-Type", "application/vnd.oci.image.manifest.v1+json"},
+                      {"Docker-Content-Digest", "sha256:" + hex},
+                      {"Content-Length", "9"}}};
+}
+
 TEST_F(ClientAuthTest, ARegistryThatTurnsFromPasswordsToTokensAndBack) {
   registry_.Put("app", "v1");
   registry_.DemandPassword("me", "secret");
@@ -162,13 +168,13 @@ TEST_F(ClientAuthTest, ARegistryThatTurnsFromPasswordsToTokensAndBack) {
   registry_.Answer([this](const WireRequest& request) -> std::optional<FakeReply> {
     if (request.path() == "/token") return std::nullopt;
     bool bearer = request.headers.Get("Authorization").value_or("").starts_with("Bearer ");
-    if (bearer) return FakeReply{.headers = {{"Docker-Content-Digest", "sha256:" + std::string(64, 'a')}}};
+    if (bearer) return Told(std::string(64, 'a'));
     return Challenge("Bearer realm=\"" + Realm() + "\"");
   });
   EXPECT_EQ(Word(AskFake("app:v1", Me())), "Moved");
   registry_.Answer([](const WireRequest& request) -> std::optional<FakeReply> {
     bool basic = request.headers.Get("Authorization").value_or("").starts_with("Basic ");
-    if (basic) return FakeReply{.headers = {{"Docker-Content-Digest", "sha256:" + std::string(64, 'b')}}};
+    if (basic) return Told(std::string(64, 'b'));
     return Challenge("Basic realm=\"x\"");
   });
   EXPECT_EQ(AskFake("app:v1", Me()).digest, "sha256:" + std::string(64, 'b'));
@@ -337,6 +343,14 @@ INSTANTIATE_TEST_SUITE_P(
              .body = R"({"errors":[{"code":"DENIED","message":"requested access me:secret denied"}]})"},
             "AccessDenied Unauthenticated",
             "AccessDenied BadCredentials"},
+        TokenServiceCase{"NowhereToGo",
+                         {.status = 302, .body = R"({"token":"t"})"},
+                         "AccessDenied Unauthenticated",
+                         "AccessDenied BadCredentials"},
+        TokenServiceCase{"UnknownEncoding",
+                         {.headers = {{"Content-Encoding", "br"}}, .body = R"({"token":"t"})"},
+                         "Indeterminate NotAcceptable",
+                         "Indeterminate NotAcceptable"},
         TokenServiceCase{"NotFound", {.status = 404}, "ServerError BadRealm", "ServerError BadRealm"},
         TokenServiceCase{"TooMany", {.status = 429}, "RateLimited TokenService", "RateLimited TokenService"},
         TokenServiceCase{"Broken", {.status = 500}, "ServerError Status500", "ServerError Status500"},
@@ -347,8 +361,8 @@ INSTANTIATE_TEST_SUITE_P(
                          "ServerError NoToken"},
         TokenServiceCase{"TwoMegabytes",
                          {.body = R"({"token":")" + std::string(2 << 20, 'x') + "\"}"},
-                         "ServerError TooLong",
-                         "ServerError TooLong"},
+                         "Indeterminate TooLong",
+                         "Indeterminate TooLong"},
         TokenServiceCase{"Html",
                          {.headers = {{"Content-Type", "text/html"}}, .body = "<html>log in</html>"},
                          "ServerError NoToken",

@@ -315,8 +315,8 @@ TEST_F(LockOfMany, APersonNeedNotWaitAsANodeDoes) {
   auto took = std::chrono::steady_clock::now() - started;
   EXPECT_EQ(ran.exit, rig::Exit{}) << ran.err;
   EXPECT_NE(ran.out.find("many.txt: 200 images locked"), std::string::npos) << ran.out;
-  EXPECT_EQ(registry_.lines().size(), 200U) << "one question a tag";
-  EXPECT_GE(took, std::chrono::milliseconds(2900)) << "50 at once, then 50 a second";
+  EXPECT_EQ(registry_.lines().size(), 400U) << "the digest of each tag, and its manifest";
+  EXPECT_GE(took, std::chrono::milliseconds(2900)) << "100 requests at once, then 100 a second";
   EXPECT_LE(took, std::chrono::seconds(20)) << "an agent would take 38 s";
 }
 
@@ -333,7 +333,7 @@ TEST_F(LockOfMany, ARegistryThatAsksForPatienceGetsIt) {
   EXPECT_NE(ran.out.find("many.txt: 30 images locked"), std::string::npos) << ran.out;
   EXPECT_NE(ran.err.find(registry_.address() + " asks for patience: going on in "), std::string::npos)
       << ran.err;
-  EXPECT_LE(asked, 40) << "nobody was asked meanwhile";
+  EXPECT_LE(asked, 70) << "nobody was asked meanwhile";
 }
 
 TEST_F(LockOfMany, PatienceBeyondTheTimeoutIsNotWaitedFor) {
