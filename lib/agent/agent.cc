@@ -59,6 +59,7 @@ Agent::Agent(Options options, Parts parts)
           StaleMounts(options_.mountinfo), parts_.access, options_.endpoint),
       checks_({.asker = parts_.registry, .node = options_.platform, .once = options_.once}, parts_.clock,
               loop_, entries_, look_ups_, refusals_, metrics_),
+      pinning_(cri::PinOwner(options_.instance), parts_.content, loop_, entries_, runtime_),
       // Three blocking polls may run at a time: of the runtime, of kubelet, and of the progress of pulls or
       // of leases. A hanging one must not delay the others.
       looks_(3) {
@@ -174,7 +175,7 @@ bool Agent::IsFinished(base::TimePoint started) const {
         return !entry.touched->settled || entry.verdict.differs_since || !entry.verdict.shown ||
                entry.verdict.image_id != entry.seen.local->id;
       });
-  return list_epoch_ > 0 && settled_ && !undecided;
+  return list_epoch_ > 0 && settled_ && !undecided && pinning_.IsSettled();
 }
 
 void Agent::Turn(std::optional<Event> event) {
@@ -212,6 +213,7 @@ void Agent::ProcessEntries() {
   runtime_.StartPollIfDue(looks_, list_, list_epoch_);
   pulls_->StartWatchIfDue(looks_);
   pulls_->StartUpdatingLeases(looks_);
+  if (list_epoch_ > 0) pinning_.StartIfDue(looks_, pulls_->disk(), pulls_->limits(), plan::MayUnpin(*list_));
   StartTouchIfDue();
   runtime_.CheckGrace();
   if (loop_.changed() && (loop_.at_once() || loop_.now() - published_at_ >= kPublishInterval)) Publish();
@@ -340,7 +342,7 @@ void Agent::DeleteTouchPod() {
 }
 
 base::TimePoint Agent::NextTurnTime() const {
-  base::TimePoint next = std::min(pulls_->NextTurn(), checks_.NextTurn());
+  base::TimePoint next = std::min({pulls_->NextTurn(), checks_.NextTurn(), pinning_.NextTurn()});
   if (MayTouch()) next = std::min(next, touching_->NextTurn());
   if (loop_.changed()) next = std::min<base::TimePoint>(next, published_at_ + kPublishInterval);
   for (const Entry& entry : entries_.all()) {
@@ -402,6 +404,7 @@ plan::ImageState Agent::Judge(const Entry& entry, base::WallTime wall) const {
        .freshness = &*entry.fresh,
        .held = entry.held,
        .looking_up = look_ups_.StateOf(*entry.want, loop_.now()).state == plan::LookupState::kUnderWay,
+       .pin_problem = pinning_.ProblemOf(entry),
        .touch = entry.touched},
       loop_.now(), wall);
   state.asked_at = entry.asked_at;
@@ -532,6 +535,7 @@ bool Agent::On(RuntimePolled event) {
   ApplyCredentials(std::move(event.credentials));
   const RuntimeView::News news = runtime_.Absorb(event, list_epoch_, entries_.Pulls());
   if (news.reconnected) pulls_->RuntimeReconnected();
+  if (news.reconnected) pinning_.Reconnected();
   if (news.answered) pulls_->ApplyPoll(event.sequence, event.look);
   // An unchanged poll still measures the room, which matters to pulls that wait. With a quiet list it costs
   // no turn: a turn for each answer would double the work of an idle agent.
@@ -662,6 +666,11 @@ void Agent::On(const SizeReceived& event) {
 void Agent::On(const LeasesUpdated& event) {
   loop_.JobEnded();
   pulls_->Absorb(event);
+}
+
+void Agent::On(const PinsChanged& event) {
+  loop_.JobEnded();
+  pinning_.Absorb(event);
 }
 
 void Agent::On(const CheckDone& event) {

@@ -19,6 +19,7 @@
 #include "agent/loop.h"
 #include "agent/metrics.h"
 #include "agent/options.h"
+#include "agent/pinning.h"
 #include "agent/pulls.h"
 #include "agent/query_registry.h"
 #include "agent/runtime_view.h"
@@ -111,6 +112,7 @@ class Agent {
   void On(PullDone event);
   void On(const ProgressSeen& event);
   void On(const LeasesUpdated& event);
+  void On(const PinsChanged& event);
   void On(const SizeKnown& event) { pulls_->Absorb(event); }
   void On(const SizeReceived& event);
   void On(const ContentFetched& event) { pulls_->Absorb(event); }
@@ -178,6 +180,7 @@ class Agent {
   RuntimeView runtime_;
   std::unique_ptr<KubeletView> kubelet_;  // null: no kubelet runs here
   Checks checks_;
+  Pinning pinning_;
   std::optional<Fetcher> fetcher_;  // none: the runtime fetches everything
   std::optional<Pulls> pulls_;      // always; made after the kubelet
   std::optional<TouchPods> touch_pods_;

@@ -23,7 +23,7 @@ bool SaysTheSame(const plan::DesiredImage& was, const plan::DesiredImage& is) {
   return !AsksOtherwise(was, is) && plan::SamePods(was, is) &&
          was.reference.written() == is.reference.written() && was.required == is.required &&
          was.also_for_never == is.also_for_never && was.priority == is.priority && was.open == is.open &&
-         was.pull_timeout == is.pull_timeout && was.pull_windows == is.pull_windows &&
+         was.pull_timeout == is.pull_timeout && was.pull_windows == is.pull_windows && was.pin == is.pin &&
          was.nodes == is.nodes && was.other_nodes == is.other_nodes && was.for_any_pod == is.for_any_pod;
 }
 

@@ -149,11 +149,19 @@ struct NodeLabelsRead {
   std::optional<image::NodeLabels> labels;  // none: it cannot be read
 };
 
+// The runtime has pinned or unpinned images, or said which are pinned: what was asked of it.
+struct PinsChanged {
+  std::optional<std::set<std::string>> found;  // the names that this agent has pinned, if it was asked
+  std::vector<std::string> pinned, unpinned;
+  std::map<std::string, std::string> errors;  // by name; of the question itself: by an empty one
+  bool unsupported = false;
+};
+
 struct Wake {};  // nothing but a turn
 
 using Event = std::variant<Wake, ListChanged, RuntimePolled, PullDone, ProgressSeen, SizeKnown, SizeReceived,
                            ContentFetched, PullReturned, LeasesUpdated, PullUnprotected, RecordsTouched,
                            ImagesTouched, KubeletPolled, TouchAdvanced, CheckDone, PullRequested,
-                           RetryRequested, LookupFinished, ProblemReported, NodeLabelsRead>;
+                           RetryRequested, LookupFinished, ProblemReported, NodeLabelsRead, PinsChanged>;
 
 }  // namespace prefetch::agent

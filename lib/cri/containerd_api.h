@@ -32,6 +32,13 @@ struct IngestInfo {
   std::uint64_t total = 0;  // of the complete blob, as its first writer expected it; 0: not told
 };
 
+// A name of an image. Its target is opaque, and needed for each update (C39).
+struct ImageName {
+  std::string name;
+  std::map<std::string, std::string> labels;
+  std::string target;
+};
+
 struct LeaseInfo {
   std::string id;
   std::map<std::string, std::string> labels;
@@ -66,6 +73,15 @@ class ContainerdApi {
   CallResult<std::map<std::string, std::uint64_t>> Ingests(const base::Call& call);
   // All of them by ref, "layer-sha256:…", with those that name no digest.
   CallResult<std::map<std::string, IngestInfo>> IngestsByRef(const base::Call& call);
+
+  // nullopt: no such name.
+  CallResult<std::optional<ImageName>> GetImageName(const base::Call& call, const std::string& name);
+  // The names that have the label with that value.
+  CallResult<std::set<std::string>> ImagesWithLabel(const base::Call& call, const std::string& label,
+                                                    const std::string& value);
+  // Sets these labels, and removes those without a value; the others stay. False: no such name.
+  CallResult<bool> SetImageLabels(const base::Call& call, const ImageName& image,
+                                  const std::map<std::string, std::string>& labels);
 
   // Uses a connection of its own, and has no limit but the Call's.
   CallError WatchImages(const base::Call& call, const std::function<void()>& changed);

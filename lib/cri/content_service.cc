@@ -15,6 +15,10 @@ std::string LeasePrefix(std::string_view instance) {
   return std::string(kLeasePrefix) + base::Sha256Hex(instance).substr(0, 8) + "-";
 }
 
+std::string PinOwner(std::string_view instance) {
+  return base::Sha256Hex(instance).substr(0, 8);
+}
+
 std::string LeaseFor(std::string_view instance, const image::Reference& reference) {
   return LeasePrefix(instance) + base::Sha256Hex(reference.Normalized()).substr(0, 32);
 }

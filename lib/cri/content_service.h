@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,14 @@ struct PullProgress {
 
   friend bool operator==(const PullProgress&, const PullProgress&) = default;
 };
+
+// The label of a name by which containerd's CRI knows a pinned image, and its value (C39).
+inline constexpr const char* kPinLabel = "io.cri-containerd.pinned";
+inline constexpr const char* kPinValue = "pinned";
+// The label that names the agent whose pin it is: PinOwner.
+inline constexpr const char* kPinOwnerLabel = "prefetchd.dev/pinned-by";
+// The pins of one agent; another one on the same node has its own.
+std::string PinOwner(std::string_view instance);
 
 // Every lease of ours begins so.
 inline constexpr std::string_view kLeasePrefix = "prefetchd-";
@@ -117,6 +126,14 @@ class ContentService {
                                        LeaseBytes bytes = LeaseBytes::kReleaseLater) = 0;
   // Ids of our leases (by their prefix), to drop leases without an entry.
   virtual CallResult<std::vector<std::string>> ListLeases(const base::Call& call) = 0;
+  // The names of images that have the pin of `owner` (C39).
+  virtual CallResult<std::set<std::string>> ListPins(const base::Call& call, const std::string& owner) = 0;
+  // Labels the name of an image, as containerd has it, so that CRI reports the image as pinned; and with
+  // `owner`. False: there is no such name. A name that another client has pinned stays as it is.
+  virtual CallResult<bool> Pin(const base::Call& call, const std::string& name, const std::string& owner) = 0;
+  // Takes the pin of `owner` off. False: there was none, which is the wish.
+  virtual CallResult<bool> Unpin(const base::Call& call, const std::string& name,
+                                 const std::string& owner) = 0;
   // How far the pull of `reference` under `lease` is; no bytes before it has begun, or without such a lease.
   // It asks for every ingest (C25), so callers poll rarely. Where the runtime does not put a pull's content
   // into the lease by itself, this call names it there: so call it soon after the start.

@@ -135,6 +135,34 @@ CallResult<std::vector<std::string>> GrpcContentService::ListLeases(const base::
   return ours;
 }
 
+CallResult<std::set<std::string>> GrpcContentService::ListPins(const base::Call& call,
+                                                               const std::string& owner) {
+  return native_->api.ImagesWithLabel(call, kPinOwnerLabel, owner);
+}
+
+CallResult<bool> GrpcContentService::Pin(const base::Call& call, const std::string& name,
+                                         const std::string& owner) {
+  auto image = native_->api.GetImageName(call, name);
+  if (!image) return image.error();
+  if (!*image) return false;
+  const auto& labels = (*image)->labels;
+  const auto by = labels.find(kPinOwnerLabel);
+  // With an owner's label, the pin would look like ours, and be taken off one day.
+  const bool foreign = by == labels.end() ? labels.contains(kPinLabel) : by->second != owner;
+  if (foreign) return true;
+  return native_->api.SetImageLabels(call, **image, {{kPinLabel, kPinValue}, {kPinOwnerLabel, owner}});
+}
+
+CallResult<bool> GrpcContentService::Unpin(const base::Call& call, const std::string& name,
+                                           const std::string& owner) {
+  auto image = native_->api.GetImageName(call, name);
+  if (!image) return image.error();
+  if (!*image) return false;
+  const auto by = (*image)->labels.find(kPinOwnerLabel);
+  if (by == (*image)->labels.end() || by->second != owner) return false;
+  return native_->api.SetImageLabels(call, **image, {{kPinLabel, ""}, {kPinOwnerLabel, ""}});
+}
+
 CallResult<PullProgress> GrpcContentService::Progress(const base::Call& call, const std::string& lease,
                                                       const image::Reference& reference) {
   PullFacts facts;

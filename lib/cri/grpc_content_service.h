@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,9 @@ class GrpcContentService final : public ContentService {
                                std::chrono::seconds lifetime) override;
   CallResult<bool> DeleteLease(const base::Call& call, const std::string& id, LeaseBytes bytes) override;
   CallResult<std::vector<std::string>> ListLeases(const base::Call& call) override;
+  CallResult<std::set<std::string>> ListPins(const base::Call& call, const std::string& owner) override;
+  CallResult<bool> Pin(const base::Call& call, const std::string& name, const std::string& owner) override;
+  CallResult<bool> Unpin(const base::Call& call, const std::string& name, const std::string& owner) override;
   CallResult<PullProgress> Progress(const base::Call& call, const std::string& lease,
                                     const image::Reference& reference) override;
   CallResult<OpenedBlob> OpenBlob(const base::Call& call, const std::string& lease,

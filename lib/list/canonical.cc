@@ -57,6 +57,7 @@ Node CanonicalEntry(const plan::DesiredImage& image) {
     node.Set("nodeSelector", std::move(selector));
   }
   if (!image.ready_as->empty()) node.Set("readyAs", ReadyAsNode(*image.ready_as));
+  if (image.pin) node.Set("pin", Node::Bool(true));
   if (!image.pull_windows.empty()) node.Set("pullWindow", PullWindowNode(image.pull_windows.front()));
   return node;
 }

@@ -177,6 +177,7 @@ EntryFields ReadFields(ObjectReader& object, const Capabilities& capabilities) {
   out.pull_timeout = ReadSeconds(object, "pullTimeout", kLeastPullTimeout, kLongestPullTimeout);
   out.platforms = ReadPlatforms(object);
   out.node_selector = ReadNodeSelector(object);
+  out.pin = object.Bool("pin");
   out.pull_windows = ReadPullWindow(object);
   if (auto ready_as = ReadReadyAs(object)) out.ready_as = *std::move(ready_as);
   return out;
@@ -209,6 +210,7 @@ EntryFields Overlay(const EntryFields& under, EntryFields over) {
   Inherit(under.platforms, over.platforms);
   Inherit(under.node_selector, over.node_selector);
   Inherit(under.ready_as, over.ready_as);
+  Inherit(under.pin, over.pin);
   Inherit(under.pull_windows, over.pull_windows);
   return over;
 }
@@ -251,6 +253,7 @@ void Apply(const EntryFields& fields, plan::DesiredImage& image) {
   Put(fields.platforms, image.nodes.platforms);
   Put(fields.node_selector, image.nodes.node_selector);
   Put(fields.ready_as, image.ready_as);
+  Put(fields.pin, image.pin);
   Put(fields.pull_windows, image.pull_windows);
   // A default may ask for refreshes of all entries. It is dropped for a digest, which always names the same
   // content; CheckContradictions rejects the entry's own refresh.

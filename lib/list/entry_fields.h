@@ -28,6 +28,7 @@ struct EntryFields {
   std::optional<std::vector<image::Platform>> platforms;
   std::optional<image::NodeLabels> node_selector;
   std::optional<base::Shared<image::PodCoordinates>> ready_as;
+  std::optional<bool> pin;
   std::optional<std::vector<plan::PullWindow>> pull_windows;  // one; none: at any time
 };
 

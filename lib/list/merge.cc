@@ -96,6 +96,7 @@ void MergeInto(DesiredImage& image, const DesiredImage& other, std::vector<std::
   image.on_access_denied = Stricter(image.on_access_denied, other.on_access_denied);
   image.on_tag_missing = Stricter(image.on_tag_missing, other.on_tag_missing);
   image.on_stale = Stricter(image.on_stale, other.on_stale);
+  image.pin = image.pin || other.pin;
   image.priority = std::max(image.priority, other.priority);
   image.open = StricterOpen(image.open, other.open);
   image.pull_timeout = std::max(image.pull_timeout, other.pull_timeout);

@@ -71,6 +71,7 @@ struct DesiredImage {
   int priority = 0;
   Open open = Open::kAuto;
   std::chrono::seconds pull_timeout{3600};
+  bool pin = false;  // kubelet's garbage collection must spare it (plan/pins.h)
   // Pulls start while one of them is open. Empty: at any time.
   std::vector<PullWindow> pull_windows;
   NodeScope nodes;

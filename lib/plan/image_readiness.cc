@@ -319,6 +319,7 @@ ImageState Judge(const EntryFacts& facts, base::TimePoint now, base::WallTime wa
     state.size_bytes = facts.seen.local->size_bytes;
     state.aliases = facts.seen.local->aliases;
     state.pinned = facts.seen.local->pinned;
+    state.pin_problem = facts.pin_problem;
     // Credentials are known for the agent's own pulls only. Another id means that kubelet or another client
     // has pulled it since.
     if (state.image_id == facts.past.pulled_id) {

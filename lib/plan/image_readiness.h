@@ -47,6 +47,7 @@ struct EntryFacts {
   // Why nothing starts for it although it is due (its registry is held, the disk is full); none: its turn.
   std::optional<Reason> held;
   bool looking_up = false;          // its credentials are searched for; nothing else holds it back
+  std::string pin_problem{};        // Pinning::ProblemOf
   base::Shared<TouchStatus> touch;  // kNone where touching is off
 };
 

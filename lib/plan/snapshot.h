@@ -108,6 +108,7 @@ struct ImageState {
   SpellingsPtr spellings;  // what `verdicts` is the worst of; null: the entry has one pod
   base::Shared<TouchStatus> touch;
   bool pinned = false;
+  std::string pin_problem;  // why it is not pinned, though its entry asks for that; empty: no obstacle
   // Which one of the list kubelet's garbage collection takes first, second, …, as far as it can be told;
   // none: it leaves this one alone, or it is not known.
   std::optional<std::size_t> gc_order;

@@ -166,6 +166,10 @@ Fields EntryFieldsOf() {
            .help = "Labels of the Nodes that need the image. Other nodes skip it",
            .fallback = "every node",
            .pattern = kLabelValue}});
+  fields.push_back({.path = "pin",
+                    .form = Form::kBool,
+                    .help = "On containerd, kubelet's garbage collection spares the image",
+                    .fallback = "false"});
   Append(fields, PullWindow());
   return fields;
 }

@@ -82,6 +82,7 @@ void AddPresent(const status::ImageDocument& document, LabelledPage& page) {
   }
   page.Section("present", "yes, " + ShortId(image.image_id) + ", " + base::HumanBytes(image.size_bytes));
   page.Add(PulledWords(image, document.time));
+  if (!image.pin_problem.empty()) page.Add("not pinned: " + image.pin_problem);
   if (image.pinned) page.Add("the runtime has pinned it: kubelet's image garbage collection leaves it alone");
   if (image.exposed)
     page.Add("every pod of the node can use it, though it came with a credential that is not the node's own");

@@ -59,6 +59,7 @@ std::vector<std::string> WhyOf(const status::StatusImage& image, const status::S
     if (!text.empty()) why.push_back(base::Truncate(text, kLongestError));
   };
   Rank rank = RankOf(image);
+  if (!image.pin_problem.empty()) add("not pinned: " + image.pin_problem);
   if (rank == Rank::kReady) {
     if (!image.applies) add(image.message);
     // These images are open to all pods, but may be closed again.

@@ -143,6 +143,7 @@ static void Rows(V&& v, const StatusImage*) {
     "Whether the agent pulled it with a mounted pull secret, so that every pod can use it");
   v("aliases", &StatusImage::aliases, 0, "Other names of its content in the runtime");
   v("pinned", &StatusImage::pinned, 0, "Whether the runtime protects it from garbage collection");
+  v("pinProblem", &StatusImage::pin_problem, kLeftOut, "The obstacle to the pin that its entry asks for");
   v("evictionOrder", &StatusImage::eviction_order, kNull,
     "Its place in the order in which kubelet would remove images; null: not known, or never");
   v("verdicts", &StatusImage::verdicts, kPublic | kNull,

@@ -125,6 +125,7 @@ struct StatusImage {
   bool exposed = false;
   std::vector<std::string> aliases;
   bool pinned = false;  // in the runtime: kubelet's garbage collection leaves it alone
+  std::string pin_problem;
   std::optional<std::uint64_t> eviction_order;
   StatusVerdicts verdicts;  // the worst of `spellings`
   std::string verdicts_reason;

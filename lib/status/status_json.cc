@@ -250,6 +250,7 @@ StatusImage ImageOf(const plan::Snapshot& snapshot, const plan::ImageState& imag
   shown.exposed = image.exposed;
   shown.aliases = image.aliases;
   shown.pinned = image.pinned;
+  shown.pin_problem = image.pin_problem;
   shown.eviction_order = image.gc_order;
   AddVerdicts(snapshot, image, shown);
   AddPods(image, shown);

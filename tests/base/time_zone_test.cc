@@ -6,7 +6,7 @@
 #include <ctime>
 #include <string>
 
-namespace prefetch::base {
+namespace prefetch::base::time_zone_test {
 namespace {
 
 using std::chrono::hours;
@@ -100,4 +100,4 @@ TEST(TimeZone, UnknownNames) {
 }
 
 }  // namespace
-}  // namespace prefetch::base
+}  // namespace prefetch::base::time_zone_test

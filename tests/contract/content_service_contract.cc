@@ -1,8 +1,10 @@
 // containerd's own API beside CRI.
 #include <atomic>
+#include <set>
 #include <thread>
 
 #include "contract/contract_fixture.h"
+#include "plan/pins.h"
 
 namespace prefetch::tests::content_service_contract {
 namespace {
@@ -44,6 +46,48 @@ TEST_P(ContentServiceContract, LeasesAreMadeOnceAndListed) {
   EXPECT_EQ(*content.DeleteLease(Soon(), "prefetchd-1"), true);
   EXPECT_EQ(*content.DeleteLease(Soon(), "prefetchd-1"), false);
   EXPECT_EQ(*content.ListLeases(Soon()), std::vector<std::string>{});
+}
+
+// Any name of an image pins it. A pull of the name may remove the label, which can be set again.
+TEST_P(ContentServiceContract, APinIsReportedAndFollowsItsName) {
+  cri::ContentService& content = world_->content();
+  if (!world_->HasContentApi()) {
+    EXPECT_TRUE(Failed(content.ListPins(Soon(), "ours"), ErrorClass::kRuntimeUnsupported));
+    EXPECT_TRUE(Failed(content.Pin(Soon(), "r.io/a:v1", "ours"), ErrorClass::kRuntimeUnsupported));
+    return;
+  }
+  const bool reports = plan::ReportsPins(world_->images().Connect(Soon())->version);
+  auto app = world_->Push({"team/app", "v1", {{1, kMegabyte}}});
+  ASSERT_TRUE(Pull(app.name));
+  auto becomes = [&](bool pinned) {
+    return world_->Until([&] {
+      auto images = world_->images().ListImages(Soon());
+      const image::LocalImage* found = image::FindByName(*images, *image::Reference::Parse(app.name));
+      return found != nullptr && found->pinned == (pinned && reports);
+    });
+  };
+  const std::set<std::string> pins = {app.name};
+  EXPECT_EQ(*content.Pin(Soon(), app.name + "-none", "ours"), false);
+  EXPECT_EQ(*content.Pin(Soon(), app.name, "ours"), true);
+  EXPECT_EQ(*content.Pin(Soon(), app.name, "ours"), true);
+  EXPECT_EQ(*content.Pin(Soon(), app.name, "theirs"), true) << "it is pinned";
+  EXPECT_EQ(*content.ListPins(Soon(), "ours"), pins);
+  EXPECT_EQ(*content.ListPins(Soon(), "theirs"), std::set<std::string>());
+  EXPECT_TRUE(becomes(true));
+  EXPECT_EQ(*content.Unpin(Soon(), app.name, "theirs"), false);
+  world_->Push({"team/app", "v1", {{2, kMegabyte}}});
+  ASSERT_TRUE(Pull(app.name));
+  EXPECT_EQ(*content.Pin(Soon(), app.name, "ours"), true);
+  EXPECT_EQ(*content.ListPins(Soon(), "ours"), pins);
+  EXPECT_TRUE(becomes(true));
+  EXPECT_EQ(*content.Unpin(Soon(), app.name, "ours"), true);
+  EXPECT_EQ(*content.Unpin(Soon(), app.name, "ours"), false);
+  EXPECT_EQ(*content.ListPins(Soon(), "ours"), std::set<std::string>());
+  EXPECT_TRUE(becomes(false));
+  EXPECT_EQ(*content.Pin(Soon(), app.name, "ours"), true);
+  world_->Remove(app.name);
+  EXPECT_EQ(*content.ListPins(Soon(), "ours"), std::set<std::string>());
+  EXPECT_EQ(*content.Unpin(Soon(), app.name, "ours"), false);
 }
 
 TEST_P(ContentServiceContract, APullUnderALeaseThatIsGoneFailsAndIsNotTakenForAMissingImage) {

@@ -72,6 +72,51 @@ cri::CallResult<std::vector<std::string>> FakeImageService::ListLeases(const bas
   return ids;
 }
 
+cri::CallResult<std::set<std::string>> FakeImageService::ListPins(const base::Call& call,
+                                                                  const std::string& owner) {
+  base::Lock lock(mutex_);
+  if (auto refusal = ContentRefusal(call)) return std::move(*refusal);
+  std::set<std::string> names;
+  for (const auto& [name, pin] : store_.pins) {
+    if (pin.owner == owner && store_.FindByName(name) != nullptr) names.insert(name);
+  }
+  return names;
+}
+
+cri::CallResult<bool> FakeImageService::Pin(const base::Call& call, const std::string& name,
+                                            const std::string& owner) {
+  base::Lock lock(mutex_);
+  counters_.pin_calls++;
+  if (auto refusal = LeaseRefusal(call, LeaseCall::kPin)) return std::move(*refusal);
+  if (store_.FindByName(name) == nullptr) return false;
+  store_.pins.try_emplace(name, FakePin{owner});
+  TellOfImages();
+  return true;
+}
+
+cri::CallResult<bool> FakeImageService::Unpin(const base::Call& call, const std::string& name,
+                                              const std::string& owner) {
+  base::Lock lock(mutex_);
+  counters_.pin_calls++;
+  if (auto refusal = ContentRefusal(call)) return std::move(*refusal);
+  auto pin = store_.pins.find(name);
+  if (pin == store_.pins.end() || store_.FindByName(name) == nullptr || pin->second.owner != owner)
+    return false;
+  store_.pins.erase(pin);
+  TellOfImages();
+  return true;
+}
+
+void FakeImageService::LabelPin(const std::string& name, const std::string& value) {
+  base::Lock lock(mutex_);
+  if (value.empty()) {
+    store_.pins.erase(name);
+  } else {
+    store_.pins[name] = {};
+  }
+  TellOfImages();
+}
+
 cri::CallResult<cri::PullProgress> FakeImageService::Progress(const base::Call& call,
                                                               const std::string& lease,
                                                               const image::Reference& reference) {

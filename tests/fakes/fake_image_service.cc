@@ -310,6 +310,11 @@ image::LocalImage FakeImageService::ToLocal(const StoredImage& stored) const {
   const std::set<std::string> digests = store_.ListedDigests(stored);
   local.repo_digests.assign(digests.begin(), digests.end());
   local.size_bytes = stored.image.Bytes() + stored.image.manifest_bytes;
+  // The old release does not know the label (C39).
+  if (persona_ == Persona::kContainerd16) return local;
+  for (const auto* names : {&stored.tags, &stored.digests}) {
+    for (const std::string& name : *names) local.pinned = local.pinned || store_.pins.contains(name);
+  }
   return local;
 }
 

@@ -43,7 +43,7 @@ enum class RegistryState {
 enum class PullStage { kResolving, kDownloading, kUnpacking, kShared };
 
 // The calls of containerd's own API that can be told to fail.
-enum class LeaseCall { kEnsure, kDelete, kList };
+enum class LeaseCall { kEnsure, kDelete, kList, kPin };
 
 struct FakeCounters {
   int pull_calls = 0;
@@ -52,6 +52,7 @@ struct FakeCounters {
   int progress_calls = 0;
   int collections = 0;  // leases that were deleted with their bytes at once
   int ingest_calls = 0;
+  int pin_calls = 0;
   int registry_requests = 0;
   int refused_passwords = 0;  // as the registry counts them: several for one PullImage
   std::uint64_t bytes_served = 0;
@@ -124,7 +125,9 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   // Calls it, on any thread, whenever WatchImages would; it must not call the fake. nullptr: no more.
   void OnImages(std::function<void()> told);
   void Remove(const std::string& name);  // behind the agent's back, as kubelet does: all its names go
-  void Untag(const std::string& name);   // as `crictl rmi NAME` does with CRI-O: this name goes
+  // Another client labels a name, as `ctr images label` does; empty: removes the label.
+  void LabelPin(const std::string& name, const std::string& value);
+  void Untag(const std::string& name);  // as `crictl rmi NAME` does with CRI-O: this name goes
   void LoseSnapshot(const std::string& name);
   void LoseLayers(const std::string& name);      // as by `ctr content rm`
   void FailNext(LeaseCall call, int times);      // so many calls break off, as at a connection that has died
@@ -159,6 +162,11 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   cri::CallResult<bool> DeleteLease(const base::Call& call, const std::string& id,
                                     cri::LeaseBytes bytes) override;
   cri::CallResult<std::vector<std::string>> ListLeases(const base::Call& call) override;
+  cri::CallResult<std::set<std::string>> ListPins(const base::Call& call, const std::string& owner) override;
+  cri::CallResult<bool> Pin(const base::Call& call, const std::string& name,
+                            const std::string& owner) override;
+  cri::CallResult<bool> Unpin(const base::Call& call, const std::string& name,
+                              const std::string& owner) override;
   cri::CallResult<cri::PullProgress> Progress(const base::Call& call, const std::string& lease,
                                               const image::Reference& reference) override;
   cri::CallResult<cri::OpenedBlob> OpenBlob(const base::Call& call, const std::string& lease,

@@ -25,6 +25,7 @@ void FakeStore::Record(const FakeImage& image, const std::string& name, bool wit
   for (auto& [id, other] : images) {
     if (id != image.config.digest && other.tags.erase(name) != 0) other.previous = name;
   }
+  pins.erase(name);  // a pull replaces the labels of its name
   StoredImage& stored = images[image.config.digest];
   stored.image = image;
   stored.unpacked = image.unpackable;
@@ -38,6 +39,9 @@ bool FakeStore::Remove(const std::string& name) {
   for (auto it = images.begin(); it != images.end(); ++it) {
     if (it->first != name && it->second.tags.count(name) == 0 && it->second.digests.count(name) == 0)
       continue;
+    for (const auto* names : {&it->second.tags, &it->second.digests}) {
+      for (const std::string& gone : *names) pins.erase(gone);
+    }
     images.erase(it);
     return true;
   }
@@ -48,6 +52,7 @@ bool FakeStore::Untag(const std::string& name) {
   for (auto it = images.begin(); it != images.end(); ++it) {
     StoredImage& stored = it->second;
     if (stored.tags.erase(name) + stored.digests.erase(name) == 0) continue;
+    pins.erase(name);
     if (stored.tags.empty() && stored.digests.empty()) images.erase(it);
     return true;
   }

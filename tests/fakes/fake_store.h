@@ -32,6 +32,11 @@ struct StoredImage {
   bool unpacked = true;
 };
 
+// The pin of a name: containerd's label, and who has set it; empty: a client that does not say (C39).
+struct FakePin {
+  std::string owner;
+};
+
 // How a runtime names what it has (C34).
 enum class Naming {
   kDigestsStay,  // containerd: a pull by tag also gives the digest's name, which stays when the tag moves
@@ -50,6 +55,7 @@ class FakeStore {
   std::map<std::string, StoredBlob> blobs;    // by digest
   std::map<std::string, StoredImage> images;  // by image id ("sha256:…")
   std::map<std::string, FakeLease> leases;    // ours, by id
+  std::map<std::string, FakePin> pins;        // by the image's name
   std::set<std::string> orphans;              // held by leases of pulls that a killed daemon has left
 
   bool IsComplete(const std::string& digest) const;

@@ -62,6 +62,15 @@ class Hostile final : public cri::ImageService, public cri::ContentService {
   cri::CallResult<std::vector<std::string>> ListLeases(const base::Call&) override {
     return std::vector<std::string>{Next()};
   }
+  cri::CallResult<std::set<std::string>> ListPins(const base::Call&, const std::string&) override {
+    return std::set<std::string>{Next()};
+  }
+  cri::CallResult<bool> Pin(const base::Call&, const std::string&, const std::string&) override {
+    return Number() % 2 == 0;
+  }
+  cri::CallResult<bool> Unpin(const base::Call&, const std::string&, const std::string&) override {
+    return Number() % 2 == 0;
+  }
   cri::CallResult<cri::PullProgress> Progress(const base::Call&, const std::string&,
                                               const image::Reference&) override {
     return cri::PullProgress{};

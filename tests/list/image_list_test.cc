@@ -317,6 +317,7 @@ images:
   pullTimeout: 2h
   platforms: [linux/arm64/v8, linux/amd64, linux/amd64]
   nodeSelector: {pool: gpu, example.com/zone: ""}
+  pin: true
   pullWindow: {start: 22:00, end: "06:30", days: [Sun, Mon], timeZone: Europe/Berlin}
 - image: b@)" + std::string(kDigest) + "\n"),
                               kAll);
@@ -337,6 +338,7 @@ images:
   ASSERT_EQ(image.nodes.platforms.size(), 2U);
   EXPECT_EQ(image.nodes.platforms[0].ToString(), "linux/amd64");
   EXPECT_EQ(image.nodes.node_selector, (image::NodeLabels{{"pool", "gpu"}, {"example.com/zone", ""}}));
+  EXPECT_TRUE(image.pin);
   EXPECT_EQ(image.pull_windows,
             (std::vector<plan::PullWindow>{{.start = hours(22),
                                             .end = minutes(390),

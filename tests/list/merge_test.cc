@@ -211,6 +211,11 @@ TEST(Merge, PullWindowsAreAUnion) {
   EXPECT_TRUE(Merge({Source("b.txt", "a\n"), Source("a.yaml", night)}).images[0].pull_windows.empty());
 }
 
+TEST(Merge, APinOfOneSourceIsEnough) {
+  EXPECT_TRUE(Merge({Source("a.txt", "a\n"), Source("b.yaml", "- {image: a, pin: true}\n")}).images[0].pin);
+  EXPECT_FALSE(Merge({Source("a.txt", "a\n"), Source("b.yaml", "- {image: a, pin: false}\n")}).images[0].pin);
+}
+
 TEST(Merge, NoPlatformsMeansEveryNode) {
   plan::ImageList list =
       Merge({Source("a.yaml", "- {image: a, platforms: [linux/amd64]}\n"), Source("b.txt", "a\n")});
@@ -294,7 +299,7 @@ TEST(Canonical, IsAListWithTheSameHash) {
 - {image: "b:v2", required: false, readyFor: Always, refresh: IfDigestChanged, refreshInterval: 90m, maxAge: 24h,
    onUnreachable: NotReady, onAccessDenied: Keep, onTagMissing: NotReady, onStale: NotReady, priority: -2,
    open: Never, pullTimeout: 2h, platforms: [linux/arm64/v8, linux/amd64], nodeSelector: {zone: b, pool: a},
-   pullWindow: {start: "01:30", end: "24:00", days: [Tue, Mon, Tue], timeZone: Asia/Tokyo}}
+   pin: true, pullWindow: {start: "01:30", end: "24:00", days: [Tue, Mon, Tue], timeZone: Asia/Tokyo}}
 - image: a
 )");
   std::string yaml = doc::WriteYaml(CanonicalForm(content));
@@ -321,6 +326,7 @@ images:
   nodeSelector:
     pool: a
     zone: b
+  pin: true
   pullWindow:
     start: "01:30"
     end: "24:00"

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace prefetch::plan {
+namespace prefetch::plan::pull_window_test {
 namespace {
 
 using base::Rfc3339;
@@ -130,4 +130,4 @@ TEST(WindowStates, StayAsTheyAreUntilTheNextChange) {
 }
 
 }  // namespace
-}  // namespace prefetch::plan
+}  // namespace prefetch::plan::pull_window_test

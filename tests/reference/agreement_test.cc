@@ -147,12 +147,12 @@ TEST_P(Agree, OnEveryField) {
 constexpr const char* kWholeList = R"({"apiVersion":"prefetchd.dev/v1alpha1","kind":"ImageList",
 "defaults":{"required":true,"readyFor":"IfNotPresent","refresh":"IfDigestChanged","refreshInterval":"1h","maxAge":"24h",
 "onUnreachable":"Keep","onAccessDenied":"Keep","onTagMissing":"NotReady","onStale":"Keep","priority":3,"open":"Never",
-"pullTimeout":"30m","platforms":["linux/amd64"],"nodeSelector":{"pool":"ci"},"readyAs":{},
+"pullTimeout":"30m","platforms":["linux/amd64"],"nodeSelector":{"pool":"ci"},"readyAs":{},"pin":true,
 "pullWindow":{"start":"22:00","end":"06:00","days":["Mon"],"timeZone":"UTC"}},
 "images":[{"image":"ghcr.io/acme/runner:v3","required":false,"readyFor":"Always","refresh":"IfDigestChanged",
 "refreshInterval":"10m","maxAge":"1h30m","onUnreachable":"NotReady","onAccessDenied":"NotReady","onTagMissing":"Keep",
 "onStale":"NotReady","priority":-7,"open":"Always","pullTimeout":"2h","platforms":["linux/amd64","linux/arm64/v8"],
-"nodeSelector":{"pool":"gpu"},"pullWindow":{"start":"00:00","end":"24:00","days":["Sat","Sun"],"timeZone":"UTC"},
+"nodeSelector":{"pool":"gpu"},"pin":false,"pullWindow":{"start":"00:00","end":"24:00","days":["Sat","Sun"],"timeZone":"UTC"},
 "readyAs":{"secrets":[{"namespace":"ci","name":"registry","uid":"6f1c"}],
 "serviceAccount":{"namespace":"ci","name":"runner"}}},{"image":"nginx"}]})";
 

@@ -5,7 +5,7 @@
 
 #include "scenario/node.h"
 
-namespace prefetch::tests {
+namespace prefetch::tests::window_scenario_test {
 namespace {
 
 using std::chrono::hours;
@@ -145,4 +145,4 @@ TEST(WindowScenario, OnceDoesNotWait) {
 }
 
 }  // namespace
-}  // namespace prefetch::tests
+}  // namespace prefetch::tests::window_scenario_test

@@ -359,6 +359,17 @@ TEST(Pinned, IsShownInFull) {
   EXPECT_NE(StatusTable(document, {.width = 160, .wide = true}).find("pinned: kubelet's"), std::string::npos);
 }
 
+// Ready or not, since the entry asks for it.
+TEST(Pinned, TheObstacleIsShown) {
+  status::StatusDocument document = PullsOf("cri-o");
+  status::StatusImage& image = document.images.front();
+  image.pin_problem = "the disk is small";
+  EXPECT_NE(StatusTable(document, {.width = 160}).find("not pinned: the disk is small"), std::string::npos);
+  image.phase = image.reason = "Ready";
+  image.ready = image.present = true;
+  EXPECT_NE(StatusTable(document, {.width = 160}).find("not pinned: the disk is small"), std::string::npos);
+}
+
 TEST(RetryWords, SayWhenARetryWasRequested) {
   const base::WallTime now{std::chrono::hours(1)};
   status::StatusPull pull{.state = "Queued", .attempts = 3};

@@ -24,6 +24,7 @@ inline plan::ImageState PlantedImage() {
   image.other_digests = {Planted("other-digest")};
   image.size_bytes = 987654321;
   image.credential = Planted("credential");
+  image.pin_problem = Planted("pinProblem");
   image.aliases = {Planted("alias")};
   image.pull.bytes_known = true;
   image.pull.bytes_total = 987654321;

@@ -1,0 +1,71 @@
+// Pinning: the loop's own part of pins: which names the runtime is asked to pin, and what came of it
+// (plan/pins.h). It acts on containerd alone; other runtimes pin by their configuration.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "agent/entries.h"
+#include "agent/events.h"
+#include "agent/loop.h"
+#include "agent/runtime_view.h"
+#include "agent/workers.h"
+#include "base/call.h"
+#include "base/clock.h"
+#include "cri/content_service.h"
+#include "plan/pins.h"
+
+namespace prefetch::agent {
+
+// The calls of one job.
+struct PinChanges {
+  bool list = false;
+  std::vector<std::string> pin, unpin;
+};
+PinsChanged ChangePins(const base::Call& call, cri::ContentService& content, const std::string& owner,
+                       const PinChanges& work);
+
+// No lock: the loop's thread alone uses it, which Loop::Check checks. The arguments outlive it.
+class Pinning {
+ public:
+  Pinning(std::string owner, cri::ContentService& content, Loop& loop, const Entries& entries,
+          const RuntimeView& runtime)
+      : owner_(std::move(owner)), content_(content), loop_(loop), entries_(entries), runtime_(runtime) {}
+
+  // The runtime may be another process, or another version.
+  void Reconnected();
+  // Once a turn, after the decisions, when there is a list. `may_unpin`: all of its sources are in force, so
+  // that an entry that is missing was taken off.
+  void StartIfDue(Workers& workers, const plan::DiskSpace& disk, const plan::Limits& limits, bool may_unpin);
+  void Absorb(const PinsChanged& event);
+  base::TimePoint NextTurn() const;
+  // Nothing is to be done, or it has failed: --once may end.
+  bool IsSettled() const;
+
+  // Why an entry with `pin: true` is not pinned; empty: it is, need not be, or will be in a moment.
+  std::string ProblemOf(const Entry& entry) const;
+
+ private:
+  std::vector<plan::PinWish> Wishes() const;
+
+  const std::string owner_;
+  cri::ContentService& content_;
+  Loop& loop_;
+  const Entries& entries_;
+  const RuntimeView& runtime_;
+  bool supported_ = true;
+  bool listed_ = false;  // `ours_` is what the runtime has
+  bool running_ = false;
+  bool settled_ = false;
+  std::set<std::string> ours_;
+  std::map<std::string, std::string> refused_, errors_;
+  base::TimePoint again_at_;  // after an error
+  base::TimePoint check_at_ = base::TimePoint::max();
+  bool checked_ = false;
+};
+
+}  // namespace prefetch::agent

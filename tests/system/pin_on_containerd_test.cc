@@ -1,0 +1,63 @@
+// Pins in a real containerd, which keeps them in labels of names.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+
+#include "plan/pins.h"
+#include "rig/expect_ok.h"
+#include "system/node.h"
+
+namespace prefetch::system::pin_on_containerd_test {
+namespace {
+
+using std::chrono::seconds;
+
+std::string ListOf(const std::string& image, const std::string& fields) {
+  return "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\nimages:\n- {image: \"" + image + "\"" +
+         fields + "}\n";
+}
+
+class PinOnContainerd : public testing::Test {
+ protected:
+  // Does the name have the label, as ctr sees it?
+  bool IsLabelled() {
+    auto listed = node_.containerd().Ctr({"images", "ls", "name==" + image_});
+    EXPECT_OK(listed);
+    return listed && listed->find("io.cri-containerd.pinned=pinned") != std::string::npos;
+  }
+
+  Node node_;
+  std::unique_ptr<Host> registry_ = node_.AddRegistry("registry.example.test", {});
+  std::string image_ = registry_->Push("app", "v1", {{1, 1'000'000}});
+};
+
+TEST_F(PinOnContainerd, IsSetAndReportedAndGoesWithTheField) {
+  node_.HasListFile("list.yaml", ListOf(image_, ", pin: true"));
+  node_.StartAgent();
+  EXPECT_TRUE(rig::Eventually(seconds(30), [&] { return IsLabelled(); })) << node_.AgentLog();
+  // A release that does not report the label is named.
+  const bool reports = plan::ReportsPins(node_.Status().runtime.version);
+  EXPECT_TRUE(rig::Eventually(seconds(30), [&] {
+    const status::StatusImage shown = node_.StatusOf(image_);
+    return shown.ready && shown.pinned == reports && shown.pin_problem.empty() == reports;
+  })) << node_.Ctl({"status"}).out;
+  node_.HasListFile("list.yaml", ListOf(image_, ""));
+  EXPECT_TRUE(rig::Eventually(seconds(30), [&] { return !IsLabelled() && !node_.StatusOf(image_).pinned; }))
+      << node_.AgentLog();
+  EXPECT_TRUE(node_.Has(image_));
+}
+
+// The way to take all pins off a node: a list without them.
+TEST_F(PinOnContainerd, AnotherProcessTakesThePinsOff) {
+  node_.HasListFile("list.yaml", ListOf(image_, ", pin: true"));
+  node_.StartAgent();
+  ASSERT_TRUE(rig::Eventually(seconds(30), [&] { return IsLabelled(); })) << node_.AgentLog();
+  node_.agent().Kill();
+  node_.HasListFile("list.yaml", ListOf(image_, ""));
+  node_.StartAgent();
+  EXPECT_TRUE(rig::Eventually(seconds(30), [&] { return !IsLabelled(); })) << node_.AgentLog();
+}
+
+}  // namespace
+}  // namespace prefetch::system::pin_on_containerd_test
