@@ -18,8 +18,8 @@ struct LoadedSource {
 };
 
 // Combines entries with the same normalised name:
-//  - required if any is; pinned if any asks for it; the strongest readyFor, the strongest refresh, the highest priority, the shortest
-//    refreshInterval and maxAge, NotReady before Keep;
+//  - required if any is; pinned if any asks for it; the strongest readyFor, the strongest refresh, the
+//    highest priority, the shortest refreshInterval and maxAge, NotReady before Keep;
 //  - open: Never before Always before Auto. A prohibition is the stricter, and a warning says that they
 //  differ;
 //  - pullTimeout: the longest. It is patience, not a demand: one source may know how large the image is;
