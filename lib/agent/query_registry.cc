@@ -68,7 +68,7 @@ image::RegistryAnswer AskRegistry(const base::Call& call, const RegistryQueryPar
                                    .by_stranger = job.by_stranger,
                                    // An image that is not here is pulled next, and the question is whether
                                    // that will succeed.
-                                   .fetches_manifest = DigestsOf(job.local).empty()};
+                                   .fetches_manifest = !job.local};
   const credentials::Lookup& lookup = *job.credentials;
   bool lent = false;
   for (const credentials::Credential& credential : lookup.credentials) {

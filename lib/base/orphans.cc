@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <ctime>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -26,6 +27,8 @@ std::set<pid_t> waited_for PREFETCH_GUARDED_BY(mutex);
 // Starts under way. The ids of their children are not in the table yet, so meanwhile the owner of a child is
 // unknown, and nothing is reaped.
 int starting PREFETCH_GUARDED_BY(mutex) = 0;
+// Children from before the first start: of a shell that became this process by `exec`. nullopt: none started.
+std::optional<std::set<pid_t>> not_ours PREFETCH_GUARDED_BY(mutex);
 
 bool Inherits() {
   int is_subreaper = 0;
@@ -39,29 +42,6 @@ siginfo_t Ended(idtype_t type, pid_t id, int options) {
     if (errno != EINTR) return {};
   }
   return info;
-}
-
-// Reaps the orphans that have ended. A child with a waiter may hide the others, since waitid(2) always shows
-// the same one first. ReapChild calls Reap again once that child is gone.
-void Reap() PREFETCH_REQUIRES(mutex) {
-  while (starting == 0) {
-    // WNOWAIT: the child is only looked at, and reaped if it has no waiter.
-    const pid_t first = Ended(P_ALL, 0, WNOWAIT).si_pid;
-    if (first == 0 || waited_for.count(first) != 0) return;
-    Ended(P_PID, first, 0);
-  }
-}
-
-bool IsGone(pid_t group) PREFETCH_REQUIRES(mutex) {
-  // The group's number may be that of a child that is just starting.
-  if (starting != 0) return false;
-  // The number is free only once the last member is reaped. Then it may be a new child's.
-  if (waited_for.count(group) != 0) return true;
-  while (true) {
-    siginfo_t info{};
-    if (::waitid(P_PGID, static_cast<id_t>(group), &info, WEXITED | WNOHANG) != 0) return errno == ECHILD;
-    if (info.si_pid == 0) return false;
-  }
 }
 
 // Returns the children of every thread, since any thread may have inherited some.
@@ -80,14 +60,40 @@ std::set<pid_t> Children() {
   return children;
 }
 
+// Reaps the orphans that have ended. A child with a waiter may hide the others, since waitid(2) always shows
+// the same one first. ReapChild calls Reap again once that child is gone.
+void Reap() PREFETCH_REQUIRES(mutex) {
+  while (starting == 0) {
+    // WNOWAIT: the child is only looked at, and reaped if it has no waiter.
+    const pid_t first = Ended(P_ALL, 0, WNOWAIT).si_pid;
+    if (first == 0 || waited_for.count(first) != 0) return;
+    Ended(P_PID, first, 0);
+    if (not_ours) not_ours->erase(first);
+  }
+}
+
+bool IsGone(pid_t group) PREFETCH_REQUIRES(mutex) {
+  // The group's number may be that of a child that is just starting.
+  if (starting != 0) return false;
+  // The number is free only once the last member is reaped. Then it may be a new child's.
+  if (waited_for.count(group) != 0) return true;
+  while (true) {
+    siginfo_t info{};
+    if (::waitid(P_PGID, static_cast<id_t>(group), &info, WEXITED | WNOHANG) != 0) return errno == ECHILD;
+    if (info.si_pid == 0) return false;
+  }
+}
+
 // Kills every orphan if no child has a waiter: while one has, an orphan may be its helper. Children without a
 // waiter keep their ids until this process reaps them, which the lock prevents, so no other process can be
 // hit. Returns true if some were left.
 bool KillUnowned() PREFETCH_REQUIRES(mutex) {
-  if (starting != 0 || !waited_for.empty()) return false;
-  const std::set<pid_t> orphans = Children();
-  for (pid_t orphan : orphans) ::kill(orphan, SIGKILL);
-  return !orphans.empty();
+  if (starting != 0 || !waited_for.empty() || !not_ours) return false;
+  bool left = false;
+  for (pid_t orphan : Children()) {
+    if (!not_ours->contains(orphan)) left = ::kill(orphan, SIGKILL) == 0 || left;
+  }
+  return left;
 }
 
 }  // namespace
@@ -103,6 +109,7 @@ void ReapOrphans() {
 int StartChild(const std::function<int(pid_t& child)>& spawn, pid_t& child) {
   {
     Lock lock(mutex);
+    if (!not_ours) not_ours = Children();
     starting++;
   }
   const int error = spawn(child);

@@ -458,10 +458,11 @@ Failures Sort(const std::vector<Question>& questions, const std::vector<Registry
       lists[questions[i].list].now[tag.reference.Normalized()] = answer.digest;
       continue;
     }
-    bool refused =
-        answer.kind == RegistryAnswerKind::kTagMissing || answer.kind == RegistryAnswerKind::kAccessDenied;
+    const bool refused = answer.kind == RegistryAnswerKind::kTagMissing ||
+                         answer.kind == RegistryAnswerKind::kAccessDenied ||
+                         answer.kind == RegistryAnswerKind::kIndeterminate;
     (refused ? failures.refused : failures.unreachable) = true;
-    // A denial or a missing tag is about one image, and is always printed.
+    // A denial, a missing tag or a manifest that nothing takes is about one image, and is always printed.
     if (!refused && silent[tag.reference.domain()]++ > 0) continue;
     err << tag.reference.written() << ": " << image::RegistryAnswerName(answer.kind) << ": " << answer.message
         << "\n";

@@ -95,8 +95,10 @@ enum class Fault {
   kProxyAuth,             // it wants to know who we are (407)
   kTimeout,               // connecting, waiting or reading took too long
   kReset,                 // the connection ended before the answer did
-  kGarbage,               // what came is not HTTP, or has fields that Go's client refuses
-  kTooLong,               // headers or body
+  kGarbage,               // what came is not HTTP
+  kMalformed,             // it is HTTP, with fields that Go's client refuses
+  kLongHeaders,           // longer ones than allowed
+  kTooLong,               // a longer body than allowed
   kEncoding,              // the body is compressed in a way that was not accepted, or broken
 };
 

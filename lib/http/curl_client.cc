@@ -241,12 +241,12 @@ CurlClient::Handle::End CurlClient::Handle::Finish(CURLcode code, const std::str
   const bool long_field =
       (code == CURLE_OUT_OF_MEMORY || static_cast<int>(code) == kTooLarge) && !answer.whole_headers;
   if (!answer.too_long.empty() || long_field) {
-    return {base::ResourceExhausted(peer + " answered with " +
-                                    (long_field ? "longer headers" : answer.too_long) + " than allowed"),
-            Fault::kTooLong};
+    const std::string part = long_field ? "longer headers" : answer.too_long;
+    return {base::ResourceExhausted(peer + " answered with " + part + " than allowed"),
+            part == "longer headers" ? Fault::kLongHeaders : Fault::kTooLong};
   }
   if (answer.malformed) {
-    return {base::Unavailable(peer + " answered with headers that are not HTTP"), Fault::kGarbage};
+    return {base::Unavailable(peer + " answered with headers that are not HTTP"), Fault::kMalformed};
   }
   // The answer's own verdicts come before libcurl's code, which only reports that a callback has ended the
   // transfer.

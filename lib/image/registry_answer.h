@@ -117,9 +117,11 @@ struct RegistryAnswer {
   RegistryDetail detail;              // the second word, where there is one
   std::string digest;                 // the tag's target; kSame, kMoved only
   bool local_digest_unknown = false;  // kMoved since there was nothing to compare with
-  // kIndeterminate, and nothing was asked: the runtime uses mirrors that only it can follow (legacy tables,
-  // registries.conf; R36). Issuing PullImage again is the check.
+  // kIndeterminate, and only the runtime can tell: it uses mirrors that the agent cannot follow (legacy
+  // tables, registries.conf; R36), or has larger limits. Issuing PullImage again is the check.
   bool only_by_pull = false;
+  // The runtime's pull fails at this answer of a mirror and asks no other host.
+  bool ends_pull = false;
   std::string answered_by;  // host[:port] of the last request; empty: none was sent
   std::string message;      // one sentence for people, scrubbed
   // From Retry-After and its like, as a distance from the answer; none: the registry gave no time.

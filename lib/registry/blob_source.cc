@@ -58,7 +58,7 @@ base::Error Refused(const std::string& who, const Reply& reply) {
 
 base::Error NoReply(const base::Call& call, const std::string& who, const Reply& reply) {
   if (call.Stopped() || reply.fault == http::Fault::kStopped) return base::Cancelled("stopped");
-  if (reply.fault == http::Fault::kTooLong)
+  if (reply.fault == http::Fault::kTooLong || reply.fault == http::Fault::kLongHeaders)
     return base::InvalidArgument(who + " sends more than was asked for").OwnedBy(Owner::kRegistry);
   if (reply.refusal.kind == image::RegistryAnswerKind::kAccessDenied)
     return base::PermissionDenied(reply.refusal.message).OwnedBy(Owner::kImage);

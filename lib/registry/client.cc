@@ -135,7 +135,7 @@ RegistryAnswer Client::AskChain(const base::Call& call, const image::RegistryQue
     }
     answer = AskHost(call, host, asked_here);
     requests += answer.requests;
-    if (Answered(answer) || answer.only_by_pull) break;
+    if (Answered(answer) || answer.only_by_pull || answer.ends_pull) break;
   }
   answer.requests = requests;
   return answer;

@@ -35,14 +35,16 @@ bool IsDockerHub(const Host& host) {
   return host.server.host == "registry-1.docker.io";
 }
 
+// Mirrors may pass a GET on to Docker Hub, which counts it as a pull.
+bool CountsGets(const Host& host, const image::Reference& reference) {
+  return IsDockerHub(host) || reference.domain() == "docker.io";
+}
+
 // Returns whether another attempt within the check is useful (R25): the failure is transient, and the server
 // named no time.
 bool IsWorthAnotherTry(const RegistryAnswer& answer) {
   return !answer.retry_after && IsTransient(answer);
 }
-
-// containerd takes no larger manifest (R7): its own arithmetic of 4 MiB.
-constexpr std::uint64_t kLargestManifest = 4 * 1048 * 1048;
 
 // The size of the body as Go's client knows it: not of one that comes in chunks, or that it has decoded.
 std::optional<std::uint64_t> SizeOf(bool head, const http::Response& response) {
@@ -138,7 +140,11 @@ bool Conversation::Pause(std::chrono::milliseconds delay) const {
 
 RegistryAnswer Conversation::Once(const AuthConfig* credential) {
   // HEAD costs the registry less, and Docker Hub does not count it as a pull (R28).
-  std::string method = parts_.book.HeadFails(origin_) ? "GET" : "HEAD";
+  // A server may refuse the HEAD of one repository only. containerd always sends it, so a prediction does,
+  // too.
+  const bool skips_head =
+      parts_.book.HeadFails(origin_) && !(question_.fetches_manifest && IsForContainerd());
+  std::string method = skips_head ? "GET" : "HEAD";
   Authorization authorization = authenticator_.Remembered(credential);
   Reply reply =
       AskAs(method, question_.reference, std::string(kAcceptedManifests), authorization, credential);
@@ -151,6 +157,14 @@ Reply Conversation::AskAs(const std::string& method, const image::Reference& ref
                           const AuthConfig* credential) {
   for (int turn = 1;; turn++) {
     Reply reply = Ask(method, reference, accept, authorization);
+    // The runtime would log in there (R40).
+    if (reply.response && reply.response->status == 401 && reply.elsewhere) {
+      RegistryAnswer answer = Unusable(RegistryDetail::kCredentialsWithheld,
+                                       "redirects to " + base::Redact(reply.last.Authority()) +
+                                           ", which asks for credentials: the agent checks by pulling");
+      answer.only_by_pull = true;
+      return {.response = std::nullopt, .refusal = std::move(answer)};
+    }
     if (!reply.response || turn == kMaxTurns) return reply;
     auto next = authenticator_.AfterRefusal(reply, authorization, credential);
     if (!next) return reply;
@@ -194,14 +208,6 @@ RegistryAnswer Conversation::Judge(const std::string& method, const Reply& reply
     parts_.book.NoteHeadFails(origin_);
     return GetInstead(How::kGetForHead, authorization, credential);
   }
-  // The runtime would log in there (R40).
-  if (response.status == 401 && reply.elsewhere) {
-    RegistryAnswer answer = Unusable(RegistryDetail::kCredentialsWithheld,
-                                     "redirects to " + base::Redact(reply.last.Authority()) +
-                                         ", which asks for credentials: the agent checks by pulling");
-    answer.only_by_pull = true;
-    return answer;
-  }
   // Only a body contains the reason. Docker Hub is an exception, since a GET counts as a pull there.
   if (head && (response.status == 403 || response.status == 400) && !IsDockerHub(host_.host)) {
     Reply told = Ask("GET", authorization);
@@ -212,9 +218,15 @@ RegistryAnswer Conversation::Judge(const std::string& method, const Reply& reply
   return Refused(response, authorization, credential);
 }
 
-RegistryAnswer Conversation::Unusable(RegistryDetail detail, const std::string& why) const {
+RegistryAnswer Conversation::AskNext(RegistryDetail detail, const std::string& why) const {
   return {
       .kind = Kind::kIndeterminate, .detail = detail, .message = host_.host.server.Authority() + " " + why};
+}
+
+RegistryAnswer Conversation::Unusable(RegistryDetail detail, const std::string& why) const {
+  RegistryAnswer answer = AskNext(detail, why);
+  answer.ends_pull = IsForContainerd();
+  return answer;
 }
 
 RegistryAnswer Conversation::JudgeManifest(How how, const http::Response& response,
@@ -226,14 +238,21 @@ RegistryAnswer Conversation::JudgeManifest(How how, const http::Response& respon
       .type = std::string(type.substr(0, type.find(';'))),
       .digest = std::string(response.headers.Get("Docker-Content-Digest").value_or("")),
       .size = SizeOf(head, response)};
+  // containerd reads the header only for a reference without a digest.
+  const image::Reference& reference = question_.reference;
+  if (IsForContainerd() && reference.has_digest() && question_.fetches_manifest) {
+    described.digest = reference.digest();  // the fetch compares the bytes with it
+  }
   // A digest without a size counts for nothing: containerd then takes type and digest of the manifest itself.
-  if (head && IsForContainerd() && (described.digest.empty() || !described.size)) {
+  const bool suffices = !described.digest.empty() && (described.size || CountsGets(host_.host, reference));
+  if (head && IsForContainerd() && !suffices) {
     return GetForDigest(authorization, credential);
   }
   switch (described.kind) {
     case ManifestKind::kHtml:
       return {.kind = Kind::kServerError,
               .detail = RegistryDetail::kNotARegistry,
+              .ends_pull = IsForContainerd(),
               .message = host_.host.server.Authority() + " answered with a web page, not with a manifest"};
     case ManifestKind::kSchema1:
       return Unusable(RegistryDetail::kSchema1, "has a manifest of schema 1: its digest cannot be compared");
@@ -257,14 +276,12 @@ RegistryAnswer Conversation::JudgeManifest(How how, const http::Response& respon
     if (*described.size == 0) {
       return Unusable(RegistryDetail::kNoManifest, "answered with an empty manifest");
     }
-    if (*described.size > kLargestManifest) {
-      return Unusable(RegistryDetail::kManifestTooLarge, "has a manifest that is too large");
+    if (*described.size > kManifestLimits.bytes) {
+      return AskNext(RegistryDetail::kManifestTooLarge, "has a manifest that is too large");
     }
   }
   if (head) return JudgeHead(described, authorization, credential);
-  if (!IsPlainOrGzip(response)) {
-    return Unusable(RegistryDetail::kNoManifest, "answered with an unknown Content-Encoding");
-  }
+  if (!IsPlainOrGzip(response)) return UnknownEncoding();
   // Without Content-Length, a truncated body looks complete. A digest over it would look like a new image.
   const std::string_view mistake = MistakeOf(response.body, described.kind);
   if (!mistake.empty() && (said.empty() || IsForContainerd())) {
@@ -280,6 +297,14 @@ RegistryAnswer Conversation::JudgeManifest(How how, const http::Response& respon
   if (how == How::kGetForDigest || said.empty() || !described.size) described.size = response.body.size();
   RegistryAnswer answer = Compared(image::IsDigest(said) && !IsForContainerd() ? said : computed);
   return Fetched(std::move(answer), described, authorization, credential);
+}
+
+// The runtimes know more encodings.
+RegistryAnswer Conversation::UnknownEncoding() const {
+  RegistryAnswer answer =
+      AskNext(RegistryDetail::kNotAcceptable, "answered with an unknown Content-Encoding");
+  answer.only_by_pull = true;
+  return answer;
 }
 
 RegistryAnswer Conversation::JudgeHead(const Described& described, Authorization& authorization,
@@ -312,11 +337,14 @@ RegistryAnswer Conversation::GetInstead(How how, Authorization& authorization, c
 RegistryAnswer Conversation::Fetched(RegistryAnswer answer, const Described& described,
                                      Authorization& authorization, const AuthConfig* credential) {
   const bool told = answer.kind == Kind::kSame || answer.kind == Kind::kMoved;
-  const bool wanted = question_.fetches_manifest && IsForContainerd() && !IsDockerHub(host_.host);
+  const bool wanted =
+      question_.fetches_manifest && IsForContainerd() && !CountsGets(host_.host, question_.reference);
   if (!told || !wanted) return answer;
   const auto named = image::Reference::Parse(question_.reference.Repository() + "@" + answer.digest);
   if (!named) return Unusable(RegistryDetail::kInternal, named.error().message());
   Reply reply = AskAs("GET", *named, described.type + ", */*", authorization, credential);
+  // The node's own limit is no word of the registry's, which has answered.
+  if (!reply.response && reply.refusal.detail == RegistryDetail::kOwnLimit) return answer;
   if (!reply.response) return std::move(reply.refusal);
   const http::Response& response = *reply.response;
   if (response.status / 100 != 2) {
@@ -325,9 +353,7 @@ RegistryAnswer Conversation::Fetched(RegistryAnswer answer, const Described& des
     return Unusable(RegistryDetail::kNoManifest,
                     "names the digest " + answer.digest + ", and does not have it");
   }
-  if (!IsPlainOrGzip(response)) {
-    return Unusable(RegistryDetail::kNoManifest, "answered with an unknown Content-Encoding");
-  }
+  if (!IsPlainOrGzip(response)) return UnknownEncoding();
   const bool whole = !described.size || *described.size == response.body.size();
   if (!whole || "sha256:" + base::Sha256Hex(response.body) != answer.digest) {
     return Unusable(RegistryDetail::kDigestMismatch,

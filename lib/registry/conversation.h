@@ -63,7 +63,10 @@ class Conversation {
   image::RegistryAnswer Refused(const http::Response& response, const Authorization& authorization,
                                 const image::AuthConfig* credential);
   image::RegistryAnswer Missing(image::RegistryAnswer answer, const Authorization& authorization);
+  // An answer after which containerd goes on to the next host; and one that ends its pull.
+  image::RegistryAnswer AskNext(image::RegistryDetail detail, const std::string& why) const;
   image::RegistryAnswer Unusable(image::RegistryDetail detail, const std::string& why) const;
+  image::RegistryAnswer UnknownEncoding() const;
   image::RegistryAnswer Compared(const std::string& digest) const;
   image::RegistryAnswer ComparedByPlatform(image::RegistryAnswer moved, const Authorization& authorization);
   bool IsForContainerd() const { return parts_.options.registries == nullptr; }

@@ -11,8 +11,9 @@
 
 namespace prefetch::registry {
 
-// For manifests and indexes: containerd pulls none over 4 MiB (R7). Their values take at most 21 MiB.
-constexpr doc::Limits kManifestLimits{.bytes = 4 * 1024 * 1024, .depth = 32, .nodes = 1 << 17};
+// For manifests and indexes: containerd pulls none that is larger (R7; its own arithmetic of 4 MiB). Their
+// values take at most 21 MiB.
+constexpr doc::Limits kManifestLimits{.bytes = 4 * 1048 * 1048, .depth = 32, .nodes = 1 << 17};
 
 // Entries for another architecture that the node merely runs (386 on amd64).
 enum class ForeignPlatforms {

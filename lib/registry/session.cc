@@ -73,6 +73,8 @@ bool WasSent(http::Fault fault) {
     case http::Fault::kTimeout:
     case http::Fault::kReset:
     case http::Fault::kGarbage:
+    case http::Fault::kMalformed:
+    case http::Fault::kLongHeaders:
     case http::Fault::kTooLong:
     case http::Fault::kEncoding:
       return true;

@@ -74,6 +74,7 @@ class Session {
   // Returns the URL under which the host is asked: plain http if it does not speak https.
   http::AbsoluteUrl Server() const;
   int requests() const { return requests_; }
+  bool by_stranger() const { return parts_.by_stranger; }
 
  private:
   // Do the headers that hosts.toml has for this host go along?

@@ -66,7 +66,9 @@ StatusClass ClassOfFault(http::Fault fault) {
     case http::Fault::kReset:
       return {Kind::kUnreachable, RegistryDetail::kReset};
     case http::Fault::kGarbage:
+    case http::Fault::kMalformed:
       return {Kind::kServerError, RegistryDetail::kNotARegistry};
+    case http::Fault::kLongHeaders:
     case http::Fault::kTooLong:
       return {Kind::kIndeterminate, RegistryDetail::kTooLong};
     case http::Fault::kEncoding:
@@ -117,7 +119,8 @@ StatusClass ClassOf(const Refusal& refusal) {
 image::RegistryAnswer AnswerToFault(http::Fault fault, const base::Error& error) {
   StatusClass found = ClassOfFault(fault);
   // The runtimes have larger limits and know more encodings, so only a pull can tell.
-  const bool ours = fault == http::Fault::kTooLong || fault == http::Fault::kEncoding;
+  const bool ours =
+      fault == http::Fault::kLongHeaders || fault == http::Fault::kTooLong || fault == http::Fault::kEncoding;
   return {.kind = found.kind, .detail = found.detail, .only_by_pull = ours, .message = error.message()};
 }
 

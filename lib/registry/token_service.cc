@@ -108,8 +108,9 @@ TokenOutcome AskForToken(Session& session, const TokenRequest& request, base::Wa
   bool posted = reply.response.has_value() || reply.refusal.detail != RegistryDetail::kNone;
   if (!posted || FallsBackToGet(reply)) reply = Get(session, request);
   if (!reply.response) {
-    // The challenge named this address, and the agent does not follow it there (R41). The runtime does.
-    if (reply.fault == http::Fault::kAddress) {
+    // The challenge named this address, and the agent does not follow it there (R41). The runtime does. A pod
+    // must not learn from it which addresses are this node's.
+    if (reply.fault == http::Fault::kAddress && !session.by_stranger()) {
       reply.refusal.kind = Kind::kIndeterminate;
       reply.refusal.only_by_pull = true;
       reply.refusal.detail = RegistryDetail::kUntrustedRealm;

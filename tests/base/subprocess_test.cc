@@ -217,6 +217,25 @@ TEST_F(Inheriting, WhatAPluginLeavesRunningIsEnded) {
   }
 }
 
+// In a process of its own: it matters what there was before the first plugin. A shell has started a child,
+// and has become the agent by `exec`.
+TEST(InheritingDeathTest, ChildrenFromBeforeTheFirstPluginLive) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto check = [] {
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+    const pid_t before = ::fork();
+    if (before == 0) ::execl("/bin/sleep", "sleep", "1000", nullptr);
+    const bool ran = RunProcess(Limit(seconds(30)), Shell("exit 0"), "").ok();
+    ReapOrphans();
+    siginfo_t ended{};
+    const bool lives = ran && ::waitid(P_PID, static_cast<id_t>(before), &ended, WEXITED | WNOHANG) == 0 &&
+                       ended.si_pid == 0;
+    ::kill(before, SIGKILL);
+    ::_exit(lives ? 0 : 1);
+  };
+  EXPECT_EXIT(check(), testing::ExitedWithCode(0), "");
+}
+
 // The reaper never takes a result from the thread that waits for it.
 TEST_F(Inheriting, ResultsAreRightWhileOrphansAreReaped) {
   std::atomic<int> good = 0;

@@ -40,7 +40,7 @@ TEST(Exchange, SaysWhereItBroke) {
   EXPECT_EQ(FaultOf("HTTP/1.1 200 OK\r\nContent-Len"), Fault::kReset);
   EXPECT_EQ(FaultOf("HTTP/1.1 200 OK\r\nContent-Len", "HEAD"), Fault::kReset);
   EXPECT_EQ(FaultOf("SSH-2.0-OpenSSH_9.2\r\n"), Fault::kGarbage);
-  EXPECT_EQ(FaultOf("HTTP/1.1 200 OK\r\n" + std::string(70000, 'x') + ": y\r\n\r\n"), Fault::kTooLong);
+  EXPECT_EQ(FaultOf("HTTP/1.1 200 OK\r\n" + std::string(70000, 'x') + ": y\r\n\r\n"), Fault::kLongHeaders);
   EXPECT_EQ(client.Exchange(Patient(), {.url = "ftp://x/"}).fault, Fault::kRequest);
   EXPECT_EQ(client.Exchange(Patient(), {.url = "http://no-such-host.invalid/"}).fault, Fault::kName);
   EXPECT_EQ(client.Exchange(Patient(), {.url = "http://127.0.0.1:1/"}).fault, Fault::kConnect);
@@ -63,7 +63,9 @@ TEST(Exchange, HeadersThatGoRefuses) {
         "Content-Length: 5\r\n 6\r\n", "Content-Length: 5\r\nContent-Length: 6\r\n",
         "Content-Length: 9223372036854775808\r\n", "Transfer-Encoding: identity\r\n",
         "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n"}) {
-    EXPECT_EQ(fault_of(fields), Fault::kGarbage) << fields;
+    const Fault fault = fault_of(fields);
+    // libcurl refuses some of them by itself.
+    EXPECT_TRUE(fault == Fault::kMalformed || fault == Fault::kGarbage) << fields;
   }
   for (const char* fields :
        {"", "A: x\r\n", "A B: x\r\n", "A:\r\n", "A: caf\xe9\r\n", "A: x\r\n y\r\n \r\n",

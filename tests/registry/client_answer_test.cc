@@ -240,9 +240,40 @@ TEST_F(ClientAnswerTest, TheManifestIsFetchedByTheDigestThatHeadTold) {
   EXPECT_EQ(Word(ask()), "Indeterminate NoManifest");
   by_digest = FakeReply{.status = 403};
   EXPECT_EQ(Word(ask()), "AccessDenied Forbidden");
+  // Where only the runtime can tell, the registry is not blamed.
+  FakeReply many{.body = "{}"};
+  for (int i = 0; i < 101; i++) many.headers.Add("X-A" + std::to_string(i), "b");
+  tests::FakeRegistry other;
+  other.DemandPassword("me", "secret");
+  for (const FakeReply& reply :
+       {many, FakeReply{.headers = {{"Content-Encoding", "zstd"}}, .body = "{}"},
+        FakeReply{.status = 307,
+        .headers = {{"Location", "http://" + other.address() + "/v2/app/manifests/v1"}}}}) {
+    by_digest = reply;
+    const auto answer = ask();
+    EXPECT_EQ(answer.kind, image::RegistryAnswerKind::kIndeterminate) << Word(answer);
+    EXPECT_TRUE(answer.only_by_pull) << Word(answer);
+  }
   by_digest.reset();
   registry_.Put("app", "v1", {.body = R"({"config":{}})"});
   EXPECT_EQ(Word(ask()), "Indeterminate NoManifest") << "it is called an index";
+}
+
+// One repository's HEAD without a digest says nothing about another one's.
+TEST_F(ClientAnswerTest, APredictionSendsItsHeadThoughAnotherImagesHeadFailed) {
+  registry_.Put("app", "v1");
+  registry_.Put("other", "v1");
+  registry_.Answer([&](const WireRequest& request) -> std::optional<FakeReply> {
+    if (request.method != "HEAD") return std::nullopt;
+    return FakeReply{.status = request.path().starts_with("/v2/app/") ? 405 : 404};
+  });
+  EXPECT_EQ(Word(AskFake("app:v1")), "Moved");
+  EXPECT_EQ(Word(client_->Ask(tests::Patient(), {.reference = tests::Ref(registry_.address() + "/other:v1"),
+                                                 .local_digests = {},
+                                                 .platform = {"linux", "amd64", ""},
+                                                 .credentials = {},
+                                                 .fetches_manifest = true})),
+            "TagMissing");
 }
 
 // The runtime would log in at the other server.

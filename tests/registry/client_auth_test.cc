@@ -103,6 +103,38 @@ TEST_F(ClientAuthTest, AStrangersRegistryOnThisMachineIsNotAsked) {
   EXPECT_EQ(ask("127.0.0.1" + port, false).kind, image::RegistryAnswerKind::kMoved);
 }
 
+// A registry that demands a token of a service on an address that the client refuses, or where nobody is.
+class TokensElsewhere final : public http::Client {
+ public:
+  explicit TokensElsewhere(http::Fault fault) : fault_(fault) {}
+  http::Exchanged Exchange(const base::Call&, const http::Request& request) override {
+    if (request.url.find("token") != std::string::npos) return {base::Unavailable("no"), fault_};
+    return {http::Response{.status = 401,
+                           .headers = {{"WWW-Authenticate", "Bearer realm=\"https://n1.example/token\""}}},
+            http::Fault::kNone};
+  }
+
+ private:
+  const http::Fault fault_;
+};
+
+// A pod must not learn from a token service's address which addresses are this node's.
+TEST_F(ClientAuthTest, AStrangersTokenServiceOnThisNodeLooksLikeOneThatIsSilent) {
+  auto ask = [&](http::Fault fault, bool by_stranger) {
+    TokensElsewhere elsewhere(fault);
+    Client client(elsewhere, clock_, tests::QuickOptions());
+    const image::RegistryAnswer answer =
+        client.Ask(tests::Patient(), {.reference = tests::Ref("evil.example/app:v1"),
+                                      .local_digests = {},
+                                      .platform = {"linux", "amd64", ""},
+                                      .credentials = {},
+                                      .by_stranger = by_stranger});
+    return std::pair(answer.kind, answer.only_by_pull);
+  };
+  EXPECT_EQ(ask(http::Fault::kAddress, true), ask(http::Fault::kConnect, true));
+  EXPECT_EQ(ask(http::Fault::kAddress, false), std::pair(image::RegistryAnswerKind::kIndeterminate, true));
+}
+
 // The operator has a credential for the registry, so it is no stranger's.
 TEST_F(ClientAuthTest, WhileTheAddressesAreUnknownOnlyRegistriesOfStrangersAreNotAsked) {
   Make();

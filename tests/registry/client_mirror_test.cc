@@ -110,6 +110,27 @@ INSTANTIATE_TEST_SUITE_P(
                     ChainCase{"BothDown", 0, 0, "Unreachable Connect"}),
     [](const auto& row) { return row.param.name; });
 
+// containerd asks no other host then, and its pull fails.
+TEST_F(ClientMirrorTest, AMirrorsManifestThatContainerdDoesNotTakeEndsThePull) {
+  registry_.Put("app", "v1");
+  const std::string digest = "sha256:" + std::string(64, 'a');
+  const std::string type = "application/vnd.oci.image.manifest.v1+json";
+  Hosts(Table(one_));
+  auto mirror = [&](const std::string& of_type, const std::string& named, const std::string& length) {
+    one_.Answer([=](const WireRequest&) {
+      return FakeReply{.headers = {{"Content-Type", of_type},
+                                   {"Docker-Content-Digest", named},
+                                   {"Content-Length", length}}};
+    });
+    return Word(AskFake("app:v1"));
+  };
+  EXPECT_EQ(mirror("application/json", digest, "9"), "Indeterminate NoManifest");
+  EXPECT_EQ(mirror("text/html", digest, "9"), "ServerError NotARegistry");
+  EXPECT_EQ(mirror(type, "\"" + digest + "\"", "9"), "Indeterminate DigestMismatch");
+  EXPECT_EQ(mirror(type, digest, "0"), "Indeterminate NoManifest");
+  EXPECT_EQ(mirror(type, digest, "5000000"), "Moved") << "too large: the next one is asked";
+}
+
 TEST_F(ClientMirrorTest, OnlyWhoMayResolveIsAskedForATag) {
   registry_.Put("app", "v1");
   std::string digest = one_.Put("app", "v1");
