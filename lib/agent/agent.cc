@@ -34,6 +34,9 @@ constexpr seconds kLongestRest{12};
 constexpr std::chrono::minutes kForgetEvery{10};
 // At the end a touch pod is taken away within this; one that is not is the next start's.
 constexpr milliseconds kTouchFarewell{500};
+// Time in which an operator's request for a retry waives pull windows. A request that starts no pull, because
+// another client has brought the image, must not waive them for an update of later days.
+constexpr std::chrono::hours kRequestWaivesWindows{1};
 
 DiskProbe ProbeOf(const Parts& parts) {
   return parts.disk ? parts.disk : WithDeadline(ProbeDisk);
@@ -213,7 +216,8 @@ void Agent::ProcessEntries() {
   runtime_.StartPollIfDue(looks_, list_, list_epoch_);
   pulls_->StartWatchIfDue(looks_);
   pulls_->StartUpdatingLeases(looks_);
-  if (list_epoch_ > 0) pinning_.StartIfDue(looks_, pulls_->disk(), pulls_->limits(), plan::MayUnpin(*list_));
+  if (list_epoch_ > 0 && (!kubelet_ || kubelet_->looked()))
+    pinning_.StartIfDue(looks_, pulls_->disk(), pulls_->limits(), plan::MayUnpin(*list_));
   StartTouchIfDue();
   runtime_.CheckGrace();
   if (loop_.changed() && (loop_.at_once() || loop_.now() - published_at_ >= kPublishInterval)) Publish();
@@ -273,9 +277,23 @@ void Agent::DecideAll() {
     if (!entry.want->pull_windows.empty() && !MayPullAnyTime(entry)) {
       const plan::WindowStates::Known& window =
           windows_.At(entry.want->pull_windows, loop_.now(), loop_.Wall());
+      const base::Duration delay = DelayOfOpening(entry);
+      const base::WallTime wall = loop_.Wall();
       if (!window.state.open) {
-        action = plan::AwaitWindow(action, window.changes_at);
-        entry.window_opens = window.state.changes_at;
+        const bool ever = window.state.changes_at != base::WallTime::max();
+        action = plan::AwaitWindow(action, ever ? window.changes_at + delay : window.changes_at);
+        entry.window_opens = window.state.changes_at + (ever ? delay : base::Duration(0));
+      } else if (opens && *opens > wall && *opens - wall <= delay + seconds(1)) {
+        // The window has just opened, and the turn of this node has not come. A later time is that of other
+        // windows. One time is kept from turn to turn, and a second is no difference: see WindowStates.
+        const bool waits = entry.action.reason == plan::Reason::kOutsidePullWindow;
+        const base::TimePoint until =
+            waits ? entry.action.until
+                  : loop_.now() + std::chrono::duration_cast<base::Duration>(*opens - wall);
+        if (until > loop_.now()) {
+          action = plan::AwaitWindow(action, until);
+          entry.window_opens = opens;
+        }
       }
     }
     loop_.ChangedIf(opens != entry.window_opens);
@@ -302,7 +320,15 @@ void Agent::DecideAll() {
 
 // Windows spread work that nobody waits for: here an operator or a preflight does, or the process of --once.
 bool Agent::MayPullAnyTime(const Entry& entry) const {
-  return options_.once || entry.past.retry_requested_at || loop_.now() < entry.asked_until;
+  const std::optional<base::WallTime>& retry = entry.past.retry_requested_at;
+  return options_.once || loop_.now() < entry.asked_until ||
+         (retry && loop_.Wall() - *retry < kRequestWaivesWindows);
+}
+
+base::Duration Agent::DelayOfOpening(const Entry& entry) {
+  if (options_.limits.start_jitter.count() == 0) return base::Duration(0);
+  if (!window_fraction_) window_fraction_ = loop_.Random();
+  return plan::DelayOfOpening(entry.want->pull_windows, options_.limits.start_jitter, *window_fraction_);
 }
 
 // An image that is still to be pulled may share the touch pod.

@@ -136,6 +136,7 @@ class Agent {
   void ProcessEntries();
   void DecideAll();
   bool MayPullAnyTime(const Entry& entry) const;
+  base::Duration DelayOfOpening(const Entry& entry);
   bool MorePullsToCome() const;
   bool MayTouch() const;
   void StartTouchIfDue();
@@ -159,6 +160,7 @@ class Agent {
   Refusals refusals_;
   Board board_;
   plan::WindowStates windows_;
+  std::optional<double> window_fraction_;  // of the start jitter, drawn once
   Metrics metrics_;
   std::shared_ptr<const plan::ImageList> list_;
   std::uint64_t list_epoch_ = 0;

@@ -13,12 +13,16 @@ namespace {
 constexpr std::chrono::minutes kAgain{1};
 // Time in which the runtime reports a new label. A pull under the name has removed it, or another client.
 constexpr std::chrono::seconds kReportTime{5};
+// Maximum time of a job: looks at the runtime and at kubelet share its threads.
+constexpr std::chrono::seconds kJobTime{30};
 
 }  // namespace
 
 PinsChanged ChangePins(const base::Call& call, cri::ContentService& content, const std::string& owner,
                        const PinChanges& work) {
   PinsChanged done;
+  // Calls that are left wait for the pause, like those that have failed.
+  auto out_of_time = [&] { return std::chrono::steady_clock::now() >= call.deadline; };
   auto failed = [&](const std::string& name, const cri::CallError& error) {
     done.unsupported = done.unsupported || error.error_class == image::ErrorClass::kRuntimeUnsupported;
     done.errors[name] = error.message;
@@ -34,16 +38,23 @@ PinsChanged ChangePins(const base::Call& call, cri::ContentService& content, con
     auto pinned = content.Pin(call, name, owner);
     if (!pinned) {
       failed(name, pinned.error());
-    } else if (*pinned) {
+      if (out_of_time()) return done;
+    } else if (*pinned == cri::PinResult::kPinned) {
       done.pinned.push_back(name);
     } else {
-      done.errors[name] = "containerd has no image of this name";
+      done.errors[name] = *pinned == cri::PinResult::kAbsent
+                              ? "containerd has no image of this name"
+                              : "another client of containerd has pinned this name";
     }
   }
   for (const std::string& name : work.unpin) {
     auto unpinned = content.Unpin(call, name, owner);
-    if (unpinned) done.unpinned.push_back(name);
-    if (!unpinned) failed(name, unpinned.error());
+    if (unpinned) {
+      (*unpinned ? done.unpinned : done.had_none).push_back(name);
+    } else {
+      failed(name, unpinned.error());
+      if (out_of_time()) return done;
+    }
   }
   return done;
 }
@@ -105,12 +116,18 @@ void Pinning::StartIfDue(Workers& workers, const plan::DiskSpace& disk, const pl
     work.pin = std::move(decision.pin);
     if (may_unpin) work.unpin = std::move(decision.unpin);
     settled_ = work.pin.empty() && work.unpin.empty();
+    if (!errors_.empty()) {
+      std::set<std::string> due(work.pin.begin(), work.pin.end());
+      due.insert(work.unpin.begin(), work.unpin.end());
+      loop_.ChangedIf(
+          std::erase_if(errors_, [&due](const auto& error) { return !due.contains(error.first); }) > 0);
+    }
     if (settled_) return;
   }
   running_ = true;
   base::Call call{.stop = loop_.stopping()};
   loop_.Submit(workers, [call, &content = content_, owner = owner_, work = std::move(work)]() -> Event {
-    return ChangePins(call, content, owner, work);
+    return ChangePins(call.Within(kJobTime), content, owner, work);
   });
 }
 
@@ -129,14 +146,25 @@ void Pinning::Absorb(const PinsChanged& event) {
   for (const std::string& name : event.unpinned) {
     if (ours_.erase(name) > 0) base::Info("image unpinned", {{"image", name}});
   }
-  if (!event.errors.empty()) again_at_ = loop_.now() + kAgain;
+  for (const std::string& name : event.had_none) ours_.erase(name);
+  if (!event.errors.empty()) {
+    again_at_ = loop_.now() + kAgain;
+    listed_ = false;  // a call may have had its effect without an answer
+  }
   if (!event.unsupported) {
     for (const auto& [name, error] : event.errors) {
       if (!errors_.contains(name)) base::Warn("image not pinned", {{"image", name}, {"error", error}});
     }
   }
-  if (errors_ != event.errors) loop_.Changed();
-  errors_ = event.errors;
+  std::map<std::string, std::string> errors = event.errors;
+  // A mere question says nothing of names, and what has failed for them must not be news again.
+  if (event.found || errors.contains("")) {
+    for (const auto& [name, error] : errors_) {
+      if (!name.empty()) errors.emplace(name, error);
+    }
+  }
+  loop_.ChangedIf(errors_ != errors);
+  errors_ = std::move(errors);
   loop_.ChangedIf(!event.pinned.empty() || !event.unpinned.empty());
 }
 
@@ -156,12 +184,14 @@ std::string Pinning::ProblemOf(const Entry& entry) const {
   if (!entry.want->pin || !entry.applies() || !plan::IsUsable(entry.seen) || entry.seen.local->pinned)
     return "";
   if (auto refused = refused_.find(entry.name()); refused != refused_.end()) return refused->second;
+  const plan::RuntimeStatus& runtime = runtime_.status();
+  if (!supported_ && runtime.name == "containerd")
+    return "containerd does not offer its own API for images here: the agent cannot pin it";
   if (!supported_)
     return "this runtime pins images by its configuration: name it in pinned_images of crio.conf";
   for (const std::string& of : {std::string(), entry.name()}) {
     if (auto error = errors_.find(of); error != errors_.end()) return error->second;
   }
-  const plan::RuntimeStatus& runtime = runtime_.status();
   if (ours_.contains(entry.name()) && !plan::ReportsPins(runtime.version)) {
     return "containerd " + runtime.version + " does not report its label: it needs 1.6.25, 1.7.10 or later";
   }

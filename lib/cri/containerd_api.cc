@@ -252,11 +252,16 @@ CallResult<std::optional<ImageName>> ContainerdApi::GetImageName(const base::Cal
   return std::optional(ImageName{name, {image.labels().begin(), image.labels().end()}, image.target()});
 }
 
-CallResult<std::set<std::string>> ContainerdApi::ImagesWithLabel(const base::Call& call,
-                                                                 const std::string& label,
-                                                                 const std::string& value) {
+CallResult<std::set<std::string>> ContainerdApi::ImagesWithLabels(
+    const base::Call& call, const std::map<std::string, std::string>& labels) {
   names::ListImagesRequest request;
-  request.add_filters("labels.\"" + label + "\"==\"" + value + "\"");
+  // containerd finds what matches any filter of several, and every selector of one filter.
+  std::string filter;
+  for (const auto& [label, value] : labels) {
+    if (!filter.empty()) filter += ",";
+    filter += "labels.\"" + label + "\"==\"" + value + "\"";
+  }
+  request.add_filters(std::move(filter));
   names::ListImagesResponse response;
   auto failed = Run(call, "Images.List", [&](grpc::ClientContext& context) {
     return stubs_->names->List(&context, request, &response);

@@ -76,9 +76,9 @@ class ContainerdApi {
 
   // nullopt: no such name.
   CallResult<std::optional<ImageName>> GetImageName(const base::Call& call, const std::string& name);
-  // The names that have the label with that value.
-  CallResult<std::set<std::string>> ImagesWithLabel(const base::Call& call, const std::string& label,
-                                                    const std::string& value);
+  // The names that have all of these labels with their values.
+  CallResult<std::set<std::string>> ImagesWithLabels(const base::Call& call,
+                                                     const std::map<std::string, std::string>& labels);
   // Sets these labels, and removes those without a value; the others stay. False: no such name.
   CallResult<bool> SetImageLabels(const base::Call& call, const ImageName& image,
                                   const std::map<std::string, std::string>& labels);

@@ -47,6 +47,12 @@ inline constexpr const char* kPinOwnerLabel = "prefetchd.dev/pinned-by";
 // The pins of one agent; another one on the same node has its own.
 std::string PinOwner(std::string_view instance);
 
+enum class PinResult {
+  kPinned,
+  kAbsent,   // there is no such name
+  kForeign,  // another client, or another agent, has pinned it
+};
+
 // Every lease of ours begins so.
 inline constexpr std::string_view kLeasePrefix = "prefetchd-";
 // How the leases of one agent begin: another one on the same node (`instance` tells them apart) leaves them
@@ -126,11 +132,12 @@ class ContentService {
                                        LeaseBytes bytes = LeaseBytes::kReleaseLater) = 0;
   // Ids of our leases (by their prefix), to drop leases without an entry.
   virtual CallResult<std::vector<std::string>> ListLeases(const base::Call& call) = 0;
-  // The names of images that have the pin of `owner` (C39).
+  // The names of images that have the pin of `owner`, with both of its labels (C39).
   virtual CallResult<std::set<std::string>> ListPins(const base::Call& call, const std::string& owner) = 0;
   // Labels the name of an image, as containerd has it, so that CRI reports the image as pinned; and with
-  // `owner`. False: there is no such name. A name that another client has pinned stays as it is.
-  virtual CallResult<bool> Pin(const base::Call& call, const std::string& name, const std::string& owner) = 0;
+  // `owner`. A name that another client has pinned stays as it is.
+  virtual CallResult<PinResult> Pin(const base::Call& call, const std::string& name,
+                                    const std::string& owner) = 0;
   // Takes the pin of `owner` off. False: there was none, which is the wish.
   virtual CallResult<bool> Unpin(const base::Call& call, const std::string& name,
                                  const std::string& owner) = 0;

@@ -137,20 +137,24 @@ CallResult<std::vector<std::string>> GrpcContentService::ListLeases(const base::
 
 CallResult<std::set<std::string>> GrpcContentService::ListPins(const base::Call& call,
                                                                const std::string& owner) {
-  return native_->api.ImagesWithLabel(call, kPinOwnerLabel, owner);
+  return native_->api.ImagesWithLabels(call, {{kPinOwnerLabel, owner}, {kPinLabel, kPinValue}});
 }
 
-CallResult<bool> GrpcContentService::Pin(const base::Call& call, const std::string& name,
-                                         const std::string& owner) {
+CallResult<PinResult> GrpcContentService::Pin(const base::Call& call, const std::string& name,
+                                              const std::string& owner) {
   auto image = native_->api.GetImageName(call, name);
   if (!image) return image.error();
-  if (!*image) return false;
+  if (!*image) return PinResult::kAbsent;
   const auto& labels = (*image)->labels;
   const auto by = labels.find(kPinOwnerLabel);
-  // With an owner's label, the pin would look like ours, and be taken off one day.
-  const bool foreign = by == labels.end() ? labels.contains(kPinLabel) : by->second != owner;
-  if (foreign) return true;
-  return native_->api.SetImageLabels(call, **image, {{kPinLabel, kPinValue}, {kPinOwnerLabel, owner}});
+  const auto pin = labels.find(kPinLabel);
+  // With an owner's label, the pin would look like ours, and be taken off one day. CRI ignores other values.
+  const bool foreign =
+      by == labels.end() ? pin != labels.end() && pin->second == kPinValue : by->second != owner;
+  if (foreign) return PinResult::kForeign;
+  auto set = native_->api.SetImageLabels(call, **image, {{kPinLabel, kPinValue}, {kPinOwnerLabel, owner}});
+  if (!set) return set.error();
+  return *set ? PinResult::kPinned : PinResult::kAbsent;
 }
 
 CallResult<bool> GrpcContentService::Unpin(const base::Call& call, const std::string& name,

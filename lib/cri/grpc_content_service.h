@@ -32,7 +32,8 @@ class GrpcContentService final : public ContentService {
   CallResult<bool> DeleteLease(const base::Call& call, const std::string& id, LeaseBytes bytes) override;
   CallResult<std::vector<std::string>> ListLeases(const base::Call& call) override;
   CallResult<std::set<std::string>> ListPins(const base::Call& call, const std::string& owner) override;
-  CallResult<bool> Pin(const base::Call& call, const std::string& name, const std::string& owner) override;
+  CallResult<PinResult> Pin(const base::Call& call, const std::string& name,
+                            const std::string& owner) override;
   CallResult<bool> Unpin(const base::Call& call, const std::string& name, const std::string& owner) override;
   CallResult<PullProgress> Progress(const base::Call& call, const std::string& lease,
                                     const image::Reference& reference) override;

@@ -54,7 +54,8 @@ PinDecision DecidePins(const std::vector<PinWish>& wishes, const std::set<std::s
 }
 
 bool MayUnpin(const ImageList& list) {
-  return std::none_of(list.sources.begin(), list.sources.end(),
+  return !list.sources.empty() &&
+         std::none_of(list.sources.begin(), list.sources.end(),
                       [](const ListSource& source) { return source.hash.empty() && !source.error.empty(); });
 }
 

@@ -44,8 +44,8 @@ struct PinDecision {
 PinDecision DecidePins(const std::vector<PinWish>& wishes, const std::set<std::string>& ours,
                        const DiskSpace& disk, const Limits& limits);
 
-// Returns false while a source of the list has no version in force, as after a start with a broken file: an
-// entry that is missing then is not known to be unwanted.
+// Returns false while the list has no source, or one without a version in force, as after a start with an
+// empty folder or a broken file: an entry that is missing then is not known to be unwanted.
 bool MayUnpin(const ImageList& list);
 
 // Returns true if this containerd's CRI follows labels that are set after a pull: 1.6.25, 1.7.10, 2.0 and

@@ -80,6 +80,17 @@ WindowState StateOf(const std::vector<PullWindow>& windows, base::WallTime now) 
   return all;
 }
 
+minutes LengthOf(const PullWindow& window) {
+  return window.start < window.end ? window.end - window.start : window.end + kDay - window.start;
+}
+
+base::Duration DelayOfOpening(const std::vector<PullWindow>& windows, seconds jitter, double fraction) {
+  // The spread is cut, and not the single delay: all delays that are cut to one value would be one second.
+  seconds spread = jitter;
+  for (const PullWindow& window : windows) spread = std::min<seconds>(spread, seconds(LengthOf(window)) / 2);
+  return std::chrono::duration_cast<base::Duration>(std::chrono::duration<double>(spread) * fraction);
+}
+
 std::string DayName(unsigned bit) {
   static constexpr const char* kNames[] = {"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"};
   return kNames[bit];

@@ -40,6 +40,12 @@ WindowState StateOf(const PullWindow& window, base::WallTime now);
 // Several are open while one of them is. Without any, pulls may start at any time.
 WindowState StateOf(const std::vector<PullWindow>& windows, base::WallTime now);
 
+std::chrono::minutes LengthOf(const PullWindow& window);
+// The part of `jitter` by which a node with this `fraction` (0 to 1) pulls after the windows open: a fleet
+// must not ask its registry in one second. At most half of the shortest window is lost.
+base::Duration DelayOfOpening(const std::vector<PullWindow>& windows, std::chrono::seconds jitter,
+                              double fraction);
+
 // "22:00 to 06:00 Europe/Berlin, Mon Tue Wed Thu Fri".
 std::string TextOf(const PullWindow& window);
 std::string DayName(unsigned bit);                   // "Mon"

@@ -1,4 +1,5 @@
 // The half of FakeImageService that is containerd's own API: leases, progress, content, news of images.
+#include <chrono>
 #include <stop_token>
 #include <utility>
 
@@ -76,22 +77,29 @@ cri::CallResult<std::set<std::string>> FakeImageService::ListPins(const base::Ca
                                                                   const std::string& owner) {
   base::Lock lock(mutex_);
   if (auto refusal = ContentRefusal(call)) return std::move(*refusal);
+  if (hides_images_api_) return Say(persona_, ErrorClass::kRuntimeUnsupported, "");
   std::set<std::string> names;
   for (const auto& [name, pin] : store_.pins) {
-    if (pin.owner == owner && store_.FindByName(name) != nullptr) names.insert(name);
+    if (pin.owner == owner && pin.value == cri::kPinValue && store_.FindByName(name) != nullptr)
+      names.insert(name);
   }
   return names;
 }
 
-cri::CallResult<bool> FakeImageService::Pin(const base::Call& call, const std::string& name,
-                                            const std::string& owner) {
+cri::CallResult<cri::PinResult> FakeImageService::Pin(const base::Call& call, const std::string& name,
+                                                      const std::string& owner) {
   base::Lock lock(mutex_);
   counters_.pin_calls++;
   if (auto refusal = LeaseRefusal(call, LeaseCall::kPin)) return std::move(*refusal);
-  if (store_.FindByName(name) == nullptr) return false;
-  store_.pins.try_emplace(name, FakePin{owner});
+  if (std::chrono::steady_clock::now() >= call.deadline)
+    return cri::CallError{ErrorClass::kTimeout, "the call's time is over"};
+  if (store_.FindByName(name) == nullptr) return cri::PinResult::kAbsent;
+  const FakePin labels = store_.pins[name];
+  if (labels.owner.empty() ? labels.value == cri::kPinValue : labels.owner != owner)
+    return cri::PinResult::kForeign;
+  store_.pins[name] = {cri::kPinValue, owner};
   TellOfImages();
-  return true;
+  return cri::PinResult::kPinned;
 }
 
 cri::CallResult<bool> FakeImageService::Unpin(const base::Call& call, const std::string& name,
@@ -107,13 +115,14 @@ cri::CallResult<bool> FakeImageService::Unpin(const base::Call& call, const std:
   return true;
 }
 
+void FakeImageService::HideImagesApi() {
+  base::Lock lock(mutex_);
+  hides_images_api_ = true;
+}
+
 void FakeImageService::LabelPin(const std::string& name, const std::string& value) {
   base::Lock lock(mutex_);
-  if (value.empty()) {
-    store_.pins.erase(name);
-  } else {
-    store_.pins[name] = {};
-  }
+  store_.pins[name].value = value;
   TellOfImages();
 }
 

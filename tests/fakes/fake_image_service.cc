@@ -313,7 +313,10 @@ image::LocalImage FakeImageService::ToLocal(const StoredImage& stored) const {
   // The old release does not know the label (C39).
   if (persona_ == Persona::kContainerd16) return local;
   for (const auto* names : {&stored.tags, &stored.digests}) {
-    for (const std::string& name : *names) local.pinned = local.pinned || store_.pins.contains(name);
+    for (const std::string& name : *names) {
+      auto pin = store_.pins.find(name);
+      local.pinned = local.pinned || (pin != store_.pins.end() && pin->second.value == cri::kPinValue);
+    }
   }
   return local;
 }

@@ -125,8 +125,9 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   // Calls it, on any thread, whenever WatchImages would; it must not call the fake. nullptr: no more.
   void OnImages(std::function<void()> told);
   void Remove(const std::string& name);  // behind the agent's back, as kubelet does: all its names go
-  // Another client labels a name, as `ctr images label` does; empty: removes the label.
+  // Another client labels a name, as `ctr images label` does; empty: removes the label, but not the owner's.
   void LabelPin(const std::string& name, const std::string& value);
+  void HideImagesApi();                 // a containerd whose service of image names cannot be used
   void Untag(const std::string& name);  // as `crictl rmi NAME` does with CRI-O: this name goes
   void LoseSnapshot(const std::string& name);
   void LoseLayers(const std::string& name);      // as by `ctr content rm`
@@ -163,8 +164,8 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
                                     cri::LeaseBytes bytes) override;
   cri::CallResult<std::vector<std::string>> ListLeases(const base::Call& call) override;
   cri::CallResult<std::set<std::string>> ListPins(const base::Call& call, const std::string& owner) override;
-  cri::CallResult<bool> Pin(const base::Call& call, const std::string& name,
-                            const std::string& owner) override;
+  cri::CallResult<cri::PinResult> Pin(const base::Call& call, const std::string& name,
+                                      const std::string& owner) override;
   cri::CallResult<bool> Unpin(const base::Call& call, const std::string& name,
                               const std::string& owner) override;
   cri::CallResult<cri::PullProgress> Progress(const base::Call& call, const std::string& lease,
@@ -263,7 +264,8 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   std::map<std::string, image::ErrorClass> failures_ PREFETCH_GUARDED_BY(mutex_);
   std::map<std::string, int> spoilt_ PREFETCH_GUARDED_BY(mutex_);  // downloads to come, by digest
   std::map<std::string, std::pair<std::string, std::string>> answers_ PREFETCH_GUARDED_BY(mutex_);  // by name
-  std::set<std::string> open_pings_ PREFETCH_GUARDED_BY(mutex_);                                    // hosts
+  bool hides_images_api_ PREFETCH_GUARDED_BY(mutex_) = false;
+  std::set<std::string> open_pings_ PREFETCH_GUARDED_BY(mutex_);             // hosts
   std::map<std::string, std::string> rewrites_ PREFETCH_GUARDED_BY(mutex_);  // prefix to location
   base::Duration gives_up_after_ PREFETCH_GUARDED_BY(mutex_){};
   std::vector<std::string> asked_ PREFETCH_GUARDED_BY(mutex_);

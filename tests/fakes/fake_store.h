@@ -32,9 +32,10 @@ struct StoredImage {
   bool unpacked = true;
 };
 
-// The pin of a name: containerd's label, and who has set it; empty: a client that does not say (C39).
+// The two labels of a name that pins are made of (C39); empty: it does not have the label.
 struct FakePin {
-  std::string owner;
+  std::string value;
+  std::string owner;  // empty: a client that does not say who it is has set the value
 };
 
 // How a runtime names what it has (C34).

@@ -65,8 +65,8 @@ class Hostile final : public cri::ImageService, public cri::ContentService {
   cri::CallResult<std::set<std::string>> ListPins(const base::Call&, const std::string&) override {
     return std::set<std::string>{Next()};
   }
-  cri::CallResult<bool> Pin(const base::Call&, const std::string&, const std::string&) override {
-    return Number() % 2 == 0;
+  cri::CallResult<cri::PinResult> Pin(const base::Call&, const std::string&, const std::string&) override {
+    return static_cast<cri::PinResult>(Number() % 3);
   }
   cri::CallResult<bool> Unpin(const base::Call&, const std::string&, const std::string&) override {
     return Number() % 2 == 0;

@@ -52,8 +52,9 @@ TEST(DecidePins, StaysWithinTheDiskRule) {
 
 TEST(MayUnpin, NotWhileASourceHasNoVersionInForce) {
   ImageList list;
-  EXPECT_TRUE(MayUnpin(list));
+  EXPECT_FALSE(MayUnpin(list)) << "the folder of lists is empty";
   list.sources.push_back({.name = "a.yaml", .path = "", .hash = "sha256:1"});
+  EXPECT_TRUE(MayUnpin(list));
   list.sources.back().error = "line 3";
   EXPECT_TRUE(MayUnpin(list)) << "the version before is in force";
   list.sources.back().hash.clear();

@@ -45,6 +45,23 @@ TEST(PullWindow, OfOneDay) {
   EXPECT_EQ(Told(StateOf(noon, At(2026, 11, 27, 13, 30))), "opens 2026-11-28T12:00:00Z");
 }
 
+TEST(PullWindow, Length) {
+  EXPECT_EQ(LengthOf(Window(hours(22), hours(6))), hours(8));
+  EXPECT_EQ(LengthOf(Window(hours(12), hours(13) + minutes(30))), minutes(90));
+  EXPECT_EQ(LengthOf(Window(hours(0), hours(24))), hours(24));
+}
+
+TEST(PullWindow, DelayOfItsOpening) {
+  const std::vector<PullWindow> night = {Window(hours(22), hours(6))};
+  EXPECT_EQ(DelayOfOpening(night, minutes(10), 0), seconds(0));
+  EXPECT_EQ(DelayOfOpening(night, minutes(10), 0.5), minutes(5));
+  EXPECT_EQ(DelayOfOpening(night, seconds(0), 0.5), seconds(0));
+  // Half of the shortest window, and a fleet is spread over all of that.
+  const std::vector<PullWindow> both = {night[0], Window(hours(12), hours(13))};
+  EXPECT_EQ(DelayOfOpening(both, hours(2), 1), minutes(30));
+  EXPECT_EQ(DelayOfOpening(both, hours(2), 0.5), minutes(15));
+}
+
 // A window belongs to the day on which it starts: Friday's night ends on Saturday.
 TEST(PullWindow, Days) {
   const PullWindow friday = Window(hours(22), hours(6), "UTC", kFriday);

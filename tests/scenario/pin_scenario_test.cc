@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "agent/pinning.h"
 #include "scenario/node.h"
 
 namespace prefetch::tests::pin_scenario_test {
@@ -99,6 +100,120 @@ TEST(PinScenario, AnImageThatComesBackAndALabelThatIsRemoved) {
   node.runtime.LabelPin("r.io/a:v1", "");
   node.RunFor(minutes(3));
   EXPECT_TRUE(node.Image("r.io/a:v1").pinned);
+}
+
+// CRI pins by one value of the label, and ignores others.
+TEST(PinScenario, AValueThatPinsNothingIsOverwritten) {
+  Node node(NewContainerd());
+  node.runtime.Push(MakeImage("r.io/a:v1", kMB));
+  node.List({"r.io/a:v1"});
+  node.RunFor(minutes(1));
+  node.runtime.LabelPin("r.io/a:v1", "yes");
+  node.List({"r.io/a:v1"}, Pinned);
+  node.RunFor(minutes(1));
+  EXPECT_TRUE(node.Image("r.io/a:v1").pinned);
+  EXPECT_EQ(node.runtime.counters().pin_calls, 1);
+}
+
+// The runtime does not report whose pin it is, nor that there is one.
+TEST(PinScenario, AnotherClientsPinThatAnOldContainerdDoesNotReport) {
+  Node node;  // 1.6.20
+  node.runtime.Push(MakeImage("r.io/a:v1", kMB));
+  node.List({"r.io/a:v1"});
+  node.RunFor(minutes(1));
+  node.runtime.LabelPin("r.io/a:v1", "pinned");
+  node.List({"r.io/a:v1"}, Pinned);
+  node.RunFor(minutes(10));
+  EXPECT_EQ(node.Image("r.io/a:v1").pin_problem, "another client of containerd has pinned this name");
+  EXPECT_LE(node.runtime.counters().pin_calls, 12);
+  EXPECT_EQ(node.LogLines("image pinned"), 0);
+  EXPECT_EQ(node.LogLines("image not pinned"), 1);
+  node.runtime.LabelPin("r.io/a:v1", "");
+  node.RunFor(minutes(2));
+  EXPECT_EQ(PinsOf(node), std::set<std::string>{"r.io/a:v1"});
+}
+
+TEST(PinScenario, TwoAgentsWithTheSamePin) {
+  NodeOptions options;  // 1.6.20
+  options.second_instance = "b";
+  Node node(std::move(options));
+  node.runtime.Push(MakeImage("r.io/a:v1", kMB));
+  node.List({"r.io/a:v1"}, Pinned);
+  node.RunFor(minutes(10));
+  EXPECT_EQ(PinsOf(node, "a").size() + PinsOf(node, "b").size(), 1U);
+  EXPECT_LE(node.runtime.counters().pin_calls, 12);
+  EXPECT_LE(node.LogLines("image pinned"), 2) << "both pull, and a pull removes the label";
+  EXPECT_LE(node.LogLines("image not pinned"), 2);
+}
+
+// A call that has timed out may have had its effect.
+TEST(PinScenario, APinIsKnownWhoseAnswerWasLost) {
+  Node node(NewContainerd());
+  node.runtime.Push(MakeImage("r.io/a:v1", kMB));
+  node.List({"r.io/a:v1"});
+  node.RunFor(minutes(1));
+  node.runtime.FailNext(LeaseCall::kPin, 1);
+  node.List({"r.io/a:v1"}, Pinned);
+  node.RunFor(seconds(20));
+  ASSERT_EQ(node.LogLines("image not pinned"), 1);
+  ASSERT_TRUE(node.runtime.Pin({}, "r.io/a:v1", cri::PinOwner("a")));
+  node.List({"r.io/a:v1"});
+  node.RunFor(minutes(3));
+  EXPECT_EQ(PinsOf(node), std::set<std::string>{});
+}
+
+TEST(PinScenario, APinThatHasGoneWithItsImageIsNotTakenOff) {
+  Node node(NewContainerd());
+  node.runtime.Push(MakeImage("r.io/a:v1", kMB));
+  node.List({"r.io/a:v1"}, Pinned);
+  node.RunFor(minutes(1));
+  ASSERT_EQ(node.LogLines("image pinned"), 1);
+  node.runtime.Remove("r.io/a:v1");
+  node.List({});
+  node.RunFor(minutes(3));
+  EXPECT_EQ(node.LogLines("image unpinned"), 0);
+  EXPECT_EQ(node.runtime.counters().pin_calls, 2) << "asked once";
+}
+
+// A runtime that hangs gets one call of a job's time, and not one for each name.
+TEST(PinScenario, AJobEndsWithItsTime) {
+  FakeClock clock;
+  FakeImageService runtime(clock, Persona::kContainerd23);
+  const agent::PinsChanged done =
+      agent::ChangePins(base::Call().Within(seconds(0)), runtime, "a", {.list = false, .pin = {"x", "y"}});
+  EXPECT_EQ(runtime.counters().pin_calls, 1);
+  EXPECT_EQ(done.errors.size(), 1U);
+}
+
+TEST(PinScenario, KubeletsThresholdHoldsForPins) {
+  NodeOptions options = NewContainerd();
+  options.limits.disk_min_free_bytes = 0;
+  options.kubelet = kubelet::Declared{.version = image::KubeletVersion{1, 36},
+                                      .policy = kubelet::VerificationPolicy::kNeverVerifyPreloadedImages};
+  Node node(std::move(options));
+  node.Kubelet([](FakeKubelet& kubelet) { kubelet.Start({.version = {1, 36}}); });
+  node.WriteKubeletConfig(
+      "kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\n"
+      "imageGCHighThresholdPercent: 60\nimageGCLowThresholdPercent: 50\n");
+  node.RestartAgent();
+  node.disk = {.known = true, .capacity_bytes = 1000 * kMB, .available_bytes = 900 * kMB};
+  node.runtime.Preload(MakeImage("r.io/a:v1", 300 * kMB));
+  node.List({"r.io/a:v1"}, Pinned);
+  node.RunFor(minutes(2));
+  EXPECT_EQ(node.LogLines("image pinned"), 0) << "kubelet's rule leaves 500 MB, and it takes 600 MB";
+  EXPECT_NE(node.Image("r.io/a:v1").pin_problem.find("leaves 500 MB to images"), std::string::npos)
+      << node.Image("r.io/a:v1").pin_problem;
+}
+
+TEST(PinScenario, AContainerdWithoutItsApiForImages) {
+  Node node(NewContainerd());
+  node.runtime.HideImagesApi();
+  node.runtime.Push(MakeImage("r.io/a:v1", kMB));
+  node.List({"r.io/a:v1"}, Pinned);
+  node.RunFor(minutes(2));
+  EXPECT_TRUE(node.Ready());
+  EXPECT_EQ(node.Image("r.io/a:v1").pin_problem,
+            "containerd does not offer its own API for images here: the agent cannot pin it");
 }
 
 TEST(PinScenario, NotMoreThanTheDiskRuleAllows) {

@@ -90,6 +90,72 @@ TEST(WindowScenario, AFailureAndTheWindow) {
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(41)));
 }
 
+// A request that another client has fulfilled waives no window for later updates.
+TEST(WindowScenario, ARequestHoldsForAnHour) {
+  Node node;
+  const std::string name = "reg.example.test/a:v1";
+  node.disk = {.known = true, .capacity_bytes = 100'000 * kMB, .available_bytes = kMB};
+  node.runtime.Push(MakeImage(name, kMB));
+  node.List({name}, [](plan::DesiredImage& want) {
+    want.refresh = plan::Refresh::kIfDigestChanged;
+    want.refresh_interval = minutes(5);
+    OpensAtOne(want);
+    want.pull_windows[0].start = hours(8);
+    want.pull_windows[0].end = hours(9);
+  });
+  node.RunFor(seconds(30));
+  node.Retry({name});
+  node.RunFor(seconds(30));
+  ASSERT_TRUE(node.Image(name).pull.retry_requested_at);
+  ASSERT_EQ(node.runtime.counters().pull_calls, 0) << "there is no room";
+  node.runtime.Preload(MakeImage(name, kMB));
+  node.RunFor(minutes(1));
+  ASSERT_TRUE(node.Ready());
+  node.disk = {};
+  node.RunFor(hours(2));
+  node.runtime.Push(MakeImage(name, 2 * kMB));
+  node.RunFor(minutes(30));
+  EXPECT_EQ(node.runtime.counters().pull_calls, 0);
+  EXPECT_NE(node.Image(name).message.find("; an update waits for its pullWindow"), std::string::npos)
+      << node.Image(name).message;
+}
+
+// A fleet must not ask its registry in the second in which the window opens.
+TEST(WindowScenario, AFleetSpreadsItsPullsAfterTheOpening) {
+  plan::Limits limits;
+  limits.start_jitter = minutes(10);
+  Node node({.limits = limits});
+  node.runtime.Push(MakeImage("r.io/a:v1", kMB));
+  node.runtime.Push(MakeImage("r.io/b:v1", kMB));
+  node.List({"r.io/a:v1"}, OpensAtOne);
+  node.RunFor(minutes(30));
+  const auto announced = node.Image("r.io/a:v1").pull.next_attempt_at;
+  ASSERT_TRUE(announced);
+  node.RunFor(minutes(30) + seconds(1));
+  EXPECT_EQ(node.runtime.counters().pull_calls, 0);
+  EXPECT_EQ(node.ReasonOf("r.io/a:v1"), plan::Reason::kOutsidePullWindow);
+  EXPECT_EQ(node.Image("r.io/a:v1").pull.next_attempt_at, announced);
+  const std::uint64_t turns = node.Turns();
+  ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(10)));
+  EXPECT_GE(node.clock.Wall(), *announced);
+  EXPECT_LE(node.clock.Wall() - *announced, seconds(3));
+  EXPECT_LE(node.Turns() - turns, 200U);
+}
+
+// An entry that is first seen in an open window has only the list's own jitter, as without a window.
+TEST(WindowScenario, AnEntryThatComesInTheWindowIsNotSpread) {
+  plan::Limits limits;
+  limits.start_jitter = minutes(10);
+  Node node({.limits = limits});
+  node.runtime.Push(MakeImage("r.io/a:v1", kMB));
+  node.List({});
+  node.RunFor(minutes(75));
+  node.List({"r.io/a:v1"}, OpensAtOne);
+  node.RunFor(seconds(2));
+  EXPECT_NE(node.ReasonOf("r.io/a:v1"), plan::Reason::kOutsidePullWindow);
+  EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(10) + seconds(3)));
+}
+
 TEST(WindowScenario, ANewListWithoutAWindowPullsAtOnce) {
   Node node;
   node.runtime.Push(MakeImage("r.io/a:v1", kMB));
