@@ -58,6 +58,8 @@ type fakeRegistry struct {
 	address   string
 }
 
+func init() { servers["registry"] = serveRegistry }
+
 // serveRegistry prints the address and serves until standard input ends.
 func serveRegistry() error {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
