@@ -47,7 +47,17 @@ void CheckValue(const Reader& value, const GoField& field) {
       value.Int({.least = std::numeric_limits<std::int32_t>::min(),
                  .most = std::numeric_limits<std::int32_t>::max()});
       return;
+    case GoType::kInt64:
+      value.Int({.least = std::numeric_limits<std::int64_t>::min()});
+      return;
     case GoType::kBase64:
+      // A list of bytes will do as well.
+      if (value.node().kind == Node::Kind::kSequence) {
+        for (const Reader& item : value.Items()) {
+          if (!item.IsNull()) item.Int({.least = 0, .most = 255});
+        }
+        return;
+      }
       if (auto text = value.String()) {
         auto data = DecodeGoBase64(*std::move(text));
         if (!data) value.Fail("must be base64");

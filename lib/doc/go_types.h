@@ -1,4 +1,4 @@
-// The types that Go's decoders demand of a document of Kubernetes, and where they find its type.
+// The types that Go's decoders demand of a document, and where they find its type.
 #pragma once
 
 #include <span>
@@ -16,6 +16,7 @@ enum class GoType {
   kBool,
   kBoolMap,
   kInt32,
+  kInt64,
   kBase64,
   kDuration,       // or null
   kDurationValue,  // never null

@@ -10,6 +10,7 @@
 #include "base/redactor.h"
 #include "base/sha256.h"
 #include "base/text.h"
+#include "doc/go_types.h"
 #include "doc/json.h"
 #include "image/digest.h"
 #include "registry/content_type.h"
@@ -57,16 +58,48 @@ bool IsTextOf(const doc::Node& node, ManifestKind kind) {
   return node.kind == doc::Node::Kind::kString && ManifestKindOf(node.text, TypeReader::kContainerd) == kind;
 }
 
-// Returns the mistake for which containerd takes no such document (`core/images`, validateMediaType); empty:
-// there is none.
+using doc::GoType;
+
+// The specification's structs (image-spec, specs-go/v1), with keys in small letters.
+constexpr doc::GoField kPlatform[] = {{"architecture", GoType::kText},
+                                      {"os", GoType::kText},
+                                      {"os.version", GoType::kText},
+                                      {"os.features", GoType::kTexts},
+                                      {"variant", GoType::kText}};
+constexpr doc::GoField kDescriptor[] = {{"mediatype", GoType::kText},
+                                        {"digest", GoType::kText},
+                                        {"size", GoType::kInt64},
+                                        {"urls", GoType::kTexts},
+                                        {"annotations", GoType::kTextMap},
+                                        {"data", GoType::kBase64},
+                                        {"platform", GoType::kObject, kPlatform},
+                                        {"artifacttype", GoType::kText}};
+constexpr doc::GoField kDocument[] = {
+    {"schemaversion", GoType::kInt64},         {"mediatype", GoType::kText},
+    {"artifacttype", GoType::kText},           {"config", GoType::kObject, kDescriptor},
+    {"layers", GoType::kObjects, kDescriptor}, {"manifests", GoType::kObjects, kDescriptor},
+    {"subject", GoType::kObject, kDescriptor}, {"annotations", GoType::kTextMap}};
+
+// Go's decoder finds members whatever the case of their keys.
+void FoldKeys(doc::Node& node) {
+  for (doc::Node& item : node.items) FoldKeys(item);
+  for (doc::Member& member : node.members) {
+    member.key = base::ToLower(member.key);
+    FoldKeys(member.value);
+  }
+}
+
+// Returns the mistake for which containerd takes no such document (`core/images`, Children); empty: there is
+// none.
 std::string_view MistakeOf(std::string_view text, ManifestKind kind) {
   const base::OneLargeText turn(text.size());
   doc::Problems problems("manifest");
   auto root = doc::ParseJson(text, problems, doc::JsonRules::kGo, kManifestLimits);
   if (!root || root->kind != doc::Node::Kind::kMapping) return "is no JSON object";
+  FoldKeys(*root);
   const ManifestKind other = kind == ManifestKind::kIndex ? ManifestKind::kManifest : ManifestKind::kIndex;
   for (const doc::Member& member : root->members) {
-    const std::string key = base::ToLower(member.key);
+    const std::string& key = member.key;
     const bool foreign = kind == ManifestKind::kIndex ? key == "config" || key == "layers"
                                                       : kind == ManifestKind::kManifest && key == "manifests";
     if (key == "fslayers") return "is one of schema 1";
@@ -74,7 +107,8 @@ std::string_view MistakeOf(std::string_view text, ManifestKind kind) {
       return "is of another type than its header says";
     }
   }
-  return "";
+  doc::CheckGoTypes(doc::Reader(*root, problems), kDocument);
+  return problems.empty() ? "" : "cannot be decoded: a member has the wrong type";
 }
 
 // Nodes of a fleet see the same failure at the same moment. Without jitter they would also retry at the same

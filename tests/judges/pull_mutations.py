@@ -73,9 +73,24 @@ def _reply(random, reply, slot):
         reply["line"] = random.choice(["HTTP/1.1 200", "HTTP/1.0 200 OK", "HTTP/1.1 200 OK and more", "HTTP/1.1 abc", "SSH-2.0", "HTTP/1.1", "HTTP/1.1 2000 OK"])
 
 
+VALUES = ['"x"', "2", '"2"', "2.0", "2e0", "-1", "9223372036854775808", "true", "null", "[]", "[1]", '["x"]', "[{}]", "[null]", "{}", '{"a":"b"}', '{"a":1}', '"eA=="', '"eA"', '{"os":1}', '{"os.features":["x"]}', '{"os.features":[1]}']
+MEMBERS = ["schemaVersion", "mediaType", "artifactType", "config", "layers", "manifests", "subject", "annotations", "Annotations", "a"]
+PARTS = ["mediaType", "digest", "size", "Size", "urls", "annotations", "data", "platform", "artifactType", "a"]
+
+
+def _manifest(random, kind):
+    """A document with one member, of its own or of a descriptor, of any type."""
+    member = f'"{random.choice(MEMBERS)}":{random.choice(VALUES)}'
+    if random.random() < 0.5:
+        descriptor = '{"' + random.choice(PARTS) + '":' + random.choice(VALUES) + "}"
+        name = "manifests" if kind == "index" else random.choice(["config", "layers", "subject"])
+        member = f'"{name}":{descriptor if name in ("config", "subject") else "[" + descriptor + "]"}'
+    return "{" + member + "}"
+
+
 def _once(random, text, others):
     scenario = json.loads(text)
-    kind = random.randrange(10)
+    kind = random.randrange(11)
     if kind == 0:
         scenario["challenge"] = [random.choice(CHALLENGES) for _ in range(random.choice([1, 1, 1, 2, 3]))]
     elif kind == 1:
@@ -83,6 +98,8 @@ def _once(random, text, others):
         scenario.update(copy.deepcopy({key: other[key] for key in other if random.random() < 0.7}))
     elif kind == 2:
         scenario["kind"] = random.choice(["index", "manifest"])
+    elif kind == 3:
+        scenario["manifest"] = _manifest(random, scenario.get("kind"))
     else:
         slot = random.choice(SLOTS)
         replies = scenario.setdefault(slot, [{}])

@@ -32,6 +32,8 @@ type scenario struct {
 	Digest []reply `json:"digest"`
 	// "index", else a manifest.
 	Kind string `json:"kind"`
+	// Stands for it, with its own digest and size.
+	Manifest string `json:"manifest"`
 }
 
 type reply struct {
@@ -42,7 +44,6 @@ type reply struct {
 	Encode  string    `json:"encode"` // gzip, deflate
 	Chunked bool      `json:"chunked"`
 	Length  *string   `json:"length"` // of Content-Length; "none": there is no such header; absent: the true one
-	Behind  string    `json:"behind"` // bytes behind the encoded body
 }
 
 const (
@@ -191,7 +192,10 @@ func (registry *fakeRegistry) write(request *http.Request, id string, found scen
 	if found.Kind == "index" {
 		mediaType = ociIndex
 	}
-	manifest := image(found.Kind, "app")
+	manifest := found.Manifest
+	if manifest == "" {
+		manifest = image(found.Kind, "app")
+	}
 	port := registry.address[strings.LastIndex(registry.address, ":"):]
 	words := strings.NewReplacer(
 		"{manifest}", manifest, "{other}", image(found.Kind, "other"),
@@ -206,7 +210,7 @@ func (registry *fakeRegistry) write(request *http.Request, id string, found scen
 	if chosen.Body != nil {
 		body = []byte(words.Replace(*chosen.Body))
 	}
-	body = append(encoded(body, chosen.Encode), chosen.Behind...)
+	body = encoded(body, chosen.Encode)
 	headers := []string{"Content-Type: {type}", "Docker-Content-Digest: {digest}"}
 	if chosen.Headers != nil {
 		headers = *chosen.Headers
