@@ -54,8 +54,9 @@ def document(version, image, digest, roots, created):
         packages.append(_package(f"prefetchd ({platform})", SPDXID=programs, versionInfo=version,
                                  primaryPackagePurpose="APPLICATION", licenseDeclared="Apache-2.0"))
         told.append((_id("image"), "CONTAINS", programs))
+        distribution = _distribution(root)
         for fields in packages_of(root):
-            packages.append(_debian(platform, _distribution(root), fields))
+            packages.append(_debian(platform, distribution, fields))
             # The programs took archives and headers out of those; the others are beside them.
             linked = fields["Package"].endswith("-dev")
             told.append((programs if linked else _id("image"), "STATIC_LINK" if linked else "CONTAINS", packages[-1]["SPDXID"]))

@@ -257,8 +257,8 @@ bool Agent::Absorb(Event event) {
       std::move(event));
 }
 
-// Decides anew about every entry from its facts; nothing is carried over from the last turn. A fact that
-// changes thus needs no code that updates decisions made on the old one.
+// Decides anew about every entry from its facts, so a fact that changes needs no code that updates decisions
+// made on the old one. The node's own turn in a pull window is carried over from the last turn.
 void Agent::DecideAll() {
   for (Entry& entry : entries_.all()) {
     if (!entry.applies()) {
@@ -275,14 +275,13 @@ void Agent::DecideAll() {
                               : plan::DecideRequested(entry.seen, entry.past, entry.asked_until, loop_.now());
     const std::optional<base::WallTime> opens = std::exchange(entry.window_opens, std::nullopt);
     if (!entry.want->pull_windows.empty() && !MayPullAnyTime(entry)) {
-      const plan::WindowStates::Known& window =
-          windows_.At(entry.want->pull_windows, loop_.now(), loop_.Wall());
-      const base::Duration delay = DelayOfOpening(entry);
       const base::WallTime wall = loop_.Wall();
+      const plan::WindowStates::Known& window = windows_.At(entry.want->pull_windows, loop_.now(), wall);
+      const base::Duration delay = DelayOfOpening(entry);
+      // Every window that is closed opens within two weeks.
       if (!window.state.open) {
-        const bool ever = window.state.changes_at != base::WallTime::max();
-        action = plan::AwaitWindow(action, ever ? window.changes_at + delay : window.changes_at);
-        entry.window_opens = window.state.changes_at + (ever ? delay : base::Duration(0));
+        action = plan::AwaitWindow(action, window.changes_at + delay);
+        entry.window_opens = window.state.changes_at + delay;
       } else if (opens && *opens > wall && *opens - wall <= delay + seconds(1)) {
         // The window has just opened, and the turn of this node has not come. A later time is that of other
         // windows. One time is kept from turn to turn, and a second is no difference: see WindowStates.

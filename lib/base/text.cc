@@ -217,4 +217,26 @@ std::string Counted(std::size_t number, const char* one, const char* many) {
   return std::to_string(number) + " " + (number == 1 ? one : many);
 }
 
+std::vector<std::uint64_t> LeadingNumbers(std::string_view version, std::size_t count) {
+  if (version.starts_with('v')) version.remove_prefix(1);
+  std::vector<std::uint64_t> numbers;
+  while (numbers.size() < count) {
+    const std::size_t end = std::min(version.find_first_not_of("0123456789"), version.size());
+    const std::optional<std::uint64_t> number = ParseUint(version.substr(0, end));
+    if (!number) break;
+    numbers.push_back(*number);
+    version.remove_prefix(std::min(end + 1, version.size()));
+  }
+  return numbers;
+}
+
+std::string JoinOr(const std::vector<std::string_view>& words) {
+  std::string out;
+  for (std::size_t i = 0; i < words.size(); i++) {
+    out += i == 0 ? "" : i + 1 == words.size() ? " or " : ", ";
+    out += words[i];
+  }
+  return out;
+}
+
 }  // namespace prefetch::base

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -44,5 +45,12 @@ std::string HumanBytes(std::uint64_t bytes);
 std::string HumanTime(std::chrono::seconds time);
 // "1 node", "2 nodes".
 std::string Counted(std::size_t number, const char* one, const char* many);
+
+// The first numbers of a version such as "v2.1.9-rc.1", one character between each two; at most `count`, and
+// fewer where the text has another word.
+std::vector<std::uint64_t> LeadingNumbers(std::string_view version, std::size_t count);
+
+// "a, b or c".
+std::string JoinOr(const std::vector<std::string_view>& words);
 
 }  // namespace prefetch::base

@@ -1,7 +1,6 @@
 #include "base/time_zone.h"
 
 #include <algorithm>
-#include <array>
 
 namespace prefetch::base {
 namespace {

@@ -12,7 +12,6 @@
 #include "base/text.h"
 #include "credentials/version_rules.h"
 #include "doc/go_types.h"
-#include "doc/json.h"
 #include "doc/kubernetes_yaml.h"
 #include "doc/reader.h"
 

@@ -12,7 +12,7 @@ constexpr std::string_view kAsked = "-asked";
 
 std::string LeasePrefix(std::string_view instance) {
   // Any instance and any reference give a short id of plain characters.
-  return std::string(kLeasePrefix) + base::Sha256Hex(instance).substr(0, 8) + "-";
+  return std::string(kLeasePrefix) + PinOwner(instance) + "-";
 }
 
 std::string PinOwner(std::string_view instance) {

@@ -27,15 +27,6 @@ std::string Suggestion(const std::string& key, const std::vector<std::string>& k
   return meant.empty() ? "" : "; did you mean \"" + meant + "\"?";
 }
 
-std::string Quoted(const std::vector<std::string_view>& names) {
-  std::string out;
-  for (std::size_t i = 0; i < names.size(); i++) {
-    out += i == 0 ? "" : i + 1 == names.size() ? " or " : ", ";
-    out += names[i];
-  }
-  return out;
-}
-
 }  // namespace
 
 std::optional<std::string> Reader::String() const {
@@ -98,7 +89,7 @@ std::optional<std::size_t> Reader::OneOf(const std::vector<std::string_view>& na
     auto found = std::find(names.begin(), names.end(), node_->text);
     if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
   }
-  Fail("must be " + Quoted(names));
+  Fail("must be " + base::JoinOr(names));
   return std::nullopt;
 }
 

@@ -71,7 +71,7 @@ std::size_t OnHeader(char* data, std::size_t, std::size_t size, void* self) {
   const bool field = head && !folded && colon != std::string_view::npos;
   if (answer.header_bytes > kMaxHeaderBytes ||
       (field && answer.response.headers.fields().size() == kMaxHeaderFields)) {
-    answer.too_long = "longer headers";
+    answer.too_long = Fault::kLongHeaders;
     return 0;
   }
   if (!head) return size;
@@ -102,7 +102,7 @@ std::size_t OnBody(char* data, std::size_t, std::size_t size, void* self) {
   }
   // A body that is too long fails, since half a document must not be taken for one.
   if (size > answer.max_body_bytes - answer.body_bytes) {
-    answer.too_long = "a longer body";
+    answer.too_long = Fault::kTooLong;
     return 0;
   }
   answer.body_bytes += size;

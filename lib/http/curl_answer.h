@@ -22,12 +22,12 @@ struct CurlAnswer {
   std::size_t body_bytes = 0;      // that came
   bool unwanted = false;           // the sink said so
   std::size_t header_bytes = 0;
-  int status = 0;              // of the header block under way
-  bool http_1_0 = false;       // the same
-  bool whole_headers = false;  // the blank line at their end came
-  std::string too_long;        // the part that was, if any
-  bool malformed = false;      // a field is one that Go's client refuses
-  bool cut = false;            // enough of an error's body was read
+  int status = 0;                 // of the header block under way
+  bool http_1_0 = false;          // the same
+  bool whole_headers = false;     // the blank line at their end came
+  Fault too_long = Fault::kNone;  // or kLongHeaders, or kTooLong
+  bool malformed = false;         // a field is one that Go's client refuses
+  bool cut = false;               // enough of an error's body was read
   Peers peers = Peers::kAny;
   std::vector<std::string> not_these;
   bool looks_at_addresses = false;

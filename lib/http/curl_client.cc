@@ -240,10 +240,10 @@ CurlClient::Handle::End CurlClient::Handle::Finish(CURLcode code, const std::str
   constexpr int kTooLarge = 100;
   const bool long_field =
       (code == CURLE_OUT_OF_MEMORY || static_cast<int>(code) == kTooLarge) && !answer.whole_headers;
-  if (!answer.too_long.empty() || long_field) {
-    const std::string part = long_field ? "longer headers" : answer.too_long;
-    return {base::ResourceExhausted(peer + " answered with " + part + " than allowed"),
-            part == "longer headers" ? Fault::kLongHeaders : Fault::kTooLong};
+  const Fault too_long = long_field ? Fault::kLongHeaders : answer.too_long;
+  if (too_long != Fault::kNone) {
+    const char* part = too_long == Fault::kLongHeaders ? "longer headers" : "a longer body";
+    return {base::ResourceExhausted(peer + " answered with " + part + " than allowed"), too_long};
   }
   if (answer.malformed) {
     return {base::Unavailable(peer + " answered with headers that are not HTTP"), Fault::kMalformed};

@@ -11,7 +11,6 @@
 #include "base/subprocess.h"
 #include "base/text.h"
 #include "doc/go_types.h"
-#include "doc/json.h"
 #include "doc/kubernetes_yaml.h"
 #include "doc/secret_node.h"
 #include "doc/write.h"

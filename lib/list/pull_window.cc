@@ -11,7 +11,7 @@ using doc::Node;
 using doc::ObjectReader;
 using std::chrono::minutes;
 
-constexpr minutes kDay{24 * 60};
+constexpr minutes kDay = plan::PullWindow{}.end;
 
 // Reads "22:00", and as an end also "24:00".
 std::optional<minutes> ReadTime(ObjectReader& object, const char* key, minutes most) {
@@ -76,8 +76,8 @@ Node PullWindowNode(const plan::PullWindow& window) {
   node.Set("end", Node::String(plan::TimeOfDay(window.end)));
   if (window.days != plan::kEveryDay) {
     std::vector<Node> days;
-    for (unsigned bit = 0; bit < 7; bit++) {
-      if ((window.days >> bit & 1U) != 0) days.push_back(Node::String(plan::DayName(bit)));
+    for (unsigned bit = 0; bit < plan::kDayNames.size(); bit++) {
+      if ((window.days >> bit & 1U) != 0) days.push_back(Node::String(plan::kDayNames[bit]));
     }
     node.Set("days", Node::Sequence(std::move(days)));
   }

@@ -12,8 +12,6 @@ namespace prefetch::plan {
 
 namespace {
 
-// Blobs, and their content once more: compression makes no image larger.
-constexpr std::uint64_t kLeastFactor = 2;
 // The size of an image until pulls have shown it: the blobs, and three times that unpacked.
 constexpr std::uint64_t kExpectedFactor = 4;
 // Bounds for an image whose size is not known yet. Most images need less than the upper one, so such an image

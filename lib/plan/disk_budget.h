@@ -19,6 +19,10 @@
 
 namespace prefetch::plan {
 
+// The least that an image takes, as a multiple of its compressed size: blobs, and their content once more,
+// since compression makes no image larger.
+inline constexpr std::uint64_t kLeastFactor = 2;
+
 // The upper bound, in compressed sizes: the blobs, and twenty times that unpacked. It holds until pulls have
 // shown what images of this node take.
 constexpr std::uint64_t kMaxFactor = 21;

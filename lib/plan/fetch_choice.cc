@@ -1,28 +1,17 @@
 #include "plan/fetch_choice.h"
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
-#include <cstdlib>
+#include <vector>
 
 #include "base/text.h"
 
 namespace prefetch::plan {
 namespace {
 
-// Reads the first two numbers of "2.1.9" or "v2.3.0-rc.1". A version that does not parse counts as older, so
-// the runtime fetches by itself.
+// A version that does not parse counts as older, so the runtime fetches by itself.
 bool IsAtLeast21(std::string_view version) {
-  if (version.starts_with('v')) version.remove_prefix(1);
-  std::array<std::uint64_t, 2> numbers{};
-  for (std::uint64_t& number : numbers) {
-    const std::size_t end = version.find_first_not_of("0123456789");
-    const auto parsed = base::ParseUint(version.substr(0, end));
-    if (!parsed) return false;
-    number = *parsed;
-    version = end == std::string_view::npos ? "" : version.substr(end + 1);
-  }
-  return numbers[0] > 2 || (numbers[0] == 2 && numbers[1] >= 1);
+  const std::vector<std::uint64_t> numbers = base::LeadingNumbers(version, 2);
+  return numbers.size() == 2 && numbers >= std::vector<std::uint64_t>{2, 1};
 }
 
 }  // namespace

@@ -1,24 +1,19 @@
 #include "plan/pins.h"
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <limits>
-#include <optional>
 
+#include "base/saturating.h"
 #include "base/text.h"
 
 namespace prefetch::plan {
 namespace {
 
-// The blobs, and at least as much unpacked (plan/disk_budget.h).
-constexpr std::uint64_t kLeastFactor = 2;
-
 std::uint64_t RoomForImages(const DiskSpace& disk, const Limits& limits) {
-  // As everywhere in the disk rule, nothing is refused if the filesystem cannot be measured.
+  // The disk rule refuses nothing while the filesystem cannot be measured.
   if (!disk.known) return std::numeric_limits<std::uint64_t>::max();
-  const std::uint64_t kept_free = KeptFree(disk, limits);
-  return disk.capacity_bytes > kept_free ? disk.capacity_bytes - kept_free : 0;
+  return base::Minus(disk.capacity_bytes, KeptFree(disk, limits));
 }
 
 }  // namespace
@@ -36,7 +31,7 @@ PinDecision DecidePins(const std::vector<PinWish>& wishes, const std::set<std::s
       kept.insert(wish.name);
       continue;
     }
-    const std::uint64_t size = counted.contains(wish.id) ? 0 : kLeastFactor * wish.size_bytes;
+    const std::uint64_t size = counted.contains(wish.id) ? 0 : base::Times(wish.size_bytes, kLeastFactor);
     if (size > room - taken) {
       decision.refused[wish.name] = "the images of the list that are pinned before it take at least " +
                                     base::HumanBytes(taken) + ", it takes " + base::HumanBytes(size) +
@@ -60,18 +55,10 @@ bool MayUnpin(const ImageList& list) {
 }
 
 bool ReportsPins(std::string_view containerd_version) {
-  if (containerd_version.starts_with('v')) containerd_version.remove_prefix(1);
-  std::array<std::uint64_t, 3> parts{};
-  for (std::uint64_t& part : parts) {
-    const std::size_t end =
-        std::min(containerd_version.find_first_not_of("0123456789"), containerd_version.size());
-    std::optional<std::uint64_t> number = base::ParseUint(containerd_version.substr(0, end));
-    if (!number) return false;
-    part = *number;
-    containerd_version.remove_prefix(std::min(end + 1, containerd_version.size()));
-  }
-  if (parts[0] != 1) return parts[0] > 1;
-  return parts[1] > 7 || (parts[1] == 7 && parts[2] >= 10) || (parts[1] == 6 && parts[2] >= 25);
+  using Numbers = std::vector<std::uint64_t>;
+  const Numbers version = base::LeadingNumbers(containerd_version, 3);
+  return version.size() == 3 &&
+         (version >= Numbers{1, 7, 10} || (version >= Numbers{1, 6, 25} && version[1] == 6));
 }
 
 }  // namespace prefetch::plan

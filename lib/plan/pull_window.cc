@@ -1,7 +1,6 @@
 #include "plan/pull_window.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <set>
 
 namespace prefetch::plan {
@@ -91,11 +90,6 @@ base::Duration DelayOfOpening(const std::vector<PullWindow>& windows, seconds ji
   return std::chrono::duration_cast<base::Duration>(std::chrono::duration<double>(spread) * fraction);
 }
 
-std::string DayName(unsigned bit) {
-  static constexpr const char* kNames[] = {"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"};
-  return kNames[bit];
-}
-
 std::string TimeOfDay(minutes of_day) {
   const auto hour = of_day.count() / 60, minute = of_day.count() % 60;
   std::string text = hour < 10 ? "0" : "";
@@ -108,8 +102,8 @@ std::string TextOf(const PullWindow& window) {
   text += window.zone.name();
   if (window.days == kEveryDay) return text;
   text += ",";
-  for (unsigned bit = 0; bit < 7; bit++) {
-    if ((window.days >> bit & 1U) != 0) text += " " + DayName(bit);
+  for (unsigned bit = 0; bit < kDayNames.size(); bit++) {
+    if ((window.days >> bit & 1U) != 0) text += " " + std::string(kDayNames[bit]);
   }
   return text;
 }

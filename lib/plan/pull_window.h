@@ -4,6 +4,7 @@
 // (Argo CD's sync windows) say more than anybody asks of nights and weekends, and are easily misread.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <map>
 #include <string>
@@ -14,6 +15,7 @@
 
 namespace prefetch::plan {
 
+inline constexpr std::array<const char*, 7> kDayNames = {"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"};
 inline constexpr unsigned kEveryDay = 0x7f;
 
 struct PullWindow {
@@ -23,7 +25,6 @@ struct PullWindow {
   unsigned days = kEveryDay;  // on which it starts; bit 0 is Monday
   base::TimeZone zone;
 
-  friend bool operator==(const PullWindow&, const PullWindow&) = default;
   friend auto operator<=>(const PullWindow&, const PullWindow&) = default;
 };
 
@@ -48,7 +49,6 @@ base::Duration DelayOfOpening(const std::vector<PullWindow>& windows, std::chron
 
 // "22:00 to 06:00 Europe/Berlin, Mon Tue Wed Thu Fri".
 std::string TextOf(const PullWindow& window);
-std::string DayName(unsigned bit);                   // "Mon"
 std::string TimeOfDay(std::chrono::minutes of_day);  // "22:00"
 
 // The states of all windows of a list, computed anew only when one changes. Not thread-safe.

@@ -314,7 +314,7 @@ ContainerdSettings Assemble(const std::vector<NamedConfig>& files) {
     unknown = root + " has both mirrors and a config_path: containerd's CRI plugin does not start with it";
   }
   if (!unknown.empty()) {
-    word.registries = OnlyTheRuntimeKnows("").registries;
+    word.registries = {.in_tables = {"*"}};
     word.notes.push_back(std::move(unknown));
   }
   return word;

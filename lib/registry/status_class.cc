@@ -1,6 +1,7 @@
 #include "registry/status_class.h"
 
 #include "base/text.h"
+#include "registry/redirect.h"
 
 namespace prefetch::registry {
 namespace {
@@ -105,13 +106,9 @@ StatusClass ClassOf(const Refusal& refusal) {
       return {Kind::kRateLimited, RegistryDetail::kNone};
     case 451:
       return {Kind::kAccessDenied, RegistryDetail::kLegal};
-    case 301:
-    case 302:
-    case 303:
-    case 307:
-    case 308:
-      return {Kind::kServerError, RegistryDetail::kBadRedirect};  // without a Location
     default:
+      // One without a Location.
+      if (IsRedirect(refusal.status)) return {Kind::kServerError, RegistryDetail::kBadRedirect};
       return ServerFailed(refusal);
   }
 }

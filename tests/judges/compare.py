@@ -95,17 +95,7 @@ def kubelet_config(release):
     return Family(f"kubelet-config-{release}", command, command, corpus, kubelet_mutations.config)
 
 
-REGISTRIES = []
-
-
-def pull():
-    # One registry for both sides. It ends with its standard input, and so with this program.
-    server = subprocess.Popen([os.environ["JUDGE"], "registry"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    REGISTRIES.append(server)
-    command = ["pull", server.stdout.readline().strip()]
-    return Family("pull", command, command, ["tests/judges/corpus/pull/*"], pull_mutations.pull)
-
-
+PULL = ["pull"]
 YAML_FILES = [f"tests/judges/corpus/{folder}/*" for folder in ("kubelet", "provider", "manifests")]
 MANIFESTS = ["tests/judges/corpus/manifests/*"]
 FAMILIES = [
@@ -124,7 +114,8 @@ FAMILIES = [
     plugins("provider-answer", "1.34", "v1"),
     plugins("provider-config", "1.31"),
     plugins("provider-config", "1.34"),
-    pull(),
+    # Both sides have one list of arguments, to which main() adds the address of the registry.
+    Family("pull", PULL, PULL, ["tests/judges/corpus/pull/*"], pull_mutations.pull),
     crio("crio-auth", crio_mutations.auth),
     crio("registries-conf", registries_mutations.conf),
     kubelet_config("1.34"),
@@ -253,6 +244,10 @@ class Comparison:
 def main():
     chosen = [family for family in FAMILIES if not sys.argv[1:] or family.name in sys.argv[1:]]
     comparison = Comparison(read_differences())
+    if any(family.judge is PULL for family in chosen):
+        # One registry for both sides. It ends with its standard input, and so with this program.
+        server = subprocess.Popen([os.environ["JUDGE"], "registry"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        PULL.append(server.stdout.readline().strip())
     for family in chosen:
         comparison.run(family)
     for row in comparison.differences:

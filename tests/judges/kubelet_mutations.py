@@ -93,13 +93,9 @@ def _fitting_document(random, is_drop_in):
     return HEAD + b"".join(name + b": " + value + b"\n" for name, value in fields.items())
 
 
-def config(random, text, others):
-    """Half of the texts are made of fitting parts; a third of these has one mutation."""
-    if random.random() < 0.5:
-        return _several(random, text, others)
+def _fitting(random):
     parts = [_fitting_document(random, bool(i)) for i in range(random.choice([1, 2, 2, 3]))]
-    text = SEPARATOR.join(part.removesuffix(b"\n") for part in parts) + b"\n"
-    return text if random.random() < 0.67 else _once(random, text, others)
+    return SEPARATOR.join(part.removesuffix(b"\n") for part in parts) + b"\n"
 
 
-_several = mutations.several(_once)
+config = mutations.with_fitting(_fitting, _once, 0.5)

@@ -148,3 +148,16 @@ def yaml_once(random, text, others):
 
 
 yaml = several(yaml_once)
+
+
+def with_fitting(make, once, share):
+    """This share of the texts is of a corpus and mutated. The others are made of fitting parts; a third of these has one mutation."""
+    mutate = several(once)
+
+    def either(random, text, others):
+        if random.random() < share:
+            return mutate(random, text, others)
+        text = make(random)
+        return text if random.random() < 0.67 else once(random, text, others)
+
+    return either

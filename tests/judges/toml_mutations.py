@@ -2,7 +2,7 @@
 
 import re
 
-from mutations import several
+from mutations import with_fitting
 
 VALUES = [
     b"true", b"false", b"True", b"0", b"1", b"-1", b"0x10", b"1_000", b"1.5", b"inf", b"nan", b'""', b"''", b'"x"',
@@ -205,19 +205,7 @@ def _containerd_files(random):
     return text
 
 
-def _with_fitting(make, once, mutate):
-    """Two thirds of the texts are made of fitting parts; a third of these has one mutation."""
-
-    def either(random, text, others):
-        if random.random() < 0.33:
-            return mutate(random, text, others)
-        text = make(random)
-        return text if random.random() < 0.67 else once(random, text, others)
-
-    return either
-
-
 _toml_once = _mutations(VALUES, KEYS, LINES)
 _containerd_once = _mutations(CONTAINERD_VALUES, CONTAINERD_KEYS, CONTAINERD_LINES)
-toml = _with_fitting(_hosts_file, _toml_once, several(_toml_once))
-containerd = _with_fitting(_containerd_files, _containerd_once, several(_containerd_once))
+toml = with_fitting(_hosts_file, _toml_once, 0.33)
+containerd = with_fitting(_containerd_files, _containerd_once, 0.33)

@@ -355,7 +355,7 @@ TEST(KubeletConfig, EveryFileSaysWhatItIs) {
 TEST(KubeletConfig, IsToldFromOtherFiles) {
   EXPECT_TRUE(IsKubeletConfig(kHead));
   EXPECT_TRUE(IsKubeletConfig(kHead + "maxPods: many\n"));
-  // As apimachinery finds the kind: in any case, the last of the keys that is not null.
+  // apimachinery finds the kind under keys of any case, and takes the last one that is not null.
   EXPECT_TRUE(IsKubeletConfig("Kind: KubeletConfiguration\n"));
   EXPECT_TRUE(IsKubeletConfig(R"({"kind": "Config", "KIND": "KubeletConfiguration"})"));
   EXPECT_TRUE(IsKubeletConfig(R"({"kind": "KubeletConfiguration", "Kind": null})"));

@@ -161,6 +161,7 @@ TEST(WindowScenario, ANewListWithoutAWindowPullsAtOnce) {
   node.runtime.Push(MakeImage("r.io/a:v1", kMB));
   node.List({"r.io/a:v1"}, OpensAtOne);
   node.RunFor(minutes(1));
+  ASSERT_EQ(node.runtime.counters().pull_calls, 0);
   node.List({"r.io/a:v1"});
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(5)));
 }
@@ -195,6 +196,7 @@ TEST(WindowScenario, TheWaitIsQuiet) {
   Node node;
   node.List({"r.io/a:v1"}, OpensAtOne);
   node.RunFor(minutes(1));
+  ASSERT_EQ(node.ReasonOf("r.io/a:v1"), plan::Reason::kOutsidePullWindow);
   const std::uint64_t turns = node.Turns();
   node.RunFor(minutes(10));
   EXPECT_LE(node.Turns() - turns, 200U);

@@ -14,13 +14,7 @@ namespace {
 std::string Choices(std::string_view text) {
   const std::size_t open = text.find('{'), close = text.find('}');
   if (open == std::string_view::npos || close == std::string_view::npos || close < open) return "";
-  std::string choices;
-  const std::vector<std::string_view> words = base::Split(text.substr(open + 1, close - open - 1), ',');
-  for (std::size_t i = 0; i < words.size(); i++) {
-    if (i > 0) choices += i + 1 == words.size() ? " or " : ", ";
-    choices += words[i];
-  }
-  return choices;
+  return base::JoinOr(base::Split(text.substr(open + 1, close - open - 1), ','));
 }
 
 // The texts before and behind the first `between`; both empty if it is not there.
