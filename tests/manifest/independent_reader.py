@@ -23,6 +23,7 @@ VARIABLE = re.compile(r"\$\{\{?(\w+)\}?\}|\$\((?:inputs\.)?params\.([\w.-]+)\)|\
 # Rules about pods, schemas of them, and configuration of tools that make nodes.
 NOT_PODS = ("kyverno.io/", "apiextensions.k8s.io/", "constraints.gatekeeper.sh/", "templates.gatekeeper.sh/",
             "kind.x-k8s.io/")
+NO_IMAGE = 2  # exit code
 LEAST = 30
 Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -133,6 +134,8 @@ def imported(program, path):
         # A file of a folder may be none of Kubernetes'.
         shutil.copy(path, folder)
         ran = subprocess.run([program, "list", "import", "-f", folder, "-o", "json"], capture_output=True, check=False)
+        if ran.returncode == NO_IMAGE and b"no image was found" in ran.stderr:
+            return set(), ""  # it writes no empty list
         if ran.returncode != 0:
             return set(), ran.stderr.decode().replace(folder + "/", "").strip()
         return {item["image"] for item in json.loads(ran.stdout)["images"]}, ""
