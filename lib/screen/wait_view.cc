@@ -71,8 +71,13 @@ std::string Why(const status::StatusImage& image, const status::StatusDocument& 
   return why;
 }
 
+bool AwaitsWindow(const status::StatusImage& image) {
+  return image.reason == "OutsidePullWindow";
+}
+
 struct Tally {
-  std::size_t pulling = 0, queued = 0, failing = 0, for_good = 0;
+  std::size_t pulling = 0, queued = 0, outside = 0, failing = 0, for_good = 0;
+  std::optional<base::WallTime> opens_at;              // the first pullWindow of `outside`; none: not known
   const status::StatusImage* first_failing = nullptr;  // a permanent failure, if there is one
 };
 
@@ -88,11 +93,26 @@ Tally CountMissing(const status::StatusDocument& document) {
       if (tally.for_good++ == 0) tally.first_failing = &image;
     } else if (image.pull.state == "Pulling" || image.pull.state == "Unpacking") {
       tally.pulling++;
+    } else if (AwaitsWindow(image)) {
+      tally.outside++;
+      const std::optional<base::WallTime>& opens = image.pull.next_attempt_at;
+      if (opens && (!tally.opens_at || *opens < *tally.opens_at)) tally.opens_at = opens;
     } else {
       tally.queued++;
     }
   }
   return tally;
+}
+
+// "2 outside their pullWindow (opens in 5 h)".
+std::string OutsideWords(const Tally& tally, const status::StatusDocument& document) {
+  std::string words =
+      std::to_string(tally.outside) + " outside " + (tally.outside == 1 ? "its" : "their") + " pullWindow";
+  if (tally.opens_at && document.time) {
+    const auto left = std::chrono::ceil<std::chrono::seconds>(*tally.opens_at - *document.time);
+    words += " (opens in " + base::HumanTime(std::max(left, std::chrono::seconds(0))) + ")";
+  }
+  return words;
 }
 
 }  // namespace
@@ -106,6 +126,7 @@ std::string WaitLine(const status::StatusDocument& document, std::size_t width) 
         ", " + std::to_string(tally.pulling) + " pulling" + (progress.empty() ? "" : " (" + progress + ")");
   }
   if (tally.queued > 0) line += ", " + std::to_string(tally.queued) + " queued";
+  if (tally.outside > 0) line += ", " + OutsideWords(tally, document);
   if (tally.first_failing != nullptr) {
     line += ", " + std::to_string(tally.failing) + " failing" +
             (tally.for_good > 0 ? " (" + std::to_string(tally.for_good) + " for good)" : "") + ": " +
@@ -122,6 +143,7 @@ std::string WaitKey(const status::StatusDocument& document) {
   Tally tally = CountMissing(document);
   // Bytes and times are left out: they change with every poll, and each new key is a line in a log.
   std::string key = Ratio(document) + " " + document.reason + " " + std::to_string(tally.for_good);
+  if (tally.outside > 0) key += " outside " + std::to_string(tally.outside);
   for (const status::StatusImage* image : MissingImages(document)) {
     if (image->phase == "Failing") key += " " + image->reason + " " + image->image;
   }
@@ -135,7 +157,7 @@ std::vector<std::string> WaitDetails(const status::StatusDocument& document, std
   images.erase(std::remove_if(images.begin(), images.end(),
                               [](const status::StatusImage* image) {
                                 return image->phase != "Failing" && image->pull.state != "Pulling" &&
-                                       image->pull.state != "Unpacking";
+                                       image->pull.state != "Unpacking" && !AwaitsWindow(*image);
                               }),
                images.end());
   for (const status::StatusImage* image : images) {
@@ -166,6 +188,12 @@ std::string WaitResult(const status::StatusDocument& document, WaitEnd end, std:
       text = "timed out after " + base::HumanTime(waited) + ": " + Ratio(document) + " on node " +
              document.node + "\n";
       break;
+  }
+  // The window opens too late for this wait.
+  const Tally tally = CountMissing(document);
+  if (tally.outside > 0) {
+    text += Paragraph(OutsideWords(tally, document) + ": prefetchctl retry pulls at once", "  ", "    ",
+                      std::max<std::size_t>(width, 60));
   }
   if (document.reason != "ImagesNotReady" && !document.ready)
     text += Paragraph(document.message, "  ", "    ",

@@ -26,6 +26,35 @@ plan::ImageState TriedAgain(const std::string& name) {
   return sample::Failing(name, plan::Reason::kUnreachable, "connection refused", 1);
 }
 
+plan::ImageState OutsideWindow(const std::string& name, int opens_in) {
+  plan::ImageState image =
+      sample::Image(name, plan::Phase::kProgressing, plan::Reason::kOutsidePullWindow,
+                    "waits for its pullWindow (22:00 to 06:00 UTC), which opens at 2026-07-15T22:00:00Z");
+  image.pull.next_attempt_at = sample::At(opens_in);
+  return image;
+}
+
+TEST(WaitLine, SaysWhichImagesWaitForTheirWindowAndHowLong) {
+  EXPECT_EQ(WaitLine(Parsed({OutsideWindow("a/b:1", 5 * 3600), OutsideWindow("a/c:1", 3600),
+                             sample::Queued("a/e:1")}),
+                     200),
+            "0 of 3 ready, 1 queued, 2 outside their pullWindow (opens in 60 min)");
+  EXPECT_EQ(WaitLine(Parsed({OutsideWindow("a/b:1", 5 * 3600)}), 200),
+            "0 of 1 ready, 1 outside its pullWindow (opens in 5 h)");
+}
+
+// A window is no failure: --fail-fast goes on.
+TEST(WaitResult, NamesTheWindowThatOpensAfterTheTimeLimit) {
+  const status::StatusDocument document = Parsed({OutsideWindow("a/b:1", 5 * 3600)});
+  EXPECT_FALSE(AnyFailedPermanently(document));
+  EXPECT_EQ(
+      WaitResult(document, WaitEnd::kTimedOut, std::chrono::seconds(600), 100),
+      "timed out after 10 min: 0 of 1 ready on node ci-7\n"
+      "  1 outside its pullWindow (opens in 5 h): prefetchctl retry pulls at once\n"
+      "  scheduled    a/b:1\n"
+      "               waits for its pullWindow (22:00 to 06:00 UTC), which opens at 2026-07-15T22:00:00Z\n");
+}
+
 TEST(WaitLine, SaysWhatWillNotGetBetterFirst) {
   EXPECT_EQ(WaitLine(Parsed({TriedAgain("a/b:1"), GivenUp("a/c:1"), sample::Ready("a/d:1", 1),
                              sample::Queued("a/e:1")}),
@@ -51,6 +80,8 @@ INSTANTIATE_TEST_SUITE_P(
         KeyCase{"Ready", {sample::Pulling("a:1", 99, 100, 1)}, {sample::Ready("a:1", 100)}, true},
         KeyCase{"Fails", {sample::Pulling("a:1", 99, 100, 1)}, {TriedAgain("a:1")}, true},
         KeyCase{"FailsOtherwise", {TriedAgain("a:1")}, {GivenUp("a:1")}, true},
+        KeyCase{"TheWindowCloses", {sample::Queued("a:1")}, {OutsideWindow("a:1", 3600)}, true},
+        KeyCase{"TimePasses", {OutsideWindow("a:1", 3600)}, {OutsideWindow("a:1", 1800)}, false},
         KeyCase{"AnotherOneFails",
                 {TriedAgain("a:1"), sample::Queued("b:1")},
                 {sample::Queued("a:1"), TriedAgain("b:1")},
@@ -66,6 +97,9 @@ TEST(WaitDetails, ShowsWhatFailsThenWhatMoves) {
   ASSERT_EQ(lines.size(), 2U);
   EXPECT_EQ(lines[0],
             "  not found    quay.io/acme/gone:v2  quay.io has no such tag; tried 2 times, again in 2 min");
+  const std::vector<std::string> outside = WaitDetails(Parsed({OutsideWindow("a/b:1", 3600)}), 120, 10);
+  ASSERT_EQ(outside.size(), 1U);
+  EXPECT_EQ(outside[0].find("  scheduled    a/b:1  waits for its pullWindow"), 0U) << outside[0];
   EXPECT_EQ(lines[1], "  pulling      ghcr.io/acme/e2e:main  412 of 680 MB, 38 MB/s, about 8 s left");
   for (const std::string& line : WaitDetails(document, 40, 10)) EXPECT_LE(DisplayWidth(line), 40U);
 }

@@ -91,6 +91,8 @@ Command WaitCommand(CLI::App& command, Context& context) {
       ->group(kFleetGroup);
   command.footer(R"(
 Without --fail-fast, the command also waits for images that have failed for good: a missing tag may be pushed.
+An image outside its pullWindow has not failed, also with --fail-fast. If the time ends first, the last words
+name the time until the window opens.
 Without --agent, it ends at once on a machine that has never had an agent (no /run/prefetchd).
 
 With --fleet, the command asks ready nodes again every 30 s, and the others every 2 s. It waits for nodes without
