@@ -233,17 +233,18 @@ CheckVerdict PullIsPending(const CheckFacts& facts, const ImageState& image) {
   if (image.pull.state == PullState::kWaiting) {
     return Pending(facts, image.reason, "pulling it has failed and is tried again: " + image.message);
   }
-  if (image.reason == Reason::kQueued) return Pending(facts, image.reason, "its pull " + image.message);
+  if (image.reason == Reason::kQueued || image.reason == Reason::kOutsidePullWindow)
+    return Pending(facts, image.reason, "its pull " + image.message);
   return Pending(facts, image.reason, kWaitsForItsTurn);
 }
 
 // Returns true if the message of an entry in this state is always the agent's own text. The list names what
 // is safe, so a new Reason is hidden from pods until it is added.
 bool IsOwnSentence(Reason reason) {
-  constexpr Reason kOwn[] = {Reason::kPresent,         Reason::kQueued,      Reason::kPulling,
-                             Reason::kUnpacking,       Reason::kImageAbsent, Reason::kFactsUnknown,
-                             Reason::kNotUnpacked,     Reason::kNotAnImage,  Reason::kDiskPressure,
-                             Reason::kEvictedByKubelet};
+  constexpr Reason kOwn[] = {Reason::kPresent,          Reason::kQueued,           Reason::kPulling,
+                             Reason::kUnpacking,        Reason::kImageAbsent,      Reason::kFactsUnknown,
+                             Reason::kNotUnpacked,      Reason::kNotAnImage,       Reason::kDiskPressure,
+                             Reason::kEvictedByKubelet, Reason::kOutsidePullWindow};
   return std::find(std::begin(kOwn), std::end(kOwn), reason) != std::end(kOwn);
 }
 

@@ -91,6 +91,18 @@ std::string Waits(Reason held) {
   return "the next try waits, since the registry has trouble with other images, too (" + name + ")";
 }
 
+// The failure that an operator can act on while the entry waits for its window; none: only the window holds
+// it. Evictions are no failed pulls, and do not count as such.
+std::optional<Reason> FailureBeforeWindow(const EntryFacts& facts) {
+  const History& past = facts.past;
+  const bool evicted = past.last_failure == Reason::kEvictedByKubelet && !facts.seen.local;
+  return past.failures > 0 || evicted ? past.last_failure : std::nullopt;
+}
+
+bool OnlyAwaitsWindow(const EntryFacts& facts) {
+  return facts.action.reason == Reason::kOutsidePullWindow && !FailureBeforeWindow(facts);
+}
+
 PullStatus PullOf(const EntryFacts& facts, base::TimePoint now, base::WallTime wall) {
   const History& past = facts.past;
   PullStatus pull;
@@ -124,7 +136,10 @@ PullStatus PullOf(const EntryFacts& facts, base::TimePoint now, base::WallTime w
       } else if (facts.action.until == base::TimePoint::max()) {
         pull.state = PullState::kFailed;
       } else {
-        pull.state = PullState::kWaiting;
+        // A closed window is no failure: metrics and alerts must not count a retry.
+        pull.state = !OnlyAwaitsWindow(facts)                          ? PullState::kWaiting
+                     : IsUsable(facts.seen) && !past.pulled_id.empty() ? PullState::kDone
+                                                                       : PullState::kNone;
         pull.next_attempt_at =
             wall + std::chrono::duration_cast<base::WallTime::duration>(facts.action.until - now);
       }
@@ -133,10 +148,10 @@ PullStatus PullOf(const EntryFacts& facts, base::TimePoint now, base::WallTime w
   return pull;
 }
 
-// Returns true if another try is not worth waiting for.
-bool CannotSucceed(const EntryFacts& facts) {
-  return facts.no_room || facts.action.kind == ActionKind::kKeep ||
-         facts.action.reason == Reason::kEvictedByKubelet || HasFailedPermanently(facts.past);
+// Returns true if another try is not worth waiting for. `reason` is that of the state.
+bool CannotSucceed(const EntryFacts& facts, Reason reason) {
+  return facts.no_room || facts.action.kind == ActionKind::kKeep || reason == Reason::kEvictedByKubelet ||
+         HasFailedPermanently(facts.past);
 }
 
 // Reason and phase of an entry that is not on the node as it should be.
@@ -152,17 +167,17 @@ void JudgeAbsent(const EntryFacts& facts, ImageState& state) {
     const bool has_failed = facts.past.failures > 0;
     state.reason = has_failed ? *facts.past.last_failure : facts.held.value_or(Reason::kQueued);
     state.phase = facts.held || has_failed ? Phase::kFailing : Phase::kProgressing;
-  } else if (facts.action.reason == Reason::kOutsidePullWindow && facts.past.failures == 0) {
+  } else if (OnlyAwaitsWindow(facts)) {
     state.reason = facts.action.reason;
     state.phase = Phase::kProgressing;
   } else {
     const bool outside = facts.action.reason == Reason::kOutsidePullWindow;
-    state.reason = outside ? *facts.past.last_failure : facts.action.reason;
+    state.reason = outside ? *FailureBeforeWindow(facts) : facts.action.reason;
     state.phase = state.reason == Reason::kFactsUnknown ? Phase::kProgressing : Phase::kFailing;
   }
   // An entry that was ready once has settled in its history. If its image is gone and can come back, it is
   // worth waiting for again.
-  if (state.phase == Phase::kFailing && !CannotSucceed(facts)) state.settled = false;
+  if (state.phase == Phase::kFailing && !CannotSucceed(facts, state.reason)) state.settled = false;
   // The last error is only shown with the reason that it explains. An eviction has a fixed sentence with the
   // cure.
   bool error_says_it = state.phase == Phase::kFailing && !facts.past.last_error.empty() &&

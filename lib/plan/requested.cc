@@ -33,6 +33,7 @@ bool AwaitsRetry(const ImageState& image) {
   if (!image.applies) return false;
   const PullState state = image.pull.state;
   if (state == PullState::kWaiting || state == PullState::kFailed) return true;
+  if (image.pull.next_attempt_at) return true;  // its pull waits for the window
   return image.registry && image.registry->answer && IsWorthAnotherCheck(*image.registry->answer);
 }
 

@@ -9,10 +9,14 @@ from render import of_kind
 
 NODE = 'namespace="prefetchd",node="n1"'
 LABELLED = 'kube_node_labels{label_prefetchd_dev_prefetchd="ready"}'
+OUTSIDE = 'prefetchd_entries{state="Progressing",reason="OutsidePullWindow",required="true"}'
+MISSING = 'prefetchd_entries{state="Progressing",reason="Queued",required="true"}'
 # Alert, series (the node's labels are added; with values of its own, or not), values as promtool writes them, minutes until
 # it fires, its labels besides.
 FIRES = [
     ("PrefetchdNodeNotReady", ["prefetchd_ready"], "0x300", 30, NODE),
+    # One image more than those that wait for their pullWindow.
+    ("PrefetchdNodeNotReady", ["prefetchd_ready", (OUTSIDE, "2x300"), (MISSING, "1x300")], "0x300", 30, NODE),
     ("PrefetchdNodeFailing", ['prefetchd_readiness_info{phase="Failing",reason="ImagesNotReady"}'], "1x300", 10,
      NODE + ',phase="Failing",reason="ImagesNotReady"'),
     ("PrefetchdImagesFailing", ['prefetchd_entries{state="Failing",reason="NotFound",required="true"}'], "2x300", 15,
@@ -41,6 +45,10 @@ FIRES = [
     ("PrefetchdPodsUnavailable", [('kube_daemonset_status_desired_number_scheduled{daemonset="prefetchd"}', "3x300"),
                                   'kube_daemonset_status_number_available{daemonset="prefetchd"}'], "2x300", 30,
      'namespace="prefetchd",daemonset="prefetchd"'),
+    # One of two nodes without a ready agent waits for a pullWindow.
+    ("PrefetchdPodsUnavailable", [('kube_daemonset_status_desired_number_scheduled{daemonset="prefetchd"}', "3x300"),
+                                  'kube_daemonset_status_number_available{daemonset="prefetchd"}', (OUTSIDE, "2x300")],
+     "1x300", 30, 'namespace="prefetchd",daemonset="prefetchd"'),
     # No agent at all; one that is not ready and cannot say so on its Node; one that has gone.
     ("PrefetchdLabelStale", [LABELLED], "1x300", 15, 'node="n1"'),
     ("PrefetchdLabelStale", [LABELLED, ("prefetchd_ready", "0x300")], "1x300", 15, 'node="n1"'),
@@ -63,6 +71,15 @@ GOOD = ["prefetchd_build_info 1", "prefetchd_ready 1", 'prefetchd_readiness_info
         # The pods of a touch DaemonSet never become ready.
         'kube_daemonset_status_desired_number_scheduled{daemonset="prefetchd-touch-1",namespace="prefetchd-touch"} 3',
         'kube_daemonset_status_number_available{daemonset="prefetchd-touch-1",namespace="prefetchd-touch"} 0']
+
+
+# A node that waits for a pullWindow only, beside a ready one.
+OUTSIDE_WINDOW = ["prefetchd_build_info 1", "prefetchd_ready 0", OUTSIDE + " 2",
+                  'prefetchd_entries{state="Ready",reason="Present",required="true"} 3',
+                  'prefetchd_entries{state="Failing",reason="NotFound",required="false"} 1', "prefetchd_retries_waiting 0",
+                  'prefetchd_readiness_info{phase="Progressing",reason="ImagesNotReady"} 1',
+                  'kube_daemonset_status_desired_number_scheduled{daemonset="prefetchd"} 2',
+                  'kube_daemonset_status_number_available{daemonset="prefetchd"} 1']
 
 
 def on_node(series):
@@ -98,8 +115,8 @@ def check_alert(documents, row):
     return promtool(documents, [one if isinstance(one, tuple) else (one, values) for one in series] + there, [(minutes - 1, []), (minutes + 1, [fires])])
 
 
-def check_quiet(documents):
-    return promtool(documents, [(one.rsplit(" ", 1)[0], one.rsplit(" ", 1)[1] + "x300") for one in GOOD], [(200, [])])
+def check_quiet(documents, series):
+    return promtool(documents, [(one.rsplit(" ", 1)[0], one.rsplit(" ", 1)[1] + "x300") for one in series], [(200, [])])
 
 
 def check_same_on_gke(documents, on_gke):
@@ -111,5 +128,5 @@ def check_same_on_gke(documents, on_gke):
 
 def check_all_alerts_are_tried(documents):
     (rules,) = of_kind(documents, "PrometheusRule")
-    there = {rule["alert"] for group in rules["spec"]["groups"] for rule in group["rules"]}
+    there = {rule["alert"] for group in rules["spec"]["groups"] for rule in group["rules"] if "alert" in rule}
     return sorted(there ^ {row[0] for row in FIRES})

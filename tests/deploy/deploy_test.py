@@ -19,7 +19,7 @@ import yaml
 
 sys.dont_write_bytecode = True  # the source tree stays as it is
 
-from alerts import FIRES, check_alert, check_all_alerts_are_tried, check_quiet, check_same_on_gke
+from alerts import FIRES, GOOD, OUTSIDE_WINDOW, check_alert, check_all_alerts_are_tried, check_quiet, check_same_on_gke
 from cases import Cases
 from compat import add_compat
 from dockerfile import add_dockerfile
@@ -573,7 +573,8 @@ def add_all(cases, add_rendering):
     cases.add("monitoring", "rules", lambda: none(check_rules(full())))
     for number, row in enumerate(FIRES):
         cases.add("alerts", f"{row[0]}/{number}", lambda row=row: none(check_alert(full(), row)))
-    cases.add("alerts", "none_where_all_is_well", lambda: none(check_quiet(full())))
+    cases.add("alerts", "none_where_all_is_well", lambda: none(check_quiet(full(), GOOD)))
+    cases.add("alerts", "none_outside_a_pull_window", lambda: none(check_quiet(full(), OUTSIDE_WINDOW)))
     cases.add("alerts", "same_on_gke", lambda: none(check_same_on_gke(full(), overlay("gke", ["monitoring-gke"]))))
     cases.add("alerts", "all_are_tried", lambda: none(check_all_alerts_are_tried(full())))
     cases.add("node-gate", "words", lambda: none(check_gate_words(full())))

@@ -58,6 +58,11 @@ std::vector<PullCase> PullRows() {
       {"Queued", kNever,
        [](F&, I& i) { Running(i, PullState::kQueued, Reason::kQueued), i.message = "waits for room"; },
        "pending Unknown Queued", "its pull waits for room"},
+      {"OutsidePullWindow", kNever,
+       [](F&, I& i) {
+         Running(i, PullState::kNone, Reason::kOutsidePullWindow), i.message = "waits for its pullWindow";
+       },
+       "pending Unknown OutsidePullWindow", "its pull waits for its pullWindow"},
       {"Pulling", kNever,
        [](F&, I& i) { Running(i, PullState::kPulling, Reason::kPulling), i.pull.bytes_known = true; },
        "pending Unknown Pulling", "it is being pulled", true},

@@ -34,7 +34,7 @@ TEST(WindowScenario, AnEmptyNodeWaitsForTheWindow) {
   EXPECT_EQ(image.reason, plan::Reason::kOutsidePullWindow);
   EXPECT_EQ(image.message,
             "waits for its pullWindow (13:00 to 14:00 Europe/Berlin), which opens at 2026-08-01T11:00:00Z");
-  EXPECT_EQ(image.pull.state, plan::PullState::kWaiting);
+  EXPECT_EQ(image.pull.state, plan::PullState::kNone) << "no retry waits: no alert";
   ASSERT_TRUE(image.pull.next_attempt_at);
   EXPECT_EQ(base::Rfc3339(*image.pull.next_attempt_at), "2026-08-01T11:00:00Z");
   // The loop wakes by itself.
@@ -84,10 +84,31 @@ TEST(WindowScenario, AFailureAndTheWindow) {
   EXPECT_EQ(node.runtime.counters().pull_calls, 1);
   const plan::ImageState image = node.Image("r.io/late:v1");
   EXPECT_EQ(image.reason, plan::Reason::kNotFound);
+  EXPECT_EQ(image.pull.state, plan::PullState::kWaiting);
   EXPECT_NE(image.message.find("; the next try waits for its pullWindow"), std::string::npos)
       << image.message;
   node.runtime.Push(MakeImage("r.io/late:v1", kMB));
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(41)));
+}
+
+// The cure of an eviction is more room, which no window brings.
+TEST(WindowScenario, AnEvictionIsShownBesideTheWindow) {
+  Node node;
+  node.runtime.Push(MakeImage("r.io/a:v1", kMB));
+  node.List({"r.io/a:v1"}, OpensAtOne);
+  node.RunFor(minutes(61));
+  ASSERT_TRUE(node.Ready());
+  for (int i = 0; i < 58; i++) {
+    if (node.Image("r.io/a:v1").present) node.runtime.Remove("r.io/a:v1");
+    node.RunFor(minutes(1));
+  }
+  node.RunFor(hours(2));  // the window has closed, and the pause is over
+  const plan::ImageState image = node.Image("r.io/a:v1");
+  EXPECT_EQ(image.reason, plan::Reason::kEvictedByKubelet);
+  EXPECT_EQ(image.phase, plan::Phase::kFailing);
+  EXPECT_EQ(image.pull.state, plan::PullState::kWaiting);
+  EXPECT_NE(image.message.find("shorten the list; the next try waits for its pullWindow"), std::string::npos)
+      << image.message;
 }
 
 // A request that another client has fulfilled waives no window for later updates.
@@ -184,6 +205,7 @@ TEST(WindowScenario, AnUpdateWaitsAndTheImageStaysReady) {
   node.RunFor(minutes(30));
   EXPECT_TRUE(node.Ready());
   EXPECT_EQ(node.runtime.counters().pull_calls, 1);
+  EXPECT_EQ(node.Image("reg.example.test/a:v1").pull.state, plan::PullState::kDone);
   EXPECT_NE(node.Image("reg.example.test/a:v1").message.find("; an update waits for its pullWindow"),
             std::string::npos)
       << node.Image("reg.example.test/a:v1").message;
