@@ -18,12 +18,13 @@ bool AsksOtherwise(const plan::DesiredImage& was, const plan::DesiredImage& is) 
          was.on_tag_missing != is.on_tag_missing || was.on_stale != is.on_stale;
 }
 
-// Does the new list say the same about the image? Its place in the file does not count.
+// Does the new list say the same about the image? Its place in the file does not count, nor does `pin`, which
+// concerns no pull.
 bool SaysTheSame(const plan::DesiredImage& was, const plan::DesiredImage& is) {
   return !AsksOtherwise(was, is) && plan::SamePods(was, is) &&
          was.reference.written() == is.reference.written() && was.required == is.required &&
          was.also_for_never == is.also_for_never && was.priority == is.priority && was.open == is.open &&
-         was.pull_timeout == is.pull_timeout && was.pull_windows == is.pull_windows && was.pin == is.pin &&
+         was.pull_timeout == is.pull_timeout && was.pull_windows == is.pull_windows &&
          was.nodes == is.nodes && was.other_nodes == is.other_nodes && was.for_any_pod == is.for_any_pod;
 }
 

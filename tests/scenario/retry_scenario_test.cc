@@ -76,6 +76,20 @@ TEST(RetryScenario, APassingFailureIsTriedAgainAtOnce) {
   EXPECT_EQ(node.runtime.counters().pull_calls, 2);
 }
 
+// `pin` concerns no pull. A changed priority does.
+TEST(RetryScenario, AChangedPinEndsNoBackoff) {
+  Node node;
+  node.List({"r.io/gone:v1"});
+  node.RunFor(seconds(30));
+  ASSERT_EQ(node.runtime.counters().pull_calls, 1);
+  node.List({"r.io/gone:v1"}, [](plan::DesiredImage& want) { want.pin = true; });
+  node.RunFor(seconds(30));
+  EXPECT_EQ(node.runtime.counters().pull_calls, 1);
+  node.List({"r.io/gone:v1"}, [](plan::DesiredImage& want) { want.pin = true, want.priority = 1; });
+  node.RunFor(seconds(30));
+  EXPECT_EQ(node.runtime.counters().pull_calls, 2);
+}
+
 TEST(RetryScenario, RateLimitHoldsTheRegistryNotTheOthers) {
   Node node;
   for (const char* name : {"r.io/a:v1", "r.io/b:v1", "other.io/c:v1"})
