@@ -62,6 +62,12 @@ void Print(const plan::FleetLoad& load, const plan::FleetOptions& options, std::
                     plan::HumanSeconds(one.node_seconds), plan::HumanSeconds(one.fleet_seconds)});
   }
   out << "\n" << base::Table(std::move(rows));
+  rows = {{"PULLWINDOW", "IMAGES", "A NODE", "OPEN FOR", "ON ALL NODES AFTER"}};
+  for (const plan::LoadWindow& one : load.windows) {
+    rows.push_back({one.text, std::to_string(one.images), base::HumanBytes(one.bytes),
+                    base::HumanTime(one.open), plan::HumanSeconds(one.fleet_seconds)});
+  }
+  if (!load.windows.empty()) out << "\n" << base::Table(std::move(rows));
   const plan::LoadRollout& rollout = load.rollout;
   out << "\nBy a rollout of the DaemonSet: " << base::Counted(rollout.waves, "wave", "waves") << " of "
       << base::Counted(rollout.nodes, "node", "nodes") << ", " << plan::HumanSeconds(rollout.wave_seconds)
@@ -84,7 +90,7 @@ doc::Node Int(double number) {
 }
 
 void PrintJson(const plan::FleetLoad& load, const plan::FleetOptions& options, std::ostream& out) {
-  std::vector<doc::Node> registries, priorities, spreads, warnings;
+  std::vector<doc::Node> registries, priorities, windows, spreads, warnings;
   for (const plan::RegistryLoad& one : load.registries) {
     registries.push_back(doc::Node::Mapping()
                              .Set("registry", doc::Node::String(one.registry))
@@ -101,6 +107,14 @@ void PrintJson(const plan::FleetLoad& load, const plan::FleetOptions& options, s
                              .Set("nodeSeconds", Int(one.node_seconds))
                              .Set("fleetSeconds", Int(one.fleet_seconds)));
   }
+  for (const plan::LoadWindow& one : load.windows) {
+    windows.push_back(doc::Node::Mapping()
+                          .Set("pullWindow", doc::Node::String(one.text))
+                          .Set("images", Int(one.images))
+                          .Set("nodeBytes", Int(one.bytes))
+                          .Set("openSeconds", doc::Node::Int(seconds(one.open).count()))
+                          .Set("fleetSeconds", Int(one.fleet_seconds)));
+  }
   for (const plan::LoadSpread& one : load.spreads) {
     spreads.push_back(doc::Node::Mapping()
                           .Set("startJitterSeconds", doc::Node::Int(one.start_jitter.count()))
@@ -115,6 +129,7 @@ void PrintJson(const plan::FleetLoad& load, const plan::FleetOptions& options, s
                             .Set("nodeBytes", Int(load.bytes))
                             .Set("registries", doc::Node::Sequence(std::move(registries)))
                             .Set("priorities", doc::Node::Sequence(std::move(priorities)))
+                            .Set("windows", doc::Node::Sequence(std::move(windows)))
                             .Set("rollout", doc::Node::Mapping()
                                                 .Set("waves", Int(load.rollout.waves))
                                                 .Set("nodes", Int(load.rollout.nodes))
@@ -177,7 +192,8 @@ int PlanFleet(const base::Call& call, const PlanOptions& options, const config::
   bool complete = true;
   for (std::size_t i = 0; i < questions.size(); i++) {
     plan::LoadImage image{.registry = questions[i].reference.domain(),
-                          .priority = files.list.images[i].priority};
+                          .priority = files.list.images[i].priority,
+                          .windows = files.list.images[i].pull_windows};
     if (options.image_size > 0) {
       AssumeSize(base::Times(options.image_size, kMegabyte), image);
     } else if (!answers[i].manifest || !AddManifest(*answers[i].manifest, image)) {

@@ -101,6 +101,24 @@ void WarnOfPublicEcr(const RegistryLoad& load, const FleetOptions& options,
                      "to a registry of yours");
 }
 
+// Completes a window whose images are counted.
+void CompareWithWindow(const std::vector<PullWindow>& windows, const FleetOptions& options, LoadWindow& load,
+                       std::vector<std::string>& warnings) {
+  load.open = LengthOf(windows.front());
+  for (const PullWindow& window : windows) {
+    load.text += (load.text.empty() ? "" : "; ") + TextOf(window);
+    load.open = std::min(load.open, LengthOf(window));
+  }
+  // The agents spread their pulls over half of a window at most: see DelayOfOpening.
+  const seconds jitter = std::min<seconds>(options.start_jitter, seconds(load.open) / 2);
+  load.fleet_seconds = FleetSeconds(load.bytes, jitter, options);
+  if (load.fleet_seconds <= static_cast<double>(seconds(load.open).count())) return;
+  warnings.push_back(
+      "pullWindow " + load.text + ": " + base::Counted(load.images, "image needs ", "images need ") +
+      HumanSeconds(load.fleet_seconds) + ", and it is open for " + base::HumanTime(load.open) +
+      ": pulls that have not started wait for the next one; open it for longer, or shorten the list");
+}
+
 }  // namespace
 
 std::string HumanSeconds(double count) {
@@ -116,6 +134,7 @@ FleetLoad LoadOf(const std::vector<LoadImage>& images, const FleetOptions& optio
 
   std::map<std::string, RegistryLoad> registries;
   std::set<std::string> fetched;  // a node has each blob once, whatever image it belongs to
+  std::map<std::vector<PullWindow>, LoadWindow> windows;
   std::uint64_t requests = 0;
   for (const LoadImage* image : order) {
     if (load.priorities.empty() || load.priorities.back().priority != image->priority)
@@ -135,6 +154,11 @@ FleetLoad LoadOf(const std::vector<LoadImage>& images, const FleetOptions& optio
     registry.pulls = base::Plus(registry.pulls, options.nodes);
     registry.requests = base::Plus(registry.requests, base::Times(asked, options.nodes));
     requests = base::Plus(requests, base::Times(asked, options.nodes));
+    if (!image->windows.empty()) {
+      LoadWindow& window = windows[image->windows];
+      window.images++;
+      window.bytes = base::Plus(window.bytes, bytes);
+    }
     LoadPriority& reached = load.priorities.back();
     reached.images++;
     reached.bytes = base::Plus(reached.bytes, bytes);
@@ -162,6 +186,10 @@ FleetLoad LoadOf(const std::vector<LoadImage>& images, const FleetOptions& optio
     if (IsEcr(name)) WarnOfEcr(registry, BurstOfNode(images, name), options, load.warnings);
     if (name == "public.ecr.aws") WarnOfPublicEcr(registry, options, load.warnings);
     load.registries.push_back(std::move(registry));
+  }
+  for (auto& [key, window] : windows) {
+    CompareWithWindow(key, options, window, load.warnings);
+    load.windows.push_back(std::move(window));
   }
   return load;
 }

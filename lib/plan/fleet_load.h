@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "plan/pull_window.h"
+
 namespace prefetch::plan {
 
 struct LoadBlob {
@@ -17,8 +19,9 @@ struct LoadBlob {
 struct LoadImage {
   std::string registry;  // "docker.io"
   int priority = 0;
-  std::uint64_t manifests = 2;  // requests for documents: HEAD, index, manifest
-  std::vector<LoadBlob> blobs;  // layers and configuration; a node fetches equal ones once
+  std::uint64_t manifests = 2;           // requests for documents: HEAD, index, manifest
+  std::vector<LoadBlob> blobs;           // layers and configuration; a node fetches equal ones once
+  std::vector<PullWindow> windows = {};  // as DesiredImage::pull_windows
 };
 
 struct FleetOptions {
@@ -43,6 +46,14 @@ struct LoadPriority {
   double fleet_seconds = 0;             // until the last node has them
 };
 
+// The images whose pulls start in the same pullWindow.
+struct LoadWindow {
+  std::string text;                     // "22:00 to 06:00 UTC"; of several, separated by "; "
+  std::uint64_t images = 0, bytes = 0;  // of one node
+  std::chrono::minutes open{0};         // the shortest, if there are several
+  double fleet_seconds = 0;             // from the opening until the last node has them
+};
+
 // The effect of one startJitter.
 struct LoadSpread {
   std::chrono::seconds start_jitter{0};
@@ -61,6 +72,7 @@ struct FleetLoad {
   std::uint64_t images = 0, bytes = 0;   // of one node
   std::vector<RegistryLoad> registries;  // by name
   std::vector<LoadPriority> priorities;  // the highest priority first
+  std::vector<LoadWindow> windows;       // empty: all pulls start at any time
   LoadRollout rollout;
   std::vector<LoadSpread> spreads;    // the shortest startJitter first; the chosen one is among them
   std::vector<std::string> warnings;  // a sentence each, with what to do

@@ -53,6 +53,31 @@ START JITTER  IN THE FIRST SECOND  REQUESTS/S THEN  ALL NODES READY AFTER
   EXPECT_TRUE(ran.err.starts_with("warning: docker.io: 300 pulls, and Docker Hub allows 100 in 6 h")) << ran;
 }
 
+TEST(FleetPlan, AWindowThatIsTooShortIsAWarning) {
+  tests::TempDir dir;
+  const std::string list = dir.Write("images.yaml",
+                                     "apiVersion: prefetchd.dev/v1alpha1\nkind: ImageList\nimages:\n"
+                                     "- image: q.io/a:v1\n  pullWindow: {start: '22:00', end: '22:05'}\n"
+                                     "- image: q.io/b:v1\n");
+  PlanOptions options{.lists = {list}, .nodes = 300, .registry_rate = 1000, .image_size = 400};
+  Ran ran = Plan(options);
+  EXPECT_EQ(ran.exit, kOk) << ran;
+  EXPECT_NE(ran.out.find("\nPULLWINDOW          IMAGES  A NODE  OPEN FOR  ON ALL NODES AFTER\n"
+                         "22:00 to 22:05 UTC  1       400 MB  5 min     2 min\n\n"),
+            std::string::npos)
+      << ran;
+  EXPECT_EQ(ran.err, "");
+  options.nodes = 900;
+  options.json = true;
+  ran = Plan(options);
+  EXPECT_EQ(ran.exit, kOk) << ran;
+  EXPECT_NE(ran.out.find(R"("windows":[{"pullWindow":"22:00 to 22:05 UTC","images":1,"nodeBytes":400000000,)"
+                         R"("openSeconds":300,"fleetSeconds":360}])"),
+            std::string::npos)
+      << ran;
+  EXPECT_TRUE(ran.err.starts_with("warning: pullWindow 22:00 to 22:05 UTC: 1 image needs 6 min")) << ran;
+}
+
 tests::FakeManifest ImageManifest(const std::string& layer, int bytes) {
   return {
       .content_type = "application/vnd.oci.image.manifest.v1+json",

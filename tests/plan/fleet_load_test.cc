@@ -8,6 +8,7 @@
 namespace prefetch::plan::fleet_load_test {
 namespace {
 
+using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
@@ -65,6 +66,33 @@ TEST(FleetLoad, JitterSpreadsTheFirstRequestsAndCostsNothingBelowTheTimeForTheBy
   EXPECT_DOUBLE_EQ(load.spreads[2].ready_seconds, 900);
   EXPECT_EQ(load.spreads[4].start_jitter, minutes(60));
   EXPECT_DOUBLE_EQ(load.spreads[4].ready_seconds, 3600 + 15);
+}
+
+TEST(FleetLoad, ComparesPullsWithTheirWindow) {
+  const PullWindow night = {.start = hours(22), .end = hours(6)};
+  const PullWindow noon = {.start = hours(12), .end = hours(13)};
+  std::vector<LoadImage> images = {Image("r.io", "a", 500), Image("r.io", "b", 300), Image("r.io", "c", 100)};
+  images[0].windows = images[1].windows = {night, noon};
+  FleetOptions options = {.nodes = 300, .registry_rate = 100 * kMB};
+  FleetLoad load = LoadOf(images, options);
+  ASSERT_EQ(load.windows.size(), 1U);
+  EXPECT_EQ(load.windows[0].text, "22:00 to 06:00 UTC; 12:00 to 13:00 UTC");
+  EXPECT_EQ(load.windows[0].images, 2U);
+  EXPECT_EQ(load.windows[0].bytes, 900 * kMB) << "with the layer that both have";
+  EXPECT_EQ(load.windows[0].open, hours(1)) << "the shortest";
+  EXPECT_DOUBLE_EQ(load.windows[0].fleet_seconds, 2700);
+  EXPECT_EQ(load.warnings, std::vector<std::string>());
+  options.start_jitter = hours(2);
+  EXPECT_DOUBLE_EQ(LoadOf(images, options).windows[0].fleet_seconds, 2700) << "a half of the window";
+  options.nodes = 600;
+  load = LoadOf(images, options);
+  EXPECT_DOUBLE_EQ(load.windows[0].fleet_seconds, 5400);
+  ASSERT_EQ(load.warnings.size(), 1U);
+  EXPECT_EQ(
+      load.warnings[0],
+      "pullWindow 22:00 to 06:00 UTC; 12:00 to 13:00 UTC: 2 images need 90 min, and it is open for 60 min: "
+      "pulls that have not started wait for the next one; open it for longer, or shorten the list");
+  EXPECT_TRUE(LoadOf({Image("r.io", "a", 500)}, options).windows.empty());
 }
 
 TEST(FleetLoad, WarnsOfDockerHubsLimit) {

@@ -39,6 +39,7 @@ Command PlanCommand(CLI::App& command, Context& context) {
   command.footer(R"(
 Calculates what a list costs a fleet of empty nodes: bytes and requests for each registry, and the effect of
 startJitter. It also shows when the images of each priority are on all nodes, and the waves of a rollout.
+With a pullWindow, it compares the time of the pulls with the time for which the window is open.
 Sizes are those of downloads; the registries tell them, and the command pulls nothing. It warns if Docker Hub,
 ECR or ECR Public would refuse pulls, by their published limits. The times are the least possible: they leave
 out unpacking.
