@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/text.h"
 #include "image/pod_coordinates.h"
 #include "list/canonical.h"
 
@@ -13,6 +14,7 @@ namespace {
 using plan::DesiredImage;
 using plan::OnFailure;
 using plan::Open;
+using std::chrono::minutes;
 
 // The merged entry must satisfy every source: of two values, the one that lets a node be ready less often
 // wins.
@@ -43,12 +45,20 @@ void MergeNodes(DesiredImage& image, const plan::NodeScope& other) {
 }
 
 // A source without a window wants the image at once.
-void MergeWindows(std::vector<plan::PullWindow>& windows, const std::vector<plan::PullWindow>& other) {
-  if (other.empty()) windows.clear();
-  if (windows.empty()) return;
-  for (const plan::PullWindow& window : other) {
-    if (std::find(windows.begin(), windows.end(), window) == windows.end()) windows.push_back(window);
+void MergeWindows(DesiredImage& image, const DesiredImage& other, std::vector<std::string>& warnings) {
+  std::vector<plan::PullWindow>& windows = image.pull_windows;
+  const bool at_once = windows.empty() != other.pull_windows.empty();
+  bool differ = at_once;
+  if (at_once) windows.clear();
+  for (const plan::PullWindow& window : other.pull_windows) {
+    if (at_once || std::find(windows.begin(), windows.end(), window) != windows.end()) continue;
+    windows.push_back(window);
+    differ = true;
   }
+  if (!differ) return;
+  warnings.push_back(image.reference.written() + ": pullWindow differs at " + image.from.back() + " and " +
+                     other.from.front() +
+                     (at_once ? "; pulls start at any time" : "; pulls start while one is open"));
 }
 
 std::optional<std::chrono::seconds> Shorter(std::optional<std::chrono::seconds> a,
@@ -100,7 +110,7 @@ void MergeInto(DesiredImage& image, const DesiredImage& other, std::vector<std::
   image.priority = std::max(image.priority, other.priority);
   image.open = StricterOpen(image.open, other.open);
   image.pull_timeout = std::max(image.pull_timeout, other.pull_timeout);
-  MergeWindows(image.pull_windows, other.pull_windows);
+  MergeWindows(image, other, warnings);
   MergeNodes(image, other.nodes);
   image.from.insert(image.from.end(), other.from.begin(), other.from.end());
   // Sources are merged one after the other, so a repeated source can only be the last one.
@@ -112,6 +122,64 @@ DesiredImage Named(const ListEntry& entry, const std::string& source) {
   image.from = {source + ":" + std::to_string(entry.at.line)};
   image.sources = {source};
   return image;
+}
+
+// Returns the longest time in a week in which none of the windows is open, as the zones' clocks are in
+// winter.
+minutes LongestClosed(const std::vector<plan::PullWindow>& windows) {
+  constexpr minutes kDay{24 * 60}, kWeek = 7 * kDay;
+  const std::chrono::sys_seconds winter = std::chrono::sys_days(std::chrono::year(2026) / 1 / 1);
+  std::vector<std::pair<minutes, minutes>> open;  // minutes of a week of UTC
+  minutes until = minutes::min();
+  for (const plan::PullWindow& window : windows) {
+    const auto offset = std::chrono::duration_cast<minutes>(window.zone.OffsetAt(winter));
+    for (int day = 0; day < 7; day++) {
+      if ((window.days >> day & 1U) == 0) continue;
+      const minutes start = (day * kDay + window.start - offset + kWeek) % kWeek;
+      open.emplace_back(start, start + plan::LengthOf(window));
+      until = std::max(until, open.back().second - kWeek);
+    }
+  }
+  std::sort(open.begin(), open.end());
+  minutes longest{0};
+  for (const auto& [start, end] : open) {
+    longest = std::max(longest, start - until);
+    until = std::max(until, end);
+  }
+  return longest;
+}
+
+// Returns true if a tag that moves makes nodes not ready until the window opens, whatever its length.
+bool MustAgree(const DesiredImage& image) {
+  return image.refresh == plan::Refresh::kAlways ||
+         (image.refresh == plan::Refresh::kIfDigestChanged && image.ready_for == image::PullPolicy::kAlways);
+}
+
+// Returns true if such a tag makes them not ready after maxAge, before the window opens.
+bool GoesStale(const DesiredImage& image) {
+  return image.refresh == plan::Refresh::kIfDigestChanged && image.on_stale == OnFailure::kNotReady &&
+         image.max_age && *image.max_age < LongestClosed(image.pull_windows);
+}
+
+// Defaults may concern thousands of entries: one warning names the first of each kind.
+void WarnOfWindows(plan::ImageList& list) {
+  const auto warn = [&list](bool (*concerns)(const DesiredImage&), const char* why) {
+    const DesiredImage* first = nullptr;
+    std::size_t others = 0;
+    for (const DesiredImage& image : list.images) {
+      if (image.pull_windows.empty() || !image.required || !concerns(image)) continue;
+      others += first == nullptr ? 0 : 1;
+      first = first == nullptr ? &image : first;
+    }
+    if (first == nullptr) return;
+    std::string name = first->reference.written();
+    if (others > 0) name += " and " + base::Counted(others, "other", "others");
+    list.warnings.push_back(name +
+                            ": a tag that moves makes nodes not ready until the pullWindow opens, up to " +
+                            base::HumanTime(LongestClosed(first->pull_windows)) + ", because of " + why);
+  };
+  warn(MustAgree, "refresh: Always or readyFor: Always");
+  warn(GoesStale, "onStale: NotReady with a shorter maxAge");
 }
 
 }  // namespace
@@ -149,6 +217,7 @@ plan::ImageList Merge(const std::vector<LoadedSource>& sources) {
   // Stable, so that equal priorities keep the order in which the sources list them.
   std::stable_sort(list.images.begin(), list.images.end(),
                    [](const DesiredImage& a, const DesiredImage& b) { return a.priority > b.priority; });
+  WarnOfWindows(list);
   list.hash = ListHash(std::move(hashes));
   return list;
 }

@@ -23,7 +23,8 @@ struct LoadedSource {
 //  - open: Never before Always before Auto. A prohibition is the stricter, and a warning says that they
 //  differ;
 //  - pullTimeout: the longest. It is patience, not a demand: one source may know how large the image is;
-//  - pullWindow: pulls start in the windows of any; at any time, if one has none;
+//  - pullWindow: pulls start in the windows of any; at any time, if one has none. A warning says that they
+//  differ, and another that a window keeps nodes from being ready after a tag has moved;
 //  - platforms: all that any names; all nodes, if one names none;
 //  - every spelling that any uses, with the readyAs that goes with it, those of the first before the others:
 //    each is judged, and the worst verdict counts; the places of all.

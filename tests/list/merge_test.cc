@@ -200,15 +200,68 @@ TEST(Merge, NodeSelectorsAreScopesOfTheirOwn) {
 TEST(Merge, PullWindowsAreAUnion) {
   const std::string night = "- {image: a, pullWindow: {start: '22:00', end: '06:00'}}\n";
   const std::string weekend = "- {image: a, pullWindow: {start: '00:00', end: '24:00', days: [Sat, Sun]}}\n";
-  const std::vector<plan::PullWindow> both =
-      Merge({Source("a.yaml", night), Source("b.yaml", weekend), Source("c.yaml", night)})
-          .images[0]
-          .pull_windows;
+  const plan::ImageList merged =
+      Merge({Source("a.yaml", night), Source("b.yaml", weekend), Source("c.yaml", night)});
+  EXPECT_EQ(merged.warnings,
+            (std::vector<std::string>{"a: pullWindow differs at a.yaml:4 and b.yaml:4; pulls "
+                                      "start while one is open"}));
+  const std::vector<plan::PullWindow> both = merged.images[0].pull_windows;
   ASSERT_EQ(both.size(), 2U);
   EXPECT_EQ(plan::TextOf(both[0]), "22:00 to 06:00 UTC");
   EXPECT_EQ(plan::TextOf(both[1]), "00:00 to 24:00 UTC, Sat Sun");
   EXPECT_TRUE(Merge({Source("a.yaml", night), Source("b.txt", "a\n")}).images[0].pull_windows.empty());
   EXPECT_TRUE(Merge({Source("b.txt", "a\n"), Source("a.yaml", night)}).images[0].pull_windows.empty());
+}
+
+TEST(Merge, ASourceWithoutAWindowIsNamed) {
+  const std::string night = "- {image: a, pullWindow: {start: '22:00', end: '06:00'}}\n";
+  EXPECT_EQ(
+      Merge({Source("a.yaml", night), Source("b.txt", "a\n")}).warnings,
+      (std::vector<std::string>{"a: pullWindow differs at a.yaml:4 and b.txt:1; pulls start at any time"}));
+  EXPECT_TRUE(Merge({Source("a.yaml", night), Source("b.yaml", night)}).warnings.empty());
+}
+
+TEST(Merge, AWindowThatKeepsNodesFromBeingReadyIsNamed) {
+  const auto warnings = [](const std::string& fields) {
+    return Merge({Source("a.yaml", "- {image: a, pullWindow: {start: '22:00', end: '06:00'}, " + fields +
+                                       "}\n- {image: b, pullWindow: {start: '22:00', end: '06:00'}, " +
+                                       fields + "}\n- {image: c, " + fields + "}\n")})
+        .warnings;
+  };
+  const std::string until =
+      "a and 1 other: a tag that moves makes nodes not ready until the pullWindow opens, up to "
+      "16 h, because of ";
+  EXPECT_EQ(warnings("refresh: Always"),
+            std::vector<std::string>{until + "refresh: Always or readyFor: Always"});
+  EXPECT_EQ(warnings("refresh: IfDigestChanged, readyFor: Always"),
+            std::vector<std::string>{until + "refresh: Always or readyFor: Always"});
+  EXPECT_EQ(warnings("refresh: IfDigestChanged, maxAge: 15h, onStale: NotReady"),
+            std::vector<std::string>{until + "onStale: NotReady with a shorter maxAge"});
+  for (const char* fine :
+       {"refresh: IfDigestChanged, maxAge: 16h, onStale: NotReady", "refresh: IfDigestChanged, maxAge: 1h",
+        "refresh: Always, required: false", "readyFor: Always", "pin: true"}) {
+    EXPECT_TRUE(warnings(fine).empty()) << fine;
+  }
+}
+
+// The warning names the longest time in a week in which no window is open.
+TEST(Merge, TheTimeForWhichWindowsAreClosed) {
+  const std::string start = "- {image: a, refresh: Always, pullWindow: {",
+                    night = start + "start: '22:00', end: '06:00'";
+  const auto closed = [](const std::string& one, const std::string& other) {
+    const std::string text =
+        Merge({Source("a.yaml", one + "}}\n"), Source("b.yaml", other + "}}\n")}).warnings.back();
+    const std::size_t at = text.find("up to ") + 6;
+    return text.substr(at, text.find(',', at) - at);
+  };
+  EXPECT_EQ(closed(night, night), "16 h");
+  EXPECT_EQ(closed(night, start + "start: '13:00', end: '14:00', timeZone: Europe/Berlin"), "9 h")
+      << "13:00 to 22:00";
+  EXPECT_EQ(closed(night + ", days: [Fri]", night + ", days: [Sat]"), "6 d") << "136 hours";
+  EXPECT_EQ(closed(start + "start: '20:00', end: '08:00', days: [Sun]",
+                   start + "start: '07:00', end: '09:00', days: [Tue]"),
+            "5 d")
+      << "131 hours, over the end of the week";
 }
 
 TEST(Merge, APinOfOneSourceIsEnough) {
