@@ -64,7 +64,7 @@ Fields ReadyAs() {
 Fields PullWindow() {
   return {{.path = "pullWindow",
            .form = Form::kObject,
-           .help = "Hours in which pulls start. Requested retries and `check --pull` do not wait",
+           .help = "Hours in which pulls start. Requested retries, `check --pull` and `--once` do not wait",
            .fallback = "at any time"},
           {.path = "pullWindow.start",
            .help = "Time of the day",
@@ -82,7 +82,7 @@ Fields PullWindow() {
            .least_items = 1,
            .most_items = 7},
           {.path = "pullWindow.timeZone",
-           .help = "Name in the tz database, which is built in",
+           .help = "Name in the tz database, which is built in. Newer and other names are errors",
            .fallback = "UTC"}};
 }
 
