@@ -15,6 +15,7 @@
 #include "plan/disk_budget.h"
 #include "plan/readiness.h"
 #include "plan/requested.h"
+#include "plan/window_turn.h"
 
 namespace prefetch::agent {
 
@@ -276,24 +277,15 @@ void Agent::DecideAll() {
     const std::optional<base::WallTime> opens = std::exchange(entry.window_opens, std::nullopt);
     if (!entry.want->pull_windows.empty() && !MayPullAnyTime(entry)) {
       const base::WallTime wall = loop_.Wall();
-      const plan::WindowStates::Known& window = windows_.At(entry.want->pull_windows, loop_.now(), wall);
-      const base::Duration delay = DelayOfOpening(entry);
-      // Every window that is closed opens within two weeks.
-      if (!window.state.open) {
-        action = plan::AwaitWindow(action, window.changes_at + delay);
-        entry.window_opens = window.state.changes_at + delay;
-      } else if (opens && *opens > wall && *opens - wall <= delay + seconds(1)) {
-        // The window has just opened, and the turn of this node has not come. A later time is that of other
-        // windows. One time is kept from turn to turn, and a second is no difference: see WindowStates.
-        const bool waits = entry.action.reason == plan::Reason::kOutsidePullWindow;
-        const base::TimePoint until =
-            waits ? entry.action.until
-                  : loop_.now() + std::chrono::duration_cast<base::Duration>(*opens - wall);
-        if (until > loop_.now()) {
-          action = plan::AwaitWindow(action, until);
-          entry.window_opens = opens;
-        }
-      }
+      plan::WindowDecision decided =
+          plan::DecideByWindow(action,
+                               {.window = windows_.At(entry.want->pull_windows, loop_.now(), wall),
+                                .delay = DelayOfOpening(entry),
+                                .last = entry.action,
+                                .last_opens = opens},
+                               loop_.now(), wall);
+      action = decided.action;
+      entry.window_opens = decided.opens;
     }
     loop_.ChangedIf(opens != entry.window_opens);
     if (action != entry.action || refresh != entry.refresh) {
