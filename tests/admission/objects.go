@@ -25,9 +25,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// Kinds of others, for which Kubernetes' own library has no types: tests/deploy/shapes.py has ours.
+// Kinds of others, for which Kubernetes' own library has no types: tests/deploy/shapes.py has ours. What kustomize
+// makes of its own files is judged as rendered.
 var foreign = []string{"monitoring.coreos.com/", "monitoring.googleapis.com/", "security.openshift.io/",
-	"actions.github.com/", "prow.k8s.io/", "tekton.dev/"}
+	"actions.github.com/", "prow.k8s.io/", "tekton.dev/", "kustomize.config.k8s.io/"}
 
 var (
 	scheme  = newScheme()
