@@ -98,7 +98,7 @@ void NoAnswer(Freshness& past, const DesiredImage& want, const RegistryAnswer& a
 void Undecided(Freshness& past, const DesiredImage& want, const RegistryAnswer& answer, Answered when,
                double random) {
   past.next_check = when.at + Jittered(want.refresh_interval, random);
-  if (answer.only_by_pull) {  // no registry was asked yet
+  if (answer.only_by_pull && answer.requests == 0) {  // no registry was asked yet
     past.pull_due = true;
     return;
   }
@@ -106,9 +106,8 @@ void Undecided(Freshness& past, const DesiredImage& want, const RegistryAnswer& 
   past.undecided = true;
   // A pull is the check here. One within kPullUndecidedEvery has to do, unless the entry is not ready without
   // an answer.
-  bool strict = want.refresh == Refresh::kAlways || want.on_unreachable == OnFailure::kNotReady;
   bool lately = past.pulled_undecided_at && when.at - *past.pulled_undecided_at < kPullUndecidedEvery;
-  if (strict || !lately) past.pull_due = true;
+  if (IsUrgent(want) || !lately) past.pull_due = true;
 }
 
 // Returns the answer that a check would have got, if the failed pull shows it. nullopt: the runtime itself

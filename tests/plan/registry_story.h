@@ -45,6 +45,10 @@ class RegistryStory {
   RegistryStory& OnlyByPull(base::Duration at) {
     return Said({.kind = image::RegistryAnswerKind::kIndeterminate, .only_by_pull = true}, at);
   }
+  // The registry has answered in a way that only the runtime can judge.
+  RegistryStory& LeftToAPull(base::Duration at) {
+    return Said({.kind = image::RegistryAnswerKind::kIndeterminate, .only_by_pull = true, .requests = 1}, at);
+  }
   RegistryStory& Said(const image::RegistryAnswer& answer, base::Duration at) {
     past = AfterAnswer(std::move(past), want_, here, answer, {At(at), {}}, random_);
     return *this;
