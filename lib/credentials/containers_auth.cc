@@ -49,14 +49,16 @@ void DecodeHelpers(const doc::Reader& reader, CredHelpers& helpers) {
 
 }  // namespace
 
-base::Result<ContainersAuth> DecodeContainersAuth(std::string_view text) {
+base::Result<ContainersAuth> DecodeContainersAuth(std::string_view text, DockerConfigShape shape) {
   doc::Problems problems("auth.json");
   std::optional<doc::Node> tree = doc::ParseJson(text, problems, doc::JsonRules::kGo, {.depth = kDeepest});
   ContainersAuth auth;
   if (tree) {
     doc::SecretNode root(std::move(*tree));
     doc::Reader reader(root.node, problems);
-    if (!reader.IsNull()) {
+    if (shape == DockerConfigShape::kBare) {
+      DecodeGoMap(reader, auth.logins, DecodeEntry);
+    } else if (!reader.IsNull()) {
       ForEachGoMember(reader, "auths",
                       [&](const doc::Reader& found) { DecodeGoMap(found, auth.logins, DecodeEntry); });
       ForEachGoMember(reader, "credHelpers",

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "credentials/docker_config.h"
 #include "image/auth_config.h"
 
 namespace prefetch::credentials {
@@ -36,7 +37,9 @@ struct ContainersAuth {
   CredHelpers helpers;
 };
 
-// InvalidArgument, which never quotes a value: a file that the library does not read. Pure.
-base::Result<ContainersAuth> DecodeContainersAuth(std::string_view text);
+// InvalidArgument, which never quotes a value: a file that the library does not read. A bare one has no
+// helpers. Pure.
+base::Result<ContainersAuth> DecodeContainersAuth(std::string_view text,
+                                                  DockerConfigShape shape = DockerConfigShape::kAuths);
 
 }  // namespace prefetch::credentials

@@ -20,23 +20,29 @@ namespace {
 constexpr std::size_t kMaxAuthFileBytes = 1024 * 1024;
 constexpr std::size_t kMaxNamespacedFiles = 10000;
 
+using Shape = credentials::DockerConfigShape;
+
 // The files of a service that runs as root, in its order: containers/image pkg/docker/config/config.go
 // (getAuthFilePaths).
+constexpr const char* kLegacyAuthFile = "/root/.dockercfg";
 constexpr const char* kUsualAuthFiles[] = {"/run/containers/0/auth.json",
-                                           "/root/.config/containers/auth.json", "/root/.docker/config.json"};
+                                           "/root/.config/containers/auth.json", "/root/.docker/config.json",
+                                           kLegacyAuthFile};
 
 // Docker Hub has several names in these files; config.go (normalizeRegistry).
 std::string HubAsOne(const std::string& registry) {
   return registry == "docker.io" || registry == "registry-1.docker.io" ? "index.docker.io" : registry;
 }
 
-// "https://quay.io/v1/" is "quay.io"; config.go (normalizeAuthFileKey).
-std::string RegistryOfKey(std::string_view key) {
+// "https://quay.io/v1/" is "quay.io", and in a bare file "quay.io/v1/", too; config.go
+// (normalizeAuthFileKey).
+std::string RegistryOfKey(std::string_view key, Shape shape) {
   std::string_view rest = key;
   for (std::string_view scheme : {"http://", "https://"}) {
     if (rest.starts_with(scheme)) rest.remove_prefix(scheme.size());
   }
-  return HubAsOne(std::string(rest.size() == key.size() ? rest : rest.substr(0, rest.find('/'))));
+  const bool whole = shape == Shape::kAuths && rest.size() == key.size();
+  return HubAsOne(std::string(whole ? rest : rest.substr(0, rest.find('/'))));
 }
 
 constexpr const char* kCrioSocket = "/run/crio/crio.sock";
@@ -49,6 +55,7 @@ bool IsThere(const std::string& path) {
 
 struct AuthFile {
   std::string path;
+  Shape shape = Shape::kAuths;
   credentials::ContainersAuth auth;
 };
 
@@ -56,20 +63,22 @@ struct AuthFile {
 // (AuthenticationFileHelper).
 constexpr const char* kAuthFilesHelper = "containers-auth.json";
 
-std::vector<AuthFile> ReadAuthFiles(const std::vector<std::string>& paths, const std::string& host_root,
-                                    std::vector<std::string>& problems) {
+// `legacy` is the path that has the bare shape, whatever others are called.
+std::vector<AuthFile> ReadAuthFiles(const std::vector<std::string>& paths, const std::string& legacy,
+                                    const std::string& host_root, std::vector<std::string>& problems) {
   std::vector<AuthFile> files;
   for (const std::string& path : paths) {
+    const Shape shape = path == legacy ? Shape::kBare : Shape::kAuths;
     auto text = base::ReadFile(host_root + path, kMaxAuthFileBytes);
     if (!text) {
       // Missing files are no problem: CRI-O goes on to the next one.
       if (text.error().code() != base::Code::kNotFound) problems.push_back(text.error().message());
       continue;
     }
-    auto auth = credentials::DecodeContainersAuth(*text);
+    auto auth = credentials::DecodeContainersAuth(*text, shape);
     base::WipeString(*text);
     if (auth) {
-      files.push_back({path, *std::move(auth)});
+      files.push_back({path, shape, *std::move(auth)});
     } else {
       problems.push_back(path + ": " + auth.error().message());
     }
@@ -127,7 +136,7 @@ bool TakeFromFiles(const std::vector<AuthFile>& files, const image::Reference& a
       }
       return true;
     }
-    const auto found = CrioLoginsFor(file.auth.logins, as);
+    const auto found = CrioLoginsFor(file.auth.logins, as, file.shape);
     const auto login =
         std::find_if(found.begin(), found.end(), [](const auto* one) { return !one->empty(); });
     if (login == found.end()) continue;
@@ -182,9 +191,12 @@ std::string What(const CrioPlace& place, bool sees_all) {
 }  // namespace
 
 std::vector<const credentials::ContainersLogin*> CrioLoginsFor(
-    const std::vector<credentials::ContainersLogin>& logins, const image::Reference& repository) {
-  // The longest key wins: the repository, then each folder above it, then the registry (R50).
-  for (std::string key = repository.Repository(); !key.empty();) {
+    const std::vector<credentials::ContainersLogin>& logins, const image::Reference& repository,
+    credentials::DockerConfigShape shape) {
+  // The longest key wins: the repository, then each folder above it, then the registry (R50). A bare file has
+  // registries alone.
+  for (std::string key = shape == Shape::kBare ? repository.domain() : repository.Repository();
+       !key.empty();) {
     for (const credentials::ContainersLogin& one : logins) {
       if (one.key == key) return {&one};
     }
@@ -194,7 +206,7 @@ std::vector<const credentials::ContainersLogin*> CrioLoginsFor(
   const std::string registry = HubAsOne(repository.domain());
   std::vector<const credentials::ContainersLogin*> found;
   for (const credentials::ContainersLogin& one : logins) {
-    if (RegistryOfKey(one.key) != registry) continue;
+    if (RegistryOfKey(one.key, shape) != registry) continue;
     const bool is_new = std::none_of(found.begin(), found.end(),
                                      [&](const auto* other) { return one.SendsTheSameAs(*other); });
     if (is_new) found.push_back(&one);
@@ -216,7 +228,8 @@ CrioLogins FindCrioLogins(const registry::CrioSettings& settings, const registry
   if (settings.said_in.empty() && view == HostView::kPod && !IsThere(host_root + registry::kCrioFile)) {
     logins.unseen.insert(logins.unseen.begin(), registry::kCrioFile);
   }
-  const std::vector<AuthFile> files = ReadAuthFiles(logins.looked_in, host_root, logins.problems);
+  const std::vector<AuthFile> files = ReadAuthFiles(
+      logins.looked_in, settings.global_auth_file.empty() ? kLegacyAuthFile : "", host_root, logins.problems);
   registry::PullEndpoints places = registry::PlacesOf(conf, image);
   if (!places.only_runtime.empty()) logins.problems.push_back(places.only_runtime);
   for (const registry::PullEndpoint& place : places.places) {

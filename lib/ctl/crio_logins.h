@@ -35,7 +35,8 @@ struct CrioLogins {
 // Returns the entries that containers/image may take for a repository. There are several if URLs name its
 // registry, each with another login: the library takes one by Go's order of maps, which is none. Pure.
 std::vector<const credentials::ContainersLogin*> CrioLoginsFor(
-    const std::vector<credentials::ContainersLogin>& logins, const image::Reference& repository);
+    const std::vector<credentials::ContainersLogin>& logins, const image::Reference& repository,
+    credentials::DockerConfigShape shape = credentials::DockerConfigShape::kAuths);
 
 // How much of the node's files is here.
 enum class HostView {

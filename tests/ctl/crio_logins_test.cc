@@ -75,6 +75,20 @@ TEST_F(FindCrioLoginsTest, WithoutAFileOfItsOwnTheUsualOnesCountInTheirOrder) {
   EXPECT_EQ(CrioText(Find("quay.io/a", false)), "  CRI-O to quay.io/a: anonymous\n");
 }
 
+// Docker's old file, a bare map of registries.
+TEST_F(FindCrioLoginsTest, TheOldFileOfDockerIsTheLast) {
+  dir_.Write("root/.dockercfg",
+             R"({"https://quay.io/v1/":{"auth":"dXNlcjpwYXNz"},"reg.io/a":{"auth":"dTpw"}})");
+  EXPECT_EQ(CrioText(Find("quay.io/a", false)),
+            "  CRI-O to quay.io/a: its own login https://quay.io/v1/ of /root/.dockercfg\n");
+  EXPECT_EQ(Find("reg.io/b", false).places.at(0).match, "reg.io/a")
+      << "a key is a registry's, whatever follows";
+  HasLogin("/root/.docker/config.json", "quay.io");
+  EXPECT_EQ(Find("quay.io/a", false).places.at(0).file, "/root/.docker/config.json");
+  settings_.global_auth_file = "/root/.dockercfg";
+  EXPECT_EQ(CrioText(Find("reg.io/b", false)), "  CRI-O to reg.io/b: anonymous\n") << "it has no auths";
+}
+
 TEST_F(FindCrioLoginsTest, AnEmptyEntryIsNoLogin) {
   dir_.Write("run/containers/0/auth.json", R"({"auths":{"quay.io/a":{},"quay.io":{"auth":"dXNlcjpwYXNz"}}})");
   EXPECT_EQ(CrioText(Find("quay.io/a", false)), "  CRI-O to quay.io/a: anonymous\n");

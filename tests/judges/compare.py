@@ -117,6 +117,7 @@ FAMILIES = [
     # Both sides have one list of arguments, to which main() adds the address of the registry.
     Family("pull", PULL, PULL, ["tests/judges/corpus/pull/*"], pull_mutations.pull),
     crio("crio-auth", crio_mutations.auth),
+    crio("crio-dockercfg", crio_mutations.auth),
     crio("registries-conf", registries_mutations.conf),
     kubelet_config("1.34"),
     kubelet_config("1.36"),

@@ -24,36 +24,45 @@ var helperProgram = regexp.MustCompile(`"docker-credential-([a-z-]*)": executabl
 
 func init() {
 	logrus.SetOutput(io.Discard)
-	// crio-auth FOLDER: what CRI-O's library takes from an auth.json for each of these repositories.
+	// crio-auth FOLDER, crio-dockercfg FOLDER: what CRI-O's library takes from an auth.json, or from docker's old file,
+	// for each of these repositories.
 	families["crio-auth"] = func(text []byte, arguments []string) (any, error) {
-		folder := arguments[0]
-		if err := os.Setenv("PATH", folder); err != nil {
-			return nil, err
-		}
-		file := filepath.Join(folder, "auth.json")
-		if err := os.WriteFile(file, text, 0o600); err != nil {
-			return nil, err
-		}
-		conf := filepath.Join(folder, "registries.conf")
-		if err := os.WriteFile(conf, nil, 0o600); err != nil {
-			return nil, err
-		}
-		system := &types.SystemContext{AuthFilePath: file, SystemRegistriesConfPath: conf,
-			SystemRegistriesConfDirPath: filepath.Join(folder, "absent")}
-		logins := []any{}
-		for _, repository := range loginsFor {
-			attempts := 1
-			if manyFit(text, strings.Split(repository, "/")[0]) {
-				attempts = 100
-			}
-			login, err := loginOf(system, repository, attempts)
-			if err != nil {
-				return nil, err
-			}
-			logins = append(logins, login)
-		}
-		return logins, nil
+		return loginsOf(text, arguments[0], types.SystemContext{AuthFilePath: filepath.Join(arguments[0], "auth.json")}, text)
 	}
+	families["crio-dockercfg"] = func(text []byte, arguments []string) (any, error) {
+		system := types.SystemContext{LegacyFormatAuthFilePath: filepath.Join(arguments[0], "auth.json")}
+		return loginsOf(text, arguments[0], system, []byte(`{"auths":`+string(text)+"}"))
+	}
+}
+
+// loginsOf reads `text` as auth.json of the folder. `asAuths` is the same as an auth.json has it.
+func loginsOf(text []byte, folder string, system types.SystemContext, asAuths []byte) (any, error) {
+	if err := os.Setenv("PATH", folder); err != nil {
+		return nil, err
+	}
+	file := filepath.Join(folder, "auth.json")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		return nil, err
+	}
+	conf := filepath.Join(folder, "registries.conf")
+	if err := os.WriteFile(conf, nil, 0o600); err != nil {
+		return nil, err
+	}
+	system.SystemRegistriesConfPath = conf
+	system.SystemRegistriesConfDirPath = filepath.Join(folder, "absent")
+	logins := []any{}
+	for _, repository := range loginsFor {
+		attempts := 1
+		if manyFit(asAuths, strings.Split(repository, "/")[0]) {
+			attempts = 100
+		}
+		login, err := loginOf(&system, repository, attempts)
+		if err != nil {
+			return nil, err
+		}
+		logins = append(logins, login)
+	}
+	return logins, nil
 }
 
 // Where several entries fit equally, the library takes one by Go's order of maps.

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <vector>
@@ -17,10 +18,10 @@ namespace {
 constexpr const char* kLoginsFor[] = {"quay.io/team/app", "quay.io/other", "docker.io/library/busybox",
                                       "registry.example.test:5000/a/b/c", "localhost/x"};
 
-std::string LoginOf(const credentials::ContainersAuth& auth, const std::string& folder, const char* name) {
+std::string LoginOf(const credentials::ContainersAuth& auth, const registry::CrioSettings& settings,
+                    const std::string& folder, const char* name) {
   const ctl::CrioLogins found =
-      ctl::FindCrioLogins({.global_auth_file = "/auth.json"}, {}, folder, ctl::HostView::kNode,
-                          *image::Reference::Parse(name), false);
+      ctl::FindCrioLogins(settings, {}, folder, ctl::HostView::kNode, *image::Reference::Parse(name), false);
   const ctl::CrioPlace& place = found.places.front();
   if (place.helper) {
     const bool plain = place.helper->find_first_not_of("abcdefghijklmnopqrstuvwxyz-") == std::string::npos;
@@ -36,14 +37,27 @@ std::string LoginOf(const credentials::ContainersAuth& auth, const std::string& 
          (login->identity_token ? "true" : "false") + "]";
 }
 
+std::string LoginsOf(std::string_view text, credentials::DockerConfigShape shape,
+                     const registry::CrioSettings& settings, const std::string& folder,
+                     const std::string& file) {
+  const auto auth = credentials::DecodeContainersAuth(text, shape);
+  if (!auth) return Error(auth.error().message());
+  std::ofstream(folder + file, std::ios::binary) << text;
+  std::vector<std::string> logins;
+  for (const char* name : kLoginsFor) logins.push_back(LoginOf(*auth, settings, folder, name));
+  return Value("[" + base::Join(logins, ",") + "]");
+}
+
 // crio-auth FOLDER
 std::string ReadAuth(std::string_view text, const std::vector<std::string>& arguments) {
-  const auto auth = credentials::DecodeContainersAuth(text);
-  if (!auth) return Error(auth.error().message());
-  std::ofstream(arguments[0] + "/auth.json", std::ios::binary) << text;
-  std::vector<std::string> logins;
-  for (const char* name : kLoginsFor) logins.push_back(LoginOf(*auth, arguments[0], name));
-  return Value("[" + base::Join(logins, ",") + "]");
+  return LoginsOf(text, credentials::DockerConfigShape::kAuths, {.global_auth_file = "/auth.json"},
+                  arguments[0], "/auth.json");
+}
+
+// crio-dockercfg FOLDER: the last of root's usual files.
+std::string ReadDockercfg(std::string_view text, const std::vector<std::string>& arguments) {
+  std::filesystem::create_directories(arguments[0] + "/root");
+  return LoginsOf(text, credentials::DockerConfigShape::kBare, {}, arguments[0], "/root/.dockercfg");
 }
 
 constexpr const char* kAliasesOf[] = {"busybox", "app", "team/app", "fedora"};
@@ -121,7 +135,8 @@ std::string ReadRegistriesConf(std::string_view text, const std::vector<std::str
 }  // namespace
 
 std::map<std::string, Family> CrioFamilies() {
-  return {{"crio-auth", ReadAuth}, {"registries-conf", ReadRegistriesConf}};
+  return {
+      {"crio-auth", ReadAuth}, {"crio-dockercfg", ReadDockercfg}, {"registries-conf", ReadRegistriesConf}};
 }
 
 }  // namespace prefetch::judges
