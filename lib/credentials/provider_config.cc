@@ -189,7 +189,7 @@ std::string WhyNotThere(const std::string& path, const std::string& error) {
 void CheckExecutables(const std::vector<Provider>& providers, const std::string& bin_dir,
                       std::vector<std::string>& problems) {
   if (bin_dir.empty()) {
-    problems.push_back("the credential provider bin directory is not set");
+    problems.emplace_back("the credential provider bin directory is not set");
     return;
   }
   base::Result<base::FileKind> directory = base::KindOf(bin_dir);

@@ -25,8 +25,8 @@ namespace {
 // The number of handles that are in use at the same time at most: 16 streams that fetch content, pulls and
 // look-ups. A connection that is closed costs the next request three round trips and a small window.
 constexpr std::size_t kMaxIdleHandles = 24;
-// Handles that a client keeps while it rests. Each has three descriptors and more.
-constexpr std::size_t kHandlesAtRest = 4;
+// Handles that a client keeps while it rests. Each has two descriptors, and one for each of its connections.
+constexpr std::size_t kHandlesAtRest = 2;
 constexpr long kMaxIdleConnections = 4;           // of one handle
 constexpr long kStalledBelow = 64;                // bytes a second (registry rule R39)
 constexpr std::chrono::seconds kLongestPoll{60};  // only so that it fits libcurl's int

@@ -107,7 +107,7 @@ TEST(CurlPool, AClientThatRestsKeepsFew) {
   CurlClient client({.keep_idle = std::chrono::milliseconds(100)});
   for (int round = 0; round < 2; round++) {
     EXPECT_EQ(AskTogether(client, server.Url(), kStreams), kStreams);
-    EXPECT_TRUE(server.AwaitAtMost(4));
+    EXPECT_TRUE(server.AwaitAtMost(2));
   }
 }
 
