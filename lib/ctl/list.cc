@@ -456,12 +456,16 @@ Failures Sort(const std::vector<Question>& questions, const std::vector<Registry
     const RegistryAnswer& answer = answers[i];
     if (!answer.digest.empty()) {
       lists[questions[i].list].now[tag.reference.Normalized()] = answer.digest;
+      if (answer.message.empty()) continue;
+      err << "warning: " << tag.reference.written() << ": containerd would not pull it: " << answer.message
+          << "; only a pull tells whether CRI-O does\n";
       continue;
     }
     const bool refused = answer.kind == RegistryAnswerKind::kTagMissing ||
                          answer.kind == RegistryAnswerKind::kAccessDenied ||
                          answer.kind == RegistryAnswerKind::kIndeterminate;
-    (refused ? failures.refused : failures.unreachable) = true;
+    // Where this program cannot judge the answer, the registry has not refused.
+    (refused && !answer.only_by_pull ? failures.refused : failures.unreachable) = true;
     // A denial, a missing tag or a manifest that nothing takes is about one image, and is always printed.
     if (!refused && silent[tag.reference.domain()]++ > 0) continue;
     err << tag.reference.written() << ": " << image::RegistryAnswerName(answer.kind) << ": " << answer.message
@@ -543,7 +547,7 @@ int LockLists(const base::Call& call, const ListLockOptions& options, const conf
   std::vector<Question> questions = Questions(lists);
   std::vector<TagQuestion> tags;
   for (const Question& question : questions) tags.push_back(question.tag);
-  std::vector<RegistryAnswer> answers = AskTagDigests(limited, keyring, get_env, tags, err);
+  std::vector<RegistryAnswer> answers = AskTagDigests(limited, keyring, get_env, tags, options.runtime, err);
   if (call.Stopped()) return kInterrupted;
   Failures failures = Sort(questions, answers, lists, err);
   bool late = failures.unreachable && std::chrono::steady_clock::now() >= limited.deadline;

@@ -9,6 +9,7 @@
 #include "base/call.h"
 #include "config/raw_config.h"
 #include "ctl/agent_client.h"
+#include "ctl/tag_digests.h"
 #include "kube/api.h"
 #include "list/draft.h"
 #include "list/image_list.h"
@@ -75,13 +76,15 @@ struct ListLockOptions {
   std::vector<std::string> files;
   bool check = false;
   config::RawConfig credentials;  // as for `prefetchctl credentials`
+  NodeRuntime runtime = NodeRuntime::kContainerd;
   std::string timeout = "5m";
 };
 
 // Asks for every tag, side by side, with the credentials that this node or this desk has. Without `check`
 // each list gets its lock, whole or not at all; with it nothing is written. Exit code: 0 locked, or nothing
 // moved; 1 something moved, or a registry says that a tag is not there or not for us; 2 bad input; 3 timed
-// out; 4 a registry could not be asked.
+// out; 4 a registry could not be asked, or only a pull tells. For CRI-O, a warning on `err` names each image
+// that containerd would not pull.
 int LockLists(const base::Call& call, const ListLockOptions& options, const config::GetEnv& get_env,
               std::ostream& out, std::ostream& err);
 

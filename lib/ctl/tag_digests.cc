@@ -51,16 +51,18 @@ class TagAsking {
         http_(HttpFor(get_env)),
         keyring_(keyring, clock_),
         client_(http_, clock_, {.throttle = kDesk}),
+        crio_(http_, clock_, {.for_crio = true, .throttle = kDesk}),
         platform_(platform) {}
 
-  std::vector<RegistryAnswer> Run() {
-    return Each<RegistryAnswer>([this](const TagQuestion& question) {
+  std::vector<RegistryAnswer> Run(NodeRuntime runtime) {
+    return Each<RegistryAnswer>([this, runtime](const TagQuestion& question) {
       const image::RegistryQuestion of = QuestionOf(question);
-      return AskPatiently<RegistryAnswer>(
-          question, [&] { return client_.Ask(call_, of); },
-          [](const RegistryAnswer& got) -> std::optional<base::Duration> {
-            return got.kind == RegistryAnswerKind::kRateLimited ? got.retry_after : std::nullopt;
-          });
+      RegistryAnswer answer = Ask(client_, question, of);
+      if (runtime == NodeRuntime::kContainerd || !answer.digest.empty()) return answer;
+      // CRI-O's own rules for manifests are not known here, only what it does not mind.
+      RegistryAnswer other = Ask(crio_, question, of);
+      if (!other.digest.empty()) other.message = std::move(answer.message);
+      return other;
     });
   }
 
@@ -109,6 +111,15 @@ class TagAsking {
     }
   }
 
+  RegistryAnswer Ask(registry::Client& client, const TagQuestion& question,
+                     const image::RegistryQuestion& of) {
+    return AskPatiently<RegistryAnswer>(
+        question, [&] { return client.Ask(call_, of); },
+        [](const RegistryAnswer& got) -> std::optional<base::Duration> {
+          return got.kind == RegistryAnswerKind::kRateLimited ? got.retry_after : std::nullopt;
+        });
+  }
+
   image::RegistryQuestion QuestionOf(const TagQuestion& asked) {
     image::RegistryQuestion question{
         .reference = asked.reference, .local_digests = {}, .platform = platform_, .credentials = {}};
@@ -139,7 +150,7 @@ class TagAsking {
   base::SystemClock clock_;
   http::CurlClient http_;
   credentials::Keyring keyring_;
-  registry::Client client_;
+  registry::Client client_, crio_;
   const image::Platform platform_;
   base::Mutex mutex_;
   std::map<std::string, base::TimePoint> said_until_ PREFETCH_GUARDED_BY(mutex_);
@@ -149,8 +160,9 @@ class TagAsking {
 
 std::vector<RegistryAnswer> AskTagDigests(const base::Call& call, const credentials::KeyringOptions& keyring,
                                           const config::GetEnv& get_env,
-                                          const std::vector<TagQuestion>& questions, std::ostream& err) {
-  return TagAsking(call, keyring, get_env, questions, image::Platform::Host(), err).Run();
+                                          const std::vector<TagQuestion>& questions, NodeRuntime runtime,
+                                          std::ostream& err) {
+  return TagAsking(call, keyring, get_env, questions, image::Platform::Host(), err).Run(runtime);
 }
 
 std::vector<ManifestAnswer> AskManifests(const base::Call& call, const credentials::KeyringOptions& keyring,

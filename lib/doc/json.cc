@@ -56,6 +56,7 @@ class JsonParser {
   std::size_t offset() const { return at_; }
   std::size_t nodes() const { return nodes_; }
   bool out_of_range() const { return out_of_range_; }
+  bool beyond_limits() const { return beyond_limits_ || out_of_range_; }
   Position Here() {
     Position here = columns_.InCharacters(
         {static_cast<std::uint32_t>(line_), static_cast<std::uint32_t>(at_ - line_start_ + 1)});
@@ -77,6 +78,11 @@ class JsonParser {
     return true;
   }
 
+  bool FailBeyond(std::string_view message) {
+    beyond_limits_ = true;
+    return Fail(message);
+  }
+
   void SkipSpace() {
     for (; at_ < text_.size(); at_++) {
       char c = text_[at_];
@@ -92,12 +98,14 @@ class JsonParser {
   bool Value(Node& node, std::size_t depth) {
     SkipSpace();
     node.at = Here();
-    if (++nodes_ > limits_.nodes) return Fail("has more than " + std::to_string(limits_.nodes) + " values");
+    if (++nodes_ > limits_.nodes) {
+      return FailBeyond("has more than " + std::to_string(limits_.nodes) + " values");
+    }
     if (at_ == text_.size()) return Fail(text_.empty() ? "is empty" : "ends too early");
     char c = text_[at_];
     if (c == '{' || c == '[') {
       if (depth == limits_.depth) {
-        return Fail("is nested deeper than " + std::to_string(limits_.depth) + " levels");
+        return FailBeyond("is nested deeper than " + std::to_string(limits_.depth) + " levels");
       }
       return c == '{' ? Object(node, depth + 1) : Array(node, depth + 1);
     }
@@ -260,6 +268,7 @@ class JsonParser {
   std::size_t line_start_ = 0;
   std::size_t nodes_ = 0;
   bool out_of_range_ = false;
+  bool beyond_limits_ = false;
 };
 
 JsonValues::JsonValues(std::string_view text, Problems& problems, const Limits& limits)
@@ -283,18 +292,40 @@ std::size_t JsonValues::nodes() const {
   return parser_->nodes();
 }
 
-std::optional<Node> ParseJson(std::string_view text, Problems& problems, JsonRules rules,
-                              const Limits& limits, Position begin) {
+namespace {
+
+std::optional<Node> Parse(std::string_view text, Problems& problems, JsonRules rules, const Limits& limits,
+                          Position begin, bool& beyond_limits) {
+  auto read = [&](std::string_view good) {
+    JsonParser parser(good, problems, rules, limits, begin);
+    std::optional<Node> root = parser.Document();
+    beyond_limits = parser.beyond_limits();
+    return root;
+  };
   if (rules != JsonRules::kStrict && text.size() <= limits.bytes) {
     // Problems of the text itself are the grammar's to find: a raw control character stands in a string or is
     // no value. Go has no byte order mark either.
     std::string repaired;
     if (!base::IsUtf8(text)) text = repaired = base::ToUtf8(text);
-    return JsonParser(text, problems, rules, limits, begin).Document();
+    return read(text);
   }
+  beyond_limits = text.size() > limits.bytes;
   std::optional<std::string_view> checked = CheckText(text, limits.bytes, problems);
   if (!checked) return std::nullopt;
-  return JsonParser(*checked, problems, rules, limits, begin).Document();
+  return read(*checked);
+}
+
+}  // namespace
+
+std::optional<Node> ParseJson(std::string_view text, Problems& problems, JsonRules rules,
+                              const Limits& limits, Position begin) {
+  bool beyond_limits = false;
+  return Parse(text, problems, rules, limits, begin, beyond_limits);
+}
+
+std::optional<Node> ParseJson(std::string_view text, Problems& problems, JsonRules rules,
+                              const Limits& limits, bool& beyond_limits) {
+  return Parse(text, problems, rules, limits, {1, 1}, beyond_limits);
 }
 
 }  // namespace prefetch::doc

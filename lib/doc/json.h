@@ -28,6 +28,11 @@ enum class JsonRules {
 std::optional<Node> ParseJson(std::string_view text, Problems& problems, JsonRules rules = JsonRules::kStrict,
                               const Limits& limits = {}, Position begin = {1, 1});
 
+// The same. `beyond_limits`: the text may be good JSON, and only `limits`, or a number beyond those of Go,
+// keeps this reader from it. Go minds such a number only in a member that it reads.
+std::optional<Node> ParseJson(std::string_view text, Problems& problems, JsonRules rules,
+                              const Limits& limits, bool& beyond_limits);
+
 class JsonParser;
 
 // The values of one text that stand one after another, as Go's json.Decoder reads them, by

@@ -71,7 +71,10 @@ struct Request {
   std::vector<std::string> not_these;  // addresses that kOthers and kPublic exclude, too
   bool http2 = false;                  // where a TLS server offers it
   bool gzip = false;                   // accepts a compressed answer; its body and limits are the text's
-  BodySink sink;                       // gets the body of a 200 or 206 as it comes, instead of Response::body
+  // Header fields that Go's net/http refuses make the answer Fault::kMalformed, as for a program in Go, and
+  // those of a proxy's answer to CONNECT Fault::kProxy. Without it, they are passed over.
+  bool headers_as_go = false;
+  BodySink sink;  // gets the body of a 200 or 206 as it comes, instead of Response::body
 };
 
 struct Response {
@@ -96,7 +99,7 @@ enum class Fault {
   kTimeout,               // connecting, waiting or reading took too long
   kReset,                 // the connection ended before the answer did
   kGarbage,               // what came is not HTTP
-  kMalformed,             // it is HTTP, with fields that Go's client refuses
+  kMalformed,             // it is HTTP, with fields that Go's client refuses (Request::headers_as_go)
   kLongHeaders,           // longer ones than allowed
   kTooLong,               // a longer body than allowed
   kEncoding,              // the body is compressed in a way that was not accepted, or broken

@@ -82,11 +82,9 @@ std::size_t OnHeader(char* data, std::size_t, std::size_t size, void* self) {
     return size;
   }
   const std::string_view name = line.substr(0, colon), value = base::TrimSpace(line.substr(colon + 1));
-  if (!field || !IsFieldOfGo(answer, name, value)) {
-    answer.malformed = true;
-    return 0;
-  }
-  headers.Add(std::string(name), std::string(value));
+  answer.malformed = answer.as_go && (!field || !IsFieldOfGo(answer, name, value));
+  if (answer.malformed) return 0;
+  if (field && IsFieldName(name) && IsFieldValue(value)) headers.Add(std::string(name), std::string(value));
   return size;
 }
 
@@ -131,6 +129,10 @@ curl_socket_t OnSocket(void* self, curlsocktype, curl_sockaddr* address) {
 // has passed before.
 int OnConnected(void* self, char* peer, char*, int, int) {
   CurlAnswer& answer = *static_cast<CurlAnswer*>(self);
+  // A proxy has answered CONNECT by now, and libcurl passes its headers on like the server's.
+  answer.asked = true;
+  answer.header_bytes = 0;
+  answer.whole_headers = false;
   const std::optional<in6_addr> address = AsV6(std::string_view(peer));
   if (answer.looks_at_addresses && !(address && IsAllowed(answer.peers, *address, answer.not_these))) {
     answer.address_refused = true;
@@ -154,20 +156,18 @@ void Receive(CURL* easy, CurlAnswer& answer) {
   curl_easy_setopt(easy, CURLOPT_HEADERDATA, &answer);
   curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &OnBody);
   curl_easy_setopt(easy, CURLOPT_WRITEDATA, &answer);
-}
-
-void LookAtCertificates(CURL* easy, CurlAnswer& answer) {
-  curl_easy_setopt(easy, CURLOPT_CERTINFO, 1L);
   curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, &OnConnected);
   curl_easy_setopt(easy, CURLOPT_PREREQDATA, &answer);
+}
+
+void LookAtCertificates(CURL* easy) {
+  curl_easy_setopt(easy, CURLOPT_CERTINFO, 1L);
 }
 
 void LookAtAddresses(CURL* easy, CurlAnswer& answer) {
   curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, &OnSocket);
   curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, &answer);
   answer.looks_at_addresses = true;
-  curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, &OnConnected);
-  curl_easy_setopt(easy, CURLOPT_PREREQDATA, &answer);
 }
 
 namespace {

@@ -26,7 +26,9 @@ struct CurlAnswer {
   bool http_1_0 = false;          // the same
   bool whole_headers = false;     // the blank line at their end came
   Fault too_long = Fault::kNone;  // or kLongHeaders, or kTooLong
+  bool as_go = false;             // Request::headers_as_go
   bool malformed = false;         // a field is one that Go's client refuses
+  bool asked = false;             // the request goes out; headers before it are a proxy's, for CONNECT
   bool cut = false;               // enough of an error's body was read
   Peers peers = Peers::kAny;
   std::vector<std::string> not_these;
@@ -39,7 +41,7 @@ struct CurlAnswer {
 // `easy` puts headers and body into `answer`, which outlives the exchange.
 void Receive(CURL* easy, CurlAnswer& answer);
 // The exchange ends before anything is sent if the peer's certificate has no name where names belong.
-void LookAtCertificates(CURL* easy, CurlAnswer& answer);
+void LookAtCertificates(CURL* easy);
 // The exchange ends before anything is sent if `answer.peers` does not allow the address of its connection, a
 // new one or one that stands.
 void LookAtAddresses(CURL* easy, CurlAnswer& answer);

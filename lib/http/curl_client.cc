@@ -119,7 +119,7 @@ void CurlClient::Handle::Prepare(const Request& request, const CurlOptions& opti
   Set(CURLOPT_SSL_VERIFYPEER, 1L);
   Set(CURLOPT_SSL_VERIFYHOST, 2L);
   if (request.url.starts_with("https://") && (request.tls == nullptr || request.tls->verify)) {
-    LookAtCertificates(easy_, answer);
+    LookAtCertificates(easy_);
   }
   if (!options.ca_file.empty()) {
     Set(CURLOPT_CAINFO, options.ca_file.c_str());
@@ -180,6 +180,7 @@ Exchanged CurlClient::Handle::Send(const base::Call& call, const Request& reques
   answer.max_body_bytes = request.max_body_bytes;
   answer.max_error_body_bytes = request.max_error_body_bytes;
   if (request.sink) answer.sink = &request.sink;
+  answer.as_go = request.headers_as_go;
   answer.peers = request.peers;
   answer.not_these = request.not_these;
   answer.easy = easy_;
@@ -245,8 +246,12 @@ CurlClient::Handle::End CurlClient::Handle::Finish(CURLcode code, const std::str
     const char* part = too_long == Fault::kLongHeaders ? "longer headers" : "a longer body";
     return {base::ResourceExhausted(peer + " answered with " + part + " than allowed"), too_long};
   }
-  if (answer.malformed) {
+  if (answer.malformed && answer.asked) {
     return {base::Unavailable(peer + " answered with headers that are not HTTP"), Fault::kMalformed};
+  }
+  if (answer.malformed) {
+    return {base::Unavailable("the proxy answered for " + peer + " with headers that are not HTTP"),
+            Fault::kProxy};
   }
   // The answer's own verdicts come before libcurl's code, which only reports that a callback has ended the
   // transfer.

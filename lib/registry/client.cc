@@ -81,8 +81,8 @@ RegistryAnswer Client::Ask(const base::Call& call, const image::RegistryQuestion
 
 // Asks one host. At a place of registries.conf the image has another name, and the node's credentials go only
 // to the registry's own server (R48).
-RegistryAnswer Client::AskHost(const base::Call& call, const ChainedHost& host,
-                               const image::RegistryQuestion& question) {
+RegistryAnswer Client::AskHost(const base::Call& call, const std::vector<ChainedHost>& chain,
+                               const ChainedHost& host, const image::RegistryQuestion& question) {
   Parts parts{http_,
               clock_,
               options_,
@@ -91,11 +91,11 @@ RegistryAnswer Client::AskHost(const base::Call& call, const ChainedHost& host,
               tokens_,
               question.by_stranger,
               question.not_these.value_or(std::vector<std::string>())};
-  if (!host.as) return Conversation(parts, call, host, question).Run();
+  if (!host.as) return Conversation(parts, call, chain, host, question).Run();
   image::RegistryQuestion renamed = question;
   renamed.reference = *host.as;
   if (!host.own) renamed.credentials.clear();
-  RegistryAnswer answer = Conversation(parts, call, host, renamed).Run();
+  RegistryAnswer answer = Conversation(parts, call, chain, host, renamed).Run();
   bool refused = answer.kind == Kind::kAccessDenied && renamed.credentials.empty();
   return refused ? AsksForItsOwn(answer) : answer;
 }
@@ -133,7 +133,7 @@ RegistryAnswer Client::AskChain(const base::Call& call, const image::RegistryQue
                 .message = "no registry that only pods name is asked until DNS knows the API server"};
       break;
     }
-    answer = AskHost(call, host, asked_here);
+    answer = AskHost(call, chain->hosts, host, asked_here);
     requests += answer.requests;
     if (Answered(answer) || answer.only_by_pull || answer.ends_pull) break;
   }

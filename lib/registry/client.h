@@ -48,8 +48,8 @@ class Client {
 
  private:
   image::RegistryAnswer AskChain(const base::Call& call, const image::RegistryQuestion& question);
-  image::RegistryAnswer AskHost(const base::Call& call, const ChainedHost& host,
-                                const image::RegistryQuestion& question);
+  image::RegistryAnswer AskHost(const base::Call& call, const std::vector<ChainedHost>& chain,
+                                const ChainedHost& host, const image::RegistryQuestion& question);
 
   const ClientOptions options_;
   http::Client& http_;

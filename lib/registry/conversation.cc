@@ -30,7 +30,8 @@ using image::RegistryAnswer;
 using image::RegistryDetail;
 using Kind = image::RegistryAnswerKind;
 
-constexpr int kMaxTurns = 3;  // requests for one identity, tokens apart
+// A new authorization that is refused gets no other, so that the second request is the last (R19).
+constexpr int kMaxTurns = 2;
 
 bool IsDockerHub(const Host& host) {
   return host.server.host == "registry-1.docker.io";
@@ -89,12 +90,16 @@ void FoldKeys(doc::Node& node) {
   }
 }
 
+constexpr std::string_view kBeyondLimits = "has more levels or values, or a larger number, than is read here";
+
 // Returns the mistake for which containerd takes no such document (`core/images`, Children); empty: there is
-// none.
+// none. kBeyondLimits is ours.
 std::string_view MistakeOf(std::string_view text, ManifestKind kind) {
   const base::OneLargeText turn(text.size());
   doc::Problems problems("manifest");
-  auto root = doc::ParseJson(text, problems, doc::JsonRules::kGo, kManifestLimits);
+  bool beyond_limits = false;
+  auto root = doc::ParseJson(text, problems, doc::JsonRules::kGo, kManifestLimits, beyond_limits);
+  if (!root && beyond_limits) return kBeyondLimits;
   if (!root || root->kind != doc::Node::Kind::kMapping) return "is no JSON object";
   FoldKeys(*root);
   const ManifestKind other = kind == ManifestKind::kIndex ? ManifestKind::kManifest : ManifestKind::kIndex;
@@ -122,10 +127,11 @@ std::chrono::milliseconds Jittered(std::chrono::milliseconds delay) {
 
 }  // namespace
 
-Conversation::Conversation(Parts parts, const base::Call& call, const ChainedHost& host,
-                           const image::RegistryQuestion& question)
+Conversation::Conversation(Parts parts, const base::Call& call, const std::vector<ChainedHost>& chain,
+                           const ChainedHost& host, const image::RegistryQuestion& question)
     : parts_(parts),
       call_(call),
+      chain_(chain),
       host_(host),
       question_(question),
       origin_(host.host.server.Origin()),
@@ -139,7 +145,7 @@ RegistryAnswer Conversation::Run() {
     // Only a denial can depend on the credential (R20).
     if (answer.kind != Kind::kAccessDenied) break;
   }
-  answer.requests = session_.requests();
+  answer.requests = session_.requests() + requests_elsewhere_;
   answer.allowance = allowance_;
   if (answer.requests > 0) answer.answered_by = host_.host.server.Authority();
   return answer;
@@ -175,9 +181,9 @@ bool Conversation::Pause(std::chrono::milliseconds delay) const {
 RegistryAnswer Conversation::Once(const AuthConfig* credential) {
   // HEAD costs the registry less, and Docker Hub does not count it as a pull (R28).
   // A server may refuse the HEAD of one repository only. containerd always sends it, so a prediction does,
-  // too.
-  const bool skips_head =
-      parts_.book.HeadFails(origin_) && !(question_.fetches_manifest && IsForContainerd());
+  // too; CRI-O never does.
+  const bool gets = !IsForContainerd() && !CountsGets(host_.host, question_.reference);
+  const bool skips_head = question_.fetches_manifest ? gets : parts_.book.HeadFails(origin_);
   std::string method = skips_head ? "GET" : "HEAD";
   Authorization authorization = authenticator_.Remembered(credential);
   Reply reply =
@@ -241,6 +247,12 @@ RegistryAnswer Conversation::Judge(const std::string& method, const Reply& reply
     // Remembered for a day, so that later checks save the HEAD (R6).
     parts_.book.NoteHeadFails(origin_);
     return GetInstead(How::kGetForHead, authorization, credential);
+  }
+  // containerd asks no other host after such a status.
+  if (head && response.status / 100 == 3 && IsForContainerd()) {
+    RegistryAnswer answer = Refused(response, authorization, credential);
+    answer.ends_pull = true;
+    return answer;
   }
   // Only a body contains the reason. Docker Hub is an exception, since a GET counts as a pull there.
   if (head && (response.status == 403 || response.status == 400) && !IsDockerHub(host_.host)) {
@@ -319,6 +331,7 @@ RegistryAnswer Conversation::JudgeManifest(How how, const http::Response& respon
   // Without Content-Length, a truncated body looks complete. A digest over it would look like a new image.
   const std::string_view mistake = MistakeOf(response.body, described.kind);
   if (!mistake.empty() && (said.empty() || IsForContainerd())) {
+    if (mistake == kBeyondLimits) return BeyondLimits();
     return Unusable(RegistryDetail::kNoManifest,
                     said.empty() ? "answered without a manifest or a digest"
                                  : "answered with a manifest that " + std::string(mistake));
@@ -335,8 +348,17 @@ RegistryAnswer Conversation::JudgeManifest(How how, const http::Response& respon
 
 // The runtimes know more encodings.
 RegistryAnswer Conversation::UnknownEncoding() const {
-  RegistryAnswer answer =
-      AskNext(RegistryDetail::kNotAcceptable, "answered with an unknown Content-Encoding");
+  return LeftToPulls(RegistryDetail::kNotAcceptable, "answered with an unknown Content-Encoding");
+}
+
+// Go's limit is 10,000 levels.
+RegistryAnswer Conversation::BeyondLimits() const {
+  return LeftToPulls(RegistryDetail::kTooLong,
+                     "has a manifest that " + std::string(kBeyondLimits) + ": only a pull tells");
+}
+
+RegistryAnswer Conversation::LeftToPulls(RegistryDetail detail, const std::string& why) const {
+  RegistryAnswer answer = AskNext(detail, why);
   answer.only_by_pull = true;
   return answer;
 }
@@ -358,44 +380,94 @@ RegistryAnswer Conversation::GetForDigest(Authorization& authorization, const Au
 
 RegistryAnswer Conversation::GetInstead(How how, Authorization& authorization, const AuthConfig* credential) {
   Reply reply = AskAs("GET", question_.reference, std::string(kAcceptedManifests), authorization, credential);
-  if (!reply.response) return std::move(reply.refusal);
-  // For want of a digest, containerd takes the body of any answer below 400.
-  const int status = reply.response->status;
-  if (status / 100 == 2 || (how == How::kGetForDigest && status < 400 && IsForContainerd())) {
-    return JudgeManifest(how, *reply.response, authorization, credential);
+  // For want of a digest, containerd takes the body of any answer, and asks no other host if there is none.
+  // Here, an error's body is no manifest.
+  const bool last = how == How::kGetForDigest && IsForContainerd();
+  if (reply.response) {
+    const int status = reply.response->status;
+    if (status / 100 == 2 || (last && status < 400)) {
+      return JudgeManifest(how, *reply.response, authorization, credential);
+    }
+    reply.refusal = Refused(*reply.response, authorization, credential);
   }
-  return Refused(*reply.response, authorization, credential);
+  if (!last) return std::move(reply.refusal);
+  reply.refusal.ends_pull = true;
+  reply.refusal.message += "; its HEAD told no digest";
+  // A mirror's word is none about the tag.
+  const bool about_tag = reply.refusal.kind == Kind::kTagMissing || reply.refusal.kind == Kind::kAccessDenied;
+  if (about_tag && !host_.own) {
+    reply.refusal.kind = Kind::kIndeterminate;
+    reply.refusal.detail = RegistryDetail::kNoManifest;
+  }
+  return std::move(reply.refusal);
 }
 
-// containerd fetches the manifest by the digest that it was told (R53). Docker Hub counts that as a pull.
+// containerd fetches the manifest by the digest that it was told (R53), from the first host of the chain that
+// has it, whichever told the digest. Docker Hub counts that as a pull.
 RegistryAnswer Conversation::Fetched(RegistryAnswer answer, const Described& described,
                                      Authorization& authorization, const AuthConfig* credential) {
   const bool told = answer.kind == Kind::kSame || answer.kind == Kind::kMoved;
   const bool wanted =
       question_.fetches_manifest && IsForContainerd() && !CountsGets(host_.host, question_.reference);
   if (!told || !wanted) return answer;
+  RegistryAnswer refusal;
+  for (const ChainedHost& host : chain_) {
+    Fetch fetch;
+    if (&host == &host_) {
+      fetch = FetchHere(answer, described, authorization, credential);
+      refusal = std::move(fetch.refusal);
+    } else if (host.problem.empty() && !(parts_.options.skip_mirrors && host.mirror)) {
+      Conversation other(parts_, call_, chain_, host, question_);
+      fetch = other.FetchAsAny(answer, described);
+      requests_elsewhere_ += other.session_.requests();
+    }
+    if (fetch.verdict) return *std::move(fetch.verdict);
+  }
+  refusal.ends_pull = true;
+  return refusal;
+}
+
+Conversation::Fetch Conversation::FetchAsAny(const RegistryAnswer& answer, const Described& described) {
+  Fetch fetch;
+  for (const AuthConfig* credential : IdentitiesFor(parts_.options, host_, question_.credentials)) {
+    Authorization authorization = authenticator_.Remembered(credential);
+    fetch = FetchHere(answer, described, authorization, credential);
+    if (fetch.verdict || fetch.refusal.kind != Kind::kAccessDenied) break;
+  }
+  return fetch;
+}
+
+Conversation::Fetch Conversation::FetchHere(const RegistryAnswer& answer, const Described& described,
+                                            Authorization& authorization, const AuthConfig* credential) {
   const auto named = image::Reference::Parse(question_.reference.Repository() + "@" + answer.digest);
-  if (!named) return Unusable(RegistryDetail::kInternal, named.error().message());
+  if (!named) return {.verdict = Unusable(RegistryDetail::kInternal, named.error().message()), .refusal = {}};
   Reply reply = AskAs("GET", *named, described.type + ", */*", authorization, credential);
-  // The node's own limit is no word of the registry's, which has answered.
-  if (!reply.response && reply.refusal.detail == RegistryDetail::kOwnLimit) return answer;
-  if (!reply.response) return std::move(reply.refusal);
+  if (!reply.response) {
+    // The node's own limit is no word of the registry's, which has answered.
+    if (reply.refusal.detail == RegistryDetail::kOwnLimit) return {.verdict = answer, .refusal = {}};
+    if (reply.refusal.only_by_pull) return {.verdict = std::move(reply.refusal), .refusal = {}};
+    return {.verdict = {}, .refusal = std::move(reply.refusal)};
+  }
   const http::Response& response = *reply.response;
   if (response.status / 100 != 2) {
     RegistryAnswer refused = Refused(response, authorization, credential);
-    if (refused.kind != Kind::kTagMissing) return refused;
-    return Unusable(RegistryDetail::kNoManifest,
-                    "names the digest " + answer.digest + ", and does not have it");
+    if (refused.kind != Kind::kTagMissing) return {.verdict = {}, .refusal = std::move(refused)};
+    return {.verdict = {},
+            .refusal = Unusable(RegistryDetail::kNoManifest,
+                                "names the digest " + answer.digest + ", and does not have it")};
   }
-  if (!IsPlainOrGzip(response)) return UnknownEncoding();
+  if (!IsPlainOrGzip(response)) return {.verdict = UnknownEncoding(), .refusal = {}};
   const bool whole = !described.size || *described.size == response.body.size();
   if (!whole || "sha256:" + base::Sha256Hex(response.body) != answer.digest) {
-    return Unusable(RegistryDetail::kDigestMismatch,
-                    "has another manifest than " + answer.digest + ", the digest that it names");
+    return {.verdict = Unusable(RegistryDetail::kDigestMismatch,
+                                "has another manifest than " + answer.digest + ", the digest that was named"),
+            .refusal = {}};
   }
   const std::string_view mistake = MistakeOf(response.body, described.kind);
-  if (mistake.empty()) return answer;
-  return Unusable(RegistryDetail::kNoManifest, "has a manifest that " + std::string(mistake));
+  if (mistake.empty()) return {.verdict = answer, .refusal = {}};
+  if (mistake == kBeyondLimits) return {.verdict = BeyondLimits(), .refusal = {}};
+  return {.verdict = Unusable(RegistryDetail::kNoManifest, "has a manifest that " + std::string(mistake)),
+          .refusal = {}};
 }
 
 RegistryAnswer Conversation::Compared(const std::string& digest) const {

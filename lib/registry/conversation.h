@@ -17,8 +17,9 @@ namespace prefetch::registry {
 // Not thread-safe. Its arguments must outlive it.
 class Conversation {
  public:
-  Conversation(Parts parts, const base::Call& call, const ChainedHost& host,
-               const image::RegistryQuestion& question);
+  // `chain` has all hosts of the registry, `host` among them.
+  Conversation(Parts parts, const base::Call& call, const std::vector<ChainedHost>& chain,
+               const ChainedHost& host, const image::RegistryQuestion& question);
 
   // kSame, kMoved, or why not. Reports the server that answered, and the number of requests.
   image::RegistryAnswer Run();
@@ -60,6 +61,14 @@ class Conversation {
                                    const image::AuthConfig* credential);
   image::RegistryAnswer Fetched(image::RegistryAnswer answer, const Described& described,
                                 Authorization& authorization, const image::AuthConfig* credential);
+  // A fetch of what another host has told. No verdict: the next host is asked.
+  struct Fetch {
+    std::optional<image::RegistryAnswer> verdict;
+    image::RegistryAnswer refusal;
+  };
+  Fetch FetchHere(const image::RegistryAnswer& answer, const Described& described,
+                  Authorization& authorization, const image::AuthConfig* credential);
+  Fetch FetchAsAny(const image::RegistryAnswer& answer, const Described& described);
   image::RegistryAnswer Refused(const http::Response& response, const Authorization& authorization,
                                 const image::AuthConfig* credential);
   image::RegistryAnswer Missing(image::RegistryAnswer answer, const Authorization& authorization);
@@ -67,15 +76,20 @@ class Conversation {
   image::RegistryAnswer AskNext(image::RegistryDetail detail, const std::string& why) const;
   image::RegistryAnswer Unusable(image::RegistryDetail detail, const std::string& why) const;
   image::RegistryAnswer UnknownEncoding() const;
+  image::RegistryAnswer BeyondLimits() const;
+  // Only a pull tells.
+  image::RegistryAnswer LeftToPulls(image::RegistryDetail detail, const std::string& why) const;
   image::RegistryAnswer Compared(const std::string& digest) const;
   image::RegistryAnswer ComparedByPlatform(image::RegistryAnswer moved, const Authorization& authorization);
-  bool IsForContainerd() const { return parts_.options.registries == nullptr; }
+  bool IsForContainerd() const { return parts_.options.registries == nullptr && !parts_.options.for_crio; }
   void NoteAllowance(const http::Response& response);
   bool Pause(std::chrono::milliseconds delay) const;
 
   std::optional<image::PullAllowance> allowance_;  // of the newest response that tells one
+  int requests_elsewhere_ = 0;                     // to other hosts of the chain
   Parts parts_;
   const base::Call& call_;
+  const std::vector<ChainedHost>& chain_;
   const ChainedHost& host_;
   const image::RegistryQuestion& question_;
   const std::string origin_;  // how the host is called in the book

@@ -29,6 +29,8 @@ struct ClientOptions {
   HostFilesOptions hosts;
   // CRI-O's configuration, which then decides instead of hosts.toml. nullptr: it is another runtime's node.
   std::shared_ptr<const RegistriesConf> registries;
+  // Manifests are judged as for CRI-O, without a registries.conf too: for nodes that are elsewhere.
+  bool for_crio = false;
   ThrottleLimits throttle;
   TimeLimits times;
   // Hosts of token services that may get passwords although they seem to belong to another owner.

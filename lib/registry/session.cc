@@ -125,6 +125,7 @@ http::Exchanged Session::Send(const Question& question, const http::AbsoluteUrl&
   request.peers = PeersFor(url);
   if (parts_.by_stranger) request.not_these = parts_.not_these;
   request.http2 = true;
+  request.headers_as_go = true;  // the runtimes' client refuses the same answers
   request.gzip = question.gzip;
   if (!question.range.empty()) request.headers.Add("Range", question.range);
   request.sink = question.sink;

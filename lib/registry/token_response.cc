@@ -100,7 +100,12 @@ std::chrono::seconds UsableFor(std::chrono::seconds lifetime) {
 
 base::Result<Token> ParseTokenResponse(std::string_view body) {
   doc::Problems problems("the token service's answer");
-  auto parsed = doc::ParseJson(FirstValue(body), problems, doc::JsonRules::kGo, kTokenLimits);
+  bool beyond_limits = false;
+  auto parsed = doc::ParseJson(FirstValue(body), problems, doc::JsonRules::kGo, kTokenLimits, beyond_limits);
+  if (!parsed && beyond_limits) {
+    return base::ResourceExhausted(
+        "the token service's answer has more levels or values, or a larger number, than is read here");
+  }
   if (!parsed) return base::InvalidArgument("the token service's answer is no JSON");
   doc::SecretNode root(std::move(*parsed));
   Members members;
@@ -110,8 +115,11 @@ base::Result<Token> ParseTokenResponse(std::string_view body) {
   }
   const std::string& text = members.access_token.empty() ? members.token : members.access_token;
   if (text.empty()) return base::InvalidArgument("the token service's answer holds no token");
-  if (text.size() > kMaxTokenBytes || !IsHeaderText(text)) {
+  if (!IsHeaderText(text)) {
     return base::InvalidArgument("the token service's token cannot be sent in a header");
+  }
+  if (text.size() > kMaxTokenBytes) {
+    return base::ResourceExhausted("the token service's token is longer than is sent from here");
   }
   Token token{.text = base::Secret(text), .lifetime = LifetimeOf(members.expires_in)};
   base::RememberSecret(token.text, base::SecretOrigin::kHandedOut);

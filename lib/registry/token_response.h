@@ -19,8 +19,9 @@ struct Token {
 // For how long a token is used: until 30 s before its end, or for half of its life if that is longer.
 std::chrono::seconds UsableFor(std::chrono::seconds lifetime);
 
-// InvalidArgument: no JSON object, a key twice, deeper than 32, longer than 1 MiB, neither `access_token`
-// nor `token` in it, or one that cannot stand in a header or is longer than 64 KiB.
+// InvalidArgument: no JSON object, neither `access_token` nor `token` in it, or one that cannot stand in a
+// header. ResourceExhausted: it is beyond our own limits, which are 1,000 levels, 100,000 values, 1 MiB, and
+// 64 KiB for a token; or has a number beyond those of Go. The runtimes may read it.
 base::Result<Token> ParseTokenResponse(std::string_view body);
 
 }  // namespace prefetch::registry

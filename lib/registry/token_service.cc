@@ -59,11 +59,11 @@ Reply Get(Session& session, const TokenRequest& request) {
   return session.AskTokenService(question, request.realm.trusted);
 }
 
-// Some token services do not support POST (R16).
-bool FallsBackToGet(const Reply& reply) {
+// Some token services do not support POST (R16). At 405, containerd gives up if there is no user.
+bool FallsBackToGet(const Reply& reply, const image::AuthConfig& credential) {
   if (!reply.response) return false;
   int status = reply.response->status;
-  return status == 400 || status == 401 || status == 404 || status == 405;
+  return status == 400 || status == 401 || status == 404 || (status == 405 && !credential.username.empty());
 }
 
 image::RegistryAnswer OfStatus(int status, bool credential) {
@@ -106,7 +106,7 @@ TokenOutcome AskForToken(Session& session, const TokenRequest& request, base::Wa
   // Refresh tokens are sent by POST first (R16).
   if (request.credential != nullptr && IsRefreshToken(*request.credential)) reply = Post(session, request);
   bool posted = reply.response.has_value() || reply.refusal.detail != RegistryDetail::kNone;
-  if (!posted || FallsBackToGet(reply)) reply = Get(session, request);
+  if (!posted || FallsBackToGet(reply, *request.credential)) reply = Get(session, request);
   if (!reply.response) {
     // The challenge named this address, and the agent does not follow it there (R41). The runtime does. A pod
     // must not learn from it which addresses are this node's.
@@ -125,10 +125,13 @@ TokenOutcome AskForToken(Session& session, const TokenRequest& request, base::Wa
                    : base::Result<Token>(base::InvalidArgument("the answer is encoded in an unknown way"));
   base::WipeString(reply.response->body);
   if (token) return {.token = std::move(*token), .refusal = {}};
+  // The runtimes have larger limits.
+  const bool ours = token.error().code() == base::Code::kResourceExhausted;
   return {.token = std::nullopt,
           .refusal = {
-              .kind = Kind::kServerError,
-              .detail = RegistryDetail::kNoToken,
+              .kind = ours ? Kind::kIndeterminate : Kind::kServerError,
+              .detail = ours ? RegistryDetail::kTooLong : RegistryDetail::kNoToken,
+              .only_by_pull = ours,
               .message = http::DisplayUrl(request.realm.url.ToString()) + ": " + token.error().message()}};
 }
 

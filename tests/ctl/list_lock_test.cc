@@ -1,4 +1,4 @@
-// `list lock` of lists whose digests are known without asking a registry.
+// `list lock`, alone and with a registry.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -7,6 +7,7 @@
 #include "ctl/exit_code.h"
 #include "ctl/list.h"
 #include "ctl/ran.h"
+#include "fakes/fake_registry.h"
 #include "temp_dir.h"
 
 namespace prefetch::ctl::list_lock_test {
@@ -45,6 +46,70 @@ TEST(ListLock, CheckTellsWhatIsOtherAndWritesNothing) {
   EXPECT_NE(ran.out.find("+ q.io/a@" + kTwo), std::string::npos) << ran;
   EXPECT_NE(ran.out.find("- q.io/a@" + kOne + "  not on the list any more\n"), std::string::npos) << ran;
   EXPECT_EQ(*base::ReadFile(list + ".lock", 1 << 20), before);
+}
+
+class LockOfARegistry : public testing::Test {
+ protected:
+  // Locks app:v1 of a registry whose manifest has this type and text.
+  Ran LockOf(const tests::FakeManifest& manifest, NodeRuntime runtime) {
+    digest_ = registry_.Put("app", "v1", manifest);
+    return Lock({.files = {dir_.Write("a.txt", registry_.address() + "/app:v1\n")}, .runtime = runtime});
+  }
+  bool locked() {
+    auto lock = base::ReadFile(dir_ / "a.txt.lock", 1 << 20);
+    return lock && lock->find(digest_) != std::string::npos;
+  }
+
+  tests::TempDir dir_;
+  tests::FakeRegistry registry_;
+  std::string digest_;
+};
+
+constexpr const char* kIndexType = "application/vnd.oci.image.index.v1+json";
+
+TEST_F(LockOfARegistry, WhatOnlyContainerdRefusesIsAWarningForCrio) {
+  const tests::FakeManifest odd{.content_type = "text/plain", .body = "{\"schemaVersion\":2}"};
+  const std::string why =
+      "answered with the type \"text/plain\", which containerd does not take for a manifest";
+  Ran ran = LockOf(odd, NodeRuntime::kContainerd);
+  EXPECT_EQ(ran.exit, kNo);
+  EXPECT_NE(ran.err.find("/app:v1: Indeterminate: " + registry_.address() + " " + why), std::string::npos)
+      << ran;
+  EXPECT_FALSE(locked());
+  ran = LockOf(odd, NodeRuntime::kCrio);
+  EXPECT_EQ(ran.exit, kOk) << ran;
+  EXPECT_EQ(ran.err, "warning: " + registry_.address() + "/app:v1: containerd would not pull it: " +
+                         registry_.address() + " " + why + "; only a pull tells whether CRI-O does\n");
+  EXPECT_TRUE(locked());
+}
+
+// containerd resolves by HEAD, and CRI-O does not send it.
+TEST_F(LockOfARegistry, AHeadThatIsRefusedIsNoErrorForCrio) {
+  registry_.Answer([](const tests::WireRequest& request) -> std::optional<tests::FakeReply> {
+    if (request.method != "HEAD") return std::nullopt;
+    return tests::FakeReply{.status = 501};
+  });
+  EXPECT_EQ(LockOf({}, NodeRuntime::kContainerd).exit, kUnreachable);
+  EXPECT_EQ(LockOf({}, NodeRuntime::kCrio).exit, kOk);
+  EXPECT_TRUE(locked());
+}
+
+TEST_F(LockOfARegistry, WhatBothTakeIsLockedWithoutAWord) {
+  for (NodeRuntime runtime : {NodeRuntime::kContainerd, NodeRuntime::kCrio}) {
+    const Ran ran = LockOf({.content_type = kIndexType, .body = "{\"schemaVersion\":2}"}, runtime);
+    EXPECT_EQ(ran.exit, kOk);
+    EXPECT_EQ(ran.err, "");
+    EXPECT_TRUE(locked());
+  }
+}
+
+TEST_F(LockOfARegistry, WhatCannotBeReadHereIsNoRefusalOfTheRegistry) {
+  const std::string deep = std::string(40, '[') + std::string(40, ']');
+  const Ran ran =
+      LockOf({.content_type = kIndexType, .body = "{\"a\":" + deep + "}"}, NodeRuntime::kContainerd);
+  EXPECT_EQ(ran.exit, kUnreachable);
+  EXPECT_NE(ran.err.find("only a pull tells"), std::string::npos) << ran;
+  EXPECT_FALSE(locked());
 }
 
 struct LockMistake {

@@ -25,10 +25,11 @@ ScriptedServer::Script Answers(std::string text) {
   };
 }
 
-Fault FaultOf(const std::string& answer, const std::string& method = "GET") {
+Fault FaultOf(const std::string& answer, const std::string& method = "GET", bool headers_as_go = true) {
   ScriptedServer server(Answers(answer));
   CurlClient client;
-  return client.Exchange(Patient(), {.method = method, .url = server.Url()}).fault;
+  return client.Exchange(Patient(), {.method = method, .url = server.Url(), .headers_as_go = headers_as_go})
+      .fault;
 }
 
 TEST(Exchange, SaysWhereItBroke) {
@@ -72,6 +73,19 @@ TEST(Exchange, HeadersThatGoRefuses) {
         "Content-Length: 5\r\ncontent-length: 5 \r\n", "Transfer-Encoding: Chunked\r\n"}) {
     EXPECT_EQ(fault_of(fields), Fault::kNone) << fields;
   }
+}
+
+// Webhooks and other clients than a registry's predict no program in Go.
+TEST(Exchange, OtherRequestsPassOverHeadersThatGoRefuses) {
+  const std::string odd = "garbage\r\n: x\r\nA(b): x\r\nA: x\x01y\r\nB: z\r\n";
+  EXPECT_EQ(FaultOf("HTTP/1.1 204 No Content\r\n" + odd + "\r\n"), Fault::kMalformed);
+  EXPECT_EQ(FaultOf("HTTP/1.1 204 No Content\r\n" + odd + "\r\n", "GET", false), Fault::kNone);
+  ScriptedServer server(Answers("HTTP/1.1 204 No Content\r\n" + odd + "\r\n"));
+  CurlClient client;
+  auto response = client.Send(Patient(), {.url = server.Url()});
+  ASSERT_TRUE(response) << response.error().message();
+  using Fields = std::vector<std::pair<std::string, std::string>>;
+  EXPECT_EQ(response->headers.fields(), (Fields{{"B", "z"}}));
 }
 
 TEST(Exchange, AFoldedLineIsNoFieldOfItsOwn) {
@@ -226,6 +240,23 @@ TEST(Exchange, TheProxyIsChosenByScheme) {
     EXPECT_EQ(for_both.Exchange(Patient(), {.url = here}).fault, Fault::kNone) << here;
   }
   EXPECT_EQ(by_proxy.Exchange(Patient(), {.url = "http://localhost:1/x"}).fault, Fault::kConnect);
+}
+
+// Behind the proxy's answer, these connections break: it is no tunnel.
+TEST(Exchange, HeadersOfAProxyAreNotTheServers) {
+  auto fault_of = [](const std::string& fields, bool headers_as_go) {
+    ScriptedServer proxy(Answers("HTTP/1.1 200 Connection established\r\n" + fields + "\r\n"));
+    CurlClient client({.https_proxy = "http://127.0.0.1:" + std::to_string(proxy.port())});
+    const Exchanged got =
+        client.Exchange(Patient(), {.url = "https://a.invalid/x", .headers_as_go = headers_as_go});
+    return std::pair(got.fault, got.response ? "" : got.response.error().message());
+  };
+  const auto [fault, message] = fault_of("Via(x): y\r\n", true);
+  EXPECT_EQ(fault, Fault::kProxy);
+  EXPECT_EQ(message,
+            "GET https://a.invalid/x: the proxy answered for a.invalid with headers that are not HTTP");
+  EXPECT_EQ(fault_of("Via: y\r\n", true).first, Fault::kTls);
+  EXPECT_EQ(fault_of("Via(x): y\r\n", false).first, Fault::kTls);
 }
 
 TEST(Exchange, ASocks5ProxyResolvesTheName) {

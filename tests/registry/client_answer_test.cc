@@ -108,6 +108,9 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     Broken, AnswerTest,
     testing::Values(AnswerCase{"NotHttp", {.raw = "SSH-2.0-OpenSSH_9.2\r\n"}, "ServerError NotARegistry"},
+                    AnswerCase{"HeadersThatGoRefuses",
+                               {.raw = "HTTP/1.1 200 OK\r\nA(b): x\r\n\r\n"},
+                               "ServerError NotARegistry"},
                     AnswerCase{"CutInStatusLine", {.raw = "HTTP/1.1 2"}, "Unreachable Reset", 3},
                     AnswerCase{
                         "CutInHeaders", {.raw = "HTTP/1.1 200 OK\r\nContent-Ty"}, "Unreachable Reset", 3},
@@ -257,6 +260,30 @@ TEST_F(ClientAnswerTest, TheManifestIsFetchedByTheDigestThatHeadTold) {
   by_digest.reset();
   registry_.Put("app", "v1", {.body = R"({"config":{}})"});
   EXPECT_EQ(Word(ask()), "Indeterminate NoManifest") << "it is called an index";
+  const std::string deep = std::string(40, '[') + std::string(40, ']');
+  registry_.Put("app", "v1", {.body = "{\"a\":" + deep + "}"});
+  EXPECT_EQ(Word(ask()), "Indeterminate TooLong");
+}
+
+// Go reads 10,000 levels, and numbers beyond its own in members that it does not know.
+TEST_F(ClientAnswerTest, AManifestBeyondOurLimitsIsLeftToAPull) {
+  const std::string deep = std::string(40, '[') + std::string(40, ']');
+  std::string many = "[0";
+  for (int i = 0; i < 1 << 17; i++) many += ",0";
+  for (const std::string& value : {deep, many + "]", std::string("1e999")}) {
+    registry_.Answer([&](const WireRequest& request) {
+      return ForManifests(request, {.headers = {{"Content-Type", "application/vnd.oci.image.index.v1+json"}},
+                                    .body = "{\"a\":" + value + "}"});
+    });
+    Make();
+    const auto answer = AskFake("app:v1");
+    EXPECT_EQ(Word(answer), "Indeterminate TooLong") << answer.message;
+    EXPECT_TRUE(answer.only_by_pull);
+    EXPECT_FALSE(answer.ends_pull);
+    EXPECT_EQ(answer.message, registry_.address() +
+                                  " has a manifest that has more levels or values, or a larger number, than "
+                                  "is read here: only a pull tells");
+  }
 }
 
 // One repository's HEAD without a digest says nothing about another one's.

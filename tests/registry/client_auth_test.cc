@@ -71,6 +71,56 @@ TEST_F(ClientAuthTest, WhatIsWrongWithAChallenge) {
   EXPECT_EQ(Count("GET /token"), 0U);
 }
 
+TEST_F(ClientAuthTest, ATokenAnswerBeyondOurLimitsIsLeftToAPull) {
+  const std::string deep = std::string(1200, '[') + std::string(1200, ']');
+  const std::string large = std::string((64 << 10) + 1, 'x');
+  for (const std::string& body :
+       {R"({"token":"t","a":)" + deep + "}", std::string(R"({"token":"t","a":1e999})"),
+        R"({"token":")" + large + "\"}"}) {
+    Make();
+    registry_.Answer([&](const WireRequest& request) -> std::optional<FakeReply> {
+      if (request.path() == "/token") return FakeReply{.body = body};
+      return Challenge("Bearer realm=\"" + Realm() + "\"");
+    });
+    const image::RegistryAnswer answer = AskFake("app:v1");
+    EXPECT_EQ(Word(answer), "Indeterminate TooLong") << answer.message;
+    EXPECT_TRUE(answer.only_by_pull);
+  }
+}
+
+// R19: whatever a registry accepts and whatever it refuses.
+TEST_F(ClientAuthTest, AnIdentityCostsFourRequestsAtMost) {
+  const std::string digest = registry_.Put("app", "v1");
+  std::size_t most = 0;
+  for (unsigned refused = 0; refused < 1U << 6; refused++) {
+    for (const std::string& challenge :
+         {"Bearer realm=\"" + Realm() + "\"", std::string("Basic realm=\"x\"")}) {
+      Make();
+      registry_.GiveTokensTo("me", "secret");
+      unsigned sent = 0;
+      auto answer = [&](const WireRequest& request) -> std::optional<FakeReply> {
+        if (request.path() == "/token" || request.path() == "/v2/") return std::nullopt;
+        if ((refused >> sent++ & 1) != 0) return Challenge(challenge);
+        if (request.method != "HEAD") return std::nullopt;
+        return FakeReply{.headers = {{"Content-Type", "application/vnd.oci.image.index.v1+json"}}};
+      };
+      // The second question has the challenge and the token of the first.
+      for (int question = 0; question < 2; question++) {
+        registry_.Answer(answer);
+        registry_.Forget();
+        sent = 0;
+        client_->Ask(tests::Patient(), {.reference = tests::Ref(registry_.address() + "/app:v1"),
+                                        .local_digests = {},
+                                        .platform = {"linux", "amd64", ""},
+                                        .credentials = Me(),
+                                        .fetches_manifest = true});
+        most = std::max(most, Count("HEAD ") + Count("GET /v2/"));
+      }
+    }
+  }
+  EXPECT_EQ(most, 4U);
+}
+
 TEST_F(ClientAuthTest, ATokenServiceOnAnAddressThatIsNotMeant) {
   // The registry stands on loopback, and so may its token service; not on a link-local address.
   Always(Challenge("Bearer realm=\"https://169.254.169.254/token\""));
@@ -312,6 +362,10 @@ TEST_F(ClientAuthTest, ARefreshTokenGoesByPostAndFallsBackToGet) {
     EXPECT_EQ(Word(answer), "Moved") << status;
     EXPECT_EQ(answer.requests, 4) << status;
   }
+  // Without a user, containerd gives up at 405.
+  registry_.GiveTokensTo("", "refresh&me");
+  Make();
+  EXPECT_EQ(Word(AskFake("app:v1", {User("", "refresh&me")})), "ServerError Status405");
 }
 
 TEST_F(ClientAuthTest, ARefreshTokenIsNotSentWhereTheTokenServiceRedirects) {

@@ -218,6 +218,58 @@ TEST_F(ClientMirrorTest, AnAuthorityThatCannotBeReadLeavesAllToPulls) {
   EXPECT_TRUE(one_.lines().empty());
 }
 
+// R53: whichever host told the digest, the first of the chain that has a manifest of that name serves it.
+TEST_F(ClientMirrorTest, AManifestIsFetchedFromTheFirstHostThatHasIt) {
+  auto ask = [&] {
+    Hosts(Table(one_, "capabilities = [\"pull\"]\n") + Table(two_));
+    return client_->Ask(tests::Patient(), {.reference = tests::Ref(registry_.address() + "/app:v1"),
+                                           .local_digests = {},
+                                           .platform = {"linux", "amd64", ""},
+                                           .credentials = {},
+                                           .fetches_manifest = true});
+  };
+  const std::string digest = registry_.Put("app", "v1");
+  EXPECT_EQ(ask().digest, digest);
+  const std::string ns = "?ns=127.0.0.1%3A" + std::to_string(registry_.port());
+  EXPECT_EQ(one_.lines().front(), "GET /v2/app/manifests/" + digest + ns) << "it resolves no tags";
+  EXPECT_EQ(registry_.lines(), (Lines{"HEAD /v2/app/manifests/v1", "GET /v2/app/manifests/" + digest}));
+  one_.Put("app", "v1");
+  registry_.Forget();
+  EXPECT_EQ(ask().digest, digest);
+  EXPECT_EQ(registry_.lines(), Lines{"HEAD /v2/app/manifests/v1"});
+  // containerd asks no other host once it has an answer.
+  one_.Answer([](const WireRequest&) { return FakeReply{.body = "{\"other\":1}"}; });
+  EXPECT_EQ(Word(ask()), "Indeterminate DigestMismatch");
+  one_.Answer(Always(500));
+  EXPECT_EQ(ask().digest, digest);
+  // The registry tells a digest that no host has.
+  registry_.Answer([](const WireRequest& request) -> std::optional<FakeReply> {
+    if (request.target.find("sha256:") == std::string::npos) return std::nullopt;
+    return FakeReply{.status = 404};
+  });
+  EXPECT_EQ(Word(ask()), "Indeterminate NoManifest");
+}
+
+TEST_F(ClientMirrorTest, WhatEndsContainerdsPullEndsTheQuestion) {
+  const std::string digest = registry_.Put("app", "v1");
+  BothMirrors();
+  auto no_digest = [](int get) {
+    return [get](const WireRequest& request) -> std::optional<FakeReply> {
+      if (request.method == "HEAD") return FakeReply{.headers = {{"Content-Type", "text/plain"}}};
+      return FakeReply{.status = get};
+    };
+  };
+  one_.Answer(no_digest(500));
+  EXPECT_EQ(Word(AskFake("app:v1")), "ServerError Status500");
+  one_.Answer(no_digest(404));
+  EXPECT_EQ(Word(AskFake("app:v1")), "Indeterminate NoManifest") << "a mirror does not know the tag";
+  one_.Answer(Always(304));
+  EXPECT_EQ(Word(AskFake("app:v1")), "ServerError Status304");
+  EXPECT_TRUE(registry_.lines().empty());
+  one_.Answer(Always(500));
+  EXPECT_EQ(AskFake("app:v1").digest, digest);
+}
+
 TEST_F(ClientMirrorTest, AServerThatIsNoHostLeavesTheMirrors) {
   std::string digest = one_.Put("app", "v1");
   Hosts("server = \"*\"\n[host.\"https://<mirror-host>:5000\"]\n" + Table(one_));

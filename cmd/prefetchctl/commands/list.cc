@@ -259,6 +259,9 @@ Command ListLockCommand(CLI::App& command, Context& context) {
   auto options = std::make_shared<ListLockOptions>();
   command.add_option("FILE", options->files, "List files, or directories of list files")->required();
   command.add_flag("--check", options->check, "Write nothing, and report the tags that moved since the lock");
+  const std::map<std::string, NodeRuntime> runtimes = {{"containerd", NodeRuntime::kContainerd},
+                                                       {"cri-o", NodeRuntime::kCrio}};
+  OneOf(command.add_option("--runtime", options->runtime, "The nodes' runtime [containerd]"), runtimes);
   CredentialOptions(command, options->credentials);
   command.add_option("--timeout", options->timeout, "Maximum time: 90s, 5m")->capture_default_str();
   command.footer(R"(
@@ -267,12 +270,14 @@ none. The command pulls no image. It uses the credentials that prefetchctl crede
 http_proxy, https_proxy and no_proxy. It asks a registry eight questions at a time and 50 a second, at most.
 After a 429 it waits as long as the registry requests.
 
+An image that containerd would not pull is an error. With --runtime cri-o, its digest is written with a warning.
+
 Exit code:
   0  locked; with --check: no tag moved
   1  a tag moved, or a registry denies it or does not have it
   2  bad input
   3  timed out
-  4  a registry could not be asked
+  4  a registry could not be asked, or only a pull tells
 
 Examples:
   prefetchctl list lock images.yaml
