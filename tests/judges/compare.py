@@ -249,6 +249,7 @@ def main():
         # One registry for both sides. It ends with its standard input, and so with this program.
         server = subprocess.Popen([os.environ["JUDGE"], "registry"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         PULL.append(server.stdout.readline().strip())
+        PULL.append(os.path.join(SCRATCH.name, "pull"))
     for family in chosen:
         comparison.run(family)
     for row in comparison.differences:

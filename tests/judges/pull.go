@@ -3,10 +3,12 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"sync/atomic"
 
 	"github.com/containerd/containerd/v2/core/content"
@@ -19,36 +21,63 @@ import (
 var pullsDone atomic.Int64
 
 func init() {
-	// pull ADDRESS: the manifest that containerd's resolver finds and fetches in the registry that the text describes
-	// (registry.go), anonymously and over plain http.
+	// pull ADDRESS FOLDER: the manifest that containerd's resolver finds and fetches in the registry that the text
+	// describes (registry.go), over plain http, with the image's credentials for each host, as CRI has them.
 	families["pull"] = func(text []byte, arguments []string) (any, error) {
 		id := fmt.Sprintf("a%d", pullsDone.Add(1))
-		if err := describeRegistry(arguments[0], id, text); err != nil {
+		reference, err := describeRegistry(arguments[0], id, text)
+		if err != nil {
 			return nil, err
 		}
-		return pulled(arguments[0] + "/" + id + "/app:v1")
+		var found scenario
+		if err := json.Unmarshal(text, &found); err != nil {
+			return nil, err
+		}
+		return pulled(arguments[0]+"/"+id+"/app"+reference, found)
 	}
 }
 
-func describeRegistry(address, id string, text []byte) error {
+// describeRegistry returns what stands behind the image's name.
+func describeRegistry(address, id string, text []byte) (string, error) {
 	request, err := http.NewRequest(http.MethodPut, "http://"+address+"/scenario/"+id, bytes.NewReader(text))
 	if err != nil {
-		return err
+		return "", err
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return errors.New("this is no scenario")
+		return "", errors.New("this is no scenario")
 	}
-	return nil
+	reference, err := io.ReadAll(response.Body)
+	return string(reference), err
 }
 
-func pulled(reference string) (any, error) {
+// hostsOf returns those of core/remotes/docker/config for a hosts.toml with the mirror; other families judge that file.
+func hostsOf(found scenario) docker.RegistryHosts {
+	authorizer := docker.NewDockerAuthorizer(docker.WithAuthClient(http.DefaultClient),
+		docker.WithAuthCreds(func(string) (string, string, error) { return found.User, found.Password, nil }))
+	host := func(address string, capabilities docker.HostCapabilities) docker.RegistryHost {
+		return docker.RegistryHost{Client: http.DefaultClient, Authorizer: authorizer, Host: address, Scheme: "http", Path: "/v2", Capabilities: capabilities}
+	}
+	return func(address string) ([]docker.RegistryHost, error) {
+		own := host(address, docker.HostCapabilityPull|docker.HostCapabilityResolve)
+		if found.Mirror == nil {
+			return []docker.RegistryHost{own}, nil
+		}
+		capabilities := docker.HostCapabilityPull
+		if !found.PullOnly {
+			capabilities |= docker.HostCapabilityResolve
+		}
+		return []docker.RegistryHost{host("localhost"+address[strings.LastIndex(address, ":"):], capabilities), own}, nil
+	}
+}
+
+func pulled(reference string, found scenario) (any, error) {
 	ctx := context.Background()
-	resolver := docker.NewResolver(docker.ResolverOptions{PlainHTTP: true, Client: http.DefaultClient})
+	resolver := docker.NewResolver(docker.ResolverOptions{Hosts: hostsOf(found)})
 	name, desc, err := resolver.Resolve(ctx, reference)
 	if err != nil {
 		return nil, err

@@ -30,6 +30,8 @@ TOKENS = ['{"token":"tok"}', '{"access_token":"tok"}', '{"Token":"tok"}', '{"tok
 REALM = 'Bearer realm="{realm}",service="svc",scope="repository:x/app:pull"'
 CHALLENGES = [REALM, 'bearer realm="{realm}"', "Bearer realm={realm}", 'Basic realm="x"', 'Basic realm="x", ' + REALM, "Negotiate", 'Digest realm="x"', 'Bearer realm="{realm}?a=b"', 'Bearer service="x"', 'Bearer realm=""', 'Bearer realm="/token"', REALM + ',error="invalid_token"', REALM + ',error="insufficient_scope"', 'Bearer realm="{origin}/nowhere"', 'Bearer realm="{elsewhere}/token/x"', "", 'Bearer realm="{realm}#x"']
 SLOTS = ["head", "head", "tag", "digest", "token"]
+REFERENCES = [":v1", "@{digest}", "@{digest}", ":v1@{digest}", "@sha256:" + "0" * 64]
+BASIC = 'Basic realm="x"'
 
 
 def _headers(random, reply):
@@ -88,14 +90,51 @@ def _manifest(random, kind):
     return "{" + member + "}"
 
 
+def _login(random, scenario):
+    """Credentials, a refresh token or none, and mostly something that asks for them."""
+    user, password = random.choice([("me", "secret"), ("me", "secret"), ("", "refresh"), ("me", ""), ("", "")])
+    scenario.update(user=user, password=password)
+    asks = random.choice([scenario, scenario.get("mirror", scenario)])
+    if random.random() < 0.8:
+        asks["challenge"] = [random.choice([REALM, BASIC, BASIC + ", " + REALM])]
+    asks["needs"] = random.random() < 0.7
+    # What sends containerd to GET. Where POST succeeds, it sends the password so, and this product never does.
+    if user and random.random() < 0.4:
+        asks["post"] = [{"status": random.choice([400, 401, 404, 405])}]
+    elif not user and random.random() < 0.5:
+        asks["post"] = [{"status": random.choice([200, 200, 400, 401, 403, 404, 405, 500])}]
+
+
 def _once(random, text, others):
     scenario = json.loads(text)
+    if random.random() < 0.25:
+        _whole(random, scenario)
+    elif "mirror" in scenario and random.random() < 0.5:
+        scenario["mirror"] = _part(random, scenario["mirror"], others)
+    else:
+        scenario = _part(random, scenario, others)
+    return json.dumps(scenario).encode()
+
+
+def _whole(random, scenario):
+    kind = random.randrange(4)
+    if kind == 0:
+        _login(random, scenario)
+    elif kind == 1:
+        scenario["reference"] = random.choice(REFERENCES)
+    elif kind == 2:
+        scenario["mirror"] = {}
+    else:
+        scenario["pullOnly"] = random.random() < 0.7
+
+
+def _part(random, scenario, others):
     kind = random.randrange(11)
     if kind == 0:
         scenario["challenge"] = [random.choice(CHALLENGES) for _ in range(random.choice([1, 1, 1, 2, 3]))]
     elif kind == 1:
         other = json.loads(random.choice(others))
-        scenario.update(copy.deepcopy({key: other[key] for key in other if random.random() < 0.7}))
+        scenario.update(copy.deepcopy({key: other[key] for key in other if key != "mirror" and random.random() < 0.7}))
     elif kind == 2:
         scenario["kind"] = random.choice(["index", "manifest"])
     elif kind == 3:
@@ -110,7 +149,7 @@ def _once(random, text, others):
             replies[-1]["body"] = random.choice(TOKENS)
         else:
             _reply(random, random.choice(replies), slot)
-    return json.dumps(scenario).encode()
+    return scenario
 
 
 pull = several(_once)

@@ -5,11 +5,13 @@ import (
 	"bytes"
 	"compress/flate"
 	"compress/gzip"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"strconv"
 	"strings"
@@ -34,6 +36,60 @@ type scenario struct {
 	Kind string `json:"kind"`
 	// Stands for it, with its own digest and size.
 	Manifest string `json:"manifest"`
+	// Stands behind the image's name; "{digest}" is that of the manifest; "": ":v1".
+	Reference string `json:"reference"`
+	// Are sent with the image. A manifest is given to them too, without a token. A user "" has a refresh token.
+	User     string `json:"user"`
+	Password string `json:"password"`
+	// The token service gives none without them.
+	Needs bool `json:"needs"`
+	// Its answer to POST; absent: 404, which sends containerd to GET, and for a refresh token a token.
+	Post []reply `json:"post"`
+	// A host that is asked before this registry: the same address as "localhost". What it leaves out is as here.
+	Mirror *scenario `json:"mirror"`
+	// It resolves no tags.
+	PullOnly bool `json:"pullOnly"`
+}
+
+// at returns what is at the host that the request was sent to.
+func (found scenario) at(host string) scenario {
+	if found.Mirror == nil || !strings.HasPrefix(host, "localhost:") {
+		return found
+	}
+	mirror := *found.Mirror
+	mirror.User, mirror.Password, mirror.Reference = found.User, found.Password, found.Reference
+	if mirror.Manifest == "" && mirror.Kind == "" {
+		mirror.Manifest, mirror.Kind = found.Manifest, found.Kind
+	}
+	return mirror
+}
+
+func (found scenario) reference() string {
+	if found.Reference == "" {
+		return ":v1"
+	}
+	manifest := found.Manifest
+	if manifest == "" {
+		manifest = image(found.Kind, "app")
+	}
+	return strings.ReplaceAll(found.Reference, "{digest}", digest.FromString(manifest).String())
+}
+
+// basic returns the Authorization header of the image's credentials; "": there are none.
+func (found scenario) basic() string {
+	if found.User == "" || found.Password == "" {
+		return ""
+	}
+	return "Basic " + base64.StdEncoding.EncodeToString([]byte(found.User+":"+found.Password))
+}
+
+// knows returns whether the request to the token service has them.
+func (found scenario) knows(request *http.Request, body []byte) bool {
+	form, _ := url.ParseQuery(string(body))
+	if request.Method == http.MethodPost {
+		return found.Password != "" && (form.Get("password") == found.Password || form.Get("refresh_token") == found.Password)
+	}
+	return request.Header.Get("Authorization") == found.basic() && found.Password != ""
 }
 
 type reply struct {
@@ -116,7 +172,8 @@ func (registry *fakeRegistry) answer(request *http.Request, body []byte) ([]byte
 		registry.mutex.Lock()
 		registry.scenarios[parts[2]] = read
 		registry.mutex.Unlock()
-		return plain(http.StatusOK), false
+		reference := read.reference()
+		return []byte(fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(reference), reference)), false
 	}
 	id := ""
 	if len(parts) > 2 {
@@ -125,14 +182,23 @@ func (registry *fakeRegistry) answer(request *http.Request, body []byte) ([]byte
 	registry.mutex.Lock()
 	found, ok := registry.scenarios[id]
 	registry.mutex.Unlock()
+	found = found.at(request.Host)
 	switch {
 	case request.URL.Path == "/v2/":
 		return plain(http.StatusOK), false
 	case !ok:
 		return plain(http.StatusNotFound), false
-	case parts[1] == "token" && request.Method == http.MethodGet:
-		token := `{"token":"tok"}`
-		return registry.write(request, id, found, found.Token, reply{Body: &token, Headers: &[]string{"Content-Type: application/json"}})
+	case parts[1] == "token" && found.Needs && !found.knows(request, body):
+		return plain(http.StatusUnauthorized), false
+	case parts[1] == "token" && request.Method == http.MethodPost && found.Post == nil && found.User != "":
+		return plain(http.StatusNotFound), false
+	case parts[1] == "token":
+		token := `{"token":"tok","access_token":"tok"}`
+		replies := found.Token
+		if request.Method == http.MethodPost {
+			replies = found.Post
+		}
+		return registry.write(request, id, found, replies, reply{Body: &token, Headers: &[]string{"Content-Type: application/json"}})
 	case len(parts) == 6 && parts[1] == "v2" && parts[4] == "manifests":
 		return registry.manifest(request, id, found, parts[5])
 	}
@@ -140,7 +206,9 @@ func (registry *fakeRegistry) answer(request *http.Request, body []byte) ([]byte
 }
 
 func (registry *fakeRegistry) manifest(request *http.Request, id string, found scenario, reference string) ([]byte, bool) {
-	if found.Challenge != nil && request.Header.Get("Authorization") != "Bearer tok" {
+	authorization := request.Header.Get("Authorization")
+	accepted := authorization == "Bearer tok" || (authorization != "" && authorization == found.basic())
+	if found.Challenge != nil && !accepted {
 		refusal := reply{Status: http.StatusUnauthorized, Headers: &[]string{}}
 		for _, challenge := range found.Challenge {
 			*refusal.Headers = append(*refusal.Headers, "WWW-Authenticate: "+challenge)
@@ -204,7 +272,7 @@ func (registry *fakeRegistry) write(request *http.Request, id string, found scen
 		"{hex}", digest.FromString(manifest).Encoded(), "{sha512}", digest.SHA512.FromString(manifest).String(),
 		"{size}", strconv.Itoa(len(manifest)), "{kilobytes}", kilobytes,
 		"{origin}", "http://"+registry.address, "{address}", registry.address, "{elsewhere}", "http://localhost"+port,
-		"{realm}", "http://"+registry.address+"/token/"+id, "{path}", request.URL.Path, "{hop}", request.URL.Path+"?hop="+strconv.Itoa(hop+1),
+		"{realm}", "http://"+request.Host+"/token/"+id, "{path}", request.URL.Path, "{hop}", request.URL.Path+"?hop="+strconv.Itoa(hop+1),
 		"{next}", "hop="+strconv.Itoa(hop+1))
 	body := []byte(manifest)
 	if chosen.Body != nil {
