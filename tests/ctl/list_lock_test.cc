@@ -68,9 +68,9 @@ class LockOfARegistry : public testing::Test {
 constexpr const char* kIndexType = "application/vnd.oci.image.index.v1+json";
 
 TEST_F(LockOfARegistry, WhatOnlyContainerdRefusesIsAWarningForCrio) {
-  const tests::FakeManifest odd{.content_type = "text/plain", .body = "{\"schemaVersion\":2}"};
+  const tests::FakeManifest odd{.content_type = "application/octet-stream", .body = "{\"schemaVersion\":2}"};
   const std::string why =
-      "answered with the type \"text/plain\", which containerd does not take for a manifest";
+      "answered with the type \"application/octet-stream\", which containerd does not take for a manifest";
   Ran ran = LockOf(odd, NodeRuntime::kContainerd);
   EXPECT_EQ(ran.exit, kNo);
   EXPECT_NE(ran.err.find("/app:v1: Indeterminate: " + registry_.address() + " " + why), std::string::npos)

@@ -77,7 +77,7 @@ TEST(Exchange, HeadersThatGoRefuses) {
 
 // Webhooks and other clients than a registry's predict no program in Go.
 TEST(Exchange, OtherRequestsPassOverHeadersThatGoRefuses) {
-  const std::string odd = "garbage\r\n: x\r\nA(b): x\r\nA: x\x01y\r\nB: z\r\n";
+  const std::string odd = ": x\r\nA(b): x\r\nA: x\x01y\r\nB: z\r\n";
   EXPECT_EQ(FaultOf("HTTP/1.1 204 No Content\r\n" + odd + "\r\n"), Fault::kMalformed);
   EXPECT_EQ(FaultOf("HTTP/1.1 204 No Content\r\n" + odd + "\r\n", "GET", false), Fault::kNone);
   ScriptedServer server(Answers("HTTP/1.1 204 No Content\r\n" + odd + "\r\n"));

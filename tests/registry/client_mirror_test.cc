@@ -255,6 +255,7 @@ TEST_F(ClientMirrorTest, WhatEndsContainerdsPullEndsTheQuestion) {
   BothMirrors();
   auto no_digest = [](int get) {
     return [get](const WireRequest& request) -> std::optional<FakeReply> {
+      if (request.path() == "/v2/") return std::nullopt;
       if (request.method == "HEAD") return FakeReply{.headers = {{"Content-Type", "text/plain"}}};
       return FakeReply{.status = get};
     };
