@@ -294,6 +294,13 @@ RegistryAnswer Conversation::JudgeManifest(How how, const http::Response& respon
   if (head && IsForContainerd() && !suffices) {
     return GetForDigest(authorization, credential);
   }
+  // containerd's resolver goes to the next host at a manifest that is too large, and leaves the type to the
+  // fetch.
+  const bool is_told =
+      IsForContainerd() && how != How::kGetForDigest && described.size && !described.digest.empty();
+  if (is_told && *described.size > kManifestLimits.bytes) {
+    return AskNext(RegistryDetail::kManifestTooLarge, "has a manifest that is too large");
+  }
   switch (described.kind) {
     case ManifestKind::kHtml:
       return {.kind = Kind::kServerError,
@@ -313,7 +320,7 @@ RegistryAnswer Conversation::JudgeManifest(How how, const http::Response& respon
   }
   parts_.book.NoteRegistry(origin_);
   const std::string& said = described.digest;
-  if (IsForContainerd() && how != How::kGetForDigest && described.size && !said.empty()) {
+  if (is_told) {
     if (!image::IsDigest(said) || !said.starts_with("sha256:")) {
       return Unusable(RegistryDetail::kDigestMismatch, "names the digest \"" +
                                                            base::ForeignText(said, kLongestWords) +
@@ -321,9 +328,6 @@ RegistryAnswer Conversation::JudgeManifest(How how, const http::Response& respon
     }
     if (*described.size == 0) {
       return Unusable(RegistryDetail::kNoManifest, "answered with an empty manifest");
-    }
-    if (*described.size > kManifestLimits.bytes) {
-      return AskNext(RegistryDetail::kManifestTooLarge, "has a manifest that is too large");
     }
   }
   if (head) return JudgeHead(described, authorization, credential);
