@@ -21,6 +21,8 @@ Examples:
   prefetchd --kubelet=none --list images.yaml --once --timeout 10m
       Pull, print the result and exit: 0 all ready, 1 not all ready (or the result could not be printed), 2 bad
       usage or input, 3 timed out, 4 the runtime could not be reached.
+  prefetchd --unpin --once
+      Before agents are removed for good: take the pins of all of them (pin: true) off this node's images.
   prefetchd --config agent.yaml --list /etc/prefetchd/lists --log-level debug
   prefetchd prefetchctl list check images.yaml
       Start prefetchctl of the PATH, so that `docker run IMAGE prefetchctl …` works.

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -11,6 +12,7 @@
 #include <string_view>
 
 #include "agent/agent.h"
+#include "agent/pinning.h"
 #include "base/ascii_output.h"
 #include "base/clock.h"
 #include "base/heap.h"
@@ -20,6 +22,7 @@
 #include "base/timed_reader.h"
 #include "config/agent_config.h"
 #include "cri/endpoint.h"
+#include "cri/grpc_content_service.h"
 #include "flags.h"
 #include "node_agent.h"
 #include "screen/status_table.h"
@@ -29,10 +32,13 @@
 namespace prefetch {
 namespace {
 
+// Time for all pins of a node.
+constexpr std::chrono::minutes kUnpinTime{1};
+
 // Exit codes are an interface for scripts.
 enum ExitCode { kOk = 0, kNotReady = 1, kBadInput = 2, kTimedOut = 3, kUnreachable = 4 };
 
-int Fail(ExitCode code, const base::Error& error) {
+ExitCode Fail(ExitCode code, const base::Error& error) {
   // The message is one sentence, or all mistakes of an input, a line each.
   std::cerr << "prefetchd: " << base::ReplaceAll(error.message(), "\n", "\n           ") << "\n";
   return code;
@@ -67,12 +73,33 @@ ExitCode PrintResult(const plan::Snapshot& snapshot, bool stopped, bool timed_ou
   return timed_out && !stopped ? kTimedOut : kNotReady;
 }
 
+// Only the operator knows that an agent ends for good: a stop for an upgrade looks the same, and pins must
+// outlast that. The operator therefore asks for this before the agent is deleted.
+ExitCode Unpin(const base::Call& call, const cri::Endpoint& endpoint, bool prints) {
+  cri::GrpcContentService content(endpoint);
+  const agent::PinsChanged done = agent::UnpinAll(call.Within(kUnpinTime), content);
+  for (const std::string& name : done.unpinned) base::Info("image unpinned", {{"image", name}});
+  // Agents pin nothing on other runtimes than containerd.
+  if (!done.unsupported && !done.runtime_error.empty())
+    return Fail(kUnreachable, base::Unavailable(done.runtime_error));
+  for (const auto& [name, error] : done.errors) Fail(kNotReady, base::Internal(name + ": " + error));
+  if (!done.errors.empty()) return kNotReady;
+  const std::size_t count = done.unpinned.size();
+  if (prints) std::cout << "unpinned " << count << (count == 1 ? " image\n" : " images\n");
+  return kOk;
+}
+
 int Run(const config::AgentConfig& config) {
   auto endpoint =
       config.runtime_endpoint.empty() ? cri::DiscoverEndpoint() : cri::ParseEndpoint(config.runtime_endpoint);
   if (!endpoint) return Fail(config.runtime_endpoint.empty() ? kUnreachable : kBadInput, endpoint.error());
 
   StopOnSignals stop;  // It must exist before any thread does (signals.h).
+  if (config.unpin) {
+    // Nothing listens yet: a pod that is ready has taken the pins off, so a rollout tells that all have.
+    const ExitCode unpinned = Unpin(base::Call{.stop = stop.token()}, *endpoint, config.once);
+    if (config.once || unpinned != kOk) return unpinned;
+  }
   base::SystemClock clock;
   NodeAgent node(config, *endpoint, clock);
   if (base::Status listens = node.Listen(); !listens) return Fail(kBadInput, listens.error());

@@ -126,6 +126,7 @@ agent::Options NodeAgent::LoopOptions() const {
           .instance = config_.LeaseOwner(),
           .fetch = config_.fetch == config::Fetch::kAuto,
           .once = config_.once,
+          .unpin = config_.unpin,
           .kubelet = KubeletFor(config_, endpoint_, version_, start_, word_),
           .touch = TouchFor(config_),
           .audit_ignore = config_.audit_ignore,

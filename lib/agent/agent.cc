@@ -63,7 +63,7 @@ Agent::Agent(Options options, Parts parts)
           StaleMounts(options_.mountinfo), parts_.access, options_.endpoint),
       checks_({.asker = parts_.registry, .node = options_.platform, .once = options_.once}, parts_.clock,
               loop_, entries_, look_ups_, refusals_, metrics_),
-      pinning_(cri::PinOwner(options_.instance), parts_.content, loop_, entries_, runtime_),
+      pinning_(cri::PinOwner(options_.instance), options_.unpin, parts_.content, loop_, entries_, runtime_),
       // Three blocking polls may run at a time: of the runtime, of kubelet, and of the progress of pulls or
       // of leases. A hanging one must not delay the others.
       looks_(3) {
@@ -157,6 +157,7 @@ void Agent::Run(const std::stop_token& stop, base::TimePoint deadline) {
   // Events that are still in the inbox are applied before the end: they release the leases of pulls that
   // ended in the meantime.
   while (std::optional<Event> more = loop_.TryPop()) Absorb(*std::move(more));
+  pinning_.End();
   if (loop_.changed()) Publish();  // the last word
   StopAll();
   DeleteTouchPod();
@@ -667,6 +668,7 @@ bool Agent::On(KubeletPolled event) {
 
 void Agent::On(PullDone event) {
   loop_.JobEnded();
+  pinning_.Pulled(event.name);
   pulls_->Absorb(std::move(event));
 }
 

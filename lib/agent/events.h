@@ -154,7 +154,9 @@ struct PinsChanged {
   std::optional<std::set<std::string>> found;  // the names that this agent has pinned, if it was asked
   std::vector<std::string> pinned, unpinned;
   std::vector<std::string> had_none;          // names that were to be unpinned, and had no pin of this agent
-  std::map<std::string, std::string> errors;  // by name; of the question itself: by an empty one
+  std::map<std::string, std::string> errors;  // by name
+  // The runtime itself has failed: what is not named above was not tried. Empty: it has not.
+  std::string runtime_error;
   bool unsupported = false;
 };
 

@@ -33,6 +33,8 @@ struct Options {
   bool fetch = false;
   // --once: Run returns when every entry is ready or has failed for good.
   bool once = false;
+  // --unpin: no entry is pinned. Pins from before are UnpinAll's to remove (agent/pinning.h).
+  bool unpin = false;
   // This node's kubelet; none: presence is the verdict.
   std::optional<KubeletOptions> kubelet;
   // --touch; only with a kubelet and with Parts::api.

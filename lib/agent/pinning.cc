@@ -1,6 +1,7 @@
 #include "agent/pinning.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/log.h"
 #include "image/pull_error.h"
@@ -8,37 +9,46 @@
 namespace prefetch::agent {
 namespace {
 
-// Time between two tries after an error, and between two questions about a pin that the runtime does not
-// report: another client may have removed the label.
+// Time between two tries of one name, between two tries of a runtime that fails, and between two questions
+// about a pin that the runtime does not report: another client may have removed the label.
 constexpr std::chrono::minutes kAgain{1};
 // Time in which the runtime reports a new label. A pull under the name has removed it, or another client.
 constexpr std::chrono::seconds kReportTime{5};
 // Maximum time of a job: looks at the runtime and at kubelet share its threads.
 constexpr std::chrono::seconds kJobTime{30};
 
+// The next name would fail in the same way.
+bool IsOfRuntime(image::ErrorClass error_class) {
+  return error_class == image::ErrorClass::kRuntimeDown || error_class == image::ErrorClass::kTimeout ||
+         error_class == image::ErrorClass::kCancelled ||
+         error_class == image::ErrorClass::kRuntimeUnsupported;
+}
+
 }  // namespace
 
 PinsChanged ChangePins(const base::Call& call, cri::ContentService& content, const std::string& owner,
                        const PinChanges& work) {
   PinsChanged done;
-  // Calls that are left wait for the pause, like those that have failed.
-  auto out_of_time = [&] { return std::chrono::steady_clock::now() >= call.deadline; };
+  // Returns whether the runtime itself has failed: the calls that are left then wait with it.
   auto failed = [&](const std::string& name, const cri::CallError& error) {
-    done.unsupported = done.unsupported || error.error_class == image::ErrorClass::kRuntimeUnsupported;
-    done.errors[name] = error.message;
+    done.unsupported = error.error_class == image::ErrorClass::kRuntimeUnsupported;
+    const bool all = IsOfRuntime(error.error_class);
+    (all ? done.runtime_error : done.errors[name]) = error.message;
+    return all;
   };
   if (work.list) {
     if (auto names = content.ListPins(call, owner)) {
       done.found = *std::move(names);
     } else {
-      failed("", names.error());
+      done.unsupported = names.error().error_class == image::ErrorClass::kRuntimeUnsupported;
+      done.runtime_error = names.error().message;
+      return done;
     }
   }
   for (const std::string& name : work.pin) {
     auto pinned = content.Pin(call, name, owner);
     if (!pinned) {
-      failed(name, pinned.error());
-      if (out_of_time()) return done;
+      if (failed(name, pinned.error())) return done;
     } else if (*pinned == cri::PinResult::kPinned) {
       done.pinned.push_back(name);
     } else {
@@ -51,18 +61,25 @@ PinsChanged ChangePins(const base::Call& call, cri::ContentService& content, con
     auto unpinned = content.Unpin(call, name, owner);
     if (unpinned) {
       (*unpinned ? done.unpinned : done.had_none).push_back(name);
-    } else {
-      failed(name, unpinned.error());
-      if (out_of_time()) return done;
+    } else if (failed(name, unpinned.error())) {
+      return done;
     }
   }
   return done;
+}
+
+PinsChanged UnpinAll(const base::Call& call, cri::ContentService& content) {
+  const std::string of_all;
+  PinsChanged listed = ChangePins(call, content, of_all, {.list = true});
+  if (!listed.found) return listed;
+  return ChangePins(call, content, of_all, {.unpin = {listed.found->begin(), listed.found->end()}});
 }
 
 void Pinning::Reconnected() {
   loop_.Check();
   supported_ = true;
   listed_ = settled_ = false;
+  runtime_error_.clear();
   errors_.clear();
   again_at_ = {};
 }
@@ -86,7 +103,8 @@ std::vector<plan::PinWish> Pinning::Wishes() const {
 void Pinning::StartIfDue(Workers& workers, const plan::DiskSpace& disk, const plan::Limits& limits,
                          bool may_unpin) {
   loop_.Check();
-  if (running_ || !supported_ || !runtime_.up() || loop_.now() < again_at_) return;
+  if (off_ || running_ || !supported_ || !runtime_.up() || loop_.now() < again_at_) return;
+  if (std::exchange(stale_, false)) listed_ = false;
   PinChanges work;
   if (!listed_ || loop_.now() >= check_at_) {
     work.list = true;
@@ -115,13 +133,8 @@ void Pinning::StartIfDue(Workers& workers, const plan::DiskSpace& disk, const pl
     }
     work.pin = std::move(decision.pin);
     if (may_unpin) work.unpin = std::move(decision.unpin);
+    HoldFailed(work);
     settled_ = work.pin.empty() && work.unpin.empty();
-    if (!errors_.empty()) {
-      std::set<std::string> due(work.pin.begin(), work.pin.end());
-      due.insert(work.unpin.begin(), work.unpin.end());
-      loop_.ChangedIf(
-          std::erase_if(errors_, [&due](const auto& error) { return !due.contains(error.first); }) > 0);
-    }
     if (settled_) return;
   }
   running_ = true;
@@ -129,6 +142,21 @@ void Pinning::StartIfDue(Workers& workers, const plan::DiskSpace& disk, const pl
   loop_.Submit(workers, [call, &content = content_, owner = owner_, work = std::move(work)]() -> Event {
     return ChangePins(call.Within(kJobTime), content, owner, work);
   });
+}
+
+// A name that has failed waits for its own time, and stops no other one.
+void Pinning::HoldFailed(PinChanges& work) {
+  if (errors_.empty()) return;
+  std::set<std::string> due(work.pin.begin(), work.pin.end());
+  due.insert(work.unpin.begin(), work.unpin.end());
+  loop_.ChangedIf(std::erase_if(errors_, [&due](const auto& error) { return !due.contains(error.first); }) >
+                  0);
+  auto waits = [this](const std::string& name) {
+    auto error = errors_.find(name);
+    return error != errors_.end() && loop_.now() < error->second.again_at;
+  };
+  std::erase_if(work.pin, waits);
+  std::erase_if(work.unpin, waits);
 }
 
 void Pinning::Absorb(const PinsChanged& event) {
@@ -141,58 +169,78 @@ void Pinning::Absorb(const PinsChanged& event) {
     ours_ = *event.found;
   }
   for (const std::string& name : event.pinned) {
+    errors_.erase(name);
     if (ours_.insert(name).second) base::Info("image pinned", {{"image", name}});
   }
   for (const std::string& name : event.unpinned) {
+    errors_.erase(name);
     if (ours_.erase(name) > 0) base::Info("image unpinned", {{"image", name}});
   }
-  for (const std::string& name : event.had_none) ours_.erase(name);
-  if (!event.errors.empty()) {
-    again_at_ = loop_.now() + kAgain;
-    listed_ = false;  // a call may have had its effect without an answer
+  for (const std::string& name : event.had_none) {
+    errors_.erase(name);
+    ours_.erase(name);
   }
-  if (!event.unsupported) {
-    for (const auto& [name, error] : event.errors) {
-      if (!errors_.contains(name)) base::Warn("image not pinned", {{"image", name}, {"error", error}});
-    }
-  }
-  std::map<std::string, std::string> errors = event.errors;
-  // A mere question says nothing of names, and what has failed for them must not be news again.
-  if (event.found || errors.contains("")) {
-    for (const auto& [name, error] : errors_) {
-      if (!name.empty()) errors.emplace(name, error);
-    }
-  }
-  loop_.ChangedIf(errors_ != errors);
-  errors_ = std::move(errors);
   loop_.ChangedIf(!event.pinned.empty() || !event.unpinned.empty());
+  const bool failed = !event.runtime_error.empty() || !event.errors.empty();
+  if (failed) listed_ = false;  // a call may have had its effect without an answer
+  if (!event.runtime_error.empty()) {
+    again_at_ = loop_.now() + kAgain;
+    if (runtime_error_.empty() && !event.unsupported)
+      base::Warn("pins not changed", {{"error", event.runtime_error}});
+  }
+  loop_.ChangedIf(runtime_error_ != event.runtime_error);
+  runtime_error_ = event.runtime_error;
+  for (const auto& [name, error] : event.errors) {
+    Failure& failure = errors_[name];
+    if (failure.error.empty()) base::Warn("image not pinned", {{"image", name}, {"error", error}});
+    loop_.ChangedIf(failure.error != error);
+    failure = {error, loop_.now() + kAgain};
+  }
+}
+
+void Pinning::Pulled(const std::string& name) {
+  loop_.Check();
+  if (running_ || ours_.contains(name)) stale_ = true;
+}
+
+void Pinning::End() {
+  loop_.Check();
+  if (!IsSettled()) loop_.Changed();
+  ended_ = true;
 }
 
 base::TimePoint Pinning::NextTurn() const {
   loop_.Check();
-  const base::TimePoint next = again_at_ > loop_.now() ? again_at_ : check_at_;
-  // Work that is due starts in each turn, unless something holds it that wakes the loop by itself.
+  base::TimePoint next = check_at_;
+  for (const auto& [name, failure] : errors_) {
+    // Work that is due starts in each turn, unless something holds it that wakes the loop by itself.
+    if (failure.again_at > loop_.now()) next = std::min(next, failure.again_at);
+  }
+  if (again_at_ > loop_.now()) next = again_at_;
   return next > loop_.now() ? next : base::TimePoint::max();
 }
 
 bool Pinning::IsSettled() const {
   loop_.Check();
-  return !supported_ || !errors_.empty() || (settled_ && !running_);
+  return off_ || !supported_ || !runtime_error_.empty() || (settled_ && !running_);
 }
 
 std::string Pinning::ProblemOf(const Entry& entry) const {
   if (!entry.want->pin || !entry.applies() || !plan::IsUsable(entry.seen) || entry.seen.local->pinned)
     return "";
+  if (off_) return "the agent runs with --unpin";
   if (auto refused = refused_.find(entry.name()); refused != refused_.end()) return refused->second;
   const plan::RuntimeStatus& runtime = runtime_.status();
   if (!supported_ && runtime.name == "containerd")
     return "containerd does not offer its own API for images here: the agent cannot pin it";
   if (!supported_)
     return "this runtime pins images by its configuration: name it in pinned_images of crio.conf";
-  for (const std::string& of : {std::string(), entry.name()}) {
-    if (auto error = errors_.find(of); error != errors_.end()) return error->second;
+  if (auto error = errors_.find(entry.name()); error != errors_.end()) return error->second.error;
+  if (!ours_.contains(entry.name())) {
+    if (!runtime_error_.empty()) return runtime_error_;
+    return ended_ ? "the agent ended before the runtime answered" : "";
   }
-  if (ours_.contains(entry.name()) && !plan::ReportsPins(runtime.version)) {
+  if (!plan::ReportsPins(runtime.version)) {
     return "containerd " + runtime.version + " does not report its label: it needs 1.6.25, 1.7.10 or later";
   }
   return "";

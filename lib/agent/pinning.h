@@ -28,13 +28,22 @@ struct PinChanges {
 };
 PinsChanged ChangePins(const base::Call& call, cri::ContentService& content, const std::string& owner,
                        const PinChanges& work);
+// Takes the pins of all agents off. Labels do not tell an agent that has gone from one that runs beside this
+// one, and a running agent sets its pins again within a minute.
+PinsChanged UnpinAll(const base::Call& call, cri::ContentService& content);
 
 // No lock: the loop's thread alone uses it, which Loop::Check checks. The arguments outlive it.
 class Pinning {
  public:
-  Pinning(std::string owner, cri::ContentService& content, Loop& loop, const Entries& entries,
+  // `off`: sets no pins.
+  Pinning(std::string owner, bool off, cri::ContentService& content, Loop& loop, const Entries& entries,
           const RuntimeView& runtime)
-      : owner_(std::move(owner)), content_(content), loop_(loop), entries_(entries), runtime_(runtime) {}
+      : owner_(std::move(owner)),
+        off_(off),
+        content_(content),
+        loop_(loop),
+        entries_(entries),
+        runtime_(runtime) {}
 
   // The runtime may be another process, or another version.
   void Reconnected();
@@ -42,17 +51,28 @@ class Pinning {
   // that an entry that is missing was taken off.
   void StartIfDue(Workers& workers, const plan::DiskSpace& disk, const plan::Limits& limits, bool may_unpin);
   void Absorb(const PinsChanged& event);
+  // A pull of the name has ended: it may have removed the label.
+  void Pulled(const std::string& name);
+  // No more jobs will be absorbed. Pins that are due are problems from now on.
+  void End();
   base::TimePoint NextTurn() const;
-  // Nothing is to be done, or it has failed: --once may end.
+  // Each pin is set, or ProblemOf says why it is not: --once may end.
   bool IsSettled() const;
 
   // Why an entry with `pin: true` is not pinned; empty: it is, need not be, or will be in a moment.
   std::string ProblemOf(const Entry& entry) const;
 
  private:
+  struct Failure {
+    std::string error;
+    base::TimePoint again_at;
+  };
+
   std::vector<plan::PinWish> Wishes() const;
+  void HoldFailed(PinChanges& work);
 
   const std::string owner_;
+  const bool off_;
   cri::ContentService& content_;
   Loop& loop_;
   const Entries& entries_;
@@ -60,10 +80,14 @@ class Pinning {
   bool supported_ = true;
   bool listed_ = false;  // `ours_` is what the runtime has
   bool running_ = false;
+  bool stale_ = false;  // what a job finds may be older than a pull
   bool settled_ = false;
+  bool ended_ = false;
   std::set<std::string> ours_;
-  std::map<std::string, std::string> refused_, errors_;
-  base::TimePoint again_at_;  // after an error
+  std::map<std::string, std::string> refused_;
+  std::map<std::string, Failure> errors_;  // by name
+  std::string runtime_error_;              // of the newest job; empty: the runtime answered
+  base::TimePoint again_at_;               // the end of the pause after a runtime error
   base::TimePoint check_at_ = base::TimePoint::max();
   bool checked_ = false;
 };

@@ -238,7 +238,10 @@ void JudgeAudit(const RawConfig& raw, AgentConfig& config, Mistakes& mistakes) {
 AgentConfig Judge(const RawConfig& raw, Mistakes& mistakes) {
   AgentConfig config;
   if (raw.list) config.lists = raw.list->value;
-  if (config.lists.empty()) mistakes.Add("--list", "at least one file or directory is needed");
+  config.unpin = IsOn(raw.unpin);
+  config.once = IsOn(raw.once);
+  if (config.lists.empty() && !(config.unpin && config.once))
+    mistakes.Add("--list", "at least one file or directory is needed");
   for (const std::string& path : config.lists) {
     if (path.empty()) mistakes.Add(raw.list->by, "must not be empty");
   }
@@ -271,7 +274,6 @@ AgentConfig Judge(const RawConfig& raw, Mistakes& mistakes) {
   JudgeAudit(raw, config, mistakes);
   config.listen = ListenAt(raw.listen, mistakes);
   config.local = SocketPath(raw.local, mistakes);
-  config.once = raw.once && raw.once->value;
   config.timeout = Timeout(raw.timeout, config.once, mistakes);
   config.core_dumps = IsOn(raw.core_dumps);
   config.log_level = LogLevelOf(raw.log_level, mistakes);

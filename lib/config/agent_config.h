@@ -61,7 +61,7 @@ enum class Fetch {
 };
 
 struct AgentConfig {
-  std::vector<std::string> lists;                // files and directories, at least one
+  std::vector<std::string> lists;                // files and directories; empty with unpin and once only
   std::string runtime_endpoint;                  // "unix:///…"; empty: the usual sockets are tried
   std::string image_credential_provider_config;  // both of these two, or neither
   std::string image_credential_provider_bin_dir;
@@ -95,6 +95,7 @@ struct AgentConfig {
   std::string local;  // path of the unix socket
   // Returns what distinguishes this agent's leases from those of another agent on the same node.
   std::string LeaseOwner() const;
+  bool unpin = false;  // pins are taken off at the start, and none are set
   bool once = false;
   std::optional<std::chrono::nanoseconds> timeout;  // of --once
   bool core_dumps = false;                          // they hold passwords

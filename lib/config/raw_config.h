@@ -106,6 +106,7 @@ struct RawConfig : FileOnlyConfig {
   std::optional<SourcedValue<bool>> check_pull;
   std::optional<SourcedValue<std::string>> listen;
   std::optional<SourcedValue<std::string>> local;
+  std::optional<SourcedValue<bool>> unpin;
   std::optional<SourcedValue<bool>> once;
   std::optional<SourcedValue<std::string>> timeout;
   std::optional<SourcedValue<bool>> core_dumps;

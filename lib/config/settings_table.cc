@@ -61,6 +61,11 @@ constexpr std::array kSettings = {
             .help = "A docker config file",
             .divider = ':',
             .pattern = kPath},
+    Setting{.name = "unpin",
+            .member = &Raw::unpin,
+            .group = Group::kRuntime,
+            .help = "Take the pins of all agents off this node's images, and set none; with --once: exit "
+                    "then"},
     // Kubelet
     Setting{.name = "kubelet",
             .member = &Raw::kubelet,

@@ -259,7 +259,8 @@ CallResult<std::set<std::string>> ContainerdApi::ImagesWithLabels(
   std::string filter;
   for (const auto& [label, value] : labels) {
     if (!filter.empty()) filter += ",";
-    filter += "labels.\"" + label + "\"==\"" + value + "\"";
+    filter += "labels.\"" + label + "\"";
+    if (!value.empty()) filter += "==\"" + value + "\"";
   }
   request.add_filters(std::move(filter));
   names::ListImagesResponse response;

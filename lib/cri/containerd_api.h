@@ -76,7 +76,7 @@ class ContainerdApi {
 
   // nullopt: no such name.
   CallResult<std::optional<ImageName>> GetImageName(const base::Call& call, const std::string& name);
-  // The names that have all of these labels with their values.
+  // The names that have all of these labels with their values; an empty value stands for any.
   CallResult<std::set<std::string>> ImagesWithLabels(const base::Call& call,
                                                      const std::map<std::string, std::string>& labels);
   // Sets these labels, and removes those without a value; the others stay. False: no such name.

@@ -132,13 +132,13 @@ class ContentService {
                                        LeaseBytes bytes = LeaseBytes::kReleaseLater) = 0;
   // Ids of our leases (by their prefix), to drop leases without an entry.
   virtual CallResult<std::vector<std::string>> ListLeases(const base::Call& call) = 0;
-  // The names of images that have the pin of `owner`, with both of its labels (C39).
+  // The names of images that have the pin of `owner`, with both of its labels (C39); empty: of any agent.
   virtual CallResult<std::set<std::string>> ListPins(const base::Call& call, const std::string& owner) = 0;
   // Labels the name of an image, as containerd has it, so that CRI reports the image as pinned; and with
   // `owner`. A name that another client has pinned stays as it is.
   virtual CallResult<PinResult> Pin(const base::Call& call, const std::string& name,
                                     const std::string& owner) = 0;
-  // Takes the pin of `owner` off. False: there was none, which is the wish.
+  // Takes the pin of `owner` off; empty: of any agent. False: there was none, which is the wish.
   virtual CallResult<bool> Unpin(const base::Call& call, const std::string& name,
                                  const std::string& owner) = 0;
   // How far the pull of `reference` under `lease` is; no bytes before it has begun, or without such a lease.

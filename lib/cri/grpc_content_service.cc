@@ -163,7 +163,7 @@ CallResult<bool> GrpcContentService::Unpin(const base::Call& call, const std::st
   if (!image) return image.error();
   if (!*image) return false;
   const auto by = (*image)->labels.find(kPinOwnerLabel);
-  if (by == (*image)->labels.end() || by->second != owner) return false;
+  if (by == (*image)->labels.end() || (!owner.empty() && by->second != owner)) return false;
   return native_->api.SetImageLabels(call, **image, {{kPinLabel, ""}, {kPinOwnerLabel, ""}});
 }
 

@@ -31,6 +31,10 @@ constexpr unsigned kMostTries =
 constexpr seconds kCallLimit{15};
 constexpr seconds kLongestPause{15};
 constexpr std::size_t kMostFailuresTold = 10;
+// No object of the cluster tells whether a node has pins.
+constexpr const char* kPinsNote =
+    "prefetchctl: this command does not see pins (pin: true of a list), which are on the nodes: see step 2 "
+    "of prefetchctl uninstall --help\n";
 
 // Waits before the next try of a call. Wait returns false if there is none.
 class Patience {
@@ -218,6 +222,7 @@ int Summarize(const base::Call& call, Clearing& clearing, std::size_t nodes, std
   std::size_t cleared = clearing.cleared();
   out << "cleared " << Count(cleared) << "; " << nodes - tasks << " of " << Count(nodes)
       << " had nothing of ours\n";
+  err << kPinsNote;
   if (cleared == tasks) return kOk;
   std::size_t left = tasks - cleared;
   err << "prefetchctl: " << (call.Stopped() ? "stopped: " : "") << Count(left) << (left == 1 ? " is" : " are")
@@ -244,6 +249,7 @@ int Uninstall(const base::Call& call, kube::Api& api, const UninstallOptions& op
   if (options.dry_run) {
     for (const Task& task : tasks) out << task.node << ": would clear " << task.found.Words() << "\n";
     out << "would clear " << Count(tasks.size()) << " of " << nodes->size() << "; nothing was changed\n";
+    err << kPinsNote;
     return kOk;
   }
   Clearing clearing(api, tasks, out, err);

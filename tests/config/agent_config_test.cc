@@ -48,6 +48,15 @@ TEST(AgentConfig, AKubeletIsLookedForUnlessThereIsNone) {
   EXPECT_EQ(Validate(raw)->kubelet, Kubelet::kAuto);
 }
 
+TEST(AgentConfig, UnpinAloneNeedsNoList) {
+  RawConfig raw;
+  EXPECT_TRUE(LoadAgentConfig(raw, Environment({{"PREFETCHD_UNPIN", "true"}, {"PREFETCHD_ONCE", "true"}})));
+  EXPECT_FALSE(LoadAgentConfig(raw, Environment({{"PREFETCHD_UNPIN", "true"}})));
+  EXPECT_FALSE(LoadAgentConfig(raw, Environment({{"PREFETCHD_ONCE", "true"}})));
+  EXPECT_TRUE(LoadAgentConfig(Minimal(), Environment({{"PREFETCHD_UNPIN", "true"}}))->unpin);
+  EXPECT_FALSE(Validate(Minimal())->unpin);
+}
+
 TEST(AgentConfig, TheNodeGateIsOptedIntoPartByPart) {
   RawConfig raw = Minimal();
   EXPECT_FALSE(Validate(raw)->gate.Any());

@@ -73,6 +73,7 @@ TEST_P(ContentServiceContract, APinIsReportedAndFollowsItsName) {
   EXPECT_EQ(*content.Pin(Soon(), app.name, "theirs"), cri::PinResult::kForeign);
   EXPECT_EQ(*content.ListPins(Soon(), "ours"), pins);
   EXPECT_EQ(*content.ListPins(Soon(), "theirs"), std::set<std::string>());
+  EXPECT_EQ(*content.ListPins(Soon(), ""), pins) << "of any owner";
   EXPECT_TRUE(becomes(true));
   EXPECT_EQ(*content.Unpin(Soon(), app.name, "theirs"), false);
   world_->Push({"team/app", "v1", {{2, kMegabyte}}});
@@ -84,6 +85,10 @@ TEST_P(ContentServiceContract, APinIsReportedAndFollowsItsName) {
   EXPECT_EQ(*content.Unpin(Soon(), app.name, "ours"), false);
   EXPECT_EQ(*content.ListPins(Soon(), "ours"), std::set<std::string>());
   EXPECT_TRUE(becomes(false));
+  EXPECT_EQ(*content.Pin(Soon(), app.name, "ours"), cri::PinResult::kPinned);
+  EXPECT_EQ(*content.Unpin(Soon(), app.name, ""), true) << "of any owner";
+  EXPECT_EQ(*content.Unpin(Soon(), app.name, ""), false);
+  EXPECT_EQ(*content.ListPins(Soon(), ""), std::set<std::string>());
   EXPECT_EQ(*content.Pin(Soon(), app.name, "ours"), cri::PinResult::kPinned);
   world_->Remove(app.name);
   EXPECT_EQ(*content.ListPins(Soon(), "ours"), std::set<std::string>());

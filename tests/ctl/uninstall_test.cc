@@ -162,6 +162,7 @@ TEST(UninstallNodes, ADryRunWritesNothingAndSaysWhatItWould) {
   EXPECT_EQ(api.node(0), Told("n1"));
   EXPECT_EQ(api.writes(), 0);
   EXPECT_NE(ran.out.find("prefetchd.dev/not-ready"), std::string::npos) << ran;
+  EXPECT_NE(ran.err.find("pin: true"), std::string::npos) << "what no object of the cluster shows: " << ran;
 }
 
 TEST(UninstallNodes, AMissingRightIsToldWithTheNode) {

@@ -80,7 +80,8 @@ cri::CallResult<std::set<std::string>> FakeImageService::ListPins(const base::Ca
   if (hides_images_api_) return Say(persona_, ErrorClass::kRuntimeUnsupported, "");
   std::set<std::string> names;
   for (const auto& [name, pin] : store_.pins) {
-    if (pin.owner == owner && pin.value == cri::kPinValue && store_.FindByName(name) != nullptr)
+    if (!pin.owner.empty() && (owner.empty() || pin.owner == owner) && pin.value == cri::kPinValue &&
+        store_.FindByName(name) != nullptr)
       names.insert(name);
   }
   return names;
@@ -94,6 +95,7 @@ cri::CallResult<cri::PinResult> FakeImageService::Pin(const base::Call& call, co
   if (std::chrono::steady_clock::now() >= call.deadline)
     return cri::CallError{ErrorClass::kTimeout, "the call's time is over"};
   if (store_.FindByName(name) == nullptr) return cri::PinResult::kAbsent;
+  if (unpinnable_.contains(name)) return cri::CallError{ErrorClass::kUnknown, "labels too long"};
   const FakePin labels = store_.pins[name];
   if (labels.owner.empty() ? labels.value == cri::kPinValue : labels.owner != owner)
     return cri::PinResult::kForeign;
@@ -108,7 +110,8 @@ cri::CallResult<bool> FakeImageService::Unpin(const base::Call& call, const std:
   counters_.pin_calls++;
   if (auto refusal = ContentRefusal(call)) return std::move(*refusal);
   auto pin = store_.pins.find(name);
-  if (pin == store_.pins.end() || store_.FindByName(name) == nullptr || pin->second.owner != owner)
+  if (pin == store_.pins.end() || store_.FindByName(name) == nullptr || pin->second.owner.empty() ||
+      (!owner.empty() && pin->second.owner != owner))
     return false;
   store_.pins.erase(pin);
   TellOfImages();
@@ -118,6 +121,11 @@ cri::CallResult<bool> FakeImageService::Unpin(const base::Call& call, const std:
 void FakeImageService::HideImagesApi() {
   base::Lock lock(mutex_);
   hides_images_api_ = true;
+}
+
+void FakeImageService::RefusePin(const std::string& name) {
+  base::Lock lock(mutex_);
+  unpinnable_.insert(name);
 }
 
 void FakeImageService::LabelPin(const std::string& name, const std::string& value) {

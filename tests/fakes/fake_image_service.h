@@ -127,8 +127,9 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   void Remove(const std::string& name);  // behind the agent's back, as kubelet does: all its names go
   // Another client labels a name, as `ctr images label` does; empty: removes the label, but not the owner's.
   void LabelPin(const std::string& name, const std::string& value);
-  void HideImagesApi();                 // a containerd whose service of image names cannot be used
-  void Untag(const std::string& name);  // as `crictl rmi NAME` does with CRI-O: this name goes
+  void RefusePin(const std::string& name);  // by an error that is this name's alone
+  void HideImagesApi();                     // a containerd whose service of image names cannot be used
+  void Untag(const std::string& name);      // as `crictl rmi NAME` does with CRI-O: this name goes
   void LoseSnapshot(const std::string& name);
   void LoseLayers(const std::string& name);      // as by `ctr content rm`
   void FailNext(LeaseCall call, int times);      // so many calls break off, as at a connection that has died
@@ -264,6 +265,7 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   std::map<std::string, image::ErrorClass> failures_ PREFETCH_GUARDED_BY(mutex_);
   std::map<std::string, int> spoilt_ PREFETCH_GUARDED_BY(mutex_);  // downloads to come, by digest
   std::map<std::string, std::pair<std::string, std::string>> answers_ PREFETCH_GUARDED_BY(mutex_);  // by name
+  std::set<std::string> unpinnable_ PREFETCH_GUARDED_BY(mutex_);                                    // names
   bool hides_images_api_ PREFETCH_GUARDED_BY(mutex_) = false;
   std::set<std::string> open_pings_ PREFETCH_GUARDED_BY(mutex_);             // hosts
   std::map<std::string, std::string> rewrites_ PREFETCH_GUARDED_BY(mutex_);  // prefix to location

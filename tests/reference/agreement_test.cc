@@ -168,7 +168,7 @@ constexpr const char* kWholeAgent = R"({"apiVersion":"prefetchd.dev/v1alpha1","k
 "registryTrustedMirrors":["m:5000"],"registryTrustedRealms":["t.io"],"registrySkipMirrors":false,"fetch":"auto","touch":true,
 "touchImageVolumes":true,"kubeApi":true,"nodeLabel":true,"nodeResultLabel":"acme.io/images","nodeCondition":true,
 "startupTaint":true,"startupTaintKey":"acme.io/cold","gateTimeout":"15m","acceptFleetWideNodeWrites":true,"listen":":9477","local":"/run/p.sock",
-"checkPull":true,"fleetTokens":true,"coreDumps":false,"logLevel":"info","logFormat":"json","once":true,"timeout":"5m",
+"checkPull":true,"fleetTokens":true,"coreDumps":false,"logLevel":"info","logFormat":"json","unpin":false,"once":true,"timeout":"5m",
 "pullSecrets":[{"name":"team","path":"/s/.dockerconfigjson","allowRepositories":["a.io/team"],"sources":["t.yaml"]}],
 "providerServiceAccount":{"namespace":"ci","name":"pull"},"providerEnvironment":{"AWS_REGION":"eu-west-1"},
 "limits":{"parallelPulls":4,"parallelPullsWhenReady":2,"perRegistryPulls":4,"parallelPullsFar":8,"largeImageBytes":2147483648,

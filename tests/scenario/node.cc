@@ -119,6 +119,7 @@ std::unique_ptr<agent::Agent> Node::MakeAgent(const std::string& instance) {
                          .instance = instance};
   options.seed = 1;
   options.once = options_.once;
+  options.unpin = options_.unpin;
   options.reads_labels = options_.reads_labels;
   if (options_.asks_registries) parts.registry = registries.Requester();
   options.fetch = options_.near_registries;

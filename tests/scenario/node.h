@@ -43,6 +43,7 @@ struct NodeOptions {
   // --fetch=auto, with registries so near that the runtime fetches (FakeRegistries::NearContents).
   bool near_registries = false;
   bool once = false;
+  bool unpin = false;
   // The agent waits for Labels().
   bool reads_labels = false;
   // What is declared of the node's kubelet, whose root is below the node's folder; none: --kubelet=none.

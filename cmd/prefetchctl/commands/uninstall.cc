@@ -49,8 +49,11 @@ Command UninstallCommand(CLI::App& command, Context& context) {
   command.footer(R"(
 Keep this order:
   1. Remove the startup taint from the node pools. Otherwise new nodes start with it, and keep it.
-  2. Delete the agent. Otherwise it writes everything again.
-  3. Run this command.
+  2. If a list has pin: true, take the pins off. They are on the nodes, which this command does not reach:
+     kubectl -n prefetchd set env daemonset/prefetchd PREFETCHD_UNPIN=true
+     kubectl -n prefetchd rollout status daemonset/prefetchd
+  3. Delete the agent. Otherwise it writes everything again.
+  4. Run this command.
 
 It needs the rights to list, get and patch nodes, and to patch nodes/status.
 
