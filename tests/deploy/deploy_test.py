@@ -237,7 +237,7 @@ def check_label_stale():
     """The kustomization of watch.md gives the alert the label of another instance, as `generate --instance` does."""
     (text,) = [text for where, text in guide_examples() if where.startswith("deploy/docs/watch.md") and "replacements" in text]
     by_hand, generated = ([rule["expr"] for group in of_kind(documents, "PrometheusRule")[0]["spec"]["groups"]
-                           for rule in group["rules"] if rule["alert"] == "PrefetchdLabelStale"]
+                           for rule in group["rules"] if rule.get("alert") == "PrefetchdLabelStale"]
                           for documents in (render_example(text), printed(
                               ["generate", "--platform", "eks", "--list", "images.yaml", "--image", "", "--component", "node-gate",
                                "--component", "monitoring", "--instance", "team-a"])))
@@ -296,6 +296,11 @@ def drop_kind(kind):
     def change(documents):
         documents[:] = [document for document in documents if document["kind"] != kind]
     return change
+
+
+def first_alert(documents):
+    (rules,) = of_kind(documents, "PrometheusRule")
+    return next(rule for group in rules["spec"]["groups"] for rule in group["rules"] if "alert" in rule)
 
 
 # What the checks must find: (name, check, what is done to good documents, a part of what must be said).
@@ -411,20 +416,20 @@ PLANTS = [
     ("KubeletConfigNotFound", check_kubelet_config,
      lambda d: mount_of(d, "kubelet-config").update(mountPath="/opt/kubelet.yaml"), "no configuration of kubelet"),
     ("UnknownMetric", check_metrics,
-     lambda d: of_kind(d, "PrometheusRule")[0]["spec"]["groups"][0]["rules"][0].update(expr="prefetchd_images > 0"),
+     lambda d: first_alert(d).update(expr="prefetchd_images > 0"),
      "no metric prefetchd_images"),
     ("UnknownLabel", check_metrics,
-     lambda d: of_kind(d, "PrometheusRule")[0]["spec"]["groups"][0]["rules"][0].update(
+     lambda d: first_alert(d).update(
          expr='sum by (image) (prefetchd_ready{state="x"})'), "no label image"),
     ("BadRule", check_rules,
-     lambda d: of_kind(d, "PrometheusRule")[0]["spec"]["groups"][0]["rules"][0].update(expr="sum(prefetchd_ready"),
+     lambda d: first_alert(d).update(expr="sum(prefetchd_ready"),
      "parse"),
     ("AlertTooLate", lambda d: check_alert(d, FIRES[0]),
-     lambda d: of_kind(d, "PrometheusRule")[0]["spec"]["groups"][0]["rules"][0].update({"for": "45m"}), "FAILED"),
+     lambda d: first_alert(d).update({"for": "45m"}), "FAILED"),
     ("AlertTooEarly", lambda d: check_alert(d, FIRES[0]),
-     lambda d: of_kind(d, "PrometheusRule")[0]["spec"]["groups"][0]["rules"][0].update({"for": "5m"}), "FAILED"),
-    ("AlertForNothing", check_quiet,
-     lambda d: of_kind(d, "PrometheusRule")[0]["spec"]["groups"][0]["rules"][0].update(expr="prefetchd_ready == 1"),
+     lambda d: first_alert(d).update({"for": "5m"}), "FAILED"),
+    ("AlertForNothing", lambda d: check_quiet(d, GOOD),
+     lambda d: first_alert(d).update(expr="prefetchd_ready == 1"),
      "FAILED"),
     ("LabelThatNobodyWrites", check_gate_words,
      lambda d: of_kind(d, "PrometheusRule")[0]["spec"]["groups"][1]["rules"][1].update(
@@ -437,7 +442,7 @@ PLANTS = [
      lambda d: [one["data"].update({"agent.yaml": "kind: Agent"}) for one in of_kind(d, "ConfigMap")
                 if "agent.yaml" in one["data"]],
      "does not start"),
-    ("ValueThatNobodySays", check_values, lambda d: of_kind(d, "PrometheusRule")[0]["spec"]["groups"][0]["rules"][0].update(
+    ("ValueThatNobodySays", check_values, lambda d: first_alert(d).update(
         expr='prefetchd_readiness_info{phase="Broken"} > 0'), "phase is never 'Broken'"),
     ("OtherWordsThanTheGate", check_gate_words,
      lambda d: of_name(d, "ValidatingAdmissionPolicy", "prefetchd-node-gate")["spec"]["validations"][2].update(

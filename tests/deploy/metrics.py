@@ -31,7 +31,7 @@ def known_metrics():
 def expressions(documents):
     for rules in of_kind(documents, "PrometheusRule"):
         for group in rules["spec"]["groups"]:
-            yield from ((rule["alert"], rule["expr"]) for rule in group["rules"])
+            yield from ((rule.get("alert") or rule["record"], rule["expr"]) for rule in group["rules"])
     for config in of_kind(documents, "ConfigMap"):
         for name, text in config["data"].items():
             if name.endswith(".json"):
@@ -65,6 +65,8 @@ def known_values():
             text = source.read()
             words |= set(re.findall(r'return "([A-Za-z-]+)";', text))
             words |= {word for two in re.findall(r'\? "([A-Za-z-]+)" : "([A-Za-z-]+)"', text) for word in two}
+    with open(os.path.join(ROOT, "lib/plan/reason.h"), encoding="utf-8") as source:
+        words |= set(re.findall(r'ReasonRow{Reason::\w+,\s+"(\w+)"', source.read()))
     path = os.path.join(os.environ["PREFETCH_TESTDATA"], "agent", "metrics.txt")
     with open(path, encoding="utf-8") as lines:
         words |= set(re.findall(r'="([^"]*)"', lines.read()))

@@ -83,7 +83,8 @@ def binding(role):
 STRATEGY = {"type!": Text("RunAsAny", "MustRunAs", "MustRunAsRange"), "seLinuxOptions": SE_LINUX}
 EXPRESSIONS = [{"name!": STRING, "expression!": STRING}]
 
-ALERTS = [{"alert!": STRING, "expr!": STRING, "for": STRING, "labels": LABELS, "annotations": LABELS}]
+# An alert, or a recording rule: promtool takes no rule that is neither, or both (check_rules).
+ALERTS = [{"alert": STRING, "record": STRING, "expr!": STRING, "for": STRING, "labels": LABELS, "annotations": LABELS}]
 
 NAMESPACED = {
     ("v1", "ServiceAccount"): {"metadata!": META, "automountServiceAccountToken": bool},
