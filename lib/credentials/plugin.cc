@@ -48,7 +48,8 @@ std::string Said(const base::ProcessResult& result, const Provider& provider, co
   return text.empty() ? "" : ": " + text;
 }
 
-base::Error Failure(const base::ProcessResult& result, const PluginSurroundings& surroundings,
+// `cut_short`: the caller's deadline was earlier than the plugin's own timeout.
+base::Error Failure(const base::ProcessResult& result, const PluginSurroundings& surroundings, bool cut_short,
                     const std::string& said) {
   switch (result.end) {
     case base::ProcessEnd::kExited:
@@ -56,11 +57,10 @@ base::Error Failure(const base::ProcessResult& result, const PluginSurroundings&
     case base::ProcessEnd::kSignalled:
       return base::Unavailable("was killed by signal " + std::to_string(result.code) + said);
     case base::ProcessEnd::kTimedOut:
-      // If the caller's deadline was earlier, the timeout says nothing about the plugin, so the words differ.
+      // A deadline of the caller says nothing about the plugin, so the words differ.
       return base::DeadlineExceeded(
-          (result.took < surroundings.timeout
-               ? "did not answer in the time that was left"
-               : "did not answer within " + doc::FormatDuration(surroundings.timeout)) +
+          (cut_short ? "did not answer in the time that was left"
+                     : "did not answer within " + doc::FormatDuration(surroundings.timeout)) +
           said);
     case base::ProcessEnd::kCancelled:
       return base::Cancelled("a stop was requested");
@@ -81,11 +81,13 @@ base::Result<PluginResponse> RunPlugin(const base::Call& call, const Provider& p
                                         .service_account_annotations = identity.annotations});
   // The request may carry a token. It goes through stdin, never into arguments or variables, which other
   // processes can read.
-  base::Result<base::ProcessResult> result = base::RunProcess(
-      call.Within(surroundings.timeout), CommandOf(provider, surroundings), request.Reveal());
+  const base::Call limited = call.Within(surroundings.timeout);
+  base::Result<base::ProcessResult> result =
+      base::RunProcess(limited, CommandOf(provider, surroundings), request.Reveal());
   if (!result) return std::move(result).error();
   if (result->end != base::ProcessEnd::kExited || result->code != 0) {
-    return Failure(*result, surroundings, Said(*result, provider, identity.token));
+    return Failure(*result, surroundings, limited.deadline == call.deadline,
+                   Said(*result, provider, identity.token));
   }
   auto response = DecodeResponse(result->output.Reveal(), provider.api_version, surroundings.kubelet_version);
   // A26.
