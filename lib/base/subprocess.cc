@@ -182,7 +182,6 @@ class Child {
   void Kill(ProcessEnd why);
 
   const Command& command_;
-  steady_clock::time_point started_ = steady_clock::now();
   pid_t pid_ = -1;
   Fd exit_, in_, out_, err_;
   std::string_view input_;
@@ -326,7 +325,6 @@ ProcessResult Child::Finish() {
   // A killed child may have been in the midst of its answer, and half an answer must not be used.
   if (!killed_) result.output = Secret(std::move(output_));
   result.errors = std::move(errors_);
-  result.took = steady_clock::now() - started_;
   return result;
 }
 

@@ -34,7 +34,6 @@ struct ProcessResult {
   int code = 0;
   Secret output;  // all of stdout; empty unless it ended by itself. It may hold passwords
   std::string errors;
-  Duration took{};
 };
 
 // Runs `command` with `input` and then end-of-file as its stdin. Any thread may call, many at once. Blocks

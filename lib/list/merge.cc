@@ -14,7 +14,6 @@ namespace {
 using plan::DesiredImage;
 using plan::OnFailure;
 using plan::Open;
-using std::chrono::minutes;
 
 // The merged entry must satisfy every source: of two values, the one that lets a node be ready less often
 // wins.
@@ -124,31 +123,6 @@ DesiredImage Named(const ListEntry& entry, const std::string& source) {
   return image;
 }
 
-// Returns the longest time in a week in which none of the windows is open, as the zones' clocks are in
-// winter.
-minutes LongestClosed(const std::vector<plan::PullWindow>& windows) {
-  constexpr minutes kDay{24 * 60}, kWeek = 7 * kDay;
-  const std::chrono::sys_seconds winter = std::chrono::sys_days(std::chrono::year(2026) / 1 / 1);
-  std::vector<std::pair<minutes, minutes>> open;  // minutes of a week of UTC
-  minutes until = minutes::min();
-  for (const plan::PullWindow& window : windows) {
-    const auto offset = std::chrono::duration_cast<minutes>(window.zone.OffsetAt(winter));
-    for (int day = 0; day < 7; day++) {
-      if ((window.days >> day & 1U) == 0) continue;
-      const minutes start = (day * kDay + window.start - offset + kWeek) % kWeek;
-      open.emplace_back(start, start + plan::LengthOf(window));
-      until = std::max(until, open.back().second - kWeek);
-    }
-  }
-  std::sort(open.begin(), open.end());
-  minutes longest{0};
-  for (const auto& [start, end] : open) {
-    longest = std::max(longest, start - until);
-    until = std::max(until, end);
-  }
-  return longest;
-}
-
 // Returns true if a tag that moves makes nodes not ready until the window opens, whatever its length.
 bool MustAgree(const DesiredImage& image) {
   return image.refresh == plan::Refresh::kAlways ||
@@ -158,7 +132,7 @@ bool MustAgree(const DesiredImage& image) {
 // Returns true if such a tag makes them not ready after maxAge, before the window opens.
 bool GoesStale(const DesiredImage& image) {
   return image.refresh == plan::Refresh::kIfDigestChanged && image.on_stale == OnFailure::kNotReady &&
-         image.max_age && *image.max_age < LongestClosed(image.pull_windows);
+         image.max_age && *image.max_age < plan::LongestClosed(image.pull_windows);
 }
 
 // Defaults may concern thousands of entries: one warning names the first of each kind.
@@ -174,9 +148,9 @@ void WarnOfWindows(plan::ImageList& list) {
     if (first == nullptr) return;
     std::string name = first->reference.written();
     if (others > 0) name += " and " + base::Counted(others, "other", "others");
-    list.warnings.push_back(name +
-                            ": a tag that moves makes nodes not ready until the pullWindow opens, up to " +
-                            base::HumanTime(LongestClosed(first->pull_windows)) + ", because of " + why);
+    list.warnings.push_back(
+        name + ": a tag that moves makes nodes not ready until the pullWindow opens, up to " +
+        base::HumanTime(plan::LongestClosed(first->pull_windows)) + ", because of " + why);
   };
   warn(MustAgree, "refresh: Always or readyFor: Always");
   warn(GoesStale, "onStale: NotReady with a shorter maxAge");

@@ -83,6 +83,29 @@ minutes LengthOf(const PullWindow& window) {
   return window.start < window.end ? window.end - window.start : window.end + kDay - window.start;
 }
 
+minutes LongestClosed(const std::vector<PullWindow>& windows) {
+  constexpr minutes kWeek = 7 * kDay;
+  const sys_seconds winter = sys_days(std::chrono::year(2026) / 1 / 1);
+  std::vector<std::pair<minutes, minutes>> open;  // minutes of a week of UTC
+  minutes until = minutes::min();
+  for (const PullWindow& window : windows) {
+    const auto offset = std::chrono::duration_cast<minutes>(window.zone.OffsetAt(winter));
+    for (int day = 0; day < 7; day++) {
+      if ((window.days >> day & 1U) == 0) continue;
+      const minutes start = (day * kDay + window.start - offset + kWeek) % kWeek;
+      open.emplace_back(start, start + LengthOf(window));
+      until = std::max(until, open.back().second - kWeek);
+    }
+  }
+  std::sort(open.begin(), open.end());
+  minutes longest{0};
+  for (const auto& [start, end] : open) {
+    longest = std::max(longest, start - until);
+    until = std::max(until, end);
+  }
+  return longest;
+}
+
 base::Duration DelayOfOpening(const std::vector<PullWindow>& windows, seconds jitter, double fraction) {
   // The spread is cut, and not the single delay: all delays that are cut to one value would be one second.
   seconds spread = jitter;

@@ -42,6 +42,8 @@ WindowState StateOf(const PullWindow& window, base::WallTime now);
 WindowState StateOf(const std::vector<PullWindow>& windows, base::WallTime now);
 
 std::chrono::minutes LengthOf(const PullWindow& window);
+// The longest time in a week in which none of `windows` is open, as the zones' clocks are in winter.
+std::chrono::minutes LongestClosed(const std::vector<PullWindow>& windows);
 // The part of `jitter` by which a node with this `fraction` (0 to 1) pulls after the windows open: a fleet
 // must not ask its registry in one second. At most half of the shortest window is lost.
 base::Duration DelayOfOpening(const std::vector<PullWindow>& windows, std::chrono::seconds jitter,

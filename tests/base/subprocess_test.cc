@@ -52,14 +52,14 @@ class RunProcessTest : public testing::TestWithParam<Row> {};
 
 TEST_P(RunProcessTest, Ends) {
   const Row& row = GetParam();
+  const TimePoint begin = std::chrono::steady_clock::now();
   Result<ProcessResult> result = RunProcess(Limit(row.limit), Shell(row.script), "input\n");
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, row.within);
   ASSERT_TRUE(result.ok()) << result.error().message();
   EXPECT_EQ(result->end, row.end);
   EXPECT_EQ(result->code, row.code);
   EXPECT_EQ(result->output.Reveal(), row.output);
   EXPECT_EQ(result->errors, row.errors);
-  EXPECT_LT(result->took, row.within);
-  EXPECT_GT(result->took, Duration::zero());
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -265,15 +265,16 @@ TEST_F(Inheriting, ResultsAreRightWhileOrphansAreReaped) {
 TEST(RunProcess, AStopEndsItAtOnce) {
   std::stop_source source;
   Result<ProcessResult> result = NotFound("not run");
+  const TimePoint begin = std::chrono::steady_clock::now();
   std::jthread runner([&] {
     result = RunProcess({TimePoint::max(), source.get_token()}, Shell("exec sleep 1000"), "");
   });
   source.request_stop();
   runner.join();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, seconds(5));
   // The stop may come before the start.
   if (result.ok()) {
     EXPECT_EQ(result->end, ProcessEnd::kCancelled);
-    EXPECT_LT(result->took, seconds(5));
   } else {
     EXPECT_EQ(result.error().code(), Code::kCancelled);
   }
