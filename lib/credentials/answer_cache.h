@@ -15,7 +15,7 @@
 
 namespace prefetch::credentials {
 
-// Time comes in as an argument. One owner, which locks.
+// Not thread-safe: its owner locks. The time is an argument.
 class AnswerCache {
  public:
   using Answer = std::shared_ptr<const KeyIndex>;
@@ -30,12 +30,12 @@ class AnswerCache {
     friend auto operator<=>(const Subject&, const Subject&) = default;
   };
 
-  // The answer for `subject`: one for the image, else one for its registry, else one for all. nullptr if
-  // there is none that holds. An answer without credentials is an answer.
+  // Returns the answer for `subject`: one for the image, else one for its registry, else a global one.
+  // Returns nullptr if none is valid. An answer may have no credentials.
   Answer Find(const Subject& subject, base::TimePoint now);
   static constexpr std::size_t kMostAnswers = 6000;  // more than a list has repositories
-  // Keeps `answer` under the key that its type asks for; not at all if it is not to be kept. If
-  // there would be more than kMostAnswers, the one that expires first goes.
+  // Stores `answer` under the key of its cache type, if `duration` is positive. If there would be more than
+  // kMostAnswers, drops the one that expires first.
   void Put(const Subject& subject, CacheKeyType type, std::chrono::nanoseconds duration, Answer answer,
            base::TimePoint now);
 

@@ -21,8 +21,8 @@ enum class DockerConfigShape {
 // never quotes a value. Pure.
 base::Result<std::vector<KeyedAuth>> DecodeDockerConfig(std::string_view text, DockerConfigShape shape);
 
-// User name and password out of an "auth" field; nullopt if it is not base64 as kubelet takes it, or has no
-// colon. Pure.
+// Returns user name and password of an "auth" field; nullopt if kubelet does not accept its base64, or if it
+// has no colon. Pure.
 std::optional<image::AuthConfig> DecodeAuthField(std::string_view text);
 
 // By the file's name: ".dockercfg" is bare, everything else is not.
@@ -36,7 +36,7 @@ struct DockerConfigSearch {
 
   friend bool operator==(const DockerConfigSearch&, const DockerConfigSearch&) = default;
 };
-// In the order of kubelet; of the files that exist and parse the first wins, and nothing is merged.
+// Returns the paths in kubelet's order. The first file that exists and parses wins; nothing is merged.
 std::vector<std::string> DockerConfigCandidates(const DockerConfigSearch& search);
 
 // The file that won, if any.

@@ -31,8 +31,9 @@ class KeyIndex {
   // Keys that do not parse are left out; UnusableKeys says which.
   explicit KeyIndex(const std::vector<KeyedAuth>& auths);
 
-  // Those that serve the target: longer and more literal keys first, of equal ones the earlier. Not yet with
-  // the default registry's fallback, which looks at several indexes together. Valid as long as this index.
+  // Returns the entries that serve the target: longer and more literal keys first, and earlier ones before
+  // equal later ones. The default registry's fallback is not included, since it concerns several indexes
+  // together. Valid as long as this index.
   std::vector<const Entry*> Match(const Target& target) const;
   // Those under exactly "index.docker.io".
   std::vector<const Entry*> DefaultRegistry() const;

@@ -112,11 +112,11 @@ struct KeyringOptions {
 
 // A resource. Owned by main; any thread may call, many at once. `clock` outlives it.
 //
-// Order (A18, A19): pull secrets, node docker config, plugins. A lookup reads changed files again, at most
-// once a second. Files that do not answer, as those of an NFS server that is gone, delay it by a second at
-// most: those that were read last stay in force, and after a start there are none. A provider configuration
-// that kubelet would refuse gives problems() and no plugins, or leaves those of the last good one in force;
-// the other sources go on.
+// The order is pull secrets, node docker config, plugins (A18, A19). A lookup reads changed files again, at
+// most once a second. Files that do not answer, such as those of a dead NFS server, delay it by a second at
+// most. The files that were read last then stay in force; after a start there are none. If kubelet would
+// reject the provider configuration, problems() reports it, and the plugins of the last valid one stay in
+// force, if there was one. The other sources are not affected.
 class Keyring {
  public:
   Keyring(KeyringOptions options, const base::Clock& clock);
@@ -125,8 +125,8 @@ class Keyring {
   ~Keyring();
 
   // Blocks while plugins run, at most a minute each. `list_sources` are the names of the list's sources that
-  // have the entry: pull secrets serve only those that they name. Never fails: a source that does gives
-  // nothing, and is in `providers` and problems().
+  // have the entry: a pull secret serves only the sources that it names. Never fails: `providers` and
+  // problems() report a source that fails.
   Lookup Find(const base::Call& call, const image::Reference& reference,
               const std::vector<std::string>& list_sources = {}) PREFETCH_EXCLUDES(mutex_);
 
@@ -136,7 +136,7 @@ class Keyring {
 
   std::optional<Lookup> FindNowForAnyPod(const image::Reference& reference) PREFETCH_EXCLUDES(mutex_);
 
-  // The same as Find if no plugin has to run for it, and no other call is to be awaited; else nullopt. Blocks
+  // Returns what Find would, if that neither runs a plugin nor waits for another call; else nullopt. Blocks
   // as a disk does.
   std::optional<Lookup> FindNow(const image::Reference& reference,
                                 const std::vector<std::string>& list_sources = {}) PREFETCH_EXCLUDES(mutex_);
@@ -145,8 +145,8 @@ class Keyring {
   // one service account. Empty: none. Runs no plugin; blocks as a disk does.
   std::string TokenProviderFor(const image::Reference& reference) PREFETCH_EXCLUDES(mutex_);
 
-  // The names of the providers that are for this image, in the order in which they are asked: so far as they
-  // hang, they delay its search. Runs no plugin; blocks as a disk does.
+  // Returns the names of the providers for this image, in the order in which they are asked. Those that hang
+  // delay the lookup. Runs no plugin; blocks as a disk does.
   std::vector<std::string> ProvidersFor(const image::Reference& reference) PREFETCH_EXCLUDES(mutex_);
 
   // How many calls of Find wait for a plugin that another one runs. For tests in virtual time.

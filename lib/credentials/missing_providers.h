@@ -1,6 +1,6 @@
-// MissingProviders: the credential providers that kubelet uses and this agent was not given: those of its
-// configuration, their matchImages, and their programs. Without them a pull by kubelet goes well, and the
-// agent's is refused. Pure.
+// MissingProviders: the credential providers that kubelet uses and this agent lacks: entries of the
+// configuration, their matchImages, and their programs. Without them, kubelet's pulls succeed while the
+// agent's are refused. Pure.
 #pragma once
 
 #include <cstddef>

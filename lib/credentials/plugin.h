@@ -25,10 +25,10 @@ struct PluginSurroundings {
   std::chrono::milliseconds timeout = kPluginTimeout;
 };
 
-// Asks the plugin for `image`, a repository, and for `identity` if it has a token. Any thread may call;
-// blocks until it answered, at most `timeout`. Its whole process group is killed at the end of that time;
-// kubelet kills the one process only. An Error means no credentials from this provider now; its message
-// carries the plugin's stderr, scrubbed.
+// Asks the plugin for `image`, a repository, and for `identity` if it has a token. Thread-safe. Blocks until
+// the plugin has answered, for `timeout` at most, and then kills its whole process group; kubelet kills only
+// the process itself. An Error means that this provider has no credentials now; its message has the plugin's
+// stderr without secrets.
 base::Result<PluginResponse> RunPlugin(const base::Call& call, const Provider& provider,
                                        const PluginSurroundings& surroundings, const std::string& image,
                                        const PluginIdentity& identity = {});

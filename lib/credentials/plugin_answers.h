@@ -21,10 +21,10 @@ constexpr std::chrono::seconds kHangs{60};
 //
 // kubelet shares an execution among requests for the same image (A13). Here an
 // asker also waits, once, for an execution on behalf of another image of the same registry: most plugins
-// answer for the whole registry, and ten images pulled at once should not be ten executions. Plugins that are
-// known to answer by image are not waited for, and a failure is shared with the same image only: but for one
-// that did not answer within its time. It is taken to hang for that registry, and is not asked again for
-// kHangs.
+// answer for the whole registry, and ten images pulled at once should not be ten executions. It does not wait
+// for plugins that are known to answer by image. A failure is shared with the same image only, except for a
+// plugin that did not answer within its time: it is assumed to hang for that registry, and is not asked again
+// for kHangs.
 class PluginAnswers {
  public:
   PluginAnswers(Provider provider, PluginSurroundings surroundings, const base::Clock& clock,

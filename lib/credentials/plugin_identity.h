@@ -47,8 +47,8 @@ struct PluginIdentity {
 base::Result<PluginIdentity> IdentityFor(const TokenAttributes& attributes, const ServiceAccountName& account,
                                          const ServiceAccountGrant& grant);
 
-// A plugin that hands the token back as a password may do so only with `cacheType: Token`; any other answer
-// would outlive the token.
+// A plugin may return the token itself as a password only with `cacheType: Token`. With any other type, its
+// answer would outlive the token.
 bool EchoesToken(const PluginResponse& response, const TokenAttributes& attributes,
                  const PluginIdentity& identity);
 

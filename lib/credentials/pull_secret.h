@@ -12,9 +12,9 @@
 
 namespace prefetch::credentials {
 
-// An image that is pulled with it becomes usable by every pod of the node. So it serves just the repositories
-// that match one of `allow_repositories` (the rule of credentials/match.h), and just for entries of one of
-// `list_sources`; an empty list of either serves nothing.
+// Every pod of the node may use an image that was pulled with it. It therefore serves only repositories that
+// match one of `allow_repositories` (the rule of credentials/match.h), and only for entries of one of
+// `list_sources`. If either is empty, it serves nothing.
 struct PullSecret {
   std::string name;
   std::string path;  // the mounted folder (with .dockerconfigjson or .dockercfg), or one such file

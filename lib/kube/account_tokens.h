@@ -23,9 +23,9 @@ struct AccountToken {
 // Owned by main; `api` and `clock` outlive it. Any thread may call, several at once: parallel calls for one
 // audience may each ask the API server.
 //
-// A token is renewed after 80 % of its life, and after a day in any case; the account itself is looked at
-// again after a minute. While the API server is away a token that still holds is given out. All callers
-// within the next ten seconds get the same failure, so that forty images are one question.
+// Renews a token after 80 % of its life, and after a day at the latest. Reads the account again after a
+// minute. While the API server is away, callers get a token that is still valid. All callers of the next ten
+// seconds share a failure, so that forty images cause one request.
 class AccountTokens {
  public:
   // Needs the rights get serviceaccounts and create serviceaccounts/token for this account, and, where the
@@ -33,7 +33,7 @@ class AccountTokens {
   AccountTokens(Api& api, const base::Clock& clock, std::string name_space, std::string name)
       : api_(api), clock_(clock), name_space_(std::move(name_space)), name_(std::move(name)) {}
 
-  // Blocks until `call` ends it. The Error has the request and the server's words.
+  // Blocks no longer than `call` allows. The Error names the request and has the server's message.
   base::Result<AccountToken> Get(const base::Call& call, const std::string& audience)
       PREFETCH_EXCLUDES(mutex_);
 

@@ -13,7 +13,7 @@
 
 namespace prefetch::kube {
 
-// A closed list of failures, as far as they decide the next step (retry.h).
+// The kinds of failure that decide the next step (retry.h). The list is closed.
 enum class ApiError {
   kUnauthorized,     // 401: the credential is not, or no longer, valid
   kForbidden,        // 403: the role lacks a right, or admission refused
@@ -31,10 +31,10 @@ enum class ApiError {
   kCancelled,        // our own stop was requested
 };
 
-// "Forbidden": for logs, metrics and conditions.
+// Returns the name of a kind, such as "Forbidden", for logs, metrics and conditions.
 std::string_view ApiErrorName(ApiError error);
-// The server has answered, and another question of the same kind would get the same answer until a person
-// changes something: it is not worth waiting for.
+// Returns true if the server rejected the request, and rejects it again until an operator changes something:
+// waiting does not help.
 bool IsRefusal(ApiError error);
 
 struct Failure {
@@ -50,15 +50,15 @@ struct Failure {
   friend bool operator==(const Failure&, const Failure&) = default;
 };
 
-// The same for callers that speak base::Status.
+// Converts a failure for callers that return base::Status.
 base::Error ToError(const Failure& failure);
 
-// The value of a call that has nothing to give back.
+// The value of a call that returns nothing but its success.
 struct Done {
   friend bool operator==(const Done&, const Done&) = default;
 };
 
-// A T or a Failure. Using the one that is not there aborts: that is a bug, never a condition.
+// Holds a T or a Failure. Access to the absent one aborts, since it is a bug of the caller.
 template <typename T>
 class [[nodiscard]] Answer {
  public:

@@ -1,8 +1,8 @@
-// Api: the API server calls that are really needed, typed. HttpApi (http_api.h) is the real one; the logic
-// above it is tested with a fake one, and HttpApi with a fake server (tests/fakes/fake_api_server.h).
+// Api: typed calls to the API server, only those that the program needs. HttpApi (http_api.h) implements it.
+// Tests of the callers use a fake Api, and tests of HttpApi a fake server (tests/fakes/fake_api_server.h).
 //
-// Nothing here retries (but for a credential that was replaced meanwhile): when and whether is the caller's
-// decision, by retry.h. Every call ends by its deadline, and by 30 s in any case.
+// No call retries, except once with a credential that was replaced meanwhile. The caller decides about
+// retries, by retry.h. Every call ends by its deadline, and after 30 s at the latest.
 #pragma once
 
 #include <cstdint>
@@ -44,14 +44,14 @@ class Api {
  public:
   virtual ~Api() = default;
 
-  // GET /version: for every authenticated user.
+  // GET /version. Every authenticated user has this right.
   virtual Answer<ServerVersion> GetServerVersion(const base::Call& call) = 0;
 
   // get, list nodes.
   virtual Answer<Node> GetNode(const base::Call& call, const std::string& name) = 0;
   virtual Answer<Page<Node>> ListNodes(const base::Call& call, const ListOptions& options) = 0;
 
-  // patch nodes. One label; nullopt removes it. Others' labels are not touched.
+  // patch nodes. Sets one label; nullopt removes it. Leaves all other labels alone.
   virtual Answer<Done> SetNodeLabel(const base::Call& call, const std::string& name, const std::string& key,
                                     const std::optional<std::string>& value) = 0;
   // patch nodes. The whole list, as it was read with `resource_version` and then changed: any patch replaces
@@ -59,7 +59,7 @@ class Api {
   virtual Answer<Node> SetNodeTaints(const base::Call& call, const std::string& name,
                                      const std::string& resource_version,
                                      const std::vector<Taint>& taints) = 0;
-  // patch nodes/status. One condition by its type; others' are not touched.
+  // patch nodes/status. Sets the condition of this type, and leaves all others alone.
   virtual Answer<Done> SetNodeCondition(const base::Call& call, const std::string& name,
                                         const NodeCondition& condition) = 0;
   virtual Answer<Done> RemoveNodeCondition(const base::Call& call, const std::string& name,
@@ -83,7 +83,7 @@ class Api {
                                                   const std::string& audience,
                                                   std::int64_t expiration_seconds) = 0;
 
-  // create tokenreviews. Is the token one that this cluster has given out for `audience`?
+  // create tokenreviews. Reports whether this cluster has issued the token for `audience`.
   virtual Answer<TokenReview> ReviewToken(const base::Call& call, const base::Secret& token,
                                           const std::string& audience) = 0;
 
@@ -99,14 +99,14 @@ class Api {
   // `pod` is a whole Pod object. The answer is what admission made of it.
   virtual Answer<Pod> CreatePod(const base::Call& call, const std::string& name_space, const doc::Node& pod,
                                 DryRun dry_run) = 0;
-  // Only the pod of that uid; kConflict if another one has its name meanwhile.
+  // Deletes only the pod with this uid. Fails with kConflict if another pod has its name meanwhile.
   virtual Answer<Done> DeletePod(const base::Call& call, const std::string& name_space,
                                  const std::string& name, const std::string& uid) = 0;
   // list that resource of one namespace; an empty one lists those of all. Each object is as it came, with its
   // apiVersion and kind, which the items of a list lack.
   virtual Answer<Page<doc::Node>> ListObjects(const base::Call& call, const Resource& resource,
                                               const std::string& name_space, const ListOptions& options) = 0;
-  // patch configmaps. One key of a ConfigMap that exists; its others are not touched.
+  // patch configmaps. Sets one key of an existing ConfigMap, and leaves its other keys alone.
   virtual Answer<Done> SetConfigMapText(const base::Call& call, const std::string& name_space,
                                         const std::string& name, const std::string& key,
                                         const std::string& text) = 0;

@@ -19,7 +19,7 @@ using GetEnv = std::function<std::optional<std::string>(const std::string& name)
 // That of this process.
 std::optional<std::string> ProcessEnv(const std::string& name);
 
-// A program that gives the credential (client-go credential plugins: AWS, GKE, Azure, OIDC).
+// A program that prints the credential (a client-go credential plugin, as of AWS, GKE, Azure, OIDC).
 struct ExecPlugin {
   std::string api_version;  // client.authentication.k8s.io/v1 or /v1beta1
   std::string command;      // a path: what stood in PATH has been found
@@ -30,7 +30,7 @@ struct ExecPlugin {
   std::vector<base::Secret> secrets;     // values of its own variables that may be secrets
 };
 
-// A value. Files are named, not read: they are replaced while we run.
+// A value. It has the paths of files, not their contents, since files are replaced while the program runs.
 struct Cluster {
   std::string server;  // "https://10.96.0.1:443", no "/" at its end; may have a path
   std::string name_space = "default";
@@ -53,7 +53,7 @@ struct Cluster {
   http::Headers impersonation;     // Impersonate-User and so on: another identity that we ask for
 };
 
-// How a pod finds the API server of its own cluster.
+// Returns the API server of the cluster in which this pod runs.
 
 // As every in-cluster client: KUBERNETES_SERVICE_HOST and _PORT (an IPv6 address gets its brackets), and
 // token, ca.crt and namespace in `folder`, the mounted service account.

@@ -26,11 +26,11 @@ struct Ask {
   http::Headers further;                         // likewise
 };
 
-// Returns the 2xx answer, or why there is none. HttpApi and KubeletApi share its bounds (of bytes, and 30 s),
-// and its reaction to a refused credential or an untrusted certificate: if `identity` then has another one,
-// the request is sent again at once, once. A request that was refused so has done nothing.
+// Returns the 2xx answer, or the failure. HttpApi and KubeletApi share its limits (bytes, and 30 s). After a
+// refused credential or an untrusted certificate, it sends the request once more, at once, if `identity` then
+// has another credential or other authorities. The refused request has had no effect.
 //
-// `ca_pem`: authorities instead of those of `identity`; empty: those of `identity`.
+// `ca_pem` replaces the authorities of `identity`, unless it is empty.
 Answer<http::Response> Exchange(const base::Call& call, http::Client& client, Identity& identity,
                                 const base::Clock& clock, const Ask& ask, const std::string& ca_pem = "");
 

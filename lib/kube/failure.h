@@ -15,18 +15,19 @@
 
 namespace prefetch::kube {
 
-// nullopt for a 2xx. `attempt` names the request: "get nodes \"n1\"". The server's own words are taken
-// from its Status object, or are left out if it sent none. They are redacted; `secrets` are what was sent.
+// Returns nullopt for a 2xx. `attempt` names the request: "get nodes \"n1\"". The message of the server's
+// Status object, if there is one, becomes part of the failure, without secrets: neither the process's own nor
+// those in `secrets`, which this request has sent.
 std::optional<Failure> FailureOf(const http::Response& response, std::string_view attempt,
                                  const std::vector<const base::Secret*>& secrets, base::WallTime now);
 
-// The same for an exchange that did not come to an answer.
+// Returns the failure of an exchange that ended without an answer.
 Failure FailureOf(const base::Error& error, std::string_view attempt);
 
-// Is `body` a Status object, which an API server sends with each refusal of its own?
+// Returns true if `body` is a Status object. An API server sends one with each of its own refusals.
 bool IsStatus(const std::string& body);
 
-// A complete answer that is not of the requested kind.
+// Returns the failure for a complete answer that is not of the requested kind.
 Failure Malformed(std::string_view attempt, std::string_view why);
 
 }  // namespace prefetch::kube

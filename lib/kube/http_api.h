@@ -14,8 +14,8 @@
 
 namespace prefetch::kube {
 
-// Owned by main, which also owns its arguments; these outlive it. Any thread may call, also several at
-// once. The credential goes to the Cluster's server and nowhere else: redirects are not followed.
+// Owned by main, as are its arguments, which must outlive it. Thread-safe. Sends the credential to the
+// Cluster's server only, and follows no redirects.
 class HttpApi final : public Api {
  public:
   // `client` brings the proxy, if the cluster has one (Cluster::proxy).
@@ -71,7 +71,7 @@ class HttpApi final : public Api {
                              std::optional<http::SecretHeader> header);
   Answer<http::Response> Send(const base::Call& call, const Verb& verb);
   Answer<Done> SendForNothing(const base::Call& call, const Verb& verb);
-  // nullopt: the JSON object is not the one that was asked for.
+  // Returns nullopt if the JSON object is not of the requested kind.
   template <typename T>
   using Decode = std::function<std::optional<T>(const doc::Node& object)>;
   // `object`: for the failure, if `decode` does not know the answer.

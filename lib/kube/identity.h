@@ -26,23 +26,23 @@ struct Proof {
   std::uint64_t generation = 0;  // another number: another credential, or other authorities
 };
 
-// Files are looked at before each request (a stat each) and read when they have changed, at the latest every
-// minute, so that a rotated token or authority is used by the next request. While a file cannot be read, or
-// only half of it is there, the last complete version stays in use. A plugin is run when its credential has
-// expired or was refused, by one thread, while the others wait for it as long as their calls allow.
+// Checks its files before each request (one stat each), and reads them if they have changed, or after a
+// minute. The next request therefore uses a rotated token or authority. While a file is unreadable or
+// incomplete, the last complete version stays in use. One thread runs the plugin, when its credential has
+// expired or was refused; the others wait as long as their calls allow.
 //
-// Owned by main or HttpApi's owner; any thread may call. `clock` outlives it.
+// Owned by main or by the owner of HttpApi. Thread-safe. `clock` must outlive it.
 class Identity {
  public:
   Identity(Cluster cluster, const base::Clock& clock);
 
   const Cluster& cluster() const { return cluster_; }
 
-  // Fails only if there has never been a credential, or a plugin fails.
+  // Fails only if there has never been a credential, or if the plugin fails.
   base::Result<Proof> Current(const base::Call& call) PREFETCH_EXCLUDES(mutex_);
 
-  // After the server refused `refused`, or its certificate was not trusted: reads everything again, runs the
-  // plugin again. nullopt: there is nothing else to come with.
+  // Reads all files and runs the plugin again, after the server has refused `refused` or its certificate was
+  // not trusted. Returns nullopt if that brings no other credential or authority.
   std::optional<Proof> Replacement(const base::Call& call, const Proof& refused) PREFETCH_EXCLUDES(mutex_);
 
  private:
@@ -59,7 +59,8 @@ class Identity {
   void Rebuild() PREFETCH_REQUIRES(mutex_);
 
   bool PluginIsDue() const PREFETCH_REQUIRES(mutex_);
-  // Whether the caller shall run the plugin now; false: there is a credential. Waits for another's run.
+  // Returns true if the caller must run the plugin now, and false if there is a credential. Waits while
+  // another thread runs it.
   base::Result<bool> ClaimPlugin(const base::Call& call) PREFETCH_EXCLUDES(mutex_);
   base::Status RunPlugin(const base::Call& call) PREFETCH_EXCLUDES(mutex_);
   void TakePlugins(ExecCredential credential) PREFETCH_REQUIRES(mutex_);

@@ -1,4 +1,4 @@
-// How a person's tools find a cluster: kubeconfig files, as kubectl reads them.
+// Finds a cluster by kubeconfig files, which are read as kubectl reads them.
 #pragma once
 
 #include <string>
@@ -17,15 +17,15 @@ struct KubeconfigOptions {
   std::vector<std::string> environment;
 };
 
-// KUBECONFIG may name several files, apart by ":"; those that are not there are passed over; of entries with
-// the same name, and of several current-contexts, the first counts. Relative paths start at their file.
+// KUBECONFIG may name several files, separated by ":"; missing ones are skipped. The first of several entries
+// with one name counts, and the first current-context. Relative paths start at the folder of their file.
 //
-// Every mistake of the files, and of the chosen context, cluster and user, is said with file, line and path,
-// but never with a value. The files are read and checked as kubectl does it; tests/judges compares both. Like
-// kubectl, this gives no credential and no trust to a server without https. Rejected, though kubectl goes on
-// with http://localhost:8080: a file without current-context, a context whose cluster or server is missing.
-// Rejected, too: auth-provider, and plugins that want a terminal. NotFound: no file, or no such context;
-// InvalidArgument: anything else.
+// The error lists every mistake of the files, and of the chosen context, cluster and user, with file, line
+// and path, but never a value. Files are read and checked as kubectl does; tests/judges compares both. Like
+// kubectl, this sends no credential to a server without https, and does not trust it. It rejects files
+// without current-context, and contexts whose cluster or server is missing, with which kubectl would use
+// http://localhost:8080. It also rejects auth-provider, and plugins that need a terminal. Returns NotFound if
+// there is no file or no such context, else InvalidArgument.
 base::Result<Cluster> FromKubeconfig(const GetEnv& get_env, const KubeconfigOptions& options);
 
 }  // namespace prefetch::kube

@@ -19,10 +19,10 @@ struct KubeconfigEntry {
   std::string folder;  // where that file's relative paths begin
 };
 
-// One owner, one thread. Entries live as long as this.
+// Not thread-safe. Entries live as long as this object.
 class KubeconfigFiles {
  public:
-  // `may_miss`: files that are not there are passed over, as long as there is one.
+  // `may_miss`: skips missing files, as long as one exists.
   static base::Result<KubeconfigFiles> Read(const std::vector<std::string>& paths, bool may_miss);
 
   // The first entry of that name in `list` ("clusters"), whose body is under `key` ("cluster"), and may be
@@ -31,7 +31,7 @@ class KubeconfigFiles {
   // The first current-context; empty: none.
   std::string CurrentContext();
 
-  // All that was found wrong, of all files.
+  // The mistakes of all files.
   base::Status ToStatus() const;
 
  private:

@@ -1,5 +1,5 @@
-// KubeletApi: a node's kubelet about itself, on its own port, if the agent has the rights
-// (nodes/configz and nodes/metrics, Kubernetes ≥ 1.33).
+// KubeletApi: reads a kubelet's settings from its own port. Needs the rights nodes/configz and nodes/metrics
+// (Kubernetes ≥ 1.33).
 #pragma once
 
 #include <cstdint>
@@ -34,9 +34,9 @@ KubeletMetrics ParseKubeletMetrics(std::string_view text);
 // Owned by main, as HttpApi; its arguments outlive it. Any thread may call.
 class KubeletApi {
  public:
-  // `ca_pem` signs the kubelets' serving certificates: often the cluster's, but in many clusters, no
-  // authority can verify kubelets' certificates. Empty: kubelets are not asked, since the agent's token must
-  // not go to an impostor.
+  // `ca_pem` has the authorities that sign the kubelets' serving certificates, often the cluster's. In many
+  // clusters no authority can verify them. If it is empty, no kubelet is asked, since an impostor must not
+  // get the agent's token.
   KubeletApi(http::Client& client, Identity& identity, const base::Clock& clock, std::string ca_pem)
       : client_(client), identity_(identity), clock_(clock), ca_pem_(std::move(ca_pem)) {}
 

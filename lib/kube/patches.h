@@ -21,10 +21,10 @@ std::string ConfigMapPatch(const std::string& key, const std::string& text);
 std::string ConditionPatch(const NodeCondition& condition);
 std::string ConditionRemoval(const std::string& type);
 
-// The namespace of events about objects that are in none.
+// The namespace for Events about objects that have no namespace.
 inline constexpr const char* kNodeEventNamespace = "default";
 
-// A core/v1 Event, and a merge patch for one that is told again.
+// A core/v1 Event, and a merge patch for a repeated one.
 std::string EventBody(const NodeEvent& event);
 std::string EventPatch(const NodeEvent& event);
 

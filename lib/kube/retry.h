@@ -22,8 +22,8 @@ struct Retry {
   friend bool operator==(const Retry&, const Retry&) = default;
 };
 
-// `failures`: how many times in a row the call has failed by now, this one included (1 for the first).
-// `spread`: a random number from [0, 1), which spreads many nodes over the time to wait.
+// `failures`: the number of failures in a row, including this one (1 for the first). `spread`: a random
+// number from [0, 1), which spreads the retries of many nodes over the waiting time.
 //
 // clang-format off
 //   | kind                                       | first                        | then                      |
@@ -36,7 +36,7 @@ struct Retry {
 //   | Invalid, Cancelled                         | never                        |                           |
 // clang-format on
 //
-// The back-off is 1 s doubling to 60 s with full jitter; a Retry-After is believed up to 10 min.
+// The back-off doubles from 1 s to 60 s, with full jitter. A Retry-After counts up to 10 min.
 Retry NextTry(const Failure& failure, unsigned failures, double spread);
 
 }  // namespace prefetch::kube

@@ -13,8 +13,8 @@
 
 namespace prefetch::kube {
 
-// Reads a List or PodList, or one Pod, as its bytes come. Passes over objects of other kinds in a List. One
-// thread. Its memory grows with the pods and their longest text, not with the text of the list.
+// Reads a List or PodList, or one Pod, piece by piece. Skips objects of other kinds in a List. Not
+// thread-safe. Its memory grows with the pods and their longest text, not with the length of the list.
 class SavedPods {
  public:
   SavedPods();

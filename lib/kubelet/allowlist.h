@@ -47,16 +47,16 @@ struct AllowlistExport {
   std::vector<NotExempt> not_exempt;  // in the order of the list
 };
 
-// Since 1.36 an exact pattern for each name. Before, kubelet compares exact patterns with all that a pod
-// writes, tag and digest included, so that most names are exempt only with everything below their folder:
-// "reg.io/team/*" for "reg.io/team/app:v1"; a name without a folder ("nginx:1.27") cannot be. Names are
-// compared as they are written: pods that spell one otherwise need that spelling in the list, too.
-// InvalidArgument for a kubelet that has no allowlist (before 1.33).
+// Since 1.36, each name gets an exact pattern. Before, kubelet compares exact patterns with all that a pod
+// writes, including tag and digest. Most names are then exempt only together with everything below their
+// folder ("reg.io/team/*" for "reg.io/team/app:v1"), and a name without a folder ("nginx:1.27") cannot be
+// exempt. kubelet compares names as they are written, so the list needs every spelling that pods use.
+// Returns InvalidArgument for a kubelet without an allowlist (before 1.33).
 base::Result<AllowlistExport> ExportAllowlist(const std::vector<image::Reference>& images,
                                               image::KubeletVersion version);
 
-// Whether a kubelet of this version has to be told to have an allowlist at all: its feature gate
-// KubeletEnsureSecretPulledImages is off by default, and it does not start with an allowlist then.
+// Returns true if this kubelet needs the feature gate KubeletEnsureSecretPulledImages for an allowlist: the
+// gate is off by default, and kubelet then does not start with an allowlist.
 bool NeedsFeatureGate(image::KubeletVersion version);
 
 }  // namespace prefetch::kubelet

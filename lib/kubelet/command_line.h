@@ -34,7 +34,7 @@ struct CommandLine {
 // Returns the arguments in a /proc/PID/cmdline. A NUL ends each of them.
 std::vector<std::string> SplitArguments(std::string_view cmdline);
 
-// Whether this is a kubelet that serves a node: not one that only prints its version or help.
+// Returns true if this kubelet serves a node, and does not only print its version or help.
 bool IsKubelet(const std::vector<std::string>& arguments);
 
 // Reads flags as kubelet does: `--flag=value` and `--flag value`, `_` for `-` in names, the last of several

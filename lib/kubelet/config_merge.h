@@ -1,5 +1,5 @@
-// Reads single fields out of a document and the merge patches (RFC 7396) that lie over it, without writing
-// the merged document: so every value still knows its file and line. Pure. Internal to kubelet/.
+// Reads single fields of a document and of the merge patches (RFC 7396) above it. It does not build the
+// merged document, so that every value keeps its file and line. Pure. Internal to kubelet/.
 #pragma once
 
 #include <optional>

@@ -29,10 +29,11 @@ struct DropIn {
   friend bool operator==(const DropIn&, const DropIn&) = default;
 };
 
-// Every file below `folder` whose name ends in .conf, by name within each directory, a directory's own files
-// at the place of its name. Links to files are followed, links to directories are not (kubelet walks
-// likewise, even where `folder` itself is such a link: nothing is found), so that no loop can be. NotFound
-// and PermissionDenied as the system says; ResourceExhausted beyond 1000 entries or 16 levels.
+// Returns every file below `folder` whose name ends in .conf. Each directory is sorted by name, and the files
+// of a subdirectory stand at the place of its name. Links to files are followed; links to directories are
+// not, as in kubelet, so that there is no loop. If `folder` itself is such a link, nothing is found. Returns
+// NotFound and PermissionDenied as the system reports them, and ResourceExhausted beyond 1000 entries or 16
+// levels.
 base::Result<std::vector<DropIn>> ListDropIns(const std::string& folder);
 
 }  // namespace prefetch::kubelet

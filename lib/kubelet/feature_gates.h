@@ -17,11 +17,11 @@ struct FeatureGates {
   friend bool operator==(const FeatureGates&, const FeatureGates&) = default;
 };
 
-// Each gate by `stronger`, else by `weaker`.
+// Returns each gate as `stronger` sets it, else as `weaker` does.
 FeatureGates MergeGates(const FeatureGates& weaker, const FeatureGates& stronger);
 
-// Whether KubeletEnsureSecretPulledImages is on in a kubelet that was told this and nothing else. Never
-// before 1.33, which does not have it.
+// Returns whether KubeletEnsureSecretPulledImages is on in a kubelet with these gates and no other settings.
+// Kubelets before 1.33 do not have the gate: false.
 bool VerifiesImages(const FeatureGates& gates, image::KubeletVersion version);
 
 }  // namespace prefetch::kubelet

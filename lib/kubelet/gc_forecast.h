@@ -36,7 +36,7 @@ struct GcImage {
   std::chrono::nanoseconds first_seen_age{0};
 };
 
-// One collection for space, counted as if these were the only images that kubelet may take.
+// One collection for space, computed as if kubelet could remove these images only.
 struct GcSpacePass {
   std::uint64_t bytes_to_high = 0;  // more on the disk, and it runs; 0: it runs at the next look
   std::uint64_t wants_bytes = 0;    // the bytes it then tries to free

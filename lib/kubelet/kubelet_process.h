@@ -16,10 +16,10 @@ namespace prefetch::kubelet {
 // Part of one NodeFactsReader. Reads a process' stat and status, and its cmdline and cwd only if its name is
 // kubelet's.
 //
-// Only a process of root (or of the agent's own user) that is in no container counts: anybody can name a
-// process "kubelet", and a pod must not choose the files that the agent reads. Embedded kubelets (k3s,
-// microshift) are not found. A process that a kubelet has just begun still looks like that kubelet until it
-// becomes another program, and around a restart there are two for a moment.
+// A process counts only if it belongs to root (or to the agent's own user) and is in no container: anybody
+// can name a process "kubelet", and a pod must not choose the files that the agent reads. Embedded kubelets
+// (k3s, microshift) are not found. A child of kubelet looks like kubelet until it executes another program,
+// and during a restart there are two for a moment.
 class KubeletProcess {
  public:
   // `proc_dir` is /proc of the host's processes; empty: do not look. `root`, with the host's own path, is the
@@ -36,8 +36,8 @@ class KubeletProcess {
   const std::string& process() const { return process_; }
   // When it began, to the second; nullopt: none was seen, or the host's boot time cannot be read.
   std::optional<base::WallTime> BeganAt() const;
-  // With absolute paths. nullopt: no kubelet was ever seen, or there are several. While kubelet is away, what
-  // it last ran with stands.
+  // Its paths are absolute. Returns nullopt if no kubelet was ever seen, or if there are several. While
+  // kubelet is away, returns the flags with which it ran last.
   const std::optional<CommandLine>& command_line() const { return command_line_; }
   // One sentence each.
   const std::vector<std::string>& problems() const { return problems_; }

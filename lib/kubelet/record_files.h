@@ -16,8 +16,8 @@ namespace prefetch::kubelet {
 FileContent ReadRecordFile(const std::string& kubelet_root, const std::string& image_id);
 FileContent ReadIntentFile(const std::string& kubelet_root, const std::string& image);
 
-// <root>/image_manager was deleted while it was mounted here, alone: kubelet keeps its records in a new
-// folder, which this process cannot reach. For good: only a new mount helps.
+// Returns true if <root>/image_manager was deleted while it alone was mounted here. kubelet then keeps its
+// records in a new folder, which this process cannot reach until the folder is mounted again.
 bool RecordsFolderIsReplaced(const std::string& kubelet_root);
 
 // The same for callers that have the file's name already (FileNameFor in records.h).

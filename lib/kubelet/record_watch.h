@@ -10,10 +10,9 @@
 
 namespace prefetch::kubelet {
 
-// Watches <root>/image_manager/pulled and /pulling, and the way there, as far as it exists. inotify does not
-// report everything (no watch is left on this node, the root is mounted later), so the caller also looks at
-// intervals; the watch never fails. However fast files are rewritten, the callback comes at most about 20
-// times a second.
+// Watches <root>/image_manager/pulled and /pulling, and those of their parents that exist. inotify does not
+// report everything (the node has no watch left, the root is mounted later), so the caller must also poll;
+// the watch never fails. Calls back at most about 20 times a second, however fast files are rewritten.
 //
 // Owned by main. The destructor stops the thread and waits for it (milliseconds).
 class RecordWatch {

@@ -48,15 +48,15 @@ struct SettingsFacts {
   friend bool operator==(const SettingsFacts&, const SettingsFacts&) = default;
 };
 
-// Every kubelet that these facts may be about, oldest first; never empty. A policy that is known without its
-// configuration was declared, and kubelet has it only if the gate is on. InvalidArgument if no kubelet would
-// start so; a kubelet that is newer than the rules known here is never refused. An unknown version is taken
-// to be one whose rules are known.
+// Returns every kubelet to which these facts may apply, oldest first; never empty. A policy without a known
+// configuration is a declared one, and applies only if the gate is on. Returns InvalidArgument if no kubelet
+// would start with these facts, except that a kubelet newer than the known rules is never rejected. An
+// unknown version is assumed to be one whose rules are known.
 base::Result<std::vector<KubeletSettings>> PossibleSettings(const SettingsFacts& facts);
 
-// The version whose rules count: `rules` for a kubelet that is newer than those known here, else `version`.
+// Returns the version whose rules apply: `rules` for a kubelet newer than the known rules, else `version`.
 std::optional<image::KubeletVersion> RulesFor(const SettingsFacts& facts);
-// A sentence for a kubelet that is newer than all rules that may be taken for it; else empty.
+// Returns a sentence if kubelet is newer than all rules that may be applied to it; else empty.
 std::string WhyBeyondTheRules(const SettingsFacts& facts);
 
 }  // namespace prefetch::kubelet

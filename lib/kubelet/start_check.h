@@ -18,12 +18,12 @@ namespace prefetch::kubelet {
 // Flags beat files, files beat kubelet's defaults.
 GcRules GcRulesOf(const KubeletConfig& config, const CommandLine& flags);
 
-// Why it would not; empty: nothing here speaks against it. Without a version what depends on it is not
-// checked. One sentence each.
+// Returns the reasons why kubelet would not start, one sentence each; empty if there is none. Without a
+// version, checks that depend on it are left out.
 //
-// The surprise: kubelet fills in its default policy before it reads drop-ins and flags. One of these that
-// turns the gate off leaves the policy that was filled in by itself, and turning it on leaves none; either is
-// refused.
+// Note that kubelet fills in its default policy before it reads drop-ins and flags. If one of these turns the
+// gate off, the policy that kubelet filled in remains; if one turns it on, there is no policy. kubelet
+// rejects both.
 std::vector<std::string> WhyNotStarted(const KubeletConfig& config, const CommandLine& flags,
                                        std::optional<image::KubeletVersion> version);
 

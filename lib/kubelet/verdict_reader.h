@@ -47,8 +47,8 @@ struct VerdictReading {
   std::size_t files_read = 0;
 };
 
-// Keeps a stamp of each file and a verdict for each image and pod; the files' contents are dropped. No lock:
-// several threads may use it, one after the other.
+// Keeps a stamp of each file and a verdict for each image and pod, but not the contents of the files. Not
+// thread-safe, but not bound to one thread either.
 class VerdictReader {
  public:
   // `root`: kubelet's --root-dir.
