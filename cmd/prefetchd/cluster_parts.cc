@@ -76,8 +76,9 @@ agent::KubeletPort ClusterAccess::Kubelet(const credentials::Keyring& keyring) {
 
 ClusterTalk::ClusterTalk(ClusterAccess& access, const config::AgentConfig& config, const agent::Board& board,
                          const credentials::Keyring& keyring, std::shared_ptr<agent::LearntVersion> version,
-                         std::shared_ptr<agent::SeenStart> start, std::shared_ptr<agent::LearntSettings> word,
-                         std::function<void(std::string of, std::string problem)> trouble,
+                         std::shared_ptr<agent::SeenStart> start,
+                         std::shared_ptr<agent::LearntSettings> learnt_settings,
+                         std::function<void(std::string of, std::string problem)> report_problem,
                          const base::Clock& clock)
     : version_(access.node(), version, start, access.api(), clock) {
   version_.Start();  // without a kubelet, for the labels of the Node
@@ -86,13 +87,13 @@ ClusterTalk::ClusterTalk(ClusterAccess& access, const config::AgentConfig& confi
                                          .node = access.node(),
                                          .accept_fleet_wide_writes = config.accept_fleet_wide_node_writes,
                                          .kubelet_version = std::move(version),
-                                         .tell = std::move(trouble)},
+                                         .report_problem = std::move(report_problem)},
                   access.api(), board, clock);
     gate_->Start();
   }
   if (!config.kubelet_api) return;
-  asker_.emplace(access.Kubelet(keyring), std::move(word), std::move(start), clock);
-  asker_->Start();
+  kubelet_client_.emplace(access.Kubelet(keyring), std::move(learnt_settings), std::move(start), clock);
+  kubelet_client_->Start();
 }
 
 }  // namespace prefetch

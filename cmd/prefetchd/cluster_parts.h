@@ -63,13 +63,14 @@ class ClusterTalk {
   // config.kubelet_api.
   ClusterTalk(ClusterAccess& access, const config::AgentConfig& config, const agent::Board& board,
               const credentials::Keyring& keyring, std::shared_ptr<agent::LearntVersion> version,
-              std::shared_ptr<agent::SeenStart> start, std::shared_ptr<agent::LearntSettings> word,
-              std::function<void(std::string of, std::string problem)> trouble, const base::Clock& clock);
+              std::shared_ptr<agent::SeenStart> start, std::shared_ptr<agent::LearntSettings> learnt_settings,
+              std::function<void(std::string of, std::string problem)> report_problem,
+              const base::Clock& clock);
 
  private:
   agent::VersionReader version_;
   std::optional<agent::NodeGate> gate_;
-  std::optional<agent::KubeletClient> asker_;
+  std::optional<agent::KubeletClient> kubelet_client_;
 };
 
 }  // namespace prefetch

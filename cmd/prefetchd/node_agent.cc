@@ -44,11 +44,10 @@ credentials::KeyringOptions KeyringFor(const config::AgentConfig& config, Cluste
   return options;
 }
 
-std::optional<agent::KubeletOptions> KubeletFor(const config::AgentConfig& config,
-                                                const cri::Endpoint& runtime,
-                                                std::shared_ptr<const agent::LearntVersion> version,
-                                                std::shared_ptr<agent::SeenStart> start,
-                                                std::shared_ptr<const agent::LearntSettings> word) {
+std::optional<agent::KubeletOptions> KubeletFor(
+    const config::AgentConfig& config, const cri::Endpoint& runtime,
+    std::shared_ptr<const agent::LearntVersion> version, std::shared_ptr<agent::SeenStart> start,
+    std::shared_ptr<const agent::LearntSettings> learnt_settings) {
   if (config.kubelet == config::Kubelet::kNone) return std::nullopt;
   kubelet::Declared declared;
   if (auto version = image::KubeletVersion::Parse(config.kubelet_version)) declared.version = *version;
@@ -63,7 +62,7 @@ std::optional<agent::KubeletOptions> KubeletFor(const config::AgentConfig& confi
       .facts = kubelet::NodeFactsReader(std::move(declared), config.kubelet_proc, kubelet::UsualConfigs()),
       .version = std::move(version),
       .start = std::move(start),
-      .word = std::move(word)};
+      .learnt_settings = std::move(learnt_settings)};
 }
 
 std::optional<agent::TouchOptions> TouchFor(const config::AgentConfig& config) {
@@ -98,24 +97,24 @@ NodeAgent::NodeAgent(const config::AgentConfig& config, const cri::Endpoint& end
       registries_(config.registry, clock),
       version_(cluster_ ? std::make_shared<agent::LearntVersion>() : nullptr),
       start_(std::make_shared<agent::SeenStart>()),
-      word_(cluster_ && config.kubelet_api ? std::make_shared<agent::LearntSettings>() : nullptr),
+      learnt_settings_(cluster_ && config.kubelet_api ? std::make_shared<agent::LearntSettings>() : nullptr),
       agent_(LoopOptions(), {.images = images_,
                              .content = content_,
                              .keyring = keyring_,
                              .clock = clock,
                              .api = cluster_ ? &cluster_->api() : nullptr,
-                             .registry = registries_.Requester(),
+                             .registry = registries_.Resolver(),
                              .access = registries_.Access(),
                              .contents = registries_.Contents()}),
-      inquiry_(agent_.board(), images_, content_, keyring_, clock, registries_.Requester(),
-               registries_.Hosts(), Wish(), config.check_pull),
+      inquiry_(agent_.board(), images_, content_, keyring_, clock, registries_.Resolver(),
+               registries_.Hosts(), RequestPulls(), config.check_pull),
       retries_(agent_.board(), clock,
                [this](std::vector<std::string> names) { agent_.Retry(std::move(names)); }) {
   // Only the API server can review tokens. If the configuration admits no caller, no token needs a review.
   if (!cluster_ || (!config.preflight.AdmitsAnybody() && !config.fleet_tokens)) return;
-  callers_.emplace(config.preflight, config.fleet_tokens, cluster_->Place(), cluster_->api(),
-                   agent_.metrics(), clock);
-  callers_->OnProblem(
+  authenticator_.emplace(config.preflight, config.fleet_tokens, cluster_->Place(), cluster_->api(),
+                         agent_.metrics(), clock);
+  authenticator_->OnProblem(
       [this](std::string problem) { agent_.ReportProblem("reviews of tokens", std::move(problem)); });
 }
 
@@ -127,18 +126,18 @@ agent::Options NodeAgent::LoopOptions() const {
           .fetch = config_.fetch == config::Fetch::kAuto,
           .once = config_.once,
           .unpin = config_.unpin,
-          .kubelet = KubeletFor(config_, endpoint_, version_, start_, word_),
+          .kubelet = KubeletFor(config_, endpoint_, version_, start_, learnt_settings_),
           .touch = TouchFor(config_),
           .audit_ignore = config_.audit_ignore,
           .mountinfo = "/proc/self/mountinfo",
           .reads_labels = version_ != nullptr};
 }
 
-agent::PullWish NodeAgent::Wish() {
+agent::PullRequester NodeAgent::RequestPulls() {
   // Null switches off pulls on request at their only entry.
   if (!config_.check_pull && config_.preflight.pull == plan::PullFor::kNever) return nullptr;
-  return [this](const image::Reference& reference, base::TimePoint looked_at) {
-    agent_.AskPull(reference, looked_at);
+  return [this](const image::Reference& reference, base::TimePoint observed_at) {
+    agent_.RequestPull(reference, observed_at);
   };
 }
 
@@ -150,18 +149,19 @@ base::Status NodeAgent::Listen() {
   if (!local) return std::move(local).error().Wrap("--local " + config_.local);
   local_ = *std::move(local);
   const std::string address = Address(config_.listen);
-  http::ServerLimits of_neighbours = limits;
+  http::ServerLimits pod_network_limits = limits;
   // Any pod can reach the TCP listener. Its limits are smaller, so that one client cannot delay all others.
-  of_neighbours.deferred_queue = agent::kPodNetworkQueueLimit;
-  of_neighbours.deferred_threads = agent::kThreadsForNeighbours;
-  of_neighbours.deferred_per_client = agent::kThreadsForOneNeighbour;
-  auto neighbours = Serve(http::Listener::Tcp(address), of_neighbours,
-                          agent::Endpoints(agent_.board(), agent_.metrics(), inquiry_, retries_, clock_,
-                                           agent::Audience::kPodNetwork, callers_ ? &*callers_ : nullptr));
-  if (!neighbours) return std::move(neighbours).error().Wrap("--listen " + address);
-  neighbours_ = *std::move(neighbours);
+  pod_network_limits.deferred_queue = agent::kPodNetworkQueueLimit;
+  pod_network_limits.deferred_threads = agent::kPodNetworkThreads;
+  pod_network_limits.deferred_per_client = agent::kPodNetworkThreadsPerClient;
+  auto pod_network =
+      Serve(http::Listener::Tcp(address), pod_network_limits,
+            agent::Endpoints(agent_.board(), agent_.metrics(), inquiry_, retries_, clock_,
+                             agent::Audience::kPodNetwork, authenticator_ ? &*authenticator_ : nullptr));
+  if (!pod_network) return std::move(pod_network).error().Wrap("--listen " + address);
+  pod_network_ = *std::move(pod_network);
   base::Info("prefetchd started", {{"version", PREFETCH_VERSION},
-                                   {"listen", neighbours_->address()},
+                                   {"listen", pod_network_->address()},
                                    {"local", local_->address()},
                                    {"runtimeEndpoint", endpoint_.ToString()}});
   return {};
@@ -182,12 +182,13 @@ void NodeAgent::Watch() {
     version_->OnChange([this] { agent_.SetNodeLabels(version_->Get().labels); });
     version_->OnChange([this] { registries_.SetNodeAddresses(version_->Get().addresses); });
   }
-  if (word_) word_->OnChange(look_at_kubelet);
-  const auto trouble = [this](std::string of, std::string problem) {
+  if (learnt_settings_) learnt_settings_->OnChange(look_at_kubelet);
+  const auto report_problem = [this](std::string of, std::string problem) {
     agent_.ReportProblem(std::move(of), std::move(problem));
   };
   if (cluster_)
-    talk_.emplace(*cluster_, config_, agent_.board(), keyring_, version_, start_, word_, trouble, clock_);
+    talk_.emplace(*cluster_, config_, agent_.board(), keyring_, version_, start_, learnt_settings_,
+                  report_problem, clock_);
   // A single run ends with its pulls and reads the images itself.
   if (!config_.once) images_watch_.emplace(content_, [this] { agent_.ImagesChanged(); });
 }

@@ -41,7 +41,7 @@ class NodeAgent {
 
  private:
   agent::Options LoopOptions() const;
-  agent::PullWish Wish();
+  agent::PullRequester RequestPulls();
 
   const config::AgentConfig& config_;
   const cri::Endpoint endpoint_;
@@ -54,12 +54,12 @@ class NodeAgent {
   // Null if no part learns it, so that no part waits for it.
   const std::shared_ptr<agent::LearntVersion> version_;
   const std::shared_ptr<agent::SeenStart> start_;
-  const std::shared_ptr<agent::LearntSettings> word_;
+  const std::shared_ptr<agent::LearntSettings> learnt_settings_;
   agent::Agent agent_;
   agent::Inquiry inquiry_;
   agent::Retries retries_;
-  std::optional<agent::ClientAuthenticator> callers_;  // where the configuration admits any
-  std::unique_ptr<http::Server> local_, neighbours_;
+  std::optional<agent::ClientAuthenticator> authenticator_;  // where the configuration admits any
+  std::unique_ptr<http::Server> local_, pod_network_;
   std::optional<list::ListWatcher> lists_;
   std::optional<ClusterTalk> talk_;
   std::optional<agent::ImageWatch> images_watch_;

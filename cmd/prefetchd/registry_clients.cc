@@ -76,7 +76,7 @@ std::shared_ptr<RegistryClients::RuntimeRegistryClients> RegistryClients::Client
   return clients_;
 }
 
-agent::RegistryAsker RegistryClients::Requester() {
+agent::RegistryResolver RegistryClients::Resolver() {
   if (config_.mode == config::RegistryMode::kNone) return nullptr;
   return [this](const base::Call& call, const image::RegistryQuestion& question,
                 const agent::RegistryQueryContext& runtime) -> image::RegistryAnswer {
@@ -88,7 +88,7 @@ agent::RegistryAsker RegistryClients::Requester() {
               // wrong.
               .message = "only the runtime knows where it is asked"};
     }
-    if (!question.by_stranger) return ClientsFor(std::move(decided))->client.Ask(call, question);
+    if (!question.untrusted_name) return ClientsFor(std::move(decided))->client.Ask(call, question);
     image::RegistryQuestion bounded = question;
     bounded.not_these = own_.Get(call);
     return ClientsFor(std::move(decided))->client.Ask(call, bounded);

@@ -31,7 +31,7 @@ class RegistryClients {
   void SetNodeAddresses(std::vector<std::string> addresses) { own_.SetNode(std::move(addresses)); }
 
   // Empty if no registry is to be asked.
-  agent::RegistryAsker Requester();
+  agent::RegistryResolver Resolver();
   agent::RegistryHosts Hosts();
   agent::RegistryAccessFor Access();
   agent::ContentSourceFor Contents();

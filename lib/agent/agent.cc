@@ -29,7 +29,7 @@ using std::chrono::seconds;
 constexpr milliseconds kPublishInterval{25};
 // Time that --once waits for a runtime that is just starting.
 constexpr seconds kOnceRuntimeGrace{10};
-// Maximum time between two turns. Each look at the runtime begins with one, and may take long.
+// Maximum time between two turns. Each poll of the runtime begins with one, and may take long.
 constexpr seconds kLongestRest{12};
 // Interval at which state of unreferenced registries is discarded.
 constexpr std::chrono::minutes kForgetEvery{10};
@@ -56,17 +56,17 @@ Agent::Agent(Options options, Parts parts)
       entries_(options_.platform, {.labels = std::nullopt, .to_come = options_.reads_labels}),
       turns_(started_at_),
       next_turn_(started_at_),
-      look_ups_(parts_.keyring, [this](LookupFinished event) { loop_.Push(std::move(event)); }),
+      lookups_(parts_.keyring, [this](LookupFinished event) { loop_.Push(std::move(event)); }),
       runtime_(
           loop_, parts_.keyring,
           Observer(parts_.images, parts_.content, ProbeOf(parts_), options_.platform, options_.audit_ignore),
           StaleMounts(options_.mountinfo), parts_.access, options_.endpoint),
-      checks_({.asker = parts_.registry, .node = options_.platform, .once = options_.once}, parts_.clock,
-              loop_, entries_, look_ups_, refusals_, metrics_),
+      checks_({.resolver = parts_.registry, .node = options_.platform, .once = options_.once}, parts_.clock,
+              loop_, entries_, lookups_, refusals_, metrics_),
       pinning_(cri::PinOwner(options_.instance), options_.unpin, parts_.content, loop_, entries_, runtime_),
       // Three blocking polls may run at a time: of the runtime, of kubelet, and of the progress of pulls or
       // of leases. A hanging one must not delay the others.
-      looks_(3) {
+      poll_workers_(3) {
   if (options_.kubelet) {
     kubelet_ = std::make_unique<KubeletView>(loop_, entries_, parts_.keyring, *std::move(options_.kubelet));
     options_.kubelet.reset();
@@ -79,7 +79,7 @@ Agent::Agent(Options options, Parts parts)
                  PullParts{parts_.images, parts_.content, refusals_, parts_.clock, options_.platform,
                            fetcher_ ? &*fetcher_ : nullptr},
                  ProbeOf(parts_),
-                 PullCollaborators{loop_, entries_, look_ups_, metrics_, runtime_, checks_, kubelet_.get()});
+                 PullCollaborators{loop_, entries_, lookups_, metrics_, runtime_, checks_, kubelet_.get()});
   if (kubelet_ && options_.touch && parts_.api != nullptr) {
     touch_pods_.emplace(*options_.touch, *parts_.api, parts_.keyring);
     touching_.emplace(*touch_pods_, metrics_, [this] { return loop_.Random(); });
@@ -96,7 +96,7 @@ Agent::Agent(Options options, Parts parts)
 void Agent::Release() const {
   loop_.Release();
   entries_.Release();
-  look_ups_.Release();
+  lookups_.Release();
   if (touching_) touching_->Release();
 }
 
@@ -107,7 +107,7 @@ Agent::~Agent() {
 
 void Agent::StopAll() {
   loop_.Stop();
-  look_ups_.DropAll();
+  lookups_.DropAll();
   // Leases are deleted last. Pulls that StopAll cancels keep theirs, because the next agent goes on with
   // their bytes.
   pulls_->StopAll();
@@ -125,8 +125,8 @@ void Agent::ImagesChanged() {
   loop_.Push(ImagesTouched{});
 }
 
-void Agent::AskPull(const image::Reference& reference, base::TimePoint looked_at) {
-  loop_.Push(PullRequested{reference, looked_at});
+void Agent::RequestPull(const image::Reference& reference, base::TimePoint observed_at) {
+  loop_.Push(PullRequested{reference, observed_at});
 }
 
 void Agent::Retry(std::vector<std::string> names) {
@@ -156,7 +156,7 @@ void Agent::Run(const std::stop_token& stop, base::TimePoint deadline) {
   }
   // Events that are still in the inbox are applied before the end: they release the leases of pulls that
   // ended in the meantime.
-  while (std::optional<Event> more = loop_.TryPop()) Absorb(*std::move(more));
+  while (std::optional<Event> more = loop_.TryPop()) Handle(*std::move(more));
   pinning_.End();
   if (loop_.changed()) Publish();  // the last word
   StopAll();
@@ -189,13 +189,13 @@ void Agent::Turn(std::optional<Event> event) {
   // A turn costs time for each entry, so a wake-up without news skips it. A due poll of the runtime counts
   // as news, since turns start these polls.
   bool news = std::min(turns_.due(), runtime_.NextTurn(list_epoch_ > 0)) <= loop_.now();
-  if (event) news = Absorb(*std::move(event)) || news;
+  if (event) news = Handle(*std::move(event)) || news;
   // Events that came meanwhile belong to the same turn.
-  while (std::optional<Event> more = loop_.TryPop()) news = Absorb(*std::move(more)) || news;
+  while (std::optional<Event> more = loop_.TryPop()) news = Handle(*std::move(more)) || news;
   if (news || loop_.changed()) ProcessEntries();
   // kubelet is polled far more often than turns happen, and most of these polls bring no news. So this stands
   // outside of ProcessEntries.
-  if (kubelet_) kubelet_->StartPollIfDue(looks_, list_epoch_);
+  if (kubelet_) kubelet_->StartPollIfDue(poll_workers_, list_epoch_);
   TidyIfCalm();
   next_turn_ = NextWakeTime();
 }
@@ -204,26 +204,26 @@ void Agent::Turn(std::optional<Event> event) {
 // room. Decisions come after all facts, and before everything that acts on them. The Snapshot comes last and
 // so shows what this turn has started.
 void Agent::ProcessEntries() {
-  pulls_->JudgeRuns();
+  pulls_->EvaluateRuns();
   pulls_->CheckDiskBudget();
   if (kubelet_) kubelet_->ReleaseVerdicts();
   loop_.ChangedIf(entries_.ForgetRequested(loop_.now()));
   ForgetRegistries();
   DecideAll();
   // How full the disk may become is kubelet's to say.
-  pulls_->StartDue(settled_, !kubelet_ || kubelet_->looked());
+  pulls_->StartDue(settled_, !kubelet_ || kubelet_->polled());
   // StartDue, too, settles entries: those for which there will be no room.
   settled_ = entries_.Settled();
   if (checks_.Start(runtime_.up(), runtime_.Asking())) runtime_.ReportAccess();
-  runtime_.StartPollIfDue(looks_, list_, list_epoch_);
-  pulls_->StartWatchIfDue(looks_);
-  pulls_->StartUpdatingLeases(looks_);
-  if (list_epoch_ > 0 && (!kubelet_ || kubelet_->looked()))
-    pinning_.StartIfDue(looks_, pulls_->disk(), pulls_->limits(), plan::MayUnpin(*list_));
+  runtime_.StartPollIfDue(poll_workers_, list_, list_epoch_);
+  pulls_->StartWatchIfDue(poll_workers_);
+  pulls_->StartUpdatingLeases(poll_workers_);
+  if (list_epoch_ > 0 && (!kubelet_ || kubelet_->polled()))
+    pinning_.StartIfDue(poll_workers_, pulls_->disk(), pulls_->limits(), plan::MayUnpin(*list_));
   StartTouchIfDue();
   runtime_.CheckGrace();
   if (loop_.changed() && (loop_.at_once() || loop_.now() - published_at_ >= kPublishInterval)) Publish();
-  turns_.Went(NextTurnTime());
+  turns_.RecordTurn(NextTurnTime());
 }
 
 // Bounds the memory for registries: lists of CI jobs, and preflights, keep naming new ones.
@@ -235,15 +235,15 @@ void Agent::ForgetRegistries() {
   pulls_->Forget(in_use);
 }
 
-// A new list, a first look and a Snapshot leave as much free memory behind as the agent holds. Needs no turn
+// A new list, a first poll and a Snapshot leave as much free memory behind as the agent holds. Needs no turn
 // of its own.
 void Agent::TidyIfCalm() {
-  if (loop_.jobs() + look_ups_.under_way() > 0 || loop_.now() < tidy_at_) return;
+  if (loop_.jobs() + lookups_.under_way() > 0 || loop_.now() < tidy_at_) return;
   base::ReturnFreeMemory();
   tidy_at_ = base::TimePoint::max();
 }
 
-bool Agent::Absorb(Event event) {
+bool Agent::Handle(Event event) {
   return std::visit(
       [this](auto&& one) {
         // Handlers that return nothing always bring news. Those of frequent events return whether they did,
@@ -272,9 +272,9 @@ void Agent::DecideAll() {
     if (checks_.Asks(entry) && entry.seen.local) {
       refresh = plan::DecideRefresh(entry.want, *entry.seen.local, entry.fresh, loop_.now());
     }
-    plan::Action action = entry.on_list
-                              ? plan::Decide(entry.seen, entry.past, refresh, loop_.now())
-                              : plan::DecideRequested(entry.seen, entry.past, entry.asked_until, loop_.now());
+    plan::Action action =
+        entry.on_list ? plan::Decide(entry.seen, entry.past, refresh, loop_.now())
+                      : plan::DecideRequested(entry.seen, entry.past, entry.requested_until, loop_.now());
     const std::optional<base::WallTime> opens = std::exchange(entry.window_opens, std::nullopt);
     if (!entry.want->pull_windows.empty() && !MayPullAnyTime(entry)) {
       const base::WallTime wall = loop_.Wall();
@@ -313,7 +313,7 @@ void Agent::DecideAll() {
 // Windows spread work that nobody waits for: here an operator or a preflight does, or the process of --once.
 bool Agent::MayPullAnyTime(const Entry& entry) const {
   const std::optional<base::WallTime>& retry = entry.past.retry_requested_at;
-  return options_.once || loop_.now() < entry.asked_until ||
+  return options_.once || loop_.now() < entry.requested_until ||
          (retry && loop_.Wall() - *retry < kRequestWaivesWindows);
 }
 
@@ -334,7 +334,7 @@ bool Agent::MorePullsToCome() const {
 }
 
 bool Agent::MayTouch() const {
-  return touching_ && list_epoch_ > 0 && kubelet_->looked();
+  return touching_ && list_epoch_ > 0 && kubelet_->polled();
 }
 
 void Agent::StartTouchIfDue() {
@@ -372,7 +372,7 @@ base::TimePoint Agent::NextTurnTime() const {
     }
     if (entry.action.kind == plan::ActionKind::kWait) next = std::min(next, entry.action.until);
     if (!entry.on_list && entry.runs.empty()) {
-      next = std::min(next, plan::ForgetRequestedAt(entry.past, entry.asked_until));
+      next = std::min(next, plan::ForgetRequestedAt(entry.past, entry.requested_until));
     }
   }
   return std::min<base::TimePoint>(next, loop_.now() + kLongestRest);
@@ -396,10 +396,10 @@ constexpr std::chrono::seconds kCalm{5};
 
 }  // namespace
 
-plan::ImageState Agent::Judge(const Entry& entry, base::WallTime wall) const {
+plan::ImageState Agent::EvaluateImage(const Entry& entry, base::WallTime wall) const {
   std::optional<plan::Run> run;
   if (const ActiveRun* current = entry.Current()) run = current->run;
-  plan::ImageState state = plan::Judge(
+  plan::ImageState state = plan::EvaluateImage(
       {.want = entry.want,
        .selection = entry.selection,
        .labels_to_come = entries_.labels().to_come,
@@ -413,31 +413,31 @@ plan::ImageState Agent::Judge(const Entry& entry, base::WallTime wall) const {
        .learning = kubelet_ && kubelet_->status().learning,
        .verdicts = entry.verdict.shown,
        .spellings = entry.verdict.shown_spellings,
-       .no_room = entry.no_room,
-       .waits_for_room = entry.waits_for_room,
-       .room_needed = plan::ReservationOfDue(entry.past.room).least,
+       .no_disk_space = entry.no_disk_space,
+       .waits_for_disk_space = entry.waits_for_disk_space,
+       .disk_space_needed = plan::ReservationOfDue(entry.past.disk).least,
        .disk = pulls_->disk(),
        .limits = pulls_->limits(),
        .refresh = checks_.Asks(entry) ? &entry.refresh : nullptr,
        .freshness = &*entry.fresh,
        .held = entry.held,
-       .looking_up = look_ups_.StateOf(*entry.want, loop_.now()).state == plan::LookupState::kUnderWay,
+       .looking_up = lookups_.StateOf(*entry.want, loop_.now()).state == plan::LookupState::kUnderWay,
        .pin_problem = pinning_.ProblemOf(entry),
        .touch = entry.touched},
       loop_.now(), wall);
-  state.asked_at = entry.asked_at;
+  state.requested_at = entry.requested_at;
   return state;
 }
 
 void Agent::ShowImages(plan::Snapshot& snapshot) const {
   snapshot.images.reserve(entries_.listed().size());
   for (const Entry& entry : entries_.listed()) {
-    snapshot.images.push_back(Judge(entry, snapshot.time));
-    snapshot.disk.pressure = snapshot.disk.pressure || entry.no_room;
+    snapshot.images.push_back(EvaluateImage(entry, snapshot.time));
+    snapshot.disk.pressure = snapshot.disk.pressure || entry.no_disk_space;
     if (entry.applies() && !entry.seen.local) snapshot.disk.needed_bytes += pulls_->StillNeeds(entry);
   }
-  for (const Entry& entry : entries_.asked()) {
-    snapshot.asked.push_back(Judge(entry, snapshot.time));
+  for (const Entry& entry : entries_.requested()) {
+    snapshot.requested.push_back(EvaluateImage(entry, snapshot.time));
   }
 }
 
@@ -530,7 +530,7 @@ void Agent::On(ListChanged event) {
   list_epoch_++;
   windows_.Forget();
   entries_.Replace(list_);
-  look_ups_.Keep([this](const std::string& name) { return entries_.Find(name) != nullptr; });
+  lookups_.RetainOnly([this](const std::string& name) { return entries_.Find(name) != nullptr; });
   checks_.NewDemands();
   pulls_->ListChanged(!same_hash);
   runtime_.PollInFull();
@@ -551,21 +551,21 @@ bool Agent::On(RuntimePolled event) {
   loop_.JobEnded();
   // Applied even if the runtime did not answer: the same worker has read the credential files.
   ApplyCredentials(std::move(event.credentials));
-  const RuntimeView::News news = runtime_.Absorb(event, list_epoch_, entries_.Pulls());
+  const RuntimeView::News news = runtime_.Handle(event, list_epoch_, entries_.Pulls());
   if (news.reconnected) pulls_->RuntimeReconnected();
   if (news.reconnected) pinning_.Reconnected();
-  if (news.answered) pulls_->ApplyPoll(event.sequence, event.look);
+  if (news.answered) pulls_->ApplyPoll(event.sequence, event.poll);
   // An unchanged poll still measures the room, which matters to pulls that wait. With a quiet list it costs
   // no turn: a turn for each answer would double the work of an idle agent.
-  const bool same = news.answered && !news.reconnected && event.look.unchanged;
+  const bool same = news.answered && !news.reconnected && event.poll.unchanged;
   if (same && event.list_epoch == list_epoch_ && entries_.Quiet()) return false;
   // The answer is for another list, or an unchanged one that lists no images: nothing in it may be matched to
   // entries by index.
-  if (!news.tells_entries) return true;
+  if (!news.reports_entries) return true;
   std::span<Entry> all = entries_.listed();
   for (std::size_t i = 0; i < all.size(); i++) {
-    if (event.sequence > all[i].trust_looks_after) {
-      ApplyLocal(all[i], std::move(event.look.locals[i]));
+    if (event.sequence > all[i].trust_polls_after) {
+      ApplyLocal(all[i], std::move(event.poll.locals[i]));
     } else {
       runtime_.PollInFull();  // this poll may be older than the entry's pull, so an unchanged next one would
                               // prove nothing
@@ -578,7 +578,7 @@ void Agent::ApplyCredentials(credentials::KeyringHealth health) {
   if (health == credentials_) return;
   if (health.changes != credentials_.changes) {
     // Results that were found with the old files would be used by the next pull.
-    look_ups_.DropAll();
+    lookups_.DropAll();
     for (Entry& entry : entries_.all()) {
       entry.past = plan::AfterNewCredentials(std::move(entry.past), loop_.now());
       if (checks_.Asks(entry)) entry.fresh = plan::AfterNewCredentials(entry.fresh, loop_.now());
@@ -649,12 +649,12 @@ void Agent::ApplyLocal(Entry& entry, std::optional<plan::Local> local) {
 
 void Agent::On(RecordsTouched event) {
   if (kubelet_)
-    kubelet_->Absorb(std::move(event));  // callers of RecordsChanged do not know whether there is one
+    kubelet_->Handle(std::move(event));  // callers of RecordsChanged do not know whether there is one
 }
 
 bool Agent::On(KubeletPolled event) {
   loop_.JobEnded();
-  const KubeletView::News news = kubelet_->Absorb(std::move(event), list_epoch_);
+  const KubeletView::News news = kubelet_->Handle(std::move(event), list_epoch_);
   if (!news.any) return false;
   const plan::KubeletStatus& status = kubelet_->status();
   // kubelet's garbage collection starts above the high threshold and frees down to the low one (K41). Staying
@@ -669,42 +669,42 @@ bool Agent::On(KubeletPolled event) {
 void Agent::On(PullDone event) {
   loop_.JobEnded();
   pinning_.Pulled(event.name);
-  pulls_->Absorb(std::move(event));
+  pulls_->Handle(std::move(event));
 }
 
 void Agent::On(const ProgressSeen& event) {
   loop_.JobEnded();
-  pulls_->Absorb(event);
+  pulls_->Handle(event);
 }
 
 void Agent::On(const SizeReceived& event) {
   loop_.JobEnded();
-  pulls_->Absorb(event);
+  pulls_->Handle(event);
 }
 
 void Agent::On(const LeasesUpdated& event) {
   loop_.JobEnded();
-  pulls_->Absorb(event);
+  pulls_->Handle(event);
 }
 
 void Agent::On(const PinsChanged& event) {
   loop_.JobEnded();
-  pinning_.Absorb(event);
+  pinning_.Handle(event);
 }
 
 void Agent::On(const CheckDone& event) {
   loop_.JobEnded();
-  if (std::optional<RegistryHold> hold = checks_.Absorb(event)) pulls_->Hold(*hold);
+  if (std::optional<RegistryHold> hold = checks_.Handle(event)) pulls_->Hold(*hold);
 }
 
 void Agent::On(TouchAdvanced event) {
   loop_.JobEnded();
-  touching_->Absorb(std::move(event.report), entries_, loop_.now(), loop_.Wall());
+  touching_->Handle(std::move(event.report), entries_, loop_.now(), loop_.Wall());
 }
 
 void Agent::On(const LookupFinished& event) {
   loop_.Changed();
-  if (look_ups_.Absorb(event, loop_.now())) metrics_.CredentialsFound(*event.lookup);
+  if (lookups_.Handle(event, loop_.now())) metrics_.CredentialsFound(*event.lookup);
 }
 
 void Agent::On(const RetryRequested& event) {
@@ -720,30 +720,30 @@ void Agent::On(const RetryRequested& event) {
   base::Info("retry requested", {{"images", retried}});
 }
 
-// A client repeats its wish while it waits, so only a new wish, or a result that is for good, counts as a
-// request to try at once. A failure of this moment is the answer to it.
+// A client repeats its request while it waits, so only a new request, or a result that is for good, counts as
+// a request to try at once. A failure of this moment is the answer to it.
 bool Agent::MaySkipBackoffFor(const Entry& entry) {
-  const bool is_new = loop_.now() >= entry.asked_until || plan::HasFailedPermanently(entry.past);
+  const bool is_new = loop_.now() >= entry.requested_until || plan::HasFailedPermanently(entry.past);
   const bool waits = entry.runs.empty() && entry.past.not_before > loop_.now();
   return waits && is_new && loop_.now() - entry.past.failed_at >= plan::kFreshFailure &&
-         wishes_.TryTake(loop_.now());
+         backoff_skips_.TryTake(loop_.now());
 }
 
 void Agent::On(const PullRequested& event) {
   Entry* entry = entries_.Find(event.reference.Normalized());
   if (entry == nullptr) {
-    entry = entries_.Ask(event.reference, loop_.now());
+    entry = entries_.Request(event.reference, loop_.now());
     if (entry == nullptr) return;  // no place is free; the waiting client asks again
     base::Info("pull asked for", {{"image", event.reference.written()}});
   }
   if (MaySkipBackoffFor(*entry)) pulls_->RetryRequested(*entry);
   // Requests of several preflights arrive in any order.
-  entry->asked_at = std::max(entry->asked_at, event.looked_at);
-  entry->asked_until = loop_.now() + plan::kAskedFor;
+  entry->requested_at = std::max(entry->requested_at, event.observed_at);
+  entry->requested_until = loop_.now() + plan::kRequestLifetime;
   loop_.Changed();
   // The image was pulled, and was absent again when the preflight looked. For entries of the list, polls
   // report that.
-  if (entry->on_list || !entry->seen.local || entry->past.pulled_at >= event.looked_at) return;
+  if (entry->on_list || !entry->seen.local || entry->past.pulled_at >= event.observed_at) return;
   entry->seen.local.reset();
   entry->past = plan::AfterVanished(std::move(entry->past), loop_.now());
 }

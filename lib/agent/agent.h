@@ -33,8 +33,8 @@
 namespace prefetch::agent {
 
 // The loop wakes oftener than it turns: however long the list is, a waking without news costs no turn. The
-// start of a look at the runtime is a turn. Its answer is none if nothing has changed and no entry waits.
-// Looks at kubelet are none either unless they bring news.
+// start of a poll of the runtime is a turn. Its answer is none if nothing has changed and no entry waits.
+// Polls of kubelet are none either unless they bring news.
 //
 // The loop's, and no other thread's: no lock.
 class TurnLimiter {
@@ -44,7 +44,7 @@ class TurnLimiter {
   base::TimePoint due() const { return due_; }
   std::uint64_t count() const { return count_; }
   // One is over; the next is at `due`, if nothing happens.
-  void Went(base::TimePoint due) {
+  void RecordTurn(base::TimePoint due) {
     due_ = due;
     count_++;
   }
@@ -67,9 +67,10 @@ class Agent {
   void RecordsChanged(kubelet::FileChanges changes);
   // Any thread: the runtime tells that some image has come, gone or changed (agent/image_watch.h).
   void ImagesChanged();
-  // Any thread: a client waits for an image that was absent at `looked_at`. It is pulled before others; an
-  // unlisted one with the node's own credentials (Snapshot::asked). The wish lasts plan::kAskedFor.
-  void AskPull(const image::Reference& reference, base::TimePoint looked_at);
+  // Any thread: a client waits for an image that was absent at `observed_at`. It is pulled before others; an
+  // unlisted one with the node's own credentials (Snapshot::requested). The request lasts
+  // plan::kRequestLifetime.
+  void RequestPull(const image::Reference& reference, base::TimePoint observed_at);
   // Any thread: the back-off of these entries of the list, by their normalised names, is skipped once.
   void Retry(std::vector<std::string> names);
   // Any thread: the labels of this Node; nullopt: they cannot be read.
@@ -99,13 +100,13 @@ class Agent {
   // The time of the next turn without an event.
   base::TimePoint NextTurn() const { return next_turn_; }
   // Jobs handed to workers whose event has not been absorbed yet, but for searches that wait for others.
-  int jobs_under_way() const { return loop_.jobs() + look_ups_.on_threads(); }
+  int jobs_under_way() const { return loop_.jobs() + lookups_.on_threads(); }
 
  private:
   bool IsFinished(base::TimePoint started) const;
 
   // Events in. Returns false if the event brought no news.
-  bool Absorb(Event event);
+  bool Handle(Event event);
   void On(Wake) {}
   void On(ListChanged event);
   bool On(RuntimePolled event);
@@ -113,11 +114,11 @@ class Agent {
   void On(const ProgressSeen& event);
   void On(const LeasesUpdated& event);
   void On(const PinsChanged& event);
-  void On(const SizeKnown& event) { pulls_->Absorb(event); }
+  void On(const SizeKnown& event) { pulls_->Handle(event); }
   void On(const SizeReceived& event);
-  void On(const ContentFetched& event) { pulls_->Absorb(event); }
-  void On(const PullReturned& event) { pulls_->Absorb(event); }
-  void On(const PullUnprotected& event) { pulls_->Absorb(event); }
+  void On(const ContentFetched& event) { pulls_->Handle(event); }
+  void On(const PullReturned& event) { pulls_->Handle(event); }
+  void On(const PullUnprotected& event) { pulls_->Handle(event); }
   void On(RecordsTouched event);
   void On(ImagesTouched) { runtime_.ImagesAnnounced(); }
   bool On(KubeletPolled event);
@@ -149,7 +150,7 @@ class Agent {
 
   // Snapshots out.
   void Publish();
-  plan::ImageState Judge(const Entry& entry, base::WallTime wall) const;
+  plan::ImageState EvaluateImage(const Entry& entry, base::WallTime wall) const;
   void ShowImages(plan::Snapshot& snapshot) const;
   void ShowProblems(plan::Snapshot& snapshot) const;
 
@@ -168,8 +169,8 @@ class Agent {
   std::map<std::string, std::string>
       troubles_;  // problems of threads beside the loop, by the name of their work
   Entries entries_;
-  base::TokenBucket wishes_{plan::kRetries};  // of preflights, to skip a back-off
-  bool settled_ = false;                      // every entry was ready, or has failed for good, once
+  base::TokenBucket backoff_skips_{plan::kRetries};  // of preflights, to skip a back-off
+  bool settled_ = false;                             // every entry was ready, or has failed for good, once
   bool was_ready_ = false;
   base::TimePoint published_at_;
   base::TimePoint tidy_at_ = base::TimePoint::max();
@@ -178,7 +179,7 @@ class Agent {
   base::TimePoint next_turn_;
 
   // Each owns its state; the later ones know the ones before.
-  CredentialLookups look_ups_;
+  CredentialLookups lookups_;
   RuntimeView runtime_;
   std::unique_ptr<KubeletView> kubelet_;  // null: no kubelet runs here
   Checks checks_;
@@ -188,7 +189,7 @@ class Agent {
   std::optional<TouchPods> touch_pods_;
   std::optional<Touching> touching_;
   // Last: their threads use what stands above.
-  Workers looks_;
+  Workers poll_workers_;
   std::optional<Workers> touches_;
 };
 

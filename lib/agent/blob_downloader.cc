@@ -12,8 +12,8 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// Time limit for one look at the downloads of others.
-constexpr std::chrono::seconds kLookLimit{5};
+// Time limit for one poll of the downloads of others.
+constexpr std::chrono::seconds kIngestPollLimit{5};
 // Interval at which blobs that others write are tried again.
 constexpr std::chrono::seconds kRetryEvery{1};
 // A connection that breaks is no failure yet, nor are many if enough bytes come in between.
@@ -21,7 +21,7 @@ constexpr int kTries = 3;
 constexpr std::chrono::milliseconds kBetweenTries{200};
 constexpr std::uint64_t kEnough = 64 * 1024;
 // Number of bytes between two pauses while a pull of kubelet or others moves.
-constexpr std::uint64_t kTurn = 512 * 1024;
+constexpr std::uint64_t kBurstBytes = 512 * 1024;
 // Size, and age, at which bytes are written.
 constexpr std::size_t kAppend = 128 * 1024;
 constexpr std::chrono::seconds kAppendAfter{1};
@@ -50,7 +50,7 @@ BlobDownloader::~BlobDownloader() {
   {
     base::Lock lock(mutex_);
     ending_ = true;
-    for (auto& [digest, moving] : moving_) moving->stop.request_stop();
+    for (auto& [digest, transfer] : transfers_) transfer->stop.request_stop();
     threads.swap(threads_);
     // Wakes the pull's worker in FetchInto, and streams that wait for a turn.
     changed_.notify_all();
@@ -95,7 +95,7 @@ base::Status BlobDownloader::FetchInto(const base::Call& call, DownloadJob given
   }
   base::Status result;
   while (true) {
-    // Without the lock, since it calls the runtime. Each waiting worker comes here; the time in next_look_
+    // Without the lock, since it calls the runtime. Each waiting worker comes here; the time in next_poll_
     // lets only one of them ask.
     PollForeignPulls(call);
     base::Lock lock(mutex_);
@@ -116,7 +116,7 @@ base::Status BlobDownloader::FetchInto(const base::Call& call, DownloadJob given
       changed_.notify_all();
       break;
     }
-    changed_.wait_until(mutex_, base::TimePoint(next_look_));  // a copy, since it is read without the lock
+    changed_.wait_until(mutex_, base::TimePoint(next_poll_));  // a copy, since it is read without the lock
   }
   // Without the lock, and for failures only: after a success no stream holds these blobs.
   if (!result) AwaitClosed(*job);
@@ -129,7 +129,7 @@ void BlobDownloader::AwaitClosed(const DownloadJob& job) {
   const base::TimePoint latest = steady_clock::now() + kLongestClose;
   base::Lock lock(mutex_);
   for (const cri::BlobToWrite& blob : job.blobs) {
-    while (moving_.contains(blob.digest) && !order_.Wants(blob.digest) && steady_clock::now() < latest)
+    while (transfers_.contains(blob.digest) && !order_.Wants(blob.digest) && steady_clock::now() < latest)
       changed_.wait_until(mutex_, latest);
   }
 }
@@ -150,27 +150,27 @@ void BlobDownloader::PollForeignPulls(const base::Call& call) {
   {
     base::Lock lock(mutex_);
     const base::TimePoint now = steady_clock::now();
-    if (now < next_look_) return;
-    next_look_ = now + plan::kForeignPullPollInterval;
+    if (now < next_poll_) return;
+    next_poll_ = now + plan::kForeignPullPollInterval;
   }
-  auto ingests = content_.ForeignIngests(call.Within(kLookLimit));
+  auto ingests = content_.ForeignIngests(call.Within(kIngestPollLimit));
   base::Lock lock(mutex_);
   const base::TimePoint now = steady_clock::now();
-  const bool was_due = giving_way_.IsDue(now);
+  const bool was_due = yield_policy_.IsDue(now);
   // A failed look changes nothing: the policy's own time limit lets downloads go on.
-  if (ingests) giving_way_.Look(*std::move(ingests), now);
+  if (ingests) yield_policy_.Observe(*std::move(ingests), now);
   // Nothing reports that another writer has finished a blob, so these are opened again from time to time.
   if (now >= next_retry_) {
     next_retry_ = now + kRetryEvery;
     order_.Retry();
     changed_.notify_all();
   }
-  if (was_due != giving_way_.IsDue(now)) changed_.notify_all();
+  if (was_due != yield_policy_.IsDue(now)) changed_.notify_all();
 }
 
 void BlobDownloader::StopUnwanted() {
-  for (auto& [digest, moving] : moving_) {
-    if (!order_.Wants(digest)) moving->stop.request_stop();
+  for (auto& [digest, transfer] : transfers_) {
+    if (!order_.Wants(digest)) transfer->stop.request_stop();
   }
 }
 
@@ -178,11 +178,11 @@ void BlobDownloader::Rebalance() {
   const base::TimePoint now = steady_clock::now();
   // A free stream takes the waiting blob by itself. While downloads yield to others, slow streams are no sign
   // of a stall.
-  if (static_cast<int>(moving_.size()) < running_ || giving_way_.IsDue(now)) return;
+  if (static_cast<int>(transfers_.size()) < running_ || yield_policy_.IsDue(now)) return;
   const auto yield = order_.ToYield(now);
   if (!yield) return;
-  auto found = moving_.find(yield->digest);
-  if (found == moving_.end()) return;
+  auto found = transfers_.find(yield->digest);
+  if (found == transfers_.end()) return;
   // Tells Ended that the stop was intended: the blob waits for another stream and is no failure.
   found->second->gives_up = true;
   found->second->stop.request_stop();
@@ -190,18 +190,18 @@ void BlobDownloader::Rebalance() {
     Fail(*found->second, base::DeadlineExceeded("it came too slowly, and other images waited"));
 }
 
-std::shared_ptr<BlobDownloader::Moving> BlobDownloader::NextBlob() {
+std::shared_ptr<BlobDownloader::Transfer> BlobDownloader::NextBlob() {
   base::Lock lock(mutex_);
   while (!ending_ && !jobs_.empty()) {
     const base::TimePoint now = steady_clock::now();
-    base::TimePoint next = giving_way_.NextRange(now);
-    const bool alone = giving_way_.IsDue(now);
+    base::TimePoint next = yield_policy_.NextBurst(now);
+    const bool alone = yield_policy_.IsDue(now);
     // While another's pull moves, one blob moves at a time.
-    if (next <= now && !(alone && !moving_.empty())) {
+    if (next <= now && !(alone && !transfers_.empty())) {
       next = order_.NextAt(now);
       if (auto step = order_.Next(now)) {
         // A stopped stream may still hold the blob's writer.
-        auto [it, is_free] = moving_.try_emplace(step->digest, std::make_shared<Moving>());
+        auto [it, is_free] = transfers_.try_emplace(step->digest, std::make_shared<Transfer>());
         if (!is_free) {
           order_.Postponed(step->digest);
           continue;
@@ -209,12 +209,12 @@ std::shared_ptr<BlobDownloader::Moving> BlobDownloader::NextBlob() {
         it->second->digest = step->digest;
         it->second->job = jobs_.at(step->image).job;
         it->second->paced = alone;
-        it->second->turn_began = now;
+        it->second->burst_began = now;
         return it->second;
       }
     }
     if (next <= now)
-      next = now + plan::kForeignPullPollInterval;  // another stream has the one turn that is allowed
+      next = now + plan::kForeignPullPollInterval;  // another stream has the one burst that is allowed
     if (next == base::TimePoint::max()) {
       changed_.wait(mutex_);
     } else {
@@ -227,180 +227,180 @@ std::shared_ptr<BlobDownloader::Moving> BlobDownloader::NextBlob() {
 }
 
 void BlobDownloader::Stream() {
-  while (auto moving = NextBlob()) Ended(moving, Move(*moving));
+  while (auto transfer = NextBlob()) Ended(transfer, Move(*transfer));
 }
 
-base::Result<BlobDownloader::End> BlobDownloader::Move(Moving& moving) {
-  const auto& blobs = moving.job->blobs;
+base::Result<BlobDownloader::End> BlobDownloader::Move(Transfer& transfer) {
+  const auto& blobs = transfer.job->blobs;
   const auto blob = std::find_if(blobs.begin(), blobs.end(),
-                                 [&](const cri::BlobToWrite& one) { return one.digest == moving.digest; });
-  auto opened = content_.OpenBlob({.stop = moving.stop.get_token()}, moving.job->lease, *blob);
+                                 [&](const cri::BlobToWrite& one) { return one.digest == transfer.digest; });
+  auto opened = content_.OpenBlob({.stop = transfer.stop.get_token()}, transfer.job->lease, *blob);
   if (!opened) return FromStore(opened.error());
   if (opened->state == cri::BlobState::kWhole) return End::kDone;
   if (opened->state == cri::BlobState::kTaken) return End::kTaken;
-  moving.writer = std::move(opened->writer);
-  moving.at = moving.writer->offset();
-  moving.written_at = steady_clock::now();
+  transfer.writer = std::move(opened->writer);
+  transfer.at = transfer.writer->offset();
+  transfer.written_at = steady_clock::now();
   {
     base::Lock lock(mutex_);
     // Opening a blob may wait for the store. That time must not count as slowness of the network.
-    order_.Rested(moving.digest, moving.written_at);
+    order_.Rested(transfer.digest, transfer.written_at);
   }
-  base::Status got = Get(moving, blob->size_bytes);
+  base::Status got = Get(transfer, blob->size_bytes);
   // Bytes that came before a failure are written: nothing speaks against them, and the next try goes on
   // behind them.
-  if (moving.broken || !Write(moving)) return *std::move(moving.broken);
+  if (transfer.broken || !Write(transfer)) return *std::move(transfer.broken);
   if (!got) return std::move(got).error();
   // The commit checks the digest (C37); no byte is content before.
-  if (auto failed = moving.writer->Commit()) return FromStore(*failed);
+  if (auto failed = transfer.writer->Commit()) return FromStore(*failed);
   return End::kDone;
 }
 
-void BlobDownloader::Ended(const std::shared_ptr<Moving>& moving, base::Result<End> end) {
+void BlobDownloader::Ended(const std::shared_ptr<Transfer>& transfer, base::Result<End> end) {
   // Closed before the order is told, so that the next thread to take the blob finds it free.
-  moving->writer.reset();
-  std::optional<base::Duration> patience;
+  transfer->writer.reset();
+  std::optional<base::Duration> retry_after;
   // The source is asked without the lock: it may read its own state under another one.
   if (!end && end.error().code() == base::Code::kResourceExhausted) {
-    patience = moving->job->source->AskedForPatience(moving->job->question).value_or(plan::kAfterRefusal);
+    retry_after = transfer->job->source->RetryAfter(transfer->job->question).value_or(plan::kAfterRefusal);
   }
   base::Lock lock(mutex_);
-  moving_.erase(moving->digest);
+  transfers_.erase(transfer->digest);
   // The pause after a turn counts even if the stream failed.
-  if (moving->paced) giving_way_.RangeEnded(moving->turn_began, steady_clock::now());
+  if (transfer->paced) yield_policy_.BurstEnded(transfer->burst_began, steady_clock::now());
   if (end && *end == End::kDone) {
-    order_.Done(moving->digest);
+    order_.Done(transfer->digest);
   } else if (end) {
-    order_.Postponed(moving->digest);
+    order_.Postponed(transfer->digest);
     // A stream that was stopped on purpose must not fail its image.
-  } else if (moving->gives_up || !order_.Wants(moving->digest)) {
-    order_.GaveUp(moving->digest);
-  } else if (!patience || *patience > plan::kLongestPatience ||
-             !order_.Refused(moving->digest, steady_clock::now() + *patience)) {
-    Fail(*moving, end.error());
+  } else if (transfer->gives_up || !order_.Wants(transfer->digest)) {
+    order_.GaveUp(transfer->digest);
+  } else if (!retry_after || *retry_after > plan::kMaxRetryAfter ||
+             !order_.Refused(transfer->digest, steady_clock::now() + *retry_after)) {
+    Fail(*transfer, end.error());
   }
   Rebalance();
   changed_.notify_all();
 }
 
 // Returns false if the write failed; `broken` then has the reason.
-bool BlobDownloader::Write(Moving& moving) {
-  if (moving.bytes.empty()) return true;
+bool BlobDownloader::Write(Transfer& transfer) {
+  if (transfer.bytes.empty()) return true;
   // The content store's own failure is kept apart from the source's: it must not be held against the
   // registry.
-  if (auto failed = moving.writer->Append(std::exchange(moving.bytes, {}))) {
-    moving.broken = FromStore(*failed);
+  if (auto failed = transfer.writer->Append(std::exchange(transfer.bytes, {}))) {
+    transfer.broken = FromStore(*failed);
     return false;
   }
-  moving.written_at = steady_clock::now();
+  transfer.written_at = steady_clock::now();
   return true;
 }
 
 // Called after each part that came. While a pull of kubelet or others moves, streams hold still, and then
 // end: servers close connections on which nothing moves. The last stream goes on with pauses. Returns false
 // if this one ends.
-bool BlobDownloader::GiveWay(Moving& moving, std::size_t came) {
+bool BlobDownloader::YieldToOthers(Transfer& transfer, std::size_t bytes_received) {
   base::Lock lock(mutex_);
-  order_.Came(moving.digest, came, steady_clock::now());
-  moving.turn_bytes += came;
-  while (!moving.stop.stop_requested()) {
+  order_.Came(transfer.digest, bytes_received, steady_clock::now());
+  transfer.burst_bytes += bytes_received;
+  while (!transfer.stop.stop_requested()) {
     const base::TimePoint now = steady_clock::now();
     base::TimePoint next;
-    if (!giving_way_.IsDue(now)) {
-      moving.paced = false;
-      moving.hold_until = base::TimePoint::max();
+    if (!yield_policy_.IsDue(now)) {
+      transfer.paced = false;
+      transfer.hold_until = base::TimePoint::max();
       return true;
     }
-    if (moving.paced) {
-      if (moving.turn_bytes >= kTurn) {
-        // The pause is kPauses times the duration of the turn, so the turn is capped: the pause stays below
+    if (transfer.paced) {
+      if (transfer.burst_bytes >= kBurstBytes) {
+        // The pause is kPauses times the duration of the burst, so the burst is capped: the pause stays below
         // kMaxHold, which a connection survives.
-        giving_way_.RangeEnded(std::max(moving.turn_began, now - plan::kMaxHold / plan::kPauses), now);
-        moving.turn_bytes = 0;
+        yield_policy_.BurstEnded(std::max(transfer.burst_began, now - plan::kMaxHold / plan::kPauses), now);
+        transfer.burst_bytes = 0;
       }
-      next = giving_way_.NextRange(now);
-      if (moving.turn_bytes == 0) moving.turn_began = now;
+      next = yield_policy_.NextBurst(now);
+      if (transfer.burst_bytes == 0) transfer.burst_began = now;
       if (next <= now) return true;
-    } else if (moving.hold_until == base::TimePoint::max()) {
-      next = moving.hold_until = now + plan::kMaxHold;
-    } else if (now < moving.hold_until) {
-      next = moving.hold_until;
+    } else if (transfer.hold_until == base::TimePoint::max()) {
+      next = transfer.hold_until = now + plan::kMaxHold;
+    } else if (now < transfer.hold_until) {
+      next = transfer.hold_until;
     } else {
-      // The last stream goes on in small turns. If all of them ended, no image of the agent would advance
+      // The last stream goes on in small bursts. If all of them ended, no image of the agent would advance
       // while others pull.
-      moving.gives_up = std::any_of(moving_.begin(), moving_.end(), [&](const auto& other) {
-        return other.second.get() != &moving && !other.second->gives_up;
+      transfer.gives_up = std::any_of(transfers_.begin(), transfers_.end(), [&](const auto& other) {
+        return other.second.get() != &transfer && !other.second->gives_up;
       });
-      if (moving.gives_up) return false;
-      moving.paced = true;
-      moving.turn_bytes = 0;
+      if (transfer.gives_up) return false;
+      transfer.paced = true;
+      transfer.burst_bytes = 0;
       continue;
     }
     changed_.wait_until(mutex_, std::min(next, now + plan::kForeignPullPollInterval));
-    order_.Rested(moving.digest, steady_clock::now());
+    order_.Rested(transfer.digest, steady_clock::now());
   }
   return false;
 }
 
 // Blocks until the bytes that came are within the rate, so that the sender is slowed. Returns false if the
 // stream was stopped.
-bool BlobDownloader::AwaitRate(Moving& moving, std::size_t came) {
+bool BlobDownloader::AwaitRate(Transfer& transfer, std::size_t bytes_received) {
   base::Lock lock(mutex_);
-  rate_.Take(static_cast<double>(came), steady_clock::now());
-  while (!moving.stop.stop_requested()) {
+  rate_.Take(static_cast<double>(bytes_received), steady_clock::now());
+  while (!transfer.stop.stop_requested()) {
     const base::TimePoint now = steady_clock::now();
     const base::Duration wait = rate_.WaitAt(now);
     if (wait <= base::Duration::zero()) return true;
     changed_.wait_until(mutex_, now + wait);
-    order_.Waited(moving.digest, steady_clock::now() - now);
+    order_.Waited(transfer.digest, steady_clock::now() - now);
   }
   return false;
 }
 
-bool BlobDownloader::Take(Moving& moving, std::string_view part) {
+bool BlobDownloader::Take(Transfer& transfer, std::string_view part) {
   fetched_(part.size());
-  if (moving.bytes.empty()) moving.bytes.reserve(kAppend + part.size());
-  moving.bytes.append(part);
-  moving.at += part.size();
-  if (!GiveWay(moving, part.size()) || !AwaitRate(moving, part.size())) return false;
+  if (transfer.bytes.empty()) transfer.bytes.reserve(kAppend + part.size());
+  transfer.bytes.append(part);
+  transfer.at += part.size();
+  if (!YieldToOthers(transfer, part.size()) || !AwaitRate(transfer, part.size())) return false;
   // Small parts are gathered, because each write is a message to the runtime. Slow streams are written after
   // a second, so that progress shows.
   const bool is_due =
-      moving.bytes.size() >= kAppend || steady_clock::now() >= moving.written_at + kAppendAfter;
-  return !is_due || Write(moving);
+      transfer.bytes.size() >= kAppend || steady_clock::now() >= transfer.written_at + kAppendAfter;
+  return !is_due || Write(transfer);
 }
 
-base::Status BlobDownloader::Get(Moving& moving, std::uint64_t size) {
-  const base::Call call{.stop = moving.stop.get_token()};
-  const auto take = [&](std::string_view part) { return Take(moving, part); };
-  for (int tried = 1; moving.at < size; tried++) {
-    const std::uint64_t before = moving.at;
-    base::Status got =
-        moving.job->source->Bytes(call, moving.job->question, {moving.digest, size, moving.at, size}, take);
+base::Status BlobDownloader::Get(Transfer& transfer, std::uint64_t size) {
+  const base::Call call{.stop = transfer.stop.get_token()};
+  const auto take = [&](std::string_view part) { return Take(transfer, part); };
+  for (int tried = 1; transfer.at < size; tried++) {
+    const std::uint64_t before = transfer.at;
+    base::Status got = transfer.job->source->Bytes(call, transfer.job->question,
+                                                   {transfer.digest, size, transfer.at, size}, take);
     // Unavailable is repeated here: a broken connection, or an answer such as 500 or 502. Refusals, limits
     // and wrong answers are the caller's to judge.
     if (got || got.error().code() != base::Code::kUnavailable) return got;
     // A long blob over a poor line may need many connections, as long as each one brings bytes.
-    if (moving.at - before >= kEnough) tried = 0;
+    if (transfer.at - before >= kEnough) tried = 0;
     if (tried == kTries) return got;
     if (!base::Pause(call, kBetweenTries * (tried + 1))) return base::Cancelled("stopped");
   }
   return {};
 }
 
-void BlobDownloader::Fail(const Moving& moving, const base::Error& error) {
+void BlobDownloader::Fail(const Transfer& transfer, const base::Error& error) {
   const bool of_registry = error.owner() != base::Owner::kStore && error.owner() != base::Owner::kImage;
-  const std::string& registry = moving.job->question.reference.domain();
+  const std::string& registry = transfer.job->question.reference.domain();
   for (auto& [image, running] : jobs_) {
     // The first error is the cause. Those that follow come from the stops.
-    if (running.failure || !Lists(*running.job, moving.digest)) continue;
+    if (running.failure || !Lists(*running.job, transfer.digest)) continue;
     // An image of another registry waited for the same layer. Its own registry has done nothing wrong.
     const bool innocent = of_registry && running.job->question.reference.domain() != registry;
     running.failure =
         innocent ? base::Unavailable(registry + " failed: " + error.message()).OwnedBy(base::Owner::kImage)
                  : error;
   }
-  order_.Failed(moving.digest);
+  order_.Failed(transfer.digest);
 }
 
 }  // namespace prefetch::agent

@@ -60,7 +60,7 @@ class BlobDownloader {
  private:
   using ImageId = plan::FetchOrder::ImageId;
   // One blob on its way.
-  struct Moving {
+  struct Transfer {
     std::string digest;
     std::shared_ptr<const DownloadJob> job;  // one that wants it
     std::stop_source stop;
@@ -74,8 +74,8 @@ class BlobDownloader {
     // While a pull of kubelet or others moves, this stream holds still or goes on with pauses.
     base::TimePoint hold_until = base::TimePoint::max();
     bool paced = false;
-    base::TimePoint turn_began;
-    std::uint64_t turn_bytes = 0;
+    base::TimePoint burst_began;
+    std::uint64_t burst_bytes = 0;
   };
   enum class End { kDone, kTaken };
 
@@ -87,18 +87,18 @@ class BlobDownloader {
   };
 
   void Stream() PREFETCH_EXCLUDES(mutex_);
-  std::shared_ptr<Moving> NextBlob() PREFETCH_EXCLUDES(mutex_);
-  base::Result<End> Move(Moving& moving) PREFETCH_EXCLUDES(mutex_);
-  base::Status Get(Moving& moving, std::uint64_t size) PREFETCH_EXCLUDES(mutex_);
-  bool Take(Moving& moving, std::string_view part) PREFETCH_EXCLUDES(mutex_);
-  bool GiveWay(Moving& moving, std::size_t came) PREFETCH_EXCLUDES(mutex_);
-  bool AwaitRate(Moving& moving, std::size_t came) PREFETCH_EXCLUDES(mutex_);
-  static bool Write(Moving& moving);
-  void Ended(const std::shared_ptr<Moving>& moving, base::Result<End> end) PREFETCH_EXCLUDES(mutex_);
+  std::shared_ptr<Transfer> NextBlob() PREFETCH_EXCLUDES(mutex_);
+  base::Result<End> Move(Transfer& transfer) PREFETCH_EXCLUDES(mutex_);
+  base::Status Get(Transfer& transfer, std::uint64_t size) PREFETCH_EXCLUDES(mutex_);
+  bool Take(Transfer& transfer, std::string_view part) PREFETCH_EXCLUDES(mutex_);
+  bool YieldToOthers(Transfer& transfer, std::size_t bytes_received) PREFETCH_EXCLUDES(mutex_);
+  bool AwaitRate(Transfer& transfer, std::size_t bytes_received) PREFETCH_EXCLUDES(mutex_);
+  static bool Write(Transfer& transfer);
+  void Ended(const std::shared_ptr<Transfer>& transfer, base::Result<End> end) PREFETCH_EXCLUDES(mutex_);
   // Stops a stream for a blob that waits, if there is one.
   void Rebalance() PREFETCH_REQUIRES(mutex_);
   // Ends the images that list the blob.
-  void Fail(const Moving& moving, const base::Error& error) PREFETCH_REQUIRES(mutex_);
+  void Fail(const Transfer& transfer, const base::Error& error) PREFETCH_REQUIRES(mutex_);
   void StopUnwanted() PREFETCH_REQUIRES(mutex_);
   void PollForeignPulls(const base::Call& call) PREFETCH_EXCLUDES(mutex_);
   void AwaitClosed(const DownloadJob& job) PREFETCH_EXCLUDES(mutex_);
@@ -111,12 +111,12 @@ class BlobDownloader {
   plan::FetchOrder order_ PREFETCH_GUARDED_BY(mutex_);
   ImageId next_image_ PREFETCH_GUARDED_BY(mutex_) = 1;
   std::map<ImageId, Running> jobs_ PREFETCH_GUARDED_BY(mutex_);
-  plan::YieldPolicy giving_way_ PREFETCH_GUARDED_BY(mutex_);
+  plan::YieldPolicy yield_policy_ PREFETCH_GUARDED_BY(mutex_);
   base::TokenBucket rate_ PREFETCH_GUARDED_BY(mutex_);  // a token is a byte
-  base::TimePoint next_look_ PREFETCH_GUARDED_BY(mutex_);
+  base::TimePoint next_poll_ PREFETCH_GUARDED_BY(mutex_);
   base::TimePoint next_retry_ PREFETCH_GUARDED_BY(mutex_);
   bool ending_ PREFETCH_GUARDED_BY(mutex_) = false;
-  std::map<std::string, std::shared_ptr<Moving>> moving_ PREFETCH_GUARDED_BY(mutex_);  // by digest
+  std::map<std::string, std::shared_ptr<Transfer>> transfers_ PREFETCH_GUARDED_BY(mutex_);  // by digest
   int running_ PREFETCH_GUARDED_BY(mutex_) = 0;
   std::vector<std::thread> threads_ PREFETCH_GUARDED_BY(mutex_);
 };

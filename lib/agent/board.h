@@ -116,11 +116,11 @@ class Board {
   // The loop turned at `now`.
   void Touch(base::TimePoint now) PREFETCH_EXCLUDES(mutex_) {
     base::Lock lock(mutex_);
-    turned_at_ = now;
+    last_turn_at_ = now;
   }
-  base::TimePoint TurnedAt() const PREFETCH_EXCLUDES(mutex_) {
+  base::TimePoint LastTurnAt() const PREFETCH_EXCLUDES(mutex_) {
     base::Lock lock(mutex_);
-    return turned_at_;
+    return last_turn_at_;
   }
 
  private:
@@ -128,7 +128,7 @@ class Board {
   mutable base::Condition newer_;
   plan::SnapshotPtr snapshot_ PREFETCH_GUARDED_BY(mutex_);
   std::shared_ptr<StatusDocuments> documents_ PREFETCH_GUARDED_BY(mutex_);
-  base::TimePoint turned_at_ PREFETCH_GUARDED_BY(mutex_);
+  base::TimePoint last_turn_at_ PREFETCH_GUARDED_BY(mutex_);
 };
 
 }  // namespace prefetch::agent

@@ -29,7 +29,7 @@ void CheckAt(Entry& entry, base::TimePoint at) {
 }  // namespace
 
 bool Checks::Asks(const Entry& entry) const {
-  return options_.asker && entry.applies() && plan::AsksRegistry(entry.want);
+  return options_.resolver && entry.applies() && plan::AsksRegistry(entry.want);
 }
 
 plan::Answered Checks::NowAnswered() const {
@@ -79,7 +79,7 @@ bool Checks::Start(bool runtime_up, const RegistryQueryContext& runtime) {
   loop_.Check();
   again_ = base::TimePoint::max();
   // The runtime's version and configuration decide how a registry is asked.
-  if (!options_.asker || !runtime_up) return false;
+  if (!options_.resolver || !runtime_up) return false;
   std::vector<Entry>& all = entries_.all();
   std::vector<plan::CheckSlot> slots;
   std::map<std::string, plan::CheckSlot> probes;  // by registry that waits for a probe: its next check
@@ -104,7 +104,7 @@ bool Checks::Start(bool runtime_up, const RegistryQueryContext& runtime) {
                          .registry = registry,
                          .due = due,
                          .urgent = urgent,
-                         .look_up = look_ups_.StateOf(*entry.want, loop_.now())};
+                         .lookup = lookups_.StateOf(*entry.want, loop_.now())};
     if (due <= loop_.now()) {
       slots.push_back(std::move(slot));
       continue;
@@ -115,7 +115,7 @@ bool Checks::Start(bool runtime_up, const RegistryQueryContext& runtime) {
   for (auto& [registry, slot] : probes) slots.push_back(std::move(slot));
   if (slots.empty()) return false;
   plan::ChecksToStart checks = plan::ScheduleChecks(std::move(slots), paces_, loop_.now());
-  again_ = std::min(again_, checks.look_again);
+  again_ = std::min(again_, checks.next_turn_at);
   // The entry gets the answer of its held registry, so that its freshness is up to date without a request.
   for (std::size_t index : checks.unasked) {
     Entry& entry = all[index];
@@ -124,7 +124,7 @@ bool Checks::Start(bool runtime_up, const RegistryQueryContext& runtime) {
                                           loop_.Random());
     loop_.Changed();
   }
-  for (std::size_t index : checks.look_up) loop_.ChangedIf(look_ups_.Want(*all[index].want, loop_.now()));
+  for (std::size_t index : checks.to_look_up) loop_.ChangedIf(lookups_.Want(*all[index].want, loop_.now()));
   for (std::size_t index : checks.start) StartCheck(all[index], runtime);
   return !checks.start.empty();
 }
@@ -136,20 +136,20 @@ void Checks::StartCheck(Entry& entry, const RegistryQueryContext& runtime) {
   // Nodes that ask no registry never create these threads.
   if (!workers_) workers_ = std::make_unique<Workers>(image::kChecksAtOnce);
   RegistryQueryJob job{.reference = entry.want->reference,
-                       .credentials = look_ups_.Take(*entry.want),
+                       .credentials = lookups_.Take(*entry.want),
                        .local = entry.seen.local,
                        .runtime = runtime};
   base::Call call{.stop = loop_.stopping()};
   loop_.Submit(*workers_, [this, call, job = std::move(job), name = entry.name()]() -> Event {
     base::TimePoint started = clock_.Now();
     CheckDone done{.name = name, .registry = job.reference.domain(), .answer = {}};
-    done.answer = AskRegistry(call, {options_.asker, &refusals_, clock_, options_.node}, job);
+    done.answer = AskRegistry(call, {options_.resolver, &refusals_, clock_, options_.node}, job);
     metrics_.RegistryAsked(done.answer, clock_.Now() - started);
     return done;
   });
 }
 
-std::optional<RegistryHold> Checks::Absorb(const CheckDone& event) {
+std::optional<RegistryHold> Checks::Handle(const CheckDone& event) {
   loop_.Check();
   loop_.Changed();
   Entry* entry = entries_.Find(event.name);
@@ -183,7 +183,7 @@ std::optional<RegistryHold> Checks::Absorb(const CheckDone& event) {
 }
 
 // Logs changes only, not each answer.
-void Checks::LogAnswer(const Entry& entry, const RegistryAnswer& answer, const SaidBefore& before) const {
+void Checks::LogAnswer(const Entry& entry, const RegistryAnswer& answer, const PreviousAnswer& before) const {
   base::LogFields fields = {{"image", entry.want->reference.written()},
                             {"answer", image::RegistryAnswerName(answer.kind)},
                             {"answeredBy", answer.answered_by}};
@@ -235,7 +235,7 @@ std::optional<RegistryHold> Checks::ApplyPace(const std::string& registry, const
 
 void Checks::HeldByPull(const std::string& registry, base::TimePoint until) {
   loop_.Check();
-  if (!options_.asker) return;
+  if (!options_.resolver) return;
   plan::RegistryPace& pace = paces_[registry];
   pace = plan::AfterHeldByPull(std::move(pace), until);
 }

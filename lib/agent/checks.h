@@ -29,7 +29,7 @@ struct RegistryHold {
 };
 
 struct CheckOptions {
-  RegistryAsker asker;  // empty: no registry is asked
+  RegistryResolver resolver;  // empty: no registry is asked
   image::Platform node;
   bool once = false;  // --once: all is asked at the start, and each pull taken that can be had
 };
@@ -39,12 +39,12 @@ struct CheckOptions {
 class Checks {
  public:
   Checks(CheckOptions options, const base::Clock& clock, Loop& loop, Entries& entries,
-         CredentialLookups& look_ups, Refusals& refusals, Metrics& metrics)
+         CredentialLookups& lookups, Refusals& refusals, Metrics& metrics)
       : options_(std::move(options)),
         clock_(clock),
         loop_(loop),
         entries_(entries),
-        look_ups_(look_ups),
+        lookups_(lookups),
         refusals_(refusals),
         metrics_(metrics) {}
 
@@ -60,7 +60,7 @@ class Checks {
   void NewDemands();
   // Once a turn. True if a question starts.
   bool Start(bool runtime_up, const RegistryQueryContext& runtime);
-  std::optional<RegistryHold> Absorb(const CheckDone& event);
+  std::optional<RegistryHold> Handle(const CheckDone& event);
   // The next turn without an event.
   base::TimePoint NextTurn() const { return again_; }
 
@@ -81,7 +81,7 @@ class Checks {
   std::vector<plan::RegistryStatus> InUse() const;
 
  private:
-  struct SaidBefore {
+  struct PreviousAnswer {
     std::string remote;
     bool missing = false;
     bool denied = false;
@@ -89,14 +89,14 @@ class Checks {
   plan::Answered NowAnswered() const;
   bool WaitsForAProbe(const std::string& registry) const;
   void StartCheck(Entry& entry, const RegistryQueryContext& runtime);
-  void LogAnswer(const Entry& entry, const image::RegistryAnswer& answer, const SaidBefore& before) const;
+  void LogAnswer(const Entry& entry, const image::RegistryAnswer& answer, const PreviousAnswer& before) const;
   std::optional<RegistryHold> ApplyPace(const std::string& registry, const image::RegistryAnswer& answer);
 
   const CheckOptions options_;
   const base::Clock& clock_;
   Loop& loop_;
   Entries& entries_;
-  CredentialLookups& look_ups_;
+  CredentialLookups& lookups_;
   Refusals& refusals_;
   Metrics& metrics_;
   std::map<std::string, plan::RegistryPace> paces_;  // of those that were asked

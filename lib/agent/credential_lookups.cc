@@ -4,8 +4,9 @@
 
 namespace prefetch::agent {
 
-CredentialLookups::CredentialLookups(credentials::Keyring& keyring, std::function<void(LookupFinished)> tell)
-    : tell_(std::move(tell)), pool_(keyring) {}
+CredentialLookups::CredentialLookups(credentials::Keyring& keyring,
+                                     std::function<void(LookupFinished)> on_finished)
+    : on_finished_(std::move(on_finished)), pool_(keyring) {}
 
 plan::CredentialLookup CredentialLookups::StateOf(const plan::DesiredImage& want, base::TimePoint now) const {
   thread_.Check();
@@ -18,7 +19,7 @@ plan::CredentialLookup CredentialLookups::StateOf(const plan::DesiredImage& want
   }
   const Search& search = found->second;
   if (!search.found) return {plan::LookupState::kUnderWay, search.since};
-  if (now - search.since >= kLookupKept) return {plan::LookupState::kWanted, {}};
+  if (now - search.since >= kLookupLifetime) return {plan::LookupState::kWanted, {}};
   return {plan::LookupState::kDone, {}};
 }
 
@@ -36,8 +37,8 @@ bool CredentialLookups::Want(const plan::DesiredImage& want, base::TimePoint now
                 .reference = want.reference,
                 .sources = want.sources,
                 .for_any_pod = want.for_any_pod,
-                .done = [tell = tell_, name, id = search.id](credentials::Lookup lookup) {
-                  tell({name, id, std::make_shared<const credentials::Lookup>(std::move(lookup))});
+                .done = [on_finished = on_finished_, name, id = search.id](credentials::Lookup lookup) {
+                  on_finished({name, id, std::make_shared<const credentials::Lookup>(std::move(lookup))});
                 }};
   const bool replaces = searches_.count(name) != 0;
   Search& place = searches_[name];
@@ -50,7 +51,7 @@ bool CredentialLookups::Want(const plan::DesiredImage& want, base::TimePoint now
   return true;
 }
 
-bool CredentialLookups::Absorb(const LookupFinished& event, base::TimePoint now) {
+bool CredentialLookups::Handle(const LookupFinished& event, base::TimePoint now) {
   thread_.Check();
   // Counted even if nobody waits for the result any more: the thread is free.
   under_way_--;
@@ -75,7 +76,7 @@ LookupPtr CredentialLookups::Take(const plan::DesiredImage& want) {
   return lookup;
 }
 
-void CredentialLookups::Keep(const std::function<bool(const std::string& name)>& wanted) {
+void CredentialLookups::RetainOnly(const std::function<bool(const std::string& name)>& wanted) {
   thread_.Check();
   const auto dropped = std::erase_if(searches_, [&wanted](auto& one) {
     if (wanted && wanted(one.first)) return false;

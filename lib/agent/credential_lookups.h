@@ -21,7 +21,7 @@ using LookupPtr = std::shared_ptr<const credentials::Lookup>;
 
 // How long a result may wait for a place. kubelet lets its own wait for the whole queue of pulls (kubernetes:
 // pkg/kubelet/images/image_manager.go).
-constexpr std::chrono::minutes kLookupKept{5};
+constexpr std::chrono::minutes kLookupLifetime{5};
 
 // A search has ended.
 struct LookupFinished {
@@ -33,22 +33,22 @@ struct LookupFinished {
 // No lock: one thread alone uses it, the loop's.
 class CredentialLookups {
  public:
-  // `tell` is called on the pool's threads.
-  CredentialLookups(credentials::Keyring& keyring, std::function<void(LookupFinished)> tell);
+  // `on_finished` is called on the pool's threads.
+  CredentialLookups(credentials::Keyring& keyring, std::function<void(LookupFinished)> on_finished);
 
   plan::CredentialLookup StateOf(const plan::DesiredImage& want, base::TimePoint now) const;
   // Begins a search where StateOf is kWanted; true if it did.
   bool Want(const plan::DesiredImage& want, base::TimePoint now);
   // True if an entry still waits for it.
-  bool Absorb(const LookupFinished& event, base::TimePoint now);
+  bool Handle(const LookupFinished& event, base::TimePoint now);
   // The result, which stays for its pull. Only where StateOf is kDone.
   LookupPtr Peek(const plan::DesiredImage& want) const;
   // Moves the result to its user. Only where StateOf is kDone.
   LookupPtr Take(const plan::DesiredImage& want);
 
   // Drops all results and searches. Ends plugins that run for these alone.
-  void DropAll() { Keep({}); }
-  void Keep(const std::function<bool(const std::string& name)>& wanted);
+  void DropAll() { RetainOnly({}); }
+  void RetainOnly(const std::function<bool(const std::string& name)>& wanted);
 
   // Searches whose event has not been absorbed yet; and those of them that are on a thread.
   int under_way() const {
@@ -74,7 +74,7 @@ class CredentialLookups {
   std::map<std::string, Search> searches_ PREFETCH_GUARDED_BY(thread_);
   std::uint64_t next_id_ PREFETCH_GUARDED_BY(thread_) = 1;
   int under_way_ PREFETCH_GUARDED_BY(thread_) = 0;
-  const std::function<void(LookupFinished)> tell_;
+  const std::function<void(LookupFinished)> on_finished_;
   CredentialLookupPool pool_;  // last: its threads use what stands above
 };
 

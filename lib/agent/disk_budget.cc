@@ -7,18 +7,19 @@
 
 namespace prefetch::agent {
 
-void Pulls::ApplyPoll(std::uint64_t sequence, const Look& look) {
+void Pulls::ApplyPoll(std::uint64_t sequence, const RuntimePoll& poll) {
   loop_.Check();
   // An older poll may have measured the disk before bytes were deleted, or before a pull's end.
-  if (sequence > trust_room_of_looks_after_) ApplyDisk(look.disk, look.disk_path);
+  if (sequence > trust_space_of_polls_after_) ApplyDisk(poll.disk, poll.disk_path);
 }
 
 // Sets the figures by which pulls are admitted.
 void Pulls::SetDisk(const plan::DiskSpace& disk) {
   const std::vector<Entry>& all = entries_.all();
   // The message of each image without room states these figures.
-  loop_.ChangedIf(disk.available_bytes != disk_.available_bytes &&
-                  std::any_of(all.begin(), all.end(), [](const Entry& entry) { return entry.no_room; }));
+  loop_.ChangedIf(
+      disk.available_bytes != disk_.available_bytes &&
+      std::any_of(all.begin(), all.end(), [](const Entry& entry) { return entry.no_disk_space; }));
   disk_ = disk;
 }
 
@@ -26,12 +27,12 @@ void Pulls::ApplyDisk(const plan::DiskSpace& disk, const std::string& path) {
   SetDisk(disk);
   disk_path_ = path;
   // Even a measurement that failed counts: bytes that are on their way out must not stop new pulls for ever.
-  relief_ = plan::AfterMeasure(relief_, loop_.now());
+  eviction_ = plan::AfterMeasure(eviction_, loop_.now());
   if (!disk_.known) return;
   taken_ = plan::AfterMeasure(taken_, disk_.available_bytes);
   const std::uint64_t usable = plan::Usable(disk_, limits_);
   for (Entry& entry : entries_.all())
-    entry.past.room = plan::AfterMeasure(entry.past.room, usable, loop_.now());
+    entry.past.disk = plan::AfterMeasure(entry.past.disk, usable, loop_.now());
 }
 
 bool Pulls::IsFar(const Entry& entry) const {
@@ -48,28 +49,28 @@ plan::PullSlot Pulls::SlotOf(std::size_t index) const {
                       .content = entry.want->reference.digest(),
                       .priority = entry.want->priority,
                       .update = plan::IsUsable(entry.seen),
-                      .asked = loop_.now() < entry.asked_until,
+                      .requested = loop_.now() < entry.requested_until,
                       .unlisted = !entry.on_list,
                       .suspect = plan::IsSuspicious(entry.past),
                       .stalled = entry.past.last_failure == plan::Reason::kStalled,
                       .far = IsFar(entry),
                       .failures = entry.past.failures,
-                      .bytes = entry.past.room.compressed};
+                      .bytes = entry.past.disk.compressed};
   if (entry.runs.empty()) {
-    slot.look_up = look_ups_.StateOf(*entry.want, loop_.now());
-    slot.room = plan::ReservationOfDue(entry.past.room, room_factor_);
+    slot.lookup = lookups_.StateOf(*entry.want, loop_.now());
+    slot.disk = plan::ReservationOfDue(entry.past.disk, disk_factor_);
   } else if (const ActiveRun* run = entry.Current()) {
     // Bytes that an earlier pull has left are reported only once the runtime shows this pull.
     const plan::Movement& movement = run->run.movement;
-    slot.room = plan::ReservationOfRunning(
-        entry.past.room, movement.seen ? movement.bytes_done : entry.past.room.kept, room_factor_);
+    slot.disk = plan::ReservationOfRunning(
+        entry.past.disk, movement.seen ? movement.bytes_done : entry.past.disk.kept, disk_factor_);
     slot.started_at = run->run.started_at;
-    slot.brought = run->brought;
+    slot.fetched = run->fetched;
     slot.idle = Shows(*run) && plan::IsIdle(movement, slot.started_at, loop_.now());
     slot.over = run->returned && loop_.now() - *run->returned < plan::kShortPoll;
   } else if (entry.runs.back().ending == Ending::kWaits) {
     // This pull is due again as soon as it has ended, so its room stays reserved.
-    slot.room.reserved = plan::ReservationOfDue(entry.past.room, room_factor_).reserved;
+    slot.disk.reserved = plan::ReservationOfDue(entry.past.disk, disk_factor_).reserved;
   }
   return slot;
 }
@@ -78,11 +79,11 @@ std::uint64_t Pulls::StillNeeds(const Entry& entry) const {
   loop_.Check();
   const ActiveRun* run = entry.Current();
   const bool seen = run != nullptr && run->run.movement.seen;
-  return plan::ExpectedDiskUse(entry.past.room, taken_,
-                               seen ? run->run.movement.bytes_done : entry.past.room.kept);
+  return plan::ExpectedDiskUse(entry.past.disk, taken_,
+                               seen ? run->run.movement.bytes_done : entry.past.disk.kept);
 }
 
-void Pulls::Absorb(const SizeKnown& event) {
+void Pulls::Handle(const SizeKnown& event) {
   loop_.Check();
   // Even if the entry is gone: the worker waits for this decision and would hold its thread.
   undecided_.push_back(event.decision);
@@ -90,7 +91,7 @@ void Pulls::Absorb(const SizeKnown& event) {
   Entry* entry = entries_.Find(event.name);
   if (entry == nullptr) return;
   for (const ActiveRun& run : entry->runs) {
-    if (run.id == event.run) entry->past.room = plan::AfterSize(entry->past.room, event.bytes);
+    if (run.id == event.run) entry->past.disk = plan::AfterSize(entry->past.disk, event.bytes);
   }
   loop_.Changed();
 }
@@ -108,8 +109,8 @@ void Pulls::EndForDiskSpace() {
   const std::uint64_t usable = plan::Usable(disk_, limits_);
   std::vector<Entry>& all = entries_.all();
   // The factor is fixed for the whole turn, so that all reservations are comparable.
-  room_factor_ = plan::FactorFor(taken_, std::any_of(all.begin(), all.end(), [](const Entry& entry) {
-                                   return plan::NeedsMoreThanUsual(entry.past.room);
+  disk_factor_ = plan::FactorFor(taken_, std::any_of(all.begin(), all.end(), [](const Entry& entry) {
+                                   return plan::NeedsMoreThanUsual(entry.past.disk);
                                  }));
   std::vector<plan::PullSlot> running;
   for (std::size_t i = 0; i < all.size(); i++) {
@@ -117,12 +118,12 @@ void Pulls::EndForDiskSpace() {
   }
   if (running.empty()) return;
   // Bytes of pulls that wait are discarded before a running pull is ended.
-  if (usable == 0 && !relief_.pending && plan::KeptBytesMatter(KeptBytes(), running)) {
+  if (usable == 0 && !eviction_.pending && plan::KeptBytesMatter(KeptBytes(), running)) {
     DropKeptBytes();
     return;
   }
   // One pull is ended at a time, and the rest is judged anew: its room may be enough for the others.
-  while (auto verdict = plan::ChooseEviction(running, usable, relief_)) {
+  while (auto verdict = plan::ChooseEviction(running, usable, eviction_)) {
     Entry& entry = all[verdict->entry];
     ActiveRun& run = entry.runs.back();
     base::LogFields fields = {
@@ -130,10 +131,10 @@ void Pulls::EndForDiskSpace() {
     if (verdict->ending == plan::PullEviction::kOutOfDiskSpace) {
       base::Warn("pull ended: not enough room", fields);
       run.ending = Ending::kNoDiskSpace;
-      entry.past.room = plan::AfterDiskFull(entry.past.room, verdict->competed, loop_.now());
+      entry.past.disk = plan::AfterDiskFull(entry.past.disk, verdict->competed, loop_.now());
       // The disk shows the room only later. Until then this keeps the next turn from ending another pull for
       // the same shortage.
-      relief_ = plan::AfterEnding(relief_, run.run.movement.bytes_done, loop_.now());
+      eviction_ = plan::AfterEnding(eviction_, run.run.movement.bytes_done, loop_.now());
       taken_ = plan::AfterRemoval(taken_);
     } else {
       base::Info("pull ended: others get the room first", fields);
@@ -148,20 +149,20 @@ void Pulls::EndForDiskSpace() {
 // Handles a runtime's report that no space is left. Returns true if that may be the filesystem that the disk
 // rule measures: the rule then decides about the next pull.
 bool Pulls::FilledDisk(Entry& entry, const std::string& error) {
-  const std::uint64_t whole = plan::ReservationOfRunning(entry.past.room, 0).reserved;
+  const std::uint64_t whole = plan::ReservationOfRunning(entry.past.disk, 0).reserved;
   // With that much room left on the measured filesystem, the full one must be another.
   if (!disk_.known || (plan::Usable(disk_, limits_) > 0 && whole < disk_.available_bytes)) return false;
   // A full disk ends all pulls that write, at about the same moment. Their events come one after the other,
   // so a pull that ended just now counts as a competitor.
-  bool competed = relief_.at_least || loop_.now() < hold_until_ ||
+  bool competed = eviction_.at_least || loop_.now() < hold_until_ ||
                   std::any_of(entries_.all().begin(), entries_.all().end(),
                               [](const Entry& one) { return !one.runs.empty(); });
   base::Warn(
       "pull ended: not enough room",
       {{"image", entry.want->reference.written()}, {"needed", whole}, {"available", 0}, {"error", error}});
   // If others had left only few bytes that were not gone yet, fetching the whole image again would not help.
-  entry.past.room = plan::AfterDiskFull(entry.past.room, competed, loop_.now(), relief_.returning);
-  relief_ = plan::AfterEnding(relief_, 0, loop_.now());
+  entry.past.disk = plan::AfterDiskFull(entry.past.disk, competed, loop_.now(), eviction_.returning);
+  eviction_ = plan::AfterEnding(eviction_, 0, loop_.now());
   DiscardBytes(entry, cri::LeaseBytes::kReleaseNow);
   disk_.available_bytes = 0;  // until the next measurement; no pull starts in between
   return true;
@@ -171,7 +172,7 @@ bool Pulls::FilledDisk(Entry& entry, const std::string& error) {
 std::uint64_t Pulls::KeptBytes() const {
   std::uint64_t sum = 0;
   for (const Entry& entry : entries_.all()) {
-    if (entry.runs.empty()) sum += entry.past.room.kept;
+    if (entry.runs.empty()) sum += entry.past.disk.kept;
   }
   return sum;
 }
@@ -179,16 +180,16 @@ std::uint64_t Pulls::KeptBytes() const {
 // Deletes the entry's lease with all that it keeps. Without leases, the bytes were gone with the end of the
 // pull.
 void Pulls::DiscardBytes(Entry& entry, cri::LeaseBytes bytes, base::Duration after) {
-  entry.past.room.kept = 0;
-  if (!leases_.supported()) entry.past.room = plan::AfterBytesGone(entry.past.room, loop_.now());
+  entry.past.disk.kept = 0;
+  if (!leases_.supported()) entry.past.disk = plan::AfterBytesGone(entry.past.disk, loop_.now());
   leases_.ReleaseLease(LeaseFor(entry), bytes, loop_.now() + after);
   taken_ = plan::AfterRemoval(taken_);
 }
 
 void Pulls::DropKeptBytes() {
   for (Entry& entry : entries_.all()) {
-    if (!entry.runs.empty() || entry.past.room.kept == 0) continue;
-    relief_ = plan::AfterKeptDropped(relief_, entry.past.room.kept, loop_.now());
+    if (!entry.runs.empty() || entry.past.disk.kept == 0) continue;
+    eviction_ = plan::AfterKeptDropped(eviction_, entry.past.disk.kept, loop_.now());
     DiscardBytes(entry, cri::LeaseBytes::kReleaseNow);
   }
 }
@@ -196,14 +197,14 @@ void Pulls::DropKeptBytes() {
 // Settles images without room when no running pull could give any back: waiting would not help.
 void Pulls::SettleForDiskSpace() {
   // Room is on its way back, so an image without room may still fit.
-  if (relief_.pending) return;
+  if (eviction_.pending) return;
   std::vector<Entry>& all = entries_.all();
   if (std::any_of(all.begin(), all.end(), [](const Entry& entry) { return !entry.runs.empty(); })) return;
   for (Entry& entry : all) {
-    if (!entry.no_room) continue;
+    if (!entry.no_disk_space) continue;
     loop_.ChangedIf(!entry.past.settled);
     entry.past.settled = true;
-    if (entry.past.room.kept > 0) DiscardBytes(entry, cri::LeaseBytes::kReleaseNow);
+    if (entry.past.disk.kept > 0) DiscardBytes(entry, cri::LeaseBytes::kReleaseNow);
   }
 }
 

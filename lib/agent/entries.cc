@@ -11,7 +11,7 @@ namespace {
 
 // True if the new list changes when the registry is asked, or what its answers mean. Other fields leave
 // planned checks alone.
-bool AsksOtherwise(const plan::DesiredImage& was, const plan::DesiredImage& is) {
+bool HasOtherRegistryQuestion(const plan::DesiredImage& was, const plan::DesiredImage& is) {
   return was.refresh != is.refresh || was.ready_for != is.ready_for ||
          was.refresh_interval != is.refresh_interval || was.max_age != is.max_age ||
          was.on_unreachable != is.on_unreachable || was.on_access_denied != is.on_access_denied ||
@@ -20,8 +20,8 @@ bool AsksOtherwise(const plan::DesiredImage& was, const plan::DesiredImage& is) 
 
 // Does the new list say the same about the image? Its place in the file does not count, nor does `pin`, which
 // concerns no pull.
-bool SaysTheSame(const plan::DesiredImage& was, const plan::DesiredImage& is) {
-  return !AsksOtherwise(was, is) && plan::SamePods(was, is) &&
+bool HasSameDemand(const plan::DesiredImage& was, const plan::DesiredImage& is) {
+  return !HasOtherRegistryQuestion(was, is) && plan::SamePods(was, is) &&
          was.reference.written() == is.reference.written() && was.required == is.required &&
          was.also_for_never == is.also_for_never && was.priority == is.priority && was.open == is.open &&
          was.pull_timeout == is.pull_timeout && was.pull_windows == is.pull_windows &&
@@ -72,15 +72,15 @@ void Entries::Replace(const std::shared_ptr<const plan::ImageList>& list) {
       // No retry is due before the list changes, for reasons such as a reference that cannot be parsed. This
       // is that change.
       const bool ends_backoff =
-          entry.past.not_before == base::TimePoint::max() || !SaysTheSame(entry.want, want);
-      if (ends_backoff) entry.past.not_before = std::min(entry.past.not_before, entry.past.registry_patience);
+          entry.past.not_before == base::TimePoint::max() || !HasSameDemand(entry.want, want);
+      if (ends_backoff) entry.past.not_before = std::min(entry.past.not_before, entry.past.retry_after_until);
       if (!plan::SamePods(entry.want, want)) {
         entry.verdict = plan::AfterNewList(std::move(entry.verdict), entry.want, want);
         entry.touch = {};  // the abandoned touch may have been for a pod that is gone
       }
     }
     // An earlier change may not have been processed yet, so it must not be overwritten.
-    entry.demand_changed = entry.demand_changed || AsksOtherwise(entry.want, want);
+    entry.demand_changed = entry.demand_changed || HasOtherRegistryQuestion(entry.want, want);
     entry.want = base::Shared(std::shared_ptr<const plan::DesiredImage>(list, &want));
     entry.on_list = true;
     entry.selection = SelectionOf(want);
@@ -105,12 +105,13 @@ void Entries::Replace(const std::shared_ptr<const plan::ImageList>& list) {
   Index();
 }
 
-Entry* Entries::Ask(const image::Reference& reference, base::TimePoint now) {
+Entry* Entries::Request(const image::Reference& reference, base::TimePoint now) {
   thread_.Check();
   if (entries_.size() - listed_ >= plan::kMaxRequestedImages) {
-    // Takes the place of a wish that no client waits for; its result is forgotten.
-    auto over = std::find_if(entries_.begin() + static_cast<std::ptrdiff_t>(listed_), entries_.end(),
-                             [now](const Entry& one) { return one.runs.empty() && one.asked_until <= now; });
+    // Takes the place of a request that no client waits for; its result is forgotten.
+    auto over =
+        std::find_if(entries_.begin() + static_cast<std::ptrdiff_t>(listed_), entries_.end(),
+                     [now](const Entry& one) { return one.runs.empty() && one.requested_until <= now; });
     if (over == entries_.end()) return nullptr;
     entries_.erase(over);
   }
@@ -129,7 +130,7 @@ bool Entries::ForgetRequested(base::TimePoint now) {
   thread_.Check();
   auto first = entries_.begin() + static_cast<std::ptrdiff_t>(listed_);
   auto forgotten = std::remove_if(first, entries_.end(), [now](const Entry& entry) {
-    return entry.runs.empty() && plan::ForgetRequestedAt(entry.past, entry.asked_until) <= now;
+    return entry.runs.empty() && plan::ForgetRequestedAt(entry.past, entry.requested_until) <= now;
   });
   if (forgotten == entries_.end()) return false;
   entries_.erase(forgotten, entries_.end());
@@ -208,7 +209,7 @@ std::size_t Entries::Pulls() const {
 bool Entries::Quiet() const {
   thread_.Check();
   return std::all_of(entries_.begin(), entries_.end(), [](const Entry& entry) {
-    return entry.runs.empty() && entry.action.kind == plan::ActionKind::kKeep && !entry.no_room &&
+    return entry.runs.empty() && entry.action.kind == plan::ActionKind::kKeep && !entry.no_disk_space &&
            !entry.held;
   });
 }

@@ -33,7 +33,7 @@ enum class Ending {
 };
 
 // One pull under way: the agent's own fetch if it helps, then PullImage with one credential after the other.
-// Its phases, in order: fetch, `brought`, PullImage, `returned`, look at the new image, PullDone.
+// Its phases, in order: fetch, `fetched`, PullImage, `returned`, look at the new image, PullDone.
 struct ActiveRun {
   std::uint64_t id = 0;
   std::stop_source stop;
@@ -42,7 +42,7 @@ struct ActiveRun {
   // The usable image when it began: a look may see the new one before the end.
   std::optional<plan::Local> before;
   Ending ending = Ending::kNot;
-  bool brought = false;                                // ContentFetched
+  bool fetched = false;                                // ContentFetched
   std::optional<base::TimePoint> returned;             // PullReturned
   base::TimePoint cancel_at = base::TimePoint::max();  // a replaced one is cancelled a little later
 };
@@ -51,12 +51,12 @@ struct Entry {
   base::Shared<plan::DesiredImage> want;  // the list's own
   // False: it is on no list, and exists because a preflight has asked for it (plan/requested.h).
   bool on_list = true;
-  base::TimePoint asked_at;     // the newest poll of the node behind a preflight's request
-  base::TimePoint asked_until;  // when the newest request of a preflight for its pull expires
+  base::TimePoint requested_at;     // the newest poll of the node behind a preflight's request
+  base::TimePoint requested_until;  // when the newest request of a preflight for its pull expires
   plan::Selection selection = plan::Selection::kApplies;
   plan::Observation seen;
   // Polls with a sequence up to this one began before the agent's own pull changed the node.
-  std::uint64_t trust_looks_after = 0;
+  std::uint64_t trust_polls_after = 0;
   plan::History past;
   std::vector<ActiveRun> runs;  // the newest last; two only while one replaces another
   plan::HeldVerdict verdict;    // of kubelet's, where there is one
@@ -70,9 +70,9 @@ struct Entry {
   plan::Action action;
   // While its pull windows are closed and nothing asks for it.
   std::optional<base::WallTime> window_opens;
-  bool size_asked = false;  // of its registry, before its pull; once
-  bool no_room = false;
-  bool waits_for_room = false;  // there may be room for it once others are done
+  bool size_requested = false;  // of its registry, before its pull; once
+  bool no_disk_space = false;
+  bool waits_for_disk_space = false;  // there may be room for it once others are done
   // Why a due pull does not start (plan::StartVerdict::held), for status and Quiet(). Schedule enforces the
   // hold.
   std::optional<plan::Reason> held;
@@ -124,14 +124,14 @@ class Entries {
     return {entries_.data(), listed_};
   }
   // The entries that preflights alone have asked for.
-  std::span<const Entry> asked() const {
+  std::span<const Entry> requested() const {
     thread_.Check();
     return std::span<const Entry>(entries_).subspan(listed_);
   }
 
   // Adds an image that is on no list and not on the node; it must not be known yet. Invalidates references to
   // entries. Returns nullptr if the maximum number of such images is reached.
-  Entry* Ask(const image::Reference& reference, base::TimePoint now);
+  Entry* Request(const image::Reference& reference, base::TimePoint now);
   // Forgets requested images that no caller waits for any more. True if there was any.
   bool ForgetRequested(base::TimePoint now);
   Entry* Find(const std::string& name);  // normalised

@@ -46,7 +46,7 @@ struct ListChanged {
 struct RuntimePolled {
   std::uint64_t list_epoch = 0;  // of which list; an answer for an older one is thrown away
   std::uint64_t sequence = 0;    // when it was asked, counted in looks
-  Look look;
+  RuntimePoll poll;
   credentials::KeyringHealth credentials;
   std::vector<std::string> stale_mounts;  // a sentence each
 };
@@ -113,7 +113,7 @@ struct CheckDone {
 // A preflight wants an image pulled that was not here when it was looked at.
 struct PullRequested {
   image::Reference reference;
-  base::TimePoint looked_at;
+  base::TimePoint observed_at;
 };
 
 // An operator wants images tried at once.
@@ -130,7 +130,7 @@ struct RecordsTouched {
 struct ImagesTouched {};
 
 struct KubeletPolled {
-  std::optional<KubeletPoll> look;  // none: a glance has told that nothing has moved
+  std::optional<KubeletPoll> poll;  // none: a glance has told that nothing has moved
 };
 
 // A call for a touch pod has been answered.

@@ -18,7 +18,7 @@ constexpr std::chrono::seconds kSizeLimit{5};
 
 // Returns true if the error says something about the way to the registry, and not only about one image or
 // this node.
-bool IsTrouble(const base::Error& error) {
+bool IsRegistryFault(const base::Error& error) {
   // The layer that saw the failure may have named its owner, which is certain. Otherwise the code decides.
   switch (error.owner()) {
     case base::Owner::kStore:
@@ -156,24 +156,24 @@ FetchEnd Fetcher::FetchInto(const base::Call& call, const FetchJob& job) {
     // The registry may have limited the fetch of another image. The runtime must not ask it before that time
     // either.
     const base::Duration left = HealthOf(registry).limited_until - clock_.Now();
-    return left > base::Duration(0) ? FetchEnd{.patience = left, .error = registry + " asked for patience"}
+    return left > base::Duration(0) ? FetchEnd{.retry_after = left, .error = registry + " asked for patience"}
                                     : FetchEnd();
   }
   const image::RegistryQuestion question{
       .reference = job.reference, .local_digests = {}, .platform = platform_, .credentials = job.credentials};
-  const base::Status brought = FetchContent(call, job, question, source);
-  if (brought) return {.brought = true};
+  const base::Status fetched = FetchContent(call, job, question, source);
+  if (fetched) return {.fetched = true};
   // A stop says nothing about the registry.
   if (call.Stopped()) return {};
-  FetchEnd end{.error = brought.error().message()};
-  if (brought.error().code() == base::Code::kResourceExhausted) {
-    end.patience = source->AskedForPatience(question);
-    Note(registry, plan::AfterLimited(HealthOf(registry), end.patience, clock_.Now()));
-  } else if (IsTrouble(brought.error())) {
+  FetchEnd end{.error = fetched.error().message()};
+  if (fetched.error().code() == base::Code::kResourceExhausted) {
+    end.retry_after = source->RetryAfter(question);
+    Note(registry, plan::AfterLimited(HealthOf(registry), end.retry_after, clock_.Now()));
+  } else if (IsRegistryFault(fetched.error())) {
     Note(registry, plan::AfterFetchFailed(HealthOf(registry), clock_.Now()));
   }
   // The store or the source found that the bytes are others than those of the blob.
-  end.wrong_bytes = brought.error().code() == base::Code::kInvalidArgument;
+  end.wrong_bytes = fetched.error().code() == base::Code::kInvalidArgument;
   base::Debug("the runtime fetches the rest", {{"image", job.reference.written()}, {"error", end.error}});
   return end;
 }
@@ -199,7 +199,7 @@ std::uint64_t Fetcher::AskSize(const base::Call& call, const FetchJob& job) {
   if (manifest.error().code() == base::Code::kPermissionDenied) {
     // The runtime's pulls find out which credentials the registry refuses; more questions would not.
     Note(registry, plan::AfterSizeDenied(HealthOf(registry), clock_.Now()));
-  } else if (manifest.error().code() != base::Code::kInvalidArgument && IsTrouble(manifest.error())) {
+  } else if (manifest.error().code() != base::Code::kInvalidArgument && IsRegistryFault(manifest.error())) {
     Note(registry, plan::AfterFetchFailed(HealthOf(registry), clock_.Now()));
   }
   return 0;

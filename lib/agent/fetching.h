@@ -40,10 +40,10 @@ struct FetchJob {
 };
 
 struct FetchEnd {
-  bool brought = false;      // all content of the image is there; else the rest is left to the runtime
+  bool fetched = false;      // all content of the image is there; else the rest is left to the runtime
   bool wrong_bytes = false;  // something else came than the image's content
-  // Time for which not even the runtime may ask the registry, which has asked for patience.
-  std::optional<base::Duration> patience = {};
+  // Time for which not even the runtime may ask the registry, which has sent Retry-After.
+  std::optional<base::Duration> retry_after = {};
   std::string error = {};  // why the rest is left
 };
 

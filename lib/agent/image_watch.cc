@@ -9,7 +9,7 @@
 namespace prefetch::agent {
 namespace {
 
-constexpr std::chrono::milliseconds kTellEvery{250};
+constexpr std::chrono::milliseconds kEventReportInterval{250};
 
 }  // namespace
 
@@ -23,8 +23,8 @@ base::TimePoint ImageWatch::Turn(const base::Call& call) {
   const base::TimePoint started = Clock::now();
   cri::CallError ended = content_.WatchImages(call, [this] {
     const base::TimePoint now = Clock::now();
-    if (now - told_at_ < kTellEvery) return;
-    told_at_ = now;
+    if (now - reported_at_ < kEventReportInterval) return;
+    reported_at_ = now;
     changed_();
   });
   const base::TimePoint now = Clock::now();

@@ -24,7 +24,7 @@ class ImageWatch {
   cri::ContentService& content_;
   const std::function<void()> changed_;
   int failures_ = 0;  // in a row
-  base::TimePoint told_at_;
+  base::TimePoint reported_at_;
   PeriodicThread thread_;  // the last member: its turns use the others
 };
 

@@ -10,15 +10,15 @@ namespace {
 
 // Returns one entry's verdicts from a poll of kubelet's files. The entry's pods are the poll's images from
 // `first` to before `end`.
-plan::VerdictSeen SeenOf(const KubeletPoll& look, std::size_t first, std::size_t end,
+plan::VerdictSeen SeenOf(const KubeletPoll& poll, std::size_t first, std::size_t end,
                          const plan::HeldVerdict& past) {
-  plan::VerdictSeen seen{.verdicts = nullptr, .image_id = look.question->images[first].image_id};
+  plan::VerdictSeen seen{.verdicts = nullptr, .image_id = poll.question->images[first].image_id};
   std::vector<plan::SpelledVerdicts> each;
   for (std::size_t i = first; i < end; i++) {
-    const kubelet::ImageOnNode& asked = look.question->images[i];
-    each.push_back({asked.image, look.reading.verdicts[i], asked.pod});
-    seen.pull_under_way = seen.pull_under_way || look.reading.pull_under_way[i];
-    seen.files_changed = seen.files_changed || look.reading.files_changed[i];
+    const kubelet::ImageOnNode& asked = poll.question->images[i];
+    each.push_back({asked.image, poll.reading.verdicts[i], asked.pod});
+    seen.pull_under_way = seen.pull_under_way || poll.reading.pull_under_way[i];
+    seen.files_changed = seen.files_changed || poll.reading.files_changed[i];
   }
   plan::EntryVerdicts all = plan::WorstOf(std::move(each), {past.newest, past.newest_spellings});
   seen.verdicts = std::move(all.worst);
@@ -32,7 +32,7 @@ KubeletView::KubeletView(Loop& loop, Entries& entries, credentials::Keyring& key
     : loop_(loop),
       entries_(entries),
       keyring_(keyring),
-      looks_{.glance = loop.now(), .full = loop.now()},
+      polls_{.glance = loop.now(), .full = loop.now()},
       observer_(std::move(options),
                 [&loop](kubelet::FileChanges changes) { loop.Push(RecordsTouched{std::move(changes)}); }) {}
 
@@ -92,7 +92,7 @@ std::shared_ptr<const KubeletQuestion> KubeletView::QuestionOf(std::uint64_t lis
   for (std::size_t i = 0; i < listed.size(); i++) {
     if (!listed[i].applies() || !listed[i].seen.local) continue;
     // Sources of the list may differ in spelling and pod, and each pair has its own verdict.
-    for (const plan::JudgedPod& pod : plan::PodsOf(listed[i].want)) {
+    for (const plan::PodProfile& pod : plan::PodsOf(listed[i].want)) {
       question->images.push_back({pod.reference.written(), listed[i].seen.local->id, pod.ready_as});
       question->entries.push_back(i);
     }
@@ -102,20 +102,20 @@ std::shared_ptr<const KubeletQuestion> KubeletView::QuestionOf(std::uint64_t lis
 
 void KubeletView::StartPollIfDue(Workers& workers, std::uint64_t list_epoch) {
   loop_.Check();
-  if (look_running_ || list_epoch == 0) return;
+  if (poll_running_ || list_epoch == 0) return;
   const bool touched = files_changed_.all || !files_changed_.names.empty();
-  const plan::PollDepth depth = plan::DueKubeletPoll(looks_, !question_ || touched, loop_.now());
+  const plan::PollDepth depth = plan::DueKubeletPoll(polls_, !question_ || touched, loop_.now());
   if (depth == plan::PollDepth::kNone) return;
   if (!question_) question_ = QuestionOf(list_epoch);
-  look_running_ = true;
-  looks_ = plan::AfterKubeletPollBegan(looks_, depth, loop_.now());
+  poll_running_ = true;
+  polls_ = plan::AfterKubeletPollBegan(polls_, depth, loop_.now());
   loop_.Submit(workers,
                [this, depth, question = question_, changes = std::exchange(files_changed_, {}),
                 now = loop_.now(), wall = loop_.Wall()]() -> Event {
                  if (depth == plan::PollDepth::kGlance && !observer_.Moved()) return KubeletPolled{};
-                 KubeletPolled event{observer_.Take(question, changes, now, wall)};
-                 keyring_.UseKubeletRoot(event.look->status.root);
-                 keyring_.KubeletUses({event.look->provider_config, event.look->provider_bin_dir});
+                 KubeletPolled event{observer_.Poll(question, changes, now, wall)};
+                 keyring_.UseKubeletRoot(event.poll->status.root);
+                 keyring_.KubeletUses({event.poll->provider_config, event.poll->provider_bin_dir});
                  return event;
                });
 }
@@ -142,35 +142,35 @@ bool KubeletView::ApplyProblems(std::vector<std::string> problems) {
   return true;
 }
 
-KubeletView::News KubeletView::Absorb(KubeletPolled event, std::uint64_t list_epoch) {
+KubeletView::News KubeletView::Handle(KubeletPolled event, std::uint64_t list_epoch) {
   loop_.Check();
-  look_running_ = false;
+  poll_running_ = false;
   News news;
-  if (!event.look) return news;
-  KubeletPoll& look = *event.look;
+  if (!event.poll) return news;
+  KubeletPoll& poll = *event.poll;
   // A version that is only estimated expires, and then the verdicts change without any event.
-  looks_.full = std::min(looks_.full, look.until);
+  polls_.full = std::min(polls_.full, poll.until);
   // The first process that is seen is no restart.
-  news.restarted = !process_.empty() && process_ != look.process;
-  news.any = !std::exchange(looked_, true) || process_ != look.process || !look.reading.unchanged;
-  process_ = look.process;
-  records_replaced_ = look.reading.access == kubelet::RecordsAccess::kReplaced;
-  news.any = ApplyStatus(std::move(look.status)) || news.any;
-  if (possible_ != look.possible) {
-    possible_ = std::move(look.possible);
+  news.restarted = !process_.empty() && process_ != poll.process;
+  news.any = !std::exchange(polled_, true) || process_ != poll.process || !poll.reading.unchanged;
+  process_ = poll.process;
+  records_replaced_ = poll.reading.access == kubelet::RecordsAccess::kReplaced;
+  news.any = ApplyStatus(std::move(poll.status)) || news.any;
+  if (possible_ != poll.possible) {
+    possible_ = std::move(poll.possible);
     news.settings = news.any = true;
     loop_.Changed();
   }
-  news.any = ApplyProblems(std::move(look.problems)) || news.any;
-  if (look.reading.unchanged) return news;
-  const KubeletQuestion& question = *look.question;
+  news.any = ApplyProblems(std::move(poll.problems)) || news.any;
+  if (poll.reading.unchanged) return news;
+  const KubeletQuestion& question = *poll.question;
   if (question.list_epoch != list_epoch) return news;  // the next poll is due already
   for (std::size_t i = 0, next = 0; i < question.images.size(); i = next) {
     while (next < question.images.size() && question.entries[next] == question.entries[i]) next++;
     Entry& entry = entries_.all()[question.entries[i]];
     // The image was replaced while the poll ran; the next one is about the new id.
     if (!entry.seen.local || entry.seen.local->id != question.images[i].image_id) continue;
-    ApplyVerdict(entry, plan::AfterReading(entry.verdict, SeenOf(look, i, next, entry.verdict), loop_.now()));
+    ApplyVerdict(entry, plan::AfterReading(entry.verdict, SeenOf(poll, i, next, entry.verdict), loop_.now()));
   }
   return news;
 }

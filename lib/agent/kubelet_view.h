@@ -22,7 +22,7 @@ class KubeletView {
  public:
   KubeletView(Loop& loop, Entries& entries, credentials::Keyring& keyring, KubeletOptions options);
 
-  bool looked() const { return looked_; }  // once
+  bool polled() const { return polled_; }  // once
   const plan::KubeletStatus& status() const { return status_; }
   const std::vector<std::string>& problems() const { return problems_; }
   // Null: the kubelets that may run here are not known yet.
@@ -36,7 +36,7 @@ class KubeletView {
   void ListChanged() { question_ = nullptr; }
   // The image under the entry's name is another one, or none.
   void ImageChanged(Entry& entry);
-  void Absorb(RecordsTouched event) { files_changed_.Add(std::move(event.changes)); }
+  void Handle(RecordsTouched event) { files_changed_.Add(std::move(event.changes)); }
 
   // At each waking. `list_epoch`: the version of the list that the entries are of.
   void StartPollIfDue(Workers& workers, std::uint64_t list_epoch);
@@ -45,12 +45,12 @@ class KubeletView {
     bool settings = false;  // of the kubelets that may run here
     bool any = false;       // false: all is as it was
   };
-  News Absorb(KubeletPolled event, std::uint64_t list_epoch);
+  News Handle(KubeletPolled event, std::uint64_t list_epoch);
   // Ends the hold of changed verdicts when its time has come.
   void ReleaseVerdicts();
   // When there is something to do though nothing happens; the entries' own times are not in it.
   base::TimePoint NextTurn(bool has_list) const {
-    return look_running_ || !has_list ? base::TimePoint::max() : plan::NextKubeletPoll(looks_);
+    return poll_running_ || !has_list ? base::TimePoint::max() : plan::NextKubeletPoll(polls_);
   }
 
  private:
@@ -65,13 +65,13 @@ class KubeletView {
   plan::KubeletStatus status_;
   std::vector<std::string> problems_;
   std::shared_ptr<const std::vector<kubelet::KubeletSettings>> possible_;
-  bool look_running_ = false;
-  bool looked_ = false;
+  bool poll_running_ = false;
+  bool polled_ = false;
   bool records_replaced_ = false;
   std::string process_;
   kubelet::FileChanges files_changed_;
   std::shared_ptr<const KubeletQuestion> question_;  // null: an image has come, gone or changed
-  plan::KubeletPolls looks_;
+  plan::KubeletPolls polls_;
   KubeletObserver observer_;  // last: its watch uses the loop
 };
 

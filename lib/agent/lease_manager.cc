@@ -31,7 +31,7 @@ LeasesUpdated UpdateLeases(const base::Call& call, cri::ContentService& content,
   };
   for (const std::string& lease : work.drop) {
     // Only the last deletion waits for containerd's collector: one run is enough for all.
-    const bool now = work.for_room && &lease == &work.drop.back();
+    const bool now = work.for_disk_space && &lease == &work.drop.back();
     auto dropped = content.DeleteLease(call.Within(kTendLimit), lease,
                                        now ? cri::LeaseBytes::kReleaseNow : cri::LeaseBytes::kReleaseLater);
     if (dropped) {
@@ -92,7 +92,7 @@ void LeaseManager::ReleaseLease(const std::string& lease, cri::LeaseBytes bytes,
   held.let_go = true;
   held.let_go_at = at;
   // A later call without urgency must not take it back: a pull already waits for this room.
-  held.for_room = held.for_room || bytes == cri::LeaseBytes::kReleaseNow;
+  held.for_disk_space = held.for_disk_space || bytes == cri::LeaseBytes::kReleaseNow;
 }
 
 void LeaseManager::Found(const std::string& lease, const std::string& name, base::TimePoint now) {
@@ -103,7 +103,7 @@ void LeaseManager::Found(const std::string& lease, const std::string& name, base
 
 bool LeaseManager::IsBeingReleased(const std::string& lease) const {
   auto held = held_.find(lease);
-  return held != held_.end() && (held->second.going || (held->second.let_go && held->second.for_room));
+  return held != held_.end() && (held->second.going || (held->second.let_go && held->second.for_disk_space));
 }
 
 bool LeaseManager::IsDue(const std::string& lease, const Held& held, const std::set<std::string>& running,
@@ -123,8 +123,8 @@ std::optional<LeaseChanges> LeaseManager::Next(const std::set<std::string>& runn
     if (now >= held.let_go_at && IsDue(lease, held, running, use_of)) {
       if (!held.due_since) held.due_since = now;
       work.drop.push_back(lease);
-      work.for_room = work.for_room || held.for_room;
-      now_all = now_all || held.for_room || now - *held.due_since >= kGather;
+      work.for_disk_space = work.for_disk_space || held.for_disk_space;
+      now_all = now_all || held.for_disk_space || now - *held.due_since >= kGather;
       continue;
     }
     held.due_since.reset();
@@ -142,7 +142,7 @@ std::optional<LeaseChanges> LeaseManager::Next(const std::set<std::string>& runn
   return work;
 }
 
-void LeaseManager::Absorb(const LeasesUpdated& tended, base::TimePoint now) {
+void LeaseManager::Handle(const LeasesUpdated& tended, base::TimePoint now) {
   busy_ = false;
   for (const std::string& lease : tended.dropped) {
     auto held = held_.find(lease);
@@ -166,7 +166,7 @@ base::TimePoint LeaseManager::NextTurn(base::TimePoint now) const {
   base::TimePoint next = base::TimePoint::max();
   for (const auto& [lease, held] : held_) {
     if (held.let_go_at > now) next = std::min(next, held.let_go_at);
-    // A time in the past means that a deletion failed. Absorb's waiting time repeats it, so it must not wake
+    // A time in the past means that a deletion failed. Handle's waiting time repeats it, so it must not wake
     // the loop now.
     if (held.due_since && *held.due_since + kGather > now) next = std::min(next, *held.due_since + kGather);
   }

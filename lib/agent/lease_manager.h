@@ -31,7 +31,7 @@ enum class IdleLeaseUse {
 
 struct LeaseChanges {
   std::vector<std::string> drop;
-  bool for_room = false;  // bytes of `drop` are in the way: they go before UpdateLeases returns
+  bool for_disk_space = false;  // bytes of `drop` are in the way: they go before UpdateLeases returns
   std::vector<std::string> renew;
   bool list = false;
   // The names whose leases may be found: the runtime is asked for the content of these.
@@ -41,7 +41,7 @@ struct LeaseChanges {
 // Result of UpdateLeases.
 struct LeasesUpdated {
   std::vector<std::string> dropped;  // they are gone
-  bool bytes_gone = false;           // and with them what they kept: LeaseChanges::for_room
+  bool bytes_gone = false;           // and with them what they kept: LeaseChanges::for_disk_space
   std::vector<std::string> renewed;
   std::optional<std::vector<std::string>> found;  // all of ours, where that was asked for
   std::map<std::string, cri::PullProgress>
@@ -76,12 +76,12 @@ class LeaseManager {
   // lose it, or take that room.
   bool IsBeingReleased(const std::string& lease) const;
 
-  // The next call to the runtime; its answer goes to Absorb. `running`: leases under which pulls run, or
+  // The next call to the runtime; its answer goes to Handle. `running`: leases under which pulls run, or
   // still end. While any runs, leases that protect nothing any more wait for each other: each deletion makes
   // containerd collect garbage, and that stops its writers.
   std::optional<LeaseChanges> Next(const std::set<std::string>& running, const UseOf& use_of, bool may_list,
                                    base::TimePoint now);
-  void Absorb(const LeasesUpdated& tended, base::TimePoint now);
+  void Handle(const LeasesUpdated& tended, base::TimePoint now);
   // Returns the time at which a lease that is held back becomes due.
   base::TimePoint NextTurn(base::TimePoint now) const;
   // Returns the leases to delete before the process ends.
@@ -92,7 +92,7 @@ class LeaseManager {
     std::string name;
     base::TimePoint renew_at;
     bool let_go = false;
-    bool for_room = false;
+    bool for_disk_space = false;
     base::TimePoint let_go_at;
     std::optional<base::TimePoint> due_since;  // for Next
     bool going = false;

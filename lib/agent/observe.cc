@@ -17,7 +17,7 @@
 namespace prefetch::agent {
 namespace {
 
-constexpr std::chrono::seconds kDiskPatience{1};
+constexpr std::chrono::seconds kDiskProbeTimeout{1};
 
 // Returns the digests of this repository among repo_digests. If the reference names one of them, it comes
 // first.
@@ -105,7 +105,7 @@ DiskProbe WithDeadline(DiskProbe probe) {
       // A reading that hung may end after the mount point has changed.
       if (mountpoint == newest->mountpoint) newest->space = space;
     };
-    files->Run(measure, kDiskPatience);
+    files->Run(measure, kDiskProbeTimeout);
     base::Lock lock(newest->mutex);
     return newest->space;
   };
@@ -152,12 +152,12 @@ cri::CallResult<bool> Starts(const base::Call& call, cri::ContentService& conten
   }
 }
 
-std::optional<cri::CallError> Observer::Connect(const base::Call& call, Look& look) {
+std::optional<cri::CallError> Observer::Connect(const base::Call& call, RuntimePoll& poll) {
   // Read before the call: a restart during the call must be noticed by the next comparison.
   generation_ = images_.Generation();
   auto info = images_.Connect(call);
   if (!info) return info.error();
-  look.connected = *info;
+  poll.connected = *info;
   names_are_pulled_ = info->name == "cri-o";
   mountpoint_.clear();
   if (auto filesystems = images_.ImageFsInfo(call); filesystems && !filesystems->empty()) {
@@ -254,61 +254,62 @@ const image::LocalImage* Observer::FindHere(const image::LocalImageIndex& index,
 std::shared_ptr<const plan::Unlisted> Observer::Audit(const std::vector<image::LocalImage>& images,
                                                       const plan::ImageList& list, base::WallTime wall) {
   std::optional<plan::Unlisted> before = arrivals_.unlisted;
-  arrivals_ = plan::AfterLook(std::move(arrivals_), images, list, audit_ignore_, wall);
+  arrivals_ = plan::AfterPoll(std::move(arrivals_), images, list, audit_ignore_, wall);
   if (before == arrivals_.unlisted) return nullptr;
   return std::make_shared<const plan::Unlisted>(*arrivals_.unlisted);
 }
 
-Look Observer::Take(const base::Call& call, const plan::ImageList& list, bool full, base::WallTime wall) {
-  Look look = TakeConnected(call, list, full, wall);
+RuntimePoll Observer::Poll(const base::Call& call, const plan::ImageList& list, bool full,
+                           base::WallTime wall) {
+  RuntimePoll poll = PollConnected(call, list, full, wall);
   // Another version may come back, so the next poll connects again.
-  if (look.error && look.error->error_class == image::ErrorClass::kRuntimeDown) connected_ = false;
-  return look;
+  if (poll.error && poll.error->error_class == image::ErrorClass::kRuntimeDown) connected_ = false;
+  return poll;
 }
 
-Look Observer::TakeConnected(const base::Call& call, const plan::ImageList& list, bool full,
-                             base::WallTime wall) {
-  Look look;
+RuntimePoll Observer::PollConnected(const base::Call& call, const plan::ImageList& list, bool full,
+                                    base::WallTime wall) {
+  RuntimePoll poll;
   if (!connected_) {
-    look.error = Connect(call, look);
-    if (look.error) return look;
+    poll.error = Connect(call, poll);
+    if (poll.error) return poll;
     full = true;
   }
   auto images = images_.ListImages(call);
   if (!images) {
-    look.error = images.error();
-    return look;
+    poll.error = images.error();
+    return poll;
   }
   // The answer may come from another process: the runtime was restarted since the previous poll, or the call
   // was repeated over a new connection.
   if (images_.Generation() != generation_) {
-    look.error = Connect(call, look);
-    if (look.error) return look;
+    poll.error = Connect(call, poll);
+    if (poll.error) return poll;
     full = true;
   }
-  look.disk_path = mountpoint_;
-  look.disk = disk_(mountpoint_);
+  poll.disk_path = mountpoint_;
+  poll.disk = disk_(mountpoint_);
   std::uint64_t hash = HashOf(*images);
   // The usual case, every few seconds: one call, one hash, and no turn of the loop.
   if (!full && hash == last_) {
-    look.unchanged = true;
-    return look;
+    poll.unchanged = true;
+    return poll;
   }
   // Before the index takes the images.
-  look.unlisted = Audit(*images, list, wall);
+  poll.unlisted = Audit(*images, list, wall);
   last_ = hash;
   image::LocalImageIndex index(*std::move(images));
-  look.error = Learn(call, list, index);
-  if (look.error) {
+  poll.error = Learn(call, list, index);
+  if (poll.error) {
     // The answer was not applied, so an equal one must not count as unchanged.
     last_.reset();
-    return look;
+    return poll;
   }
-  look.locals.reserve(list.images.size());
+  poll.locals.reserve(list.images.size());
   for (const plan::DesiredImage& want : list.images) {
     const image::LocalImage* found = FindHere(index, want.reference);
     if (found == nullptr) {
-      look.locals.emplace_back();
+      poll.locals.emplace_back();
       continue;
     }
     plan::Local local = ToLocal(*found, want.reference, index.NamesOf(found->id));
@@ -321,9 +322,9 @@ Look Observer::TakeConnected(const base::Call& call, const plan::ImageList& list
       local.is_image = !local.artifact && (known->second.starts || !known->second.chain_id.empty());
       local.unpacked = known->second.starts;
     }
-    look.locals.emplace_back(std::move(local));
+    poll.locals.emplace_back(std::move(local));
   }
-  return look;
+  return poll;
 }
 
 }  // namespace prefetch::agent

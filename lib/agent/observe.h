@@ -1,4 +1,4 @@
-// Observe: one look at the runtime on behalf of all entries.
+// Observe: one poll of the runtime on behalf of all entries.
 #pragma once
 
 #include <cstdint>
@@ -33,13 +33,13 @@ plan::DiskSpace ProbeDisk(const std::string& mountpoint);
 // Copies share it. Any thread may call.
 DiskProbe WithDeadline(DiskProbe probe);
 
-struct Look {
+struct RuntimePoll {
   std::optional<cri::RuntimeInfo> connected;  // a connection was made, or made anew
   std::optional<cri::CallError> error;        // nothing below is known
   // Nothing that concerns the list has changed since the previous poll; `locals` is then empty.
   bool unchanged = false;
   std::vector<std::optional<plan::Local>> locals;  // by index in the list
-  // Images that came and are on no list; null: as in the look before.
+  // Images that came and are on no list; null: as in the poll before.
   std::shared_ptr<const plan::Unlisted> unlisted;
   plan::DiskSpace disk;
   std::string disk_path;
@@ -62,7 +62,7 @@ class Observer {
   // without a repo digest, or an image without layers, further calls find out whether it starts. Before them
   // a connection, where there is none or the runtime may be another process than before. `full`: answer in
   // full even if nothing has changed (the list has, or the asker's memory). `wall`: now.
-  Look Take(const base::Call& call, const plan::ImageList& list, bool full, base::WallTime wall);
+  RuntimePoll Poll(const base::Call& call, const plan::ImageList& list, bool full, base::WallTime wall);
 
  private:
   struct Learnt {
@@ -78,8 +78,9 @@ class Observer {
     bool starts = false;
   };
 
-  std::optional<cri::CallError> Connect(const base::Call& call, Look& look);
-  Look TakeConnected(const base::Call& call, const plan::ImageList& list, bool full, base::WallTime wall);
+  std::optional<cri::CallError> Connect(const base::Call& call, RuntimePoll& poll);
+  RuntimePoll PollConnected(const base::Call& call, const plan::ImageList& list, bool full,
+                            base::WallTime wall);
   cri::CallResult<std::vector<Learnt>> AskDetails(const base::Call& call,
                                                   const std::vector<std::string>& names);
   std::shared_ptr<const plan::Unlisted> Audit(const std::vector<image::LocalImage>& images,

@@ -60,7 +60,7 @@ KubeletObserver::KubeletObserver(KubeletOptions options, kubelet::RecordWatch::C
       watches_(options.watch),
       version_(std::move(options.version)),
       start_(std::move(options.start)),
-      word_(std::move(options.word)),
+      learnt_settings_(std::move(options.learnt_settings)),
       on_change_(std::move(on_change)) {}
 
 // Compares files and process only. A version or setting that other threads learn asks for a full poll itself
@@ -73,30 +73,30 @@ bool KubeletObserver::Moved() {
 plan::VersionInForce KubeletObserver::Version(base::TimePoint now, base::WallTime wall) {
   const std::string before = std::exchange(process_, reader_.process());
   if (!version_) return {};
-  const plan::NodeReport word = version_->Get();
-  belief_ = plan::AfterNodeReport(std::move(belief_), word);
+  const plan::NodeReport report = version_->Get();
+  estimate_ = plan::AfterNodeReport(std::move(estimate_), report);
   const std::optional<base::WallTime> began_at = reader_.process_began_at();
   // The first process that is seen may have just started, too. If its time of start is unknown, it counts as
   // old: otherwise each start of the agent would cost a minute.
   const bool started = before != process_ && !process_.empty() && (!before.empty() || began_at);
   if (started) {
     const plan::KubeletStart start{now, began_at.value_or(wall)};
-    belief_ = plan::AfterStart(std::move(belief_), start);
+    estimate_ = plan::AfterStart(std::move(estimate_), start);
     if (start_) start_->Set(start);
     // Applied again after the start: the report may already come from the new process.
-    belief_ = plan::AfterNodeReport(std::move(belief_), word);
+    estimate_ = plan::AfterNodeReport(std::move(estimate_), report);
   }
-  return plan::VersionAt(belief_, word, now);
+  return plan::VersionAt(estimate_, report, now);
 }
 
-KubeletPoll KubeletObserver::Take(std::shared_ptr<const KubeletQuestion> question,
+KubeletPoll KubeletObserver::Poll(std::shared_ptr<const KubeletQuestion> question,
                                   kubelet::FileChanges changes, base::TimePoint now, base::WallTime wall) {
   const base::OneAtATime::Use use(one_at_a_time_);
   // Read before everything else: a fact that is learnt later causes another poll, and until then this one
   // still counts as waiting for it.
   const bool version_comes = version_ && version_->Pending();
-  const bool word_comes = word_ && word_->Pending();
-  kubelet::NodeFacts facts = reader_.Read(word_ ? word_->Get() : nullptr);
+  const bool settings_pending = learnt_settings_ && learnt_settings_->Pending();
+  kubelet::NodeFacts facts = reader_.Read(learnt_settings_ ? learnt_settings_->Get() : nullptr);
   plan::VersionInForce version = Version(now, wall);
   if (!facts.settings.version) {
     AddVersion(version, facts);
@@ -113,7 +113,7 @@ KubeletPoll KubeletObserver::Take(std::shared_ptr<const KubeletQuestion> questio
     verdicts_.SetRoot(facts.root);
     if (watches_) watch_ = std::make_unique<kubelet::RecordWatch>(facts.root, on_change_);
   }
-  const bool learning = (version_comes && !facts.settings.version) || version.awaited || word_comes;
+  const bool learning = (version_comes && !facts.settings.version) || version.awaited || settings_pending;
   bool same = question == last_ && facts == facts_;
   if (facts != facts_ || !possible_) {
     // With other settings, the same files give other verdicts.
@@ -121,24 +121,24 @@ KubeletPoll KubeletObserver::Take(std::shared_ptr<const KubeletQuestion> questio
     facts_ = std::move(facts);
     possible_ = std::make_shared<const std::vector<kubelet::KubeletSettings>>(PossibleFor(facts_.settings));
   }
-  KubeletPoll look;
-  look.process = reader_.process();
-  look.provider_config = reader_.provider_config();
-  look.provider_bin_dir = reader_.provider_bin_dir();
-  look.until = version.until;
+  KubeletPoll poll;
+  poll.process = reader_.process();
+  poll.provider_config = reader_.provider_config();
+  poll.provider_bin_dir = reader_.provider_bin_dir();
+  poll.until = version.until;
   // `same` lets the reader skip images whose files have not changed.
-  look.reading = verdicts_.Read(question->images, *possible_, std::move(changes), same);
+  poll.reading = verdicts_.Read(question->images, *possible_, std::move(changes), same);
   last_ = question;
-  look.question = std::move(question);
-  look.status = StatusOf(facts_, *possible_, look.reading.access);
-  look.status.learning = learning;
-  look.possible = possible_;
-  look.problems = facts_.problems;
-  look.problems.insert(look.problems.end(), facts_.contradictions.begin(), facts_.contradictions.end());
-  if (!version.problem.empty()) look.problems.push_back(std::move(version.problem));
-  if (look.status.newer) look.problems.push_back(kubelet::WhyBeyondTheRules(facts_.settings));
-  if (!look.status.records_note.empty()) look.problems.push_back(look.status.records_note);
-  return look;
+  poll.question = std::move(question);
+  poll.status = StatusOf(facts_, *possible_, poll.reading.access);
+  poll.status.learning = learning;
+  poll.possible = possible_;
+  poll.problems = facts_.problems;
+  poll.problems.insert(poll.problems.end(), facts_.contradictions.begin(), facts_.contradictions.end());
+  if (!version.problem.empty()) poll.problems.push_back(std::move(version.problem));
+  if (poll.status.newer) poll.problems.push_back(kubelet::WhyBeyondTheRules(facts_.settings));
+  if (!poll.status.records_note.empty()) poll.problems.push_back(poll.status.records_note);
+  return poll;
 }
 
 }  // namespace prefetch::agent

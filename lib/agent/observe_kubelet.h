@@ -26,7 +26,7 @@ struct KubeletOptions {
   // Gets each new process of kubelet; may be null.
   std::shared_ptr<SeenStart> start;
   // Settings from kubelet's own port; null: the agent does not ask there.
-  std::shared_ptr<const LearntSettings> word;
+  std::shared_ptr<const LearntSettings> learnt_settings;
 };
 
 // The present images of one version of the list.
@@ -58,7 +58,7 @@ class KubeletObserver {
   // for disk reads.
   bool Moved();
   // Blocks for disk reads. `now` and `wall` are the same moment.
-  KubeletPoll Take(std::shared_ptr<const KubeletQuestion> question, kubelet::FileChanges changes,
+  KubeletPoll Poll(std::shared_ptr<const KubeletQuestion> question, kubelet::FileChanges changes,
                    base::TimePoint now, base::WallTime wall);
 
  private:
@@ -70,11 +70,11 @@ class KubeletObserver {
   const bool watches_;
   const std::shared_ptr<const LearntVersion> version_;
   const std::shared_ptr<SeenStart> start_;
-  const std::shared_ptr<const LearntSettings> word_;
+  const std::shared_ptr<const LearntSettings> learnt_settings_;
   const kubelet::RecordWatch::Callback on_change_;
   std::shared_ptr<const KubeletQuestion> last_;
-  std::string process_;  // of the last look
-  plan::VersionEstimate belief_;
+  std::string process_;  // of the last poll
+  plan::VersionEstimate estimate_;
   kubelet::NodeFacts facts_;
   std::shared_ptr<const std::vector<kubelet::KubeletSettings>> possible_;
   kubelet::VerdictReader verdicts_{""};

@@ -54,9 +54,9 @@ struct Parts {
   cri::ContentService& content;
   credentials::Keyring& keyring;
   const base::Clock& clock;
-  DiskProbe disk = nullptr;          // empty: ProbeDisk, with patience
-  kube::Api* api = nullptr;          // for touching; none: this is no cluster, or it is not enabled
-  RegistryAsker registry = nullptr;  // empty: no registry is asked
+  DiskProbe disk = nullptr;             // empty: ProbeDisk, with patience
+  kube::Api* api = nullptr;             // for touching; none: this is no cluster, or it is not enabled
+  RegistryResolver registry = nullptr;  // empty: no registry is asked
   RegistryAccessFor access = nullptr;
   ContentSourceFor contents = nullptr;
 };

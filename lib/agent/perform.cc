@@ -11,7 +11,7 @@
 namespace prefetch::agent {
 namespace {
 
-constexpr std::chrono::seconds kLookTimeout{30};
+constexpr std::chrono::seconds kRuntimeCallTimeout{30};
 // Time limit for ending ingests: the runtime reads every byte that it commits.
 constexpr std::chrono::minutes kFinishTimeout{2};
 
@@ -58,7 +58,7 @@ std::string Describe(const credentials::Credential& credential) {
 }
 
 // Describes providers that gave no credential, because a refusal by the registry may be their fault.
-std::string CredentialTrouble(const credentials::Lookup& lookup) {
+std::string CredentialProblem(const credentials::Lookup& lookup) {
   std::string text;
   for (const credentials::ProviderReport& provider : lookup.providers) {
     if (!provider.matched || provider.outcome == credentials::ProviderOutcome::kOk) continue;
@@ -123,12 +123,13 @@ Attempt TryCredentials(const base::Call& call, const PullParts& parts, const Pul
   std::optional<cri::CallError> refusal;
   for (const credentials::Credential& credential : lookup.credentials) {
     attempt.credential = &credential;
-    std::string said;
+    std::string detail;
     // One PullImage sends a refused password up to five times (C7), so a credential that was refused for
     // several images is not sent again for a while.
     if (parts.refusals.Held(job.reference, credential.auth, parts.clock.Now())) {
       attempt.error = {image::ErrorClass::kAccessDenied, ""};
-      said = job.reference.domain() + " refused it for several images just now: not sent again for 5 minutes";
+      detail =
+          job.reference.domain() + " refused it for several images just now: not sent again for 5 minutes";
     } else {
       request.auth = credential.auth;
       auto pulled = PullUncancelled(call, parts.images, request);
@@ -138,20 +139,20 @@ Attempt TryCredentials(const base::Call& call, const PullParts& parts, const Pul
         return attempt;
       }
       attempt.error = pulled.error();
-      said = pulled.error().message;
+      detail = pulled.error().message;
       // A registry that is down must not be shown the next credential. Some answer 404 for what a credential
       // may not see; kubelet goes on after any error (kubernetes: pkg/kubelet/images/image_manager.go).
       const image::ErrorClass error = attempt.error.error_class;
       if (!image::IsCredentialRefusal(error) && error != image::ErrorClass::kNotFound) return attempt;
       // A repository that this identity may not read says nothing about the password.
-      if (IsAboutTheCredential(said, job.reference)) {
+      if (IsAboutTheCredential(detail, job.reference)) {
         parts.refusals.Refused(job.reference, credential.auth, parts.clock.Now());
       }
     }
     // A refusal is kept in preference to a later 404, and the first one to later ones.
     if (!refusal && image::IsCredentialRefusal(attempt.error.error_class)) refusal = attempt.error;
     if (!attempt.refusals.empty()) attempt.refusals += "; ";
-    attempt.refusals += Describe(credential) + ": " + said;
+    attempt.refusals += Describe(credential) + ": " + detail;
   }
   if (refusal) attempt.error = *std::move(refusal);
   return attempt;
@@ -169,7 +170,7 @@ PullOutcome FailedAttempt(const Attempt& attempt, const credentials::Lookup& loo
   if (image::IsCredentialRefusal(attempt.error.error_class) && attempt.credential == nullptr) {
     text = "no credential of this node matches, asked anonymously: " + text;
   }
-  if (std::string trouble = CredentialTrouble(lookup);
+  if (std::string trouble = CredentialProblem(lookup);
       !trouble.empty() && image::IsCredentialRefusal(attempt.error.error_class)) {
     text += " (" + trouble + ")";
   }
@@ -177,9 +178,9 @@ PullOutcome FailedAttempt(const Attempt& attempt, const credentials::Lookup& loo
 }
 
 // The runtime reports success. Checks that the image is there as a pod needs it (C19, C22).
-PullOutcome LookAtWhatCame(const base::Call& call, const PullParts& parts, const PullJob& job,
-                           const credentials::Credential* credential) {
-  auto details = parts.images.ImageStatus(call.Within(kLookTimeout), job.reference.Normalized());
+PullOutcome VerifyPulledImage(const base::Call& call, const PullParts& parts, const PullJob& job,
+                              const credentials::Credential* credential) {
+  auto details = parts.images.ImageStatus(call.Within(kRuntimeCallTimeout), job.reference.Normalized());
   // A stopping CRI-O finishes pulls after its socket has gone (C35). The pull is neither a success that
   // anybody has seen nor a failure.
   if (!details && details.error().error_class == image::ErrorClass::kRuntimeDown) {
@@ -214,7 +215,7 @@ PullOutcome LookAtWhatCame(const base::Call& call, const PullParts& parts, const
     outcome.local->runs_here = image::Runs(parts.node, *found.platform);
   }
   // The runtime reports success for artifacts and for images that it has not unpacked (C22).
-  auto starts = Starts(call.Within(kLookTimeout), parts.content, found.image.id, found.chain_id,
+  auto starts = Starts(call.Within(kRuntimeCallTimeout), parts.content, found.image.id, found.chain_id,
                        IsForeign(parts.node, found));
   const bool unpacked = !starts || *starts;  // a runtime that has gone tells once it is back
   outcome.local->unpacked = unpacked;
@@ -266,15 +267,15 @@ std::optional<PullOutcome> FetchFirst(const base::Call& call, const PullParts& p
   // other bytes than were asked for, going on costs requests and no more.
   if (!end.error.empty())
     FinishIngests(call, parts, job, end.wrong_bytes ? cri::Beginnings::kGo : cri::Beginnings::kStay);
-  if (end.patience && *end.patience <= plan::kLongestPatience) {
-    base::Pause(call, *end.patience);
-  } else if (end.patience) {
+  if (end.retry_after && *end.retry_after <= plan::kMaxRetryAfter) {
+    base::Pause(call, *end.retry_after);
+  } else if (end.retry_after) {
     PullOutcome outcome = Failed(plan::Reason::kRateLimited, std::move(end.error));
-    outcome.failure->retry_after = end.patience;
+    outcome.failure->retry_after = end.retry_after;
     return outcome;
   }
   // The pull leaves its place to the next one now, since only the runtime's work is left.
-  if (end.brought && job.brought) job.brought();
+  if (end.fetched && job.fetched) job.fetched();
   return std::nullopt;
 }
 
@@ -288,7 +289,7 @@ std::uint64_t AskSize(const base::Call& call, const PullParts& parts, const Pull
 PullOutcome PerformPull(const base::Call& call, const PullParts& parts, const PullJob& given) {
   PullJob job = given;
   if (!job.lease.empty()) {
-    auto lease = parts.content.EnsureLease(call.Within(kLookTimeout), job.lease, kLeaseLifetime);
+    auto lease = parts.content.EnsureLease(call.Within(kRuntimeCallTimeout), job.lease, kLeaseLifetime);
     // Without it, an interrupted pull loses its bytes, but the image still comes.
     if (!lease) {
       // A pull without a lease is still a pull.
@@ -308,7 +309,7 @@ PullOutcome PerformPull(const base::Call& call, const PullParts& parts, const Pu
   Attempt attempt = TryCredentials(call, parts, job, lookup);
   // All bytes are here: the next pull may start while this one is looked at.
   if (attempt.ok && job.returned) job.returned();
-  if (attempt.ok) return LookAtWhatCame(call, parts, job, attempt.credential);
+  if (attempt.ok) return VerifyPulledImage(call, parts, job, attempt.credential);
   if (call.Stopped()) return Cancelled();
   PullOutcome failed = FailedAttempt(attempt, lookup);
   // Nobody is there to end ingests; the next pull of this lease does it.

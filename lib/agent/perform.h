@@ -31,7 +31,7 @@ struct PullJob {
   std::function<void(const cri::CallError&)> unprotected = nullptr;
   // Phases of the pull (agent::ActiveRun), told on the worker: the agent has fetched all content; PullImage
   // has ended well.
-  std::function<void()> brought = nullptr;
+  std::function<void()> fetched = nullptr;
   std::function<void()> returned = nullptr;
   // As FetchJob::sized.
   std::function<void(const base::Call&, std::uint64_t)> sized = nullptr;
@@ -41,7 +41,7 @@ struct PullOutcome {
   // Exactly one of the four.
   std::optional<plan::PullSuccess> success;
   std::optional<plan::PullFailure> failure;
-  bool cancelled = false;  // our own wish
+  bool cancelled = false;  // on our own request
   // The runtime said that it went well, and was gone when it was asked what had come (C35): its error then.
   std::optional<cri::CallError> unseen;
 

@@ -14,7 +14,7 @@ namespace {
 constexpr std::chrono::minutes kAgain{1};
 // Time in which the runtime reports a new label. A pull under the name has removed it, or another client.
 constexpr std::chrono::seconds kReportTime{5};
-// Maximum time of a job: looks at the runtime and at kubelet share its threads.
+// Maximum time of a job: polls of the runtime and of kubelet share its threads.
 constexpr std::chrono::seconds kJobTime{30};
 
 // The next name would fail in the same way.
@@ -84,20 +84,20 @@ void Pinning::Reconnected() {
   again_at_ = {};
 }
 
-std::vector<plan::PinWish> Pinning::Wishes() const {
-  std::vector<plan::PinWish> wishes;
+std::vector<plan::DesiredPin> Pinning::DesiredPins() const {
+  std::vector<plan::DesiredPin> desired;
   for (const Entry& entry : entries_.listed()) {
     // While the Node's labels are unknown, pins stay as they are.
     if (!entry.want->pin || entry.selection > plan::Selection::kLabelsUnknown) continue;
-    plan::PinWish wish{.name = entry.name()};
+    plan::DesiredPin candidate{.name = entry.name()};
     if (entry.applies() && plan::IsUsable(entry.seen)) {
-      wish.id = entry.seen.local->id;
-      wish.size_bytes = entry.seen.local->size_bytes;
-      wish.reported = entry.seen.local->pinned;
+      candidate.id = entry.seen.local->id;
+      candidate.size_bytes = entry.seen.local->size_bytes;
+      candidate.reported = entry.seen.local->pinned;
     }
-    wishes.push_back(std::move(wish));
+    desired.push_back(std::move(candidate));
   }
-  return wishes;
+  return desired;
 }
 
 void Pinning::StartIfDue(Workers& workers, const plan::DiskSpace& disk, const plan::Limits& limits,
@@ -110,8 +110,8 @@ void Pinning::StartIfDue(Workers& workers, const plan::DiskSpace& disk, const pl
     work.list = true;
     check_at_ = base::TimePoint::max();
   } else {
-    const std::vector<plan::PinWish> wishes = Wishes();
-    plan::PinDecision decision = plan::DecidePins(wishes, ours_, disk, limits);
+    const std::vector<plan::DesiredPin> desired = DesiredPins();
+    plan::PinDecision decision = plan::DecidePins(desired, ours_, disk, limits);
     for (const auto& [name, why] : decision.refused) {
       if (!refused_.contains(name)) base::Warn("image not pinned", {{"image", name}, {"error", why}});
     }
@@ -121,9 +121,10 @@ void Pinning::StartIfDue(Workers& workers, const plan::DiskSpace& disk, const pl
                    [](const auto& a, const auto& b) { return a.first == b.first; });
     loop_.ChangedIf(!same);
     refused_ = std::move(decision.refused);
-    const bool unreported = std::any_of(wishes.begin(), wishes.end(), [this](const plan::PinWish& wish) {
-      return !wish.id.empty() && !wish.reported && ours_.contains(wish.name);
-    });
+    const bool unreported =
+        std::any_of(desired.begin(), desired.end(), [this](const plan::DesiredPin& candidate) {
+          return !candidate.id.empty() && !candidate.reported && ours_.contains(candidate.name);
+        });
     if (!unreported) {
       check_at_ = base::TimePoint::max();
       checked_ = false;
@@ -159,7 +160,7 @@ void Pinning::HoldFailed(PinChanges& work) {
   std::erase_if(work.unpin, waits);
 }
 
-void Pinning::Absorb(const PinsChanged& event) {
+void Pinning::Handle(const PinsChanged& event) {
   loop_.Check();
   running_ = false;
   if (event.unsupported) supported_ = false;

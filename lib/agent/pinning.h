@@ -50,7 +50,7 @@ class Pinning {
   // Once a turn, after the decisions, when there is a list. `may_unpin`: all of its sources are in force, so
   // that an entry that is missing was taken off.
   void StartIfDue(Workers& workers, const plan::DiskSpace& disk, const plan::Limits& limits, bool may_unpin);
-  void Absorb(const PinsChanged& event);
+  void Handle(const PinsChanged& event);
   // A pull of the name has ended: it may have removed the label.
   void Pulled(const std::string& name);
   // No more jobs will be absorbed. Pins that are due are problems from now on.
@@ -68,7 +68,7 @@ class Pinning {
     base::TimePoint again_at;
   };
 
-  std::vector<plan::PinWish> Wishes() const;
+  std::vector<plan::DesiredPin> DesiredPins() const;
   void HoldFailed(PinChanges& work);
 
   const std::string owner_;

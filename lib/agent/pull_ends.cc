@@ -17,7 +17,7 @@ constexpr std::chrono::seconds kPullEnds{1};
 
 // These reasons count against the whole registry: the next image from there would most probably meet the
 // same. All others are about one image or this node.
-bool IsRegistryTrouble(plan::Reason reason) {
+bool IsRegistryFailure(plan::Reason reason) {
   switch (reason) {
     case plan::Reason::kRateLimited:
     case plan::Reason::kUnreachable:
@@ -81,7 +81,7 @@ PullEnd EndOf(const ActiveRun& run, const PullOutcome& outcome, base::TimePoint 
 
 }  // namespace
 
-void Pulls::Absorb(PullDone event) {
+void Pulls::Handle(PullDone event) {
   loop_.Check();
   loop_.Changed();
   std::optional<ActiveRun> run = entries_.TakeRun(event.name, event.run);
@@ -92,17 +92,17 @@ void Pulls::Absorb(PullDone event) {
   entry->past.finished_at = loop_.Wall();
   if (event.outcome.success) {
     // The next pull starts in this turn. The bound of later ones is another matter: this one's neighbours
-    // have written meanwhile, and the next look counts what all of them have taken.
+    // have written meanwhile, and the next poll counts what all of them have taken.
     if (event.disk.known) {
       SetDisk(event.disk);
-      trust_room_of_looks_after_ = runtime_.looks();
+      trust_space_of_polls_after_ = runtime_.polls();
     }
     Succeeded(*entry, *run, std::move(event.outcome));
     return;
   }
   // A pull that ended before the runtime showed it has changed nothing of what its lease keeps.
   if (entry->runs.empty() && !run->lease.empty() && run->run.movement.seen)
-    entry->past.room.kept =
+    entry->past.disk.kept =
         run->run.movement.bytes_done - std::min(run->run.movement.bytes_done, event.outcome.discarded);
   if (event.outcome.unseen) {
     // The first poll of the runtime that is back shows whether the image is here; nothing starts before.
@@ -139,14 +139,14 @@ void Pulls::Absorb(PullDone event) {
 void Pulls::Succeeded(Entry& entry, const ActiveRun& run, PullOutcome outcome) {
   // The factor of disk usage is updated before AfterSuccess, which clears what the history knows about room.
   const plan::PullSuccess& success = *outcome.success;
-  entry.past.room = plan::AfterSize(entry.past.room, run.run.movement.bytes_total);
-  taken_ = plan::AfterEndedWell(taken_, entry.past.room);
+  entry.past.disk = plan::AfterSize(entry.past.disk, run.run.movement.bytes_total);
+  taken_ = plan::AfterEndedWell(taken_, entry.past.disk);
   entry.past = plan::AfterSuccess(std::move(entry.past), success, loop_.now());
   entry.seen.known = true;
   entry.seen.local = std::move(outcome.local);
   // A poll that began before the pull ended may report the image as absent. Believed, it would start the pull
   // again.
-  entry.trust_looks_after = runtime_.looks();
+  entry.trust_polls_after = runtime_.polls();
   if (kubelet_ != nullptr) kubelet_->ImageChanged(entry);
   runtime_.PollInFull();
   if (!run.lease.empty()) leases_.ReleaseLease(run.lease);
@@ -184,14 +184,14 @@ void Pulls::RegistryServed(const std::string& registry) {
 void Pulls::RegistryAnswered(const Entry& entry, const plan::PullFailure& failure) {
   const plan::Reason reason = failure.reason;
   const std::string& registry = entry.want->reference.domain();
-  if (!IsRegistryTrouble(reason)) {
+  if (!IsRegistryFailure(reason)) {
     // A denial is an answer: the registry is reachable. Failures of the disk or of the runtime tell nothing
     // about it.
     if (reason == plan::Reason::kAccessDenied || reason == plan::Reason::kNotFound) RegistryServed(registry);
     return;
   }
   plan::RegistryHealth& health = registries_[registry];
-  registry_trouble_[registry] = reason;
+  registry_failures_[registry] = reason;
   health = plan::AfterRegistryFailure(health, reason == plan::Reason::kRateLimited,
                                       failure.retry_after.value_or(base::Duration(0)), loop_.now(),
                                       loop_.Random());

@@ -39,17 +39,18 @@ plan::ProgressFacts Facts(const cri::PullProgress& seen, bool may_be_queued) {
 
 }  // namespace
 
-Pulls::Pulls(PullOptions options, const PullParts& parts, DiskProbe disk, const PullCollaborators& neighbours)
+Pulls::Pulls(PullOptions options, const PullParts& parts, DiskProbe disk,
+             const PullCollaborators& collaborators)
     : options_(std::move(options)),
       parts_(parts),
       probe_disk_(std::move(disk)),
-      loop_(neighbours.loop),
-      entries_(neighbours.entries),
-      look_ups_(neighbours.look_ups),
-      metrics_(neighbours.metrics),
-      runtime_(neighbours.runtime),
-      checks_(neighbours.checks),
-      kubelet_(neighbours.kubelet),
+      loop_(collaborators.loop),
+      entries_(collaborators.entries),
+      lookups_(collaborators.lookups),
+      metrics_(collaborators.metrics),
+      runtime_(collaborators.runtime),
+      checks_(collaborators.checks),
+      kubelet_(collaborators.kubelet),
       limits_(options_.limits),
       // A replacement runs beside the pull that it replaces, and pulls whose content is here beside others.
       workers_(4 * std::max({limits_.parallel_pulls, limits_.parallel_pulls_when_ready,
@@ -76,7 +77,7 @@ void Pulls::Forget(const std::set<std::string>& in_use) {
     return !in_use.contains(one.first) && plan::MayBeForgotten(one.second, loop_.now());
   });
   std::erase_if(distances_, [&](const auto& one) { return !in_use.contains(one.first); });
-  std::erase_if(registry_trouble_, [&](const auto& one) { return !registries_.contains(one.first); });
+  std::erase_if(registry_failures_, [&](const auto& one) { return !registries_.contains(one.first); });
 }
 
 // An upgrade may have added what the previous process did not support, so the agent asks again.
@@ -90,7 +91,7 @@ void Pulls::Hold(const RegistryHold& hold) {
   loop_.Check();
   plan::RegistryHealth& health = registries_[hold.registry];
   health = plan::AfterRegistryFailure(health, true, hold.wait, loop_.now(), loop_.Random());
-  registry_trouble_[hold.registry] = plan::Reason::kRateLimited;
+  registry_failures_[hold.registry] = plan::Reason::kRateLimited;
 }
 
 bool Pulls::RetryRequested(Entry& entry) {
@@ -128,10 +129,10 @@ base::TimePoint Pulls::NextTurn() const {
     for (const ActiveRun& run : entry.runs) {
       next = std::min(next, run.cancel_at);
       if (run.ending != Ending::kNot) continue;
-      base::TimePoint judgement = plan::NextJudgement(run.run.movement, Shows(run), run.run.started_at,
-                                                      entry.want->pull_timeout, limits_);
+      base::TimePoint next_evaluation = plan::NextEvaluation(run.run.movement, Shows(run), run.run.started_at,
+                                                             entry.want->pull_timeout, limits_);
       // A stalled pull waits for the credentials of its replacement, whose event wakes the loop.
-      if (judgement > loop_.now()) next = std::min(next, judgement);
+      if (next_evaluation > loop_.now()) next = std::min(next, next_evaluation);
     }
   }
   return next;
@@ -139,7 +140,7 @@ base::TimePoint Pulls::NextTurn() const {
 
 // Replacements are started after the loop, because Start adds to the vector of runs over which the loop
 // iterates.
-void Pulls::JudgeRuns() {
+void Pulls::EvaluateRuns() {
   loop_.Check();
   std::vector<Entry*> to_replace;
   for (Entry& entry : entries_.all()) {
@@ -152,21 +153,21 @@ void Pulls::JudgeRuns() {
       }
       // A run that was asked to end is judged no more; its event may take seconds to come.
       if (run.ending != Ending::kNot) continue;
-      switch (plan::JudgePull(run.run.movement, Shows(run), run.run.started_at, entry.want->pull_timeout,
-                              limits_, loop_.now())) {
+      switch (plan::EvaluatePull(run.run.movement, Shows(run), run.run.started_at, entry.want->pull_timeout,
+                                 limits_, loop_.now())) {
         case plan::PullVerdict::kContinue:
           break;
         case plan::PullVerdict::kReplace:
           // A replacement would keep the reservation. Without one, images that wait get the room, and this
           // one goes behind them.
-          if (room_is_short_) {
+          if (disk_is_short_) {
             run.ending = Ending::kStalled;
             run.stop.request_stop();
             break;
           }
           // While its replacement's credentials are searched for it may move again.
-          if (look_ups_.StateOf(*entry.want, loop_.now()).state != plan::LookupState::kDone) {
-            loop_.ChangedIf(look_ups_.Want(*entry.want, loop_.now()));
+          if (lookups_.StateOf(*entry.want, loop_.now()).state != plan::LookupState::kDone) {
+            loop_.ChangedIf(lookups_.Want(*entry.want, loop_.now()));
             break;
           }
           run.ending = Ending::kReplaced;
@@ -190,12 +191,12 @@ void Pulls::JudgeRuns() {
   }
 }
 
-// The facts about a single pull that plan::JudgeStart needs. Limits that concern all pulls together are
+// The facts about a single pull that plan::EvaluateStart needs. Limits that concern all pulls together are
 // plan::Schedule's.
 plan::StartFacts Pulls::FactsOfStart(const Entry& entry, const plan::PullSlot& slot, std::uint64_t usable) {
-  plan::StartFacts facts{.fits = plan::MayFit(slot.room, usable),
+  plan::StartFacts facts{.fits = plan::MayFit(slot.disk, usable),
                          .disk_held_until = hold_until_,
-                         .asked = slot.asked,
+                         .requested = slot.requested,
                          .update = slot.update,
                          .ready = entry.refresh.ready,
                          .pulls_are_saved = checks_.SavesPulls(slot.registry),
@@ -206,7 +207,7 @@ plan::StartFacts Pulls::FactsOfStart(const Entry& entry, const plan::PullSlot& s
   if (auto health = registries_.find(slot.registry); health != registries_.end()) {
     facts.registry_held_until = health->second.not_before;
     // Every place that sets the registry's health sets this reason, too.
-    facts.registry_trouble = registry_trouble_[slot.registry];
+    facts.registry_failure = registry_failures_[slot.registry];
   }
   return facts;
 }
@@ -225,12 +226,12 @@ void Pulls::StartDue(bool settled, bool may_start) {
   std::vector<Entry>& all = entries_.all();
   for (std::size_t i = 0; i < all.size(); i++) {
     Entry& entry = all[i];
-    bool had_no_room = std::exchange(entry.no_room, false);
-    bool waited_for_room = std::exchange(entry.waits_for_room, false);
+    bool had_no_disk_space = std::exchange(entry.no_disk_space, false);
+    bool waited_for_disk_space = std::exchange(entry.waits_for_disk_space, false);
     std::optional<plan::Reason> was_held = std::exchange(entry.held, std::nullopt);
     if (entry.runs.empty() &&
         entry.action.kind != plan::ActionKind::kPull) {  // most of them, most of the time
-      if (had_no_room || waited_for_room || was_held) loop_.Changed();
+      if (had_no_disk_space || waited_for_disk_space || was_held) loop_.Changed();
       // Places are kept for registries whose pulls are due in a moment, so that a slow one does not take all
       // of them.
       if (plan::IsDueSoon(entry.action, plan::IsUsable(entry.seen), loop_.now()))
@@ -244,34 +245,34 @@ void Pulls::StartDue(bool settled, bool may_start) {
       input.running.push_back(std::move(slot));
     } else if (entry.applies()) {
       const plan::StartVerdict verdict =
-          plan::JudgeStart(FactsOfStart(entry, slot, input.usable), loop_.now());
-      entry.no_room = verdict.no_room;
+          plan::EvaluateStart(FactsOfStart(entry, slot, input.usable), loop_.now());
+      entry.no_disk_space = verdict.no_disk_space;
       entry.held = verdict.held;
       if (verdict.may) input.due.push_back(std::move(slot));
     }
-    if (waited_for_room) waited.insert(i);
-    if (had_no_room != entry.no_room || was_held != entry.held) loop_.Changed();
+    if (waited_for_disk_space) waited.insert(i);
+    if (had_no_disk_space != entry.no_disk_space || was_held != entry.held) loop_.Changed();
   }
   start_again_ = base::TimePoint::max();
-  room_is_short_ = false;
-  // A runtime that is away cannot pull; when it is back, the first look finds the missing images.
+  disk_is_short_ = false;
+  // A runtime that is away cannot pull; when it is back, the first poll finds the missing images.
   // The flags above are set in any case, since status shows why nothing starts.
   if (!runtime_.up() || !may_start) return;
   // The order by size matters only while a cold node fetches its first images.
   const plan::PhaseCount phase = settled ? plan::PhaseCount() : CountPhase();
   input.may_reorder = plan::MayReorder(phase);
   plan::ScheduleOutput output = plan::Schedule(input, limits_, loop_.now());
-  start_again_ = output.look_again;
-  room_is_short_ = !output.short_of_room.empty();
-  for (std::size_t index : output.short_of_room) {
-    all[index].waits_for_room = true;
+  start_again_ = output.next_turn_at;
+  disk_is_short_ = !output.short_of_disk_space.empty();
+  for (std::size_t index : output.short_of_disk_space) {
+    all[index].waits_for_disk_space = true;
     // Those that remain in `waited` no longer wait for room, which is news as well.
     loop_.ChangedIf(waited.erase(index) == 0);
   }
   loop_.ChangedIf(!waited.empty());
   if (loop_.now() < first_at_) start_again_ = std::min(start_again_, first_at_);
   // Credentials are searched for before a pull gets a place: a plugin that hangs must not hold one.
-  for (std::size_t index : output.look_up) loop_.ChangedIf(look_ups_.Want(*all[index].want, loop_.now()));
+  for (std::size_t index : output.to_look_up) loop_.ChangedIf(lookups_.Want(*all[index].want, loop_.now()));
   for (std::size_t index : output.start) Start(all[index]);
   if (!settled) AskSizes(input, phase);
   // This must follow the starts: an image that has just been started is not settled.
@@ -293,13 +294,13 @@ void Pulls::Start(Entry& entry) {
   entry.past.attempts++;
   entry.past.started_at = loop_.Wall();
   if (entry.runs.empty())
-    entry.past.room = plan::AfterBegin(entry.past.room, plan::Usable(disk_, limits_), relief_);
+    entry.past.disk = plan::AfterBegin(entry.past.disk, plan::Usable(disk_, limits_), eviction_);
   const std::vector<Entry>& all = entries_.all();
   // The room that images take can be measured only against a time at which no pull was writing.
   if (std::all_of(all.begin(), all.end(), [](const Entry& one) { return one.runs.empty(); }))
     taken_ = plan::AfterFirstBegin(taken_, disk_.known ? disk_.available_bytes : 0);
   PullJob job{.reference = entry.want->reference,
-              .credentials = look_ups_.Take(*entry.want),
+              .credentials = lookups_.Take(*entry.want),
               .lease = run.lease,
               .runtime = runtime_.Asking()};
   // Without it, CRI-O shares one pull between equal callers, and a cancel by the agent would fail kubelet's
@@ -317,7 +318,7 @@ void Pulls::Start(Entry& entry) {
     // fits.
     decision->Await(call);
   };
-  job.brought = [this, name = entry.name(), id = run.id] { loop_.Push(ContentFetched{name, id}); };
+  job.fetched = [this, name = entry.name(), id = run.id] { loop_.Push(ContentFetched{name, id}); };
   job.returned = [this, name = entry.name(), id = run.id] { loop_.Push(PullReturned{name, id}); };
   base::Call call{.stop = run.stop.get_token()};
   loop_.Submit(
@@ -344,12 +345,12 @@ ActiveRun* Pulls::FindRun(const std::string& name, std::uint64_t id) {
   return found == entry->runs.end() ? nullptr : &*found;
 }
 
-void Pulls::Absorb(const ContentFetched& event) {
+void Pulls::Handle(const ContentFetched& event) {
   loop_.Check();
-  if (ActiveRun* run = FindRun(event.name, event.run)) run->brought = true;
+  if (ActiveRun* run = FindRun(event.name, event.run)) run->fetched = true;
 }
 
-void Pulls::Absorb(const PullReturned& event) {
+void Pulls::Handle(const PullReturned& event) {
   loop_.Check();
   if (ActiveRun* run = FindRun(event.name, event.run)) run->returned = loop_.now();
 }
@@ -399,7 +400,7 @@ void Pulls::StartWatchIfDue(Workers& workers) {
   });
 }
 
-void Pulls::Absorb(const ProgressSeen& event) {
+void Pulls::Handle(const ProgressSeen& event) {
   loop_.Check();
   watch_running_ = false;
   if (event.unsupported) shows_progress_ = false;
@@ -415,7 +416,7 @@ void Pulls::Absorb(const ProgressSeen& event) {
       if (run.id != one.run) continue;
       run.run.movement = plan::AfterProgress(
           run.run.movement, Facts(one.progress, runtime_.queues() && any_active), loop_.now());
-      entry->past.room = plan::AfterSize(entry->past.room, run.run.movement.bytes_total);
+      entry->past.disk = plan::AfterSize(entry->past.disk, run.run.movement.bytes_total);
       plan::Distance& distance = distances_[entry->want->reference.domain()];
       // A manifest that is still missing after the first polls shows that the registry is far.
       distance = plan::AfterPollDuringPull(distance, run.run.movement.bytes_total > 0,
@@ -470,24 +471,24 @@ void Pulls::AskSizes(const plan::ScheduleInput& input, const plan::PhaseCount& p
     if (size_questions_ + searched >= kSizeQuestions) return;
     if (slot.registry == left_alone) continue;
     Entry& entry = entries_.all()[slot.entry];
-    if (!entry.runs.empty() || entry.size_asked || slot.bytes > 0) continue;
+    if (!entry.runs.empty() || entry.size_requested || slot.bytes > 0) continue;
     // Images of far registries keep their places (plan/largest_first.h), so their sizes would be of no use.
     if (slot.far || slot.update || slot.unlisted) continue;
     if (!MayAskSize(entry)) {
       left_alone = slot.registry;
       continue;
     }
-    const plan::LookupState state = look_ups_.StateOf(*entry.want, loop_.now()).state;
+    const plan::LookupState state = lookups_.StateOf(*entry.want, loop_.now()).state;
     if (state != plan::LookupState::kDone) {
-      loop_.ChangedIf(look_ups_.Want(*entry.want, loop_.now()));
+      loop_.ChangedIf(lookups_.Want(*entry.want, loop_.now()));
       searched++;
       continue;
     }
     // A question that failed is not repeated: the pull itself brings the size.
-    entry.size_asked = true;
+    entry.size_requested = true;
     size_questions_++;
     PullJob job{.reference = entry.want->reference,
-                .credentials = look_ups_.Peek(*entry.want),
+                .credentials = lookups_.Peek(*entry.want),
                 .lease = {},
                 .runtime = runtime_.Asking()};
     base::Call call{.stop = loop_.stopping()};
@@ -497,13 +498,13 @@ void Pulls::AskSizes(const plan::ScheduleInput& input, const plan::PhaseCount& p
   }
 }
 
-void Pulls::Absorb(const SizeReceived& event) {
+void Pulls::Handle(const SizeReceived& event) {
   loop_.Check();
   size_questions_--;
   Entry* entry = entries_.Find(event.name);
   // A pull that runs finds out by itself.
   if (entry == nullptr || !entry->runs.empty()) return;
-  entry->past.room = plan::AfterSize(entry->past.room, event.bytes);
+  entry->past.disk = plan::AfterSize(entry->past.disk, event.bytes);
   loop_.Changed();
 }
 
@@ -537,12 +538,12 @@ IdleLeaseUse Pulls::UseOf(const std::string& name, const std::string& lease) {
   if (entry == nullptr || !entry->applies() || entry->on_list == cri::IsRequestedLease(lease)) {
     return IdleLeaseUse::kNone;
   }
-  // Before the first look, missing images are unknown; preflights may repeat their wishes.
+  // Before the first poll, missing images are unknown; preflights may repeat their requests.
   // While this is not known, the lease stays: to drop it would lose bytes that the next pull needs.
   bool missing = !entry->seen.known || entry->action.kind != plan::ActionKind::kKeep ||
                  (!entry->on_list && !entry->seen.local);
   if (!missing) return IdleLeaseUse::kNone;
-  return entry->past.room.kept > 0 ? IdleLeaseUse::kKeeps : IdleLeaseUse::kWaits;
+  return entry->past.disk.kept > 0 ? IdleLeaseUse::kKeeps : IdleLeaseUse::kWaits;
 }
 
 void Pulls::StartUpdatingLeases(Workers& workers) {
@@ -566,25 +567,25 @@ void Pulls::StartUpdatingLeases(Workers& workers) {
   });
 }
 
-void Pulls::Absorb(const LeasesUpdated& event) {
+void Pulls::Handle(const LeasesUpdated& event) {
   loop_.Check();
   if (!event.dropped.empty()) {
     // Only the deletions that were made for room wait until the bytes are gone. After others, the bytes go
     // when containerd next collects garbage.
-    relief_ = event.bytes_gone ? plan::AfterBytesGone(relief_, loop_.now())
-                               : plan::AfterBytesDropped(relief_, loop_.now());
+    eviction_ = event.bytes_gone ? plan::AfterBytesGone(eviction_, loop_.now())
+                                 : plan::AfterBytesDropped(eviction_, loop_.now());
     if (event.bytes_gone) {
       // Pulls wait for the figure.
       // A poll that began before the deletion may still report the old figure.
-      trust_room_of_looks_after_ = runtime_.looks();
+      trust_space_of_polls_after_ = runtime_.polls();
       runtime_.PollNow();
     }
     for (Entry& entry : entries_.all()) {
       if (std::find(event.dropped.begin(), event.dropped.end(), LeaseFor(entry)) != event.dropped.end())
-        entry.past.room = plan::AfterBytesGone(entry.past.room, loop_.now());
+        entry.past.disk = plan::AfterBytesGone(entry.past.disk, loop_.now());
     }
   }
-  leases_.Absorb(event, loop_.now());
+  leases_.Handle(event, loop_.now());
   if (!event.found || event.found->empty()) return;
   const std::string prefix = cri::LeasePrefix(options_.instance);
   std::map<std::string, std::string> names;
@@ -604,11 +605,11 @@ void Pulls::RememberKept(Entry& entry, const LeasesUpdated& event, const std::st
   if (kept == event.kept.end() || !entry.runs.empty()) return;
   // An image that is present, or whose kept bytes are known already, learns nothing from an old lease.
   if (UseOf(entry.name(), lease) != IdleLeaseUse::kWaits) return;
-  entry.past.room = plan::AfterSize(entry.past.room, kept->second.bytes_total);
-  entry.past.room.kept = kept->second.bytes_done;
+  entry.past.disk = plan::AfterSize(entry.past.disk, kept->second.bytes_total);
+  entry.past.disk.kept = kept->second.bytes_done;
 }
 
-void Pulls::Absorb(const PullUnprotected& event) {
+void Pulls::Handle(const PullUnprotected& event) {
   loop_.Check();
   // A runtime without leases is normal (CRI-O); that is no reason for a warning.
   bool unsupported = event.error.error_class == image::ErrorClass::kRuntimeUnsupported;

@@ -38,7 +38,7 @@ struct PullOptions {
 struct PullCollaborators {
   Loop& loop;
   Entries& entries;
-  CredentialLookups& look_ups;
+  CredentialLookups& lookups;
   Metrics& metrics;
   RuntimeView& runtime;
   Checks& checks;
@@ -49,7 +49,7 @@ struct PullCollaborators {
 class Pulls {
  public:
   // Everything in `parts` and `disk` outlives it.
-  Pulls(PullOptions options, const PullParts& parts, DiskProbe disk, const PullCollaborators& neighbours);
+  Pulls(PullOptions options, const PullParts& parts, DiskProbe disk, const PullCollaborators& collaborators);
 
   const plan::Limits& limits() const { return limits_; }
   const plan::DiskSpace& disk() const { return disk_; }
@@ -72,20 +72,20 @@ class Pulls {
   // The runtime may be another process, or another version, than before.
   void RuntimeReconnected();
   // Applies the room on the image filesystem from the poll with this sequence number.
-  void ApplyPoll(std::uint64_t sequence, const Look& look);
+  void ApplyPoll(std::uint64_t sequence, const RuntimePoll& poll);
   void Hold(const RegistryHold& hold);
 
-  void Absorb(PullDone event);
-  void Absorb(const ProgressSeen& event);
-  void Absorb(const SizeKnown& event);
-  void Absorb(const SizeReceived& event);
-  void Absorb(const ContentFetched& event);
-  void Absorb(const PullReturned& event);
-  void Absorb(const PullUnprotected& event);
-  void Absorb(const LeasesUpdated& event);
+  void Handle(PullDone event);
+  void Handle(const ProgressSeen& event);
+  void Handle(const SizeKnown& event);
+  void Handle(const SizeReceived& event);
+  void Handle(const ContentFetched& event);
+  void Handle(const PullReturned& event);
+  void Handle(const PullUnprotected& event);
+  void Handle(const LeasesUpdated& event);
 
   // Once a turn, in this order. Which running pulls go on, by their progress; and by the room that there is.
-  void JudgeRuns();
+  void EvaluateRuns();
   void CheckDiskBudget();
   // `settled`: every entry was ready, or has failed for good, once. `may_start`: how full the disk may become
   // is known.
@@ -141,7 +141,7 @@ class Pulls {
   const DiskProbe probe_disk_;
   Loop& loop_;
   Entries& entries_;
-  CredentialLookups& look_ups_;
+  CredentialLookups& lookups_;
   Metrics& metrics_;
   RuntimeView& runtime_;
   Checks& checks_;
@@ -149,9 +149,9 @@ class Pulls {
 
   plan::Limits limits_;  // with kubelet's own thresholds, once they are known
   std::map<std::string, plan::RegistryHealth> registries_;
-  std::map<std::string, plan::Distance> distances_;       // of registries
-  std::map<std::string, plan::Reason> registry_trouble_;  // the newest of each that had any
-  base::TimePoint first_at_;                              // startJitter
+  std::map<std::string, plan::Distance> distances_;        // of registries
+  std::map<std::string, plan::Reason> registry_failures_;  // the newest of each that had any
+  base::TimePoint first_at_;                               // startJitter
   base::TimePoint start_again_ = base::TimePoint::max();
   std::uint64_t next_run_ = 1;
   // The newest end of the runtime under a pull.
@@ -163,12 +163,12 @@ class Pulls {
   plan::DiskSpace disk_;
   std::string disk_path_;
   std::vector<std::shared_ptr<Decision>> undecided_;  // of pulls whose size is news in this turn
-  plan::PendingEviction relief_;
-  std::uint64_t trust_room_of_looks_after_ =
+  plan::PendingEviction eviction_;
+  std::uint64_t trust_space_of_polls_after_ =
       0;  // polls up to this number may have run while bytes were being deleted
   plan::DiskUsage taken_;
-  std::uint64_t room_factor_ = plan::kMaxFactor;  // plan::FactorFor, of this turn
-  bool room_is_short_ = false;                    // plan::ScheduleOutput::short_of_room
+  std::uint64_t disk_factor_ = plan::kMaxFactor;  // plan::FactorFor, of this turn
+  bool disk_is_short_ = false;                    // plan::ScheduleOutput::short_of_disk_space
   base::TimePoint hold_until_;                    // the disk is full: nothing starts before
   LeaseManager leases_;
   bool shows_progress_ = true;  // until the runtime says that it does not

@@ -65,7 +65,7 @@ image::RegistryAnswer AskRegistry(const base::Call& call, const RegistryQueryPar
                                    .local_digests = DigestsOf(job.local),
                                    .platform = parts.node,
                                    .credentials = {},
-                                   .by_stranger = job.by_stranger,
+                                   .untrusted_name = job.untrusted_name,
                                    // An image that is not here is pulled next, and the question is whether
                                    // that will succeed.
                                    .fetches_manifest = !job.local};
@@ -81,7 +81,7 @@ image::RegistryAnswer AskRegistry(const base::Call& call, const RegistryQueryPar
   }
   // Without a credential that may be sent, an anonymous question would be one that no pull asks (A20).
   if (question.credentials.empty() && !lookup.credentials.empty()) return HeldBack(job.reference);
-  image::RegistryAnswer answer = parts.asker(call.Within(kAskLimit), question, job.runtime);
+  image::RegistryAnswer answer = parts.resolver(call.Within(kAskLimit), question, job.runtime);
   answer.lent = lent;
   if (IsWithheld(question, answer)) return Withheld(std::move(answer));
   if (answer.kind == image::RegistryAnswerKind::kAccessDenied) {

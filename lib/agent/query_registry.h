@@ -31,15 +31,15 @@ struct RegistryQueryContext {
 // Asks without pulling. Blocks, at most a minute; any thread may call, many at once; whatever goes wrong is
 // an answer. Injected: main has the client for it, tests have registries that keep state. Empty: this agent
 // asks no registry.
-using RegistryAsker = std::function<image::RegistryAnswer(
+using RegistryResolver = std::function<image::RegistryAnswer(
     const base::Call& call, const image::RegistryQuestion& question, const RegistryQueryContext& runtime)>;
 
-// The servers that would get the same question, in order. Only reads files. Empty: as RegistryAsker.
+// The servers that would get the same question, in order. Only reads files. Empty: as RegistryResolver.
 using RegistryHosts = std::function<status::RegistryHostsView(const image::Reference& reference,
                                                               const RegistryQueryContext& runtime)>;
 
 // How registries are asked for such a runtime, with the source of that. Looks for folders; sends nothing.
-// Empty: as RegistryAsker.
+// Empty: as RegistryResolver.
 using RegistryAccessFor = std::function<image::RegistryAccess(const RegistryQueryContext& runtime)>;
 
 // An answer that tells nothing about the registry: we were stopped, or our own limits came first.
@@ -50,12 +50,12 @@ struct RegistryQueryJob {
   std::shared_ptr<const credentials::Lookup> credentials;  // those that a pull would try
   std::optional<plan::Local> local;                        // the image on the node, if any
   RegistryQueryContext runtime;
-  bool by_stranger = false;  // RegistryQuestion::by_stranger
+  bool untrusted_name = false;  // RegistryQuestion::untrusted_name
 };
 
 // All that a question needs. Everything outlives the worker that uses it.
 struct RegistryQueryParts {
-  const RegistryAsker& asker;
+  const RegistryResolver& resolver;
   Refusals* refusals;  // null: refused credentials are not counted
   const base::Clock& clock;
   image::Platform node;

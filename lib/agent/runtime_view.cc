@@ -18,11 +18,11 @@ namespace {
 using std::chrono::milliseconds;
 
 // Time limit for one whole poll.
-constexpr std::chrono::seconds kWholeLookTimeout{30};
+constexpr std::chrono::seconds kPollTimeout{30};
 // Interval between polls of a runtime that is away: 100 ms at first, then doubling to 1 s. A restart is
 // noticed at once, and a long outage costs little.
-constexpr milliseconds kDownLookMin{100};
-constexpr milliseconds kDownLookMax{1000};
+constexpr milliseconds kDownPollMin{100};
+constexpr milliseconds kDownPollMax{1000};
 
 // "2.3.4", "v1.7.24~ds1": the first two numbers, for quirks only.
 bool AtLeast(const std::string& version, int major, int minor) {
@@ -43,7 +43,7 @@ RuntimeView::RuntimeView(Loop& loop, credentials::Keyring& keyring, Observer obs
       observer_(std::move(observer)),
       mounts_(std::move(mounts)),
       access_(std::move(access)),
-      next_look_(loop.now()) {
+      next_poll_(loop.now()) {
   status_.endpoint = std::move(endpoint);
 }
 
@@ -65,9 +65,9 @@ void RuntimeView::Failed(const cri::CallError& error, std::size_t pulls) {
   status_.error = error.message;
   // Another runtime may come back, with other images under the same names.
   in_full_ = true;
-  base::Duration wait = kDownLookMin * (1 << std::min(failed_looks_, 4));
-  next_look_ = loop_.now() + std::min<base::Duration>(wait, kDownLookMax);
-  failed_looks_++;
+  base::Duration wait = kDownPollMin * (1 << std::min(failed_polls_, 4));
+  next_poll_ = loop_.now() + std::min<base::Duration>(wait, kDownPollMax);
+  failed_polls_++;
 }
 
 void RuntimeView::StartPollIfDue(Workers& workers, std::shared_ptr<const plan::ImageList> list,
@@ -75,49 +75,49 @@ void RuntimeView::StartPollIfDue(Workers& workers, std::shared_ptr<const plan::I
   loop_.Check();
   // The list comes within milliseconds of the start.
   // The Observer keeps state and takes one poll at a time.
-  if (look_running_ || list_epoch == 0) return;
-  if (loop_.now() < std::min(next_look_, plan::NextPoll(alarm_))) return;
-  look_running_ = true;
-  alarm_ = plan::AfterPollBegan(alarm_, loop_.now());
+  if (poll_running_ || list_epoch == 0) return;
+  if (loop_.now() < std::min(next_poll_, plan::NextPoll(trigger_))) return;
+  poll_running_ = true;
+  trigger_ = plan::AfterPollBegan(trigger_, loop_.now());
   sequence_++;
   base::Call call{.stop = loop_.stopping()};
   loop_.Submit(workers,
                [this, call, list = std::move(list), list_epoch, sequence = sequence_, full = in_full_,
                 now = loop_.now(), wall = loop_.Wall()]() -> Event {
                  return RuntimePolled{list_epoch, sequence,
-                                      observer_.Take(call.Within(kWholeLookTimeout), *list, full, wall),
-                                      keyring_.Health(), mounts_.Look(now)};
+                                      observer_.Poll(call.Within(kPollTimeout), *list, full, wall),
+                                      keyring_.Health(), mounts_.Poll(now)};
                });
 }
 
-RuntimeView::News RuntimeView::Absorb(RuntimePolled& event, std::uint64_t list_epoch, std::size_t pulls) {
+RuntimeView::News RuntimeView::Handle(RuntimePolled& event, std::uint64_t list_epoch, std::size_t pulls) {
   loop_.Check();
-  look_running_ = false;
-  alarm_ = plan::AfterPollEnded(alarm_, loop_.now());
-  Look& look = event.look;
-  News news{.reconnected = look.connected.has_value(), .answered = !look.error};
+  poll_running_ = false;
+  trigger_ = plan::AfterPollEnded(trigger_, loop_.now());
+  RuntimePoll& poll = event.poll;
+  News news{.reconnected = poll.connected.has_value(), .answered = !poll.error};
   ApplyMounts(std::move(event.stale_mounts));
   // Applied even if the poll failed later, or was for another list: the observer compares the next poll with
   // this one and would not report it again.
-  if (look.unlisted) ApplyUnlisted(std::move(look.unlisted));
+  if (poll.unlisted) ApplyUnlisted(std::move(poll.unlisted));
   bool another =
-      look.connected && (status_.name != look.connected->name || status_.version != look.connected->version);
-  if (look.connected) {
-    status_.name = look.connected->name;
-    status_.version = look.connected->version;
-    status_.registries = look.connected->registries;
+      poll.connected && (status_.name != poll.connected->name || status_.version != poll.connected->version);
+  if (poll.connected) {
+    status_.name = poll.connected->name;
+    status_.version = poll.connected->version;
+    status_.registries = poll.connected->registries;
     // Rule C28.
     queues_ = status_.name == "containerd" && AtLeast(status_.version, 2, 1);
     loop_.Changed();
   }
   ApplyAccess();
-  if (look.error) {
-    Failed(*look.error, pulls);
+  if (poll.error) {
+    Failed(*poll.error, pulls);
     return news;
   }
-  failed_looks_ = 0;
+  failed_polls_ = 0;
   // PollNow was called while this poll ran.
-  next_look_ = std::exchange(look_again_, false) ? loop_.now() : loop_.now() + kPollInterval;
+  next_poll_ = std::exchange(poll_again_, false) ? loop_.now() : loop_.now() + kPollInterval;
   if (!status_.up || another) {
     base::Info("runtime reached",
                {{"endpoint", status_.endpoint}, {"runtime", status_.name}, {"version", status_.version}});
@@ -129,12 +129,12 @@ RuntimeView::News RuntimeView::Absorb(RuntimePolled& event, std::uint64_t list_e
   down_since_.reset();
   if (event.list_epoch != list_epoch) {
     // The list has changed meanwhile: `locals` are indexed by the old one.
-    next_look_ = loop_.now();
+    next_poll_ = loop_.now();
     return news;
   }
-  news.tells_entries = !look.unchanged;
-  // Only a full answer for the list in force satisfies a wish for a full poll.
-  if (news.tells_entries) in_full_ = false;
+  news.reports_entries = !poll.unchanged;
+  // Only a full answer for the list in force satisfies a request for a full poll.
+  if (news.reports_entries) in_full_ = false;
   return news;
 }
 
@@ -162,12 +162,12 @@ void RuntimeView::ApplyAccess() {
   image::RegistryAccess access = access_(Asking());
   if (status_.access == access) return;
   status_.access = std::move(access);
-  access_told_ = false;
+  access_logged_ = false;
   loop_.Changed();
 }
 
 void RuntimeView::ReportAccess() {
-  if (!status_.access || std::exchange(access_told_, true)) return;
+  if (!status_.access || std::exchange(access_logged_, true)) return;
   const image::RegistryAccess& access = *status_.access;
   base::Info("registries are asked", {{"configPath", access.config_path},
                                       {"configPathSource", access.config_path_source},
@@ -187,7 +187,7 @@ void RuntimeView::CheckGrace() {
 base::TimePoint RuntimeView::NextTurn(bool has_list) const {
   loop_.Check();
   base::TimePoint next = base::TimePoint::max();
-  if (!look_running_ && has_list) next = std::min(next_look_, plan::NextPoll(alarm_));
+  if (!poll_running_ && has_list) next = std::min(next_poll_, plan::NextPoll(trigger_));
   // Needed until CheckGrace has seen the end of the grace.
   if (down_since_ && !grace_over_) {
     next = std::min<base::TimePoint>(next, *down_since_ + plan::kRuntimeGrace);
@@ -198,17 +198,18 @@ base::TimePoint RuntimeView::NextTurn(bool has_list) const {
 namespace {
 
 constexpr std::chrono::seconds kMountsInterval{30};
-constexpr std::chrono::seconds kPatience{1};
+constexpr std::chrono::seconds kMountinfoTimeout{1};
 
 }  // namespace
 
-const std::vector<std::string>& StaleMounts::Look(base::TimePoint now) {
+const std::vector<std::string>& StaleMounts::Poll(base::TimePoint now) {
   const base::OneAtATime::Use use(one_at_a_time_);
   if (mountinfo_.empty() || now < next_) return problems_;
   next_ = now + kMountsInterval;
   auto files = std::make_shared<std::vector<std::string>>();
   // The result is shared with the job, which may go on after the wait has ended.
-  if (!files_->Run([files, mountinfo = mountinfo_] { *files = base::ReplacedFiles(mountinfo); }, kPatience)) {
+  if (!files_->Run([files, mountinfo = mountinfo_] { *files = base::ReplacedFiles(mountinfo); },
+                   kMountinfoTimeout)) {
     return problems_;
   }
   problems_.clear();

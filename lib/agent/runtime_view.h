@@ -1,4 +1,4 @@
-// RuntimeView: the loop's facts about the container runtime: is it up, its name and version, the next look.
+// RuntimeView: the loop's facts about the container runtime: is it up, its name and version, the next poll.
 // StaleMounts: mounted files that were replaced on the node.
 #pragma once
 
@@ -32,7 +32,7 @@ class StaleMounts {
 
   // A sentence for each such file. Looks anew every half minute: a node has thousands of mounts. Blocks for a
   // second at most: a mount may not answer.
-  const std::vector<std::string>& Look(base::TimePoint now);
+  const std::vector<std::string>& Poll(base::TimePoint now);
 
  private:
   base::OneAtATime one_at_a_time_;
@@ -59,22 +59,22 @@ class RuntimeView {
   // containerd 2.1 and later.
   bool queues() const { return queues_; }
   const std::shared_ptr<const plan::Unlisted>& unlisted() const { return unlisted_; }
-  // Mounted files that were replaced on the node, a sentence each; each look tells them.
+  // Mounted files that were replaced on the node, a sentence each; each poll tells them.
   const std::vector<std::string>& stale_mounts() const { return stale_mounts_; }
 
   // Number of polls that were begun. An answer to one of them may not know yet what changes now.
-  std::uint64_t looks() const { return sequence_; }
+  std::uint64_t polls() const { return sequence_; }
   // Returns true if the newest poll reported every entry.
   bool seen_in_full() const { return !in_full_; }
-  // The next look tells of every entry, whatever has changed.
+  // The next poll tells of every entry, whatever has changed.
   void PollInFull() { in_full_ = true; }
   // Polls as soon as possible. A poll that runs may be too old for the caller, so another one follows it.
   void PollNow() {
-    next_look_ = loop_.now();
-    look_again_ = look_running_;
+    next_poll_ = loop_.now();
+    poll_again_ = poll_running_;
   }
   // It has told that some image has come, gone or changed.
-  void ImagesAnnounced() { alarm_ = plan::AfterRuntimeEvent(alarm_, loop_.now()); }
+  void ImagesAnnounced() { trigger_ = plan::AfterRuntimeEvent(trigger_, loop_.now()); }
   // The runtime did not answer. `pulls`: how many pulls that it has begun go on.
   void Failed(const cri::CallError& error, std::size_t pulls);
   // Logs once how registries are asked.
@@ -86,10 +86,10 @@ class RuntimeView {
   struct News {
     bool reconnected = false;  // perhaps to another process
     bool answered = false;
-    bool tells_entries = false;  // Look::locals are of the list in force
+    bool reports_entries = false;  // RuntimePoll::locals are of the list in force
   };
   // `pulls`: as with Failed.
-  News Absorb(RuntimePolled& event, std::uint64_t list_epoch, std::size_t pulls);
+  News Handle(RuntimePolled& event, std::uint64_t list_epoch, std::size_t pulls);
   // Once a turn. That it stays away is no news by itself, but the end of its grace is.
   void CheckGrace();
   // Returns the time of the next turn that is needed without an event.
@@ -106,18 +106,18 @@ class RuntimeView {
   StaleMounts mounts_;
   const RegistryAccessFor access_;
   plan::RuntimeStatus status_;
-  bool access_told_ = false;  // status_.access, in the log
+  bool access_logged_ = false;  // status_.access, in the log
   bool ever_up_ = false;
   std::optional<base::TimePoint> down_since_;
   bool grace_over_ = false;
   bool queues_ = false;
-  bool look_running_ = false;
-  bool look_again_ = false;  // as soon as it has ended
+  bool poll_running_ = false;
+  bool poll_again_ = false;  // as soon as it has ended
   bool in_full_ = true;
   std::uint64_t sequence_ = 0;
-  base::TimePoint next_look_;
-  plan::PollTrigger alarm_;
-  int failed_looks_ = 0;
+  base::TimePoint next_poll_;
+  plan::PollTrigger trigger_;
+  int failed_polls_ = 0;
   std::shared_ptr<const plan::Unlisted> unlisted_;
   std::vector<std::string> stale_mounts_;
 };

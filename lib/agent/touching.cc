@@ -16,8 +16,8 @@ using plan::TouchResult;
 // kubelet's records report a success by themselves; polls of the pod only find what failed. The first one
 // comes soon enough for an operator who waits, and later ones are rare enough for an API server that a
 // thousand nodes ask at the same time.
-constexpr std::chrono::milliseconds kFirstLook{1000};
-constexpr std::chrono::seconds kPodLookInterval{5};
+constexpr std::chrono::milliseconds kFirstPodPoll{1000};
+constexpr std::chrono::seconds kPodPollInterval{5};
 
 // The two clocks are not read at the same moment; what differs by no more than that is no news.
 bool IsTheSameTime(const std::optional<base::WallTime>& a, const std::optional<base::WallTime>& b) {
@@ -88,10 +88,12 @@ bool Touching::Review(Entries& entries, const TouchSurroundings& surroundings, b
     }
     // kubelet's files are open already, and the verdict is only held back (plan/verdict_hold.h). The touch
     // counts as running until readers see it.
-    bool about_to_be_said = shown != TouchNeed::kNone && NeedNow(entry) == TouchNeed::kNone;
-    plan::TouchStatus status = plan::StatusOf(
-        {.need = shown, .running = InPod(entry) || about_to_be_said, .past = entry.touch, .ground = ground_},
-        now, wall);
+    bool about_to_be_reported = shown != TouchNeed::kNone && NeedNow(entry) == TouchNeed::kNone;
+    plan::TouchStatus status = plan::StatusOf({.need = shown,
+                                               .running = InPod(entry) || about_to_be_reported,
+                                               .past = entry.touch,
+                                               .ground = ground_},
+                                              now, wall);
     // These two states end by time alone, so the loop must be woken for them.
     const bool has_time =
         status.state == plan::TouchState::kWaiting || status.state == plan::TouchState::kIneffective;
@@ -169,14 +171,14 @@ std::optional<Touching::Job> Touching::NextJob(Entries& entries, base::TimePoint
   if (busy_) return std::nullopt;
   std::optional<Job> job;
   if (pod_) {
-    // Verdicts may have opened since the last look, which ends the pod without another call.
-    JudgePod(entries);
+    // Verdicts may have opened since the last poll, which ends the pod without another call.
+    EvaluatePod(entries);
     if (pod_->over_at == base::TimePoint::max()) {
-      if (now < pod_->next_look) return std::nullopt;
+      if (now < pod_->next_poll) return std::nullopt;
       std::vector<image::Reference> images;
       for (const Part& part : pod_->parts) images.push_back(part.reference);
       job = [this, images = std::move(images), name = pod_->name, uid = pod_->uid](
-                const base::Call& call) -> TouchReport { return pods_.Look(call, name, uid, images); };
+                const base::Call& call) -> TouchReport { return pods_.Observe(call, name, uid, images); };
       // The pod is deleted first. Verdicts that its end leaves open are awaited afterwards.
     } else if (!pod_->deleted) {
       job = [this, name = pod_->name, uid = pod_->uid](const base::Call& call) -> TouchReport {
@@ -200,7 +202,7 @@ std::optional<Touching::Job> Touching::NextJob(Entries& entries, base::TimePoint
   return job;
 }
 
-void Touching::Absorb(TouchReport report, Entries& entries, base::TimePoint now, base::WallTime wall) {
+void Touching::Handle(TouchReport report, Entries& entries, base::TimePoint now, base::WallTime wall) {
   thread_.Check();
   busy_ = false;
   now_ = now;
@@ -257,8 +259,8 @@ void Touching::On(TouchBegun report, Entries& entries) {
     pod.parts.push_back(parts[i]);
   }
   pod.created_at = pod.changed_at = now_;
-  pod.next_look = now_ + kFirstLook;
-  pod.look_interval = kFirstLook;
+  pod.next_poll = now_ + kFirstPodPoll;
+  pod.poll_interval = kFirstPodPoll;
   base::Info("touch pod created", {{"pod", pod.name}, {"images", pod.parts.size()}});
   pod_ = std::move(pod);
 }
@@ -266,25 +268,26 @@ void Touching::On(TouchBegun report, Entries& entries) {
 void Touching::On(TouchSeen report, Entries& /*entries*/) {
   if (!pod_) return;
   // Most pods are through within seconds; a pod that takes longer is asked about less often.
-  pod_->look_interval = std::min<base::Duration>(pod_->look_interval * 3 / 2, kPodLookInterval);
-  pod_->next_look = now_ + pod_->look_interval;
+  pod_->poll_interval = std::min<base::Duration>(pod_->poll_interval * 3 / 2, kPodPollInterval);
+  pod_->next_poll = now_ + pod_->poll_interval;
   if (report.failed.obstacle != TouchObstacle::kNone) {
     // kubelet goes on without the API server; only a pod whose status cannot be read is given up.
     bool late = now_ - pod_->created_at >= plan::kTouchLimit;
     if (!late) return;
-    pod_->judged = {.over = true, .pod = std::move(report.failed), .images = {}};
+    pod_->evaluation = {.over = true, .pod = std::move(report.failed), .images = {}};
     return;
   }
   bool moved = report.pod.phase != pod_->seen.phase;
-  // Judged without its age first, only to see whether anything has moved since the last look. The second
+  // Judged without its age first, only to see whether anything has moved since the last poll. The second
   // judgement needs the result, since it counts the time without a move.
-  plan::PodJudgement judged = plan::JudgePod(report.pod, {}, {});
-  for (std::size_t i = 0; i < judged.images.size(); i++) {
-    moved = moved || i >= pod_->judged.images.size() || judged.images[i].fate != pod_->judged.images[i].fate;
+  plan::PodEvaluation evaluation = plan::EvaluatePod(report.pod, {}, {});
+  for (std::size_t i = 0; i < evaluation.images.size(); i++) {
+    moved = moved || i >= pod_->evaluation.images.size() ||
+            evaluation.images[i].fate != pod_->evaluation.images[i].fate;
   }
   if (moved) pod_->changed_at = now_;
   pod_->seen = std::move(report.pod);
-  pod_->judged = plan::JudgePod(pod_->seen, now_ - pod_->changed_at, now_ - pod_->created_at);
+  pod_->evaluation = plan::EvaluatePod(pod_->seen, now_ - pod_->changed_at, now_ - pod_->created_at);
 }
 
 void Touching::On(TouchEnded report, Entries& /*entries*/) {
@@ -293,14 +296,14 @@ void Touching::On(TouchEnded report, Entries& /*entries*/) {
   if (report.may_be_left) swept_ = false;
 }
 
-void Touching::JudgePod(Entries& entries) {
+void Touching::EvaluatePod(Entries& entries) {
   if (pod_->over_at != base::TimePoint::max()) return;
   bool all_open = std::all_of(pod_->parts.begin(), pod_->parts.end(), [&](const Part& part) {
     const Entry* entry = EntryOf(entries, part);
     // An entry that is gone, or has other content, must not hold up the pod.
     return entry == nullptr || NeedNow(*entry, part.reference) == TouchNeed::kNone;
   });
-  if (all_open || pod_->judged.over) pod_->over_at = now_;
+  if (all_open || pod_->evaluation.over) pod_->over_at = now_;
 }
 
 void Touching::News(Entries& entries, base::TimePoint now) {
@@ -319,7 +322,7 @@ base::TimePoint Touching::NextTurn() const {
   // The report of the call under way wakes the loop.
   if (busy_) return base::TimePoint::max();
   if (pod_) {
-    if (pod_->over_at == base::TimePoint::max()) return pod_->next_look;
+    if (pod_->over_at == base::TimePoint::max()) return pod_->next_poll;
     return pod_->deleted ? pod_->over_at + plan::kTouchSettles : now_;
   }
   base::TimePoint next = next_change_;
@@ -385,9 +388,9 @@ bool Touching::Settled(Entries& entries) const {
   for (std::size_t i = 0; i < pod_->parts.size(); i++) {
     const Entry* entry = EntryOf(entries, pod_->parts[i]);
     if (entry == nullptr || NeedNow(*entry, pod_->parts[i].reference) == TouchNeed::kNone) continue;
-    bool failed =
-        pod_->judged.pod.obstacle != TouchObstacle::kNone ||
-        (i < pod_->judged.images.size() && pod_->judged.images[i].fate == plan::ContainerFate::kFailed);
+    bool failed = pod_->evaluation.pod.obstacle != TouchObstacle::kNone ||
+                  (i < pod_->evaluation.images.size() &&
+                   pod_->evaluation.images[i].fate == plan::ContainerFate::kFailed);
     if (!failed) return false;
   }
   return true;
@@ -396,11 +399,11 @@ bool Touching::Settled(Entries& entries) const {
 TouchResult Touching::ResultFor(const Entry& entry, std::size_t part) const {
   // The verdict comes before the pod's own status: only kubelet's records open an image.
   if (NeedNow(entry, pod_->parts[part].reference) == TouchNeed::kNone) return {};
-  if (part < pod_->judged.images.size()) {
-    const plan::ContainerJudgement& judged = pod_->judged.images[part];
-    switch (judged.fate) {
+  if (part < pod_->evaluation.images.size()) {
+    const plan::ContainerEvaluation& evaluation = pod_->evaluation.images[part];
+    switch (evaluation.fate) {
       case plan::ContainerFate::kFailed:
-        return judged.result;
+        return evaluation.result;
       case plan::ContainerFate::kPulled:
         return {TouchObstacle::kNotRecorded, "kubelet ran the touch pod, and its records did not change"};
       case plan::ContainerFate::kUndecided:
@@ -414,7 +417,7 @@ bool Touching::Opened(const Entry& entry, std::size_t part) const {
   return ResultFor(entry, part).obstacle == TouchObstacle::kNone;
 }
 
-std::size_t Touching::TellingPart(const Entry& entry, std::size_t first) const {
+std::size_t Touching::DecisivePart(const Entry& entry, std::size_t first) const {
   // An entry is open only if all its spellings are, so the first that is not decides.
   for (std::size_t i = first; i < pod_->parts.size(); i++) {
     if (pod_->parts[i].name == entry.name() && !Opened(entry, i)) return i;
@@ -429,21 +432,21 @@ bool Touching::IsFirst(const std::vector<Part>& parts, std::size_t part) {
 
 void Touching::Conclude(Entries& entries) {
   bool any_open = false;
-  bool whole_pod_failed = pod_->judged.pod.obstacle != TouchObstacle::kNone;
+  bool whole_pod_failed = pod_->evaluation.pod.obstacle != TouchObstacle::kNone;
   for (std::size_t i = 0; i < pod_->parts.size(); i++) {
     Entry* entry = EntryOf(entries, pod_->parts[i]);
     if (entry == nullptr) continue;
     any_open = any_open || Opened(*entry, i);
     if (!IsFirst(pod_->parts, i)) continue;
-    std::size_t telling = TellingPart(*entry, i);
-    TouchResult result = ResultFor(*entry, telling);
+    std::size_t decisive = DecisivePart(*entry, i);
+    TouchResult result = ResultFor(*entry, decisive);
     bool opened = result.obstacle == TouchObstacle::kNone;
     // The failure is the pod's, and counted once below. Counted for each image, three failures of the API
     // server would give up every image.
     if (!opened && whole_pod_failed) continue;
     entry->touch = plan::AfterTouch(entry->touch, result, now_, wall_, random_());
     metrics_.Touched(result.obstacle);
-    base::LogFields fields = {{"image", pod_->parts[telling].reference.written()},
+    base::LogFields fields = {{"image", pod_->parts[decisive].reference.written()},
                               {"imageRef", entry->touch->image_id},
                               {"took", now_ - pod_->created_at}};
     if (opened) {
@@ -457,7 +460,7 @@ void Touching::Conclude(Entries& entries) {
   }
   // If even one image opened, kubelet did work on the pod, so there is no obstacle to all.
   if (whole_pod_failed && !any_open) {
-    ReportFailure(pod_->judged.pod);
+    ReportFailure(pod_->evaluation.pod);
   } else {
     ground_ = plan::AfterPod(ground_, {}, now_, 0);
     metrics_.TouchPodEnded(TouchObstacle::kNone);

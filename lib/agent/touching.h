@@ -40,11 +40,11 @@ class Touching {
   // changed.
   bool Review(Entries& entries, const TouchSurroundings& surroundings, base::TimePoint now,
               base::WallTime wall);
-  // The next thing to do on the API server, if any is due. Its report is given to Absorb before the next is
+  // The next thing to do on the API server, if any is due. Its report is given to Handle before the next is
   // asked for.
   using Job = std::function<TouchReport(const base::Call& call)>;
   std::optional<Job> NextJob(Entries& entries, base::TimePoint now);
-  void Absorb(TouchReport report, Entries& entries, base::TimePoint now, base::WallTime wall);
+  void Handle(TouchReport report, Entries& entries, base::TimePoint now, base::WallTime wall);
   // Returns the time of the next turn that is needed without an event.
   base::TimePoint NextTurn() const;
 
@@ -76,10 +76,10 @@ class Touching {
   struct Pod {
     std::string name, uid;
     std::vector<Part> parts;
-    base::TimePoint created_at, changed_at, next_look;
-    base::Duration look_interval{};
+    base::TimePoint created_at, changed_at, next_poll;
+    base::Duration poll_interval{};
     plan::PodSeen seen;
-    plan::PodJudgement judged;
+    plan::PodEvaluation evaluation;
     base::TimePoint over_at = base::TimePoint::max();
     bool deleted = false;
   };
@@ -90,13 +90,13 @@ class Touching {
   void On(TouchEnded report, Entries& entries);
   std::optional<Job> Begin(Entries& entries);
   std::vector<DuePart> Due(const Entries& entries) const;
-  void JudgePod(Entries& entries);
+  void EvaluatePod(Entries& entries);
   bool Settled(Entries& entries) const;
   void Conclude(Entries& entries);
   plan::TouchResult ResultFor(const Entry& entry, std::size_t part) const;
   bool Opened(const Entry& entry, std::size_t part) const;
   // The part that decides the result of an entry: the first of its spellings that is not open, if any.
-  std::size_t TellingPart(const Entry& entry, std::size_t first) const;
+  std::size_t DecisivePart(const Entry& entry, std::size_t first) const;
   // Not another spelling of an entry that stands before it.
   static bool IsFirst(const std::vector<Part>& parts, std::size_t part);
   void ReportFailure(const plan::TouchResult& result);

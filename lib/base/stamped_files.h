@@ -53,7 +53,7 @@ class MadeOfFiles {
  public:
   // `load` is Value(StampedFiles&) and reads by its argument alone.
   template <typename Load>
-  const std::shared_ptr<const Value>& Look(const Load& load) {
+  const std::shared_ptr<const Value>& Get(const Load& load) {
     if (value_ && !files_.HaveChanged()) return value_;
     StampedFiles files;
     auto value = std::make_shared<const Value>(load(files));

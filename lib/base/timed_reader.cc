@@ -23,7 +23,7 @@ TimedReader::~TimedReader() {
   if (last.joinable()) last.join();
 }
 
-bool TimedReader::Run(std::function<void()> job, Duration patience) {
+bool TimedReader::Run(std::function<void()> job, Duration timeout) {
   Lock lock(mutex_);
   const bool mine = !job_;
   if (mine) {
@@ -38,7 +38,7 @@ bool TimedReader::Run(std::function<void()> job, Duration patience) {
   const std::uint64_t awaited = jobs_;
   // The limit counts from the start of the job that is awaited, so ten callers of one hanging job do not wait
   // ten times.
-  const TimePoint limit = began_ + patience;
+  const TimePoint limit = began_ + timeout;
   const bool ended = changed_.wait_until(
       mutex_, limit, [&]() PREFETCH_REQUIRES(mutex_) { return !job_ || jobs_ != awaited; });
   // The job of another caller has read other files, or older ones.
@@ -63,9 +63,9 @@ void TimedReader::Work() {
   }
 }
 
-bool TimedReader::Hangs(Duration patience) const {
+bool TimedReader::Hangs(Duration timeout) const {
   Lock lock(mutex_);
-  return job_ && std::chrono::steady_clock::now() - began_ >= patience;
+  return job_ && std::chrono::steady_clock::now() - began_ >= timeout;
 }
 
 int TimedReader::Running() {

@@ -20,11 +20,11 @@ class TimedReader {
   TimedReader(const TimedReader&) = delete;
   TimedReader& operator=(const TimedReader&) = delete;
 
-  // Returns true if `job` has ended within `patience`. One job runs at a time: while another one runs, this
-  // call waits for that one until it has had `patience`, and returns false.
-  bool Run(std::function<void()> job, Duration patience) PREFETCH_EXCLUDES(mutex_);
+  // Returns true if `job` has ended within `timeout`. One job runs at a time: while another one runs, this
+  // call waits for that one until it has had `timeout`, and returns false.
+  bool Run(std::function<void()> job, Duration timeout) PREFETCH_EXCLUDES(mutex_);
   // Returns true if the present job has run for this long.
-  bool Hangs(Duration patience) const PREFETCH_EXCLUDES(mutex_);
+  bool Hangs(Duration timeout) const PREFETCH_EXCLUDES(mutex_);
 
   // Jobs that run now, of all of them. A process that has nothing left to do ends by std::_Exit rather than
   // wait for these.

@@ -12,9 +12,9 @@
 #include "base/label_syntax.h"
 #include "base/text.h"
 #include "config/file_fields.h"
-#include "config/judge.h"
-#include "config/judge_values.h"
+#include "config/make_config.h"
 #include "config/raw_config.h"
+#include "config/setting_values.h"
 #include "config/settings.h"
 #include "doc/duration.h"
 #include "image/kubelet_version.h"
@@ -25,17 +25,17 @@ namespace prefetch::config {
 
 namespace {
 
-RegistryMode WhichRegistry(const SaidText& said, Mistakes& mistakes) {
-  if (!said || said->value == "auto") return RegistryMode::kAuto;
-  if (said->value == "pull") return RegistryMode::kPull;
+RegistryMode RegistryModeOf(const SourcedText& given, Mistakes& mistakes) {
+  if (!given || given->value == "auto") return RegistryMode::kAuto;
+  if (given->value == "pull") return RegistryMode::kPull;
   // An unknown word counts as "none" for the rest of the validation, which then asks for nothing more.
-  if (said->value != "none") mistakes.Add(said->by, "must be auto, pull or none");
+  if (given->value != "none") mistakes.Add(given->by, "must be auto, pull or none");
   return RegistryMode::kNone;
 }
 
-RegistryConfig JudgeRegistry(const RawConfig& raw, Mistakes& mistakes) {
+RegistryConfig MakeRegistryConfig(const RawConfig& raw, Mistakes& mistakes) {
   RegistryConfig config;
-  config.mode = WhichRegistry(raw.registry, mistakes);
+  config.mode = RegistryModeOf(raw.registry, mistakes);
   if (raw.registry_config_path) config.config_path = raw.registry_config_path->value;
   if (!config.config_path.empty() && !config.config_path.starts_with('/')) {
     mistakes.Add(raw.registry_config_path->by,
@@ -55,21 +55,21 @@ RegistryConfig JudgeRegistry(const RawConfig& raw, Mistakes& mistakes) {
   return config;
 }
 
-Fetch WhoFetches(const SaidText& said, Mistakes& mistakes) {
-  if (said && said->value == "auto") return Fetch::kAuto;
-  if (said && said->value != "runtime") mistakes.Add(said->by, "must be auto or runtime");
+Fetch FetchMode(const SourcedText& given, Mistakes& mistakes) {
+  if (given && given->value == "auto") return Fetch::kAuto;
+  if (given && given->value != "runtime") mistakes.Add(given->by, "must be auto or runtime");
   return Fetch::kRuntime;
 }
 
-Kubelet WhichKubelet(const RawConfig& raw, Mistakes& mistakes) {
+Kubelet KubeletModeOf(const RawConfig& raw, Mistakes& mistakes) {
   if (!raw.kubelet || raw.kubelet->value == "auto") return Kubelet::kAuto;
   if (raw.kubelet->value != "none") {
     mistakes.Add(raw.kubelet->by, "must be none or auto");
     return Kubelet::kAuto;
   }
   // A declaration about a kubelet that does not exist shows a misunderstanding, so it is not ignored.
-  auto must_be_open = [&](const auto& said) {
-    if (said) mistakes.Add(said->by, "needs a kubelet, and --kubelet=none declares that there is none");
+  auto must_be_open = [&](const auto& given) {
+    if (given) mistakes.Add(given->by, "needs a kubelet, and --kubelet=none declares that there is none");
   };
   must_be_open(raw.kubelet_root);
   must_be_open(raw.kubelet_config);
@@ -82,11 +82,11 @@ Kubelet WhichKubelet(const RawConfig& raw, Mistakes& mistakes) {
   return Kubelet::kNone;
 }
 
-std::optional<kubelet::VerificationPolicy> Verification(const SaidText& said, Mistakes& mistakes) {
-  if (!said) return std::nullopt;
-  auto policy = kubelet::ParseVerificationPolicy(said->value);
+std::optional<kubelet::VerificationPolicy> Verification(const SourcedText& given, Mistakes& mistakes) {
+  if (!given) return std::nullopt;
+  auto policy = kubelet::ParseVerificationPolicy(given->value);
   if (!policy) {
-    mistakes.Add(said->by,
+    mistakes.Add(given->by,
                  "must be NeverVerify, NeverVerifyPreloadedImages, NeverVerifyAllowlistedImages or "
                  "AlwaysVerify");
   }
@@ -94,7 +94,7 @@ std::optional<kubelet::VerificationPolicy> Verification(const SaidText& said, Mi
 }
 
 // Judges the address of kubelet's own port and the authority of its certificate.
-void JudgeKubeletApi(const RawConfig& raw, AgentConfig& config, Mistakes& mistakes) {
+void CheckKubeletApi(const RawConfig& raw, AgentConfig& config, Mistakes& mistakes) {
   config.kubelet_api = IsOn(raw.kubelet_api);
   config.kubelet_ca = AbsolutePath(raw.kubelet_ca, mistakes);
   if (raw.kubelet_address) {
@@ -107,8 +107,8 @@ void JudgeKubeletApi(const RawConfig& raw, AgentConfig& config, Mistakes& mistak
   }
   // Settings that have no effect are mistakes: the operator expects one.
   if (config.kubelet_api) return;
-  for (const SaidText* said : {&raw.kubelet_address, &raw.kubelet_ca}) {
-    if (*said) mistakes.Add((*said)->by, "has a meaning only with --kubelet-api");
+  for (const SourcedText* given : {&raw.kubelet_address, &raw.kubelet_ca}) {
+    if (*given) mistakes.Add((*given)->by, "has a meaning only with --kubelet-api");
   }
 }
 
@@ -130,45 +130,45 @@ void CheckDeclared(const RawConfig& raw, const AgentConfig& config, Mistakes& mi
   }
 }
 
-std::string KubeletVersion(const SaidText& said, Mistakes& mistakes) {
-  if (!said) return "";
-  base::Result<std::string> version = CheckedKubeletVersion(said->value);
+std::string KubeletVersion(const SourcedText& given, Mistakes& mistakes) {
+  if (!given) return "";
+  base::Result<std::string> version = CheckedKubeletVersion(given->value);
   if (version) return *std::move(version);
-  mistakes.Add(said->by, version.error().message());
+  mistakes.Add(given->by, version.error().message());
   return "";
 }
 
-std::optional<image::KubeletVersion> KubeletRules(const SaidText& said, Mistakes& mistakes) {
-  if (!said) return std::nullopt;
-  base::Result<image::KubeletVersion> rules = CheckedKubeletRules(said->value);
+std::optional<image::KubeletVersion> KubeletRules(const SourcedText& given, Mistakes& mistakes) {
+  if (!given) return std::nullopt;
+  base::Result<image::KubeletVersion> rules = CheckedKubeletRules(given->value);
   if (rules) return *rules;
-  mistakes.Add(said->by, rules.error().message());
+  mistakes.Add(given->by, rules.error().message());
   return std::nullopt;
 }
 
-std::optional<std::chrono::nanoseconds> Timeout(const SaidText& said, bool once, Mistakes& mistakes) {
-  if (!said) return std::nullopt;
-  std::optional<std::chrono::nanoseconds> timeout = doc::ParseDuration(said->value);
+std::optional<std::chrono::nanoseconds> Timeout(const SourcedText& given, bool once, Mistakes& mistakes) {
+  if (!given) return std::nullopt;
+  std::optional<std::chrono::nanoseconds> timeout = doc::ParseDuration(given->value);
   if (!timeout || timeout->count() <= 0) {
-    mistakes.Add(said->by, "must be a duration such as \"90s\" or \"1h30m\"");
+    mistakes.Add(given->by, "must be a duration such as \"90s\" or \"1h30m\"");
     // A daemon does not end, so this setting would have no effect.
   } else if (!once) {
-    mistakes.Add(said->by, "has a meaning only with --once");
+    mistakes.Add(given->by, "has a meaning only with --once");
   }
   return timeout;
 }
 
 void CheckProviderPair(const RawConfig& raw, Mistakes& mistakes) {
-  const SaidText& config = raw.image_credential_provider_config;
-  const SaidText& bin_dir = raw.image_credential_provider_bin_dir;
+  const SourcedText& config = raw.image_credential_provider_config;
+  const SourcedText& bin_dir = raw.image_credential_provider_bin_dir;
   // kubelet exits if one of these flags is missing (A1).
   if (config && !bin_dir) mistakes.Add(config->by, "needs --image-credential-provider-bin-dir beside it");
   if (bin_dir && !config) mistakes.Add(bin_dir->by, "needs --image-credential-provider-config beside it");
 }
 
-void JudgeTouch(const RawConfig& raw, AgentConfig& config, Mistakes& mistakes) {
-  config.registry = JudgeRegistry(raw, mistakes);
-  config.fetch = WhoFetches(raw.fetch, mistakes);
+void SetTouch(const RawConfig& raw, AgentConfig& config, Mistakes& mistakes) {
+  config.registry = MakeRegistryConfig(raw, mistakes);
+  config.fetch = FetchMode(raw.fetch, mistakes);
   config.touch = IsOn(raw.touch);
   config.touch_image_volumes = IsOn(raw.touch_image_volumes);
   config.check_pull = IsOn(raw.check_pull);
@@ -180,7 +180,7 @@ void JudgeTouch(const RawConfig& raw, AgentConfig& config, Mistakes& mistakes) {
   }
 }
 
-void JudgeGate(const RawConfig& raw, AgentConfig& config, Mistakes& mistakes) {
+void SetGate(const RawConfig& raw, AgentConfig& config, Mistakes& mistakes) {
   config.gate.label = IsOn(raw.node_label);
   if (raw.node_result_label) {
     config.gate.result_label = raw.node_result_label->value;
@@ -221,7 +221,7 @@ void JudgeGate(const RawConfig& raw, AgentConfig& config, Mistakes& mistakes) {
   }
 }
 
-void JudgeAudit(const RawConfig& raw, AgentConfig& config, Mistakes& mistakes) {
+void SetAudit(const RawConfig& raw, AgentConfig& config, Mistakes& mistakes) {
   if (!raw.audit_ignore) return;
   config.audit_ignore = raw.audit_ignore->value;
   if (config.audit_ignore.size() > kMostAuditPatterns) {
@@ -235,7 +235,7 @@ void JudgeAudit(const RawConfig& raw, AgentConfig& config, Mistakes& mistakes) {
 
 }  // namespace
 
-AgentConfig Judge(const RawConfig& raw, Mistakes& mistakes) {
+AgentConfig MakeConfig(const RawConfig& raw, Mistakes& mistakes) {
   AgentConfig config;
   if (raw.list) config.lists = raw.list->value;
   config.unpin = IsOn(raw.unpin);
@@ -253,7 +253,7 @@ AgentConfig Judge(const RawConfig& raw, Mistakes& mistakes) {
   for (const std::string& path : config.docker_configs) {
     if (!path.starts_with('/')) mistakes.Add(raw.docker_config->by, "must be an absolute path");
   }
-  config.kubelet = WhichKubelet(raw, mistakes);
+  config.kubelet = KubeletModeOf(raw, mistakes);
   config.kubelet_version = KubeletVersion(raw.kubelet_version, mistakes);
   config.kubelet_rules = KubeletRules(raw.kubelet_rules, mistakes);
   config.kubelet_root = AbsolutePath(raw.kubelet_root, mistakes);
@@ -264,14 +264,14 @@ AgentConfig Judge(const RawConfig& raw, Mistakes& mistakes) {
   config.kubelet_proc = AbsolutePath(raw.kubelet_proc, mistakes);
   // After version and rules, since these decide which settings exist.
   if (config.kubelet == Kubelet::kAuto) CheckDeclared(raw, config, mistakes);
-  JudgeKubeletApi(raw, config, mistakes);
+  CheckKubeletApi(raw, config, mistakes);
   config.provider_service_account = raw.provider_service_account;
   config.preflight = raw.preflight.value_or(plan::CallerRules());
   config.fleet_tokens = IsOn(raw.fleet_tokens);
   // Before the gate, which derives from its result whether the API server is needed.
-  JudgeTouch(raw, config, mistakes);
-  JudgeGate(raw, config, mistakes);
-  JudgeAudit(raw, config, mistakes);
+  SetTouch(raw, config, mistakes);
+  SetGate(raw, config, mistakes);
+  SetAudit(raw, config, mistakes);
   config.listen = ListenAt(raw.listen, mistakes);
   config.local = SocketPath(raw.local, mistakes);
   config.timeout = Timeout(raw.timeout, config.once, mistakes);
@@ -390,7 +390,7 @@ std::optional<RawConfig> Gather(const RawConfig& flags, const GetEnv& get_env, M
 
 base::Result<AgentConfig> Validate(const RawConfig& raw) {
   Mistakes mistakes;
-  AgentConfig config = Judge(raw, mistakes);
+  AgentConfig config = MakeConfig(raw, mistakes);
   // All mistakes are reported at once, so that one start of the agent shows all of them.
   if (!mistakes.empty()) return mistakes.ToError();
   return config;
@@ -400,7 +400,7 @@ base::Result<AgentConfig> LoadAgentConfig(const RawConfig& flags, const GetEnv& 
   Mistakes mistakes;
   std::optional<RawConfig> raw = Gather(flags, get_env, mistakes);
   if (!raw) return mistakes.ToError();
-  AgentConfig config = Judge(*raw, mistakes);
+  AgentConfig config = MakeConfig(*raw, mistakes);
   if (!mistakes.empty()) return mistakes.ToError();
   return config;
 }

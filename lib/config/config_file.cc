@@ -158,7 +158,7 @@ void ReadWord(ObjectReader& object, std::string_view key,
 }
 
 plan::CallerRules ReadPreflight(ObjectReader object) {
-  using plan::AskFor;
+  using plan::AnswerSource;
   using plan::PullFor;
   plan::CallerRules rules;
   rules.namespaces = ReadPatterns(object, "namespaces");
@@ -170,12 +170,13 @@ plan::CallerRules ReadPreflight(ObjectReader object) {
                   "must be patterns of NAMESPACE/NAME, and \"" + account + "\" has no slash");
     }
   }
-  ReadWord(object, "always", {{"known", AskFor::kKnown}, {"ask", AskFor::kAsk}}, rules.always);
-  ReadWord(object, "unlisted", {{"known", AskFor::kKnown}, {"ask", AskFor::kAsk}}, rules.unlisted);
+  ReadWord(object, "always", {{"known", AnswerSource::kKnown}, {"ask", AnswerSource::kAsk}}, rules.always);
+  ReadWord(object, "unlisted", {{"known", AnswerSource::kKnown}, {"ask", AnswerSource::kAsk}},
+           rules.unlisted);
   ReadWord(object, "pull", {{"never", PullFor::kNever}, {"listed", PullFor::kListed}, {"any", PullFor::kAny}},
            rules.pull);
   // A pull shows whether the image exists, which "known" is to hide.
-  if (rules.pull == PullFor::kAny && rules.unlisted != AskFor::kAsk) {
+  if (rules.pull == PullFor::kAny && rules.unlisted != AnswerSource::kAsk) {
     object.Fail("pull", "\"any\" needs unlisted: ask, since a pull reveals the image's state");
   }
   object.Finish();

@@ -3,7 +3,7 @@
 
 namespace prefetch::config {
 
-// The whole rules are in config/judge_values.cc and agent_config.cc.
+// The whole rules are in config/setting_values.cc and agent_config.cc.
 inline constexpr const char* kPath = "^/";
 inline constexpr const char* kNotEmpty = "[^\\u0000]";
 inline constexpr const char* kHostPort =

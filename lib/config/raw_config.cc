@@ -23,24 +23,24 @@ std::optional<SourcedValue<std::string>> Variable(const GetEnv& get, const std::
 }
 
 // Each Read takes one variable's text into one member.
-void Read(SourcedValue<std::string> said, const Setting&, std::optional<SourcedValue<std::string>>& field,
+void Read(SourcedValue<std::string> given, const Setting&, std::optional<SourcedValue<std::string>>& field,
           doc::Problems&) {
-  field = std::move(said);
+  field = std::move(given);
 }
 
-void Read(const SourcedValue<std::string>& said, const Setting&, std::optional<SourcedValue<bool>>& field,
+void Read(const SourcedValue<std::string>& given, const Setting&, std::optional<SourcedValue<bool>>& field,
           doc::Problems& problems) {
-  if (said.value != "true" && said.value != "false") {
-    problems.Add({}, said.by, "must be true or false");
+  if (given.value != "true" && given.value != "false") {
+    problems.Add({}, given.by, "must be true or false");
   } else {
-    field = SourcedValue<bool>{said.value == "true", said.by};
+    field = SourcedValue<bool>{given.value == "true", given.by};
   }
 }
 
-void Read(const SourcedValue<std::string>& said, const Setting& setting,
+void Read(const SourcedValue<std::string>& given, const Setting& setting,
           std::optional<SourcedValue<std::vector<std::string>>>& field, doc::Problems&) {
-  field = SourcedValue<std::vector<std::string>>{{}, said.by};
-  for (std::string_view part : base::Split(said.value, setting.divider)) {
+  field = SourcedValue<std::vector<std::string>>{{}, given.by};
+  for (std::string_view part : base::Split(given.value, setting.divider)) {
     // A divider at the end is no empty value.
     if (!part.empty()) field->value.emplace_back(part);
   }
@@ -65,9 +65,9 @@ RawConfig Overlay(const RawConfig& under, RawConfig over) {
 RawConfig ReadEnvironment(const GetEnv& get, doc::Problems& problems) {
   RawConfig raw;
   for (const Setting& setting : Settings()) {
-    std::optional<SourcedValue<std::string>> said = Variable(get, VariableOf(setting));
-    if (!said) continue;
-    std::visit([&](auto member) { Read(*std::move(said), setting, raw.*member, problems); }, setting.member);
+    std::optional<SourcedValue<std::string>> given = Variable(get, VariableOf(setting));
+    if (!given) continue;
+    std::visit([&](auto member) { Read(*std::move(given), setting, raw.*member, problems); }, setting.member);
   }
   // crictl's variable, which many nodes have.
   if (!raw.runtime_endpoint) raw.runtime_endpoint = Variable(get, "CONTAINER_RUNTIME_ENDPOINT");

@@ -128,7 +128,7 @@ Keyring::Keyring(KeyringOptions options, const base::Clock& clock)
   // The first reading has a time limit, too: an NFS mount that is gone must not keep the agent from starting.
   // `gave_up_` makes the late result count as a change, so that images that were denied meanwhile are tried
   // again.
-  if (files_.Run([this] { Reload(); }, kFilesPatience)) return;
+  if (files_.Run([this] { Reload(); }, kFilesTimeout)) return;
   base::Lock lock(mutex_);
   gave_up_ = sources_->none_read;
 }
@@ -230,24 +230,25 @@ std::optional<Lookup> Keyring::Gather(const Target& target, const std::vector<st
   Layer plugins;
   // A18, A19: up to 1.32, docker configuration and plugins are one keyring, so that the longer key wins over
   // the source. From 1.33 on, each source has its own, and the docker configuration comes first.
-  Layer& asked = SeparatesKeyrings(options_.kubelet_version) ? plugins : node;
+  Layer& provider_layer = SeparatesKeyrings(options_.kubelet_version) ? plugins : node;
   for (const std::shared_ptr<PluginAnswers>& provider : sources->providers) {
     AnswerCache::Answer answer;
     std::optional<ProviderReport> report = Ask(*provider, target, ask, answer);
     if (!report) return std::nullopt;
     lookup.providers.push_back(*std::move(report));
     if (!answer) continue;
-    asked.Add(*answer, Source::kProvider, provider->provider().name, lookup.providers.back().for_account);
+    provider_layer.Add(*answer, Source::kProvider, provider->provider().name,
+                       lookup.providers.back().for_account);
     answers.push_back(std::move(answer));
   }
 
   // Providers that only kubelet has are part of the report: they are the likely reason if the registry denies
   // this pull.
-  for (SkippedProvider& unasked : SkippedProviders(sources->not_given, target)) {
-    lookup.providers.push_back({.name = std::move(unasked.name),
+  for (SkippedProvider& skipped : SkippedProviders(sources->not_given, target)) {
+    lookup.providers.push_back({.name = std::move(skipped.name),
                                 .matched = true,
-                                .pattern = std::move(unasked.pattern),
-                                .error = std::move(unasked.why),
+                                .pattern = std::move(skipped.pattern),
+                                .error = std::move(skipped.why),
                                 .not_given = true,
                                 .ran_for = std::nullopt});
   }
@@ -296,7 +297,7 @@ KeyringHealth Keyring::Health() {
   KeyringHealth health{.problems = sources->problems,
                        .unusable_provider_config = sources->unusable_provider_config,
                        .not_given = sources->not_given.Count()};
-  if (files_.Hangs(kFilesPatience))
+  if (files_.Hangs(kFilesTimeout))
     health.problems.emplace_back(sources->none_read ? kFilesHangAtStart : kFilesHang);
   base::Lock lock(mutex_);
   health.changes = changes_;
@@ -313,15 +314,15 @@ std::shared_ptr<const Keyring::Sources> Keyring::Current() {
   {
     base::Lock lock(mutex_);
     // A burst of look-ups shares one look at the files.
-    if (now - looked_at_ < kPollInterval) return sources_;
+    if (now - checked_at_ < kPollInterval) return sources_;
   }
-  files_.Run([this, now] { LookAtFiles(now); }, kFilesPatience);
+  files_.Run([this, now] { CheckFiles(now); }, kFilesTimeout);
   base::Lock lock(mutex_);
   return sources_;
 }
 
 // Runs without the lock, since the files may not answer.
-void Keyring::LookAtFiles(base::TimePoint now) {
+void Keyring::CheckFiles(base::TimePoint now) {
   Search search;
   std::shared_ptr<const Sources> before;
   // The sources are read again after kReadInterval even without a change, as kubelet does.
@@ -340,7 +341,7 @@ void Keyring::LookAtFiles(base::TimePoint now) {
   read = read || changed || kubelets_changed || was_bad;
   std::shared_ptr<const Sources> sources = read ? Read(search, before.get()) : before;
   base::Lock lock(mutex_);
-  if (search == search_) looked_at_ = now;  // else the next caller reads the files again
+  if (search == search_) checked_at_ = now;  // else the next caller reads the files again
   if (!read) return;
   sources_ = std::move(sources);
   // Only the agent's own files count: a change of kubelet's files gives no new credential to try.
@@ -351,13 +352,13 @@ void Keyring::LookAtFiles(base::TimePoint now) {
 void Keyring::UseKubeletRoot(const std::string& root) {
   base::Lock lock(mutex_);
   if (root.empty() || std::exchange(search_.docker_config.kubelet_root, root) == root) return;
-  looked_at_ = base::TimePoint();  // the next caller reads the files again
+  checked_at_ = base::TimePoint();  // the next caller reads the files again
 }
 
 void Keyring::KubeletUses(const KubeletsProviders& providers) {
   base::Lock lock(mutex_);
   if (std::exchange(search_.kubelets, providers) == providers) return;
-  looked_at_ = base::TimePoint();
+  checked_at_ = base::TimePoint();
 }
 
 }  // namespace prefetch::credentials

@@ -192,7 +192,7 @@ class Keyring {
   static std::optional<ProviderReport> Ask(PluginAnswers& provider, const Target& target,
                                            const AskProvider& ask, AnswerCache::Answer& answer);
   std::shared_ptr<const Sources> Current() PREFETCH_EXCLUDES(mutex_);
-  void LookAtFiles(base::TimePoint now) PREFETCH_EXCLUDES(mutex_);
+  void CheckFiles(base::TimePoint now) PREFETCH_EXCLUDES(mutex_);
   std::shared_ptr<const Sources> Read(const Search& search, const Sources* before) const;
   std::vector<std::string> DockerConfigPaths(const Search& search) const;
   void ReadProviders(Sources& now, const Sources* before) const;
@@ -206,7 +206,7 @@ class Keyring {
   mutable base::Mutex mutex_;
   Search search_ PREFETCH_GUARDED_BY(mutex_);
   std::shared_ptr<const Sources> sources_ PREFETCH_GUARDED_BY(mutex_);
-  base::TimePoint looked_at_ PREFETCH_GUARDED_BY(mutex_);
+  base::TimePoint checked_at_ PREFETCH_GUARDED_BY(mutex_);
   base::TimePoint read_at_ PREFETCH_GUARDED_BY(mutex_);
   std::uint64_t changes_ PREFETCH_GUARDED_BY(mutex_) = 0;
   bool gave_up_ PREFETCH_GUARDED_BY(mutex_) = false;  // searches begin before the files have been read

@@ -73,7 +73,7 @@ void Keyring::Reload() {
   std::shared_ptr<const Sources> sources = Read(search, before.get());
   base::Lock lock(mutex_);
   sources_ = std::move(sources);
-  looked_at_ = read_at_ = now;
+  checked_at_ = read_at_ = now;
   // This happens under the same lock as the new sources, so that no caller sees the files without the change.
   if (std::exchange(gave_up_, false)) changes_++;
 }

@@ -16,7 +16,7 @@
 namespace prefetch::credentials {
 
 // Reading them takes milliseconds where a disk is slow.
-inline constexpr std::chrono::seconds kFilesPatience{1};
+inline constexpr std::chrono::seconds kFilesTimeout{1};
 
 // Files that were read, or would have been, as they were then.
 struct Keyring::Stamped {

@@ -151,14 +151,14 @@ std::vector<SkippedProvider> SkippedProviders(const MissingProviders& missing, c
                                        : WasGiven(missing.own_config.empty())) +
                  ", and cannot read it"}};
   }
-  std::vector<SkippedProvider> unasked;
+  std::vector<SkippedProvider> skipped;
   for (const MissingProviders::Missing& one : missing.providers) {
     // The agent's provider of that name serves this image.
     if (Matches(one.own_images, target)) continue;
     for (const Pattern& pattern : one.provider.match_images) {
       if (!pattern.Matches(target)) continue;
       const bool other = one.how == MissingProviders::How::kOtherProgram;
-      unasked.push_back(
+      skipped.push_back(
           {other ? ProgramIn(missing.kubelets.bin_dir, one.provider.name) : one.provider.name, pattern.text(),
            other ? "kubelet runs it; the agent runs " + ProgramIn(missing.bin_dir, one.provider.name) +
                        ", which is another program"
@@ -166,7 +166,7 @@ std::vector<SkippedProvider> SkippedProviders(const MissingProviders& missing, c
       break;
     }
   }
-  return unasked;
+  return skipped;
 }
 
 namespace {

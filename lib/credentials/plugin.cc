@@ -40,7 +40,8 @@ std::vector<base::Secret> SecretsOf(const base::ProcessResult& result, const Pro
 }
 
 // Returns ": " and the plugin's message without secrets (A11); empty if it wrote none.
-std::string Said(const base::ProcessResult& result, const Provider& provider, const base::Secret& token) {
+std::string StderrWords(const base::ProcessResult& result, const Provider& provider,
+                        const base::Secret& token) {
   const std::vector<base::Secret> secrets = SecretsOf(result, provider);
   std::vector<const base::Secret*> all = {&token};
   for (const base::Secret& secret : secrets) all.push_back(&secret);
@@ -50,22 +51,22 @@ std::string Said(const base::ProcessResult& result, const Provider& provider, co
 
 // `cut_short`: the caller's deadline was earlier than the plugin's own timeout.
 base::Error Failure(const base::ProcessResult& result, const PluginSurroundings& surroundings, bool cut_short,
-                    const std::string& said) {
+                    const std::string& stderr_words) {
   switch (result.end) {
     case base::ProcessEnd::kExited:
-      return base::Unavailable("exited " + std::to_string(result.code) + said);
+      return base::Unavailable("exited " + std::to_string(result.code) + stderr_words);
     case base::ProcessEnd::kSignalled:
-      return base::Unavailable("was killed by signal " + std::to_string(result.code) + said);
+      return base::Unavailable("was killed by signal " + std::to_string(result.code) + stderr_words);
     case base::ProcessEnd::kTimedOut:
       // A deadline of the caller says nothing about the plugin, so the words differ.
       return base::DeadlineExceeded(
           (cut_short ? "did not answer in the time that was left"
                      : "did not answer within " + doc::FormatDuration(surroundings.timeout)) +
-          said);
+          stderr_words);
     case base::ProcessEnd::kCancelled:
       return base::Cancelled("a stop was requested");
     case base::ProcessEnd::kOutputLimit:
-      return base::ResourceExhausted("wrote more than 1 MiB" + said);
+      return base::ResourceExhausted("wrote more than 1 MiB" + stderr_words);
   }
   return base::Internal("ended in an unknown way");
 }
@@ -87,7 +88,7 @@ base::Result<PluginResponse> RunPlugin(const base::Call& call, const Provider& p
   if (!result) return std::move(result).error();
   if (result->end != base::ProcessEnd::kExited || result->code != 0) {
     return Failure(*result, surroundings, limited.deadline == call.deadline,
-                   Said(*result, provider, identity.token));
+                   StderrWords(*result, provider, identity.token));
   }
   auto response = DecodeResponse(result->output.Reveal(), provider.api_version, surroundings.kubelet_version);
   // A26.

@@ -1,4 +1,4 @@
-// PluginAnswers: one provider's answers, from its cache or from an execution that many askers share.
+// PluginAnswers: one provider's answers, from its cache or from an execution that many clients share.
 #pragma once
 
 #include <map>
@@ -20,7 +20,7 @@ constexpr std::chrono::seconds kHangs{60};
 // A resource. Any thread may call, many at once. `clock` outlives it.
 //
 // kubelet shares an execution among requests for the same image (A13). Here an
-// asker also waits, once, for an execution on behalf of another image of the same registry: most plugins
+// client also waits, once, for an execution on behalf of another image of the same registry: most plugins
 // answer for the whole registry, and ten images pulled at once should not be ten executions. It does not wait
 // for plugins that are known to answer by image. A failure is shared with the same image only, except for a
 // plugin that did not answer within its time: it is assumed to hang for that registry, and is not asked again

@@ -217,8 +217,8 @@ CallResult<std::map<std::string, IngestInfo>> ContainerdApi::IngestsByRef(const 
     return stubs_->content->ListStatuses(&context, request, &response);
   });
   if (failed) return std::move(*failed);
-  const auto bytes = [](std::int64_t told) {
-    return static_cast<std::uint64_t>(std::max<std::int64_t>(told, 0));
+  const auto bytes = [](std::int64_t reported) {
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(reported, 0));
   };
   std::map<std::string, IngestInfo> ingests;
   for (const content::Status& status : response.statuses())

@@ -6,7 +6,7 @@ namespace prefetch::cri {
 namespace {
 
 // Ends the name of a lease for an image that a preflight asked for.
-constexpr std::string_view kAsked = "-asked";
+constexpr std::string_view kRequestedSuffix = "-asked";
 
 }  // namespace
 
@@ -24,11 +24,11 @@ std::string LeaseFor(std::string_view instance, const image::Reference& referenc
 }
 
 std::string RequestedLeaseFor(std::string_view instance, const image::Reference& reference) {
-  return LeaseFor(instance, reference) + std::string(kAsked);
+  return LeaseFor(instance, reference) + std::string(kRequestedSuffix);
 }
 
 bool IsRequestedLease(std::string_view lease) {
-  return lease.starts_with(kLeasePrefix) && lease.ends_with(kAsked);
+  return lease.starts_with(kLeasePrefix) && lease.ends_with(kRequestedSuffix);
 }
 
 }  // namespace prefetch::cri

@@ -15,30 +15,30 @@ constexpr std::string_view kBetween = ": ";
 // The words with which a part of the text between colons begins, and the step that they belong to.
 struct StepWords {
   std::string_view begin;
-  Speaker speaker;
+  ErrorSource source;
   Step step;
 };
 constexpr std::array kSteps = std::to_array<StepWords>({
-    {"initializing source ", Speaker::kContainersImage, Step::kManifest},
-    {"pinging container registry ", Speaker::kContainersImage, Step::kPing},
-    {"unable to retrieve auth token", Speaker::kContainersImage, Step::kToken},
-    {"requesting bearer token", Speaker::kContainersImage, Step::kToken},
-    {"decoding bearer token", Speaker::kContainersImage, Step::kToken},
-    {"reading manifest ", Speaker::kContainersImage, Step::kManifest},
-    {"initializing image from source ", Speaker::kContainersImage, Step::kDocument},
-    {"choosing an image from manifest list ", Speaker::kContainersImage, Step::kDocument},
-    {"reading blob ", Speaker::kContainersImage, Step::kBlob},
-    {"fetching blob", Speaker::kContainersImage, Step::kBlob},
-    {"writing blob", Speaker::kContainersImage, Step::kBlob},
-    {"adding layer with blob ", Speaker::kContainersImage, Step::kUnpack},
-    {"failed to pull and unpack image", Speaker::kContainerd, Step::kUnknown},
-    {"failed to resolve reference ", Speaker::kContainerd, Step::kManifest},
-    {"failed to resolve image", Speaker::kContainerd, Step::kManifest},
-    {"failed to authorize", Speaker::kContainerd, Step::kToken},
-    {"failed to fetch anonymous token", Speaker::kContainerd, Step::kToken},
-    {"failed to fetch oauth token", Speaker::kContainerd, Step::kToken},
-    {"failed to copy", Speaker::kContainerd, Step::kBlob},
-    {"failed to extract layer ", Speaker::kContainerd, Step::kUnpack},
+    {"initializing source ", ErrorSource::kContainersImage, Step::kManifest},
+    {"pinging container registry ", ErrorSource::kContainersImage, Step::kPing},
+    {"unable to retrieve auth token", ErrorSource::kContainersImage, Step::kToken},
+    {"requesting bearer token", ErrorSource::kContainersImage, Step::kToken},
+    {"decoding bearer token", ErrorSource::kContainersImage, Step::kToken},
+    {"reading manifest ", ErrorSource::kContainersImage, Step::kManifest},
+    {"initializing image from source ", ErrorSource::kContainersImage, Step::kDocument},
+    {"choosing an image from manifest list ", ErrorSource::kContainersImage, Step::kDocument},
+    {"reading blob ", ErrorSource::kContainersImage, Step::kBlob},
+    {"fetching blob", ErrorSource::kContainersImage, Step::kBlob},
+    {"writing blob", ErrorSource::kContainersImage, Step::kBlob},
+    {"adding layer with blob ", ErrorSource::kContainersImage, Step::kUnpack},
+    {"failed to pull and unpack image", ErrorSource::kContainerd, Step::kUnknown},
+    {"failed to resolve reference ", ErrorSource::kContainerd, Step::kManifest},
+    {"failed to resolve image", ErrorSource::kContainerd, Step::kManifest},
+    {"failed to authorize", ErrorSource::kContainerd, Step::kToken},
+    {"failed to fetch anonymous token", ErrorSource::kContainerd, Step::kToken},
+    {"failed to fetch oauth token", ErrorSource::kContainerd, Step::kToken},
+    {"failed to copy", ErrorSource::kContainerd, Step::kBlob},
+    {"failed to extract layer ", ErrorSource::kContainerd, Step::kUnpack},
 });
 
 // The OCI codes as docker/distribution's Go library spells them, and the messages that stand for some.
@@ -109,7 +109,7 @@ bool AnnouncesStatus(std::string_view part) {
 }
 
 // gRPC's own words for its codes, which containerd puts at the end of a text.
-bool IsWordOfGrpc(std::string_view code) {
+bool IsGrpcCodeName(std::string_view code) {
   return code == "unknown" || code == "unavailable" || code == "unsupported";
 }
 
@@ -130,7 +130,7 @@ bool ReadContainerds(FailureReading& reading, std::string_view text, std::size_t
     return true;
   }
   const std::string_view code = CodeOf(part);
-  if (reading.speaker != Speaker::kContainerd || code.empty() || IsWordOfGrpc(code)) return false;
+  if (reading.source != ErrorSource::kContainerd || code.empty() || IsGrpcCodeName(code)) return false;
   reading.code = code;
   Quote(reading, text, at);
   return true;
@@ -155,11 +155,11 @@ FailureReading ReadFailure(std::string_view text) {
     auto step = std::find_if(kSteps.begin(), kSteps.end(),
                              [&](const StepWords& words) { return part.starts_with(words.begin); });
     if (step != kSteps.end()) {
-      reading.speaker = step->speaker;
+      reading.source = step->source;
       // The last step counts: outer parts name what was wanted, inner ones where it failed.
       if (step->step != Step::kUnknown) reading.step = step->step;
-    } else if (reading.speaker == Speaker::kContainersImage ? ReadContainersImages(reading, text, at, next)
-                                                            : ReadContainerds(reading, text, at, next)) {
+    } else if (reading.source == ErrorSource::kContainersImage ? ReadContainersImages(reading, text, at, next)
+                                                               : ReadContainerds(reading, text, at, next)) {
       break;
     }
   }
@@ -178,11 +178,11 @@ struct FailureRow {
   int to = 0;
   std::string_view code = {};
   std::string_view words = {};
-  Speaker speaker = Speaker::kUnknown;  // any
+  ErrorSource source = ErrorSource::kUnknown;  // any
 
   bool Matches(const FailureReading& reading) const {
     auto has = [&](std::string_view text) { return text.find(words) != std::string_view::npos; };
-    return (speaker == Speaker::kUnknown || speaker == reading.speaker) &&
+    return (source == ErrorSource::kUnknown || source == reading.source) &&
            (step == Step::kUnknown || step == reading.step) &&
            (from == 0 || (reading.status >= from && reading.status <= to)) &&
            (code.empty() || code == reading.code) &&
@@ -190,7 +190,7 @@ struct FailureRow {
   }
 };
 
-constexpr Speaker kOfCrio = Speaker::kContainersImage;
+constexpr ErrorSource kOfCrio = ErrorSource::kContainersImage;
 
 // First match wins. Statuses as registry rule R22 has them.
 constexpr std::array kFailures = std::to_array<FailureRow>({

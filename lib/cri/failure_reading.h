@@ -9,7 +9,7 @@
 namespace prefetch::cri {
 
 // Whose library speaks: containerd's resolver, or containers/image, which CRI-O and podman pull with.
-enum class Speaker { kUnknown, kContainerd, kContainersImage };
+enum class ErrorSource { kUnknown, kContainerd, kContainersImage };
 
 // The step of the pull that failed.
 enum class Step {
@@ -23,7 +23,7 @@ enum class Step {
 };
 
 struct FailureReading {
-  Speaker speaker = Speaker::kUnknown;
+  ErrorSource source = ErrorSource::kUnknown;
   Step step = Step::kUnknown;
   int status = 0;         // of HTTP; 0 if the text has none
   std::string_view code;  // of OCI, in the runtimes' spelling: "manifest unknown"; empty if there is none

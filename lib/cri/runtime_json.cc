@@ -46,15 +46,15 @@ image::RuntimeRegistries ParseRuntimeRegistries(std::string_view json) {
   AddHosts(registry.Member("auths"), hosts);
   AddConfigured(registry.Member("configs"), hosts);
   AddHeaders(registry.Member("headers"), hosts);
-  image::RuntimeRegistries told{.told = true, .config_path = registry.Text("configPath")};
+  image::RuntimeRegistries registries{.known = true, .config_path = registry.Text("configPath")};
   // A path that cannot be one is not understood, so any host may have settings of its own.
-  if (!image::IsConfigPath(told.config_path)) {
-    told.config_path.clear();
+  if (!image::IsConfigPath(registries.config_path)) {
+    registries.config_path.clear();
     hosts.AddAny();
   }
-  told.in_tables = hosts.Hosts();
-  told.has_mirrors = registry.Member("mirrors").HasContent();
-  return told;
+  registries.in_tables = hosts.Hosts();
+  registries.has_mirrors = registry.Member("mirrors").HasContent();
+  return registries;
 }
 
 }  // namespace prefetch::cri

@@ -152,9 +152,9 @@ base::Result<status::CheckResult> AgentClient::Check(const base::Call& call,
     return base::PermissionDenied("the agent at " + address_ + what + ": " + ErrorOf(*response));
   }
   if (response->status == 429 || response->status == 503) {
-    auto wish = kube::ParseRetryAfter(response->headers.Get("Retry-After").value_or(""),
-                                      std::chrono::system_clock::now());
-    if (again_after != nullptr) *again_after = wish.value_or(std::chrono::seconds(0));
+    auto retry_after = kube::ParseRetryAfter(response->headers.Get("Retry-After").value_or(""),
+                                             std::chrono::system_clock::now());
+    if (again_after != nullptr) *again_after = retry_after.value_or(std::chrono::seconds(0));
     return base::ResourceExhausted(Unexpected(*response).message() + ": " + ErrorOf(*response));
   }
   if (response->status == 400 || response->status == 413) {

@@ -52,7 +52,7 @@ class AgentClient {
                                       const ImageQuery& query) const;
   // One answer for each of at most kMostQuestions, within a time that is shorter than the call's where
   // nothing should take long. InvalidArgument: the agent refuses the questions; PermissionDenied: it pulls
-  // for no check, or not for one from here; ResourceExhausted: it asks for patience; NotFound, Unavailable
+  // for no check, or not for one from here; ResourceExhausted: it sends Retry-After; NotFound, Unavailable
   // and DeadlineExceeded: it may be there in a moment; any other error stays. PermissionDenied also where it
   // refuses the token. `again_after`: how much patience it asks for with ResourceExhausted; zero: it does not
   // say.

@@ -21,7 +21,7 @@ constexpr const char* kTitle = "prefetchd";
 constexpr const char* kGitlabFile = "prefetchd-annotations.json";
 constexpr std::size_t kLongestGitlabLabel = 255 - 3;  // and "…"; GitLab, doc/ci/yaml/artifacts_reports.md
 // Time limit for buildkite-agent, so that a hanging annotation cannot hold the CI job.
-constexpr std::chrono::seconds kAgentPatience{20};
+constexpr std::chrono::seconds kAnnotateTimeout{20};
 
 std::string Variable(const config::GetEnv& get_env, const char* name) {
   const char* value = get_env(name);
@@ -83,7 +83,7 @@ base::Status ForBuildkite(const base::Call& call, const std::string& line, const
   if (agent.empty()) return base::NotFound("there is no buildkite-agent on PATH");
   const base::Command command{.argv = {agent, "annotate", "--style", "error", "--context", kTitle},
                               .environment = BuildkiteEnvironment()};
-  auto ran = base::RunProcess(call.Within(kAgentPatience), command, line + "\n");
+  auto ran = base::RunProcess(call.Within(kAnnotateTimeout), command, line + "\n");
   if (!ran) return ran.error();
   if (ran->end == base::ProcessEnd::kExited && ran->code == 0) return {};
   return base::Unavailable("buildkite-agent annotate failed: " + base::Truncate(ran->errors, 300));

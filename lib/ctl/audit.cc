@@ -21,15 +21,15 @@ namespace {
 // Pods are large objects; pages bound the memory and the size of one answer.
 constexpr int kPodsPerPage = 250;
 // Reasons without findings. They must not look like a clean audit.
-constexpr const char* kUntold =
+constexpr const char* kNotShown =
     "cannot list new images yet: its agent has just started, or its runtime is away; ask again in a moment";
 constexpr const char* kHidden =
     "shows images on no list only to callers with a token (component fleet), or on the node itself";
 constexpr int kEventsPerPage = 500;
 
 // Returns why an agent that answered does not report unlisted images.
-const char* WhyUntold(const screen::AuditNode& node) {
-  return node.hidden ? kHidden : kUntold;
+const char* WhyNotShown(const screen::AuditNode& node) {
+  return node.hidden ? kHidden : kNotShown;
 }
 
 int Print(const screen::Audit& audit, const AuditOptions& options, std::ostream& out, std::ostream& err) {
@@ -131,7 +131,7 @@ int AuditOfNode(const base::Call& call, const AgentClient& agent, const AuditOpt
   // No findings must not look like a clean node.
   if (!facts.nodes.front().Told())
     return Fail(kUnreachable,
-                base::Unavailable("node " + status->node + " " + WhyUntold(facts.nodes.front())), err);
+                base::Unavailable("node " + status->node + " " + WhyNotShown(facts.nodes.front())), err);
   facts.listed = screen::ListedNames(*status);
   return Print(screen::MakeAudit(facts), options, out, err);
 }
@@ -185,7 +185,7 @@ int AuditOfFleet(const base::Call& call, kube::Api& api, const AuditOptions& opt
     std::string why = "no node matches";
     if (!facts.nodes.empty()) {
       const screen::AuditNode& first = facts.nodes.front();
-      why = first.heard ? "node " + first.node + " " + WhyUntold(first) : first.why;
+      why = first.heard ? "node " + first.node + " " + WhyNotShown(first) : first.why;
     }
     return Fail(kUnreachable, base::Unavailable("no agent could be asked, so nothing is known: " + why), err);
   }

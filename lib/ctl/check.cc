@@ -19,7 +19,7 @@
 #include "ctl/annotate.h"
 #include "ctl/exit_code.h"
 #include "ctl/manifest_files.h"
-#include "ctl/patience.h"
+#include "ctl/retry_pause.h"
 #include "doc/duration.h"
 #include "doc/reprint.h"
 #include "doc/write.h"
@@ -137,12 +137,13 @@ void Print(const Request& request, const status::CheckResult& result, const Chec
 }
 
 // Annotates the page of the CI job. The answers are printed already, so a failure changes no exit code.
-void TellPage(const base::Call& call, const CheckOptions& options, const std::string& line, std::ostream& out,
-              std::ostream& err) {
+void AnnotateResult(const base::Call& call, const CheckOptions& options, const std::string& line,
+                    std::ostream& out, std::ostream& err) {
   if (options.annotate.empty()) return;
-  auto told = Annotate(
+  auto annotated = Annotate(
       call, options.annotate, line, [](const char* name) { return std::getenv(name); }, out);
-  if (!told) err << "warning: --annotate " << options.annotate << ": " << told.error().message() << "\n";
+  if (!annotated)
+    err << "warning: --annotate " << options.annotate << ": " << annotated.error().message() << "\n";
 }
 
 // Exit code 3 if an agent is there and did not decide all in time; 4 if no agent answered. An agent that
@@ -191,7 +192,7 @@ int Check(const base::Call& call, AgentClient agent, const CheckOptions& options
   // Partial answers are printed as well: in a timeout they show which images hold up the pod.
   if (asked.ok() || any_decided) Print(request, result, options, out);
   const bool unasked = !asked.ok() && !any_decided;
-  TellPage(
+  AnnotateResult(
       call, options,
       unasked ? asked.error().message() : screen::CheckLine(request.items, result, options.unknown_passes),
       out, err);
@@ -203,9 +204,9 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kSayAgain{10};
+constexpr std::chrono::seconds kReportInterval{10};
 // The first progress line comes after this time.
-constexpr std::chrono::seconds kFirstWord{3};
+constexpr std::chrono::seconds kFirstReport{3};
 // An agent reads at most 64 KiB of a request.
 constexpr std::size_t kMostQuestionBytes = 48 * 1024;
 constexpr std::size_t kQuestionOverhead = 64;
@@ -213,7 +214,7 @@ constexpr std::size_t kMostAtOnce = 8;
 // Maximum time for which the agent holds its answer for a pull; and time before the deadline at which the
 // agent is asked last.
 constexpr std::chrono::seconds kHeldFor{5};
-constexpr std::chrono::milliseconds kLastWord{500};
+constexpr std::chrono::milliseconds kLastCallReserve{500};
 constexpr std::chrono::milliseconds kPullPause{200};
 // Time for the agent to write its answer, after its registries have answered.
 constexpr std::chrono::milliseconds kForTheAnswer{750};
@@ -293,7 +294,7 @@ class CheckAsking {
   base::Status Run(status::CheckResult& result) {
     {
       // Declared first, so that it ends last: it reports until all workers are done.
-      std::jthread word([this](const std::stop_token& done) { SayHowFar(done); });
+      std::jthread progress([this](const std::stop_token& done) { ReportProgress(done); });
       std::vector<std::jthread> others;
       for (std::size_t i = 1; i < std::min(kMostAtOnce, batches_.size()); i++)
         others.emplace_back([this] { Work(); });
@@ -312,7 +313,7 @@ class CheckAsking {
         status::CheckRequest request{.questions = {}, .pull = pull_};
         for (std::size_t i : open) request.questions.push_back(items_[i].question);
         // Answered questions are not asked again; only those whose image is being pulled.
-        open = Absorb(open, AskPatiently(std::move(request), batch->may_take_long));
+        open = MergeAnswers(open, AskWithRetries(std::move(request), batch->may_take_long));
         if (!open.empty() && !AwaitPulls(open)) break;
       }
     }
@@ -321,7 +322,7 @@ class CheckAsking {
   // How long the agent may hold its answer for pulls.
   base::Duration HoldFor() const {
     // Room for the answer itself and for one more question.
-    base::Duration left = call_.deadline - steady_clock::now() - 2 * kLastWord;
+    base::Duration left = call_.deadline - steady_clock::now() - 2 * kLastCallReserve;
     return std::clamp<base::Duration>(left, base::Duration::zero(), kHeldFor);
   }
 
@@ -339,8 +340,9 @@ class CheckAsking {
   }
 
   // Stores the answers. Returns the items that are being pulled.
-  std::vector<std::size_t> Absorb(const std::vector<std::size_t>& items,
-                                  base::Result<status::CheckResult> answered) PREFETCH_EXCLUDES(mutex_) {
+  std::vector<std::size_t> MergeAnswers(const std::vector<std::size_t>& items,
+                                        base::Result<status::CheckResult> answered)
+      PREFETCH_EXCLUDES(mutex_) {
     base::Lock lock(mutex_);
     if (!answered) {
       Fail(answered.error());
@@ -370,20 +372,20 @@ class CheckAsking {
       const std::size_t first = pending.front();
       std::string where =
           items_[first].question.image + ": " + base::WithoutControls(result_.answers[first].message);
-      if (steady_clock::now() + kPullPause + kLastWord >= call_.deadline) {
+      if (steady_clock::now() + kPullPause + kLastCallReserve >= call_.deadline) {
         Fail(base::DeadlineExceeded("the time is over, and " + Count(pending.size()) +
                                     " not here yet; a pull that has begun goes on (" + where + ")"));
         return false;
       }
-      Say("waiting: " + Count(pending.size()) + " not here yet", where);
+      ReportLine("waiting: " + Count(pending.size()) + " not here yet", where);
     }
     return base::Pause(call_, kPullPause);
   }
 
   // Reports progress from time to time, until `done`.
-  void SayHowFar(const std::stop_token& done) PREFETCH_EXCLUDES(mutex_) {
+  void ReportProgress(const std::stop_token& done) PREFETCH_EXCLUDES(mutex_) {
     base::Call until_done{.stop = done};
-    for (base::Duration pause = kFirstWord; base::Pause(until_done, pause); pause = kSayAgain) {
+    for (base::Duration pause = kFirstReport; base::Pause(until_done, pause); pause = kReportInterval) {
       base::Lock lock(mutex_);
       auto open = std::find_if(result_.answers.begin(), result_.answers.end(),
                                [](const status::CheckAnswer& answer) { return answer.result.empty(); });
@@ -392,9 +394,9 @@ class CheckAsking {
                                  [](const status::CheckAnswer& answer) { return answer.result.empty(); });
       const std::string& first =
           items_[static_cast<std::size_t>(open - result_.answers.begin())].question.image;
-      Say("waiting for the answers to " + std::to_string(count) + " of " + std::to_string(items_.size()) +
-              (items_.size() == 1 ? " question" : " questions"),
-          first + (count == 1 ? "" : " and others"));
+      ReportLine("waiting for the answers to " + std::to_string(count) + " of " +
+                     std::to_string(items_.size()) + (items_.size() == 1 ? " question" : " questions"),
+                 first + (count == 1 ? "" : " and others"));
     }
   }
 
@@ -403,8 +405,8 @@ class CheckAsking {
   }
 
   // Asks until there is an answer: the agent may not be there yet, or may just restart.
-  base::Result<status::CheckResult> AskPatiently(status::CheckRequest request, bool may_take_long) {
-    Patience patience(call_.deadline);
+  base::Result<status::CheckResult> AskWithRetries(status::CheckRequest request, bool may_take_long) {
+    RetryPause pauses(call_.deadline);
     while (true) {
       request.wait = HoldFor();
       request.within = TimeForRegistries();
@@ -412,12 +414,12 @@ class CheckAsking {
       // agent that accepts connections and hangs.
       base::Duration within = base::Duration::max() / 4;
       if (!may_take_long && !request.pull) within = kAnswerWithin;
-      base::Duration wish{};
-      auto result = agent_.Check(call_, request, within, &wish);
+      base::Duration retry_after{};
+      auto result = agent_.Check(call_, request, within, &retry_after);
       if (result || !ComesBack(result.error().code()) || call_.Stopped()) return result;
-      auto pause = patience.Next(steady_clock::now(), wish, Spread());
+      auto pause = pauses.Next(steady_clock::now(), retry_after, Spread());
       if (!pause) return result;
-      SayWaiting(result.error());
+      ReportWaiting(result.error());
       if (!base::Pause(call_, *pause)) return result;
     }
   }
@@ -427,20 +429,20 @@ class CheckAsking {
     return std::uniform_real_distribution<double>(0, 1)(random_);
   }
 
-  void SayWaiting(const base::Error& error) PREFETCH_EXCLUDES(mutex_) {
+  void ReportWaiting(const base::Error& error) PREFETCH_EXCLUDES(mutex_) {
     base::Lock lock(mutex_);
-    Say("waiting for the agent", error.message());
+    ReportLine("waiting for the agent", error.message());
   }
 
-  void Say(const std::string& what, const std::string& why) PREFETCH_REQUIRES(mutex_) {
+  void ReportLine(const std::string& what, const std::string& why) PREFETCH_REQUIRES(mutex_) {
     auto now = steady_clock::now();
     // Several threads wait for the same agent; one line at a time is enough for all.
-    if (said_ && now - *said_ < kSayAgain) return;
+    if (reported_at_ && now - *reported_at_ < kReportInterval) return;
     auto left = std::chrono::duration_cast<std::chrono::seconds>(call_.deadline - now);
     auto waited = std::chrono::duration_cast<std::chrono::seconds>(now - started_);
     err_ << what << " (" << base::HumanTime(waited) << " so far, at most " << base::HumanTime(left)
          << " more): " << why << std::endl;
-    said_ = now;
+    reported_at_ = now;
   }
 
   const AgentClient& agent_;
@@ -457,7 +459,7 @@ class CheckAsking {
   std::mt19937_64 random_ PREFETCH_GUARDED_BY(mutex_){std::random_device{}()};
   status::CheckResult result_ PREFETCH_GUARDED_BY(mutex_);
   std::optional<base::Error> failure_ PREFETCH_GUARDED_BY(mutex_);
-  std::optional<steady_clock::time_point> said_ PREFETCH_GUARDED_BY(mutex_);
+  std::optional<steady_clock::time_point> reported_at_ PREFETCH_GUARDED_BY(mutex_);
 };
 
 }  // namespace

@@ -72,9 +72,9 @@ class Crio {
     if (!settings || !*settings) return;
     settings_ = std::move(*settings);
     const std::string file = raw.registries_conf ? raw.registries_conf->value : kRegistriesConf;
-    auto word = registry::RegistriesFiles(file, host_root_).Look();
-    if (word->conf) conf_ = word->conf;
-    warnings.insert(warnings.end(), word->notes.begin(), word->notes.end());
+    auto conf_files = registry::RegistriesFiles(file, host_root_).Current();
+    if (conf_files->conf) conf_ = conf_files->conf;
+    warnings.insert(warnings.end(), conf_files->notes.begin(), conf_files->notes.end());
   }
 
   // Returns true if CRI-O runs here, but its settings are not visible.

@@ -115,7 +115,7 @@ std::vector<std::string> Unseen(const std::vector<std::string>& paths, const std
 constexpr const char* kFails = "CRI-O fails when it needs this entry";
 
 // Adds a problem once: a registry and its mirrors may share the entry.
-void Tell(std::vector<std::string>& problems, std::string problem) {
+void AddOnce(std::vector<std::string>& problems, std::string problem) {
   if (std::find(problems.begin(), problems.end(), problem) == problems.end()) {
     problems.push_back(std::move(problem));
   }
@@ -132,7 +132,7 @@ bool TakeFromFiles(const std::vector<AuthFile>& files, const image::Reference& a
       place.match = helper->first;
       place.helper = helper->second;
       if (helper->second.empty()) {
-        Tell(problems, file.path + ": credHelpers names no program for " + helper->first + "; " + kFails);
+        AddOnce(problems, file.path + ": credHelpers names no program for " + helper->first + "; " + kFails);
       }
       return true;
     }
@@ -144,9 +144,9 @@ bool TakeFromFiles(const std::vector<AuthFile>& files, const image::Reference& a
     place.match = (*login)->key;
     const std::string entry = file.path + ": the entry " + credentials::ShownKey(place.match);
     if (found.size() > 1) {
-      Tell(problems, entry + " is one of several for this registry; CRI-O takes any of them");
+      AddOnce(problems, entry + " is one of several for this registry; CRI-O takes any of them");
     } else if ((*login)->broken) {
-      Tell(problems, entry + " has an \"auth\" that is no base64; " + kFails);
+      AddOnce(problems, entry + " has an \"auth\" that is no base64; " + kFails);
     }
     return true;
   }

@@ -31,7 +31,7 @@ int Fail(const base::Error& error, std::ostream& err) {
   return Fail(error.code() == base::Code::kInvalidArgument ? kBadInput : kUnreachable, error, err);
 }
 
-void Tell(const Mistakes& mistakes, std::ostream& err) {
+void PrintMistakes(const Mistakes& mistakes, std::ostream& err) {
   for (const std::string& mistake : mistakes) {
     for (std::string_view line : base::Split(mistake, '\n')) {
       err << (HasPlace(line) ? "" : "prefetchctl: ") << base::ToUtf8(line) << "\n";
@@ -40,7 +40,7 @@ void Tell(const Mistakes& mistakes, std::ostream& err) {
 }
 
 int Refuse(const Mistakes& mistakes, std::ostream& err) {
-  Tell(mistakes, err);
+  PrintMistakes(mistakes, err);
   return kBadInput;
 }
 

@@ -75,7 +75,7 @@ using std::chrono::seconds;
 
 constexpr seconds kOneAnswer{10};
 constexpr std::size_t kAskedAtOnce = 32;
-constexpr seconds kLongestPatience{5};  // with a server that says 429
+constexpr seconds kMaxRetryAfter{5};  // with a server that says 429
 
 kube::Answer<std::string> Get(const base::Call& call, kube::Api& api, const std::string& name_space,
                               const FleetMember& member, const std::optional<http::SecretHeader>& token) {
@@ -85,7 +85,7 @@ kube::Answer<std::string> Get(const base::Call& call, kube::Api& api, const std:
   auto body = get();
   // Tries once more, after the time that the busy API server names.
   if (body || body.failure().kind != kube::ApiError::kTooManyRequests) return body;
-  base::Pause(call, std::min(body.failure().retry_after.value_or(seconds(1)), kLongestPatience));
+  base::Pause(call, std::min(body.failure().retry_after.value_or(seconds(1)), kMaxRetryAfter));
   return get();
 }
 

@@ -110,7 +110,7 @@ base::Result<std::vector<deploy::ListFile>> ReadLists(const std::vector<ListPath
   for (const ListPath& file : files) {
     // A pipe of a shell's <(…) may never end, so it is read with a time limit.
     auto text = file.piped && file.path != kStdin
-                    ? list::PipedList().Read(file.path, kMostListBytes, kPipePatience)
+                    ? list::PipedList().Read(file.path, kMostListBytes, kPipeTimeout)
                     : ReadFileOrStdin(file.path, kMostListBytes);
     if (!text) return base::InvalidArgument(text.error().message());
     std::string name = KeyFor(file, *text);

@@ -34,7 +34,7 @@ namespace {
 
 // Prints mistakes and warnings. Returns false if there are mistakes.
 bool Report(const ListFiles& files, const Mistakes& mistakes, std::ostream& err) {
-  Tell(mistakes, err);
+  PrintMistakes(mistakes, err);
   for (const std::string& warning : files.list.warnings) err << "warning: " << warning << "\n";
   return mistakes.empty();
 }
@@ -123,7 +123,7 @@ namespace {
 std::optional<plan::ImageList> ReadList(const std::string& path, std::ostream& err) {
   Mistakes mistakes;
   ListFiles files = ReadListFiles({path}, mistakes);
-  Tell(mistakes, err);
+  PrintMistakes(mistakes, err);
   return mistakes.empty() ? std::optional<plan::ImageList>(std::move(files.list)) : std::nullopt;
 }
 

@@ -32,7 +32,7 @@ kube::Answer<kube::Done> ForAll(const base::Call& call, kube::ListOptions option
                                 const std::function<void()>& begin_anew, const std::function<void(T)>& keep) {
   using std::chrono::seconds;
   constexpr int kMaxRestarts = 3;
-  constexpr seconds kLongestPatience{5};
+  constexpr seconds kMaxRetryAfter{5};
   const base::TimePoint end = call.Within(kLongestList).deadline;
   int pages = 0;
   for (int beginnings = 1;;) {
@@ -43,7 +43,7 @@ kube::Answer<kube::Done> ForAll(const base::Call& call, kube::ListOptions option
       bool may_pass = kind == kube::ApiError::kGone || kind == kube::ApiError::kTooManyRequests;
       if (!may_pass || beginnings == kMaxRestarts) return std::move(page).failure();
       beginnings++;
-      base::Pause(call, std::min(page.failure().retry_after.value_or(seconds(0)), kLongestPatience));
+      base::Pause(call, std::min(page.failure().retry_after.value_or(seconds(0)), kMaxRetryAfter));
       begin_anew();
       options.continue_token.clear();
       continue;

@@ -62,7 +62,7 @@ ListFiles ReadListFiles(const std::vector<std::string>& paths, Mistakes& mistake
   // The agent's reader takes names of files only.
   bool from_stdin = std::erase_if(names, &IsStdin) > 0;
   std::size_t missing = mistakes.size();
-  list::ListSources sources(Existing(names, mistakes), capabilities, kPipePatience);
+  list::ListSources sources(Existing(names, mistakes), capabilities, kPipeTimeout);
   sources.Read(base::SystemClock().Wall());
   std::vector<list::LoadedSource> loaded = sources.Loaded();
   if (from_stdin) {

@@ -22,7 +22,7 @@ struct ListFiles {
 };
 inline constexpr const char* kStdin = "-";
 // Time limit for a command in a shell's <(…).
-inline constexpr std::chrono::seconds kPipePatience{60};
+inline constexpr std::chrono::seconds kPipeTimeout{60};
 // "-", and the system's name for it: "/dev/stdin".
 bool IsStdin(const std::string& path);
 

@@ -172,7 +172,7 @@ ManifestFile ReadOne(const ManifestPath& path, manifest::ReadOptions options) {
       .name = path.path == "-" ? "stdin" : path.path, .manifests = {}, .ignores = {}, .mistakes = {}};
   // In a folder of charts or other configuration, unknown objects are normal. In a file that was named, they
   // may be the pods that matter.
-  if (!path.named) options.strangers = manifest::UnknownOwners::kPassOver;
+  if (!path.named) options.non_manifests = manifest::NonManifests::kPassOver;
   std::string text;
   bool whole = true;
   if (path.path == "-") {

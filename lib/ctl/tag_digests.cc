@@ -29,7 +29,7 @@ using std::chrono::steady_clock;
 constexpr std::size_t kMostAtOnce = 16;  // over all registries
 // Larger than an agent's limits (R29), which apply on every node of a fleet at the same time. An image takes
 // two requests (R53).
-constexpr registry::ThrottleLimits kDesk{
+constexpr registry::ThrottleLimits kTagThrottle{
     .checks = kMostAtOnce, .requests_per_host = 8, .rate = {.per_second = 100, .burst = 100}};
 // Added to the time that a registry names.
 constexpr milliseconds kCourtesy{50};
@@ -50,8 +50,8 @@ class TagAsking {
         err_(err),
         http_(HttpFor(get_env)),
         keyring_(keyring, clock_),
-        client_(http_, clock_, {.throttle = kDesk}),
-        crio_(http_, clock_, {.for_crio = true, .throttle = kDesk}),
+        client_(http_, clock_, {.throttle = kTagThrottle}),
+        crio_(http_, clock_, {.for_crio = true, .throttle = kTagThrottle}),
         platform_(platform) {}
 
   std::vector<RegistryAnswer> Run(NodeRuntime runtime) {
@@ -69,9 +69,9 @@ class TagAsking {
   std::vector<ManifestAnswer> Manifests() {
     return Each<ManifestAnswer>([this](const TagQuestion& question) -> ManifestAnswer {
       const image::RegistryQuestion of = QuestionOf(question);
-      auto manifest = AskPatiently<base::Result<image::ImageManifest>>(
+      auto manifest = AskWithRetries<base::Result<image::ImageManifest>>(
           question, [&] { return client_.contents().Manifest(call_, of); },
-          [&](const auto& got) { return got ? std::nullopt : client_.contents().AskedForPatience(of); });
+          [&](const auto& got) { return got ? std::nullopt : client_.contents().RetryAfter(of); });
       if (!manifest) return {.manifest = std::nullopt, .error = manifest.error().message()};
       return {.manifest = *std::move(manifest), .error = ""};
     });
@@ -95,25 +95,25 @@ class TagAsking {
     return answers;
   }
 
-  // Asks again for as long as the registry asks for patience, and the call has the time. `wish` returns for
-  // how long.
+  // Asks again for as long as the registry sends Retry-After, and the call has the time. `retry_after_of`
+  // returns for how long.
   template <typename Answer>
-  Answer AskPatiently(const TagQuestion& question, const std::function<Answer()>& ask,
-                      const std::function<std::optional<base::Duration>(const Answer&)>& wish)
+  Answer AskWithRetries(const TagQuestion& question, const std::function<Answer()>& ask,
+                        const std::function<std::optional<base::Duration>(const Answer&)>& retry_after_of)
       PREFETCH_EXCLUDES(mutex_) {
     while (true) {
       Answer answer = ask();
-      const std::optional<base::Duration> patience = wish(answer);
+      const std::optional<base::Duration> retry_after = retry_after_of(answer);
       // A wait beyond the deadline could only end without an answer.
-      if (!patience || steady_clock::now() + *patience + kCourtesy >= call_.deadline) return answer;
-      SayPatience(question.reference.domain(), std::chrono::ceil<milliseconds>(*patience));
-      if (!base::Pause(call_, *patience + kCourtesy)) return answer;
+      if (!retry_after || steady_clock::now() + *retry_after + kCourtesy >= call_.deadline) return answer;
+      ReportRateLimit(question.reference.domain(), std::chrono::ceil<milliseconds>(*retry_after));
+      if (!base::Pause(call_, *retry_after + kCourtesy)) return answer;
     }
   }
 
   RegistryAnswer Ask(registry::Client& client, const TagQuestion& question,
                      const image::RegistryQuestion& of) {
-    return AskPatiently<RegistryAnswer>(
+    return AskWithRetries<RegistryAnswer>(
         question, [&] { return client.Ask(call_, of); },
         [](const RegistryAnswer& got) -> std::optional<base::Duration> {
           return got.kind == RegistryAnswerKind::kRateLimited ? got.retry_after : std::nullopt;
@@ -134,12 +134,12 @@ class TagAsking {
   }
 
   // Reports a wait once for each time that a registry names, though several threads wait for it.
-  void SayPatience(const std::string& registry, milliseconds wait) PREFETCH_EXCLUDES(mutex_) {
+  void ReportRateLimit(const std::string& registry, milliseconds wait) PREFETCH_EXCLUDES(mutex_) {
     base::Lock lock(mutex_);
     base::TimePoint until = steady_clock::now() + wait;
-    base::TimePoint& said = said_until_[registry];
-    if (until <= said + kCourtesy) return;
-    said = until;
+    base::TimePoint& reported_until = reported_until_[registry];
+    if (until <= reported_until + kCourtesy) return;
+    reported_until = until;
     err_ << registry << " asks for patience: going on in "
          << base::HumanTime(std::chrono::ceil<std::chrono::seconds>(wait)) << std::endl;
   }
@@ -153,7 +153,7 @@ class TagAsking {
   registry::Client client_, crio_;
   const image::Platform platform_;
   base::Mutex mutex_;
-  std::map<std::string, base::TimePoint> said_until_ PREFETCH_GUARDED_BY(mutex_);
+  std::map<std::string, base::TimePoint> reported_until_ PREFETCH_GUARDED_BY(mutex_);
 };
 
 }  // namespace

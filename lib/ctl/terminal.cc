@@ -109,18 +109,18 @@ void Progress::Show(const std::string& line, const std::string& key,
   if (pace_.Due(key, std::chrono::steady_clock::now())) out_ << line << "\n" << std::flush;
 }
 
-void Progress::ShowTrouble(const std::string& sentence, std::ostream& err) {
+void Progress::ShowProblem(const std::string& sentence, std::ostream& err) {
   if (terminal_.interactive) {
     Show(OneLine(sentence, StdoutTerminal()), sentence);
-  } else if (sentence != told_) {
+  } else if (sentence != shown_problem_) {
     err << "prefetchctl: " << OneLine(sentence, terminal_) << "\n" << std::flush;
-    told_ = sentence;
+    shown_problem_ = sentence;
   }
 }
 
-base::Error Progress::LastWords(const base::Error& trouble, std::chrono::seconds waited) const {
+base::Error Progress::FinalError(const base::Error& trouble, std::chrono::seconds waited) const {
   // A message that stands on standard error already is not repeated.
-  if (trouble.message() != told_) return trouble;
+  if (trouble.message() != shown_problem_) return trouble;
   return base::Unavailable("gave up after " + base::HumanTime(waited));
 }
 

@@ -61,9 +61,9 @@ class Progress {
   void Show(const std::string& line, const std::string& key, const std::vector<std::string>& details = {});
   // Shows an obstacle that may pass: on a terminal as the view; otherwise once on `err`, as errors are
   // printed.
-  void ShowTrouble(const std::string& sentence, std::ostream& err);
+  void ShowProblem(const std::string& sentence, std::ostream& err);
   // The last words about trouble that did not pass: the sentence, unless `err` has it already.
-  base::Error LastWords(const base::Error& trouble, std::chrono::seconds waited) const;
+  base::Error FinalError(const base::Error& trouble, std::chrono::seconds waited) const;
   // Takes the view away; what comes next is printed in its place.
   void Close();
 
@@ -72,7 +72,7 @@ class Progress {
   const Terminal terminal_;
   std::size_t lines_ = 0;  // of the view that is on the terminal
   screen::LogPace pace_;
-  std::string told_;  // of trouble, to `err`
+  std::string shown_problem_;  // of trouble, to `err`
 };
 
 }  // namespace prefetch::ctl

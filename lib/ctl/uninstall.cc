@@ -30,16 +30,16 @@ constexpr unsigned kMostTries =
     6;  // of one call: together about half a minute, the time of an API server's restart
 constexpr seconds kCallLimit{15};
 constexpr seconds kLongestPause{15};
-constexpr std::size_t kMostFailuresTold = 10;
+constexpr std::size_t kMaxFailuresShown = 10;
 // No object of the cluster tells whether a node has pins.
 constexpr const char* kPinsNote =
     "prefetchctl: this command does not see pins (pin: true of a list), which are on the nodes: see step 2 "
     "of prefetchctl uninstall --help\n";
 
 // Waits before the next try of a call. Wait returns false if there is none.
-class Patience {
+class ApiRetries {
  public:
-  explicit Patience(const base::Call& call) : call_(call) {}
+  explicit ApiRetries(const base::Call& call) : call_(call) {}
 
   bool Wait(const Failure& failure) {
     kube::Retry retry = kube::NextTry(failure, ++failures_, Spread());
@@ -95,11 +95,11 @@ Findings Look(const Node& node, const UninstallOptions& options) {
 // Repeats a call until it succeeds or no try is left. A node that is gone has nothing to clear.
 template <typename Try>
 std::optional<Failure> Persist(const base::Call& call, const Try& attempt) {
-  Patience patience(call);
+  ApiRetries retries(call);
   while (true) {
     std::optional<Failure> failure = attempt();
     if (!failure || failure->kind == kube::ApiError::kNotFound) return std::nullopt;
-    if (!patience.Wait(*failure)) return failure;
+    if (!retries.Wait(*failure)) return failure;
   }
 }
 
@@ -146,11 +146,11 @@ std::optional<Failure> Clear(const base::Call& call, kube::Api& api, const std::
 // meanwhile.
 kube::Answer<std::vector<Node>> ListNodes(const base::Call& call, kube::Api& api,
                                           const std::string& selector) {
-  Patience patience(call);
+  ApiRetries retries(call);
   return ListAll<Node>(call, {.label_selector = selector}, [&](const kube::ListOptions& options) {
     while (true) {
       auto page = api.ListNodes(call.Within(kCallLimit), options);
-      if (page || page.failure().kind == kube::ApiError::kGone || !patience.Wait(page.failure())) return page;
+      if (page || page.failure().kind == kube::ApiError::kGone || !retries.Wait(page.failure())) return page;
     }
   });
 }
@@ -213,11 +213,11 @@ std::string Count(std::size_t count) {
 int Summarize(const base::Call& call, Clearing& clearing, std::size_t nodes, std::size_t tasks,
               std::ostream& out, std::ostream& err) {
   std::vector<std::string> failures = clearing.failures();
-  for (std::size_t i = 0; i < std::min(failures.size(), kMostFailuresTold); i++) {
+  for (std::size_t i = 0; i < std::min(failures.size(), kMaxFailuresShown); i++) {
     err << "prefetchctl: " << failures[i] << "\n";
   }
-  if (failures.size() > kMostFailuresTold) {
-    err << "prefetchctl: … and " << Count(failures.size() - kMostFailuresTold) << " more\n";
+  if (failures.size() > kMaxFailuresShown) {
+    err << "prefetchctl: … and " << Count(failures.size() - kMaxFailuresShown) << " more\n";
   }
   std::size_t cleared = clearing.cleared();
   out << "cleared " << Count(cleared) << "; " << nodes - tasks << " of " << Count(nodes)

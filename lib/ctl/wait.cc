@@ -78,7 +78,7 @@ int Wait(const base::Call& call, const AgentClient& agent, const WaitOptions& op
     if (!status) {
       // A restarting agent comes back. The error is kept for the end, unless it is the time limit itself.
       if (steady_clock::now() < limited.deadline) trouble = status.error();
-      progress.ShowTrouble(status.error().message(), err);
+      progress.ShowProblem(status.error().message(), err);
       continue;
     }
     trouble.reset();
@@ -95,10 +95,10 @@ int Wait(const base::Call& call, const AgentClient& agent, const WaitOptions& op
   progress.Close();
   if (call.Stopped()) return kInterrupted;
   if (trouble || !newest)
-    return Fail(
-        kUnreachable,
-        progress.LastWords(trouble.value_or(base::Unavailable("the agent did not answer in time")), waited()),
-        err);
+    return Fail(kUnreachable,
+                progress.FinalError(trouble.value_or(base::Unavailable("the agent did not answer in time")),
+                                    waited()),
+                err);
   return finish(EndOf(*newest, options.fail_fast).value_or(screen::WaitEnd::kTimedOut));
 }
 
@@ -228,13 +228,13 @@ int FleetWait(const base::Call& call, kube::Api& api, const FleetWaitOptions& op
       if (in_time) trouble = failure;
       // A failure at the deadline is most probably the deadline's own.
       if (in_time && IsForAPerson(*failure)) break;
-      progress.ShowTrouble(Explain(*failure).message(), err);
+      progress.ShowProblem(Explain(*failure).message(), err);
       continue;
     }
     trouble.reset();
     // A round that the time limit cut short knows nothing new about the nodes that it did not reach.
     if (!newest || steady_clock::now() < limited.deadline) newest = watch.Gather();
-    screen::FleetEnd end = screen::JudgeFleet(*newest, options.target, options.fail_fast);
+    screen::FleetEnd end = screen::EvaluateFleet(*newest, options.target, options.fail_fast);
     if (end == screen::FleetEnd::kReady) return end_with(end, kOk);
     if (end == screen::FleetEnd::kFailedPermanently) return end_with(end, kNo);
     terminal = StdoutTerminal();  // its size may have changed
@@ -247,7 +247,7 @@ int FleetWait(const base::Call& call, kube::Api& api, const FleetWaitOptions& op
   if (call.Stopped()) return kInterrupted;
   if (trouble || !newest) {
     return Fail(kUnreachable,
-                progress.LastWords(
+                progress.FinalError(
                     trouble ? Explain(*trouble) : base::Unavailable("the API server did not answer in time"),
                     waited()),
                 err);

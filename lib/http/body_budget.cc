@@ -46,7 +46,7 @@ BodyBudget::Held BodyBudget::HoldBytes(std::size_t bytes, bool local) {
 
 bool BodyBudget::Crowded() const {
   base::Lock lock(mutex_);
-  return used_ > limits_.neighbours / 4 * 3;
+  return used_ > limits_.network / 4 * 3;
 }
 
 std::size_t BodyBudget::used() const {

@@ -19,7 +19,7 @@ struct BodyLimits {
   std::size_t bytes = std::size_t{28} << 20;
   // The part of these that clients over TCP can take. The rest is for the unix socket, which only root may
   // open.
-  std::size_t neighbours = std::size_t{18} << 20;
+  std::size_t network = std::size_t{18} << 20;
 };
 
 // Any thread may call. Make it by make_shared: holders keep it alive.
@@ -40,7 +40,7 @@ class BodyBudget : public std::enable_shared_from_this<BodyBudget> {
   std::size_t used() const PREFETCH_EXCLUDES(mutex_);
 
  private:
-  std::size_t LimitFor(bool local) const { return local ? limits_.bytes : limits_.neighbours; }
+  std::size_t LimitFor(bool local) const { return local ? limits_.bytes : limits_.network; }
   Held Giver(std::function<void()> give_back);
   void LetGo(const SharedBody& body) PREFETCH_EXCLUDES(mutex_);
 

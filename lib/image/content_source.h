@@ -50,8 +50,8 @@ class ContentSource {
   virtual base::Status Bytes(const base::Call& call, const RegistryQuestion& image, const BlobRange& range,
                              const std::function<bool(std::string_view part)>& sink) = 0;
   // Returns how long from now the image's own registry is not to be asked for it, after a 429. nullopt: it
-  // asked for no patience.
-  virtual std::optional<base::Duration> AskedForPatience(const RegistryQuestion&) { return std::nullopt; }
+  // sent no Retry-After.
+  virtual std::optional<base::Duration> RetryAfter(const RegistryQuestion&) { return std::nullopt; }
 };
 
 }  // namespace prefetch::image

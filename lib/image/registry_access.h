@@ -13,7 +13,7 @@ namespace prefetch::image {
 // A runtime's own registry configuration. containerd 1.x reports it, and every containerd has it in its file;
 // CRI-O has another one.
 struct RuntimeRegistries {
-  bool told = false;        // false: nothing below is known, but that hosts are in tables if any are named
+  bool known = false;       // false: nothing below is known, but that hosts are in tables if any are named
   std::string config_path;  // folders of hosts.toml files, as written; empty: none is written
   // Hosts for which it has mirrors, authorities, client certificates or credentials in tables of its own,
   // which only the runtime can follow; sorted. "*": any host.

@@ -23,8 +23,8 @@ struct RegistryQuestion {
   std::vector<AuthConfig> credentials;
   // A pod wrote the registry's name, and no list has it: the answer must tell nothing about this node's own
   // network.
-  bool by_stranger = false;
-  // Addresses of this node and of the API server, for by_stranger. nullopt: they are not known yet, and a
+  bool untrusted_name = false;
+  // Addresses of this node and of the API server, for untrusted_name. nullopt: they are not known yet, and a
   // registry that only the pod names is not asked.
   std::optional<std::vector<std::string>> not_these = std::vector<std::string>();
   // The manifest is fetched as well, as a pull by containerd would, where that costs nothing but a request

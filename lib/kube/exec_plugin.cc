@@ -108,7 +108,7 @@ void ReadEnvironment(doc::ObjectReader& exec, ExecPlugin& plugin, PluginUse use)
       value = entry.String("value").value_or("");
     }
     const bool unfit = name.find('=') != std::string::npos || HasNul(name + value);
-    if (name.empty() || (unfit && use == PluginUse::kAsked)) {
+    if (name.empty() || (unfit && use == PluginUse::kInUse)) {
       item.Fail("must have the name of an environment variable, and a value that one can have");
       continue;
     }
@@ -175,10 +175,10 @@ std::optional<ExecPlugin> DecodeExecPlugin(doc::ObjectReader& exec, const std::s
     exec.Fail("interactiveMode", "must be Never, IfAvailable or Always");
   }
   // Rejected before the run: such a plugin would wait for input that never comes.
-  if (use == PluginUse::kAsked && mode == "Always") {
+  if (use == PluginUse::kInUse && mode == "Always") {
     exec.Fail("interactiveMode", "needs a terminal, and plugins get none here");
   }
-  if (use != PluginUse::kAsked) return std::nullopt;
+  if (use != PluginUse::kInUse) return std::nullopt;
   if (HasNul(command) || std::any_of(plugin.args.begin(), plugin.args.end(), HasNul)) {
     exec.Fail("has an argument that no program can get");
   }
@@ -226,7 +226,7 @@ base::Result<ExecCredential> DecodeExecCredential(std::string_view output, const
 }
 
 base::Result<ExecCredential> RunExecPlugin(const base::Call& call, const ExecPlugin& plugin) {
-  std::string who = "credential plugin " + plugin.command;
+  std::string subject = "credential plugin " + plugin.command;
   base::Command command{.argv = {plugin.command}, .environment = plugin.environment};
   command.argv.insert(command.argv.end(), plugin.args.begin(), plugin.args.end());
   command.max_output = kLongestOutput;
@@ -236,11 +236,11 @@ base::Result<ExecCredential> RunExecPlugin(const base::Call& call, const ExecPlu
                     : base::RunProcess(call.Within(kLongestRun), command, "");
   if (!result) {
     std::string hint = plugin.install_hint.empty() ? "" : " (" + plugin.install_hint + ")";
-    return std::move(result).error().Wrap(who + hint);
+    return std::move(result).error().Wrap(subject + hint);
   }
-  if (base::Status ended = EndedWell(*result, plugin); !ended) return std::move(ended).error().Wrap(who);
+  if (base::Status ended = EndedWell(*result, plugin); !ended) return std::move(ended).error().Wrap(subject);
   auto credential = DecodeExecCredential(result->output.Reveal(), plugin.api_version);
-  if (!credential) return std::move(credential).error().Wrap(who);
+  if (!credential) return std::move(credential).error().Wrap(subject);
   return credential;
 }
 

@@ -31,7 +31,7 @@ struct PluginCluster {
 };
 
 enum class PluginUse {
-  kAsked,
+  kInUse,
   kBesideOthers,  // there is another credential: the plugin is checked, and not asked
   kInClear,       // the server has no https: even a version is good that kubectl does not know
 };

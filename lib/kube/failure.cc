@@ -71,14 +71,14 @@ StatusWords ReadStatus(const std::string& body, const std::vector<const base::Se
   auto status = ParseStatus(body);
   if (!status) return {};
   // Admission webhooks write these texts, too.
-  StatusWords said{base::ForeignText(TextAt(*status, {"message"}), kLongestMessage, secrets),
-                   base::ForeignText(TextAt(*status, {"reason"}), kLongestMessage, secrets),
-                   {}};
+  StatusWords words{base::ForeignText(TextAt(*status, {"message"}), kLongestMessage, secrets),
+                    base::ForeignText(TextAt(*status, {"reason"}), kLongestMessage, secrets),
+                    {}};
   const doc::Node* wait = ValueAt(*status, {"details", "retryAfterSeconds"});
   if (wait != nullptr && wait->kind == doc::Node::Kind::kInt) {
-    said.retry_after = ParseRetryAfter(wait->text, base::WallTime());
+    words.retry_after = ParseRetryAfter(wait->text, base::WallTime());
   }
-  return said;
+  return words;
 }
 
 }  // namespace
@@ -86,15 +86,15 @@ StatusWords ReadStatus(const std::string& body, const std::vector<const base::Se
 std::optional<Failure> FailureOf(const http::Response& response, std::string_view attempt,
                                  const std::vector<const base::Secret*>& secrets, base::WallTime now) {
   if (response.status >= 200 && response.status < 300) return std::nullopt;
-  StatusWords said = ReadStatus(response.body, secrets);
-  Failure failure{.kind = KindOf(response.status), .status = response.status, .reason = said.reason};
-  failure.retry_after = said.retry_after;
+  StatusWords words = ReadStatus(response.body, secrets);
+  Failure failure{.kind = KindOf(response.status), .status = response.status, .reason = words.reason};
+  failure.retry_after = words.retry_after;
   // The header wins. A proxy in front of the API server sends it without a Status.
   if (auto header = response.headers.Get("Retry-After")) {
     if (auto wait = ParseRetryAfter(*header, now)) failure.retry_after = wait;
   }
   failure.message = std::string(attempt) + ": the server answered " + std::to_string(response.status);
-  if (!said.message.empty()) failure.message += ": " + said.message;
+  if (!words.message.empty()) failure.message += ": " + words.message;
   if (failure.kind == ApiError::kMalformed) failure.message += ", and redirects are not followed";
   return failure;
 }

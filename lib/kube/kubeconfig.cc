@@ -155,9 +155,9 @@ void DecodeUser(KubeconfigEntry& entry, const PluginCluster& described, const Ku
   const bool otherwise = has_token || !cluster.username.empty() || certificate;
   const PluginUse use = !https      ? PluginUse::kInClear
                         : otherwise ? PluginUse::kBesideOthers
-                                    : PluginUse::kAsked;
+                                    : PluginUse::kInUse;
   auto plugin = DecodeExecPlugin(*exec, entry.folder, cluster, described, options.environment, get_env, use);
-  if (use == PluginUse::kAsked) cluster.exec = std::move(plugin);
+  if (use == PluginUse::kInUse) cluster.exec = std::move(plugin);
 }
 
 // Neither kubectl nor we send a credential in clear. All members that are not named here are credentials.

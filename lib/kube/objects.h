@@ -50,7 +50,7 @@ struct PodContainer {
   bool ready = false;
   std::string image_id;                        // of status; empty before it was started
   std::string waiting_reason;                  // "ErrImagePull"; empty: it does not wait
-  std::string waiting_message;                 // for people; a stranger's words
+  std::string waiting_message;                 // for people; untrusted words
   std::string terminated_reason;               // "Completed"; of now, not of a run before
   std::map<std::string, std::uint16_t> ports;  // those that have a name: {"http", 9477}
 

@@ -29,8 +29,8 @@ milliseconds Later(const Failure& failure, unsigned failures, double spread) {
   milliseconds wait = BackOff(failures, spread);
   if (!failure.retry_after) return wait;
   // A wrong Retry-After of a day must not silence an agent for that long.
-  milliseconds wish = std::min<milliseconds>(*failure.retry_after, kLongestPause);
-  return std::max(wait, wish + Scale(kRetryAfterSpread, spread));
+  milliseconds server_pause = std::min<milliseconds>(*failure.retry_after, kLongestPause);
+  return std::max(wait, server_pause + Scale(kRetryAfterSpread, spread));
 }
 
 // Returns no wait the first time, and the back-off from then on.

@@ -36,7 +36,7 @@ std::optional<TokenClaims> ReadTokenClaims(std::string_view token) {
   const std::optional<std::string> json = base::Base64UrlDecode(parts[1]);
   if (!json) return std::nullopt;
   doc::Problems problems("token");
-  // The text is a stranger's and unverified, so bytes, depth and number of nodes are bounded.
+  // The text is untrusted and unverified, so bytes, depth and number of nodes are bounded.
   const auto body = doc::ParseJson(*json, problems, doc::JsonRules::kLenient, kClaimLimits);
   if (!body || body->kind != doc::Node::Kind::kMapping) return std::nullopt;
   TokenClaims claims{.audiences = Audiences(body->Find("aud")),
@@ -44,7 +44,7 @@ std::optional<TokenClaims> ReadTokenClaims(std::string_view token) {
                      .node = doc::TextAt(*body, {"kubernetes.io", "node", "name"}),
                      .pod_uid = doc::TextAt(*body, {"kubernetes.io", "pod", "uid"})};
   const doc::Node* expires = body->Find("exp");
-  // A claim of another type leaves the expiry unknown, and PrejudgeToken (plan/caller.h) then rejects the
+  // A claim of another type leaves the expiry unknown, and CheckClaims (plan/caller.h) then rejects the
   // token.
   if (expires != nullptr && expires->kind == doc::Node::Kind::kInt && expires->integer >= 0) {
     const std::int64_t second = std::min<std::int64_t>(expires->integer, kLastSecond);

@@ -73,7 +73,7 @@ std::optional<TokenKeys> TokenKeys::Parse(std::string_view json) {
   return keys;
 }
 
-Signature TokenKeys::Judge(std::string_view token) const {
+Signature TokenKeys::Verify(std::string_view token) const {
   const std::vector<std::string_view> parts = base::Split(token, '.');
   if (parts.size() != 3) return Signature::kForged;
   const auto head = base::Base64UrlDecode(parts[0]);
@@ -85,21 +85,21 @@ Signature TokenKeys::Judge(std::string_view token) const {
   const std::string id = doc::TextAt(*header, {"kid"});
   const std::string algorithm = doc::TextAt(*header, {"alg"});
   // The same key may be listed for several algorithms, and keys without an id fit every token.
-  bool named = false, told = true;
+  bool named = false, verifiable = true;
   // The signature covers the two parts as they are encoded (RFC 7515 section 5.2).
   const std::string_view message = token.substr(0, parts[0].size() + 1 + parts[1].size());
   for (const PublicKey& key : keys_) {
     if (!id.empty() && !key.id.empty() && key.id != id) continue;
     named = true;
     if (key.kind == PublicKey::Kind::kOther) {
-      told = false;
+      verifiable = false;
     } else if (algorithm == AlgorithmOf(key.kind) && Verifies(key, message, *signature)) {
       return Signature::kGenuine;
     }
   }
   // The cluster may have new keys that are not known here yet, so the caller can fetch them and judge again.
   if (!named) return Signature::kUnknownKey;
-  return told ? Signature::kForged : Signature::kCannotTell;
+  return verifiable ? Signature::kForged : Signature::kUnverifiable;
 }
 
 }  // namespace prefetch::kube

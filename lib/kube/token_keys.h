@@ -22,9 +22,9 @@ struct PublicKey {
 
 enum class Signature {
   kGenuine,
-  kForged,      // none of these keys has made it
-  kUnknownKey,  // it names a key that is none of these
-  kCannotTell,  // a key or an algorithm that we do not verify
+  kForged,        // none of these keys has made it
+  kUnknownKey,    // it names a key that is none of these
+  kUnverifiable,  // a key or an algorithm that we do not verify
 };
 
 class TokenKeys {
@@ -34,7 +34,7 @@ class TokenKeys {
 
   // Judges a JSON Web Token (RFC 7515, compact form) as k8s.io/kubernetes pkg/serviceaccount/jwt.go verifies
   // it. Pure; takes at most some hundred microseconds.
-  Signature Judge(std::string_view token) const;
+  Signature Verify(std::string_view token) const;
 
   const std::vector<PublicKey>& keys() const { return keys_; }
 

@@ -20,24 +20,24 @@ constexpr std::chrono::nanoseconds kTick = std::chrono::seconds(1);
 ConfigFiles::ConfigFiles(std::string file, std::string drop_ins, ConfigReading::Origin origin)
     : file_(std::move(file)), folder_(std::move(drop_ins)), origin_(origin) {}
 
-ConfigFiles::Look ConfigFiles::PollAgain() const {
-  Look look;
-  if (!file_.empty()) look.main = StampOf(file_);
+ConfigFiles::Stamps ConfigFiles::ReadStamps() const {
+  Stamps stamps;
+  if (!file_.empty()) stamps.main = StampOf(file_);
   // A usual folder is a guess. It says nothing if the usual file beside it is not there.
-  if (folder_.empty() || (OnlyUsual() && look.main.error != 0)) return look;
+  if (folder_.empty() || (OnlyUsual() && stamps.main.error != 0)) return stamps;
   auto drop_ins = ListDropIns(folder_);
   if (drop_ins) {
-    look.drop_ins = *std::move(drop_ins);
+    stamps.drop_ins = *std::move(drop_ins);
   } else {
-    look.folder_error = drop_ins.error();
+    stamps.folder_error = drop_ins.error();
   }
-  return look;
+  return stamps;
 }
 
-bool ConfigFiles::IsSettled(const Look& look) {
+bool ConfigFiles::IsSettled(const Stamps& stamps) {
   auto now = std::chrono::system_clock::now().time_since_epoch();
-  std::int64_t newest = look.main.changed_ns;
-  for (const DropIn& drop_in : look.drop_ins) newest = std::max(newest, drop_in.stamp.changed_ns);
+  std::int64_t newest = stamps.main.changed_ns;
+  for (const DropIn& drop_in : stamps.drop_ins) newest = std::max(newest, drop_in.stamp.changed_ns);
   return std::chrono::nanoseconds(newest) + kTick < now;
 }
 
@@ -49,7 +49,7 @@ ConfigReading ConfigFiles::Broken(const std::string& lines) const {
   return reading;
 }
 
-ConfigReading ConfigFiles::ReadAll(const Look& look) const {
+ConfigReading ConfigFiles::ReadAll(const Stamps& stamps) const {
   ConfigReading none{.state = ConfigReading::State::kNone, .origin = origin_};
   ConfigDocuments documents;
   if (!file_.empty()) {
@@ -64,32 +64,32 @@ ConfigReading ConfigFiles::ReadAll(const Look& look) const {
     if (OnlyUsual() && !IsKubeletConfig(*text)) return none;
     documents.main = ConfigDocument{file_, *std::move(text)};
   }
-  bool folder_absent = look.folder_error && look.folder_error->code() == base::Code::kNotFound;
+  bool folder_absent = stamps.folder_error && stamps.folder_error->code() == base::Code::kNotFound;
   bool has_folder = !folder_.empty() && !(OnlyUsual() && folder_absent);
-  if (has_folder && look.folder_error) {
-    return Broken("drop-in folder " + folder_ + ": " + look.folder_error->message());
+  if (has_folder && stamps.folder_error) {
+    return Broken("drop-in folder " + folder_ + ": " + stamps.folder_error->message());
   }
   if (has_folder) documents.drop_ins.emplace();
-  for (const DropIn& drop_in : look.drop_ins) {
+  for (const DropIn& drop_in : stamps.drop_ins) {
     auto text = base::ReadFile(drop_in.path, kLongestConfig);
     // One file that cannot be read makes all settings unknown, since it may set any of them.
     if (!text) return Broken(text.error().message());
     documents.drop_ins->push_back({drop_in.path, *std::move(text)});
   }
-  if (!documents.main && look.drop_ins.empty() && OnlyUsual()) return none;
+  if (!documents.main && stamps.drop_ins.empty() && OnlyUsual()) return none;
   auto config = MergeKubeletConfigs(documents);
   if (!config) return Broken(config.error().message());
   return {.state = ConfigReading::State::kRead, .origin = origin_, .config = *std::move(config)};
 }
 
 const ConfigReading& ConfigFiles::Read() {
-  Look look = PollAgain();
-  if (seen_ && *seen_ == look) return reading_;
-  // The stamps are taken before the files are read: a change in between shows in the next look. If the files
+  Stamps stamps = ReadStamps();
+  if (seen_ && *seen_ == stamps) return reading_;
+  // The stamps are taken before the files are read: a change in between shows in the next poll. If the files
   // are too young, they are read again next time.
-  bool settled = IsSettled(look);
-  reading_ = ReadAll(look);
-  seen_ = settled ? std::optional<Look>(std::move(look)) : std::nullopt;
+  bool settled = IsSettled(stamps);
+  reading_ = ReadAll(stamps);
+  seen_ = settled ? std::optional<Stamps>(std::move(stamps)) : std::nullopt;
   return reading_;
 }
 

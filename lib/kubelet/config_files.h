@@ -20,30 +20,30 @@ class ConfigFiles {
 
   const ConfigReading& Read();
   // Would Read() read anything again? Some stats.
-  bool Moved() const { return !seen_ || *seen_ != PollAgain(); }
+  bool Moved() const { return !seen_ || *seen_ != ReadStamps(); }
   const ConfigReading& reading() const { return reading_; }  // of the last Read()
 
  private:
   // The state of the folder and the stamps, which shows whether anything must be read.
-  struct Look {
+  struct Stamps {
     ConfigStamp main;
     std::optional<base::Error> folder_error;
     std::vector<DropIn> drop_ins;
 
-    friend bool operator==(const Look&, const Look&) = default;
+    friend bool operator==(const Stamps&, const Stamps&) = default;
   };
 
-  Look PollAgain() const;
+  Stamps ReadStamps() const;
   // Whether the files are so old that a change from now on shows in their stamps.
-  static bool IsSettled(const Look& look);
-  ConfigReading ReadAll(const Look& look) const;
+  static bool IsSettled(const Stamps& stamps);
+  ConfigReading ReadAll(const Stamps& stamps) const;
   ConfigReading Broken(const std::string& lines) const;
   bool OnlyUsual() const { return origin_ == ConfigReading::Origin::kUsual; }
 
   std::string file_;
   std::string folder_;
   ConfigReading::Origin origin_;
-  std::optional<Look> seen_;  // what reading_ was made of; nullopt: read again in any case
+  std::optional<Stamps> seen_;  // what reading_ was made of; nullopt: read again in any case
   ConfigReading reading_;
 };
 

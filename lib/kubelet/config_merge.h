@@ -37,7 +37,7 @@ class MergedFields {
   MergedField FindIn(std::string_view object, std::string_view key) const;
 
  private:
-  MergedField Nobody() const;
+  MergedField AbsentField() const;
 
   std::vector<MergeLayer>* layers_;
 };

@@ -12,7 +12,7 @@ namespace {
 constexpr image::KubeletVersion kHasGate{1, 33};
 constexpr std::size_t kLongestListShown = 300;
 
-std::string Who(const std::string& file) {
+std::string OriginWords(const std::string& file) {
   return file.empty() ? "kubelet's command line" : file;
 }
 
@@ -31,18 +31,20 @@ std::optional<bool> GateOf(const SettingsFacts& settings) {
 
 std::string PolicyContradiction(VerificationPolicy policy, const KubeletConfig& config,
                                 const CommandLine& flags, const SettingsFacts& settings) {
-  const std::string said = "declared verification " + std::string(VerificationPolicyName(policy)) + ", but ";
+  const std::string declared_words =
+      "declared verification " + std::string(VerificationPolicyName(policy)) + ", but ";
   // The gate comes first: while it is off, no policy has any effect (K7).
   if (GateOf(settings) == std::optional<bool>(false)) {
     bool by_flags = flags.gates != FeatureGates{};
-    return said + (by_flags ? "kubelet's command line" : Who(config.gates.from)) +
+    return declared_words + (by_flags ? "kubelet's command line" : OriginWords(config.gates.from)) +
            " leaves the feature gate KubeletEnsureSecretPulledImages off, so that kubelet verifies nothing";
   }
   VerificationPolicy actual = settings.policy.value_or(VerificationPolicy::kNeverVerifyPreloadedImages);
   if (actual == policy) return "";
   const std::string name(VerificationPolicyName(actual));
-  if (!settings.policy) return said + Who(config.policy.from) + " leaves it at kubelet's default, " + name;
-  return said + Who(config.policy.from) + " says " + name;
+  if (!settings.policy)
+    return declared_words + OriginWords(config.policy.from) + " leaves it at kubelet's default, " + name;
+  return declared_words + OriginWords(config.policy.from) + " says " + name;
 }
 
 // The order of patterns and repetitions change nothing for kubelet.
@@ -76,7 +78,7 @@ std::vector<std::string> SettingsContradictions(const Declared& declared, const 
   }
   if (!declared.allowlist.empty() && !SamePatterns(declared.allowlist, settings.allowlist)) {
     sentences.push_back("declared allowlist " + Shown(declared.allowlist) + ", but " +
-                        Who(config.allowlist.from) + " says " + Shown(settings.allowlist));
+                        OriginWords(config.allowlist.from) + " says " + Shown(settings.allowlist));
   }
   return sentences;
 }

@@ -9,7 +9,7 @@
 namespace prefetch::kubelet {
 namespace {
 
-// Bounds of one walk. It runs at each look at kubelet's configuration, so a path that leads to a huge folder
+// Bounds of one walk. It runs at each poll of kubelet's configuration, so a path that leads to a huge folder
 // must not cost more.
 constexpr std::size_t kMaxEntries = 1000;
 constexpr std::size_t kDeepest = 16;

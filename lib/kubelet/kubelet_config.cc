@@ -45,8 +45,8 @@ void CheckMain(doc::Node& root, doc::Problems& problems, doc::KeyOrder order) {
   }
   for (const auto& [name, value] : {std::pair{"kind", kKind}, std::pair{"apiVersion", kApiVersion}}) {
     const std::string found = doc::TypeMeta(reader, name, order);
-    const doc::Node* said = root.Find(name);
-    const doc::Position at = said == nullptr ? root.at : said->at;
+    const doc::Node* member = root.Find(name);
+    const doc::Position at = member == nullptr ? root.at : member->at;
     if (found != value)
       problems.Add(at, name, found.empty() ? "is required" : "must be " + std::string(value));
   }
@@ -156,9 +156,9 @@ void CheckGates(const std::vector<MergeLayer>& layers, MergedFields& fields) {
   if (gates.value) (void)gates.value->Members();
   std::set<std::string> names;
   for (const MergeLayer& layer : layers) {
-    const doc::Node* said = layer.root.Find("featureGates");
-    if (said == nullptr) continue;
-    for (const doc::Member& gate : said->members) names.insert(gate.key);
+    const doc::Node* member = layer.root.Find("featureGates");
+    if (member == nullptr) continue;
+    for (const doc::Member& gate : member->members) names.insert(gate.key);
   }
   for (const std::string& name : names) {
     MergedField gate = fields.FindIn("featureGates", name);

@@ -22,10 +22,10 @@ namespace {
 
 constexpr std::size_t kLongestFile = 1 << 20;
 constexpr std::size_t kMostProcesses = 1 << 20;
-// A process may become kubelet after its start, as a script does by exec. Its first looks cover the usual
+// A process may become kubelet after its start, as a script does by exec. Its first polls cover the usual
 // case; the look at all processes covers the others.
-constexpr unsigned kLooksAtNewProcess = 3;
-constexpr unsigned kLooksBetweenFullScans = 16;
+constexpr unsigned kScansOfNewProcess = 3;
+constexpr unsigned kScansBetweenFullScans = 16;
 // A second kubelet that is younger may be about to become another program, or the first about to end.
 constexpr double kPassingSeconds = 1;
 
@@ -115,28 +115,28 @@ std::vector<KubeletProcess::Found> KubeletProcess::Scan() {
   if (!names) return all;
   // Most processes stay what they are, and a node has thousands, so known ones are skipped between the full
   // scans.
-  const bool examine_all = scans_++ % kLooksBetweenFullScans == 0;
+  const bool examine_all = scans_++ % kScansBetweenFullScans == 0;
   std::map<std::uint64_t, unsigned> others;
   for (const std::string& name : *names) {
     const auto pid = base::ParseUint(name);
     if (!pid) continue;
     auto before = others_.find(*pid);
-    unsigned looks = before == others_.end() ? 0 : before->second;
-    if (examine_all || looks < kLooksAtNewProcess) {
+    unsigned scans = before == others_.end() ? 0 : before->second;
+    if (examine_all || scans < kScansOfNewProcess) {
       if (std::optional<Found> found = Examine(name)) {
         all.push_back(*std::move(found));
         continue;
       }
-      looks++;
+      scans++;
     }
-    others[*pid] = looks;
+    others[*pid] = scans;
   }
   others_ = std::move(others);
   return all;
 }
 
 // Removes candidates that are probably not the kubelet: children of another candidate, and very young
-// processes. There may be several candidates left, or none; in that case the next look decides.
+// processes. There may be several candidates left, or none; in that case the next poll decides.
 void KubeletProcess::LeaveOutPassing(std::vector<Found>& all) const {
   std::set<std::string> pids;
   for (const Found& one : all) pids.insert(one.pid);
@@ -158,7 +158,7 @@ void KubeletProcess::LeaveOutOthers(std::vector<Found>& all) const {
   std::erase_if(all, std::not_fn(is_meant));
 }
 
-bool KubeletProcess::Look() {
+bool KubeletProcess::Poll() {
   if (proc_dir_.empty()) return false;
   const bool runs = StillRuns();
   // A kubelet of another root counts until the one that is meant starts.

@@ -29,7 +29,7 @@ class KubeletProcess {
 
   // Reads one file while the kubelet that was found runs. Otherwise lists the processes, and examines the new
   // ones and, at each 16th call, all. Returns true if a member below changed.
-  bool Look();
+  bool Poll();
 
   // Which process runs, for telling it from the next; empty: none was seen yet. It stands like the command
   // line.

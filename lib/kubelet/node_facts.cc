@@ -51,10 +51,10 @@ void Append(std::vector<std::string>& all, const std::vector<std::string>& more)
   all.insert(all.end(), more.begin(), more.end());
 }
 
-void AppendRefusals(const std::string& who, const std::vector<std::string>& reasons,
+void AppendRefusals(const std::string& subject, const std::vector<std::string>& reasons,
                     std::vector<std::string>& sentences) {
   for (const std::string& reason : reasons) {
-    sentences.push_back((who.empty() ? "kubelet's command line" : who) +
+    sentences.push_back((subject.empty() ? "kubelet's command line" : subject) +
                         ": kubelet would not start: " + reason);
   }
 }
@@ -77,8 +77,8 @@ std::vector<std::string> Refusals(const std::optional<KubeletConfig>& config, co
     AppendRefusals(config->main_file, WhyNotStarted(*config, flags, rules), sentences);
   }
   if (auto possible = PossibleSettings(settings); !possible) {
-    std::string who = config ? config->policy.from : "what was declared";
-    AppendRefusals(who, Lines(possible.error().message()), sentences);
+    std::string subject = config ? config->policy.from : "what was declared";
+    AppendRefusals(subject, Lines(possible.error().message()), sentences);
   }
   return sentences;
 }
@@ -142,7 +142,7 @@ class Sources {
   void Add(std::string fact, std::string source) { list_.emplace_back(std::move(fact), std::move(source)); }
 
   void AddSettings(const std::optional<KubeletConfig>& config, const CommandLine& flags,
-                   const SettingsFacts& settings, bool gate_is_told) {
+                   const SettingsFacts& settings, bool gate_is_reported) {
     if (config) {
       Add("verification", SourceOrDefault(config->policy.from));
       Add("allowlist", SourceOrDefault(config->allowlist.from));
@@ -150,7 +150,7 @@ class Sources {
       if (settings.policy) Add("verification", kDeclaredSource);
       if (!settings.allowlist.empty()) Add("allowlist", kDeclaredSource);
     }
-    if (gate_is_told) {
+    if (gate_is_reported) {
       Add("gate", kMetricsSource);
     } else if (flags.gates != FeatureGates{}) {
       Add("gate", kCommandLineSource);
@@ -173,16 +173,16 @@ struct InForce {
   std::optional<SettingsFacts> written;  // what files and flags say, where kubelet itself says what counts
 };
 
-InForce WhatIsInForce(const Declared& declared, const ConfigReading& reading,
-                      const std::optional<CommandLine>& command_line, const ReportedByKubelet* told) {
+InForce SettingsInForce(const Declared& declared, const ConfigReading& reading,
+                        const std::optional<CommandLine>& command_line, const ReportedByKubelet* reported) {
   InForce in_force{.config = KnownConfig(reading, command_line),
                    .flags = command_line.value_or(CommandLine{}),
                    .written = {}};
   if (!in_force.flags.problems.empty()) in_force.flags.gates = {};  // only some of them could be read
   // K45: /configz has what is in force, whatever the files say by now. The files are kept for PendingChanges.
-  if (told == nullptr || !told->config) return in_force;
+  if (reported == nullptr || !reported->config) return in_force;
   if (in_force.config) in_force.written = SettingsOf(in_force.config, in_force.flags, declared);
-  in_force.config = told->config;
+  in_force.config = reported->config;
   in_force.flags = {};  // they are in it
   return in_force;
 }
@@ -191,12 +191,12 @@ InForce WhatIsInForce(const Declared& declared, const ConfigReading& reading,
 
 NodeFacts Combine(const Declared& declared, const ConfigReading& reading,
                   const std::optional<CommandLine>& command_line, const std::string& host_prefix,
-                  const ReportedByKubelet* told) {
-  const auto [config, flags, written] = WhatIsInForce(declared, reading, command_line, told);
+                  const ReportedByKubelet* reported) {
+  const auto [config, flags, written] = SettingsInForce(declared, reading, command_line, reported);
   const std::string root_flag = command_line ? command_line->root_dir : "";
   const std::string host_root = root_flag.empty() ? kDefaultRoot : root_flag;
-  const bool is_told = told != nullptr && told->config;
-  const bool gate_is_told = told != nullptr && told->gate;
+  const bool is_reported = reported != nullptr && reported->config;
+  const bool gate_is_reported = reported != nullptr && reported->gate;
 
   NodeFacts facts;
   facts.root = declared.root.empty() ? host_prefix + host_root : declared.root;
@@ -204,11 +204,11 @@ NodeFacts Combine(const Declared& declared, const ConfigReading& reading,
   if (command_line) Append(unreadable, command_line->problems);
   // If kubelet itself reports its settings, a file that cannot be read takes nothing away. It is only a
   // warning then.
-  Append(is_told ? facts.contradictions : facts.problems, unreadable);
+  Append(is_reported ? facts.contradictions : facts.problems, unreadable);
   facts.settings = SettingsOf(config, flags, declared);
   // /configz does not show gates that nobody set (K45), so the metric wins.
-  if (gate_is_told) facts.settings.gate = told->gate;
-  if (told != nullptr) Append(facts.contradictions, told->remarks);
+  if (gate_is_reported) facts.settings.gate = reported->gate;
+  if (reported != nullptr) Append(facts.contradictions, reported->remarks);
   std::vector<std::string> refusals = Refusals(config, flags, facts.settings);
   Append(facts.problems, refusals);
 
@@ -220,7 +220,7 @@ NodeFacts Combine(const Declared& declared, const ConfigReading& reading,
       Append(facts.contradictions, SettingsContradictions(declared, *config, flags, facts.settings));
     }
     if (written) Append(facts.contradictions, PendingChanges(facts.settings, *written, FileOf(reading)));
-    sources.AddSettings(config, flags, facts.settings, gate_is_told);
+    sources.AddSettings(config, flags, facts.settings, gate_is_reported);
   } else {
     // Settings with which no kubelet starts are not those of the kubelet that runs: nothing is known but the
     // version.

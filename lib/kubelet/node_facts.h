@@ -77,11 +77,11 @@ struct NodeFacts {
 
 // `command_line`: of the kubelet that runs here, if it could be seen; one that names no file runs on its
 // defaults. Flags beat files, which beat declarations. `host_prefix` is put before a root that is not
-// declared. `told`: by the kubelet that runs; null: it was not asked, or does not answer. Its answer wins
+// declared. `reported`: by the kubelet that runs; null: it was not asked, or does not answer. Its answer wins
 // over flags and files.
 NodeFacts Combine(const Declared& declared, const ConfigReading& reading,
                   const std::optional<CommandLine>& command_line, const std::string& host_prefix = "",
-                  const ReportedByKubelet* told = nullptr);
+                  const ReportedByKubelet* reported = nullptr);
 
 // Contradictions between declarations and the node: parts of Combine.
 //

@@ -17,14 +17,14 @@ NodeFactsReader::NodeFactsReader(Declared declared, std::string proc_dir, std::v
     : declared_(std::move(declared)),
       usual_(std::move(usual)),
       host_prefix_(std::move(host_prefix)),
-      looks_for_process_(!proc_dir.empty()),
+      polls_process_(!proc_dir.empty()),
       process_(std::move(proc_dir), RootOnHost(declared_.root, host_prefix_)),
-      start_(looks_for_process_ ? "" : declared_.start_file) {}
+      start_(polls_process_ ? "" : declared_.start_file) {}
 
-bool NodeFactsReader::LookForProcess() {
+bool NodeFactsReader::PollProcess() {
   const std::string before = process_.process();
-  const bool changed = process_.Look() || process_.process() != before;
-  return start_.Look() || changed;
+  const bool changed = process_.Poll() || process_.process() != before;
+  return start_.Poll() || changed;
 }
 
 void NodeFactsReader::ChooseFiles() {
@@ -51,7 +51,7 @@ void NodeFactsReader::ChooseFiles() {
 }
 
 bool NodeFactsReader::Moved() {
-  if (LookForProcess()) process_changed_ = true;
+  if (PollProcess()) process_changed_ = true;
   if (!facts_ || process_changed_) return true;
   for (const ConfigFiles& files : candidates_) {
     if (files.Moved()) return true;
@@ -71,8 +71,8 @@ std::string NodeFactsReader::provider_bin_dir() const {
   return line ? OnHost(line->image_credential_provider_bin_dir) : "";
 }
 
-NodeFacts NodeFactsReader::Read(const std::shared_ptr<const ReportedByKubelet>& told) {
-  if (LookForProcess()) process_changed_ = true;
+NodeFacts NodeFactsReader::Read(const std::shared_ptr<const ReportedByKubelet>& reported) {
+  if (PollProcess()) process_changed_ = true;
   // Another process may name other files, so the candidates are chosen anew. Their caches go with them.
   const bool chosen = std::exchange(chosen_, true);
   if (std::exchange(process_changed_, false) || !chosen) {
@@ -86,10 +86,10 @@ NodeFacts NodeFactsReader::Read(const std::shared_ptr<const ReportedByKubelet>& 
     if (reading->state != ConfigReading::State::kNone) break;
   }
   // Combine is pure: equal inputs give the same facts.
-  if (facts_ && *reading == reading_ && told == told_) return *facts_;
+  if (facts_ && *reading == reading_ && reported == reported_) return *facts_;
   reading_ = *reading;
-  told_ = told;
-  facts_ = Combine(declared_, reading_, process_.command_line(), host_prefix_, told_.get());
+  reported_ = reported;
+  facts_ = Combine(declared_, reading_, process_.command_line(), host_prefix_, reported_.get());
   if (!IsDeclared()) {
     const std::vector<std::string>& problems = process_.problems();
     facts_->problems.insert(facts_->problems.end(), problems.begin(), problems.end());

@@ -39,8 +39,8 @@ class NodeFactsReader {
 
   // Fresh each time, and cheap while nothing changes: a read of kubelet's stat, a stat of each file, and a
   // listing of the drop-in folder.
-  // `told` by the kubelet that runs, if it was asked: the same pointer means the same.
-  NodeFacts Read(const std::shared_ptr<const ReportedByKubelet>& told = nullptr);
+  // `reported` by the kubelet that runs, if it was asked: the same pointer means the same.
+  NodeFacts Read(const std::shared_ptr<const ReportedByKubelet>& reported = nullptr);
   // Would Read() see another kubelet, or other files, than the last one did? By the same stats, and nothing
   // is made of them. Counts as a look for a kubelet that is away.
   bool Moved();
@@ -54,31 +54,31 @@ class NodeFactsReader {
   std::string provider_bin_dir() const;
   // Another text, another process of kubelet's, or another start file where processes are not looked for;
   // empty: none was seen. As of the last Read().
-  const std::string& process() const { return looks_for_process_ ? process_.process() : start_.seen(); }
+  const std::string& process() const { return polls_process_ ? process_.process() : start_.seen(); }
   // When that process began; nullopt: it cannot be told.
   std::optional<base::WallTime> process_began_at() const {
-    return looks_for_process_ ? process_.BeganAt() : start_.MadeAt();
+    return polls_process_ ? process_.BeganAt() : start_.MadeAt();
   }
 
  private:
   bool IsDeclared() const { return !declared_.config_file.empty() || !declared_.config_dir.empty(); }
   void ChooseFiles();
-  // Is kubelet another process than at the last look?
-  bool LookForProcess();
+  // Is kubelet another process than at the last poll?
+  bool PollProcess();
   std::string OnHost(const std::string& path) const { return path.empty() ? "" : host_prefix_ + path; }
 
   const Declared declared_;
   const std::vector<UsualConfig> usual_;
   const std::string host_prefix_;
-  const bool looks_for_process_;
+  const bool polls_process_;
   KubeletProcess process_;
   StartFile start_;
   bool process_changed_ = false;  // since the last Read()
   std::vector<ConfigFiles> candidates_;
   bool chosen_ = false;
-  ConfigReading reading_;                          // what facts_ was made of
-  std::shared_ptr<const ReportedByKubelet> told_;  // likewise
-  std::optional<NodeFacts> facts_;                 // nullopt: to be made
+  ConfigReading reading_;                              // what facts_ was made of
+  std::shared_ptr<const ReportedByKubelet> reported_;  // likewise
+  std::optional<NodeFacts> facts_;                     // nullopt: to be made
 };
 
 }  // namespace prefetch::kubelet

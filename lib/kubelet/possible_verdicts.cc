@@ -53,7 +53,7 @@ Verdict Unknown(const std::vector<KubeletSettings>& possible) {
 }
 
 // Returns the kubelet whose words are shown: the newest one whose rules are known, or the newest if none is.
-std::size_t Teller(const std::vector<KubeletSettings>& possible) {
+std::size_t DecisiveKubelet(const std::vector<KubeletSettings>& possible) {
   std::size_t newest = possible.size() - 1;
   while (newest > 0 && image::IsNewerThanKnown(possible[newest].version)) newest--;
   return image::IsNewerThanKnown(possible[newest].version) ? possible.size() - 1 : newest;
@@ -63,10 +63,10 @@ std::size_t Teller(const std::vector<KubeletSettings>& possible) {
 // compared: they may have different reasons for the same result.
 Verdict Agreed(const std::vector<Verdicts>& all, image::PullPolicy policy,
                const std::vector<KubeletSettings>& possible) {
-  const Verdict& told = all[Teller(possible)].For(policy);
+  const Verdict& decisive = all[DecisiveKubelet(possible)].For(policy);
   bool agree = std::all_of(all.begin(), all.end(),
-                           [&](const Verdicts& each) { return each.For(policy).result == told.result; });
-  return agree ? told : Unknown(possible);
+                           [&](const Verdicts& each) { return each.For(policy).result == decisive.result; });
+  return agree ? decisive : Unknown(possible);
 }
 
 }  // namespace

@@ -22,9 +22,9 @@ namespace {
 using std::chrono::steady_clock;
 
 // One change often causes several events. They are reported together after this quiet time, or after
-// kPatience at the latest.
+// kDebounce at the latest.
 constexpr int kQuietMs = 5;
-constexpr std::chrono::milliseconds kPatience{50};
+constexpr std::chrono::milliseconds kDebounce{50};
 // Interval at which missing folders are looked for. It also finds what inotify cannot see.
 constexpr int kRearmMs = 10'000;
 
@@ -85,13 +85,13 @@ class Watches {
         // The name is padded with zeros to the event's length.
         std::string name = event.len > 0 ? buffer.data() + at + sizeof event : "";
         at += sizeof event + event.len;
-        Fold(event, name, changes);
+        AddChange(event, name, changes);
       }
     }
   }
 
  private:
-  void Fold(const inotify_event& event, const std::string& name, FileChanges& changes) const {
+  void AddChange(const inotify_event& event, const std::string& name, FileChanges& changes) const {
     auto found = watches_.find(event.wd);
     bool overflow = (event.mask & IN_Q_OVERFLOW) != 0;
     // This is an event of a watch that Arm() has dropped.
@@ -141,7 +141,7 @@ void RecordWatch::Run(const std::string& root, const Callback& callback) {
     // A folder that was created while the watches were armed may have another one in it already.
     while (watches.Arm()) changes.all = true;
     if (!changes.all && !Wait(watches.fd(), kRearmMs)) continue;
-    auto latest = steady_clock::now() + kPatience;
+    auto latest = steady_clock::now() + kDebounce;
     do {
       changes.Add(watches.Drain());
       // This pause is not ended by the next event: a file that is rewritten all the time would wake the

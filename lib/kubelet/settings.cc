@@ -28,8 +28,8 @@ std::vector<KubeletVersion> PossibleVersions(const SettingsFacts& facts) {
   std::vector<KubeletVersion> versions;
   for (unsigned minor = image::kOldestKnownKubelet.minor; minor <= image::kNewestKnownKubelet.minor;
        minor++) {
-    bool has_what_was_said = KubeletVersion{1, minor} >= kHasGate || (!facts.policy && !facts.gate);
-    if (has_what_was_said) versions.push_back({1, minor});
+    bool has_declared_settings = KubeletVersion{1, minor} >= kHasGate || (!facts.policy && !facts.gate);
+    if (has_declared_settings) versions.push_back({1, minor});
   }
   return versions;
 }

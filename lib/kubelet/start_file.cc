@@ -10,7 +10,7 @@ std::string StartFileOf(const std::string& runtime_socket) {
   return runtime_socket.find("/run/k3s/") != std::string::npos ? runtime_socket : "";
 }
 
-bool StartFile::Look() {
+bool StartFile::Poll() {
   if (path_.empty()) return false;
   const base::FileStamp stamp = base::StampOf(path_);
   if (stamp == base::FileStamp{}) return false;

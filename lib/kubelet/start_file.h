@@ -21,7 +21,7 @@ class StartFile {
   explicit StartFile(std::string path) : path_(std::move(path)) {}  // empty: there is none
 
   // One stat. True if it is another file than before; one that is away for a while is none.
-  bool Look();
+  bool Poll();
   // Another text, another file; empty: none was seen.
   const std::string& seen() const { return seen_; }
   // nullopt: none was seen.

@@ -79,7 +79,7 @@ void VerdictReader::Decide(const ImageOnNode& image, const std::vector<KubeletSe
   known.verdicts = std::make_shared<const Verdicts>(std::move(verdicts));
 }
 
-RecordsAccess VerdictReader::Look() const {
+RecordsAccess VerdictReader::CheckAccess() const {
   if (RecordsFolderIsReplaced(root_)) return RecordsAccess::kReplaced;
   // Opening shows what stat does not: whether the process has the right to read the folder.
   base::Fd pulled(::open(pulled_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -115,7 +115,7 @@ VerdictReading VerdictReader::Read(const std::vector<ImageOnNode>& images,
   if (folders != std::exchange(folders_, folders)) changes.all = true;
 
   VerdictReading reading;
-  reading.access = Look();
+  reading.access = CheckAccess();
   // An absent file means another thing if the root is not there either, so all verdicts are made anew.
   if (reading.access != std::exchange(access_, reading.access)) {
     same = false;

@@ -81,7 +81,7 @@ class VerdictReader {
   // False if both files are as they were.
   bool Restamp(Known& known) const;
   void Decide(const ImageOnNode& image, const std::vector<KubeletSettings>& possible, Known& known) const;
-  RecordsAccess Look() const;
+  RecordsAccess CheckAccess() const;
   std::vector<base::FileStamp> FolderStamps() const;
 
   std::string root_;

@@ -33,14 +33,14 @@ std::string Written(const doc::Node* value) {
 
 std::string Spellings(const plan::DesiredImage& image) {
   std::set<std::string> names = {image.reference.written()};
-  for (const plan::JudgedPod& other : image.other_pods) names.insert(other.reference.written());
+  for (const plan::PodProfile& other : image.other_pods) names.insert(other.reference.written());
   return base::Join({names.begin(), names.end()}, " ");
 }
 
 std::string ReadyAsTexts(const plan::DesiredImage& image) {
   auto text = [](const image::PodCoordinates& pod) { return pod.empty() ? "default" : image::TextOf(pod); };
   std::set<std::string> texts = {text(image.ready_as)};
-  for (const plan::JudgedPod& other : image.other_pods) texts.insert(text(other.ready_as));
+  for (const plan::PodProfile& other : image.other_pods) texts.insert(text(other.ready_as));
   return base::Join({texts.begin(), texts.end()}, "; ");
 }
 
@@ -52,8 +52,8 @@ std::vector<FieldChange> FieldsOf(const plan::DesiredImage& from, const plan::De
   std::vector<FieldChange> fields;
   auto compare = [&](const std::string& field) {
     FieldChange change{field, Written(before.Find(field)), Written(after.Find(field))};
-    const bool told_below = field == "image" || field == "readyAs";
-    if (!told_below && change.from != change.to) fields.push_back(std::move(change));
+    const bool reported_below = field == "image" || field == "readyAs";
+    if (!reported_below && change.from != change.to) fields.push_back(std::move(change));
   };
   for (const doc::Member& member : before.members) compare(member.key);
   // The canonical form omits defaults, so each of the two entries may have members that the other lacks.

@@ -81,7 +81,7 @@ namespace {
 
 // Characters that separate words. They cover quoting and lists in the common file formats, so that no parser
 // for any of them is necessary.
-constexpr std::string_view kApart = " \t\r\"'`()[]{}<>,;=";
+constexpr std::string_view kSeparators = " \t\r\"'`()[]{}<>,;=";
 constexpr std::string_view kTransport = "docker://";  // as skopeo and podman write it
 
 struct Word {
@@ -91,10 +91,10 @@ struct Word {
 
 std::vector<Word> WordsOf(std::string_view line) {
   std::vector<Word> words;
-  for (std::size_t at = line.find_first_not_of(kApart); at != std::string_view::npos;) {
-    std::size_t end = std::min(line.find_first_of(kApart, at), line.size());
+  for (std::size_t at = line.find_first_not_of(kSeparators); at != std::string_view::npos;) {
+    std::size_t end = std::min(line.find_first_of(kSeparators, at), line.size());
     words.push_back({line.substr(at, end - at), at});
-    at = line.find_first_not_of(kApart, end);
+    at = line.find_first_not_of(kSeparators, end);
   }
   return words;
 }

@@ -125,9 +125,9 @@ std::vector<const char*> Leniences(const EntryFields& fields) {
 // Always). They are reset here, so that the canonical form is a list with the same meaning.
 void DropWhatDoesNotConcern(plan::DesiredImage& image) {
   static const plan::DesiredImage kDefault;
-  bool asked = image.refresh != Refresh::kIfNotPresent || image.ready_for == PullPolicy::kAlways;
-  if (!asked) image.refresh_interval = kDefault.refresh_interval;
-  if (asked && image.refresh != Refresh::kAlways) return;
+  bool asks_registry = image.refresh != Refresh::kIfNotPresent || image.ready_for == PullPolicy::kAlways;
+  if (!asks_registry) image.refresh_interval = kDefault.refresh_interval;
+  if (asks_registry && image.refresh != Refresh::kAlways) return;
   image.max_age = kDefault.max_age;
   image.on_unreachable = kDefault.on_unreachable;
   image.on_access_denied = kDefault.on_access_denied;

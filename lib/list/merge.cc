@@ -76,10 +76,10 @@ Open StricterOpen(Open a, Open b) {
 // also_for_never keeps both demands.
 void MergeReadyFor(DesiredImage& image, const DesiredImage& other) {
   using image::PullPolicy;
-  auto asks_never = [](const DesiredImage& one) {
+  auto never_asks_registry = [](const DesiredImage& one) {
     return one.ready_for == PullPolicy::kNever || one.also_for_never;
   };
-  const bool never = asks_never(image) || asks_never(other);
+  const bool never = never_asks_registry(image) || never_asks_registry(other);
   const bool always = image.ready_for == PullPolicy::kAlways || other.ready_for == PullPolicy::kAlways;
   image.also_for_never = always && never;
   if (always) {

@@ -17,11 +17,11 @@ bool IsOwnDescriptor(const std::string& path) {
   return path == "/dev/stdin" || path.starts_with("/dev/fd/") || path.starts_with("/proc/self/fd/");
 }
 
-base::Status PipedList::ReadOn(const std::string& path, std::size_t most_bytes, milliseconds patience) {
+base::Status PipedList::ReadOn(const std::string& path, std::size_t most_bytes, milliseconds timeout) {
   // O_NONBLOCK is this descriptor's own: opening a pipe by its name makes a new one.
   if (!pipe_.valid()) pipe_ = base::Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!pipe_.valid()) return base::Unavailable("open " + path + ": " + std::strerror(errno));
-  const auto until = steady_clock::now() + patience;
+  const auto until = steady_clock::now() + timeout;
   std::array<char, 1 << 16> buffer;
   while (true) {
     ssize_t n = ::read(pipe_.get(), buffer.data(), buffer.size());
@@ -50,13 +50,13 @@ base::Status PipedList::ReadOn(const std::string& path, std::size_t most_bytes, 
 }
 
 base::Result<std::string> PipedList::Read(const std::string& path, std::size_t most_bytes,
-                                          milliseconds patience) {
+                                          milliseconds timeout) {
   if (ended_) return text_;
   // A list that is too long is rejected as a whole, at every Read.
   if (text_.size() > most_bytes) {
     return base::ResourceExhausted(path + " is longer than " + std::to_string(most_bytes) + " bytes");
   }
-  if (auto read = ReadOn(path, most_bytes, patience); !read) return read.error();
+  if (auto read = ReadOn(path, most_bytes, timeout); !read) return read.error();
   return text_;
 }
 

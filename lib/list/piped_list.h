@@ -16,13 +16,13 @@ bool IsOwnDescriptor(const std::string& path);
 // Part of one ListSources.
 class PipedList {
  public:
-  // Returns the text up to the pipe's end, for which it waits at most `patience`. Returns Unavailable while
+  // Returns the text up to the pipe's end, for which it waits at most `timeout`. Returns Unavailable while
   // the pipe is still open; another Read then continues.
   base::Result<std::string> Read(const std::string& path, std::size_t most_bytes,
-                                 std::chrono::milliseconds patience);
+                                 std::chrono::milliseconds timeout);
 
  private:
-  base::Status ReadOn(const std::string& path, std::size_t most_bytes, std::chrono::milliseconds patience);
+  base::Status ReadOn(const std::string& path, std::size_t most_bytes, std::chrono::milliseconds timeout);
 
   base::Fd pipe_;
   std::string text_;

@@ -55,8 +55,8 @@ bool Exists(const std::string& path) {
 }  // namespace
 
 ListSources::ListSources(const std::vector<std::string>& paths, const Capabilities& capabilities,
-                         std::chrono::milliseconds pipe_patience, base::Duration blank_patience)
-    : capabilities_(capabilities), pipe_patience_(pipe_patience), blank_patience_(blank_patience) {
+                         std::chrono::milliseconds pipe_timeout, base::Duration blank_grace)
+    : capabilities_(capabilities), pipe_timeout_(pipe_timeout), blank_grace_(blank_grace) {
   for (const std::string& path : paths) {
     std::string absolute = Absolute(path);
     if (std::find(paths_.begin(), paths_.end(), absolute) == paths_.end()) paths_.push_back(absolute);
@@ -70,7 +70,7 @@ ListSources::Found ListSources::KeepKnown(const std::string& path, std::string e
   return {none ? std::vector<std::string>{path} : known->second, std::move(error)};
 }
 
-ListSources::Found ListSources::LookIntoDirectory(const std::string& path) {
+ListSources::Found ListSources::InspectDirectory(const std::string& path) {
   base::Result<std::vector<std::string>> names = base::ListDirectory(path, kMostDirectoryEntries);
   if (!names) return KeepKnown(path, names.error().message());
   Found found;
@@ -88,10 +88,10 @@ ListSources::Found ListSources::LookIntoDirectory(const std::string& path) {
   return found;
 }
 
-ListSources::Found ListSources::Look(const std::string& path) {
+ListSources::Found ListSources::Inspect(const std::string& path) {
   base::Result<base::FileKind> kind = base::KindOf(path);
   if (!kind) return KeepKnown(path, kind.error().message());
-  if (*kind == base::FileKind::kDirectory) return LookIntoDirectory(path);
+  if (*kind == base::FileKind::kDirectory) return InspectDirectory(path);
   return {{path}, ""};
 }
 
@@ -106,17 +106,17 @@ base::Result<std::string> ListSources::ReadBytes(Source& source) const {
   // Only pipes that the process was started with are read. Any other FIFO could block the agent for as long
   // as nobody writes to it.
   bool piped = source.given && kind && *kind == base::FileKind::kOther && IsOwnDescriptor(source.path);
-  return piped ? source.pipe.Read(source.path, kMaxSourceBytes, pipe_patience_)
+  return piped ? source.pipe.Read(source.path, kMaxSourceBytes, pipe_timeout_)
                : base::ReadFile(source.path, kMaxSourceBytes);
 }
 
-// Returns true until the file has been blank for blank_patience_.
+// Returns true until the file has been blank for blank_grace_.
 bool ListSources::MayBeFilled(const std::string& path, bool blank, base::TimePoint at) {
   if (!blank) {
     blank_since_.erase(path);
     return false;
   }
-  if (at - blank_since_.try_emplace(path, at).first->second >= blank_patience_) return false;
+  if (at - blank_since_.try_emplace(path, at).first->second >= blank_grace_) return false;
   held_.insert(path);
   return true;
 }
@@ -160,7 +160,7 @@ bool ListSources::Refresh(base::WallTime now, const std::set<std::string>& being
   for (const std::string& file : being_written) blank_since_.erase(file);  // its writer is still there
   std::map<std::string, std::string> path_errors;  // source path -> why its path cannot be looked at
   for (const std::string& path : paths_) {
-    Found found = Look(path);
+    Found found = Inspect(path);
     if (found.error.empty()) known_[path] = found.files;
     for (const std::string& file : found.files) {
       if (!present.insert(file).second) continue;
@@ -210,7 +210,7 @@ bool ListSources::Refresh(base::WallTime now, const std::set<std::string>& being
 std::optional<base::TimePoint> ListSources::BlankAt() const {
   std::optional<base::TimePoint> first;
   for (const std::string& file : held_) {
-    const base::TimePoint at = blank_since_.at(file) + blank_patience_;
+    const base::TimePoint at = blank_since_.at(file) + blank_grace_;
     if (!first || at < *first) first = at;
   }
   return first;

@@ -34,7 +34,7 @@ struct ListReading {
 //    ConfigMap mount that has lost its `..data`) keeps its sources, each with an error. Without sources, one
 //    named for the directory carries the error. A given file that does not exist is an error, too.
 //  - A file that becomes blank (white space and comments) keeps its last version until it has been blank for
-//    `blank_patience`, since its writer may be about to fill it. A new blank file does not exist until then.
+//    `blank_grace`, since its writer may be about to fill it. A new blank file does not exist until then.
 //  - A file that is being written (PathWatch) keeps its last version; a new one does not exist yet.
 //
 // No lock: several threads may use it, one after the other. Blocks for disk reads, and a few seconds on a
@@ -42,10 +42,10 @@ struct ListReading {
 class ListSources {
  public:
   // `paths` are as the operator gives them; relative ones are resolved against the current working directory.
-  // `pipe_patience` is the time limit for the end of a pipe: its writer has the list ready.
+  // `pipe_timeout` is the time limit for the end of a pipe: its writer has the list ready.
   ListSources(const std::vector<std::string>& paths, const Capabilities& capabilities,
-              std::chrono::milliseconds pipe_patience = std::chrono::seconds(3),
-              base::Duration blank_patience = {});
+              std::chrono::milliseconds pipe_timeout = std::chrono::seconds(3),
+              base::Duration blank_grace = {});
 
   // Reads the sources. Returns true if anything has changed since the last time: content, the set of sources,
   // or an error. `at` decides how long files have been blank.
@@ -84,8 +84,8 @@ class ListSources {
     std::string error;  // why the path itself cannot be read; `files` are then those known before
   };
 
-  Found Look(const std::string& path);
-  Found LookIntoDirectory(const std::string& path);
+  Found Inspect(const std::string& path);
+  Found InspectDirectory(const std::string& path);
   Found KeepKnown(const std::string& path, std::string error) const;
   base::Result<std::string> ReadBytes(Source& source) const;
   bool MayBeFilled(const std::string& path, bool blank, base::TimePoint at);
@@ -95,8 +95,8 @@ class ListSources {
   base::OneAtATime one_at_a_time_;
   std::vector<std::string> paths_;
   Capabilities capabilities_;
-  std::chrono::milliseconds pipe_patience_;
-  const base::Duration blank_patience_;
+  std::chrono::milliseconds pipe_timeout_;
+  const base::Duration blank_grace_;
   std::map<std::string, std::vector<std::string>>
       known_;                              // path as given -> its sources' paths, at the last look
   std::map<std::string, bool> mounted_;    // directories that had a `..data`

@@ -118,7 +118,7 @@ void ListWatcher::Run(const Callback& callback) {
     }
     // A change usually consists of several events; reading after the first would find half of it. The
     // deadline keeps a busy directory from delaying the reading forever.
-    auto latest = steady_clock::now() + timing_.patience;
+    auto latest = steady_clock::now() + timing_.debounce;
     while (changed && steady_clock::now() < latest && WaitForChange(watch.fd(), timing_.quiet)) watch.Drain();
   }
 }

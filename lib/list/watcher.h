@@ -19,9 +19,9 @@ struct WatchTiming {
   // mount over a directory).
   std::chrono::milliseconds poll{10'000};
   // A change is often several events (write a new file, rename it, delete the old one). The watcher reads the
-  // list after this time without events, and at the latest after `patience`.
+  // list after this time without events, and at the latest after `debounce`.
   std::chrono::milliseconds quiet{10};
-  std::chrono::milliseconds patience{50};
+  std::chrono::milliseconds debounce{50};
   // Time without a write after which an open file counts as complete, since some writers never close it. The
   // watcher reads it when it is closed, or after this time. Until then, the last version stays in force.
   std::chrono::milliseconds unclosed{60'000};

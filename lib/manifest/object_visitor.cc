@@ -33,7 +33,7 @@ bool IsList(const Node& object, const std::string& kind) {
 }
 
 // Directories contain YAML that is no manifest, such as values.yaml.
-bool IsStranger(const Node& value, const Implied& implied) {
+bool IsNoObject(const Node& value, const Implied& implied) {
   if (value.kind != Node::Kind::kMapping) return true;
   if (!implied.kind.empty() || value.Find("kind") != nullptr) return false;
   // Chart.yaml of Helm has an apiVersion, and nothing else of an object.
@@ -84,7 +84,7 @@ Implied ObjectVisitor::TypeOfItems(const Reader& list) const {
 }
 
 bool ObjectVisitor::IsPassedOver(const Node& value, const Implied& implied) const {
-  return options_.strangers == UnknownOwners::kPassOver && IsStranger(value, implied);
+  return options_.non_manifests == NonManifests::kPassOver && IsNoObject(value, implied);
 }
 
 std::optional<Implied> ObjectVisitor::ReadType(ObjectReader& object, const Implied& implied) {
@@ -400,7 +400,7 @@ void ObjectVisitor::VisitShapes(const Reader& object, const ObjectType& type, co
 }
 
 void ObjectVisitor::VisitPart(const Reader& value, const Pod& pod) {
-  if (IsStranger(value.node(), {})) return VisitPatch(value, pod);
+  if (IsNoObject(value.node(), {})) return VisitPatch(value, pod);
   Visit(value, {});
 }
 

@@ -21,7 +21,7 @@ namespace prefetch::manifest {
 
 // The handling of documents with neither apiVersion nor kind. In a file that the user named, such a document
 // is a mistake; folders may have such files (values.yaml).
-enum class UnknownOwners { kMistake, kPassOver };
+enum class NonManifests { kMistake, kPassOver };
 
 struct ReadOptions {
   PolicyRules policy;
@@ -30,7 +30,7 @@ struct ReadOptions {
   std::vector<std::string> pod_template_paths;
   // Kinds that may stay unread: "JobSet", "JobSet.jobset.x-k8s.io", or a pattern of the latter ("*.acme.io").
   std::vector<std::string> allow_unread;
-  UnknownOwners strangers = UnknownOwners::kMistake;
+  NonManifests non_manifests = NonManifests::kMistake;
   // Limits of one text. The schemas of custom resources, which are skipped, nest deeply.
   doc::Limits limits{.bytes = 10 << 20, .depth = 100, .nodes = 1'000'000};
 };

@@ -135,8 +135,8 @@ bool IsAboutTheToken(RejectionReason refusal) {
 
 // The claims are unverified. They may only reject: a forged claim that passes here still fails the API
 // server's review, and each rejection here saves the API server a call.
-std::optional<RejectionReason> PrejudgeToken(const TokenClaims& claims, CallerPurpose purpose,
-                                             std::string_view node, base::WallTime now) {
+std::optional<RejectionReason> CheckClaims(const TokenClaims& claims, CallerPurpose purpose,
+                                           std::string_view node, base::WallTime now) {
   if (!Contains(claims.audiences)) return RejectionReason::kOtherAudience;
   if (!claims.expires || *claims.expires + kClockSkew < now) return RejectionReason::kExpired;
   // A fleet token comes from a TokenRequest without a pod, so it has no node to compare.
@@ -146,11 +146,11 @@ std::optional<RejectionReason> PrejudgeToken(const TokenClaims& claims, CallerPu
   return std::nullopt;
 }
 
-std::variant<Caller, RejectionReason> JudgeReview(const TokenReview& review, CallerPurpose purpose,
-                                                  const AgentPlace& place, const CallerRules& rules) {
+std::variant<Caller, RejectionReason> EvaluateReview(const TokenReview& review, CallerPurpose purpose,
+                                                     const AgentPlace& place, const CallerRules& rules) {
   auto caller = CallerOf(review);
   if (std::holds_alternative<RejectionReason>(caller)) return caller;
-  // The review repeats the checks of PrejudgeToken with verified values.
+  // The review repeats the checks of CheckClaims with verified values.
   const bool of_the_fleet = IsOfTheFleet(std::get<Caller>(caller), place);
   if (purpose == CallerPurpose::kFleet) {
     if (!of_the_fleet) return RejectionReason::kNotAdmitted;
@@ -165,8 +165,8 @@ std::variant<Caller, RejectionReason> JudgeReview(const TokenReview& review, Cal
 }
 
 CheckRights RightsOf(const CallerRules& rules, bool listed) {
-  return {.unlisted = rules.unlisted == AskFor::kAsk,
-          .registry = rules.always == AskFor::kAsk,
+  return {.unlisted = rules.unlisted == AnswerSource::kAsk,
+          .registry = rules.always == AnswerSource::kAsk,
           .pull = rules.pull == PullFor::kAny || (rules.pull == PullFor::kListed && listed)};
 }
 

@@ -23,16 +23,16 @@ namespace prefetch::plan {
 inline constexpr std::string_view kCallerAudience = "prefetchd";
 
 // The answer to a question that the agent cannot answer from its own knowledge.
-enum class AskFor { kKnown, kAsk };
+enum class AnswerSource { kKnown, kAsk };
 // Which images that are not here a caller may have pulled.
 enum class PullFor { kNever, kListed, kAny };
 
 // The configuration's `preflight`.
 struct CallerRules {
-  std::vector<std::string> namespaces;        // patterns with `*`; none: no pod is admitted
-  std::vector<std::string> service_accounts;  // patterns of NAMESPACE/NAME; none: all of these namespaces
-  AskFor always = AskFor::kKnown;             // the registry, for pods with Always
-  AskFor unlisted = AskFor::kKnown;           // about images that are on no list
+  std::vector<std::string> namespaces;           // patterns with `*`; none: no pod is admitted
+  std::vector<std::string> service_accounts;     // patterns of NAMESPACE/NAME; none: all of these namespaces
+  AnswerSource always = AnswerSource::kKnown;    // the registry, for pods with Always
+  AnswerSource unlisted = AnswerSource::kKnown;  // about images that are on no list
   PullFor pull = PullFor::kNever;
 
   bool AdmitsAnybody() const { return !namespaces.empty(); }
@@ -105,11 +105,11 @@ bool IsAboutTheToken(RejectionReason refusal);
 
 // Rejects tokens for other audiences, expired ones, and of pods those of other nodes. nullopt: the API server
 // is to be asked.
-std::optional<RejectionReason> PrejudgeToken(const TokenClaims& claims, CallerPurpose purpose,
-                                             std::string_view node, base::WallTime now);
+std::optional<RejectionReason> CheckClaims(const TokenClaims& claims, CallerPurpose purpose,
+                                           std::string_view node, base::WallTime now);
 // `rules` are for pods; a fleet token needs none.
-std::variant<Caller, RejectionReason> JudgeReview(const TokenReview& review, CallerPurpose purpose,
-                                                  const AgentPlace& place, const CallerRules& rules);
+std::variant<Caller, RejectionReason> EvaluateReview(const TokenReview& review, CallerPurpose purpose,
+                                                     const AgentPlace& place, const CallerRules& rules);
 
 // This caller's rights. `listed`: the image that it asks about is on the list.
 CheckRights RightsOf(const CallerRules& rules, bool listed);

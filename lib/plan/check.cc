@@ -21,7 +21,8 @@ using kubelet::VerdictResult;
 
 // `ok` stays false here. Passes() alone sets it for verdicts without a kubelet, so that no branch reports
 // success by omission.
-CheckVerdict Say(const CheckFacts& facts, VerdictResult result, CheckReason reason, std::string message) {
+CheckVerdict MakeVerdict(const CheckFacts& facts, VerdictResult result, CheckReason reason,
+                         std::string message) {
   return {.listed = facts.listed, .result = result, .reason = reason, .message = std::move(message)};
 }
 
@@ -38,32 +39,33 @@ CheckStep Decided(CheckVerdict verdict) {
 }
 
 CheckVerdict RuntimeIsAway(const CheckFacts& facts, const std::string& error) {
-  return Say(facts, VerdictResult::kUnknown, Reason::kRuntimeDown,
-             error.empty() ? "the container runtime has not answered yet"
-                           : "the container runtime could not be asked: " + error);
+  return MakeVerdict(facts, VerdictResult::kUnknown, Reason::kRuntimeDown,
+                     error.empty() ? "the container runtime has not answered yet"
+                                   : "the container runtime could not be asked: " + error);
 }
 
 CheckVerdict ByPresence(const CheckFacts& facts, const ImageState& image) {
-  const PresenceVerdict says = VerdictWithoutKubelet(image, facts.policy);
-  if (says.result == VerdictResult::kStarts) {
-    return Passes(
-        Say(facts, says.result, says.reason, "on the node; there is no kubelet here that could refuse it"));
+  const PresenceVerdict node_verdict = VerdictWithoutKubelet(image, facts.policy);
+  if (node_verdict.result == VerdictResult::kStarts) {
+    return Passes(MakeVerdict(facts, node_verdict.result, node_verdict.reason,
+                              "on the node; there is no kubelet here that could refuse it"));
   }
-  return Say(facts, says.result, says.reason, "not usable here: " + image.message);
+  return MakeVerdict(facts, node_verdict.result, node_verdict.reason, "not usable here: " + image.message);
 }
 
 CheckVerdict ByKubelet(const CheckFacts& facts, const ImageState& image) {
-  const kubelet::Verdict& says = *facts.verdict;
-  CheckVerdict verdict = Say(facts, says.result, CheckReasonFor(says.reason), says.message);
-  verdict.rule = says.rule;
+  const kubelet::Verdict& node_verdict = *facts.verdict;
+  CheckVerdict verdict =
+      MakeVerdict(facts, node_verdict.result, CheckReasonFor(node_verdict.reason), node_verdict.message);
+  verdict.rule = node_verdict.rule;
   // kubelet knows the image's name and record only. Whether the image is for this platform and unpacked is
   // the agent's own knowledge.
-  verdict.ok = says.result == VerdictResult::kStarts && image.usable;
-  if (says.result == VerdictResult::kStarts && !image.usable) {
+  verdict.ok = node_verdict.result == VerdictResult::kStarts && image.usable;
+  if (node_verdict.result == VerdictResult::kStarts && !image.usable) {
     // kubelet would use it, and the container would not run.
     verdict.reason = image.reason;
     verdict.message = image.message;
-  } else if (says.reason == VerdictReason::kImageAbsent && facts.listed) {
+  } else if (node_verdict.reason == VerdictReason::kImageAbsent && facts.listed) {
     verdict.message += " prefetchd: " + image.message;
   }
   return verdict;
@@ -87,25 +89,25 @@ struct Obstacle {
 // nullopt: kSame and kMoved, which give access to a tag that is there.
 std::optional<Obstacle> ObstacleOf(const CheckFacts& facts) {
   const RegistryAnswer& answer = *facts.registry;
-  const std::string said = answer.message.empty() ? "" : ": " + answer.message;
-  const std::string silent = "it does not answer now" + said;
+  const std::string words = answer.message.empty() ? "" : ": " + answer.message;
+  const std::string silent = "it does not answer now" + words;
   switch (answer.kind) {
     case RegistryAnswerKind::kSame:
     case RegistryAnswerKind::kMoved:
       return std::nullopt;
     case RegistryAnswerKind::kTagMissing:
       return Obstacle{VerdictResult::kRefused, Reason::kTagMissing,
-                      "the registry has no " + facts.image + said};
+                      "the registry has no " + facts.image + words};
     case RegistryAnswerKind::kAccessDenied:
       // The agent asks with this node's credentials. If the pod has its own, the denial proves nothing about
       // the pod.
       if (!facts.own_credentials) {
         return Obstacle{VerdictResult::kRefused, Reason::kAccessDenied,
-                        "it denies access to this node's credentials" + said};
+                        "it denies access to this node's credentials" + words};
       }
       return Obstacle{
           VerdictResult::kUnknown, Reason::kAccessDenied,
-          "it denies access to this node's credentials; the pod's own credentials are not tested" + said};
+          "it denies access to this node's credentials; the pod's own credentials are not tested" + words};
     // Silence and limits are facts about this moment, not about the pod: the verdict stays unknown.
     case RegistryAnswerKind::kRateLimited:
       return Obstacle{VerdictResult::kUnknown, Reason::kRateLimited, silent};
@@ -115,8 +117,8 @@ std::optional<Obstacle> ObstacleOf(const CheckFacts& facts) {
       return Obstacle{VerdictResult::kUnknown, Reason::kServerError, silent};
     case RegistryAnswerKind::kIndeterminate:
       return Obstacle{VerdictResult::kUnknown, Reason::kIndeterminate,
-                      answer.only_by_pull ? "the registry can only be asked by pulling" + said
-                                          : "its answer cannot be compared with the node's image" + said};
+                      answer.only_by_pull ? "the registry can only be asked by pulling" + words
+                                          : "its answer cannot be compared with the node's image" + words};
   }
   std::abort();
 }
@@ -139,48 +141,50 @@ CheckVerdict PullByAnswer(const CheckFacts& facts, CheckVerdict pulls) {
 // Judges a pod with Always by the registry's answer to this very question (K4).
 CheckVerdict AlwaysByAnswer(const CheckFacts& facts, const ImageState& image) {
   if (auto obstacle = ObstacleOf(facts)) {
-    return Say(facts, obstacle->result, obstacle->reason, InTheWay(image, obstacle->what));
+    return MakeVerdict(facts, obstacle->result, obstacle->reason, InTheWay(image, obstacle->what));
   }
   if (facts.registry->kind == RegistryAnswerKind::kMoved) {
     return PullByAnswer(
-        facts, Say(facts, VerdictResult::kPulls, image.present ? Reason::kTagMoved : Reason::kImageAbsent,
-                   AlwaysAsks(image.present ? "; the tag has changed since the node pulled it."
-                                            : "; it is not on the node.")));
+        facts,
+        MakeVerdict(facts, VerdictResult::kPulls, image.present ? Reason::kTagMoved : Reason::kImageAbsent,
+                    AlwaysAsks(image.present ? "; the tag has changed since the node pulled it."
+                                             : "; it is not on the node.")));
   }
-  if (!image.usable) return Say(facts, VerdictResult::kPulls, image.reason, image.message);
-  return Passes(Say(facts, VerdictResult::kPulls, Reason::kUpToDate,
-                    AlwaysAsks("; it gives access now, and the tag names the node's image")));
+  if (!image.usable) return MakeVerdict(facts, VerdictResult::kPulls, image.reason, image.message);
+  return Passes(MakeVerdict(facts, VerdictResult::kPulls, Reason::kUpToDate,
+                            AlwaysAsks("; it gives access now, and the tag names the node's image")));
 }
 
 // Judges a pod with Always by the registry's last answer. This question sends no request: the caller may not
 // cause one, or the agent asks no registry.
 CheckVerdict AlwaysByWhatIsKnown(const CheckFacts& facts, const ImageState& image) {
   if (!facts.asks_registries) {
-    return Say(facts, VerdictResult::kPulls, Reason::kPolicyAlways,
-               AlwaysAsks(", and this agent asks no registry"));
+    return MakeVerdict(facts, VerdictResult::kPulls, Reason::kPolicyAlways,
+                       AlwaysAsks(", and this agent asks no registry"));
   }
   if (!image.registry) {
-    return Say(facts, VerdictResult::kPulls, Reason::kPolicyAlways,
-               AlwaysAsks(", and the answer here has only known facts: ask over the agent's socket, or give "
-                          "the entry readyFor: Always"));
+    return MakeVerdict(
+        facts, VerdictResult::kPulls, Reason::kPolicyAlways,
+        AlwaysAsks(", and the answer here has only known facts: ask over the agent's socket, or give "
+                   "the entry readyFor: Always"));
   }
   // An answer that only one pod's credential could get says nothing about other pods.
   const bool lent = image.registry->lent || image.exposed;
   if (image.usable && image.registry->agrees && lent) {
     const std::string others = ", and the agent got its answer with a credential that not every pod has";
     if (!facts.own_credentials) {
-      return Say(facts, VerdictResult::kPulls, Reason::kPolicyAlways, AlwaysAsks(others));
+      return MakeVerdict(facts, VerdictResult::kPulls, Reason::kPolicyAlways, AlwaysAsks(others));
     }
-    // The pod's credentials are known by the asker's word only, and the agent cannot try them.
-    return Say(facts, VerdictResult::kUnknown, Reason::kPolicyAlways,
-               AlwaysAsks(others + "; the pod's own credentials are not tested"));
+    // The pod's credentials are known by the client's word only, and the agent cannot try them.
+    return MakeVerdict(facts, VerdictResult::kUnknown, Reason::kPolicyAlways,
+                       AlwaysAsks(others + "; the pod's own credentials are not tested"));
   }
   if (image.usable && image.registry->agrees) {
-    return Passes(Say(facts, VerdictResult::kPulls, Reason::kUpToDate,
-                      AlwaysAsks("; it agreed at the agent's last question")));
+    return Passes(MakeVerdict(facts, VerdictResult::kPulls, Reason::kUpToDate,
+                              AlwaysAsks("; it agreed at the agent's last question")));
   }
-  return Say(facts, VerdictResult::kPulls, image.registry->always_reason,
-             AlwaysAsks(": " + image.registry->always_message));
+  return MakeVerdict(facts, VerdictResult::kPulls, image.registry->always_reason,
+                     AlwaysAsks(": " + image.registry->always_message));
 }
 
 CheckStep DecideAlways(const CheckFacts& facts, const ImageState& image) {
@@ -193,8 +197,8 @@ CheckStep DecideAlways(const CheckFacts& facts, const ImageState& image) {
 // Decides for Never and IfNotPresent. A pod with IfNotPresent may still need the registry, if kubelet pulls.
 CheckStep DecideOthers(const CheckFacts& facts, const ImageState& image) {
   if (facts.kubelet == CheckKubelet::kNotKnown) {
-    return Decided(
-        Say(facts, VerdictResult::kUnknown, Reason::kFactsUnknown, "kubelet's verdict is not known yet"));
+    return Decided(MakeVerdict(facts, VerdictResult::kUnknown, Reason::kFactsUnknown,
+                               "kubelet's verdict is not known yet"));
   }
   const bool none = facts.kubelet == CheckKubelet::kNone;
   if (!none && !facts.verdict) return Need(CheckNeed::kVerdict);
@@ -217,7 +221,7 @@ bool StandsForPods(const CheckFacts& facts, Reason reason) {
 }
 
 CheckVerdict Pending(const CheckFacts& facts, Reason reason, std::string message) {
-  CheckVerdict verdict = Say(facts, VerdictResult::kUnknown, reason, std::move(message));
+  CheckVerdict verdict = MakeVerdict(facts, VerdictResult::kUnknown, reason, std::move(message));
   verdict.pending = true;
   return verdict;
 }
@@ -277,14 +281,14 @@ CheckFacts ForPods(CheckFacts facts) {
 CheckStep Decide(const CheckFacts& facts) {
   if (!facts.reference) {
     // K3: kubelet refuses such a name for every policy, so no other fact is needed.
-    return Decided(Say(facts, VerdictResult::kRefused, PodReason::kInvalidImageName,
-                       "kubelet refuses the name (InvalidImageName): " + facts.bad_name));
+    return Decided(MakeVerdict(facts, VerdictResult::kRefused, PodReason::kInvalidImageName,
+                               "kubelet refuses the name (InvalidImageName): " + facts.bad_name));
   }
   if (!facts.listed && !facts.rights.unlisted) {
     // This comes before any question to the runtime: a caller without the right must not learn whether an
     // unlisted image is on the node.
-    return Decided(Say(facts, VerdictResult::kUnknown, PodReason::kNotListed,
-                       "it is not on this node's list, so the agent does not keep it here"));
+    return Decided(MakeVerdict(facts, VerdictResult::kUnknown, PodReason::kNotListed,
+                               "it is not on this node's list, so the agent does not keep it here"));
   }
   if (!facts.runtime) return Need(CheckNeed::kRuntime);
   if (!facts.runtime->image) return Decided(RuntimeIsAway(facts, facts.runtime->error.value_or("")));
@@ -312,11 +316,11 @@ std::optional<CheckVerdict> OfPull(const CheckFacts& facts, const ImageState& im
     case RequestedState::kHere:
       return std::nullopt;
     case RequestedState::kFailed:
-      return Say(facts,
-                 StandsForPods(facts, image.reason) ? VerdictResult::kRefused : VerdictResult::kUnknown,
-                 image.reason,
-                 "it is not on the node, and this node could not pull it" +
-                     (facts.discreet ? "" : ": " + image.message));
+      return MakeVerdict(
+          facts, StandsForPods(facts, image.reason) ? VerdictResult::kRefused : VerdictResult::kUnknown,
+          image.reason,
+          "it is not on the node, and this node could not pull it" +
+              (facts.discreet ? "" : ": " + image.message));
   }
   std::abort();
 }

@@ -18,7 +18,7 @@ namespace prefetch::plan {
 // Reasons that only a question about one pod has: no entry of a list is in such a state.
 enum class PodReason {
   kInvalidImageName,  // kubelet refuses the name itself
-  kNotListed,         // the image is on no list, and the asker may not hear more
+  kNotListed,         // the image is on no list, and the client may not hear more
 };
 
 // Why. A closed set: it is a field of JSON, and scripts decide by it.
@@ -54,19 +54,19 @@ enum class CheckKubelet {
 };
 
 struct CheckFacts {
-  // Known from the start: the question, the asker, the newest Snapshot.
+  // Known from the start: the question, the client, the newest Snapshot.
   std::string image;  // as the pod writes it
   image::PullPolicy policy = image::PullPolicy::kNever;
   bool own_credentials = false;  // the pod has pull secrets or a service account, which the agent cannot use
   CheckRights rights;
   bool discreet =
-      false;  // the asker is a pod: it hears no words of registries, runtimes, plugins, API servers
+      false;  // the client is a pod: it hears no words of registries, runtimes, plugins, API servers
   std::optional<image::Reference> reference;  // none: it is no name, and `bad_name` says why
   std::string bad_name;
   bool listed = false;
   bool asks_registries = false;  // this agent does
   bool runtime_down = false;     // the node is not ready since the runtime is away
-  std::string runtime_error;     // of the newest look; empty: there was none yet
+  std::string runtime_error;     // of the newest poll; empty: there was none yet
   CheckKubelet kubelet = CheckKubelet::kNotKnown;
   // Found when DecideCheck asks for it.
   std::optional<CheckRuntime> runtime;

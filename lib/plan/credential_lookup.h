@@ -19,8 +19,8 @@ struct CredentialLookup {
 // from entries of lower priority; then others go first.
 constexpr std::chrono::seconds kPromptLookup{1};
 
-inline bool IsPrompt(const CredentialLookup& look_up, base::TimePoint now) {
-  return look_up.state != LookupState::kUnderWay || now - look_up.since < kPromptLookup;
+inline bool IsPrompt(const CredentialLookup& lookup, base::TimePoint now) {
+  return lookup.state != LookupState::kUnderWay || now - lookup.since < kPromptLookup;
 }
 
 }  // namespace prefetch::plan

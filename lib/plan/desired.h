@@ -29,7 +29,7 @@ std::string_view OpenName(Open open);
 
 // A pod that an entry is to be ready for: how it writes the image, and the credentials that it brings. The
 // default of `ready_as` is any pod that brings none.
-struct JudgedPod {
+struct PodProfile {
   image::Reference reference;
   base::Shared<image::PodCoordinates> ready_as{};
 };
@@ -56,7 +56,7 @@ struct DesiredImage {
   // Variants in further sources: the same name spelled otherwise, or for another pod; each pair once, in
   // their order. The runtime has one image for all of them. kubelet keeps its records and intents by the
   // pod's spelling and identity, so each has its own verdict (PodsOf in plan/spellings.h).
-  std::vector<JudgedPod> other_pods;
+  std::vector<PodProfile> other_pods;
   bool required = true;
   image::PullPolicy ready_for = image::PullPolicy::kNever;
   // With kAlways: another source asks for Never, so that kubelet's verdict counts beside the registry's word.

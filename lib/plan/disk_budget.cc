@@ -34,7 +34,7 @@ constexpr std::chrono::seconds kOwnBytesGo{5};
 // Measurements that are older than this may not show yet that a lease was dropped.
 constexpr std::chrono::seconds kSettles{2};
 // Upper limit of a wait for room: nothing reports the end of a lease that could not be dropped.
-constexpr std::chrono::seconds kReliefLimit{20};
+constexpr std::chrono::seconds kEvictionLimit{20};
 
 // Kept bytes below this share of the fetched ones would give back next to nothing.
 constexpr std::uint64_t kKeptShare = 16;
@@ -54,10 +54,10 @@ DiskHistory AfterSize(DiskHistory past, std::uint64_t compressed) {
   return past;
 }
 
-DiskHistory AfterBegin(DiskHistory past, std::uint64_t usable, const PendingEviction& relief) {
+DiskHistory AfterBegin(DiskHistory past, std::uint64_t usable, const PendingEviction& eviction) {
   // While room is coming back, `usable` understates what this pull will get, so it must not become an upper
   // limit of what the pull had.
-  past.began_with = relief.pending ? kAll : Plus(usable, past.kept);
+  past.began_with = eviction.pending ? kAll : Plus(usable, past.kept);
   return past;
 }
 
@@ -133,7 +133,7 @@ DiskUsage AfterEndedWell(DiskUsage past, const DiskHistory& image) {
   // Bytes that an earlier pull had kept were on the disk before `free_before` was measured. Counting them as
   // brought here would lower the bound too far.
   if (past.free_before == 0 || image.compressed == 0 || image.kept > 0) return past;
-  past.brought = Plus(past.brought, image.compressed);
+  past.fetched = Plus(past.fetched, image.compressed);
   past.news = true;
   return past;
 }
@@ -151,7 +151,7 @@ DiskUsage AfterMeasure(DiskUsage past, std::uint64_t available) {
   // The room taken per compressed byte, with half as much added, rounded up. If less than the blobs was
   // taken, the layers were here already, or other programs have given room back: that measurement says
   // nothing.
-  if (taken >= past.brought) past.factor = (Times(taken, 3) / 2 + past.brought - 1) / past.brought;
+  if (taken >= past.fetched) past.factor = (Times(taken, 3) / 2 + past.fetched - 1) / past.fetched;
   return past;
 }
 
@@ -199,7 +199,7 @@ bool MayFit(const DiskReservation& claim, std::uint64_t usable) {
 
 DiskBudget::DiskBudget(std::uint64_t usable, const std::vector<PullSlot>& running)
     : usable_(usable), running_(running) {
-  for (const PullSlot& slot : running) one_runs_alone_ = one_runs_alone_ || slot.room.alone;
+  for (const PullSlot& slot : running) one_runs_alone_ = one_runs_alone_ || slot.disk.alone;
 }
 
 bool DiskBudget::Admits(const PullSlot& due, bool has_place) {
@@ -207,27 +207,27 @@ bool DiskBudget::Admits(const PullSlot& due, bool has_place) {
   // of higher rank keeps its whole reservation.
   std::uint64_t taken = promised_;
   for (const PullSlot& slot : running_) {
-    taken = Plus(taken, ComesBefore(slot, due) ? slot.room.reserved : slot.room.least);
+    taken = Plus(taken, ComesBefore(slot, due) ? slot.disk.reserved : slot.disk.least);
   }
   const std::uint64_t left = Minus(usable_, taken);
   const bool nothing_runs = running_.empty() && !any_starts_;
   // With nothing else on the disk, trying is the only way to find out what the image needs. Beside others,
   // the upper bound has to fit.
-  bool starts = nothing_runs ? MayFit(due.room, left)
-                             : left > 0 && due.room.reserved <= left && !due.room.alone && !one_runs_alone_;
+  bool starts = nothing_runs ? MayFit(due.disk, left)
+                             : left > 0 && due.disk.reserved <= left && !due.disk.alone && !one_runs_alone_;
   // A pull that has to wait keeps its claim. Otherwise small images of lower priority could take the room for
   // ever.
-  promised_ = Plus(promised_, due.room.alone ? kAll : due.room.reserved);
+  promised_ = Plus(promised_, due.disk.alone ? kAll : due.disk.reserved);
   if (!starts || !has_place) return false;
   any_starts_ = true;
-  one_runs_alone_ = one_runs_alone_ || due.room.alone;
+  one_runs_alone_ = one_runs_alone_ || due.disk.alone;
   return true;
 }
 
 PendingEviction AfterEnding(PendingEviction past, std::uint64_t returns, base::TimePoint now) {
   past.pending = true;
   // AfterBytesDropped and AfterBytesGone shorten this once the lease is gone.
-  past.until = now + kReliefLimit;
+  past.until = now + kEvictionLimit;
   past.returning = Plus(past.returning, returns);
   past.at_least = true;
   return past;
@@ -257,12 +257,12 @@ PendingEviction AfterMeasure(PendingEviction past, base::TimePoint now) {
 
 bool KeptBytesMatter(std::uint64_t kept, const std::vector<PullSlot>& running) {
   std::uint64_t fetched = 0;
-  for (const PullSlot& slot : running) fetched = Plus(fetched, slot.room.returns);
+  for (const PullSlot& slot : running) fetched = Plus(fetched, slot.disk.returns);
   return kept > 0 && kept >= fetched / kKeptShare;
 }
 
 std::optional<EvictionChoice> ChooseEviction(const std::vector<PullSlot>& running, std::uint64_t usable,
-                                             const PendingEviction& relief) {
+                                             const PendingEviction& eviction) {
   // kAll: the filesystem cannot be measured, so no pull is ended for it.
   if (running.empty() || usable == kAll) return std::nullopt;
   std::vector<const PullSlot*> order;
@@ -273,29 +273,29 @@ std::optional<EvictionChoice> ChooseEviction(const std::vector<PullSlot>& runnin
   if (usable == 0) {
     // The room of the pull that was ended last is still on its way. Ending a second one now would be one too
     // many.
-    if (relief.pending) return std::nullopt;
+    if (eviction.pending) return std::nullopt;
     const PullSlot& last = *order.back();
-    return EvictionChoice{last.entry, PullEviction::kOutOfDiskSpace, competed, last.room.reserved};
+    return EvictionChoice{last.entry, PullEviction::kOutOfDiskSpace, competed, last.disk.reserved};
   }
   // First: does any pull not fit even if all pulls of lower rank make room? In rank order, so that the pull
   // of highest rank is ended only if nothing else can help it. `behind` holds what the pulls after `slot`
   // give back.
-  const std::uint64_t coming = Plus(usable, relief.returning);
+  const std::uint64_t coming = Plus(usable, eviction.returning);
   std::uint64_t behind = 0;
-  for (const PullSlot* slot : order) behind = Plus(behind, slot->room.returns);
+  for (const PullSlot* slot : order) behind = Plus(behind, slot->disk.returns);
   for (const PullSlot* slot : order) {
-    behind = Minus(behind, slot->room.returns);
-    if (slot->room.least > Plus(coming, behind)) {
-      return EvictionChoice{slot->entry, PullEviction::kOutOfDiskSpace, competed, slot->room.least};
+    behind = Minus(behind, slot->disk.returns);
+    if (slot->disk.least > Plus(coming, behind)) {
+      return EvictionChoice{slot->entry, PullEviction::kOutOfDiskSpace, competed, slot->disk.least};
     }
   }
   // Then: may some of them have to wait? The first may take all. A pull with all its bytes (`most` is 0)
   // gives back less than its repetition costs, so it goes on.
   std::uint64_t most = 0;
-  for (const PullSlot* slot : order) most = Plus(most, slot->room.most);
+  for (const PullSlot* slot : order) most = Plus(most, slot->disk.most);
   if (most <= coming) return std::nullopt;
   for (std::size_t i = order.size(); i-- > 1;) {
-    if (order[i]->room.most > 0) return EvictionChoice{order[i]->entry, PullEviction::kWaits, competed, most};
+    if (order[i]->disk.most > 0) return EvictionChoice{order[i]->entry, PullEviction::kWaits, competed, most};
   }
   return std::nullopt;
 }

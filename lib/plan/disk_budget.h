@@ -55,9 +55,9 @@ struct DiskHistory {
 // The manifest has come. Another size means another image: the old image's figures are forgotten.
 DiskHistory AfterSize(DiskHistory past, std::uint64_t compressed);
 struct PendingEviction;
-// A pull begins, and no other of the same image runs. `relief`: with room that is on its way back, nobody
+// A pull begins, and no other of the same image runs. `eviction`: with room that is on its way back, nobody
 // knows what it will have had.
-DiskHistory AfterBegin(DiskHistory past, std::uint64_t usable, const PendingEviction& relief);
+DiskHistory AfterBegin(DiskHistory past, std::uint64_t usable, const PendingEviction& eviction);
 // The pull ended for want of room, and its bytes are removed. `competed`: other pulls ran at that time.
 // `others`: bytes that pulls which had ended before had left, and that are on their way out.
 DiskHistory AfterDiskFull(DiskHistory past, bool competed, base::TimePoint now, std::uint64_t others = 0);
@@ -72,7 +72,7 @@ DiskHistory AfterDiskSpaceFound(DiskHistory past);
 struct DiskUsage {
   // The free room when a pull began while no other ran; 0: not known, or bytes were removed since.
   std::uint64_t free_before = 0;
-  std::uint64_t brought = 0;  // compressed bytes of the pulls that have ended well since
+  std::uint64_t fetched = 0;  // compressed bytes of the pulls that have ended well since
   bool news = false;          // one of them ended after the newest measurement
   std::uint64_t factor = 0;   // the upper bound that they give; 0: none
   std::uint64_t largest = 0;  // the largest bound that earlier pulls gave
@@ -169,7 +169,7 @@ struct EvictionChoice {
 // The running pull that has to end, if one has to: of those that together need more than there is, the one of
 // lowest priority, the newest among equals. One at a time: the room it gives back may be enough.
 std::optional<EvictionChoice> ChooseEviction(const std::vector<PullSlot>& running, std::uint64_t usable,
-                                             const PendingEviction& relief);
+                                             const PendingEviction& eviction);
 
 // The disk rule: after a pull the image filesystem must stay below kubelet's image GC threshold with some
 // bytes free, so that a prefetch never makes kubelet evict (kubelet's rule K41). Pure.

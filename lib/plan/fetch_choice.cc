@@ -62,8 +62,8 @@ FetchHealth AfterFetchFailed(FetchHealth health, base::TimePoint now) {
   return health;
 }
 
-FetchHealth AfterLimited(FetchHealth health, std::optional<base::Duration> patience, base::TimePoint now) {
-  if (patience) health.limited_until = now + *patience;
+FetchHealth AfterLimited(FetchHealth health, std::optional<base::Duration> retry_after, base::TimePoint now) {
+  if (retry_after) health.limited_until = now + *retry_after;
   return AfterFetchFailed(health, now);
 }
 

@@ -40,15 +40,15 @@ constexpr std::chrono::milliseconds kNearAndBusy{25};
 // The time for which the runtime has a registry to itself after a failure of ours, or once it was near.
 constexpr std::chrono::minutes kFetchOffPeriod{10};
 
-// A pull waits for as long as this if the registry asks for patience. Longer waits cost an attempt.
-constexpr std::chrono::seconds kLongestPatience{30};
+// A pull waits for as long as this if the registry sends Retry-After. Longer waits cost an attempt.
+constexpr std::chrono::seconds kMaxRetryAfter{30};
 
 // Facts that were learnt about one registry. A value.
 struct FetchHealth {
   base::TimePoint failed_until;
   base::TimePoint near_until;
   base::TimePoint denied_until;   // a question about a size was denied
-  base::TimePoint limited_until;  // it asked for patience: the runtime is not to ask it before, either
+  base::TimePoint limited_until;  // it sent Retry-After: the runtime is not to ask it before, either
 };
 
 struct FetchFacts {
@@ -76,8 +76,8 @@ bool MayFetch(bool automatic, std::string_view runtime, std::string_view version
 bool MayAskSize(const FetchHealth& health, base::TimePoint now);
 
 FetchHealth AfterFetchFailed(FetchHealth health, base::TimePoint now);
-// `patience`: nullopt if it asked for none.
-FetchHealth AfterLimited(FetchHealth health, std::optional<base::Duration> patience, base::TimePoint now);
+// `retry_after`: nullopt if it asked for none.
+FetchHealth AfterLimited(FetchHealth health, std::optional<base::Duration> retry_after, base::TimePoint now);
 FetchHealth AfterSizeDenied(FetchHealth health, base::TimePoint now);
 // Its manifest came within `answer_time`. `round_trip`: the network's part of that, where it is known.
 FetchHealth AfterManifest(FetchHealth health, base::Duration answer_time,

@@ -26,7 +26,7 @@ void FetchOrder::Remove(ImageId image) {
   images_.erase(image);
   for (auto it = blobs_.begin(); it != blobs_.end();) {
     Blob& blob = it->second;
-    std::erase_if(blob.wanted_by, [&](const auto& wish) { return wish.first == image; });
+    std::erase_if(blob.wanted_by, [&](const auto& entry) { return entry.first == image; });
     it = blob.wanted_by.empty() ? blobs_.erase(it) : std::next(it);
   }
   // Refusals are forgotten once nothing is wanted. Until then, a registry keeps its halved number of streams.

@@ -32,7 +32,7 @@ base::Duration AfterSilence(const Freshness& past, const DesiredImage& want, dou
 }
 
 // The registry has spoken about the tag, so its earlier silence, denial or useless answer no longer holds.
-void Spoken(Freshness& past) {
+void ResetFailures(Freshness& past) {
   past.silent = 0;
   past.denied = false;
   past.denials = 0;
@@ -40,7 +40,7 @@ void Spoken(Freshness& past) {
 }
 
 void TagIsThere(Freshness& past, const std::string& digest) {
-  Spoken(past);
+  ResetFailures(past);
   past.missing = false;
   past.missing_since.reset();
   // The failure was about replacing the old digest's image. A new digest is a new attempt.
@@ -54,7 +54,7 @@ void TagIsThere(Freshness& past, const std::string& digest) {
 void Confirm(Freshness& past, Answered when) {
   past.confirmed_at = when.at;
   past.confirmed_wall = when.wall;
-  past.doubted_at.reset();
+  past.invalidated_at.reset();
   past.update_failure.reset();
   past.update_error.clear();
   past.lag_digest.clear();
@@ -67,7 +67,7 @@ void TagIsMissing(Freshness& past, const DesiredImage& want, Answered when, doub
   // earlier answers have established.
   if (!past.missing_since) past.missing_since = when.at;
   bool confirmed = when.at - *past.missing_since >= kConfirmAfter;
-  if (confirmed) Spoken(past);
+  if (confirmed) ResetFailures(past);
   past.missing = past.missing || confirmed;
   past.silent = 0;
   past.next_check =
@@ -133,8 +133,8 @@ std::optional<RegistryAnswerKind> AnswerOf(Reason failure) {
 }
 
 // Applies one answer: each kind changes what it speaks about, and plans the next check.
-void Fold(Freshness& past, const DesiredImage& want, const RegistryAnswer& answer, Answered when,
-          double random) {
+void ApplyAnswer(Freshness& past, const DesiredImage& want, const RegistryAnswer& answer, Answered when,
+                 double random) {
   past.newest = answer;
   past.answered_at = when.at;
   past.answered_wall = when.wall;
@@ -213,7 +213,7 @@ Freshness AfterNewDemand(Freshness past, const DesiredImage& want, base::TimePoi
 
 Freshness AfterAnswer(Freshness past, const DesiredImage& want, const Local& local,
                       const RegistryAnswer& answer, Answered when, double random) {
-  Fold(past, want, answer, when, random);
+  ApplyAnswer(past, want, answer, when, random);
   // Only an answer about the tag changes with whose credential it was got. Silence and denials leave that as
   // it is.
   if (answer.kind == RegistryAnswerKind::kSame || answer.kind == RegistryAnswerKind::kMoved) {
@@ -228,7 +228,7 @@ Freshness AfterAnswer(Freshness past, const DesiredImage& want, const Local& loc
 
 Freshness AfterSkippedCheck(Freshness past, const DesiredImage& want, const RegistryAnswer& why,
                             Answered when, double random) {
-  Fold(past, want, why, when, random);
+  ApplyAnswer(past, want, why, when, random);
   // The registry gets its probes anyway. Entries that can wait ask a full interval later, so that a registry
   // that comes back does not meet all missed checks at once.
   if (!IsUrgent(want)) past.next_check = when.at + Jittered(want.refresh_interval, random);
@@ -266,10 +266,11 @@ Freshness AfterUpdateFailed(Freshness past, const DesiredImage& want, Reason rea
                             Answered when, double random) {
   if (past.undecided) past.pulled_undecided_at = when.at;
   past.pull_due = false;
-  std::optional<RegistryAnswerKind> said = AnswerOf(reason);
-  if (said) {
-    Fold(past, want, {.kind = *said, .detail = image::RegistryDetail::kOnPull, .message = error}, when,
-         random);
+  std::optional<RegistryAnswerKind> answer_kind = AnswerOf(reason);
+  if (answer_kind) {
+    ApplyAnswer(past, want,
+                {.kind = *answer_kind, .detail = image::RegistryDetail::kOnPull, .message = error}, when,
+                random);
     return past;
   }
   // The reason is the runtime's own. It is kept beside the registry's answers, which it does not contradict.
@@ -293,7 +294,7 @@ Freshness AfterNewCredentials(Freshness past, base::TimePoint now) {
   if (past.next_check == base::TimePoint()) return past;
   // The first doubt counts: credentials that change again and again must not postpone the moment at which the
   // old confirmation stops counting.
-  if (!past.doubted_at) past.doubted_at = now;
+  if (!past.invalidated_at) past.invalidated_at = now;
   past.denials = 0;
   past.next_check = now;
   return past;

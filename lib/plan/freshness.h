@@ -44,14 +44,14 @@ struct Freshness {
   // ---- the last positive confirmation: Same, or a pull that ended well
   std::optional<base::TimePoint> confirmed_at;
   std::optional<base::WallTime> confirmed_wall;
-  // maxAge counts from here if nothing was confirmed: the first look of this agent. min() after a denial: it
+  // maxAge counts from here if nothing was confirmed: the first poll of this agent. min() after a denial: it
   // is over then.
   base::TimePoint age_from;
   // The registry said what holds about the tag to a credential that not every pod has (RegistryAnswer::lent).
   bool lent = false;
   // The credentials, or the local image, have changed since the confirmation: it does not count for more than
   // kConfirmAfter.
-  std::optional<base::TimePoint> doubted_at;
+  std::optional<base::TimePoint> invalidated_at;
 
   // ---- pulls that an answer asked for
   std::optional<Reason> update_failure;  // of the newest one, where no answer of a registry says the same

@@ -95,7 +95,7 @@ History AfterFailure(History past, const PullFailure& failure, base::TimePoint n
   base::Duration delay = Delay(retry, disk_full ? past.full_disks : past.failures - past.full_disks, random);
   if (failure.retry_after) {
     delay = std::max(delay, *failure.retry_after);
-    past.registry_patience = now + *failure.retry_after;
+    past.retry_after_until = now + *failure.retry_after;
   }
   past.not_before = delay == base::Duration::max() ? base::TimePoint::max() : now + delay;
   past.settled = past.settled || HasFailedPermanently(past);
@@ -141,7 +141,7 @@ History AfterSuccess(History past, const PullSuccess& success, base::TimePoint n
     past.last_error.clear();
     past.not_before = now;
   }
-  past.room = AfterDiskSpaceFound(past.room);
+  past.disk = AfterDiskSpaceFound(past.disk);
   past.retry_requested_at.reset();
   past.runtime_ends = 0;
   past.bytes_at_end = 0;
@@ -165,7 +165,7 @@ History AfterNewCredentials(History past, base::TimePoint now) {
 
 History AfterRetryRequested(History past, base::TimePoint now, base::WallTime wall) {
   if (past.not_before <= now) return past;
-  past.not_before = std::max(now, past.registry_patience);
+  past.not_before = std::max(now, past.retry_after_until);
   past.retry_requested_at = wall;
   return past;
 }

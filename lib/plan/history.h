@@ -29,7 +29,7 @@ struct History {
   // its busy first phase, and `--once` and `wait` need not wait for it.
   bool settled = false;
   base::TimePoint failed_at;          // the end of the newest pull that failed
-  base::TimePoint registry_patience;  // the end of a Retry-After: a request does not shorten it
+  base::TimePoint retry_after_until;  // the end of a Retry-After: a request does not shorten it
   // A request to pull it at once that no end of a pull has answered yet.
   std::optional<base::WallTime> retry_requested_at;
 
@@ -40,7 +40,7 @@ struct History {
   std::string credential;
   bool exposed = false;
 
-  DiskHistory room;  // its size, and its known need for room
+  DiskHistory disk;  // its size, and its known need for room
 
   // When the image was found gone within kEvictionMemory; the newest last. The times move along with pauses,
   // so that these do not count as age.

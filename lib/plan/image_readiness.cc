@@ -24,13 +24,13 @@ constexpr const char* kNoLabels =
     "remove the "
     "nodeSelector";
 
-std::string NoRoom(const EntryFacts& facts) {
+std::string NoDiskSpace(const EntryFacts& facts) {
   const std::uint64_t usable = Usable(facts.disk, facts.limits);
   std::string text = "the disk rule leaves " +
                      (usable == 0 ? std::string("nothing") : base::HumanBytes(usable)) +
                      " to images: " + DecidingLimit(facts.disk, facts.limits);
-  if (facts.room_needed == 0) return text;
-  return "it needs at least " + base::HumanBytes(facts.room_needed) + ", and " + text;
+  if (facts.disk_space_needed == 0) return text;
+  return "it needs at least " + base::HumanBytes(facts.disk_space_needed) + ", and " + text;
 }
 
 std::string AwaitsWindow(const EntryFacts& facts) {
@@ -58,8 +58,9 @@ std::string Sentence(Reason reason, const EntryFacts& facts) {
       return "not on the node yet";
     case Reason::kQueued:
       if (facts.looking_up) return "waits for its credentials";
-      return facts.waits_for_room ? "waits for room on the disk: running pulls may need what is left of it"
-                                  : "waits for its turn";
+      return facts.waits_for_disk_space
+                 ? "waits for room on the disk: running pulls may need what is left of it"
+                 : "waits for its turn";
     case Reason::kOutsidePullWindow:
       return AwaitsWindow(facts);
     case Reason::kPulling:
@@ -67,7 +68,7 @@ std::string Sentence(Reason reason, const EntryFacts& facts) {
     case Reason::kUnpacking:
       return "all bytes are here, the runtime unpacks them";
     case Reason::kDiskPressure:
-      return NoRoom(facts);
+      return NoDiskSpace(facts);
     case Reason::kWrongPlatform:
       return "the runtime's image of this name is for " +
              (facts.seen.local ? facts.seen.local->platform : std::string("another platform")) +
@@ -150,16 +151,16 @@ PullStatus PullOf(const EntryFacts& facts, base::TimePoint now, base::WallTime w
 
 // Returns true if another try is not worth waiting for. `reason` is that of the state.
 bool CannotSucceed(const EntryFacts& facts, Reason reason) {
-  return facts.no_room || facts.action.kind == ActionKind::kKeep || reason == Reason::kEvictedByKubelet ||
-         HasFailedPermanently(facts.past);
+  return facts.no_disk_space || facts.action.kind == ActionKind::kKeep ||
+         reason == Reason::kEvictedByKubelet || HasFailedPermanently(facts.past);
 }
 
 // Reason and phase of an entry that is not on the node as it should be.
-void JudgeAbsent(const EntryFacts& facts, ImageState& state) {
+void EvaluateAbsent(const EntryFacts& facts, ImageState& state) {
   if (facts.run) {
     state.reason = facts.run->movement.unpacking ? Reason::kUnpacking : Reason::kPulling;
     state.phase = Phase::kProgressing;
-  } else if (facts.no_room) {
+  } else if (facts.no_disk_space) {
     state.reason = Reason::kDiskPressure;
     state.phase = Phase::kFailing;
   } else if (facts.action.kind == ActionKind::kPull) {
@@ -192,7 +193,7 @@ void JudgeAbsent(const EntryFacts& facts, ImageState& state) {
 }
 
 // An image that is closed to pods shows what its touch has come to: on its way, or given up.
-void JudgeTouch(const TouchStatus& touch, ImageState& state) {
+void EvaluateTouch(const TouchStatus& touch, ImageState& state) {
   bool given_up = touch.state == TouchState::kIneffective;
   bool under_way = touch.state == TouchState::kDue || touch.state == TouchState::kRunning ||
                    touch.state == TouchState::kWaiting;
@@ -209,7 +210,7 @@ void JudgeTouch(const TouchStatus& touch, ImageState& state) {
 }
 
 // Judges a present, usable image by kubelet's verdict.
-void JudgeVerdict(const EntryFacts& facts, ImageState& state) {
+void EvaluateVerdict(const EntryFacts& facts, ImageState& state) {
   // The runtime has the image, so a verdict of absence is older than the image, and says nothing.
   if (!facts.verdicts || facts.verdicts->never.reason == kubelet::VerdictReason::kImageAbsent) {
     state.verdicts = nullptr;
@@ -219,7 +220,7 @@ void JudgeVerdict(const EntryFacts& facts, ImageState& state) {
     return;
   }
   image::PullPolicy policy = facts.want->ready_for;
-  // For pods with Always, the registry decides the rest: see JudgeRegistry.
+  // For pods with Always, the registry decides the rest: see EvaluateRegistry.
   const bool registry_decides = policy == image::PullPolicy::kAlways && !facts.want->also_for_never;
   // The verdict for Never is the stricter one: such a pod may not fall back on a pull.
   if (facts.want->also_for_never) policy = image::PullPolicy::kNever;
@@ -233,17 +234,17 @@ void JudgeVerdict(const EntryFacts& facts, ImageState& state) {
     state.phase = Phase::kProgressing;
     state.message = "the agent is still reading this node's kubelet settings";
   }
-  if (!state.ready) JudgeTouch(facts.touch, state);
+  if (!state.ready) EvaluateTouch(facts.touch, state);
 }
 
 // Applies the registry's objections to a present image that kubelet lets pods use.
-void JudgeRegistry(const EntryFacts& facts, ImageState& state) {
-  const RegistryView& said = *state.registry;
+void EvaluateRegistry(const EntryFacts& facts, ImageState& state) {
+  const RegistryView& registry_view = *state.registry;
   bool for_always = facts.want->ready_for == image::PullPolicy::kAlways;
-  if (!state.ready || (facts.refresh->ready && (!for_always || said.agrees))) return;
+  if (!state.ready || (facts.refresh->ready && (!for_always || registry_view.agrees))) return;
   state.ready = false;
-  state.reason = facts.refresh->ready ? said.always_reason : said.reason;
-  state.message = facts.refresh->ready ? said.always_message : said.message;
+  state.reason = facts.refresh->ready ? registry_view.always_reason : registry_view.reason;
+  state.message = facts.refresh->ready ? registry_view.always_message : registry_view.message;
   // A first answer, or a running update, comes without any action of an operator.
   bool on_its_way = state.reason == Reason::kNotChecked || state.reason == Reason::kTagMissingUnconfirmed ||
                     (facts.refresh->pull && facts.past.failures == 0);
@@ -251,10 +252,10 @@ void JudgeRegistry(const EntryFacts& facts, ImageState& state) {
 }
 
 // The image is here as it should be.
-void JudgeUsable(const EntryFacts& facts, ImageState& state) {
+void EvaluateUsable(const EntryFacts& facts, ImageState& state) {
   state.usable = true;
   if (facts.has_kubelet) {
-    JudgeVerdict(facts, state);
+    EvaluateVerdict(facts, state);
   } else {
     state.ready = true;
     state.phase = Phase::kReady;
@@ -262,7 +263,7 @@ void JudgeUsable(const EntryFacts& facts, ImageState& state) {
     state.message = Sentence(state.reason, facts);
   }
   if (state.registry) {
-    JudgeRegistry(facts, state);
+    EvaluateRegistry(facts, state);
   } else if (state.ready && facts.want->ready_for == image::PullPolicy::kAlways) {
     state.ready = false;
     state.phase = Phase::kFailing;
@@ -303,7 +304,7 @@ bool IsReadyFor(const ImageState& image, image::PullPolicy policy, bool has_kube
   return IsReadyFor(policy, facts);
 }
 
-ImageState Judge(const EntryFacts& facts, base::TimePoint now, base::WallTime wall) {
+ImageState EvaluateImage(const EntryFacts& facts, base::TimePoint now, base::WallTime wall) {
   ImageState state{.want = facts.want, .applies = facts.selection <= Selection::kLabelsUnknown};
   state.settled = facts.past.settled && facts.touch->settled;
   // An entry for other nodes counts as ready: nothing is to be done on this node, and it must not hold it
@@ -356,9 +357,9 @@ ImageState Judge(const EntryFacts& facts, base::TimePoint now, base::WallTime wa
   }
   // The registry's view is built first, for absent images as well, so that status shows its answers.
   if (IsUsable(facts.seen)) {
-    JudgeUsable(facts, state);
+    EvaluateUsable(facts, state);
   } else {
-    JudgeAbsent(facts, state);
+    EvaluateAbsent(facts, state);
   }
   return state;
 }
@@ -372,7 +373,7 @@ std::string Short(const std::string& digest) {
 }
 
 // Returns the words of the registry, or of the pull, as the second half of a sentence.
-std::string Said(const Freshness& past) {
+std::string AnswerWords(const Freshness& past) {
   return past.newest && !past.newest->message.empty() ? ": " + past.newest->message : std::string();
 }
 
@@ -393,10 +394,10 @@ std::string Sentence(Reason reason, const DesiredImage& want, const Local* local
     case Reason::kPinnedByDigest:
       return "a digest always names the same content";
     case Reason::kNotChecked:
-      if (past.doubted_at) return "not asked since the node's credentials or image changed";
+      if (past.invalidated_at) return "not asked since the node's credentials or image changed";
       return "the registry has not been asked since the agent started";
     case Reason::kCheckOverdue:
-      return "the registry has not agreed for longer than two refresh intervals" + Said(past);
+      return "the registry has not agreed for longer than two refresh intervals" + AnswerWords(past);
     case Reason::kTagMoved:
       return Moved(want, local, past);
     case Reason::kLocalDigestUnknown:
@@ -405,23 +406,23 @@ std::string Sentence(Reason reason, const DesiredImage& want, const Local* local
       return "the runtime was given " + Short(local == nullptr ? "" : local->digest) +
              " where the registry names " + Short(past.remote) + ": a mirror lags behind";
     case Reason::kTagMissing:
-      return "the tag is gone from the registry" + Said(past);
+      return "the tag is gone from the registry" + AnswerWords(past);
     case Reason::kTagMissingUnconfirmed:
       return "the registry said once that the tag is missing: it is asked again in a minute";
     case Reason::kIndeterminate:
-      return "the registry's answer cannot be compared with the node's image" + Said(past);
+      return "the registry's answer cannot be compared with the node's image" + AnswerWords(past);
     case Reason::kCheckedByPull:
-      return "the registry can only be asked by pulling" + Said(past);
+      return "the registry can only be asked by pulling" + AnswerWords(past);
     case Reason::kStale:
-      return "the registry has not agreed within maxAge" + Said(past);
+      return "the registry has not agreed within maxAge" + AnswerWords(past);
     case Reason::kAccessDenied:
-      return "the registry denies access" + Said(past);
+      return "the registry denies access" + AnswerWords(past);
     case Reason::kRateLimited:
-      return "the registry limits the rate of requests" + Said(past);
+      return "the registry limits the rate of requests" + AnswerWords(past);
     case Reason::kUnreachable:
-      return "the registry does not answer" + Said(past);
+      return "the registry does not answer" + AnswerWords(past);
     case Reason::kServerError:
-      return "the registry answers with errors" + Said(past);
+      return "the registry answers with errors" + AnswerWords(past);
     case Reason::kSignatureRejected:
       return "the tag has changed, and the runtime rejects the new image: " + past.update_error;
     default:  // a failed pull's reasons, which are the runtime's words

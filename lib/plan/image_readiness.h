@@ -35,10 +35,10 @@ struct EntryFacts {
   bool has_kubelet = false;
   bool learning = false;  // KubeletStatus::learning
   VerdictsPtr verdicts;
-  SpellingsPtr spellings{};       // as HeldVerdict::shown_spellings
-  bool no_room = false;           // the disk rule holds it back
-  bool waits_for_room = false;    // it could start, but for the room that running pulls may still need
-  std::uint64_t room_needed = 0;  // at least; 0: not known
+  SpellingsPtr spellings{};             // as HeldVerdict::shown_spellings
+  bool no_disk_space = false;           // the disk rule holds it back
+  bool waits_for_disk_space = false;    // it could start, but for the room that running pulls may still need
+  std::uint64_t disk_space_needed = 0;  // at least; 0: not known
   DiskSpace disk{};
   Limits limits{};  // of the disk rule
   // The registry's answers; null: it is not asked.
@@ -51,7 +51,7 @@ struct EntryFacts {
   base::Shared<TouchStatus> touch;  // kNone where touching is off
 };
 
-ImageState Judge(const EntryFacts& facts, base::TimePoint now, base::WallTime wall);
+ImageState EvaluateImage(const EntryFacts& facts, base::TimePoint now, base::WallTime wall);
 
 // The verdict on a node without a kubelet, and its reason.
 struct PresenceVerdict {

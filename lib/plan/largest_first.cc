@@ -54,8 +54,8 @@ bool WantsSizes(const PhaseCount& phase) {
 }
 
 bool AreEqual(const PullSlot& a, const PullSlot& b) {
-  return a.stalled == b.stalled && a.update == b.update && a.asked == b.asked && a.priority == b.priority &&
-         a.failures == b.failures;
+  return a.stalled == b.stalled && a.update == b.update && a.requested == b.requested &&
+         a.priority == b.priority && a.failures == b.failures;
 }
 
 void MoveLargestFirst(std::vector<PullSlot>& due, int parallel) {

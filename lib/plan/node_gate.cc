@@ -77,35 +77,35 @@ std::string_view ConditionStatusName(ConditionStatus status) {
   std::abort();
 }
 
-DesiredGate WishFor(const Snapshot& snapshot, const GateOptions& options, base::Duration running_for,
-                    TaintHistory taint) {
+DesiredGate DesiredGateFor(const Snapshot& snapshot, const GateOptions& options, base::Duration running_for,
+                           TaintHistory taint) {
   const Readiness& readiness = snapshot.readiness;
-  DesiredGate wish;
-  wish.label = readiness.ready ? "ready" : "notready";
+  DesiredGate desired;
+  desired.label = readiness.ready ? "ready" : "notready";
   if (readiness.ready) {
-    wish.result = "succeeded";
+    desired.result = "succeeded";
   } else if (OnlyFailuresAreLeft(snapshot)) {
-    wish.result = "failed";
+    desired.result = "failed";
   }
-  wish.condition = {StatusFor(readiness), std::string(ReasonName(readiness.reason)), MessageFor(snapshot)};
+  desired.condition = {StatusFor(readiness), std::string(ReasonName(readiness.reason)), MessageFor(snapshot)};
   bool time_is_over = running_for >= options.timeout;
   // A node must not stay without pods for ever because of an image that cannot come.
-  wish.taint_may_go = readiness.ready || OnlyFailuresAreLeft(snapshot) || time_is_over;
+  desired.taint_may_go = readiness.ready || OnlyFailuresAreLeft(snapshot) || time_is_over;
   // The time limit is for the start alone: once the taint has gone for a good reason (kGone), a node that
   // becomes unready later has given nothing up.
   bool gives_up = taint == TaintHistory::kGivenUp || (taint == TaintHistory::kNotKnown && time_is_over);
-  wish.gave_up = options.taint && gives_up && !readiness.ready;
-  if (wish.gave_up) wish.condition.reason = "GaveUp";
-  return wish;
+  desired.gave_up = options.taint && gives_up && !readiness.ready;
+  if (desired.gave_up) desired.condition.reason = "GaveUp";
+  return desired;
 }
 
 // Writes differences only: each write to a Node costs the API server, and goes to all watchers.
-GateUpdates WritesFor(const DesiredGate& wish, const NodeSeen& seen, const GateOptions& options) {
+GateUpdates WritesFor(const DesiredGate& desired, const NodeSeen& seen, const GateOptions& options) {
   GateUpdates writes;
-  if (options.label && seen.label != wish.label) writes.label = wish.label;
-  writes.result = !options.result_label.empty() && seen.result != wish.result;
-  if (options.condition && seen.condition != wish.condition) writes.condition = wish.condition;
-  writes.remove_taint = options.taint && seen.tainted && wish.taint_may_go;
+  if (options.label && seen.label != desired.label) writes.label = desired.label;
+  writes.result = !options.result_label.empty() && seen.result != desired.result;
+  if (options.condition && seen.condition != desired.condition) writes.condition = desired.condition;
+  writes.remove_taint = options.taint && seen.tainted && desired.taint_may_go;
   return writes;
 }
 

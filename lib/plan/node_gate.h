@@ -72,8 +72,8 @@ enum class TaintHistory {
 };
 
 // `running_for`: since the agent's start.
-DesiredGate WishFor(const Snapshot& snapshot, const GateOptions& options, base::Duration running_for,
-                    TaintHistory taint);
+DesiredGate DesiredGateFor(const Snapshot& snapshot, const GateOptions& options, base::Duration running_for,
+                           TaintHistory taint);
 
 // The Node object's present state, as far as it concerns us.
 struct NodeSeen {
@@ -91,8 +91,8 @@ struct GateUpdates {
   bool Any() const { return label || condition || result || remove_taint; }
 };
 
-// The writes that turn `seen` into `wish`; none for parts that are not opted into.
-GateUpdates WritesFor(const DesiredGate& wish, const NodeSeen& seen, const GateOptions& options);
+// The writes that turn `seen` into `desired`; none for parts that are not opted into.
+GateUpdates WritesFor(const DesiredGate& desired, const NodeSeen& seen, const GateOptions& options);
 
 // One image to report as an Event of the Node.
 struct GateEvent {

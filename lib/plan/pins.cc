@@ -10,7 +10,7 @@
 namespace prefetch::plan {
 namespace {
 
-std::uint64_t RoomForImages(const DiskSpace& disk, const Limits& limits) {
+std::uint64_t SpaceForImages(const DiskSpace& disk, const Limits& limits) {
   // The disk rule refuses nothing while the filesystem cannot be measured.
   if (!disk.known) return std::numeric_limits<std::uint64_t>::max();
   return base::Minus(disk.capacity_bytes, KeptFree(disk, limits));
@@ -18,31 +18,32 @@ std::uint64_t RoomForImages(const DiskSpace& disk, const Limits& limits) {
 
 }  // namespace
 
-PinDecision DecidePins(const std::vector<PinWish>& wishes, const std::set<std::string>& ours,
+PinDecision DecidePins(const std::vector<DesiredPin>& desired, const std::set<std::string>& ours,
                        const DiskSpace& disk, const Limits& limits) {
   PinDecision decision;
   std::set<std::string> kept;     // names whose label stays
   std::set<std::string> counted;  // ids: names of one image share its content
-  const std::uint64_t room = RoomForImages(disk, limits);
+  const std::uint64_t space = SpaceForImages(disk, limits);
   std::uint64_t taken = 0;
-  for (const PinWish& wish : wishes) {
+  for (const DesiredPin& candidate : desired) {
     // The label of an image that is being pulled again is still right.
-    if (wish.id.empty()) {
-      kept.insert(wish.name);
+    if (candidate.id.empty()) {
+      kept.insert(candidate.name);
       continue;
     }
-    const std::uint64_t size = counted.contains(wish.id) ? 0 : base::Times(wish.size_bytes, kLeastFactor);
-    if (size > room - taken) {
-      decision.refused[wish.name] = "the images of the list that are pinned before it take at least " +
-                                    base::HumanBytes(taken) + ", it takes " + base::HumanBytes(size) +
-                                    ", and the disk rule leaves " + base::HumanBytes(room) +
-                                    " to images: kubelet's garbage collection could not free enough room";
+    const std::uint64_t size =
+        counted.contains(candidate.id) ? 0 : base::Times(candidate.size_bytes, kLeastFactor);
+    if (size > space - taken) {
+      decision.refused[candidate.name] =
+          "the images of the list that are pinned before it take at least " + base::HumanBytes(taken) +
+          ", it takes " + base::HumanBytes(size) + ", and the disk rule leaves " + base::HumanBytes(space) +
+          " to images: kubelet's garbage collection could not free enough room";
       continue;
     }
     taken += size;
-    counted.insert(wish.id);
-    kept.insert(wish.name);
-    if (!wish.reported && !ours.contains(wish.name)) decision.pin.push_back(wish.name);
+    counted.insert(candidate.id);
+    kept.insert(candidate.name);
+    if (!candidate.reported && !ours.contains(candidate.name)) decision.pin.push_back(candidate.name);
   }
   std::set_difference(ours.begin(), ours.end(), kept.begin(), kept.end(), std::back_inserter(decision.unpin));
   return decision;

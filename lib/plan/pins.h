@@ -21,7 +21,7 @@
 namespace prefetch::plan {
 
 // An entry with `pin: true`.
-struct PinWish {
+struct DesiredPin {
   std::string name;              // normalised
   std::string id;                // of the image; empty: it is not here as it should be
   std::uint64_t size_bytes = 0;  // compressed
@@ -35,13 +35,13 @@ struct PinDecision {
   friend bool operator==(const PinDecision&, const PinDecision&) = default;
 };
 
-// `wishes` is in the order of the list: the first are pinned if there is not room for all. `ours`: the names
+// `desired` is in the order of the list: the first are pinned if there is not room for all. `ours`: the names
 // that this agent has pinned.
 //
 // kubelet frees no room by removing pinned images. If they took more than the disk rule allows images to take
 // at all, its garbage collection could not succeed, and kubelet would evict pods instead. Pins therefore stay
 // within the rule: an image takes at least twice its compressed size.
-PinDecision DecidePins(const std::vector<PinWish>& wishes, const std::set<std::string>& ours,
+PinDecision DecidePins(const std::vector<DesiredPin>& desired, const std::set<std::string>& ours,
                        const DiskSpace& disk, const Limits& limits);
 
 // Returns false while the list has no source, or one without a version in force, as after a start with an

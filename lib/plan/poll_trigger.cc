@@ -16,17 +16,17 @@ constexpr milliseconds kSoon{100};
 // containerd's CRI plugin learns of a change by the same events, and lists its old images until then.
 // agent::ImageWatch may have reported the last event 250 ms before that event.
 constexpr milliseconds kLate{850};
-// The minimum time between the starts of two such looks, however many events come. kShareOfTime, in durations
-// of the last look, is a second minimum: looks take a twentieth of the time at most, unless kLookFloorMost
-// allows more.
-constexpr milliseconds kLookFloor{500};
+// The minimum time between the starts of two such polls, however many events come. kShareOfTime, in durations
+// of the last poll, is a second minimum: polls take a twentieth of the time at most, unless
+// kPollFloorUnderLoad allows more.
+constexpr milliseconds kPollFloor{500};
 constexpr int kShareOfTime = 20;
-// Looks of a node under load take long. Until the next one, a removed image counts as present.
-constexpr seconds kLookFloorMost{2};
+// Polls of a node under load take long. Until the next one, a removed image counts as present.
+constexpr seconds kPollFloorUnderLoad{2};
 constexpr int kShareUnderLoad = 3;
 
 constexpr seconds kWatchAgain{1};
-// The pause grows to the interval of looks without events: a connection that is refused costs less than a
+// The pause grows to the interval of polls without events: a connection that is refused costs less than a
 // look.
 constexpr seconds kWatchAgainMost{8};
 constexpr minutes kWatchUnsupported{10};
@@ -34,35 +34,35 @@ constexpr seconds kLongStream{10};
 
 }  // namespace
 
-PollTrigger AfterRuntimeEvent(PollTrigger alarm, base::TimePoint now) {
-  alarm.soon = std::min<base::TimePoint>(alarm.soon, now + kSoon);
+PollTrigger AfterRuntimeEvent(PollTrigger trigger, base::TimePoint now) {
+  trigger.soon = std::min<base::TimePoint>(trigger.soon, now + kSoon);
   // The early look finds most changes. The late one follows the newest event, and finds what the runtime's
   // list did not show yet at the early one.
-  alarm.late = now + kLate;
-  return alarm;
+  trigger.late = now + kLate;
+  return trigger;
 }
 
-PollTrigger AfterPollBegan(PollTrigger alarm, base::TimePoint now) {
-  // An alarm that is not due yet stays: this look began before the time at which the runtime's list shows the
-  // change.
-  if (alarm.soon <= now) alarm.soon = base::TimePoint::max();
-  if (alarm.late <= now) alarm.late = base::TimePoint::max();
-  alarm.started_at = now;
-  return alarm;
+PollTrigger AfterPollBegan(PollTrigger trigger, base::TimePoint now) {
+  // A trigger that is not due yet stays: this poll began before the time at which the runtime's list shows
+  // the change.
+  if (trigger.soon <= now) trigger.soon = base::TimePoint::max();
+  if (trigger.late <= now) trigger.late = base::TimePoint::max();
+  trigger.started_at = now;
+  return trigger;
 }
 
-PollTrigger AfterPollEnded(PollTrigger alarm, base::TimePoint now) {
-  alarm.took = now - alarm.started_at;
-  return alarm;
+PollTrigger AfterPollEnded(PollTrigger trigger, base::TimePoint now) {
+  trigger.took = now - trigger.started_at;
+  return trigger;
 }
 
-base::TimePoint NextPoll(const PollTrigger& alarm) {
-  base::TimePoint due = std::min(alarm.soon, alarm.late);
+base::TimePoint NextPoll(const PollTrigger& trigger) {
+  base::TimePoint due = std::min(trigger.soon, trigger.late);
   if (due == base::TimePoint::max()) return due;
-  const base::Duration most = std::max<base::Duration>(kLookFloorMost, kShareUnderLoad * alarm.took);
+  const base::Duration most = std::max<base::Duration>(kPollFloorUnderLoad, kShareUnderLoad * trigger.took);
   const base::Duration floor =
-      std::max<base::Duration>(kLookFloor, std::min<base::Duration>(kShareOfTime * alarm.took, most));
-  return std::max<base::TimePoint>(due, alarm.started_at + floor);
+      std::max<base::Duration>(kPollFloor, std::min<base::Duration>(kShareOfTime * trigger.took, most));
+  return std::max<base::TimePoint>(due, trigger.started_at + floor);
 }
 
 bool WasStable(base::Duration stood) {
@@ -86,21 +86,21 @@ constexpr std::chrono::seconds kFullInterval{8};
 
 }  // namespace
 
-PollDepth DueKubeletPoll(const KubeletPolls& looks, bool news, base::TimePoint now) {
-  if (news || looks.full <= now) return PollDepth::kFull;
-  return looks.glance <= now ? PollDepth::kGlance : PollDepth::kNone;
+PollDepth DueKubeletPoll(const KubeletPolls& polls, bool news, base::TimePoint now) {
+  if (news || polls.full <= now) return PollDepth::kFull;
+  return polls.glance <= now ? PollDepth::kGlance : PollDepth::kNone;
 }
 
-KubeletPolls AfterKubeletPollBegan(KubeletPolls looks, PollDepth look, base::TimePoint now) {
-  if (look == PollDepth::kNone) return looks;
+KubeletPolls AfterKubeletPollBegan(KubeletPolls polls, PollDepth depth, base::TimePoint now) {
+  if (depth == PollDepth::kNone) return polls;
   // A full look includes what a glance would see.
-  looks.glance = now + kGlanceInterval;
-  if (look == PollDepth::kFull) looks.full = now + kFullInterval;
-  return looks;
+  polls.glance = now + kGlanceInterval;
+  if (depth == PollDepth::kFull) polls.full = now + kFullInterval;
+  return polls;
 }
 
-base::TimePoint NextKubeletPoll(const KubeletPolls& looks) {
-  return std::min(looks.glance, looks.full);
+base::TimePoint NextKubeletPoll(const KubeletPolls& polls) {
+  return std::min(polls.glance, polls.full);
 }
 
 }  // namespace prefetch::plan

@@ -16,7 +16,7 @@ Readiness NotReady(Readiness node, Phase phase, Reason reason, std::string messa
 
 // Returns the trouble of the runtime, or of the credentials; nullopt if there is none. For kRuntimeGrace
 // after the runtime went away its images still count: a runtime that restarts takes nothing away.
-std::optional<Readiness> TroubleOfNode(const NodeFacts& node, const Readiness& counts) {
+std::optional<Readiness> NodeProblem(const NodeFacts& node, const Readiness& counts) {
   if (!node.runtime_ever_up || (node.runtime_down_for && *node.runtime_down_for >= kRuntimeGrace)) {
     bool starting = !node.runtime_ever_up && node.runtime_error.empty();
     return NotReady(counts, starting ? Phase::kProgressing : Phase::kFailing,
@@ -66,14 +66,14 @@ Readiness Summarize(const NodeFacts& node, const std::vector<ImageState>& images
     return NotReady(out, Phase::kFailing, Reason::kListEmptyOfSources,
                     "no list file (*.txt, *.yaml, *.yml, *.json) was found at the paths given with --list");
   }
-  std::optional<Readiness> trouble = TroubleOfNode(node, out);
+  std::optional<Readiness> trouble = NodeProblem(node, out);
   for (const ListSource& source : node.list.sources) {
     // A source whose new version is invalid still has its last valid one in force, and holds nothing back.
     if (source.loaded_at) continue;
     // The invalid source is the reason, since it needs an operator. The node's trouble is kept beside it for
     // questions about the other sources (AskReady).
     if (trouble) {
-      out.node_trouble = std::move(trouble->message);
+      out.node_problem = std::move(trouble->message);
       out.node_reason = trouble->reason;
     }
     return NotReady(out, Phase::kFailing, Reason::kListInvalid,

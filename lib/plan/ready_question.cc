@@ -56,8 +56,8 @@ ReadyAnswer AskReady(const Snapshot& snapshot, const ReadyQuestion& query) {
   if (!only_entries_missing) {
     return No(answer, snapshot.readiness.message, std::string(ReasonName(snapshot.readiness.reason)));
   }
-  if (!snapshot.readiness.node_trouble.empty()) {
-    return No(answer, snapshot.readiness.node_trouble,
+  if (!snapshot.readiness.node_problem.empty()) {
+    return No(answer, snapshot.readiness.node_problem,
               std::string(ReasonName(snapshot.readiness.node_reason)));
   }
   std::size_t missing = 0;

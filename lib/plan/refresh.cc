@@ -51,18 +51,18 @@ struct Facts {
   bool signature_refused() const { return past.update_failure == Reason::kSignatureRejected; }
   // A single failed check does not make a ready node unready, and neither do two within a minute (R45).
   bool silence_counts() const { return past.silent >= 2 && now - past.silent_since >= kConfirmAfter; }
-  bool doubted() const { return past.doubted_at && now - *past.doubted_at >= kConfirmAfter; }
+  bool invalidated() const { return past.invalidated_at && now - *past.invalidated_at >= kConfirmAfter; }
   bool confirmed_within(base::Duration age) const {
-    return past.confirmed_at && !doubted() && now - *past.confirmed_at < age;
+    return past.confirmed_at && !invalidated() && now - *past.confirmed_at < age;
   }
   bool overdue() const { return !confirmed_within(2 * want.refresh_interval); }
   // `strict` entries have a limit of their own, overdue(). min() as `age_from` marks a denial, which no time
   // heals.
   bool too_old() const {
     if (!want.max_age || strict()) return false;
-    if (past.confirmed_at && !doubted()) return now - *past.confirmed_at >= *want.max_age;
+    if (past.confirmed_at && !invalidated()) return now - *past.confirmed_at >= *want.max_age;
     if (past.age_from == base::TimePoint::min()) return true;
-    return now - std::max(past.age_from, past.doubted_at.value_or(past.age_from)) >= *want.max_age;
+    return now - std::max(past.age_from, past.invalidated_at.value_or(past.age_from)) >= *want.max_age;
   }
   Reason OverdueReason() const { return past.confirmed_at ? Reason::kCheckOverdue : Reason::kNotChecked; }
 };
@@ -162,10 +162,10 @@ RefreshDecision DecideRefresh(const DesiredImage& want, const Local& local, cons
   bool clean = causes.empty() || FreshThroughSilence(facts, causes);
   if (!clean) return decision;
   base::Duration lately = want.max_age ? base::Duration(*want.max_age) : 2 * want.refresh_interval;
-  decision.fresh = facts.confirmed_within(lately) && !past.doubted_at;
-  decision.reason = decision.fresh                          ? Reason::kUpToDate
-                    : past.confirmed_at && !past.doubted_at ? Reason::kCheckOverdue
-                                                            : Reason::kNotChecked;
+  decision.fresh = facts.confirmed_within(lately) && !past.invalidated_at;
+  decision.reason = decision.fresh                              ? Reason::kUpToDate
+                    : past.confirmed_at && !past.invalidated_at ? Reason::kCheckOverdue
+                                                                : Reason::kNotChecked;
   return decision;
 }
 
@@ -175,7 +175,7 @@ base::TimePoint NextRefreshChange(const DesiredImage& want, const Freshness& pas
     if (time > now) next = std::min(next, time);
   };
   if (past.silent >= 2) at(past.silent_since + kConfirmAfter);
-  if (past.doubted_at) at(*past.doubted_at + kConfirmAfter);
+  if (past.invalidated_at) at(*past.invalidated_at + kConfirmAfter);
   if (past.confirmed_at) {
     at(*past.confirmed_at + 2 * want.refresh_interval);
     if (want.max_age) at(*past.confirmed_at + *want.max_age);

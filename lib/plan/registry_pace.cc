@@ -24,7 +24,7 @@ void Hold(RegistryPace& pace, base::TimePoint until) {
   pace.probing = true;
 }
 
-void FoldAllowance(RegistryPace& pace, const image::RegistryAnswer& answer, base::TimePoint now) {
+void ApplyAllowance(RegistryPace& pace, const image::RegistryAnswer& answer, base::TimePoint now) {
   bool of_the_tag = answer.kind == RegistryAnswerKind::kSame || answer.kind == RegistryAnswerKind::kMoved;
   if (!answer.allowance && !of_the_tag) return;  // a refusal need not have one
   pace.allowance = answer.allowance;
@@ -58,7 +58,7 @@ RegistryPace AfterCheck(RegistryPace past, const image::RegistryAnswer& answer, 
   past.running--;
   past.requests += static_cast<std::uint64_t>(std::max(answer.requests, 0));
   past.budget.Take(std::max(answer.requests - 1, 0), now);
-  FoldAllowance(past, answer, now);
+  ApplyAllowance(past, answer, now);
   switch (answer.kind) {
     case RegistryAnswerKind::kSame:
     case RegistryAnswerKind::kMoved:
@@ -137,14 +137,14 @@ ChecksToStart ScheduleChecks(std::vector<CheckSlot> slots, const std::map<std::s
   });
   int total = 0;
   for (const auto& [name, pace] : paces) total += pace.running;
-  struct Room {
+  struct Capacity {
     int running = 0;  // and searches for credentials, which count for their registry alone
     base::TokenBucket budget;
   };
-  std::map<std::string, Room> rooms;
+  std::map<std::string, Capacity> capacities;
   std::map<std::string, int> looking;
   for (const CheckSlot& slot : slots) {
-    if (slot.look_up.state == LookupState::kUnderWay) looking[slot.registry]++;
+    if (slot.lookup.state == LookupState::kUnderWay) looking[slot.registry]++;
   }
   static const RegistryPace kNew;
   for (const CheckSlot& slot : slots) {
@@ -157,22 +157,23 @@ ChecksToStart ScheduleChecks(std::vector<CheckSlot> slots, const std::map<std::s
       if (due) out.unasked.push_back(slot.entry);
       continue;
     }
-    Room& room = rooms.try_emplace(slot.registry, Room{pace.running + looking[slot.registry], pace.budget})
-                     .first->second;
-    if (slot.look_up.state == LookupState::kUnderWay) continue;
+    Capacity& capacity =
+        capacities.try_emplace(slot.registry, Capacity{pace.running + looking[slot.registry], pace.budget})
+            .first->second;
+    if (slot.lookup.state == LookupState::kUnderWay) continue;
     // After a hold, one question at a time: the first slot that comes is the probe, due or not.
-    if (pace.probing ? room.running > 0 : !due) continue;
-    if (room.running >= image::kRequestsPerRegistry || total >= image::kChecksAtOnce) continue;
-    // The copy of the budget in `room` is spent here. The real one is charged by AfterStart, once the check
-    // has begun.
-    if (!room.budget.TryTake(now)) {
-      base::Duration wait = room.budget.WaitAt(now);
-      out.look_again = std::min(out.look_again, now + std::chrono::ceil<std::chrono::milliseconds>(wait));
+    if (pace.probing ? capacity.running > 0 : !due) continue;
+    if (capacity.running >= image::kRequestsPerRegistry || total >= image::kChecksAtOnce) continue;
+    // The copy of the budget in `capacity` is spent here. The real one is charged by AfterStart, once the
+    // check has begun.
+    if (!capacity.budget.TryTake(now)) {
+      base::Duration wait = capacity.budget.WaitAt(now);
+      out.next_turn_at = std::min(out.next_turn_at, now + std::chrono::ceil<std::chrono::milliseconds>(wait));
       continue;
     }
-    room.running++;
-    if (slot.look_up.state == LookupState::kWanted) {
-      out.look_up.push_back(slot.entry);
+    capacity.running++;
+    if (slot.lookup.state == LookupState::kWanted) {
+      out.to_look_up.push_back(slot.entry);
       continue;
     }
     // A look-up of credentials has no place among all checks, so plugins that hang do not stop other

@@ -2,7 +2,7 @@
 // and R29). Pure; the loop keeps one for each registry.
 //
 // There are two rules. The budget allows a rate of requests a second, and a few more at once. The circuit
-// leaves a registry alone for a while if it did not answer several times in a row, or asked for patience;
+// leaves a registry alone for a while if it did not answer several times in a row, or sent Retry-After;
 // then one probe goes out, and only its answer lets others follow. While a registry is held, an entry that is
 // due gets its answer without a request.
 #pragma once
@@ -61,14 +61,14 @@ struct CheckSlot {
   std::string registry;
   base::TimePoint due;
   bool urgent = false;
-  CredentialLookup look_up;
+  CredentialLookup lookup;
 };
 
 struct ChecksToStart {
   std::vector<std::size_t> start;
-  std::vector<std::size_t> look_up;  // could start, but for their credentials
-  std::vector<std::size_t> unasked;  // due, and their registry is held
-  base::TimePoint look_again = base::TimePoint::max();
+  std::vector<std::size_t> to_look_up;  // could start, but for their credentials
+  std::vector<std::size_t> unasked;     // due, and their registry is held
+  base::TimePoint next_turn_at = base::TimePoint::max();
 };
 
 // `slots`: the entries that are due, and of each registry that waits for a probe at least one other. Those

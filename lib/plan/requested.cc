@@ -37,32 +37,35 @@ bool AwaitsRetry(const ImageState& image) {
   return image.registry && image.registry->answer && IsWorthAnotherCheck(*image.registry->answer);
 }
 
-Action DecideRequested(const Observation& seen, const History& past, base::TimePoint asked_until,
+Action DecideRequested(const Observation& seen, const History& past, base::TimePoint requested_until,
                        base::TimePoint now) {
   // Nobody waits any more, so nothing begins.
-  if (now >= asked_until && !IsUsable(seen)) {
+  if (now >= requested_until && !IsUsable(seen)) {
     return {.kind = ActionKind::kKeep, .reason = past.last_failure.value_or(Reason::kImageAbsent)};
   }
   return Decide(seen, past, now);
 }
 
-base::TimePoint ForgetRequestedAt(const History& past, base::TimePoint asked_until) {
+base::TimePoint ForgetRequestedAt(const History& past, base::TimePoint requested_until) {
   // `not_before` may be max() after a permanent failure, hence the limit.
-  return std::max(asked_until, std::min<base::TimePoint>(past.not_before, asked_until + kAskedMemory));
+  return std::max(requested_until,
+                  std::min<base::TimePoint>(past.not_before, requested_until + kRequestMemory));
 }
 
 const ImageState* PulledFor(const Snapshot& snapshot, const image::Reference& reference,
-                            base::TimePoint asked_at) {
-  // An entry of the list is pulled anyway, so it answers for the wish, too.
+                            base::TimePoint requested_at) {
+  // An entry of the list is pulled anyway, so it answers for the request, too.
   if (const ImageState* listed = FindImage(snapshot, reference)) {
     // The request may end the back-off of an older failure.
-    const bool is_old = StateOfRequested(*listed) == RequestedState::kFailed && listed->asked_at < asked_at;
+    const bool is_old =
+        StateOfRequested(*listed) == RequestedState::kFailed && listed->requested_at < requested_at;
     return is_old ? nullptr : listed;
   }
-  auto found = std::find_if(snapshot.asked.begin(), snapshot.asked.end(), [&](const ImageState& asked) {
-    return asked.want->reference == reference && asked.asked_at >= asked_at;
-  });
-  return found == snapshot.asked.end() ? nullptr : &*found;
+  auto found =
+      std::find_if(snapshot.requested.begin(), snapshot.requested.end(), [&](const ImageState& image) {
+        return image.want->reference == reference && image.requested_at >= requested_at;
+      });
+  return found == snapshot.requested.end() ? nullptr : &*found;
 }
 
 RequestedState StateOfRequested(const ImageState& image) {

@@ -17,8 +17,8 @@ constexpr std::chrono::hours kRegistryForgottenAfter{1};
 // The rank counts before the times and failures of pulls. A true `asked` and a higher priority come first, so
 // these two are compared the other way round.
 bool IsOfHigherRank(const PullSlot& a, const PullSlot& b) {
-  return std::tie(a.stalled, a.update, b.asked, b.priority) <
-         std::tie(b.stalled, b.update, a.asked, a.priority);
+  return std::tie(a.stalled, a.update, b.requested, b.priority) <
+         std::tie(b.stalled, b.update, a.requested, a.priority);
 }
 
 struct Places {
@@ -39,7 +39,7 @@ struct Places {
     if (slot.over) return;
     // A pull whose content is here only unpacks, so its place among downloads is free. It still counts
     // against the limits below.
-    if (!slot.brought) {
+    if (!slot.fetched) {
       all++;
       slot.idle ? idle[slot.registry]++ : total++;
       of_registry[slot.registry]++;
@@ -51,7 +51,7 @@ struct Places {
 };
 
 // Places that are kept for a moment, from lower priorities, for entries whose credentials are looked up.
-class Kept {
+class ReservedPlaces {
  public:
   // Moves on to `slot`. Slots come in the order of Schedule.
   void MoveTo(const PullSlot& slot) {
@@ -86,7 +86,7 @@ class TotalPlaces {
     int total = 0;
     bool of_one = true;
     for (const PullSlot& slot : running) {
-      if (slot.over || slot.brought) continue;
+      if (slot.over || slot.fetched) continue;
       if (total++ == 0) hog_ = slot.registry;
       of_one = of_one && slot.registry == hog_;
       // The newest of its pulls counts. While pulls of one registry still end and others start, places come
@@ -99,12 +99,12 @@ class TotalPlaces {
     if (one_more_from_ != base::TimePoint::max()) one_more_from_ += kHoggedFor;
   }
 
-  // Returns the places that this registry may use. If time alone brings one more, `look_again` becomes that
+  // Returns the places that this registry may use. If time alone brings one more, `next_turn_at` becomes that
   // time at the latest.
-  int Of(const std::string& registry, base::TimePoint now, base::TimePoint& look_again) const {
+  int Of(const std::string& registry, base::TimePoint now, base::TimePoint& next_turn_at) const {
     if (with_one_more_ == 0 || registry == hog_) return parallel_;
     if (now >= one_more_from_) return with_one_more_;
-    look_again = std::min(look_again, one_more_from_);
+    next_turn_at = std::min(next_turn_at, one_more_from_);
     return parallel_;
   }
   int Most() const { return std::max(parallel_, with_one_more_); }
@@ -135,7 +135,7 @@ class RegistryLimits {
       if (now >= HeldUntil(registry)) waiting_.insert(registry);
     }
     for (const PullSlot& slot : input.due) {
-      if (now >= HeldUntil(slot.registry) && IsPrompt(slot.look_up, now)) waiting_.insert(slot.registry);
+      if (now >= HeldUntil(slot.registry) && IsPrompt(slot.lookup, now)) waiting_.insert(slot.registry);
     }
     if (input.settled || limits.parallel_pulls_far <= limits.parallel_pulls) return;
     for (const std::vector<PullSlot>* slots : {&input.due, &input.running}) {
@@ -180,8 +180,8 @@ std::vector<PullSlot> WithFreePlaces(std::vector<PullSlot> running, const Regist
                                      int most) {
   int free = most > 1 ? most : 0;
   for (PullSlot& slot : running) {
-    slot.brought = slot.brought && free > 0 && registries.Of(slot.registry) > 1;
-    if (slot.brought) free--;
+    slot.fetched = slot.fetched && free > 0 && registries.Of(slot.registry) > 1;
+    if (slot.fetched) free--;
   }
   return running;
 }
@@ -198,7 +198,7 @@ bool SameContentRuns(const PullSlot& slot, const std::vector<PullSlot>& running)
 std::map<std::string, int> SearchesUnderWay(const std::vector<PullSlot>& due) {
   std::map<std::string, int> looking;
   for (const PullSlot& slot : due) {
-    if (slot.look_up.state == LookupState::kUnderWay) looking[slot.registry]++;
+    if (slot.lookup.state == LookupState::kUnderWay) looking[slot.registry]++;
   }
   return looking;
 }
@@ -263,7 +263,7 @@ ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::
   ScheduleOutput output;
   if (input.due.empty()) return output;
   if (now < input.hold_until) {
-    output.look_again = input.hold_until;
+    output.next_turn_at = input.hold_until;
     return output;
   }
   const int parallel = ParallelPulls(input, limits);
@@ -276,51 +276,51 @@ ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::
   Places taken = TakenBy(running, input.settled, limits);
   const int most = parallel > 1 ? kWithIdle * parallel : 1;
   const TotalPlaces places(running, parallel);
-  DiskBudget room(input.usable, input.running);
-  Kept kept;
+  DiskBudget disk(input.usable, input.running);
+  ReservedPlaces reserved;
   std::map<std::string, int> looking = SearchesUnderWay(due);
   for (const PullSlot& slot : due) {
     // No slot behind this one can start, whatever its registry is.
     if (taken.total >= places.Most()) break;
     // A held registry takes no claim to places or room: the images of others go past it.
     if (base::TimePoint held_until = registries.HeldUntil(slot.registry); now < held_until) {
-      output.look_again = std::min(output.look_again, held_until);
+      output.next_turn_at = std::min(output.next_turn_at, held_until);
       continue;
     }
     // A look-up that takes long has lost its claims, so that a plugin that hangs delays its own images only.
-    if (!IsPrompt(slot.look_up, now)) continue;
+    if (!IsPrompt(slot.lookup, now)) continue;
     // Suspects run one at a time. If two ran, nobody could tell which of them ends the runtime.
     if (SameContentRuns(slot, running) || (slot.suspect && taken.suspects > 0)) continue;
-    kept.MoveTo(slot);
+    reserved.MoveTo(slot);
     const int registry_limit = registries.Of(slot.registry);
     const int of_registry = taken.of_registry[slot.registry];
-    const int total_limit = places.Of(slot.registry, now, output.look_again);
+    const int total_limit = places.Of(slot.registry, now, output.next_turn_at);
     const int total = taken.TotalFor(slot.registry);
     const bool has_place = total < total_limit && taken.all < most && of_registry < registry_limit &&
                            MayJoin(slot, taken, input.settled, limits, parallel);
     // Look-ups of images that count for more keep all places that are left.
-    const bool is_kept = total + kept.total() >= total_limit;  // for what counts for more
-    if (slot.look_up.state != LookupState::kDone) {
+    const bool is_reserved = total + reserved.total() >= total_limit;  // for what counts for more
+    if (slot.lookup.state != LookupState::kDone) {
       // This makes the claim without a start: the room must still be there when the look-up ends.
-      room.Admits(slot, false);
-      const bool under_way = slot.look_up.state == LookupState::kUnderWay;
+      disk.Admits(slot, false);
+      const bool under_way = slot.lookup.state == LookupState::kUnderWay;
       if (!has_place || (!under_way && of_registry + looking[slot.registry] >= registry_limit)) continue;
       // The look-up starts even while places are kept: look-ups that all hang then keep them for one moment
       // together, and not one after the other.
       if (!under_way) {
-        output.look_up.push_back(slot.entry);
+        output.to_look_up.push_back(slot.entry);
         looking[slot.registry]++;
       }
-      if (is_kept || of_registry + kept.of_registry(slot.registry) >= registry_limit) continue;
-      kept.Add(slot);
-      const base::TimePoint since = under_way ? slot.look_up.since : now;
+      if (is_reserved || of_registry + reserved.of_registry(slot.registry) >= registry_limit) continue;
+      reserved.Add(slot);
+      const base::TimePoint since = under_way ? slot.lookup.since : now;
       // At that time the kept place is free for others, and no event reports it.
-      output.look_again = std::min<base::TimePoint>(output.look_again, since + kPromptLookup);
+      output.next_turn_at = std::min<base::TimePoint>(output.next_turn_at, since + kPromptLookup);
       continue;
     }
-    if (!room.Admits(slot, has_place && !is_kept)) {
+    if (!disk.Admits(slot, has_place && !is_reserved)) {
       // Only entries that nothing but room holds back report it as their reason.
-      if (has_place && !is_kept) output.short_of_room.push_back(slot.entry);
+      if (has_place && !is_reserved) output.short_of_disk_space.push_back(slot.entry);
       continue;
     }
     taken.Take(slot, limits);

@@ -42,21 +42,21 @@ struct PullSlot {
   std::string registry;   // domain of the reference
   std::string content;    // the digest that it asks for, where it is written; else empty
   int priority = 0;
-  bool update = false;    // a usable image is here: goes behind absent ones
-  bool asked = false;     // a preflight waits for it now: goes first
-  bool unlisted = false;  // asked for, and on no list: such pulls never take more than half of the places
-  bool suspect = false;   // plan::IsSuspicious: one at a time
-  bool stalled = false;   // its newest failure: goes behind all others, which it would keep waiting again
-  // The pull runs. `brought`: the agent has fetched its content, and PullImage unpacks it. `over`: PullImage
+  bool update = false;     // a usable image is here: goes behind absent ones
+  bool requested = false;  // a preflight waits for it now: goes first
+  bool unlisted = false;   // asked for, and on no list: such pulls never take more than half of the places
+  bool suspect = false;    // plan::IsSuspicious: one at a time
+  bool stalled = false;    // its newest failure: goes behind all others, which it would keep waiting again
+  // The pull runs. `fetched`: the agent has fetched its content, and PullImage unpacks it. `over`: PullImage
   // has returned, less than kShortPoll ago, and the image is looked at. Such a pull takes no place.
-  bool brought = false;
+  bool fetched = false;
   bool over = false;
   bool idle = false;        // of one that runs: plan::IsIdle. It takes no place of other registries
   bool far = false;         // its registry is: plan/distance.h
   int failures = 0;         // entries that failed go behind those of their priority that did not
   std::uint64_t bytes = 0;  // 0: not known
-  DiskReservation room;
-  CredentialLookup look_up;
+  DiskReservation disk;
+  CredentialLookup lookup;
   base::TimePoint started_at = base::TimePoint::max();  // of one that runs
 };
 
@@ -87,11 +87,11 @@ struct ScheduleInput {
 struct ScheduleOutput {
   std::vector<std::size_t> start;  // entries, in the order to start them
   // Entries that could start, but for their credentials: these are to be looked up now.
-  std::vector<std::size_t> look_up;
+  std::vector<std::size_t> to_look_up;
   // Entries that could start, but for the room that others may still need.
-  std::vector<std::size_t> short_of_room;
+  std::vector<std::size_t> short_of_disk_space;
   // When something that is due, and held back by time alone, may start; max() if nothing is.
-  base::TimePoint look_again = base::TimePoint::max();
+  base::TimePoint next_turn_at = base::TimePoint::max();
 };
 
 // Until a node is settled, pulls at a time may be this many times the limit if some of them are idle. A limit

@@ -115,11 +115,11 @@ struct ImageState {
   // Other names of the same image id, in the runtime.
   std::vector<std::string> aliases;
   std::shared_ptr<const RegistryView> registry;  // null: its registry is not asked about it
-  base::TimePoint asked_at;  // wishes of preflights up to this look are taken into account
+  base::TimePoint requested_at;  // requests of preflights up to this poll are taken into account
 };
 
 // The verdicts for one of the entry's pods (PodsOf); null: not known.
-const kubelet::Verdicts* VerdictsOfPod(const ImageState& image, const JudgedPod& pod);
+const kubelet::Verdicts* VerdictsOfPod(const ImageState& image, const PodProfile& pod);
 
 // One registry, as this node asks it.
 struct RegistryStatus {
@@ -191,8 +191,8 @@ struct Readiness {
   std::size_t required_ready = 0;  // of those, ready
   // Beside an invalid list, which comes first: the trouble of the node itself, with its runtime or its
   // credentials. Empty: none.
-  std::string node_trouble;
-  Reason node_reason = Reason::kFactsUnknown;  // of `node_trouble`
+  std::string node_problem;
+  Reason node_reason = Reason::kFactsUnknown;  // of `node_problem`
 };
 
 struct Snapshot {
@@ -206,7 +206,7 @@ struct Snapshot {
   std::vector<ImageState> images;  // in the list's order
   // Images that are on no list, and are pulled since a preflight has asked for them (plan/requested.h). They
   // do not count for readiness.
-  std::vector<ImageState> asked;
+  std::vector<ImageState> requested;
   // None: --kubelet=none declares that there is no kubelet here, and presence is the verdict.
   std::optional<KubeletStatus> kubelet;
   // Every kubelet that may run here, for questions that the verdicts below do not answer; null: not known

@@ -57,13 +57,13 @@ Verdict WorstFor(const std::vector<SpelledVerdicts>& each, PullPolicy policy) {
 
 }  // namespace
 
-std::vector<JudgedPod> PodsOf(const DesiredImage& want) {
-  std::vector<JudgedPod> all = {{want.reference, want.ready_as}};
+std::vector<PodProfile> PodsOf(const DesiredImage& want) {
+  std::vector<PodProfile> all = {{want.reference, want.ready_as}};
   all.insert(all.end(), want.other_pods.begin(), want.other_pods.end());
   return all;
 }
 
-bool SamePod(const JudgedPod& a, const JudgedPod& b) {
+bool SamePod(const PodProfile& a, const PodProfile& b) {
   return a.reference.written() == b.reference.written() && a.ready_as == b.ready_as;
 }
 
@@ -75,7 +75,7 @@ bool SamePods(const DesiredImage& a, const DesiredImage& b) {
 
 std::vector<image::Reference> SpellingsOf(const DesiredImage& want) {
   std::vector<image::Reference> all = {want.reference};
-  for (const JudgedPod& pod : want.other_pods) {
+  for (const PodProfile& pod : want.other_pods) {
     bool known = std::any_of(all.begin(), all.end(), [&](const image::Reference& one) {
       return one.written() == pod.reference.written();
     });
@@ -85,7 +85,7 @@ std::vector<image::Reference> SpellingsOf(const DesiredImage& want) {
 }
 
 bool IsSpelled(const DesiredImage& want, const std::string& written) {
-  auto is = [&](const JudgedPod& one) { return one.reference.written() == written; };
+  auto is = [&](const PodProfile& one) { return one.reference.written() == written; };
   return want.reference.written() == written ||
          std::any_of(want.other_pods.begin(), want.other_pods.end(), is);
 }
@@ -96,7 +96,7 @@ const ImageState* FindImage(const Snapshot& snapshot, const image::Reference& re
   return found == snapshot.images.end() ? nullptr : &*found;
 }
 
-const kubelet::Verdicts* VerdictsOfPod(const ImageState& image, const JudgedPod& pod) {
+const kubelet::Verdicts* VerdictsOfPod(const ImageState& image, const PodProfile& pod) {
   // Without `spellings` there is one pod, or the image is absent. In both cases `verdicts` hold for all pods.
   if (!image.spellings) return image.verdicts.get();
   auto found =

@@ -27,8 +27,8 @@ struct SpelledVerdicts {
 using SpellingsPtr = std::shared_ptr<const std::vector<SpelledVerdicts>>;
 
 // All of an entry, the first one first.
-std::vector<JudgedPod> PodsOf(const DesiredImage& want);
-bool SamePod(const JudgedPod& a, const JudgedPod& b);
+std::vector<PodProfile> PodsOf(const DesiredImage& want);
+bool SamePod(const PodProfile& a, const PodProfile& b);
 bool SamePods(const DesiredImage& a, const DesiredImage& b);
 // How these write it, each text once.
 std::vector<image::Reference> SpellingsOf(const DesiredImage& want);

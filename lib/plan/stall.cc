@@ -42,10 +42,11 @@ Movement AfterProgress(Movement past, const ProgressFacts& seen, base::TimePoint
   bool held = seen.unpacking || (!seen.active && seen.may_be_queued);
   if (moved || held) past.moved_at = now;
   const std::uint64_t came = seen.bytes_done - std::min(seen.bytes_done, past.bytes_done);
-  const auto worth_it = static_cast<double>(kPullFloor) *
-                        std::chrono::duration<double>(past.seen ? now - past.looked_at : kIdleAfter).count();
+  const auto worth_it =
+      static_cast<double>(kPullFloor) *
+      std::chrono::duration<double>(past.seen ? now - past.observed_at : kIdleAfter).count();
   if (held || static_cast<double>(came) >= worth_it) past.brisk_at = now;
-  past.looked_at = now;
+  past.observed_at = now;
   past.seen = true;
   past.fingerprint = seen.fingerprint;
   past.bytes_done = seen.bytes_done;
@@ -68,20 +69,21 @@ base::TimePoint EndOfVisible(base::TimePoint started_at, base::Duration pull_tim
 
 }  // namespace
 
-base::TimePoint NextJudgement(const Movement& movement, bool visible, base::TimePoint started_at,
-                              base::Duration pull_timeout, const Limits& limits) {
+base::TimePoint NextEvaluation(const Movement& movement, bool visible, base::TimePoint started_at,
+                               base::Duration pull_timeout, const Limits& limits) {
   if (!visible) return started_at + pull_timeout;
   base::TimePoint end = EndOfVisible(started_at, pull_timeout, limits);
   if (movement.unpacking) return end;
   return std::min<base::TimePoint>(end, std::max(movement.moved_at, started_at) + limits.stall_timeout);
 }
 
-PullVerdict JudgePull(const Movement& movement, bool visible, base::TimePoint started_at,
-                      base::Duration pull_timeout, const Limits& limits, base::TimePoint now) {
+PullVerdict EvaluatePull(const Movement& movement, bool visible, base::TimePoint started_at,
+                         base::Duration pull_timeout, const Limits& limits, base::TimePoint now) {
   // Without bytes, a stall and a slow download look the same, so only the entry's own timeout is left.
   if (!visible) return now >= started_at + pull_timeout ? PullVerdict::kEnd : PullVerdict::kContinue;
   if (now >= EndOfVisible(started_at, pull_timeout, limits)) return PullVerdict::kEnd;
-  if (now >= NextJudgement(movement, visible, started_at, pull_timeout, limits)) return PullVerdict::kReplace;
+  if (now >= NextEvaluation(movement, visible, started_at, pull_timeout, limits))
+    return PullVerdict::kReplace;
   return PullVerdict::kContinue;
 }
 

@@ -25,7 +25,7 @@ struct Movement {
   bool unpacking = false;
   double bytes_per_second = 0;
   base::TimePoint brisk_at;  // when it was above kPullFloor last, unpacked, or was held
-  base::TimePoint looked_at;
+  base::TimePoint observed_at;
   base::TimePoint rated_at;  // since when, and from how many bytes, the rate is counted
   std::uint64_t rated_bytes = 0;
 };
@@ -54,11 +54,11 @@ enum class PullVerdict {
 };
 
 // `visible`: the runtime shows bytes. If not, `pull_timeout` is the one deadline.
-PullVerdict JudgePull(const Movement& movement, bool visible, base::TimePoint started_at,
-                      base::Duration pull_timeout, const Limits& limits, base::TimePoint now);
+PullVerdict EvaluatePull(const Movement& movement, bool visible, base::TimePoint started_at,
+                         base::Duration pull_timeout, const Limits& limits, base::TimePoint now);
 
-// When JudgePull may change its mind if nothing is seen until then.
-base::TimePoint NextJudgement(const Movement& movement, bool visible, base::TimePoint started_at,
-                              base::Duration pull_timeout, const Limits& limits);
+// When EvaluatePull may change its mind if nothing is seen until then.
+base::TimePoint NextEvaluation(const Movement& movement, bool visible, base::TimePoint started_at,
+                               base::Duration pull_timeout, const Limits& limits);
 
 }  // namespace prefetch::plan

@@ -14,8 +14,8 @@ struct StartFacts {
   bool fits = true;                 // MayFit: it could end well if it got all the room that is left
   base::TimePoint disk_held_until;  // the disk is full
   base::TimePoint registry_held_until;
-  Reason registry_trouble = Reason::kUnreachable;  // the newest of its registry; counts while that is held
-  bool asked = false;                              // a preflight waits for it now
+  Reason registry_failure = Reason::kUnreachable;  // the newest of its registry; counts while that is held
+  bool requested = false;                          // a preflight waits for it now
   bool update = false;                             // something usable is here
   bool ready = false;                              // readiness does not wait for the update
   bool pulls_are_saved = false;                    // the registry's last pulls are kept for missing images
@@ -26,14 +26,14 @@ struct StartFacts {
 
 struct StartVerdict {
   bool may = false;
-  bool no_room = false;
+  bool no_disk_space = false;
   std::optional<Reason> held;  // the hold of the registry or the disk, for status; nullopt: none
 
   friend bool operator==(const StartVerdict&, const StartVerdict&) = default;
 };
 
-// JudgeStart only reports a hold of the disk or the registry. Schedule enforces it.
-StartVerdict JudgeStart(const StartFacts& facts, base::TimePoint now);
+// EvaluateStart only reports a hold of the disk or the registry. Schedule enforces it.
+StartVerdict EvaluateStart(const StartFacts& facts, base::TimePoint now);
 
 // Will an entry that waits have use for a place within kSoonDue?
 bool IsDueSoon(const Action& action, bool usable, base::TimePoint now);

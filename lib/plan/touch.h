@@ -28,7 +28,7 @@ constexpr int kTouchesWithoutEffect = 3;
 // Time for which a pod that is not full waits for more images that are on their way.
 constexpr std::chrono::seconds kTouchCollects{5};
 // kubelet is not running the pod if its status has not changed for this long.
-constexpr std::chrono::seconds kTouchPatience{60};
+constexpr std::chrono::seconds kTouchIdleLimit{60};
 // Time limit of a touch in all; the pod's own activeDeadlineSeconds is a little longer.
 constexpr std::chrono::seconds kTouchLimit{280};
 // Time to wait for the verdicts after the pod's end: a changing one is held for 3 s (verdict_hold.h).
@@ -120,23 +120,23 @@ struct ContainerSeen {
   image::ErrorClass error = image::ErrorClass::kUnknown;  // what waiting_message means
 };
 enum class ContainerFate { kUndecided, kPulled, kFailed };
-struct ContainerJudgement {
+struct ContainerEvaluation {
   ContainerFate fate = ContainerFate::kUndecided;
   TouchResult result;  // of kFailed
 };
-ContainerJudgement JudgeContainer(const ContainerSeen& seen);
+ContainerEvaluation EvaluateContainer(const ContainerSeen& seen);
 
 struct PodSeen {
   bool gone = false;
   std::string phase, reason, message;
   std::vector<ContainerSeen> containers;  // in the order of the images; empty: no status yet
 };
-struct PodJudgement {
-  bool over = false;                       // nothing more is to be learnt from it
-  TouchResult pod;                         // an obstacle of the pod as a whole
-  std::vector<ContainerJudgement> images;  // as PodSeen::containers
+struct PodEvaluation {
+  bool over = false;                        // nothing more is to be learnt from it
+  TouchResult pod;                          // an obstacle of the pod as a whole
+  std::vector<ContainerEvaluation> images;  // as PodSeen::containers
 };
 // `idle`: since it said something new; `age`: since it was created.
-PodJudgement JudgePod(const PodSeen& seen, base::Duration idle, base::Duration age);
+PodEvaluation EvaluatePod(const PodSeen& seen, base::Duration idle, base::Duration age);
 
 }  // namespace prefetch::plan

@@ -49,7 +49,7 @@ std::string Words(std::string_view reason, std::string_view message) {
 
 }  // namespace
 
-ContainerJudgement JudgeContainer(const ContainerSeen& seen) {
+ContainerEvaluation EvaluateContainer(const ContainerSeen& seen) {
   using Fate = ContainerFate;
   // A container that ended has run, so its image was there.
   if (!seen.terminated_reason.empty()) return {Fate::kPulled, {}};
@@ -66,29 +66,30 @@ ContainerJudgement JudgeContainer(const ContainerSeen& seen) {
   return {Fate::kFailed, std::move(result)};
 }
 
-PodJudgement JudgePod(const PodSeen& seen, base::Duration idle, base::Duration age) {
-  PodJudgement judged;
+PodEvaluation EvaluatePod(const PodSeen& seen, base::Duration idle, base::Duration age) {
+  PodEvaluation evaluation;
   bool any_status = false;
   // A pod without container statuses was not accepted by kubelet yet.
   bool undecided = seen.containers.empty();
   for (const ContainerSeen& container : seen.containers) {
-    judged.images.push_back(JudgeContainer(container));
-    undecided = undecided || judged.images.back().fate == ContainerFate::kUndecided;
-    any_status = any_status || judged.images.back().fate != ContainerFate::kUndecided;
+    evaluation.images.push_back(EvaluateContainer(container));
+    undecided = undecided || evaluation.images.back().fate == ContainerFate::kUndecided;
+    any_status = any_status || evaluation.images.back().fate != ContainerFate::kUndecided;
   }
   bool ended = seen.phase == "Failed" || seen.phase == "Succeeded";
-  bool late = idle >= kTouchPatience || age >= kTouchLimit;
-  judged.over = !undecided || ended || seen.gone || late;
+  bool late = idle >= kTouchIdleLimit || age >= kTouchLimit;
+  evaluation.over = !undecided || ended || seen.gone || late;
   // If any container got a fate, kubelet ran the pod. The undecided ones are then judged by their verdicts
   // alone.
-  if (!judged.over || any_status) return judged;
+  if (!evaluation.over || any_status) return evaluation;
   std::string said = Words(seen.reason, seen.message);
-  judged.pod.obstacle = TouchObstacle::kPodNeverRan;
-  judged.pod.why = seen.gone       ? "another client deleted the touch pod before kubelet ran it"
-                   : !said.empty() ? "kubelet refused the touch pod: " + said
-                                   : "kubelet did not run the touch pod within " +
-                                         std::to_string(std::chrono::seconds(kTouchPatience).count()) + " s";
-  return judged;
+  evaluation.pod.obstacle = TouchObstacle::kPodNeverRan;
+  evaluation.pod.why = seen.gone ? "another client deleted the touch pod before kubelet ran it"
+                       : !said.empty()
+                           ? "kubelet refused the touch pod: " + said
+                           : "kubelet did not run the touch pod within " +
+                                 std::to_string(std::chrono::seconds(kTouchIdleLimit).count()) + " s";
+  return evaluation;
 }
 
 }  // namespace prefetch::plan

@@ -46,7 +46,7 @@ struct TouchStatus {
   TouchState state = TouchState::kNone;
   int attempts = 0;  // pods that named this content, since the agent's start
   TouchObstacle obstacle = TouchObstacle::kNone;
-  std::string why;  // of the newest touch without effect; one sentence, a stranger's words in it are bounded
+  std::string why;  // of the newest touch without effect; one sentence, untrusted words in it are bounded
   std::optional<base::WallTime> last_at;
   std::optional<base::WallTime> next_attempt_at;
   bool settled = true;  // another touch is not worth waiting for

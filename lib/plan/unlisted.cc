@@ -82,7 +82,7 @@ void Add(const image::LocalImage& image, const std::string& name, base::WallTime
 
 }  // namespace
 
-Arrivals AfterLook(Arrivals before, const std::vector<image::LocalImage>& images, const ImageList& list,
+Arrivals AfterPoll(Arrivals before, const std::vector<image::LocalImage>& images, const ImageList& list,
                    const std::vector<std::string>& ignore, base::WallTime now) {
   Arrivals after{.unlisted = std::move(before.unlisted), .known = NamesOf(images), .listed = NamesOf(list)};
   bool first = !after.unlisted;
@@ -96,7 +96,7 @@ Arrivals AfterLook(Arrivals before, const std::vector<image::LocalImage>& images
            !IsIgnored(ignore, name);
   };
   for (const image::LocalImage& image : images) {
-    // Images of the first look arrived at an unknown time.
+    // Images of the first poll arrived at an unknown time.
     if (first || image.pinned) continue;
     for (const std::string& name : image.repo_tags) {
       if (came(name)) Add(image, name, now, unlisted);

@@ -28,26 +28,26 @@ struct UnlistedImage {
 };
 
 struct Unlisted {
-  base::WallTime since;               // time of the first look: images that were there then are no arrivals
+  base::WallTime since;               // time of the first poll: images that were there then are no arrivals
   std::vector<UnlistedImage> images;  // as they came
   std::uint64_t left_out = 0;         // arrivals that found no place
 
   friend bool operator==(const Unlisted&, const Unlisted&) = default;
 };
 
-// The state between two looks. A value.
+// The state between two polls. A value.
 struct Arrivals {
-  std::optional<Unlisted> unlisted;   // none before the first look
-  std::vector<std::uint64_t> known;   // hashes of all names of the look before, sorted
-  std::vector<std::uint64_t> listed;  // hashes of the list's names at the look before, sorted
+  std::optional<Unlisted> unlisted;   // none before the first poll
+  std::vector<std::uint64_t> known;   // hashes of all names of the poll before, sorted
+  std::vector<std::uint64_t> listed;  // hashes of the list's names at the poll before, sorted
 };
 
-// Applies one answer of the runtime. A name counts as having come if it was not there at the look before; a
+// Applies one answer of the runtime. A name counts as having come if it was not there at the poll before; a
 // name by digest only if the image has no tag in that repository, since a pull by tag brings both. Not
 // counted: images that are on the list, or were when they came; images that the runtime's operator has pinned
 // (the sandbox image); names that match `ignore` (image/name_pattern.h). Names that are put on the list later
-// are forgotten. An image that came and went between two looks is not seen.
-Arrivals AfterLook(Arrivals before, const std::vector<image::LocalImage>& images, const ImageList& list,
+// are forgotten. An image that came and went between two polls is not seen.
+Arrivals AfterPoll(Arrivals before, const std::vector<image::LocalImage>& images, const ImageList& list,
                    const std::vector<std::string>& ignore, base::WallTime now);
 
 }  // namespace prefetch::plan

@@ -21,10 +21,10 @@ bool SameResults(const Verdicts& a, const Verdicts& b) {
 }
 
 // Drops the verdicts of pods that are no longer in `pods`.
-void Narrow(const std::vector<JudgedPod>& pods, VerdictsPtr& verdicts, SpellingsPtr& spellings) {
+void Narrow(const std::vector<PodProfile>& pods, VerdictsPtr& verdicts, SpellingsPtr& spellings) {
   if (!spellings) return;
   std::vector<SpelledVerdicts> left;
-  for (const JudgedPod& pod : pods) {
+  for (const PodProfile& pod : pods) {
     auto known = std::find_if(spellings->begin(), spellings->end(), [&](const SpelledVerdicts& one) {
       return one.image == pod.reference.written() && one.ready_as == pod.ready_as;
     });
@@ -66,10 +66,10 @@ HeldVerdict AfterReading(HeldVerdict past, const VerdictSeen& seen, base::TimePo
 HeldVerdict AfterNewList(HeldVerdict past, const DesiredImage& was, const DesiredImage& is) {
   // An absent image is absent under every spelling, and for all pods.
   if (SamePods(was, is) || past.image_id.empty()) return past;
-  const std::vector<JudgedPod> before = PodsOf(was), pods = PodsOf(is);
-  bool all_known = std::all_of(pods.begin(), pods.end(), [&](const JudgedPod& one) {
+  const std::vector<PodProfile> before = PodsOf(was), pods = PodsOf(is);
+  bool all_known = std::all_of(pods.begin(), pods.end(), [&](const PodProfile& one) {
     return std::any_of(before.begin(), before.end(),
-                       [&](const JudgedPod& known) { return SamePod(one, known); });
+                       [&](const PodProfile& known) { return SamePod(one, known); });
   });
   // For a new pod nothing was read yet. Showing the others' verdicts would call the entry ready too early.
   if (!all_known) return {};

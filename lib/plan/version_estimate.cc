@@ -6,41 +6,42 @@
 namespace prefetch::plan {
 namespace {
 
-std::string WhatCounts(const VersionEstimate& belief) {
-  return belief.last ? "the last known version of kubelet, " + belief.last_text + ", counts"
-                     : "kubelet's version is not known";
+std::string WhatCounts(const VersionEstimate& estimate) {
+  return estimate.last ? "the last known version of kubelet, " + estimate.last_text + ", counts"
+                       : "kubelet's version is not known";
 }
 
-std::string RefusedWords(const VersionEstimate& belief, const NodeReport& word) {
-  return "the API server refuses to show this agent its Node (" + word.trouble + "): " + WhatCounts(belief) +
-         "; grant get on nodes, or set --kubelet-version";
+std::string RefusedWords(const VersionEstimate& estimate, const NodeReport& report) {
+  return "the API server refuses to show this agent its Node (" + report.trouble +
+         "): " + WhatCounts(estimate) + "; grant get on nodes, or set --kubelet-version";
 }
 
-std::string UnreachableWords(const VersionEstimate& belief, const NodeReport& word) {
-  return std::string(belief.unconfirmed ? "kubelet was started again, and the" : "the") +
-         " API server does not show this Node (" + word.trouble + "): " + WhatCounts(belief);
+std::string UnreachableWords(const VersionEstimate& estimate, const NodeReport& report) {
+  return std::string(estimate.unconfirmed ? "kubelet was started again, and the" : "the") +
+         " API server does not show this Node (" + report.trouble + "): " + WhatCounts(estimate);
 }
 
-std::string SilentWords(const VersionEstimate& belief, const NodeReport& word) {
-  return word.refused ? RefusedWords(belief, word) : UnreachableWords(belief, word);
+std::string SilentWords(const VersionEstimate& estimate, const NodeReport& report) {
+  return report.refused ? RefusedWords(estimate, report) : UnreachableWords(estimate, report);
 }
 
-std::string UnconfirmedWords(const VersionEstimate& belief) {
-  return "kubelet was started again and has not reported to its Node within a minute: " + WhatCounts(belief);
+std::string UnconfirmedWords(const VersionEstimate& estimate) {
+  return "kubelet was started again and has not reported to its Node within a minute: " +
+         WhatCounts(estimate);
 }
 
 // No kubelet has been started since the Node was read, so the last version holds. A refusal is reported at
 // once: it does not pass by itself. A short outage is not reported.
-VersionInForce Settled(const VersionEstimate& belief, const NodeReport& word, base::TimePoint now) {
-  VersionInForce in_force{.version = belief.last};
-  if (!word.silent_since) return in_force;
-  const base::TimePoint told_at = *word.silent_since + kSilenceReportedAfter;
-  if (word.refused) {
-    in_force.problem = RefusedWords(belief, word);
-  } else if (now >= told_at) {
-    in_force.problem = UnreachableWords(belief, word);
+VersionInForce Settled(const VersionEstimate& estimate, const NodeReport& report, base::TimePoint now) {
+  VersionInForce in_force{.version = estimate.last};
+  if (!report.silent_since) return in_force;
+  const base::TimePoint reported_at = *report.silent_since + kSilenceReportedAfter;
+  if (report.refused) {
+    in_force.problem = RefusedWords(estimate, report);
+  } else if (now >= reported_at) {
+    in_force.problem = UnreachableWords(estimate, report);
   } else {
-    in_force.until = told_at;
+    in_force.until = reported_at;
   }
   return in_force;
 }
@@ -51,21 +52,21 @@ VersionInForce Awaited(base::TimePoint seen_at) {
 
 // The first kubelet that was seen may be a new one. There is no version to hold, and the Node may still show
 // the version of the kubelet before, also while the API server is away.
-VersionInForce FirstSeen(const VersionEstimate& belief, const NodeReport& word, base::TimePoint now) {
-  if (!word.version) return Settled(belief, word, now);
-  if (now < belief.unconfirmed->seen_at + kUnconfirmedLimit) return Awaited(belief.unconfirmed->seen_at);
-  VersionEstimate told = belief;
-  told.last = word.version;
-  told.last_text = word.version_text;
-  return {.version = word.version,
-          .problem = word.silent_since ? SilentWords(told, word) : UnconfirmedWords(told)};
+VersionInForce FirstSeen(const VersionEstimate& estimate, const NodeReport& report, base::TimePoint now) {
+  if (!report.version) return Settled(estimate, report, now);
+  if (now < estimate.unconfirmed->seen_at + kUnconfirmedLimit) return Awaited(estimate.unconfirmed->seen_at);
+  VersionEstimate first = estimate;
+  first.last = report.version;
+  first.last_text = report.version_text;
+  return {.version = report.version,
+          .problem = report.silent_since ? SilentWords(first, report) : UnconfirmedWords(first)};
 }
 
 }  // namespace
 
-bool Confirms(const NodeReport& word, const KubeletStart& start) {
+bool Confirms(const NodeReport& report, const KubeletStart& start) {
   // Only a heartbeat after its start was written by this process.
-  return word.version && word.heartbeat && *word.heartbeat > start.began_at;
+  return report.version && report.heartbeat && *report.heartbeat > start.began_at;
 }
 
 VersionEstimate AfterStart(VersionEstimate past, const KubeletStart& start) {
@@ -78,35 +79,35 @@ VersionEstimate AfterStart(VersionEstimate past, const KubeletStart& start) {
   return past;
 }
 
-VersionEstimate AfterNodeReport(VersionEstimate past, const NodeReport& word) {
-  if (!word.version) return past;
+VersionEstimate AfterNodeReport(VersionEstimate past, const NodeReport& report) {
+  if (!report.version) return past;
   // Another version than before can only be the new kubelet's.
-  const bool another = past.last && word.version_text != past.last_text;
-  const bool confirmed = !past.unconfirmed || Confirms(word, *past.unconfirmed) || another;
+  const bool another = past.last && report.version_text != past.last_text;
+  const bool confirmed = !past.unconfirmed || Confirms(report, *past.unconfirmed) || another;
   if (!confirmed) return past;
-  past.last = word.version;
-  past.last_text = word.version_text;
+  past.last = report.version;
+  past.last_text = report.version_text;
   past.unconfirmed.reset();
   return past;
 }
 
-VersionInForce VersionAt(const VersionEstimate& belief, const NodeReport& word, base::TimePoint now) {
-  if (!belief.unconfirmed) return Settled(belief, word, now);
-  if (!belief.last) return FirstSeen(belief, word, now);
-  VersionInForce in_force{.version = belief.last};
+VersionInForce VersionAt(const VersionEstimate& estimate, const NodeReport& report, base::TimePoint now) {
+  if (!estimate.unconfirmed) return Settled(estimate, report, now);
+  if (!estimate.last) return FirstSeen(estimate, report, now);
+  VersionInForce in_force{.version = estimate.last};
   // While the API server is silent, no new version can be learnt, and the last one is the best guess. The
   // problem tells operators that it is one.
-  if (word.silent_since) {
-    in_force.problem = SilentWords(belief, word);
+  if (report.silent_since) {
+    in_force.problem = SilentWords(estimate, report);
     return in_force;
   }
-  const base::TimePoint seen_at = belief.unconfirmed->seen_at;
+  const base::TimePoint seen_at = estimate.unconfirmed->seen_at;
   if (now < seen_at + kHoldVersion) {
     in_force.until = seen_at + kHoldVersion;
   } else if (now < seen_at + kUnconfirmedLimit) {
     return Awaited(seen_at);
   } else {
-    in_force.problem = UnconfirmedWords(belief);
+    in_force.problem = UnconfirmedWords(estimate);
   }
   return in_force;
 }

@@ -60,10 +60,10 @@ struct VersionInForce {
 };
 
 // The Node was written by this kubelet: its heartbeat is younger than the process.
-bool Confirms(const NodeReport& word, const KubeletStart& start);
+bool Confirms(const NodeReport& report, const KubeletStart& start);
 
 VersionEstimate AfterStart(VersionEstimate past, const KubeletStart& start);
-VersionEstimate AfterNodeReport(VersionEstimate past, const NodeReport& word);
-VersionInForce VersionAt(const VersionEstimate& belief, const NodeReport& word, base::TimePoint now);
+VersionEstimate AfterNodeReport(VersionEstimate past, const NodeReport& report);
+VersionInForce VersionAt(const VersionEstimate& estimate, const NodeReport& report, base::TimePoint now);
 
 }  // namespace prefetch::plan

@@ -25,17 +25,17 @@ constexpr int kPauses = 4;
 class YieldPolicy {
  public:
   // `ingests`: the bytes written so far of all downloads of others, by their names.
-  void Look(std::map<std::string, std::uint64_t> ingests, base::TimePoint now);
+  void Observe(std::map<std::string, std::uint64_t> ingests, base::TimePoint now);
 
   // Does another pull move?
   bool IsDue(base::TimePoint now) const;
   // When the next burst may begin; not after `now` if nothing speaks against it.
-  base::TimePoint NextRange(base::TimePoint now) const;
-  void RangeEnded(base::TimePoint began, base::TimePoint now);
+  base::TimePoint NextBurst(base::TimePoint now) const;
+  void BurstEnded(base::TimePoint began, base::TimePoint now);
 
  private:
-  std::map<std::string, std::uint64_t> ingests_;  // at the last look
-  bool looked_ = false;
+  std::map<std::string, std::uint64_t> ingests_;  // at the last poll
+  bool observed_ = false;
   base::TimePoint moved_until_;
   base::TimePoint pause_until_;
 };

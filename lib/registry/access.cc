@@ -20,47 +20,49 @@ image::RegistryAccess OnlyByPull(const char* source) {
 }
 
 // The access by CRI-O's registries.conf, if it is configured and can be followed.
-image::RegistryAccess OfCrio(const RegistriesSettings& word) {
-  if (word.file.empty()) return OnlyByPull(kRuntime);
-  image::RegistryAccess access = word.conf ? image::RegistryAccess() : OnlyByPull(kFile);
-  if (word.conf) {
-    access.config_path = word.file;
+image::RegistryAccess OfCrio(const RegistriesSettings& settings) {
+  if (settings.file.empty()) return OnlyByPull(kRuntime);
+  image::RegistryAccess access = settings.conf ? image::RegistryAccess() : OnlyByPull(kFile);
+  if (settings.conf) {
+    access.config_path = settings.file;
     access.config_path_source = kRegistriesConf;
   }
-  access.notes = word.notes;
+  access.notes = settings.notes;
   return access;
 }
 
 // The source that knows containerd's configuration: containerd itself, or else its file (R35).
-struct Witness {
-  const image::RuntimeRegistries& said;
+struct ConfigSource {
+  const image::RuntimeRegistries& registries;
   const char* name;
   const char* words;
 };
 
 // Notes that a declared path differs from the known one.
-void NoteContradiction(const std::string& declared, const Witness& witness, image::RegistryAccess& access) {
-  if (!witness.said.told || witness.said.config_path == declared) return;
-  std::string note = witness.words;
-  note += witness.said.config_path.empty() ? "that it has no config_path"
-                                           : "that its config_path is " + witness.said.config_path;
+void NoteContradiction(const std::string& declared, const ConfigSource& source,
+                       image::RegistryAccess& access) {
+  if (!source.registries.known || source.registries.config_path == declared) return;
+  std::string note = source.words;
+  note += source.registries.config_path.empty() ? "that it has no config_path"
+                                                : "that its config_path is " + source.registries.config_path;
   access.notes.push_back(note + "; " + declared + " is declared, and counts");
 }
 
-void FindConfigPath(const DeclaredAccess& declared, const std::string& version, const Witness& witness,
+void FindConfigPath(const DeclaredAccess& declared, const std::string& version, const ConfigSource& source,
                     image::RegistryAccess& access) {
-  const image::RuntimeRegistries& said = witness.said;
+  const image::RuntimeRegistries& registries = source.registries;
   if (!declared.config_path.empty()) {
     access.config_path = declared.config_path;
     access.config_path_source = kDeclared;
-    NoteContradiction(declared.config_path, witness, access);
+    NoteContradiction(declared.config_path, source, access);
     return;
   }
-  if (!said.told && !said.in_tables.empty()) return;  // only the runtime knows
-  access.config_path = said.config_path;
-  if (said.config_path.empty() && !said.has_mirrors) access.config_path = DefaultConfigPath(version);
-  bool is_default = !said.told || access.config_path != said.config_path;
-  access.config_path_source = is_default ? kDefault : witness.name;
+  if (!registries.known && !registries.in_tables.empty()) return;  // only the runtime knows
+  access.config_path = registries.config_path;
+  if (registries.config_path.empty() && !registries.has_mirrors)
+    access.config_path = DefaultConfigPath(version);
+  bool is_default = !registries.known || access.config_path != registries.config_path;
+  access.config_path_source = is_default ? kDefault : source.name;
 }
 
 }  // namespace
@@ -72,19 +74,19 @@ image::RegistryAccess DecideAccess(const DeclaredAccess& declared, const Runtime
   // Only containerd and CRI-O have configurations that are followed here. An unknown runtime is asked by
   // pulling.
   if (runtime.name != kContainerd) return OnlyByPull(runtime.name.empty() ? "" : kRuntime);
-  const Witness itself{runtime.registries, kRuntime, "containerd tells "};
+  const ConfigSource itself{runtime.registries, kRuntime, "containerd tells "};
   const ContainerdSettings& file = files.containerd;
-  const Witness its_file{file.registries, kFile, "containerd's configuration file says "};
-  const Witness& witness = runtime.registries.told ? itself : its_file;
+  const ConfigSource its_file{file.registries, kFile, "containerd's configuration file says "};
+  const ConfigSource& source = runtime.registries.known ? itself : its_file;
   image::RegistryAccess access;
-  if (!runtime.registries.told) access.notes = file.notes;
-  FindConfigPath(declared, runtime.version, witness, access);
-  access.local_pull = witness.said.local_pull;
-  access.discards_layers = witness.said.discards_layers;
+  if (!runtime.registries.known) access.notes = file.notes;
+  FindConfigPath(declared, runtime.version, source, access);
+  access.local_pull = source.registries.local_pull;
+  access.discards_layers = source.registries.discards_layers;
   // A file that cannot be used does not contradict a declared path.
-  bool usable = witness.said.told || access.config_path_source.empty();
-  if (usable) access.by_pull = witness.said.in_tables;
-  if (!access.by_pull.empty()) access.by_pull_source = witness.name;
+  bool usable = source.registries.known || access.config_path_source.empty();
+  if (usable) access.by_pull = source.registries.in_tables;
+  if (!access.by_pull.empty()) access.by_pull_source = source.name;
   return access;
 }
 

@@ -68,7 +68,7 @@ Authenticator::Authenticator(Parts parts, const base::Call& call, const ChainedH
 
 Authenticator::Authorization Authenticator::Remembered(const AuthConfig* credential) {
   // Answering the last challenge in advance saves the round trip of a 401.
-  auto challenge = parts_.book.ChallengeOf(origin_, repository_);
+  auto challenge = parts_.host_states.ChallengeOf(origin_, repository_);
   if (!challenge) return {};
   if (challenge->scheme == "basic") {
     if (credential == nullptr || credential->username.empty()) return {};
@@ -111,9 +111,9 @@ std::optional<Authenticator::Authorized> Authenticator::AfterRefusal(const Reply
     return Authorized{.authorization = std::nullopt,
                       .refusal = LeftToPulls(RegistryDetail::kBadChallenge, challenge.error().message())};
   if (*challenge) {
-    parts_.book.NoteChallenge(origin_, repository_, **challenge);
+    parts_.host_states.NoteChallenge(origin_, repository_, **challenge);
   } else if (used.from_cache) {
-    *challenge = parts_.book.ChallengeOf(origin_, repository_);
+    *challenge = parts_.host_states.ChallengeOf(origin_, repository_);
   }
   // The password was wrong, unless the server now asks for something else.
   if (used.remembered && (!*challenge || (*challenge)->scheme == "basic")) return std::nullopt;
@@ -146,7 +146,7 @@ Authenticator::Authorized Authenticator::Answer(const Challenge& challenge, cons
 
 Authenticator::Authorized Authenticator::AnswerBearer(const Challenge& challenge,
                                                       const AuthConfig* credential) {
-  auto realm = JudgeRealm(challenge.Get("realm"), session_.Server(), parts_.options.trusted_realms);
+  auto realm = ValidateRealm(challenge.Get("realm"), session_.Server(), parts_.options.trusted_realms);
   if (!realm)
     return {.authorization = std::nullopt,
             .refusal = LeftToPulls(RegistryDetail::kBadChallenge, realm.error().message())};

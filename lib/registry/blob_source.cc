@@ -111,8 +111,8 @@ BlobSource::Asked BlobSource::AskHost(const base::Call& call, const ChainedHost&
   base::Error last = base::Unavailable(who + " was not asked").OwnedBy(Owner::kNetwork);
   for (const AuthConfig* credential : Identities(host, image)) {
     const std::string origin = host.host.server.Origin();
-    // The server asked for patience (R27), which covers blobs as well.
-    if (auto not_now = parts_.book.RefusalReason(origin, IdentityOf(credential)))
+    // The server sent Retry-After (R27), which covers blobs as well.
+    if (auto not_now = parts_.host_states.RefusalReason(origin, IdentityOf(credential)))
       return {base::ResourceExhausted(not_now->message).OwnedBy(Owner::kRegistry)};
     auto authorization = authenticator.Remembered(credential);
     for (int turn = 1;; turn++) {
@@ -121,7 +121,7 @@ BlobSource::Asked BlobSource::AskHost(const base::Call& call, const ChainedHost&
       if (!reply.response) return {NoReply(call, who, reply), IsReached(reply.fault)};
       if (reply.response->status == 200 || reply.response->status == 206) {
         NoteTaken(host, image, credential);
-        parts_.book.NoteServed(origin, IdentityOf(credential));
+        parts_.host_states.NoteServed(origin, IdentityOf(credential));
         return {std::move(reply)};
       }
       if (turn < kMostTurns) {
@@ -142,9 +142,10 @@ BlobSource::Asked BlobSource::AskHost(const base::Call& call, const ChainedHost&
       const auto wait = reply.response->headers.Get("Retry-After");
       if (wait && last.code() == base::Code::kResourceExhausted && !reply.elsewhere) {
         const std::string_view date = reply.response->headers.Get("Date").value_or("");
-        if (auto patience = ParseRetryAfter(*wait, date, parts_.clock.Wall())) {
-          parts_.book.Note(origin, IdentityOf(credential),
-                           {.kind = image::RegistryAnswerKind::kRateLimited, .retry_after = patience});
+        if (auto retry_after = ParseRetryAfter(*wait, date, parts_.clock.Wall())) {
+          parts_.host_states.Note(
+              origin, IdentityOf(credential),
+              {.kind = image::RegistryAnswerKind::kRateLimited, .retry_after = retry_after});
         }
       }
       break;
@@ -155,12 +156,12 @@ BlobSource::Asked BlobSource::AskHost(const base::Call& call, const ChainedHost&
   return {std::move(last)};
 }
 
-std::optional<base::Duration> BlobSource::AskedForPatience(const RegistryQuestion& image) {
+std::optional<base::Duration> BlobSource::RetryAfter(const RegistryQuestion& image) {
   std::optional<base::Duration> longest;
   for (const ChainedHost& host : hosts_(image.reference)->hosts) {
     if (host.mirror) continue;
     for (const AuthConfig* credential : IdentitiesFor(parts_.options, host, image.credentials)) {
-      auto not_now = parts_.book.RefusalReason(host.host.server.Origin(), IdentityOf(credential));
+      auto not_now = parts_.host_states.RefusalReason(host.host.server.Origin(), IdentityOf(credential));
       if (not_now && not_now->kind == image::RegistryAnswerKind::kRateLimited)
         longest = std::max<base::Duration>(longest.value_or(base::Duration(0)),
                                            not_now->retry_after.value_or(std::chrono::milliseconds(0)));
@@ -211,10 +212,10 @@ base::Result<BlobSource::Document> BlobSource::GetDocument(const base::Call& cal
                     .took = reply->took,
                     .round_trip = reply->round_trip};
   document.digest = Sha256(document.text);
-  const std::string said(reply->response->headers.Get("Docker-Content-Digest").value_or(""));
+  const std::string reported(reply->response->headers.Get("Docker-Content-Digest").value_or(""));
   const bool as_asked = !image.reference.has_digest() || image.reference.digest() == document.digest;
   if (reply->response->status != 200 || !as_asked ||
-      (said.starts_with("sha256:") && said != document.digest)) {
+      (reported.starts_with("sha256:") && reported != document.digest)) {
     return base::InvalidArgument("the manifest of " + image.reference.Repository() +
                                  " does not match its digest")
         .OwnedBy(Owner::kImage);

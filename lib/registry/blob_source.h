@@ -33,7 +33,7 @@ class BlobSource final : public image::ContentSource {
                      const image::BlobRange& range,
                      const std::function<bool(std::string_view part)>& sink) override
       PREFETCH_EXCLUDES(mutex_);
-  std::optional<base::Duration> AskedForPatience(const image::RegistryQuestion& image) override;
+  std::optional<base::Duration> RetryAfter(const image::RegistryQuestion& image) override;
 
  private:
   // The server that had a blob, and the target of its redirect.

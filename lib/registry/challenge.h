@@ -1,4 +1,4 @@
-// Challenge: what WWW-Authenticate asks for, as the runtimes read it (R14). Pure; the text is a stranger's.
+// Challenge: what WWW-Authenticate asks for, as the runtimes read it (R14). Pure; the text is untrusted.
 #pragma once
 
 #include <optional>

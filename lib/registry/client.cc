@@ -60,10 +60,10 @@ Client::Client(http::Client& http, const base::Clock& clock, ClientOptions optio
       http_(http),
       clock_(clock),
       throttle_(options_.throttle),
-      book_(clock, options_.circuit),
+      host_states_(clock, options_.circuit),
       tokens_(clock),
       files_(options_.hosts),
-      contents_({http_, clock_, options_, throttle_, book_, tokens_},
+      contents_({http_, clock_, options_, throttle_, host_states_, tokens_},
                 [this](const image::Reference& reference) { return HostsFor(reference); }) {
   if (!options_.registries) return;
   places_.emplace(options_.registries, options_.hosts.host_root, options_.hosts.system_ca_files);
@@ -87,9 +87,9 @@ RegistryAnswer Client::AskHost(const base::Call& call, const std::vector<Chained
               clock_,
               options_,
               throttle_,
-              book_,
+              host_states_,
               tokens_,
-              question.by_stranger,
+              question.untrusted_name,
               question.not_these.value_or(std::vector<std::string>())};
   if (!host.as) return Conversation(parts, call, chain, host, question).Run();
   image::RegistryQuestion renamed = question;
@@ -126,9 +126,9 @@ RegistryAnswer Client::AskChain(const base::Call& call, const image::RegistryQue
     // Mirrors, and registries that the runtime's configuration or a credential names, were chosen by the
     // operator and are no strangers.
     image::RegistryQuestion asked_here = question;
-    asked_here.by_stranger = question.by_stranger && host.own && question.credentials.empty() &&
-                             (chain->source.empty() || chain->source.ends_with("/_default"));
-    if (asked_here.by_stranger && !question.not_these) {
+    asked_here.untrusted_name = question.untrusted_name && host.own && question.credentials.empty() &&
+                                (chain->source.empty() || chain->source.ends_with("/_default"));
+    if (asked_here.untrusted_name && !question.not_these) {
       answer = {.kind = Kind::kUnreachable,
                 .message = "no registry that only pods name is asked until DNS knows the API server"};
       break;

@@ -55,7 +55,7 @@ class Client {
   http::Client& http_;
   const base::Clock& clock_;
   Throttle throttle_;
-  HostState book_;
+  HostState host_states_;
   TokenCache tokens_;
   HostFiles files_;
   std::optional<EndpointFiles> places_;  // of CRI-O's node, where they decide instead

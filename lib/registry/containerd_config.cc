@@ -81,9 +81,11 @@ RegistryTable ReadRegistry(const toml::table& table) {
   RegistryTable registry;
   if (const toml::node* path = Find(table, "config_path")) registry.config_path = TextOf(*path->as_string());
   auto always = [](const toml::table&) { return true; };
-  auto says = [](const toml::table& entry) { return HasAuth(entry) || HasEntries(entry, "tls"); };
+  auto has_credentials_or_tls = [](const toml::table& entry) {
+    return HasAuth(entry) || HasEntries(entry, "tls");
+  };
   registry.has_mirrors = AddHosts(table, "mirrors", always, registry.hosts);
-  registry.has_others = AddHosts(table, "configs", says, registry.hosts);
+  registry.has_others = AddHosts(table, "configs", has_credentials_or_tls, registry.hosts);
   registry.has_others |= AddHosts(table, "auths", always, registry.hosts);
   if (const toml::table* headers = FindTable(table, "headers")) {
     for (auto&& [name, value] : *headers) registry.hosts.AddHeader(name.str());
@@ -239,17 +241,17 @@ bool PullsLocally(const ImagesTable& images, const RegistryTable& registry) {
 
 image::RuntimeRegistries Reduced(const ImagesTable& images) {
   RegistryTable registry = images.registry.value_or(RegistryTable{});
-  image::RuntimeRegistries told{.told = true, .config_path = registry.config_path.value_or("")};
-  if (!image::IsConfigPath(told.config_path)) {
-    told.config_path.clear();
+  image::RuntimeRegistries known{.known = true, .config_path = registry.config_path.value_or("")};
+  if (!image::IsConfigPath(known.config_path)) {
+    known.config_path.clear();
     // A path that cannot be followed may name servers for any registry.
     registry.hosts.AddAny();
   }
-  told.in_tables = registry.hosts.Hosts();
-  told.has_mirrors = registry.has_mirrors;
-  told.local_pull = PullsLocally(images, registry);
-  told.discards_layers = images.discard_unpacked_layers.value_or(false);
-  return told;
+  known.in_tables = registry.hosts.Hosts();
+  known.has_mirrors = registry.has_mirrors;
+  known.local_pull = PullsLocally(images, registry);
+  known.discards_layers = images.discard_unpacked_layers.value_or(false);
+  return known;
 }
 
 std::string IdleNote(const NamedConfig& file) {

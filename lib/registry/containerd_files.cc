@@ -134,9 +134,9 @@ class ConfigLoader {
 ContainerdFiles::ContainerdFiles(const std::string& file, std::string host_root)
     : file_(Cleaned(file)), host_root_(std::move(host_root)) {}
 
-std::shared_ptr<const ContainerdSettings> ContainerdFiles::Look() {
+std::shared_ptr<const ContainerdSettings> ContainerdFiles::Current() {
   base::Lock lock(mutex_);
-  return word_.Look(
+  return settings_.Get(
       [this](base::StampedFiles& disk) { return ConfigLoader(file_, host_root_, disk).Load(); });
 }
 

@@ -22,13 +22,13 @@ class ContainerdFiles {
 
   // Returns the same object while the content is the same. Blocks for disk reads only. Problems are notes in
   // it: a missing file means containerd's defaults, and an unusable one means that only the runtime can tell.
-  std::shared_ptr<const ContainerdSettings> Look() PREFETCH_EXCLUDES(mutex_);
+  std::shared_ptr<const ContainerdSettings> Current() PREFETCH_EXCLUDES(mutex_);
 
  private:
   const std::string file_;
   const std::string host_root_;
   base::Mutex mutex_;
-  base::MadeOfFiles<ContainerdSettings> word_ PREFETCH_GUARDED_BY(mutex_);
+  base::MadeOfFiles<ContainerdSettings> settings_ PREFETCH_GUARDED_BY(mutex_);
 };
 
 }  // namespace prefetch::registry

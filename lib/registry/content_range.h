@@ -1,4 +1,4 @@
-// The Content-Range header of a partial answer (RFC 9110, 14.4). Pure; the text is a stranger's.
+// The Content-Range header of a partial answer (RFC 9110, 14.4). Pure; the text is untrusted.
 #pragma once
 
 #include <cstdint>

@@ -153,13 +153,13 @@ RegistryAnswer Conversation::Run() {
 
 RegistryAnswer Conversation::RunAs(const AuthConfig* credential) {
   std::string identity = IdentityOf(credential);
-  if (auto not_now = parts_.book.RefusalReason(origin_, identity)) return std::move(*not_now);
+  if (auto not_now = parts_.host_states.RefusalReason(origin_, identity)) return std::move(*not_now);
   RegistryAnswer answer = Once(credential);
   for (std::chrono::milliseconds delay : parts_.options.times.retries) {
     if (!IsWorthAnotherTry(answer) || !Pause(Jittered(delay))) break;
     answer = Once(credential);
   }
-  parts_.book.Note(origin_, identity, answer);
+  parts_.host_states.Note(origin_, identity, answer);
   return answer;
 }
 
@@ -183,13 +183,13 @@ RegistryAnswer Conversation::Once(const AuthConfig* credential) {
   // A server may refuse the HEAD of one repository only. containerd always sends it, so a prediction does,
   // too; CRI-O never does.
   const bool gets = !IsForContainerd() && !CountsGets(host_.host, question_.reference);
-  const bool skips_head = question_.fetches_manifest ? gets : parts_.book.HeadFails(origin_);
+  const bool skips_head = question_.fetches_manifest ? gets : parts_.host_states.HeadFails(origin_);
   std::string method = skips_head ? "GET" : "HEAD";
   Authorization authorization = authenticator_.Remembered(credential);
   Reply reply =
       AskAs(method, question_.reference, std::string(kAcceptedManifests), authorization, credential);
   if (!reply.response) return std::move(reply.refusal);
-  return Judge(method, reply, authorization, credential);
+  return Evaluate(method, reply, authorization, credential);
 }
 
 Reply Conversation::AskAs(const std::string& method, const image::Reference& reference,
@@ -235,17 +235,17 @@ Reply Conversation::Ask(const std::string& method, const image::Reference& refer
   return reply;
 }
 
-RegistryAnswer Conversation::Judge(const std::string& method, const Reply& reply,
-                                   Authorization& authorization, const AuthConfig* credential) {
+RegistryAnswer Conversation::Evaluate(const std::string& method, const Reply& reply,
+                                      Authorization& authorization, const AuthConfig* credential) {
   const http::Response& response = *reply.response;
   bool head = method == "HEAD";
   if (response.status / 100 == 2) {
-    return JudgeManifest(head ? How::kHead : How::kGetForHead, response, authorization, credential);
+    return EvaluateManifest(head ? How::kHead : How::kGetForHead, response, authorization, credential);
   }
   // containerd fails at a 501, and CRI-O sends no HEAD.
   if (head && (response.status == 405 || (response.status == 501 && !IsForContainerd()))) {
     // Remembered for a day, so that later checks save the HEAD (R6).
-    parts_.book.NoteHeadFails(origin_);
+    parts_.host_states.NoteHeadFails(origin_);
     return GetInstead(How::kGetForHead, authorization, credential);
   }
   // containerd asks no other host after such a status.
@@ -275,8 +275,8 @@ RegistryAnswer Conversation::Unusable(RegistryDetail detail, const std::string& 
   return answer;
 }
 
-RegistryAnswer Conversation::JudgeManifest(How how, const http::Response& response,
-                                           Authorization& authorization, const AuthConfig* credential) {
+RegistryAnswer Conversation::EvaluateManifest(How how, const http::Response& response,
+                                              Authorization& authorization, const AuthConfig* credential) {
   const bool head = how == How::kHead;
   const std::string_view type = response.headers.Get("Content-Type").value_or("");
   Described described{
@@ -296,9 +296,9 @@ RegistryAnswer Conversation::JudgeManifest(How how, const http::Response& respon
   }
   // containerd's resolver goes to the next host at a manifest that is too large, and leaves the type to the
   // fetch.
-  const bool is_told =
+  const bool is_reported =
       IsForContainerd() && how != How::kGetForDigest && described.size && !described.digest.empty();
-  if (is_told && *described.size > kManifestLimits.bytes) {
+  if (is_reported && *described.size > kManifestLimits.bytes) {
     return AskNext(RegistryDetail::kManifestTooLarge, "has a manifest that is too large");
   }
   switch (described.kind) {
@@ -318,35 +318,35 @@ RegistryAnswer Conversation::JudgeManifest(How how, const http::Response& respon
     case ManifestKind::kManifest:
       break;
   }
-  parts_.book.NoteRegistry(origin_);
-  const std::string& said = described.digest;
-  if (is_told) {
-    if (!image::IsDigest(said) || !said.starts_with("sha256:")) {
+  parts_.host_states.NoteRegistry(origin_);
+  const std::string& reported = described.digest;
+  if (is_reported) {
+    if (!image::IsDigest(reported) || !reported.starts_with("sha256:")) {
       return Unusable(RegistryDetail::kDigestMismatch, "names the digest \"" +
-                                                           base::ForeignText(said, kLongestWords) +
+                                                           base::ForeignText(reported, kLongestWords) +
                                                            "\", which containerd does not take");
     }
     if (*described.size == 0) {
       return Unusable(RegistryDetail::kNoManifest, "answered with an empty manifest");
     }
   }
-  if (head) return JudgeHead(described, authorization, credential);
+  if (head) return EvaluateHead(described, authorization, credential);
   if (!IsPlainOrGzip(response)) return UnknownEncoding();
   // Without Content-Length, a truncated body looks complete. A digest over it would look like a new image.
   const std::string_view mistake = MistakeOf(response.body, described.kind);
-  if (!mistake.empty() && (said.empty() || IsForContainerd())) {
+  if (!mistake.empty() && (reported.empty() || IsForContainerd())) {
     if (mistake == kBeyondLimits) return BeyondLimits();
     return Unusable(RegistryDetail::kNoManifest,
-                    said.empty() ? "answered without a manifest or a digest"
-                                 : "answered with a manifest that " + std::string(mistake));
+                    reported.empty() ? "answered without a manifest or a digest"
+                                     : "answered with a manifest that " + std::string(mistake));
   }
   std::string computed = "sha256:" + base::Sha256Hex(response.body);
   // A proxy may have changed the body.
-  if (said.starts_with("sha256:") && said != computed) {
+  if (reported.starts_with("sha256:") && reported != computed) {
     return Unusable(RegistryDetail::kDigestMismatch, "sent a manifest that does not match its digest");
   }
-  if (how == How::kGetForDigest || said.empty() || !described.size) described.size = response.body.size();
-  RegistryAnswer answer = Compared(image::IsDigest(said) && !IsForContainerd() ? said : computed);
+  if (how == How::kGetForDigest || reported.empty() || !described.size) described.size = response.body.size();
+  RegistryAnswer answer = Compared(image::IsDigest(reported) && !IsForContainerd() ? reported : computed);
   return Fetched(std::move(answer), described, authorization, credential);
 }
 
@@ -367,8 +367,8 @@ RegistryAnswer Conversation::LeftToPulls(RegistryDetail detail, const std::strin
   return answer;
 }
 
-RegistryAnswer Conversation::JudgeHead(const Described& described, Authorization& authorization,
-                                       const AuthConfig* credential) {
+RegistryAnswer Conversation::EvaluateHead(const Described& described, Authorization& authorization,
+                                          const AuthConfig* credential) {
   if (!image::IsDigest(described.digest)) return GetForDigest(authorization, credential);
   RegistryAnswer answer = Compared(described.digest);
   if (described.kind == ManifestKind::kIndex) answer = ComparedByPlatform(std::move(answer), authorization);
@@ -378,7 +378,7 @@ RegistryAnswer Conversation::JudgeHead(const Described& described, Authorization
 RegistryAnswer Conversation::GetForDigest(Authorization& authorization, const AuthConfig* credential) {
   RegistryAnswer answer = GetInstead(How::kGetForDigest, authorization, credential);
   // A login page that has no digest either is no sign of what a registry's HEAD tells.
-  if (!answer.digest.empty()) parts_.book.NoteHeadFails(origin_);
+  if (!answer.digest.empty()) parts_.host_states.NoteHeadFails(origin_);
   return answer;
 }
 
@@ -390,7 +390,7 @@ RegistryAnswer Conversation::GetInstead(How how, Authorization& authorization, c
   if (reply.response) {
     const int status = reply.response->status;
     if (status / 100 == 2 || (last && status < 400)) {
-      return JudgeManifest(how, *reply.response, authorization, credential);
+      return EvaluateManifest(how, *reply.response, authorization, credential);
     }
     reply.refusal = Refused(*reply.response, authorization, credential);
   }
@@ -523,10 +523,10 @@ RegistryAnswer Conversation::Refused(const http::Response& response, const Autho
   RegistryAnswer answer{.kind = found.kind, .detail = found.detail};
   std::vector<const base::Secret*> secrets = {&authorization.value};
   if (credential != nullptr) secrets.push_back(&credential->password);
-  std::string said =
+  std::string reported =
       base::ForeignText(error.message.empty() ? error.code : error.message, kLongestWords, secrets);
   answer.message = host_.host.server.Authority() + " answered " + std::to_string(response.status) +
-                   (said.empty() ? "" : ": " + said);
+                   (reported.empty() ? "" : ": " + reported);
   if (answer.kind == Kind::kRateLimited || answer.kind == Kind::kServerError) {
     auto wait = response.headers.Get("Retry-After");
     if (!wait) wait = response.headers.Get("X-Retry-After");
@@ -540,7 +540,7 @@ RegistryAnswer Conversation::Refused(const http::Response& response, const Autho
 // A 404 is only trustworthy from a known registry (R23): a captive portal or a wrong address answers 404 as
 // well. Every registry has "/v2/".
 RegistryAnswer Conversation::Missing(RegistryAnswer answer, const Authorization& authorization) {
-  if (!parts_.book.IsRegistry(origin_)) {
+  if (!parts_.host_states.IsRegistry(origin_)) {
     Reply root = session_.AskHost({.method = "GET",
                                    .url = ApiRootUrl(host_.host, question_.reference),
                                    .accept = "application/json",
@@ -553,7 +553,7 @@ RegistryAnswer Conversation::Missing(RegistryAnswer answer, const Authorization&
           .detail = RegistryDetail::kNotARegistry,
           .message = host_.host.server.Authority() + " answered 404, and knows no /v2/ either: no registry"};
     }
-    if (root.response) parts_.book.NoteRegistry(origin_);
+    if (root.response) parts_.host_states.NoteRegistry(origin_);
   }
   // Some registries answer 404 for images that the caller may not see. Without a challenge, no credential was
   // sent, so the 404 is uncertain.

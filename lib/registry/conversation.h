@@ -50,12 +50,12 @@ class Conversation {
   // The same with whatever authorizations the server demands; the last is in `authorization`.
   Reply AskAs(const std::string& method, const image::Reference& reference, const std::string& accept,
               Authorization& authorization, const image::AuthConfig* credential);
-  image::RegistryAnswer Judge(const std::string& method, const Reply& reply, Authorization& authorization,
-                              const image::AuthConfig* credential);
-  image::RegistryAnswer JudgeManifest(How how, const http::Response& response, Authorization& authorization,
-                                      const image::AuthConfig* credential);
-  image::RegistryAnswer JudgeHead(const Described& described, Authorization& authorization,
-                                  const image::AuthConfig* credential);
+  image::RegistryAnswer Evaluate(const std::string& method, const Reply& reply, Authorization& authorization,
+                                 const image::AuthConfig* credential);
+  image::RegistryAnswer EvaluateManifest(How how, const http::Response& response,
+                                         Authorization& authorization, const image::AuthConfig* credential);
+  image::RegistryAnswer EvaluateHead(const Described& described, Authorization& authorization,
+                                     const image::AuthConfig* credential);
   image::RegistryAnswer GetForDigest(Authorization& authorization, const image::AuthConfig* credential);
   image::RegistryAnswer GetInstead(How how, Authorization& authorization,
                                    const image::AuthConfig* credential);

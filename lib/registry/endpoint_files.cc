@@ -71,7 +71,7 @@ std::shared_ptr<const EndpointFiles::Server> EndpointFiles::ServerOf(const std::
                                                                      bool insecure) {
   std::pair<std::string, bool> key{domain, insecure};
   if (servers_.size() >= kMaxServers && !servers_.contains(key)) servers_.clear();
-  return servers_[key].Look([&](base::StampedFiles& disk) { return Load(domain, insecure, disk); });
+  return servers_[key].Get([&](base::StampedFiles& disk) { return Load(domain, insecure, disk); });
 }
 
 std::shared_ptr<const HostChain> EndpointFiles::ChainFor(const image::Reference& reference) {

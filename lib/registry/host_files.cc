@@ -191,7 +191,7 @@ HostFiles::HostFiles(HostFilesOptions options)
 std::shared_ptr<const HostChain> HostFiles::ChainFor(const std::string& registry) {
   base::Lock lock(mutex_);
   if (chains_.size() >= kMaxRegistries && !chains_.contains(registry)) chains_.clear();
-  return chains_[registry].Look(
+  return chains_[registry].Get(
       [&](base::StampedFiles& disk) { return HostsLoader(options_, roots_, registry, disk).Load(); });
 }
 

@@ -119,17 +119,17 @@ void HostState::NoteRegistry(const std::string& server) {
   pages_.At(server).registry_until = clock_.Now() + kKnownFor;
 }
 
-HostState::Speaks HostState::SchemeOf(const std::string& server) {
+HostState::Protocol HostState::SchemeOf(const std::string& server) {
   base::Lock lock(mutex_);
   Page& page = pages_.At(server);
-  return clock_.Now() < page.speaks_until ? page.speaks : Speaks::kUnknown;
+  return clock_.Now() < page.protocol_until ? page.protocol : Protocol::kUnknown;
 }
 
-void HostState::NoteScheme(const std::string& server, Speaks what) {
+void HostState::NoteScheme(const std::string& server, Protocol what) {
   base::Lock lock(mutex_);
   Page& page = pages_.At(server);
-  page.speaks = what;
-  page.speaks_until = clock_.Now() + kKnownFor;
+  page.protocol = what;
+  page.protocol_until = clock_.Now() + kKnownFor;
 }
 
 std::optional<Challenge> HostState::ChallengeOf(const std::string& server, const std::string& path) {

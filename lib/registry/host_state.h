@@ -44,9 +44,9 @@ class HostState {
   bool IsRegistry(const std::string& server) PREFETCH_EXCLUDES(mutex_);
   void NoteRegistry(const std::string& server) PREFETCH_EXCLUDES(mutex_);
   // The protocol of a server that may speak either; remembered for an hour.
-  enum class Speaks { kUnknown, kHttps, kHttp };
-  Speaks SchemeOf(const std::string& server) PREFETCH_EXCLUDES(mutex_);
-  void NoteScheme(const std::string& server, Speaks what) PREFETCH_EXCLUDES(mutex_);
+  enum class Protocol { kUnknown, kHttps, kHttp };
+  Protocol SchemeOf(const std::string& server) PREFETCH_EXCLUDES(mutex_);
+  void NoteScheme(const std::string& server, Protocol what) PREFETCH_EXCLUDES(mutex_);
 
   // The last challenge of `server` for a repository, which it will probably repeat.
   std::optional<Challenge> ChallengeOf(const std::string& server, const std::string& path)
@@ -60,8 +60,8 @@ class HostState {
     int in_a_row = 0;
   };
   struct Page {
-    base::TimePoint head_fails_until, registry_until, speaks_until;
-    Speaks speaks = Speaks::kUnknown;
+    base::TimePoint head_fails_until, registry_until, protocol_until;
+    Protocol protocol = Protocol::kUnknown;
     int failures = 0;  // in a row
     base::TimePoint open_until;
     bool probing = false;

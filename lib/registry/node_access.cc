@@ -13,10 +13,10 @@ NodeAccess::NodeAccess(DeclaredAccess declared, const ConfigFiles& files, const 
 std::shared_ptr<const DecidedAccess> NodeAccess::For(const RuntimeFacts& runtime) {
   bool is_crio = runtime.name == kCrioRuntime;
   std::shared_ptr<const ContainerdSettings> containerd =
-      containerd_ && !is_crio ? containerd_->Look() : nullptr;
-  std::shared_ptr<const RegistriesSettings> crio = crio_ && is_crio ? crio_->Look() : nullptr;
+      containerd_ && !is_crio ? containerd_->Current() : nullptr;
+  std::shared_ptr<const RegistriesSettings> crio = crio_ && is_crio ? crio_->Current() : nullptr;
   base::Lock lock(mutex_);
-  // Look() returns the same pointer while the files are unchanged, so comparing pointers is sufficient.
+  // Current() returns the same pointer while the files are unchanged, so comparing pointers is sufficient.
   bool same_files = of_containerd_ == containerd && of_crio_ == crio;
   if (decided_ && decided_->runtime == runtime && same_files) return decided_;
   FileFacts files;
@@ -37,7 +37,7 @@ std::shared_ptr<const DecidedAccess> NodeAccess::For(const RuntimeFacts& runtime
     // Nothing was declared, and neither containerd nor its file told anything: the defaults are an
     // assumption.
     decided.is_guess =
-        declared_.config_path.empty() && !runtime.registries.told && !files.containerd.registries.told;
+        declared_.config_path.empty() && !runtime.registries.known && !files.containerd.registries.known;
   }
   decided_ = std::make_shared<const DecidedAccess>(std::move(decided));
   of_containerd_ = std::move(containerd);
@@ -55,7 +55,7 @@ bool MayDownload(const DecidedAccess& decided, std::string_view registry) {
 std::string ByPullWords(const image::RegistryAccess& access, const RuntimeFacts& runtime) {
   if (access.by_pull_source == "declared")
     return "It is declared that only the runtime can follow its mirrors.";
-  bool of_containerd = runtime.registries.told || !access.config_path_source.empty();
+  bool of_containerd = runtime.registries.known || !access.config_path_source.empty();
   if (of_containerd) {
     return "containerd has mirrors, certificates or credentials for it in its own configuration, not in "
            "hosts.toml: only it can follow them.";

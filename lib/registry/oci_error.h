@@ -1,5 +1,5 @@
 // The body of a registry's refusal: {"errors":[{"code","message","detail"}]} (OCI distribution-spec, "Error
-// Codes"). Pure; the text is a stranger's, and may be anything.
+// Codes"). Pure; the text is untrusted, and may be anything.
 #pragma once
 
 #include <string>

@@ -40,8 +40,8 @@ bool Belongs(const std::string& realm, const std::string& registry) {
 
 }  // namespace
 
-base::Result<Realm> JudgeRealm(std::string_view realm, const http::AbsoluteUrl& contact,
-                               const std::vector<std::string>& trusted_hosts) {
+base::Result<Realm> ValidateRealm(std::string_view realm, const http::AbsoluteUrl& contact,
+                                  const std::vector<std::string>& trusted_hosts) {
   if (realm.size() > kMaxBytes) return base::InvalidArgument("the token service's URL is too long");
   auto url = http::ParseAbsoluteUrl(realm);
   if (!url) return std::move(url).error().Wrap("token service");

@@ -21,7 +21,7 @@ struct Realm {
 // `contact` is where the challenge came from; `trusted_hosts` are hosts, without a port, that the operator
 // trusts with passwords. InvalidArgument: no absolute URL, user information, longer than 2048 bytes, or
 // plain http where the registry is not asked by plain http on the same host.
-base::Result<Realm> JudgeRealm(std::string_view realm, const http::AbsoluteUrl& contact,
-                               const std::vector<std::string>& trusted_hosts);
+base::Result<Realm> ValidateRealm(std::string_view realm, const http::AbsoluteUrl& contact,
+                                  const std::vector<std::string>& trusted_hosts);
 
 }  // namespace prefetch::registry

@@ -116,7 +116,7 @@ base::Result<std::vector<LocatedEntry>> ReadEntries(const toml::node& node) {
   return entries;
 }
 
-base::Status JudgePrefix(const toml::node& at, const ConfRegistry& entry) {
+base::Status ValidatePrefix(const toml::node& at, const ConfRegistry& entry) {
   bool wildcard = entry.prefix.starts_with("*.");
   if (!wildcard && entry.own.location.empty()) return Wrong(at, "a registry without a location");
   if (wildcard && entry.prefix.find_first_of("/@:") != std::string::npos) {
@@ -127,15 +127,15 @@ base::Status JudgePrefix(const toml::node& at, const ConfRegistry& entry) {
 
 // The first entry of a prefix counts. Entries with the same location must agree, or the library rejects the
 // file.
-base::Result<std::vector<ConfRegistry>> JudgeEntries(std::vector<LocatedEntry> written) {
+base::Result<std::vector<ConfRegistry>> ValidateEntries(std::vector<LocatedEntry> written) {
   std::map<std::string, std::pair<bool, bool>> of_location;
   std::map<std::string, ConfRegistry> by_prefix;
   for (LocatedEntry& one : written) {
     ConfRegistry& entry = one.entry;
-    if (base::Status judged = JudgePrefix(*one.at, entry); !judged) return judged.error();
+    if (base::Status judged = ValidatePrefix(*one.at, entry); !judged) return judged.error();
     const std::string& where = entry.own.location.empty() ? entry.prefix : entry.own.location;
-    std::pair<bool, bool> says{entry.own.insecure, entry.blocked};
-    if (of_location.try_emplace(where, says).first->second != says) {
+    std::pair<bool, bool> settings{entry.own.insecure, entry.blocked};
+    if (of_location.try_emplace(where, settings).first->second != settings) {
       return Wrong(*one.at, "a location is there twice, and insecure or blocked differ");
     }
     std::string prefix = entry.prefix;
@@ -165,7 +165,7 @@ bool IsDomain(std::string_view text) {
   return true;
 }
 
-base::Status JudgeSearch(const toml::node& at, std::vector<std::string>& search) {
+base::Status ValidateSearch(const toml::node& at, std::vector<std::string>& search) {
   for (std::string& host : search) {
     if (base::Status trimmed = TrimLocation(at, host); !trimmed) return trimmed;
     if (!IsDomain(host)) return Wrong(at, "unqualified-search-registries holds something that is no host");
@@ -250,7 +250,7 @@ base::Result<std::vector<LocatedEntry>> EntriesOf(const toml::node& at, const Fi
   return entries;
 }
 
-base::Status JudgeMode(const toml::node& at, std::string_view mode) {
+base::Status ValidateMode(const toml::node& at, std::string_view mode) {
   bool known = mode.empty() || mode == "disabled" || mode == "enforcing" || mode == "permissive";
   return known ? base::Status() : base::Status(Wrong(at, "short-name-mode is none that there is"));
 }
@@ -263,12 +263,12 @@ class ConfReader {
   base::Result<RegistriesConf> Read(ConfKind kind) {
     if (base::Status read = ReadSecond(); !read) return read.error();
     if (base::Status read = ReadFirst(kind); !read) return read.error();
-    auto entries = JudgeEntries(std::move(entries_));
+    auto entries = ValidateEntries(std::move(entries_));
     if (!entries) return std::move(entries).error();
     conf_.registries = std::move(*entries);
     if (conf_.search) {
       const char* key = is_second_ ? "unqualified-search-registries" : "registries";
-      base::Status judged = JudgeSearch(GoPlace(root_, key), *conf_.search);
+      base::Status judged = ValidateSearch(GoPlace(root_, key), *conf_.search);
       if (!judged) return judged.error();
     }
     return std::move(conf_);
@@ -295,7 +295,7 @@ class ConfReader {
     }
     auto mode = GoText(root_, "short-name-mode");
     if (!mode) return std::move(mode).error();
-    if (base::Status judged = JudgeMode(GoPlace(root_, "short-name-mode"), *mode); !judged) return judged;
+    if (base::Status judged = ValidateMode(GoPlace(root_, "short-name-mode"), *mode); !judged) return judged;
     auto helpers = GoTexts(root_, "credential-helpers", kMaxConfSearch);
     if (!helpers) return std::move(helpers).error();
     conf_.helpers = std::move(*helpers);

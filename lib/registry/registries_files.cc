@@ -145,9 +145,9 @@ class RegistriesLoader {
 RegistriesFiles::RegistriesFiles(std::string file, std::string host_root)
     : file_(std::move(file)), host_root_(std::move(host_root)) {}
 
-std::shared_ptr<const RegistriesSettings> RegistriesFiles::Look() {
+std::shared_ptr<const RegistriesSettings> RegistriesFiles::Current() {
   base::Lock lock(mutex_);
-  return word_.Look(
+  return settings_.Get(
       [this](base::StampedFiles& disk) { return RegistriesLoader(file_, host_root_, disk).Load(); });
 }
 

@@ -35,13 +35,13 @@ class RegistriesFiles {
 
   // Returns the same object while the content is the same. Blocks for disk reads only. Problems are notes in
   // it.
-  std::shared_ptr<const RegistriesSettings> Look() PREFETCH_EXCLUDES(mutex_);
+  std::shared_ptr<const RegistriesSettings> Current() PREFETCH_EXCLUDES(mutex_);
 
  private:
   const std::string file_;
   const std::string host_root_;
   base::Mutex mutex_;
-  base::MadeOfFiles<RegistriesSettings> word_ PREFETCH_GUARDED_BY(mutex_);
+  base::MadeOfFiles<RegistriesSettings> settings_ PREFETCH_GUARDED_BY(mutex_);
 };
 
 }  // namespace prefetch::registry

@@ -1,4 +1,4 @@
-// Parses the times for which a registry asks for patience (R26, R28). Pure.
+// Parses the times for which a registry sends Retry-After (R26, R28). Pure.
 #pragma once
 
 #include <chrono>

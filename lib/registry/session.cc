@@ -87,7 +87,7 @@ Session::Session(Parts parts, const base::Call& call, const ChainedHost& host)
 
 http::AbsoluteUrl Session::Server() const {
   const http::AbsoluteUrl& server = host_.host.server;
-  bool plain = parts_.book.SchemeOf(server.Origin()) == HostState::Speaks::kHttp;
+  bool plain = parts_.host_states.SchemeOf(server.Origin()) == HostState::Protocol::kHttp;
   return host_.host.https_first && !plain ? OverHttps(host_.host, server) : server;
 }
 
@@ -96,7 +96,7 @@ http::AbsoluteUrl Session::Server() const {
 // registry names must not be on this machine.
 http::Peers Session::PeersFor(const http::AbsoluteUrl& url) const {
   const std::string& own = host_.host.server.host;
-  if (parts_.by_stranger) return EndsInNumber(url.host) ? http::Peers::kPublic : http::Peers::kOthers;
+  if (parts_.untrusted_name) return EndsInNumber(url.host) ? http::Peers::kPublic : http::Peers::kOthers;
   if (url.host == own) return http::IsAddress(own) ? http::Peers::kAny : http::Peers::kLoopbackToo;
   return IsLocalhost(own) ? http::Peers::kLoopbackToo : http::Peers::kElsewhere;
 }
@@ -123,7 +123,7 @@ http::Exchanged Session::Send(const Question& question, const http::AbsoluteUrl&
   request.max_body_bytes = question.max_body_bytes;
   request.max_error_body_bytes = kErrorBodyBytes;
   request.peers = PeersFor(url);
-  if (parts_.by_stranger) request.not_these = parts_.not_these;
+  if (parts_.untrusted_name) request.not_these = parts_.not_these;
   request.http2 = true;
   request.headers_as_go = true;  // the runtimes' client refuses the same answers
   request.gzip = question.gzip;
@@ -148,7 +148,7 @@ Reply Session::Follow(const Question& question, OwnHeaders own_headers) {
                   .fault = got.fault,
                   .refusal = AnswerToFault(got.fault, got.response.error())};
       // The registry sent us to an address that the agent does not follow (R41). The runtime does.
-      if (got.fault == http::Fault::kAddress && !home && !parts_.by_stranger) {
+      if (got.fault == http::Fault::kAddress && !home && !parts_.untrusted_name) {
         reply.refusal.kind = Kind::kIndeterminate;
         reply.refusal.only_by_pull = true;
       }
@@ -176,18 +176,18 @@ Reply Session::Follow(const Question& question, OwnHeaders own_headers) {
 // Asks by https first (R33). Servers that do not speak it are asked by plain http.
 Reply Session::AskEither(const Question& question) {
   const std::string origin = host_.host.server.Origin();
-  HostState::Speaks speaks = parts_.book.SchemeOf(origin);
-  if (speaks != HostState::Speaks::kHttp) {
+  HostState::Protocol protocol = parts_.host_states.SchemeOf(origin);
+  if (protocol != HostState::Protocol::kHttp) {
     Question secure = question;
     secure.url = OverHttps(host_.host, question.url);
     int before = requests_;
     Reply reply = Follow(secure, OwnHeaders::kSend);
-    if (reply.response) parts_.book.NoteScheme(origin, HostState::Speaks::kHttps);
-    if (speaks == HostState::Speaks::kHttps || !MaySpeakPlainHttp(host_.host, reply.fault)) return reply;
+    if (reply.response) parts_.host_states.NoteScheme(origin, HostState::Protocol::kHttps);
+    if (protocol == HostState::Protocol::kHttps || !MaySpeakPlainHttp(host_.host, reply.fault)) return reply;
     requests_ = before;  // The server has not received a request yet.
   }
   Reply reply = Follow(question, OwnHeaders::kSend);
-  if (reply.response) parts_.book.NoteScheme(origin, HostState::Speaks::kHttp);
+  if (reply.response) parts_.host_states.NoteScheme(origin, HostState::Protocol::kHttp);
   return reply;
 }
 

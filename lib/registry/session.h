@@ -25,11 +25,11 @@ struct Parts {
   const base::Clock& clock;
   const ClientOptions& options;
   Throttle& throttle;
-  HostState& book;
+  HostState& host_states;
   TokenCache& tokens;
   // A stranger wrote the server's name. Neither it nor its redirects may lead to this node or its own
   // network.
-  bool by_stranger = false;
+  bool untrusted_name = false;
   std::vector<std::string> not_these = {};  // as RegistryQuestion has it
 };
 
@@ -74,7 +74,7 @@ class Session {
   // Returns the URL under which the host is asked: plain http if it does not speak https.
   http::AbsoluteUrl Server() const;
   int requests() const { return requests_; }
-  bool by_stranger() const { return parts_.by_stranger; }
+  bool untrusted_name() const { return parts_.untrusted_name; }
 
  private:
   // Do the headers that hosts.toml has for this host go along?

@@ -1,4 +1,4 @@
-// Parses a token service's answer (R17). Pure; the text is a stranger's.
+// Parses a token service's answer (R17). Pure; the text is untrusted.
 #pragma once
 
 #include <chrono>

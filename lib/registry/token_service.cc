@@ -110,7 +110,7 @@ TokenOutcome AskForToken(Session& session, const TokenRequest& request, base::Wa
   if (!reply.response) {
     // The challenge named this address, and the agent does not follow it there (R41). The runtime does. A pod
     // must not learn from it which addresses are this node's.
-    if (reply.fault == http::Fault::kAddress && !session.by_stranger()) {
+    if (reply.fault == http::Fault::kAddress && !session.untrusted_name()) {
       reply.refusal.kind = Kind::kIndeterminate;
       reply.refusal.only_by_pull = true;
       reply.refusal.detail = RegistryDetail::kUntrustedRealm;

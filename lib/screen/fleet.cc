@@ -296,7 +296,7 @@ std::optional<FleetTarget> ParseFleetTarget(std::string_view text) {
   return target;
 }
 
-FleetEnd JudgeFleet(const Fleet& fleet, const FleetTarget& target, bool fail_fast) {
+FleetEnd EvaluateFleet(const Fleet& fleet, const FleetTarget& target, bool fail_fast) {
   const std::size_t nodes = fleet.Counted();
   // An empty fleet is more probably a wrong selector, or nodes that are still to come.
   if (nodes == 0) return FleetEnd::kContinue;

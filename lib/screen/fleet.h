@@ -144,6 +144,6 @@ enum class FleetEnd {
 
 // With `fail_fast`, a node counts as lost as soon as one of its images has failed for good. Without it, no
 // node does: a tag that is missing may be pushed meanwhile.
-FleetEnd JudgeFleet(const Fleet& fleet, const FleetTarget& target, bool fail_fast);
+FleetEnd EvaluateFleet(const Fleet& fleet, const FleetTarget& target, bool fail_fast);
 
 }  // namespace prefetch::screen

@@ -54,13 +54,13 @@ PodKeys PodKeysOf(const status::StatusImage& image) {
 
 PodKeys PodKeysOf(const plan::DesiredImage& want) {
   PodKeys pods;
-  for (const plan::JudgedPod& pod : plan::PodsOf(want)) {
+  for (const plan::PodProfile& pod : plan::PodsOf(want)) {
     pods.insert({pod.reference.written(), image::TextOf(*pod.ready_as)});
   }
   return pods;
 }
 
-std::optional<PodKey> JudgedFor(const PodKey& wanted, const PodKeys& judged) {
+std::optional<PodKey> MatchingProfile(const PodKey& wanted, const PodKeys& judged) {
   const PodKey anybody = {wanted.first, ""};
   if (judged.contains(wanted)) return wanted;
   // An image that is open to pods without credentials is open to all (K24).
@@ -79,7 +79,7 @@ std::set<std::string> ReadyAs(const PodKeys& pods) {
   return texts;
 }
 
-std::string JudgedPods(const status::StatusImage& image) {
+std::string ReadyAsWords(const status::StatusImage& image) {
   const std::set<std::string> texts = ReadyAs(PodKeysOf(image));
   if (texts == std::set<std::string>{""}) return "";
   std::vector<std::string> words;

@@ -19,14 +19,14 @@ PodKeys PodKeysOf(const status::StatusImage& image);
 PodKeys PodKeysOf(const plan::DesiredImage& want);
 // The one of `judged` that decides for `wanted`: itself, or a pod with the same spelling and no credentials,
 // since images for that one are open to all. nullopt: none does.
-std::optional<PodKey> JudgedFor(const PodKey& wanted, const PodKeys& judged);
+std::optional<PodKey> MatchingProfile(const PodKey& wanted, const PodKeys& judged);
 
 std::set<std::string> WrittenAs(const PodKeys& pods);
 std::set<std::string> ReadyAs(const PodKeys& pods);
 
 // "judged for pods with secret ci/pull (readyAs)"; empty: for pods without credentials of their own, as
 // everywhere.
-std::string JudgedPods(const status::StatusImage& image);
+std::string ReadyAsWords(const status::StatusImage& image);
 
 // Does it matter how pods write the image? Not where it is absent or there is no kubelet, nor to an agent so
 // old that it tells no verdicts.

@@ -99,7 +99,7 @@ Row RowOf(const status::StatusImage& image, const status::StatusDocument& docume
   if (!image.required && !image.ready) row.why.emplace_back("optional: readiness does not count it");
   if (!image.ready) row.advice = words.advice;
   if (options.wide) {
-    if (std::string pods = JudgedPods(image); !pods.empty()) row.why.push_back(std::move(pods));
+    if (std::string pods = ReadyAsWords(image); !pods.empty()) row.why.push_back(std::move(pods));
     if (!image.digest.empty()) row.why.push_back(image.digest);
     if (!image.from.empty()) row.why.push_back("from " + base::Join(image.from, ", "));
     std::vector<std::string> aliases = status::OtherNames(image.image, image.aliases);

@@ -292,7 +292,7 @@ status::StatusImage AsWritten(status::StatusImage image, const plan::DesiredImag
   const PodKeys judged = PodKeysOf(image);
   PodKeys telling;
   for (const PodKey& wanted : PodKeysOf(want)) {
-    if (auto pod = JudgedFor(wanted, judged)) {
+    if (auto pod = MatchingProfile(wanted, judged)) {
       telling.insert(*std::move(pod));
       continue;
     }
@@ -339,7 +339,7 @@ void NotReadyForAlways(status::StatusImage& image) {
 }
 
 // Judges an image by another policy than the entry's own.
-void JudgeFor(status::StatusImage& image, image::PullPolicy policy) {
+void ApplyPolicy(status::StatusImage& image, image::PullPolicy policy) {
   // These have their answer already.
   if (!image.applies || image.reason == "NotListed" || image.reason == "WeakerDemand") return;
   bool met = IsReadyFor(image, policy);
@@ -381,7 +381,7 @@ status::StatusDocument NarrowTo(status::StatusDocument document, const WaitDeman
                       (demand.list && document.reason == "ListInvalid");
   if (demand.list) KeepOnlyWanted(document, *demand.list);
   if (demand.policy) {
-    for (status::StatusImage& image : document.images) JudgeFor(image, *demand.policy);
+    for (status::StatusImage& image : document.images) ApplyPolicy(image, *demand.policy);
   }
   if (about_images && (demand.list || demand.policy)) Conclude(document);
   // Last, because it outweighs everything: readiness of another list says nothing.

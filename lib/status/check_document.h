@@ -77,7 +77,7 @@ struct CheckRequest {
 //              "identity": {"secrets": ["team/pull/UID"], "serviceAccount": "team/runner/UID"}}],
 //  "pull": true, "wait": "5s", "within": "20s"}
 // or the list of checks alone. Without a policy it is the one that Kubernetes would fill in. `of_pod`: the
-// asker is a pod, which may name its secrets without their namespace. InvalidArgument with all mistakes.
+// client is a pod, which may name its secrets without their namespace. InvalidArgument with all mistakes.
 // Pure.
 base::Result<CheckRequest> ParseCheckRequest(std::string_view json, bool of_pod = false);
 // Makes the questions those of the caller's own pod: its account, and secrets of its own namespace.

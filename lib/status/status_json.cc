@@ -155,11 +155,11 @@ void AddPods(const plan::ImageState& image, StatusImage& shown) {
   const plan::DesiredImage& want = *image.want;
   // readyAs of the whole entry, if all its sources agree; otherwise the spellings show it.
   const bool same = std::all_of(want.other_pods.begin(), want.other_pods.end(),
-                                [&](const plan::JudgedPod& pod) { return pod.ready_as == want.ready_as; });
+                                [&](const plan::PodProfile& pod) { return pod.ready_as == want.ready_as; });
   if (same) shown.ready_as = *want.ready_as;
   // A single pod is described by the entry's own members.
   if (want.other_pods.empty()) return;
-  for (const plan::JudgedPod& pod : plan::PodsOf(image.want)) {
+  for (const plan::PodProfile& pod : plan::PodsOf(image.want)) {
     const kubelet::Verdicts* verdicts = plan::VerdictsOfPod(image, pod);
     shown.spellings.push_back({.image = pod.reference.written(),
                                .ready_as = *pod.ready_as,

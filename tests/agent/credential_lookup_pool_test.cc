@@ -181,7 +181,7 @@ TEST_F(LookUpPools, AStoppedSearchWaitsForNoOther) {
 TEST_F(LookUpPools, ASearchThatIsReplacedWaitsForNoOther) {
   Hang("r0.a.test");
   std::vector<LookupFinished> told;
-  CredentialLookups look_ups(keyring_, [&](LookupFinished event) {
+  CredentialLookups lookups(keyring_, [&](LookupFinished event) {
     base::Lock lock(mutex_);
     told.push_back(std::move(event));
     changed_.notify_all();
@@ -189,7 +189,7 @@ TEST_F(LookUpPools, ASearchThatIsReplacedWaitsForNoOther) {
   std::vector<plan::DesiredImage> wants;
   for (int i = 0; i <= kOfOneRegistry; i++) {
     wants.push_back({.reference = *image::Reference::Parse("r0.a.test/app" + std::to_string(i))});
-    ASSERT_TRUE(look_ups.Want(wants.back(), clock_.Now()));
+    ASSERT_TRUE(lookups.Want(wants.back(), clock_.Now()));
   }
   const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   auto heard = [&](std::size_t searches) {
@@ -197,15 +197,15 @@ TEST_F(LookUpPools, ASearchThatIsReplacedWaitsForNoOther) {
     while (told.size() < searches && changed_.wait_until(mutex_, limit) != std::cv_status::timeout) continue;
     return told.size() == searches;
   };
-  ASSERT_TRUE(look_ups.Want({.reference = *image::Reference::Parse("r1.a.test/app")}, clock_.Now()));
+  ASSERT_TRUE(lookups.Want({.reference = *image::Reference::Parse("r1.a.test/app")}, clock_.Now()));
   ASSERT_TRUE(heard(1));  // by then the last one before it waits
   wants.back().sources = {"other.txt"};
-  EXPECT_TRUE(look_ups.Want(wants.back(), clock_.Now()));
+  EXPECT_TRUE(lookups.Want(wants.back(), clock_.Now()));
   ASSERT_TRUE(heard(2));
   EXPECT_EQ(told[1].name, wants.back().reference.Normalized());
-  EXPECT_FALSE(look_ups.Absorb(told[1], clock_.Now())) << "nobody waits for it any more";
+  EXPECT_FALSE(lookups.Handle(told[1], clock_.Now())) << "nobody waits for it any more";
   Recovers("r0.a.test");
-  look_ups.DropAll();
+  lookups.DropAll();
 }
 
 }  // namespace

@@ -109,8 +109,8 @@ class Crowd : public testing::Test {
     board_.Touch(clock_.Now());
     http::ServerLimits limits;
     limits.deferred_queue = kPodNetworkQueueLimit;
-    limits.deferred_threads = kThreadsForNeighbours;
-    limits.deferred_per_client = kThreadsForOneNeighbour;
+    limits.deferred_threads = kPodNetworkThreads;
+    limits.deferred_per_client = kPodNetworkThreadsPerClient;
     auto listener = http::Listener::Tcp("127.0.0.1:0");
     auto server = http::Server::Start(
         std::move(*listener), limits,
@@ -171,7 +171,7 @@ class Crowd : public testing::Test {
         return image::RegistryAnswer{.kind = image::RegistryAnswerKind::kMoved};
       }};
   ClientAuthenticator callers_{
-      {.namespaces = {"*"}, .always = plan::AskFor::kAsk, .unlisted = plan::AskFor::kAsk},
+      {.namespaces = {"*"}, .always = plan::AnswerSource::kAsk, .unlisted = plan::AnswerSource::kAsk},
       true,
       {"n1", "prefetchd"},
       api_,
@@ -185,14 +185,14 @@ TEST_F(Crowd, UnknownTokensOfOneAddressHoldNobodyElse) {
   for (int i = 0; i < 100; i++) {
     crowd.push_back(Ask("127.0.0.66", TokenOf("ci.held-" + std::to_string(i)), kListed, "Never"));
   }
-  api_.gate.AwaitInside(static_cast<int>(kThreadsForOneNeighbour));
+  api_.gate.AwaitInside(static_cast<int>(kPodNetworkThreadsPerClient));
   EXPECT_EQ(Known(), "200 200 200");
   EXPECT_EQ(Told(Ask("127.0.0.7", TokenOf("team.new"), kListed, "Never")), "200")
       << "a pod that just started";
   EXPECT_EQ(Told(Ask("127.0.0.66", "", kListed, "Never")), "200")
       << "a check of that address without a token";
   EXPECT_FALSE(api_.gate.open());
-  EXPECT_EQ(api_.gate.most(), static_cast<int>(kThreadsForOneNeighbour));
+  EXPECT_EQ(api_.gate.most(), static_cast<int>(kPodNetworkThreadsPerClient));
   api_.gate.Open();
   for (auto& client : crowd) EXPECT_EQ(Told(client), "200");
 }
@@ -204,7 +204,7 @@ TEST_F(Crowd, ARegistryThatHangsHoldsThoseWhoAskForIt) {
     crowd.push_back(
         Ask(addresses[i % 4], TokenOf("ci.evil"), "slow.test/a" + std::to_string(i) + ":x", "Always"));
   }
-  registry_.AwaitInside(SharedAnswers::kMostOfAsker);
+  registry_.AwaitInside(SharedAnswers::kMaxAskingPerClient);
   EXPECT_EQ(Known(), "200 200 200");
   EXPECT_EQ(Told(Ask("127.0.0.7", TokenOf("team.new"), kListed, "Never")), "200");
   EXPECT_EQ(Told(Ask("127.0.0.7", TokenOf("team.known"), "fast.test/a:x", "Always")), "200")
@@ -212,9 +212,9 @@ TEST_F(Crowd, ARegistryThatHangsHoldsThoseWhoAskForIt) {
   EXPECT_EQ(Told(Ask("127.0.0.66", TokenOf("ci.evil"), kListed, "Never")), "200")
       << "known facts for them, too";
   EXPECT_FALSE(registry_.open());
-  EXPECT_EQ(registry_.most(), SharedAnswers::kMostOfAsker) << "of one namespace";
+  EXPECT_EQ(registry_.most(), SharedAnswers::kMaxAskingPerClient) << "of one namespace";
   crowd.push_back(Ask("127.0.0.7", TokenOf("team.known"), "slow.test/b:x", "Always"));
-  registry_.AwaitInside(SharedAnswers::kMostOfAsker + 1);  // another one's question
+  registry_.AwaitInside(SharedAnswers::kMaxAskingPerClient + 1);  // another one's question
 }
 
 TEST_F(Crowd, OneSlowReviewTurnsNobodyAwayWhileOthersAreAnswered) {

@@ -88,7 +88,7 @@ TEST(Entries, AChangedEntryIsTriedAtOnce) {
   Entries entries(kNode);
   entries.Replace(std::make_shared<const plan::ImageList>(list));
   for (Entry& entry : entries.all()) entry.past.not_before = later;
-  entries.all()[2].past.registry_patience = told;
+  entries.all()[2].past.retry_after_until = told;
   list.images[0].from = {"images.yaml:99"};
   list.images[1].pull_timeout += std::chrono::seconds(1);
   list.images[2].priority++;
@@ -120,25 +120,25 @@ TEST(Entries, WhatWasAskedForIsBesideTheList) {
   const base::TimePoint now{std::chrono::hours(100)};
   Entries entries(kNode);
   entries.Replace(List({"r.io/a:1"}));
-  Entry* asked = entries.Ask(Name("r.io/x:1"), now);
+  Entry* asked = entries.Request(Name("r.io/x:1"), now);
   ASSERT_NE(asked, nullptr);
   EXPECT_FALSE(asked->on_list);
-  asked->asked_until = now + std::chrono::seconds(1);
+  asked->requested_until = now + std::chrono::seconds(1);
   asked->runs.push_back(RunNumber(7));
   EXPECT_EQ(entries.listed().size(), 1U);
-  ASSERT_EQ(entries.asked().size(), 1U);
+  ASSERT_EQ(entries.requested().size(), 1U);
   EXPECT_FALSE(entries.Settled());
   entries.all()[0].past.settled = true;
   EXPECT_TRUE(entries.Settled()) << "the list's entries alone";
   // A new list takes nothing away from it.
-  std::stop_token token = entries.asked()[0].runs[0].stop.get_token();
+  std::stop_token token = entries.requested()[0].runs[0].stop.get_token();
   entries.Replace(List({"r.io/b:1", "r.io/c:1"}));
-  ASSERT_EQ(entries.asked().size(), 1U);
+  ASSERT_EQ(entries.requested().size(), 1U);
   EXPECT_EQ(entries.Find("r.io/x:1"), &entries.all()[2]);
   EXPECT_FALSE(token.stop_requested());
   // And one that has it takes it over, with its pull.
   entries.Replace(List({"r.io/x:1"}));
-  EXPECT_TRUE(entries.asked().empty());
+  EXPECT_TRUE(entries.requested().empty());
   EXPECT_TRUE(entries.listed()[0].on_list);
   ASSERT_EQ(entries.listed()[0].runs.size(), 1U);
   EXPECT_FALSE(token.stop_requested());
@@ -148,11 +148,11 @@ TEST(Entries, WhatWasAskedForIsForgottenOnceNobodyWaits) {
   const base::TimePoint now{std::chrono::hours(100)};
   Entries entries(kNode);
   entries.Replace(List({"r.io/a:1"}));
-  for (const char* name : {"r.io/x:1", "r.io/y:1", "r.io/z:1"}) entries.Ask(Name(name), now);
-  entries.Find("r.io/x:1")->asked_until = now;
-  entries.Find("r.io/y:1")->asked_until = now;
+  for (const char* name : {"r.io/x:1", "r.io/y:1", "r.io/z:1"}) entries.Request(Name(name), now);
+  entries.Find("r.io/x:1")->requested_until = now;
+  entries.Find("r.io/y:1")->requested_until = now;
   entries.Find("r.io/y:1")->runs.push_back(RunNumber(7));
-  entries.Find("r.io/z:1")->asked_until = now + std::chrono::seconds(1);
+  entries.Find("r.io/z:1")->requested_until = now + std::chrono::seconds(1);
   EXPECT_TRUE(entries.ForgetRequested(now));
   EXPECT_EQ(entries.Find("r.io/x:1"), nullptr);
   ASSERT_NE(entries.Find("r.io/y:1"), nullptr) << "it is being pulled";
@@ -165,15 +165,15 @@ TEST(Entries, SoManyAreKeptInMindAtOnce) {
   Entries entries(kNode);
   entries.Replace(List({"r.io/a:1"}));
   for (std::size_t i = 0; i < plan::kMaxRequestedImages; i++) {
-    Entry* asked = entries.Ask(Name("r.io/x:" + std::to_string(i)), now);
+    Entry* asked = entries.Request(Name("r.io/x:" + std::to_string(i)), now);
     ASSERT_NE(asked, nullptr);
-    asked->asked_until = now + std::chrono::seconds(1);
+    asked->requested_until = now + std::chrono::seconds(1);
   }
-  EXPECT_EQ(entries.Ask(Name("r.io/y:1"), now), nullptr);
-  entries.Find("r.io/x:3")->asked_until = now;
-  EXPECT_NE(entries.Ask(Name("r.io/y:1"), now), nullptr) << "in the place of one that nobody waits for";
+  EXPECT_EQ(entries.Request(Name("r.io/y:1"), now), nullptr);
+  entries.Find("r.io/x:3")->requested_until = now;
+  EXPECT_NE(entries.Request(Name("r.io/y:1"), now), nullptr) << "in the place of one that nobody waits for";
   EXPECT_EQ(entries.Find("r.io/x:3"), nullptr);
-  EXPECT_EQ(entries.asked().size(), plan::kMaxRequestedImages);
+  EXPECT_EQ(entries.requested().size(), plan::kMaxRequestedImages);
 }
 
 TEST(Entries, LabelsSelectThem) {

@@ -99,7 +99,7 @@ class FakeSource final : public image::ContentSource {
   void Fail(const std::string& bytes, base::Error error) {
     Change([&] { failures_.insert_or_assign(DigestOf(bytes), std::move(error)); });
   }
-  std::optional<base::Duration> AskedForPatience(const image::RegistryQuestion&) override {
+  std::optional<base::Duration> RetryAfter(const image::RegistryQuestion&) override {
     return Read(patience_);
   }
 

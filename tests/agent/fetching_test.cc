@@ -39,7 +39,7 @@ class FetchingTest : public testing::Test {
   }
   bool FetchInto(const std::string& name, const base::Call& call = {},
                  const RegistryQueryContext& runtime = kRuntime) {
-    return fetcher_->FetchInto(call, {Named(name), kLease, {}, runtime}).brought;
+    return fetcher_->FetchInto(call, {Named(name), kLease, {}, runtime}).fetched;
   }
   // False also if that takes longer: the fetch is stopped then.
   bool BringWithin(std::chrono::seconds limit, const std::string& name) {
@@ -89,13 +89,13 @@ TEST_F(FetchingTest, ItsSizeIsToldBeforeAnythingIsWritten) {
   FetchJob job{Named("reg.example/app:v1"), kLease, {}, kRuntime};
   std::uint64_t told = 0;
   job.sized = [&](const base::Call&, std::uint64_t bytes) { told = bytes; };
-  EXPECT_TRUE(fetcher_->FetchInto({}, job).brought);
+  EXPECT_TRUE(fetcher_->FetchInto({}, job).fetched);
   EXPECT_EQ(told, source_->served());
   // There is no room.
   source_->Put("reg.example/other:v1", {large_ + "r"});
   job.reference = Named("reg.example/other:v1");
   job.sized = [&](const base::Call&, std::uint64_t) { stop.request_stop(); };
-  EXPECT_FALSE(fetcher_->FetchInto({.stop = stop.get_token()}, job).brought);
+  EXPECT_FALSE(fetcher_->FetchInto({.stop = stop.get_token()}, job).fetched);
   EXPECT_EQ(source_->served(), told);
   EXPECT_EQ(StateOf(large_ + "r"), cri::BlobState::kOpen);
 }
@@ -307,20 +307,20 @@ TEST_F(FetchingTest, PatienceThatTheRegistryAsksForIsForTheRuntimeToo) {
   source_->Fail(small_, base::ResourceExhausted("429 of a store that it redirects to"));
   const FetchJob job{Named("reg.example/app:v1"), kLease, {}, kRuntime};
   FetchEnd end = fetcher_->FetchInto({}, job);
-  EXPECT_FALSE(end.brought);
-  EXPECT_EQ(end.patience, std::nullopt);
+  EXPECT_FALSE(end.fetched);
+  EXPECT_EQ(end.retry_after, std::nullopt);
   Make();
   source_->Fail(small_, base::ResourceExhausted("429 of its own"));
   source_->AskForPatience(90s);
   end = fetcher_->FetchInto({}, job);
-  EXPECT_FALSE(end.brought);
-  EXPECT_EQ(end.patience, 90s);
+  EXPECT_FALSE(end.fetched);
+  EXPECT_EQ(end.retry_after, 90s);
   EXPECT_EQ(end.error, "429 of its own");
-  EXPECT_EQ(fetcher_->FetchInto({}, job).patience, 90s) << "another image";
+  EXPECT_EQ(fetcher_->FetchInto({}, job).retry_after, 90s) << "another image";
   clock_.Advance(plan::kFetchOffPeriod);
   // Its limit is not what another failure is about.
   source_->Fail(small_, base::NotFound("404"));
-  EXPECT_EQ(fetcher_->FetchInto({}, job).patience, std::nullopt);
+  EXPECT_EQ(fetcher_->FetchInto({}, job).retry_after, std::nullopt);
 }
 
 TEST_F(FetchingTest, WrongBytesDoNotStayInTheStore) {
@@ -412,7 +412,7 @@ TEST_F(FetchingTest, WhatIsLeftToTheRuntimeFromTheBeginning) {
   source_->Put("reg.example/app:v1", {small_});
   EXPECT_FALSE(FetchInto("reg.example/app:v1", {}, {.name = "containerd", .version = "1.7.24"}));
   EXPECT_FALSE(FetchInto("reg.example/app:v1", {}, {.name = "cri-o", .version = "2.1.0"}));
-  EXPECT_FALSE(fetcher_->FetchInto({}, {Named("reg.example/app:v1"), "", {}, kRuntime}).brought);
+  EXPECT_FALSE(fetcher_->FetchInto({}, {Named("reg.example/app:v1"), "", {}, kRuntime}).fetched);
   EXPECT_EQ(source_->manifest_requests(), 0);
 }
 

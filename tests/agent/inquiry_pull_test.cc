@@ -18,15 +18,15 @@ class PullingTest : public InquiryTest {
         .answers.at(0);
   }
   plan::ImageState& Asked(const std::string& image, plan::Reason reason) {
-    plan::ImageState asked;
-    asked.want = plan::DesiredImage{.reference = *image::Reference::Parse(image)};
-    asked.phase = plan::Phase::kFailing;
-    asked.reason = reason;
-    asked.message = "as the runtime says it";
-    asked.pull.state = plan::PullState::kWaiting;
-    asked.asked_at = clock_.Now();
-    snapshot_.asked.push_back(asked);
-    return snapshot_.asked.back();
+    plan::ImageState requested;
+    requested.want = plan::DesiredImage{.reference = *image::Reference::Parse(image)};
+    requested.phase = plan::Phase::kFailing;
+    requested.reason = reason;
+    requested.message = "as the runtime says it";
+    requested.pull.state = plan::PullState::kWaiting;
+    requested.requested_at = clock_.Now();
+    snapshot_.requested.push_back(requested);
+    return snapshot_.requested.back();
   }
 
   std::vector<std::string> wished_;

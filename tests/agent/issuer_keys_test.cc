@@ -16,7 +16,7 @@ namespace {
 
 using std::chrono::minutes;
 using std::chrono::seconds;
-using Judgement = IssuerKeys::Judgement;
+using TokenVerdict = IssuerKeys::TokenVerdict;
 
 std::string File(const std::string& name) {
   const char* testdata = std::getenv("PREFETCH_TESTDATA");
@@ -86,17 +86,17 @@ TEST_F(IssuerKeysTest, AForgedTokenCostsNoReview) {
 
 TEST_F(IssuerKeysTest, ANewKeyIsReadAndForeignKeysCostOneReadingInTenSeconds) {
   IssuerKeys issuer(api, clock);
-  EXPECT_EQ(issuer.Judge({}, File("rsa.jwt")), Judgement::kReview);
-  EXPECT_EQ(issuer.Judge({}, File("rsa_new.jwt")), Judgement::kLater);
+  EXPECT_EQ(issuer.Verify({}, File("rsa.jwt")), TokenVerdict::kReview);
+  EXPECT_EQ(issuer.Verify({}, File("rsa_new.jwt")), TokenVerdict::kLater);
   EXPECT_EQ(api.keys_read, 1);
   clock.Advance(seconds(10));
-  EXPECT_EQ(issuer.Judge({}, File("rsa_new.jwt")), Judgement::kForged);
+  EXPECT_EQ(issuer.Verify({}, File("rsa_new.jwt")), TokenVerdict::kForged);
   EXPECT_EQ(api.keys_read, 2);
   api.keys = File("jwks_new.json");
-  for (int i = 0; i < 50; i++) EXPECT_EQ(issuer.Judge({}, File("rsa_new.jwt")), Judgement::kLater);
+  for (int i = 0; i < 50; i++) EXPECT_EQ(issuer.Verify({}, File("rsa_new.jwt")), TokenVerdict::kLater);
   EXPECT_EQ(api.keys_read, 2);
   clock.Advance(seconds(10));
-  EXPECT_EQ(issuer.Judge({}, File("rsa_new.jwt")), Judgement::kReview);
+  EXPECT_EQ(issuer.Verify({}, File("rsa_new.jwt")), TokenVerdict::kReview);
   EXPECT_EQ(api.keys_read, 3);
 }
 
@@ -120,12 +120,12 @@ TEST_F(IssuerKeysTest, WithoutKeysEachTokenIsReviewedAsBefore) {
     Api bare;
     bare.failure = kube::Failure{.kind = kind, .message = "no"};
     IssuerKeys issuer(bare, clock);
-    for (int i = 0; i < 50; i++) EXPECT_EQ(issuer.Judge({}, Forged(i)), Judgement::kReview);
+    for (int i = 0; i < 50; i++) EXPECT_EQ(issuer.Verify({}, Forged(i)), TokenVerdict::kReview);
     EXPECT_EQ(bare.keys_read, 1);
     clock.Advance(minutes(10));
-    issuer.Judge({}, Forged(0));
+    issuer.Verify({}, Forged(0));
     clock.Advance(seconds(30));
-    issuer.Judge({}, Forged(0));
+    issuer.Verify({}, Forged(0));
     EXPECT_EQ(bare.keys_read, readings);
   }
   api.keys = "<html>";
@@ -135,11 +135,11 @@ TEST_F(IssuerKeysTest, WithoutKeysEachTokenIsReviewedAsBefore) {
 
 TEST_F(IssuerKeysTest, KeysThatCannotBeReadAgainStillTellForgeries) {
   IssuerKeys issuer(api, clock);
-  EXPECT_EQ(issuer.Judge({}, Forged(0)), Judgement::kForged);
+  EXPECT_EQ(issuer.Verify({}, Forged(0)), TokenVerdict::kForged);
   api.failure = kube::Failure{.kind = kube::ApiError::kUnreachable, .message = "no"};
   clock.Advance(minutes(10));
-  EXPECT_EQ(issuer.Judge({}, Forged(0)), Judgement::kForged);
-  EXPECT_EQ(issuer.Judge({}, File("rsa_new.jwt")), Judgement::kReview) << "its key may be new";
+  EXPECT_EQ(issuer.Verify({}, Forged(0)), TokenVerdict::kForged);
+  EXPECT_EQ(issuer.Verify({}, File("rsa_new.jwt")), TokenVerdict::kReview) << "its key may be new";
 }
 
 }  // namespace

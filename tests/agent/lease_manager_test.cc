@@ -25,7 +25,7 @@ struct Rig {
   Names Dropped() {
     auto work = Next();
     if (!work) return {};
-    book.Absorb({.dropped = work->drop, .renewed = work->renew}, now);
+    book.Handle({.dropped = work->drop, .renewed = work->renew}, now);
     return work->drop;
   }
 };
@@ -93,7 +93,7 @@ TEST(LeaseManager, AFailedDropOfWhatWaitedIsNoTurnOfItsOwn) {
   EXPECT_EQ(rig.Dropped(), Names{});
   rig.now += seconds(5);
   ASSERT_TRUE(rig.Next());
-  rig.book.Absorb({.failed = true}, rig.now);
+  rig.book.Handle({.failed = true}, rig.now);
   EXPECT_EQ(rig.book.NextTurn(rig.now), base::TimePoint::max());
 }
 
@@ -104,7 +104,7 @@ TEST(LeaseManager, AFailedDropIsRepeatedLater) {
     ASSERT_TRUE(rig.Next());
     EXPECT_TRUE(rig.book.IsBeingReleased("l"));
     EXPECT_FALSE(rig.Next());  // one at a time
-    rig.book.Absorb({.failed = true}, rig.now);
+    rig.book.Handle({.failed = true}, rig.now);
     EXPECT_FALSE(rig.book.IsBeingReleased("l"));
     EXPECT_FALSE(rig.Next());
     rig.now += wait;
@@ -118,7 +118,7 @@ TEST(LeaseManager, APullThatBeginsMeanwhileKeepsItInTheBook) {
   auto work = rig.Next();
   ASSERT_TRUE(work);
   rig.book.Begin("l", "a", rig.now);
-  rig.book.Absorb({.dropped = work->drop}, rig.now);
+  rig.book.Handle({.dropped = work->drop}, rig.now);
   EXPECT_EQ(rig.Dropped(), Names{"l"});
 }
 
@@ -143,21 +143,22 @@ TEST(LeaseManager, WhatKeepsBytesOrRunsIsRenewed) {
   auto work = rig.Next();
   ASSERT_TRUE(work);
   EXPECT_EQ(work->renew, (Names{"la", "lc"}));
-  rig.book.Absorb({.renewed = work->renew}, rig.now);
+  rig.book.Handle({.renewed = work->renew}, rig.now);
   EXPECT_FALSE(rig.Next());
 }
 
 // Others wait for the room of its bytes, and nobody for that of the other one.
 TEST(LeaseManager, BytesThatAreInTheWayGoAtOnce) {
   Rig rig;
-  for (bool for_room : {false, true, false}) {
+  for (bool for_disk_space : {false, true, false}) {
     rig.book.Begin("l", "a", rig.now);
-    rig.book.ReleaseLease("l", for_room ? cri::LeaseBytes::kReleaseNow : cri::LeaseBytes::kReleaseLater);
+    rig.book.ReleaseLease("l",
+                          for_disk_space ? cri::LeaseBytes::kReleaseNow : cri::LeaseBytes::kReleaseLater);
     auto work = rig.Next();
     ASSERT_TRUE(work);
     EXPECT_EQ(work->drop, Names{"l"});
-    EXPECT_EQ(work->for_room, for_room);
-    rig.book.Absorb({.dropped = work->drop}, rig.now);
+    EXPECT_EQ(work->for_disk_space, for_disk_space);
+    rig.book.Handle({.dropped = work->drop}, rig.now);
   }
 }
 
@@ -180,7 +181,8 @@ TEST(UpdateLeases, OneRunOfTheCollectorIsEnoughForAll) {
   tests::FakeImageService runtime(clock, tests::Persona::kContainerd23);
   EXPECT_EQ(UpdateLeases({}, runtime, {.drop = {"a", "b"}}).dropped, (Names{"a", "b"}));
   EXPECT_EQ(runtime.counters().collections, 0);
-  EXPECT_EQ(UpdateLeases({}, runtime, {.drop = {"a", "b"}, .for_room = true}).dropped, (Names{"a", "b"}));
+  EXPECT_EQ(UpdateLeases({}, runtime, {.drop = {"a", "b"}, .for_disk_space = true}).dropped,
+            (Names{"a", "b"}));
   EXPECT_EQ(runtime.counters().collections, 1);
 }
 
@@ -206,11 +208,11 @@ TEST(LeaseManager, LeftoversAreSearchedForUntilThatWorked) {
   EXPECT_FALSE(rig.Next());
   auto work = rig.Next(true);
   ASSERT_TRUE(work && work->list);
-  rig.book.Absorb({.failed = true}, rig.now);
+  rig.book.Handle({.failed = true}, rig.now);
   rig.now += seconds(1);
   work = rig.Next(true);
   ASSERT_TRUE(work && work->list);
-  rig.book.Absorb({.found = Names{}}, rig.now);
+  rig.book.Handle({.found = Names{}}, rig.now);
   EXPECT_FALSE(rig.Next(true));
   rig.book.LookForLeftovers();
   EXPECT_TRUE(rig.Next(true));
@@ -220,7 +222,7 @@ TEST(LeaseManager, WithoutTheApiThereIsNothingToDo) {
   Rig rig;
   rig.book.Begin("l", "a", rig.now);
   ASSERT_TRUE(rig.Next());
-  rig.book.Absorb({.unsupported = true, .failed = true}, rig.now);
+  rig.book.Handle({.unsupported = true, .failed = true}, rig.now);
   rig.now += minutes(60);
   EXPECT_FALSE(rig.Next(true));
   rig.book.Reconnected();

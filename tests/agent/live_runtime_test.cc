@@ -29,8 +29,8 @@ TEST(LiveRuntime, WhatNoNameFindsIsNotHere) {
 
 // A runtime that was away at the last look makes no caller wait.
 TEST(LiveRuntime, PatienceIsForARuntimeThatWasThere) {
-  EXPECT_EQ(LiveRuntime::Patience({.up = true}), std::chrono::seconds(10));
-  EXPECT_EQ(LiveRuntime::Patience({.up = false}), std::chrono::seconds(1));
+  EXPECT_EQ(LiveRuntime::Timeout({.up = true}), std::chrono::seconds(10));
+  EXPECT_EQ(LiveRuntime::Timeout({.up = false}), std::chrono::seconds(1));
 }
 
 }  // namespace

@@ -58,15 +58,16 @@ class NodeGateTest : public testing::Test {
   }
   void Ready() { Publish(true, plan::Reason::kPresent, plan::Phase::kReady); }
   NodeGate& Gate(bool accept = false) {
-    gate_.emplace(
-        NodeGateOptions{.gate = {.label = true, .condition = true, .taint = true},
-                        .node = "n1",
-                        .accept_fleet_wide_writes = accept,
-                        .kubelet_version = version_,
-                        .tell = [this](const std::string& of,
-                                       const std::string& problem) { told_.emplace_back(of, problem); },
-                        .seed = 1},
-        api_, board_, clock_);
+    gate_.emplace(NodeGateOptions{.gate = {.label = true, .condition = true, .taint = true},
+                                  .node = "n1",
+                                  .accept_fleet_wide_writes = accept,
+                                  .kubelet_version = version_,
+                                  .report_problem =
+                                      [this](const std::string& of, const std::string& problem) {
+                                        told_.emplace_back(of, problem);
+                                      },
+                                  .seed = 1},
+                  api_, board_, clock_);
     return *gate_;
   }
   void RunFor(NodeGate& gate, base::Duration time) {

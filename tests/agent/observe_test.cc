@@ -68,36 +68,36 @@ TEST(Observer, AnotherOrderIsNoChange) {
   Listing runtime;
   runtime.images = {App("a"), App("b"), App("c")};
   Observer observer = ObserverOf(runtime);
-  EXPECT_FALSE(observer.Take({}, {}, false, {}).unchanged);
+  EXPECT_FALSE(observer.Poll({}, {}, false, {}).unchanged);
   while (std::next_permutation(runtime.images.begin(), runtime.images.end(),
                                [](const LocalImage& a, const LocalImage& b) { return a.id < b.id; })) {
-    EXPECT_TRUE(observer.Take({}, {}, false, {}).unchanged);
+    EXPECT_TRUE(observer.Poll({}, {}, false, {}).unchanged);
   }
 }
 
 TEST(Observer, ASignOfAnotherProcessIsAReasonToAskWhoItIs) {
   Listing runtime;
   Observer observer = ObserverOf(runtime);
-  EXPECT_TRUE(observer.Take({}, {}, false, {}).connected);
-  EXPECT_FALSE(observer.Take({}, {}, false, {}).connected);
+  EXPECT_TRUE(observer.Poll({}, {}, false, {}).connected);
+  EXPECT_FALSE(observer.Poll({}, {}, false, {}).connected);
   runtime.generation++;
-  Look look = observer.Take({}, {}, false, {});
-  ASSERT_TRUE(look.connected);
-  EXPECT_EQ(look.connected->version, "1");
-  EXPECT_FALSE(look.unchanged);
-  EXPECT_FALSE(observer.Take({}, {}, false, {}).connected);
+  RuntimePoll poll = observer.Poll({}, {}, false, {});
+  ASSERT_TRUE(poll.connected);
+  EXPECT_EQ(poll.connected->version, "1");
+  EXPECT_FALSE(poll.unchanged);
+  EXPECT_FALSE(observer.Poll({}, {}, false, {}).connected);
 }
 
 TEST(Observer, ASignDuringTheLookIsOne) {
   Listing runtime;
   Observer observer = ObserverOf(runtime);
-  EXPECT_FALSE(observer.Take({}, {}, false, {}).unchanged);
+  EXPECT_FALSE(observer.Poll({}, {}, false, {}).unchanged);
   runtime.restarts_in_list = 1;
-  Look look = observer.Take({}, {}, false, {});
-  ASSERT_TRUE(look.connected);
-  EXPECT_EQ(look.connected->version, "1");
-  EXPECT_FALSE(look.unchanged);
-  EXPECT_TRUE(observer.Take({}, {}, false, {}).unchanged);
+  RuntimePoll poll = observer.Poll({}, {}, false, {});
+  ASSERT_TRUE(poll.connected);
+  EXPECT_EQ(poll.connected->version, "1");
+  EXPECT_FALSE(poll.unchanged);
+  EXPECT_TRUE(observer.Poll({}, {}, false, {}).unchanged);
 }
 
 // As a network filesystem whose server is gone.
@@ -111,12 +111,12 @@ TEST(Observer, ADiskThatDoesNotAnswerHoldsNoLook) {
                    if (hangs) answers.wait();
                    return plan::DiskSpace{.known = true, .capacity_bytes = 10, .available_bytes = 5};
                  }));
-  EXPECT_EQ(observer.Take({}, {}, false, {}).disk.available_bytes, 5U);
+  EXPECT_EQ(observer.Poll({}, {}, false, {}).disk.available_bytes, 5U);
   hangs = true;
   for (int i = 0; i < 2; i++) {
-    const Look look = observer.Take({}, {}, false, {});
-    EXPECT_FALSE(look.error);
-    EXPECT_EQ(look.disk.available_bytes, 5U) << "as measured last";
+    const RuntimePoll poll = observer.Poll({}, {}, false, {});
+    EXPECT_FALSE(poll.error);
+    EXPECT_EQ(poll.disk.available_bytes, 5U) << "as measured last";
   }
   end.set_value();
 }
@@ -148,16 +148,16 @@ TEST_P(ObserverTells, ThatSomethingHasChanged) {
   runtime.images = {App("a"), App("b")};
   Observer observer = ObserverOf(runtime);
   plan::ImageList list;
-  EXPECT_FALSE(observer.Take({}, list, false, {}).unchanged);
-  EXPECT_TRUE(observer.Take({}, list, false, {}).unchanged);
-  EXPECT_FALSE(observer.Take({}, list, true, {}).unchanged) << "it was asked for in full";
+  EXPECT_FALSE(observer.Poll({}, list, false, {}).unchanged);
+  EXPECT_TRUE(observer.Poll({}, list, false, {}).unchanged);
+  EXPECT_FALSE(observer.Poll({}, list, true, {}).unchanged) << "it was asked for in full";
   GetParam().make(runtime.images);
-  EXPECT_FALSE(observer.Take({}, list, false, {}).unchanged);
-  EXPECT_TRUE(observer.Take({}, list, false, {}).unchanged);
+  EXPECT_FALSE(observer.Poll({}, list, false, {}).unchanged);
+  EXPECT_TRUE(observer.Poll({}, list, false, {}).unchanged);
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Look, ObserverTells,
+    RuntimePoll, ObserverTells,
     testing::Values(
         Difference{"Came", [](auto& images) { images.push_back(App("c")); }},
         Difference{"Went", [](auto& images) { images.pop_back(); }},

@@ -16,7 +16,7 @@
 namespace prefetch::agent::preflight_rights_test {
 namespace {
 
-using plan::AskFor;
+using plan::AnswerSource;
 using plan::PullFor;
 constexpr PullPolicy kNever = PullPolicy::kNever, kIfNotPresent = PullPolicy::kIfNotPresent,
                      kAlways = PullPolicy::kAlways;
@@ -25,12 +25,13 @@ const std::string kGone = "reg.example.test/gone:v1";  // listed, and not here
 const std::string kUnlisted = "reg.example.test/unlisted:v1";
 const std::string kNowhere = "reg.example.test/nowhere:v1";  // neither
 
-const Requester kNeighbour;
+const Requester kAnonymous;
 const Requester kPod{.kind = Requester::Kind::kPod, .rules = {.namespaces = {"ci"}}};
-const Requester kAsking{.kind = Requester::Kind::kPod,
-                        .rules = {.namespaces = {"ci"}, .always = AskFor::kAsk, .unlisted = AskFor::kAsk}};
+const Requester kAsking{
+    .kind = Requester::Kind::kPod,
+    .rules = {.namespaces = {"ci"}, .always = AnswerSource::kAsk, .unlisted = AnswerSource::kAsk}};
 const Requester kAskingAlways{.kind = Requester::Kind::kPod,
-                              .rules = {.namespaces = {"ci"}, .always = AskFor::kAsk}};
+                              .rules = {.namespaces = {"ci"}, .always = AnswerSource::kAsk}};
 
 struct RightsCase {
   std::string name;
@@ -71,14 +72,14 @@ INSTANTIATE_TEST_SUITE_P(
     Table, RightsTest,
     testing::Values(
         // What is on the list and here, anybody may know.
-        RightsCase{"NeighbourListed", kNeighbour, kApp, kNever, Kind::kSame, "yes Starts Preloaded"},
+        RightsCase{"NeighbourListed", kAnonymous, kApp, kNever, Kind::kSame, "yes Starts Preloaded"},
         RightsCase{"PodListed", kPod, kApp, kNever, Kind::kSame, "yes Starts Preloaded"},
         RightsCase{"NodeListed", kNode, kApp, kNever, Kind::kSame, "yes Starts Preloaded"},
         RightsCase{"PodListedIfNotPresent", kPod, kApp, kIfNotPresent, Kind::kUnreachable,
                    "yes Starts Preloaded"},
         RightsCase{"PodListedAndNotHere", kPod, kGone, kNever, Kind::kSame, "no Refused ImageAbsent"},
         // The registry is asked for whom the configuration says.
-        RightsCase{"NeighbourAlways", kNeighbour, kApp, kAlways, Kind::kSame, "no Pulls PolicyAlways"},
+        RightsCase{"NeighbourAlways", kAnonymous, kApp, kAlways, Kind::kSame, "no Pulls PolicyAlways"},
         RightsCase{"PodAlways", kPod, kApp, kAlways, Kind::kSame, "no Pulls PolicyAlways"},
         RightsCase{"AskingAlways", kAskingAlways, kApp, kAlways, Kind::kSame, "yes Pulls UpToDate asked"},
         RightsCase{"AskingAlwaysMoved", kAskingAlways, kApp, kAlways, Kind::kMoved,
@@ -95,7 +96,7 @@ INSTANTIATE_TEST_SUITE_P(
         RightsCase{"PodIfNotPresentAndNotHere", kPod, kGone, kIfNotPresent, Kind::kMoved,
                    "no Pulls ImageAbsent"},
         // What is on no list.
-        RightsCase{"NeighbourUnlisted", kNeighbour, kUnlisted, kNever, Kind::kSame, "no Unknown NotListed"},
+        RightsCase{"NeighbourUnlisted", kAnonymous, kUnlisted, kNever, Kind::kSame, "no Unknown NotListed"},
         RightsCase{"PodUnlisted", kPod, kUnlisted, kNever, Kind::kSame, "no Unknown NotListed"},
         RightsCase{"AlwaysIsNoRightToUnlisted", kAskingAlways, kUnlisted, kAlways, Kind::kSame,
                    "no Unknown NotListed"},
@@ -121,7 +122,7 @@ struct TableCell {
 using Cells = std::array<std::string, 5>;
 
 const Requester kAskingUnlisted{.kind = Requester::Kind::kPod,
-                                .rules = {.namespaces = {"ci"}, .unlisted = AskFor::kAsk}};
+                                .rules = {.namespaces = {"ci"}, .unlisted = AnswerSource::kAsk}};
 
 std::vector<TableCell> WholeTable() {
   const std::string starts = "yes Starts Preloaded", absent = "no Refused ImageAbsent",
@@ -146,7 +147,7 @@ std::vector<TableCell> WholeTable() {
     Requester asker;
     Cells listed, gone, unlisted, nowhere;
   };
-  for (const Who& who : {Who{"Neighbour", kNeighbour, here, gone, nothing, nothing},
+  for (const Who& who : {Who{"Neighbour", kAnonymous, here, gone, nothing, nothing},
                          Who{"Pod", kPod, here, gone, nothing, nothing},
                          Who{"PodOfAlways", kAskingAlways, here_asked, gone_asked, nothing, nothing},
                          Who{"PodOfUnlisted", kAskingUnlisted, here, gone, here, gone},
@@ -249,8 +250,8 @@ TEST_F(PreflightRights, ATokenOfThePodsAccountMayOpenWhatIsDenied) {
 // The last of many images of a question gets what time is left.
 TEST_F(PreflightRights, WhatIsHeardInLittleTimeIsNoAnswerForOthers) {
   SharedAnswers moment;
-  const RegistryAsker unreachable = [this](const base::Call&, const image::RegistryQuestion&,
-                                           const RegistryQueryContext&) {
+  const RegistryResolver unreachable = [this](const base::Call&, const image::RegistryQuestion&,
+                                              const RegistryQueryContext&) {
     times_asked_++;
     return image::RegistryAnswer{.kind = Kind::kUnreachable};
   };
@@ -267,7 +268,7 @@ TEST_F(PreflightRights, WhatIsHeardInLittleTimeIsNoAnswerForOthers) {
   EXPECT_EQ(times_asked_, 3) << "who had all the time is believed";
 }
 
-// Where such a question leads is bounded (RegistryQuestion::by_stranger).
+// Where such a question leads is bounded (RegistryQuestion::untrusted_name).
 TEST_F(PreflightRights, ARegistryThatNoListNamesIsAStrangers) {
   says_ = {.kind = Kind::kUnreachable};
   struct Case {
@@ -281,14 +282,14 @@ TEST_F(PreflightRights, ARegistryThatNoListNamesIsAStrangers) {
     asked_.reset();
     Told(each.asker, each.image, kAlways);
     ASSERT_TRUE(asked_) << each.image;
-    EXPECT_EQ(asked_->by_stranger, each.stranger) << each.image;
+    EXPECT_EQ(asked_->untrusted_name, each.stranger) << each.image;
   }
 }
 
 // By it an answer in the background is kept from pods that could not have got it.
 TEST_F(PreflightRights, AnAnswerTellsWhetherACredentialWasLent) {
-  const RegistryAsker asker = [](const base::Call&, const image::RegistryQuestion&,
-                                 const RegistryQueryContext&) {
+  const RegistryResolver asker = [](const base::Call&, const image::RegistryQuestion&,
+                                    const RegistryQueryContext&) {
     return image::RegistryAnswer{.kind = Kind::kSame};
   };
   const image::Reference app = *image::Reference::Parse(kApp);

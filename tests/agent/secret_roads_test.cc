@@ -74,7 +74,7 @@ class SecretRoads : public tests::RegistryWorld {
     doc::ObjectReader exec{doc::Reader(*tree, problems)};
     EXPECT_TRUE(kube::DecodeExecPlugin(
         exec, "/", {}, {}, {}, [](const std::string&) { return std::optional<std::string>(); },
-        kube::PluginUse::kAsked));
+        kube::PluginUse::kInUse));
     return value;
   }
 
@@ -268,7 +268,7 @@ class SecretRoads : public tests::RegistryWorld {
            plan::ContainerSeen seen;
            seen.waiting_reason = "ErrImagePull";
            seen.waiting_message = text;
-           return plan::JudgeContainer(seen).result.why;
+           return plan::EvaluateContainer(seen).result.why;
          }},
     };
   }

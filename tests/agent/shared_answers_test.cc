@@ -23,7 +23,7 @@ using std::chrono::milliseconds;
 image::RegistryAnswer Late() {
   return {.kind = RegistryAnswerKind::kUnreachable, .message = "late"};
 }
-SharedAnswers::Said Same() {
+SharedAnswers::Reply Same() {
   return {{.kind = RegistryAnswerKind::kSame}};
 }
 
@@ -31,7 +31,7 @@ TEST(SharedAnswers, OneAnswerServesAllWhoAskMeanwhile) {
   SharedAnswers moment;
   std::latch begun(1), done(1);
   std::atomic<int> asked{0}, same{0};
-  const auto slow = [&]() -> SharedAnswers::Said {
+  const auto slow = [&]() -> SharedAnswers::Reply {
     asked++;
     begun.count_down();
     done.wait();
@@ -57,7 +57,7 @@ TEST(SharedAnswers, OneAnswerServesAllWhoAskMeanwhile) {
 
 TEST(SharedAnswers, WhoHasNoTimeGetsNoAnswerAndSpoilsNone) {
   SharedAnswers moment;
-  const auto cut_short = [] { return SharedAnswers::Said{Late(), false}; };
+  const auto cut_short = [] { return SharedAnswers::Reply{Late(), false}; };
   EXPECT_EQ(moment.Get({}, {"ci", "r.io", "a"}, cut_short, Late).message, "late");
   EXPECT_EQ(moment.Get({}, {"ci", "r.io", "a"}, Same, Late).kind, RegistryAnswerKind::kSame)
       << "the next one asks for itself";
@@ -84,9 +84,9 @@ TEST(SharedAnswers, WhoHasNoTimeGetsNoAnswerAndSpoilsNone) {
 
 TEST(SharedAnswers, ARegistryThatHangsLeavesAnEndToOthersWaiting) {
   SharedAnswers moment;
-  std::latch begun(SharedAnswers::kMostAsking), done(1);
+  std::latch begun(SharedAnswers::kMaxAsking), done(1);
   std::vector<std::jthread> hanging;
-  for (int i = 0; i < SharedAnswers::kMostAsking; i++) {
+  for (int i = 0; i < SharedAnswers::kMaxAsking; i++) {
     hanging.emplace_back([&, i] {
       moment.Get(
           {}, {"ci-" + std::to_string(i), "r.io", std::to_string(i)},
@@ -114,7 +114,7 @@ TEST(SharedAnswers, ANamespaceWhoseQuestionsHangLeavesAPlaceToOthers) {
   std::atomic<std::size_t> begun = 0;
   std::latch done(1);
   std::vector<std::jthread> hanging;
-  for (int i = 0; i < SharedAnswers::kMostAsking; i++) {
+  for (int i = 0; i < SharedAnswers::kMaxAsking; i++) {
     hanging.emplace_back([&, i] {
       moment.Get(
           {}, {"ci", "r.io", std::to_string(i)},
@@ -126,7 +126,7 @@ TEST(SharedAnswers, ANamespaceWhoseQuestionsHangLeavesAPlaceToOthers) {
           Late);
     });
   }
-  while (begun == 0 || begun + moment.waiting() < SharedAnswers::kMostAsking) std::this_thread::yield();
+  while (begun == 0 || begun + moment.waiting() < SharedAnswers::kMaxAsking) std::this_thread::yield();
   EXPECT_EQ(moment.Get({}, {"other", "r.io", "tag"}, Same, Late).kind, RegistryAnswerKind::kSame);
   EXPECT_EQ(begun, 1U);
   done.count_down();
@@ -134,7 +134,7 @@ TEST(SharedAnswers, ANamespaceWhoseQuestionsHangLeavesAPlaceToOthers) {
 
 // The agent's own questions, and those for pods and users of the socket, leave places to each other.
 TEST(SharedAnswers, RegistriesHaveRoomForTheAgentsOwnQuestions) {
-  EXPECT_EQ(registry::kChecksForOthers, kThreadsForNeighbours + http::ServerLimits().deferred_threads);
+  EXPECT_EQ(registry::kChecksForOthers, kPodNetworkThreads + http::ServerLimits().deferred_threads);
   registry::Throttle throttle({});
   std::vector<registry::Throttle::Pass> passes;
   const auto short_call = [] { return base::Call{}.Within(milliseconds(20)); };
@@ -142,7 +142,7 @@ TEST(SharedAnswers, RegistriesHaveRoomForTheAgentsOwnQuestions) {
     passes.push_back(throttle.EnterCheck(short_call()));
     EXPECT_TRUE(passes.back().granted()) << i;
   }
-  for (int i = 0; i < SharedAnswers::kMostAsking; i++) {
+  for (int i = 0; i < SharedAnswers::kMaxAsking; i++) {
     passes.push_back(throttle.EnterHost(short_call(), "https://r.io"));
   }
   EXPECT_TRUE(throttle.EnterHost(short_call(), "https://r.io").granted()) << "the agent's own";
@@ -151,7 +151,7 @@ TEST(SharedAnswers, RegistriesHaveRoomForTheAgentsOwnQuestions) {
 // One namespace asks about many tags, from more threads than may ask at once.
 TEST(SharedAnswers, NamespacesTakeTurns) {
   SharedAnswers moment;
-  std::latch begun(SharedAnswers::kMostAsking), done(1), other_answered(1);
+  std::latch begun(SharedAnswers::kMaxAsking), done(1), other_answered(1);
   std::vector<std::jthread> threads;
   const auto ask = [&](const std::string& asker, const std::string& tag, const std::function<void()>& wait) {
     threads.emplace_back([&, asker, tag, wait] {
@@ -164,7 +164,7 @@ TEST(SharedAnswers, NamespacesTakeTurns) {
           Late);
     });
   };
-  for (int i = 0; i < SharedAnswers::kMostAsking; i++) {
+  for (int i = 0; i < SharedAnswers::kMaxAsking; i++) {
     ask(i == 0 ? "many" : "held-" + std::to_string(i), std::to_string(i), [&] {
       begun.count_down();
       done.wait();
@@ -188,7 +188,7 @@ TEST(SharedAnswers, AnAskerThatThrowsLeavesItsKeyToOthers) {
   SharedAnswers moment;
   EXPECT_THROW(moment.Get(
                    {}, {"ci", "r.io", "a"},
-                   []() -> SharedAnswers::Said { throw std::runtime_error("no memory"); }, Late),
+                   []() -> SharedAnswers::Reply { throw std::runtime_error("no memory"); }, Late),
                std::runtime_error);
   EXPECT_EQ(moment.Get(base::Call{}.Within(milliseconds(20)), {"ci", "r.io", "a"}, Same, Late).kind,
             RegistryAnswerKind::kSame);

@@ -14,7 +14,7 @@ class StaleMountsTest : public testing::Test {
   std::string Deleted(const std::string& file) const { return "1 2 3:4 /a//deleted " + file + " rw\n"; }
   void Mounts(const std::string& lines) { dir_.Write("mountinfo", lines); }
   // Of a look so long after the first one.
-  std::vector<std::string> Problems(seconds at) { return mounts_.Look(base::TimePoint(seconds(1000) + at)); }
+  std::vector<std::string> Problems(seconds at) { return mounts_.Poll(base::TimePoint(seconds(1000) + at)); }
   std::vector<std::string> Told() const {
     return {
         file_ +
@@ -45,7 +45,7 @@ TEST_F(StaleMountsTest, AreLookedForEveryHalfMinute) {
 
 TEST_F(StaleMountsTest, AreNotLookedForWithoutAList) {
   Mounts(Deleted(file_));
-  EXPECT_TRUE(StaleMounts("").Look(base::TimePoint(seconds(1))).empty());
+  EXPECT_TRUE(StaleMounts("").Poll(base::TimePoint(seconds(1))).empty());
 }
 
 }  // namespace

@@ -154,13 +154,13 @@ TEST_F(TouchPodsTest, LooksAtThePodOfThatNameAndUid) {
                                                 *image::Reference::Parse("r.io/b")};
   api_.pods[first_].containers = {{.name = "a", .waiting_reason = "ErrImagePull"},
                                   {.name = "b", .terminated_reason = "Completed"}};
-  TouchSeen seen = Pods().Look({}, first_, "uid-0", images);
+  TouchSeen seen = Pods().Observe({}, first_, "uid-0", images);
   EXPECT_FALSE(seen.pod.gone);
   EXPECT_EQ(seen.pod.phase, "Pending");
   ASSERT_EQ(seen.pod.containers.size(), 2U);
   EXPECT_EQ(seen.pod.containers[0].waiting_reason, "ErrImagePull");
   EXPECT_EQ(seen.pod.containers[1].terminated_reason, "Completed");
-  EXPECT_TRUE(Pods().Look({}, first_, "uid-1", images).pod.gone) << "another pod of this name";
+  EXPECT_TRUE(Pods().Observe({}, first_, "uid-1", images).pod.gone) << "another pod of this name";
 }
 
 // Its one container waits for all of them.
@@ -168,7 +168,7 @@ TEST_F(TouchPodsTest, WithImageVolumesOneContainerTellsOfAllImages) {
   const std::vector<image::Reference> images = {*image::Reference::Parse("r.io/a"),
                                                 *image::Reference::Parse("r.io/b")};
   api_.pods[first_].containers = {{.name = "touch", .waiting_reason = "ErrImagePull"}};
-  TouchSeen seen = Pods(true).Look({}, first_, "uid-0", images);
+  TouchSeen seen = Pods(true).Observe({}, first_, "uid-0", images);
   ASSERT_EQ(seen.pod.containers.size(), 2U);
   for (const plan::ContainerSeen& container : seen.pod.containers) {
     EXPECT_EQ(container.waiting_reason, "ErrImagePull");

@@ -15,7 +15,7 @@ class MadeOfFilesTest : public testing::Test {
  protected:
   // What the file says; counts the readings.
   std::shared_ptr<const std::string> Look() {
-    return made_.Look([this](StampedFiles& files) {
+    return made_.Get([this](StampedFiles& files) {
       loads_++;
       auto text = files.Read(dir_ / "file", 100);
       if (change_) dir_.Write("file", std::exchange(change_, nullptr));

@@ -97,7 +97,7 @@ TEST(AgentConfig, RegistriesByEnvironment) {
   EXPECT_TRUE(config->registry.skip_mirrors);
 }
 
-TEST(AgentConfig, WhoFetches) {
+TEST(AgentConfig, FetchMode) {
   auto fetch = [](const char* word) {
     return LoadAgentConfig(Minimal(), Environment({{"PREFETCHD_FETCH", word}}));
   };
@@ -272,8 +272,8 @@ preflight:
   EXPECT_TRUE(config->kube_api);
   EXPECT_EQ(config->preflight, (plan::CallerRules{.namespaces = {"ci", "team-*"},
                                                   .service_accounts = {"ci/runner"},
-                                                  .always = plan::AskFor::kAsk,
-                                                  .unlisted = plan::AskFor::kAsk,
+                                                  .always = plan::AnswerSource::kAsk,
+                                                  .unlisted = plan::AnswerSource::kAsk,
                                                   .pull = plan::PullFor::kAny}));
   EXPECT_EQ(config->registry, (RegistryConfig{.mode = RegistryMode::kPull,
                                               .config_path = "/etc/containerd/certs.d",

@@ -20,7 +20,7 @@ TEST_P(ImageServiceContract, OldContainerdTellsWhereItsMirrorsAre) {
   auto info = world_->images().Connect(Soon());
   ASSERT_TRUE(info) << info.error().message;
   bool tells = info->name == "containerd" && info->version.starts_with("1.");
-  EXPECT_EQ(info->registries.told, tells);
+  EXPECT_EQ(info->registries.known, tells);
   if (!tells) return;
   EXPECT_EQ(info->registries.config_path.substr(0, 1), "/");
   EXPECT_EQ(info->registries.in_tables, std::vector<std::string>{});

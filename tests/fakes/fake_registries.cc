@@ -22,7 +22,7 @@ void FakeRegistries::Allow(const std::string& registry, std::optional<image::Pul
   registries_[registry].allowance = allowance;
 }
 
-agent::RegistryAsker FakeRegistries::Requester() {
+agent::RegistryResolver FakeRegistries::Requester() {
   return [this](const base::Call&, const image::RegistryQuestion& question,
                 const agent::RegistryQueryContext&) { return Ask(question); };
 }

@@ -36,7 +36,7 @@ class FakeRegistries {
   void Allow(const std::string& registry, std::optional<image::PullAllowance> allowance)
       PREFETCH_EXCLUDES(mutex_);
   // Answers from what the registries have when they are asked.
-  agent::RegistryAsker Requester();
+  agent::RegistryResolver Requester();
   // Manifests, as from registries next door; nobody gets bytes of blobs. For an agent that fetches.
   agent::ContentSourceFor NearContents();
 

@@ -22,7 +22,7 @@ constexpr base::Duration kUnseen = seconds(10);
 // A runtime that is away, or back, is noticed by the next look.
 constexpr base::Duration kRuntimeUnseen = seconds(10);
 // A try that has failed is told within this.
-constexpr base::Duration kUntold = seconds(2);
+constexpr base::Duration kNotShown = seconds(2);
 
 }  // namespace
 
@@ -113,7 +113,7 @@ void Observer::LookAtImage(const plan::ImageState& image, base::TimePoint now) {
   if (auto time = unseen->second.See(forgotten, now)) Say(name + " is here, and unseen for " + In(*time));
   LookAtTries(image);
   LookAtCause(image, now);
-  auto untold = untold_.try_emplace(name, kUntold).first;
+  auto untold = untold_.try_emplace(name, kNotShown).first;
   if (auto time = untold->second.See(HasFailedWithoutAWord(image), now))
     Say(name + " has failed, and nothing is said of it for " + In(*time));
   if (image.phase != plan::Phase::kFailing) return;
@@ -186,8 +186,8 @@ bool Observer::HasFailedWithoutAWord(const plan::ImageState& image) const {
   const PlannedFault& fault = schedule_.faults[0];
   const base::Duration elapsed = world_.node.Elapsed();
   return kinds_[fault.kind].fails_each_try &&
-         world_.images()[fault.image] == image.want->reference.written() && elapsed > fault.from + kUntold &&
-         elapsed <= fault.to;
+         world_.images()[fault.image] == image.want->reference.written() &&
+         elapsed > fault.from + kNotShown && elapsed <= fault.to;
 }
 
 // Of a fault that lasts, or whose next try after it is not due yet; another fault may have put that off.

@@ -31,7 +31,7 @@ void Judge(const base::Error& error) {
   if (message.find(kPassword) != std::string::npos) std::abort();
 }
 
-void JudgeManifest(const image::RegistryQuestion& question, const image::ImageManifest& got) {
+void EvaluateManifest(const image::RegistryQuestion& question, const image::ImageManifest& got) {
   const std::string& first = got.index.empty() ? got.manifest : got.index;
   if (question.reference.has_digest() && question.reference.digest() != DigestOf(first)) std::abort();
   // The index names it.
@@ -58,7 +58,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       .platform = {"linux", "amd64", ""},
       .credentials = {{.username = "ci", .password = base::Secret(kPassword)}}};
   const auto manifest = client.contents().Manifest({}, question);
-  manifest ? JudgeManifest(question, *manifest) : Judge(manifest.error());
+  manifest ? EvaluateManifest(question, *manifest) : Judge(manifest.error());
   // The whole blob; a part; the part once more, perhaps where the first one was found.
   const std::string digest = DigestOf("0123456789");
   for (const auto& [begin, end] : {std::pair(0, 10), std::pair(2, 5), std::pair(5, 10)}) {

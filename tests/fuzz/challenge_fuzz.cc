@@ -11,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   auto chosen = registry::ChooseChallenge({{reinterpret_cast<const char*>(data), size}});
   if (!chosen || !*chosen) return 0;
   auto contact = http::ParseAbsoluteUrl("https://reg.example/v2");
-  auto realm = registry::JudgeRealm((*chosen)->Get("realm"), *contact, {});
+  auto realm = registry::ValidateRealm((*chosen)->Get("realm"), *contact, {});
   if (!realm) return 0;
   if (realm->url.scheme != "https") std::abort();
   auto scopes = registry::PullScopes((*chosen)->Get("scope"), "a/b");

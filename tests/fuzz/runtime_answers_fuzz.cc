@@ -133,7 +133,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   agent::Observer observer(runtime, runtime, [](const std::string&) { return plan::DiskSpace{}; },
                            {"linux", "amd64", ""}, {"*pause*"});
   for (int look = 0; look < 3; look++) {
-    const agent::Look seen = observer.Take({}, list, look == 2, base::WallTime());
+    const agent::RuntimePoll seen = observer.Poll({}, list, look == 2, base::WallTime());
     if (seen.error || seen.unchanged) continue;
     if (seen.locals.size() != list.images.size()) __builtin_trap();
     if (seen.unlisted && seen.unlisted->images.size() > plan::kMostUnlisted) __builtin_trap();

@@ -22,8 +22,8 @@ using tests::RawClient;
 SharedBody Bytes(std::size_t n) {
   return std::make_shared<const std::string>(n, 'x');
 }
-std::shared_ptr<BodyBudget> Budget(std::size_t bytes, std::size_t neighbours) {
-  return std::make_shared<BodyBudget>(BodyLimits{.bytes = bytes, .neighbours = neighbours});
+std::shared_ptr<BodyBudget> Budget(std::size_t bytes, std::size_t network) {
+  return std::make_shared<BodyBudget>(BodyLimits{.bytes = bytes, .network = network});
 }
 
 TEST(BodyBudget, ABodyCountsOnceHoweverManySendIt) {

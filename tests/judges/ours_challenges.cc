@@ -46,7 +46,7 @@ std::string ReadChallenge(std::string_view text, const std::vector<std::string>&
   if (!*challenge) return Value(Quoted("none"));
   if ((*challenge)->scheme == "basic") return Value(Quoted("basic"));
   const auto contact = http::ParseAbsoluteUrl("https://registry.example.test");
-  const auto realm = registry::JudgeRealm((*challenge)->Get("realm"), *contact, {});
+  const auto realm = registry::ValidateRealm((*challenge)->Get("realm"), *contact, {});
   if (!realm) return Error(realm.error().message());
   const auto scopes = registry::PullScopes((*challenge)->Get("scope"), "x");
   const std::string url = registry::TokenUrl(realm->url, (*challenge)->Get("service"), scopes);

@@ -47,9 +47,9 @@ std::string ReadContainerd(std::string_view text, const std::vector<std::string>
   const fs::path folder = arguments.front();
   WriteFiles(folder, text);
   registry::ContainerdFiles files((folder / "config.toml").string(), "");
-  const auto word = files.Look();
+  const auto word = files.Current();
   const image::RuntimeRegistries& told = word->registries;
-  if (!told.told) return Error(base::Join(word->notes, "; "));
+  if (!told.known) return Error(base::Join(word->notes, "; "));
   std::vector<std::string> hosts;
   for (const std::string& host : told.in_tables) hosts.push_back(Quoted(host));
   auto flag = [](bool value) { return std::string(value ? "true" : "false"); };

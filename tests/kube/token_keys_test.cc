@@ -49,23 +49,24 @@ TEST(TokenKeys, Judge) {
   const std::string rsa = File("rsa.jwt");
   for (const char* name : {"rsa", "p256", "p384", "p521"}) {
     const std::string token = File(std::string(name) + ".jwt");
-    EXPECT_EQ(keys->Judge(token), Signature::kGenuine) << name;
-    EXPECT_EQ(keys->Judge(Flipped(token)), Signature::kForged) << name;
-    EXPECT_EQ(keys->Judge(With(token, 1, Encoded(R"({"aud":["prefetchd"]})"))), Signature::kForged) << name;
-    EXPECT_EQ(keys->Judge(With(token, 2, Encoded(std::string(256, '\0')))), Signature::kForged) << name;
-    EXPECT_EQ(keys->Judge(With(token, 2, "")), Signature::kForged) << name;
+    EXPECT_EQ(keys->Verify(token), Signature::kGenuine) << name;
+    EXPECT_EQ(keys->Verify(Flipped(token)), Signature::kForged) << name;
+    EXPECT_EQ(keys->Verify(With(token, 1, Encoded(R"({"aud":["prefetchd"]})"))), Signature::kForged) << name;
+    EXPECT_EQ(keys->Verify(With(token, 2, Encoded(std::string(256, '\0')))), Signature::kForged) << name;
+    EXPECT_EQ(keys->Verify(With(token, 2, "")), Signature::kForged) << name;
     for (const char* other : {"none", "HS256", "RS512", "ES256K", ""}) {
       const std::string kid = std::string(name) == "rsa" ? "rsa-1" : name;
       const std::string head = R"({"alg":")" + std::string(other) + R"(","kid":")" + kid + "\"}";
-      EXPECT_EQ(keys->Judge(With(token, 0, Encoded(head))), Signature::kForged) << name << " " << other;
+      EXPECT_EQ(keys->Verify(With(token, 0, Encoded(head))), Signature::kForged) << name << " " << other;
     }
   }
-  EXPECT_EQ(keys->Judge(File("rsa_other.jwt")), Signature::kForged) << "another key by the same name";
-  EXPECT_EQ(keys->Judge(File("rsa_new.jwt")), Signature::kUnknownKey);
-  EXPECT_EQ(newer->Judge(File("rsa_new.jwt")), Signature::kGenuine);
-  EXPECT_EQ(keys->Judge(With(rsa, 0, Encoded(R"({"alg":"RS256"})"))), Signature::kForged) << "fits every key";
+  EXPECT_EQ(keys->Verify(File("rsa_other.jwt")), Signature::kForged) << "another key by the same name";
+  EXPECT_EQ(keys->Verify(File("rsa_new.jwt")), Signature::kUnknownKey);
+  EXPECT_EQ(newer->Verify(File("rsa_new.jwt")), Signature::kGenuine);
+  EXPECT_EQ(keys->Verify(With(rsa, 0, Encoded(R"({"alg":"RS256"})"))), Signature::kForged)
+      << "fits every key";
   for (const char* garbage : {"", "a", "a.b", "a.b.c", "a.b.c.d", "e30.e30.e30", "...", "W10.e30.e30"}) {
-    const Signature judged = keys->Judge(garbage);
+    const Signature judged = keys->Verify(garbage);
     EXPECT_TRUE(judged == Signature::kForged) << garbage;
   }
 }
@@ -76,7 +77,7 @@ TEST(TokenKeys, AKeyThatWeDoNotVerifyTellsNothing) {
   ASSERT_TRUE(keys);
   for (const char* kid : {"ed", "half"}) {
     const std::string head = R"({"alg":"EdDSA","kid":")" + std::string(kid) + "\"}";
-    EXPECT_EQ(keys->Judge(Encoded(head) + ".e30.AAAA"), Signature::kCannotTell) << kid;
+    EXPECT_EQ(keys->Verify(Encoded(head) + ".e30.AAAA"), Signature::kUnverifiable) << kid;
   }
 }
 
@@ -97,12 +98,12 @@ TEST(TokenKeys, OfHostileSets) {
       const auto keys =
           TokenKeys::Parse(R"({"keys":[{"kty":"RSA","kid":"rsa-1","n":")" + n + R"(","e":")" + e + "\"}]}");
       ASSERT_TRUE(keys);
-      EXPECT_EQ(keys->Judge(token), Signature::kForged) << n << " " << e;
+      EXPECT_EQ(keys->Verify(token), Signature::kForged) << n << " " << e;
     }
     const auto keys = TokenKeys::Parse(R"({"keys":[{"kty":"EC","crv":"P-256","kid":"p256","x":")" + n +
                                        R"(","y":")" + n + "\"}]}");
     ASSERT_TRUE(keys);
-    EXPECT_EQ(keys->Judge(point), Signature::kForged) << n;
+    EXPECT_EQ(keys->Verify(point), Signature::kForged) << n;
   }
 }
 

@@ -135,7 +135,7 @@ TEST_P(KubeletFound, OrNot) {
 }
 
 const std::string kMe = std::to_string(::geteuid());
-const std::string kStranger = std::to_string(::geteuid() + 1000);
+const std::string kUntrusted = std::to_string(::geteuid() + 1000);
 
 INSTANTIATE_TEST_SUITE_P(
     Processes, KubeletFound,
@@ -143,7 +143,7 @@ INSTANTIATE_TEST_SUITE_P(
                     FoundCase{"OfOurUser", {"kubelet"}, "kubelet", kMe, "77", 'R', true},
                     FoundCase{"Hyperkube", {"/hyperkube", "kubelet"}, "hyperkube", "0", "77", 'S', true},
                     FoundCase{"Dead", {}, "kubelet", "0", "77", 'Z', false},
-                    FoundCase{"OfSomebody", {"kubelet"}, "kubelet", kStranger, "77", 'S', false},
+                    FoundCase{"OfSomebody", {"kubelet"}, "kubelet", kUntrusted, "77", 'S', false},
                     FoundCase{"InAContainer", {"kubelet"}, "kubelet", "0", "77\t1", 'S', false},
                     FoundCase{"OnlyItsVersion", {"kubelet", "--version"}, "kubelet", "0", "77", 'S', false},
                     FoundCase{"OtherProgram", {"kubelet"}, "sh", "0", "77", 'S', false},

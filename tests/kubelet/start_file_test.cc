@@ -21,29 +21,29 @@ TEST(StartFileOf, IsTheSocketOfK3sAlone) {
 TEST(StartFile, TellsWhenItIsMadeAnew) {
   tests::TempDir dir;
   StartFile file(dir / "a.sock");
-  EXPECT_FALSE(file.Look());
+  EXPECT_FALSE(file.Poll());
   EXPECT_EQ(file.seen(), "");
   EXPECT_FALSE(file.MadeAt());
   const std::string path = dir.Write("a.sock", "");
-  EXPECT_TRUE(file.Look());
+  EXPECT_TRUE(file.Poll());
   const std::string first = file.seen();
   EXPECT_LE(*file.MadeAt(), std::chrono::system_clock::now());
   EXPECT_GE(*file.MadeAt(), std::chrono::system_clock::now() - std::chrono::minutes(1));
-  EXPECT_FALSE(file.Look());
+  EXPECT_FALSE(file.Poll());
   ::chmod(path.c_str(), 0700);
-  EXPECT_FALSE(file.Look()) << "who has made it changes its mode";
+  EXPECT_FALSE(file.Poll()) << "who has made it changes its mode";
   std::remove(path.c_str());
-  EXPECT_FALSE(file.Look()) << "it is away for a moment";
+  EXPECT_FALSE(file.Poll()) << "it is away for a moment";
   EXPECT_EQ(file.seen(), first);
   dir.Write("other", "");
   std::rename((dir / "other").c_str(), path.c_str());
-  EXPECT_TRUE(file.Look());
+  EXPECT_TRUE(file.Poll());
   EXPECT_NE(file.seen(), first);
 }
 
 TEST(StartFile, WithoutAPathThereIsNone) {
   StartFile none("");
-  EXPECT_FALSE(none.Look());
+  EXPECT_FALSE(none.Poll());
   EXPECT_EQ(none.seen(), "");
 }
 

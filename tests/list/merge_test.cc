@@ -35,7 +35,7 @@ std::vector<std::string> Names(const plan::ImageList& list) {
 
 std::vector<std::string> Spellings(const plan::DesiredImage& image) {
   std::vector<std::string> names = {image.reference.written()};
-  for (const plan::JudgedPod& other : image.other_pods) names.push_back(other.reference.written());
+  for (const plan::PodProfile& other : image.other_pods) names.push_back(other.reference.written());
   return names;
 }
 
@@ -125,7 +125,7 @@ TEST(Merge, EveryPodOfReadyAsIsKeptOnce) {
   ASSERT_EQ(list.images.size(), 2U);
   auto pods = [](const plan::DesiredImage& image) {
     std::vector<std::string> texts = {image.reference.written() + " " + image::WithWords(*image.ready_as)};
-    for (const plan::JudgedPod& pod : image.other_pods) {
+    for (const plan::PodProfile& pod : image.other_pods) {
       texts.push_back(pod.reference.written() + " " + image::WithWords(*pod.ready_as));
     }
     return texts;

@@ -27,7 +27,7 @@ class PrejudgeTest : public testing::TestWithParam<ClaimsCase> {};
 TEST_P(PrejudgeTest, Is) {
   TokenClaims claims = Good();
   GetParam().change(claims);
-  EXPECT_EQ(PrejudgeToken(claims, CallerPurpose::kPreflight, "n1", kNow), GetParam().expect);
+  EXPECT_EQ(CheckClaims(claims, CallerPurpose::kPreflight, "n1", kNow), GetParam().expect);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -72,7 +72,7 @@ TEST_P(ReviewTest, Is) {
   TokenReview review = Reviewed();
   CallerRules rules{.namespaces = {"ci"}};
   GetParam().change(review, rules);
-  auto judged = JudgeReview(review, CallerPurpose::kPreflight, kPlace, rules);
+  auto judged = EvaluateReview(review, CallerPurpose::kPreflight, kPlace, rules);
   if (GetParam().expect) {
     ASSERT_TRUE(std::holds_alternative<RejectionReason>(judged));
     EXPECT_EQ(std::get<RejectionReason>(judged), *GetParam().expect);
@@ -139,7 +139,7 @@ TEST_P(FleetReviewTest, Is) {
   GetParam().change(review);
   // Rules are of preflights: they neither admit nor refuse a fleet token.
   for (const CallerRules& rules : {CallerRules{}, CallerRules{.namespaces = {"*"}}}) {
-    auto judged = JudgeReview(review, CallerPurpose::kFleet, kPlace, rules);
+    auto judged = EvaluateReview(review, CallerPurpose::kFleet, kPlace, rules);
     const auto* refusal = std::get_if<RejectionReason>(&judged);
     EXPECT_EQ(refusal == nullptr ? std::nullopt : std::optional(*refusal), GetParam().expect);
   }
@@ -209,20 +209,20 @@ TEST(FleetReview, AdmitsNobodyWhereTheAgentHasNoNamespace) {
                            .audiences = {"prefetchd"},
                            .user = "system:serviceaccount:prefetchd:prefetchd-fleet"};
   EXPECT_TRUE(std::holds_alternative<RejectionReason>(
-      JudgeReview(review, CallerPurpose::kFleet, {"n1", ""}, {.namespaces = {"*"}})));
+      EvaluateReview(review, CallerPurpose::kFleet, {"n1", ""}, {.namespaces = {"*"}})));
 }
 
 TEST(FleetReview, AFleetAccountAsksNoPreflight) {
   TokenReview review = Reviewed();
   review.user = "system:serviceaccount:prefetchd:prefetchd-fleet";
-  auto judged = JudgeReview(review, CallerPurpose::kPreflight, kPlace, {.namespaces = {"*"}});
+  auto judged = EvaluateReview(review, CallerPurpose::kPreflight, kPlace, {.namespaces = {"*"}});
   ASSERT_TRUE(std::holds_alternative<RejectionReason>(judged));
   EXPECT_EQ(std::get<RejectionReason>(judged), RejectionReason::kNotAdmitted);
 }
 
 TEST(FleetClaims, NeedNoPodButAudienceAndEnd) {
   auto judge = [](const TokenClaims& claims) {
-    return PrejudgeToken(claims, CallerPurpose::kFleet, "n1", kNow);
+    return CheckClaims(claims, CallerPurpose::kFleet, "n1", kNow);
   };
   const TokenClaims good{.audiences = {"prefetchd"}, .expires = kNow + seconds(600)};
   EXPECT_EQ(judge(good), std::nullopt);
@@ -237,8 +237,8 @@ std::string Told(const CheckRights& rights) {
 
 TEST(RightsOf, AreNoneByDefaultAndEachByItself) {
   EXPECT_EQ(Told(RightsOf({.namespaces = {"*"}}, true)), "");
-  EXPECT_EQ(Told(RightsOf({.always = AskFor::kAsk}, true)), "registry ");
-  EXPECT_EQ(Told(RightsOf({.unlisted = AskFor::kAsk}, false)), "unlisted ");
+  EXPECT_EQ(Told(RightsOf({.always = AnswerSource::kAsk}, true)), "registry ");
+  EXPECT_EQ(Told(RightsOf({.unlisted = AnswerSource::kAsk}, false)), "unlisted ");
   EXPECT_EQ(Told(RightsOf({.pull = PullFor::kListed}, true)), "pull");
   EXPECT_EQ(Told(RightsOf({.pull = PullFor::kListed}, false)), "");
   EXPECT_EQ(Told(RightsOf({.pull = PullFor::kAny}, false)), "pull");

@@ -17,12 +17,12 @@ DiskHistory Sized(std::uint64_t gib) {
 }
 
 PullSlot Due(std::size_t entry, const DiskHistory& past, int priority = 0) {
-  return {.entry = entry, .priority = priority, .room = ReservationOfDue(past)};
+  return {.entry = entry, .priority = priority, .disk = ReservationOfDue(past)};
 }
 
 PullSlot Running(std::size_t entry, std::uint64_t gib, std::uint64_t done_gib, int priority = 0) {
   PullSlot slot{
-      .entry = entry, .priority = priority, .room = ReservationOfRunning(Sized(gib), done_gib * kGiB)};
+      .entry = entry, .priority = priority, .disk = ReservationOfRunning(Sized(gib), done_gib * kGiB)};
   slot.started_at = kNow + seconds(entry);
   return slot;
 }
@@ -254,7 +254,7 @@ TEST(DiskUsage, OneThatNeedsMuchBringsTheLargestBoundBack) {
 TEST(DiskBudget, AKnownFactorLetsMoreRunSideBySide) {
   std::vector<PullSlot> due = {Due(0, Sized(10)), Due(1, Sized(10))};
   EXPECT_EQ(Admitted(160, {}, due), (Bools{true, false}));
-  for (PullSlot& slot : due) slot.room = ReservationOfDue(Sized(10), kUsualFactor);
+  for (PullSlot& slot : due) slot.disk = ReservationOfDue(Sized(10), kUsualFactor);
   EXPECT_EQ(Admitted(160, {}, due), (Bools{true, true}));
 }
 

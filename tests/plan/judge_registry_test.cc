@@ -25,14 +25,14 @@ ImageState Judged(const DesiredImage& want, const RegistryStory& story, base::Du
   RefreshDecision refresh = DecideRefresh(want, story.here, story.past, now);
   std::optional<Run> run;
   if (pulling) run = Run{.started_at = now, .movement = {}};
-  return Judge({.want = want,
-                .seen = seen,
-                .past = {},
-                .action = Decide(seen, {}, refresh, now),
-                .run = run,
-                .refresh = &refresh,
-                .freshness = &story.past},
-               now, base::WallTime(std::chrono::seconds(1785578400)));
+  return EvaluateImage({.want = want,
+                        .seen = seen,
+                        .past = {},
+                        .action = Decide(seen, {}, refresh, now),
+                        .run = run,
+                        .refresh = &refresh,
+                        .freshness = &story.past},
+                       now, base::WallTime(std::chrono::seconds(1785578400)));
 }
 
 TEST(JudgeRegistry, AnUpdateLeavesTheOldImageInUse) {
@@ -116,7 +116,7 @@ TEST(GateForAlways, SaysWhereNobodyIsAsked) {
   DesiredImage want = Want();
   want.refresh = Refresh::kIfNotPresent;
   Snapshot snapshot =
-      Of(Judge({.want = want, .seen = seen, .past = {}, .action = Decide(seen, {}, {})}, {}, {}));
+      Of(EvaluateImage({.want = want, .seen = seen, .past = {}, .action = Decide(seen, {}, {})}, {}, {}));
   ReadyAnswer answer = AskReady(snapshot, {.policy = image::PullPolicy::kAlways, .hash = "", .source = ""});
   EXPECT_FALSE(answer.ready);
   EXPECT_NE(answer.message.find("readyFor: Always"), std::string::npos) << answer.message;

@@ -82,7 +82,7 @@ TEST(LargestFirst, KeepsWithinItsEquals) {
   due[4].stalled = true;
   EXPECT_EQ(Moved(due), (Order{0, 1, 2, 3, 4}));
   due[4].stalled = false;
-  due[0].asked = true;
+  due[0].requested = true;
   EXPECT_EQ(Moved(due), (Order{0, 4, 1, 2, 3}));
 }
 

@@ -38,7 +38,8 @@ Snapshot Node(std::vector<ImageState> images) {
 const GateOptions kAll{.label = true, .condition = true, .taint = true};
 
 TEST(NodeGate, AReadyNode) {
-  DesiredGate wish = WishFor(Node({Image("r.io/a:1", true)}), kAll, seconds(5), TaintHistory::kNotKnown);
+  DesiredGate wish =
+      DesiredGateFor(Node({Image("r.io/a:1", true)}), kAll, seconds(5), TaintHistory::kNotKnown);
   EXPECT_EQ(wish.label, "ready");
   EXPECT_EQ(wish.condition.status, ConditionStatus::kTrue);
   EXPECT_EQ(wish.condition.reason, "AllReady");
@@ -48,7 +49,8 @@ TEST(NodeGate, AReadyNode) {
 }
 
 TEST(NodeGate, ANodeThatIsStillPullingKeepsItsTaint) {
-  DesiredGate wish = WishFor(Node({Image("r.io/a:1", false)}), kAll, minutes(14), TaintHistory::kNotKnown);
+  DesiredGate wish =
+      DesiredGateFor(Node({Image("r.io/a:1", false)}), kAll, minutes(14), TaintHistory::kNotKnown);
   EXPECT_EQ(wish.label, "notready");
   EXPECT_EQ(wish.condition.status, ConditionStatus::kFalse);
   EXPECT_EQ(wish.condition.message,
@@ -59,43 +61,45 @@ TEST(NodeGate, ANodeThatIsStillPullingKeepsItsTaint) {
 TEST(NodeGate, TheTaintGoesWhenOnlyFailuresForGoodAreLeft) {
   ImageState missing = Image("r.io/b:1", false, Phase::kFailing, Reason::kNotFound, true);
   DesiredGate wish =
-      WishFor(Node({Image("r.io/a:1", true), missing}), kAll, seconds(5), TaintHistory::kNotKnown);
+      DesiredGateFor(Node({Image("r.io/a:1", true), missing}), kAll, seconds(5), TaintHistory::kNotKnown);
   EXPECT_TRUE(wish.taint_may_go);
   EXPECT_FALSE(wish.gave_up);
   EXPECT_EQ(wish.label, "notready");
-  wish = WishFor(Node({Image("r.io/a:1", false), missing}), kAll, seconds(5), TaintHistory::kNotKnown);
+  wish = DesiredGateFor(Node({Image("r.io/a:1", false), missing}), kAll, seconds(5), TaintHistory::kNotKnown);
   EXPECT_FALSE(wish.taint_may_go) << "another image is still on its way";
   missing.phase = Phase::kProgressing;
-  EXPECT_FALSE(WishFor(Node({missing}), kAll, seconds(5), TaintHistory::kNotKnown).taint_may_go)
+  EXPECT_FALSE(DesiredGateFor(Node({missing}), kAll, seconds(5), TaintHistory::kNotKnown).taint_may_go)
       << "it had failed, and is pulled again";
   missing = Image("r.io/b:1", false, Phase::kFailing, Reason::kUnreachable);
-  EXPECT_FALSE(WishFor(Node({missing}), kAll, seconds(5), TaintHistory::kNotKnown).taint_may_go)
+  EXPECT_FALSE(DesiredGateFor(Node({missing}), kAll, seconds(5), TaintHistory::kNotKnown).taint_may_go)
       << "the first failure of a kind that passes";
 }
 
 TEST(NodeGate, ARuntimeThatIsAwayIsNoFailureForGood) {
   Snapshot snapshot = Node({Image("r.io/b:1", false, Phase::kFailing, Reason::kNotFound, true)});
   snapshot.readiness.reason = Reason::kRuntimeDown;
-  DesiredGate wish = WishFor(snapshot, kAll, seconds(5), TaintHistory::kNotKnown);
+  DesiredGate wish = DesiredGateFor(snapshot, kAll, seconds(5), TaintHistory::kNotKnown);
   EXPECT_FALSE(wish.taint_may_go);
   EXPECT_EQ(wish.condition.status, ConditionStatus::kUnknown);
 }
 
 TEST(NodeGate, AfterItsTimeTheTaintGoesAndItIsSaid) {
   Snapshot snapshot = Node({Image("r.io/a:1", false)});
-  DesiredGate wish = WishFor(snapshot, kAll, minutes(15), TaintHistory::kNotKnown);
+  DesiredGate wish = DesiredGateFor(snapshot, kAll, minutes(15), TaintHistory::kNotKnown);
   EXPECT_TRUE(wish.taint_may_go);
   EXPECT_TRUE(wish.gave_up);
   EXPECT_EQ(wish.condition.reason, "GaveUp");
   EXPECT_EQ(wish.condition.status, ConditionStatus::kFalse);
   // Whose taint is long gone has given up nothing.
-  EXPECT_EQ(WishFor(snapshot, kAll, minutes(16), TaintHistory::kGone).condition.reason, "ImagesNotReady");
-  EXPECT_EQ(WishFor(snapshot, kAll, minutes(16), TaintHistory::kGivenUp).condition.reason, "GaveUp");
-  EXPECT_FALSE(WishFor(snapshot, {.condition = true}, minutes(16), TaintHistory::kNotKnown).gave_up);
+  EXPECT_EQ(DesiredGateFor(snapshot, kAll, minutes(16), TaintHistory::kGone).condition.reason,
+            "ImagesNotReady");
+  EXPECT_EQ(DesiredGateFor(snapshot, kAll, minutes(16), TaintHistory::kGivenUp).condition.reason, "GaveUp");
+  EXPECT_FALSE(DesiredGateFor(snapshot, {.condition = true}, minutes(16), TaintHistory::kNotKnown).gave_up);
 }
 
 TEST(NodeGate, OnlyDifferencesAreWrittenAndOnlyWhatIsOptedInto) {
-  DesiredGate wish = WishFor(Node({Image("r.io/a:1", true)}), kAll, seconds(5), TaintHistory::kNotKnown);
+  DesiredGate wish =
+      DesiredGateFor(Node({Image("r.io/a:1", true)}), kAll, seconds(5), TaintHistory::kNotKnown);
   NodeSeen same{.label = "ready", .condition = wish.condition, .tainted = false};
   EXPECT_FALSE(WritesFor(wish, same, kAll).Any());
   NodeSeen other{.label = "notready", .condition = std::nullopt, .tainted = true};
@@ -111,7 +115,7 @@ TEST(NodeGate, OnlyDifferencesAreWrittenAndOnlyWhatIsOptedInto) {
 TEST(NodeGate, TheResultIsSaidOnceItIsOne) {
   ImageState missing = Image("r.io/b:1", false, Phase::kFailing, Reason::kNotFound, true);
   auto result = [](std::vector<ImageState> images) {
-    return WishFor(Node(std::move(images)), kAll, seconds(5), TaintHistory::kNotKnown).result;
+    return DesiredGateFor(Node(std::move(images)), kAll, seconds(5), TaintHistory::kNotKnown).result;
   };
   EXPECT_EQ(result({Image("r.io/a:1", true)}), "succeeded");
   EXPECT_EQ(result({Image("r.io/a:1", true), missing}), "failed");
@@ -127,7 +131,7 @@ TEST(NodeGate, TheResultIsSaidOnceItIsOne) {
 }
 
 TEST(NodeGate, ANodeThatIsNotReadyAnyMoreKeepsItsTaintOff) {
-  DesiredGate wish = WishFor(Node({Image("r.io/a:1", false)}), kAll, minutes(60), TaintHistory::kGone);
+  DesiredGate wish = DesiredGateFor(Node({Image("r.io/a:1", false)}), kAll, minutes(60), TaintHistory::kGone);
   EXPECT_FALSE(WritesFor(wish, {.label = "ready"}, kAll).remove_taint);
   EXPECT_EQ(WritesFor(wish, {.label = "ready"}, kAll).label, "notready");
 }

@@ -13,13 +13,13 @@ const DiskSpace kDisk{.known = true, .capacity_bytes = 100 * kGB, .available_byt
 const Limits kLimits{.disk_min_free_bytes = 0, .disk_high_percent = 80};
 using Names = std::vector<std::string>;
 
-PinWish Wish(const std::string& name, const std::string& id, std::uint64_t size = kGB,
-             bool reported = false) {
+DesiredPin Wish(const std::string& name, const std::string& id, std::uint64_t size = kGB,
+                bool reported = false) {
   return {.name = name, .id = id, .size_bytes = size, .reported = reported};
 }
 
 TEST(DecidePins, PinsPresentImagesOnce) {
-  const std::vector<PinWish> wishes = {Wish("a", "1"), Wish("b", ""), Wish("c", "2", kGB, true)};
+  const std::vector<DesiredPin> wishes = {Wish("a", "1"), Wish("b", ""), Wish("c", "2", kGB, true)};
   PinDecision decision = DecidePins(wishes, {}, kDisk, kLimits);
   EXPECT_EQ(decision.pin, Names{"a"}) << "b is absent, and another client has pinned c";
   EXPECT_EQ(decision.unpin, Names{});
@@ -37,8 +37,8 @@ TEST(DecidePins, UnpinsItsOwnThatNothingAsksFor) {
 }
 
 TEST(DecidePins, StaysWithinTheDiskRule) {
-  const std::vector<PinWish> wishes = {Wish("first", "1", 30 * kGB), Wish("large", "2", 15 * kGB),
-                                       Wish("small", "3", 10 * kGB), Wish("again", "1", 30 * kGB)};
+  const std::vector<DesiredPin> wishes = {Wish("first", "1", 30 * kGB), Wish("large", "2", 15 * kGB),
+                                          Wish("small", "3", 10 * kGB), Wish("again", "1", 30 * kGB)};
   PinDecision decision = DecidePins(wishes, {"large"}, kDisk, kLimits);
   EXPECT_EQ(decision.pin, (Names{"first", "small", "again"}));
   EXPECT_EQ(decision.unpin, Names{"large"}) << "the disk shrank, or the list has grown before it";

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace prefetch::plan::look_alarm_test {
+namespace prefetch::plan::poll_trigger_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -13,20 +13,20 @@ using std::chrono::seconds;
 
 const base::TimePoint kStart{seconds(1000)};
 
-// Looks from `alarm` on, each of which takes `took`, while the runtime tells at these times. Times in ms.
+// Looks from `trigger` on, each of which takes `took`, while the runtime tells at these times. Times in ms.
 std::vector<int> Looks(const std::vector<int>& told, milliseconds took = {}) {
-  PollTrigger alarm;
+  PollTrigger trigger;
   std::vector<int> looks;
   std::size_t next = 0;
   for (int at = 0; at < 20'000; at++) {
     const base::TimePoint now = kStart + milliseconds(at);
     while (next < told.size() && told[next] == at) {
-      alarm = AfterRuntimeEvent(alarm, now);
+      trigger = AfterRuntimeEvent(trigger, now);
       next++;
     }
-    if (NextPoll(alarm) > now) continue;
+    if (NextPoll(trigger) > now) continue;
     looks.push_back(at);
-    alarm = AfterPollEnded(AfterPollBegan(alarm, now), now + took);
+    trigger = AfterPollEnded(AfterPollBegan(trigger, now), now + took);
   }
   return looks;
 }
@@ -86,4 +86,4 @@ TEST(WatchAgain, ABrokenStreamIsWaitedForLongerAndLonger) {
 }
 
 }  // namespace
-}  // namespace prefetch::plan::look_alarm_test
+}  // namespace prefetch::plan::poll_trigger_test

@@ -25,9 +25,9 @@ struct EntryRig {
   Observation seen{.known = true};
   History past;
   std::optional<plan::Run> run;
-  bool no_room = false;
-  bool waits_for_room = false;
-  std::uint64_t room_needed = 0;
+  bool no_disk_space = false;
+  bool waits_for_disk_space = false;
+  std::uint64_t disk_space_needed = 0;
   DiskSpace disk;
   Limits limits;
   std::optional<Reason> held;
@@ -38,23 +38,23 @@ struct EntryRig {
   TouchStatus touch;
 
   ImageState Judged() const {
-    return Judge({.want = want,
-                  .selection = selection,
-                  .labels_to_come = labels_to_come,
-                  .seen = seen,
-                  .past = past,
-                  .action = Decide(seen, past, kNow),
-                  .run = run,
-                  .has_kubelet = has_kubelet,
-                  .verdicts = verdicts,
-                  .no_room = no_room,
-                  .waits_for_room = waits_for_room,
-                  .room_needed = room_needed,
-                  .disk = disk,
-                  .limits = limits,
-                  .held = held,
-                  .touch = touch},
-                 kNow, kWall);
+    return EvaluateImage({.want = want,
+                          .selection = selection,
+                          .labels_to_come = labels_to_come,
+                          .seen = seen,
+                          .past = past,
+                          .action = Decide(seen, past, kNow),
+                          .run = run,
+                          .has_kubelet = has_kubelet,
+                          .verdicts = verdicts,
+                          .no_disk_space = no_disk_space,
+                          .waits_for_disk_space = waits_for_disk_space,
+                          .disk_space_needed = disk_space_needed,
+                          .disk = disk,
+                          .limits = limits,
+                          .held = held,
+                          .touch = touch},
+                         kNow, kWall);
   }
 };
 
@@ -69,7 +69,7 @@ Said Short(const ImageState& state) {
   return {state.ready, state.phase, state.reason, state.pull.state};
 }
 
-TEST(Judge, AClosedImageThatIsBeingTouchedIsOnItsWay) {
+TEST(EvaluateImage, AClosedImageThatIsBeingTouchedIsOnItsWay) {
   EntryRig rig;
   rig.has_kubelet = true;
   rig.seen.local = Local{.id = "sha256:a"};
@@ -90,26 +90,26 @@ TEST(Judge, AClosedImageThatIsBeingTouchedIsOnItsWay) {
   EXPECT_EQ(Short(rig.Judged()), (Said{true, Phase::kReady, Reason::kPreloaded, PullState::kNone}));
 }
 
-TEST(Judge, Absent) {
+TEST(EvaluateImage, Absent) {
   EntryRig rig;
   EXPECT_EQ(Short(rig.Judged()), (Said{false, Phase::kProgressing, Reason::kQueued, PullState::kQueued}));
 }
 
-TEST(Judge, ToldWhatItWaitsFor) {
+TEST(EvaluateImage, ToldWhatItWaitsFor) {
   EntryRig rig;
   EXPECT_EQ(rig.Judged().message, "waits for its turn");
-  rig.waits_for_room = true;
+  rig.waits_for_disk_space = true;
   EXPECT_EQ(Short(rig.Judged()), (Said{false, Phase::kProgressing, Reason::kQueued, PullState::kQueued}));
   EXPECT_EQ(rig.Judged().message, "waits for room on the disk: running pulls may need what is left of it");
 }
 
-TEST(Judge, NotLookedAtYet) {
+TEST(EvaluateImage, NotLookedAtYet) {
   EntryRig rig;
   rig.seen.known = false;
   EXPECT_EQ(Short(rig.Judged()), (Said{false, Phase::kProgressing, Reason::kFactsUnknown, PullState::kNone}));
 }
 
-TEST(Judge, PresentIsReady) {
+TEST(EvaluateImage, PresentIsReady) {
   EntryRig rig;
   rig.seen.local = Local{.id = "sha256:a", .digest = "sha256:d", .size_bytes = 5};
   ImageState state = rig.Judged();
@@ -118,7 +118,7 @@ TEST(Judge, PresentIsReady) {
   EXPECT_EQ(state.pulled_with, PulledWith::kUnknown);
 }
 
-TEST(Judge, SaysWithWhatItWasPulledOnlyOfWhatWePulled) {
+TEST(EvaluateImage, SaysWithWhatItWasPulledOnlyOfWhatWePulled) {
   EntryRig rig;
   rig.past = AfterSuccess({}, {.id = "sha256:a", .with = PulledWith::kProvider, .credential = "acme"}, kNow);
   rig.seen.local = Local{.id = "sha256:a"};
@@ -181,7 +181,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 // Two sources ask, one for Always and one for Never: both have to be met.
-TEST(Judge, AlwaysForOneSourceDoesNotHideFromAnotherThatKubeletRefuses) {
+TEST(EvaluateImage, AlwaysForOneSourceDoesNotHideFromAnotherThatKubeletRefuses) {
   EntryRig rig;
   rig.seen.local = Local{.id = "sha256:a"};
   rig.has_kubelet = true;
@@ -192,7 +192,7 @@ TEST(Judge, AlwaysForOneSourceDoesNotHideFromAnotherThatKubeletRefuses) {
             (Said{false, Phase::kFailing, Reason::kRecordedForOthers, PullState::kNone}));
 }
 
-TEST(Judge, AnAbsentImageIsAbsentWhateverKubeletSays) {
+TEST(EvaluateImage, AnAbsentImageIsAbsentWhateverKubeletSays) {
   EntryRig rig;
   rig.has_kubelet = true;
   rig.verdicts = tests::Open();
@@ -200,7 +200,7 @@ TEST(Judge, AnAbsentImageIsAbsentWhateverKubeletSays) {
   EXPECT_FALSE(IsReadyFor(rig.Judged(), PullPolicy::kIfNotPresent, true));
 }
 
-TEST(Judge, RunningShowsBytes) {
+TEST(EvaluateImage, RunningShowsBytes) {
   EntryRig rig;
   rig.run = plan::Run{
       .started_at = kNow,
@@ -214,13 +214,13 @@ TEST(Judge, RunningShowsBytes) {
             (Said{false, Phase::kProgressing, Reason::kUnpacking, PullState::kUnpacking}));
 }
 
-TEST(Judge, HonestAbsenceOfBytes) {
+TEST(EvaluateImage, HonestAbsenceOfBytes) {
   EntryRig rig;
   rig.run = plan::Run{.started_at = kNow};
   EXPECT_FALSE(rig.Judged().pull.bytes_known);
 }
 
-TEST(Judge, DeniedSaysTheRegistrysWordsAndWhenItIsTriedAgain) {
+TEST(EvaluateImage, DeniedSaysTheRegistrysWordsAndWhenItIsTriedAgain) {
   EntryRig rig;
   rig.past = AfterFailure({}, {.reason = Reason::kAccessDenied, .error = "401 from r.io"}, kNow, 0);
   ImageState state = rig.Judged();
@@ -231,7 +231,7 @@ TEST(Judge, DeniedSaysTheRegistrysWordsAndWhenItIsTriedAgain) {
 }
 
 // `wait` and the node gate take what has settled and fails for lost.
-TEST(Judge, WhatWasReadyOnceHasNotFailedForGoodWithAPassingFailure) {
+TEST(EvaluateImage, WhatWasReadyOnceHasNotFailedForGoodWithAPassingFailure) {
   EntryRig rig;
   rig.past.settled = true;
   EXPECT_TRUE(rig.Judged().settled) << "on its way";
@@ -247,18 +247,18 @@ TEST(Judge, WhatWasReadyOnceHasNotFailedForGoodWithAPassingFailure) {
   EXPECT_EQ(rig.Judged().phase, Phase::kFailing);
   EXPECT_FALSE(rig.Judged().settled) << "others' trouble";
   rig.held.reset();
-  rig.no_room = true;
+  rig.no_disk_space = true;
   EXPECT_TRUE(rig.Judged().settled);
 }
 
-TEST(Judge, FailedPermanently) {
+TEST(EvaluateImage, FailedPermanently) {
   EntryRig rig;
   rig.past = AfterFailure({}, {.reason = Reason::kPlatformMismatch, .error = "no match"}, kNow, 0);
   EXPECT_EQ(Short(rig.Judged()),
             (Said{false, Phase::kFailing, Reason::kPlatformMismatch, PullState::kFailed}));
 }
 
-TEST(Judge, WrongPlatformIsNotPresent) {
+TEST(EvaluateImage, WrongPlatformIsNotPresent) {
   EntryRig rig;
   rig.seen.local = Local{.id = "sha256:a", .runs_here = false, .platform = "linux/arm64"};
   rig.past.pulled_id = "sha256:a";
@@ -268,7 +268,7 @@ TEST(Judge, WrongPlatformIsNotPresent) {
   EXPECT_NE(state.message.find("linux/arm64"), std::string::npos);
 }
 
-TEST(Judge, AnArtifactIsNoImage) {
+TEST(EvaluateImage, AnArtifactIsNoImage) {
   EntryRig rig;
   rig.seen.local = Local{.id = "sha256:a", .is_image = false, .artifact = true};
   rig.past.not_before = kNow + seconds(1);
@@ -278,16 +278,16 @@ TEST(Judge, AnArtifactIsNoImage) {
   EXPECT_EQ(state.message, "the runtime has an OCI artifact under this name: no container starts from it");
 }
 
-TEST(Judge, NoRoom) {
+TEST(EvaluateImage, NoRoom) {
   EntryRig rig;
-  rig.no_room = true;
+  rig.no_disk_space = true;
   EXPECT_EQ(Short(rig.Judged()), (Said{false, Phase::kFailing, Reason::kDiskPressure, PullState::kQueued}));
   constexpr std::uint64_t kGB = 1'000'000'000;
   rig.disk = {.known = true, .capacity_bytes = 100 * kGB, .available_bytes = 19 * kGB};
   EXPECT_EQ(rig.Judged().message,
             "the disk rule leaves nothing to images: 19.0 GB of the image filesystem's 100 GB are free, and "
             "diskHighPercent (80 %) keeps 20.0 GB free");
-  rig.room_needed = 12 * kGB;
+  rig.disk_space_needed = 12 * kGB;
   rig.disk.available_bytes = 40 * kGB;
   rig.limits = WithThreshold({}, 70);
   EXPECT_EQ(
@@ -300,13 +300,13 @@ TEST(Judge, NoRoom) {
             "filesystem's 100 GB are free, and diskMinFreeBytes keeps 35.0 GB free");
 }
 
-TEST(Judge, HeldByItsRegistry) {
+TEST(EvaluateImage, HeldByItsRegistry) {
   EntryRig rig;
   rig.held = Reason::kRateLimited;
   EXPECT_EQ(Short(rig.Judged()), (Said{false, Phase::kFailing, Reason::kRateLimited, PullState::kQueued}));
 }
 
-TEST(Judge, OtherNodesAskForNothing) {
+TEST(EvaluateImage, OtherNodesAskForNothing) {
   EntryRig rig;
   rig.selection = Selection::kNotSelected;
   EXPECT_EQ(Short(rig.Judged()), (Said{true, Phase::kReady, Reason::kNotSelected, PullState::kNone}));
@@ -314,7 +314,7 @@ TEST(Judge, OtherNodesAskForNothing) {
 }
 
 // A node that may need the image is never called ready without it.
-TEST(Judge, UnknownLabelsAreNotReady) {
+TEST(EvaluateImage, UnknownLabelsAreNotReady) {
   EntryRig rig;
   rig.selection = Selection::kLabelsUnknown;
   rig.labels_to_come = true;
@@ -329,7 +329,7 @@ TEST(Judge, UnknownLabelsAreNotReady) {
   EXPECT_NE(state.message.find("cannot read the labels of its Node"), std::string::npos) << state.message;
 }
 
-TEST(Judge, OtherPlatformsAskForNothing) {
+TEST(EvaluateImage, OtherPlatformsAskForNothing) {
   EntryRig rig;
   rig.selection = Selection::kOtherPlatform;
   EXPECT_EQ(Short(rig.Judged()), (Said{true, Phase::kReady, Reason::kOtherPlatform, PullState::kNone}));
@@ -500,18 +500,18 @@ TEST(Summarize, ANodeWhoseKubeletWouldExitIsNotReady) {
   node.runtime_ever_up = false;
   node.runtime_error = "refused";
   EXPECT_EQ(Summarize(node, {}).reason, Reason::kRuntimeDown);
-  EXPECT_EQ(Summarize(node, {}).node_trouble, "");
+  EXPECT_EQ(Summarize(node, {}).node_problem, "");
   // Behind a list that cannot be used it is kept for those who ask about another source.
   ListSource bad = Good();
   bad.loaded_at.reset();
   list = List({Good(), bad});
   out = Summarize(node, {});
   EXPECT_EQ(out.reason, Reason::kListInvalid);
-  EXPECT_EQ(out.node_trouble, "refused");
+  EXPECT_EQ(out.node_problem, "refused");
   EXPECT_EQ(out.node_reason, Reason::kRuntimeDown);
   node.runtime_ever_up = true;
   node.credentials_error.clear();
-  EXPECT_EQ(Summarize(node, {}).node_trouble, "");
+  EXPECT_EQ(Summarize(node, {}).node_problem, "");
 }
 
 }  // namespace

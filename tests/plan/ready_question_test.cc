@@ -66,7 +66,7 @@ TEST(ReadyQuestion, ABrokenSourceOfAnotherTeamDoesNotStopThisOne) {
   EXPECT_FALSE(AskReady(snapshot, {.source = "b.yaml"}).ready);
   EXPECT_FALSE(AskReady(snapshot, {}).ready);
   // The runtime's trouble is everybody's, and hides behind that of the list.
-  snapshot.readiness.node_trouble = "connection refused";
+  snapshot.readiness.node_problem = "connection refused";
   snapshot.readiness.node_reason = Reason::kRuntimeDown;
   ReadyAnswer answer = AskReady(snapshot, {.source = "a.yaml"});
   EXPECT_FALSE(answer.ready);

@@ -172,7 +172,7 @@ TEST(ScheduleChecks, WithoutABudgetTheyWaitForIt) {
   pace.budget.Take(image::kRegistryRequests.burst, kNow);
   ChecksToStart out = ScheduleChecks(Due(1), {{"r.io", pace}}, kNow);
   EXPECT_TRUE(out.start.empty());
-  EXPECT_EQ(out.look_again, kNow + milliseconds(200));
+  EXPECT_EQ(out.next_turn_at, kNow + milliseconds(200));
 }
 
 TEST(ScheduleChecks, AHeldRegistryIsNotAsked) {
@@ -211,13 +211,13 @@ TEST(Checks, SearchesForCredentialsTakeNothingFromOtherRegistries) {
     slots.push_back({.entry = static_cast<std::size_t>(i),
                      .registry = "r" + std::to_string(i / 2),
                      .due = kNow,
-                     .look_up = {LookupState::kUnderWay, kNow}});
+                     .lookup = {LookupState::kUnderWay, kNow}});
   }
-  slots.push_back({.entry = 20, .registry = "r0", .due = kNow, .look_up = {LookupState::kWanted, {}}});
-  slots.push_back({.entry = 21, .registry = "other.io", .due = kNow, .look_up = {LookupState::kWanted, {}}});
+  slots.push_back({.entry = 20, .registry = "r0", .due = kNow, .lookup = {LookupState::kWanted, {}}});
+  slots.push_back({.entry = 21, .registry = "other.io", .due = kNow, .lookup = {LookupState::kWanted, {}}});
   slots.push_back({.entry = 22, .registry = "other.io", .due = kNow});
   ChecksToStart checks = ScheduleChecks(slots, {}, kNow);
-  EXPECT_EQ(checks.look_up, (std::vector<std::size_t>{21}));
+  EXPECT_EQ(checks.to_look_up, (std::vector<std::size_t>{21}));
   EXPECT_EQ(checks.start, (std::vector<std::size_t>{22}));
 }
 

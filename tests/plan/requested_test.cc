@@ -78,10 +78,10 @@ TEST(PulledFor, IsTheListsEntryOrWhatWasAskedForSince) {
   const auto b = *image::Reference::Parse("quay.io/acme/b:v1");
   Snapshot snapshot;
   snapshot.images = {Image("quay.io/acme/a:v1")};
-  snapshot.asked = {Image("quay.io/acme/b:v1")};
-  snapshot.asked[0].asked_at = kNow;
+  snapshot.requested = {Image("quay.io/acme/b:v1")};
+  snapshot.requested[0].requested_at = kNow;
   EXPECT_EQ(PulledFor(snapshot, a, kNow + hours(1)), &snapshot.images[0]);
-  EXPECT_EQ(PulledFor(snapshot, b, kNow), &snapshot.asked[0]);
+  EXPECT_EQ(PulledFor(snapshot, b, kNow), &snapshot.requested[0]);
   EXPECT_EQ(PulledFor(snapshot, b, kNow + seconds(1)), nullptr);
   EXPECT_EQ(PulledFor(snapshot, *image::Reference::Parse("quay.io/acme/c:v1"), kNow), nullptr);
 }
@@ -93,7 +93,7 @@ TEST(PulledFor, AFailureFromBeforeTheRequestIsNoAnswer) {
   snapshot.images[0].phase = Phase::kFailing;
   snapshot.images[0].reason = Reason::kNotFound;
   snapshot.images[0].pull.state = PullState::kWaiting;
-  snapshot.images[0].asked_at = kNow;
+  snapshot.images[0].requested_at = kNow;
   const auto a = *image::Reference::Parse("quay.io/acme/a:v1");
   EXPECT_EQ(PulledFor(snapshot, a, kNow), &snapshot.images[0]);
   EXPECT_EQ(PulledFor(snapshot, a, kNow + seconds(1)), nullptr);

@@ -77,25 +77,25 @@ TEST(Schedule, OneThatIsOnlyLookedAtTakesNoPlace) {
 
 TEST(Schedule, ContentThatWasBroughtLeavesItsPlace) {
   std::vector<PullSlot> running = {Slot(20), Slot(21), Slot(22), Slot(23)};
-  running[0].brought = running[3].brought = true;
+  running[0].fetched = running[3].fetched = true;
   EXPECT_EQ(Schedule({.due = Slots(10), .running = running}, {}, kNow).start, (Starts{0, 1}));
   EXPECT_EQ(Schedule({.due = Slots(10), .running = running, .settled = true}, {}, kNow).start, Starts{});
-  running[1].brought = true;
+  running[1].fetched = true;
   EXPECT_EQ(Schedule({.due = Slots(10), .running = running, .settled = true}, {}, kNow).start, Starts{});
-  running[2].brought = true;
+  running[2].fetched = true;
   EXPECT_EQ(Schedule({.due = Slots(10), .running = running}, {}, kNow).start, (Starts{0, 1, 2, 3}));
 }
 
 TEST(Schedule, AsManyAsThereArePlacesMayBeUnpackedBesides) {
   std::vector<PullSlot> running = Slots(6);
-  for (PullSlot& slot : running) slot.brought = true;
+  for (PullSlot& slot : running) slot.fetched = true;
   const std::vector<PullSlot> due = {Slot(10), Slot(11), Slot(12), Slot(13), Slot(14)};
   EXPECT_EQ(Schedule({.due = due, .running = running}, {}, kNow).start, (Starts{10, 11}));
 }
 
 TEST(Schedule, ALimitOfOnePullStaysOneThoughItsContentIsHere) {
   std::vector<PullSlot> running = {Slot(20)};
-  running[0].brought = true;
+  running[0].fetched = true;
   Limits one;
   one.parallel_pulls = 1;
   EXPECT_EQ(Schedule({.due = Slots(2), .running = running}, one, kNow).start, Starts{});
@@ -109,7 +109,7 @@ TEST(Schedule, ALimitOfOnePullStaysOneThoughItsContentIsHere) {
 
 TEST(Schedule, ASuspectIsUnpackedAloneAsWell) {
   std::vector<PullSlot> running = {Slot(20)};
-  running[0].brought = running[0].suspect = true;
+  running[0].fetched = running[0].suspect = true;
   std::vector<PullSlot> due = Slots(2);
   due[0].suspect = true;
   EXPECT_EQ(Schedule({.due = due, .running = running}, {}, kNow).start, (Starts{1}));
@@ -126,14 +126,14 @@ TEST(Schedule, PriorityThenThoseThatDidNotFailThenAsListed) {
 TEST(Schedule, WhatSomebodyWaitsForGoesFirst) {
   std::vector<PullSlot> due = Slots(6);
   due[0].priority = 10;
-  due[4].asked = true;
-  due[5].asked = due[5].update = true;
+  due[4].requested = true;
+  due[5].requested = due[5].update = true;
   EXPECT_EQ(Schedule({.due = due}, {}, kNow).start, (Starts{4, 0, 1, 2}));
 }
 
 TEST(Schedule, WhatIsOnNoListTakesHalfOfThePlacesAtMost) {
   std::vector<PullSlot> due = Slots(8);
-  for (std::size_t i = 4; i < 8; i++) due[i].asked = due[i].unlisted = true;
+  for (std::size_t i = 4; i < 8; i++) due[i].requested = due[i].unlisted = true;
   EXPECT_EQ(Schedule({.due = due}, {}, kNow).start, (Starts{4, 5, 0, 1}));
   EXPECT_EQ(Schedule({.due = due, .settled = true}, {}, kNow).start, (Starts{4, 0}));
   Limits one;
@@ -162,14 +162,14 @@ TEST(Schedule, AHeldRegistryWaitsAndSaysUntilWhen) {
   input.registries["r.io"] = {.failures = 3, .not_before = kNow + seconds(9)};
   ScheduleOutput output = Schedule(input, {}, kNow);
   EXPECT_TRUE(output.start.empty());
-  EXPECT_EQ(output.look_again, kNow + seconds(9));
+  EXPECT_EQ(output.next_turn_at, kNow + seconds(9));
   EXPECT_EQ(Schedule(input, {}, kNow + seconds(9)).start, (Starts{0}));
 }
 
 TEST(Schedule, NothingStartsWhileTheNodeHolds) {
   ScheduleOutput output = Schedule({.due = Slots(2), .hold_until = kNow + minutes(5)}, {}, kNow);
   EXPECT_TRUE(output.start.empty());
-  EXPECT_EQ(output.look_again, kNow + minutes(5));
+  EXPECT_EQ(output.next_turn_at, kNow + minutes(5));
   EXPECT_EQ(Schedule({.due = Slots(2), .hold_until = kNow}, {}, kNow).start, (Starts{0, 1}));
 }
 
@@ -222,7 +222,7 @@ TEST(Schedule, WhereOneRegistryHasAllPlacesAnotherGetsOneMore) {
   input.due[1].registry = input.due[2].registry = "other.io";
   ScheduleOutput output = Schedule(input, {}, kNow + seconds(9));
   EXPECT_EQ(output.start, Starts{});
-  EXPECT_EQ(output.look_again, kNow + kHoggedFor);
+  EXPECT_EQ(output.next_turn_at, kNow + kHoggedFor);
   EXPECT_EQ(Schedule(input, {}, kNow + kHoggedFor).start, Starts{1});
   input.settled = true;  // two places, and four run
   EXPECT_EQ(Schedule(input, {}, kNow + kHoggedFor).start, Starts{1});
@@ -233,7 +233,7 @@ TEST(Schedule, WhereOneRegistryHasAllPlacesAnotherGetsOneMore) {
   ScheduleInput own{.due = {Slot(0)}, .running = input.running};
   own.running.pop_back();
   EXPECT_EQ(Schedule(own, {}, kNow + minutes(5)).start, Starts{});
-  EXPECT_EQ(Schedule(own, {}, kNow + minutes(5)).look_again, base::TimePoint::max());
+  EXPECT_EQ(Schedule(own, {}, kNow + minutes(5)).next_turn_at, base::TimePoint::max());
 
   ScheduleInput shared = input;
   shared.running.pop_back();
@@ -243,7 +243,7 @@ TEST(Schedule, WhereOneRegistryHasAllPlacesAnotherGetsOneMore) {
   // Its content is here, so it holds no place among downloads.
   ScheduleInput unpacking = input;
   unpacking.running.back() = Slot(14, "third.io");
-  unpacking.running.back().brought = true;
+  unpacking.running.back().fetched = true;
   EXPECT_EQ(Schedule(unpacking, {}, kNow + minutes(5)).start, Starts{1});
 
   Limits one;
@@ -287,7 +287,7 @@ TEST(Schedule, ARegistryThatCannotUseAPlaceKeepsNone) {
 }
 
 PullSlot Without(PullSlot slot, CredentialLookup look_up = {LookupState::kWanted, {}}) {
-  slot.look_up = look_up;
+  slot.lookup = look_up;
   return slot;
 }
 
@@ -296,13 +296,13 @@ TEST(Schedule, CredentialsAreLookedUpForWhatCouldStart) {
   for (std::size_t i = 0; i < 6; i++) due.push_back(Without(Slot(i)));
   ScheduleOutput output = Schedule({.due = due}, {}, kNow);
   EXPECT_TRUE(output.start.empty());
-  EXPECT_EQ(output.look_up, (Starts{0, 1, 2, 3}));
+  EXPECT_EQ(output.to_look_up, (Starts{0, 1, 2, 3}));
   output = Schedule({.due = due, .running = {Slot(6), Slot(7), Slot(8)}}, {}, kNow);
-  EXPECT_EQ(output.look_up, (Starts{0}));
+  EXPECT_EQ(output.to_look_up, (Starts{0}));
   output = Schedule({.due = due, .running = {Slot(6), Slot(7), Slot(8), Slot(9)}}, {}, kNow);
-  EXPECT_TRUE(output.look_up.empty());
-  for (PullSlot& slot : due) slot.look_up = {LookupState::kUnderWay, kNow};
-  EXPECT_TRUE(Schedule({.due = due}, {}, kNow).look_up.empty());
+  EXPECT_TRUE(output.to_look_up.empty());
+  for (PullSlot& slot : due) slot.lookup = {LookupState::kUnderWay, kNow};
+  EXPECT_TRUE(Schedule({.due = due}, {}, kNow).to_look_up.empty());
 }
 
 TEST(Schedule, ALookUpHoldsNoPlaceButForAMomentAgainstWhatCountsForLess) {
@@ -315,7 +315,7 @@ TEST(Schedule, ALookUpHoldsNoPlaceButForAMomentAgainstWhatCountsForLess) {
   due[4].priority = -1;
   ScheduleOutput output = Schedule({.due = due}, {}, kNow);
   EXPECT_TRUE(output.start.empty());
-  EXPECT_EQ(output.look_again, kNow + kPromptLookup);
+  EXPECT_EQ(output.next_turn_at, kNow + kPromptLookup);
   EXPECT_EQ(Schedule({.due = due}, {}, kNow + kPromptLookup).start, (Starts{4}));
   // One registry keeps not even for a moment all of them.
   for (std::size_t i = 0; i < 4; i++) due[i].registry = "r.io";
@@ -324,9 +324,9 @@ TEST(Schedule, ALookUpHoldsNoPlaceButForAMomentAgainstWhatCountsForLess) {
 
 TEST(Schedule, ASlowLookUpKeepsNoRoomAndNoPlaceOfAnotherRegistry) {
   std::vector<PullSlot> due = {Without(Slot(0, "slow.io"), {LookupState::kUnderWay, kNow})};
-  due[0].room = {.least = 50, .reserved = 100};
+  due[0].disk = {.least = 50, .reserved = 100};
   for (std::size_t i = 1; i < 6; i++) due.push_back(Slot(i));
-  due[5].room = {.least = 50, .reserved = 100};
+  due[5].disk = {.least = 50, .reserved = 100};
   ScheduleInput input{.due = due, .usable = 100};
   EXPECT_EQ(Schedule(input, {}, kNow).start, (Starts{}));
   EXPECT_EQ(Schedule(input, {}, kNow + kPromptLookup).start, (Starts{1, 2, 3, 4}));
@@ -334,11 +334,13 @@ TEST(Schedule, ASlowLookUpKeepsNoRoomAndNoPlaceOfAnotherRegistry) {
 
 TEST(Schedule, TellsWhetherRoomAloneIsShort) {
   PullSlot one = Slot(0), other = Slot(1);
-  one.room = other.room = {.least = 50, .reserved = 100};
-  EXPECT_EQ(Schedule({.due = {other}, .running = {one}, .usable = 150}, {}, kNow).short_of_room, Starts{1});
-  EXPECT_EQ(Schedule({.due = {other}, .running = {one}, .usable = 200}, {}, kNow).short_of_room, Starts{});
+  one.disk = other.disk = {.least = 50, .reserved = 100};
+  EXPECT_EQ(Schedule({.due = {other}, .running = {one}, .usable = 150}, {}, kNow).short_of_disk_space,
+            Starts{1});
+  EXPECT_EQ(Schedule({.due = {other}, .running = {one}, .usable = 200}, {}, kNow).short_of_disk_space,
+            Starts{});
   const std::vector<PullSlot> all_places(4, one);
-  EXPECT_EQ(Schedule({.due = {other}, .running = all_places, .usable = 150}, {}, kNow).short_of_room,
+  EXPECT_EQ(Schedule({.due = {other}, .running = all_places, .usable = 150}, {}, kNow).short_of_disk_space,
             Starts{});
 }
 
@@ -346,7 +348,7 @@ TEST(Schedule, WhatStalledGoesBehindAllOthers) {
   std::vector<PullSlot> due = Slots(4);
   due[0].stalled = true;
   due[0].priority = 10;
-  due[0].asked = true;
+  due[0].requested = true;
   due[3].update = true;
   EXPECT_EQ(Schedule({.due = due}, {}, kNow).start, (Starts{1, 2, 3, 0}));
   EXPECT_TRUE(ComesBefore(due[3], due[0]));

@@ -17,8 +17,8 @@ struct Rig {
     now += later;
     movement = AfterProgress(movement, facts, now);
   }
-  PullVerdict Judge(bool visible = true) {
-    return JudgePull(movement, visible, kStart, minutes(60), {}, now);
+  PullVerdict EvaluateImage(bool visible = true) {
+    return EvaluatePull(movement, visible, kStart, minutes(60), {}, now);
   }
 };
 
@@ -26,7 +26,7 @@ TEST(Stall, ATrickleOfTwelveMinutesIsNotKilled) {
   Rig rig;
   for (std::uint64_t i = 1; i <= 72; i++) {
     rig.See(seconds(10), {.bytes_done = i, .bytes_total = 1000, .fingerprint = i, .active = true});
-    EXPECT_EQ(rig.Judge(), PullVerdict::kContinue);
+    EXPECT_EQ(rig.EvaluateImage(), PullVerdict::kContinue);
   }
 }
 
@@ -34,50 +34,50 @@ TEST(Stall, TenMinutesWithoutAByteAreReplaced) {
   Rig rig;
   rig.See(seconds(1), {.bytes_done = 5, .fingerprint = 1, .active = true});
   rig.See(minutes(10) - seconds(1), {.bytes_done = 5, .fingerprint = 1, .active = true});
-  EXPECT_EQ(rig.Judge(), PullVerdict::kContinue);
+  EXPECT_EQ(rig.EvaluateImage(), PullVerdict::kContinue);
   rig.See(seconds(1), {.bytes_done = 5, .fingerprint = 1, .active = true});
-  EXPECT_EQ(rig.Judge(), PullVerdict::kReplace);
+  EXPECT_EQ(rig.EvaluateImage(), PullVerdict::kReplace);
 }
 
 TEST(Stall, ARegistryThatNeverAnswersIsAStallToo) {
   Rig rig;
   rig.now += minutes(10);
-  EXPECT_EQ(rig.Judge(), PullVerdict::kReplace);
+  EXPECT_EQ(rig.EvaluateImage(), PullVerdict::kReplace);
 }
 
 TEST(Stall, UnpackingMayTakeItsTime) {
   Rig rig;
   rig.See(seconds(1), {.bytes_done = 9, .bytes_total = 9, .fingerprint = 1, .unpacking = true});
   rig.See(minutes(25), {.bytes_done = 9, .bytes_total = 9, .fingerprint = 1, .unpacking = true});
-  EXPECT_EQ(rig.Judge(), PullVerdict::kContinue);
+  EXPECT_EQ(rig.EvaluateImage(), PullVerdict::kContinue);
   rig.now = kStart + minutes(120);
-  EXPECT_EQ(rig.Judge(), PullVerdict::kEnd);
+  EXPECT_EQ(rig.EvaluateImage(), PullVerdict::kEnd);
 }
 
 TEST(Stall, WaitingInTheRuntimesQueueIsNoStall) {
   Rig rig;
   rig.See(seconds(1), {.fingerprint = 1});
   rig.See(minutes(30), {.fingerprint = 1, .may_be_queued = true});
-  EXPECT_EQ(rig.Judge(), PullVerdict::kContinue);
+  EXPECT_EQ(rig.EvaluateImage(), PullVerdict::kContinue);
   rig.See(minutes(10), {.fingerprint = 1, .may_be_queued = false});
-  EXPECT_EQ(rig.Judge(), PullVerdict::kReplace);
+  EXPECT_EQ(rig.EvaluateImage(), PullVerdict::kReplace);
 }
 
 TEST(Stall, WithoutSightOnlyThePullTimeoutCounts) {
   Rig rig;
   rig.now = kStart + minutes(59);
-  EXPECT_EQ(rig.Judge(false), PullVerdict::kContinue);
+  EXPECT_EQ(rig.EvaluateImage(false), PullVerdict::kContinue);
   rig.now = kStart + minutes(60);
-  EXPECT_EQ(rig.Judge(false), PullVerdict::kEnd);
+  EXPECT_EQ(rig.EvaluateImage(false), PullVerdict::kEnd);
 }
 
 TEST(Stall, NextJudgementIsWhenTheVerdictMayChange) {
   Rig rig;
   rig.See(seconds(30), {.bytes_done = 1, .fingerprint = 1, .active = true});
-  base::TimePoint next = NextJudgement(rig.movement, true, kStart, minutes(60), {});
+  base::TimePoint next = NextEvaluation(rig.movement, true, kStart, minutes(60), {});
   EXPECT_EQ(next, kStart + seconds(30) + minutes(10));
   rig.now = next;
-  EXPECT_EQ(rig.Judge(), PullVerdict::kReplace);
+  EXPECT_EQ(rig.EvaluateImage(), PullVerdict::kReplace);
 }
 
 // Another registry gets its place then; a trickle is not worth one. A pull that has just begun has its place.

@@ -22,9 +22,9 @@ struct StartRow {
 class JudgeStartTest : public testing::TestWithParam<StartRow> {};
 
 TEST_P(JudgeStartTest, Row) {
-  const StartVerdict verdict = JudgeStart(GetParam().facts, kNow);
+  const StartVerdict verdict = EvaluateStart(GetParam().facts, kNow);
   EXPECT_EQ(verdict.may, GetParam().expect.may);
-  EXPECT_EQ(verdict.no_room, GetParam().expect.no_room);
+  EXPECT_EQ(verdict.no_disk_space, GetParam().expect.no_disk_space);
   EXPECT_EQ(verdict.held, GetParam().expect.held);
 }
 
@@ -34,23 +34,23 @@ constexpr StartVerdict kMayNot{};
 INSTANTIATE_TEST_SUITE_P(
     , JudgeStartTest,
     testing::Values(StartRow{"NothingAgainstIt", {}, kMay},
-                    StartRow{"DoesNotFit", {.fits = false}, {.no_room = true}},
+                    StartRow{"DoesNotFit", {.fits = false}, {.no_disk_space = true}},
                     // Held, and among those that may: Schedule knows when the hold ends.
                     StartRow{
                         "DiskFull", {.disk_held_until = kLater}, {.may = true, .held = Reason::kDiskFull}},
                     StartRow{"DiskFullNoMore", {.disk_held_until = kNow}, kMay},
                     StartRow{"RegistryHeld",
-                             {.registry_held_until = kLater, .registry_trouble = Reason::kRateLimited},
+                             {.registry_held_until = kLater, .registry_failure = Reason::kRateLimited},
                              {.may = true, .held = Reason::kRateLimited}},
                     StartRow{"RegistryHeldNoMore", {.registry_held_until = kNow}, kMay},
                     StartRow{"OfBothTheRegistryIsTold",
                              {.disk_held_until = kLater,
                               .registry_held_until = kLater,
-                              .registry_trouble = Reason::kDnsFailure},
+                              .registry_failure = Reason::kDnsFailure},
                              {.may = true, .held = Reason::kDnsFailure}},
                     StartRow{"WithoutRoomAndHeld",
                              {.fits = false, .disk_held_until = kLater},
-                             {.no_room = true, .held = Reason::kDiskFull}},
+                             {.no_disk_space = true, .held = Reason::kDiskFull}},
                     StartRow{"AnUpdateNobodyWaitsForIsSpared",
                              {.update = true, .ready = true, .pulls_are_saved = true},
                              kMayNot},
@@ -58,11 +58,11 @@ INSTANTIATE_TEST_SUITE_P(
                     StartRow{"AnUpdateForReadiness", {.update = true, .pulls_are_saved = true}, kMay},
                     StartRow{"WhatIsMissingIsNotSpared", {.ready = true, .pulls_are_saved = true}, kMay},
                     StartRow{"AnUpdateThatIsAskedFor",
-                             {.asked = true, .update = true, .ready = true, .pulls_are_saved = true},
+                             {.requested = true, .update = true, .ready = true, .pulls_are_saved = true},
                              kMay},
                     StartRow{"BeforeTheFirst", {.first_at = kLater}, kMayNot},
                     StartRow{"AtTheFirst", {.first_at = kNow}, kMay},
-                    StartRow{"AskedForBeforeTheFirst", {.asked = true, .first_at = kLater}, kMay},
+                    StartRow{"AskedForBeforeTheFirst", {.requested = true, .first_at = kLater}, kMay},
                     StartRow{"TriedBefore", {.tried_before = true, .first_at = kLater}, kMay},
                     StartRow{"ItsLeaseIsLeaving", {.lease_is_leaving = true}, kMayNot}),
     [](const auto& row) { return row.param.name; });

@@ -107,7 +107,7 @@ struct ContainerCase {
 };
 class ContainerTest : public testing::TestWithParam<ContainerCase> {};
 TEST_P(ContainerTest, IsJudged) {
-  ContainerJudgement judged = JudgeContainer(GetParam().seen);
+  ContainerEvaluation judged = EvaluateContainer(GetParam().seen);
   EXPECT_EQ(judged.fate, GetParam().fate);
   EXPECT_EQ(judged.result.obstacle, GetParam().obstacle);
 }
@@ -159,9 +159,9 @@ INSTANTIATE_TEST_SUITE_P(
                       TouchObstacle::kPullFailed}),
     [](const auto& row) { return row.param.name; });
 
-TEST(JudgeContainer, SaysWhatKubeletSaysInOneBoundedLine) {
+TEST(EvaluateContainer, SaysWhatKubeletSaysInOneBoundedLine) {
   ContainerSeen seen{.waiting_reason = "ErrImagePull", .waiting_message = "a\nb" + std::string(5000, 'x')};
-  std::string why = JudgeContainer(seen).result.why;
+  std::string why = EvaluateContainer(seen).result.why;
   EXPECT_TRUE(why.starts_with("ErrImagePull: a bx")) << why;
   EXPECT_LE(why.size(), 510U);
 }
@@ -172,39 +172,39 @@ PodSeen Pod(std::vector<ContainerSeen> containers, std::string phase = "Pending"
 const ContainerSeen kPulledOne{.terminated_reason = "StartError"};
 const ContainerSeen kCreating{.waiting_reason = "ContainerCreating"};
 
-TEST(JudgePod, IsOverWhenEveryContainerIsDecided) {
-  EXPECT_FALSE(JudgePod(Pod({}), seconds(1), seconds(1)).over);
-  EXPECT_FALSE(JudgePod(Pod({kPulledOne, kCreating}), seconds(1), seconds(1)).over);
-  PodJudgement judged = JudgePod(Pod({kPulledOne, kPulledOne}), seconds(1), seconds(1));
+TEST(EvaluatePod, IsOverWhenEveryContainerIsDecided) {
+  EXPECT_FALSE(EvaluatePod(Pod({}), seconds(1), seconds(1)).over);
+  EXPECT_FALSE(EvaluatePod(Pod({kPulledOne, kCreating}), seconds(1), seconds(1)).over);
+  PodEvaluation judged = EvaluatePod(Pod({kPulledOne, kPulledOne}), seconds(1), seconds(1));
   EXPECT_TRUE(judged.over);
   EXPECT_EQ(judged.pod.obstacle, TouchObstacle::kNone);
 }
 
-TEST(JudgePod, OneThatNobodyRunsIsGivenUpAfterAMinute) {
-  EXPECT_FALSE(JudgePod(Pod({}), seconds(59), seconds(59)).over);
-  PodJudgement judged = JudgePod(Pod({}), seconds(60), seconds(60));
+TEST(EvaluatePod, OneThatNobodyRunsIsGivenUpAfterAMinute) {
+  EXPECT_FALSE(EvaluatePod(Pod({}), seconds(59), seconds(59)).over);
+  PodEvaluation judged = EvaluatePod(Pod({}), seconds(60), seconds(60));
   EXPECT_TRUE(judged.over);
   EXPECT_EQ(judged.pod.obstacle, TouchObstacle::kPodNeverRan);
 }
 
-TEST(JudgePod, OneThatMovesHasItsTime) {
-  EXPECT_FALSE(JudgePod(Pod({kPulledOne, kCreating}), seconds(30), seconds(200)).over);
-  EXPECT_TRUE(JudgePod(Pod({kPulledOne, kCreating}), seconds(30), seconds(280)).over);
-  EXPECT_EQ(JudgePod(Pod({kPulledOne, kCreating}), seconds(30), seconds(280)).pod.obstacle,
+TEST(EvaluatePod, OneThatMovesHasItsTime) {
+  EXPECT_FALSE(EvaluatePod(Pod({kPulledOne, kCreating}), seconds(30), seconds(200)).over);
+  EXPECT_TRUE(EvaluatePod(Pod({kPulledOne, kCreating}), seconds(30), seconds(280)).over);
+  EXPECT_EQ(EvaluatePod(Pod({kPulledOne, kCreating}), seconds(30), seconds(280)).pod.obstacle,
             TouchObstacle::kNone)
       << "kubelet ran it: what is left is the image's";
 }
 
-TEST(JudgePod, OneThatKubeletRefusedSaysWhy) {
+TEST(EvaluatePod, OneThatKubeletRefusedSaysWhy) {
   PodSeen seen{.phase = "Failed", .reason = "OutOfpods", .message = "Node didn't have enough resource: pods"};
-  PodJudgement judged = JudgePod(seen, {}, {});
+  PodEvaluation judged = EvaluatePod(seen, {}, {});
   EXPECT_TRUE(judged.over);
   EXPECT_EQ(judged.pod.obstacle, TouchObstacle::kPodNeverRan);
   EXPECT_NE(judged.pod.why.find("OutOfpods: Node didn't"), std::string::npos) << judged.pod.why;
 }
 
-TEST(JudgePod, OneThatSomebodyDeletedIsOver) {
-  PodJudgement judged = JudgePod({.gone = true}, {}, {});
+TEST(EvaluatePod, OneThatSomebodyDeletedIsOver) {
+  PodEvaluation judged = EvaluatePod({.gone = true}, {}, {});
   EXPECT_TRUE(judged.over);
   EXPECT_EQ(judged.pod.obstacle, TouchObstacle::kPodNeverRan);
 }

@@ -43,10 +43,10 @@ struct ComesCase {
 class ComesTest : public testing::TestWithParam<ComesCase> {};
 TEST_P(ComesTest, AfterTheFirstLook) {
   const ComesCase& row = GetParam();
-  Arrivals arrivals = AfterLook({}, row.first, List(row.list), row.ignore, At(0));
+  Arrivals arrivals = AfterPoll({}, row.first, List(row.list), row.ignore, At(0));
   EXPECT_EQ(NamesIn(arrivals), std::vector<std::string>{});
   EXPECT_EQ(arrivals.unlisted->since, At(0));
-  arrivals = AfterLook(std::move(arrivals), row.then, List(row.list), row.ignore, At(8));
+  arrivals = AfterPoll(std::move(arrivals), row.then, List(row.list), row.ignore, At(8));
   EXPECT_EQ(NamesIn(arrivals), row.unlisted);
   for (const UnlistedImage& image : arrivals.unlisted->images) {
     EXPECT_EQ(image.first_seen, At(8));
@@ -116,14 +116,14 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 TEST(Unlisted, WhatGoesIsKeptAndSaidToBeGone) {
-  Arrivals arrivals = AfterLook({}, {}, {}, {}, At(0));
-  arrivals = AfterLook(std::move(arrivals), {Image("1", {kA})}, {}, {}, At(8));
-  arrivals = AfterLook(std::move(arrivals), {}, {}, {}, At(16));
+  Arrivals arrivals = AfterPoll({}, {}, {}, {}, At(0));
+  arrivals = AfterPoll(std::move(arrivals), {Image("1", {kA})}, {}, {}, At(8));
+  arrivals = AfterPoll(std::move(arrivals), {}, {}, {}, At(16));
   ASSERT_EQ(NamesIn(arrivals), std::vector<std::string>{kA});
   EXPECT_FALSE(arrivals.unlisted->images[0].present);
   image::LocalImage larger = Image("2", {kA});
   larger.size_bytes = 8;
-  arrivals = AfterLook(std::move(arrivals), {larger}, {}, {}, At(24));
+  arrivals = AfterPoll(std::move(arrivals), {larger}, {}, {}, At(24));
   ASSERT_EQ(NamesIn(arrivals), std::vector<std::string>{kA});
   const UnlistedImage& again = arrivals.unlisted->images[0];
   EXPECT_TRUE(again.present);
@@ -134,30 +134,30 @@ TEST(Unlisted, WhatGoesIsKeptAndSaidToBeGone) {
 }
 
 TEST(Unlisted, WhatIsListedLaterIsForgotten) {
-  Arrivals arrivals = AfterLook({}, {}, {}, {}, At(0));
-  arrivals = AfterLook(std::move(arrivals), {Image("1", {kA})}, {}, {}, At(8));
-  arrivals = AfterLook(std::move(arrivals), {Image("1", {kA})}, List({kA}), {}, At(16));
+  Arrivals arrivals = AfterPoll({}, {}, {}, {}, At(0));
+  arrivals = AfterPoll(std::move(arrivals), {Image("1", {kA})}, {}, {}, At(8));
+  arrivals = AfterPoll(std::move(arrivals), {Image("1", {kA})}, List({kA}), {}, At(16));
   EXPECT_TRUE(arrivals.unlisted->images.empty());
 }
 
 TEST(Unlisted, WhatCameListedIsNoFindingWhenTheListDropsIt) {
-  Arrivals arrivals = AfterLook({}, {}, List({kA, kB}), {}, At(0));
-  arrivals = AfterLook(std::move(arrivals), {Image("1", {kA})}, List({kA, kB}), {}, At(8));
+  Arrivals arrivals = AfterPoll({}, {}, List({kA, kB}), {}, At(0));
+  arrivals = AfterPoll(std::move(arrivals), {Image("1", {kA})}, List({kA, kB}), {}, At(8));
   // B's pull ended between the looks, and the list is another one by now.
-  arrivals = AfterLook(std::move(arrivals), {Image("1", {kA}), Image("2", {kB})}, List({}), {}, At(16));
+  arrivals = AfterPoll(std::move(arrivals), {Image("1", {kA}), Image("2", {kB})}, List({}), {}, At(16));
   EXPECT_TRUE(arrivals.unlisted->images.empty());
 }
 
 TEST(Unlisted, IsBounded) {
-  Arrivals arrivals = AfterLook({}, {}, {}, {}, At(0));
+  Arrivals arrivals = AfterPoll({}, {}, {}, {}, At(0));
   Images images;
   for (std::size_t i = 0; i < kMostUnlisted + 5; i++)
     images.push_back(Image(std::to_string(i), {"r.io/" + std::to_string(i) + ":v1"}));
-  arrivals = AfterLook(std::move(arrivals), images, {}, {}, At(8));
+  arrivals = AfterPoll(std::move(arrivals), images, {}, {}, At(8));
   EXPECT_EQ(arrivals.unlisted->images.size(), kMostUnlisted);
   EXPECT_EQ(arrivals.unlisted->left_out, 5U);
   EXPECT_EQ(arrivals.known.size(), kMostUnlisted + 5);
-  Arrivals same = AfterLook(arrivals, images, {}, {}, At(16));
+  Arrivals same = AfterPoll(arrivals, images, {}, {}, At(16));
   EXPECT_EQ(same.unlisted, arrivals.unlisted);
 }
 

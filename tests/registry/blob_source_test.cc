@@ -198,10 +198,10 @@ TEST_F(BlobSourceTest, WhatARefusalMeans) {
     EXPECT_EQ(CodeOf(Bytes(App())), row.code) << row.status;
   }
   // It named no time, so that the caller may ask again; then it asked for patience.
-  EXPECT_EQ(client_->contents().AskedForPatience(App()), std::nullopt);
+  EXPECT_EQ(client_->contents().RetryAfter(App()), std::nullopt);
   AnswerBlobs({.status = 503, .headers = {{"Retry-After", "5"}}});
   EXPECT_EQ(CodeOf(Bytes(App())), Code::kResourceExhausted);
-  EXPECT_EQ(client_->contents().AskedForPatience(App()), std::chrono::seconds(5));
+  EXPECT_EQ(client_->contents().RetryAfter(App()), std::chrono::seconds(5));
   registry_.Forget();
   HaveBlob();
   EXPECT_EQ(CodeOf(Bytes(App())), Code::kResourceExhausted);
@@ -254,7 +254,7 @@ TEST_F(BlobSourceTest, LimitsThatComeSideBySideAreOneAndAreToldToPulls) {
     return FakeReply{.status = 429, .headers = {{"Retry-After", "60"}}};
   });
   Make();
-  EXPECT_EQ(client_->contents().AskedForPatience(App()), std::nullopt);
+  EXPECT_EQ(client_->contents().RetryAfter(App()), std::nullopt);
   {
     std::vector<std::jthread> ranges;
     for (int i = 0; i < 8; i++) {
@@ -265,15 +265,15 @@ TEST_F(BlobSourceTest, LimitsThatComeSideBySideAreOneAndAreToldToPulls) {
       });
     }
   }
-  EXPECT_EQ(client_->contents().AskedForPatience(App()), std::chrono::seconds(60));
+  EXPECT_EQ(client_->contents().RetryAfter(App()), std::chrono::seconds(60));
   clock_.Advance(std::chrono::seconds(60));
-  EXPECT_EQ(client_->contents().AskedForPatience(App()), std::nullopt);
+  EXPECT_EQ(client_->contents().RetryAfter(App()), std::nullopt);
   // What is served afterwards ends it; a 429 without a time begins none.
   HaveBlob();
   EXPECT_TRUE(Bytes(App()));
   AnswerBlobs({.status = 429});
   EXPECT_FALSE(Bytes(App()));
-  EXPECT_EQ(client_->contents().AskedForPatience(App()), std::nullopt);
+  EXPECT_EQ(client_->contents().RetryAfter(App()), std::nullopt);
 }
 
 TEST_F(BlobSourceTest, TheLimitOfAStoreIsNotTheRegistrys) {
@@ -283,7 +283,7 @@ TEST_F(BlobSourceTest, TheLimitOfAStoreIsNotTheRegistrys) {
   });
   AnswerBlobs({.status = 307, .headers = {{"Location", "http://" + store.address() + "/signed"}}});
   EXPECT_EQ(CodeOf(Bytes(App())), Code::kResourceExhausted);
-  EXPECT_EQ(client_->contents().AskedForPatience(App()), std::nullopt);
+  EXPECT_EQ(client_->contents().RetryAfter(App()), std::nullopt);
 }
 
 TEST_F(BlobSourceTest, AStoreThatItRedirectsToGetsNoLoginAndIsAskedAtOnceTheNextTime) {

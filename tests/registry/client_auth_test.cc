@@ -132,12 +132,12 @@ TEST_F(ClientAuthTest, ATokenServiceOnAnAddressThatIsNotMeant) {
 TEST_F(ClientAuthTest, AStrangersRegistryOnThisMachineIsNotAsked) {
   Make();
   registry_.Put("app", "v1");
-  auto ask = [&](const std::string& host, bool by_stranger) {
+  auto ask = [&](const std::string& host, bool untrusted_name) {
     image::RegistryQuestion question{.reference = *image::Reference::Parse(host + "/app:v1"),
                                      .local_digests = {},
                                      .platform = image::Platform::Host(),
                                      .credentials = {},
-                                     .by_stranger = by_stranger,
+                                     .untrusted_name = untrusted_name,
                                      .not_these = std::vector<std::string>{"192.0.2.9", "2001:db8::9"}};
     return client_->Ask({}, question);
   };
@@ -170,7 +170,7 @@ class TokensElsewhere final : public http::Client {
 
 // A pod must not learn from a token service's address which addresses are this node's.
 TEST_F(ClientAuthTest, AStrangersTokenServiceOnThisNodeLooksLikeOneThatIsSilent) {
-  auto ask = [&](http::Fault fault, bool by_stranger) {
+  auto ask = [&](http::Fault fault, bool untrusted_name) {
     TokensElsewhere elsewhere(fault);
     Client client(elsewhere, clock_, tests::QuickOptions());
     const image::RegistryAnswer answer =
@@ -178,7 +178,7 @@ TEST_F(ClientAuthTest, AStrangersTokenServiceOnThisNodeLooksLikeOneThatIsSilent)
                                       .local_digests = {},
                                       .platform = {"linux", "amd64", ""},
                                       .credentials = {},
-                                      .by_stranger = by_stranger});
+                                      .untrusted_name = untrusted_name});
     return std::pair(answer.kind, answer.only_by_pull);
   };
   EXPECT_EQ(ask(http::Fault::kAddress, true), ask(http::Fault::kConnect, true));
@@ -194,7 +194,7 @@ TEST_F(ClientAuthTest, WhileTheAddressesAreUnknownOnlyRegistriesOfStrangersAreNo
                                      .local_digests = {},
                                      .platform = image::Platform::Host(),
                                      .credentials = std::move(credentials),
-                                     .by_stranger = true,
+                                     .untrusted_name = true,
                                      .not_these = std::nullopt};
     return client_->Ask({}, question).kind;
   };

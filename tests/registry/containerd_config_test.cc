@@ -72,7 +72,7 @@ class ContainerdConfigTest : public testing::TestWithParam<WordRow> {};
 
 TEST_P(ContainerdConfigTest, IsWhatContainerdMakesOfIt) {
   ContainerdSettings word = Word(GetParam().files);
-  EXPECT_EQ(word.registries.told, GetParam().expect.told);
+  EXPECT_EQ(word.registries.known, GetParam().expect.known);
   EXPECT_EQ(word.registries.config_path, GetParam().expect.config_path);
   EXPECT_EQ(word.registries.in_tables, GetParam().expect.in_tables);
   EXPECT_EQ(word.registries, GetParam().expect);

@@ -26,7 +26,7 @@ class ContainerdFilesTest : public testing::Test {
  protected:
   void Write(const std::string& path, const std::string& text) { dir_.Write(path.substr(1), text); }
   const ContainerdSettings& Look() {
-    word_ = files_.Look();
+    word_ = files_.Current();
     return *word_;
   }
   std::string ConfigPath() { return Look().registries.config_path; }
@@ -53,17 +53,17 @@ TEST_F(ContainerdFilesTest, NoFileMeansDefaults) {
 
 TEST_F(ContainerdFilesTest, IsReadAgainOnlyWhenSomethingHasChanged) {
   Write(kFile, Path("/a"));
-  auto before = files_.Look();
+  auto before = files_.Current();
   EXPECT_EQ(before->registries.config_path, "/a");
   EXPECT_EQ(before->notes, Texts{});
-  EXPECT_EQ(files_.Look(), before);
+  EXPECT_EQ(files_.Current(), before);
   // What says the same as before is no news, either.
   Write(kFile, "# touched\n" + Path("/a"));
-  EXPECT_EQ(files_.Look(), before);
+  EXPECT_EQ(files_.Current(), before);
   Write(kFile, Path("/other"));
   EXPECT_EQ(ConfigPath(), "/other");
   std::filesystem::remove(dir_ / kFile);
-  EXPECT_FALSE(Look().registries.told);
+  EXPECT_FALSE(Look().registries.known);
   Write(kFile, Path("/a"));
   EXPECT_EQ(ConfigPath(), "/a");
 }

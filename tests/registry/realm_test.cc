@@ -15,7 +15,7 @@ class RealmTest : public testing::TestWithParam<RealmCase> {};
 TEST_P(RealmTest, Table) {
   auto contact = http::ParseAbsoluteUrl(GetParam().registry);
   ASSERT_TRUE(contact);
-  auto realm = JudgeRealm(GetParam().realm, *contact, {"sso.partner.example"});
+  auto realm = ValidateRealm(GetParam().realm, *contact, {"sso.partner.example"});
   EXPECT_EQ(!realm ? "refused" : realm->trusted ? "trusted" : "stranger", GetParam().expect);
 }
 

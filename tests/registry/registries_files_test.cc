@@ -21,7 +21,7 @@ class RegistriesFilesTest : public testing::Test {
  protected:
   void Write(const std::string& path, const std::string& text) { dir_.Write(path.substr(1), text); }
   void Folder(const std::string& path) { std::filesystem::create_directories(dir_.path() + path); }
-  std::shared_ptr<const RegistriesSettings> Look() { return files_.Look(); }
+  std::shared_ptr<const RegistriesSettings> Look() { return files_.Current(); }
   Texts Prefixes() {
     auto word = Look();
     EXPECT_EQ(word->notes, Texts{});
@@ -116,12 +116,12 @@ TEST_F(RegistriesFilesTest, AFileOfRootsTakesThePlaceOfTheUsualOne) {
 
 TEST_F(RegistriesFilesTest, AFileThatWasNamedMustBeThere) {
   RegistriesFiles files("/opt/registries.conf", dir_.path());
-  EXPECT_FALSE(files.Look()->conf);
+  EXPECT_FALSE(files.Current()->conf);
   Write("/opt/registries.conf", Location("a.io"));
   Write("/root/.config/containers/registries.conf", Location("c.io"));
   Write("/etc/containers/registries.conf.d/10.conf", Location("b.io"));
-  ASSERT_TRUE(files.Look()->conf);
-  EXPECT_EQ(files.Look()->conf->registries.size(), 2U);
+  ASSERT_TRUE(files.Current()->conf);
+  EXPECT_EQ(files.Current()->conf->registries.size(), 2U);
 }
 
 TEST_F(RegistriesFilesTest, ShortNamesThatPodmanWasToldCountFirst) {

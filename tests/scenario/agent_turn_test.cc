@@ -136,8 +136,8 @@ TEST(AgentTurn, TheEndStopsAQuestionThatIsUnderWay) {
   runtime.Preload(MakeImage("r.io/a:v1", 1'000'000));
   credentials::Keyring keyring({.docker_configs = {dir / "absent"}}, clock);
   std::atomic<bool> asked = false, stopped = false;
-  agent::RegistryAsker silent = [&](const base::Call& call, const image::RegistryQuestion&,
-                                    const agent::RegistryQueryContext&) {
+  agent::RegistryResolver silent = [&](const base::Call& call, const image::RegistryQuestion&,
+                                       const agent::RegistryQueryContext&) {
     asked = true;
     stopped = !base::Pause(call, std::chrono::seconds(5));
     return image::RegistryAnswer{};
@@ -225,9 +225,7 @@ class RegistryOfOne final : public image::ContentSource {
     if (patience_) return base::ResourceExhausted("429 Too Many Requests");
     return base::NotFound("404");
   }
-  std::optional<base::Duration> AskedForPatience(const image::RegistryQuestion&) override {
-    return patience_;
-  }
+  std::optional<base::Duration> RetryAfter(const image::RegistryQuestion&) override { return patience_; }
 
   void AskForPatience(base::Duration wait) { patience_ = wait; }
   bool asked() const { return asked_; }

@@ -14,7 +14,7 @@ const std::string kAsked = "r.io/asked:v1";
 
 // nullptr: it is not kept in mind.
 const plan::ImageState* StateOf(const plan::SnapshotPtr& snapshot, const std::string& name) {
-  for (const plan::ImageState& asked : snapshot->asked) {
+  for (const plan::ImageState& asked : snapshot->requested) {
     if (asked.want->reference.written() == name) return &asked;
   }
   return nullptr;
@@ -33,7 +33,7 @@ TEST(AskedScenario, ItIsPulledBesideAListThatItDoesNotChange) {
   node.List({"r.io/a:v1"});
   ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(30)));
   std::string hash = node.Snapshot()->list.hash;
-  node.AskPull(kAsked);
+  node.RequestPull(kAsked);
   ASSERT_TRUE(node.RunUntil([&] { return IsHere(node, kAsked); }, minutes(1)));
   plan::SnapshotPtr snapshot = node.Snapshot();
   EXPECT_EQ(snapshot->images.size(), 1U);
@@ -70,7 +70,7 @@ TEST(AskedScenario, NoAccountsTokenIsUsedForIt) {
   ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(30)));
   const int runs = node.plugins.runs("reg.example.test");
   EXPECT_GT(runs, 0);
-  node.AskPull(asked);
+  node.RequestPull(asked);
   node.RunFor(seconds(10));
   ASSERT_NE(StateOf(node.Snapshot(), asked), nullptr);
   EXPECT_EQ(StateOf(node.Snapshot(), asked)->reason, plan::Reason::kAccessDenied);
@@ -84,8 +84,8 @@ TEST(AskedScenario, NobodyWaitsBeforeItHasBegun) {
   ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(30)));
   node.runtime.SetRuntimeUp(false);
   node.RunFor(seconds(10));
-  node.AskPull(kAsked);
-  node.RunFor(plan::kAskedFor + seconds(1));
+  node.RequestPull(kAsked);
+  node.RunFor(plan::kRequestLifetime + seconds(1));
   node.runtime.Push(MakeImage(kAsked, kMB));
   node.runtime.SetRuntimeUp(true);
   node.RunFor(minutes(5));
@@ -99,13 +99,13 @@ void AskForALargeOne(Node& node) {
   node.runtime.Push(MakeImage(kAsked, 50'000 * kMB));
   node.List({});
   ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(30)));
-  node.AskPull(kAsked);
+  node.RequestPull(kAsked);
 }
 
 TEST(AskedScenario, APullThatHasBegunGoesOnWhenWhoAskedHasGone) {
   Node node;
   ASSERT_NO_FATAL_FAILURE(AskForALargeOne(node));
-  node.RunFor(2 * plan::kAskedFor);
+  node.RunFor(2 * plan::kRequestLifetime);
   ASSERT_FALSE(IsHere(node, kAsked));
   ASSERT_TRUE(node.RunUntil([&] { return !node.IdOf(kAsked).empty(); }, minutes(60)));
   EXPECT_EQ(node.runtime.counters().pull_calls, 1);
@@ -121,7 +121,7 @@ TEST(AskedScenario, ADenialIsRememberedAndNotHammered) {
   node.List({});
   ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(30)));
   for (int i = 0; i < 20; i++) {
-    node.AskPull(kAsked);
+    node.RequestPull(kAsked);
     node.RunFor(seconds(5));
   }
   plan::SnapshotPtr snapshot = node.Snapshot();
@@ -134,11 +134,11 @@ TEST(AskedScenario, ADenialIsRememberedAndNotHammered) {
   EXPECT_LE(pulls, 1 + 3 + 2) << "three requests, and then one a minute";
   EXPECT_TRUE(node.Ready());
   // New credentials change that, for the next who asks.
-  node.RunFor(plan::kAskedFor);
+  node.RunFor(plan::kRequestLifetime);
   node.WriteDockerConfig(R"({"auths":{"r.io":{"username":"ann","password":"right"}}})");
   node.RunFor(seconds(30));
   EXPECT_EQ(node.runtime.counters().pull_calls, pulls);
-  node.AskPull(kAsked);
+  node.RequestPull(kAsked);
   EXPECT_TRUE(node.RunUntil([&] { return IsHere(node, kAsked); }, seconds(30)));
 }
 
@@ -155,13 +155,13 @@ TEST(AskedScenario, AnEntryOfTheListGoesFirstAndIsPulledOnce) {
   node.List(names);
   ASSERT_TRUE(node.RunUntil([&] { return node.runtime.counters().pull_calls == 1; }, seconds(30)));
   for (int i = 0; i < 100 && !node.Image(names[5]).usable; i++) {
-    node.AskPull(names[5]);
+    node.RequestPull(names[5]);
     node.RunFor(seconds(1));
   }
   int here = 0;
   for (const std::string& name : names) here += node.Image(name).usable ? 1 : 0;
   EXPECT_EQ(here, 2) << "the one that was under way, and the one that was asked for";
-  EXPECT_TRUE(node.Snapshot()->asked.empty());
+  EXPECT_TRUE(node.Snapshot()->requested.empty());
   ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(30)));
   EXPECT_EQ(node.runtime.counters().pull_calls, 6);
 }
@@ -184,7 +184,7 @@ TEST(AskedScenario, WhatDoesNotFitIsNotPulled) {
   ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(30)));
   node.disk = {.known = true, .capacity_bytes = 100'000 * kMB, .available_bytes = 30'000 * kMB};
   node.RunFor(seconds(10));
-  node.AskPull(kAsked);
+  node.RequestPull(kAsked);
   EXPECT_TRUE(node.RunUntil(
       [&] {
         plan::SnapshotPtr snapshot = node.Snapshot();

@@ -263,8 +263,8 @@ void Node::Sources(const std::vector<std::string>& texts) {
   for (const auto& agent : agents_) agent->SetList(list_);
 }
 
-void Node::AskPull(const std::string& name) {
-  for (const auto& agent : agents_) agent->AskPull(*image::Reference::Parse(name), clock.Now());
+void Node::RequestPull(const std::string& name) {
+  for (const auto& agent : agents_) agent->RequestPull(*image::Reference::Parse(name), clock.Now());
 }
 
 void Node::Labels(const std::optional<image::NodeLabels>& labels) {

@@ -96,7 +96,7 @@ class Node {
   void Sources(const std::vector<std::string>& texts);
 
   // A preflight that has just looked wants it pulled.
-  void AskPull(const std::string& name);
+  void RequestPull(const std::string& name);
 
   // The labels of its Node were read; nullopt: they cannot be read.
   void Labels(const std::optional<image::NodeLabels>& labels);

@@ -219,7 +219,7 @@ TEST(RetryScenario, APreflightTriesAtOnce) {
   node.List({"r.io/late:v1"});
   node.RunFor(minutes(1));
   node.runtime.Push(MakeImage("r.io/late:v1", kMB));
-  node.AskPull("r.io/late:v1");
+  node.RequestPull("r.io/late:v1");
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(5)));
 }
 

@@ -31,7 +31,7 @@ TEST(RuntimeScenario, ARestartBetweenTwoLooksIsNoticed) {
   node.runtime.Preload(MakeImage("r.io/a:v1", kMB));
   node.List({"r.io/a:v1"});
   ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(10)));
-  node.runtime.SetVersion("2.3.4", {.told = true, .config_path = "/srv/certs.d"});
+  node.runtime.SetVersion("2.3.4", {.known = true, .config_path = "/srv/certs.d"});
   node.RunFor(minutes(1));
   ASSERT_NE(node.Snapshot()->runtime.version, "2.3.4");
   ASSERT_NE(node.Snapshot()->runtime.registries.config_path, "/srv/certs.d");

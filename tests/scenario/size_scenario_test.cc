@@ -159,7 +159,7 @@ TEST_F(SizeScenario, UpdatesAndImagesOfNoListWaitToo) {
   for (const std::string& name : Push(6, 10)) names.push_back(name);
   node_.List(names, refreshed);
   node_.RunFor(seconds(2));
-  for (const std::string& name : Push(60, 64)) node_.AskPull(name);
+  for (const std::string& name : Push(60, 64)) node_.RequestPull(name);
   node_.RunFor(seconds(2));
   EXPECT_EQ(Asked(0, 6), 0);
   EXPECT_GT(Asked(6, 10), 0);

@@ -41,7 +41,7 @@ class NearRegistry final : public image::ContentSource {
                      const std::function<bool(std::string_view part)>&) override {
     return base::NotFound("404");
   }
-  std::optional<base::Duration> AskedForPatience(const image::RegistryQuestion&) override { return {}; }
+  std::optional<base::Duration> RetryAfter(const image::RegistryQuestion&) override { return {}; }
 
   void LetOneGo() {
     base::Lock lock(mutex_);

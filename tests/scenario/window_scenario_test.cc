@@ -68,7 +68,7 @@ TEST(WindowScenario, ARequestDoesNotWait) {
   node.RunFor(seconds(30));
   node.Retry({"r.io/a:v1"});
   EXPECT_TRUE(node.RunUntil([&] { return node.Image("r.io/a:v1").ready; }, seconds(5)));
-  node.AskPull("r.io/b:v1");
+  node.RequestPull("r.io/b:v1");
   EXPECT_TRUE(node.RunUntil([&] { return node.Image("r.io/b:v1").ready; }, seconds(5)));
   node.RunFor(minutes(2));
   EXPECT_EQ(node.runtime.counters().pull_calls, 2) << "nothing asked for the third";

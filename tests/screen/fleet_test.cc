@@ -125,11 +125,11 @@ TEST(GatherFleet, NodesThatLeaveAreCountedApart) {
   EXPECT_EQ(fleet.Counted(), 1U);
   EXPECT_EQ(fleet.ready + fleet.progressing + fleet.failing + fleet.not_heard, 1U);
   EXPECT_TRUE(fleet.groups.empty());
-  EXPECT_EQ(JudgeFleet(fleet, {}, false), FleetEnd::kReady);
+  EXPECT_EQ(EvaluateFleet(fleet, {}, false), FleetEnd::kReady);
   EXPECT_EQ(FleetTable(fleet, {.width = 120}),
             "3 nodes   1 ready   2 dead or leaving\nlist " + fleet.lists.begin()->first.substr(7, 6) +
                 "\n2 nodes dead or leaving are not counted: b (cordoned), c (kubelet does not report)\n");
-  EXPECT_EQ(JudgeFleet(GatherFleet({cordoned, dead}), {}, true), FleetEnd::kContinue);
+  EXPECT_EQ(EvaluateFleet(GatherFleet({cordoned, dead}), {}, true), FleetEnd::kContinue);
 }
 
 struct SignsCase {
@@ -205,8 +205,8 @@ struct EndCase {
 class JudgeFleetTest : public testing::TestWithParam<EndCase> {};
 TEST_P(JudgeFleetTest, Ends) {
   Fleet fleet = GatherFleet(GetParam().nodes);
-  EXPECT_EQ(JudgeFleet(fleet, GetParam().target, false), GetParam().end);
-  EXPECT_EQ(JudgeFleet(fleet, GetParam().target, true), GetParam().end_fail_fast);
+  EXPECT_EQ(EvaluateFleet(fleet, GetParam().target, false), GetParam().end);
+  EXPECT_EQ(EvaluateFleet(fleet, GetParam().target, true), GetParam().end_fail_fast);
 }
 
 std::vector<EndCase> EndCases() {
@@ -287,7 +287,7 @@ TEST(FleetDetails, OneCauseALine) {
   EXPECT_EQ(FleetDetails(MixedFleet(), 79, 3).size(), 3U);
 }
 
-TEST(FleetResult, LastWords) {
+TEST(FleetResult, FinalError) {
   Fleet fleet = MixedFleet();
   std::string text = FleetResult(fleet, {}, FleetEnd::kContinue, std::chrono::minutes(10), 80);
   text += FleetResult(fleet, {80, true}, FleetEnd::kFailedPermanently, std::chrono::minutes(1), 80);

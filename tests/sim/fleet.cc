@@ -103,7 +103,7 @@ void Fleet::StartPulls(int index, base::TimePoint& next) {
   }
   input.settled = settled;
   plan::ScheduleOutput output = plan::Schedule(input, options_.limits, now_);
-  next = std::min(next, output.look_again);
+  next = std::min(next, output.next_turn_at);
   for (std::size_t i : output.start) {
     node.tags[i].busy = true;
     happenings_.push({now_ + kRoundTrip, Kind::kPullEnds, index, static_cast<int>(i)});
@@ -133,7 +133,7 @@ void Fleet::StartChecks(int index, base::TimePoint& next) {
   if (probe) slots.push_back(*std::move(probe));
   if (slots.empty()) return;
   plan::ChecksToStart checks = plan::ScheduleChecks(std::move(slots), {{kRegistry, node.pace}}, now_);
-  next = std::min(next, checks.look_again);
+  next = std::min(next, checks.next_turn_at);
   for (std::size_t i : checks.unasked) {
     Tag& tag = node.tags[i];
     tag.fresh = plan::AfterSkippedCheck(std::move(tag.fresh), options_.want, plan::HeldAnswer(node.pace),

@@ -281,7 +281,7 @@ void Days::UnlistedImagesCome() {
 void Days::PreflightAsks() {
   for (const std::string& image : Comers("asked", 2)) {
     node_.runtime.Push(MakeImage(image, kMB));
-    node_.AskPull(image);
+    node_.RequestPull(image);
     unlisted_.push_back(image);
   }
   node_.RunFor(minutes(2));

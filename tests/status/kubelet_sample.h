@@ -99,7 +99,7 @@ inline plan::ImageState Open(const std::string& name) {
 // Each pod of its sources as kubelet 1.36 judges it with this record.
 inline plan::ImageState JudgedForAll(plan::ImageState state, const kubelet::RecordReading& record) {
   std::vector<plan::SpelledVerdicts> each;
-  for (const plan::JudgedPod& pod : plan::PodsOf(state.want)) {
+  for (const plan::PodProfile& pod : plan::PodsOf(state.want)) {
     kubelet::VerdictFacts facts{
         .image = pod.reference.written(), .image_id = state.image_id, .record = record};
     kubelet::Verdicts verdicts =

@@ -65,7 +65,7 @@ inline plan::Snapshot PlantedNode() {
       plan::Unlisted{.since = At(-9),
                      .images = {{.image = Planted("unlisted"), .image_id = Planted("unlisted-id")}},
                      .left_out = 4});
-  snapshot.asked.push_back(PlantedImage());
+  snapshot.requested.push_back(PlantedImage());
   snapshot.kubelet.emplace();
   snapshot.kubelet->version = "1.36.2";
   snapshot.kubelet->allowlist = {Planted("allowlist")};

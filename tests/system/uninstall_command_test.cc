@@ -20,7 +20,7 @@ constexpr const char* kTold = R"({"metadata":{"labels":{"kubernetes.io/os":"linu
   "spec":{"taints":[{"key":"dedicated","value":"ci","effect":"NoSchedule"},
                     {"key":"prefetchd.dev/not-ready","effect":"NoSchedule"}]},
   "status":{"conditions":[{"type":"Ready","status":"True"},{"type":"ImagesPrefetched","status":"False"}]}})";
-constexpr const char* kUntold = R"({"metadata":{"labels":{"kubernetes.io/os":"linux"}},
+constexpr const char* kNotShown = R"({"metadata":{"labels":{"kubernetes.io/os":"linux"}},
   "status":{"conditions":[{"type":"Ready","status":"True"}]}})";
 
 class UninstallCommand : public ClusterAccount {
@@ -46,7 +46,7 @@ class UninstallCommand : public ClusterAccount {
 
 TEST_F(UninstallCommand, LeavesNothingOfOursAndAllOfTheirs) {
   server_.Put("nodes/n1", kTold);
-  server_.Put("nodes/n2", kUntold);
+  server_.Put("nodes/n2", kNotShown);
   std::string before = Stored("n2");
   rig::Ran ran = Run(0, {"--nodes"});
   EXPECT_TRUE(IsClear("n1")) << Stored("n1");

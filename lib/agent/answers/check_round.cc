@@ -11,8 +11,8 @@ namespace {
 using plan::CheckFacts;
 using plan::CheckNeed;
 
-// Any pod is a neighbour, and a list of a thousand images is work for the runtime.
-constexpr std::chrono::milliseconds kAgeForNeighbours{500};
+// Any pod may ask, and a list of a thousand images is work for the runtime.
+constexpr std::chrono::milliseconds kMaxAgeForAnonymous{500};
 
 plan::CheckKubelet KubeletOf(const plan::Snapshot& snapshot) {
   if (!snapshot.kubelet) return plan::CheckKubelet::kNone;
@@ -31,11 +31,11 @@ bool NamesRegistry(const plan::Snapshot& snapshot, const image::Reference& refer
 plan::CheckRuntime CheckRound::AskRuntime(const base::Call& call, const image::Reference& reference,
                                           const plan::ImageState* listed) {
   LiveRuntime& runtime = sources_.runtime;
-  const bool node = asker_.kind == Requester::Kind::kNode;
+  const bool node = requester_.kind == Requester::Kind::kNode;
   if (here_ == nullptr) {
-    looked_at_ = sources_.clock.Now();
-    here_ = runtime.Ask(call.Within(LiveRuntime::Patience(snapshot_.runtime)),
-                        node || asker_.pull ? base::Duration::zero() : kAgeForNeighbours);
+    observed_at_ = sources_.clock.Now();
+    here_ = runtime.Ask(call.Within(LiveRuntime::Timeout(snapshot_.runtime)),
+                        node || requester_.pull ? base::Duration::zero() : kMaxAgeForAnonymous);
   }
   plan::CheckRuntime found;
   if (!*here_) {
@@ -51,7 +51,7 @@ plan::CheckRuntime CheckRound::AskRuntime(const base::Call& call, const image::R
 // A pod that has asked in its own name always has an account; it is a credential where a provider takes it
 // for one.
 bool CheckRound::HasOwnCredentials(const status::CheckQuestion& question, const image::Reference* reference) {
-  if (asker_.kind != Requester::Kind::kPod) return question.identity != status::CheckIdentity{};
+  if (requester_.kind != Requester::Kind::kPod) return question.identity != status::CheckIdentity{};
   return !question.identity.secrets.empty() ||
          (reference != nullptr && !sources_.keyring.TokenProviderFor(*reference).empty());
 }
@@ -63,10 +63,10 @@ CheckRound::Outcome CheckRound::Decide(const base::Call& call, const status::Che
   CheckFacts facts{.image = question.image,
                    .policy = question.policy,
                    .own_credentials = HasOwnCredentials(question, reference ? &*reference : nullptr),
-                   .rights = asker_.Rights(listed != nullptr),
-                   .discreet = asker_.kind == Requester::Kind::kPod,
+                   .rights = requester_.Rights(listed != nullptr),
+                   .discreet = requester_.kind == Requester::Kind::kPod,
                    .listed = listed != nullptr,
-                   .asks_registries = sources_.asker != nullptr,
+                   .asks_registries = sources_.resolver != nullptr,
                    .runtime_down = snapshot_.readiness.reason == plan::Reason::kRuntimeDown,
                    .runtime_error = snapshot_.runtime.error,
                    .kubelet = KubeletOf(snapshot_)};

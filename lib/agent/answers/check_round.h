@@ -17,8 +17,8 @@ struct CheckSources {
   LiveRuntime& runtime;
   credentials::Keyring& keyring;
   const base::Clock& clock;
-  const RegistryAsker& asker;  // empty: this agent asks no registry
-  SharedAnswers& moment;       // of pods' questions
+  const RegistryResolver& resolver;  // empty: this agent asks no registry
+  SharedAnswers& shared_answers;     // of pods' questions
 };
 
 // Not thread-safe. Its arguments must outlive it.
@@ -28,24 +28,25 @@ class CheckRound {
   enum class Reach { kRegistries, kNode };
 
   // `ask_until`: real time, as a Call's deadline.
-  CheckRound(const CheckSources& sources, const plan::Snapshot& snapshot, const Requester& asker,
+  CheckRound(const CheckSources& sources, const plan::Snapshot& snapshot, const Requester& requester,
              base::TimePoint ask_until, Reach reach = Reach::kRegistries)
       : reach_(reach),
         sources_(sources),
         snapshot_(snapshot),
-        asker_(asker),
-        registries_(sources.asker, sources.keyring, sources.clock, ask_until,
-                    asker.kind == Requester::Kind::kPod ? &sources.moment : nullptr, asker.name_space) {}
+        requester_(requester),
+        registries_(sources.resolver, sources.keyring, sources.clock, ask_until,
+                    requester.kind == Requester::Kind::kPod ? &sources.shared_answers : nullptr,
+                    requester.name_space) {}
 
   struct Outcome {
     plan::CheckFacts facts;
     plan::CheckStep step;  // a verdict; kPull, with `pull` only; or kRegistry, with Reach::kNode only
   };
-  // `pull`: a pull may be the answer, where the asker has the right to one.
+  // `pull`: a pull may be the answer, where the client has the right to one.
   Outcome Decide(const base::Call& call, const status::CheckQuestion& question, bool pull);
 
   // When the runtime was asked, which is done with the first question that needs it.
-  base::TimePoint looked_at() const { return looked_at_; }
+  base::TimePoint observed_at() const { return observed_at_; }
 
  private:
   plan::CheckRuntime AskRuntime(const base::Call& call, const image::Reference& reference,
@@ -55,10 +56,10 @@ class CheckRound {
   const Reach reach_;
   const CheckSources sources_;
   const plan::Snapshot& snapshot_;
-  const Requester asker_;
+  const Requester requester_;
   LiveRegistry registries_;
   LiveRuntime::Listing here_;
-  base::TimePoint looked_at_;
+  base::TimePoint observed_at_;
 };
 
 }  // namespace prefetch::agent

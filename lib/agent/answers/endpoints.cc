@@ -26,9 +26,10 @@ constexpr std::chrono::seconds kLoopStuckAfter{30};
 constexpr std::string_view kImages = "/v1/images/";
 constexpr std::string_view kCheck = "/v1/check";
 constexpr std::string_view kRetry = "/v1/retry";
-constexpr base::TokenRate kNeighbourChecks{.per_second = kChecksPerSecond, .burst = kChecksAtOnce};
-// All jobs of a node may have its address. A neighbour that goes on asking leaves most to the others.
-constexpr base::TokenRate kOneNeighboursChecks{.per_second = kChecksPerSecond / 4.0, .burst = kChecksAtOnce};
+constexpr base::TokenRate kAnonymousChecks{.per_second = kChecksPerSecond, .burst = kChecksAtOnce};
+// All jobs of a node may have its address. A client that goes on asking leaves most to the others.
+constexpr base::TokenRate kAnonymousClientChecks{.per_second = kChecksPerSecond / 4.0,
+                                                 .burst = kChecksAtOnce};
 
 // A flag of a query: "?verbose", "?verbose=1", "?verbose=true".
 bool Flag(const http::ServerRequest& request, std::string_view name) {
@@ -37,7 +38,7 @@ bool Flag(const http::ServerRequest& request, std::string_view name) {
 }
 
 http::ServerResponse Livez(const Board& board, const base::Clock& clock) {
-  auto still = clock.Now() - board.TurnedAt();
+  auto still = clock.Now() - board.LastTurnAt();
   if (still < kLoopStuckAfter) return {.body = "ok\n"};
   auto seconds = std::chrono::duration_cast<std::chrono::seconds>(still).count();
   return {.status = 503, .body = "the loop has not turned for " + std::to_string(seconds) + " s\n"};
@@ -75,26 +76,25 @@ http::ServerResponse Refusal(const CallerError& away) {
 // Answers a client by its token. A client whose token is remembered is answered at once; others wait for a
 // review on another thread.
 http::ServerAnswer AfterLogin(
-    ClientAuthenticator& callers, ClientAuthenticator::Token token, const std::string& peer,
+    ClientAuthenticator& authenticator, ClientAuthenticator::Token token, const std::string& peer,
     std::function<http::ServerAnswer(const std::variant<plan::Caller, CallerError>&)> answer) {
-  if (auto caller = callers.Remembered(token)) return answer(*caller);
-  return {[&callers, token = std::move(token), peer, answer = std::move(answer)](const base::Call& call) {
-            return answer(callers.Identify(call, token, peer));
-          },
+  if (auto caller = authenticator.Remembered(token)) return answer(*caller);
+  return {[&authenticator, token = std::move(token), peer, answer = std::move(answer)](
+              const base::Call& call) { return answer(authenticator.Identify(call, token, peer)); },
           http::JobKind::kLogin};
 }
 
 // Answers a fleet token with the full status.
 http::ServerAnswer StatusOfFleet(const Board& board, const base::Clock& clock, std::string_view authorization,
-                                 const std::string& peer, ClientAuthenticator& callers) {
-  auto token = callers.Read(authorization, plan::CallerPurpose::kFleet);
+                                 const std::string& peer, ClientAuthenticator& authenticator) {
+  auto token = authenticator.Read(authorization, plan::CallerPurpose::kFleet);
   if (const auto* away = std::get_if<CallerError>(&token)) return Refusal(*away);
   auto answer = [&board,
                  &clock](const std::variant<plan::Caller, CallerError>& caller) -> http::ServerAnswer {
     if (const auto* away = std::get_if<CallerError>(&caller)) return Refusal(*away);
     return Status(board, clock, View::kFull);
   };
-  return AfterLogin(callers, std::get<ClientAuthenticator::Token>(std::move(token)), peer, answer);
+  return AfterLogin(authenticator, std::get<ClientAuthenticator::Token>(std::move(token)), peer, answer);
 }
 
 http::ServerAnswer Readyz(const Board& board, const http::ServerRequest& request, View view) {
@@ -149,8 +149,8 @@ http::ServerResponse AnswerCheck(const base::Call& call, const Inquiry& inquiry,
     return http::ErrorResponse(403,
                                "this agent pulls for no check: start it with --check-pull to allow that");
   }
-  const Requester asker{.kind = local ? Requester::Kind::kNode : Requester::Kind::kNeighbour};
-  status::CheckResult result = inquiry.Check(call, *check, asker);
+  const Requester requester{.kind = local ? Requester::Kind::kNode : Requester::Kind::kAnonymous};
+  status::CheckResult result = inquiry.Check(call, *check, requester);
   // Messages may quote registries and plugins.
   if (!local) result = status::WithoutMessages(std::move(result));
   return http::JsonResponse(200, status::CheckResultJson(result));
@@ -169,26 +169,26 @@ http::ServerAnswer Check(const Inquiry& inquiry, const http::ServerRequest& requ
 // Answers the check of a pod that was identified. It waits for registries and pulls only if it needs them,
 // and then beside other namespaces' checks.
 http::ServerAnswer AnswerPod(const base::Call& call, const Inquiry& inquiry,
-                             const ClientAuthenticator& callers, const plan::Caller& caller,
+                             const ClientAuthenticator& authenticator, const plan::Caller& caller,
                              const std::string& body, bool ask) {
   auto check = status::ParseCheckRequest(body, true);
   if (!check) return http::ErrorResponse(400, check.error().message());
   if (base::Status own = status::SpeakFor(caller, *check); !own) {
     return http::ErrorResponse(403, own.error().message());
   }
-  const Requester asker{
-      .kind = Requester::Kind::kPod, .rules = callers.rules(), .name_space = caller.name_space};
-  if (check->pull && asker.rules.pull == plan::PullFor::kNever) {
+  const Requester requester{
+      .kind = Requester::Kind::kPod, .rules = authenticator.rules(), .name_space = caller.name_space};
+  if (check->pull && requester.rules.pull == plan::PullFor::kNever) {
     return http::ErrorResponse(403,
                                "this agent's configuration (preflight.pull) lets no pod have images pulled");
   }
-  if (ask) return http::JsonResponse(200, status::CheckResultJson(inquiry.Check(call, *check, asker)));
+  if (ask) return http::JsonResponse(200, status::CheckResultJson(inquiry.Check(call, *check, requester)));
   // Most checks end here, on the threads that are never held up by a registry.
-  if (auto known = inquiry.CheckKnown(call, *check, asker)) {
+  if (auto known = inquiry.CheckKnown(call, *check, requester)) {
     return http::JsonResponse(200, status::CheckResultJson(*known));
   }
-  return {[&inquiry, &callers, caller, body](const base::Call& later) {
-            return AnswerPod(later, inquiry, callers, caller, body, true);
+  return {[&inquiry, &authenticator, caller, body](const base::Call& later) {
+            return AnswerPod(later, inquiry, authenticator, caller, body, true);
           },
           // A namespace whose checks wait must not keep those of others waiting.
           http::JobKind::kSlow, caller.name_space};
@@ -196,20 +196,21 @@ http::ServerAnswer AnswerPod(const base::Call& call, const Inquiry& inquiry,
 
 // Answers a pod that asks in its own name.
 http::ServerAnswer CheckOfPod(const Inquiry& inquiry, const http::ServerRequest& request,
-                              std::string_view authorization, ClientAuthenticator& callers) {
+                              std::string_view authorization, ClientAuthenticator& authenticator) {
   // Most worthless tokens are rejected here, without a thread.
-  auto token = callers.Read(authorization, plan::CallerPurpose::kPreflight);
+  auto token = authenticator.Read(authorization, plan::CallerPurpose::kPreflight);
   if (const auto* away = std::get_if<CallerError>(&token)) return Refusal(*away);
-  auto answer = [&inquiry, &callers, body = request.body](
+  auto answer = [&inquiry, &authenticator, body = request.body](
                     const std::variant<plan::Caller, CallerError>& who) -> http::ServerAnswer {
     if (const auto* away = std::get_if<CallerError>(&who)) return Refusal(*away);
     const plan::Caller& caller = std::get<plan::Caller>(who);
-    return {[&inquiry, &callers, caller, body](const base::Call& call) {
-              return AnswerPod(call, inquiry, callers, caller, body, false);
+    return {[&inquiry, &authenticator, caller, body](const base::Call& call) {
+              return AnswerPod(call, inquiry, authenticator, caller, body, false);
             },
             http::JobKind::kNear, caller.name_space};
   };
-  return AfterLogin(callers, std::get<ClientAuthenticator::Token>(std::move(token)), request.peer, answer);
+  return AfterLogin(authenticator, std::get<ClientAuthenticator::Token>(std::move(token)), request.peer,
+                    answer);
 }
 
 http::ServerResponse AnswerRetry(Retries& retries, const std::string& body) {
@@ -228,7 +229,7 @@ http::ServerResponse AnswerRetry(Retries& retries, const std::string& body) {
 
 // 1. Root of the node, or a fleet token. 2. Another thread parses: a request names up to a thousand images.
 http::ServerAnswer Retry(Retries& retries, const http::ServerRequest& request, bool local,
-                         ClientAuthenticator* callers) {
+                         ClientAuthenticator* authenticator) {
   auto job = [&retries, body = request.body](const base::Call&) -> http::ServerAnswer {
     return AnswerRetry(retries, body);
   };
@@ -238,16 +239,17 @@ http::ServerAnswer Retry(Retries& retries, const http::ServerRequest& request, b
     return http::ErrorResponse(403,
                                "a retry is requested over the agent's local socket, or with a fleet token");
   }
-  if (callers == nullptr || !callers->Admits(plan::CallerPurpose::kFleet)) {
+  if (authenticator == nullptr || !authenticator->Admits(plan::CallerPurpose::kFleet)) {
     return http::ErrorResponse(403, "this agent's configuration (fleetTokens) admits no token here");
   }
-  auto token = callers->Read(*authorization, plan::CallerPurpose::kFleet);
+  auto token = authenticator->Read(*authorization, plan::CallerPurpose::kFleet);
   if (const auto* away = std::get_if<CallerError>(&token)) return Refusal(*away);
   auto answer = [job](const std::variant<plan::Caller, CallerError>& caller) -> http::ServerAnswer {
     if (const auto* away = std::get_if<CallerError>(&caller)) return Refusal(*away);
     return Quickly(job);
   };
-  return AfterLogin(*callers, std::get<ClientAuthenticator::Token>(std::move(token)), request.peer, answer);
+  return AfterLogin(*authenticator, std::get<ClientAuthenticator::Token>(std::move(token)), request.peer,
+                    answer);
 }
 
 // Returns true if the answer depends on a token, which a web page of another site does not have.
@@ -266,17 +268,17 @@ http::ServerResponse Scrape(const Board& board, const Metrics& metrics, View vie
 }  // namespace
 
 http::Handler Endpoints(const Board& board, const Metrics& metrics, const Inquiry& inquiry, Retries& retries,
-                        const base::Clock& clock, Audience audience, ClientAuthenticator* callers) {
+                        const base::Clock& clock, Audience audience, ClientAuthenticator* authenticator) {
   const bool local = audience == Audience::kLocal;
   const View view = local ? View::kFull : View::kPublic;
   // A handler runs on one thread.
-  auto checks = std::make_shared<base::PeerRate>(kNeighbourChecks, kOneNeighboursChecks);
+  auto checks = std::make_shared<base::PeerRate>(kAnonymousChecks, kAnonymousClientChecks);
   return [&board, &metrics, &inquiry, &retries, &clock, local, view, checks,
-          callers](const http::ServerRequest& request) -> http::ServerAnswer {
+          authenticator](const http::ServerRequest& request) -> http::ServerAnswer {
     const std::string& path = request.path;
     // /livez tells nothing that such a page could use.
     if (!local && path != "/livez" && !ShowsToken(request)) {
-      // A web page of another site could read what any neighbour may, through a browser in this network.
+      // A web page of another site could read what any client may, through a browser in this network.
       const std::string node = board.Latest()->node;
       if (http::MayBeOfAPage(request, {node})) {
         return http::ErrorResponse(421, "this is no name of this agent: use an address or the node's name");
@@ -290,8 +292,8 @@ http::Handler Endpoints(const Board& board, const Metrics& metrics, const Inquir
       }
       auto authorization = request.headers.Get("Authorization");
       if (!local && authorization) {
-        if (callers != nullptr && callers->Admits(plan::CallerPurpose::kPreflight))
-          return CheckOfPod(inquiry, request, *authorization, *callers);
+        if (authenticator != nullptr && authenticator->Admits(plan::CallerPurpose::kPreflight))
+          return CheckOfPod(inquiry, request, *authorization, *authenticator);
         return http::ErrorResponse(403,
                                    "this agent's configuration (preflight) admits no pod that shows a token");
       }
@@ -302,7 +304,7 @@ http::Handler Endpoints(const Board& board, const Metrics& metrics, const Inquir
       return refusal;
     }
     if (path == kRetry) {
-      if (request.method == http::Method::kPost) return Retry(retries, request, local, callers);
+      if (request.method == http::Method::kPost) return Retry(retries, request, local, authenticator);
       return http::MethodNotAllowedResponse({http::Method::kPost});
     }
     if (path != "/livez" && path != "/readyz" && path != "/v1/status" && path != "/metrics" && !image) {
@@ -317,8 +319,8 @@ http::Handler Endpoints(const Board& board, const Metrics& metrics, const Inquir
     if (path == "/v1/status") {
       auto authorization = request.headers.Get(plan::kFleetHeader);
       if (local || !authorization) return Status(board, clock, view);
-      if (callers != nullptr && callers->Admits(plan::CallerPurpose::kFleet)) {
-        return StatusOfFleet(board, clock, *authorization, request.peer, *callers);
+      if (authenticator != nullptr && authenticator->Admits(plan::CallerPurpose::kFleet)) {
+        return StatusOfFleet(board, clock, *authorization, request.peer, *authenticator);
       }
       return http::ErrorResponse(403, "this agent's configuration (fleetTokens) admits no token here");
     }

@@ -16,19 +16,20 @@ namespace prefetch::agent {
 enum class Audience { kPodNetwork, kLocal };
 
 // The handler of one listener. Its arguments must outlive it. It reads the newest Snapshot and never blocks;
-// slow work (`inquiry`) is left to the server as Deferred. Checks of neighbours have a rate limit (429 beyond
-// it), since an answer costs more than a look at the Snapshot. The burst is for jobs that start at once, and
-// leaves room in the server's queue for pods that show a token.
+// slow work (`inquiry`) is left to the server as Deferred. Checks of anonymous clients have a rate limit (429
+// beyond it), since an answer costs more than a look at the Snapshot. The burst is for jobs that start at
+// once, and leaves room in the server's queue for pods that show a token.
 constexpr int kChecksPerSecond = 20;
 constexpr int kChecksAtOnce = 200;
 constexpr unsigned kPodNetworkQueueLimit = 256;
-// Threads for each kind of neighbours' questions, and of these for one address or namespace.
-constexpr unsigned kThreadsForNeighbours = 12;
-constexpr unsigned kThreadsForOneNeighbour = 2;
+// Threads for each kind of questions from the pod network, and of these for one address or namespace.
+constexpr unsigned kPodNetworkThreads = 12;
+constexpr unsigned kPodNetworkThreadsPerClient = 2;
 
-// `callers`: neighbours who show a token are answered as that allows, at the rates of ClientAuthenticator:
-// pods their preflights, fleet tokens the full status. Null: they are refused.
+// `authenticator`: clients that show a token are answered as that allows, at the rates of
+// ClientAuthenticator: pods their preflights, fleet tokens the full status. Null: they are refused.
 http::Handler Endpoints(const Board& board, const Metrics& metrics, const Inquiry& inquiry, Retries& retries,
-                        const base::Clock& clock, Audience audience, ClientAuthenticator* callers = nullptr);
+                        const base::Clock& clock, Audience audience,
+                        ClientAuthenticator* authenticator = nullptr);
 
 }  // namespace prefetch::agent

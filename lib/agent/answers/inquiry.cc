@@ -35,33 +35,33 @@ class Place {
 
 plan::CheckVerdict Inquiry::VerdictNow(const base::Call& call, const status::CheckQuestion& question,
                                        const plan::Snapshot& snapshot, CheckRound& round,
-                                       std::optional<Wish>& wish) const {
+                                       std::optional<RequestedPull>& requested) const {
   // Once a pull was asked for, its result decides, and no more questions go to the registry.
-  if (wish) {
-    auto verdict =
-        plan::VerdictOfPull(wish->facts, plan::PulledFor(snapshot, *wish->facts.reference, wish->looked_at));
+  if (requested) {
+    auto verdict = plan::VerdictOfPull(
+        requested->facts, plan::PulledFor(snapshot, *requested->facts.reference, requested->observed_at));
     if (verdict) return *std::move(verdict);
   }
-  CheckRound::Outcome outcome = round.Decide(call, question, pulls() && !wish);
+  CheckRound::Outcome outcome = round.Decide(call, question, pulls() && !requested);
   if (outcome.step.need != plan::CheckNeed::kPull) return std::move(outcome.step.verdict);
-  wish_(*outcome.facts.reference, round.looked_at());
+  request_pull_(*outcome.facts.reference, round.observed_at());
   // The facts are kept: the verdict on the pull is about the pod as it was asked about. Decided again at
   // once, because the Snapshot may show a pull of this image already.
-  wish = Wish{std::move(outcome.facts), round.looked_at()};
-  return VerdictNow(call, question, snapshot, round, wish);
+  requested = RequestedPull{std::move(outcome.facts), round.observed_at()};
+  return VerdictNow(call, question, snapshot, round, requested);
 }
 
 status::CheckResult Inquiry::Check(const base::Call& call, const status::CheckRequest& request,
-                                   Requester asker) const {
-  asker.pull = request.pull;
+                                   Requester requester) const {
+  requester.pull = request.pull;
   std::vector<status::CheckQuestion> questions = request.questions;
-  if (asker.kind == Requester::Kind::kNeighbour) {
+  if (requester.kind == Requester::Kind::kAnonymous) {
     // Claims that nobody proves are dropped. The answers to them would tell which Secrets and ServiceAccounts
     // exist.
     for (status::CheckQuestion& question : questions) question.identity = {};
   }
   const base::TimePoint ask_until =
-      std::chrono::steady_clock::now() + (asker.kind == Requester::Kind::kPod
+      std::chrono::steady_clock::now() + (requester.kind == Requester::Kind::kPod
                                               ? std::min<base::Duration>(request.within, kRegistryTimeOfPods)
                                               : base::Duration(request.within));
   plan::SnapshotPtr snapshot = board_.Latest();
@@ -72,10 +72,11 @@ status::CheckResult Inquiry::Check(const base::Call& call, const status::CheckRe
   std::optional<Place> place;
   base::Call held = call;
   while (true) {
-    CheckRound round({runtime_, keyring_, clock_, asker_, moment_}, *snapshot, asker, ask_until);
+    CheckRound round({runtime_, keyring_, clock_, resolver_, shared_answers_}, *snapshot, requester,
+                     ask_until);
     std::erase_if(open, [&](Open& one) {
       const status::CheckQuestion& question = questions[one.question];
-      const plan::CheckVerdict verdict = VerdictNow(held, question, *snapshot, round, one.wish);
+      const plan::CheckVerdict verdict = VerdictNow(held, question, *snapshot, round, one.requested);
       result.answers[one.question] = status::AnswerOf(question, verdict);
       return !verdict.pending;
     });
@@ -97,12 +98,12 @@ status::CheckResult Inquiry::Check(const base::Call& call, const status::CheckRe
 
 std::optional<status::CheckResult> Inquiry::CheckKnown(const base::Call& call,
                                                        const status::CheckRequest& request,
-                                                       Requester asker) const {
-  asker.pull = request.pull;
+                                                       Requester requester) const {
+  requester.pull = request.pull;
   const plan::SnapshotPtr snapshot = board_.Latest();
   status::CheckResult result{.node = snapshot->node, .time = clock_.Wall(), .ok = true, .answers = {}};
-  CheckRound round({runtime_, keyring_, clock_, asker_, moment_}, *snapshot, asker, base::TimePoint(),
-                   CheckRound::Reach::kNode);
+  CheckRound round({runtime_, keyring_, clock_, resolver_, shared_answers_}, *snapshot, requester,
+                   base::TimePoint(), CheckRound::Reach::kNode);
   for (const status::CheckQuestion& question : request.questions) {
     const CheckRound::Outcome outcome = round.Decide(call, question, pulls());
     // One question that needs a registry sends the whole request to the threads that may wait.

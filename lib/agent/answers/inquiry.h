@@ -28,8 +28,8 @@ struct ExplainOptions {
   bool identities = false;  // name the secrets and service accounts that kubelet has recorded
 };
 
-// Asks the agent to pull an image that was not here at that time (Agent::AskPull).
-using PullWish = std::function<void(const image::Reference& reference, base::TimePoint looked_at)>;
+// Asks the agent to pull an image that was not here at that time (Agent::RequestPull).
+using PullRequester = std::function<void(const image::Reference& reference, base::TimePoint observed_at)>;
 
 struct Explanation {
   bool known = false;  // it is on the list, or on the node
@@ -39,39 +39,39 @@ struct Explanation {
 // Thread-safe. Its arguments must outlive it.
 class Inquiry {
  public:
-  // `asker` and `hosts` empty: this agent asks no registry. `wish` empty: it pulls for no check;
+  // `resolver` and `hosts` empty: this agent asks no registry. `request_pull` empty: it pulls for no check;
   // `pulls_for_node`: also for those over the local socket.
   Inquiry(const Board& board, cri::ImageService& images, cri::ContentService& content,
-          credentials::Keyring& keyring, const base::Clock& clock, RegistryAsker asker = nullptr,
-          RegistryHosts hosts = nullptr, PullWish wish = nullptr, bool pulls_for_node = true)
+          credentials::Keyring& keyring, const base::Clock& clock, RegistryResolver resolver = nullptr,
+          RegistryHosts hosts = nullptr, PullRequester request_pull = nullptr, bool pulls_for_node = true)
       : board_(board),
         runtime_(images, content, clock),
         keyring_(keyring),
         clock_(clock),
-        asker_(std::move(asker)),
+        resolver_(std::move(resolver)),
         hosts_(std::move(hosts)),
-        wish_(std::move(wish)),
+        request_pull_(std::move(request_pull)),
         pulls_for_node_(pulls_for_node) {}
 
-  // One answer for each question. For images of the list, and for others if the asker has that right, it
+  // One answer for each question. For images of the list, and for others if the client has that right, it
   // reads the runtime and kubelet's files at this moment (the runtime at most twice a second, but for the
   // node itself). If the runtime does not answer, its last answer counts for images of the list.
   //
-  // For askers with that right, it asks the registry now. Others get only known answers: the agent must not
+  // For clients with that right, it asks the registry now. Others get only known answers: the agent must not
   // become an oracle for them.
   //
-  // With CheckRequest::pull, for an asker with the right to pull and if pulls() is true, absent
+  // With CheckRequest::pull, for a client with the right to pull and if pulls() is true, absent
   // images are pulled. Their answer is `pending` until then, and is held for at most
   // CheckRequest::wait.
   status::CheckResult Check(const base::Call& call, const status::CheckRequest& request,
-                            Requester asker) const;
+                            Requester requester) const;
 
   // The same if it needs neither a registry nor a pull; else nullopt.
   std::optional<status::CheckResult> CheckKnown(const base::Call& call, const status::CheckRequest& request,
-                                                Requester asker) const;
+                                                Requester requester) const;
 
   // Does this agent pull for a check? And for one over the local socket?
-  bool pulls() const { return wish_ != nullptr; }
+  bool pulls() const { return request_pull_ != nullptr; }
   bool pulls_for_node() const { return pulls() && pulls_for_node_; }
 
   // Blocks while plugins run.
@@ -80,30 +80,30 @@ class Inquiry {
 
  private:
   // A pull that was asked for, since the image was not here.
-  struct Wish {
+  struct RequestedPull {
     plan::CheckFacts facts;
-    base::TimePoint looked_at;
+    base::TimePoint observed_at;
   };
   // A question that is not answered yet, by its place in the request.
   struct Open {
     std::size_t question = 0;
-    std::optional<Wish> wish;
+    std::optional<RequestedPull> requested;
   };
-  // `pending` while the pull of `wish` runs; sets `wish` where a pull is the answer.
+  // `pending` while the pull of `requested` runs; sets `requested` where a pull is the answer.
   plan::CheckVerdict VerdictNow(const base::Call& call, const status::CheckQuestion& question,
                                 const plan::Snapshot& snapshot, CheckRound& round,
-                                std::optional<Wish>& wish) const;
+                                std::optional<RequestedPull>& requested) const;
   void AddCredentials(const base::Call& call, const plan::ImageState& image,
                       status::ImageDetail& detail) const;
 
   const Board& board_;
   mutable LiveRuntime runtime_;
-  mutable SharedAnswers moment_;
+  mutable SharedAnswers shared_answers_;
   credentials::Keyring& keyring_;
   const base::Clock& clock_;
-  const RegistryAsker asker_;
+  const RegistryResolver resolver_;
   const RegistryHosts hosts_;
-  const PullWish wish_;
+  const PullRequester request_pull_;
   const bool pulls_for_node_;
   mutable std::atomic<int> waiting_{0};  // answers that are held for pulls
 };

@@ -60,7 +60,7 @@ struct PodNow {
 PodNow WorstPod(const plan::Snapshot& snapshot, const plan::ImageState& image) {
   std::vector<PodNow> all;
   std::vector<plan::SpelledVerdicts> each;
-  for (const plan::JudgedPod& pod : plan::PodsOf(image.want)) {
+  for (const plan::PodProfile& pod : plan::PodsOf(image.want)) {
     const std::string& written = pod.reference.written();
     all.push_back({pod.reference, ReadKubeletFiles(snapshot, written, image.image_id), nullptr});
     all.back().files.pod = kubelet::IdentityOf(*pod.ready_as);
@@ -69,12 +69,12 @@ PodNow WorstPod(const plan::Snapshot& snapshot, const plan::ImageState& image) {
     each.push_back({written, all.back().verdicts, pod.ready_as});
   }
   plan::VerdictsPtr worst = plan::WorstOf(std::move(each)).worst;
-  auto telling = std::find_if(all.begin(), all.end(), [&](const PodNow& one) {
+  auto decisive = std::find_if(all.begin(), all.end(), [&](const PodNow& one) {
     return one.verdicts->never.result == worst->never.result &&
            one.verdicts->never.reason == worst->never.reason;
   });
-  telling->verdicts = std::move(worst);
-  return std::move(*telling);
+  decisive->verdicts = std::move(worst);
+  return std::move(*decisive);
 }
 
 // Adds kubelet's files as the newest possible kubelet reads them.
@@ -82,10 +82,10 @@ void AddFiles(const plan::Snapshot& snapshot, const plan::ImageState& image, boo
               status::ImageDetail& detail) {
   if (!KnowsKubelet(snapshot)) return;
   image::KubeletVersion version = snapshot.possible_kubelets->back().version;
-  PodNow said = WorstPod(snapshot, image);
-  const kubelet::VerdictQuestion& files = said.files;
-  detail.verdicts = *said.verdicts;
-  detail.record_key = kubelet::TrimmedImage(said.reference, version);
+  PodNow pod_now = WorstPod(snapshot, image);
+  const kubelet::VerdictQuestion& files = pod_now.files;
+  detail.verdicts = *pod_now.verdicts;
+  detail.record_key = kubelet::TrimmedImage(pod_now.reference, version);
   // Records are filed under an image id (K18), so an absent image has none.
   if (image.image_id.empty()) return;
   kubelet::RecordReading record = kubelet::DecodeRecord(files.record.content, image.image_id, version);
@@ -94,7 +94,7 @@ void AddFiles(const plan::Snapshot& snapshot, const plan::ImageState& image, boo
   for (const auto& [repository, entry] : record.record.mapping) {
     detail.record.uses.push_back(UseOf(repository, entry, identities));
   }
-  kubelet::Reading intent = kubelet::DecodeIntent(files.intent.content, said.reference.written(), version);
+  kubelet::Reading intent = kubelet::DecodeIntent(files.intent.content, pod_now.reference.written(), version);
   detail.intent =
       StateName(files.intent, intent != kubelet::Reading::kUndecodable, intent == kubelet::Reading::kFound);
 }
@@ -124,25 +124,26 @@ Explanation Inquiry::Explain(const base::Call& call, const image::Reference& ref
   plan::SnapshotPtr snapshot = board_.Latest();
   status::ImageDetail detail;
   plan::ImageState image;
-  bool told = true;
+  bool runtime_answered = true;
   const plan::ImageState* listed = plan::FindImage(*snapshot, reference);
   detail.listed = listed != nullptr;
   if (listed != nullptr) {
     image = *listed;
     const bool down = snapshot->readiness.reason == plan::Reason::kRuntimeDown;
-    told = image.present || !plan::IsUnreported(image, down);
+    runtime_answered = image.present || !plan::IsUnreported(image, down);
   } else {
-    auto here = runtime_.Ask(call.Within(LiveRuntime::Patience(snapshot->runtime)), {});
-    told = here->ok();
+    auto here = runtime_.Ask(call.Within(LiveRuntime::Timeout(snapshot->runtime)), {});
+    runtime_answered = here->ok();
     image.want = plan::DesiredImage{.reference = reference};
-    if (!told) image.message = "the container runtime could not be asked: " + here->error().message;
-    if (told) image = runtime_.Unlisted(call, reference, **here);
+    if (!runtime_answered)
+      image.message = "the container runtime could not be asked: " + here->error().message;
+    if (runtime_answered) image = runtime_.Unlisted(call, reference, **here);
   }
   for (const std::string& alias : image.aliases) {
     auto other = image::Reference::Parse(alias);
     if (other && plan::FindImage(*snapshot, *other) != nullptr) detail.listed_aliases.push_back(alias);
   }
-  if (told) AddFiles(*snapshot, image, options.identities, detail);
+  if (runtime_answered) AddFiles(*snapshot, image, options.identities, detail);
   if (!detail.listed && detail.verdicts) {
     image.verdicts = std::make_shared<const kubelet::Verdicts>(*detail.verdicts);
     if (image.present) image.reason = plan::ReasonFor(detail.verdicts->never.reason);

@@ -12,14 +12,14 @@ namespace {
 // Time limit for one question of a preflight. A check in the background has a minute.
 constexpr std::chrono::seconds kAskNow{15};
 // Time limit for a question of a pod. Two hundred pods that ask together wait for one answer.
-constexpr std::chrono::seconds kAskNowForPods = SharedAnswers::kPatience;
+constexpr std::chrono::seconds kAskNowForPods = SharedAnswers::kMaxWait;
 // The part of this time for credentials: a plugin that hangs leaves time to ask for other images.
 constexpr std::chrono::seconds kCredentialsNow{5};
 
 // Returns true if the server would answer any question like this: it is away, or another server in front of
 // it answers.
-bool IsSilent(const image::RegistryAnswer& said) {
-  return said.kind == image::RegistryAnswerKind::kUnreachable || image::IsTransient(said);
+bool IsSilent(const image::RegistryAnswer& reply) {
+  return reply.kind == image::RegistryAnswerKind::kUnreachable || image::IsTransient(reply);
 }
 
 // The answer if the client's time was over before this registry's turn came.
@@ -53,23 +53,23 @@ image::RegistryAnswer NoCredentialsInTime(const std::string& registry, const cre
 image::RegistryAnswer LiveRegistry::AskAnew(const base::Call& call, const plan::RuntimeStatus& runtime,
                                             const plan::ImageState& image, bool known) const {
   const plan::DesiredImage& want = *image.want;
-  const base::Call look = call.Within(kCredentialsNow);
+  const base::Call lookup_call = call.Within(kCredentialsNow);
   auto credentials = std::make_shared<const credentials::Lookup>(
-      for_pods_ != nullptr ? keyring_.FindForAnyPod(look, want.reference)
-                           : keyring_.Find(look, want.reference, want.sources));
-  if (std::chrono::steady_clock::now() >= look.deadline) {
+      for_pods_ != nullptr ? keyring_.FindForAnyPod(lookup_call, want.reference)
+                           : keyring_.Find(lookup_call, want.reference, want.sources));
+  if (std::chrono::steady_clock::now() >= lookup_call.deadline) {
     return NoCredentialsInTime(want.reference.domain(), *credentials, for_pods_ != nullptr);
   }
   RegistryQueryJob job{.reference = want.reference,
                        .credentials = std::move(credentials),
                        .local = std::nullopt,
                        .runtime = {runtime.name, runtime.version, runtime.registries},
-                       .by_stranger = for_pods_ != nullptr && !known};
+                       .untrusted_name = for_pods_ != nullptr && !known};
   if (image.present) {
     job.local = plan::Local{.digest = image.digest, .other_digests = image.other_digests};
   }
   // No refusals are counted: clients of preflights must not be able to hold back the node's credentials.
-  return AskRegistry(call, {asker_, nullptr, clock_, image::Platform::Host()}, job);
+  return AskRegistry(call, {resolver_, nullptr, clock_, image::Platform::Host()}, job);
 }
 
 image::RegistryAnswer LiveRegistry::Ask(const base::Call& call, const plan::RuntimeStatus& runtime,
@@ -87,14 +87,14 @@ image::RegistryAnswer LiveRegistry::Ask(const base::Call& call, const plan::Runt
   } else if (for_pods_ == nullptr) {
     answer = AskAnew(within, runtime, image, known);
   } else {
-    const auto ask = [&]() -> SharedAnswers::Said {
+    const auto ask = [&]() -> SharedAnswers::Reply {
       // The turns of others may have taken part of the time.
       const bool hurried = within.IsHurried(limit);
-      image::RegistryAnswer said = AskAnew(within, runtime, image, known);
+      image::RegistryAnswer reply = AskAnew(within, runtime, image, known);
       // Silence that comes from this client's short time or departure must not be shared: another client may
       // have more time.
       const bool cut_short = hurried || call.Stopped();
-      return {said, !(cut_short && IsSilent(said))};
+      return {reply, !(cut_short && IsSilent(reply))};
     };
     answer = for_pods_->Get(
         within, {pod_namespace_, registry, image.want->reference.Normalized() + " " + image.digest}, ask,

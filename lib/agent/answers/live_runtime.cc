@@ -11,8 +11,8 @@ namespace {
 
 // Time limits for one question, if the runtime was up at the last poll, and if not: a preflight must not wait
 // long for a runtime that is known to be away.
-constexpr std::chrono::seconds kLookNow{10};
-constexpr std::chrono::seconds kLookWhileAway{1};
+constexpr std::chrono::seconds kListTimeout{10};
+constexpr std::chrono::seconds kListTimeoutWhileAway{1};
 
 bool HasName(const image::LocalImageIndex& index, const plan::ImageState& entry) {
   const std::vector<std::string>& names = index.NamesOf(entry.image_id);
@@ -32,12 +32,12 @@ void SetLocal(const image::LocalImage& found, const image::LocalImageIndex& inde
 // Describes an image that was there at the last poll and is gone.
 void SetAbsent(plan::ImageState& state) {
   bool was_here = state.present;
-  bool not_told = state.reason == plan::Reason::kFactsUnknown;
+  bool not_reported = state.reason == plan::Reason::kFactsUnknown;
   state.present = state.usable = state.ready = false;
   state.image_id.clear();
   state.digest.clear();
   state.other_digests.clear();
-  if (!was_here && !not_told) return;  // the message names the agent's next step
+  if (!was_here && !not_reported) return;  // the message names the agent's next step
   state.reason = plan::Reason::kImageAbsent;
   state.message =
       was_here ? "it was removed a moment ago; the agent pulls it again" : "it is not on the node";
@@ -45,8 +45,8 @@ void SetAbsent(plan::ImageState& state) {
 
 }  // namespace
 
-base::Duration LiveRuntime::Patience(const plan::RuntimeStatus& last_seen) {
-  return last_seen.up ? kLookNow : kLookWhileAway;
+base::Duration LiveRuntime::Timeout(const plan::RuntimeStatus& last_seen) {
+  return last_seen.up ? kListTimeout : kListTimeoutWhileAway;
 }
 
 LiveRuntime::Listing LiveRuntime::Ask(const base::Call& call, base::Duration age) {
@@ -54,9 +54,9 @@ LiveRuntime::Listing LiveRuntime::Ask(const base::Call& call, base::Duration age
   {
     base::Lock lock(mutex_);
     // Clients over TCP share an answer for a moment, so that many pods cost the runtime one list.
-    if (newest_ != nullptr && age > base::Duration::zero() && now - asked_at_ < age) return newest_;
+    if (newest_ != nullptr && age > base::Duration::zero() && now - listed_at_ < age) return newest_;
   }
-  const bool hurried = call.IsHurried(kLookWhileAway);
+  const bool hurried = call.IsHurried(kListTimeoutWhileAway);
   auto images = images_.ListImages(call);
   using Answer = cri::CallResult<image::LocalImageIndex>;
   auto listing = images ? std::make_shared<const Answer>(image::LocalImageIndex(*std::move(images)))
@@ -67,7 +67,7 @@ LiveRuntime::Listing LiveRuntime::Ask(const base::Call& call, base::Duration age
   if (age > base::Duration::zero() && !cut_short) {
     base::Lock lock(mutex_);
     newest_ = listing;
-    asked_at_ = now;
+    listed_at_ = now;
   }
   return listing;
 }
@@ -91,8 +91,8 @@ bool LiveRuntime::StartsNow(const base::Call& call, const std::string& id, const
   return starts && *starts;
 }
 
-void LiveRuntime::Judge(const base::Call& call, const std::string& id, const cri::ImageDetails& details,
-                        bool search, plan::ImageState& state) const {
+void LiveRuntime::SetVerdicts(const base::Call& call, const std::string& id, const cri::ImageDetails& details,
+                              bool search, plan::ImageState& state) const {
   if (details.artifact) {
     state.usable = false;
     state.reason = plan::Reason::kNotAnImage;
@@ -125,7 +125,7 @@ plan::ImageState LiveRuntime::Entry(const base::Call& call, plan::ImageState ent
   entry.reason = plan::Reason::kPresent;
   entry.message = "it came a moment ago";
   if (!details || !*details) return entry;
-  Judge(call, found->id, **details, search, entry);
+  SetVerdicts(call, found->id, **details, search, entry);
   if (!(*details)->platform) return entry;
   const image::Platform& platform = *(*details)->platform;
   if (!image::Runs(image::Platform::Host(), platform)) {
@@ -151,7 +151,7 @@ plan::ImageState LiveRuntime::Unlisted(const base::Call& call, const image::Refe
   SetLocal(*found, index, state);
   state.reason = plan::Reason::kPresent;
   state.message = "it is on the node, but not on the list: the agent does not keep it there";
-  if (details && *details) Judge(call, found->id, **details, search, state);
+  if (details && *details) SetVerdicts(call, found->id, **details, search, state);
   return state;
 }
 

@@ -24,12 +24,12 @@ class LiveRuntime {
 
   // How long it is waited for: a runtime that answers does so in milliseconds, and one that is stopped must
   // not cost the verdict.
-  static base::Duration Patience(const plan::RuntimeStatus& last_seen);
+  static base::Duration Timeout(const plan::RuntimeStatus& last_seen);
 
   // One ListImages; an answer that is younger than `age` is used again. Never null.
   Listing Ask(const base::Call& call, base::Duration age) PREFETCH_EXCLUDES(mutex_);
 
-  // An entry of the list as `index` has it. Whether another image than that of the last look runs here, the
+  // An entry of the list as `index` has it. Whether another image than that of the last poll runs here, the
   // runtime is asked for; `search`: also whether an image starts that came without a repo digest since, or
   // that is not unpacked. That may cost it a walk through its content, so not every pod may ask for it.
   plan::ImageState Entry(const base::Call& call, plan::ImageState entry, const image::LocalImageIndex& index,
@@ -43,8 +43,8 @@ class LiveRuntime {
   bool StartsNow(const base::Call& call, const std::string& id, const cri::ImageDetails& details,
                  bool search) const;
   // Not usable, if no container starts from it.
-  void Judge(const base::Call& call, const std::string& id, const cri::ImageDetails& details, bool search,
-             plan::ImageState& state) const;
+  void SetVerdicts(const base::Call& call, const std::string& id, const cri::ImageDetails& details,
+                   bool search, plan::ImageState& state) const;
   // An image that has the name and no repo digest, if a container starts from it.
   const image::LocalImage* FindImported(const base::Call& call, const image::Reference& reference,
                                         const image::LocalImageIndex& index) const;
@@ -54,7 +54,7 @@ class LiveRuntime {
   const base::Clock& clock_;
   base::Mutex mutex_;
   Listing newest_ PREFETCH_GUARDED_BY(mutex_);
-  base::TimePoint asked_at_ PREFETCH_GUARDED_BY(mutex_);
+  base::TimePoint listed_at_ PREFETCH_GUARDED_BY(mutex_);
 };
 
 }  // namespace prefetch::agent

@@ -114,7 +114,7 @@ void ShowReadiness(const plan::Readiness& readiness, Families& out) {
           {{"phase", plan::PhaseName(readiness.phase)}, {"reason", plan::ReasonName(readiness.reason)}});
 }
 
-void ShowEntries(const std::vector<plan::ImageState>& images, const std::vector<plan::ImageState>& asked,
+void ShowEntries(const std::vector<plan::ImageState>& images, const std::vector<plan::ImageState>& requested,
                  Families& out) {
   std::map<std::tuple<plan::Phase, plan::Reason, bool>, int> entries;
   std::map<plan::PullState, int> pulls;
@@ -125,7 +125,7 @@ void ShowEntries(const std::vector<plan::ImageState>& images, const std::vector<
     exposed += image.exposed ? 1 : 0;
   }
   // Pulls for preflights count as pulls, but they are no entries of the list.
-  for (const plan::ImageState& image : asked) pulls[image.pull.state]++;
+  for (const plan::ImageState& image : requested) pulls[image.pull.state]++;
   for (const auto& [key, count] : entries) {
     const auto& [phase, reason, required] = key;
     out.Set(Id::kEntries, count,
@@ -322,7 +322,7 @@ std::string MetricsText(const plan::Snapshot& snapshot, const Counts& counts, co
   Families out;
   out.Set(Id::kBuildInfo, 1, {{"version", version}});
   ShowReadiness(snapshot.readiness, out);
-  ShowEntries(snapshot.images, snapshot.asked, out);
+  ShowEntries(snapshot.images, snapshot.requested, out);
   ShowTouches(snapshot.images, out);
   ShowFreshness(snapshot, out);
   ShowCounts(counts, out);

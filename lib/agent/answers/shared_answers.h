@@ -21,23 +21,23 @@ namespace prefetch::agent {
 // Any thread may call, several at once.
 class SharedAnswers {
  public:
-  struct Said {
+  struct Reply {
     image::RegistryAnswer answer;
-    bool of_registry = true;  // false: it tells how long the asker waited, and others ask for themselves
+    bool of_registry = true;  // false: it tells how long the client waited, and others ask for themselves
   };
 
   struct Question {
-    std::string asker;     // the namespace of the pod
+    std::string client;    // the namespace of the pod
     std::string registry;  // that is asked
     std::string key;       // stands for the question, and its credentials
   };
 
-  // `ask` is called without a lock, by one thread for a key and by kMostAsking for a registry; the others
-  // wait for an answer, or for their turn, for kPatience and no longer than `call`, and then get `late`.
-  // Askers take turns: the next question of one comes after all that waited meanwhile, and none has all
+  // `ask` is called without a lock, by one thread for a key and by kMaxAsking for a registry; the others
+  // wait for an answer, or for their turn, for kMaxWait and no longer than `call`, and then get `late`.
+  // Clients take turns: the next question of one comes after all that waited meanwhile, and none has all
   // places of a registry. An answer serves for five seconds.
   image::RegistryAnswer Get(const base::Call& call, const Question& question,
-                            const std::function<Said()>& ask,
+                            const std::function<Reply()>& ask,
                             const std::function<image::RegistryAnswer()>& late) PREFETCH_EXCLUDES(mutex_);
 
   // Threads that wait for an answer, or for their turn.
@@ -46,11 +46,11 @@ class SharedAnswers {
     return waiting_.size();
   }
 
-  // A registry that hangs leaves threads to other questions, and an asker that it keeps waiting leaves a
-  // place to other askers.
-  static constexpr int kMostAsking = 2;
-  static constexpr int kMostOfAsker = kMostAsking - 1;
-  static constexpr std::chrono::seconds kPatience{4};
+  // A registry that hangs leaves threads to other questions, and a client that it keeps waiting leaves a
+  // place to other clients.
+  static constexpr int kMaxAsking = 2;
+  static constexpr int kMaxAskingPerClient = kMaxAsking - 1;
+  static constexpr std::chrono::seconds kMaxWait{4};
 
  private:
   struct Slot {
@@ -61,9 +61,9 @@ class SharedAnswers {
   // A thread that waits for a question to its registry.
   struct Waiting {
     const Question* question = nullptr;
-    std::uint64_t turn = 0;  // the smallest is next
+    std::uint64_t place_number = 0;  // the smallest is next
   };
-  class Turn;
+  class Asking;
 
   // The answer, or `late`'s. nullopt: the thread asks now.
   std::optional<image::RegistryAnswer> AwaitTurn(const base::Call& call, const Waiting& own,
@@ -81,7 +81,7 @@ class SharedAnswers {
   // Running questions, in no order: a few for each registry.
   std::list<const Question*> asking_ PREFETCH_GUARDED_BY(mutex_);
   std::list<Waiting> waiting_ PREFETCH_GUARDED_BY(mutex_);
-  std::uint64_t turns_ PREFETCH_GUARDED_BY(mutex_) = 0;
+  std::uint64_t next_place_ PREFETCH_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace prefetch::agent

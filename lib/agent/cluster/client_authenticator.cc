@@ -31,7 +31,7 @@ constexpr std::size_t kMostKnown = 2000;
 constexpr std::size_t kMostNamespaces = 1000;
 constexpr std::string_view kBearer = "Bearer ";
 constexpr const char* kNoReview = "the API server could not be asked about the token";
-constexpr std::chrono::milliseconds kLookAtAsker{200};  // at whether the asker is still there
+constexpr std::chrono::milliseconds kClientGoneCheckInterval{200};  // at whether the client is still there
 
 plan::TokenReview ToPlan(kube::TokenReview review) {
   return {.authenticated = review.authenticated,
@@ -144,7 +144,8 @@ std::optional<std::variant<ClientAuthenticator::Identity, CallerError>> ClientAu
     if (call.Stopped() || real_now() >= call.deadline) {
       return CallerError{.status = 503, .message = kNoReview, .retry_after = seconds(1)};
     }
-    changed_.wait_until(mutex_, std::min<base::TimePoint>(call.deadline, real_now() + kLookAtAsker));
+    changed_.wait_until(mutex_,
+                        std::min<base::TimePoint>(call.deadline, real_now() + kClientGoneCheckInterval));
   }
   const base::TimePoint now = clock_.Now();
   if (auto identity = Recall(token.key)) return *std::move(identity);
@@ -206,10 +207,10 @@ void ClientAuthenticator::EndReview(const std::string& key, std::optional<Away> 
   changed_.notify_all();
 }
 
-void ClientAuthenticator::Tell(std::string problem) {
+void ClientAuthenticator::ReportProblem(std::string problem) {
   base::Lock lock(mutex_);
-  if (!tell_ || std::exchange(told_, problem) == problem) return;
-  tell_(std::move(problem));
+  if (!report_ || std::exchange(reported_problem_, problem) == problem) return;
+  report_(std::move(problem));
 }
 
 std::variant<ClientAuthenticator::Identity, CallerError> ClientAuthenticator::Review(
@@ -243,15 +244,15 @@ std::variant<ClientAuthenticator::Identity, CallerError> ClientAuthenticator::Re
       EndReview(token.key, Away{clock_.Now() + away.retry_after, away.message});
     }
     if (review.failure().kind == kube::ApiError::kForbidden)
-      Tell("pods and fleet commands that ask over the network get no answer: " + away.message);
+      ReportProblem("pods and fleet commands that ask over the network get no answer: " + away.message);
     base::Warn("token not reviewed",
                {{"kind", kube::ApiErrorName(review.failure().kind)}, {"error", review.failure().message}});
     return away;
   }
-  Identity identity = plan::JudgeReview(ToPlan(*std::move(review)), token.purpose, place_, rules_);
+  Identity identity = plan::EvaluateReview(ToPlan(*std::move(review)), token.purpose, place_, rules_);
   Remember(token, identity);
   EndReview(token.key, std::nullopt);
-  Tell("");
+  ReportProblem("");
   return identity;
 }
 
@@ -319,14 +320,14 @@ std::variant<ClientAuthenticator::Token, CallerError> ClientAuthenticator::Read(
   const std::string_view token = base::TrimSpace(authorization.substr(kBearer.size()));
   auto claims = kube::ReadTokenClaims(token);
   if (!claims) return Refuse(plan::RejectionReason::kNotAToken, purpose);
-  const plan::TokenClaims said{std::move(claims->audiences), claims->expires, std::move(claims->node),
-                               std::move(claims->pod_uid)};
-  if (auto refusal = plan::PrejudgeToken(said, purpose, place_.node, clock_.Wall())) {
+  const plan::TokenClaims claimed{std::move(claims->audiences), claims->expires, std::move(claims->node),
+                                  std::move(claims->pod_uid)};
+  if (auto refusal = plan::CheckClaims(claimed, purpose, place_.node, clock_.Wall())) {
     return Refuse(*refusal, purpose);
   }
   // The key includes the purpose: an answer about a token holds for one purpose only.
   const char* kind = purpose == plan::CallerPurpose::kFleet ? "f" : "p";
-  return Token{purpose, base::Secret(std::string(token)), kind + hash_.Of(token), *said.expires};
+  return Token{purpose, base::Secret(std::string(token)), kind + hash_.Of(token), *claimed.expires};
 }
 
 std::optional<std::variant<plan::Caller, CallerError>> ClientAuthenticator::Remembered(const Token& token) {
@@ -341,12 +342,12 @@ std::optional<std::variant<plan::Caller, CallerError>> ClientAuthenticator::Reme
 }
 
 std::optional<CallerError> ClientAuthenticator::RefuseForged(const Token& token) {
-  switch (keys_.Judge({.stop = stop_.get_token()}, token.secret.Reveal())) {
-    case IssuerKeys::Judgement::kReview:
+  switch (keys_.Verify({.stop = stop_.get_token()}, token.secret.Reveal())) {
+    case IssuerKeys::TokenVerdict::kReview:
       return std::nullopt;
-    case IssuerKeys::Judgement::kForged:
+    case IssuerKeys::TokenVerdict::kForged:
       return Refuse(plan::RejectionReason::kRejected, token.purpose);
-    case IssuerKeys::Judgement::kLater:
+    case IssuerKeys::TokenVerdict::kLater:
       metrics_.CallerRejected(token.purpose, "NotReviewed");
       return CallerError{.status = 503, .message = kNoReview, .retry_after = kComeAgain};
   }

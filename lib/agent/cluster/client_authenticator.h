@@ -72,9 +72,9 @@ class ClientAuthenticator {
   // Stops background reviews, and waits until they have ended.
   ~ClientAuthenticator();
 
-  // Before the first question: `tell` hears, on any thread, that the API server refuses reviews to this
+  // Before the first question: `report` hears, on any thread, that the API server refuses reviews to this
   // agent, and why; and, with an empty sentence, that it does no longer.
-  void OnProblem(std::function<void(std::string problem)> tell) { tell_ = std::move(tell); }
+  void OnProblem(std::function<void(std::string problem)> report) { report_ = std::move(report); }
 
   const plan::CallerRules& rules() const { return rules_; }
   bool Admits(plan::CallerPurpose purpose) const {
@@ -159,7 +159,7 @@ class ClientAuthenticator {
   // Reports whether the API server has reviewed a token since then.
   bool HasAnsweredSince(base::TimePoint time) PREFETCH_EXCLUDES(mutex_);
   void AbandonReview(const std::string& key) PREFETCH_EXCLUDES(mutex_);
-  void Tell(std::string problem) PREFETCH_EXCLUDES(mutex_);
+  void ReportProblem(std::string problem) PREFETCH_EXCLUDES(mutex_);
   void Remember(const Token& token, const Identity& identity) PREFETCH_EXCLUDES(mutex_);
 
   const plan::CallerRules rules_;
@@ -170,12 +170,12 @@ class ClientAuthenticator {
   const base::Clock& clock_;
   const base::SaltedHash hash_;
   IssuerKeys keys_;
-  std::function<void(std::string problem)> tell_;  // may be null
+  std::function<void(std::string problem)> report_;  // may be null
   base::Mutex mutex_;
   base::Condition changed_;
   base::PeerRate reviews_ PREFETCH_GUARDED_BY(mutex_);
   base::PeerRate fleet_reviews_ PREFETCH_GUARDED_BY(mutex_);
-  std::string told_ PREFETCH_GUARDED_BY(mutex_);  // the trouble that stands; empty: none
+  std::string reported_problem_ PREFETCH_GUARDED_BY(mutex_);  // the problem that stands; empty: none
   std::map<std::string, Occasion> in_review_ PREFETCH_GUARDED_BY(mutex_);  // by the token's hash
   std::optional<Away> away_ PREFETCH_GUARDED_BY(mutex_);  // none: the API server answered last
   std::optional<base::TimePoint> answered_at_ PREFETCH_GUARDED_BY(mutex_);

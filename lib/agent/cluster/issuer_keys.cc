@@ -58,25 +58,25 @@ void IssuerKeys::Read(const base::Call& call) {
   if (keys != nullptr) keys_ = std::move(keys);  // else the old ones still tell what is genuine
 }
 
-IssuerKeys::Judgement IssuerKeys::Judge(const base::Call& call, std::string_view token) {
+IssuerKeys::TokenVerdict IssuerKeys::Verify(const base::Call& call, std::string_view token) {
   if (TakeTurn(false)) Read(call);
   Keys keys = Newest();
   // Without keys nothing can be ruled out; the review is the judge.
-  if (keys == nullptr) return Judgement::kReview;
-  kube::Signature signature = keys->Judge(token);
+  if (keys == nullptr) return TokenVerdict::kReview;
+  kube::Signature signature = keys->Verify(token);
   if (signature == kube::Signature::kUnknownKey) {
     bool read = TakeTurn(true);
     if (read) Read(call);
     keys = Newest();
-    signature = keys->Judge(token);
+    signature = keys->Verify(token);
     if (signature == kube::Signature::kUnknownKey) {
       base::Lock lock(mutex_);
       // The keys may be out of date, so the token may be genuine.
-      if (failed_) return Judgement::kReview;
-      return read ? Judgement::kForged : Judgement::kLater;
+      if (failed_) return TokenVerdict::kReview;
+      return read ? TokenVerdict::kForged : TokenVerdict::kLater;
     }
   }
-  return signature == kube::Signature::kForged ? Judgement::kForged : Judgement::kReview;
+  return signature == kube::Signature::kForged ? TokenVerdict::kForged : TokenVerdict::kReview;
 }
 
 }  // namespace prefetch::agent

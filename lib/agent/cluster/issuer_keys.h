@@ -17,7 +17,7 @@ namespace prefetch::agent {
 // once in ten seconds. Without the right to read them, or without an answer, every token is worth a review.
 class IssuerKeys {
  public:
-  enum class Judgement {
+  enum class TokenVerdict {
     kReview,  // only the API server can tell
     kForged,
     kLater,  // it names a key that may be a new one; the keys were read a moment ago
@@ -29,7 +29,7 @@ class IssuerKeys {
   // Blocks while it reads keys, for 3 s at most. One caller reads them; the others use the known ones. `call`
   // is the process's own: a client that leaves at once would otherwise end the reading, again and again, and
   // the keys would be asked for without end and never be known.
-  Judgement Judge(const base::Call& call, std::string_view token) PREFETCH_EXCLUDES(mutex_);
+  TokenVerdict Verify(const base::Call& call, std::string_view token) PREFETCH_EXCLUDES(mutex_);
 
  private:
   using Keys = std::shared_ptr<const kube::TokenKeys>;  // null: not known

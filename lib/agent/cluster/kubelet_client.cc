@@ -16,7 +16,7 @@ constexpr minutes kAskConfigAgain{1};
 constexpr minutes kAskMetricsAgain{10};
 constexpr seconds kAskStarting{1};
 // After this time without an answer, kubelet may have restarted with other settings.
-constexpr minutes kWordHolds{3};
+constexpr minutes kAnswerLifetime{3};
 constexpr seconds kPortLimit{15};
 
 // The hash is over the bytes of the files, so another hash means another configuration.
@@ -31,10 +31,10 @@ std::string ProviderRemark(const std::string& ours, const std::optional<std::str
 
 }  // namespace
 
-KubeletClient::KubeletClient(KubeletPort port, std::shared_ptr<LearntSettings> word,
+KubeletClient::KubeletClient(KubeletPort port, std::shared_ptr<LearntSettings> learnt,
                              std::shared_ptr<SeenStart> start, const base::Clock& clock, std::uint64_t seed)
     : port_(std::move(port)),
-      word_(std::move(word)),
+      learnt_(std::move(learnt)),
       start_(std::move(start)),
       clock_(clock),
       started_at_(clock.Now()),
@@ -53,7 +53,7 @@ base::Duration KubeletClient::Failed(const kube::Failure& failure) {
   if (failure.kind == kube::ApiError::kCancelled) return kAskConfigAgain;
   failures_++;
   // A refusal does not pass by itself, so the loop must not wait for an answer.
-  if (kube::IsRefusal(failure.kind)) word_->GiveUp();
+  if (kube::IsRefusal(failure.kind)) learnt_->GiveUp();
   const double spread = std::uniform_real_distribution<double>(0, 1)(random_);
   const kube::Retry retry = kube::NextTry(failure, failures_, spread);
   const bool never = retry.step == kube::Step::kGiveUp && retry.after.count() == 0;
@@ -107,20 +107,20 @@ void KubeletClient::AskMetrics(const base::Call& call) {
   base::Debug("kubelet's metrics are not read", {{"error", metrics.failure().message}});
 }
 
-void KubeletClient::Tell() {
-  std::shared_ptr<const kubelet::ReportedByKubelet> before = word_->Get();
-  if (!answered_at_ || now_ - *answered_at_ > kWordHolds) {
-    if (before) word_->Set(nullptr);
-    if (now_ >= started_at_ + kLearnLimit) word_->GiveUp();
+void KubeletClient::Publish() {
+  std::shared_ptr<const kubelet::ReportedByKubelet> before = learnt_->Get();
+  if (!answered_at_ || now_ - *answered_at_ > kAnswerLifetime) {
+    if (before) learnt_->Set(nullptr);
+    if (now_ >= started_at_ + kLearnLimit) learnt_->GiveUp();
     return;
   }
-  kubelet::ReportedByKubelet told{
+  kubelet::ReportedByKubelet reported{
       .config = config_, .gate = metrics_.ensure_secret_pulled_images, .remarks = {}};
   std::string remark = ProviderRemark(port_.provider_config_hash(), metrics_.credential_provider_hash);
-  if (!remark.empty()) told.remarks.push_back(std::move(remark));
+  if (!remark.empty()) reported.remarks.push_back(std::move(remark));
   // Set wakes the loop, so only news is set.
-  if (before && *before == told) return;
-  word_->Set(std::make_shared<const kubelet::ReportedByKubelet>(std::move(told)));
+  if (before && *before == reported) return;
+  learnt_->Set(std::make_shared<const kubelet::ReportedByKubelet>(std::move(reported)));
 }
 
 base::TimePoint KubeletClient::Turn(const base::Call& call) {
@@ -133,10 +133,10 @@ base::TimePoint KubeletClient::Turn(const base::Call& call) {
   if (now_ >= next_config_) AskConfig(call);
   // Asked only right after the configuration came: a kubelet that is away would cost a second time limit.
   if (answered_at_ == now_ && now_ >= next_metrics_) AskMetrics(call);
-  Tell();
+  Publish();
   base::TimePoint next = next_config_;
-  if (word_->Pending()) next = std::min(next, std::max(started_at_ + kLearnLimit, now_ + seconds(1)));
-  if (answered_at_ && word_->Get()) next = std::min(next, *answered_at_ + kWordHolds + seconds(1));
+  if (learnt_->Pending()) next = std::min(next, std::max(started_at_ + kLearnLimit, now_ + seconds(1)));
+  if (answered_at_ && learnt_->Get()) next = std::min(next, *answered_at_ + kAnswerLifetime + seconds(1));
   return next;
 }
 

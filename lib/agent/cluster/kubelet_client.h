@@ -36,7 +36,7 @@ struct KubeletPort {
 class KubeletClient {
  public:
   // `clock` outlives it, and so does whatever `port` uses.
-  KubeletClient(KubeletPort port, std::shared_ptr<LearntSettings> word, std::shared_ptr<SeenStart> start,
+  KubeletClient(KubeletPort port, std::shared_ptr<LearntSettings> learnt, std::shared_ptr<SeenStart> start,
                 const base::Clock& clock, std::uint64_t seed = std::random_device{}());
   KubeletClient(const KubeletClient&) = delete;
   KubeletClient& operator=(const KubeletClient&) = delete;
@@ -51,10 +51,10 @@ class KubeletClient {
   void AskConfig(const base::Call& call);
   void AskMetrics(const base::Call& call);
   base::Duration Failed(const kube::Failure& failure);
-  void Tell();
+  void Publish();
 
   const KubeletPort port_;
-  const std::shared_ptr<LearntSettings> word_;
+  const std::shared_ptr<LearntSettings> learnt_;
   const std::shared_ptr<SeenStart> start_;
   const base::Clock& clock_;
   const base::TimePoint started_at_;

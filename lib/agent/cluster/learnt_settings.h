@@ -29,6 +29,6 @@ using LearntSettings = base::Latest<std::shared_ptr<const kubelet::ReportedByKub
 // it.
 constexpr std::chrono::seconds kLearnLimit{60};
 
-plan::NodeReport WordOf(const kube::Node& node);
+plan::NodeReport NodeReportOf(const kube::Node& node);
 
 }  // namespace prefetch::agent

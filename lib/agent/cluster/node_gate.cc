@@ -12,10 +12,10 @@ namespace {
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-constexpr seconds kLookAtBoard{1};
+constexpr seconds kSnapshotCheckInterval{1};
 // The agent writes nothing in its first seconds while the node is not ready: a node that was ready before a
 // rollout is ready again within a second.
-constexpr seconds kFirstWord{5};
+constexpr seconds kFirstWriteDelay{5};
 constexpr minutes kReadAgain{5};  // maximum delay until changes by others are noticed
 constexpr seconds kCallLimit{15};
 // Bounds on the Events of one agent, since every node of a fleet has one.
@@ -53,42 +53,43 @@ bool NodeGate::Failed(Part part, const kube::Failure& failure) {
   const bool refused = failure.kind == ApiError::kForbidden || failure.kind == ApiError::kInvalid;
   // Only a refusal is about one write. Everything else concerns the server, so all writes wait.
   if (!refused) part = kNode;
-  Trouble& trouble = troubles_[part];
-  trouble.failures++;
+  WriteBackoff& backoff = backoffs_[part];
+  backoff.failures++;
   double spread = std::uniform_real_distribution<double>(0, 1)(random_);
-  kube::Retry retry = kube::NextTry(failure, trouble.failures, spread);
+  kube::Retry retry = kube::NextTry(failure, backoff.failures, spread);
   bool never = retry.step == kube::Step::kGiveUp && retry.after.count() == 0;
   base::Duration wait = never ? base::Duration(kReadAgain) : base::Duration(retry.after);
   if (part == kNode) {
     not_before_ = now_ + wait;
   } else {
-    trouble.not_before = now_ + wait;
+    backoff.not_before = now_ + wait;
     // Otherwise the write would be repeated only when something changes, or with the next regular read.
-    next_read_ = std::min(next_read_, trouble.not_before);
+    next_read_ = std::min(next_read_, backoff.not_before);
   }
   // The text of an outage varies, and a refusal names the missing right.
   std::string what = refused ? failure.message : std::string(kube::ApiErrorName(failure.kind));
-  if (std::exchange(trouble.told, what) != what) {
+  if (std::exchange(backoff.reported, what) != what) {
     base::Warn("node object not reached",
                {{"kind", kube::ApiErrorName(failure.kind)}, {"error", failure.message}, {"retryIn", wait}});
-    if (refused) TellOf(part, failure.message);
+    if (refused) ReportProblem(part, failure.message);
   }
   return part != kNode;
 }
 
 void NodeGate::Worked(Part part) {
-  if (std::exchange(troubles_[part], {}).told.empty()) return;
+  if (std::exchange(backoffs_[part], {}).reported.empty()) return;
   base::Info("node object reached again");
-  TellOf(part, "");
+  ReportProblem(part, "");
 }
 
-void NodeGate::TellOf(Part part, const std::string& why) const {
+void NodeGate::ReportProblem(Part part, const std::string& why) const {
   static constexpr std::array<const char*, kParts> kWords = {
       "the Node cannot be read",          "the Node's condition is not written",
       "the Node's label is not written",  "the Node's label of the newest result is not written",
       "the startup taint is not removed", "Events of the Node are not written"};
   const std::string what = kWords.at(part);
-  if (options_.tell) options_.tell(what, why.empty() ? "" : what + ": the API server says " + why);
+  if (options_.report_problem)
+    options_.report_problem(what, why.empty() ? "" : what + ": the API server says " + why);
 }
 
 // Asks once: servers are not downgraded.
@@ -120,7 +121,7 @@ std::optional<kube::Node> NodeGate::Read(const base::Call& call) {
     Failed(kNode, node.failure());
     return std::nullopt;
   }
-  if (options_.kubelet_version) options_.kubelet_version->Set(WordOf(*node));
+  if (options_.kubelet_version) options_.kubelet_version->Set(NodeReportOf(*node));
   next_read_ = now_ + kReadAgain;
   return *std::move(node);
 }
@@ -152,11 +153,11 @@ bool NodeGate::Wrote(Part part, const kube::Failure* failure) {
 }
 
 bool NodeGate::WriteCondition(const base::Call& call, const kube::Node& node,
-                              const plan::GateCondition& wish) {
+                              const plan::GateCondition& desired) {
   kube::NodeCondition condition{.type = std::string(plan::kConditionType),
-                                .status = std::string(plan::ConditionStatusName(wish.status)),
-                                .reason = wish.reason,
-                                .message = wish.message,
+                                .status = std::string(plan::ConditionStatusName(desired.status)),
+                                .reason = desired.reason,
+                                .message = desired.message,
                                 .last_heartbeat = clock_.Wall(),
                                 .last_transition = clock_.Wall()};
   for (const kube::NodeCondition& old : node.conditions) {
@@ -192,25 +193,25 @@ bool NodeGate::RemoveTaint(const base::Call& call, bool gave_up) {
   return Wrote(kTaint, done ? nullptr : &done.failure());
 }
 
-bool NodeGate::Write(const base::Call& call, const kube::Node& node, const plan::DesiredGate& wish,
+bool NodeGate::Write(const base::Call& call, const kube::Node& node, const plan::DesiredGate& desired,
                      const plan::GateUpdates& writes) {
   if (writes.condition && MayTry(kCondition) && !WriteCondition(call, node, *writes.condition)) return false;
   if (writes.label && MayTry(kLabel) && !WriteLabel(call, kLabel, LabelKey(), *writes.label)) return false;
   if (writes.result && MayTry(kResult) &&
-      !WriteLabel(call, kResult, options_.gate.result_label, wish.result)) {
+      !WriteLabel(call, kResult, options_.gate.result_label, desired.result)) {
     return false;
   }
-  return !writes.remove_taint || !MayTry(kTaint) || RemoveTaint(call, wish.gave_up);
+  return !writes.remove_taint || !MayTry(kTaint) || RemoveTaint(call, desired.gave_up);
 }
 
-bool NodeGate::Tell(const base::Call& call, const kube::Node& node, const plan::GateEvent& news) {
+bool NodeGate::ReportEvent(const base::Call& call, const kube::Node& node, const plan::GateEvent& news) {
   std::string key = news.reason + " " + news.image;
-  auto told = told_.find(key);
+  auto reported = reported_events_.find(key);
   std::string message = news.image.empty() ? news.message : news.image + ": " + news.message;
-  if (told != told_.end()) {
+  if (reported != reported_events_.end()) {
     // The same Event is counted up at most once in this time.
-    if (now_ < told->second.at + kSameEventAgain) return true;
-    kube::NodeEvent again = told->second.event;
+    if (now_ < reported->second.at + kSameEventAgain) return true;
+    kube::NodeEvent again = reported->second.event;
     again.count++;
     again.last = clock_.Wall();
     again.message = message;
@@ -220,11 +221,11 @@ bool NodeGate::Tell(const base::Call& call, const kube::Node& node, const plan::
     if (!updated && !expired) return Failed(kEvents, updated.failure());
     if (updated) {
       Worked(kEvents);
-      told->second = {again, now_};
+      reported->second = {again, now_};
       return true;
     }
   }
-  if (told == told_.end() && told_.size() >= kMostEvents) return true;
+  if (reported == reported_events_.end() && reported_events_.size() >= kMostEvents) return true;
   kube::NodeEvent event{.node = options_.node,
                         .node_uid = node.uid,
                         .warning = true,
@@ -235,38 +236,41 @@ bool NodeGate::Tell(const base::Call& call, const kube::Node& node, const plan::
   auto created = api_.CreateEvent(call.Within(kCallLimit), event);
   if (!created) return Failed(kEvents, created.failure());
   Worked(kEvents);
-  told_[key] = {*std::move(created), now_};
+  reported_events_[key] = {*std::move(created), now_};
   return true;
 }
 
 bool NodeGate::ReportEvents(const base::Call& call, const kube::Node& node, const plan::Snapshot& snapshot,
-                            const plan::DesiredGate& wish) {
-  for (auto told = told_.begin(); told != told_.end();) {
-    told = now_ >= told->second.at + kEventMemory ? told_.erase(told) : std::next(told);
+                            const plan::DesiredGate& desired) {
+  for (auto reported = reported_events_.begin(); reported != reported_events_.end();) {
+    reported =
+        now_ >= reported->second.at + kEventMemory ? reported_events_.erase(reported) : std::next(reported);
   }
-  if (wish.gave_up && MayTry(kEvents) &&
-      !Tell(call, node,
-            {"", "GaveUp",
-             "the startup taint is taken away though images are missing: " + wish.condition.message})) {
+  if (desired.gave_up && MayTry(kEvents) &&
+      !ReportEvent(
+          call, node,
+          {"", "GaveUp",
+           "the startup taint is taken away though images are missing: " + desired.condition.message})) {
     return false;
   }
   for (const plan::GateEvent& event : plan::EventsFor(snapshot, kMostEvents)) {
     if (!MayTry(kEvents)) return true;
-    if (!Tell(call, node, event)) return false;
+    if (!ReportEvent(call, node, event)) return false;
   }
   return true;
 }
 
 // Returns the changes of this hour for which the Node has no Event yet.
 std::vector<plan::GateEvent> NodeGate::UnreportedChanges(const plan::Snapshot& snapshot) {
-  for (auto told = told_changes_.begin(); told != told_changes_.end();) {
-    told = now_ >= told->second + kEventMemory ? told_changes_.erase(told) : std::next(told);
+  for (auto reported = reported_changes_.begin(); reported != reported_changes_.end();) {
+    reported =
+        now_ >= reported->second + kEventMemory ? reported_changes_.erase(reported) : std::next(reported);
   }
   std::vector<plan::GateEvent> changes = plan::ChangesFor(snapshot, clock_.Wall());
   std::erase_if(changes, [this](const plan::GateEvent& change) {
-    return told_changes_.contains(change.image + " " + change.message);
+    return reported_changes_.contains(change.image + " " + change.message);
   });
-  changes.resize(std::min(changes.size(), kMostChanges - told_changes_.size()));
+  changes.resize(std::min(changes.size(), kMostChanges - reported_changes_.size()));
   return changes;
 }
 
@@ -284,7 +288,7 @@ bool NodeGate::ReportChanges(const base::Call& call, const kube::Node& node,
     auto created = api_.CreateEvent(call.Within(kCallLimit), event);
     if (!created) return Failed(kEvents, created.failure());
     Worked(kEvents);
-    told_changes_[change.image + " " + change.message] = now_;
+    reported_changes_[change.image + " " + change.message] = now_;
   }
   return true;
 }
@@ -293,17 +297,18 @@ base::TimePoint NodeGate::Turn(const base::Call& call) {
   one_thread_.Check();
   now_ = clock_.Now();
   if (now_ < not_before_) return not_before_;
-  base::TimePoint next = now_ + kLookAtBoard;
+  base::TimePoint next = now_ + kSnapshotCheckInterval;
   plan::SnapshotPtr snapshot = board_.Latest();
   // The gate gave up on images that were missing then. Once the node is ready, later ones are judged anew.
   if (snapshot->readiness.ready && taint_ == plan::TaintHistory::kGivenUp) taint_ = plan::TaintHistory::kGone;
-  plan::DesiredGate wish = plan::WishFor(*snapshot, options_.gate, now_ - started_at_, taint_);
+  plan::DesiredGate desired = plan::DesiredGateFor(*snapshot, options_.gate, now_ - started_at_, taint_);
   const bool learning = snapshot->kubelet && snapshot->kubelet->learning;
-  bool too_early = !written_ && !snapshot->readiness.ready && (now_ < started_at_ + kFirstWord || learning);
+  bool too_early =
+      !written_ && !snapshot->readiness.ready && (now_ < started_at_ + kFirstWriteDelay || learning);
   bool speaks = options_.gate.Any() && !too_early;
   std::vector<plan::GateEvent> changes;
   if (speaks && MayTry(kEvents)) changes = UnreportedChanges(*snapshot);
-  bool changed = speaks && (written_ != wish || !changes.empty());
+  bool changed = speaks && (written_ != desired || !changes.empty());
   if (!changed && now_ < next_read_) return next;
   std::optional<bool> may_write = MayWrite(call);
   if (!may_write) return std::max(next, not_before_);
@@ -318,22 +323,22 @@ base::TimePoint NodeGate::Turn(const base::Call& call) {
   plan::NodeSeen seen = See(*node);
   if (!seen.tainted && taint_ == plan::TaintHistory::kNotKnown) taint_ = plan::TaintHistory::kGone;
   // The taint may have been removed by others before the gate's time is over; then nothing was given up.
-  wish = plan::WishFor(*snapshot, options_.gate, now_ - started_at_, taint_);
+  desired = plan::DesiredGateFor(*snapshot, options_.gate, now_ - started_at_, taint_);
   if (options_.gate.Any() && too_early) return next;
   wrote_ = false;
   plan::GateUpdates writes;
-  if (*may_write) writes = plan::WritesFor(wish, seen, options_.gate);
+  if (*may_write) writes = plan::WritesFor(desired, seen, options_.gate);
   // The startup taint goes last, since its removal lets pods in.
-  bool done = Write(call, *node, wish, writes);
+  bool done = Write(call, *node, desired, writes);
   if (done && *may_write && options_.gate.Any()) {
-    done = ReportEvents(call, *node, *snapshot, wish) && ReportChanges(call, *node, changes);
+    done = ReportEvents(call, *node, *snapshot, desired) && ReportChanges(call, *node, changes);
   }
   // A round that ended early counts for the interval, too.
   if (wrote_ || (done && writes.Any())) not_before_ = std::max(not_before_, now_ + plan::kGateWriteInterval);
   if (!done) return std::max(next, not_before_);
   Worked(kNode);
   // Computed again, since removing the taint has changed `taint_`.
-  written_ = plan::WishFor(*snapshot, options_.gate, now_ - started_at_, taint_);
+  written_ = plan::DesiredGateFor(*snapshot, options_.gate, now_ - started_at_, taint_);
   return std::max(next, not_before_);
 }
 

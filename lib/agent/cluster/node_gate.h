@@ -1,4 +1,4 @@
-// NodeGate: carries what plan/node_gate wishes to the Node object.
+// NodeGate: carries what plan/node_gate decides to the Node object.
 #pragma once
 
 #include <array>
@@ -31,7 +31,7 @@ struct NodeGateOptions {
   std::shared_ptr<LearntVersion> kubelet_version;
   // Called on the gate's thread when the API server refuses a write to this agent: `of` names the write. An
   // empty sentence means that the refusal is over. The function may be null.
-  std::function<void(std::string of, std::string problem)> tell;
+  std::function<void(std::string of, std::string problem)> report_problem;
   std::uint64_t seed = std::random_device{}();  // of the jitter
 };
 
@@ -57,23 +57,23 @@ class NodeGate {
 
  private:
   // An Event that was created, so that the next one of its kind raises its count.
-  struct Told {
+  struct ReportedEvent {
     kube::NodeEvent event;
     base::TimePoint at;
   };
   // Parts that the server may refuse one by one; kNode: the server, the Node object, and all other failures.
   enum Part { kNode, kCondition, kLabel, kResult, kTaint, kEvents, kParts };
-  struct Trouble {
+  struct WriteBackoff {
     unsigned failures = 0;
-    std::string told;            // of the last one, as far as it is worth another line
+    std::string reported;        // of the last one, as far as it is worth another line
     base::TimePoint not_before;  // of this part alone
   };
 
   // Logs it if it is new, and puts off that write. True: the other writes may go on.
   bool Failed(Part part, const kube::Failure& failure);
   void Worked(Part part);
-  void TellOf(Part part, const std::string& why) const;
-  bool MayTry(Part part) const { return now_ >= troubles_[part].not_before; }
+  void ReportProblem(Part part, const std::string& why) const;
+  bool MayTry(Part part) const { return now_ >= backoffs_[part].not_before; }
   // Returns nullopt if the server's version is not known yet.
   std::optional<bool> MayWrite(const base::Call& call);
   std::optional<kube::Node> Read(const base::Call& call);
@@ -81,16 +81,16 @@ class NodeGate {
   std::string KubeletVersion() const;
   plan::NodeSeen See(const kube::Node& node) const;
   // The functions below return false if the round ends early.
-  bool Write(const base::Call& call, const kube::Node& node, const plan::DesiredGate& wish,
+  bool Write(const base::Call& call, const kube::Node& node, const plan::DesiredGate& desired,
              const plan::GateUpdates& writes);
   bool WriteLabel(const base::Call& call, Part part, const std::string& key,
                   const std::optional<std::string>& value);
-  bool WriteCondition(const base::Call& call, const kube::Node& node, const plan::GateCondition& wish);
+  bool WriteCondition(const base::Call& call, const kube::Node& node, const plan::GateCondition& desired);
   bool RemoveTaint(const base::Call& call, bool gave_up);
   bool Wrote(Part part, const kube::Failure* failure);
   bool ReportEvents(const base::Call& call, const kube::Node& node, const plan::Snapshot& snapshot,
-                    const plan::DesiredGate& wish);
-  bool Tell(const base::Call& call, const kube::Node& node, const plan::GateEvent& news);
+                    const plan::DesiredGate& desired);
+  bool ReportEvent(const base::Call& call, const kube::Node& node, const plan::GateEvent& news);
   std::vector<plan::GateEvent> UnreportedChanges(const plan::Snapshot& snapshot);
   bool ReportChanges(const base::Call& call, const kube::Node& node,
                      const std::vector<plan::GateEvent>& changes);
@@ -111,10 +111,10 @@ class NodeGate {
   plan::TaintHistory taint_ = plan::TaintHistory::kNotKnown;
   bool server_checked_ = false;
   bool refused_ = false;  // the cluster cannot hold us to our own Node
-  std::array<Trouble, kParts> troubles_;
-  std::map<std::string, Told> told_;                     // by reason and image
-  std::map<std::string, base::TimePoint> told_changes_;  // by image and message
-  std::optional<PeriodicThread> thread_;                 // last: it uses what stands above
+  std::array<WriteBackoff, kParts> backoffs_;
+  std::map<std::string, ReportedEvent> reported_events_;     // by reason and image
+  std::map<std::string, base::TimePoint> reported_changes_;  // by image and message
+  std::optional<PeriodicThread> thread_;                     // last: it uses what stands above
 };
 
 }  // namespace prefetch::agent

@@ -154,8 +154,8 @@ TouchBegun TouchPods::Begin(const base::Call& call, const std::vector<Wanted>& i
   return created;
 }
 
-TouchSeen TouchPods::Look(const base::Call& call, const std::string& name, const std::string& uid,
-                          const std::vector<image::Reference>& images) {
+TouchSeen TouchPods::Observe(const base::Call& call, const std::string& name, const std::string& uid,
+                             const std::vector<image::Reference>& images) {
   TouchSeen seen;
   auto pod = api_.GetPod(call.Within(kPodCallLimit), options_.name_space, name);
   if (!pod && pod.failure().kind != kube::ApiError::kNotFound) {

@@ -65,8 +65,8 @@ class TouchPods {
   };
   TouchBegun Begin(const base::Call& call, const std::vector<Wanted>& images, int slot);
   // `images`: those that Begin took in, in their order.
-  TouchSeen Look(const base::Call& call, const std::string& name, const std::string& uid,
-                 const std::vector<image::Reference>& images);
+  TouchSeen Observe(const base::Call& call, const std::string& name, const std::string& uid,
+                    const std::vector<image::Reference>& images);
   // One that cannot be deleted now is found under its name by Sweep.
   TouchEnded End(const base::Call& call, const std::string& name, const std::string& uid);
 

@@ -26,26 +26,26 @@ constexpr seconds kFastAnswer{1};  // well below kFirstCallLimit
 
 }  // namespace
 
-plan::NodeReport WordOf(const kube::Node& node) {
-  plan::NodeReport word;
-  word.labels = node.labels;
-  word.addresses = node.addresses;
+plan::NodeReport NodeReportOf(const kube::Node& node) {
+  plan::NodeReport learnt;
+  learnt.labels = node.labels;
+  learnt.addresses = node.addresses;
   if (auto version = image::KubeletVersion::Parse(node.kubelet_version)) {
-    word.version = *version;
-    word.version_text = version->ToString();
+    learnt.version = *version;
+    learnt.version_text = version->ToString();
   }
   // kubelet writes all its conditions at once; others write theirs when they like.
   for (const kube::NodeCondition& condition : node.conditions) {
-    if (condition.type == "Ready") word.heartbeat = condition.last_heartbeat;
+    if (condition.type == "Ready") learnt.heartbeat = condition.last_heartbeat;
   }
-  return word;
+  return learnt;
 }
 
-VersionReader::VersionReader(std::string node, std::shared_ptr<LearntVersion> word,
+VersionReader::VersionReader(std::string node, std::shared_ptr<LearntVersion> learnt,
                              std::shared_ptr<SeenStart> start, kube::Api& api, const base::Clock& clock,
                              std::uint64_t seed)
     : node_(std::move(node)),
-      word_(std::move(word)),
+      learnt_(std::move(learnt)),
       start_(std::move(start)),
       api_(api),
       clock_(clock),
@@ -59,13 +59,14 @@ void VersionReader::Start() {
   start_->OnChange(thread_->Waker());
 }
 
-bool VersionReader::Hurries() const {
-  return kubelet_ && now_ < kubelet_->seen_at + plan::kUnconfirmedLimit && !plan::Confirms(told_, *kubelet_);
+bool VersionReader::AwaitsConfirmation() const {
+  return kubelet_ && now_ < kubelet_->seen_at + plan::kUnconfirmedLimit &&
+         !plan::Confirms(report_, *kubelet_);
 }
 
 // Until the next question, after an answer.
 base::Duration VersionReader::Pause() {
-  if (Hurries()) {
+  if (AwaitsConfirmation()) {
     return now_ < kubelet_->seen_at + plan::kHoldVersion ? kReadWhileHeld : kReadUntilConfirmed;
   }
   const base::Duration minute = kReadVersionAgain;
@@ -80,15 +81,15 @@ base::Duration VersionReader::Limit() const {
 void VersionReader::Failed(const kube::Failure& failure) {
   if (failure.kind == kube::ApiError::kCancelled) return;
   failures_++;
-  slow_ = false;                                // it had the time of a slow one, or was never slow
-  if (!word_->Pending()) told_ = word_->Get();  // the NodeGate may have read more by now
+  slow_ = false;                                      // it had the time of a slow one, or was never slow
+  if (!learnt_->Pending()) report_ = learnt_->Get();  // the NodeGate may have read more by now
   kube::Retry retry = kube::NextTry(failure, failures_, Spread());
   next_ = now_ + (retry.after.count() > 0 ? base::Duration(retry.after) : base::Duration(kReadVersionAgain));
-  told_.refused = kube::IsRefusal(failure.kind);
+  report_.refused = kube::IsRefusal(failure.kind);
   // The text of an outage varies, and a refusal names the missing right.
-  told_.trouble = told_.refused ? failure.message : std::string(kube::ApiErrorName(failure.kind));
-  if (!told_.silent_since) told_.silent_since = now_;
-  if (std::exchange(last_failure_, told_.trouble) != told_.trouble) {
+  report_.trouble = report_.refused ? failure.message : std::string(kube::ApiErrorName(failure.kind));
+  if (!report_.silent_since) report_.silent_since = now_;
+  if (std::exchange(last_failure_, report_.trouble) != report_.trouble) {
     base::Warn(
         "kubelet's version not read",
         {{"kind", kube::ApiErrorName(failure.kind)}, {"error", failure.message}, {"retryIn", next_ - now_}});
@@ -100,7 +101,7 @@ void VersionReader::Ask(const base::Call& call) {
   const base::Duration took = clock_.Now() - std::exchange(now_, clock_.Now());
   if (!node) return Failed(node.failure());
   slow_ = took > kFastAnswer;
-  told_ = WordOf(*node);
+  report_ = NodeReportOf(*node);
   failures_ = 0;
   if (!std::exchange(last_failure_, "").empty()) base::Info("kubelet's version read again");
   next_ = now_ + Pause();
@@ -111,7 +112,7 @@ base::TimePoint VersionReader::Turn(const base::Call& call) {
   now_ = clock_.Now();
   if (std::optional<plan::KubeletStart> newest = start_->Get(); newest != kubelet_) {
     kubelet_ = newest;
-    if (!kubelet_ || !plan::Confirms(told_, *kubelet_)) {
+    if (!kubelet_ || !plan::Confirms(report_, *kubelet_)) {
       failures_ = 0;
       next_ = now_;
     }
@@ -119,11 +120,11 @@ base::TimePoint VersionReader::Turn(const base::Call& call) {
   const bool asks = now_ >= next_;
   if (asks) Ask(call);
   // An API server that is away at the start may be back in a moment.
-  const base::TimePoint gives_up_at = started_at_ + kLearnLimit;
-  const bool pending = word_->Pending();
-  const bool waits = pending && told_.silent_since && !told_.refused && now_ < gives_up_at;
-  if (!waits && (asks || pending)) word_->Set(told_);
-  return waits ? std::min(next_, gives_up_at) : next_;
+  const base::TimePoint give_up_at = started_at_ + kLearnLimit;
+  const bool pending = learnt_->Pending();
+  const bool waits = pending && report_.silent_since && !report_.refused && now_ < give_up_at;
+  if (!waits && (asks || pending)) learnt_->Set(report_);
+  return waits ? std::min(next_, give_up_at) : next_;
 }
 
 }  // namespace prefetch::agent

@@ -24,9 +24,9 @@ namespace prefetch::agent {
 // Owned by main. One thread alone calls Turn: the one that Start starts, or a test's.
 class VersionReader {
  public:
-  // All arguments outlive it. `word` is pending until the Node was read, reading it was refused, or
+  // All arguments outlive it. `learnt` is pending until the Node was read, reading it was refused, or
   // kLearnLimit has passed.
-  VersionReader(std::string node, std::shared_ptr<LearntVersion> word, std::shared_ptr<SeenStart> start,
+  VersionReader(std::string node, std::shared_ptr<LearntVersion> learnt, std::shared_ptr<SeenStart> start,
                 kube::Api& api, const base::Clock& clock, std::uint64_t seed = std::random_device{}());
   VersionReader(const VersionReader&) = delete;
   VersionReader& operator=(const VersionReader&) = delete;
@@ -41,12 +41,12 @@ class VersionReader {
   void Ask(const base::Call& call);
   void Failed(const kube::Failure& failure);
   base::Duration Limit() const;
-  bool Hurries() const;
+  bool AwaitsConfirmation() const;
   base::Duration Pause();
   double Spread() { return std::uniform_real_distribution<double>(0, 1)(random_); }
 
   const std::string node_;
-  const std::shared_ptr<LearntVersion> word_;
+  const std::shared_ptr<LearntVersion> learnt_;
   const std::shared_ptr<SeenStart> start_;
   kube::Api& api_;
   const base::Clock& clock_;
@@ -56,7 +56,7 @@ class VersionReader {
   base::TimePoint now_;
   base::TimePoint next_;
   std::optional<plan::KubeletStart> kubelet_;  // the newest start that was heard of
-  plan::NodeReport told_;                      // what `word` is told next
+  plan::NodeReport report_;                    // what `learnt` is told next
   unsigned failures_ = 0;
   bool slow_ = false;  // the newest answer took long
   std::string last_failure_;

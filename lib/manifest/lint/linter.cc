@@ -48,7 +48,7 @@ void Linter::Add(const Manifests& manifests, Ignores ignores) {
   for (const OpenImage& image : manifests.open) ImageNotNamed(image, findings);
   for (const UnreadObject& object : manifests.unread) NotRead(object, ignores);
   Pods(manifests.uses, findings);
-  Keep(std::move(findings), &ignores);
+  AddFindings(std::move(findings), &ignores);
   if (!ignores.empty()) ignores_.emplace(ignores.file(), std::move(ignores));
 }
 
@@ -97,10 +97,10 @@ void Linter::Remember(const ImageUse& use, bool weak_in_pod) {
   }
   auto [known, is_new] = strongest_.emplace(name, Strongest());
   if (!is_new && known->second.policy >= use.policy) return;
-  std::string who = use.name.empty() ? "a container" : "\"" + use.name + "\"";
+  std::string subject = use.name.empty() ? "a container" : "\"" + use.name + "\"";
   known->second = {use.policy,
                    {use.pod->source, use.policy_key_at.value_or(use.key_at)},
-                   who + " of " + PodTitle(*use.pod)};
+                   subject + " of " + PodTitle(*use.pod)};
 }
 
 void Linter::ListedOnly(Findings& findings) const {
@@ -118,7 +118,7 @@ void Linter::WeakerChecks(Findings& findings) const {
     auto strong = strongest_.find(check.use.reference->Normalized());
     if (strong == strongest_.end() || strong->second.policy <= check.use.policy) continue;
     Finding finding = check.finding;
-    finding.message = WeakerCheckMessage(check.use, strong->second.who, strong->second.policy);
+    finding.message = WeakerCheckMessage(check.use, strong->second.subject, strong->second.policy);
     finding.other = strong->second.place;
     finding.other_message = "the stronger policy";
     findings.push_back(std::move(finding));
@@ -135,7 +135,7 @@ void Linter::Store(Finding finding) {
 }
 
 // `ignores` belongs to the file of all the findings; nullptr if they are in several files.
-void Linter::Keep(Findings findings, Ignores* ignores) {
+void Linter::AddFindings(Findings findings, Ignores* ignores) {
   for (Finding& finding : findings) {
     if (!selection_.Has(finding.rule)) continue;
     Ignores* of_file = ignores;
@@ -152,7 +152,7 @@ LintResult Linter::Finish() {
   Findings findings = names_.TwoNames();
   ListedOnly(findings);
   WeakerChecks(findings);
-  Keep(std::move(findings), nullptr);
+  AddFindings(std::move(findings), nullptr);
   // Findings about comments come last: only now is it known which comments ignored something.
   Findings comments;
   for (const auto& known : ignores_) {

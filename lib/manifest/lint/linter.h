@@ -65,7 +65,7 @@ class Linter {
   struct Strongest {
     image::PullPolicy policy = image::PullPolicy::kNever;
     Place place;
-    std::string who;
+    std::string subject;
   };
   // A check that may turn out to be weaker than a container of another pod.
   struct Check {
@@ -78,7 +78,7 @@ class Linter {
   void Remember(const ImageUse& use, bool weak_in_pod);
   void ListedOnly(Findings& findings) const;
   void WeakerChecks(Findings& findings) const;
-  void Keep(Findings findings, Ignores* ignores);
+  void AddFindings(Findings findings, Ignores* ignores);
   void Store(Finding finding);
 
   ListedImages listed_;

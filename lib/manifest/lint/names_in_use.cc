@@ -69,10 +69,11 @@ Finding TwoNamesFinding(const Pair& pair, std::string message, const std::string
 
 void NamesInUse::Spellings(const std::vector<std::size_t>& names, std::vector<Finding>& findings) const {
   const Name& first = names_[names.front()];
-  std::unordered_set<std::string_view> said = {image::WrittenName(first.reference.written())};
+  std::unordered_set<std::string_view> reported = {image::WrittenName(first.reference.written())};
   for (std::size_t i : names) {
     const Name& name = names_[i];
-    if (!said.insert(image::WrittenName(name.reference.written())).second || AreListed(first, name)) continue;
+    if (!reported.insert(image::WrittenName(name.reference.written())).second || AreListed(first, name))
+      continue;
     findings.push_back(TwoNamesFinding(
         {name.place, name.block, first.place},
         "one repository by two names: " + std::string(image::WrittenName(name.reference.written())) +
@@ -100,10 +101,10 @@ void NamesInUse::TagAndDigest(const std::vector<std::size_t>& names, std::vector
 
 void NamesInUse::SameDigest(const std::vector<std::size_t>& names, std::vector<Finding>& findings) const {
   const Name& first = names_[names.front()];
-  std::unordered_set<std::string_view> said = {first.reference.Repository()};
+  std::unordered_set<std::string_view> reported = {first.reference.Repository()};
   for (std::size_t i : names) {
     const Name& name = names_[i];
-    if (!said.insert(name.reference.Repository()).second || AreListed(first, name)) continue;
+    if (!reported.insert(name.reference.Repository()).second || AreListed(first, name)) continue;
     findings.push_back(TwoNamesFinding({name.place, name.block, first.place},
                                        "the same digest in two repositories: " + name.reference.Repository() +
                                            " here, " + first.reference.Repository() + " in " +

@@ -89,8 +89,8 @@ class Observer {
       return false;
     }
     const bool ready = LookAtReadiness(now);
-    if (now >= next_look_) {
-      next_look_ = now + kBetweenLooks;
+    if (now >= next_poll_) {
+      next_poll_ = now + kBetweenLooks;
       LookAtStatus();
     }
     if (now >= next_count_ && world_.runtime_answers()) {
@@ -221,7 +221,7 @@ class Observer {
   const Schedule& schedule_;
   const std::vector<FaultKind>& kinds_;
   const steady_clock::time_point start_ = steady_clock::now();
-  steady_clock::time_point next_look_, next_count_;
+  steady_clock::time_point next_poll_, next_count_;
   ReadinessWatch watch_{world_.node().socket()};
   std::set<std::string> seen_;                        // images that the runtime had
   std::map<std::string, milliseconds> unsaid_since_;  // by image

@@ -1,4 +1,4 @@
-#include "ctl/patience.h"
+#include "ctl/retry_pause.h"
 
 #include <algorithm>
 #include <chrono>
@@ -19,15 +19,15 @@ Duration Part(Duration span, double part) {
 
 }  // namespace
 
-std::optional<Duration> Patience::Next(base::TimePoint now, Duration wish, double spread) {
-  if (wish <= Duration::zero()) {
+std::optional<Duration> RetryPause::Next(base::TimePoint now, Duration retry_after, double spread) {
+  if (retry_after <= Duration::zero()) {
     if (last_ || now + kAskAgain >= deadline_) return std::nullopt;
     return kAskAgain;
   }
   // The random part lets jobs that started together come back one after the other. It is limited, so that a
   // long wait does not become much longer.
   const Duration pause =
-      std::max<Duration>(wish, kAskAgain) + Part(std::min<Duration>(wish, kMostSpread), spread);
+      std::max<Duration>(retry_after, kAskAgain) + Part(std::min<Duration>(retry_after, kMostSpread), spread);
   if (now + pause <= deadline_ - kLastTry) return pause;
   // The last try comes as late as possible, and at slightly different moments for pods with the same
   // deadline.

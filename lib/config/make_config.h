@@ -1,4 +1,4 @@
-// Judge: validates the raw settings, and makes the agent's configuration or all mistakes of them.
+// MakeConfig: validates the raw settings, and makes the agent's configuration or all mistakes of them.
 #pragma once
 
 #include <string>
@@ -31,6 +31,6 @@ class Mistakes {
 };
 
 // Invalid settings have their defaults there.
-AgentConfig Judge(const RawConfig& raw, Mistakes& mistakes);
+AgentConfig MakeConfig(const RawConfig& raw, Mistakes& mistakes);
 
 }  // namespace prefetch::config
