@@ -51,8 +51,13 @@ FakeApiServer::FakeApiServer(const base::Clock& clock, FrontOptions tls)
     : clock_(clock), tls_(!tls.certificate_file.empty()), front_(std::move(tls)) {
   auto listener = http::Listener::Tcp("127.0.0.1:0");
   EXPECT_TRUE(listener);
+  // Answers of 9 MiB that clients have cut off hold their memory until the server notices.
+  const http::BodyLimits memory{.bytes = 256 << 20, .network = 256 << 20};
   auto server = http::Server::Start(std::move(*listener),
-                                    {.deferred_threads = 64, .deferred_queue = 64, .body_bytes = 1 << 20},
+                                    {.deferred_threads = 64,
+                                     .deferred_queue = 64,
+                                     .budget = std::make_shared<http::BodyBudget>(memory),
+                                     .body_bytes = 1 << 20},
                                     [this](const http::ServerRequest& request) { return Handle(request); });
   EXPECT_TRUE(server);
   server_ = std::move(*server);
