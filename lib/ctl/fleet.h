@@ -88,7 +88,8 @@ bool IsForAPerson(const kube::Failure& failure);
 void NoteLeftOut(std::size_t left_out, std::ostream& err);
 
 // Calls `ask` once for each index below `count`, on 32 threads: enough for two thousand nodes in seconds,
-// and no burden for an API server. Returns after the last call.
+// and no burden for an API server, which counts no proxied request for its priority and fairness. Returns
+// after the last call.
 void AskAtOnce(std::size_t count, const std::function<void(std::size_t index)>& ask);
 
 struct FleetAsk {
