@@ -56,6 +56,8 @@ void RealKubelet::HasProviders(const std::string& config, const std::string& bin
 }
 
 std::string RealKubelet::Config() const {
+  // Kubelet ignores a threshold of 100%.
+  const std::string disk = options_.starves ? "99.99%" : "1%";
   std::string text =
       "apiVersion: kubelet.config.k8s.io/v1beta1\n"
       "kind: KubeletConfiguration\n"
@@ -78,7 +80,9 @@ std::string RealKubelet::Config() const {
       PodCgroup() +
       "\n"
       "failSwapOn: false\nfailCgroupV1: false\noomScoreAdj: 0\n"
-      "evictionHard: {imagefs.available: 1%, nodefs.available: 1%, memory.available: 1Mi}\n"
+      "evictionHard: {imagefs.available: " +
+      disk + ", nodefs.available: " + disk +
+      ", memory.available: 1Mi}\n"
       // 0 would be five events a second: kubelet hands it to its client, which takes it for its default.
       "eventRecordQPS: 1000\neventBurst: 1000\n"
       "registryPullQPS: 0\nserializeImagePulls: false\n"
@@ -100,6 +104,7 @@ std::string RealKubelet::Config() const {
   text += options_.collects
               ? "imageGCHighThresholdPercent: 1\nimageGCLowThresholdPercent: 0\nimageMinimumGCAge: 1ms\n"
               : "imageGCHighThresholdPercent: 100\nimageGCLowThresholdPercent: 99\n";
+  if (options_.starves) text += "imageMinimumGCAge: 1ms\n";
   if (!options_.policy.empty()) text += "imagePullCredentialsVerificationPolicy: " + options_.policy + "\n";
   if (!options_.allowlist.empty()) {
     text += "preloadedImagesVerificationAllowlist:\n";

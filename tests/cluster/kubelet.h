@@ -17,6 +17,8 @@ struct KubeletOptions {
   std::vector<std::string> allowlist;
   // Collect every image that no pod uses, whenever kubelet looks. Else it collects nothing.
   bool collects = false;
+  // Call any disk full: kubelet collects every image that no pod uses, every ten seconds.
+  bool starves = false;
 };
 
 // Where things are on the node; what is empty is in the scratch folder.
