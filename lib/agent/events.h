@@ -44,8 +44,8 @@ struct ListChanged {
 };
 
 struct RuntimePolled {
-  std::uint64_t list_epoch = 0;  // of which list; an answer for an older one is thrown away
-  std::uint64_t sequence = 0;    // when it was asked, counted in looks
+  std::uint64_t list_epoch = 0;  // the list that was in force; an answer for an older list is discarded
+  std::uint64_t sequence = 0;    // the number of the poll
   RuntimePoll poll;
   credentials::KeyringHealth credentials;
   std::vector<std::string> stale_mounts;  // a sentence each

@@ -25,8 +25,8 @@ namespace prefetch::agent {
 struct Options {
   plan::Limits limits;
   image::Platform platform = image::Platform::Host();
-  std::string node;      // the node's name, for people
-  std::string endpoint;  // the runtime's, for people
+  std::string node;      // the node's name, shown in status
+  std::string endpoint;  // the runtime's socket, shown in status and in the log
   // Tells this agent's leases from those of another one on the same node.
   std::string instance;
   // --fetch=auto: the agent may fetch content itself (agent/fetching.h).

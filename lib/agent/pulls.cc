@@ -430,8 +430,8 @@ void Pulls::Handle(const ProgressSeen& event) {
 
 namespace {
 
-// Maximum number of size questions at a time. Near registries answer within milliseconds, so few are enough,
-// and no pull waits for them.
+// Maximum number of size questions at a time. Near registries answer within milliseconds, so a few are
+// enough, and no pull waits for them.
 constexpr int kSizeQuestions = 2;
 
 }  // namespace

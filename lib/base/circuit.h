@@ -15,7 +15,7 @@ constexpr Duration Doubled(Duration base, int times, Duration cap) {
 
 struct Circuit {
   int failures = 1;   // in a row that open it
-  Duration first{0};  // so long it stays open the first time, then doubling to:
+  Duration first{0};  // how long it stays open the first time; each further time doubles this
   Duration longest{0};
 
   constexpr bool IsOpen(int in_a_row) const { return in_a_row >= failures; }

@@ -36,8 +36,8 @@ class TimedReader {
   mutable Mutex mutex_;
   Condition changed_;
   std::function<void()> job_ PREFETCH_GUARDED_BY(mutex_);  // empty: none is under way
-  std::uint64_t jobs_ PREFETCH_GUARDED_BY(mutex_) = 0;     // so many have begun
-  TimePoint began_ PREFETCH_GUARDED_BY(mutex_);            // the newest
+  std::uint64_t jobs_ PREFETCH_GUARDED_BY(mutex_) = 0;     // number of jobs that have begun
+  TimePoint began_ PREFETCH_GUARDED_BY(mutex_);            // start of the newest job
   bool ending_ PREFETCH_GUARDED_BY(mutex_) = false;
   std::thread thread_ PREFETCH_GUARDED_BY(mutex_);  // from the first job on
 };

@@ -35,7 +35,7 @@ struct ListenAddress {
 // How the agent asks registries about images that are here.
 enum class RegistryMode {
   kAuto,  // as the runtime would, as far as that is known; else by pulling again
-  kPull,  // always by pulling again: the runtime goes by mirrors that only it can follow
+  kPull,  // always by pulling again: the runtime uses mirrors that only it can follow
   kNone,  // no registry is asked: lists that need one are rejected
 };
 

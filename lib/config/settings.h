@@ -35,7 +35,7 @@ struct Setting {
   std::variant<Text, Switch, Texts> member;
   SettingGroup group;
   SettingPlace place = SettingPlace::kEverywhere;
-  const char* fallback = "";  // what counts where nothing is set, for people; empty: nothing does
+  const char* fallback = "";  // the value if nothing is set, as the help shows it; empty: there is none
   const char* help;
   char divider = ',';               // between the values of the variable, where there may be several
   const char* flag_name = nullptr;  // another name of the flag, in the singular: "…-mirror"

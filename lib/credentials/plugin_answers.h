@@ -58,7 +58,7 @@ class PluginAnswers {
   // One execution. Lives as long as a call waits for it.
   struct Flight {
     bool landed = false;
-    int waiting = 0;                // so many wait for it
+    int waiting = 0;                // number of calls that wait for it
     std::optional<Outcome> shared;  // none: it failed for reasons of the caller's own (stopped, out of time)
   };
 

@@ -99,9 +99,10 @@ struct FleetAsk {
   // Narrows documents to these images; nullptr: as the agents see it.
   const screen::WaitDemand* demand = nullptr;
   // Each document as it came, before it is narrowed, by the member's index. On the threads that ask, at once
-  // for several members. May be empty.
+  // for several members. An empty function is allowed.
   std::function<void(std::size_t member, const status::StatusDocument&)> each;
-  // How many have been asked. One at a time. May be empty.
+  // Receives the number of agents that have been asked, from one thread at a time. An empty function is
+  // allowed.
   std::function<void(std::size_t asked)> progress;
 };
 

@@ -123,7 +123,7 @@ struct RegistryAnswer {
   // The runtime's pull fails at this answer of a mirror and asks no other host.
   bool ends_pull = false;
   std::string answered_by;  // host[:port] of the last request; empty: none was sent
-  std::string message;      // one sentence for people, scrubbed
+  std::string message;      // one sentence for status and messages, scrubbed
   // From Retry-After and its like, as a distance from the answer; none: the registry gave no time.
   std::optional<std::chrono::milliseconds> retry_after;
   std::optional<PullAllowance> allowance;  // of who answered

@@ -22,7 +22,7 @@ struct Ask {
   const base::Secret* secret = nullptr;  // that `body` holds; a caller's, which the process does not remember
   std::string accept = "application/json";
   std::size_t max_body_bytes = 4 * 1024 * 1024;  // of the answer
-  std::optional<http::SecretHeader> header;      // for whom the server asks in turn
+  std::optional<http::SecretHeader> header;      // for the pod to which the API server passes the request on
   http::Headers further;                         // likewise
 };
 

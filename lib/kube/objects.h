@@ -23,7 +23,7 @@ struct NodeCondition {
   std::string type;
   std::string status;   // "True", "False", "Unknown"
   std::string reason;   // one word in CamelCase
-  std::string message;  // for people
+  std::string message;  // one sentence
   std::optional<base::WallTime> last_heartbeat, last_transition;
 
   friend bool operator==(const NodeCondition&, const NodeCondition&) = default;
@@ -50,7 +50,7 @@ struct PodContainer {
   bool ready = false;
   std::string image_id;                        // of status; empty before it was started
   std::string waiting_reason;                  // "ErrImagePull"; empty: it does not wait
-  std::string waiting_message;                 // for people; untrusted words
+  std::string waiting_message;                 // one sentence; untrusted input
   std::string terminated_reason;               // "Completed"; of now, not of a run before
   std::map<std::string, std::uint16_t> ports;  // those that have a name: {"http", 9477}
 

@@ -30,7 +30,7 @@ struct TouchPodSpec {
   std::string name_space = kTouchNamespace;
   std::string service_account = kTouchServiceAccount;
   std::string node, node_uid;  // where it runs, and its owner: when the node goes, so does the pod
-  std::string instance;        // in a label, for people
+  std::string instance;        // the value of a label that operators read
   std::vector<TouchImage> images;
   // All images but the first as image volumes of one container instead of containers of their own: half the
   // time (K38), where kubelet and the Pod Security Standard allow it.

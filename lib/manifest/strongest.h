@@ -9,7 +9,7 @@
 namespace prefetch::manifest {
 
 struct WantedImage {
-  std::string image;  // as the first of those who ask most strongly has written it
+  std::string image;  // as the first use with the strongest policy has written it
   image::PullPolicy policy = image::PullPolicy::kIfNotPresent;
   std::vector<ImageUse> wanted_by;  // never empty; in the order in which they were given
 };

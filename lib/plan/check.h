@@ -80,7 +80,7 @@ enum class CheckNeed {
   kRuntime,   // CheckFacts::runtime
   kVerdict,   // CheckFacts::verdict
   kRegistry,  // CheckFacts::registry
-  kPull,      // the image is not here: have it pulled, and go by VerdictOfPull
+  kPull,      // the image is not here: request its pull, and answer with VerdictOfPull
 };
 
 struct CheckVerdict {

@@ -35,18 +35,19 @@ struct DiskHistory {
   std::uint64_t least = 0;       // a pull that had the disk for itself ran out of less than this; 0: none did
   std::uint64_t kept =
       0;  // of its compressed bytes, those that its lease keeps on the disk while no pull runs
-  // It ran out of room while others ran. Only a pull that runs alone shows the image's need.
+  // It ran out of space while others ran. Only a pull that runs alone shows the image's need.
   bool alone = false;
-  // Its bytes are being removed. Room that becomes free until then was its own, or that of pulls
-  // before.
+  // Its bytes are being removed. Space that becomes free until then was taken by this pull, or by pulls that
+  // had ended before it.
   base::TimePoint measured_until;
   bool measured = true;       // the filesystem was measured since
-  std::uint32_t ran_out = 0;  // so many times, with the disk for itself
-  std::uint64_t others = 0;
-  // The free room and its own bytes when its pull began: later free room does not count for this pull.
+  std::uint32_t ran_out = 0;  // number of times that it did so with the disk for itself
+  std::uint64_t others = 0;   // AfterDiskFull
+  // The free space plus its own bytes when its pull began. Space that became free later was not available to
+  // this pull.
   std::uint64_t began_with = std::numeric_limits<std::uint64_t>::max();
-  // No image of its size needs more. If more is free when its end is measured, others had filled the disk: a
-  // job's files, which are gone now.
+  // No image of its size needs more. If more is free when the end of its pull is measured, others had filled
+  // the disk, such as a job whose files are gone now.
   std::uint64_t plausible = std::numeric_limits<std::uint64_t>::max();
 
   friend bool operator==(const DiskHistory&, const DiskHistory&) = default;
@@ -55,17 +56,18 @@ struct DiskHistory {
 // The manifest has come. Another size means another image: the old image's figures are forgotten.
 DiskHistory AfterSize(DiskHistory past, std::uint64_t compressed);
 struct PendingEviction;
-// A pull begins, and no other of the same image runs. `eviction`: with room that is on its way back, nobody
-// knows what it will have had.
+// A pull begins, and no other pull of the same image runs. While `eviction` is pending, the space that this
+// pull will get is unknown.
 DiskHistory AfterBegin(DiskHistory past, std::uint64_t usable, const PendingEviction& eviction);
-// The pull ended for want of room, and its bytes are removed. `competed`: other pulls ran at that time.
-// `others`: bytes that pulls which had ended before had left, and that are on their way out.
+// The pull ended for want of space, and its bytes are removed. `competed`: other pulls ran at that time.
+// `others`: bytes that earlier pulls have left on the disk and that are being removed, too.
 DiskHistory AfterDiskFull(DiskHistory past, bool competed, base::TimePoint now, std::uint64_t others = 0);
-// The runtime was told to remove the bytes. The first measurement from now on counts however late it comes;
-// what becomes free much later was not its own.
+// The runtime was told to remove the bytes. The first measurement from now on counts however late it comes.
+// Space that becomes free much later was not taken by this pull.
 DiskHistory AfterBytesGone(DiskHistory past, base::TimePoint now);
 // The filesystem was measured.
 DiskHistory AfterMeasure(DiskHistory past, std::uint64_t usable, base::TimePoint now);
+// The image is complete: forgets what an earlier shortage left behind, but for `least`.
 DiskHistory AfterDiskSpaceFound(DiskHistory past);
 
 // The bytes that pulls which ended well have taken on the disk. It lasts as long as the process.
@@ -115,30 +117,31 @@ bool MayFit(const DiskReservation& claim, std::uint64_t usable);
 
 struct PullSlot;
 
-// Hands out the remaining room to pulls that are due. Ask in the order in which they should start.
+// Hands out the remaining space to pulls that are due. Not thread-safe. Call Admits in the order in which the
+// pulls should start, since each call reserves space against all later ones.
 class DiskBudget {
  public:
-  // `usable`: plan::Usable.
+  // `usable`: plan::Usable. `running` outlives the budget, and may grow.
   DiskBudget(std::uint64_t usable, const std::vector<PullSlot>& running);
 
-  // May it start now? A pull that has to wait keeps its place: those that are asked for later leave it its
-  // room. `has_place`: nothing but room could stand against it.
+  // Returns true if the pull may start now. A pull that has to wait keeps its reservation against the pulls
+  // that are passed to later calls. `has_place`: only space may stand against the start.
   bool Admits(const PullSlot& due, bool has_place);
 
  private:
   const std::uint64_t usable_;
   const std::vector<PullSlot>& running_;
-  std::uint64_t promised_ = 0;  // to those that were asked for before
+  std::uint64_t promised_ = 0;  // to the pulls of earlier calls
   bool one_runs_alone_ = false;
   bool any_starts_ = false;
 };
 
-// Room that is on its way back, since a pull was ended for want of it.
+// Space that is about to become free, since a pull was ended for want of it.
 struct PendingEviction {
   bool pending = false;
-  base::TimePoint until;        // bytes of a dropped lease are gone by then
-  std::uint64_t returning = 0;  // at least so much comes back
-  bool at_least = false;        // and more: what a pull that ran had unpacked
+  base::TimePoint until;        // when the bytes of a dropped lease have been deleted, at the latest
+  std::uint64_t returning = 0;  // bytes that become free at least
+  bool at_least = false;        // more become free: content that a running pull had unpacked
 
   friend bool operator==(const PendingEviction&, const PendingEviction&) = default;
 };
@@ -152,7 +155,8 @@ PendingEviction AfterBytesGone(PendingEviction past, base::TimePoint now);
 // The filesystem was measured.
 PendingEviction AfterMeasure(PendingEviction past, base::TimePoint now);
 
-// The disk is exhausted: are the bytes that ended pulls have left worth removing for those that run?
+// Returns true if the bytes that ended pulls have left are worth removing for the running pulls. Called when
+// the disk is exhausted.
 bool KeptBytesMatter(std::uint64_t kept, const std::vector<PullSlot>& running);
 
 enum class PullEviction {
@@ -166,8 +170,9 @@ struct EvictionChoice {
   // More than there is: what this pull may still take (kOutOfDiskSpace), or all that run (kWaits).
   std::uint64_t needed = 0;
 };
-// The running pull that has to end, if one has to: of those that together need more than there is, the one of
-// lowest priority, the newest among equals. One at a time: the room it gives back may be enough.
+// Returns the running pull that has to end, or nullopt. If the pulls together need more space than there is,
+// the one of lowest priority ends, and the newest among equals. Only one ends at a time, since the space that
+// it gives back may be enough.
 std::optional<EvictionChoice> ChooseEviction(const std::vector<PullSlot>& running, std::uint64_t usable,
                                              const PendingEviction& eviction);
 

@@ -1,5 +1,5 @@
-// FetchOrder: the blobs that the agent fetches for all its images, and which one a free stream takes. No I/O,
-// no clock, no lock: the caller holds the lock.
+// FetchOrder: the blobs that the agent downloads for all its images, and which blob a free stream takes next.
+// It does no I/O, reads no clock and has no lock: the caller holds the lock.
 //
 // A stream fetches a whole blob by one request, as the runtime does, so that servers which count requests see
 // no more of them. Streams are shared evenly: among registries, and then among the images of each. An image
@@ -24,10 +24,10 @@
 namespace prefetch::plan {
 
 constexpr int kFetchStreams = 16;  // for all registries; browsers and object stores' clients use 6 to 16
-// A stream that brings fewer bytes a second has stalled, whether bytes trickle or none come.
+// A stream has stalled if it brings fewer bytes a second than this over kFetchFloorTime.
 constexpr std::uint64_t kFetchFloor = 16 * 1024;
 constexpr std::chrono::seconds kFetchFloorTime{2};
-// After a refused request without a time, the registry is asked again so soon.
+// Pause after a refused request (429, 503) without Retry-After.
 constexpr std::chrono::seconds kAfterRefusal{1};
 
 struct BlobToFetch {
@@ -39,49 +39,49 @@ class FetchOrder {
  public:
   using ImageId = std::uint64_t;  // earlier images have lower ones
 
-  // `blobs` are all of the image. Done() for those that are complete already.
+  // `blobs` are all blobs of the image. Call Done() for those that are complete already.
   void Add(ImageId image, const std::string& registry, std::vector<BlobToFetch> blobs);
-  // It is no longer wanted. Blobs that only it wanted go; their streams are the caller's to stop.
+  // The image is no longer wanted. Removes the blobs that only it wanted; the caller stops their streams.
   void Remove(ImageId image);
 
   struct Step {
     std::string digest;
     ImageId image = 0;  // one that wants it
   };
-  // The blob that a free stream fetches next; the caller then says Done, Failed, Postponed, GaveUp or
-  // Refused. nullopt: none for now.
+  // Returns the blob that a free stream fetches next, or nullopt if none may start now. When the stream ends,
+  // the caller reports Done, Failed, Postponed, GaveUp or Refused.
   std::optional<Step> Next(base::TimePoint now);
-  // When a registry may be asked again for what waits; max() if none is held.
+  // Returns the earliest time at which a held registry may be asked again; max() if none is held.
   base::TimePoint NextAt(base::TimePoint now) const;
 
   struct Yield {
     std::string digest;
     bool stalled = false;  // its image is to be left to the runtime
   };
-  // The stream that is to stop for a blob that waits, if no stream is free; nullopt: none. The caller stops
-  // it, and asks again when it has ended.
+  // Returns the stream that has to stop for a waiting blob, or nullopt. Call it if no stream is free. The
+  // caller stops that stream, and calls again when it has ended.
   std::optional<Yield> ToYield(base::TimePoint now);
 
-  // Bytes of the blob came: they count in the window over which its speed is measured.
+  // Bytes of the blob have come. They count in the window over which its speed is measured.
   void Came(const std::string& digest, std::uint64_t bytes, base::TimePoint now);
-  // Until now its stream did not wait for the network: the window starts again.
+  // The stream has not waited for the network until now, so its window starts again.
   void Rested(const std::string& digest, base::TimePoint now);
-  // Its stream waited for this time, which the agent chose, and not for the network: the window moves along.
+  // The agent itself has held the stream back for this time, so its window moves along by it.
   void Waited(const std::string& digest, base::Duration time);
-  // Its stream has ended before the blob is complete.
+  // The stream has ended before the blob is complete.
   void GaveUp(const std::string& digest);
-  // Another writer has it. It waits until Retry(), and is then opened once more.
+  // Another writer has the blob. It waits until Retry(), and is then opened once more.
   void Postponed(const std::string& digest);
   void Retry();
-  // Its registry has too many requests (429, 503), and is not to be asked before `until`: it gets half of the
-  // streams from now on. False: it does not help, since it had one stream only, or has refused the image
-  // before; Failed() is due. Answers to requests that ran side by side are one.
+  // The registry has refused a request (429, 503). It gets no request before `until`, and half of its streams
+  // from then on. Returns false if that does not help, since it had one stream only, or has refused the image
+  // before; the caller then reports Failed(). Refusals of requests that ran side by side count as one.
   bool Refused(const std::string& digest, base::TimePoint until);
   // The blob is complete, or failed. Call Of() for the effect on its images.
   void Done(const std::string& digest);
   void Failed(const std::string& digest);
 
-  // All blobs are complete; some failed; or neither yet.
+  // The state of an image: all of its blobs are complete, one of them has failed, or neither is true yet.
   enum class Progress { kUnderWay, kComplete, kFailed };
   Progress Of(ImageId image) const;
   bool Wants(const std::string& digest) const { return blobs_.contains(digest); }
@@ -95,7 +95,7 @@ class FetchOrder {
     std::uint64_t begun = 0;    // the number of its step
     base::TimePoint window_at;  // since when `window_bytes` came
     std::uint64_t window_bytes = 0;
-    bool slow = false;  // in the window before
+    bool slow = false;  // the previous window was below kFetchFloor
   };
   struct Image {
     std::set<std::string> missing;
@@ -108,7 +108,7 @@ class FetchOrder {
     std::uint64_t halved = 0;  // number of a step: those before it ran beside the refused request
   };
   using Blobs = std::map<std::string, Blob>;
-  // How many streams move for each.
+  // Number of moving streams of each registry and of each image.
   struct Shares {
     std::map<std::string, int> registries;
     std::map<ImageId, int> images;

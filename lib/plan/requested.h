@@ -1,5 +1,5 @@
-// Asked: images that a preflight wants pulled (`prefetchctl check --pull`): which of them are pulled, until
-// when anybody waits, and when they are forgotten. Pure.
+// Requested images: images that a preflight asks the agent to pull (`prefetchctl check --pull`). Decides
+// which of them are pulled, how long a request lasts, and when the agent forgets its result. Pure.
 #pragma once
 
 #include <chrono>
@@ -20,37 +20,38 @@ constexpr std::size_t kMaxRequestedImages = 16;
 // The agent remembers a pull's result at most this long after the last request for it.
 constexpr std::chrono::hours kRequestMemory{1};
 
-// Requests of operators, and apart from them those of preflights, that skip a back-off on one node: these
-// many at once, and then one a minute, so that nobody can hammer a registry.
+// Limit for requests that skip a back-off on one node: three at once, then one a minute, so that no client
+// can hammer a registry. Operators and preflights have a limit each.
 constexpr base::TokenRate kRetries{.per_second = 1.0 / 60, .burst = 3};
 
-// Would the registry be worth another question after this answer?
+// Returns true if the same question may get another answer from the registry soon.
 bool IsWorthAnotherCheck(image::RegistryAnswerKind kind);
 
-// Does this entry of the list wait for its next try, or for another answer of its registry?
+// Returns true if this entry of the list waits for its next try, or for another answer of its registry.
 bool AwaitsRetry(const ImageState& image);
 
-// For an image that is on no list. `requested_until`: when its newest request is over. Nothing begins, or
-// begins anew, for a request that is over; what runs goes on to its end.
+// Decides about an image that is on no list. `requested_until`: the end of its newest request. No pull starts
+// for a request that is over, but a running pull goes on to its end.
 Action DecideRequested(const Observation& seen, const History& past, base::TimePoint requested_until,
                        base::TimePoint now);
 
-// It is not pulled, and its request is over; and a failure with Retry-After is kept in mind meanwhile, so
-// that asking again and again does not reach the registry. The time from which on it may be forgotten.
+// Returns the time from which the agent may forget a requested image that is not being pulled. The agent
+// remembers a failure until its next try is due (at most kRequestMemory), so that repeated requests do not
+// reach the registry.
 base::TimePoint ForgetRequestedAt(const History& past, base::TimePoint requested_until);
 
-// The entry of the list, or a request made at `requested_at` or later; nullptr: neither, it waits for a place
-// or for the loop to notice the request.
+// Returns the state that answers a request made at `requested_at`: that of the list's entry, or of a request
+// that is not older. Returns nullptr while the request waits for a place, or the loop has not seen it.
 const ImageState* PulledFor(const Snapshot& snapshot, const image::Reference& reference,
                             base::TimePoint requested_at);
 
 // The state of a request for a pull.
 enum class RequestedState {
-  kPending,  // it is pulled, waits for its turn, or is tried again after what passes
+  kPending,  // it is being pulled, waits for a place, or is tried again after a transient error
   kHere,
   kFailed,  // another try is not worth waiting for
 };
-// `image` is on the list or was asked for.
+// `image` is on the list, or requested.
 RequestedState StateOfRequested(const ImageState& image);
 
 }  // namespace prefetch::plan

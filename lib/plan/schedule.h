@@ -16,12 +16,12 @@
 
 namespace prefetch::plan {
 
-// How one registry has answered lately. A registry that is in trouble gets one probe at a time, so that it
-// neither is stormed when it comes back nor keeps the places that others could use.
+// How one registry has answered lately. A failing registry gets one probe at a time. More requests would hit
+// it all at once when it comes back, and would hold places that other registries could use.
 struct RegistryHealth {
-  // In a row, over all images: rate limited, unreachable, DNS, TLS, server error, timeout.
+  // Consecutive failures over all images: rate limited, unreachable, DNS, TLS, server error, timeout.
   int failures = 0;
-  int limited = 0;  // of these, waves of 429: answers to pulls that ran side by side are one
+  int limited = 0;  // waves of 429 among these: answers to pulls that ran side by side are one wave
   base::TimePoint not_before;
   base::TimePoint limited_until;
 };
@@ -33,26 +33,27 @@ RegistryHealth AfterRegistryFailure(RegistryHealth past, bool rate_limited, base
 // failed again and again still gets one pull at a time.
 RegistryHealth AfterRetryRequested(RegistryHealth past, base::TimePoint now);
 
-// Nothing is lost if this is forgotten, once no entry is of that registry: it has not been held for an hour.
+// Returns true if the registry has not been held for an hour. Its state may then be discarded, if no entry
+// uses the registry.
 bool MayBeForgotten(const RegistryHealth& health, base::TimePoint now);
 
 // A pull that is due, or runs.
 struct PullSlot {
   std::size_t entry = 0;  // index in agent::Entries::all(): the list's entries in its order, then requested
   std::string registry;   // domain of the reference
-  std::string content;    // the digest that it asks for, where it is written; else empty
+  std::string content;    // digest in the reference; empty if it has none
   int priority = 0;
-  bool update = false;     // a usable image is here: goes behind absent ones
-  bool requested = false;  // a preflight waits for it now: goes first
-  bool unlisted = false;   // asked for, and on no list: such pulls never take more than half of the places
-  bool suspect = false;    // plan::IsSuspicious: one at a time
-  bool stalled = false;    // its newest failure: goes behind all others, which it would keep waiting again
+  bool update = false;     // a usable image is here, so the pull goes behind those of absent images
+  bool requested = false;  // a preflight waits for it now, so it goes first
+  bool unlisted = false;   // requested, and on no list: such pulls never take more than half of the places
+  bool suspect = false;    // plan::IsSuspicious: such pulls run one at a time
+  bool stalled = false;  // its last pull stalled: it goes behind all others, since it may hold a place again
   // The pull runs. `fetched`: the agent has fetched its content, and PullImage unpacks it. `over`: PullImage
   // has returned, less than kShortPoll ago, and the image is looked at. Such a pull takes no place.
   bool fetched = false;
   bool over = false;
-  bool idle = false;        // of one that runs: plan::IsIdle. It takes no place of other registries
-  bool far = false;         // its registry is: plan/distance.h
+  bool idle = false;        // plan::IsIdle of a running pull: it takes no place of other registries
+  bool far = false;         // the registry is far (plan/distance.h)
   int failures = 0;         // entries that failed go behind those of their priority that did not
   std::uint64_t bytes = 0;  // 0: not known
   DiskReservation disk;
@@ -60,24 +61,24 @@ struct PullSlot {
   base::TimePoint started_at = base::TimePoint::max();  // of one that runs
 };
 
-// The one order of pulls: of those that are due, and of all for the room on the disk. If there were two, a
-// pull could be started only to be ended for the one that it overtook. In this order: not stalled, which
-// would hold a place again; missing images before updates; asked for by a preflight; highest priority;
-// started first; fewest failures; place in the list.
+// The one order of pulls. Schedule starts due pulls in this order, and the disk budget ends running pulls in
+// its reverse. With two orders, a pull could be started only to be ended for the pull that it overtook. The
+// criteria are, in this order: its last pull has not stalled, the image is missing, a preflight requests it,
+// highest priority, started first, fewest failures, place in the list.
 bool ComesBefore(const PullSlot& a, const PullSlot& b);
 
-// The look at what came takes milliseconds. One that takes longer than this keeps the place of its pull,
-// so that pulls behind a runtime that hangs do not pile up.
+// After PullImage has returned, the worker verifies the new image, which takes milliseconds. If it takes
+// longer than this, the pull keeps its place, so that pulls do not pile up behind a runtime that hangs.
 constexpr std::chrono::seconds kShortPoll{1};
 
-// An entry that waits no longer than this for its next try could use a place.
+// An entry whose next try is due within this time counts as one that could use a place.
 constexpr std::chrono::seconds kSoonDue{10};
 
 struct ScheduleInput {
   std::vector<PullSlot> due;
   std::vector<PullSlot> running;
   std::map<std::string, RegistryHealth> registries;
-  std::set<std::string> soon;  // registries with something that is due within kSoonDue
+  std::set<std::string> soon;  // registries of entries whose next try is due within kSoonDue
   bool settled = false;        // every entry was ready or failed for good once
   bool may_reorder = false;    // plan/largest_first.h
   base::TimePoint hold_until;  // nothing starts before: the disk is full
@@ -86,11 +87,11 @@ struct ScheduleInput {
 
 struct ScheduleOutput {
   std::vector<std::size_t> start;  // entries, in the order to start them
-  // Entries that could start, but for their credentials: these are to be looked up now.
+  // Entries that lack only their credentials. The caller looks these up now.
   std::vector<std::size_t> to_look_up;
-  // Entries that could start, but for the room that others may still need.
+  // Entries that lack only disk space, which other pulls may still need.
   std::vector<std::size_t> short_of_disk_space;
-  // When something that is due, and held back by time alone, may start; max() if nothing is.
+  // The earliest time at which a due pull that only waits for a time may start; max() if there is none.
   base::TimePoint next_turn_at = base::TimePoint::max();
 };
 
@@ -102,11 +103,14 @@ constexpr int kWithIdle = 4;
 // once its pulls have run for this time. A limit of one pull stays one.
 constexpr std::chrono::seconds kHoggedFor{10};
 
-// Where the agent fetches content, as many pulls again may be with the runtime, which unpacks what has come:
-// their places are free for the next downloads. A limit of one pull stays one.
+// Returns the due pulls that start now. No pull starts before `hold_until`.
 //
-// No registry gets the last place while another one has something that could use it: a registry that hangs
-// does not stop the others. Where it alone has work, it gets all; what comes later waits for kHoggedFor.
+// If the agent has fetched the content of a pull, the runtime only unpacks it. The places of such pulls are
+// free for further downloads, up to as many again as the limit. A limit of one pull stays one.
+//
+// No registry gets the last place while another registry could use it, so a registry that hangs does not stop
+// the others. A registry that alone has work gets all places. Pulls of another registry that become due later
+// wait for kHoggedFor at most.
 ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::TimePoint now);
 
 }  // namespace prefetch::plan

@@ -1,5 +1,5 @@
-// Start: the facts about one due pull -> may it start at all? Which of those that may get the places is
-// Schedule's (plan/schedule.h). Pure.
+// Start: the facts about one due pull -> whether it may start at all. Schedule (plan/schedule.h) then gives
+// the places to some of these pulls. Pure.
 #pragma once
 
 #include <optional>
@@ -11,12 +11,12 @@
 namespace prefetch::plan {
 
 struct StartFacts {
-  bool fits = true;                 // MayFit: it could end well if it got all the room that is left
+  bool fits = true;                 // MayFit: it could succeed with all the space that is left
   base::TimePoint disk_held_until;  // the disk is full
   base::TimePoint registry_held_until;
-  Reason registry_failure = Reason::kUnreachable;  // the newest of its registry; counts while that is held
+  Reason registry_failure = Reason::kUnreachable;  // newest failure of its registry; used while that is held
   bool requested = false;                          // a preflight waits for it now
-  bool update = false;                             // something usable is here
+  bool update = false;                             // a usable image is here
   bool ready = false;                              // readiness does not wait for the update
   bool pulls_are_saved = false;                    // the registry's last pulls are kept for missing images
   bool tried_before = false;
@@ -35,7 +35,8 @@ struct StartVerdict {
 // EvaluateStart only reports a hold of the disk or the registry. Schedule enforces it.
 StartVerdict EvaluateStart(const StartFacts& facts, base::TimePoint now);
 
-// Will an entry that waits have use for a place within kSoonDue?
+// Returns true if the entry waits now and its next try is due within kSoonDue. Such an entry of an image that
+// is here does not count.
 bool IsDueSoon(const Action& action, bool usable, base::TimePoint now);
 
 }  // namespace prefetch::plan

@@ -50,9 +50,8 @@ inline bool Answers(const Host& host, bool by_digest) {
   return host.pull && (by_digest || host.resolve);
 }
 
-// The URL of a manifest on one host (R5, R9). Pure.
-// By digest if the reference has one, else by tag; with `?ns=` where the host is not the registry's own,
-// which is how mirrors learn whom they stand for.
+// Returns the URL of a manifest on one host (R5, R9): by digest if the reference has one, else by tag. If the
+// host is not the registry's own, `?ns=` tells the mirror for which registry it answers.
 http::AbsoluteUrl ManifestUrl(const Host& host, const image::Reference& reference);
 
 // The URL of the blob with the reference's digest.

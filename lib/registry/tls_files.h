@@ -9,7 +9,7 @@
 
 namespace prefetch::registry {
 
-// Reads for one chain. What it is given outlives it.
+// Reads the files of one chain of hosts. The constructor's arguments must outlive it.
 class TlsFiles {
  public:
   // The runtime's "/etc/…" is `host_root` + "/etc/…" here. The first existing file of `system_ca_files` (PEM)

@@ -28,11 +28,11 @@ struct CheckItem {
 manifest::ImageUse ImageByItself(const std::string& image, std::optional<image::PullPolicy> policy,
                                  const manifest::PolicyRules& rules);
 
-// Each image once at the strongest policy that anybody has for it, a controller's own check included, in the
-// order of first use. One that is
-// written in two ways is asked for twice, as kubelet's records go by the text (kubelet's rule K17); so is one
-// that pods with different pull secrets name. `rules` are those that the uses were read with. `identity` is
-// of all pods; to it come the pull secrets that a pod itself names, in its namespace or else in
+// Returns each image once, in the order of first use, with the strongest policy of its uses, including a
+// controller's own check. An image that is written in two ways is asked for twice, since kubelet's records
+// have the text of the reference (kubelet's rule K17). An image that pods with different pull secrets name is
+// asked for once for each set of secrets. `rules` are those that the uses were read with. `identity` holds
+// for all pods. The pull secrets that a pod names are added to it, in the pod's namespace or else in
 // `default_namespace`.
 std::vector<CheckItem> CheckItems(const std::vector<manifest::ImageUse>& uses,
                                   const manifest::PolicyRules& rules, const status::CheckIdentity& identity,

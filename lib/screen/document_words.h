@@ -18,7 +18,8 @@ std::string KubeletDetail(const status::StatusKubelet& kubelet);
 // The progress of a pull in words; shared by the table and the wait view.
 std::string PullWords(const status::StatusPull& pull, const std::optional<base::WallTime>& now);
 
-// "42 s": how long a pull goes on of which no bytes are told. Empty as above, and if they are.
+// "42 s": the duration of a pull whose bytes the runtime does not report. Empty as above, and if it reports
+// them.
 std::string TimeOfPull(const status::StatusPull& pull, const std::optional<base::WallTime>& now);
 
 // Why there are no bytes to see, where pulls go on; empty: there is nothing to say. Only containerd has them.

@@ -32,8 +32,8 @@ std::string ReadyAsWords(const status::StatusImage& image);
 // old that it tells no verdicts.
 bool SpellingCounts(const status::StatusImage& image);
 
-// Only for these pods, all of which the agent judges: an image that is closed to others may be ready for
-// them.
+// Returns the image's status for these pods alone. An image that is closed to other pods may be ready for
+// these. The document must have verdicts for each of them.
 status::StatusImage NarrowedTo(status::StatusImage image, const PodKeys& pods);
 
 }  // namespace prefetch::screen

@@ -2,18 +2,15 @@
 """english.py [--comments] [FILE|FOLDER…]: finds sentences that are hard to read, by a list of patterns.
 
 Prints file, line and rule of each hit, and exits with 1 if there is one. Without arguments it reads all Markdown of the
-project, and the comments of lib and cmd. A folder's comments may have the hits that english_allowed.txt grants it;
---shrink lowers these numbers to what is left, and never raises one.
+project, and the comments of lib and cmd.
 """
 
 import argparse
-import collections
 import pathlib
 import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-ALLOWED = pathlib.Path(__file__).with_name("english_allowed.txt")
 # Rules of other programs, quoted tables of releases, and what the program prints itself (its words have their own suites).
 UNREAD = {"CHANGELOG.md"}
 
@@ -149,17 +146,6 @@ def sources(folder):
     return sorted(path for path in (ROOT / folder).rglob("*") if path.suffix in (".cc", ".h"))
 
 
-def folder_of(path):
-    """lib/plan of lib/plan/x/y.cc; cmd of cmd/prefetchd/main.cc."""
-    parts = path.relative_to(ROOT).parts
-    return "/".join(parts[:2]) if parts[0] == "lib" else parts[0]
-
-
-def allowances():
-    rows = [line.split() for line in ALLOWED.read_text().splitlines() if line and not line.startswith("#")]
-    return {folder: int(number) for folder, number in rows}
-
-
 def judge_rules():
     """Each rule finds its first sentence, and not its second."""
     return [f"english.py: rule {name!r} {what}" for name, _, bad, good in RULES
@@ -170,31 +156,9 @@ def lines(path, found):
     return [f"{path.relative_to(ROOT)}:{line}: {rule}: {sentence[:100]}" for line, rule, sentence in found]
 
 
-def judge_comments():
-    """Problems, and the hits of each folder. A folder's hits are shown once they are more than it may have."""
-    by_folder = collections.defaultdict(list)
-    for source in [*sources("lib"), *sources("cmd")]:
-        by_folder[folder_of(source)] += lines(source, read(source, blocks_of_source))
-    problems, allowed = [], allowances()
-    for folder, found in sorted(by_folder.items()):
-        most = allowed.get(folder, 0)
-        if len(found) > most:
-            problems += [*found, f"{folder}: {len(found)} hits in comments, {most} are allowed"]
-        elif len(found) < most:
-            print(f"note: {folder}: {len(found)} hits in comments, {most} are allowed: run english.py --shrink")
-    return problems, {folder: len(found) for folder, found in by_folder.items()}
-
-
-def shrink(counts):
-    head = [line for line in ALLOWED.read_text().splitlines() if line.startswith("#")]
-    left = {folder: min(most, counts.get(folder, 0)) for folder, most in allowances().items()}
-    ALLOWED.write_text("\n".join(head + [f"{folder} {most}" for folder, most in sorted(left.items()) if most]) + "\n")
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--comments", action="store_true", help="read sources: the named ones, or all of lib and cmd")
-    parser.add_argument("--shrink", action="store_true", help="lower english_allowed.txt to what is left")
     parser.add_argument("paths", nargs="*", type=pathlib.Path, metavar="FILE|FOLDER")
     options = parser.parse_args()
     problems = judge_rules()
@@ -206,10 +170,8 @@ def main():
     else:
         for page in [] if options.comments else pages():
             problems += lines(page, read(page, blocks_of_page))
-        of_comments, counts = judge_comments()
-        problems += of_comments
-        if options.shrink:
-            shrink(counts)
+        for source in [*sources("lib"), *sources("cmd")]:
+            problems += lines(source, read(source, blocks_of_source))
     print("\n".join([*problems, f"{len(problems)} problems"]))
     return 1 if problems else 0
 

@@ -22,12 +22,13 @@ class NamesInUse {
   // A name that was written, with any tag or digest.
   bool IsUsed(const image::Reference& reference) const { return known_.contains(reference.Normalized()); }
 
-  // PF301, one for each name that came second, unless the list has both: the agent then looks after both.
+  // Returns the findings of rule PF301, one for each name that came second. If the list has both names, there
+  // is none, since the agent then prefetches both:
   //  - two spellings of a repository ("nginx", "docker.io/library/nginx");
   //  - a repository by tag and by digest;
   //  - a digest in two repositories;
-  //  - a tag in two repositories of which one may mirror the other: the same path of at least two parts in
-  //    another registry, perhaps below a folder there ("quay.io/acme/app", "mirror.io/quay/acme/app").
+  //  - a tag in two repositories if one may mirror the other: the same path of at least two parts in another
+  //    registry, perhaps below a folder there ("quay.io/acme/app", "mirror.io/quay/acme/app").
   std::vector<Finding> TwoNames() const;
 
  private:
