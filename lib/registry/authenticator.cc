@@ -66,6 +66,8 @@ Authenticator::Authenticator(Parts parts, const base::Call& call, const ChainedH
       repository_(std::move(repository)),
       origin_(host.host.server.Origin()) {}
 
+// Never sends a request. Without a challenge of this repository, the first request goes out without a
+// credential, so that a password is sent only to a server that has asked for it.
 Authenticator::Authorization Authenticator::Remembered(const AuthConfig* credential) {
   // Answering the last challenge in advance saves the round trip of a 401.
   auto challenge = parts_.host_states.ChallengeOf(origin_, repository_);
@@ -97,6 +99,10 @@ std::string Authenticator::TokenKey(const Challenge& challenge, const AuthConfig
                     "\n");
 }
 
+// Decides whether a refused request is worth a second one. The early returns come in this order: the refusal
+// is not about the authorization, the authorization was new and so is wrong, the challenge cannot be read,
+// the challenge asks again for what was just refused. Each saves a request that the server would refuse as
+// well.
 std::optional<Authenticator::Authorized> Authenticator::AfterRefusal(const Reply& reply,
                                                                      const Authorization& used,
                                                                      const AuthConfig* credential) {
@@ -104,7 +110,8 @@ std::optional<Authenticator::Authorized> Authenticator::AfterRefusal(const Reply
   // Some registries report an expired token in other ways: ECR by 403, its public registry by 400 (R19).
   bool old = used.from_cache && used.age > kOldToken && (status == 403 || status == 400);
   if ((status != 401 && !old) || reply.elsewhere) return std::nullopt;
-  // A fresh credential was rejected. Another answer to the same challenge would be rejected as well.
+  // The server rejected a credential or token that was made for its challenge. Another answer to the same
+  // challenge would be rejected as well.
   if (used.sent() && !used.from_cache && !used.remembered) return std::nullopt;
   auto challenge = ChooseChallenge(reply.response->headers.All("WWW-Authenticate"));
   if (!challenge)
@@ -113,6 +120,8 @@ std::optional<Authenticator::Authorized> Authenticator::AfterRefusal(const Reply
   if (*challenge) {
     parts_.host_states.NoteChallenge(origin_, repository_, **challenge);
   } else if (used.from_cache) {
+    // A registry that reports an expired token by 400 or 403 sends no challenge with it. The last one still
+    // names the token service.
     *challenge = parts_.host_states.ChallengeOf(origin_, repository_);
   }
   // The password was wrong, unless the server now asks for something else.
@@ -123,7 +132,7 @@ std::optional<Authenticator::Authorized> Authenticator::AfterRefusal(const Reply
                                                host_.host.server.Authority() +
                                                    " refuses without naming an authentication scheme")};
   }
-  // A new token would have the same scope.
+  // A new token would have the same scope, so it would be refused for the same reason.
   if (used.from_cache && (*challenge)->Get("error") == "insufficient_scope") return std::nullopt;
   if (used.from_cache) parts_.tokens.Drop(used.token_key, used.token);
   return Answer(**challenge, credential);
@@ -144,6 +153,8 @@ Authenticator::Authorized Authenticator::Answer(const Challenge& challenge, cons
           .refusal = {}};
 }
 
+// The realm is validated before the credential is touched: it is untrusted input, and decides to which server
+// a password goes.
 Authenticator::Authorized Authenticator::AnswerBearer(const Challenge& challenge,
                                                       const AuthConfig* credential) {
   auto realm = ValidateRealm(challenge.Get("realm"), session_.Server(), parts_.options.trusted_realms);

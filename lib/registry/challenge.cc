@@ -31,7 +31,8 @@ class Scanner {
     rest_.remove_prefix(size);
     return token;
   }
-  // An open quote is an empty value, and the end.
+  // Reads a token or a quoted string. A quote that is never closed gives an empty value and ends the field,
+  // as in containerd.
   std::string Value() {
     if (!Take('"')) return std::string(Token());
     std::string value;
@@ -57,6 +58,7 @@ base::Error Broken(std::string_view why) {
 
 }  // namespace
 
+// The last parameter of a name counts (R14).
 std::string_view Challenge::Get(std::string_view name) const {
   std::string_view found;
   for (const auto& parameter : parameters) {
@@ -65,6 +67,8 @@ std::string_view Challenge::Get(std::string_view name) const {
   return found;
 }
 
+// Reads the first challenge of the field, and stops at the first mistake. The parameters before it count, as
+// they do for the runtimes (R14).
 Challenge ParseChallenge(std::string_view field) {
   Scanner scanner(field);
   Challenge challenge{.scheme = base::ToLower(scanner.Token()), .parameters = {}};

@@ -15,7 +15,7 @@ bool Answered(const RegistryAnswer& answer) {
   return answer.kind == Kind::kSame || answer.kind == Kind::kMoved;
 }
 
-// The node's own limit (R29), and no answer of the registry.
+// This node's own limit (R29) kept the request back, so it is no answer of the registry.
 RegistryAnswer NoTurn(const base::Call& call) {
   if (call.Stopped()) {
     return {.kind = Kind::kUnreachable,
@@ -79,8 +79,8 @@ RegistryAnswer Client::Ask(const base::Call& call, const image::RegistryQuestion
   return AskChain(call.Within(options_.times.check), question);
 }
 
-// Asks one host. At a place of registries.conf the image has another name, and the node's credentials go only
-// to the registry's own server (R48).
+// Asks one host. A location of registries.conf may give the image another name there. The node's credentials
+// then go only to the registry's own server (R48).
 RegistryAnswer Client::AskHost(const base::Call& call, const std::vector<ChainedHost>& chain,
                                const ChainedHost& host, const image::RegistryQuestion& question) {
   Parts parts{http_,
@@ -113,6 +113,7 @@ RegistryAnswer Client::AskChain(const base::Call& call, const image::RegistryQue
     if (!Answers(host.host, question.reference.has_digest())) continue;
     if (options_.skip_mirrors && host.mirror) continue;
     if (!host.blocked_by.empty()) {
+      // The answer of a host that was asked explains more than the block of a later one.
       if (!asked) answer = Blocked(host);
       continue;
     }
@@ -123,8 +124,8 @@ RegistryAnswer Client::AskChain(const base::Call& call, const image::RegistryQue
                 .message = host.host.server.Authority() + " cannot be asked: " + host.problem};
       continue;
     }
-    // Mirrors, and registries that the runtime's configuration or a credential names, were chosen by the
-    // operator and are no strangers.
+    // The operator has chosen mirrors, and registries that the runtime's configuration or a credential names.
+    // They are trusted, even if a pod names the image.
     image::RegistryQuestion asked_here = question;
     asked_here.untrusted_name = question.untrusted_name && host.own && question.credentials.empty() &&
                                 (chain->source.empty() || chain->source.ends_with("/_default"));

@@ -30,7 +30,9 @@ using image::RegistryAnswer;
 using image::RegistryDetail;
 using Kind = image::RegistryAnswerKind;
 
-// A new authorization that is refused gets no other, so that the second request is the last (R19).
+// Maximum number of times that one request is sent: with the remembered authorization or without any, and
+// then with the answer to the server's challenge. If the server refuses that answer, it would refuse the next
+// one, too (R19).
 constexpr int kMaxTurns = 2;
 
 bool IsDockerHub(const Host& host) {
@@ -48,7 +50,8 @@ bool IsWorthAnotherTry(const RegistryAnswer& answer) {
   return !answer.retry_after && IsTransient(answer);
 }
 
-// The size of the body as Go's client knows it: not of one that comes in chunks, or that it has decoded.
+// Returns the size of the body as Go's client knows it. That client does not know the size of a body that
+// comes in chunks, or that it has decompressed.
 std::optional<std::uint64_t> SizeOf(bool head, const http::Response& response) {
   const bool decoded = base::EqualsIgnoreCase(response.headers.Get("Content-Encoding").value_or(""), "gzip");
   if (!head && (decoded || response.headers.Has("Transfer-Encoding"))) return std::nullopt;
@@ -92,8 +95,8 @@ void FoldKeys(doc::Node& node) {
 
 constexpr std::string_view kBeyondLimits = "has more levels or values, or a larger number, than is read here";
 
-// Returns the mistake for which containerd takes no such document (`core/images`, Children); empty: there is
-// none. kBeyondLimits is ours.
+// Returns the mistake for which containerd rejects such a document (`core/images`, Children); empty if there
+// is none. kBeyondLimits is a limit of this parser, and says nothing about containerd.
 std::string_view MistakeOf(std::string_view text, ManifestKind kind) {
   const base::OneLargeText turn(text.size());
   doc::Problems problems("manifest");
@@ -138,6 +141,7 @@ Conversation::Conversation(Parts parts, const base::Call& call, const std::vecto
       session_(parts, call, host),
       authenticator_(parts, call, host, session_, question.reference.path()) {}
 
+// Tries one identity after the other. The answer to the last one that was tried counts.
 RegistryAnswer Conversation::Run() {
   RegistryAnswer answer;
   for (const AuthConfig* credential : IdentitiesFor(parts_.options, host_, question_.credentials)) {
@@ -153,6 +157,8 @@ RegistryAnswer Conversation::Run() {
 
 RegistryAnswer Conversation::RunAs(const AuthConfig* credential) {
   std::string identity = IdentityOf(credential);
+  // RefusalReason may make this check the server's probe, and Note ends the probe. They enclose all retries,
+  // so that each check counts as one failure of the server at most.
   if (auto not_now = parts_.host_states.RefusalReason(origin_, identity)) return std::move(*not_now);
   RegistryAnswer answer = Once(credential);
   for (std::chrono::milliseconds delay : parts_.options.times.retries) {
@@ -163,7 +169,7 @@ RegistryAnswer Conversation::RunAs(const AuthConfig* credential) {
   return answer;
 }
 
-// Waits. Returns false if the call ends first.
+// Waits for `delay`. Returns false if the call ends first.
 bool Conversation::Pause(std::chrono::milliseconds delay) const {
   auto until = std::chrono::steady_clock::now() + delay;
   if (until >= call_.deadline) return false;
@@ -178,6 +184,7 @@ bool Conversation::Pause(std::chrono::milliseconds delay) const {
   return !call_.Stopped();
 }
 
+// One attempt: HEAD or GET, with the authorization that was good for this server before.
 RegistryAnswer Conversation::Once(const AuthConfig* credential) {
   // HEAD costs the registry less, and Docker Hub does not count it as a pull (R28).
   // A server may refuse the HEAD of one repository only. containerd always sends it, so a prediction does,
@@ -192,12 +199,15 @@ RegistryAnswer Conversation::Once(const AuthConfig* credential) {
   return Evaluate(method, reply, authorization, credential);
 }
 
+// The challenge loop: sends the request, answers the server's challenge, and sends it again. A refusal that
+// no new authorization can mend is returned as it is, since its status and body have the reason.
 Reply Conversation::AskAs(const std::string& method, const image::Reference& reference,
                           const std::string& accept, Authorization& authorization,
                           const AuthConfig* credential) {
   for (int turn = 1;; turn++) {
     Reply reply = Ask(method, reference, accept, authorization);
-    // The runtime would log in there (R40).
+    // A redirect has led to another server, which wants a login. The runtime would log in there. The agent
+    // sends credentials to the registry's own server only (R40).
     if (reply.response && reply.response->status == 401 && reply.elsewhere) {
       RegistryAnswer answer = Unusable(RegistryDetail::kCredentialsWithheld,
                                        "redirects to " + base::Redact(reply.last.Authority()) +
@@ -235,6 +245,8 @@ Reply Conversation::Ask(const std::string& method, const image::Reference& refer
   return reply;
 }
 
+// Each GET is one more request. So it is sent only if it may change the answer: the server does not support
+// HEAD, or the reason for the refusal is in the body alone.
 RegistryAnswer Conversation::Evaluate(const std::string& method, const Reply& reply,
                                       Authorization& authorization, const AuthConfig* credential) {
   const http::Response& response = *reply.response;
@@ -275,6 +287,9 @@ RegistryAnswer Conversation::Unusable(RegistryDetail detail, const std::string& 
   return answer;
 }
 
+// Examines a 2xx answer in containerd's order: digest and size in the headers, the size limit, the type, and
+// then the body. Some mistakes lead containerd to the next host, and others end its pull, so the first
+// mistake in this order decides.
 RegistryAnswer Conversation::EvaluateManifest(How how, const http::Response& response,
                                               Authorization& authorization, const AuthConfig* credential) {
   const bool head = how == How::kHead;
@@ -350,12 +365,12 @@ RegistryAnswer Conversation::EvaluateManifest(How how, const http::Response& res
   return Fetched(std::move(answer), described, authorization, credential);
 }
 
-// The runtimes know more encodings.
+// The runtimes decode more encodings than this client, so only a pull can tell.
 RegistryAnswer Conversation::UnknownEncoding() const {
   return LeftToPulls(RegistryDetail::kNotAcceptable, "answered with an unknown Content-Encoding");
 }
 
-// Go's limit is 10,000 levels.
+// Go's decoder, which the runtimes use, has larger limits (10,000 levels).
 RegistryAnswer Conversation::BeyondLimits() const {
   return LeftToPulls(RegistryDetail::kTooLong,
                      "has a manifest that " + std::string(kBeyondLimits) + ": only a pull tells");
@@ -377,15 +392,16 @@ RegistryAnswer Conversation::EvaluateHead(const Described& described, Authorizat
 
 RegistryAnswer Conversation::GetForDigest(Authorization& authorization, const AuthConfig* credential) {
   RegistryAnswer answer = GetInstead(How::kGetForDigest, authorization, credential);
-  // A login page that has no digest either is no sign of what a registry's HEAD tells.
+  // Remembered only if GET gave a digest. A login page that answers both requests shows nothing about the
+  // HEAD of the registry behind it.
   if (!answer.digest.empty()) parts_.host_states.NoteHeadFails(origin_);
   return answer;
 }
 
 RegistryAnswer Conversation::GetInstead(How how, Authorization& authorization, const AuthConfig* credential) {
   Reply reply = AskAs("GET", question_.reference, std::string(kAcceptedManifests), authorization, credential);
-  // For want of a digest, containerd takes the body of any answer, and asks no other host if there is none.
-  // Here, an error's body is no manifest.
+  // If HEAD named no digest, containerd takes the body of any answer as the manifest, and asks no other host
+  // if there is none. The body of an error is never a manifest here.
   const bool last = how == How::kGetForDigest && IsForContainerd();
   if (reply.response) {
     const int status = reply.response->status;
@@ -397,7 +413,7 @@ RegistryAnswer Conversation::GetInstead(How how, Authorization& authorization, c
   if (!last) return std::move(reply.refusal);
   reply.refusal.ends_pull = true;
   reply.refusal.message += "; its HEAD told no digest";
-  // A mirror's word is none about the tag.
+  // A mirror that lacks the tag or denies it says nothing about the registry's own tag.
   const bool about_tag = reply.refusal.kind == Kind::kTagMissing || reply.refusal.kind == Kind::kAccessDenied;
   if (about_tag && !host_.own) {
     reply.refusal.kind = Kind::kIndeterminate;
@@ -406,8 +422,10 @@ RegistryAnswer Conversation::GetInstead(How how, Authorization& authorization, c
   return std::move(reply.refusal);
 }
 
-// containerd fetches the manifest by the digest that it was told (R53), from the first host of the chain that
-// has it, whichever told the digest. Docker Hub counts that as a pull.
+// containerd resolves the tag to a digest, and then fetches the manifest by this digest from the first host
+// of the chain that has it, which may be another host than the one that named the digest (R53). Locks, and
+// questions about absent images, repeat this fetch. Docker Hub is left out, since it counts the fetch as a
+// pull.
 RegistryAnswer Conversation::Fetched(RegistryAnswer answer, const Described& described,
                                      Authorization& authorization, const AuthConfig* credential) {
   const bool told = answer.kind == Kind::kSame || answer.kind == Kind::kMoved;
@@ -431,6 +449,7 @@ RegistryAnswer Conversation::Fetched(RegistryAnswer answer, const Described& des
   return refusal;
 }
 
+// Fetches from another host of the chain, with one identity after the other, as Run() does.
 Conversation::Fetch Conversation::FetchAsAny(const RegistryAnswer& answer, const Described& described) {
   Fetch fetch;
   for (const AuthConfig* credential : IdentitiesFor(parts_.options, host_, question_.credentials)) {
@@ -441,13 +460,16 @@ Conversation::Fetch Conversation::FetchAsAny(const RegistryAnswer& answer, const
   return fetch;
 }
 
+// A verdict ends the search. Without one, containerd goes on to the next host. So a refusal leads to the next
+// host, while wrong bytes of a host that has the digest end the pull.
 Conversation::Fetch Conversation::FetchHere(const RegistryAnswer& answer, const Described& described,
                                             Authorization& authorization, const AuthConfig* credential) {
   const auto named = image::Reference::Parse(question_.reference.Repository() + "@" + answer.digest);
   if (!named) return {.verdict = Unusable(RegistryDetail::kInternal, named.error().message()), .refusal = {}};
   Reply reply = AskAs("GET", *named, described.type + ", */*", authorization, credential);
   if (!reply.response) {
-    // The node's own limit is no word of the registry's, which has answered.
+    // This node's own limit kept the request back. The registry has already named the digest, so its answer
+    // counts.
     if (reply.refusal.detail == RegistryDetail::kOwnLimit) return {.verdict = answer, .refusal = {}};
     if (reply.refusal.only_by_pull) return {.verdict = std::move(reply.refusal), .refusal = {}};
     return {.verdict = {}, .refusal = std::move(reply.refusal)};
@@ -474,6 +496,8 @@ Conversation::Fetch Conversation::FetchHere(const RegistryAnswer& answer, const 
           .refusal = {}};
 }
 
+// Compares the registry's digest with those of the image that is here. A reference with a digest names its
+// content, so another digest is a mistake of the server and not a new image.
 RegistryAnswer Conversation::Compared(const std::string& digest) const {
   RegistryAnswer answer{.kind = Kind::kMoved, .digest = digest};
   const image::Reference& reference = question_.reference;
@@ -508,6 +532,8 @@ RegistryAnswer Conversation::ComparedByPlatform(RegistryAnswer moved, const Auth
   return moved;
 }
 
+// Turns a refusal into an answer. The server's own words go into the message as untrusted input: without
+// control characters, shortened, and without the credentials that the server may have echoed.
 RegistryAnswer Conversation::Refused(const http::Response& response, const Authorization& authorization,
                                      const AuthConfig* credential) {
   OciError error = ParseOciError(response.body);

@@ -1,5 +1,5 @@
-// Conversation: one question put to one server, as one identity after the other, with whatever challenges,
-// tokens and second tries that takes (R5 to R7, R14 to R25).
+// Conversation: one question to one server, with one identity after the other, including the challenges,
+// tokens and retries that it takes (R5 to R7, R14 to R25).
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,8 @@ class Conversation {
   Conversation(Parts parts, const base::Call& call, const std::vector<ChainedHost>& chain,
                const ChainedHost& host, const image::RegistryQuestion& question);
 
-  // kSame, kMoved, or why not. Reports the server that answered, and the number of requests.
+  // Returns kSame, kMoved, or the reason for neither, with the server that answered and the number of
+  // requests. Blocks until then.
   image::RegistryAnswer Run();
 
  private:
@@ -37,7 +38,7 @@ class Conversation {
   image::RegistryAnswer RunAs(const image::AuthConfig* credential);
   image::RegistryAnswer Once(const image::AuthConfig* credential);
 
-  // How an answer with a manifest was asked for.
+  // The request that an answer with a manifest belongs to.
   enum class How {
     kHead,
     kGetForHead,    // HEAD is not allowed
@@ -47,7 +48,7 @@ class Conversation {
   Reply Ask(const std::string& method, const image::Reference& reference, std::string accept,
             const Authorization& authorization);
   Reply Ask(const std::string& method, const Authorization& authorization);
-  // The same with whatever authorizations the server demands; the last is in `authorization`.
+  // The same, and answers the server's challenge. `authorization` becomes the one that was sent last.
   Reply AskAs(const std::string& method, const image::Reference& reference, const std::string& accept,
               Authorization& authorization, const image::AuthConfig* credential);
   image::RegistryAnswer Evaluate(const std::string& method, const Reply& reply, Authorization& authorization,
@@ -61,7 +62,7 @@ class Conversation {
                                    const image::AuthConfig* credential);
   image::RegistryAnswer Fetched(image::RegistryAnswer answer, const Described& described,
                                 Authorization& authorization, const image::AuthConfig* credential);
-  // A fetch of what another host has told. No verdict: the next host is asked.
+  // A fetch of the manifest whose digest a host has named. Without a verdict, the next host is asked.
   struct Fetch {
     std::optional<image::RegistryAnswer> verdict;
     image::RegistryAnswer refusal;
@@ -72,12 +73,12 @@ class Conversation {
   image::RegistryAnswer Refused(const http::Response& response, const Authorization& authorization,
                                 const image::AuthConfig* credential);
   image::RegistryAnswer Missing(image::RegistryAnswer answer, const Authorization& authorization);
-  // An answer after which containerd goes on to the next host; and one that ends its pull.
+  // AskNext: containerd goes on to the next host after this answer. Unusable: its pull ends there.
   image::RegistryAnswer AskNext(image::RegistryDetail detail, const std::string& why) const;
   image::RegistryAnswer Unusable(image::RegistryDetail detail, const std::string& why) const;
   image::RegistryAnswer UnknownEncoding() const;
   image::RegistryAnswer BeyondLimits() const;
-  // Only a pull tells.
+  // Only a pull can tell.
   image::RegistryAnswer LeftToPulls(image::RegistryDetail detail, const std::string& why) const;
   image::RegistryAnswer Compared(const std::string& digest) const;
   image::RegistryAnswer ComparedByPlatform(image::RegistryAnswer moved, const Authorization& authorization);
@@ -85,14 +86,14 @@ class Conversation {
   void NoteAllowance(const http::Response& response);
   bool Pause(std::chrono::milliseconds delay) const;
 
-  std::optional<image::PullAllowance> allowance_;  // of the newest response that tells one
+  std::optional<image::PullAllowance> allowance_;  // from the newest response that has one
   int requests_elsewhere_ = 0;                     // to other hosts of the chain
   Parts parts_;
   const base::Call& call_;
   const std::vector<ChainedHost>& chain_;
   const ChainedHost& host_;
   const image::RegistryQuestion& question_;
-  const std::string origin_;  // how the host is called in the book
+  const std::string origin_;  // the host's name in HostState
   Session session_;
   Authenticator authenticator_;
 };

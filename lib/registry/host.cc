@@ -16,7 +16,8 @@ constexpr std::string_view kDockerHubServer = "registry-1.docker.io";
 
 http::AbsoluteUrl Server(std::string_view scheme, std::string_view registry) {
   auto url = http::ParseAbsoluteUrl(std::string(scheme) + "://" + std::string(registry) + "/v2");
-  // A reference's domain is a host by its grammar; an invalid one names a host that does not exist.
+  // The grammar of references lets only hosts pass as domains. If one fails all the same, the URL names a
+  // host that does not exist, so that no other server is asked by mistake.
   if (url) return *std::move(url);
   return {.scheme = std::string(scheme), .host = "invalid", .port = 443, .target = "/v2"};
 }
@@ -32,6 +33,8 @@ bool IsLocalhost(std::string_view host) {
   return host == "localhost" || host == "::1" || (host.starts_with("127.") && http::IsAddress(host));
 }
 
+// containerd tries https on a host with scheme http if it has a TLS configuration. The releases differ in the
+// exception for port 80 (`rules`).
 void PreferHttps(Host& host, bool writes_port, bool tls, const RuntimeRules& rules) {
   auto tries_it = [&] {
     switch (rules.tls_before_http) {
@@ -50,6 +53,8 @@ void PreferHttps(Host& host, bool writes_port, bool tls, const RuntimeRules& rul
   if (host.https_first && !writes_port) host.https_port = 443;
 }
 
+// Only names of this machine differ from plain https: releases of containerd use http there, by the port or
+// always.
 Host DefaultHost(std::string_view registry, const RuntimeRules& rules) {
   if (registry == kDockerHub) registry = kDockerHubServer;
   Host host{.server = Server("https", registry)};
@@ -90,6 +95,7 @@ Host CrioHost(std::string_view registry, bool insecure) {
   return host;
 }
 
+// The scheme is not compared: a registry that hosts.toml reaches by http is still itself.
 bool IsOwnServer(const http::AbsoluteUrl& server, std::string_view registry) {
   std::string_view own = registry == kDockerHub ? kDockerHubServer : registry;
   http::AbsoluteUrl meant = Server(server.scheme, own);
@@ -98,6 +104,7 @@ bool IsOwnServer(const http::AbsoluteUrl& server, std::string_view registry) {
 
 namespace {
 
+// `ns` tells a mirror of several registries which one is meant (R9).
 http::AbsoluteUrl On(const Host& host, const image::Reference& reference, const std::string& path) {
   http::AbsoluteUrl url = host.server;
   url.target += path;
@@ -110,6 +117,7 @@ http::AbsoluteUrl On(const Host& host, const image::Reference& reference, const 
 }  // namespace
 
 http::AbsoluteUrl ManifestUrl(const Host& host, const image::Reference& reference) {
+  // With both, the digest counts, since the runtimes drop the tag (R2).
   const std::string& which = reference.has_digest() ? reference.digest() : reference.tag();
   return On(host, reference, "/" + reference.path() + "/manifests/" + which);
 }

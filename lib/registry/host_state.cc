@@ -16,7 +16,9 @@ using std::chrono::milliseconds;
 // Facts about a server expire, since the server may change.
 constexpr std::chrono::hours kHeadFailsFor{24};
 constexpr std::chrono::hours kKnownFor{1};
-constexpr std::size_t kMaxHolds = 64;  // identities of one server
+// Maximum number of identities of one server whose limits are remembered. Each new password is another
+// identity, so the number needs a bound.
+constexpr std::size_t kMaxHolds = 64;
 
 bool IsDockerHub(const std::string& server) {
   return server == "https://registry-1.docker.io";
@@ -24,6 +26,8 @@ bool IsDockerHub(const std::string& server) {
 
 }  // namespace
 
+// The hold of the identity is checked before the circuit of the server. Otherwise a held identity could
+// become the probe, and no request would be sent.
 std::optional<RegistryAnswer> HostState::RefusalReason(const std::string& server,
                                                        const std::string& identity) {
   base::Lock lock(mutex_);
@@ -54,6 +58,8 @@ std::optional<RegistryAnswer> HostState::RefusalReason(const std::string& server
 
 void HostState::NoteLimit(Page& page, const std::string& server, const std::string& identity,
                           const RegistryAnswer& answer) {
+  // The holds of others are dropped rather than this one: this identity has just met a limit. The others meet
+  // theirs again at the cost of one request each.
   if (page.holds.size() >= kMaxHolds && page.holds.count(identity) == 0) page.holds.clear();
   Hold& hold = page.holds[identity];
   const base::TimePoint now = clock_.Now();

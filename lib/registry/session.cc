@@ -32,7 +32,8 @@ bool MaySpeakPlainHttp(const Host& host, http::Fault fault) {
   return fault == http::Fault::kTls || fault == http::Fault::kReset || fault == http::Fault::kGarbage;
 }
 
-// Returns whether the URL is of this host, which may have different ports for https and http.
+// Returns true if the URL belongs to this host, which may have different ports for https and http. Other URLs
+// do not get the host's own TLS configuration, which may skip verification.
 bool IsOfHost(const Host& host, const http::AbsoluteUrl& url) {
   bool port = url.port == host.server.port || (url.scheme == "https" && url.port == host.https_port);
   return port && url.host == host.server.host;
@@ -137,6 +138,8 @@ http::Exchanged Session::Send(const Question& question, const http::AbsoluteUrl&
   return exchanged;
 }
 
+// Follows redirects by hand and not in the HTTP client, because each step needs a decision: whether the
+// target may be asked, and whether it gets credentials.
 Reply Session::Follow(const Question& question, OwnHeaders own_headers) {
   std::vector<http::AbsoluteUrl> passed = {question.url};
   while (true) {
@@ -173,7 +176,9 @@ Reply Session::Follow(const Question& question, OwnHeaders own_headers) {
   }
 }
 
-// Asks by https first (R33). Servers that do not speak it are asked by plain http.
+// Asks by https first (R33). Servers that do not speak it are asked by plain http. The result is remembered
+// for an hour, so that later questions do not begin with a TLS handshake that fails, and a server that has
+// spoken https is not asked by plain http.
 Reply Session::AskEither(const Question& question) {
   const std::string origin = host_.host.server.Origin();
   HostState::Protocol protocol = parts_.host_states.SchemeOf(origin);
@@ -191,6 +196,8 @@ Reply Session::AskEither(const Question& question) {
   return reply;
 }
 
+// The pass limits the node's own requests to this server. It is taken here and not in Send, so that a
+// question with redirects takes one.
 Reply Session::AskHost(const Question& question) {
   auto pass = parts_.throttle.EnterHost(call_, host_.host.server.Origin());
   if (!pass.granted()) {
@@ -203,6 +210,7 @@ Reply Session::AskHost(const Question& question) {
   return host_.host.https_first ? AskEither(question) : Follow(question, OwnHeaders::kSend);
 }
 
+// A download has no pass of the throttle: plan::FetchOrder limits the streams, and a blob may take minutes.
 Reply Session::Fetch(const Question& question) {
   fetches_ = true;
   Reply reply = host_.host.https_first ? AskEither(question) : Follow(question, OwnHeaders::kSend);

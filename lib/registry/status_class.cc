@@ -28,6 +28,7 @@ StatusClass Forbidden(const Refusal& refusal) {
   return {Kind::kAccessDenied, RegistryDetail::kForbidden};
 }
 
+// Registries answer in JSON. A 404 with a web page comes from another server, such as a captive portal (R23).
 StatusClass NotFound(const Refusal& refusal) {
   if (refusal.html) return {Kind::kServerError, RegistryDetail::kNotARegistry};
   return {Kind::kTagMissing,
@@ -80,6 +81,8 @@ StatusClass ClassOfFault(http::Fault fault) {
 
 }  // namespace
 
+// The class decides about retries: a server error is tried again soon, a denial only with other credentials
+// or much later, and a missing tag is reported. A doubtful status therefore counts as the server's error.
 StatusClass ClassOf(const Refusal& refusal) {
   switch (refusal.status) {
     case 400:
@@ -107,7 +110,7 @@ StatusClass ClassOf(const Refusal& refusal) {
     case 451:
       return {Kind::kAccessDenied, RegistryDetail::kLegal};
     default:
-      // One without a Location.
+      // A redirect without a usable Location. Session has followed all others.
       if (IsRedirect(refusal.status)) return {Kind::kServerError, RegistryDetail::kBadRedirect};
       return ServerFailed(refusal);
   }

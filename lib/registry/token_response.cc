@@ -19,7 +19,7 @@ constexpr std::chrono::seconds kDefaultLifetime{60};
 constexpr std::chrono::seconds kLongestLifetime{24 * 3600};
 constexpr std::chrono::seconds kMargin{30};
 
-// The first value of a text: Go's decoder reads no further.
+// Returns the first JSON value of the text. Go's decoder reads no further, so bytes behind it are no mistake.
 std::string_view FirstValue(std::string_view text) {
   int depth = 0;
   bool quoted = false;
@@ -40,8 +40,8 @@ std::string_view FirstValue(std::string_view text) {
   return text;
 }
 
-// The members that Go's decoder takes for `key`, whatever their case. Each has to be of the right type or
-// null.
+// Calls `take` for each member that Go's decoder takes for `key`, in any case of its letters. Returns false
+// if one has the wrong type, for which Go's decoder rejects the whole answer. Null is allowed.
 template <typename Take>
 bool ForEach(const doc::Node& object, std::string_view key, doc::Node::Kind kind, const Take& take) {
   for (const doc::Member& member : object.members) {
@@ -56,7 +56,8 @@ struct Members {
   std::string token, access_token;
   std::int64_t expires_in = 0;
 
-  // False: Go's decoder fails.
+  // Returns false if Go's decoder would fail. It also reads members that are not used here, because a wrong
+  // type in any of them makes it fail.
   bool Read(const doc::Node& object) {
     using Kind = doc::Node::Kind;
     auto text = [](std::string& into) {
@@ -84,6 +85,7 @@ struct Members {
   }
 };
 
+// `expires_in` may be missing (R17). It is untrusted input, so a long lifetime is cut.
 std::chrono::seconds LifetimeOf(std::int64_t seconds) {
   return seconds <= 0 ? kDefaultLifetime : std::min(std::chrono::seconds(seconds), kLongestLifetime);
 }
@@ -94,6 +96,8 @@ bool IsHeaderText(std::string_view text) {
 
 }  // namespace
 
+// The margin keeps a token from expiring on its way to the registry. It would leave little or nothing of a
+// short life, so a token that lives less than twice the margin is used for half of its life (R18).
 std::chrono::seconds UsableFor(std::chrono::seconds lifetime) {
   return std::max(lifetime - kMargin, lifetime / 2);
 }

@@ -17,7 +17,7 @@ namespace {
 using image::RegistryDetail;
 using Kind = image::RegistryAnswerKind;
 
-// Maximum bytes of an answer.
+// Maximum size of an answer in bytes.
 constexpr std::size_t kMaxTokenBody = 1 << 20;
 
 // A credential without a user, or with docker's user "<token>", is a refresh token.
@@ -118,14 +118,14 @@ TokenOutcome AskForToken(Session& session, const TokenRequest& request, base::Wa
     reply.refusal.message = "token service: " + reply.refusal.message;
     return {.token = std::nullopt, .refusal = std::move(reply.refusal)};
   }
-  // A 3xx that leads nowhere is no refusal for the runtimes.
+  // For the runtimes, a 3xx without a usable Location is no refusal: they read its body.
   if (reply.response->status >= 400) return Refused(request, *reply.response, now);
   auto token = IsPlainOrGzip(*reply.response)
                    ? ParseTokenResponse(reply.response->body)
                    : base::Result<Token>(base::InvalidArgument("the answer is encoded in an unknown way"));
   base::WipeString(reply.response->body);
   if (token) return {.token = std::move(*token), .refusal = {}};
-  // The runtimes have larger limits.
+  // The runtimes have larger limits, so only a pull can tell.
   const bool ours = token.error().code() == base::Code::kResourceExhausted;
   return {.token = std::nullopt,
           .refusal = {
