@@ -17,7 +17,7 @@ constexpr std::chrono::seconds kReportTime{5};
 // Maximum time of a job: polls of the runtime and of kubelet share its threads.
 constexpr std::chrono::seconds kJobTime{30};
 
-// The next name would fail in the same way.
+// Returns true for errors of the runtime as a whole: the next name would fail in the same way.
 bool IsOfRuntime(image::ErrorClass error_class) {
   return error_class == image::ErrorClass::kRuntimeDown || error_class == image::ErrorClass::kTimeout ||
          error_class == image::ErrorClass::kCancelled ||
@@ -26,6 +26,8 @@ bool IsOfRuntime(image::ErrorClass error_class) {
 
 }  // namespace
 
+// Runs on a worker. The list of pins is read in a job of its own, because each decision needs the pins that
+// containerd really has.
 PinsChanged ChangePins(const base::Call& call, cri::ContentService& content, const std::string& owner,
                        const PinChanges& work) {
   PinsChanged done;
@@ -75,6 +77,7 @@ PinsChanged UnpinAll(const base::Call& call, cri::ContentService& content) {
   return ChangePins(call, content, of_all, {.unpin = {listed.found->begin(), listed.found->end()}});
 }
 
+// The runtime may be another process or version, so what was learnt about it no longer counts.
 void Pinning::Reconnected() {
   loop_.Check();
   supported_ = true;
@@ -100,6 +103,8 @@ std::vector<plan::DesiredPin> Pinning::DesiredPins() const {
   return desired;
 }
 
+// Alternates between two jobs: read the pins that containerd has, then change those that differ from the
+// desired ones. After a failure, and after a pull, it begins with reading again.
 void Pinning::StartIfDue(Workers& workers, const plan::DiskSpace& disk, const plan::Limits& limits,
                          bool may_unpin) {
   loop_.Check();
@@ -221,6 +226,7 @@ base::TimePoint Pinning::NextTurn() const {
   return next > loop_.now() ? next : base::TimePoint::max();
 }
 
+// --once waits for this. A runtime that cannot pin, or that fails, must not keep the process from ending.
 bool Pinning::IsSettled() const {
   loop_.Check();
   return off_ || !supported_ || !runtime_error_.empty() || (settled_ && !running_);

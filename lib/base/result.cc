@@ -26,6 +26,7 @@ std::string_view CodeName(Code code) {
   std::abort();
 }
 
+// The context comes first, so that a message reads from the failed task to its cause.
 Error Error::Wrap(std::string_view context) && {
   std::string message(context);
   message += ": ";

@@ -68,6 +68,8 @@ std::string Why(const ProviderReport& report) {
 
 }  // namespace
 
+// Numbers the credentials in the order in which a pull tries them. Then each provider shows why it gave one,
+// or none.
 std::string LookupText(const std::string& image, const Lookup& lookup) {
   std::string text = image + "\n";
   std::vector<Row> attempts;

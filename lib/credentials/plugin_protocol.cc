@@ -64,6 +64,7 @@ std::optional<CacheKeyType> ParseCacheKeyType(std::string_view text) {
 
 }  // namespace
 
+// The result is a secret, since the token of a service account is a credential.
 base::Secret EncodeRequest(const PluginRequest& request) {
   std::string out = R"({"kind":"CredentialProviderRequest","apiVersion":)" + Quoted(request.api_version) +
                     R"(,"image":)" + Quoted(request.image);

@@ -44,6 +44,8 @@ ContentInfo FromProto(const content::Info& info) {
 
 }  // namespace
 
+// Events have a channel of their own, so that the stream, which stays open, shares no connection with short
+// calls.
 struct ContainerdApi::Stubs {
   Stubs(const std::shared_ptr<grpc::Channel>& channel, const std::shared_ptr<grpc::Channel>& of_events)
       : content(content::Content::NewStub(channel)),
@@ -68,6 +70,8 @@ ContainerdApi::ContainerdApi(const Endpoint& endpoint)
 
 ContainerdApi::~ContainerdApi() = default;
 
+// Runs one call in the Kubernetes namespace, with a time limit, and remembers if the runtime does not have
+// these services.
 template <typename Invoke>
 std::optional<CallError> ContainerdApi::Run(const base::Call& call, std::string_view method, Invoke invoke) {
   const std::uint64_t generation = channel_.Generation();
@@ -281,7 +285,8 @@ CallResult<bool> ContainerdApi::SetImageLabels(const base::Call& call, const Ima
   request.mutable_image()->set_name(image.name);
   request.mutable_image()->set_target(image.target);
   for (const auto& [label, value] : labels) {
-    // Each by its own path: containerd leaves all else as it is, and a label without a value goes.
+    // Each label has its own path in the mask: containerd then leaves everything else as it is, and removes a
+    // label whose value is empty.
     (*request.mutable_image()->mutable_labels())[label] = value;
     request.mutable_update_mask()->add_paths("labels." + label);
   }

@@ -16,7 +16,8 @@ namespace {
 
 static_assert(base::kLongestSocketPath == sizeof(sockaddr_un{}.sun_path) - 1);
 
-// Returns 0 if a server accepts, else an errno. A full backlog (EAGAIN) counts as a busy server.
+// Returns 0 if a server accepts, else an errno. A full backlog (EAGAIN) counts as a busy server. The socket
+// does not block, so a server that hangs cannot hold up the search.
 int TryConnect(const std::string& path) {
   int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return 0;  // out of descriptors says nothing about the runtime
@@ -56,6 +57,7 @@ std::optional<std::string> UnreachableReason(const Endpoint& endpoint) {
   }
 }
 
+// The order decides if several runtimes run on a node.
 const std::vector<Endpoint>& UsualEndpoints() {
   static const auto* const kUsual = new std::vector<Endpoint>{
       {"/run/containerd/containerd.sock"},
@@ -67,6 +69,8 @@ const std::vector<Endpoint>& UsualEndpoints() {
   return *kUsual;
 }
 
+// Takes the first socket that accepts a connection. The error names each socket with its own reason, since
+// operators have to choose one of them.
 base::Result<Endpoint> DiscoverEndpoint(const std::vector<Endpoint>& candidates) {
   std::vector<std::string> tried;
   bool denied = false;

@@ -19,7 +19,8 @@ constexpr std::chrono::hours kLongest{24 * 365};  // keeps sums of times in rang
 }  // namespace
 
 struct TimerEngine::State {
-  // Time and number: closures of one moment run as they came.
+  // Time and number. The number makes keys unique, and lets closures of one moment run in the order of their
+  // calls.
   using Key = std::pair<Clock::time_point, std::intptr_t>;
 
   base::Mutex mutex;
@@ -56,6 +57,7 @@ bool TimerEngine::State::Remove(TaskHandle handle) {
   return true;
 }
 
+// Runs due closures one at a time. They run without the lock, since a closure may add or cancel other ones.
 void TimerEngine::State::Loop() {
   for (;;) {
     absl::AnyInvocable<void()> closure;

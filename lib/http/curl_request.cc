@@ -19,6 +19,8 @@ bool IsHostName(std::string_view text) {
 
 }  // namespace
 
+// Rejects what libcurl would send as something else than the caller means. URLs and headers come from
+// registries and configuration files, so they are untrusted input.
 base::Status Check(const Request& request) {
   if (!request.url.starts_with("http://") && !request.url.starts_with("https://")) {
     return base::InvalidArgument("this is no http or https URL");
@@ -66,6 +68,8 @@ std::string PeerOf(const Request& request) {
   return DisplayUrl(shown.substr(0, shown.find_first_of("/?#")));
 }
 
+// libcurl takes the name for TLS from the URL. So the URL gets the name that the certificate must have, and
+// the connection and the Host header keep the address.
 Renamed Rename(const Request& request) {
   if (!request.tls || request.tls->server_name.empty() || !request.url.starts_with("https://")) return {};
   std::string rest = request.url.substr(std::string_view("https://").size());

@@ -2,7 +2,8 @@
 
 namespace prefetch::kube {
 
-// A 401 is no refusal: credentials rotate, and the next one may be accepted.
+// Returns true if the same request would fail again. A 401 is no refusal: credentials rotate, and the next
+// one may be accepted.
 bool IsRefusal(ApiError error) {
   return error == ApiError::kForbidden || error == ApiError::kNotFound || error == ApiError::kInvalid ||
          error == ApiError::kMalformed;

@@ -27,12 +27,13 @@ bool IsEcr(const std::string& registry) {
   return registry.find(".dkr.ecr.") != std::string::npos || registry.find(".dkr-ecr.") != std::string::npos;
 }
 
-// Seconds in which a node receives `bytes`.
+// Returns the seconds in which one node receives `bytes`, if its own link is the limit.
 double NodeSeconds(std::uint64_t bytes, const FleetOptions& options) {
   return static_cast<double>(bytes) / static_cast<double>(options.node_rate);
 }
 
-// Seconds in which all nodes receive `bytes` each.
+// Returns the seconds in which all nodes receive `bytes` each. The slower one counts: the link of a node, or
+// the registry that serves all of them.
 double TransferSeconds(std::uint64_t bytes, const FleetOptions& options) {
   const double node = NodeSeconds(bytes, options);
   if (options.registry_rate == 0) return node;
@@ -58,6 +59,8 @@ double BurstOfNode(const std::vector<LoadImage>& images, const std::string& regi
   return most * static_cast<double>(std::min(Limits().parallel_pulls, count));
 }
 
+// Returns the requests of all nodes in the first second. Jitter spreads the nodes evenly over its time.
+// Without it, all nodes begin in the same second.
 double FirstSecond(double burst_of_node, seconds jitter, const FleetOptions& options) {
   const double beginners =
       static_cast<double>(options.nodes) / std::max(1.0, static_cast<double>(jitter.count()));
@@ -125,6 +128,8 @@ std::string HumanSeconds(double count) {
   return base::HumanTime(seconds(static_cast<std::int64_t>(std::ceil(count))));
 }
 
+// Goes through the images in the order of their priorities, since the agents pull in this order. So the times
+// of a priority include the bytes of all higher ones. A blob counts for the first image that has it.
 FleetLoad LoadOf(const std::vector<LoadImage>& images, const FleetOptions& options) {
   FleetLoad load;
   std::vector<const LoadImage*> order;

@@ -46,14 +46,14 @@ constexpr std::array kPlatformMembers = {Member{"platform", Shape::kText},
                                          Member{"snapshotter", Shape::kText}};
 constexpr std::array kDecryptionMembers = {Member{"key_model", Shape::kText}};
 
-// In the tables of both versions.
+// Members of the plugin's tables in both versions of the configuration.
 constexpr std::array kCommonMembers = {Member{"registry", Shape::kTable, kRegistryMembers},
                                        Member{"image_decryption", Shape::kTable, kDecryptionMembers},
                                        Member{"max_concurrent_downloads", Shape::kWhole},
                                        Member{"image_pull_progress_timeout", Shape::kDuration},
                                        Member{"image_pull_with_sync_fs", Shape::kFlag},
                                        Member{"stats_collect_period", Shape::kWhole}};
-// In the table `containerd` of version 2, and in that of version 3 itself.
+// Members of the table `containerd` in version 2, and of the plugin's own table in version 3.
 constexpr std::array kSnapshotsMembers = {Member{"snapshotter", Shape::kText},
                                           Member{"disable_snapshot_annotations", Shape::kFlag},
                                           Member{"discard_unpacked_layers", Shape::kFlag}};
@@ -126,7 +126,7 @@ bool IsEmpty(const toml::node& node) {
   return node.is_string() && node.as_string()->get().empty();
 }
 
-// Nothing: it fits. The members of tables are another question.
+// Returns the mistake of the value, or nullptr if it fits. Members of tables are checked by ShapeCheck.
 const char* Mistake(const toml::node& node, Shape kind) {
   switch (kind) {
     case Shape::kText:
@@ -158,10 +158,11 @@ bool IsUrl(const toml::key& name) {
   return ParseGoUrl(FromAsciiToml(name.str())).has_value();
 }
 
-// Walks over tables, up to the first mistake.
+// Walks over tables, and stops at the first mistake. One mistake keeps containerd or its plugin from
+// starting, so further ones do not matter.
 class ShapeCheck {
  public:
-  // In any case, each key once.
+  // Finds keys in any case of their letters, as Go's decoder does. A key that is there twice is a mistake.
   base::Status Members(const toml::table& table, std::span<const Member> members) {
     for (const Member& member : members) {
       auto node = GoMember(table, member.key);
@@ -173,6 +174,7 @@ class ShapeCheck {
     return {};
   }
 
+  // The same for tables whose keys count only as they are spelled.
   base::Status Exact(const toml::table& table, std::span<const Member> members) {
     for (const Member& member : members) {
       const toml::node* node = table.get(member.key);

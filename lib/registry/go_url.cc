@@ -65,7 +65,7 @@ std::optional<std::string> HostOf(std::string_view authority) {
   return UnescapedHost(authority);
 }
 
-// Takes the scheme off. False: a colon without one.
+// Takes the scheme off the front of `rest`. Returns false if a colon has no scheme before it.
 bool TakeScheme(std::string_view& rest, std::string& scheme) {
   for (std::size_t i = 0; i < rest.size(); i++) {
     char c = rest[i];
@@ -82,6 +82,8 @@ bool TakeScheme(std::string_view& rest, std::string& scheme) {
 
 }  // namespace
 
+// Follows the order of Go's url.Parse: fragment, scheme, query, authority, path. In another order, a colon or
+// slash in one part would be taken for the end of another.
 std::optional<GoUrl> ParseGoUrl(std::string_view text) {
   auto control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
   if (std::any_of(text.begin(), text.end(), control)) return std::nullopt;

@@ -38,7 +38,8 @@ std::string NotHere(const std::string& root) {
          "the same path, or set registryHostRoot. Until then the agent asks the registries themselves.";
 }
 
-// Returns whether one of the folders has any file. Its author may believe that it has an effect.
+// Returns true if one of the folders has any file. Its author may believe that the file has an effect, so a
+// note tells that it has none.
 bool HoldsAnything(const std::string& path, const std::string& host_root) {
   for (std::string_view folder : base::Split(path, ':')) {
     auto names = base::ListDirectory(host_root + std::string(folder), kMaxFolderEntries);
@@ -91,6 +92,8 @@ class HostsLoader {
     if (chained.problem.empty()) chained.problem = chained.host.problem;
   }
 
+  // The first folder that exists counts, as for containerd, even if it has no valid hosts.toml. Without any
+  // folder, the registry's own server is asked.
   std::vector<Host> Hosts() {
     if (roots_.by_tables) return {TableHost(registry_)};
     for (const std::string& root : roots_.folders) {
@@ -108,6 +111,9 @@ class HostsLoader {
     return {DefaultHost(registry_, rules_)};
   }
 
+  // containerd ignores a hosts.toml that it cannot parse, and goes on with the certificates in the folder. A
+  // file that only the agent cannot read or parse is different: then only a pull can tell, or the answer is a
+  // guess.
   std::vector<Host> OfFolder(const std::string& folder) {
     chain_.source = folder;
     std::string file = folder + "/hosts.toml";

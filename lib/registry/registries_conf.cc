@@ -18,6 +18,7 @@ constexpr std::size_t kMaxConfMirrors = 64;  // of one entry
 constexpr std::size_t kMaxConfSearch = 64;
 constexpr std::size_t kMaxConfAliases = 8192;
 
+// Removes slashes at the end, as the library does, and rejects URLs.
 base::Status TrimLocation(const toml::node& at, std::string& location) {
   while (location.ends_with('/')) location.pop_back();
   bool url = location.starts_with("http://") || location.starts_with("https://");
@@ -230,6 +231,7 @@ base::Result<FirstVersion> ReadFirstVersion(const toml::node& node) {
   return found;
 }
 
+// Turns the lists of version 1 into entries of version 2. A location may be in both lists.
 base::Result<std::vector<LocatedEntry>> EntriesOf(const toml::node& at, const FirstVersion& first) {
   std::vector<LocatedEntry> entries;
   std::map<std::string, std::size_t> known;
@@ -260,6 +262,8 @@ class ConfReader {
  public:
   explicit ConfReader(const toml::table& root) : root_(root) {}
 
+  // Version 2 comes first: whether the file has any of its members decides whether those of version 1 are a
+  // mistake.
   base::Result<RegistriesConf> Read(ConfKind kind) {
     if (base::Status read = ReadSecond(); !read) return read.error();
     if (base::Status read = ReadFirst(kind); !read) return read.error();
@@ -339,6 +343,7 @@ base::Result<RegistriesConf> ParseRegistriesConf(std::string_view text, ConfKind
   return ConfReader(toml->root()).Read(kind);
 }
 
+// Applies a later file. Its entries replace earlier ones as a whole, and are not merged with them.
 void Update(RegistriesConf& conf, const RegistriesConf& later) {
   std::map<std::string, ConfRegistry> by_prefix;
   for (ConfRegistry& entry : conf.registries) {

@@ -75,6 +75,7 @@ std::optional<Version> ParseVersion(std::string_view text) {
 
 }  // namespace
 
+// The last row that is not newer than the version counts. So the rows must be in the order of the releases.
 RuntimeRules RulesOf(std::string_view containerd_version) {
   const auto version = ParseVersion(containerd_version);
   // An unknown version gets the rules of the newest release.

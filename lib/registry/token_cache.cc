@@ -25,6 +25,8 @@ void TokenCache::Drop(const std::string& key, const base::Secret& refused) {
   if (entry != nullptr && entry->text.SameAs(refused)) entries_.Erase(key);
 }
 
+// Returns a flight that has ended, or one that this caller has to fly (`pilot`). nullptr if the call ended
+// first. One request serves all threads that need the same token: the first one fetches, and the others wait.
 std::shared_ptr<TokenCache::Flight> TokenCache::Board(const base::Call& call, const std::string& key,
                                                       bool& pilot) {
   std::stop_callback wake(call.stop, [this] {
@@ -56,6 +58,7 @@ std::shared_ptr<TokenCache::Flight> TokenCache::Board(const base::Call& call, co
   }
 }
 
+// The flight is removed even if it failed, so that the next caller sends a new request.
 void TokenCache::Land(const std::string& key, const std::shared_ptr<Flight>& flight, TokenOutcome outcome,
                       bool stopped) {
   base::Lock lock(mutex_);

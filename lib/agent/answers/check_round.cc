@@ -11,7 +11,8 @@ namespace {
 using plan::CheckFacts;
 using plan::CheckNeed;
 
-// Any pod may ask, and a list of a thousand images is work for the runtime.
+// Age up to which a list of images answers a pod. Any pod may ask, and a list of a thousand images is work
+// for the runtime.
 constexpr std::chrono::milliseconds kMaxAgeForAnonymous{500};
 
 plan::CheckKubelet KubeletOf(const plan::Snapshot& snapshot) {
@@ -19,7 +20,8 @@ plan::CheckKubelet KubeletOf(const plan::Snapshot& snapshot) {
   return KnowsKubelet(snapshot) ? plan::CheckKubelet::kKnown : plan::CheckKubelet::kNotKnown;
 }
 
-// The operator has named a registry by an image of the list.
+// Returns true if an image of the list is in this registry. The operator then trusts the registry, whichever
+// image a pod names there.
 bool NamesRegistry(const plan::Snapshot& snapshot, const image::Reference& reference) {
   return std::any_of(snapshot.images.begin(), snapshot.images.end(), [&](const plan::ImageState& image) {
     return image.want->reference.domain() == reference.domain();
@@ -28,6 +30,8 @@ bool NamesRegistry(const plan::Snapshot& snapshot, const image::Reference& refer
 
 }  // namespace
 
+// Lists the images once for all questions of the round, so that a preflight of many images is one call to the
+// runtime.
 plan::CheckRuntime CheckRound::AskRuntime(const base::Call& call, const image::Reference& reference,
                                           const plan::ImageState* listed) {
   LiveRuntime& runtime = sources_.runtime;
@@ -48,14 +52,17 @@ plan::CheckRuntime CheckRound::AskRuntime(const base::Call& call, const image::R
   return found;
 }
 
-// A pod that has asked in its own name always has an account; it is a credential where a provider takes it
-// for one.
+// Returns true if the question has credentials that are not the node's. A pod that asks with its own token
+// always has a service account, which counts as a credential only if a provider accepts it.
 bool CheckRound::HasOwnCredentials(const status::CheckQuestion& question, const image::Reference* reference) {
   if (requester_.kind != Requester::Kind::kPod) return question.identity != status::CheckIdentity{};
   return !question.identity.secrets.empty() ||
          (reference != nullptr && !sources_.keyring.TokenProviderFor(*reference).empty());
 }
 
+// plan::DecideCheck names the next fact that it needs, and this loop fetches it. So a question that the
+// Snapshot answers costs no call, and the registry is asked only if everything before it allows the pod to
+// start.
 CheckRound::Outcome CheckRound::Decide(const base::Call& call, const status::CheckQuestion& question,
                                        bool pull) {
   auto reference = image::Reference::Parse(question.image);

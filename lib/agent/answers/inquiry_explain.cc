@@ -55,8 +55,8 @@ struct PodNow {
   plan::VerdictsPtr verdicts;  // the worst of all pods
 };
 
-// Reads kubelet's files as they are now. Returns the judged pod by which the entry fares worst; the first of
-// several.
+// Reads kubelet's files as they are now. Returns the pod profile with the worst verdict, and the first of
+// several. Its files explain the verdict that status shows for the entry.
 PodNow WorstPod(const plan::Snapshot& snapshot, const plan::ImageState& image) {
   std::vector<PodNow> all;
   std::vector<plan::SpelledVerdicts> each;
@@ -119,6 +119,9 @@ void Inquiry::AddCredentials(const base::Call& call, const plan::ImageState& ima
   }
 }
 
+// A listed image is answered from the Snapshot, so that the page agrees with status. For other images the
+// runtime is asked now. If it does not answer, nothing is said about kubelet's records, which are filed under
+// the image id that only the runtime knows.
 Explanation Inquiry::Explain(const base::Call& call, const image::Reference& reference,
                              const ExplainOptions& options) const {
   plan::SnapshotPtr snapshot = board_.Latest();
