@@ -56,6 +56,7 @@ bool EqualsIgnoreCase(std::string_view a, std::string_view b) {
                     [](char x, char y) { return LowerChar(x) == LowerChar(y); });
 }
 
+// An empty part is in every text, also in an empty one, for which std::search returns its end.
 bool ContainsIgnoreCase(std::string_view text, std::string_view part) {
   return std::search(text.begin(), text.end(), part.begin(), part.end(),
                      [](char x, char y) { return LowerChar(x) == LowerChar(y); }) != text.end() ||
@@ -75,7 +76,7 @@ std::string ReplaceAll(std::string_view text, std::string_view from, std::string
 
 bool IsUtf8(std::string_view text) {
   for (std::size_t i = 0; i < text.size();) {
-    // Nearly all of it.
+    // Nearly all text is ASCII, so this case comes before the table of UTF-8.
     std::size_t length = static_cast<unsigned char>(text[i]) < 0x80 ? 1 : CharacterAt(text, i).bytes;
     if (length == 0) return false;
     i += length;
@@ -100,6 +101,7 @@ void AppendUtf8(std::string& out, std::uint32_t c) {
   byte(0x80 | (c & 0x3F));
 }
 
+// Replaces each byte that belongs to no character by U+FFFD.
 std::string ToUtf8(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size();) {
@@ -159,6 +161,7 @@ std::optional<std::string> Base64UrlDecode(std::string_view text) {
   return Base64Decode(standard);
 }
 
+// Strict: padding is required, and no character outside of the alphabet is allowed.
 std::optional<std::string> Base64Decode(std::string_view text) {
   if (text.size() % 4 != 0) return std::nullopt;
   std::size_t padding = text.ends_with("==") ? 2 : text.ends_with("=") ? 1 : 0;
@@ -205,6 +208,7 @@ std::string HumanBytes(std::uint64_t bytes) {
   return text;
 }
 
+// Rounds to one unit, which changes at 100 s, 100 min and 48 h.
 std::string HumanTime(std::chrono::seconds time) {
   auto seconds = std::max<std::int64_t>(time.count(), 0);
   if (seconds < 100) return std::to_string(seconds) + " s";

@@ -38,6 +38,7 @@ bool AddManifest(const image::ImageManifest& answer, plan::LoadImage& image) {
   return true;
 }
 
+// The layers of an assumed image have no digests, so they are shared with no other image.
 void AssumeSize(std::uint64_t bytes, plan::LoadImage& image) {
   image.manifests = 3;
   for (std::size_t i = 0; i < kLayersOfAnAssumedImage; i++) {
@@ -81,6 +82,7 @@ void Print(const plan::FleetLoad& load, const plan::FleetOptions& options, std::
   out << "\n" << base::Table(std::move(rows));
 }
 
+// JSON of this program has signed numbers. Larger ones are cut, which only sums over huge fleets reach.
 doc::Node Int(std::uint64_t number) {
   constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
   return doc::Node::Int(static_cast<std::int64_t>(std::min(number, kMost)));
@@ -89,6 +91,7 @@ doc::Node Int(double number) {
   return doc::Node::Int(std::llround(std::ceil(number)));
 }
 
+// The members are the figures of Print, in bytes and seconds without rounding to units.
 void PrintJson(const plan::FleetLoad& load, const plan::FleetOptions& options, std::ostream& out) {
   std::vector<doc::Node> registries, priorities, windows, spreads, warnings;
   for (const plan::RegistryLoad& one : load.registries) {

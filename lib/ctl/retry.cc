@@ -92,7 +92,8 @@ class FleetRetries {
     refused_[why].insert(member.node);
   }
 
-  // After all threads have ended. Returns the exit code.
+  // Call it after all threads have ended. Returns the exit code. Refusals are grouped by their reason, since
+  // many nodes mostly have the same one.
   int Print(bool named, std::ostream& out, std::ostream& err) {
     base::Lock lock(mutex_);
     bool all_listed = true;

@@ -23,7 +23,7 @@ constexpr std::size_t kMostSecretBytes = 4096;
 constexpr seconds kWebhookLimit{15};
 constexpr const char* kSignature = "X-Prefetchd-Signature-256";
 
-// The only line of a file, as `kubectl create secret` and `echo` write it.
+// Returns the only line of a file, as `kubectl create secret` and `echo` write it.
 std::string OneLine(const std::string& path, Mistakes& mistakes) {
   auto text = base::ReadFile(path, kMostSecretBytes);
   if (!text) {
@@ -36,7 +36,8 @@ std::string OneLine(const std::string& path, Mistakes& mistakes) {
   return line;
 }
 
-// Answers that stay the same until a user corrects the URL: it has the credentials, too.
+// Returns true for answers that stay the same until a user corrects the URL, which contains the credentials,
+// too.
 bool RejectsTheUrl(int status) {
   return status == 401 || status == 403 || status == 404 || status == 410;
 }
@@ -64,7 +65,9 @@ class FleetWatch {
   }
 
  private:
-  // One look at the fleet, and at most one request to the webhook. Returns the exit code of a single round.
+  // Polls the fleet once, and sends at most one request to the webhook. Returns the exit code of a single
+  // round. News counts as delivered only after the webhook has accepted it, so a failed request is repeated
+  // with the next round's news.
   int Round() {
     const FleetQuery& query = options_.query;
     auto roster = ListMembers(call_, api_, query, news_.announced());

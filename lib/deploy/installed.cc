@@ -44,7 +44,8 @@ void AddSource(const Node& source, bool same_config, Parts& words) {
   }
 }
 
-// Which nodes: the expressions of the affinity, in any order.
+// Returns the expressions of the node affinity as one text. They are sorted, since their order has no
+// meaning.
 std::string Affinity(const Node& pod) {
   std::vector<std::string> expressions;
   for (const Node& term :
@@ -62,6 +63,8 @@ std::string Affinity(const Node& pod) {
   return all;
 }
 
+// Returns the settings that an operator chooses by options, each in the words of a message. The words are
+// compared, so equal settings have equal words.
 Parts PartsOf(const Node& daemon_set, bool same_config) {
   const Node& pod = PodSpec(daemon_set);
   const Node& agent = AgentContainer(daemon_set);

@@ -17,7 +17,8 @@ std::string NameOf(const Node* node) {
   return node != nullptr && node->kind == Node::Kind::kString ? node->text : "";
 }
 
-// Names may stand once. An extension of a kubeconfig without content is none.
+// Adds a problem for each name that is in the list twice. An extension of a kubeconfig without content does
+// not count.
 void CheckNames(const std::vector<Reader>& items, bool extensions) {
   std::set<std::string> names;
   for (const Reader& item : items) {
@@ -29,6 +30,7 @@ void CheckNames(const std::vector<Reader>& items, bool extensions) {
   }
 }
 
+// Null is valid for nearly all types: Go's decoder leaves the field as it is.
 void CheckValue(const Reader& value, const GoField& field) {
   if (value.IsNull() && field.type != GoType::kDurationValue) return;
   switch (field.type) {
@@ -98,6 +100,8 @@ void CheckValue(const Reader& value, const GoField& field) {
 
 }  // namespace
 
+// Members that are not in `fields` are ignored, as by Go's decoder. A scalar that is there twice takes the
+// last value; the decoder would mix the parts of two objects or lists, so those are rejected.
 void CheckGoTypes(const Reader& value, std::span<const GoField> fields) {
   if (value.IsNull()) return;
   std::set<std::string_view> seen;
@@ -117,6 +121,8 @@ void CheckGoTypes(const Reader& value, std::span<const GoField> fields) {
   }
 }
 
+// Keys count in any case of their letters. `order` decides which of several counts: YAML is converted to JSON
+// with sorted keys before Kubernetes reads it.
 std::string TypeMeta(const Reader& root, std::string_view name, KeyOrder order) {
   const Member* last = nullptr;
   for (const Member& member : root.node().members) {
@@ -127,6 +133,7 @@ std::string TypeMeta(const Reader& root, std::string_view name, KeyOrder order) 
   return last == nullptr ? "" : last->value.text;
 }
 
+// Go's decoder ignores line breaks within base64. The texts may be passwords, so copies are wiped.
 std::optional<std::string> DecodeGoBase64(std::string text, bool padded) {
   std::string digits;
   digits.reserve(text.size() + 3);

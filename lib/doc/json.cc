@@ -17,14 +17,15 @@ bool IsDigit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// Returns true for what stands for itself in a string.
+// Returns true for a character that stands for itself in a string.
 bool IsOrdinary(char c) {
   return static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\';
 }
 
 }  // namespace
 
-// Recursive descent; the depth limit bounds the recursion. After a problem the parse is over.
+// A recursive descent parser. The depth limit bounds the recursion. The parse ends at the first problem,
+// since what follows a grammar mistake is a guess.
 class JsonParser {
  public:
   JsonParser(std::string_view text, Problems& problems, JsonRules rules, const Limits& limits, Position begin)
@@ -35,6 +36,7 @@ class JsonParser {
         limits_(LimitsFor(text.size(), limits)),
         begin_(begin) {}
 
+  // Reads the only value of the text.
   std::optional<Node> Document() {
     Node root;
     if (!Value(root, 0)) return std::nullopt;
@@ -46,6 +48,7 @@ class JsonParser {
     return root;
   }
 
+  // Reads the next of several values. nullopt without a problem at the end of the text.
   std::optional<Node> Next() {
     SkipSpace();
     Node root;
@@ -57,6 +60,8 @@ class JsonParser {
   std::size_t nodes() const { return nodes_; }
   bool out_of_range() const { return out_of_range_; }
   bool beyond_limits() const { return beyond_limits_ || out_of_range_; }
+  // Columns count characters, while the parser counts bytes. The text may begin within another document
+  // (`begin_`).
   Position Here() {
     Position here = columns_.InCharacters(
         {static_cast<std::uint32_t>(line_), static_cast<std::uint32_t>(at_ - line_start_ + 1)});
@@ -78,6 +83,7 @@ class JsonParser {
     return true;
   }
 
+  // The text may be valid for another parser, which has other limits than this one.
   bool FailBeyond(std::string_view message) {
     beyond_limits_ = true;
     return Fail(message);
@@ -157,6 +163,7 @@ class JsonParser {
     return Convert(node, whole);
   }
 
+  // A whole number that does not fit 64 bits becomes a double.
   bool Convert(Node& node, bool whole) {
     const char* begin = node.text.data();
     const char* end = begin + node.text.size();
@@ -206,6 +213,8 @@ class JsonParser {
     return value;
   }
 
+  // Two escapes in a row may be the halves of one character. A half alone is no character: Go's decoder puts
+  // U+FFFD in its place, and the strict grammar rejects it.
   bool UnicodeEscape(std::string& out) {
     std::optional<std::uint32_t> first = FourHex(at_);
     if (!first) return Fail("\\u needs four hexadecimal digits");
@@ -251,6 +260,8 @@ class JsonParser {
       if (Take('}')) break;
       if (!Take(',')) return Fail("a comma or } is expected here");
     }
+    // With these rules, callers get all members: the effect of a repeated key depends on the type that Go's
+    // decoder fills (CheckGoTypes).
     if (rules_ == JsonRules::kGo) return true;
     const bool refuses = rules_ == JsonRules::kStrict || rules_ == JsonRules::kGoStrict;
     ResolveDuplicates(node, refuses ? Duplicates::kProblem : Duplicates::kLastCounts, problems_);

@@ -78,6 +78,7 @@ Type SetWhole(Node& node, const Whole& whole) {
   return Type::kInt;
 }
 
+// Kubernetes' reader knows the booleans of YAML 1.1, such as yes and on, beside those of YAML 1.2.
 bool ResolveWord(std::string_view word, Node& node, Type& type) {
   const bool is_true = IsOneOf(word, {"true", "True", "TRUE"});
   if (IsYamlNull(word)) {
@@ -96,6 +97,8 @@ bool ResolveWord(std::string_view word, Node& node, Type& type) {
   return true;
 }
 
+// Tries the grammars of numbers in go-yaml's order: a whole number in its own base, go-yaml's binary form,
+// then a decimal. Underscores are ignored.
 bool ResolveNumber(std::string_view word, Node& node, Type& type) {
   std::string digits(word);
   std::optional<double> number;
@@ -136,7 +139,8 @@ bool IsJsonNumber(std::string_view word) {
          (!rest.starts_with('.') || (rest.size() > 1 && kDecimals.find(rest[1]) != std::string_view::npos));
 }
 
-// Go's strconv.FormatFloat(value, 'g', -1, 32).
+// Returns the text of Go's strconv.FormatFloat(value, 'g', -1, 32), which is the key that such a number
+// becomes in JSON.
 std::string KeyOfFloat(double value) {
   const auto narrow = static_cast<float>(value);
   if (std::isnan(narrow)) return ".nan";
@@ -162,6 +166,7 @@ std::string SetBinary(std::string_view text, Node& node) {
 
 }  // namespace
 
+// A tag wins over the text's own look. Quoted text without a tag is always a string.
 ScalarType ResolveKubernetesScalar(const WrittenScalar& scalar, Node& node, std::string& error) {
   node.text = scalar.text;
   node.plain = scalar.plain && scalar.tag.empty();
@@ -188,6 +193,7 @@ ScalarType ResolveKubernetesScalar(const WrittenScalar& scalar, Node& node, std:
   return Type::kFloat;
 }
 
+// Kubernetes converts YAML to JSON. There a whole number has no fraction, so 1.0 becomes 1.
 void FinishNumber(Node& node) {
   if (node.kind != Node::Kind::kDouble) return;
   if (std::abs(node.number) < 0x1p63 && node.number == std::trunc(node.number)) {
@@ -200,6 +206,7 @@ void FinishNumber(Node& node) {
   }
 }
 
+// JSON has string keys only. Null and numbers beyond 63 bits have no text as a key, and are rejected.
 bool KeyOfScalar(ScalarType type, const Node& node, std::string& key) {
   switch (type) {
     case ScalarType::kNull:

@@ -21,7 +21,7 @@ using Index = std::uint32_t;
 constexpr Index kNoIndex = ~Index{0};
 constexpr std::size_t kMostTagBytes = 1024;
 
-// A node as it was written: aliases and merges are decided after the document's end, as go-yaml does it.
+// A node as it was written. Aliases and merges are resolved after the document's end, as in go-yaml.
 struct Written {
   enum class Kind { kScalar, kSequence, kMapping, kAlias };
   Kind kind = Kind::kScalar;
@@ -33,12 +33,14 @@ struct Written {
   Index alias = kNoIndex;
 };
 
+// Collects the events of one document. Memory is bounded by the limits of nodes and depth before anything is
+// decoded.
 class WrittenDocument {
  public:
   WrittenDocument(Problems& problems, const Limits& limits, const Spent& spent)
       : problems_(problems), limits_(limits), spent_(spent) {}
 
-  // False, with the problem added, after a mistake. The event stands at `at`.
+  // Returns false, with the problem added, after a mistake. `at` is the place of the event.
   bool Take(const yaml_event_t& event, Position at) {
     switch (event.type) {
       case YAML_SCALAR_EVENT: {
@@ -113,15 +115,16 @@ class WrittenDocument {
   std::map<std::string, Index> anchors_;
 };
 
-// Makes the tree that the written document means.
+// Makes the tree that the written document means: resolves aliases, merges and scalars. An alias copies its
+// node, so a short document can become a huge tree. Count() therefore limits what is copied.
 class Decoder {
  public:
   Decoder(const WrittenDocument& written, Problems& problems, RepeatedKeys repeated, const Limits& limits,
           Spent& spent)
       : written_(written), problems_(problems), repeated_(repeated), limits_(limits), spent_(spent) {}
 
-  // False, with the problem added, if the document cannot be read. An alias stands at its own place, and what
-  // is within it where it was written.
+  // Returns false, with the problem added, if the document cannot be read. An alias has its own place, and
+  // what is within it has the place where it was written.
   bool Decode(Index index, Position at, std::size_t depth, Node& node) {
     const Written& from = written_[index];
     if (!Count(from, at)) return false;
@@ -213,6 +216,8 @@ class Decoder {
     return true;
   }
 
+  // Decodes one member. Keys are compared as JSON has them, so 1 and "1" are one key. Kubernetes takes either
+  // of the two, so the document is rejected.
   bool AddMember(Index key, Index value, std::size_t depth, Node& node, Keys& keys) {
     Member member{.key = "", .at = written_[key].at, .value = {}};
     ScalarType type = ScalarType::kString;
@@ -261,7 +266,7 @@ class Decoder {
                    [&] { return Count(target, from.at) && Members(target, depth, node, keys); });
   }
 
-  // The first of several counts, so it comes last.
+  // The first of several merged mappings counts. Later members replace earlier ones, so the first comes last.
   bool Merge(Index index, std::size_t depth, Node& node, Keys& keys) {
     const Written& from = written_[index];
     if (from.kind != Written::Kind::kSequence) return MergeOne(index, depth, node, keys);
@@ -281,7 +286,8 @@ class Decoder {
   std::size_t aliased_ = 0;
 };
 
-// Finds what libyaml reads and go-yaml does not, or reads otherwise.
+// Finds what libyaml reads, and go-yaml rejects or reads otherwise. libyaml does the parsing here, and
+// Kubernetes uses go-yaml, so a document that passes must mean the same for both.
 class GoDifferences {
  public:
   GoDifferences(std::string_view text, Position begin, Problems& problems)
@@ -289,7 +295,8 @@ class GoDifferences {
     FindMark(0);
   }
 
-  // False, with the problem added, if `event` is such a thing. Takes every event, in order.
+  // Returns false, with the problem added, if `event` is such a difference. It must get every event, in
+  // order.
   bool Allows(const yaml_event_t& event, Position at, std::uint32_t last_line) {
     if (event.type == YAML_SEQUENCE_START_EVENT) {
       flow_.push_back(event.data.sequence_start.style == YAML_FLOW_SEQUENCE_STYLE);
@@ -330,7 +337,7 @@ class GoDifferences {
     return false;
   }
 
-  // Each byte is looked at once.
+  // Goes on from the last mark, so each byte is examined once.
   void FindMark(std::size_t from) {
     const std::size_t next = std::min(text_.find(kByteOrderMark, from), text_.size());
     const std::string_view between = text_.substr(mark_, next - mark_);
@@ -338,7 +345,8 @@ class GoDifferences {
     mark_ = next;
   }
 
-  // Offset of a character; asked in the order of the text.
+  // Returns the offset of a character. Calls must be in the order of the text, so that it is passed over
+  // once.
   std::size_t OffsetOf(std::size_t character) {
     for (; offset_ < text_.size(); offset_++) {
       const bool begins = (static_cast<unsigned char>(text_[offset_]) & 0xC0) != 0x80;
@@ -453,6 +461,8 @@ bool LooksLikeJson(std::string_view text) {
   return text.starts_with("{");
 }
 
+// Kubernetes reads a text that begins with { as JSON, and everything else as YAML. The difference matters for
+// repeated keys and for numbers.
 std::optional<KubernetesObject> ReadKubernetesObject(std::string_view text, Problems& problems,
                                                      RepeatedKeys repeated) {
   const bool json = LooksLikeJson(text);

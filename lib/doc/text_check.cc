@@ -10,6 +10,7 @@
 namespace prefetch::doc {
 namespace {
 
+// Returns true for a control character that is neither a tab nor a part of a line break.
 bool IsBad(std::string_view text, std::size_t i) {
   auto c = static_cast<unsigned char>(text[i]);
   if (c == '\r') return i + 1 == text.size() || text[i + 1] != '\n';
@@ -74,6 +75,8 @@ Position PositionAt(std::string_view text, std::size_t offset) {
           static_cast<std::uint32_t>(CharactersIn(before.substr(line_start)) + 1)};
 }
 
+// A text has at most one value for every few bytes. So the limit of values grows with the text, and a short
+// text cannot claim the memory of a long one.
 Limits LimitsFor(std::size_t text_size, const Limits& limits) {
   Limits fitting = limits;
   fitting.nodes = std::min(limits.nodes, std::max(kNodesOfShortTexts, text_size / kLeastBytesOfANode));
@@ -84,6 +87,7 @@ std::string TooLong(std::size_t bytes) {
   return "is longer than " + std::to_string(bytes) + " bytes";
 }
 
+// Checks the text before the parser, so that parsers may assume valid characters and bounded size.
 std::optional<std::string_view> CheckText(std::string_view text, std::size_t max_bytes, Problems& problems) {
   if (text.size() > max_bytes) {
     problems.Add({}, "", TooLong(max_bytes));

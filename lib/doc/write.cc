@@ -45,6 +45,7 @@ bool HasParts(const Node& node) {
   return !node.items.empty() || !node.members.empty();
 }
 
+// Writes JSON, on one line or indented by two spaces. Empty objects and lists stay on one line in both.
 class TreeWriter {
  public:
   explicit TreeWriter(bool pretty) : pretty_(pretty) {}
@@ -129,7 +130,7 @@ void AppendYamlScalar(std::string& out, const Node& node) {
   }
 }
 
-// Returns whether the text can be a literal block (`|`) without a change: complete lines that do not end with
+// Returns true if the text can be a literal block (`|`) without a change: complete lines that do not end with
 // a space, a first line that does not begin with one, and no control characters or line breaks except LF.
 bool IsLiteral(std::string_view text) {
   if (text.empty() || text.back() != '\n' || text.ends_with("\n\n") || text.front() == ' ') return false;
@@ -145,6 +146,7 @@ bool IsLiteral(std::string_view text) {
   return true;
 }
 
+// Empty lines get no indentation, which would be trailing spaces.
 void AppendLiteral(std::string& out, std::string_view text, std::size_t indent) {
   out += "|\n";
   text.remove_suffix(1);

@@ -21,7 +21,7 @@ constexpr std::size_t kMaxHostsBytes = 256 * 1024;
 constexpr std::size_t kMaxHosts = 32;
 constexpr std::size_t kMaxValues = 32;  // of one key
 
-// The runtime may follow it, and the agent does not.
+// The file may be valid for the runtime, and is beyond the limits of the agent.
 base::Error OnlyForTheRuntime(const toml::node& node, std::string_view what) {
   return base::ResourceExhausted(Wrong(node, what).message());
 }
@@ -48,8 +48,8 @@ bool IsBefore(const toml::node* a, const toml::node* b) {
   return a->source().begin < b->source().begin;
 }
 
-// The values of a key, in the order of the text: the last one counts. go-toml v1 takes the key as it is or
-// all in capitals; v2 takes any case.
+// Returns the values of a key in the order of the text; the last one counts. go-toml v1 takes the key as it
+// is or all in capitals, and v2 takes any case.
 std::vector<const toml::node*> Find(const toml::table& table, std::string_view key, TomlDialect dialect) {
   std::vector<const toml::node*> found;
   if (dialect == TomlDialect::kGoToml1) {
@@ -103,8 +103,8 @@ class Decoder {
   }
 
  private:
-  // A key of any type; one that is there again, in other letters, must be what it was if it is a list or a
-  // table.
+  // Reads a key of any type. If it is there again, in other letters, a list or a table must have the same
+  // type as before.
   base::Status ReadAny(const toml::table& table, std::string_view key, const toml::node*& value) const {
     for (const toml::node* node : Find(table, key)) {
       const toml::table* as_table = node->as_table();
@@ -142,7 +142,7 @@ std::string InFolder(std::string_view folder, const std::string& file) {
   return CleanedPath(std::string(folder) + "/" + file);
 }
 
-// A string, or an array of strings.
+// Reads a string or a list of strings.
 base::Result<std::vector<std::string>> Texts(const toml::node& node, std::string_view key) {
   std::vector<std::string> texts;
   if (const auto* one = node.as_string()) return std::vector<std::string>{TextOf(*one)};
@@ -162,7 +162,8 @@ class HostMaker {
  public:
   HostMaker(std::string_view folder, const RuntimeRules& rules) : folder_(folder), rules_(rules) {}
 
-  // Everything but the server. True: it has settings of TLS.
+  // Reads everything but the server. Returns true if the host has TLS settings, which decide whether http is
+  // tried by https first (R33).
   base::Result<bool> ReadKeys(const Written& written, Host& host) const {
     host.skip_verify = written.skip_verify.value_or(false);
     bool tls = written.skip_verify.has_value();
@@ -210,7 +211,8 @@ class HostMaker {
     return host;
   }
 
-  // Server of a host that the runtime keeps and that nobody can ask.
+  // Gives the host a server that does not exist. The runtime keeps such a host in its chain, although nothing
+  // can be asked there.
   static void Lose(Host& host, std::string why) {
     host.server = {.scheme = "https", .host = "invalid", .port = 443, .target = "/v2"};
     host.problem = std::move(why);
@@ -282,7 +284,7 @@ class HostMaker {
     return {};
   }
 
-  // False: it is empty, which is none.
+  // Returns false if the text is empty, which sets no timeout.
   static base::Result<bool> ReadDialTimeout(const toml::node& node, Host& host) {
     std::string text = TextOf(*node.as_string());
     if (text.empty()) return false;
@@ -338,7 +340,7 @@ class HostsFile {
     Written written;
   };
 
-  // All of `host`, with the right types; in the order of their places.
+  // Collects all hosts with the right types, in the order of their places in the file.
   base::Status Collect(const toml::table& root) {
     const std::vector<const toml::node*> found = decoder_.Find(root, "host");
     bool first = rules_.toml == TomlDialect::kGoToml1 && root.get("host") == nullptr;
@@ -356,7 +358,7 @@ class HostsFile {
     return Sort();
   }
 
-  // The line that names a table first, be it by a table within it.
+  // Returns the first line that names the table, or a table within it.
   static toml::source_index FirstLine(const toml::node& node) {
     toml::source_index line = node.source().begin.line;
     if (const toml::table* table = node.as_table()) {

@@ -59,6 +59,8 @@ doc::Node CountOf(std::size_t number) {
 
 }  // namespace
 
+// Reports changes only. A node that leaves is no news, and a failing node that was announced is announced
+// again only after it has recovered.
 FleetNotice FleetNews::Compare(const Fleet& fleet) {
   FleetNotice notice{.nodes = fleet.Counted(), .ready = fleet.ready};
   std::vector<FleetNode> failing;
@@ -75,6 +77,7 @@ FleetNotice FleetNews::Compare(const Fleet& fleet) {
   return notice;
 }
 
+// Called after the webhook has accepted the notice. Until then, the next comparison repeats the same news.
 void FleetNews::Delivered(const FleetNotice& notice) {
   for (const FleetNode& node : notice.failing.nodes) announced_.insert(node.name);
   for (const std::string& name : notice.recovered) announced_.erase(name);

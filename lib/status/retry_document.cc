@@ -39,6 +39,7 @@ std::string_view RetryStateName(RetryState state) {
   std::abort();
 }
 
+// An empty body asks for all images that wait.
 base::Result<RetryRequest> ParseRetryRequest(std::string_view json) {
   RetryRequest request;
   if (base::TrimSpace(json).empty()) return request;
@@ -90,6 +91,7 @@ std::string RetryResultJson(const RetryResult& result) {
   return out.Take() + "\n";
 }
 
+// Unknown members and states are ignored: the agent may be newer than this program.
 base::Result<RetryResult> ParseRetryResult(std::string_view json) {
   doc::Problems problems("answer");
   auto root = doc::ParseJson(json, problems, doc::JsonRules::kLenient);

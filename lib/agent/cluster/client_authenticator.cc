@@ -13,9 +13,11 @@ namespace {
 
 using std::chrono::seconds;
 
-// A proxy in front of the API server may ask for hours, and would shut new callers out for them.
+// Upper limit for a Retry-After of the API server. A proxy in front of it may name hours, and new clients
+// would be shut out for that time.
 constexpr seconds kLongestPause{30};
-// Twice what a slow API server takes: a review that lasts longer shuts new callers out for a while.
+// Time limit for the review of a token. It is twice what a slow API server takes. A review that takes longer
+// counts as a failure, and shuts new clients out for a while.
 constexpr seconds kReviewLimit{5};
 constexpr seconds kRenewalLimit{20};  // nobody waits for it
 constexpr seconds kRemembered{60};
@@ -86,7 +88,7 @@ std::variant<plan::Caller, CallerError> ClientAuthenticator::Admit(Identity iden
   const bool fleet = purpose == plan::CallerPurpose::kFleet;
   const base::TimePoint now = clock_.Now();
   base::Lock lock(mutex_);
-  // A full budget says the same as none.
+  // A full budget is the same as none, so it can be dropped.
   if (budgets_.size() >= kMostNamespaces) {
     std::erase_if(budgets_, [&](const auto& one) { return one.second.At(now) >= kOfNamespace.burst; });
   }
@@ -104,6 +106,8 @@ std::variant<plan::Caller, CallerError> ClientAuthenticator::Admit(Identity iden
                      .retry_after = std::max(wait, seconds(1))};
 }
 
+// An answer that is being renewed may be used for longer. So a slow API server does not make clients wait
+// whose tokens were just in use.
 std::optional<ClientAuthenticator::Identity> ClientAuthenticator::Recall(const std::string& key) const {
   auto known = known_.find(key);
   if (known == known_.end()) return std::nullopt;
@@ -135,6 +139,9 @@ void ClientAuthenticator::Remember(const Token& token, const Identity& identity)
                                            .renew_at = now + kRenewedAfter});
 }
 
+// Returns nullopt if this client has to make the review itself. The order of the checks keeps load from the
+// API server: wait for a review of the same token, use a known answer, respect an outage, and only then take
+// one from the budget.
 std::optional<std::variant<ClientAuthenticator::Identity, CallerError>> ClientAuthenticator::AwaitReview(
     const base::Call& call, const Token& token, const std::string& peer) {
   const auto real_now = [] { return std::chrono::steady_clock::now(); };
@@ -165,6 +172,8 @@ std::optional<std::variant<ClientAuthenticator::Identity, CallerError>> ClientAu
   return std::nullopt;
 }
 
+// After the pause, the first client becomes the probe; while its review runs, the server still counts as
+// away.
 bool ClientAuthenticator::IsAway(base::TimePoint now) const {
   if (!away_) return false;
   // A renewal that began before the outage may take long to fail, and tries nothing.
@@ -177,6 +186,8 @@ std::optional<base::Duration> ClientAuthenticator::TakeReview(plan::CallerPurpos
   return (purpose == plan::CallerPurpose::kFleet ? fleet_reviews_ : reviews_).Take(peer, now);
 }
 
+// A rejected token costs the budget of its address more than a good one, so that forged tokens use up the
+// address's budget and not the API server's time.
 void ClientAuthenticator::FineForForgery(plan::CallerPurpose purpose, const std::string& peer) {
   base::Lock lock(mutex_);
   (purpose == plan::CallerPurpose::kFleet ? fleet_reviews_ : reviews_)
@@ -256,6 +267,8 @@ std::variant<ClientAuthenticator::Identity, CallerError> ClientAuthenticator::Re
   return identity;
 }
 
+// Renews the answer about a token in use before it expires. Clients then never wait for a review, and an
+// outage of the API server does not lock them out at once.
 void ClientAuthenticator::RenewInTime(const Token& token, Known& known) {
   const base::TimePoint now = clock_.Now();
   const auto* caller = std::get_if<plan::Caller>(&known.identity);
@@ -273,6 +286,7 @@ void ClientAuthenticator::RenewInTime(const Token& token, Known& known) {
   renewers_.Submit([this] { RenewOne(); });
 }
 
+// If the API server was away and the pause is over, the renewal serves as the probe in place of a client.
 std::optional<ClientAuthenticator::Renewal> ClientAuthenticator::BeginRenewal(const Token& token) {
   const base::TimePoint now = clock_.Now();
   auto known = known_.find(token.key);

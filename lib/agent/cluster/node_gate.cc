@@ -92,7 +92,8 @@ void NodeGate::ReportProblem(Part part, const std::string& why) const {
     options_.report_problem(what, why.empty() ? "" : what + ": the API server says " + why);
 }
 
-// Asks once: servers are not downgraded.
+// Asks the API server for its version, once: servers are not downgraded. Before 1.30, no admission policy can
+// limit the agent to its own Node, so it writes only if the operator accepts that.
 std::optional<bool> NodeGate::MayWrite(const base::Call& call) {
   if (!options_.gate.Any() || server_checked_) return !refused_;
   auto version = api_.GetServerVersion(call.Within(kCallLimit));
@@ -145,6 +146,7 @@ plan::NodeSeen NodeGate::See(const kube::Node& node) const {
   return seen;
 }
 
+// Returns true if the round goes on: after a success, and after a refusal that concerns this write alone.
 bool NodeGate::Wrote(Part part, const kube::Failure* failure) {
   if (failure != nullptr) return Failed(part, *failure);
   wrote_ = true;
@@ -193,6 +195,7 @@ bool NodeGate::RemoveTaint(const base::Call& call, bool gave_up) {
   return Wrote(kTaint, done ? nullptr : &done.failure());
 }
 
+// Each write has its own back-off, because the right for one may be missing while the others work.
 bool NodeGate::Write(const base::Call& call, const kube::Node& node, const plan::DesiredGate& desired,
                      const plan::GateUpdates& writes) {
   if (writes.condition && MayTry(kCondition) && !WriteCondition(call, node, *writes.condition)) return false;
@@ -293,6 +296,8 @@ bool NodeGate::ReportChanges(const base::Call& call, const kube::Node& node,
   return true;
 }
 
+// Reads the Node only if something has to be written, or a regular read is due. Compares before it writes, so
+// a restarted agent does not repeat what the Node already has.
 base::TimePoint NodeGate::Turn(const base::Call& call) {
   one_thread_.Check();
   now_ = clock_.Now();
