@@ -85,6 +85,8 @@ base::Result<std::unique_ptr<http::Server>> Serve(base::Result<http::Listener> l
 
 }  // namespace
 
+// Parts are built in the order in which they depend on each other. Nothing listens or polls before Listen and
+// Watch are called.
 NodeAgent::NodeAgent(const config::AgentConfig& config, const cri::Endpoint& endpoint,
                      const base::Clock& clock)
     : config_(config),
@@ -167,6 +169,8 @@ base::Status NodeAgent::Listen() {
   return {};
 }
 
+// Starts the threads that feed the loop. Listen comes before, so that an address in use ends the process
+// before it changes anything on the node.
 void NodeAgent::Watch() {
   bool asks = config_.registry.mode != config::RegistryMode::kNone;
   lists_.emplace(config_.lists,

@@ -118,6 +118,7 @@ MissingProviders FindMissingProviders(const KubeletsProviders& kubelets, const P
   return missing.providers.empty() ? MissingProviders{} : missing;
 }
 
+// A difference that is certain says "will be refused". One that may not matter says "may be refused".
 std::vector<std::string> ProblemsOf(const MissingProviders& missing) {
   if (missing.perhaps_same) {
     return {"kubelet uses credential providers from " + missing.kubelets.config +
@@ -178,6 +179,7 @@ bool IsProgramFile(const std::string& path) {
   return kind && *kind != base::FileKind::kDirectory && ::access(path.c_str(), X_OK) == 0;
 }
 
+// Compares block by block, so that a large program is never in memory as a whole.
 bool HaveSameBytes(const std::string& a, const std::string& b) {
   std::ifstream one(a, std::ios::binary), other(b, std::ios::binary);
   std::vector<char> from_one(kBlock), from_other(kBlock);
@@ -197,6 +199,7 @@ std::string ProgramIn(const std::string& bin_dir, const std::string& provider) {
   return bin_dir.ends_with('/') ? bin_dir + provider : bin_dir + "/" + provider;
 }
 
+// The checks go from cheap to expensive: paths, file stamps, sizes, and only then the bytes.
 ProgramHere CompareProgram(const std::string& own_bin_dir, const std::string& kubelets_bin_dir,
                            const std::string& provider) {
   const std::string own = ProgramIn(own_bin_dir, provider);

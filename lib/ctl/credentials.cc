@@ -113,6 +113,7 @@ std::string Count(std::size_t n, const std::string& one, const std::string& many
   return std::to_string(n) + " " + (n == 1 ? one : many);
 }
 
+// Uses the agent's own loader, so the check finds what the agent would report.
 void CheckProviders(const config::RawConfig& raw, image::KubeletVersion version, Lines& good,
                     Lines& mistakes) {
   if (!raw.image_credential_provider_config) return;

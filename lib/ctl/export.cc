@@ -48,11 +48,12 @@ KubeletVersion Version(const ExportAllowlistOptions& options, std::vector<std::s
   return {};
 }
 
-// A pattern for everything below a folder (K12).
+// Returns true for a pattern that exempts everything below a folder (K12).
 bool IsFolder(const std::string& pattern) {
   return pattern.ends_with("/*");
 }
 
+// The same list has other patterns for another kubelet, so the file states for which one it was made.
 std::string VersionComment(const ExportAllowlistOptions& options, KubeletVersion version) {
   std::string text = "For kubelet " + version.ToString();
   if (!options.kubelet_version) text += ", the default without --kubelet-version";
@@ -140,6 +141,7 @@ std::string Head(const ExportAllowlistOptions& options, KubeletVersion version,
   return AsComment(text);
 }
 
+// Sets the policy and its list together, as neither has a use without the other.
 doc::Node& SetVerification(doc::Node& node, const std::vector<std::string>& patterns) {
   std::vector<doc::Node> items;
   for (const std::string& pattern : patterns) items.push_back(doc::Node::String(pattern));
@@ -211,6 +213,7 @@ namespace {
 // https://docs.redhat.com/documentation/openshift_container_platform: MachineConfig APIs, PinnedImageSet
 constexpr std::size_t kMostImages = 500;
 
+// A list without a lock file is no mistake here: its entries may all have digests.
 list::ListLock LockOf(const list::LoadedSource& source, Mistakes& mistakes) {
   auto text = base::ReadFile(list::LockPath(source.info.path), list::kMostLockBytes);
   if (!text && text.error().code() == base::Code::kNotFound) return {};

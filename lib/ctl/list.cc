@@ -44,6 +44,7 @@ struct Checked {
   plan::ImageList list;
 };
 
+// Prints each source with its hash even if another one has mistakes, so that one run shows everything.
 Checked Check(const std::vector<std::string>& paths, const list::Capabilities& capabilities,
               std::ostream& out, std::ostream& err) {
   Mistakes mistakes;
@@ -127,6 +128,7 @@ std::optional<plan::ImageList> ReadList(const std::string& path, std::ostream& e
   return mistakes.empty() ? std::optional<plan::ImageList>(std::move(files.list)) : std::nullopt;
 }
 
+// A changed entry shows its fields. An added or removed one shows its place in the file.
 screen::ListDifference ToDifference(const list::ListChange& change) {
   using Kind = list::ListChange::Kind;
   if (change.kind != Kind::kChanged) {
@@ -168,7 +170,7 @@ int DiffListWithNode(const base::Call& call, const AgentClient& agent, const Lis
 
 namespace {
 
-// Follows the place of an image that does not stand in a container.
+// Added to the place of an image outside of a container, whose policy no manifest states.
 constexpr const char* kSeen = " (seen, policy unknown)";
 
 // Collects images, and notes those that it leaves out.
@@ -292,7 +294,8 @@ void AddForeign(const ListImportOptions& options, Gathered& gathered, Mistakes& 
   }
 }
 
-// Exit code. A cluster has objects that are not well-formed in every sense: they cost the others nothing.
+// Returns an exit code. A cluster may have objects that are not well-formed. They are notes here and no
+// mistakes, so that the other images are still imported.
 int AddWorkloads(const base::Call& call, kube::Api& api, const ListImportOptions& options, Gathered& gathered,
                  Mistakes& left_out, std::ostream& err) {
   doc::Problems problems(kClusterSource);
@@ -307,7 +310,7 @@ int AddWorkloads(const base::Call& call, kube::Api& api, const ListImportOptions
   return kOk;
 }
 
-// Exit code. Puts the list into a ConfigMap that exists.
+// Returns an exit code. Writes the list into an existing ConfigMap.
 int WriteConfigMap(const base::Call& call, kube::Api& api, const std::string& config_map,
                    const list::ListDraft& draft, const std::string& text, std::ostream& out,
                    std::ostream& err) {

@@ -74,6 +74,7 @@ struct Findings {
   }
 };
 
+// Without an instance, everything with the agent's prefix is cleared, also what removed instances have left.
 Findings Look(const Node& node, const UninstallOptions& options) {
   Findings found;
   for (const auto& [key, value] : node.labels) {
@@ -184,7 +185,7 @@ class Clearing {
     }
   }
 
-  // After all threads have ended.
+  // Call these after all threads have ended.
   std::size_t cleared() PREFETCH_EXCLUDES(mutex_) {
     base::Lock lock(mutex_);
     progress_.Close();
@@ -210,6 +211,8 @@ std::string Count(std::size_t count) {
   return std::to_string(count) + (count == 1 ? " node" : " nodes");
 }
 
+// Failures come first and are bounded, so that the summary stays visible. Pins are noted in any case, because
+// the API server does not know of them.
 int Summarize(const base::Call& call, Clearing& clearing, std::size_t nodes, std::size_t tasks,
               std::ostream& out, std::ostream& err) {
   std::vector<std::string> failures = clearing.failures();

@@ -152,6 +152,8 @@ void CheckRegistryFields(const ObjectReader& object, const EntryFields& own, con
 
 }  // namespace
 
+// Reads all fields even after a mistake, so that one run reports every mistake of the entry. Contradictions
+// are checked later, when the defaults are known.
 EntryFields ReadFields(ObjectReader& object, const Capabilities& capabilities) {
   EntryFields out;
   out.required = object.Bool("required");
@@ -183,6 +185,8 @@ EntryFields ReadFields(ObjectReader& object, const Capabilities& capabilities) {
   return out;
 }
 
+// refresh: Always is strict. A field that relaxes the check contradicts it, and is rejected rather than
+// ignored.
 bool CheckStrict(const ObjectReader& object, const EntryFields& own, const EntryFields& all) {
   if (all.refresh != Refresh::kAlways) return true;
   std::vector<const char*> fields = Leniences(own);
@@ -237,6 +241,7 @@ void CheckContradictions(const ObjectReader& object, const EntryFields& own, con
   if (own.on_stale && !all.max_age) object.Fail("onStale", "has no effect without maxAge");
 }
 
+// Runs after the checks. It sets only fields that are present, so DesiredImage's own defaults stay in force.
 void Apply(const EntryFields& fields, plan::DesiredImage& image) {
   Put(fields.required, image.required);
   Put(fields.ready_for, image.ready_for);

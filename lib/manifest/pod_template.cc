@@ -24,6 +24,7 @@ Steps StepsOf(std::string_view path) {
   return path.empty() ? Steps() : base::Split(path, '.');
 }
 
+// A list on the way is passed through, so a path names the parts of all its items.
 void Walk(const Reader& at, const Steps& steps, std::size_t done, std::vector<Reader>& found) {
   if (at.node().kind == doc::Node::Kind::kSequence) {
     for (const Reader& item : at.Items()) Walk(item, steps, done, found);
@@ -46,6 +47,7 @@ std::vector<Reader> AtPath(const Reader& object, std::string_view path) {
   return found;
 }
 
+// Reports a step that is misspelt, because the images behind it would be missed.
 std::optional<Reader> BuiltInTemplate(const Reader& object, const BuiltInKind& kind) {
   Reader value = object;
   for (std::string_view step : StepsOf(kind.path)) {
@@ -82,7 +84,7 @@ void ReadSelector(ObjectReader& spec, NodeDemand& nodes) {
   }
 }
 
-// The values that one term of the affinity allows; nullopt if it allows any.
+// The values that one term of the affinity allows; nullopt if it allows any value.
 struct Term {
   std::optional<Values> operating_systems, architectures;
 };
@@ -112,6 +114,7 @@ Values AnyOf(const std::vector<Term>& terms, std::optional<Values> Term::*part) 
   return allowed;
 }
 
+// Only the required affinity counts. A preferred one leaves the scheduler free to choose other nodes.
 void ReadAffinity(ObjectReader& spec, NodeDemand& nodes) {
   auto affinity = spec.Object("affinity");
   auto node = affinity ? affinity->Object("nodeAffinity") : std::nullopt;
@@ -189,6 +192,7 @@ bool IsRunnerConfig(std::string_view text) {
   return text.starts_with("[[runners]]") || text.find("\n[[runners]]") != std::string_view::npos;
 }
 
+// Images get their policies when a runner's section ends, because `pull_policy` may stand behind them.
 void ReadRunnerConfig(std::string_view text, doc::Position at, const Pod& owner, const PolicyRules& rules,
                       PodImages& images) {
   auto pod = std::make_shared<Pod>(owner);

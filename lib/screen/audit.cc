@@ -61,6 +61,8 @@ void MostNodesFirst(std::vector<AuditFinding>& findings) {
   });
 }
 
+// Adds what one node reports about the image. The earliest first sight and the latest arrival count over all
+// nodes.
 void Fold(const status::StatusUnlisted& seen, const std::string& node, AuditFinding& finding) {
   finding.image = seen.image;
   finding.nodes.push_back(node);
@@ -79,6 +81,8 @@ std::string OfNodes(const std::vector<std::string>& nodes, const std::string& wh
   return std::to_string(nodes.size()) + " nodes (first " + nodes.front() + ") " + what;
 }
 
+// Notes limit what the audit proves: nodes that did not answer, or that know only a part of the time, may
+// have more images.
 std::vector<std::string> NotesOn(const AuditFacts& facts) {
   std::vector<std::string> late, silent, old, hidden, full;
   std::string why;
@@ -167,6 +171,7 @@ std::optional<PodPull> ParsePulledMessage(std::string_view message) {
   return pull;
 }
 
+// Starts from what the agents report, and adds the pods that ask for the same image on the same node.
 Audit MakeAudit(const AuditFacts& facts) {
   Askers askers = AskersOf(facts.pods);
   std::map<std::string, AuditFinding> by_image;

@@ -64,6 +64,7 @@ std::string Counts(const Fleet& fleet, const std::string& gap, bool color) {
   return text;
 }
 
+// The first line begins with `first`; the others are indented by its width, so that an arrow stands out.
 std::string Indented(std::string_view text, std::string_view first, std::size_t width) {
   if (text.empty()) return "";
   std::string out, margin(kCauseColumns + 2, ' ');
@@ -75,6 +76,7 @@ std::string Indented(std::string_view text, std::string_view first, std::size_t 
   return out;
 }
 
+// One cause on its own lines: the state and image, its message, the nodes, then the advice.
 std::string GroupText(const FleetGroup& group, std::size_t all, const FleetTableOptions& options,
                       std::size_t width) {
   status::ReasonWords words = status::WordsFor(group.reason);
@@ -226,6 +228,7 @@ std::string FleetTable(const Fleet& fleet, const FleetTableOptions& options) {
   return text;
 }
 
+// The line is drawn again and again in place, so it must fit the terminal's width.
 std::string FleetLine(const Fleet& fleet, std::size_t width) {
   if (fleet.nodes.empty()) return CutEnd("no node matches (yet)", width);
   std::string line = Counts(fleet, "   ", false);
@@ -237,6 +240,7 @@ std::string FleetLine(const Fleet& fleet, std::size_t width) {
   return CutEnd(line + slowest, width);
 }
 
+// The last line becomes "…" if there are more groups, so that the view never grows beyond `most` lines.
 std::vector<std::string> FleetDetails(const Fleet& fleet, std::size_t width, std::size_t most) {
   std::vector<std::string> lines;
   for (const FleetGroup& group : fleet.groups) {
@@ -255,6 +259,7 @@ std::vector<std::string> FleetDetails(const Fleet& fleet, std::size_t width, std
   return lines;
 }
 
+// The result comes first, then the causes, and then the nodes that are not ready.
 std::string FleetResult(const Fleet& fleet, const FleetTarget& target, FleetEnd end,
                         std::chrono::seconds waited, std::size_t width) {
   const std::size_t nodes = fleet.Counted();

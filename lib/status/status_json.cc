@@ -17,7 +17,7 @@ std::string Text(std::string_view name) {
   return std::string(name);
 }
 
-// How long ago something was, in whole seconds. If the clock was set back in between, it is 0.
+// Returns how long ago a time was, in whole seconds. If the clock was set back in between, it is 0.
 std::optional<std::uint64_t> SecondsSince(const std::optional<base::WallTime>& since, base::WallTime time) {
   if (!since) return std::nullopt;
   auto seconds = std::chrono::duration_cast<std::chrono::seconds>(time - *since).count();
@@ -293,7 +293,8 @@ ImageReasoning ReasoningOf(const kubelet::Verdicts& verdicts) {
   return {shown(verdicts.never), shown(verdicts.if_not_present), shown(verdicts.always)};
 }
 
-// All but its images.
+// Returns the document without its images. Those are written one by one, so that a long list never exists as
+// a second copy in memory.
 StatusDocument HeadOf(const plan::Snapshot& snapshot, base::WallTime time) {
   StatusDocument document;
   document.node = snapshot.node;
@@ -314,7 +315,7 @@ StatusDocument HeadOf(const plan::Snapshot& snapshot, base::WallTime time) {
   return document;
 }
 
-// Hides what a stranger may not learn of a member that is public.
+// Removes the parts of public members that callers without a token must not see.
 void Hide(StatusSource& source) {
   // The error itself may quote lines of the list.
   if (!source.error.empty()) source.error = "its newest version is not valid";

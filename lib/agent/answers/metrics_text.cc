@@ -52,7 +52,8 @@ MetricType TypeOf(MetricKind kind) {
 
 using Labels = std::vector<std::pair<const char*, std::string_view>>;
 
-// Writes a scrape's answer, metric by metric.
+// Collects the values of one scrape. Names and help texts come from status::AllMetrics, from which the
+// reference page is made, too.
 class Families {
  public:
   Families() {
@@ -84,7 +85,8 @@ class Families {
     out.sample_sum = values.sum();
   }
 
-  // A metric without a value is left out, name and all.
+  // Leaves out a metric without a value, with its name and help. An absent metric means "not known", which 0
+  // would not.
   std::string Text() && {
     std::erase_if(families_, [](const MetricFamily& family) { return family.metric.empty(); });
     std::ostringstream out;
@@ -154,6 +156,8 @@ double UnixSeconds(base::WallTime time) {
   return std::chrono::duration<double>(time.time_since_epoch()).count();
 }
 
+// Registries that are away are bounded in number: their names become labels, and each label value is a time
+// series of its own.
 void ShowTimes(const plan::Snapshot& snapshot, Families& out) {
   std::size_t away = 0;
   for (const plan::RegistryStatus& registry : snapshot.registries) {

@@ -43,6 +43,7 @@ std::string WeakerCheckMessage(const ImageUse& weak, const std::string& strong, 
          std::string(image::PullPolicyName(policy)) + ", for the same image: " + weak.image;
 }
 
+// Only if every image of the pod is listed: one image that is not may need the secret.
 void NeedlessPullSecrets(std::span<const ImageUse> uses, const ListedImages& listed, Findings& findings) {
   const Pod& pod = *uses.front().pod;
   if (pod.image_pull_secrets.empty() || !pod.image_pull_secrets_at) return;
@@ -58,6 +59,8 @@ void NeedlessPullSecrets(std::span<const ImageUse> uses, const ListedImages& lis
   findings.push_back(std::move(finding));
 }
 
+// A container that runs ahead is often meant as a check. With a weaker policy it passes although a later
+// container of the same image fails.
 void WeakerCheckInPod(std::span<const ImageUse> uses, Findings& findings) {
   if (uses.size() < 2) return;
   for (const ImageUse& weak : uses) {
@@ -181,6 +184,8 @@ void NotListed(const ImageUse& use, const ListedImages& listed, Findings& findin
   findings.push_back(std::move(finding));
 }
 
+// Reports the first platform that no entry covers. More findings for the same image would name the same
+// mistake.
 void OtherPlatform(const ImageUse& use, const ListedImages& listed, Findings& findings) {
   const NodeDemand& nodes = use.pod->nodes;
   if (!use.reference || !nodes.at) return;
@@ -201,6 +206,7 @@ void OtherPlatform(const ImageUse& use, const ListedImages& listed, Findings& fi
   }
 }
 
+// One entry that is meant for this pod is enough.
 void NotReadyAs(const ImageUse& use, const ListedImages& listed, Findings& findings) {
   if (!use.reference) return;
   const std::vector<const ListedImage*> entries = listed.Find(*use.reference);
@@ -231,6 +237,7 @@ bool IsMovingTag(std::string_view tag) {
          std::end(kMovingTags);
 }
 
+// With a refresh, the agent pulls a moved tag again, so nodes do not keep their first pull.
 void NeverOfMovingTag(const ImageUse& use, const ListedImages& listed, Findings& findings) {
   if (!use.reference || use.policy != PullPolicy::kNever) return;
   if (use.reference->has_digest() || !IsMovingTag(use.reference->tag())) return;
