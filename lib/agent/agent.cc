@@ -337,6 +337,7 @@ bool Agent::MayTouch() const {
   return touching_ && list_epoch_ > 0 && kubelet_->polled();
 }
 
+// Touches come after pulls in a turn, since an image that is still to be pulled may share the touch pod.
 void Agent::StartTouchIfDue() {
   if (!MayTouch()) return;
   const plan::RuntimeStatus& runtime = runtime_.status();
@@ -359,6 +360,7 @@ void Agent::DeleteTouchPod() {
   touch_pods_->Sweep(base::Call().Within(kTouchFarewell));
 }
 
+// Returns the time of the next turn that is needed without an event.
 base::TimePoint Agent::NextTurnTime() const {
   base::TimePoint next = std::min({pulls_->NextTurn(), checks_.NextTurn(), pinning_.NextTurn()});
   if (MayTouch()) next = std::min(next, touching_->NextTurn());
@@ -441,6 +443,7 @@ void Agent::ShowImages(plan::Snapshot& snapshot) const {
   }
 }
 
+// Problems are faults of the node or the configuration that belong to no single image.
 void Agent::ShowProblems(plan::Snapshot& snapshot) const {
   snapshot.problems = credentials_.problems;
   snapshot.providers_not_given = credentials_.not_given;
@@ -464,6 +467,8 @@ void Agent::ShowProblems(plan::Snapshot& snapshot) const {
   }
 }
 
+// Makes a new Snapshot of everything. Readers keep the old one for as long as they need it, so nothing in it
+// ever changes.
 void Agent::Publish() {
   auto snapshot = std::make_shared<plan::Snapshot>();
   const plan::RuntimeStatus& runtime = runtime_.status();
@@ -547,6 +552,8 @@ void Agent::On(ListChanged event) {
   }
 }
 
+// Returns whether a turn is needed. Parts hear of a new runtime before the poll's facts are applied, since
+// these belong to the new one.
 bool Agent::On(RuntimePolled event) {
   loop_.JobEnded();
   // Applied even if the runtime did not answer: the same worker has read the credential files.
@@ -574,6 +581,7 @@ bool Agent::On(RuntimePolled event) {
   return true;
 }
 
+// New credential files make failed pulls and checks due again, and void lookups that used the old files.
 void Agent::ApplyCredentials(credentials::KeyringHealth health) {
   if (health == credentials_) return;
   if (health.changes != credentials_.changes) {

@@ -75,6 +75,8 @@ bool Checks::WaitsForAProbe(const std::string& registry) const {
   return pace != paces_.end() && pace->second.probing && loop_.now() >= pace->second.held_until;
 }
 
+// Collects the checks that are due and lets plan::ScheduleChecks choose. Absent images and running pulls need
+// no check, since the pull brings the newest answer.
 bool Checks::Start(bool runtime_up, const RegistryQueryContext& runtime) {
   loop_.Check();
   again_ = base::TimePoint::max();
@@ -206,6 +208,7 @@ void Checks::LogAnswer(const Entry& entry, const RegistryAnswer& answer, const P
   }
 }
 
+// Returns a hold for pulls if the registry limits requests.
 std::optional<RegistryHold> Checks::ApplyPace(const std::string& registry, const RegistryAnswer& answer) {
   plan::RegistryPace& pace = paces_[registry];
   // Taken before AfterCheck, which clears it with the first answer.
@@ -256,6 +259,8 @@ void Checks::Forget(const std::set<std::string>& in_use) {
   });
 }
 
+// Compares the new image with the one before. If the registry has named another digest than the pull brought,
+// a mirror lags behind.
 void Checks::Pulled(Entry& entry, const std::optional<plan::Local>& before) {
   loop_.Check();
   if (!Asks(entry) || !entry.seen.local) return;

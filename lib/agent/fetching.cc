@@ -75,6 +75,8 @@ void Fetcher::Note(const std::string& registry, const plan::FetchHealth& health)
   });
 }
 
+// Returns the source from which the agent downloads, or nullptr if the runtime does. The checks go from cheap
+// to expensive, since most pulls end at the first ones.
 std::shared_ptr<image::ContentSource> Fetcher::Choose(const base::Call& call, const FetchJob& job) {
   // Without a lease, containerd's garbage collection could remove the content before the pull needs it.
   if (job.lease.empty() || !source_for_) return nullptr;
@@ -102,6 +104,7 @@ std::shared_ptr<image::ContentSource> Fetcher::Choose(const base::Call& call, co
   return nullptr;
 }
 
+// The store may have the document already, wholly or in part, from an earlier pull.
 base::Status Fetcher::WriteDocument(const base::Call& call, const std::string& lease,
                                     const cri::BlobToWrite& blob, const std::string& bytes) {
   const base::Call soon = call.Within(kStoreLimit);
@@ -119,6 +122,8 @@ base::Status Fetcher::WriteDocument(const base::Call& call, const std::string& l
   return {};
 }
 
+// The order is: manifest, distance, disk budget, documents, blobs. Nothing is written before the budget has
+// decided, and nothing is downloaded before the documents show the size to the progress polls.
 base::Status Fetcher::FetchContent(const base::Call& call, const FetchJob& job,
                                    const image::RegistryQuestion& question,
                                    const std::shared_ptr<image::ContentSource>& source) {
@@ -149,6 +154,8 @@ base::Status Fetcher::FetchContent(const base::Call& call, const FetchJob& job,
       call, {.lease = job.lease, .blobs = std::move(blobs->blobs), .question = question, .source = source});
 }
 
+// The end of a download decides what happens to the registry's health: a limit holds it, a fault leaves it to
+// the runtime for a while, and a problem of the image or the store changes nothing.
 FetchEnd Fetcher::FetchInto(const base::Call& call, const FetchJob& job) {
   const std::string& registry = job.reference.domain();
   const std::shared_ptr<image::ContentSource> source = Choose(call, job);

@@ -158,6 +158,7 @@ Attempt TryCredentials(const base::Call& call, const PullParts& parts, const Pul
   return attempt;
 }
 
+// Denials are explained with the node's credentials: which were refused, and which providers gave none.
 PullOutcome FailedAttempt(const Attempt& attempt, const credentials::Lookup& lookup) {
   PullOutcome outcome = Failed(attempt.error);
   // Then the bytes that were fetched stay: the next try may have a credential.
@@ -286,6 +287,8 @@ std::uint64_t AskSize(const base::Call& call, const PullParts& parts, const Pull
   return fetch ? parts.fetcher->AskSize(call, *fetch) : 0;
 }
 
+// Runs on a worker: lease, download, PullImage, verification. A step that fails leaves what it has done to
+// the lease, so that the next try goes on there.
 PullOutcome PerformPull(const base::Call& call, const PullParts& parts, const PullJob& given) {
   PullJob job = given;
   if (!job.lease.empty()) {

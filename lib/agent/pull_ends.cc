@@ -181,6 +181,8 @@ void Pulls::RegistryServed(const std::string& registry) {
   if (health != registries_.end() && loop_.now() >= health->second.limited_until) registries_.erase(health);
 }
 
+// Updates the health of the registry after a failed pull. Only failures that the next image would meet as
+// well count.
 void Pulls::RegistryAnswered(const Entry& entry, const plan::PullFailure& failure) {
   const plan::Reason reason = failure.reason;
   const std::string& registry = entry.want->reference.domain();
@@ -219,6 +221,8 @@ bool Pulls::MayHaveEndedRuntime(const Entry& entry, const ActiveRun& run) {
   return !collapse_.suspect_ran || collapse_.others_ran || plan::IsSuspicious(entry.past);
 }
 
+// The disk rule comes first, because it may take the failure over. The image's history comes next: it decides
+// the reason that the registry's health and the log use.
 void Pulls::Failed(Entry& entry, const ActiveRun& run, const plan::PullFailure& given) {
   // If the disk rule's own filesystem is full, the pull is repeated by that rule. Only a full disk elsewhere
   // is a failure.

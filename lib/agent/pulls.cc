@@ -87,6 +87,7 @@ void Pulls::RuntimeReconnected() {
   leases_.Reconnected();
 }
 
+// A check has met the registry's limit. Pulls would meet it, too.
 void Pulls::Hold(const RegistryHold& hold) {
   loop_.Check();
   plan::RegistryHealth& health = registries_[hold.registry];
@@ -337,6 +338,7 @@ void Pulls::Start(Entry& entry) {
   loop_.Changed();
 }
 
+// Events name a run by its id: the entry may have another run by now, or be gone.
 ActiveRun* Pulls::FindRun(const std::string& name, std::uint64_t id) {
   Entry* entry = entries_.Find(name);
   if (entry == nullptr) return nullptr;
@@ -355,6 +357,8 @@ void Pulls::Handle(const PullReturned& event) {
   if (ActiveRun* run = FindRun(event.name, event.run)) run->returned = loop_.now();
 }
 
+// Polls the progress of all pulls that the runtime shows, in one job. One poll runs at a time, so a slow
+// runtime is not asked again before it has answered.
 void Pulls::StartWatchIfDue(Workers& workers) {
   loop_.Check();
   if (watch_running_ || loop_.now() < next_watch_) return;
@@ -400,6 +404,7 @@ void Pulls::StartWatchIfDue(Workers& workers) {
   });
 }
 
+// A poll brings three facts for each pull: whether it moves, its size, and how far its registry is.
 void Pulls::Handle(const ProgressSeen& event) {
   loop_.Check();
   watch_running_ = false;
@@ -462,6 +467,8 @@ bool Pulls::MayAskSize(const Entry& entry) const {
   return parts_.fetcher->MayAskSize(entry.want->reference, runtime_.Asking());
 }
 
+// Asks for the sizes of images that wait, so that a large one does not start last. Costs one request each, so
+// it is limited to near registries, the cold phase and two at a time.
 void Pulls::AskSizes(const plan::ScheduleInput& input, const plan::PhaseCount& phase) {
   // The last few have places in any case.
   if (parts_.fetcher == nullptr || input.due.size() < 2 || !plan::WantsSizes(phase)) return;
@@ -531,6 +538,7 @@ bool Pulls::Shows(const ActiveRun& run) const {
   return shows_progress_ && leases_.supported() && !run.lease.empty();
 }
 
+// Decides whether a lease without a running pull is still of use: only if the image is missing, or may be.
 IdleLeaseUse Pulls::UseOf(const std::string& name, const std::string& lease) {
   const Entry* entry = entries_.Find(name);
   // The last condition: a lease was named for a requested image that is now on the list, or the other way

@@ -90,6 +90,8 @@ void RuntimeView::StartPollIfDue(Workers& workers, std::shared_ptr<const plan::I
                });
 }
 
+// Facts that do not depend on the list are applied from every poll. Facts about entries count only if the
+// poll was for the list in force.
 RuntimeView::News RuntimeView::Handle(RuntimePolled& event, std::uint64_t list_epoch, std::size_t pulls) {
   loop_.Check();
   poll_running_ = false;

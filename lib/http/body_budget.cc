@@ -8,6 +8,7 @@ BodyBudget::Held BodyBudget::Giver(std::function<void()> give_back) {
   return Held(this, [give_back = std::move(give_back)](const void*) { give_back(); });
 }
 
+// Many connections may send the same body, such as one status document. It counts once.
 BodyBudget::Held BodyBudget::Hold(const SharedBody& body, bool local) {
   {
     base::Lock lock(mutex_);

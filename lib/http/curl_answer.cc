@@ -52,6 +52,8 @@ bool IsFieldOfGo(const CurlAnswer& answer, std::string_view name, std::string_vi
   return IsContentLength(value) && before.Get(name).value_or(value) == value;
 }
 
+// libcurl calls this for each header line, also for those of a 1xx answer, a proxy's answer and a trailer.
+// Only the fields of the final answer are kept.
 std::size_t OnHeader(char* data, std::size_t, std::size_t size, void* self) {
   CurlAnswer& answer = *static_cast<CurlAnswer*>(self);
   const std::string_view raw(data, size);
@@ -88,6 +90,7 @@ std::size_t OnHeader(char* data, std::size_t, std::size_t size, void* self) {
   return size;
 }
 
+// A return value other than `size` ends the transfer.
 std::size_t OnBody(char* data, std::size_t, std::size_t size, void* self) {
   CurlAnswer& answer = *static_cast<CurlAnswer*>(self);
   // Only the beginning of an error's body is of use. The exchange ends there, and that is no failure (`cut`).
@@ -183,6 +186,7 @@ constexpr std::array<in6_addr, 2> kMetadataV6 = {{
     {{{0xfd, 0x20, 0x00, 0xce, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x02, 0x54}}},
 }};
 
+// The order matters: metadata addresses lie within ranges that would otherwise be plain or private.
 Kind KindOfV4(const unsigned char* bytes) {
   for (const auto& metadata : kMetadataV4) {
     if (std::memcmp(bytes, metadata.data(), metadata.size()) == 0) return Kind::kSpecial;

@@ -209,6 +209,8 @@ Exchanged CurlClient::Handle::Send(const base::Call& call, const Request& reques
   return {.response = std::move(answer.response), .round_trip = round_trip};
 }
 
+// Drives the transfer until it ends, the deadline passes or the call is stopped. Each wait has the deadline
+// as its limit, and a stop wakes it.
 CurlClient::Handle::End CurlClient::Handle::Transfer(const base::Call& call, const std::string& peer,
                                                      const CurlAnswer& answer) {
   // A stop ends the wait at once; without it, the poll below would last up to a minute.
@@ -234,6 +236,8 @@ CurlClient::Handle::End CurlClient::Handle::Transfer(const base::Call& call, con
   }
 }
 
+// Finds out how the exchange ended. The order goes from the client's own verdicts to libcurl's code: when a
+// callback ends a transfer, libcurl reports the same code for every reason.
 CurlClient::Handle::End CurlClient::Handle::Finish(CURLcode code, const std::string& peer,
                                                    const CurlAnswer& answer) const {
   // libcurl reports a field beyond its own limit (100 kB) as a lack of memory; from 8.6 on as
@@ -296,6 +300,7 @@ CurlClient::~CurlClient() {
   if (tidier.joinable()) tidier.join();
 }
 
+// A handle belongs to one request at a time, since libcurl's easy handles are not thread-safe.
 std::unique_ptr<CurlClient::Handle> CurlClient::Take() {
   {
     base::Lock lock(mutex_);

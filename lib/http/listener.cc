@@ -31,6 +31,7 @@ struct HostPort {
   std::string port;
 };
 
+// The last colon ends the host. Brackets are required for IPv6, and rejected elsewhere.
 base::Result<HostPort> SplitAddress(const std::string& address) {
   std::size_t colon = address.rfind(':');
   if (colon == std::string::npos) return base::InvalidArgument("listen address " + address + " has no port");
@@ -65,6 +66,7 @@ base::Result<AddressInfo> LookUp(const HostPort& parts, int family, const std::s
   return AddressInfo(found, &freeaddrinfo);
 }
 
+// Names the likely cause and the remedy, as the address is an operator's setting.
 base::Error ListenFailed(int error_number, const std::string& address) {
   if (error_number == EADDRINUSE) {
     return base::Unavailable(

@@ -105,6 +105,7 @@ Server::Loop::~Loop() {
   if (daemon_ != nullptr) MHD_stop_daemon(daemon_);
 }
 
+// Returns the time in milliseconds for which the loop may sleep; -1 for no limit.
 int Server::Loop::Pause() {
   auto now = std::chrono::steady_clock::now();
   // The thread sleeps until the earliest of three times: an old connection, a deferred answer,
@@ -123,6 +124,7 @@ int Server::Loop::Pause() {
   return wait;
 }
 
+// One thread serves all connections of the listener, so their state needs no lock.
 void Server::Loop::Run(const std::stop_token& stop) {
   int epoll = MHD_get_daemon_info(daemon_, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
   // A closed unix socket always shows as a hang-up. TCP cannot tell a client that is gone from one that only
@@ -148,6 +150,7 @@ void Server::Loop::Run(const std::stop_token& stop) {
   }
 }
 
+// A long answer gets a larger send buffer, if the budget allows it. Short answers go through the small one.
 bool Server::Loop::MakeRoomInSocket(Connection& connection) {
   if (connection.buffer != nullptr) return true;
   int size = limits_.budget->Crowded() ? kCrowdedBuffer : kRoomyBuffer;
@@ -242,6 +245,8 @@ MHD_Result Server::Loop::OnRequest(void* self, MHD_Connection* mhd, const char*,
   }
 }
 
+// libmicrohttpd calls this several times for one request: after the headers, for each part of the body, at
+// its end, and again after a deferred answer.
 MHD_Result Server::Loop::Receive(MHD_Connection* mhd, Connection& connection, const char* method,
                                  const char* upload, std::size_t& upload_size) {
   // The job of a deferred answer has ended, and libmicrohttpd asks again (Resume).

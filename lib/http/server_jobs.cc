@@ -72,6 +72,8 @@ bool ServerJobs::Submit(Job job) {
   return Admit(std::move(job));
 }
 
+// The job is queued before a thread is made for it, since SeeToThread counts waiting jobs. If no thread can
+// be made, the job is taken back.
 bool ServerJobs::Admit(Job job) {
   const JobKind kind = job.kind;
   if (ending_ || !MakeRoomFor(job)) return false;
@@ -87,6 +89,8 @@ bool ServerJobs::Admit(Job job) {
   return true;
 }
 
+// Makes a place in a full queue: the client with the most waiting jobs loses its newest one. So a client that
+// floods the server displaces its own jobs, and a client with a single question gets in.
 bool ServerJobs::MakeRoomFor(const Job& newest) {
   if (newest.kind == JobKind::kQuick) return true;
   const auto counts = [](const Job& job) { return job.kind != JobKind::kQuick; };
@@ -151,6 +155,7 @@ std::vector<ServerJobs::Done> ServerJobs::TakeDone() {
   return done;
 }
 
+// Returns the job of the client with the fewest running jobs, and of equals the one that has waited longest.
 ServerJobs::Waiting::iterator ServerJobs::Next(JobKind kind) {
   const Lane& lane = QueueOf(kind);
   auto best = waiting_.end();
@@ -172,6 +177,8 @@ ServerJobs::Waiting::iterator ServerJobs::Next(JobKind kind) {
   return best;
 }
 
+// A client's first job may always begin. Further ones begin only while half of the threads are free, which
+// leaves threads to other clients.
 bool ServerJobs::MayBegin(const Lane& lane, JobKind kind, unsigned running) const {
   if (kind == JobKind::kQuick || limits_.per_client == 0 || running == 0) return true;
   return running < limits_.per_client && lane.running < lane.most_threads / 2;

@@ -102,6 +102,8 @@ void Server::Loop::SweepDeferred(base::TimePoint now) {
   }
 }
 
+// Suspends the connection while a thread of ServerJobs makes the answer. The loop goes on with other
+// connections meanwhile.
 MHD_Result Server::Loop::Defer(MHD_Connection* mhd, Connection& connection, ServerAnswer answer) {
   std::stop_source stop;
   auto now = std::chrono::steady_clock::now();
@@ -165,6 +167,8 @@ void Server::Loop::StopForDisconnectedClients(const pollfd* seen) {
   }
 }
 
+// The order matters: new jobs are refused, running ones are stopped and awaited, and only then are their
+// connections given back to libmicrohttpd.
 void Server::Loop::EndDeferred() {
   if (jobs_ == nullptr) return;  // it never started
   jobs_->Close();                // before any ends and makes room for the next

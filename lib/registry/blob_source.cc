@@ -156,6 +156,7 @@ BlobSource::Asked BlobSource::AskHost(const base::Call& call, const ChainedHost&
   return {std::move(last)};
 }
 
+// Returns the longest pause that the registry's own servers have asked for. Mirrors do not count.
 std::optional<base::Duration> BlobSource::RetryAfter(const RegistryQuestion& image) {
   std::optional<base::Duration> longest;
   for (const ChainedHost& host : hosts_(image.reference)->hosts) {
@@ -170,6 +171,8 @@ std::optional<base::Duration> BlobSource::RetryAfter(const RegistryQuestion& ima
   return longest;
 }
 
+// Goes through the hosts of the chain, as the runtime does. The first answer with content ends it. A failure
+// that must be left to the runtime ends it, too.
 base::Result<Reply> BlobSource::AskInOrder(const base::Call& call, const RegistryQuestion& image,
                                            const std::function<Question(const Host&)>& question,
                                            const std::string& first) {
@@ -196,6 +199,8 @@ base::Result<Reply> BlobSource::AskInOrder(const base::Call& call, const Registr
   return last;
 }
 
+// The body is trusted only after its digest was compared with the reference and with the header. Everything
+// else about the image follows from this document.
 base::Result<BlobSource::Document> BlobSource::GetDocument(const base::Call& call,
                                                            const RegistryQuestion& image) {
   const auto question = [&](const Host& host) {
@@ -245,6 +250,7 @@ base::Result<ImageManifest> BlobSource::Manifest(const base::Call& call, const R
                        .round_trip = manifest->round_trip};
 }
 
+// A copy, because other streams may change the place meanwhile.
 BlobSource::Place BlobSource::PlaceOf(const std::string& key) {
   base::Lock lock(mutex_);
   Place* place = places_.Find(key);
@@ -277,6 +283,9 @@ std::optional<Reply> BlobSource::AskTarget(const base::Call& call, const Registr
   return std::nullopt;
 }
 
+// Delivers the bytes from `range.begin` to `range.end` in order. First the redirect target of last time, then
+// the hosts in order. Each request begins at the first byte that is missing, so a broken connection costs no
+// byte twice.
 base::Status BlobSource::Bytes(const base::Call& call, const RegistryQuestion& image,
                                const image::BlobRange& range,
                                const std::function<bool(std::string_view part)>& sink) {
