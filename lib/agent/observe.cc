@@ -71,6 +71,8 @@ bool RootIsAnOverlay() {
 
 }  // namespace
 
+// Measures the filesystem at the mount point. If the path is not visible in the agent's container and its
+// root is an overlay, the root is measured instead: the overlay is on the filesystem of the images.
 plan::DiskSpace ProbeDisk(const std::string& mountpoint) {
   if (mountpoint.empty()) return {};
   struct statvfs info {};
@@ -85,6 +87,7 @@ plan::DiskSpace ProbeDisk(const std::string& mountpoint) {
           .available_bytes = static_cast<std::uint64_t>(info.f_bavail) * info.f_frsize};
 }
 
+// A dead mount must not block the callers. They get the newest figure that is known for this mount point.
 DiskProbe WithDeadline(DiskProbe probe) {
   // The state is shared with the job, which may end long after its callers have stopped waiting.
   struct Newest {
@@ -134,6 +137,8 @@ bool IsForeign(const image::Platform& node, const cri::ImageDetails& details) {
          details.platform->architecture != node.architecture;
 }
 
+// Returns whether a container starts from the image. An error means that the runtime could not tell, while
+// false is about this image.
 cri::CallResult<bool> Starts(const base::Call& call, cri::ContentService& content, const std::string& id,
                              const std::string& chain_id, bool only_unpacked) {
   auto starts = only_unpacked && !chain_id.empty() ? content.IsUnpacked(call, chain_id)
@@ -152,6 +157,8 @@ cri::CallResult<bool> Starts(const base::Call& call, cri::ContentService& conten
   }
 }
 
+// Called at the start and after each restart of the runtime. Forgets what was learnt about the previous
+// process.
 std::optional<cri::CallError> Observer::Connect(const base::Call& call, RuntimePoll& poll) {
   // Read before the call: a restart during the call must be noticed by the next comparison.
   generation_ = images_.Generation();
@@ -239,6 +246,8 @@ std::optional<cri::CallError> Observer::Learn(const base::Call& call, const plan
   return std::nullopt;
 }
 
+// An image under the entry's digest or tag counts. An imported image, which has a tag alone, counts only if a
+// container starts from it.
 const image::LocalImage* Observer::FindHere(const image::LocalImageIndex& index,
                                             const image::Reference& reference) const {
   if (const image::LocalImage* pulled = index.Find(reference)) {
@@ -267,6 +276,8 @@ RuntimePoll Observer::Poll(const base::Call& call, const plan::ImageList& list, 
   return poll;
 }
 
+// Connects if needed, lists the images, compares them with the last answer, and only then asks for details.
+// An unchanged answer costs one call.
 RuntimePoll Observer::PollConnected(const base::Call& call, const plan::ImageList& list, bool full,
                                     base::WallTime wall) {
   RuntimePoll poll;

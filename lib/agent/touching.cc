@@ -19,13 +19,14 @@ using plan::TouchResult;
 constexpr std::chrono::milliseconds kFirstPodPoll{1000};
 constexpr std::chrono::seconds kPodPollInterval{5};
 
-// The two clocks are not read at the same moment; what differs by no more than that is no news.
+// Returns true if the times differ by less than a second. The two clocks are not read at the same moment, so
+// such a difference is no news.
 bool IsTheSameTime(const std::optional<base::WallTime>& a, const std::optional<base::WallTime>& b) {
   if (!a || !b) return false;
   return std::chrono::abs(*a - *b) < std::chrono::seconds(1);
 }
 
-// The obstacle that makes a touch pointless.
+// Returns the obstacle that makes a touch of this entry pointless, if there is one.
 std::optional<TouchResult> Hindrance(const Entry& entry, const TouchSurroundings& surroundings) {
   if (!surroundings.records_note.empty()) {
     return TouchResult{TouchObstacle::kRecordsNeverMatch, surroundings.records_note};
@@ -68,6 +69,8 @@ bool Touching::InPod(const Entry& entry) const {
   return has(beginning_) || (pod_ && has(pod_->parts));
 }
 
+// Sets the touch state of each entry from its verdict, its history and the obstacles. Returns whether a state
+// has changed. It starts nothing.
 bool Touching::Review(Entries& entries, const TouchSurroundings& surroundings, base::TimePoint now,
                       base::WallTime wall) {
   thread_.Check();
@@ -296,6 +299,8 @@ void Touching::On(TouchEnded report, Entries& /*entries*/) {
   if (report.may_be_left) swept_ = false;
 }
 
+// A pod is over when the verdicts of all its images are open, or when its status shows that nothing more will
+// come.
 void Touching::EvaluatePod(Entries& entries) {
   if (pod_->over_at != base::TimePoint::max()) return;
   bool all_open = std::all_of(pod_->parts.begin(), pod_->parts.end(), [&](const Part& part) {

@@ -56,7 +56,8 @@ const Pattern* FirstMatch(const Provider& provider, const Target& target) {
   return found == provider.match_images.end() ? nullptr : &*found;
 }
 
-// Returns true if the provider is asked with a token of the account that the configuration names.
+// Returns true if the provider is asked with a token of the configured account. Such a token comes from the
+// API server, so the question may block.
 bool NeedsGrant(const Provider& provider, const KeyringOptions& options) {
   return provider.token_attributes && options.service_account && options.grants;
 }
@@ -210,6 +211,9 @@ std::optional<ProviderReport> Keyring::Ask(PluginAnswers& provider, const Target
   return report;
 }
 
+// Collects the credentials for one target in kubelet's order (A18). An earlier credential is tried first by
+// every pull, so another order would pull with another one than kubelet. Returns nullopt if a plugin would
+// have to run and may not.
 std::optional<Lookup> Keyring::Gather(const Target& target, const std::vector<std::string>* list_sources,
                                       const AskProvider& ask) {
   std::shared_ptr<const Sources> sources = Current();
@@ -292,6 +296,7 @@ std::vector<std::string> Keyring::problems() const {
   return sources_->problems;
 }
 
+// Also reads the files if that is due, so a node without pulls notices changes, too.
 KeyringHealth Keyring::Health() {
   std::shared_ptr<const Sources> sources = Current();
   KeyringHealth health{.problems = sources->problems,
@@ -309,6 +314,8 @@ std::string Keyring::provider_config_hash() const {
   return sources_->provider_config_hash;
 }
 
+// Returns the sources as they are now, or the last known ones if the files do not answer. Callers keep the
+// pointer for a whole lookup, so a change meanwhile does not mix two configurations.
 std::shared_ptr<const Keyring::Sources> Keyring::Current() {
   const base::TimePoint now = clock_.Now();
   {

@@ -45,6 +45,7 @@ std::string DecodeName(doc::ObjectReader& object) {
   return *name;
 }
 
+// An empty list is a mistake: such a provider would never be asked.
 std::vector<Pattern> DecodeMatchImages(doc::ObjectReader& object) {
   std::vector<Pattern> patterns;
   std::vector<doc::Reader> items = object.Items("matchImages", Need::kRequired);
@@ -91,7 +92,7 @@ std::vector<std::pair<std::string, std::string>> DecodeEnv(doc::ObjectReader& ob
   return env;
 }
 
-// Decodes the field as the versions of the object and of kubelet know it; before 1.33, and in older objects,
+// Decodes the field if the versions of the object and of kubelet know it. Before 1.33, and in older objects,
 // it is an unknown field.
 std::optional<TokenAttributes> DecodeToken(doc::ObjectReader& object, ObjectVersion object_version,
                                            image::KubeletVersion version, const std::string& api_version) {
@@ -129,6 +130,8 @@ Provider DecodeProvider(const doc::Reader& reader, ObjectVersion object_version,
   return out;
 }
 
+// Returns nullopt if the version is unknown. The providers are decoded all the same, so that their mistakes
+// are reported, too.
 std::optional<ObjectVersion> CheckHeader(doc::ObjectReader& object, doc::KeyOrder order) {
   object.Ignore("kind");
   object.Ignore("apiVersion");
@@ -150,7 +153,7 @@ bool HasConfigExtension(const std::string& name) {
   return extension == ".json" || extension == ".yaml" || extension == ".yml";
 }
 
-// Symbolic links count as files, whatever they lead to.
+// Returns true for a directory itself. Symbolic links count as files, whatever they lead to.
 bool IsDirectoryItself(const std::string& path) {
   std::error_code error;
   return std::filesystem::symlink_status(path, error).type() == std::filesystem::file_type::directory;
@@ -167,6 +170,7 @@ std::string BigEndian(std::uint64_t value) {
   return out;
 }
 
+// Reports each name once, at its second use.
 void CheckNamesAreUnique(const std::vector<Provider>& providers, std::vector<std::string>& problems) {
   std::map<std::string, int> seen;
   for (const Provider& provider : providers) {
@@ -235,6 +239,8 @@ std::vector<Provider> DecodeProviderConfig(std::string_view text, image::Kubelet
   return providers;
 }
 
+// A directory stands for its configuration files in the order of their names. kubelet reads directories since
+// a certain release only.
 base::Result<std::vector<std::string>> ProviderConfigFiles(const std::string& path,
                                                            image::KubeletVersion version) {
   if (path.empty()) return base::InvalidArgument("the credential provider config is not set");
@@ -256,6 +262,7 @@ base::Result<std::vector<std::string>> ProviderConfigFiles(const std::string& pa
   return files;
 }
 
+// Reads all files even after a mistake, so that one run reports every mistake.
 ProviderConfig LoadProviderConfig(const std::string& path, const std::optional<std::string>& bin_dir,
                                   image::KubeletVersion version) {
   ProviderConfig config;

@@ -70,6 +70,7 @@ constexpr std::array kCodes = std::to_array<CodeWords>({
 constexpr std::array<std::string_view, 3> kStatusWords = {
     "statuscode: ", "received unexpected http status: ", "invalid status code from registry "};
 
+// Returns the HTTP status with which the text begins.
 std::optional<int> NumberAt(std::string_view text) {
   int status = 0;
   auto [end, error] =
@@ -93,7 +94,8 @@ std::string_view CodeOf(std::string_view part) {
   return found == kCodes.end() ? std::string_view() : found->code;
 }
 
-// Puts the text before `at` into `own`, and the rest into `quoted`.
+// Splits the text at `at`: the runtime's own words go into `own`, and the words that it quotes from a server
+// into `quoted`. A server can write anything, so its words must not be taken for the runtime's.
 void Quote(FailureReading& reading, std::string_view text, std::size_t at) {
   at = std::min(at, text.size());
   reading.own = text.substr(0, at);
@@ -147,6 +149,8 @@ bool ReadContainersImages(FailureReading& reading, std::string_view text, std::s
 
 }  // namespace
 
+// Go programs join the causes of an error by colons, the outermost first. So the parts are read from left to
+// right, until a part names a status or a code.
 FailureReading ReadFailure(std::string_view text) {
   FailureReading reading{.own = text};
   for (std::size_t at = 0, next = 0; at <= text.size(); at = next) {
@@ -170,7 +174,7 @@ namespace {
 
 using image::ErrorClass;
 
-// All that a row names must hold: `words` stand anywhere in the text.
+// A row matches if everything that it names holds. `words` may be anywhere in the text.
 struct FailureRow {
   ErrorClass error_class;
   Step step = Step::kUnknown;  // of any

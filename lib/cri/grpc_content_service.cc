@@ -41,8 +41,9 @@ std::optional<CallError> Copy(const base::Call& call, ContainerdApi& api, const 
   return std::nullopt;
 }
 
-// Makes a lease that ends too soon anew under the same id, with all that it holds. containerd has no call
-// that changes a lease's labels.
+// Replaces a lease that expires too soon by one with the same id and all its resources. containerd has no
+// call that changes a lease's labels. At each moment one of two leases holds everything, so the collector
+// finds nothing to remove.
 std::optional<CallError> Renew(const base::Call& call, ContainerdApi& api, const std::string& id,
                                const std::string& expires) {
   auto resources = api.ListResources(call, id);
@@ -224,6 +225,8 @@ CallResult<std::uint64_t> GrpcContentService::FinishIngests(const base::Call& ca
   return discarded;
 }
 
+// Returns the ingests that no lease of the agent holds. The list is read before and after the leases: an
+// ingest that ends in between leaves both, and must not be taken for another client's.
 CallResult<std::map<std::string, std::uint64_t>> GrpcContentService::ForeignIngests(const base::Call& call) {
   auto all = native_->api.IngestsByRef(call);
   if (!all) return all.error();

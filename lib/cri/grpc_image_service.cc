@@ -26,7 +26,7 @@ std::vector<std::string> Texts(google::protobuf::RepeatedPtrField<std::string>& 
   return {std::make_move_iterator(from.begin()), std::make_move_iterator(from.end())};
 }
 
-// Moves the texts out of `image`: a node lists thousands of images, every few seconds.
+// Converts an image and moves the texts out of it: a node lists thousands of images every few seconds.
 image::LocalImage FromProto(v1::Image& image) {
   return {.id = std::move(*image.mutable_id()),
           .repo_tags = Texts(*image.mutable_repo_tags()),
@@ -123,6 +123,8 @@ struct StatusFlight {
 
 }  // namespace
 
+// Pulls have a channel of their own, so that what they do to their connection cannot fail the short calls
+// (rpc.h).
 struct GrpcImageService::Channels {
   explicit Channels(const Endpoint& endpoint)
       : calls(endpoint, "calls"),
@@ -141,6 +143,8 @@ GrpcImageService::GrpcImageService(const Endpoint& endpoint)
 
 GrpcImageService::~GrpcImageService() = default;
 
+// Asks for everything that holds as long as the runtime's process: whether it serves this API, its name and
+// version, and its registries. A runtime that is not ready counts as down.
 CallResult<RuntimeInfo> GrpcImageService::Connect(const base::Call& call) {
   // This probe shows whether the runtime serves the ImageService of runtime.v1 at all.
   if (auto probe = ImageFsInfo(call); !probe) return probe.error();
@@ -199,6 +203,8 @@ CallResult<std::optional<ImageDetails>> GrpcImageService::ImageStatus(const base
   return std::optional<ImageDetails>(Details(response));
 }
 
+// Sends up to kInFlight calls at a time over one connection, without a thread for each. The first failure
+// cancels the others, since a partial answer would call images absent.
 CallResult<std::vector<std::optional<ImageDetails>>> GrpcImageService::ImageStatuses(
     const base::Call& call, const std::vector<std::string>& names) {
   std::vector<std::optional<ImageDetails>> all(names.size());

@@ -69,6 +69,7 @@ std::map<std::string, std::uint16_t> PortsOf(const doc::Node& container) {
   return ports;
 }
 
+// Joins the containers of the spec with their statuses.
 std::vector<PodContainer> ContainersOf(const doc::Node& pod) {
   std::vector<PodContainer> containers;
   auto add = [&](const char* list, bool init) {
@@ -97,6 +98,7 @@ bool IsReady(const doc::Node& pod) {
 
 }  // namespace
 
+// Decodes only what the agent and the commands use. Missing members are empty.
 std::optional<Node> DecodeNode(const doc::Node& object) {
   Node node{.name = TextAt(object, {"metadata", "name"}),
             .uid = TextAt(object, {"metadata", "uid"}),

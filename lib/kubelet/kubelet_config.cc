@@ -77,6 +77,7 @@ void CheckDropIn(doc::Node& root, doc::Problems& problems) {
   }
 }
 
+// Reads one file as one layer of the merge. `is_patch`: a drop-in, for which kubelet has stricter rules.
 MergeLayer Layer(const ConfigDocument& document, bool is_patch) {
   MergeLayer layer{.problems = doc::Problems(document.name), .is_patch = is_patch};
   // kubelet decodes its main file leniently if strict decoding fails; in a drop-in, a duplicate key is an
@@ -133,6 +134,7 @@ void DecodePolicy(MergedFields& fields, KubeletConfig& config) {
   if (!config.policy.value) field.value->Fail("is not a verification policy");
 }
 
+// Only three gates decide about verification. CheckGates examines the others.
 void DecodeGates(MergedFields& fields, SourcedValue<FeatureGates>& gates) {
   FeatureGates found;
   bool any = false;
@@ -166,6 +168,7 @@ void CheckGates(const std::vector<MergeLayer>& layers, MergedFields& fields) {
   }
 }
 
+// For imageMinimumGCAge and maxPods, zero means the default, as in kubelet.
 KubeletConfig Decode(MergedFields& fields) {
   KubeletConfig config;
   DecodePolicy(fields, config);
@@ -195,6 +198,8 @@ std::vector<std::string> Mistakes(const std::vector<MergeLayer>& layers) {
 
 }  // namespace
 
+// Any mistake makes the result an error: kubelet would not start with such files, so a kubelet that runs has
+// other settings.
 base::Result<KubeletConfig> MergeKubeletConfigs(const ConfigDocuments& documents) {
   std::vector<MergeLayer> layers;
   if (documents.main) layers.push_back(Layer(*documents.main, false));

@@ -109,6 +109,7 @@ std::optional<KubeletProcess::Found> KubeletProcess::Examine(const std::string& 
   return found;
 }
 
+// Returns all processes that look like a kubelet of this host.
 std::vector<KubeletProcess::Found> KubeletProcess::Scan() {
   std::vector<Found> all;
   auto names = base::ListDirectory(proc_dir_, kMostProcesses);
@@ -158,6 +159,8 @@ void KubeletProcess::LeaveOutOthers(std::vector<Found>& all) const {
   std::erase_if(all, std::not_fn(is_meant));
 }
 
+// Returns whether the command line or the problems have changed. While the meant kubelet still runs, no other
+// process is examined.
 bool KubeletProcess::Poll() {
   if (proc_dir_.empty()) return false;
   const bool runs = StillRuns();

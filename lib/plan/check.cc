@@ -53,6 +53,7 @@ CheckVerdict ByPresence(const CheckFacts& facts, const ImageState& image) {
   return MakeVerdict(facts, node_verdict.result, node_verdict.reason, "not usable here: " + image.message);
 }
 
+// kubelet's verdict counts, unless the image itself cannot be used here.
 CheckVerdict ByKubelet(const CheckFacts& facts, const ImageState& image) {
   const kubelet::Verdict& node_verdict = *facts.verdict;
   CheckVerdict verdict =

@@ -288,6 +288,8 @@ PresenceVerdict VerdictWithoutKubelet(const ImageState& image, image::PullPolicy
           image.present ? image.reason : Reason::kImageAbsent};
 }
 
+// Always needs the registry's agreement, Never needs an image that starts, and IfNotPresent may fall back on
+// a pull.
 bool IsReadyFor(image::PullPolicy policy, const PolicyFacts& facts) {
   using kubelet::VerdictResult;
   if (!facts.usable) return false;
@@ -304,6 +306,8 @@ bool IsReadyFor(const ImageState& image, image::PullPolicy policy, bool has_kube
   return IsReadyFor(policy, facts);
 }
 
+// Goes from the general to the particular: does the entry concern this node, is the image here, does kubelet
+// let pods use it, does the registry object. The first obstacle gives the reason that status shows.
 ImageState EvaluateImage(const EntryFacts& facts, base::TimePoint now, base::WallTime wall) {
   ImageState state{.want = facts.want, .applies = facts.selection <= Selection::kLabelsUnknown};
   state.settled = facts.past.settled && facts.touch->settled;

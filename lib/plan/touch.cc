@@ -167,6 +167,7 @@ TouchNeed NeedOf(const DesiredImage& want, const kubelet::Verdicts& verdicts) {
   std::abort();
 }
 
+// Another content starts anew: the failures were about the content before.
 TouchHistory ForContent(TouchHistory past, const std::string& image_id, base::TimePoint now) {
   if (past.image_id == image_id && past.of_content.empty()) return past;
   // The same content may be touched again, after SkipTouch: its attempts still count.
@@ -201,6 +202,8 @@ TouchHistory AfterKubeletRestart(TouchHistory past, base::TimePoint now) {
   return past;
 }
 
+// The obstacle decides how the touch is repeated: counted failures give up after three, transient ones never,
+// and hopeless ones at once.
 TouchHistory AfterTouch(TouchHistory past, const TouchResult& result, base::TimePoint now,
                         base::WallTime wall, double random) {
   past.last_at = wall;
@@ -282,6 +285,7 @@ bool CannotSucceed(const TouchGround& ground) {
          ground.failures >= kTouchesWithoutEffect;
 }
 
+// A touch that runs is shown as such, whatever the verdict is by now, because its result is still to come.
 TouchStatus StatusOf(const TouchFacts& facts, base::TimePoint now, base::WallTime wall) {
   const TouchHistory& past = facts.past;
   TouchStatus status{.attempts = past.attempts, .last_at = past.last_at};
