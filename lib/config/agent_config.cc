@@ -180,6 +180,7 @@ void SetTouch(const RawConfig& raw, AgentConfig& config, Mistakes& mistakes) {
   }
 }
 
+// Sets what concerns the agent's own Node, and derives whether the API server is needed.
 void SetGate(const RawConfig& raw, AgentConfig& config, Mistakes& mistakes) {
   config.gate.label = IsOn(raw.node_label);
   if (raw.node_result_label) {
@@ -235,6 +236,8 @@ void SetAudit(const RawConfig& raw, AgentConfig& config, Mistakes& mistakes) {
 
 }  // namespace
 
+// Validates everything, even after a mistake, so that one start reports every mistake. The result is used
+// only if there is none.
 AgentConfig MakeConfig(const RawConfig& raw, Mistakes& mistakes) {
   AgentConfig config;
   if (raw.list) config.lists = raw.list->value;

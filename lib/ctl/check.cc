@@ -50,6 +50,8 @@ std::optional<image::PullPolicy> Policy(const std::optional<std::string>& text, 
   return policy;
 }
 
+// Returns whose credentials count for the pods. A wrong coordinate is a mistake and not an unknown secret,
+// since the answer would be about another pod.
 status::CheckIdentity Identity(const CheckOptions& options, bool shows_token, Mistakes& mistakes) {
   status::CheckIdentity identity;
   for (const std::string& text : options.pod_secrets) {
@@ -68,6 +70,7 @@ status::CheckIdentity Identity(const CheckOptions& options, bool shows_token, Mi
   return identity;
 }
 
+// Reads options and manifests completely before any agent is asked, so that one run reports every mistake.
 Request Understand(const base::Call& call, const CheckOptions& options, bool shows_token,
                    Mistakes& mistakes) {
   Request request;
@@ -156,6 +159,7 @@ int Unanswered(const base::Error& error, bool any_decided, std::ostream& err) {
 
 }  // namespace
 
+// The exit code gates deployments: 0 only if every image was decided and passes, and nothing was left unread.
 int Check(const base::Call& call, AgentClient agent, const CheckOptions& options, std::ostream& out,
           std::ostream& err) {
   Mistakes mistakes;
@@ -306,6 +310,7 @@ class CheckAsking {
   }
 
  private:
+  // Takes batches until none is left. A batch is repeated for those of its images that are being pulled.
   void Work() PREFETCH_EXCLUDES(mutex_) {
     while (const Batch* batch = Next()) {
       std::vector<std::size_t> open = batch->items;
@@ -319,14 +324,14 @@ class CheckAsking {
     }
   }
 
-  // How long the agent may hold its answer for pulls.
+  // Returns the time for which the agent may hold its answer for pulls.
   base::Duration HoldFor() const {
     // Room for the answer itself and for one more question.
     base::Duration left = call_.deadline - steady_clock::now() - 2 * kLastCallReserve;
     return std::clamp<base::Duration>(left, base::Duration::zero(), kHeldFor);
   }
 
-  // How long the agent may ask registries, so that its answer is here before the end.
+  // Returns the time for which the agent may ask registries, so that its answer is here before the end.
   base::Duration TimeForRegistries() const {
     base::Duration left = call_.deadline - steady_clock::now();
     // With a short time limit, the answer gets a quarter at most.

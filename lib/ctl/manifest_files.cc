@@ -29,6 +29,7 @@ constexpr unsigned kMostThreads = 8;
 
 using Wanted = std::function<bool(const std::string&)>;
 
+// Returns the wanted files below the folder in the order of their names.
 std::vector<std::string> Walk(const std::string& folder, const Wanted& wanted, Mistakes& mistakes) {
   std::vector<std::string> files;
   std::error_code error;
@@ -87,6 +88,7 @@ void AddExisting(const ManifestPath& path, base::FileKind kind, const Wanted& wa
   for (const std::string& file : Walk(path.path, wanted, mistakes)) paths.Add(file, false);
 }
 
+// A word is standard input, a path, or a pattern, in this order.
 void AddWord(const std::string& word, const Wanted& wanted, Paths& paths, Mistakes& mistakes) {
   if (word == "-") return paths.Add(word, true);
   // An existing file wins over a pattern: its own name may have brackets.
@@ -136,7 +138,7 @@ manifest::ReadMore MoreOf(std::istream& in) {
   };
 }
 
-// For a file that could be opened a moment ago.
+// The error for a file that could be opened a moment ago.
 base::Error Gone(const std::string& path) {
   return base::NotFound(path + " cannot be opened again");
 }

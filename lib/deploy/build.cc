@@ -34,6 +34,7 @@ std::string Join(const std::string& folder, const std::string& path) {
   return base::Join(parts, "/");
 }
 
+// Builds as kustomize does, with the features that the embedded tree uses.
 class Builder {
  public:
   explicit Builder(const Files& files) : files_(files) {}
@@ -136,6 +137,7 @@ class Builder {
     return {};
   }
 
+  // Converts a field of a `configurations` file, whose path has slashes.
   static Reference FieldOf(const doc::Node& spec, std::string kind) {
     const std::string path = TextAt(spec, {"path"});
     std::vector<std::string_view> parts = base::Split(path, '/');

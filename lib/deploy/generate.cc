@@ -56,7 +56,7 @@ bool IsConfigMapKey(std::string_view text) {
          std::all_of(text.begin(), text.end(), allowed);
 }
 
-// Returns the parts of node-gate that are chosen; empty: all.
+// Returns the parts of node-gate that are chosen. An empty list means all parts.
 std::vector<GatePart> GateOf(const GenerateOptions& options) {
   // Condition and taint exist once per node. Two instances would overwrite each other's; labels have the
   // instance's name in them.
@@ -156,6 +156,7 @@ ListFile ListOfOwnImage(const std::string& image) {
   return {std::string(kOwnImageList), doc::WriteYaml(list)};
 }
 
+// Describes the chosen installation as a kustomization over the embedded tree.
 Kustomization TopOf(const GenerateOptions& options) {
   Kustomization top;
   top.resources = {"overlays/" + options.platform};
@@ -184,6 +185,7 @@ base::Status SetAgentConfig(const std::string& text, Objects& objects) {
   return {};
 }
 
+// The component has all parts. Those that were not chosen are removed from the agent's arguments.
 void ChangeGate(const GenerateOptions& options, AgentDaemonSet& agent) {
   if (!Contains(options.components, kNodeGate)) return;
   const std::vector<GatePart> gate = GateOf(options);
@@ -273,6 +275,8 @@ base::Status CheckLists(const std::vector<ListFile>& lists) {
   return {};
 }
 
+// The order is: check the options, build the tree, change the agent, and then finish names. Changes find
+// objects by the names of the tree, so suffixes and hashes come last.
 base::Result<Generated> Generate(const Files& files, const GenerateOptions& given) {
   GenerateOptions options = given;
   if (ListsOwnImage(options)) {

@@ -89,6 +89,8 @@ void MergeReadyFor(DesiredImage& image, const DesiredImage& other) {
   }
 }
 
+// Merges an entry of another source into the image. Sources may belong to different teams, so each value must
+// satisfy both; where that is impossible, a warning names both places.
 void MergeInto(DesiredImage& image, const DesiredImage& other, std::vector<std::string>& warnings) {
   if ((image.open == Open::kNever && other.open == Open::kAlways) ||
       (image.open == Open::kAlways && other.open == Open::kNever)) {
@@ -135,7 +137,8 @@ bool GoesStale(const DesiredImage& image) {
          image.max_age && *image.max_age < plan::LongestClosed(image.pull_windows);
 }
 
-// Defaults may concern thousands of entries: one warning names the first of each kind.
+// Warns of windows that keep nodes from being ready. Defaults may concern thousands of entries, so one
+// warning names the first image of each kind.
 void WarnOfWindows(plan::ImageList& list) {
   const auto warn = [&list](bool (*concerns)(const DesiredImage&), const char* why) {
     const DesiredImage* first = nullptr;
@@ -158,6 +161,8 @@ void WarnOfWindows(plan::ImageList& list) {
 
 }  // namespace
 
+// The result depends on the sources and their order alone, so all nodes with the same files have the same
+// list and the same hash.
 plan::ImageList Merge(const std::vector<LoadedSource>& sources) {
   plan::ImageList list;
   std::unordered_map<std::string, std::size_t> by_name;

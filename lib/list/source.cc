@@ -121,6 +121,8 @@ bool ListSources::MayBeFilled(const std::string& path, bool blank, base::TimePoi
   return true;
 }
 
+// Reads the source if its bytes have changed. A failure or a mistake keeps the last valid content in force,
+// and is reported beside it.
 void ListSources::Load(Source& source, base::WallTime now, base::TimePoint at) {
   base::Result<std::string> bytes = ReadBytes(source);
   if (!bytes) {
@@ -150,6 +152,8 @@ void ListSources::Load(Source& source, base::WallTime now, base::TimePoint at) {
   source.error.clear();
 }
 
+// Returns whether anything has changed: the files, their order, their names, contents or errors. Files that
+// are being written keep their last version until their writer is done.
 bool ListSources::Refresh(base::WallTime now, const std::set<std::string>& being_written,
                           base::TimePoint at) {
   const base::OneAtATime::Use use(one_at_a_time_);

@@ -32,7 +32,8 @@ bool IsList(const Node& object, const std::string& kind) {
   return items != nullptr && !items->items.empty() && items->items.front().kind == Node::Kind::kMapping;
 }
 
-// Directories contain YAML that is no manifest, such as values.yaml.
+// Returns true if the value is no object of Kubernetes. Directories contain YAML that is no manifest, such as
+// values.yaml.
 bool IsNoObject(const Node& value, const Implied& implied) {
   if (value.kind != Node::Kind::kMapping) return true;
   if (!implied.kind.empty() || value.Find("kind") != nullptr) return false;
@@ -137,6 +138,8 @@ void ObjectVisitor::SetParameters(const Reader& holder, std::string_view path, c
   }
 }
 
+// Kubernetes' own kinds have their pods in one known place. If nothing is found there, the object must
+// explain itself: by a mistake, by containers in a wrong place, or as unread.
 void ObjectVisitor::VisitBuiltIn(ObjectReader& object, const ObjectType& type, const BuiltInKind& kind) {
   const Pod pod = Describe(object, type);
   const std::size_t mistakes = object.reader().problems().count(), seen = Seen();
@@ -236,6 +239,7 @@ bool ObjectVisitor::ReadTemplate(const FoundTemplate& found, const Pod& pod, con
   return true;
 }
 
+// Marks what has been read, so that no later search counts it again.
 void ObjectVisitor::Claim(const FoundTemplate& found, const Node* spec, const Node* image, Claimed& claimed) {
   if (found.shape == TemplateShape::kImage) {
     if (image != nullptr) claimed.insert(image);
@@ -264,6 +268,8 @@ void ObjectVisitor::AddUnread(ObjectReader& object, const ObjectType& type, cons
                                .pod = std::make_shared<const Pod>(pod)});
 }
 
+// Returns a number that grows with everything that was found. Callers compare it to learn whether an object
+// had anything.
 std::size_t ObjectVisitor::Seen() const {
   return manifests_.uses.size() + manifests_.references.size() + manifests_.open.size() + visited_;
 }
@@ -284,6 +290,7 @@ Pod ObjectVisitor::Describe(ObjectReader& object, const ObjectType& type) const 
 
 namespace {
 
+// Reads the items of a list one by one, as the objects of a whole cluster may not fit in memory as one tree.
 void ReadJsonList(std::string& text, const ReadMore& more, doc::Problems& problems,
                   const ReadOptions& options, ObjectVisitor& visitor) {
   std::optional<Implied> implied;
@@ -321,6 +328,7 @@ void ReadJsonList(std::string& text, const ReadMore& more, doc::Problems& proble
 
 }  // namespace
 
+// JSON is read in pieces. YAML is read whole, up to a limit, and then document by document.
 Manifests ReadLongManifests(std::string& text, const ReadMore& more, doc::Problems& problems,
                             const ReadOptions& options) {
   Manifests manifests;

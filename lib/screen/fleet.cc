@@ -93,6 +93,8 @@ Tone ToneOfNode(NodeState state) {
                                       : Tone::kMoving;
 }
 
+// A node belongs to one group for its own problem and to one for each missing image, so a cause shows all
+// nodes that it concerns.
 void Group(Fleet& fleet) {
   Groups groups, beside;
   for (const FleetNode& node : fleet.nodes) {
@@ -195,6 +197,7 @@ std::uint64_t FleetNode::BytesLeft() const {
   return left;
 }
 
+// Reduces a document to what the fleet's views show.
 FleetNode DigestStatus(const status::StatusDocument& document, const std::string& node) {
   FleetNode digest{.name = node, .detail = true, .reason = document.reason, .message = document.message};
   digest.state = document.ready                ? NodeState::kReady
@@ -227,6 +230,8 @@ FleetNode DigestStatus(const status::StatusDocument& document, const std::string
   return digest;
 }
 
+// Judges a node by its pod and label alone. It counts as ready only if the pod's readiness is about the list
+// that was asked for.
 FleetNode NodeWithoutDetail(const std::string& node, const NodeSigns& signs) {
   FleetNode digest{.name = node, .leaving = signs.leaving};
   if (!signs.has_pod) {

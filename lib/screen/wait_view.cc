@@ -139,6 +139,7 @@ std::string WaitLine(const status::StatusDocument& document, std::size_t width) 
   return CutEnd(line, width);
 }
 
+// Returns a text that changes when a log should get a new line.
 std::string WaitKey(const status::StatusDocument& document) {
   Tally tally = CountMissing(document);
   // Bytes and times are left out: they change with every poll, and each new key is a line in a log.
@@ -302,6 +303,8 @@ status::StatusImage AsWritten(status::StatusImage image, const plan::DesiredImag
   return NarrowedTo(std::move(image), telling);
 }
 
+// Applies the demand of the list that is waited for. If the agent's own list demands less, its "ready" is no
+// answer, and the image counts as not ready with the reason.
 status::StatusImage AsWanted(status::StatusImage image, const plan::DesiredImage& want) {
   image = AsWritten(std::move(image), want);
   // The agent's list asks for less than this list, so its "ready" does not answer the question.
@@ -375,6 +378,8 @@ void Conclude(status::StatusDocument& document) {
 
 }  // namespace
 
+// The order matters: the images of the wanted list, the policy of its pods, the counts, and at last the hash
+// of the list, which outweighs all.
 status::StatusDocument NarrowTo(status::StatusDocument document, const WaitDemand& demand) {
   // Entries and sources of others do not matter to this wait, but the runtime does.
   bool about_images = document.ready || document.reason == "ImagesNotReady" ||
