@@ -117,6 +117,7 @@ bool AnythingUnlisted(const screen::AuditFacts& facts) {
 
 }  // namespace
 
+// A node that cannot list its images yet is a failure and no clean audit.
 int AuditOfNode(const base::Call& call, const AgentClient& agent, const AuditOptions& options,
                 std::ostream& out, std::ostream& err) {
   screen::AuditFacts facts{.ignore = options.ignore, .since = options.since};
@@ -136,6 +137,8 @@ int AuditOfNode(const base::Call& call, const AgentClient& agent, const AuditOpt
   return Print(screen::MakeAudit(facts), options, out, err);
 }
 
+// Asks all agents first. The API server's large lists follow only if an agent has answered, and pods only if
+// there is a finding.
 int AuditOfFleet(const base::Call& call, kube::Api& api, const AuditOptions& options, std::ostream& out,
                  std::ostream& err) {
   screen::AuditFacts facts{.ignore = options.ignore, .since = options.since};

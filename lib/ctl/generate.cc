@@ -105,6 +105,7 @@ std::string KeyFor(const ListPath& file, const std::string& text) {
   return (name.empty() ? "list" : name) + std::string(EndingOf(form));
 }
 
+// Reads the lists once. Everything later works on these texts, since a pipe cannot be read again.
 base::Result<std::vector<deploy::ListFile>> ReadLists(const std::vector<ListPath>& files) {
   std::vector<deploy::ListFile> lists;
   for (const ListPath& file : files) {
@@ -167,6 +168,7 @@ std::string FileNameFor(const doc::Node& document, std::size_t index) {
          (meta == nullptr ? std::string() : Member(*meta, "name")) + ".yaml";
 }
 
+// Writes one file for each object.
 base::Status WriteFolder(const std::vector<doc::Node>& documents, const std::string& folder) {
   if (!base::KindOf(folder) && ::mkdir(folder.c_str(), 0755) != 0) {
     // Only the last folder is made. A whole path that does not exist is more probably a typing error.
@@ -323,6 +325,8 @@ void NoteTakenAway(const GenerateFlags& flags, deploy::Generated& generated) {
 
 }  // namespace
 
+// Reads the DaemonSet of the named installation. Without it there is nothing to compare with, so its absence
+// is a mistake.
 int ReadInstalled(const base::Call& call, kube::Api& api, GenerateFlags& flags, std::ostream& err) {
   const std::string& instance = flags.options.instance;
   const std::string name = instance.empty() ? "prefetchd" : "prefetchd-" + instance;

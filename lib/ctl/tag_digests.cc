@@ -27,8 +27,8 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr std::size_t kMostAtOnce = 16;  // over all registries
-// Larger than an agent's limits (R29), which apply on every node of a fleet at the same time. An image takes
-// two requests (R53).
+// Limits of this command's requests. They are larger than an agent's (R29), which every node of a fleet uses
+// at the same time. An image takes two requests (R53).
 constexpr registry::ThrottleLimits kTagThrottle{
     .checks = kMostAtOnce, .requests_per_host = 8, .rate = {.per_second = 100, .burst = 100}};
 // Added to the time that a registry names.
@@ -54,6 +54,8 @@ class TagAsking {
         crio_(http_, clock_, {.for_crio = true, .throttle = kTagThrottle}),
         platform_(platform) {}
 
+  // Asks as containerd would. If CRI-O may be the runtime, a tag that containerd could not pull is asked for
+  // once more in CRI-O's way.
   std::vector<RegistryAnswer> Run(NodeRuntime runtime) {
     return Each<RegistryAnswer>([this, runtime](const TagQuestion& question) {
       const image::RegistryQuestion of = QuestionOf(question);

@@ -58,6 +58,7 @@ std::optional<std::size_t> DashOf(const Node& item, const Lines& lines) {
   return IsBlank(before.substr(dash + 1)) ? std::optional<std::size_t>(dash) : std::nullopt;
 }
 
+// Returns the item as lines of a block sequence with its dash at `indent`.
 std::vector<std::string> Rendered(const Node& item, std::size_t indent) {
   std::vector<std::string> lines;
   const std::string text = WriteYaml(Node::Sequence({item}));
@@ -79,6 +80,7 @@ std::size_t LengthOf(std::size_t first, std::size_t dash, const Lines& lines) {
   return end - first;
 }
 
+// An item of the same name is replaced. A new one goes to the front, above the comments of the first.
 std::optional<LineEdit> IntoSequence(const Node& sequence, const Node& item, const Lines& lines) {
   for (const Node& one : sequence.items) {
     if (TextAt(one, {"name"}) != TextAt(item, {"name"})) continue;
@@ -108,6 +110,7 @@ std::optional<LineEdit> IntoNothing(const Member& there, const NamedItem& put, c
   return edit;
 }
 
+// Returns nullopt if the text is written in a way that lines cannot change, such as flow style.
 std::optional<LineEdit> EditFor(const NamedItem& put, const Lines& lines) {
   if (const Member* there = MemberOf(*put.mapping, put.key)) {
     return there->value.items.empty() ? IntoNothing(*there, put, lines)

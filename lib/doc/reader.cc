@@ -49,6 +49,7 @@ std::optional<bool> Reader::Bool() const {
   return std::nullopt;
 }
 
+// A number with a fraction is rejected and never rounded.
 std::optional<std::int64_t> Reader::Int(IntRange range) const {
   if (node_->kind != Node::Kind::kInt) {
     bool number = node_->kind == Node::Kind::kDouble;
@@ -93,6 +94,7 @@ std::optional<std::size_t> Reader::OneOf(const std::vector<std::string_view>& na
   return std::nullopt;
 }
 
+// Null counts as an empty sequence, as in Kubernetes. The same holds for Members().
 std::vector<Reader> Reader::Items() const {
   std::vector<Reader> items;
   if (node_->kind != Node::Kind::kSequence && !IsNull()) {
@@ -228,6 +230,7 @@ bool ObjectReader::IsKnown(const std::string& key) const {
   return std::find(known_.begin(), known_.end(), key) != known_.end();
 }
 
+// Call it after all known keys were looked up: every other key is then unknown.
 void ObjectReader::Finish(UnknownKeys rule) const {
   if (rule == UnknownKeys::kIgnored) return;
   for (const Member& member : reader_.node().members) {

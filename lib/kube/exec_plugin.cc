@@ -56,6 +56,7 @@ std::string ServerAsClientGoNamesIt(const std::string& server) {
                                                                               : server;
 }
 
+// Returns the cluster as the plugin protocol describes it (provideClusterInfo).
 doc::Node ClusterInfo(const Cluster& cluster, const PluginCluster& described) {
   doc::Node info = doc::Node::Mapping();
   info.Set("server", doc::Node::String(ServerAsClientGoNamesIt(described.server)));
@@ -99,6 +100,7 @@ bool HasNul(const std::string& text) {
   return text.find('\0') != std::string::npos;
 }
 
+// Adds the plugin's own variables. A later one of a name replaces an earlier one.
 void ReadEnvironment(doc::ObjectReader& exec, ExecPlugin& plugin, PluginUse use) {
   for (const doc::Reader& item : exec.Items("env")) {
     std::string name, value;
@@ -129,6 +131,7 @@ std::string StderrTail(const base::ProcessResult& result, const ExecPlugin& plug
   return text.empty() ? "" : ": " + text;
 }
 
+// Only exit code 0 is a success, whatever the plugin has printed.
 base::Status EndedWell(const base::ProcessResult& result, const ExecPlugin& plugin) {
   switch (result.end) {
     case base::ProcessEnd::kExited:
@@ -151,6 +154,8 @@ base::Status EndedWell(const base::ProcessResult& result, const ExecPlugin& plug
 
 }  // namespace
 
+// Validates the plugin even if it will not be run, because kubectl would reject the same file. Returns
+// nullopt if it is not to be run.
 std::optional<ExecPlugin> DecodeExecPlugin(doc::ObjectReader& exec, const std::string& folder,
                                            const Cluster& cluster, const PluginCluster& described,
                                            const std::vector<std::string>& environment, const GetEnv& get_env,

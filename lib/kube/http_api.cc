@@ -106,6 +106,7 @@ struct HttpApi::Verb {
   }
 };
 
+// Rejects a name that is none before it becomes a part of a path: it may come from a manifest or a flag.
 Answer<http::Response> HttpApi::Send(const base::Call& call, const Verb& verb) {
   auto path = verb.Path();
   if (!path) {

@@ -40,6 +40,7 @@ bool Identity::FilesAreDue(const std::vector<base::FileStamp>& stamps) const {
   return !read_at_ || stamps != stamps_ || clock_.Now() - *read_at_ >= kReadAnyway;
 }
 
+// Starts from what the configuration itself has, and replaces it by what the files have.
 base::Result<Identity::Material> Identity::ReadMaterial() const {
   Material material{.ca_pem = cluster_.ca_pem,
                     .certificate_pem = cluster_.certificate_pem,
@@ -110,6 +111,8 @@ void Identity::TakePlugins(ExecCredential credential) {
   if (!same) Rebuild();
 }
 
+// Makes the proof that requests carry. Its generation tells a caller whether another credential came since
+// its own request was refused.
 void Identity::Rebuild() {
   base::RememberSecret(from_files_.token);
   base::RememberSecret(from_files_.key_pem);
@@ -143,6 +146,7 @@ bool Identity::PluginIsDue() const {
   return cluster_.exec && (!from_plugin_ || clock_.Now() >= plugin_expires_);
 }
 
+// Returns true if this thread has to run the plugin, and false if another run has just brought a credential.
 base::Result<bool> Identity::ClaimPlugin(const base::Call& call) {
   // Declared before the lock, and so destroyed after it: its destructor waits for the callback, which takes
   // the lock.
@@ -195,6 +199,8 @@ base::Result<Proof> Identity::Current(const base::Call& call) {
   return proof_;
 }
 
+// Called after a refusal. Returns another credential if there is one, so a request is repeated only if it may
+// succeed.
 std::optional<Proof> Identity::Replacement(const base::Call& call, const Proof& refused) {
   {
     base::Lock lock(mutex_);  // another thread has been here meanwhile

@@ -17,6 +17,7 @@ bool IsHttps(const Cluster& cluster) {
   return cluster.server.starts_with("https://");
 }
 
+// The order is kubectl's: the named file, KUBECONFIG, then the file in the home directory.
 base::Result<KubeconfigFiles> ReadFiles(const GetEnv& get_env, const KubeconfigOptions& options) {
   // A file that was named must exist. KUBECONFIG may name files that are absent, as for kubectl.
   if (!options.file.empty()) return KubeconfigFiles::Read({options.file}, false);
@@ -175,6 +176,8 @@ Cluster WithoutCredentials(Cluster cluster) {
 
 }  // namespace
 
+// All mistakes of the files that matter are collected before the result is decided, so that one run reports
+// every mistake.
 base::Result<Cluster> FromKubeconfig(const GetEnv& get_env, const KubeconfigOptions& options) {
   auto files = ReadFiles(get_env, options);
   if (!files) return std::move(files).error();

@@ -183,6 +183,7 @@ class WorkflowFinder {
 
 }  // namespace
 
+// Returns nullopt for kinds that are no workflows. A workflow without a spec is known, and has no parts.
 std::optional<Workflow> FindWorkflow(const Reader& object, const ObjectType& type,
                                      const SharedVariables& outer) {
   const auto* row =

@@ -105,6 +105,7 @@ std::uint32_t Gathering::Indices::Of(const std::string& text) {
   return found->second;
 }
 
+// A cell holds two indices instead of texts: nodes repeat the same images and states.
 Cell Gathering::CellOf(const status::StatusImage& image) {
   ImageState state = StateOf(image);
   Cell cell{.image = images_.Of(Cut(image.image))};
@@ -201,6 +202,8 @@ std::uint32_t Report::StateIndex(const ImageState& state) const {
   return static_cast<std::uint32_t>(std::lower_bound(states.begin(), states.end(), state) - states.begin());
 }
 
+// Joins the documents with the fleet's groups. Indices are sorted before they are used, and names are
+// shortened at the end, since everything is found by whole names.
 Report Gathering::Take(screen::Fleet fleet) && {
   // The names in `fleet` are shortened like those in the documents, since both are compared below.
   CutNames(fleet);

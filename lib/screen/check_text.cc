@@ -173,6 +173,7 @@ std::string UndecidedWords(const status::CheckResult& result, std::size_t item) 
                 : "not decided in time";
 }
 
+// Returns one line for an image: the result, its reason, and what to do if it does not pass.
 std::string CheckSays(const std::vector<CheckItem>& items, const status::CheckResult& result,
                       std::size_t number) {
   const CheckItem& item = items[number];
