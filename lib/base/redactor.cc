@@ -21,7 +21,7 @@ constexpr std::size_t kShortestSecret = 3;    // shorter ones would blank half o
 constexpr std::size_t kShortestEnd = 4;       // of a secret that a limit has cut
 constexpr std::size_t kMostText = 16 * 1024;  // decoded twice, it takes 16 MiB of memory
 constexpr std::size_t kLongText = 1024;       // 1 MiB of memory
-constexpr std::size_t kMostOfASecret = 8192;  // a stranger's long ones must not take the place of others
+constexpr std::size_t kMostOfASecret = 8192;  // a long one must not push out many others
 constexpr std::size_t kMostOfAText = 512;     // secrets that are searched for beside those of the store
 constexpr std::size_t kShortestWord = 6;      // base64 of kShortestEnd characters
 
@@ -107,6 +107,7 @@ class Marks {
     }
   }
 
+  // Returns the text with kRedacted in place of each secret part.
   std::string Redacted() {
     for (const View& view : views_) {
       ForEachRun(view.text, [&](std::size_t at, std::uint64_t hash) {
@@ -137,7 +138,7 @@ class Marks {
   }
 
   // The rest of an encoded word is redacted as well: it has the user name, bits at the seams and padding.
-  // Once for all finds, since a text may be one long word that is full of them.
+  // This is done once, after all finds, since a text may be one long word that is full of them.
   void MarkWords() {
     const auto grow = [&](std::size_t at, bool beside) {
       if (beside && IsEncoded(text_[at])) in_word_[at] = true;
@@ -218,7 +219,7 @@ class Store {
     }
   }
 
-  // Without the lock while it searches: each request that sends a secret needs it.
+  // Searches without the lock, which each request that sends a secret needs.
   void MarkIn(Marks& marks) PREFETCH_EXCLUDES(mutex_) {
     std::vector<std::shared_ptr<const Secret>> all;
     {
@@ -243,7 +244,8 @@ class Store {
   std::size_t bytes_ PREFETCH_GUARDED_BY(mutex_) = 0;
 };
 
-// Strangers hand out as many as they like, and push only each other's out.
+// Secrets that registries and plugins hand out have a store of their own. However many there are, they never
+// push out those of the node's configuration.
 struct Stores {
   Store own, handed_out;
 };
@@ -253,7 +255,8 @@ Stores& Secrets() {
   return *stores;
 }
 
-// A plugin may write a hundred thousand short ones, and each costs as much as a long one.
+// Returns the longest of the secrets, kMostOfAText at most. A plugin may write a hundred thousand short ones,
+// and the search for each of them costs as much as for a long one.
 std::vector<const Secret*> Longest(std::vector<const Secret*> secrets) {
   std::erase(secrets, nullptr);
   if (secrets.size() <= kMostOfAText) return secrets;

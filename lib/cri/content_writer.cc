@@ -129,6 +129,7 @@ class ContentWriter::Stream final : public BlobWriter {
   }
 
  private:
+  // Sends one request and waits for its answer. false: the call has ended, and Finish has the reason.
   bool Exchange(const content::WriteContentRequest& request, content::WriteContentResponse& response) {
     return !over_ && calls_->Write(request) && calls_->Read(&response);
   }
@@ -141,6 +142,7 @@ class ContentWriter::Stream final : public BlobWriter {
     connection_.channel.Ended(status);
     return status;
   }
+  // A call that ended well before its answer came is a failure as well, which its status does not show.
   CallError Failure(const grpc::Status& status) {
     auto failed = ToCallError(status, call_, connection_.channel.Connected(), {.method = "Content.Write"});
     return failed ? *std::move(failed) : CallError{ErrorClass::kRuntimeError, "Content.Write ended early"};

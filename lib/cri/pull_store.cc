@@ -42,6 +42,8 @@ void PullStore::LearnFrom(const std::set<LeaseResource>& resources) {
   if (!resources.empty() && !named_something_) IsOfCurrentDaemon().fills_leases = true;
 }
 
+// Returns nothing for content that is no manifest of an image. That is no failure: an index has such labels,
+// too.
 CallResult<std::optional<StoredManifest>> PullStore::ReadManifest(const base::Call& call,
                                                                   const ContentInfo& info) {
   if (!MayBeManifest(info)) return std::optional<StoredManifest>();
@@ -52,6 +54,8 @@ CallResult<std::optional<StoredManifest>> PullStore::ReadManifest(const base::Ca
   return std::optional<StoredManifest>({info.digest, std::move(manifest->blobs)});
 }
 
+// Returns the content that may be this pull's manifest. Its lease is the best source; without it, all content
+// of the same repository comes into question.
 CallResult<std::vector<ContentInfo>> PullStore::Candidates(const base::Call& call,
                                                            const image::Reference& reference,
                                                            const std::set<LeaseResource>& resources) {
@@ -107,6 +111,8 @@ CallResult<std::optional<StoredManifest>> PullStore::Manifest(const base::Call& 
   return complete;
 }
 
+// Adds the blobs that the store has to `known`. Each blob is asked about until it is there, and not while it
+// is still being written.
 CallResult<std::set<std::string>> PullStore::Committed(const base::Call& call, const StoredManifest& manifest,
                                                        const PullFacts& facts, std::set<std::string> known) {
   for (const doc::Blob& blob : manifest.blobs) {
@@ -153,6 +159,8 @@ std::optional<CallError> PullStore::NameInLease(const base::Call& call, const st
   return std::nullopt;
 }
 
+// During its commit a blob is neither an ingest nor content. Its bytes are counted for kLongestCommit more,
+// since the pull would otherwise seem to lose them.
 void PullStore::BridgeCommits(const std::string& lease, PullFacts& facts) {
   base::Lock lock(mutex_);
   std::map<std::string, Written>& written = written_[lease];

@@ -76,6 +76,7 @@ bool IsComponent(std::string_view text) {
   }
 }
 
+// A tag may contain "." and "-", but not begin with them.
 bool IsTag(std::string_view text) {
   if (text.empty() || text.size() > kLongestTag) return false;
   if (text.front() == '.' || text.front() == '-') return false;
@@ -83,6 +84,8 @@ bool IsTag(std::string_view text) {
                      [](char c) { return IsAlphanumeric(c) || c == '_' || c == '.' || c == '-'; });
 }
 
+// A port that is only too large has a message of its own: the format is right, and the general message would
+// hide the mistake.
 Complaint CheckPort(std::string_view port) {
   if (port.empty() || !std::all_of(port.begin(), port.end(), IsDigit)) return kInvalidFormat;
   std::optional<std::uint64_t> number = base::ParseUint(port);
@@ -115,6 +118,8 @@ Complaint CheckHostName(std::string_view host) {
   return {};
 }
 
+// Checks a host and its port. An IPv6 address is in brackets, since its colons would be taken for that of the
+// port.
 Complaint CheckDomain(std::string_view domain) {
   std::string_view host = domain;
   std::string_view after;

@@ -104,6 +104,7 @@ Finding UnderOtherName(const std::string& trimmed, const PulledRecord& record) {
       "a pull by kubelet under the pod's name with the node's own credentials would open it to every pod"};
 }
 
+// A record without a hash proves nothing, so it equals no secret.
 bool SameHash(const HashedSecret& pods, const HashedSecret& recorded) {
   return !recorded.hash.empty() && recorded.hash.SameAs(pods.hash);
 }
@@ -126,6 +127,7 @@ bool AcceptsServiceAccount(const CredentialEntry& entry, const PodIdentity& pod,
          entry.service_accounts.end();
 }
 
+// A pod's specification names its secrets and its service account without their UIDs.
 bool SameName(const Coordinates& a, const Coordinates& b) {
   return a.namespace_name == b.namespace_name && a.name == b.name;
 }
@@ -159,11 +161,15 @@ std::size_t UidsOfAccount(const CredentialEntry& entry, const PodIdentity& pod, 
   return uids.size();
 }
 
+// The record has exactly one credential of that name. It may be an earlier one that was deleted and created
+// again, so the finding says that this is assumed.
 Finding Assumed(const std::string& rule, const std::string& repository, const std::string& what) {
   return {Outcome::kUse, Reason::kAssumedForPod, rule, "kubelet's record of " + repository + " names " + what,
           "the agent assumes that it is the same one, because kubelet also compares UIDs and none is given"};
 }
 
+// The record has several credentials of that name. The pod's own may be one of them or none, so nothing is
+// known.
 Finding Ambiguous(const std::string& rule, const std::string& repository, const std::string& what) {
   return {Outcome::kUnknown, Reason::kSecretAmbiguous, rule,
           "kubelet's record of " + repository + " names " + what + ", which differ by their UIDs", ""};
@@ -254,6 +260,7 @@ Finding Verify(const VerdictFacts& facts, const image::Reference& image, const P
   return ByEntry(trimmed, entry->second, pod, settings.version);
 }
 
+// The finding for a kubelet that is newer than the rules here. Its help names both ways out.
 Finding BeyondTheRules(KubeletVersion version) {
   const std::string newest = image::kNewestKnownKubelet.ToString();
   return {Outcome::kUnknown, Reason::kKubeletNewer, "0: rules known",
@@ -276,6 +283,7 @@ Finding VerifyBeyondTheRules(const VerdictFacts& facts, const image::Reference& 
   return by_gate || finding.reason == Reason::kOpenToNode ? finding : BeyondTheRules(settings.version);
 }
 
+// Judges from step 1 on, and chooses which rules hold for the rest.
 Finding Find(const VerdictFacts& facts, const image::Reference& image, const PodIdentity& pod,
              const KubeletSettings& settings) {
   if (facts.image_id.empty()) {
@@ -292,6 +300,7 @@ Finding Find(const VerdictFacts& facts, const image::Reference& image, const Pod
   return Verify(facts, image, pod, settings);
 }
 
+// All three policies get the same verdict: kubelet refuses such a name whatever the policy.
 Verdicts InvalidName(const std::string& complaint) {
   Verdict refused{VerdictResult::kRefused, Reason::kInvalidImageName, "0: image name",
                   "kubelet refuses the name (InvalidImageName): " + Shown(complaint) + "."};

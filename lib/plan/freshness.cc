@@ -27,6 +27,8 @@ base::Duration Jittered(base::Duration interval, double random) {
   return Scaled(interval, 0.9 + 0.2 * random);
 }
 
+// Returns the pause after a check without an answer. It doubles with each such check in a row, up to the
+// interval.
 base::Duration AfterSilence(const Freshness& past, const DesiredImage& want, double random) {
   return Spread(Doubled(kSilentBase, past.silent - 1, want.refresh_interval), random);
 }
@@ -39,6 +41,7 @@ void ResetFailures(Freshness& past) {
   past.undecided = false;
 }
 
+// The registry named a digest, so the tag exists, whatever earlier answers said.
 void TagIsThere(Freshness& past, const std::string& digest) {
   ResetFailures(past);
   past.missing = false;
@@ -51,6 +54,8 @@ void TagIsThere(Freshness& past, const std::string& digest) {
   past.remote = digest;
 }
 
+// The image on the node is the registry's version. Earlier doubts end with that: changed credentials, a
+// failed update, and the lag of a mirror.
 void Confirm(Freshness& past, Answered when) {
   past.confirmed_at = when.at;
   past.confirmed_wall = when.wall;
@@ -95,6 +100,7 @@ void NoAnswer(Freshness& past, const DesiredImage& want, const RegistryAnswer& a
   past.next_check = when.at + wait;
 }
 
+// The answer cannot be compared with the local image, so a pull takes the place of the check.
 void Undecided(Freshness& past, const DesiredImage& want, const RegistryAnswer& answer, Answered when,
                double random) {
   past.next_check = when.at + Jittered(want.refresh_interval, random);

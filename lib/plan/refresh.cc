@@ -15,6 +15,8 @@ struct Cause {
   bool blocks;
 };
 
+// Returns the reason that is shown for checks without an answer. Only a rate limit and a server error have
+// one of their own.
 Reason SilenceReason(const Freshness& past) {
   if (!past.newest) return Reason::kUnreachable;
   switch (past.newest->kind) {
@@ -119,6 +121,8 @@ bool FreshThroughSilence(const Facts& facts, const std::vector<Cause>& causes) {
   return causes.size() == 1 && facts.past.silent > 0;
 }
 
+// Decides whether to pull the image again, and why. Readiness is decided apart from that, since the local
+// image stays in use during the pull.
 void DecidePull(const Facts& facts, RefreshDecision& decision) {
   const Freshness& past = facts.past;
   if (facts.want.refresh == Refresh::kIfNotPresent) return;  // the local image stays, whatever the answer
@@ -174,6 +178,8 @@ base::TimePoint NextRefreshChange(const DesiredImage& want, const Freshness& pas
   auto at = [&](base::TimePoint time) {
     if (time > now) next = std::min(next, time);
   };
+  // These are the times that Facts compares with `now`. If one were left out, the loop would sleep past a
+  // change of readiness.
   if (past.silent >= 2) at(past.silent_since + kConfirmAfter);
   if (past.invalidated_at) at(*past.invalidated_at + kConfirmAfter);
   if (past.confirmed_at) {

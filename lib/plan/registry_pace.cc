@@ -19,11 +19,15 @@ constexpr seconds kUsualWindow{21'600};
 // The holds of a registry double for this long at most.
 constexpr seconds kForgottenAfter{3600};
 
+// Leaves the registry alone until then. A hold never shortens an earlier one, and the first check after it is
+// a probe.
 void Hold(RegistryPace& pace, base::TimePoint until) {
   pace.held_until = std::max(pace.held_until, until);
   pace.probing = true;
 }
 
+// Keeps the limit of pulls that the answer names. An answer about the tag that names none means that there is
+// no limit any more.
 void ApplyAllowance(RegistryPace& pace, const image::RegistryAnswer& answer, base::TimePoint now) {
   bool of_the_tag = answer.kind == RegistryAnswerKind::kSame || answer.kind == RegistryAnswerKind::kMoved;
   if (!answer.allowance && !of_the_tag) return;  // a refusal need not have one
@@ -137,6 +141,8 @@ ChecksToStart ScheduleChecks(std::vector<CheckSlot> slots, const std::map<std::s
   });
   int total = 0;
   for (const auto& [name, pace] : paces) total += pace.running;
+  // The requests that a registry may still get in this turn. `paces` does not count the checks that this turn
+  // starts.
   struct Capacity {
     int running = 0;  // and searches for credentials, which count for their registry alone
     base::TokenBucket budget;
