@@ -41,6 +41,7 @@ std::string_view LevelName(LogLevel level) {
   std::abort();
 }
 
+// Without a choice, people at a terminal get plain lines, and collectors of logs get JSON.
 LogFormat CurrentFormat() {
   int format = chosen_format.load();
   if (format >= 0) return static_cast<LogFormat>(format);
@@ -91,6 +92,7 @@ void AppendJsonEscaped(std::string& out, std::string_view text) {
   }
 }
 
+// Both formats escape line breaks, so that no message can end its line and begin another one.
 std::string FormatLogLine(LogFormat format, std::string_view time, LogLevel level, std::string_view message,
                           const LogFields& fields) {
   std::string line;

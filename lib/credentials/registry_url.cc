@@ -72,6 +72,7 @@ bool IsName(std::string_view host) {
          std::all_of(host.begin(), host.end(), [](char c) { return c == '%' || IsHostCharacter(c); });
 }
 
+// As in Go, an IPv6 address must be a right one, while any port of digits is accepted.
 bool IsHost(std::string_view host) {
   if (host.starts_with('[')) {
     std::size_t close = host.find(']');
@@ -106,6 +107,7 @@ std::optional<RegistryUrl> ParseRegistryUrl(std::string_view text) {
   return RegistryUrl{std::string(authority), std::move(*path)};
 }
 
+// An IPv6 address has colons of its own, so its port is behind the bracket.
 HostAndPort SplitHostAndPort(std::string_view host) {
   std::size_t colon = host.rfind(':');
   if (host.starts_with('[')) {

@@ -41,6 +41,7 @@ TimerEngine::TaskHandle TimerEngine::State::Add(const std::shared_ptr<State>& se
   base::Lock lock(mutex);
   const Key key{Clock::now() + wait, ++last_number};
   due.emplace(key, std::move(closure));
+  // The first closure starts the thread, so an engine that is never used has none.
   if (!thread.joinable()) thread = std::thread([self] { self->Loop(); });
   // The thread sleeps until the earliest closure. Only a new earliest one changes that.
   if (due.begin()->first == key) changed.notify_one();
@@ -125,6 +126,8 @@ bool TimerEngine::IsWorkerThread() {
   return state_->thread.get_id() == std::this_thread::get_id();
 }
 
+// The functions from here on are of the interface, and offer no network. They fail in the way that each of
+// them may, rather than abort.
 absl::StatusOr<std::unique_ptr<TimerEngine::Listener>> TimerEngine::CreateListener(
     Listener::AcceptCallback, absl::AnyInvocable<void(absl::Status)>,
     const grpc_event_engine::experimental::EndpointConfig&,

@@ -46,6 +46,8 @@ void AssumeSize(std::uint64_t bytes, plan::LoadImage& image) {
   }
 }
 
+// The tables go from the whole load to its parts: registries, priorities, pull windows, and a rollout of the
+// DaemonSet.
 void Print(const plan::FleetLoad& load, const plan::FleetOptions& options, std::ostream& out) {
   out << base::Counted(load.images, "image", "images") << ", " << base::HumanBytes(load.bytes)
       << " for each node; " << base::Counted(options.nodes, "node", "nodes") << ", "
@@ -142,6 +144,7 @@ void PrintJson(const plan::FleetLoad& load, const plan::FleetOptions& options, s
       << "\n";
 }
 
+// With a mistake, this and PlatformOf still return a value, so that the other options are checked as well.
 seconds JitterOf(const std::string& text, Mistakes& mistakes) {
   auto jitter = doc::ParseDuration(text);
   if (jitter && jitter->count() >= 0) return std::chrono::ceil<seconds>(*jitter);
@@ -178,6 +181,7 @@ int PlanFleet(const base::Call& call, const PlanOptions& options, const config::
   const image::Platform platform = PlatformOf(options.platform, mistakes);
   const ListFiles files = ReadListFiles(options.lists, mistakes);
   auto keyring = ToKeyringOptions(GatherCredentials(options.credentials, get_env, mistakes), mistakes);
+  // All mistakes are reported together, before the first request.
   if (!mistakes.empty()) return Refuse(mistakes, err);
 
   std::vector<TagQuestion> questions;
@@ -206,6 +210,8 @@ int PlanFleet(const base::Call& call, const PlanOptions& options, const config::
     }
     images.push_back(std::move(image));
   }
+  // An image without a manifest counts with size 0. The other figures are printed all the same, and the exit
+  // code shows that they are not complete.
   const plan::FleetLoad load = plan::LoadOf(images, fleet);
   options.json ? PrintJson(load, fleet, out) : Print(load, fleet, out);
   for (const std::string& warning : load.warnings) err << "warning: " << warning << "\n";

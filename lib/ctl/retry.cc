@@ -49,6 +49,8 @@ std::string Nodes(std::size_t count) {
   return std::to_string(count) + (count == 1 ? " node" : " nodes");
 }
 
+// Returns the reason for which an agent or the API server refused the retry, and the way out where there is
+// one.
 std::string WhyRefused(const kube::Failure& failure) {
   // The API server names the reason of its own refusals.
   if (failure.kind == kube::ApiError::kForbidden && failure.reason.empty()) {
@@ -150,6 +152,8 @@ int Retry(const base::Call& call, const AgentClient& agent, const RetryOptions& 
     }
   }
   out.flush();
+  // Only an image that is on no list is a failure. One that is ready has nothing to retry, and the command
+  // has done all there is to do.
   const bool all_listed =
       std::none_of(result->images.begin(), result->images.end(),
                    [](const status::RetriedImage& image) { return image.state == RetryState::kNotListed; });
@@ -169,6 +173,7 @@ int RetryFleet(const base::Call& call, kube::Api& api, const FleetQuery& query,
   FleetRetries retries(images);
   AskAtOnce(roster->members.size(), [&](std::size_t i) {
     const FleetMember& member = roster->members[i];
+    // No agent runs on this Node that could be asked.
     if (member.pod.empty() || member.signs.is_dead) return;
     auto token = headers.find(member.account);
     std::optional<http::SecretHeader> header;

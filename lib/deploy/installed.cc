@@ -24,6 +24,7 @@ const Node& PodSpec(const Node& daemon_set) {
   return spec == nullptr ? kNothing : *spec;
 }
 
+// A manifest that was edited may have named its container otherwise. The first one then counts.
 const Node& AgentContainer(const Node& daemon_set) {
   static const Node kNothing = Node::Mapping();
   const std::vector<Node>& containers = ItemsAt(PodSpec(daemon_set), {"containers"});
@@ -33,6 +34,8 @@ const Node& AgentContainer(const Node& daemon_set) {
   return containers.empty() ? kNothing : containers.front();
 }
 
+// Adds the ConfigMap or Secret of a volume. The hash in a ConfigMap's name is left out, since it changes with
+// each content.
 void AddSource(const Node& source, bool same_config, Parts& words) {
   const std::string map = TextAt(source, {"configMap", "name"});
   const bool config = map.starts_with(kAgentConfig);
@@ -98,6 +101,8 @@ std::string ImageOfAgent(const Node& daemon_set) {
   return TextAt(AgentContainer(daemon_set), {"image"});
 }
 
+// Compares with each DaemonSet that is generated now. The affinity is compared as a whole, since its parts
+// have no names that a message could use.
 std::vector<std::string> TakenAway(const Node& runs, const std::vector<Node>& documents, bool same_config) {
   std::vector<std::string> gone;
   for (const Node& one : documents) {

@@ -51,6 +51,7 @@ std::optional<Toleration> TolerationOf(const std::string& text) {
   return made;
 }
 
+// Kubernetes takes a missing value or effect for any value or effect.
 doc::Node NodeOf(const Toleration& toleration) {
   doc::Node node = doc::Node::Mapping();
   node.Set("key", doc::Node::String(toleration.key));
@@ -124,6 +125,8 @@ void ChooseNodes(const NodeChoice& choice, doc::Node& pod_spec) {
   doc::Put(pod_spec, "tolerations", doc::Node::Sequence(std::move(tolerations)));
 }
 
+// A selector of control planes together with an affinity that excludes them leaves no node, and the API
+// server accepts both.
 std::vector<std::string> NotesOnNodes(const NodeChoice& choice, const doc::Node& pod_spec) {
   std::vector<std::string> notes;
   for (const std::string& text : choice.selectors) {

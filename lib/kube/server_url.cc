@@ -88,6 +88,7 @@ base::Status CheckProxyUrl(std::string_view text) {
   return {};
 }
 
+// User and password are encoded anew, the scheme gets small letters, and the rest stays as it is written.
 std::string ProxyForPlugins(std::string_view text) {
   const std::string scheme = SchemeOf(text);
   std::string_view rest = text.substr(std::min(scheme.size() + 3, text.size()));

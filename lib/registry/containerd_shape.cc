@@ -188,6 +188,7 @@ class ShapeCheck {
   bool other_letters() const { return other_letters_; }
 
  private:
+  // Checks the type of one value, and then the members of a table.
   base::Status Value(const toml::node& node, const Member& member) {
     if (const char* mistake = Mistake(node, member.kind))
       return Wrong(node, std::string(member.key) + mistake);

@@ -17,6 +17,7 @@ bool IsOneOf(char c, std::string_view set) {
   return set.find(c) != std::string_view::npos;
 }
 
+// Go accepts these characters in a host without an escape.
 bool FitsInHost(char c) {
   bool ascii = static_cast<unsigned char>(c) < 0x80;
   return !ascii || IsAlnum(c) || IsOneOf(c, "-_.~!$&'()*+,;=:[]<>\"");
@@ -44,6 +45,7 @@ bool IsPortOrNothing(std::string_view text) {
          std::all_of(text.begin() + 1, text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
+// Only brackets and the port are checked, as in Go. A port needs digits, and any number of them is accepted.
 bool IsHost(std::string_view text) {
   if (text.starts_with('[')) {
     std::size_t end = text.rfind(']');

@@ -53,11 +53,13 @@ void WriteHead(Html& out, const screen::Fleet& fleet) {
       .Tag("</style>\n</head>\n<body>\n");
 }
 
+// Returns the lists of the agents, that of most nodes first.
 std::string ListWords(const screen::Fleet& fleet) {
   std::vector<std::pair<std::size_t, std::string>> lists;
   for (const auto& [hash, nodes] : fleet.lists) lists.emplace_back(nodes, hash);
   std::stable_sort(lists.begin(), lists.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
+  // Two agents with the same list have the same hash.
   if (lists.empty()) return "no agent was heard";
   if (lists.size() == 1) return "list " + screen::ShortHash(lists.front().second);
   std::string words = Grouped(lists.size()) + " lists";

@@ -19,6 +19,7 @@ std::string FirstOf(const std::vector<std::string>& names) {
   return Names(names, SIZE_MAX, kNamesOfText);
 }
 
+// Returns the notice as one line of text. The failing nodes and their causes come first.
 std::string TextOf(const FleetNotice& notice) {
   std::string text = "prefetchd: ";
   if (!notice.failing.nodes.empty()) {
@@ -37,6 +38,7 @@ std::string TextOf(const FleetNotice& notice) {
          " ready";
 }
 
+// Returns one failing node with its failing images. An image that is still on its way is left out.
 doc::Node NodeOf(const FleetNode& node) {
   std::vector<doc::Node> images;
   for (const FleetMissing& one : node.missing) {

@@ -67,6 +67,7 @@ Finding TwoNamesFinding(const Pair& pair, std::string message, const std::string
 
 }  // namespace
 
+// Finds one repository in several spellings, such as "nginx" and "docker.io/library/nginx".
 void NamesInUse::Spellings(const std::vector<std::size_t>& names, std::vector<Finding>& findings) const {
   const Name& first = names_[names.front()];
   std::unordered_set<std::string_view> reported = {image::WrittenName(first.reference.written())};
@@ -83,6 +84,7 @@ void NamesInUse::Spellings(const std::vector<std::size_t>& names, std::vector<Fi
   }
 }
 
+// Finds one repository by tag in one place and by digest in another. The two may be different images.
 void NamesInUse::TagAndDigest(const std::vector<std::size_t>& names, std::vector<Finding>& findings) const {
   const Name& first = names_[names.front()];
   auto other = std::find_if(names.begin(), names.end(), [&](std::size_t i) {
@@ -99,6 +101,7 @@ void NamesInUse::TagAndDigest(const std::vector<std::size_t>& names, std::vector
                                      first.reference.written()));
 }
 
+// Finds one image under the names of several repositories.
 void NamesInUse::SameDigest(const std::vector<std::size_t>& names, std::vector<Finding>& findings) const {
   const Name& first = names_[names.front()];
   std::unordered_set<std::string_view> reported = {first.reference.Repository()};
@@ -113,6 +116,8 @@ void NamesInUse::SameDigest(const std::vector<std::size_t>& names, std::vector<F
   }
 }
 
+// Finds names that one image may have in two registries. Each name is compared with the earlier ones, and is
+// reported once.
 void NamesInUse::Mirrors(const std::vector<std::size_t>& names, std::vector<Finding>& findings) const {
   std::size_t most = std::min(names.size(), kMostCompared);
   for (std::size_t i = 1; i < most; i++) {
