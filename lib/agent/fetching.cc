@@ -163,7 +163,7 @@ FetchEnd Fetcher::FetchInto(const base::Call& call, const FetchJob& job) {
     // The registry may have limited the fetch of another image. The runtime must not ask it before that time
     // either.
     const base::Duration left = HealthOf(registry).limited_until - clock_.Now();
-    return left > base::Duration(0) ? FetchEnd{.retry_after = left, .error = registry + " asked for patience"}
+    return left > base::Duration(0) ? FetchEnd{.retry_after = left, .error = registry + " limits requests"}
                                     : FetchEnd();
   }
   const image::RegistryQuestion question{

@@ -109,7 +109,7 @@ std::optional<CallError> ToCallError(const grpc::Status& status, const base::Cal
   // C18: the class is read from the full text, and only then the text is scrubbed and cut.
   std::string words = base::ForeignText(status.error_message(), kLongestWords,
                                         {subject.credential ? &subject.credential->password : nullptr});
-  if (words.empty()) words = std::string(subject.method) + " failed without a word";
+  if (words.empty()) words = std::string(subject.method) + " failed without a message";
   if (error_class == ErrorClass::kRuntimeUnsupported) words = Unsupported(words);
   return CallError{error_class, std::move(words)};
 }

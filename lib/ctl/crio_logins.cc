@@ -288,7 +288,7 @@ bool HasCrioSocket(const std::string& host_root) {
 
 std::string UnseenCrioText() {
   return std::string("  CRI-O may send logins of its own: there is no ") + registry::kCrioFile +
-         " here to tell of them; run the command on the node, or set registryHostRoot\n";
+         " here that shows them; run the command on the node, or set registryHostRoot\n";
 }
 
 doc::Node UnseenCrioJson() {

@@ -311,15 +311,15 @@ int Print(const base::Result<deploy::Generated>& generated, const std::string& o
   return kOk;
 }
 
-// Adds a note of all that applying the manifests would take away from the installation that runs.
+// Adds a note with all settings that the manifests would remove from the running installation.
 void NoteTakenAway(const GenerateFlags& flags, deploy::Generated& generated) {
   if (!flags.runs) return;
   const std::vector<std::string> gone =
       deploy::TakenAway(*flags.runs, generated.documents, flags.agent_config.empty());
   if (gone.empty()) return;
   generated.notes.push_back(
-      "the DaemonSet in the cluster has these, and the manifests do not; applying them takes "
-      "these away, unless you give their options, too: " +
+      "these manifests remove settings of the DaemonSet in the cluster; to keep them, give their options, "
+      "too: " +
       base::Join(gone, ", "));
 }
 

@@ -180,10 +180,10 @@ class Manifest {
              "first step";
     }
     if (flags_.pod_template_paths.empty()) {
-      return "no pod in it asks for an image; for pods of custom resources, name their place with "
+      return "no pod in it names an image; for pods of custom resources, name their place with "
              "--pod-template-path";
     }
-    return "no pod in it asks for an image, also not at --pod-template-path; for resources that have no pod "
+    return "no pod in it names an image, not even at --pod-template-path; for resources that have no pod "
            "template, print the container with --check-image";
   }
   bool IsJson() const {

@@ -415,7 +415,7 @@ struct Question {
 std::vector<List> ListsToLock(const std::vector<std::string>& paths, Mistakes& mistakes) {
   std::vector<List> lists;
   if (std::any_of(paths.begin(), paths.end(), &IsStdin)) {
-    mistakes.emplace_back("a lock stands beside its list: name files, and not standard input");
+    mistakes.emplace_back("a lock is written beside its list: name files, not standard input");
     return lists;
   }
   ListFiles files = ReadListFiles(paths, mistakes);
@@ -461,7 +461,7 @@ Failures Sort(const std::vector<Question>& questions, const std::vector<Registry
       lists[questions[i].list].now[tag.reference.Normalized()] = answer.digest;
       if (answer.message.empty()) continue;
       err << "warning: " << tag.reference.written() << ": containerd would not pull it: " << answer.message
-          << "; only a pull tells whether CRI-O does\n";
+          << "; only a pull can tell whether CRI-O does\n";
       continue;
     }
     const bool refused = answer.kind == RegistryAnswerKind::kTagMissing ||

@@ -142,7 +142,7 @@ class TagAsking {
     base::TimePoint& reported_until = reported_until_[registry];
     if (until <= reported_until + kCourtesy) return;
     reported_until = until;
-    err_ << registry << " asks for patience: going on in "
+    err_ << registry << " limits requests: continuing in "
          << base::HumanTime(std::chrono::ceil<std::chrono::seconds>(wait)) << std::endl;
   }
 

@@ -54,7 +54,7 @@ int Wait(const base::Call& call, const AgentClient& agent, const WaitOptions& op
     return Fail(kUnreachable,
                 base::NotFound("no agent is on this machine, since " + options.folder +
                                " is missing: wait for all nodes with --fleet, or name an agent with --agent, "
-                               "also one that is still to come"),
+                               "which need not run yet"),
                 err);
   }
   Terminal terminal = StdoutTerminal();

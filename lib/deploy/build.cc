@@ -212,7 +212,7 @@ class Builder {
       // A patch without any object is an error, so that a renamed object in the tree does not leave a patch
       // without effect.
       const auto taken = std::erase_if(objects.all, [&](const Object& one) { return Matches(target, one); });
-      if (taken == 0) return base::InvalidArgument(path + ": a patch has no object to take away");
+      if (taken == 0) return base::InvalidArgument(path + ": a patch has no object to remove");
       return {};
     }
     bool found = false;

@@ -83,7 +83,7 @@ std::string AbsoluteUrl::Origin() const {
 
 base::Result<AbsoluteUrl> ParseAbsoluteUrl(std::string_view text) {
   if (text.size() > kMaxBytes) return base::InvalidArgument("the URL is too long");
-  if (!IsUrlText(text)) return base::InvalidArgument("the URL holds a blank or a control character");
+  if (!IsUrlText(text)) return base::InvalidArgument("the URL contains a space or a control character");
   AbsoluteUrl url;
   std::size_t colon = text.find("://");
   url.scheme = base::ToLower(text.substr(0, std::min(colon, text.size())));

@@ -28,7 +28,7 @@ base::Status Check(const Request& request) {
   // A line break in a URL would begin a header, and a blank would end the request's target.
   for (char c : request.url) {
     if (static_cast<unsigned char>(c) <= 0x20 || c == 0x7f) {
-      return base::InvalidArgument("the URL holds a blank or a control character");
+      return base::InvalidArgument("the URL contains a space or a control character");
     }
   }
   std::size_t begin = request.url.find("://") + 3;

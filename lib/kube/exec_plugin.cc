@@ -223,7 +223,7 @@ base::Result<ExecCredential> DecodeExecCredential(std::string_view output, const
     if (credential.certificate_pem.empty() != credential.key_pem.empty()) {
       status->Fail("has one of clientCertificateData and clientKeyData without the other");
     } else if (credential.token.empty() && credential.certificate_pem.empty()) {
-      status->Fail("holds neither a token nor a certificate");
+      status->Fail("has neither a token nor a certificate");
     }
   }
   if (base::Status good = problems.ToStatus(); !good) return std::move(good).error();

@@ -273,7 +273,7 @@ Answer<ServiceAccountToken> HttpApi::CreateToken(const base::Call& call, const s
   base::Secret token(TextAt(tree.node, {"status", "token"}));
   base::RememberSecret(token);
   auto expires = ParseRfc3339(TextAt(tree.node, {"status", "expirationTimestamp"}));
-  if (token.empty() || !expires) return Malformed(verb.Attempt(), "the server's answer holds no token");
+  if (token.empty() || !expires) return Malformed(verb.Attempt(), "the server's answer has no token");
   return ServiceAccountToken{std::move(token), *expires};
 }
 

@@ -87,7 +87,7 @@ std::string AgeWarning(const GcRules& rules, std::size_t count) {
   std::string age = doc::FormatDuration(rules.maximum_age);
   return "imageMaximumGCAge is " + age + ": once kubelet has been up for longer than that it removes " +
          Images(count) +
-         " at every look, however lately they were pulled, unless a container has used them "
+         " at every check, even if they were just pulled, unless a container has used them "
          "within " +
          age + ".";
 }

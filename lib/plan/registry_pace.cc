@@ -115,7 +115,7 @@ RegistryPace AfterHeldByPull(RegistryPace past, base::TimePoint until) {
   if (!past.trouble) {
     past.trouble = image::RegistryAnswer{.kind = RegistryAnswerKind::kRateLimited,
                                          .detail = image::RegistryDetail::kOnPull,
-                                         .message = "the registry asked pulls to come later"};
+                                         .message = "the registry limits pulls"};
   }
   return past;
 }

@@ -24,7 +24,7 @@ RegistryAnswer NoTurn(const base::Call& call) {
   }
   return {.kind = Kind::kRateLimited,
           .detail = RegistryDetail::kOwnLimit,
-          .message = "not asked: this node had other questions for its registries first"};
+          .message = "not asked: this node already sends as many requests to registries as its limit allows"};
 }
 
 RegistryAnswer NobodyToAsk(const image::Reference& reference) {
@@ -130,8 +130,9 @@ RegistryAnswer Client::AskChain(const base::Call& call, const image::RegistryQue
     asked_here.untrusted_name = question.untrusted_name && host.own && question.credentials.empty() &&
                                 (chain->source.empty() || chain->source.ends_with("/_default"));
     if (asked_here.untrusted_name && !question.not_these) {
-      answer = {.kind = Kind::kUnreachable,
-                .message = "no registry that only pods name is asked until DNS knows the API server"};
+      answer = {
+          .kind = Kind::kUnreachable,
+          .message = "the agent asks no registry that only pods name until DNS resolves the API server"};
       break;
     }
     answer = AskHost(call, chain->hosts, host, asked_here);

@@ -373,7 +373,7 @@ RegistryAnswer Conversation::UnknownEncoding() const {
 // Go's decoder, which the runtimes use, has larger limits (10,000 levels).
 RegistryAnswer Conversation::BeyondLimits() const {
   return LeftToPulls(RegistryDetail::kTooLong,
-                     "has a manifest that " + std::string(kBeyondLimits) + ": only a pull tells");
+                     "has a manifest that " + std::string(kBeyondLimits) + ": only a pull can tell");
 }
 
 RegistryAnswer Conversation::LeftToPulls(RegistryDetail detail, const std::string& why) const {
@@ -412,7 +412,7 @@ RegistryAnswer Conversation::GetInstead(How how, Authorization& authorization, c
   }
   if (!last) return std::move(reply.refusal);
   reply.refusal.ends_pull = true;
-  reply.refusal.message += "; its HEAD told no digest";
+  reply.refusal.message += "; its answer to HEAD had no digest";
   // A mirror that lacks the tag or denies it says nothing about the registry's own tag.
   const bool about_tag = reply.refusal.kind == Kind::kTagMissing || reply.refusal.kind == Kind::kAccessDenied;
   if (about_tag && !host_.own) {

@@ -91,7 +91,7 @@ std::shared_ptr<const HostChain> EndpointFiles::ChainFor(const image::Reference&
     if (!host.problem.empty()) {
       // Without the certificates, the agent would reject a server that CRI-O accepts, or be rejected by it.
       chain->only_by_pull = "The certificates for " + host.as->domain() + " cannot be used here (" +
-                            host.problem + "); only pulling tells.";
+                            host.problem + "); only a pull can tell.";
     }
     chain->hosts.push_back(std::move(host));
   }

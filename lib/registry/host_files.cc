@@ -87,7 +87,7 @@ class HostsLoader {
     tls_.Load(chained, chain_.notes);
     if (!chained.problem.empty() && chain_.only_by_pull.empty()) {
       chain_.only_by_pull = "The certificates for " + registry_ + " cannot be used here (" + chained.problem +
-                            "), without which containerd pulls nothing of it; only pulling tells.";
+                            "). containerd pulls nothing from it without them; only a pull can tell.";
     }
     if (chained.problem.empty()) chained.problem = chained.host.problem;
   }
@@ -127,13 +127,13 @@ class HostsLoader {
       }
       if (hosts.error().code() == base::Code::kResourceExhausted) {
         chain_.only_by_pull =
-            file + " is not followed here (" + hosts.error().message() + "); only pulling tells.";
+            file + " is not followed here (" + hosts.error().message() + "); only a pull can tell.";
       } else {
         chain_.notes.push_back(file + " is ignored, as the runtime does: " + hosts.error().message());
       }
     } else if (!text && text.error().code() != base::Code::kNotFound) {
-      chain_.notes.push_back(file +
-                             " cannot be read, and so the usual server is asked: " + text.error().message());
+      chain_.notes.push_back(
+          file + " cannot be read, so the agent asks the registry's own server: " + text.error().message());
       chain_.is_guess = true;
     }
     return {WithCertificatesOf(folder)};

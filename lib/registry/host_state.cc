@@ -38,7 +38,7 @@ std::optional<RegistryAnswer> HostState::RefusalReason(const std::string& server
   if (hold != page.holds.end() && now < hold->second.until) {
     return RegistryAnswer{.kind = Kind::kRateLimited,
                           .detail = RegistryDetail::kOnHold,
-                          .message = server + " asked for patience and is not asked before that has passed",
+                          .message = server + " limits requests: it gets none until the pause is over",
                           .retry_after = std::chrono::ceil<milliseconds>(hold->second.until - now)};
   }
   if (!circuit_ || !image::kSilentRegistry.IsOpen(page.failures)) return std::nullopt;

@@ -8,7 +8,7 @@
 namespace prefetch::registry {
 namespace {
 
-constexpr std::string_view kPullingTells = "; only pulling tells";
+constexpr std::string_view kPullingTells = "; only a pull can tell";
 
 // Returns how many characters of `name` a prefix covers: whole parts only (R46). "*.acme.io" covers all
 // labels before the domain as well.

@@ -201,11 +201,13 @@ Reply Session::AskEither(const Question& question) {
 Reply Session::AskHost(const Question& question) {
   auto pass = parts_.throttle.EnterHost(call_, host_.host.server.Origin());
   if (!pass.granted()) {
-    return {.response = std::nullopt,
-            .refusal = {.kind = call_.Stopped() ? Kind::kUnreachable : Kind::kRateLimited,
-                        .detail = call_.Stopped() ? RegistryDetail::kStopped : RegistryDetail::kOwnLimit,
-                        .message = host_.host.server.Authority() +
-                                   " was not asked: this node had other questions for it first"}};
+    return {
+        .response = std::nullopt,
+        .refusal = {
+            .kind = call_.Stopped() ? Kind::kUnreachable : Kind::kRateLimited,
+            .detail = call_.Stopped() ? RegistryDetail::kStopped : RegistryDetail::kOwnLimit,
+            .message = host_.host.server.Authority() +
+                       " was not asked: this node already sends it as many requests as its limit allows"}};
   }
   return host_.host.https_first ? AskEither(question) : Follow(question, OwnHeaders::kSend);
 }

@@ -118,7 +118,7 @@ base::Result<Token> ParseTokenResponse(std::string_view body) {
     return base::InvalidArgument("the token service's answer is not one that can be read");
   }
   const std::string& text = members.access_token.empty() ? members.token : members.access_token;
-  if (text.empty()) return base::InvalidArgument("the token service's answer holds no token");
+  if (text.empty()) return base::InvalidArgument("the token service's answer has no token");
   if (!IsHeaderText(text)) {
     return base::InvalidArgument("the token service's token cannot be sent in a header");
   }

@@ -163,7 +163,7 @@ void WriteDisk(Html& out, const PageParts& parts) {
   const std::vector<Disk> disks = Disks(parts.report);
   out.Tag("<section id=\"disk\">\n<h2>Disk</h2>\n");
   if (disks.empty()) {
-    out.Tag("<p>No agent told how much room its image filesystem has.</p>\n</section>\n");
+    out.Tag("<p>No agent reported the size of its image filesystem.</p>\n</section>\n");
     return;
   }
   const auto pressed = static_cast<std::size_t>(

@@ -85,7 +85,7 @@ void WriteFreshness(Html& out, const PageParts& parts) {
   } else if (stale.empty() && objected > 0) {
     out.Text(CountedGroups(checked, "image is", "images are"));
     out.Tag(" compared with the registry. ").Text(CountedGroups(objected, "image is", "images are"));
-    out.Tag(" not ready for what it said: see <a href=\"#causes\">causes</a>.");
+    out.Tag(" not ready because of its answer: see <a href=\"#causes\">causes</a>.");
   } else if (stale.empty()) {
     out.Tag("✓ ").Text(CountedGroups(checked, "image is", "images are"));
     out.Tag(" compared with the registry, and none is known to be out of date.");
@@ -103,7 +103,7 @@ void WritePulls(Html& out, const PageParts& parts) {
   const Report& report = parts.report;
   out.Tag("<section id=\"pulls\">\n<h2>Slowest pulls</h2>\n");
   if (report.pulls.empty()) {
-    out.Tag("<p>No agent told how long a pull took.</p>\n</section>\n");
+    out.Tag("<p>No agent reported the duration of a pull.</p>\n</section>\n");
     return;
   }
   out.Tag(

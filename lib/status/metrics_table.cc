@@ -67,16 +67,18 @@ constexpr MetricsTable kTable = {{
      "Entries by the state of their touches (Due, Running, Waiting, Done, Ineffective) and the obstacle "
      "(None, NoNodeCredentials, Admission and so on). Entries without a touch, past or due, do not count."},
     {Id::kPreflightCallers, "prefetchd_preflight_callers_total", Kind::kCounter,
-     "Preflights of pods that brought a token, by result: Admitted, or why the pod was turned away. Absent "
-     "before the first."},
+     "Preflights of pods that brought a token, by result: Admitted, or the reason for the rejection. Absent "
+     "before "
+     "the first."},
     {Id::kFleetCallers, "prefetchd_fleet_callers_total", Kind::kCounter,
-     "Questions for the full status with a fleet token, by result: Admitted, or why the caller was turned "
-     "away. Absent before the first."},
+     "Questions for the full status with a fleet token, by result: Admitted, or the reason for the "
+     "rejection. "
+     "Absent before the first."},
     {Id::kTouches, "prefetchd_touches_total", Kind::kCounter,
-     "Images that were in a touch pod, by what stood in the way; None: kubelet recorded it for every pod of "
+     "Images that were in a touch pod, by obstacle; None: kubelet recorded it for every pod of "
      "the node. Absent before the first."},
     {Id::kTouchPods, "prefetchd_touch_pods_total", Kind::kCounter,
-     "Touch pods that ended, or could not be created, by what stood in the way; None: kubelet went through "
+     "Touch pods that ended, or could not be created, by obstacle; None: kubelet went through "
      "it. Absent before the first."},
     {Id::kRuntimeUp, "prefetchd_runtime_up", Kind::kGauge,
      "1 if the container runtime answered when it was asked last, else 0."},

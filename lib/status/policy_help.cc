@@ -95,7 +95,7 @@ std::string Names(std::vector<std::string> names) {
 std::vector<std::string> OpenIt(const plan::ImageState& image) {
   const bool forbidden = image.want->open == plan::Open::kNever;
   std::vector<std::string> helps = {
-      forbidden ? "let the list allow a touch of it: it says open: Never"
+      forbidden ? "allow touches of it in the list: the entry has open: Never"
                 : "let the agent touch it (--touch, deploy/touch): kubelet then pulls it once with the "
                   "node's own credentials, or with none, and every pod of this node may use it afterwards",
       "exempt the name from verification: prefetchctl list export --for kubelet prints the setting"};

@@ -154,7 +154,7 @@ TEST(FleetPlan, ARegistryThatAsksForPatienceGetsItWithinTheTimeout) {
   const std::string list = dir.Write("images.txt", registry.address() + "/a:v1\n");
   Ran ran = Plan({.lists = {list}, .nodes = 1});
   EXPECT_EQ(ran.exit, kOk) << ran;
-  EXPECT_NE(ran.err.find(" asks for patience: going on in 1 s"), std::string::npos) << ran;
+  EXPECT_NE(ran.err.find(" limits requests: continuing in 1 s"), std::string::npos) << ran;
   wait = "3600";
   ran = Plan({.lists = {list}, .nodes = 1});
   EXPECT_EQ(ran.exit, kNo) << ran;

@@ -79,7 +79,7 @@ TEST_F(LockOfARegistry, WhatOnlyContainerdRefusesIsAWarningForCrio) {
   ran = LockOf(odd, NodeRuntime::kCrio);
   EXPECT_EQ(ran.exit, kOk) << ran;
   EXPECT_EQ(ran.err, "warning: " + registry_.address() + "/app:v1: containerd would not pull it: " +
-                         registry_.address() + " " + why + "; only a pull tells whether CRI-O does\n");
+                         registry_.address() + " " + why + "; only a pull can tell whether CRI-O does\n");
   EXPECT_TRUE(locked());
 }
 
@@ -108,7 +108,7 @@ TEST_F(LockOfARegistry, WhatCannotBeReadHereIsNoRefusalOfTheRegistry) {
   const Ran ran =
       LockOf({.content_type = kIndexType, .body = "{\"a\":" + deep + "}"}, NodeRuntime::kContainerd);
   EXPECT_EQ(ran.exit, kUnreachable);
-  EXPECT_NE(ran.err.find("only a pull tells"), std::string::npos) << ran;
+  EXPECT_NE(ran.err.find("only a pull can tell"), std::string::npos) << ran;
   EXPECT_FALSE(locked());
 }
 
@@ -141,7 +141,7 @@ INSTANTIATE_TEST_SUITE_P(
                     LockMistake{"NoTime", "0s", "a.txt", "--timeout must be"},
                     LockMistake{"BadList", "5m", "bad.txt", "bad.txt:1:1: "},
                     LockMistake{"BadLock", "5m", "locked.txt", "locked.txt.lock:1:7: kind"},
-                    LockMistake{"StandardInput", "5m", "-", "a lock stands beside its list"}),
+                    LockMistake{"StandardInput", "5m", "-", "a lock is written beside its list"}),
     [](const auto& row) { return row.param.name; });
 
 }  // namespace

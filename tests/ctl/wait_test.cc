@@ -107,10 +107,9 @@ TEST(WaitCommand, WithoutTheAgentsFolderItEndsAtOnce) {
   };
   const tests::Ran ran = wait(dir / "none");
   EXPECT_EQ(ran.exit, kUnreachable) << ran;
-  EXPECT_EQ(ran.err,
-            "prefetchctl: no agent is on this machine, since " + (dir / "none") +
-                " is missing: wait for all nodes with --fleet, or name an agent with --agent, also one "
-                "that is still to come\n");
+  EXPECT_EQ(ran.err, "prefetchctl: no agent is on this machine, since " + (dir / "none") +
+                         " is missing: wait for all nodes with --fleet, or name an agent with --agent, which "
+                         "need not run yet\n");
   EXPECT_TRUE(agent.asked().empty());
   EXPECT_EQ(wait(dir.path()).exit, kOk);
 }

@@ -57,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(
             "OtherVersion",
             R"({"apiVersion":"client.authentication.k8s.io/v1beta1","kind":"ExecCredential","status":{"token":"t0p"}})",
             "apiVersion: must be"},
-        OutputCase{"EmptyStatus", Credential("{}"), "holds neither a token nor a certificate"},
+        OutputCase{"EmptyStatus", Credential("{}"), "has neither a token nor a certificate"},
         OutputCase{"CertificateAlone", Credential(R"({"token":"t0p","clientCertificateData":"c"})"),
                    "without the other"},
         OutputCase{"BadTime", Credential(R"({"token":"t0p","expirationTimestamp":"tomorrow"})"),

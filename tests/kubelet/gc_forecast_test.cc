@@ -181,7 +181,7 @@ TEST(GcForecast, TellsAPersonInSentences) {
   EXPECT_EQ(
       ForecastGc(kAges, Used(10), {Image("a", 1, hours(1), std::nullopt)}).warnings,
       (Ids{"imageMaximumGCAge is 24h: once kubelet has been up for longer than that it removes 1 of these "
-           "images at every look, however lately they were pulled, unless a container has used them "
+           "images at every check, even if they were just pulled, unless a container has used them "
            "within 24h.",
            "Whether a container uses 1 of these images is not known; they are counted as unused."}));
   EXPECT_EQ(ForecastGc({}, Used(86), {Image("used", 9, hours(1), true)}).warnings, Ids{records});

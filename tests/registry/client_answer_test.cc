@@ -282,7 +282,7 @@ TEST_F(ClientAnswerTest, AManifestBeyondOurLimitsIsLeftToAPull) {
     EXPECT_FALSE(answer.ends_pull);
     EXPECT_EQ(answer.message, registry_.address() +
                                   " has a manifest that has more levels or values, or a larger number, than "
-                                  "is read here: only a pull tells");
+                                  "is read here: only a pull can tell");
   }
 }
 

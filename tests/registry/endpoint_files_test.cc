@@ -99,7 +99,7 @@ TEST_F(PlaceFilesTest, CertificatesThatCannotBeUsedLeaveItToPulls) {
   EXPECT_EQ(
       Chain("quay.io/a:v1")->only_by_pull,
       "The certificates for quay.io cannot be used here (/etc/containers/certs.d/quay.io/me.cert has no key "
-      "beside it); only pulling tells.");
+      "beside it); only a pull can tell.");
   EXPECT_EQ(Chain("docker.io/a:v1")->only_by_pull, "");
 }
 

@@ -191,9 +191,9 @@ TEST_F(HostFilesTest, AFileBeyondOurLimitsLeavesItToPulls) {
   std::string many;
   for (int i = 0; i < 33; i++) many += Mirror("https://m" + std::to_string(i));
   Write("one/quay.io/hosts.toml", many);
-  EXPECT_EQ(
-      Chain("quay.io")->only_by_pull,
-      "/one/quay.io/hosts.toml is not followed here (line 1: there are too many hosts); only pulling tells.");
+  EXPECT_EQ(Chain("quay.io")->only_by_pull,
+            "/one/quay.io/hosts.toml is not followed here (line 1: there are too many hosts); only a pull "
+            "can tell.");
 }
 
 TEST_F(HostFilesTest, AConfigPathThatTheRuntimeIgnores) {

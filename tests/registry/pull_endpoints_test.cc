@@ -103,13 +103,13 @@ INSTANTIATE_TEST_SUITE_P(
         PlacesRow{"NoFullName",
                   Of("quay.io", "inner"),
                   "quay.io/a:v1",
-                  {"The location inner in registries.conf makes no image's name of quay.io/a; only pulling "
-                   "tells."}},
+                  {"The location inner in registries.conf makes no image's name of quay.io/a; only a pull "
+                   "can tell."}},
         PlacesRow{"NoFullNameOfAMirror",
                   Of("quay.io", "quay.io", Mirror("docker.io")),
                   "quay.io/a:v1",
                   {"The location docker.io in registries.conf makes no image's name of quay.io/a; only "
-                   "pulling tells."}}),
+                   "a pull can tell."}}),
     [](const auto& row) { return row.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
@@ -200,7 +200,7 @@ INSTANTIATE_TEST_SUITE_P(
             "AnAliasElsewhere",
             kSearchHub + "[aliases]\nbusybox = \"quay.io/x/busybox\"\n",
             "busybox:v1",
-            {"An alias of registries.conf makes this short name quay.io/x/busybox; only pulling tells."}},
+            {"An alias of registries.conf makes this short name quay.io/x/busybox; only a pull can tell."}},
         PlacesRow{"AnAliasThatIsNoneAnyMore",
                   kSearchHub + "[aliases]\nbusybox = \"\"\n",
                   "busybox:v1",
@@ -208,16 +208,16 @@ INSTANTIATE_TEST_SUITE_P(
         PlacesRow{"NoSearch",
                   "",
                   "busybox",
-                  {"registries.conf has no alias for this short name; only pulling tells."}},
+                  {"registries.conf has no alias for this short name; only a pull can tell."}},
         PlacesRow{
             "SeveralSearches",
             "unqualified-search-registries = [\"docker.io\", \"quay.io\"]\n",
             "busybox",
-            {"registries.conf has several registries to search for this short name; only pulling tells."}},
+            {"registries.conf has several registries to search for this short name; only a pull can tell."}},
         PlacesRow{"SearchedElsewhere",
                   "unqualified-search-registries = [\"quay.io\"]\n",
                   "library/busybox",
-                  {"registries.conf has this short name searched for at quay.io; only pulling tells."}},
+                  {"registries.conf has this short name searched for at quay.io; only a pull can tell."}},
         PlacesRow{"AFullNameIsNone",
                   "[aliases]\nbusybox = \"quay.io/x/busybox\"\n",
                   "docker.io/library/busybox",

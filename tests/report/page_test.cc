@@ -64,8 +64,8 @@ TEST(Page, FetchesAndSendsNothing) {
 TEST(Page, SaysWhatIsHidden) {
   const std::string page = PageOf(PublicFleet());
   EXPECT_TRUE(Has(page, Escaped(screen::kHiddenWords)));
-  EXPECT_TRUE(Has(page, "No agent told how much room"));
-  EXPECT_TRUE(Has(page, "No agent told how long"));
+  EXPECT_TRUE(Has(page, "No agent reported the size"));
+  EXPECT_TRUE(Has(page, "No agent reported the duration"));
   EXPECT_FALSE(Has(PageOf(SmallFleet()), Escaped(screen::kHiddenWords)));
 }
 
@@ -91,7 +91,7 @@ TEST(Page, AMovedTagThatReadinessWaitsForIsNotCurrent) {
   document.images.back().reason = document.images.back().registry->reason;
   const std::string page = PageOf(ReportOf({{"a", document}}));
   EXPECT_FALSE(Has(page, "none is known to be out of date"));
-  EXPECT_TRUE(Has(page, "1 image is not ready for what it said"));
+  EXPECT_TRUE(Has(page, "1 image is not ready because of its answer"));
 }
 
 TEST(Page, WhoDidNotTellOfTheDiskHasNoRoomForCertain) {

@@ -45,10 +45,10 @@ TEST_F(GenerateFromCluster, TakesTheImageAndNamesWhatWouldBeTakenAway) {
   EXPECT_NE(fleet.out.find("image: r.io/prefetchd:7"), std::string::npos) << fleet.out;
   EXPECT_NE(fleet.err.find("note: --image is r.io/prefetchd:7, as the cluster runs it"), std::string::npos)
       << fleet.err;
-  EXPECT_NE(
-      fleet.err.find("applying them takes these away, unless you give their options, too: --node-condition, "
-                     "--node-label, --startup-taint"),
-      std::string::npos)
+  EXPECT_NE(fleet.err.find(
+                "these manifests remove settings of the DaemonSet in the cluster; to keep them, give their "
+                "options, too: --node-condition, --node-label, --startup-taint"),
+            std::string::npos)
       << fleet.err;
   rig::Ran both = Run(0, {"--from-cluster", "--component", "node-gate", "--component", "fleet", "--image",
                           "r.io/prefetchd:8", kubeconfig()});

@@ -331,7 +331,7 @@ TEST_F(LockOfMany, ARegistryThatAsksForPatienceGetsIt) {
   rig::Ran ran = Lock("60s");
   EXPECT_EQ(ran.exit, rig::Exit{}) << ran.out << ran.err;
   EXPECT_NE(ran.out.find("many.txt: 30 images locked"), std::string::npos) << ran.out;
-  EXPECT_NE(ran.err.find(registry_.address() + " asks for patience: going on in "), std::string::npos)
+  EXPECT_NE(ran.err.find(registry_.address() + " limits requests: continuing in "), std::string::npos)
       << ran.err;
   EXPECT_LE(asked, 70) << "nobody was asked meanwhile";
 }

@@ -46,8 +46,12 @@ INSTANTIATE_TEST_SUITE_P(
         StdinCase{"CheckNothing", {"list", "check", "-"}, "", 0, "stdin: 0 entries", "lists no images"},
         StdinCase{
             "CheckDevStdin", {"list", "check", "/dev/stdin"}, kYaml, 0, "stdin: 2 entries, sha256:", ""},
-        StdinCase{
-            "LockDevStdin", {"list", "lock", "/dev/stdin"}, kYaml, 2, "", "a lock stands beside its list"},
+        StdinCase{"LockDevStdin",
+                  {"list", "lock", "/dev/stdin"},
+                  kYaml,
+                  2,
+                  "",
+                  "a lock is written beside its list"},
         StdinCase{"Generate",
                   {"generate", "--platform", "generic", "--list", "/dev/stdin", "--image", "q.io/p:1"},
                   kPlain,
@@ -77,7 +81,7 @@ INSTANTIATE_TEST_SUITE_P(
             "DiffOfItself", {"list", "diff", "-", "-"}, kYaml, 2, "", "standard input can be one thing only"},
         StdinCase{
             "Import", {"list", "import", "--list", "-", "-o", "txt"}, kYaml, 0, "# stdin:5\nq.io/a:v1\n", ""},
-        StdinCase{"Lock", {"list", "lock", "-"}, kYaml, 2, "", "a lock stands beside its list"},
+        StdinCase{"Lock", {"list", "lock", "-"}, kYaml, 2, "", "a lock is written beside its list"},
         StdinCase{"LintList", {"lint", "-f", "pod.yaml", "--list", "-"}, kYaml, 0, "stdin:6:3", ""},
         StdinCase{"LintListWithAnIgnore",
                   {"lint", "-f", "pod.yaml", "--list", "-"},

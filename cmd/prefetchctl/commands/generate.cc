@@ -132,7 +132,7 @@ Command GenerateCommand(CLI::App& command, Context& context) {
   ManifestOptions(command, options);
   CLI::Option* from_cluster = command.add_flag(
       "--from-cluster", flags->from_cluster,
-      "Read the installation in the cluster: take its --image, and say what these manifests would take away");
+      "Read the installation in the cluster: use its --image, and report what these manifests would remove");
   for (CLI::Option* option : ClusterFlags(command, flags->cluster)) {
     option->needs(from_cluster)->group("With --from-cluster");
   }

@@ -190,9 +190,9 @@ Command ListImportCommand(CLI::App& command, Context& context) {
   AllowUnreadOption(command, options->allow_unread);
   command.add_option("--list", options->lists, "Lists, also plain text; - is standard input (repeatable)");
   command.add_option("--crictl", options->crictl, "The output of crictl images -o json; - is standard input");
-  Repeatable(
-      command, "--from", options->foreign,
-      "A list of another tool, told by its kind: ImageCache, PinnedImageSet, a compose file … (repeatable)");
+  Repeatable(command, "--from", options->foreign,
+             "A list of another tool, recognised by its kind: ImageCache, PinnedImageSet, a compose file … "
+             "(repeatable)");
   command.add_flag("--node", *node, "The list of this node, as its agent reports it");
   AgentOption(command, context);
   ImportClusterOptions(command, *cluster, *options);
@@ -277,7 +277,7 @@ Exit code:
   1  a tag moved, or a registry denies it or does not have it
   2  bad input
   3  timed out
-  4  a registry could not be asked, or only a pull tells
+  4  a registry could not be asked, or only a pull can tell
 
 Examples:
   prefetchctl list lock images.yaml

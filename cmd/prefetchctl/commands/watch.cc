@@ -26,7 +26,7 @@ Command WatchCommand(CLI::App& command, Context& context) {
   auto interval = std::make_shared<std::string>("60s");
   command.add_option("--interval", *interval, "Time between two looks, and between two requests")
       ->capture_default_str();
-  command.add_flag("--once", options->once, "One look, and all failing nodes as news");
+  command.add_flag("--once", options->once, "Poll once, report all failing nodes, and exit");
   command.footer(R"(
 Looks at all nodes each interval, and sends one JSON object to the webhook when nodes begin to fail or are ready
 again. Nodes that still pull, are dead or leave are no news. News that the webhook does not take (anything but 2xx)

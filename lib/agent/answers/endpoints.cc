@@ -281,7 +281,8 @@ http::Handler Endpoints(const Board& board, const Metrics& metrics, const Inquir
       // A web page of another site could read what any client may, through a browser in this network.
       const std::string node = board.Latest()->node;
       if (http::MayBeOfAPage(request, {node})) {
-        return http::ErrorResponse(421, "this is no name of this agent: use an address or the node's name");
+        return http::ErrorResponse(
+            421, "the Host header has another name than this agent's: use an address or the node's name");
       }
     }
     bool image = local && path.starts_with(kImages) && path.size() > kImages.size();
