@@ -409,6 +409,8 @@ RegistryAnswer Conversation::GetInstead(How how, Authorization& authorization, c
       return EvaluateManifest(how, *reply.response, authorization, credential);
     }
     reply.refusal = Refused(*reply.response, authorization, credential);
+    // containerd asks no other host after such a status.
+    if (status / 100 == 3) reply.refusal.ends_pull = IsForContainerd();
   }
   if (!last) return std::move(reply.refusal);
   reply.refusal.ends_pull = true;

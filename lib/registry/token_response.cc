@@ -125,7 +125,9 @@ base::Result<Token> ParseTokenResponse(std::string_view body) {
   if (text.size() > kMaxTokenBytes) {
     return base::ResourceExhausted("the token service's token is longer than is sent from here");
   }
-  Token token{.text = base::Secret(text), .lifetime = LifetimeOf(members.expires_in)};
+  Token token{.text = base::Secret(text),
+              .lifetime = LifetimeOf(members.expires_in),
+              .is_access_token = !members.access_token.empty()};
   base::RememberSecret(token.text, base::SecretOrigin::kHandedOut);
   return token;
 }

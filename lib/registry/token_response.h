@@ -14,6 +14,7 @@ struct Token {
   // From now, as the service says it, or 60 s. `issued_at` is not looked at: clocks differ, and a token that
   // is refused before its time is replaced once anyway.
   std::chrono::seconds lifetime{60};
+  bool is_access_token = true;  // else the answer has it as `token`
 };
 
 // For how long a token is used: until 30 s before its end, or for half of its life if that is longer.

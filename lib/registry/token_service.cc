@@ -106,7 +106,10 @@ TokenOutcome AskForToken(Session& session, const TokenRequest& request, base::Wa
   // Refresh tokens are sent by POST first (R16).
   if (request.credential != nullptr && IsRefreshToken(*request.credential)) reply = Post(session, request);
   bool posted = reply.response.has_value() || reply.refusal.detail != RegistryDetail::kNone;
-  if (!posted || FallsBackToGet(reply, *request.credential)) reply = Get(session, request);
+  if (!posted || FallsBackToGet(reply, *request.credential)) {
+    reply = Get(session, request);
+    posted = false;
+  }
   if (!reply.response) {
     // The challenge named this address, and the agent does not follow it there (R41). The runtime does. A pod
     // must not learn from it which addresses are this node's.
@@ -124,6 +127,16 @@ TokenOutcome AskForToken(Session& session, const TokenRequest& request, base::Wa
                    ? ParseTokenResponse(reply.response->body)
                    : base::Result<Token>(base::InvalidArgument("the answer is encoded in an unknown way"));
   base::WipeString(reply.response->body);
+  if (token && posted && !token->is_access_token) {
+    return {
+        .token = std::nullopt,
+        .refusal = {
+            .kind = Kind::kIndeterminate,
+            .detail = RegistryDetail::kNoToken,
+            .only_by_pull = true,
+            .message = http::DisplayUrl(request.realm.url.ToString()) +
+                       " answered a POST with `token` alone: containerd takes `access_token`, CRI-O both"}};
+  }
   if (token) return {.token = std::move(*token), .refusal = {}};
   // The runtimes have larger limits, so only a pull can tell.
   const bool ours = token.error().code() == base::Code::kResourceExhausted;

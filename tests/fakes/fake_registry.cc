@@ -153,7 +153,7 @@ FakeReply FakeRegistry::Token(const WireRequest& request) {
   tokens_[token] = base::Join(Values(parameters, "scope"), " ");
   std::string lifetime = token_lifetime_ ? ",\"expires_in\":" + std::to_string(*token_lifetime_) : "";
   return {.headers = {{"Content-Type", "application/json"}},
-          .body = R"({"token":")" + token + "\"" + lifetime + "}"};
+          .body = R"({"token":")" + token + R"(","access_token":")" + token + "\"" + lifetime + "}"};
 }
 
 FakeReply FakeRegistry::Reply(const WireRequest& request) {

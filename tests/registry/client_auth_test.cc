@@ -362,6 +362,19 @@ TEST_F(ClientAuthTest, ARefreshTokenGoesByPostAndFallsBackToGet) {
     EXPECT_EQ(Word(answer), "Moved") << status;
     EXPECT_EQ(answer.requests, 4) << status;
   }
+  // containerd reads nothing but `access_token` in an answer to POST.
+  Make();
+  registry_.Answer([](const WireRequest& request) -> std::optional<FakeReply> {
+    if (request.method != "POST") return std::nullopt;
+    return FakeReply{.body = R"({"token":"abc"})"};
+  });
+  auto left = AskFake("app:v1", {User("<token>", "refresh&me")});
+  EXPECT_EQ(Word(left), "Indeterminate NoToken");
+  EXPECT_TRUE(left.only_by_pull);
+  registry_.Answer([](const WireRequest& request) -> std::optional<FakeReply> {
+    if (request.method != "POST") return std::nullopt;
+    return FakeReply{.status = 405};
+  });
   // Without a user, containerd gives up at 405.
   registry_.GiveTokensTo("", "refresh&me");
   Make();

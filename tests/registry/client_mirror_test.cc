@@ -129,6 +129,7 @@ TEST_F(ClientMirrorTest, AMirrorsManifestThatContainerdDoesNotTakeEndsThePull) {
   EXPECT_EQ(mirror(type, "\"" + digest + "\"", "9"), "Indeterminate DigestMismatch");
   EXPECT_EQ(mirror(type, digest, "0"), "Indeterminate NoManifest");
   EXPECT_EQ(mirror(type, digest, "5000000"), "Moved") << "too large: the next one is asked";
+  EXPECT_EQ(mirror("application/json", digest, "5000000"), "Moved") << "whatever its type";
 }
 
 TEST_F(ClientMirrorTest, OnlyWhoMayResolveIsAskedForATag) {
@@ -265,6 +266,10 @@ TEST_F(ClientMirrorTest, WhatEndsContainerdsPullEndsTheQuestion) {
   one_.Answer(no_digest(404));
   EXPECT_EQ(Word(AskFake("app:v1")), "Indeterminate NoManifest") << "a mirror does not know the tag";
   one_.Answer(Always(304));
+  EXPECT_EQ(Word(AskFake("app:v1")), "ServerError Status304");
+  one_.Answer([](const WireRequest& request) -> std::optional<FakeReply> {
+    return FakeReply{.status = request.method == "HEAD" ? 405 : 304};
+  });
   EXPECT_EQ(Word(AskFake("app:v1")), "ServerError Status304");
   EXPECT_TRUE(registry_.lines().empty());
   one_.Answer(Always(500));
