@@ -34,6 +34,11 @@ RegistryAnswer LeftToPulls(RegistryDetail detail, std::string message) {
           .message = std::move(message) + "; the agent checks by pulling"};
 }
 
+// The runtimes log in with a user and a password, and are anonymous without either.
+bool IsLogin(const AuthConfig& credential) {
+  return !credential.username.empty() && !credential.password.empty();
+}
+
 // A mirror gets the image's credentials only if the operator trusts it (R38).
 bool MayHaveCredentials(const ClientOptions& options, const ChainedHost& host) {
   if (host.own || options.trust_every_mirror) return true;
@@ -49,7 +54,8 @@ std::vector<const AuthConfig*> IdentitiesFor(const ClientOptions& options, const
   std::vector<const AuthConfig*> identities;
   if (MayHaveCredentials(options, host)) {
     for (const AuthConfig& credential : credentials) {
-      if (identities.size() < kMaxCredentials) identities.push_back(&credential);
+      if (identities.size() < kMaxCredentials)
+        identities.push_back(IsLogin(credential) ? &credential : nullptr);
     }
   }
   // Anonymous requests only without any credential (R20).
@@ -73,7 +79,7 @@ Authenticator::Authorization Authenticator::Remembered(const AuthConfig* credent
   auto challenge = parts_.host_states.ChallengeOf(origin_, repository_);
   if (!challenge) return {};
   if (challenge->scheme == "basic") {
-    if (credential == nullptr || credential->username.empty()) return {};
+    if (credential == nullptr) return {};
     sent_credential_ = true;
     return {.value = http::BasicAuthorization(credential->username, credential->password),
             .token_key = {},
@@ -140,7 +146,7 @@ std::optional<Authenticator::Authorized> Authenticator::AfterRefusal(const Reply
 
 Authenticator::Authorized Authenticator::Answer(const Challenge& challenge, const AuthConfig* credential) {
   if (challenge.scheme == "bearer") return AnswerBearer(challenge, credential);
-  if (credential == nullptr || credential->username.empty() || credential->password.empty()) {
+  if (credential == nullptr) {
     return {.authorization = std::nullopt,
             .refusal = NotAuthorized(RegistryDetail::kNoCredentials,
                                      host_.host.server.Authority() + " asks for a password")};
@@ -174,11 +180,15 @@ Authenticator::Authorized Authenticator::AnswerBearer(const Challenge& challenge
                        .service = std::string(challenge.Get("service")),
                        .scopes = PullScopes(challenge.Get("scope"), repository_),
                        .credential = credential};
+  const std::string service = request.realm.url.ToString(), identity = IdentityOf(credential);
+  request.post_first = credential != nullptr && parts_.options.IsForContainerd() &&
+                       !parts_.host_states.PostFails(service, identity);
   sent_credential_ |= credential != nullptr;
   std::string key = TokenKey(challenge, credential);
   TokenOutcome outcome =
       // Threads that need the same token at once share one request.
       parts_.tokens.Fetch(call_, key, [&] { return AskForToken(session_, request, parts_.clock.Wall()); });
+  if (outcome.post_fails) parts_.host_states.NotePostFails(service, identity);
   if (!outcome.token) return {.authorization = std::nullopt, .refusal = std::move(outcome.refusal)};
   return {.authorization = Authorization{.value = http::BearerAuthorization(outcome.token->text),
                                          .token_key = std::move(key),

@@ -82,7 +82,7 @@ class Conversation {
   image::RegistryAnswer LeftToPulls(image::RegistryDetail detail, const std::string& why) const;
   image::RegistryAnswer Compared(const std::string& digest) const;
   image::RegistryAnswer ComparedByPlatform(image::RegistryAnswer moved, const Authorization& authorization);
-  bool IsForContainerd() const { return parts_.options.registries == nullptr && !parts_.options.for_crio; }
+  bool IsForContainerd() const { return parts_.options.IsForContainerd(); }
   void NoteAllowance(const http::Response& response);
   bool Pause(std::chrono::milliseconds delay) const;
 

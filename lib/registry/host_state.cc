@@ -115,6 +115,17 @@ void HostState::NoteHeadFails(const std::string& server) {
   pages_.At(server).head_fails_until = clock_.Now() + kHeadFailsFor;
 }
 
+bool HostState::PostFails(const std::string& service, const std::string& identity) {
+  base::Lock lock(mutex_);
+  const base::TimePoint* until = post_fails_until_.Find(service + "\n" + identity);
+  return until != nullptr && clock_.Now() < *until;
+}
+
+void HostState::NotePostFails(const std::string& service, const std::string& identity) {
+  base::Lock lock(mutex_);
+  post_fails_until_.At(service + "\n" + identity) = clock_.Now() + kKnownFor;
+}
+
 bool HostState::IsRegistry(const std::string& server) {
   base::Lock lock(mutex_);
   return clock_.Now() < pages_.At(server).registry_until;

@@ -40,6 +40,9 @@ class HostState {
   // Notes that HEAD does not work there: GET is used for 24 hours.
   bool HeadFails(const std::string& server) PREFETCH_EXCLUDES(mutex_);
   void NoteHeadFails(const std::string& server) PREFETCH_EXCLUDES(mutex_);
+  // Notes that a token service gives this identity tokens by GET alone: it gets no POST for an hour.
+  bool PostFails(const std::string& service, const std::string& identity) PREFETCH_EXCLUDES(mutex_);
+  void NotePostFails(const std::string& service, const std::string& identity) PREFETCH_EXCLUDES(mutex_);
   // Notes that the server is a registry: its 404 counts for an hour.
   bool IsRegistry(const std::string& server) PREFETCH_EXCLUDES(mutex_);
   void NoteRegistry(const std::string& server) PREFETCH_EXCLUDES(mutex_);
@@ -77,6 +80,7 @@ class HostState {
   base::Mutex mutex_;
   LruMap<Page> pages_ PREFETCH_GUARDED_BY(mutex_){256};
   LruMap<Challenge> challenges_ PREFETCH_GUARDED_BY(mutex_){4096};
+  LruMap<base::TimePoint> post_fails_until_ PREFETCH_GUARDED_BY(mutex_){1024};
 };
 
 }  // namespace prefetch::registry

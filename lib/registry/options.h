@@ -31,6 +31,8 @@ struct ClientOptions {
   std::shared_ptr<const RegistriesConf> registries;
   // Manifests are judged as for CRI-O, without a registries.conf too: for nodes that are elsewhere.
   bool for_crio = false;
+  // Questions are those of containerd, and so is the judgement of answers.
+  bool IsForContainerd() const { return registries == nullptr && !for_crio; }
   ThrottleLimits throttle;
   TimeLimits times;
   // Hosts of token services that may get passwords although they seem to belong to another owner.

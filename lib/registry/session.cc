@@ -56,6 +56,15 @@ Reply RefusedRedirect(const base::Error& error, const http::AbsoluteUrl& from) {
                       .message = base::Redact(from.Authority()) + " cannot be asked: " + error.message()}};
 }
 
+// What becomes of a POST that is redirected by 301, 302 or 303.
+Question WithoutForm(const Question& post) {
+  return {.method = "GET",
+          .url = post.url,
+          .accept = post.accept,
+          .max_body_bytes = post.max_body_bytes,
+          .gzip = post.gzip};
+}
+
 }  // namespace
 
 bool WasSent(http::Fault fault) {
@@ -107,7 +116,7 @@ http::Exchanged Session::Send(const Question& question, const http::AbsoluteUrl&
   http::Request request{.method = question.method, .url = url.ToString()};
   request.headers.Add("Accept", question.accept);
   if (!question.form.empty()) {
-    request.headers.Add("Content-Type", "application/x-www-form-urlencoded");
+    request.headers.Add("Content-Type", "application/x-www-form-urlencoded; charset=utf-8");
     request.body = question.form;
   }
   // Credentials and headers go to the intended server only, and not to the target of a redirect (R40).
@@ -142,10 +151,11 @@ http::Exchanged Session::Send(const Question& question, const http::AbsoluteUrl&
 // target may be asked, and whether it gets credentials.
 Reply Session::Follow(const Question& question, OwnHeaders own_headers) {
   std::vector<http::AbsoluteUrl> passed = {question.url};
+  std::optional<Question> bare;  // is sent instead behind some redirects
   while (true) {
     bool home = SameServer(passed.front(), passed.back());
     const base::TimePoint sent = std::chrono::steady_clock::now();
-    http::Exchanged got = Send(question, passed.back(), home, own_headers);
+    http::Exchanged got = Send(bare ? *bare : question, passed.back(), home, own_headers);
     if (!got.response) {
       Reply reply{.response = std::nullopt,
                   .fault = got.fault,
@@ -172,6 +182,8 @@ Reply Session::Follow(const Question& question, OwnHeaders own_headers) {
     if (!question.form.empty() && !SameServer(passed.front(), *next)) {
       return RefusedRedirect(base::PermissionDenied("it redirects a login to another server"), passed.back());
     }
+    // As with Go's client: 307 and 308 alone have the same request sent again.
+    if (!question.form.empty() && got.response->status < 307) bare = WithoutForm(question);
     passed.push_back(std::move(*next));
   }
 }

@@ -22,6 +22,7 @@ namespace prefetch::registry {
 struct TokenOutcome {
   std::optional<Token> token;
   image::RegistryAnswer refusal;
+  bool post_fails = false;  // only GET gave it
 };
 
 // Thread-safe. Tokens are wiped when they are discarded.

@@ -58,7 +58,7 @@ struct Members {
 
   // Returns false if Go's decoder would fail. It also reads members that are not used here, because a wrong
   // type in any of them makes it fail.
-  bool Read(const doc::Node& object) {
+  bool Read(const doc::Node& object, TokenRequestForm form) {
     using Kind = doc::Node::Kind;
     auto text = [](std::string& into) {
       return [&into](const doc::Node& value) {
@@ -67,7 +67,8 @@ struct Members {
       };
     };
     std::string ignored;
-    bool read = ForEach(object, "token", Kind::kString, text(token)) &&
+    bool read = (form == TokenRequestForm::kGet ? ForEach(object, "token", Kind::kString, text(token))
+                                                : ForEach(object, "scope", Kind::kString, text(ignored))) &&
                 ForEach(object, "access_token", Kind::kString, text(access_token)) &&
                 ForEach(object, "refresh_token", Kind::kString, text(ignored)) &&
                 ForEach(object, "issued_at", Kind::kString,
@@ -102,7 +103,7 @@ std::chrono::seconds UsableFor(std::chrono::seconds lifetime) {
   return std::max(lifetime - kMargin, lifetime / 2);
 }
 
-base::Result<Token> ParseTokenResponse(std::string_view body) {
+base::Result<Token> ParseTokenResponse(std::string_view body, TokenRequestForm form) {
   doc::Problems problems("the token service's answer");
   bool beyond_limits = false;
   auto parsed = doc::ParseJson(FirstValue(body), problems, doc::JsonRules::kGo, kTokenLimits, beyond_limits);
@@ -114,7 +115,7 @@ base::Result<Token> ParseTokenResponse(std::string_view body) {
   doc::SecretNode root(std::move(*parsed));
   Members members;
   bool object = root.node.kind == doc::Node::Kind::kMapping || root.node.kind == doc::Node::Kind::kNull;
-  if (!problems.empty() || !object || !members.Read(root.node)) {
+  if (!problems.empty() || !object || !members.Read(root.node, form)) {
     return base::InvalidArgument("the token service's answer is not one that can be read");
   }
   const std::string& text = members.access_token.empty() ? members.token : members.access_token;
@@ -125,9 +126,7 @@ base::Result<Token> ParseTokenResponse(std::string_view body) {
   if (text.size() > kMaxTokenBytes) {
     return base::ResourceExhausted("the token service's token is longer than is sent from here");
   }
-  Token token{.text = base::Secret(text),
-              .lifetime = LifetimeOf(members.expires_in),
-              .is_access_token = !members.access_token.empty()};
+  Token token{.text = base::Secret(text), .lifetime = LifetimeOf(members.expires_in)};
   base::RememberSecret(token.text, base::SecretOrigin::kHandedOut);
   return token;
 }

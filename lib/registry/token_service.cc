@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/foreign_text.h"
+#include "base/redactor.h"
 #include "base/text.h"
 #include "http/url.h"
 #include "registry/content_type.h"
@@ -20,18 +21,15 @@ using Kind = image::RegistryAnswerKind;
 // Maximum size of an answer in bytes.
 constexpr std::size_t kMaxTokenBody = 1 << 20;
 
-// A credential without a user, or with docker's user "<token>", is a refresh token.
-bool IsRefreshToken(const image::AuthConfig& credential) {
-  return !credential.password.empty() && (credential.username.empty() || credential.username == "<token>");
-}
-
 Reply Post(Session& session, const TokenRequest& request) {
   Question question{.method = "POST",
                     .url = request.realm.url,
                     .accept = "application/json",
-                    .form = RefreshTokenForm(request.credential->password, request.service, request.scopes),
+                    .form = PasswordForm(*request.credential, request.service, request.scopes),
                     .max_body_bytes = kMaxTokenBody,
                     .gzip = true};
+  // Before it is sent: the service may repeat it in its answer.
+  base::RememberSecret(request.credential->password, base::SecretOrigin::kSent);
   Reply reply = session.AskTokenService(question, request.realm.trusted);
   base::WipeString(question.form);
   return reply;
@@ -59,11 +57,11 @@ Reply Get(Session& session, const TokenRequest& request) {
   return session.AskTokenService(question, request.realm.trusted);
 }
 
-// Some token services do not support POST (R16). At 405, containerd gives up if there is no user.
-bool FallsBackToGet(const Reply& reply, const image::AuthConfig& credential) {
+// Some token services do not support POST, and say so in different ways (R16).
+bool FallsBackToGet(const Reply& reply) {
   if (!reply.response) return false;
   int status = reply.response->status;
-  return status == 400 || status == 401 || status == 404 || (status == 405 && !credential.username.empty());
+  return status == 400 || status == 401 || status == 404 || status == 405;
 }
 
 image::RegistryAnswer OfStatus(int status, bool credential) {
@@ -102,13 +100,11 @@ TokenOutcome Refused(const TokenRequest& request, const http::Response& response
 }  // namespace
 
 TokenOutcome AskForToken(Session& session, const TokenRequest& request, base::WallTime now) {
-  Reply reply;
-  // Refresh tokens are sent by POST first (R16).
-  if (request.credential != nullptr && IsRefreshToken(*request.credential)) reply = Post(session, request);
-  bool posted = reply.response.has_value() || reply.refusal.detail != RegistryDetail::kNone;
-  if (!posted || FallsBackToGet(reply, *request.credential)) {
+  TokenRequestForm form = request.post_first ? TokenRequestForm::kPost : TokenRequestForm::kGet;
+  Reply reply = request.post_first ? Post(session, request) : Get(session, request);
+  if (request.post_first && FallsBackToGet(reply)) {
+    form = TokenRequestForm::kGet;
     reply = Get(session, request);
-    posted = false;
   }
   if (!reply.response) {
     // The challenge named this address, and the agent does not follow it there (R41). The runtime does. A pod
@@ -124,20 +120,14 @@ TokenOutcome AskForToken(Session& session, const TokenRequest& request, base::Wa
   // For the runtimes, a 3xx without a usable Location is no refusal: they read its body.
   if (reply.response->status >= 400) return Refused(request, *reply.response, now);
   auto token = IsPlainOrGzip(*reply.response)
-                   ? ParseTokenResponse(reply.response->body)
+                   ? ParseTokenResponse(reply.response->body, form)
                    : base::Result<Token>(base::InvalidArgument("the answer is encoded in an unknown way"));
   base::WipeString(reply.response->body);
-  if (token && posted && !token->is_access_token) {
-    return {
-        .token = std::nullopt,
-        .refusal = {
-            .kind = Kind::kIndeterminate,
-            .detail = RegistryDetail::kNoToken,
-            .only_by_pull = true,
-            .message = http::DisplayUrl(request.realm.url.ToString()) +
-                       " answered a POST with `token` alone: containerd takes `access_token`, CRI-O both"}};
+  if (token) {
+    return {.token = std::move(*token),
+            .refusal = {},
+            .post_fails = request.post_first && form == TokenRequestForm::kGet};
   }
-  if (token) return {.token = std::move(*token), .refusal = {}};
   // The runtimes have larger limits, so only a pull can tell.
   const bool ours = token.error().code() == base::Code::kResourceExhausted;
   return {.token = std::nullopt,
@@ -194,17 +184,17 @@ std::string TokenUrl(const http::AbsoluteUrl& realm, std::string_view service,
   return url;
 }
 
-std::string RefreshTokenForm(const base::Secret& refresh_token, std::string_view service,
-                             const std::vector<std::string>& scopes) {
-  std::string token = http::PercentEncode(refresh_token.Reveal());
+std::string PasswordForm(const image::AuthConfig& credential, std::string_view service,
+                         const std::vector<std::string>& scopes) {
+  std::string password = http::PercentEncode(credential.password.Reveal());
   std::string form =
-      "grant_type=refresh_token&client_id=prefetchd&scope=" + http::PercentEncode(base::Join(scopes, " "));
-  if (!service.empty()) form += "&service=" + http::PercentEncode(service);
-  // Reserved at once, so that a growing string leaves no copy of the token in memory.
-  form.reserve(form.size() + token.size() + 32);
-  form += "&refresh_token=";
-  form += token;
-  base::WipeString(token);
+      "grant_type=password&client_id=prefetchd&scope=" + http::PercentEncode(base::Join(scopes, " ")) +
+      "&service=" + http::PercentEncode(service) + "&username=" + http::PercentEncode(credential.username);
+  // Reserved at once, so that a growing string leaves no copy of the password in memory.
+  form.reserve(form.size() + password.size() + 32);
+  form += "&password=";
+  form += password;
+  base::WipeString(password);
   return form;
 }
 

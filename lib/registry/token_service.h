@@ -5,7 +5,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/secret.h"
 #include "http/absolute_url.h"
 #include "image/auth_config.h"
 #include "registry/realm.h"
@@ -18,10 +17,11 @@ struct TokenRequest {
   Realm realm;
   std::string service;
   std::vector<std::string> scopes;
-  const image::AuthConfig* credential = nullptr;  // nullptr: anonymous
+  const image::AuthConfig* credential = nullptr;  // with a user and a password; nullptr: anonymous
+  bool post_first = false;                        // the credential is sent by POST, as containerd does
 };
 
-// One GET, or a POST where the credential is a refresh token; blocks.
+// One GET; or one POST, and a GET where the service does not support POST. Blocks.
 TokenOutcome AskForToken(Session& session, const TokenRequest& request, base::WallTime now);
 
 // The challenge's scopes and "repository:<path>:pull", each once, sorted, as the runtimes do it; of actions
@@ -34,8 +34,8 @@ std::vector<std::string> PullScopes(std::string_view challenge_scope, std::strin
 std::string TokenUrl(const http::AbsoluteUrl& realm, std::string_view service,
                      const std::vector<std::string>& scopes);
 
-// POST, for a credential that is a refresh token. The result holds it: wipe it after use.
-std::string RefreshTokenForm(const base::Secret& refresh_token, std::string_view service,
-                             const std::vector<std::string>& scopes);
+// POST. The result holds the password: wipe it after use.
+std::string PasswordForm(const image::AuthConfig& credential, std::string_view service,
+                         const std::vector<std::string>& scopes);
 
 }  // namespace prefetch::registry

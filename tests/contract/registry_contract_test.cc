@@ -115,17 +115,20 @@ class RealWithTokens final : public RegistryUnderTest {
  private:
   // Grants what is asked for to the one user, and nothing to others.
   FakeReply Token(const WireRequest& request) const {
-    std::string mine = "Basic " + base::Base64Encode(std::string(kUser) + ":" + kPassword);
-    if (request.headers.Get("Authorization") != mine) return {.status = 401};
-    std::string access, query = request.query();
-    for (std::string_view parameter : base::Split(query, '&')) {
+    if (request.method != "POST") return {.status = 401};
+    std::string access, user, password;
+    for (std::string_view parameter : base::Split(request.body, '&')) {
+      std::string value = http::PercentDecode(parameter.substr(parameter.find('=') + 1)).value_or("");
+      if (parameter.starts_with("username=")) user = value;
+      if (parameter.starts_with("password=")) password = value;
       if (!parameter.starts_with("scope=")) continue;
-      std::string scope = http::PercentDecode(parameter.substr(6)).value_or("");
+      const std::string& scope = value;
       std::vector<std::string_view> parts = base::Split(scope, ':');
       if (parts.size() != 3) continue;
       access += (access.empty() ? "" : ",") + (R"({"type":")" + std::string(parts[0])) + R"(","name":")" +
                 std::string(parts[1]) + R"(","actions":[")" + std::string(parts[2]) + "\"]}";
     }
+    if (user != kUser || password != kPassword) return {.status = 401};
     auto now =
         std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
             .count();

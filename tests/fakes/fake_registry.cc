@@ -144,9 +144,12 @@ FakeReply FakeRegistry::Token(const WireRequest& request) {
   bool post = request.method == "POST";
   std::string parameters = post ? request.body : request.query();
   std::string sent(request.headers.Get("Authorization").value_or(""));
-  if (post) {  // a refresh token stands for the user "<token>"
-    std::vector<std::string> refresh = Values(parameters, "refresh_token");
-    sent = Basic("<token>", refresh.empty() ? "" : refresh[0]);
+  if (post) {
+    auto value = [&](const std::string& name) {
+      const std::vector<std::string> values = Values(parameters, name);
+      return values.empty() ? "" : values[0];
+    };
+    sent = Basic(value("username"), value("password"));
   }
   if (!token_user_.empty() && sent != token_user_) return Refusal(401, "UNAUTHORIZED", "who are you");
   std::string token = "token-" + std::to_string(++given_);

@@ -223,7 +223,7 @@ TEST_F(BlobSourceTest, ATokenIsFetchedOnceForManifestAndBlobs) {
   EXPECT_EQ(*Bytes(app, 5, 7), "56");
   const auto lines = registry_.lines();
   EXPECT_EQ(std::count_if(lines.begin(), lines.end(),
-                          [](const std::string& line) { return line.starts_with("GET /token"); }),
+                          [](const std::string& line) { return line.starts_with("POST /token"); }),
             1);
 }
 

@@ -68,7 +68,7 @@ TEST_F(ClientAuthTest, WhatIsWrongWithAChallenge) {
     // What the agent does not do is no word of the registry: a pull decides.
     EXPECT_EQ(answer.only_by_pull, row.answer.starts_with("Indeterminate")) << answer.message;
   }
-  EXPECT_EQ(Count("GET /token"), 0U);
+  EXPECT_EQ(Count("GET /token") + Count("POST /token"), 0U);
 }
 
 TEST_F(ClientAuthTest, ATokenAnswerBeyondOurLimitsIsLeftToAPull) {
@@ -233,7 +233,9 @@ TEST_F(ClientAuthTest, TwoChallengesBearerIsAnswered) {
                                  {"www-authenticate", "Bearer realm=\"" + realm + "\""}}};
   });
   EXPECT_EQ(Word(AskFake("app:v1", Me())), "Moved");
-  EXPECT_EQ(registry_.lines()[1], "GET /token?scope=repository%3Aapp%3Apull");  // no service was named
+  EXPECT_EQ(registry_.requests()[1].body,  // no service was named
+            "grant_type=password&client_id=prefetchd&scope=repository%3Aapp%3Apull&service=&username=me&"
+            "password=secret");
 }
 
 FakeReply Told(const std::string& hex) {
@@ -301,7 +303,8 @@ TEST_F(ClientAuthTest, TokensAreForOneRepositoryAndOneIdentity) {
   EXPECT_EQ(AskFake("other:v1", Me()).requests, 3);
   EXPECT_EQ(AskFake("app:v1").requests, 3);
   EXPECT_EQ(AskFake("app:v1", {User("you", "x")}).requests, 3);
-  EXPECT_EQ(Count("GET /token"), 4U);
+  EXPECT_EQ(Count("POST /token"), 3U);
+  EXPECT_EQ(Count("GET /token"), 1U);
 }
 
 TEST_F(ClientAuthTest, ManyChecksThatBeginTogetherFetchOneToken) {
@@ -315,7 +318,7 @@ TEST_F(ClientAuthTest, ManyChecksThatBeginTogetherFetchOneToken) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(moved, 8);
-  EXPECT_EQ(Count("GET /token"), 1U);
+  EXPECT_EQ(Count("POST /token"), 1U);
 }
 
 TEST_F(ClientAuthTest, CredentialsInOrderTheNextOnlyWhereOneWasRefused) {
@@ -323,13 +326,15 @@ TEST_F(ClientAuthTest, CredentialsInOrderTheNextOnlyWhereOneWasRefused) {
   BearerForMe();
   auto answer = AskFake("app:v1", {User("a", "1"), User("me", "secret"), User("c", "3")});
   EXPECT_EQ(Word(answer), "Moved");
-  EXPECT_EQ(Count("GET /token"), 2U);
+  EXPECT_EQ(Count("POST /token"), 2U);
+  EXPECT_EQ(Count("GET /token"), 1U);
   // All refused, at most five of them; and none is anonymous where there were credentials.
   registry_.Forget();
   Make();
   std::vector<image::AuthConfig> many(7, User("x", "y"));
   for (std::size_t i = 0; i < many.size(); i++) many[i].username += std::to_string(i);
   EXPECT_EQ(Word(AskFake("app:v1", many)), "AccessDenied BadCredentials");
+  EXPECT_EQ(Count("POST /token"), 5U);
   EXPECT_EQ(Count("GET /token"), 5U);
   // What is no refusal ends it.
   Make();
@@ -339,52 +344,77 @@ TEST_F(ClientAuthTest, CredentialsInOrderTheNextOnlyWhereOneWasRefused) {
   EXPECT_EQ(registry_.lines().size(), 1U);
 }
 
-TEST_F(ClientAuthTest, ARefreshTokenGoesByPostAndFallsBackToGet) {
+// R16, as containerd does it.
+TEST_F(ClientAuthTest, APasswordGoesByPostAndFallsBackToGet) {
   registry_.Put("app", "v1");
   registry_.DemandToken(Realm());
-  registry_.GiveTokensTo("<token>", "refresh&me");
-  EXPECT_EQ(Word(AskFake("app:v1", {User("<token>", "refresh&me")})), "Moved");
+  registry_.GiveTokensTo("me", "pass&me");
+  auto ask = [&] { return AskFake("app:v1", {User("me", "pass&me")}); };
+  EXPECT_EQ(Word(ask()), "Moved");
   WireRequest post = registry_.requests()[1];
   EXPECT_EQ(post.method + " " + post.target, "POST /token");
-  EXPECT_EQ(post.headers.Get("Content-Type"), "application/x-www-form-urlencoded");
+  EXPECT_EQ(post.headers.Get("Content-Type"), "application/x-www-form-urlencoded; charset=utf-8");
   EXPECT_EQ(post.body,
-            "grant_type=refresh_token&client_id=prefetchd&scope=repository%3Aapp%3Apull&service=fake&"
-            "refresh_token=refresh%26me");
+            "grant_type=password&client_id=prefetchd&scope=repository%3Aapp%3Apull&service=fake&"
+            "username=me&password=pass%26me");
   EXPECT_FALSE(post.headers.Has("Authorization"));
-  for (int status : {400, 401, 404, 405}) {
+  auto post_gets = [&](const FakeReply& reply) {
     Make();
     registry_.Forget();
-    registry_.Answer([status](const WireRequest& request) -> std::optional<FakeReply> {
+    registry_.Answer([reply](const WireRequest& request) -> std::optional<FakeReply> {
       if (request.method != "POST") return std::nullopt;
-      return FakeReply{.status = status};
+      return reply;
     });
-    auto answer = AskFake("app:v1", {User("<token>", "refresh&me")});
+  };
+  for (int status : {400, 401, 404, 405}) {
+    post_gets({.status = status});
+    auto answer = ask();
     EXPECT_EQ(Word(answer), "Moved") << status;
     EXPECT_EQ(answer.requests, 4) << status;
+    // The service is known, for this identity and for an hour.
+    clock_.Advance(std::chrono::minutes(30));
+    EXPECT_EQ(ask().requests, 3) << status;
+    clock_.Advance(std::chrono::minutes(31));
+    EXPECT_EQ(ask().requests, 4) << status;
   }
-  // containerd reads nothing but `access_token` in an answer to POST.
-  Make();
-  registry_.Answer([](const WireRequest& request) -> std::optional<FakeReply> {
-    if (request.method != "POST") return std::nullopt;
-    return FakeReply{.body = R"({"token":"abc"})"};
-  });
-  auto left = AskFake("app:v1", {User("<token>", "refresh&me")});
-  EXPECT_EQ(Word(left), "Indeterminate NoToken");
-  EXPECT_TRUE(left.only_by_pull);
-  registry_.Answer([](const WireRequest& request) -> std::optional<FakeReply> {
-    if (request.method != "POST") return std::nullopt;
-    return FakeReply{.status = 405};
-  });
-  // Without a user, containerd gives up at 405.
-  registry_.GiveTokensTo("", "refresh&me");
-  Make();
-  EXPECT_EQ(Word(AskFake("app:v1", {User("", "refresh&me")})), "ServerError Status405");
+  // With any other answer, containerd's pull fails, whatever GET would give.
+  const std::pair<FakeReply, std::string> rows[] = {
+      {{.status = 403}, "AccessDenied BadCredentials"},
+      {{.status = 429}, "RateLimited TokenService"},
+      {{.status = 500}, "ServerError Status500"},
+      {{.status = 501}, "ServerError Status501"},
+      {{.body = R"({"token":"abc"})"}, "ServerError NoToken"},
+      {{.raw = "HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{\"to"}, "Unreachable Reset"}};
+  for (const auto& [reply, word] : rows) {
+    post_gets(reply);
+    EXPECT_EQ(Word(ask()), word);
+    EXPECT_EQ(Count("GET /token"), 0U) << word;
+  }
+  // CRI-O asks by GET.
+  registry::ClientOptions crio = tests::QuickOptions();
+  crio.for_crio = true;
+  Make(crio);
+  registry_.Forget();
+  EXPECT_EQ(Word(ask()), "Moved");
+  EXPECT_EQ(Count("POST /token"), 0U);
 }
 
-TEST_F(ClientAuthTest, ARefreshTokenIsNotSentWhereTheTokenServiceRedirects) {
+TEST_F(ClientAuthTest, ACredentialWithoutAUserOrAPasswordIsNone) {
   registry_.Put("app", "v1");
   registry_.DemandToken(Realm());
-  registry_.GiveTokensTo("<token>", "refresh&me");
+  const std::vector<image::AuthConfig> halves = {User("", "secret"), User("me", "")};
+  for (const image::AuthConfig& half : halves) {
+    Make();
+    registry_.Forget();
+    EXPECT_EQ(Word(AskFake("app:v1", {half})), "Moved");
+    ASSERT_EQ(Count("GET /token"), 1U);
+    EXPECT_FALSE(registry_.requests()[1].headers.Has("Authorization"));
+  }
+}
+
+TEST_F(ClientAuthTest, APasswordIsNotSentWhereTheTokenServiceRedirects) {
+  registry_.Put("app", "v1");
+  BearerForMe();
   tests::FakeRegistry elsewhere;
   int status = 0;
   std::string target;
@@ -396,16 +426,16 @@ TEST_F(ClientAuthTest, ARefreshTokenIsNotSentWhereTheTokenServiceRedirects) {
     Make();
     status = each;
     target = "http://" + elsewhere.address() + "/token";
-    EXPECT_EQ(Word(AskFake("app:v1", {User("<token>", "refresh&me")})), "Indeterminate InsecureRedirect")
-        << each;
+    EXPECT_EQ(Word(AskFake("app:v1", Me())), "Indeterminate InsecureRedirect") << each;
     EXPECT_EQ(elsewhere.requests().size(), 0U) << each;
+    // Its own server may have it at another place. Go's client goes there by GET after some statuses.
+    Make();
+    registry_.Forget();
+    target = "/moved";
+    EXPECT_EQ(Word(AskFake("app:v1", Me())), "Moved") << each << ": 404 there, then GET";
+    EXPECT_EQ(Count("POST /moved"), each < 307 ? 0U : 1U) << each;
+    EXPECT_EQ(Count("GET /moved"), each < 307 ? 1U : 0U) << each;
   }
-  // Its own server may have it at another place.
-  Make();
-  registry_.Forget();
-  target = "/moved";
-  AskFake("app:v1", {User("<token>", "refresh&me")});
-  EXPECT_EQ(Count("POST /moved"), 1U);
 }
 
 struct TokenServiceCase {
@@ -443,7 +473,7 @@ INSTANTIATE_TEST_SUITE_P(
             "AccessDenied Unauthenticated",
             "AccessDenied BadCredentials"},
         TokenServiceCase{"NowhereToGo",
-                         {.status = 302, .body = R"({"token":"t"})"},
+                         {.status = 302, .body = R"({"token":"t","access_token":"t"})"},
                          "AccessDenied Unauthenticated",
                          "AccessDenied BadCredentials"},
         TokenServiceCase{"UnknownEncoding",

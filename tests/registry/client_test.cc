@@ -65,8 +65,7 @@ TEST_F(ClientTest, BearerWithATokenThatIsKept) {
   EXPECT_EQ(Word(first), "Moved");
   EXPECT_EQ(first.requests, 3);
   EXPECT_EQ(registry_.lines(),
-            (Lines{"HEAD /v2/app/manifests/v1", "GET /token?service=fake&scope=repository%3Aapp%3Apull",
-                   "HEAD /v2/app/manifests/v1"}));
+            (Lines{"HEAD /v2/app/manifests/v1", "POST /token", "HEAD /v2/app/manifests/v1"}));
   EXPECT_EQ(AskFake("app:v1", {User("me", "secret")}).requests, 1);
   EXPECT_EQ(Word(AskFake("app:v1", {User("me", "wrong")})), "AccessDenied BadCredentials");
   EXPECT_EQ(Word(AskFake("app:v1")), "AccessDenied Unauthenticated");

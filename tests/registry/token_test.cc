@@ -42,9 +42,9 @@ TEST(TokenUrl, TheRealmsQueryStays) {
             "https://a/t?x=1&y=2&service=s&scope=repository%3Ax%3Apull");
   EXPECT_EQ(TokenUrl(*bare, "", {"aws", "repository:a/b:pull"}),
             "https://auth.docker.io/token?scope=aws&scope=repository%3Aa%2Fb%3Apull");
-  EXPECT_EQ(RefreshTokenForm(base::Secret("a&b=c"), "reg istry", {"x", "y"}),
-            "grant_type=refresh_token&client_id=prefetchd&scope=x%20y&service=reg%20istry&"
-            "refresh_token=a%26b%3Dc");
+  EXPECT_EQ(PasswordForm({.username = "m&e", .password = base::Secret("a&b=c")}, "reg istry", {"x", "y"}),
+            "grant_type=password&client_id=prefetchd&scope=x%20y&service=reg%20istry&username=m%26e&"
+            "password=a%26b%3Dc");
 }
 
 struct TokenCase {
@@ -94,6 +94,19 @@ INSTANTIATE_TEST_SUITE_P(
         TokenCase{"TooDeep", R"({"token":"t","x":)" + std::string(1200, '[') + std::string(1200, ']') + "}",
                   ""}),
     [](const auto& row) { return row.param.name; });
+
+// containerd decodes an answer to POST into another struct.
+TEST(TokenResponse, OfPost) {
+  auto of = [](std::string_view body) {
+    auto token = ParseTokenResponse(body, TokenRequestForm::kPost);
+    return token ? std::string(token->text.Reveal()) : "";
+  };
+  EXPECT_EQ(of(R"({"access_token":"a"})"), "a");
+  EXPECT_EQ(of(R"({"token":"t","access_token":"a","scope":"x"})"), "a");
+  EXPECT_EQ(of(R"({"token":5,"access_token":"a"})"), "a");
+  EXPECT_EQ(of(R"({"token":"t"})"), "");
+  EXPECT_EQ(of(R"({"access_token":"a","scope":5})"), "");
+}
 
 TEST(UsableFor, UntilAHalfMinuteBeforeItsEndOrForHalfOfItsLife) {
   EXPECT_EQ(UsableFor(seconds(300)), seconds(270));
