@@ -111,6 +111,7 @@ struct Exchanged {
   // The shortest that the kernel has seen on this connection, however busy both sides were: how far the
   // server is. Nothing by a proxy or a socket file, or where the kernel does not know.
   std::optional<base::Duration> round_trip = {};
+  int broken_status = 0;  // of an answer whose headers came and whose body did not; 0: there is none
 };
 
 class Client {

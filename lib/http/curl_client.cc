@@ -204,7 +204,11 @@ Exchanged CurlClient::Handle::Send(const base::Call& call, const Request& reques
   long status = 0;
   curl_easy_getinfo(easy_, CURLINFO_RESPONSE_CODE, &status);
   curl_easy_reset(easy_);  // no pointer into this frame stays behind
-  if (!end.status) return {std::move(end.status).error(), end.fault};
+  if (!end.status) {
+    return {.response = std::move(end.status).error(),
+            .fault = end.fault,
+            .broken_status = answer.asked && answer.whole_headers ? answer.status : 0};
+  }
   answer.response.status = static_cast<int>(status);
   return {.response = std::move(answer.response), .round_trip = round_trip};
 }

@@ -63,6 +63,11 @@ std::vector<const AuthConfig*> IdentitiesFor(const ClientOptions& options, const
   return identities;
 }
 
+bool Withholds(const ClientOptions& options, const ChainedHost& host,
+               const std::vector<AuthConfig>& credentials) {
+  return !MayHaveCredentials(options, host) && std::any_of(credentials.begin(), credentials.end(), IsLogin);
+}
+
 Authenticator::Authenticator(Parts parts, const base::Call& call, const ChainedHost& host, Session& session,
                              std::string repository)
     : parts_(parts),

@@ -17,6 +17,10 @@ namespace prefetch::registry {
 std::vector<const image::AuthConfig*> IdentitiesFor(const ClientOptions& options, const ChainedHost& host,
                                                     const std::vector<image::AuthConfig>& credentials);
 
+// Returns whether this host may get none of `credentials`, though containerd would show it one (R38).
+bool Withholds(const ClientOptions& options, const ChainedHost& host,
+               const std::vector<image::AuthConfig>& credentials);
+
 // Serves one repository of one server. Not thread-safe. Its arguments must outlive it.
 class Authenticator {
  public:

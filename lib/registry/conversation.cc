@@ -149,6 +149,7 @@ RegistryAnswer Conversation::Run() {
     // Only a denial can depend on the credential (R20).
     if (answer.kind != Kind::kAccessDenied) break;
   }
+  if (LacksLogin()) answer = LoginLeftToPulls();
   answer.requests = session_.requests() + requests_elsewhere_;
   answer.allowance = allowance_;
   if (answer.requests > 0) answer.answered_by = host_.host.server.Authority();
@@ -382,6 +383,19 @@ RegistryAnswer Conversation::LeftToPulls(RegistryDetail detail, const std::strin
   return answer;
 }
 
+// A question about the newest digest is content with what the registry itself tells (R37).
+bool Conversation::LacksLogin() const {
+  return question_.fetches_manifest && IsForContainerd() &&
+         Withholds(parts_.options, host_, question_.credentials) &&
+         parts_.host_states.ChallengeOf(origin_, question_.reference.path());
+}
+
+RegistryAnswer Conversation::LoginLeftToPulls() const {
+  return LeftToPulls(
+      RegistryDetail::kCredentialsWithheld,
+      "asks for credentials, but is not trusted with them (registryTrustedMirrors): only a pull tells");
+}
+
 RegistryAnswer Conversation::EvaluateHead(const Described& described, Authorization& authorization,
                                           const AuthConfig* credential) {
   if (!image::IsDigest(described.digest)) return GetForDigest(authorization, credential);
@@ -403,6 +417,10 @@ RegistryAnswer Conversation::GetInstead(How how, Authorization& authorization, c
   // If HEAD named no digest, containerd takes the body of any answer as the manifest, and asks no other host
   // if there is none. The body of an error is never a manifest here.
   const bool last = how == How::kGetForDigest && IsForContainerd();
+  // For want of HEAD, containerd is content with the headers.
+  if (reply.broke_in_body && reply.fault != http::Fault::kTooLong) {
+    reply.refusal.ends_pull = IsForContainerd();
+  }
   if (reply.response) {
     const int status = reply.response->status;
     if (status / 100 == 2 || (last && status < 400)) {
@@ -459,6 +477,7 @@ Conversation::Fetch Conversation::FetchAsAny(const RegistryAnswer& answer, const
     fetch = FetchHere(answer, described, authorization, credential);
     if (fetch.verdict || fetch.refusal.kind != Kind::kAccessDenied) break;
   }
+  if (LacksLogin()) fetch.verdict = LoginLeftToPulls();
   return fetch;
 }
 
@@ -473,7 +492,10 @@ Conversation::Fetch Conversation::FetchHere(const RegistryAnswer& answer, const 
     // This node's own limit kept the request back. The registry has already named the digest, so its answer
     // counts.
     if (reply.refusal.detail == RegistryDetail::kOwnLimit) return {.verdict = answer, .refusal = {}};
-    if (reply.refusal.only_by_pull) return {.verdict = std::move(reply.refusal), .refusal = {}};
+    // containerd has chosen this host when its body begins.
+    reply.refusal.ends_pull |= reply.broke_in_body;
+    const bool final = reply.refusal.only_by_pull || reply.refusal.ends_pull;
+    if (final) return {.verdict = std::move(reply.refusal), .refusal = {}};
     return {.verdict = {}, .refusal = std::move(reply.refusal)};
   }
   const http::Response& response = *reply.response;

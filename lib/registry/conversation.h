@@ -81,6 +81,9 @@ class Conversation {
   // Only a pull can tell.
   image::RegistryAnswer LeftToPulls(image::RegistryDetail detail, const std::string& why) const;
   image::RegistryAnswer Compared(const std::string& digest) const;
+  // Would containerd log in here, and we do not?
+  bool LacksLogin() const;
+  image::RegistryAnswer LoginLeftToPulls() const;
   image::RegistryAnswer ComparedByPlatform(image::RegistryAnswer moved, const Authorization& authorization);
   bool IsForContainerd() const { return parts_.options.IsForContainerd(); }
   void NoteAllowance(const http::Response& response);

@@ -56,7 +56,7 @@ Reply RefusedRedirect(const base::Error& error, const http::AbsoluteUrl& from) {
                       .message = base::Redact(from.Authority()) + " cannot be asked: " + error.message()}};
 }
 
-// What becomes of a POST that is redirected by 301, 302 or 303.
+// Returns the request that follows a POST which is redirected by 301, 302 or 303.
 Question WithoutForm(const Question& post) {
   return {.method = "GET",
           .url = post.url,
@@ -159,6 +159,7 @@ Reply Session::Follow(const Question& question, OwnHeaders own_headers) {
     if (!got.response) {
       Reply reply{.response = std::nullopt,
                   .fault = got.fault,
+                  .broke_in_body = got.broken_status / 100 == 2,
                   .refusal = AnswerToFault(got.fault, got.response.error())};
       // The registry sent us to an address that the agent does not follow (R41). The runtime does.
       if (got.fault == http::Fault::kAddress && !home && !parts_.untrusted_name) {

@@ -54,6 +54,7 @@ struct Reply {
   base::Duration took{0};                         // of the last exchange
   std::optional<base::Duration> round_trip = {};  // of its connection, see http::Exchanged
   http::Fault fault = http::Fault::kNone;
+  bool broke_in_body = false;     // the answer was to be a good one
   image::RegistryAnswer refusal;  // if there is no response
 };
 

@@ -57,7 +57,7 @@ Reply Get(Session& session, const TokenRequest& request) {
   return session.AskTokenService(question, request.realm.trusted);
 }
 
-// Some token services do not support POST, and say so in different ways (R16).
+// Statuses of token services that do not support POST (R16).
 bool FallsBackToGet(const Reply& reply) {
   if (!reply.response) return false;
   int status = reply.response->status;

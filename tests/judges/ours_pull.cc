@@ -61,12 +61,13 @@ std::vector<image::AuthConfig> CredentialsOf(const doc::Node& scenario) {
     const doc::Node* value = scenario.Find(key);
     return value == nullptr ? std::string() : value->text;
   };
-  if (text("password").empty()) return {};
+  if (text("user").empty() && text("password").empty()) return {};
   return {{.username = text("user"), .password = base::Secret(text("password"))}};
 }
 
 // pull ADDRESS FOLDER: the manifest that `list lock` writes for an image of the registry that the text
-// describes (registry.go), if it trusts mirrors and token services as containerd does.
+// describes (registry.go). It trusts mirrors and token services as containerd does, unless the scenario is
+// wary.
 std::string ReadPull(std::string_view text, const std::vector<std::string>& arguments) {
   static int done = 0;
   static Watched http;
@@ -78,7 +79,8 @@ std::string ReadPull(std::string_view text, const std::vector<std::string>& argu
   const auto scenario = doc::ParseJson(text, problems, doc::JsonRules::kLenient, {.depth = 100});
   if (!name || !scenario) return Error("this is no scenario");
   registry::ClientOptions options;
-  options.trust_every_mirror = options.trust_every_realm = true;
+  const doc::Node* wary = scenario->Find("wary");
+  options.trust_every_mirror = options.trust_every_realm = wary == nullptr || !wary->boolean;
   options.throttle.rate = {};
   options.times.retries = {};
   options.hosts.runtime = {.containerd_version = "2.1.9",

@@ -58,7 +58,12 @@ func describeRegistry(address, id string, text []byte) (string, error) {
 // hostsOf returns those of core/remotes/docker/config for a hosts.toml with the mirror; other families judge that file.
 func hostsOf(found scenario) docker.RegistryHosts {
 	authorizer := docker.NewDockerAuthorizer(docker.WithAuthClient(http.DefaultClient),
-		docker.WithAuthCreds(func(string) (string, string, error) { return found.User, found.Password, nil }))
+		docker.WithAuthCreds(func(string) (string, string, error) {
+			if found.User == "" { // as ParseAuth of internal/cri/server/images has it
+				return "", "", nil
+			}
+			return found.User, found.Password, nil
+		}))
 	host := func(address string, capabilities docker.HostCapabilities) docker.RegistryHost {
 		return docker.RegistryHost{Client: http.DefaultClient, Authorizer: authorizer, Host: address, Scheme: "http", Path: "/v2", Capabilities: capabilities}
 	}

@@ -26,9 +26,9 @@ HEADERS = [
     "OCI-Subject: x", "Content-Range: bytes 0-9/10", "Accept-Ranges: bytes", "Date: x", "Vary: *", "Cache-Control: no-store", "X-Meta:", "Alt-Svc: h2=\":1\"",
 ]  # fmt: skip
 BODIES = ["{manifest}", "{other}", "{index}", "{manifest}\n", " {manifest}", "{manifest}x", "", "{}", "[]", "null", "<html>", '{"fsLayers":[]}', '{"fsLayers":[1]}', '{"mediaType":5}', '{"layers":[],"manifests":[]}', '{"Manifests":[{}]}', "\ufeff{manifest}", '{"schemaVersion":2}', '{"config":{}}', '{"a":1,"a":2}']
-TOKENS = ['{"token":"tok"}', '{"access_token":"tok"}', '{"Token":"tok"}', '{"token":"x","token":"tok"}', '{"token":"tok"} trailing', '{"token":"tok","expires_in":"300"}', '{"token":"tok","expires_in":0}', "{}", '{"token":""}', "", "<html>", '{"token":"tok","issued_at":"x"}', '{"token":"x","access_token":"tok"}', "[]", "null", '{"token":"tok\\n"}', '{"token":"tok","expires_in":1e2}']
+TOKENS = ['{"token":"tok"}', '{"token":"tok","access_token":"tok","scope":"x"}', '{"access_token":"tok","scope":["x"]}', '{"token":1,"access_token":"tok"}', '{"access_token":"tok"}', '{"Token":"tok"}', '{"token":"x","token":"tok"}', '{"token":"tok"} trailing', '{"token":"tok","expires_in":"300"}', '{"token":"tok","expires_in":0}', "{}", '{"token":""}', "", "<html>", '{"token":"tok","issued_at":"x"}', '{"token":"x","access_token":"tok"}', "[]", "null", '{"token":"tok\\n"}', '{"token":"tok","expires_in":1e2}']
 REALM = 'Bearer realm="{realm}",service="svc",scope="repository:x/app:pull"'
-CHALLENGES = [REALM, 'bearer realm="{realm}"', "Bearer realm={realm}", 'Basic realm="x"', 'Basic realm="x", ' + REALM, "Negotiate", 'Digest realm="x"', 'Bearer realm="{realm}?a=b"', 'Bearer service="x"', 'Bearer realm=""', 'Bearer realm="/token"', REALM + ',error="invalid_token"', REALM + ',error="insufficient_scope"', 'Bearer realm="{origin}/nowhere"', 'Bearer realm="{elsewhere}/token/x"', "", 'Bearer realm="{realm}#x"']
+CHALLENGES = [REALM, 'bearer realm="{realm}"', "Bearer realm={realm}", 'Basic realm="x"', 'Basic realm="x", ' + REALM, "Negotiate", 'Digest realm="x"', 'Bearer realm="{realm}?a=b"', 'Bearer service="x"', 'Bearer realm=""', 'Bearer realm="/token"', REALM + ',error="invalid_token"', REALM + ',error="insufficient_scope"', 'Bearer realm="{origin}/nowhere"', 'Bearer realm="{elsewhere}/token/x"', 'Bearer realm="{other realm}"', "", 'Bearer realm="{realm}#x"']
 SLOTS = ["head", "head", "tag", "digest", "token"]
 REFERENCES = [":v1", "@{digest}", "@{digest}", ":v1@{digest}", "@sha256:" + "0" * 64]
 BASIC = 'Basic realm="x"'
@@ -63,6 +63,8 @@ def _reply(random, reply, slot):
         _headers(random, reply)
     elif kind == 5:
         reply["body"] = random.choice(TOKENS if slot == "token" else BODIES)
+    elif kind == 6 and random.random() < 0.3:
+        reply["cut"] = random.choice([0, 1, 20, 100])
     elif kind == 6:
         reply["length"] = random.choice(LENGTHS)
     elif kind == 7:
@@ -92,17 +94,17 @@ def _manifest(random, kind):
 
 def _login(random, scenario):
     """Credentials, a refresh token or none, and mostly something that asks for them."""
-    user, password = random.choice([("me", "secret"), ("me", "secret"), ("", "refresh"), ("me", ""), ("", "")])
+    user, password = random.choice([("me", "secret"), ("me", "secret"), ("me", "secret"), ("", "secret"), ("me", ""), ("", "")])
     scenario.update(user=user, password=password)
     asks = random.choice([scenario, scenario.get("mirror", scenario)])
     if random.random() < 0.8:
-        asks["challenge"] = [random.choice([REALM, BASIC, BASIC + ", " + REALM])]
+        asks["challenge"] = [random.choice([REALM, REALM, BASIC, BASIC + ", " + REALM, 'Bearer realm="{other realm}"'])]
     asks["needs"] = random.random() < 0.7
-    # What sends containerd to GET. Where POST succeeds, it sends the password so, and this product never does.
-    if user and random.random() < 0.4:
-        asks["post"] = [{"status": random.choice([400, 401, 404, 405])}]
-    elif not user and random.random() < 0.5:
-        asks["post"] = [{"status": random.choice([200, 200, 400, 401, 403, 404, 405, 500])}]
+    if random.random() < 0.7:
+        asks["post"] = [{"status": random.choice([200, 200, 200, 400, 401, 403, 404, 405, 500])}]
+        if random.random() < 0.3:
+            _reply(random, asks["post"][0], "token")
+    scenario["wary"] = random.random() < 0.3
 
 
 def _once(random, text, others):

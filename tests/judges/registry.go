@@ -38,13 +38,15 @@ type scenario struct {
 	Manifest string `json:"manifest"`
 	// Stands behind the image's name; "{digest}" is that of the manifest; "": ":v1".
 	Reference string `json:"reference"`
-	// Are sent with the image. A manifest is given to them too, without a token. A user "" has a refresh token.
+	// Are sent with the image. A manifest is given to them too, without a token.
 	User     string `json:"user"`
 	Password string `json:"password"`
 	// The token service gives none without them.
 	Needs bool `json:"needs"`
-	// Its answer to POST; absent: 404, which sends containerd to GET, and for a refresh token a token.
+	// Its answer to POST; absent: 404, which sends containerd to GET.
 	Post []reply `json:"post"`
+	// This product trusts no other hosts with the credentials. Nothing changes here.
+	Wary bool `json:"wary"`
 	// A host that is asked before this registry: the same address as "localhost". What it leaves out is as here.
 	Mirror *scenario `json:"mirror"`
 	// It resolves no tags.
@@ -87,7 +89,7 @@ func (found scenario) basic() string {
 func (found scenario) knows(request *http.Request, body []byte) bool {
 	form, _ := url.ParseQuery(string(body))
 	if request.Method == http.MethodPost {
-		return found.Password != "" && (form.Get("password") == found.Password || form.Get("refresh_token") == found.Password)
+		return found.Password != "" && form.Get("username") == found.User && form.Get("password") == found.Password
 	}
 	return request.Header.Get("Authorization") == found.basic() && found.Password != ""
 }
@@ -100,6 +102,7 @@ type reply struct {
 	Encode  string    `json:"encode"` // gzip, deflate
 	Chunked bool      `json:"chunked"`
 	Length  *string   `json:"length"` // of Content-Length; "none": there is no such header; absent: the true one
+	Cut     *int      `json:"cut"`    // the connection ends after so many bytes of the body
 }
 
 const (
@@ -190,7 +193,7 @@ func (registry *fakeRegistry) answer(request *http.Request, body []byte) ([]byte
 		return plain(http.StatusNotFound), false
 	case parts[1] == "token" && found.Needs && !found.knows(request, body):
 		return plain(http.StatusUnauthorized), false
-	case parts[1] == "token" && request.Method == http.MethodPost && found.Post == nil && found.User != "":
+	case parts[1] == "token" && request.Method == http.MethodPost && found.Post == nil:
 		return plain(http.StatusNotFound), false
 	case parts[1] == "token":
 		token := `{"token":"tok","access_token":"tok"}`
@@ -265,6 +268,10 @@ func (registry *fakeRegistry) write(request *http.Request, id string, found scen
 		manifest = image(found.Kind, "app")
 	}
 	port := registry.address[strings.LastIndex(registry.address, ":"):]
+	other := registry.address
+	if request.Host == registry.address {
+		other = "localhost" + port
+	}
 	words := strings.NewReplacer(
 		"{manifest}", manifest, "{other}", image(found.Kind, "other"),
 		"{index}", image("index", "app"), "{type}", mediaType,
@@ -272,7 +279,7 @@ func (registry *fakeRegistry) write(request *http.Request, id string, found scen
 		"{hex}", digest.FromString(manifest).Encoded(), "{sha512}", digest.SHA512.FromString(manifest).String(),
 		"{size}", strconv.Itoa(len(manifest)), "{kilobytes}", kilobytes,
 		"{origin}", "http://"+registry.address, "{address}", registry.address, "{elsewhere}", "http://localhost"+port,
-		"{realm}", "http://"+request.Host+"/token/"+id, "{path}", request.URL.Path, "{hop}", request.URL.Path+"?hop="+strconv.Itoa(hop+1),
+		"{realm}", "http://"+request.Host+"/token/"+id, "{other realm}", "http://"+other+"/token/"+id, "{path}", request.URL.Path, "{hop}", request.URL.Path+"?hop="+strconv.Itoa(hop+1),
 		"{next}", "hop="+strconv.Itoa(hop+1))
 	body := []byte(manifest)
 	if chosen.Body != nil {
@@ -309,7 +316,7 @@ func (registry *fakeRegistry) write(request *http.Request, id string, found scen
 		out.WriteString(words.Replace(header) + "\r\n")
 	}
 	// Nothing may stay behind on a connection whose length is wrong.
-	last := chosen.Line != "" || (!chosen.Chunked && length != strconv.Itoa(len(body))) ||
+	last := chosen.Line != "" || chosen.Cut != nil || (!chosen.Chunked && length != strconv.Itoa(len(body))) ||
 		chosen.Status == http.StatusNoContent || chosen.Status == http.StatusNotModified
 	for _, header := range headers {
 		name, _, ok := strings.Cut(strings.ToLower(header), ":")
@@ -322,11 +329,16 @@ func (registry *fakeRegistry) write(request *http.Request, id string, found scen
 	if request.Method == http.MethodHead {
 		return out.Bytes(), last
 	}
+	if chosen.Cut != nil {
+		body = body[:min(len(body), *chosen.Cut)]
+	}
 	if chosen.Chunked {
 		if len(body) > 0 {
 			fmt.Fprintf(&out, "%x\r\n%s\r\n", len(body), body)
 		}
-		out.WriteString("0\r\n\r\n")
+		if chosen.Cut == nil {
+			out.WriteString("0\r\n\r\n")
+		}
 		return out.Bytes(), last
 	}
 	out.Write(body)

@@ -164,6 +164,36 @@ TEST_F(ClientMirrorTest, MirrorsGetNoPasswordUnlessTheOperatorSaysSo) {
   EXPECT_EQ(AskFake("app:v1", {User("me", "secret")}).answered_by, one_.address());
 }
 
+TEST_F(ClientMirrorTest, AMirrorThatAsksForALoginLeavesAPredictionToAPull) {
+  registry_.Put("app", "v1");
+  one_.Put("app", "v1");
+  auto ask = [&](std::vector<image::AuthConfig> credentials) {
+    return client_->Ask(tests::Patient(), {.reference = tests::Ref(registry_.address() + "/app:v1"),
+                                           .local_digests = {},
+                                           .platform = {"linux", "amd64", ""},
+                                           .credentials = std::move(credentials),
+                                           .fetches_manifest = true});
+  };
+  for (const char* keys : {"", "capabilities = [\"pull\"]\n"}) {
+    one_.Answer([](const WireRequest&) {
+      return FakeReply{.status = 401, .headers = {{"WWW-Authenticate", "Basic realm=\"x\""}}};
+    });
+    Hosts(Table(one_, keys));
+    auto answer = ask({User("me", "secret")});
+    EXPECT_EQ(Word(answer), "Indeterminate CredentialsWithheld") << keys;
+    EXPECT_TRUE(answer.only_by_pull) << keys;
+    EXPECT_EQ(Word(ask({})), "Moved") << keys << ": containerd has none, either";
+    // An anonymous token may do, but containerd logs in for its token.
+    one_.Answer(nullptr);
+    one_.DemandToken("http://" + one_.address() + "/token");
+    Hosts(Table(one_, keys));
+    EXPECT_EQ(Word(ask({User("me", "secret")})), "Indeterminate CredentialsWithheld") << keys;
+    one_.DemandToken("");
+    Hosts(Table(one_, keys));
+    EXPECT_EQ(Word(ask({User("me", "secret")})), "Moved") << keys;
+  }
+}
+
 TEST_F(ClientMirrorTest, HeadersGoToTheirHostAndItsTokenServiceAndNobodyElse) {
   one_.Put("app", "v1");
   one_.DemandToken("http://" + one_.address() + "/token");
@@ -274,6 +304,43 @@ TEST_F(ClientMirrorTest, WhatEndsContainerdsPullEndsTheQuestion) {
   EXPECT_TRUE(registry_.lines().empty());
   one_.Answer(Always(500));
   EXPECT_EQ(AskFake("app:v1").digest, digest);
+}
+
+// R53: containerd asks the next host for want of an answer, and not for want of its end.
+TEST_F(ClientMirrorTest, ABodyThatBreaksOffEndsContainerdsPull) {
+  const std::string digest = registry_.Put("app", "v1");
+  one_.Put("app", "v1");
+  BothMirrors();
+  auto ask = [&] {
+    return client_->Ask(tests::Patient(), {.reference = tests::Ref(registry_.address() + "/app:v1"),
+                                           .local_digests = {},
+                                           .platform = {"linux", "amd64", ""},
+                                           .credentials = {},
+                                           .fetches_manifest = true});
+  };
+  auto broken = [](const std::string& status, bool of_tag) {
+    return [status, of_tag](const WireRequest& request) -> std::optional<FakeReply> {
+      if (of_tag && request.method == "HEAD") return FakeReply{.status = 405};
+      if (request.method == "HEAD") return std::nullopt;
+      return FakeReply{.raw = "HTTP/1.1 " + status +
+                              " x\r\nContent-Type: application/vnd.oci.image.index.v1+json\r\n"
+                              "Content-Length: 2\r\n\r\n{"};
+    };
+  };
+  EXPECT_EQ(ask().digest, digest);
+  one_.Answer(broken("200", false));
+  EXPECT_EQ(Word(ask()), "Unreachable Reset");
+  one_.Answer(broken("200", true));
+  EXPECT_EQ(Word(ask()), "Unreachable Reset");
+  EXPECT_TRUE(registry_.lines().empty());
+  // The status says enough; and a connection may end before.
+  one_.Answer(broken("500", false));
+  EXPECT_EQ(ask().digest, digest);
+  one_.Answer([](const WireRequest& request) -> std::optional<FakeReply> {
+    if (request.method == "HEAD") return std::nullopt;
+    return FakeReply{.raw = "HTTP/1.1 200 OK\r\nContent-"};
+  });
+  EXPECT_EQ(ask().digest, digest);
 }
 
 TEST_F(ClientMirrorTest, AServerThatIsNoHostLeavesTheMirrors) {
