@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "registry/authenticator.h"
 #include "registry/conversation.h"
 
 namespace prefetch::registry {
@@ -107,7 +108,7 @@ RegistryAnswer Client::AskChain(const base::Call& call, const image::RegistryQue
   std::shared_ptr<const HostChain> chain = HostsFor(question.reference);
   if (!chain->only_by_pull.empty()) return LeftToPulls(chain->only_by_pull);
   RegistryAnswer answer = NobodyToAsk(question.reference);
-  bool asked = false;
+  bool asked = false, withheld = false;
   int requests = 0;
   for (const ChainedHost& host : chain->hosts) {
     if (!Answers(host.host, question.reference.has_digest())) continue;
@@ -138,6 +139,18 @@ RegistryAnswer Client::AskChain(const base::Call& call, const image::RegistryQue
     answer = AskHost(call, chain->hosts, host, asked_here);
     requests += answer.requests;
     if (Answered(answer) || answer.only_by_pull || answer.ends_pull) break;
+    withheld |= host.mirror && options_.IsForContainerd() &&
+                Withholds(options_, host, question.credentials) &&
+                host_states_.ChallengeOf(host.host.server.Origin(), question.reference.path());
+  }
+  // The mirror may have what the registry refuses, and containerd would log in there.
+  if (withheld && (answer.kind == Kind::kAccessDenied || answer.kind == Kind::kTagMissing)) {
+    answer.kind = Kind::kIndeterminate;
+    answer.only_by_pull = true;
+    answer.message +=
+        "; a mirror asks for credentials, but is not trusted with them (registryTrustedMirrors): only a pull "
+        "tells";
+    answer.detail = RegistryDetail::kCredentialsWithheld;
   }
   answer.requests = requests;
   return answer;

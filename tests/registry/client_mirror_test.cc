@@ -194,6 +194,18 @@ TEST_F(ClientMirrorTest, AMirrorThatAsksForALoginLeavesAPredictionToAPull) {
   }
 }
 
+// The tag is gone from the registry, and may be there at the mirror.
+TEST_F(ClientMirrorTest, AMirrorThatAsksForALoginMayKnowWhatTheRegistryRefuses) {
+  one_.DemandPassword("me", "secret");
+  Hosts(Table(one_));
+  auto answer = AskFake("app:v1", {User("me", "secret")});
+  EXPECT_EQ(Word(answer), "Indeterminate CredentialsWithheld");
+  EXPECT_TRUE(answer.only_by_pull);
+  EXPECT_EQ(Word(AskFake("app:v1")), "TagMissing") << "containerd has no credentials, either";
+  registry_.Put("app", "v1");
+  EXPECT_EQ(Word(AskFake("app:v1", {User("me", "secret")})), "Moved");
+}
+
 TEST_F(ClientMirrorTest, HeadersGoToTheirHostAndItsTokenServiceAndNobodyElse) {
   one_.Put("app", "v1");
   one_.DemandToken("http://" + one_.address() + "/token");
