@@ -76,8 +76,8 @@ Agent::Agent(Options options, Parts parts)
                      options_.limits.download_bytes_per_second);
   }
   pulls_.emplace(PullOptions{.limits = options_.limits, .instance = options_.instance, .once = options_.once},
-                 PullParts{parts_.images, parts_.content, refusals_, parts_.clock, options_.platform,
-                           fetcher_ ? &*fetcher_ : nullptr},
+                 PullDependencies{parts_.images, parts_.content, refusals_, parts_.clock, options_.platform,
+                                  fetcher_ ? &*fetcher_ : nullptr},
                  ProbeOf(parts_),
                  PullCollaborators{loop_, entries_, lookups_, metrics_, runtime_, checks_, kubelet_.get()});
   if (kubelet_ && options_.touch && parts_.api != nullptr) {
@@ -118,11 +118,11 @@ void Agent::SetList(std::shared_ptr<const plan::ImageList> list) {
 }
 
 void Agent::RecordsChanged(kubelet::FileChanges changes) {
-  loop_.Push(RecordsTouched{std::move(changes)});
+  loop_.Push(KubeletRecordsChanged{std::move(changes)});
 }
 
 void Agent::ImagesChanged() {
-  loop_.Push(ImagesTouched{});
+  loop_.Push(RuntimeImagesChanged{});
 }
 
 void Agent::RequestPull(const image::Reference& reference, base::TimePoint observed_at) {
@@ -400,7 +400,7 @@ constexpr std::chrono::seconds kCalm{5};
 
 plan::ImageState Agent::EvaluateImage(const Entry& entry, base::WallTime wall) const {
   std::optional<plan::Run> run;
-  if (const ActiveRun* current = entry.Current()) run = current->run;
+  if (const ActivePull* current = entry.Current()) run = current->run;
   plan::ImageState state = plan::EvaluateImage(
       {.want = entry.want,
        .selection = entry.selection,
@@ -431,7 +431,7 @@ plan::ImageState Agent::EvaluateImage(const Entry& entry, base::WallTime wall) c
   return state;
 }
 
-void Agent::ShowImages(plan::Snapshot& snapshot) const {
+void Agent::AddImages(plan::Snapshot& snapshot) const {
   snapshot.images.reserve(entries_.listed().size());
   for (const Entry& entry : entries_.listed()) {
     snapshot.images.push_back(EvaluateImage(entry, snapshot.time));
@@ -444,7 +444,7 @@ void Agent::ShowImages(plan::Snapshot& snapshot) const {
 }
 
 // Problems are faults of the node or the configuration that belong to no single image.
-void Agent::ShowProblems(plan::Snapshot& snapshot) const {
+void Agent::AddProblems(plan::Snapshot& snapshot) const {
   snapshot.problems = credentials_.problems;
   snapshot.providers_not_given = credentials_.not_given;
   const std::vector<std::string>& stale = runtime_.stale_mounts();
@@ -487,7 +487,7 @@ void Agent::Publish() {
                     .capacity_bytes = disk.capacity_bytes,
                     .available_bytes = disk.available_bytes,
                     .kept_free_bytes = plan::KeptFree(disk, pulls_->limits())};
-  ShowImages(*snapshot);
+  AddImages(*snapshot);
   if (kubelet_) {
     snapshot->kubelet = kubelet_->status();
     snapshot->kubelet->runtime_note = kubelet::WhyRecordsNeverMatch(runtime.name, runtime.version);
@@ -495,7 +495,7 @@ void Agent::Publish() {
   }
   snapshot->registries = checks_.InUse();
   snapshot->unlisted = runtime_.unlisted();
-  ShowProblems(*snapshot);
+  AddProblems(*snapshot);
   AddGcOutlook(*snapshot);
   snapshot->readiness = plan::Summarize({.list = *list_,
                                          .list_loaded = list_epoch_ > 0,
@@ -655,7 +655,7 @@ void Agent::ApplyLocal(Entry& entry, std::optional<plan::Local> local) {
   if (kubelet_) kubelet_->ImageChanged(entry);
 }
 
-void Agent::On(RecordsTouched event) {
+void Agent::On(KubeletRecordsChanged event) {
   if (kubelet_)
     kubelet_->Handle(std::move(event));  // callers of RecordsChanged do not know whether there is one
 }
@@ -731,7 +731,7 @@ void Agent::On(const RetryRequested& event) {
 // A client repeats its request while it waits, so only a new request, or a result that is for good, counts as
 // a request to try at once. A failure of this moment is the answer to it.
 bool Agent::MaySkipBackoffFor(const Entry& entry) {
-  const bool is_new = loop_.now() >= entry.requested_until || plan::HasFailedPermanently(entry.past);
+  const bool is_new = loop_.now() >= entry.requested_until || plan::HasSettledOnFailure(entry.past);
   const bool waits = entry.runs.empty() && entry.past.not_before > loop_.now();
   return waits && is_new && loop_.now() - entry.past.failed_at >= plan::kFreshFailure &&
          backoff_skips_.TryTake(loop_.now());

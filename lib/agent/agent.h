@@ -119,8 +119,8 @@ class Agent {
   void On(const ContentFetched& event) { pulls_->Handle(event); }
   void On(const PullReturned& event) { pulls_->Handle(event); }
   void On(const PullUnprotected& event) { pulls_->Handle(event); }
-  void On(RecordsTouched event);
-  void On(ImagesTouched) { runtime_.ImagesAnnounced(); }
+  void On(KubeletRecordsChanged event);
+  void On(RuntimeImagesChanged) { runtime_.ImagesAnnounced(); }
   bool On(KubeletPolled event);
   void On(TouchAdvanced event);
   void On(const CheckDone& event);
@@ -151,8 +151,8 @@ class Agent {
   // Snapshots out.
   void Publish();
   plan::ImageState EvaluateImage(const Entry& entry, base::WallTime wall) const;
-  void ShowImages(plan::Snapshot& snapshot) const;
-  void ShowProblems(plan::Snapshot& snapshot) const;
+  void AddImages(plan::Snapshot& snapshot) const;
+  void AddProblems(plan::Snapshot& snapshot) const;
 
   Options options_;
   const Parts parts_;

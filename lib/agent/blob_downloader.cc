@@ -107,7 +107,7 @@ base::Status BlobDownloader::FetchInto(const base::Call& call, DownloadJob given
     }
     if (ending_) result = base::Cancelled("stopped");
     // Without a thread nothing would ever end this wait.
-    if (running_ == 0) result = base::Internal("no thread can be made").OwnedBy(base::Owner::kStore);
+    if (running_ == 0) result = base::Internal("no thread can be made").CausedBy(base::Owner::kStore);
     if (!result || progress == plan::FetchOrder::Progress::kComplete) {
       // Removed before the streams are stopped, so that none of them takes the next blob of this image.
       order_.Remove(image);
@@ -141,7 +141,7 @@ base::Status BlobDownloader::RetainShared(const base::Call& call, const Download
     auto opened = content_.OpenBlob(call, job.lease, blob);
     if (!opened) return FromStore(opened.error());
     if (opened->state != cri::BlobState::kWhole)
-      return base::Unavailable(blob.digest + " has gone").OwnedBy(base::Owner::kStore);
+      return base::Unavailable(blob.digest + " has gone").CausedBy(base::Owner::kStore);
   }
   return {};
 }
@@ -179,7 +179,7 @@ void BlobDownloader::Rebalance() {
   // A free stream takes the waiting blob by itself. While downloads yield to others, slow streams are no sign
   // of a stall.
   if (static_cast<int>(transfers_.size()) < running_ || yield_policy_.IsDue(now)) return;
-  const auto yield = order_.ToYield(now);
+  const auto yield = order_.StreamToPreempt(now);
   if (!yield) return;
   auto found = transfers_.find(yield->digest);
   if (found == transfers_.end()) return;
@@ -244,7 +244,7 @@ base::Result<BlobDownloader::End> BlobDownloader::Move(Transfer& transfer) {
   {
     base::Lock lock(mutex_);
     // Opening a blob may wait for the store. That time must not count as slowness of the network.
-    order_.Rested(transfer.digest, transfer.written_at);
+    order_.RestartSpeedWindow(transfer.digest, transfer.written_at);
   }
   base::Status got = Get(transfer, blob->size_bytes);
   // Bytes that came before a failure are written: nothing speaks against them, and the next try goes on
@@ -301,7 +301,7 @@ bool BlobDownloader::Write(Transfer& transfer) {
 // if this one ends.
 bool BlobDownloader::YieldToOthers(Transfer& transfer, std::size_t bytes_received) {
   base::Lock lock(mutex_);
-  order_.Came(transfer.digest, bytes_received, steady_clock::now());
+  order_.OnBytes(transfer.digest, bytes_received, steady_clock::now());
   transfer.burst_bytes += bytes_received;
   while (!transfer.stop.stop_requested()) {
     const base::TimePoint now = steady_clock::now();
@@ -337,7 +337,7 @@ bool BlobDownloader::YieldToOthers(Transfer& transfer, std::size_t bytes_receive
       continue;
     }
     changed_.wait_until(mutex_, std::min(next, now + plan::kForeignPullPollInterval));
-    order_.Rested(transfer.digest, steady_clock::now());
+    order_.RestartSpeedWindow(transfer.digest, steady_clock::now());
   }
   return false;
 }
@@ -352,7 +352,7 @@ bool BlobDownloader::AwaitRate(Transfer& transfer, std::size_t bytes_received) {
     const base::Duration wait = rate_.WaitAt(now);
     if (wait <= base::Duration::zero()) return true;
     changed_.wait_until(mutex_, now + wait);
-    order_.Waited(transfer.digest, steady_clock::now() - now);
+    order_.ShiftSpeedWindow(transfer.digest, steady_clock::now() - now);
   }
   return false;
 }
@@ -397,7 +397,7 @@ void BlobDownloader::Fail(const Transfer& transfer, const base::Error& error) {
     // An image of another registry waited for the same layer. Its own registry has done nothing wrong.
     const bool innocent = of_registry && running.job->question.reference.domain() != registry;
     running.failure =
-        innocent ? base::Unavailable(registry + " failed: " + error.message()).OwnedBy(base::Owner::kImage)
+        innocent ? base::Unavailable(registry + " failed: " + error.message()).CausedBy(base::Owner::kImage)
                  : error;
   }
   order_.Failed(transfer.digest);

@@ -35,8 +35,8 @@ struct DownloadJob {
 // Describes a failure of the content store. Wrong bytes are the image's: InvalidArgument.
 inline base::Error FromStore(const cri::CallError& error) {
   if (error.error_class == image::ErrorClass::kCorrupt)
-    return base::InvalidArgument(error.message).OwnedBy(base::Owner::kImage);
-  return base::Internal("the content store: " + error.message).OwnedBy(base::Owner::kStore);
+    return base::InvalidArgument(error.message).CausedBy(base::Owner::kImage);
+  return base::Internal("the content store: " + error.message).CausedBy(base::Owner::kStore);
 }
 
 // Its threads exist while there is work. Each fetches one blob at a time, and writes its bytes in parts of

@@ -62,10 +62,10 @@ bool Checks::HasEnoughAnswers(const Entry& entry) const {
 }
 
 // With --once nothing is saved: there is no later pull to save it for.
-bool Checks::SavesPulls(const std::string& registry) const {
+bool Checks::ReservesQuota(const std::string& registry) const {
   loop_.Check();
   auto pace = paces_.find(registry);
-  return !options_.once && pace != paces_.end() && plan::SavesPulls(pace->second, loop_.now());
+  return !options_.once && pace != paces_.end() && plan::ReservesQuota(pace->second, loop_.now());
 }
 
 // A registry whose hold has ended gets one probe first, even if no check is due yet: only its answer lets
@@ -313,7 +313,7 @@ std::vector<plan::RegistryStatus> Checks::InUse() const {
           loop_.Wall() + std::chrono::duration_cast<base::WallTime::duration>(pace.held_until - loop_.now());
     }
     status.allowance = pace.allowance;
-    status.saves_pulls = plan::SavesPulls(pace, loop_.now());
+    status.saves_pulls = plan::ReservesQuota(pace, loop_.now());
     all.push_back(std::move(status));
   }
   return all;

@@ -54,7 +54,7 @@ class Checks {
   // may follow.
   bool HasEnoughAnswers(const Entry& entry) const;
   // Returns true if the registry's last pulls are reserved for absent images.
-  bool SavesPulls(const std::string& registry) const;
+  bool ReservesQuota(const std::string& registry) const;
 
   // After a new list: plans questions about its changes.
   void NewDemands();

@@ -42,24 +42,24 @@ bool Pulls::IsFar(const Entry& entry) const {
 
 // The scheduler's view of a pull that runs or is due. plan::Schedule and the disk budget know entries only by
 // this, so that they stay pure.
-plan::PullSlot Pulls::SlotOf(std::size_t index) const {
+plan::PullCandidate Pulls::SlotOf(std::size_t index) const {
   const Entry& entry = entries_.all()[index];
-  plan::PullSlot slot{.entry = index,
-                      .registry = entry.want->reference.domain(),
-                      .content = entry.want->reference.digest(),
-                      .priority = entry.want->priority,
-                      .update = plan::IsUsable(entry.seen),
-                      .requested = loop_.now() < entry.requested_until,
-                      .unlisted = !entry.on_list,
-                      .suspect = plan::IsSuspicious(entry.past),
-                      .stalled = entry.past.last_failure == plan::Reason::kStalled,
-                      .far = IsFar(entry),
-                      .failures = entry.past.failures,
-                      .bytes = entry.past.disk.compressed};
+  plan::PullCandidate slot{.entry = index,
+                           .registry = entry.want->reference.domain(),
+                           .content = entry.want->reference.digest(),
+                           .priority = entry.want->priority,
+                           .update = plan::IsUsable(entry.seen),
+                           .requested = loop_.now() < entry.requested_until,
+                           .unlisted = !entry.on_list,
+                           .suspect = plan::IsSuspicious(entry.past),
+                           .stalled = entry.past.last_failure == plan::Reason::kStalled,
+                           .far = IsFar(entry),
+                           .failures = entry.past.failures,
+                           .bytes = entry.past.disk.compressed};
   if (entry.runs.empty()) {
     slot.lookup = lookups_.StateOf(*entry.want, loop_.now());
     slot.disk = plan::ReservationOfDue(entry.past.disk, disk_factor_);
-  } else if (const ActiveRun* run = entry.Current()) {
+  } else if (const ActivePull* run = entry.Current()) {
     // Bytes that an earlier pull has left are reported only once the runtime shows this pull.
     const plan::Movement& movement = run->run.movement;
     slot.disk = plan::ReservationOfRunning(
@@ -77,7 +77,7 @@ plan::PullSlot Pulls::SlotOf(std::size_t index) const {
 
 std::uint64_t Pulls::StillNeeds(const Entry& entry) const {
   loop_.Check();
-  const ActiveRun* run = entry.Current();
+  const ActivePull* run = entry.Current();
   const bool seen = run != nullptr && run->run.movement.seen;
   return plan::ExpectedDiskUse(entry.past.disk, taken_,
                                seen ? run->run.movement.bytes_done : entry.past.disk.kept);
@@ -90,7 +90,7 @@ void Pulls::Handle(const SizeKnown& event) {
   if (event.disk.known) ApplyDisk(event.disk, disk_path_);
   Entry* entry = entries_.Find(event.name);
   if (entry == nullptr) return;
-  for (const ActiveRun& run : entry->runs) {
+  for (const ActivePull& run : entry->runs) {
     if (run.id == event.run) entry->past.disk = plan::AfterSize(entry->past.disk, event.bytes);
   }
   loop_.Changed();
@@ -112,7 +112,7 @@ void Pulls::EndForDiskSpace() {
   disk_factor_ = plan::FactorFor(taken_, std::any_of(all.begin(), all.end(), [](const Entry& entry) {
                                    return plan::NeedsMoreThanUsual(entry.past.disk);
                                  }));
-  std::vector<plan::PullSlot> running;
+  std::vector<plan::PullCandidate> running;
   for (std::size_t i = 0; i < all.size(); i++) {
     if (!all[i].runs.empty() && all[i].Current() != nullptr) running.push_back(SlotOf(i));
   }
@@ -123,12 +123,12 @@ void Pulls::EndForDiskSpace() {
     return;
   }
   // One pull is ended at a time, and the rest is judged anew: its room may be enough for the others.
-  while (auto verdict = plan::ChooseEviction(running, usable, eviction_)) {
+  while (auto verdict = plan::ChoosePullToEnd(running, usable, eviction_)) {
     Entry& entry = all[verdict->entry];
-    ActiveRun& run = entry.runs.back();
+    ActivePull& run = entry.runs.back();
     base::LogFields fields = {
         {"image", entry.want->reference.written()}, {"needed", verdict->needed}, {"available", usable}};
-    if (verdict->ending == plan::PullEviction::kOutOfDiskSpace) {
+    if (verdict->ending == plan::PullToEnd::kOutOfDiskSpace) {
       base::Warn("pull ended: not enough room", fields);
       run.ending = Ending::kNoDiskSpace;
       entry.past.disk = plan::AfterDiskFull(entry.past.disk, verdict->competed, loop_.now());
@@ -142,7 +142,7 @@ void Pulls::EndForDiskSpace() {
     }
     run.stop.request_stop();
     loop_.Changed();
-    std::erase_if(running, [&](const plan::PullSlot& slot) { return slot.entry == verdict->entry; });
+    std::erase_if(running, [&](const plan::PullCandidate& slot) { return slot.entry == verdict->entry; });
   }
 }
 
@@ -195,7 +195,7 @@ void Pulls::DropKeptBytes() {
 }
 
 // Settles images without room when no running pull could give any back: waiting would not help.
-void Pulls::SettleForDiskSpace() {
+void Pulls::DecideForDiskSpace() {
   // Room is on its way back, so an image without room may still fit.
   if (eviction_.pending) return;
   std::vector<Entry>& all = entries_.all();

@@ -95,7 +95,7 @@ void Entries::Replace(const std::shared_ptr<const plan::ImageList>& list) {
       entries_.push_back(std::move(gone));
       continue;
     }
-    for (ActiveRun& run : gone.runs) {
+    for (ActivePull& run : gone.runs) {
       run.ending = Ending::kNotWanted;
       run.stop.request_stop();
       // The runtime ends a cancelled pull later. Until then its lease is in use and must not be deleted.
@@ -159,13 +159,13 @@ Entry* Entries::Find(const std::string& name) {
   return found == by_name_.end() || entries_[*found].name() != name ? nullptr : &entries_[*found];
 }
 
-std::optional<ActiveRun> Entries::TakeRun(const std::string& name, std::uint64_t run) {
+std::optional<ActivePull> Entries::TakeRun(const std::string& name, std::uint64_t run) {
   thread_.Check();
-  auto take = [run](std::vector<ActiveRun>& from) -> std::optional<ActiveRun> {
+  auto take = [run](std::vector<ActivePull>& from) -> std::optional<ActivePull> {
     auto found =
-        std::find_if(from.begin(), from.end(), [run](const ActiveRun& one) { return one.id == run; });
+        std::find_if(from.begin(), from.end(), [run](const ActivePull& one) { return one.id == run; });
     if (found == from.end()) return std::nullopt;
-    std::optional<ActiveRun> taken(std::move(*found));
+    std::optional<ActivePull> taken(std::move(*found));
     from.erase(found);
     return taken;
   };
@@ -188,8 +188,8 @@ std::set<std::string> Entries::Registries() const {
 std::set<std::string> Entries::LeasesInUse() const {
   thread_.Check();
   std::set<std::string> leases;
-  auto add = [&leases](const std::vector<ActiveRun>& runs) {
-    for (const ActiveRun& run : runs) {
+  auto add = [&leases](const std::vector<ActivePull>& runs) {
+    for (const ActivePull& run : runs) {
       if (!run.lease.empty()) leases.insert(run.lease);
     }
   };

@@ -34,7 +34,7 @@ enum class Ending {
 
 // One pull under way: the agent's own fetch if it helps, then PullImage with one credential after the other.
 // Its phases, in order: fetch, `fetched`, PullImage, `returned`, look at the new image, PullDone.
-struct ActiveRun {
+struct ActivePull {
   std::uint64_t id = 0;
   std::stop_source stop;
   plan::Run run;
@@ -58,8 +58,8 @@ struct Entry {
   // Polls with a sequence up to this one began before the agent's own pull changed the node.
   std::uint64_t trust_polls_after = 0;
   plan::History past;
-  std::vector<ActiveRun> runs;  // the newest last; two only while one replaces another
-  plan::HeldVerdict verdict;    // of kubelet's, where there is one
+  std::vector<ActivePull> runs;  // the newest last; two only while one replaces another
+  plan::HeldVerdict verdict;     // of kubelet's, where there is one
   base::Shared<plan::TouchHistory> touch;
   base::Shared<plan::TouchStatus> touched;  // for status
   // The registry's answers; meaningful for entries with a registry check.
@@ -79,7 +79,7 @@ struct Entry {
 
   bool applies() const { return selection == plan::Selection::kApplies; }
   const std::string& name() const { return want->reference.Normalized(); }
-  const ActiveRun* Current() const {
+  const ActivePull* Current() const {
     return runs.empty() || runs.back().ending != Ending::kNot ? nullptr : &runs.back();
   }
 };
@@ -145,7 +145,7 @@ class Entries {
   // Registries of all entries, including those that are not on the list.
   std::set<std::string> Registries() const;
   // Removes and returns a run that has ended. Returns nullopt if no such run is known.
-  std::optional<ActiveRun> TakeRun(const std::string& name, std::uint64_t run);
+  std::optional<ActivePull> TakeRun(const std::string& name, std::uint64_t run);
 
   // Entries that are being pulled, by runs that were not asked to end.
   std::size_t Pulls() const;
@@ -167,7 +167,7 @@ class Entries {
   std::vector<Entry> entries_ PREFETCH_GUARDED_BY(thread_);
   std::size_t listed_ PREFETCH_GUARDED_BY(thread_) = 0;            // of these, from the first on
   std::vector<std::size_t> by_name_ PREFETCH_GUARDED_BY(thread_);  // indices, in order of the names
-  std::vector<ActiveRun> leaving_ PREFETCH_GUARDED_BY(thread_);
+  std::vector<ActivePull> leaving_ PREFETCH_GUARDED_BY(thread_);
 };
 
 }  // namespace prefetch::agent

@@ -122,12 +122,12 @@ struct RetryRequested {
 };
 
 // The watch has reported changed files of kubelet.
-struct RecordsTouched {
+struct KubeletRecordsChanged {
   kubelet::FileChanges changes;
 };
 
 // The runtime tells that some image has come, gone or changed.
-struct ImagesTouched {};
+struct RuntimeImagesChanged {};
 
 struct KubeletPolled {
   std::optional<KubeletPoll> poll;  // none: a glance has told that nothing has moved
@@ -162,9 +162,10 @@ struct PinsChanged {
 
 struct Wake {};  // nothing but a turn
 
-using Event = std::variant<Wake, ListChanged, RuntimePolled, PullDone, ProgressSeen, SizeKnown, SizeReceived,
-                           ContentFetched, PullReturned, LeasesUpdated, PullUnprotected, RecordsTouched,
-                           ImagesTouched, KubeletPolled, TouchAdvanced, CheckDone, PullRequested,
-                           RetryRequested, LookupFinished, ProblemReported, NodeLabelsRead, PinsChanged>;
+using Event =
+    std::variant<Wake, ListChanged, RuntimePolled, PullDone, ProgressSeen, SizeKnown, SizeReceived,
+                 ContentFetched, PullReturned, LeasesUpdated, PullUnprotected, KubeletRecordsChanged,
+                 RuntimeImagesChanged, KubeletPolled, TouchAdvanced, CheckDone, PullRequested, RetryRequested,
+                 LookupFinished, ProblemReported, NodeLabelsRead, PinsChanged>;
 
 }  // namespace prefetch::agent

@@ -55,7 +55,7 @@ Fetcher::Fetcher(bool automatic, cri::ContentService& content, ContentSourceFor 
       source_for_(std::move(source)),
       clock_(clock),
       platform_(std::move(platform)),
-      streams_(
+      downloader_(
           content, [&metrics](std::uint64_t bytes) { metrics.Fetched(bytes); }, bytes_per_second) {}
 
 plan::FetchHealth Fetcher::HealthOf(const std::string& registry) {
@@ -112,7 +112,7 @@ base::Status Fetcher::WriteDocument(const base::Call& call, const std::string& l
   if (!opened) return FromStore(opened.error());
   if (opened->state == cri::BlobState::kWhole) return {};
   if (opened->state == cri::BlobState::kTaken)
-    return base::Unavailable("another pull writes the manifest").OwnedBy(base::Owner::kStore);
+    return base::Unavailable("another pull writes the manifest").CausedBy(base::Owner::kStore);
   // An ingest that an earlier pull has begun is resumed.
   const std::uint64_t there = std::min<std::uint64_t>(opened->writer->offset(), bytes.size());
   if (there < bytes.size()) {
@@ -150,7 +150,7 @@ base::Status Fetcher::FetchContent(const base::Call& call, const FetchJob& job,
     if (auto written = WriteDocument(call, job.lease, document.blob, document.bytes); !written)
       return written;
   }
-  return streams_.FetchInto(
+  return downloader_.FetchInto(
       call, {.lease = job.lease, .blobs = std::move(blobs->blobs), .question = question, .source = source});
 }
 

@@ -83,7 +83,7 @@ class Fetcher {
   base::Mutex mutex_;
   std::map<std::string, plan::FetchHealth> registries_
       PREFETCH_GUARDED_BY(mutex_);  // with a fact that still counts: near, failed, denied or limited
-  BlobDownloader streams_;          // last: its threads use what stands above
+  BlobDownloader downloader_;       // last: its threads use what stands above
 };
 
 }  // namespace prefetch::agent

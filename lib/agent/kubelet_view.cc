@@ -33,8 +33,9 @@ KubeletView::KubeletView(Loop& loop, Entries& entries, credentials::Keyring& key
       entries_(entries),
       keyring_(keyring),
       polls_{.glance = loop.now(), .full = loop.now()},
-      observer_(std::move(options),
-                [&loop](kubelet::FileChanges changes) { loop.Push(RecordsTouched{std::move(changes)}); }) {}
+      observer_(std::move(options), [&loop](kubelet::FileChanges changes) {
+        loop.Push(KubeletRecordsChanged{std::move(changes)});
+      }) {}
 
 bool KubeletView::Verifies() const {
   return possible_ && std::all_of(possible_->begin(), possible_->end(),

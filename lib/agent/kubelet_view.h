@@ -36,7 +36,7 @@ class KubeletView {
   void ListChanged() { question_ = nullptr; }
   // The image under the entry's name is another one, or none.
   void ImageChanged(Entry& entry);
-  void Handle(RecordsTouched event) { files_changed_.Add(std::move(event.changes)); }
+  void Handle(KubeletRecordsChanged event) { files_changed_.Add(std::move(event.changes)); }
 
   // At each waking. `list_epoch`: the version of the list that the entries are of.
   void StartPollIfDue(Workers& workers, std::uint64_t list_epoch);

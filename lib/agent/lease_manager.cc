@@ -89,7 +89,7 @@ void LeaseManager::Begin(const std::string& lease, const std::string& name, base
 void LeaseManager::ReleaseLease(const std::string& lease, cri::LeaseBytes bytes, base::TimePoint at) {
   if (lease.empty()) return;
   Held& held = held_[lease];
-  held.let_go = true;
+  held.released = true;
   held.let_go_at = at;
   // A later call without urgency must not take it back: a pull already waits for this room.
   held.for_disk_space = held.for_disk_space || bytes == cri::LeaseBytes::kReleaseNow;
@@ -103,12 +103,13 @@ void LeaseManager::Found(const std::string& lease, const std::string& name, base
 
 bool LeaseManager::IsBeingReleased(const std::string& lease) const {
   auto held = held_.find(lease);
-  return held != held_.end() && (held->second.going || (held->second.let_go && held->second.for_disk_space));
+  return held != held_.end() &&
+         (held->second.going || (held->second.released && held->second.for_disk_space));
 }
 
 bool LeaseManager::IsDue(const std::string& lease, const Held& held, const std::set<std::string>& running,
                          const UseOf& use_of) {
-  return !running.contains(lease) && (held.let_go || use_of(held.name, lease) == IdleLeaseUse::kNone);
+  return !running.contains(lease) && (held.released || use_of(held.name, lease) == IdleLeaseUse::kNone);
 }
 
 std::optional<LeaseChanges> LeaseManager::Next(const std::set<std::string>& running, const UseOf& use_of,
@@ -142,24 +143,24 @@ std::optional<LeaseChanges> LeaseManager::Next(const std::set<std::string>& runn
   return work;
 }
 
-void LeaseManager::Handle(const LeasesUpdated& tended, base::TimePoint now) {
+void LeaseManager::Handle(const LeasesUpdated& result, base::TimePoint now) {
   busy_ = false;
-  for (const std::string& lease : tended.dropped) {
+  for (const std::string& lease : result.dropped) {
     auto held = held_.find(lease);
     // A pull that began under it in the meantime has replaced the record, so it must stay.
     if (held != held_.end() && held->second.going) held_.erase(held);
   }
-  for (const std::string& lease : tended.renewed) {
+  for (const std::string& lease : result.renewed) {
     if (auto held = held_.find(lease); held != held_.end()) held->second.renew_at = now + kRenewEvery;
   }
   // Those whose deletion failed are due again.
   for (auto& [lease, held] : held_) held.going = false;
-  listed_ = listed_ || tended.found.has_value();
-  failures_ = tended.failed ? failures_ + 1 : 0;
-  if (tended.failed) {
+  listed_ = listed_ || result.found.has_value();
+  failures_ = result.failed ? failures_ + 1 : 0;
+  if (result.failed) {
     again_at_ = now + std::min(seconds(1) * (1 << std::min(failures_ - 1, 6)), kLongestWait);
   }
-  if (tended.unsupported) FoundUnsupported();
+  if (result.unsupported) FoundUnsupported();
 }
 
 base::TimePoint LeaseManager::NextTurn(base::TimePoint now) const {

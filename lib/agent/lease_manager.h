@@ -81,7 +81,7 @@ class LeaseManager {
   // containerd collect garbage, and that stops its writers.
   std::optional<LeaseChanges> Next(const std::set<std::string>& running, const UseOf& use_of, bool may_list,
                                    base::TimePoint now);
-  void Handle(const LeasesUpdated& tended, base::TimePoint now);
+  void Handle(const LeasesUpdated& result, base::TimePoint now);
   // Returns the time at which a lease that is held back becomes due.
   base::TimePoint NextTurn(base::TimePoint now) const;
   // Returns the leases to delete before the process ends.
@@ -91,7 +91,7 @@ class LeaseManager {
   struct Held {
     std::string name;
     base::TimePoint renew_at;
-    bool let_go = false;
+    bool released = false;
     bool for_disk_space = false;
     base::TimePoint let_go_at;
     std::optional<base::TimePoint> due_since;  // for Next

@@ -107,7 +107,7 @@ cri::CallResult<std::string> PullUncancelled(const base::Call& call, cri::ImageS
 
 // Tries each credential until one is neither refused nor answered with 404; anonymous only if there is none
 // (A20).
-Attempt TryCredentials(const base::Call& call, const PullParts& parts, const PullJob& job,
+Attempt TryCredentials(const base::Call& call, const PullDependencies& parts, const PullJob& job,
                        const credentials::Lookup& lookup) {
   Attempt attempt;
   cri::PullRequest request{
@@ -179,7 +179,7 @@ PullOutcome FailedAttempt(const Attempt& attempt, const credentials::Lookup& loo
 }
 
 // The runtime reports success. Checks that the image is there as a pod needs it (C19, C22).
-PullOutcome VerifyPulledImage(const base::Call& call, const PullParts& parts, const PullJob& job,
+PullOutcome VerifyPulledImage(const base::Call& call, const PullDependencies& parts, const PullJob& job,
                               const credentials::Credential* credential) {
   auto details = parts.images.ImageStatus(call.Within(kRuntimeCallTimeout), job.reference.Normalized());
   // A stopping CRI-O finishes pulls after its socket has gone (C35). The pull is neither a success that
@@ -229,7 +229,7 @@ PullOutcome VerifyPulledImage(const base::Call& call, const PullParts& parts, co
 }
 
 // Returns nullopt if the registry has refused all credentials just now.
-std::optional<FetchJob> FetchJobFor(const PullParts& parts, const PullJob& job) {
+std::optional<FetchJob> FetchJobFor(const PullDependencies& parts, const PullJob& job) {
   FetchJob fetch{.reference = job.reference,
                  .lease = job.lease,
                  .credentials = {},
@@ -247,10 +247,10 @@ std::optional<FetchJob> FetchJobFor(const PullParts& parts, const PullJob& job) 
 // Ends the ingests of the lease that have all their bytes (C37). A blob with wrong bytes would otherwise fail
 // each pull that needs it, a pod's too, for as long as the lease protects it. Best effort: the next pull
 // tries again. Returns the number of discarded bytes.
-std::uint64_t FinishIngests(const base::Call& call, const PullParts& parts, const PullJob& job,
-                            cri::Beginnings beginnings) {
+std::uint64_t FinishIngests(const base::Call& call, const PullDependencies& parts, const PullJob& job,
+                            cri::PartialIngests partial) {
   if (job.lease.empty()) return 0;
-  auto discarded = parts.content.FinishIngests(call.Within(kFinishTimeout), job.lease, beginnings);
+  auto discarded = parts.content.FinishIngests(call.Within(kFinishTimeout), job.lease, partial);
   if (discarded && *discarded > 0)
     base::Warn("wrong bytes discarded", {{"image", job.reference.written()}, {"bytes", *discarded}});
   return discarded ? *discarded : 0;
@@ -259,7 +259,8 @@ std::uint64_t FinishIngests(const base::Call& call, const PullParts& parts, cons
 // Lets the agent fetch the content, if that is worth it; the runtime's pull follows in any case. If the
 // registry has limited the requests, a short wait comes first. A long one ends the pull: the result is then
 // its outcome.
-std::optional<PullOutcome> FetchFirst(const base::Call& call, const PullParts& parts, const PullJob& job) {
+std::optional<PullOutcome> FetchFirst(const base::Call& call, const PullDependencies& parts,
+                                      const PullJob& job) {
   if (parts.fetcher == nullptr || job.lease.empty()) return std::nullopt;
   const std::optional<FetchJob> fetch = FetchJobFor(parts, job);
   if (!fetch) return std::nullopt;
@@ -267,7 +268,8 @@ std::optional<PullOutcome> FetchFirst(const base::Call& call, const PullParts& p
   // The runtime, or the next attempt, begins with what can still become its blobs. At a server that sends
   // other bytes than were asked for, going on costs requests and no more.
   if (!end.error.empty())
-    FinishIngests(call, parts, job, end.wrong_bytes ? cri::Beginnings::kGo : cri::Beginnings::kStay);
+    FinishIngests(call, parts, job,
+                  end.wrong_bytes ? cri::PartialIngests::kAbort : cri::PartialIngests::kKeep);
   if (end.retry_after && *end.retry_after <= plan::kMaxRetryAfter) {
     base::Pause(call, *end.retry_after);
   } else if (end.retry_after) {
@@ -282,14 +284,14 @@ std::optional<PullOutcome> FetchFirst(const base::Call& call, const PullParts& p
 
 }  // namespace
 
-std::uint64_t AskSize(const base::Call& call, const PullParts& parts, const PullJob& job) {
+std::uint64_t AskSize(const base::Call& call, const PullDependencies& parts, const PullJob& job) {
   const std::optional<FetchJob> fetch = FetchJobFor(parts, job);
   return fetch ? parts.fetcher->AskSize(call, *fetch) : 0;
 }
 
 // Runs on a worker: lease, download, PullImage, verification. A step that fails leaves what it has done to
 // the lease, so that the next try goes on there.
-PullOutcome PerformPull(const base::Call& call, const PullParts& parts, const PullJob& given) {
+PullOutcome PerformPull(const base::Call& call, const PullDependencies& parts, const PullJob& given) {
   PullJob job = given;
   if (!job.lease.empty()) {
     auto lease = parts.content.EnsureLease(call.Within(kRuntimeCallTimeout), job.lease, kLeaseLifetime);
@@ -300,7 +302,7 @@ PullOutcome PerformPull(const base::Call& call, const PullParts& parts, const Pu
       if (job.unprotected) job.unprotected(lease.error());
     } else if (!*lease) {
       // The lease existed before: other pulls may have completed ingests under it, rightly or wrongly.
-      FinishIngests(call, parts, job, cri::Beginnings::kStay);
+      FinishIngests(call, parts, job, cri::PartialIngests::kKeep);
     }
   }
   if (call.Stopped()) return Cancelled();
@@ -319,7 +321,8 @@ PullOutcome PerformPull(const base::Call& call, const PullParts& parts, const Pu
   if (attempt.error.error_class == image::ErrorClass::kRuntimeDown) return failed;
   // A source of wrong bytes may have begun other blobs wrongly, so these go as well.
   const bool lies = attempt.error.error_class == image::ErrorClass::kCorrupt;
-  failed.discarded = FinishIngests(call, parts, job, lies ? cri::Beginnings::kGo : cri::Beginnings::kStay);
+  failed.discarded =
+      FinishIngests(call, parts, job, lies ? cri::PartialIngests::kAbort : cri::PartialIngests::kKeep);
   return failed;
 }
 

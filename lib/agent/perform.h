@@ -29,7 +29,7 @@ struct PullJob {
   std::string sandbox_cgroup = {};    // as in cri::PullRequest
   // Told, on the worker, when that lease cannot be had: the pull goes on without one.
   std::function<void(const cri::CallError&)> unprotected = nullptr;
-  // Phases of the pull (agent::ActiveRun), told on the worker: the agent has fetched all content; PullImage
+  // Phases of the pull (agent::ActivePull), told on the worker: the agent has fetched all content; PullImage
   // has ended well.
   std::function<void()> fetched = nullptr;
   std::function<void()> returned = nullptr;
@@ -51,7 +51,7 @@ struct PullOutcome {
 };
 
 // All that a pull needs. Everything outlives the worker that uses it.
-struct PullParts {
+struct PullDependencies {
   cri::ImageService& images;
   cri::ContentService& content;
   Refusals& refusals;
@@ -62,9 +62,9 @@ struct PullParts {
 
 // The compressed size of the job's image, asked with the credentials of its pull (Fetcher::AskSize). 0: not
 // known. Blocks; runs on a worker. Only with a fetcher.
-std::uint64_t AskSize(const base::Call& call, const PullParts& parts, const PullJob& job);
+std::uint64_t AskSize(const base::Call& call, const PullDependencies& parts, const PullJob& job);
 
 // Blocks until the pull has ended; `call.stop` cancels it. Runs on a worker.
-PullOutcome PerformPull(const base::Call& call, const PullParts& parts, const PullJob& job);
+PullOutcome PerformPull(const base::Call& call, const PullDependencies& parts, const PullJob& job);
 
 }  // namespace prefetch::agent

@@ -33,7 +33,7 @@ bool IsRegistryFailure(plan::Reason reason) {
 
 // Returns how a run is counted. A pull that the agent ended itself counts as cancelled, unless its time was
 // up or it had stalled.
-PullEnd EndOf(const ActiveRun& run, const PullOutcome& outcome, base::TimePoint now) {
+PullEnd EndOf(const ActivePull& run, const PullOutcome& outcome, base::TimePoint now) {
   PullEnd end{.result = PullResult::kCancelled, .took = now - run.run.started_at};
   if (outcome.success && outcome.success->unpacked) {
     end.result = PullResult::kSucceeded;
@@ -84,7 +84,7 @@ PullEnd EndOf(const ActiveRun& run, const PullOutcome& outcome, base::TimePoint 
 void Pulls::Handle(PullDone event) {
   loop_.Check();
   loop_.Changed();
-  std::optional<ActiveRun> run = entries_.TakeRun(event.name, event.run);
+  std::optional<ActivePull> run = entries_.TakeRun(event.name, event.run);
   // Counted even if the list has dropped the entry: the pull did happen.
   if (run) metrics_.PullEnded(EndOf(*run, event.outcome, loop_.now()));
   Entry* entry = entries_.Find(event.name);
@@ -136,7 +136,7 @@ void Pulls::Handle(PullDone event) {
   }
 }
 
-void Pulls::Succeeded(Entry& entry, const ActiveRun& run, PullOutcome outcome) {
+void Pulls::Succeeded(Entry& entry, const ActivePull& run, PullOutcome outcome) {
   // The factor of disk usage is updated before AfterSuccess, which clears what the history knows about room.
   const plan::PullSuccess& success = *outcome.success;
   entry.past.disk = plan::AfterSize(entry.past.disk, run.run.movement.bytes_total);
@@ -155,7 +155,7 @@ void Pulls::Succeeded(Entry& entry, const ActiveRun& run, PullOutcome outcome) {
   plan::Distance& distance = distances_[entry.want->reference.domain()];
   distance = plan::AfterPull(distance, loop_.now() - run.run.started_at);
   // Another pull of the same name has nothing left to do.
-  for (ActiveRun& other : entry.runs) {
+  for (ActivePull& other : entry.runs) {
     other.ending = Ending::kReplaced;
     other.stop.request_stop();
   }
@@ -203,27 +203,27 @@ void Pulls::RegistryAnswered(const Entry& entry, const plan::PullFailure& failur
 
 // Returns true if this pull may be why the runtime went away. If a suspect ran, the others are cleared,
 // unless both kinds ran; at the second try at the latest, the suspect is taken for the cause.
-bool Pulls::MayHaveEndedRuntime(const Entry& entry, const ActiveRun& run) {
+bool Pulls::MayHaveEndedRuntime(const Entry& entry, const ActivePull& run) {
   // One end of the runtime breaks many pulls, whose events come one after the other. The first of them fixes
   // who ran at that moment; the ids tell which events belong to it.
   if (run.id >= collapse_.runs_before) {
     collapse_ = {.runs_before = next_run_};
-    bool doubted = false;
+    bool had_second_chance = false;
     for (const Entry& one : entries_.all()) {
       if (one.runs.empty() && &one != &entry) continue;
       const bool suspect = plan::IsSuspicious(one.past);
       (suspect ? collapse_.suspect_ran : collapse_.others_ran) = true;
-      doubted = doubted || (suspect && one.past.doubted);
+      had_second_chance = had_second_chance || (suspect && one.past.had_second_chance);
     }
     // The suspect has already had its second try beside others, so now it alone is blamed.
-    if (doubted) collapse_.others_ran = false;
+    if (had_second_chance) collapse_.others_ran = false;
   }
   return !collapse_.suspect_ran || collapse_.others_ran || plan::IsSuspicious(entry.past);
 }
 
 // The disk rule comes first, because it may take the failure over. The image's history comes next: it decides
 // the reason that the registry's health and the log use.
-void Pulls::Failed(Entry& entry, const ActiveRun& run, const plan::PullFailure& given) {
+void Pulls::Failed(Entry& entry, const ActivePull& run, const plan::PullFailure& given) {
   // If the disk rule's own filesystem is full, the pull is repeated by that rule. Only a full disk elsewhere
   // is a failure.
   if (given.reason == plan::Reason::kDiskFull && FilledDisk(entry, given.error)) return;
@@ -263,7 +263,7 @@ void Pulls::Failed(Entry& entry, const ActiveRun& run, const plan::PullFailure& 
     DropKeptBytes();
     // A plugin that failed may be why the registry denied access, and the next try may go on where this one
     // ended.
-  } else if (plan::IsPermanent(failure.reason) && entry.past.settled && !failure.plugin_failed) {
+  } else if (plan::SettlesAtOnce(failure.reason) && entry.past.settled && !failure.plugin_failed) {
     DiscardBytes(entry, cri::LeaseBytes::kReleaseLater);
   }
 }

@@ -39,7 +39,7 @@ plan::ProgressFacts Facts(const cri::PullProgress& seen, bool may_be_queued) {
 
 }  // namespace
 
-Pulls::Pulls(PullOptions options, const PullParts& parts, DiskProbe disk,
+Pulls::Pulls(PullOptions options, const PullDependencies& parts, DiskProbe disk,
              const PullCollaborators& collaborators)
     : options_(std::move(options)),
       parts_(parts),
@@ -117,7 +117,7 @@ bool Pulls::RetryRequested(Entry& entry) {
 
 void Pulls::StopAll() {
   for (Entry& entry : entries_.all()) {
-    for (ActiveRun& run : entry.runs) run.stop.request_stop();
+    for (ActivePull& run : entry.runs) run.stop.request_stop();
   }
 }
 
@@ -127,7 +127,7 @@ base::TimePoint Pulls::NextTurn() const {
   // The event of a running poll wakes the loop by itself.
   if (!watch_running_) next = std::min(next, next_watch_);
   for (const Entry& entry : entries_.all()) {
-    for (const ActiveRun& run : entry.runs) {
+    for (const ActivePull& run : entry.runs) {
       next = std::min(next, run.cancel_at);
       if (run.ending != Ending::kNot) continue;
       base::TimePoint next_evaluation = plan::NextEvaluation(run.run.movement, Shows(run), run.run.started_at,
@@ -145,7 +145,7 @@ void Pulls::EvaluateRuns() {
   loop_.Check();
   std::vector<Entry*> to_replace;
   for (Entry& entry : entries_.all()) {
-    for (ActiveRun& run : entry.runs) {
+    for (ActivePull& run : entry.runs) {
       // The replaced pull is cancelled only now: for a moment both pulls share the ingests, so that the bytes
       // survive (C26).
       if (run.cancel_at <= loop_.now()) {
@@ -194,13 +194,14 @@ void Pulls::EvaluateRuns() {
 
 // The facts about a single pull that plan::EvaluateStart needs. Limits that concern all pulls together are
 // plan::Schedule's.
-plan::StartFacts Pulls::FactsOfStart(const Entry& entry, const plan::PullSlot& slot, std::uint64_t usable) {
+plan::StartFacts Pulls::FactsOfStart(const Entry& entry, const plan::PullCandidate& slot,
+                                     std::uint64_t usable) {
   plan::StartFacts facts{.fits = plan::MayFit(slot.disk, usable),
                          .disk_held_until = hold_until_,
                          .requested = slot.requested,
                          .update = slot.update,
                          .ready = entry.refresh.ready,
-                         .pulls_are_saved = checks_.SavesPulls(slot.registry),
+                         .quota_is_reserved = checks_.ReservesQuota(slot.registry),
                          // The start jitter is for the first pull of an image only.
                          .tried_before = entry.past.attempts > 0 || !entry.past.vanished.empty(),
                          .first_at = first_at_,
@@ -239,7 +240,7 @@ void Pulls::StartDue(bool settled, bool may_start) {
         input.soon.insert(entry.want->reference.domain());
       continue;
     }
-    plan::PullSlot slot = SlotOf(i);
+    plan::PullCandidate slot = SlotOf(i);
     // A run that ends counts as running until its event has come: before that, neither its bytes nor its
     // place are free.
     if (!entry.runs.empty()) {
@@ -277,16 +278,16 @@ void Pulls::StartDue(bool settled, bool may_start) {
   for (std::size_t index : output.start) Start(all[index]);
   if (!settled) AskSizes(input, phase);
   // This must follow the starts: an image that has just been started is not settled.
-  SettleForDiskSpace();
+  DecideForDiskSpace();
 }
 
 // Books the pull in all places that count it (lease, attempts, reservation, run) before its worker may post
 // its first event.
 void Pulls::Start(Entry& entry) {
-  ActiveRun run;
+  ActivePull run;
   run.id = next_run_++;
   run.run.started_at = loop_.now();
-  run.run.movement.moved_at = loop_.now();
+  run.run.movement.last_progress_at = loop_.now();
   run.lease = LeaseFor(entry);
   // A poll may see the new image before the pull's own event comes. Without this copy, "image replaced" would
   // compare the new image with itself.
@@ -339,22 +340,22 @@ void Pulls::Start(Entry& entry) {
 }
 
 // Events name a run by its id: the entry may have another run by now, or be gone.
-ActiveRun* Pulls::FindRun(const std::string& name, std::uint64_t id) {
+ActivePull* Pulls::FindRun(const std::string& name, std::uint64_t id) {
   Entry* entry = entries_.Find(name);
   if (entry == nullptr) return nullptr;
   auto found = std::find_if(entry->runs.begin(), entry->runs.end(),
-                            [&](const ActiveRun& run) { return run.id == id; });
+                            [&](const ActivePull& run) { return run.id == id; });
   return found == entry->runs.end() ? nullptr : &*found;
 }
 
 void Pulls::Handle(const ContentFetched& event) {
   loop_.Check();
-  if (ActiveRun* run = FindRun(event.name, event.run)) run->fetched = true;
+  if (ActivePull* run = FindRun(event.name, event.run)) run->fetched = true;
 }
 
 void Pulls::Handle(const PullReturned& event) {
   loop_.Check();
-  if (ActiveRun* run = FindRun(event.name, event.run)) run->returned = loop_.now();
+  if (ActivePull* run = FindRun(event.name, event.run)) run->returned = loop_.now();
 }
 
 // Polls the progress of all pulls that the runtime shows, in one job. One poll runs at a time, so a slow
@@ -374,7 +375,7 @@ void Pulls::StartWatchIfDue(Workers& workers) {
     // A replacement continues under the reservation of the pull that it replaces.
     if (entry.runs.empty()) continue;
     // If a pull was replaced, only the newest run is of interest; both share the lease.
-    const ActiveRun& run = entry.runs.back();
+    const ActivePull& run = entry.runs.back();
     // After the return, the worker only looks at the image that came; no byte moves any more.
     if (!Shows(run) || run.returned) continue;
     const base::Duration age = loop_.now() - run.run.started_at;
@@ -417,7 +418,7 @@ void Pulls::Handle(const ProgressSeen& event) {
   for (const ProgressSeen::One& one : event.pulls) {
     Entry* entry = entries_.Find(one.name);
     if (entry == nullptr) continue;
-    for (ActiveRun& run : entry->runs) {
+    for (ActivePull& run : entry->runs) {
       if (run.id != one.run) continue;
       run.run.movement = plan::AfterProgress(
           run.run.movement, Facts(one.progress, runtime_.queues() && any_active), loop_.now());
@@ -447,7 +448,7 @@ plan::PhaseCount Pulls::CountPhase() const {
   for (const Entry& entry : entries_.listed()) {
     if (!entry.applies()) continue;
     // An image that failed for good is over, too: it brings no more bytes.
-    const bool over = !entry.past.pulled_id.empty() || plan::HasFailedPermanently(entry.past);
+    const bool over = !entry.past.pulled_id.empty() || plan::HasSettledOnFailure(entry.past);
     if (over && entry.runs.empty()) {
       phase.over++;
     } else if (!entry.runs.empty()) {
@@ -474,7 +475,7 @@ void Pulls::AskSizes(const plan::ScheduleInput& input, const plan::PhaseCount& p
   if (parts_.fetcher == nullptr || input.due.size() < 2 || !plan::WantsSizes(phase)) return;
   int searched = 0;
   std::string left_alone;  // the newest registry that is not asked; most lists have few
-  for (const plan::PullSlot& slot : input.due) {
+  for (const plan::PullCandidate& slot : input.due) {
     if (size_questions_ + searched >= kSizeQuestions) return;
     if (slot.registry == left_alone) continue;
     Entry& entry = entries_.all()[slot.entry];
@@ -534,7 +535,7 @@ std::string Pulls::LeaseFor(const Entry& entry) const {
                        : cri::RequestedLeaseFor(options_.instance, entry.want->reference);
 }
 
-bool Pulls::Shows(const ActiveRun& run) const {
+bool Pulls::Shows(const ActivePull& run) const {
   return shows_progress_ && leases_.supported() && !run.lease.empty();
 }
 
@@ -624,7 +625,7 @@ void Pulls::Handle(const PullUnprotected& event) {
   if (unsupported) leases_.FoundUnsupported();
   Entry* entry = entries_.Find(event.name);
   if (entry == nullptr) return;
-  for (ActiveRun& run : entry->runs) {
+  for (ActivePull& run : entry->runs) {
     if (run.id != event.run) continue;
     // The run must not be taken for one whose progress can be read, or whose bytes stay after its end.
     run.lease.clear();

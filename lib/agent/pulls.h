@@ -49,7 +49,8 @@ struct PullCollaborators {
 class Pulls {
  public:
   // Everything in `parts` and `disk` outlives it.
-  Pulls(PullOptions options, const PullParts& parts, DiskProbe disk, const PullCollaborators& collaborators);
+  Pulls(PullOptions options, const PullDependencies& parts, DiskProbe disk,
+        const PullCollaborators& collaborators);
 
   const plan::Limits& limits() const { return limits_; }
   const plan::DiskSpace& disk() const { return disk_; }
@@ -105,20 +106,20 @@ class Pulls {
   void SetDisk(const plan::DiskSpace& disk);
   void ApplyDisk(const plan::DiskSpace& disk, const std::string& path);
   // How pulls end: pull_ends.cc.
-  void Succeeded(Entry& entry, const ActiveRun& run, PullOutcome outcome);
-  void Failed(Entry& entry, const ActiveRun& run, const plan::PullFailure& failure);
-  bool MayHaveEndedRuntime(const Entry& entry, const ActiveRun& run);
+  void Succeeded(Entry& entry, const ActivePull& run, PullOutcome outcome);
+  void Failed(Entry& entry, const ActivePull& run, const plan::PullFailure& failure);
+  bool MayHaveEndedRuntime(const Entry& entry, const ActivePull& run);
   void RegistryServed(const std::string& registry);
   void RegistryAnswered(const Entry& entry, const plan::PullFailure& failure);
 
   // Room on the disk: disk_budget.cc.
   void EndForDiskSpace();
-  plan::PullSlot SlotOf(std::size_t index) const;
+  plan::PullCandidate SlotOf(std::size_t index) const;
   bool IsFar(const Entry& entry) const;  // its registry
   std::uint64_t KeptBytes() const;
   void DiscardBytes(Entry& entry, cri::LeaseBytes bytes, base::Duration after = {});
   void DropKeptBytes();
-  void SettleForDiskSpace();
+  void DecideForDiskSpace();
   bool FilledDisk(Entry& entry, const std::string& error);
 
   // The order of images with the same priority.
@@ -127,17 +128,17 @@ class Pulls {
   void AskSizes(const plan::ScheduleInput& input, const plan::PhaseCount& phase);
 
   void Start(Entry& entry);
-  ActiveRun* FindRun(const std::string& name, std::uint64_t id);  // null: it has ended
-  plan::StartFacts FactsOfStart(const Entry& entry, const plan::PullSlot& slot, std::uint64_t usable);
+  ActivePull* FindRun(const std::string& name, std::uint64_t id);  // null: it has ended
+  plan::StartFacts FactsOfStart(const Entry& entry, const plan::PullCandidate& slot, std::uint64_t usable);
 
   // Leases.
   std::string LeaseFor(const Entry& entry) const;
   IdleLeaseUse UseOf(const std::string& name, const std::string& lease);
   void RememberKept(Entry& entry, const LeasesUpdated& event, const std::string& lease);
-  bool Shows(const ActiveRun& run) const;  // whether the runtime reports its progress
+  bool Shows(const ActivePull& run) const;  // whether the runtime reports its progress
 
   const PullOptions options_;
-  const PullParts parts_;
+  const PullDependencies parts_;
   const DiskProbe probe_disk_;
   Loop& loop_;
   Entries& entries_;
@@ -155,7 +156,7 @@ class Pulls {
   base::TimePoint start_again_ = base::TimePoint::max();
   std::uint64_t next_run_ = 1;
   // The newest end of the runtime under a pull.
-  struct Collapse {
+  struct RuntimeOutage {
     std::uint64_t runs_before = 0;  // ended the pulls with ids below this
     bool suspect_ran = false;
     bool others_ran = false;  // that were no suspects
@@ -163,7 +164,7 @@ class Pulls {
   plan::DiskSpace disk_;
   std::string disk_path_;
   std::vector<std::shared_ptr<Decision>> undecided_;  // of pulls whose size is news in this turn
-  plan::PendingEviction eviction_;
+  plan::PendingSpaceRelease eviction_;
   std::uint64_t trust_space_of_polls_after_ =
       0;  // polls up to this number may have run while bytes were being deleted
   plan::DiskUsage taken_;

@@ -328,7 +328,7 @@ base::TimePoint Touching::NextTurn() const {
   if (busy_) return base::TimePoint::max();
   if (pod_) {
     if (pod_->over_at == base::TimePoint::max()) return pod_->next_poll;
-    return pod_->deleted ? pod_->over_at + plan::kTouchSettles : now_;
+    return pod_->deleted ? pod_->over_at + plan::kTouchStableAfter : now_;
   }
   base::TimePoint next = next_change_;
   if (!swept_) next = std::min(next, ground_.not_before);
@@ -389,7 +389,7 @@ using plan::TouchResult;
 // Returns true if no verdict can still change because of this pod.
 bool Touching::Settled(Entries& entries) const {
   // A changed verdict is held for 3 s. After twice that, a verdict that has not opened stays closed.
-  if (now_ - pod_->over_at >= plan::kTouchSettles) return true;
+  if (now_ - pod_->over_at >= plan::kTouchStableAfter) return true;
   for (std::size_t i = 0; i < pod_->parts.size(); i++) {
     const Entry* entry = EntryOf(entries, pod_->parts[i]);
     if (entry == nullptr || NeedNow(*entry, pod_->parts[i].reference) == TouchNeed::kNone) continue;

@@ -32,7 +32,7 @@ Error Error::Wrap(std::string_view context) && {
   message += ": ";
   message += message_;
   // Context is for readers only. Code and owner decide about retries, so they stay.
-  return Error(code_, std::move(message)).OwnedBy(owner_);
+  return Error(code_, std::move(message)).CausedBy(owner_);
 }
 
 Error FromErrno(int error_number, std::string_view what) {

@@ -49,7 +49,7 @@ class [[nodiscard]] Error {
 
   // "context: message", same code and owner.
   Error Wrap(std::string_view context) &&;
-  Error OwnedBy(Owner owner) && {
+  Error CausedBy(Owner owner) && {
     owner_ = owner;
     return std::move(*this);
   }

@@ -103,9 +103,9 @@ struct OpenedBlob {
 };
 
 // The fate of ingests that are not complete.
-enum class Beginnings {
-  kStay,
-  kGo,  // their source has sent wrong bytes, or others than were asked for
+enum class PartialIngests {
+  kKeep,
+  kAbort,  // their source has sent wrong bytes, or others than were asked for
 };
 
 // When content goes that nothing but a lease has kept.
@@ -154,7 +154,7 @@ class ContentService {
   // writer holds are left to it. Returns the number of bytes that were discarded. Reads what it ends, and may
   // take seconds.
   virtual CallResult<std::uint64_t> FinishIngests(const base::Call& call, const std::string& lease,
-                                                  Beginnings beginnings) = 0;
+                                                  PartialIngests partial) = 0;
   // Bytes written so far of all ingests that no lease of ours holds, by ref: pulls of kubelet and others.
   virtual CallResult<std::map<std::string, std::uint64_t>> ForeignIngests(const base::Call& call) = 0;
   // The name of the snapshotter into which CRI unpacks images.

@@ -20,7 +20,7 @@ using image::ErrorClass;
 // Time limit of the call that discards wrong bytes. It is made even if the caller's own time is over.
 constexpr std::chrono::seconds kAbortLimit{10};
 
-void InOurName(grpc::ClientContext& context) {
+void SetNamespace(grpc::ClientContext& context) {
   context.AddMetadata(kNamespaceHeader, kKubernetesNamespace);
 }
 
@@ -37,7 +37,7 @@ struct ContentWriter::Connection {
     content::Empty response;
     (void)RunRpc(channel, base::Call{}.Within(kAbortLimit), {.method = "Content.Abort"},
                  [&](grpc::ClientContext& context) {
-                   InOurName(context);
+                   SetNamespace(context);
                    return stub->Abort(&context, request, &response);
                  });
   }
@@ -51,7 +51,7 @@ class ContentWriter::Stream final : public BlobWriter {
  public:
   Stream(Connection& connection, const base::Call& call, const std::string& lease, const BlobToWrite& blob)
       : connection_(connection), call_(call), blob_(blob), under_way_(Prepare(context_, call_)) {
-    InOurName(context_);
+    SetNamespace(context_);
     context_.AddMetadata(kLeaseHeader, lease);
     // Registered before the call, which blocks until there is a connection.
     cancel_.emplace(call_.stop, [this] { context_.TryCancel(); });

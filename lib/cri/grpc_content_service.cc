@@ -201,7 +201,7 @@ CallResult<OpenedBlob> GrpcContentService::OpenBlob(const base::Call& call, cons
 }
 
 CallResult<std::uint64_t> GrpcContentService::FinishIngests(const base::Call& call, const std::string& lease,
-                                                            Beginnings beginnings) {
+                                                            PartialIngests partial) {
   auto resources = native_->api.ListResources(call, lease);
   if (!resources) return resources.error();
   std::uint64_t discarded = 0;
@@ -215,7 +215,7 @@ CallResult<std::uint64_t> GrpcContentService::FinishIngests(const base::Call& ca
     // fail (C37).
     const bool complete = ingest->second.total > 0 && ingest->second.written >= ingest->second.total;
     // An empty one saves nobody a byte.
-    const bool discards = complete || ingest->second.written == 0 || beginnings == Beginnings::kGo;
+    const bool discards = complete || ingest->second.written == 0 || partial == PartialIngests::kAbort;
     // The manifest may have named another size than the blob has.
     if (!discards && ingest->second.written > kCheaplyRead) continue;
     auto gone = native_->Writer().Finish(call, lease, resource.id, discards);

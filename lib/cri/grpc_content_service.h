@@ -40,7 +40,7 @@ class GrpcContentService final : public ContentService {
   CallResult<OpenedBlob> OpenBlob(const base::Call& call, const std::string& lease,
                                   const BlobToWrite& blob) override;
   CallResult<std::uint64_t> FinishIngests(const base::Call& call, const std::string& lease,
-                                          Beginnings beginnings) override;
+                                          PartialIngests partial) override;
   CallResult<std::map<std::string, std::uint64_t>> ForeignIngests(const base::Call& call) override;
   CallResult<std::string> Snapshotter(const base::Call& call) override;
   CallError WatchImages(const base::Call& call, const std::function<void()>& changed) override;

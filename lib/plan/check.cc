@@ -218,7 +218,7 @@ bool StandsForPods(const CheckFacts& facts, Reason reason) {
     // Only the pod's own credentials could succeed where the node's were denied.
     return !facts.own_credentials;
   }
-  return IsPermanent(reason);
+  return SettlesAtOnce(reason);
 }
 
 CheckVerdict Pending(const CheckFacts& facts, Reason reason, std::string message) {

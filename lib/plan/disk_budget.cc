@@ -54,7 +54,7 @@ DiskHistory AfterSize(DiskHistory past, std::uint64_t compressed) {
   return past;
 }
 
-DiskHistory AfterBegin(DiskHistory past, std::uint64_t usable, const PendingEviction& eviction) {
+DiskHistory AfterBegin(DiskHistory past, std::uint64_t usable, const PendingSpaceRelease& eviction) {
   // While room is coming back, `usable` understates what this pull will get, so it must not become an upper
   // limit of what the pull had.
   past.began_with = eviction.pending ? kAll : Plus(usable, past.kept);
@@ -197,16 +197,16 @@ bool MayFit(const DiskReservation& claim, std::uint64_t usable) {
   return usable > 0 && claim.least <= usable;
 }
 
-DiskBudget::DiskBudget(std::uint64_t usable, const std::vector<PullSlot>& running)
+DiskBudget::DiskBudget(std::uint64_t usable, const std::vector<PullCandidate>& running)
     : usable_(usable), running_(running) {
-  for (const PullSlot& slot : running) one_runs_alone_ = one_runs_alone_ || slot.disk.alone;
+  for (const PullCandidate& slot : running) one_runs_alone_ = one_runs_alone_ || slot.disk.alone;
 }
 
-bool DiskBudget::Admits(const PullSlot& due, bool has_place) {
+bool DiskBudget::Admits(const PullCandidate& due, bool has_place) {
   // A running pull of lower rank may have to make room, so it counts with the least that it still needs. One
   // of higher rank keeps its whole reservation.
   std::uint64_t taken = promised_;
-  for (const PullSlot& slot : running_) {
+  for (const PullCandidate& slot : running_) {
     taken = Plus(taken, ComesBefore(slot, due) ? slot.disk.reserved : slot.disk.least);
   }
   const std::uint64_t left = Minus(usable_, taken);
@@ -224,7 +224,7 @@ bool DiskBudget::Admits(const PullSlot& due, bool has_place) {
   return true;
 }
 
-PendingEviction AfterEnding(PendingEviction past, std::uint64_t returns, base::TimePoint now) {
+PendingSpaceRelease AfterEnding(PendingSpaceRelease past, std::uint64_t returns, base::TimePoint now) {
   past.pending = true;
   // AfterBytesDropped and AfterBytesGone shorten this once the lease is gone.
   past.until = now + kEvictionLimit;
@@ -233,7 +233,7 @@ PendingEviction AfterEnding(PendingEviction past, std::uint64_t returns, base::T
   return past;
 }
 
-PendingEviction AfterKeptDropped(PendingEviction past, std::uint64_t kept, base::TimePoint now) {
+PendingSpaceRelease AfterKeptDropped(PendingSpaceRelease past, std::uint64_t kept, base::TimePoint now) {
   // Only a pull that was running is known to give back more than its bytes.
   const bool at_least = past.at_least;
   past = AfterEnding(past, kept, now);
@@ -241,61 +241,61 @@ PendingEviction AfterKeptDropped(PendingEviction past, std::uint64_t kept, base:
   return past;
 }
 
-PendingEviction AfterBytesDropped(PendingEviction past, base::TimePoint now) {
+PendingSpaceRelease AfterBytesDropped(PendingSpaceRelease past, base::TimePoint now) {
   if (past.pending) past.until = std::min<base::TimePoint>(past.until, now + kSettles);
   return past;
 }
 
-PendingEviction AfterBytesGone(PendingEviction past, base::TimePoint now) {
+PendingSpaceRelease AfterBytesGone(PendingSpaceRelease past, base::TimePoint now) {
   if (past.pending) past.until = std::min<base::TimePoint>(past.until, now);
   return past;
 }
 
-PendingEviction AfterMeasure(PendingEviction past, base::TimePoint now) {
-  return past.pending && now >= past.until ? PendingEviction{} : past;
+PendingSpaceRelease AfterMeasure(PendingSpaceRelease past, base::TimePoint now) {
+  return past.pending && now >= past.until ? PendingSpaceRelease{} : past;
 }
 
-bool KeptBytesMatter(std::uint64_t kept, const std::vector<PullSlot>& running) {
+bool KeptBytesMatter(std::uint64_t kept, const std::vector<PullCandidate>& running) {
   std::uint64_t fetched = 0;
-  for (const PullSlot& slot : running) fetched = Plus(fetched, slot.disk.returns);
+  for (const PullCandidate& slot : running) fetched = Plus(fetched, slot.disk.returns);
   return kept > 0 && kept >= fetched / kKeptShare;
 }
 
-std::optional<EvictionChoice> ChooseEviction(const std::vector<PullSlot>& running, std::uint64_t usable,
-                                             const PendingEviction& eviction) {
+std::optional<EvictionChoice> ChoosePullToEnd(const std::vector<PullCandidate>& running, std::uint64_t usable,
+                                              const PendingSpaceRelease& eviction) {
   // kAll: the filesystem cannot be measured, so no pull is ended for it.
   if (running.empty() || usable == kAll) return std::nullopt;
-  std::vector<const PullSlot*> order;
-  for (const PullSlot& slot : running) order.push_back(&slot);
+  std::vector<const PullCandidate*> order;
+  for (const PullCandidate& slot : running) order.push_back(&slot);
   std::sort(order.begin(), order.end(),
-            [](const PullSlot* a, const PullSlot* b) { return ComesBefore(*a, *b); });
+            [](const PullCandidate* a, const PullCandidate* b) { return ComesBefore(*a, *b); });
   const bool competed = order.size() > 1;
   if (usable == 0) {
     // The room of the pull that was ended last is still on its way. Ending a second one now would be one too
     // many.
     if (eviction.pending) return std::nullopt;
-    const PullSlot& last = *order.back();
-    return EvictionChoice{last.entry, PullEviction::kOutOfDiskSpace, competed, last.disk.reserved};
+    const PullCandidate& last = *order.back();
+    return EvictionChoice{last.entry, PullToEnd::kOutOfDiskSpace, competed, last.disk.reserved};
   }
   // First: does any pull not fit even if all pulls of lower rank make room? In rank order, so that the pull
   // of highest rank is ended only if nothing else can help it. `behind` holds what the pulls after `slot`
   // give back.
   const std::uint64_t coming = Plus(usable, eviction.returning);
   std::uint64_t behind = 0;
-  for (const PullSlot* slot : order) behind = Plus(behind, slot->disk.returns);
-  for (const PullSlot* slot : order) {
+  for (const PullCandidate* slot : order) behind = Plus(behind, slot->disk.returns);
+  for (const PullCandidate* slot : order) {
     behind = Minus(behind, slot->disk.returns);
     if (slot->disk.least > Plus(coming, behind)) {
-      return EvictionChoice{slot->entry, PullEviction::kOutOfDiskSpace, competed, slot->disk.least};
+      return EvictionChoice{slot->entry, PullToEnd::kOutOfDiskSpace, competed, slot->disk.least};
     }
   }
   // Then: may some of them have to wait? The first may take all. A pull with all its bytes (`most` is 0)
   // gives back less than its repetition costs, so it goes on.
   std::uint64_t most = 0;
-  for (const PullSlot* slot : order) most = Plus(most, slot->disk.most);
+  for (const PullCandidate* slot : order) most = Plus(most, slot->disk.most);
   if (most <= coming) return std::nullopt;
   for (std::size_t i = order.size(); i-- > 1;) {
-    if (order[i]->disk.most > 0) return EvictionChoice{order[i]->entry, PullEviction::kWaits, competed, most};
+    if (order[i]->disk.most > 0) return EvictionChoice{order[i]->entry, PullToEnd::kWaits, competed, most};
   }
   return std::nullopt;
 }

@@ -55,10 +55,10 @@ struct DiskHistory {
 
 // The manifest has come. Another size means another image: the old image's figures are forgotten.
 DiskHistory AfterSize(DiskHistory past, std::uint64_t compressed);
-struct PendingEviction;
+struct PendingSpaceRelease;
 // A pull begins, and no other pull of the same image runs. While `eviction` is pending, the space that this
 // pull will get is unknown.
-DiskHistory AfterBegin(DiskHistory past, std::uint64_t usable, const PendingEviction& eviction);
+DiskHistory AfterBegin(DiskHistory past, std::uint64_t usable, const PendingSpaceRelease& eviction);
 // The pull ended for want of space, and its bytes are removed. `competed`: other pulls ran at that time.
 // `others`: bytes that earlier pulls have left on the disk and that are being removed, too.
 DiskHistory AfterDiskFull(DiskHistory past, bool competed, base::TimePoint now, std::uint64_t others = 0);
@@ -115,57 +115,57 @@ std::uint64_t ExpectedDiskUse(const DiskHistory& past, const DiskUsage& taken, s
 // Can a pull with this claim end well if it gets all that is left?
 bool MayFit(const DiskReservation& claim, std::uint64_t usable);
 
-struct PullSlot;
+struct PullCandidate;
 
 // Hands out the remaining space to pulls that are due. Not thread-safe. Call Admits in the order in which the
 // pulls should start, since each call reserves space against all later ones.
 class DiskBudget {
  public:
   // `usable`: plan::Usable. `running` outlives the budget, and may grow.
-  DiskBudget(std::uint64_t usable, const std::vector<PullSlot>& running);
+  DiskBudget(std::uint64_t usable, const std::vector<PullCandidate>& running);
 
   // Returns true if the pull may start now. A pull that has to wait keeps its reservation against the pulls
   // that are passed to later calls. `has_place`: only space may stand against the start.
-  bool Admits(const PullSlot& due, bool has_place);
+  bool Admits(const PullCandidate& due, bool has_place);
 
  private:
   const std::uint64_t usable_;
-  const std::vector<PullSlot>& running_;
+  const std::vector<PullCandidate>& running_;
   std::uint64_t promised_ = 0;  // to the pulls of earlier calls
   bool one_runs_alone_ = false;
   bool any_starts_ = false;
 };
 
 // Space that is about to become free, since a pull was ended for want of it.
-struct PendingEviction {
+struct PendingSpaceRelease {
   bool pending = false;
   base::TimePoint until;        // when the bytes of a dropped lease have been deleted, at the latest
   std::uint64_t returning = 0;  // bytes that become free at least
   bool at_least = false;        // more become free: content that a running pull had unpacked
 
-  friend bool operator==(const PendingEviction&, const PendingEviction&) = default;
+  friend bool operator==(const PendingSpaceRelease&, const PendingSpaceRelease&) = default;
 };
 // A pull that ran was ended.
-PendingEviction AfterEnding(PendingEviction past, std::uint64_t returns, base::TimePoint now);
+PendingSpaceRelease AfterEnding(PendingSpaceRelease past, std::uint64_t returns, base::TimePoint now);
 // The bytes that ended pulls had kept were dropped.
-PendingEviction AfterKeptDropped(PendingEviction past, std::uint64_t kept, base::TimePoint now);
+PendingSpaceRelease AfterKeptDropped(PendingSpaceRelease past, std::uint64_t kept, base::TimePoint now);
 // They will be gone soon; AfterBytesGone: they are.
-PendingEviction AfterBytesDropped(PendingEviction past, base::TimePoint now);
-PendingEviction AfterBytesGone(PendingEviction past, base::TimePoint now);
+PendingSpaceRelease AfterBytesDropped(PendingSpaceRelease past, base::TimePoint now);
+PendingSpaceRelease AfterBytesGone(PendingSpaceRelease past, base::TimePoint now);
 // The filesystem was measured.
-PendingEviction AfterMeasure(PendingEviction past, base::TimePoint now);
+PendingSpaceRelease AfterMeasure(PendingSpaceRelease past, base::TimePoint now);
 
 // Returns true if the bytes that ended pulls have left are worth removing for the running pulls. Called when
 // the disk is exhausted.
-bool KeptBytesMatter(std::uint64_t kept, const std::vector<PullSlot>& running);
+bool KeptBytesMatter(std::uint64_t kept, const std::vector<PullCandidate>& running);
 
-enum class PullEviction {
+enum class PullToEnd {
   kOutOfDiskSpace,  // it does not fit, or the disk is exhausted: its bytes go, too
   kWaits,           // it may fit once the others are done: its bytes stay
 };
 struct EvictionChoice {
   std::size_t entry = 0;
-  PullEviction ending = PullEviction::kWaits;
+  PullToEnd ending = PullToEnd::kWaits;
   bool competed = false;
   // More than there is: what this pull may still take (kOutOfDiskSpace), or all that run (kWaits).
   std::uint64_t needed = 0;
@@ -173,8 +173,8 @@ struct EvictionChoice {
 // Returns the running pull that has to end, or nullopt. If the pulls together need more space than there is,
 // the one of lowest priority ends, and the newest among equals. Only one ends at a time, since the space that
 // it gives back may be enough.
-std::optional<EvictionChoice> ChooseEviction(const std::vector<PullSlot>& running, std::uint64_t usable,
-                                             const PendingEviction& eviction);
+std::optional<EvictionChoice> ChoosePullToEnd(const std::vector<PullCandidate>& running, std::uint64_t usable,
+                                              const PendingSpaceRelease& eviction);
 
 // The disk rule: after a pull the image filesystem must stay below kubelet's image GC threshold with some
 // bytes free, so that a prefetch never makes kubelet evict (kubelet's rule K41). Pure.

@@ -88,7 +88,7 @@ base::TimePoint FetchOrder::NextAt(base::TimePoint now) const {
   return next;
 }
 
-void FetchOrder::Came(const std::string& digest, std::uint64_t bytes, base::TimePoint now) {
+void FetchOrder::OnBytes(const std::string& digest, std::uint64_t bytes, base::TimePoint now) {
   auto found = blobs_.find(digest);
   if (found == blobs_.end()) return;
   Blob& blob = found->second;
@@ -103,7 +103,7 @@ void FetchOrder::Came(const std::string& digest, std::uint64_t bytes, base::Time
 
 // The pause was the agent's own (the blob was being opened, or pulls of kubelet come first). It is no
 // slowness of the network, so the window starts again.
-void FetchOrder::Rested(const std::string& digest, base::TimePoint now) {
+void FetchOrder::RestartSpeedWindow(const std::string& digest, base::TimePoint now) {
   if (auto found = blobs_.find(digest); found != blobs_.end()) {
     found->second.window_at = now;
     found->second.window_bytes = 0;
@@ -111,7 +111,7 @@ void FetchOrder::Rested(const std::string& digest, base::TimePoint now) {
 }
 
 // The window goes on: a stream that waits a little at each part would otherwise never have a whole one.
-void FetchOrder::Waited(const std::string& digest, base::Duration time) {
+void FetchOrder::ShiftSpeedWindow(const std::string& digest, base::Duration time) {
   if (auto found = blobs_.find(digest); found != blobs_.end()) found->second.window_at += time;
 }
 
@@ -123,7 +123,7 @@ bool FetchOrder::IsStalled(const Blob& blob, base::TimePoint now) {
          static_cast<double>(kFetchFloor) * std::chrono::duration<double>(window).count();
 }
 
-std::optional<FetchOrder::Yield> FetchOrder::ToYield(base::TimePoint now) {
+std::optional<FetchOrder::Yield> FetchOrder::StreamToPreempt(base::TimePoint now) {
   const Shares shares = CountShares();
   const auto best = Best(shares, now);
   if (best == blobs_.end()) return std::nullopt;

@@ -60,14 +60,14 @@ class FetchOrder {
   };
   // Returns the stream that has to stop for a waiting blob, or nullopt. Call it if no stream is free. The
   // caller stops that stream, and calls again when it has ended.
-  std::optional<Yield> ToYield(base::TimePoint now);
+  std::optional<Yield> StreamToPreempt(base::TimePoint now);
 
   // Bytes of the blob have come. They count in the window over which its speed is measured.
-  void Came(const std::string& digest, std::uint64_t bytes, base::TimePoint now);
+  void OnBytes(const std::string& digest, std::uint64_t bytes, base::TimePoint now);
   // The stream has not waited for the network until now, so its window starts again.
-  void Rested(const std::string& digest, base::TimePoint now);
+  void RestartSpeedWindow(const std::string& digest, base::TimePoint now);
   // The agent itself has held the stream back for this time, so its window moves along by it.
-  void Waited(const std::string& digest, base::Duration time);
+  void ShiftSpeedWindow(const std::string& digest, base::Duration time);
   // The stream has ended before the blob is complete.
   void GaveUp(const std::string& digest);
   // Another writer has the blob. It waits until Retry(), and is then opened once more.

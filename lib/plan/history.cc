@@ -12,8 +12,8 @@ using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-constexpr seconds kPassingBase{2};
-constexpr minutes kPassingCap{5};
+constexpr seconds kTransientBackoffBase{2};
+constexpr minutes kTransientBackoffCap{5};
 constexpr minutes kSlowBase{5};
 constexpr hours kSlowCap{1};
 // Passing failures in a row after which the entry no longer holds up the others: about a minute's worth.
@@ -43,7 +43,7 @@ base::Duration Delay(Retry retry, int failures, double random) {
     case Retry::kTransient:
       // The first retry is immediate: the bytes of the failed pull may still be there (C26).
       if (failures <= 1) return {};
-      return Scaled(Doubled(kPassingBase, failures - 1, kPassingCap), random);
+      return Scaled(Doubled(kTransientBackoffBase, failures - 1, kTransientBackoffCap), random);
     case Retry::kSlow:
       return Spread(Doubled(kSlowBase, failures - 1, kSlowCap), random);
     case Retry::kHourly:
@@ -56,7 +56,7 @@ base::Duration Delay(Retry retry, int failures, double random) {
 
 }  // namespace
 
-bool IsPermanent(Reason reason) {
+bool SettlesAtOnce(Reason reason) {
   switch (RetryFor(reason)) {
     case Retry::kAtOnce:
     case Retry::kTransient:
@@ -69,9 +69,9 @@ bool IsPermanent(Reason reason) {
   std::abort();
 }
 
-bool HasFailedPermanently(const History& past) {
+bool HasSettledOnFailure(const History& past) {
   if (past.failures == 0) return false;
-  return past.failures >= kFailuresThatSettle || (past.last_failure && IsPermanent(*past.last_failure));
+  return past.failures >= kFailuresThatSettle || (past.last_failure && SettlesAtOnce(*past.last_failure));
 }
 
 History AfterFailure(History past, const PullFailure& failure, base::TimePoint now, double random) {
@@ -84,7 +84,7 @@ History AfterFailure(History past, const PullFailure& failure, base::TimePoint n
     return past;
   }
   // A failure that the runtime survived breaks the row. A suspect stays one until it is pulled.
-  if (!IsSuspicious(past)) past.runtime_ends = 0;
+  if (!IsSuspicious(past)) past.outages_in_a_row = 0;
   past.failures++;
   past.failed_at = now;
   past.retry_requested_at.reset();
@@ -98,31 +98,31 @@ History AfterFailure(History past, const PullFailure& failure, base::TimePoint n
     past.retry_after_until = now + *failure.retry_after;
   }
   past.not_before = delay == base::Duration::max() ? base::TimePoint::max() : now + delay;
-  past.settled = past.settled || HasFailedPermanently(past);
+  past.settled = past.settled || HasSettledOnFailure(past);
   return past;
 }
 
 bool IsSuspicious(const History& past) {
-  return past.runtime_ends >= kEndsThatCount;
+  return past.outages_in_a_row >= kEndsThatCount;
 }
 
 History AfterRuntimeEnd(History past, const PullFailure& failure, const InterruptedRun& run,
                         base::TimePoint now, double random) {
   // An image that gets on under restarts is more likely their victim than their cause, so the row begins
   // anew.
-  const bool got_on = run.took >= kRanOn && run.bytes > past.bytes_at_end;
+  const bool made_progress = run.took >= kRanOn && run.bytes > past.bytes_at_end;
   // Once only: a suspect that ran beside others gets the benefit of the doubt. `doubted` stays set until it
   // has got on, so a runtime that always ends beside others still makes the row grow.
-  const bool in_doubt = IsSuspicious(past) && run.beside_others && !past.doubted;
-  past.doubted = !got_on && (in_doubt || past.doubted);
-  if (!in_doubt) past.runtime_ends++;
-  if (got_on) past.runtime_ends = 1;
+  const bool in_doubt = IsSuspicious(past) && run.beside_others && !past.had_second_chance;
+  past.had_second_chance = !made_progress && (in_doubt || past.had_second_chance);
+  if (!in_doubt) past.outages_in_a_row++;
+  if (made_progress) past.outages_in_a_row = 1;
   past.bytes_at_end = std::max(past.bytes_at_end, run.bytes);  // 0: not looked at yet
   if (!IsSuspicious(past)) return AfterFailure(std::move(past), failure, now, random);
   const bool settled = past.settled;
-  const bool tried_alone = past.runtime_ends > kEndsThatCount;
+  const bool tried_alone = past.outages_in_a_row > kEndsThatCount;
   std::string text = "suspected of ending the container runtime, which went away " +
-                     std::to_string(past.runtime_ends) +
+                     std::to_string(past.outages_in_a_row) +
                      " times in a row while this image was pulled; it is tried again alone: " + failure.error;
   past = AfterFailure(std::move(past), {.reason = Reason::kRuntimeCrashed, .error = std::move(text)}, now,
                       random);
@@ -143,9 +143,9 @@ History AfterSuccess(History past, const PullSuccess& success, base::TimePoint n
   }
   past.disk = AfterDiskSpaceFound(past.disk);
   past.retry_requested_at.reset();
-  past.runtime_ends = 0;
+  past.outages_in_a_row = 0;
   past.bytes_at_end = 0;
-  past.doubted = false;
+  past.had_second_chance = false;
   past.pulled_id = success.id;
   past.pulled_at = now;
   past.pulled_with = success.with;
@@ -171,7 +171,7 @@ History AfterRetryRequested(History past, base::TimePoint now, base::WallTime wa
 }
 
 History AfterUpdateDropped(History past, base::TimePoint now) {
-  past.runtime_ends = 0;
+  past.outages_in_a_row = 0;
   past.failures = past.full_disks = 0;
   past.last_failure.reset();
   past.last_error.clear();

@@ -15,12 +15,12 @@
 namespace prefetch::plan {
 
 struct History {
-  int attempts = 0;      // pulls started since the image last vanished, or since the start
-  int failures = 0;      // consecutive, of those; a runtime restart or our own cancel is none
-  int full_disks = 0;    // of `failures`, those for a full disk: they count apart
-  int runtime_ends = 0;  // in a row, pulls in which the runtime went away, and this image may be why
+  int attempts = 0;          // pulls started since the image last vanished, or since the start
+  int failures = 0;          // consecutive, of those; a runtime restart or our own cancel is none
+  int full_disks = 0;        // of `failures`, those for a full disk: they count apart
+  int outages_in_a_row = 0;  // in a row, pulls in which the runtime went away, and this image may be why
   std::uint64_t bytes_at_end = 0;  // that the image had when the runtime went away last
-  bool doubted = false;            // a suspect's pull was cut while others ran that may be why
+  bool had_second_chance = false;  // a suspect's pull was cut while others ran that may be why
   std::optional<Reason> last_failure;
   std::string last_error;  // scrubbed
   // No pull of this entry before; max(): not before the list changes or a retry is requested.
@@ -61,11 +61,11 @@ struct PullFailure {
 };
 
 // Is the entry not worth waiting for after this failure?
-bool IsPermanent(Reason reason);
+bool SettlesAtOnce(Reason reason);
 
 // Its newest tries have failed, and another one is not worth waiting for: the reason is one for good, or they
 // are many.
-bool HasFailedPermanently(const History& past);
+bool HasSettledOnFailure(const History& past);
 
 // `random` is uniform in [0, 1).
 History AfterFailure(History past, const PullFailure& failure, base::TimePoint now, double random);

@@ -150,9 +150,9 @@ PullStatus PullOf(const EntryFacts& facts, base::TimePoint now, base::WallTime w
 }
 
 // Returns true if another try is not worth waiting for. `reason` is that of the state.
-bool CannotSucceed(const EntryFacts& facts, Reason reason) {
+bool HasSettledOnFailure(const EntryFacts& facts, Reason reason) {
   return facts.no_disk_space || facts.action.kind == ActionKind::kKeep ||
-         reason == Reason::kEvictedByKubelet || HasFailedPermanently(facts.past);
+         reason == Reason::kEvictedByKubelet || HasSettledOnFailure(facts.past);
 }
 
 // Reason and phase of an entry that is not on the node as it should be.
@@ -178,7 +178,7 @@ void EvaluateAbsent(const EntryFacts& facts, ImageState& state) {
   }
   // An entry that was ready once has settled in its history. If its image is gone and can come back, it is
   // worth waiting for again.
-  if (state.phase == Phase::kFailing && !CannotSucceed(facts, state.reason)) state.settled = false;
+  if (state.phase == Phase::kFailing && !HasSettledOnFailure(facts, state.reason)) state.settled = false;
   // The last error is only shown with the reason that it explains. An eviction has a fixed sentence with the
   // cure.
   bool error_says_it = state.phase == Phase::kFailing && !facts.past.last_error.empty() &&

@@ -6,7 +6,7 @@
 namespace prefetch::plan {
 namespace {
 
-using Slots = std::vector<PullSlot>::iterator;
+using Slots = std::vector<PullCandidate>::iterator;
 
 // Returns the bytes of all slots. A slot of unknown size counts as the average of the others; at least one
 // size has to be known.
@@ -53,15 +53,15 @@ bool WantsSizes(const PhaseCount& phase) {
   return 2 * (phase.over + phase.running) >= phase.images;
 }
 
-bool AreEqual(const PullSlot& a, const PullSlot& b) {
+bool AreEqual(const PullCandidate& a, const PullCandidate& b) {
   return a.stalled == b.stalled && a.update == b.update && a.requested == b.requested &&
          a.priority == b.priority && a.failures == b.failures;
 }
 
-void MoveLargestFirst(std::vector<PullSlot>& due, int parallel) {
+void MoveLargestFirst(std::vector<PullCandidate>& due, int parallel) {
   for (Slots begin = due.begin(); begin != due.end();) {
     const Slots end =
-        std::find_if(begin, due.end(), [&](const PullSlot& slot) { return !AreEqual(*begin, slot); });
+        std::find_if(begin, due.end(), [&](const PullCandidate& slot) { return !AreEqual(*begin, slot); });
     MoveAmongEquals(begin, end, parallel);
     begin = end;
   }

@@ -25,12 +25,12 @@ bool MayReorder(const PhaseCount& phase);
 bool WantsSizes(const PhaseCount& phase);
 
 // Returns true if only its place in the list puts `a` before or behind `b`.
-bool AreEqual(const PullSlot& a, const PullSlot& b);
+bool AreEqual(const PullCandidate& a, const PullCandidate& b);
 
 // `due` is in order. An image that is larger than its share of all that wait among its equals goes to their
 // front: with `parallel` pulls at a time, it would end after all others. Images of far registries keep their
 // places, as their time is not their size's alone. Images of unknown size keep them, too; for the sum they
 // count as the average of the others.
-void MoveLargestFirst(std::vector<PullSlot>& due, int parallel);
+void MoveLargestFirst(std::vector<PullCandidate>& due, int parallel);
 
 }  // namespace prefetch::plan

@@ -37,7 +37,7 @@ void ApplyAllowance(RegistryPace& pace, const image::RegistryAnswer& answer, bas
 
 }  // namespace
 
-bool SavesPulls(const RegistryPace& pace, base::TimePoint now) {
+bool ReservesQuota(const RegistryPace& pace, base::TimePoint now) {
   if (!pace.allowance) return false;
   base::Duration window = pace.allowance->window.count() > 0 ? pace.allowance->window : kUsualWindow;
   if (now - pace.allowance_at >= window) return false;
@@ -45,7 +45,7 @@ bool SavesPulls(const RegistryPace& pace, base::TimePoint now) {
 }
 
 bool MayBeForgotten(const RegistryPace& pace, base::TimePoint now) {
-  return pace.running == 0 && now >= pace.held_until + kForgottenAfter && !SavesPulls(pace, now) &&
+  return pace.running == 0 && now >= pace.held_until + kForgottenAfter && !ReservesQuota(pace, now) &&
          pace.budget.At(now) >= image::kRegistryRequests.burst;
 }
 

@@ -47,7 +47,7 @@ RegistryPace AfterHeldByPull(RegistryPace past, base::TimePoint until);
 
 // So few pulls are left that absent images get them all; present ones wait (R28). A reported number counts
 // for the limit's window, or for six hours if the registry names none.
-bool SavesPulls(const RegistryPace& pace, base::TimePoint now);
+bool ReservesQuota(const RegistryPace& pace, base::TimePoint now);
 
 // Nothing is lost if this is forgotten, once no entry is of that registry: no request runs, its budget is
 // full, and it has not been held for an hour.

@@ -78,7 +78,7 @@ RequestedState StateOfRequested(const ImageState& image) {
   // Its next try is due, so the last failure is not the last word.
   if (image.pull.state == PullState::kQueued) return RequestedState::kPending;
   bool tried_enough = image.pull.attempts >= kTriesThatCount;
-  return IsPermanent(image.reason) || tried_enough ? RequestedState::kFailed : RequestedState::kPending;
+  return SettlesAtOnce(image.reason) || tried_enough ? RequestedState::kFailed : RequestedState::kPending;
 }
 
 }  // namespace prefetch::plan

@@ -16,7 +16,7 @@ constexpr std::chrono::hours kRegistryForgottenAfter{1};
 
 // The rank counts before the times and failures of pulls. A true `asked` and a higher priority come first, so
 // these two are compared the other way round.
-bool IsOfHigherRank(const PullSlot& a, const PullSlot& b) {
+bool IsOfHigherRank(const PullCandidate& a, const PullCandidate& b) {
   return std::tie(a.stalled, a.update, b.requested, b.priority) <
          std::tie(b.stalled, b.update, a.requested, a.priority);
 }
@@ -35,7 +35,7 @@ struct Places {
     auto own = idle.find(registry);
     return total + (own == idle.end() ? 0 : own->second);
   }
-  void Take(const PullSlot& slot, const Limits& limits) {
+  void Take(const PullCandidate& slot, const Limits& limits) {
     if (slot.over) return;
     // A pull whose content is here only unpacks, so its place among downloads is free. It still counts
     // against the limits below.
@@ -54,14 +54,14 @@ struct Places {
 class ReservedPlaces {
  public:
   // Moves on to `slot`. Slots come in the order of Schedule.
-  void MoveTo(const PullSlot& slot) {
+  void MoveTo(const PullCandidate& slot) {
     if (last_ && (IsOfHigherRank(*last_, slot) || IsOfHigherRank(slot, *last_))) {
       total_ += alike_;
       alike_ = 0;
     }
     last_ = &slot;
   }
-  void Add(const PullSlot& slot) {
+  void Add(const PullCandidate& slot) {
     alike_++;
     of_registry_[slot.registry]++;
   }
@@ -72,7 +72,7 @@ class ReservedPlaces {
   }
 
  private:
-  const PullSlot* last_ = nullptr;
+  const PullCandidate* last_ = nullptr;
   int total_ = 0;  // kept by images of higher rank than the one in question
   int alike_ = 0;  // by what counts for as much
   std::map<std::string, int> of_registry_;
@@ -81,11 +81,11 @@ class ReservedPlaces {
 // Places in all, for one slot or another.
 class TotalPlaces {
  public:
-  TotalPlaces(const std::vector<PullSlot>& running, int parallel) : parallel_(parallel) {
+  TotalPlaces(const std::vector<PullCandidate>& running, int parallel) : parallel_(parallel) {
     // Pulls that only unpack hold no place among downloads, so they say nothing about who has all places.
     int total = 0;
     bool of_one = true;
-    for (const PullSlot& slot : running) {
+    for (const PullCandidate& slot : running) {
       if (slot.over || slot.fetched) continue;
       if (total++ == 0) hog_ = slot.registry;
       of_one = of_one && slot.registry == hog_;
@@ -119,7 +119,7 @@ class TotalPlaces {
 // Returns the limit of pulls at a time, in all. Once the node has settled, pods' own pulls come first.
 int ParallelPulls(const ScheduleInput& input, const Limits& limits) {
   if (input.settled) return limits.parallel_pulls_when_ready;
-  const auto is_far = [](const PullSlot& slot) { return slot.far; };
+  const auto is_far = [](const PullCandidate& slot) { return slot.far; };
   const bool any_far = std::any_of(input.due.begin(), input.due.end(), is_far) ||
                        std::any_of(input.running.begin(), input.running.end(), is_far);
   return any_far ? std::max(limits.parallel_pulls, limits.parallel_pulls_far) : limits.parallel_pulls;
@@ -134,12 +134,12 @@ class RegistryLimits {
     for (const std::string& registry : input.soon) {
       if (now >= HeldUntil(registry)) waiting_.insert(registry);
     }
-    for (const PullSlot& slot : input.due) {
+    for (const PullCandidate& slot : input.due) {
       if (now >= HeldUntil(slot.registry) && IsPrompt(slot.lookup, now)) waiting_.insert(slot.registry);
     }
     if (input.settled || limits.parallel_pulls_far <= limits.parallel_pulls) return;
-    for (const std::vector<PullSlot>* slots : {&input.due, &input.running}) {
-      for (const PullSlot& slot : *slots) {
+    for (const std::vector<PullCandidate>* slots : {&input.due, &input.running}) {
+      for (const PullCandidate& slot : *slots) {
         if (slot.far) far_.insert(slot.registry);
       }
     }
@@ -176,10 +176,10 @@ class RegistryLimits {
 };
 
 // Pulls whose content was brought leave no more than `most` places, and none where one pull at a time is all.
-std::vector<PullSlot> WithFreePlaces(std::vector<PullSlot> running, const RegistryLimits& registries,
-                                     int most) {
+std::vector<PullCandidate> WithFreePlaces(std::vector<PullCandidate> running,
+                                          const RegistryLimits& registries, int most) {
   int free = most > 1 ? most : 0;
-  for (PullSlot& slot : running) {
+  for (PullCandidate& slot : running) {
     slot.fetched = slot.fetched && free > 0 && registries.Of(slot.registry) > 1;
     if (slot.fetched) free--;
   }
@@ -188,24 +188,24 @@ std::vector<PullSlot> WithFreePlaces(std::vector<PullSlot> running, const Regist
 
 // Two names of one digest: the second pull would ask for the same bytes. It starts once the first has ended,
 // and finds them here.
-bool SameContentRuns(const PullSlot& slot, const std::vector<PullSlot>& running) {
-  return !slot.content.empty() && std::any_of(running.begin(), running.end(), [&](const PullSlot& other) {
-    return other.content == slot.content;
-  });
+bool SameContentRuns(const PullCandidate& slot, const std::vector<PullCandidate>& running) {
+  return !slot.content.empty() &&
+         std::any_of(running.begin(), running.end(),
+                     [&](const PullCandidate& other) { return other.content == slot.content; });
 }
 
 // Returns the number of credential look-ups under way of each registry.
-std::map<std::string, int> SearchesUnderWay(const std::vector<PullSlot>& due) {
+std::map<std::string, int> SearchesUnderWay(const std::vector<PullCandidate>& due) {
   std::map<std::string, int> looking;
-  for (const PullSlot& slot : due) {
+  for (const PullCandidate& slot : due) {
     if (slot.lookup.state == LookupState::kUnderWay) looking[slot.registry]++;
   }
   return looking;
 }
 
-Places TakenBy(std::vector<PullSlot>& running, bool settled, const Limits& limits) {
+Places TakenBy(std::vector<PullCandidate>& running, bool settled, const Limits& limits) {
   Places taken;
-  for (PullSlot& slot : running) {
+  for (PullCandidate& slot : running) {
     slot.idle = slot.idle && !settled;  // pods' own pulls come first then
     taken.Take(slot, limits);
   }
@@ -213,14 +213,15 @@ Places TakenBy(std::vector<PullSlot>& running, bool settled, const Limits& limit
 }
 
 // Pulls of unlisted images, and large ones of a settled node, have limits among themselves.
-bool MayJoin(const PullSlot& slot, const Places& taken, bool settled, const Limits& limits, int parallel) {
+bool MayJoin(const PullCandidate& slot, const Places& taken, bool settled, const Limits& limits,
+             int parallel) {
   if (slot.unlisted && taken.unlisted >= std::max(1, parallel / 2)) return false;
   return !settled || slot.bytes <= limits.large_image_bytes || taken.large == 0;
 }
 
 }  // namespace
 
-bool ComesBefore(const PullSlot& a, const PullSlot& b) {
+bool ComesBefore(const PullCandidate& a, const PullCandidate& b) {
   if (IsOfHigherRank(a, b) || IsOfHigherRank(b, a)) return IsOfHigherRank(a, b);
   return std::tie(a.started_at, a.failures, a.entry) < std::tie(b.started_at, b.failures, b.entry);
 }
@@ -267,19 +268,19 @@ ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::
     return output;
   }
   const int parallel = ParallelPulls(input, limits);
-  std::vector<PullSlot> due = input.due;
+  std::vector<PullCandidate> due = input.due;
   std::stable_sort(due.begin(), due.end(), ComesBefore);
   if (input.may_reorder && !input.settled) MoveLargestFirst(due, parallel);
   // `registries` comes before `running`: a pull gives its place up only if its registry may have several.
   const RegistryLimits registries(input, limits, parallel, now);
-  std::vector<PullSlot> running = WithFreePlaces(input.running, registries, parallel);
+  std::vector<PullCandidate> running = WithFreePlaces(input.running, registries, parallel);
   Places taken = TakenBy(running, input.settled, limits);
   const int most = parallel > 1 ? kWithIdle * parallel : 1;
   const TotalPlaces places(running, parallel);
   DiskBudget disk(input.usable, input.running);
   ReservedPlaces reserved;
   std::map<std::string, int> looking = SearchesUnderWay(due);
-  for (const PullSlot& slot : due) {
+  for (const PullCandidate& slot : due) {
     // No slot behind this one can start, whatever its registry is.
     if (taken.total >= places.Most()) break;
     // A held registry takes no claim to places or room: the images of others go past it.

@@ -38,7 +38,7 @@ RegistryHealth AfterRetryRequested(RegistryHealth past, base::TimePoint now);
 bool MayBeForgotten(const RegistryHealth& health, base::TimePoint now);
 
 // A pull that is due, or runs.
-struct PullSlot {
+struct PullCandidate {
   std::size_t entry = 0;  // index in agent::Entries::all(): the list's entries in its order, then requested
   std::string registry;   // domain of the reference
   std::string content;    // digest in the reference; empty if it has none
@@ -65,7 +65,7 @@ struct PullSlot {
 // its reverse. With two orders, a pull could be started only to be ended for the pull that it overtook. The
 // criteria are, in this order: its last pull has not stalled, the image is missing, a preflight requests it,
 // highest priority, started first, fewest failures, place in the list.
-bool ComesBefore(const PullSlot& a, const PullSlot& b);
+bool ComesBefore(const PullCandidate& a, const PullCandidate& b);
 
 // After PullImage has returned, the worker verifies the new image, which takes milliseconds. If it takes
 // longer than this, the pull keeps its place, so that pulls do not pile up behind a runtime that hangs.
@@ -75,8 +75,8 @@ constexpr std::chrono::seconds kShortPoll{1};
 constexpr std::chrono::seconds kSoonDue{10};
 
 struct ScheduleInput {
-  std::vector<PullSlot> due;
-  std::vector<PullSlot> running;
+  std::vector<PullCandidate> due;
+  std::vector<PullCandidate> running;
   std::map<std::string, RegistryHealth> registries;
   std::set<std::string> soon;  // registries of entries whose next try is due within kSoonDue
   bool settled = false;        // every entry was ready or failed for good once

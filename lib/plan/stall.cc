@@ -10,12 +10,12 @@ namespace {
 constexpr std::chrono::seconds kRateWindow{10};
 
 void Rate(Movement& movement, base::TimePoint now) {
-  base::Duration window = now - movement.rated_at;
+  base::Duration window = now - movement.rate_window_start;
   // Bytes become fewer when the runtime discards an ingest (C26). The rate is then counted anew, and is never
   // negative.
   if (movement.bytes_done < movement.rated_bytes) {
     movement.rated_bytes = movement.bytes_done;
-    movement.rated_at = now;
+    movement.rate_window_start = now;
     movement.bytes_per_second = 0;
     return;
   }
@@ -23,7 +23,7 @@ void Rate(Movement& movement, base::TimePoint now) {
   if (took <= 0) return;
   movement.bytes_per_second = static_cast<double>(movement.bytes_done - movement.rated_bytes) / took;
   if (window >= kRateWindow) {
-    movement.rated_at = now;
+    movement.rate_window_start = now;
     movement.rated_bytes = movement.bytes_done;
   }
 }
@@ -32,7 +32,7 @@ void Rate(Movement& movement, base::TimePoint now) {
 
 Movement AfterProgress(Movement past, const ProgressFacts& seen, base::TimePoint now) {
   if (!past.seen) {
-    past.rated_at = now;
+    past.rate_window_start = now;
     past.rated_bytes = seen.bytes_done;
   }
   // The fingerprint changes with anything that moves, even if the sum of bytes stays equal.
@@ -40,12 +40,12 @@ Movement AfterProgress(Movement past, const ProgressFacts& seen, base::TimePoint
   // The clock stands still during an unpack and in the runtime's own download queue (C28): replacing such a
   // pull would bring nothing.
   bool held = seen.unpacking || (!seen.active && seen.may_be_queued);
-  if (moved || held) past.moved_at = now;
+  if (moved || held) past.last_progress_at = now;
   const std::uint64_t came = seen.bytes_done - std::min(seen.bytes_done, past.bytes_done);
   const auto worth_it =
       static_cast<double>(kPullFloor) *
       std::chrono::duration<double>(past.seen ? now - past.observed_at : kIdleAfter).count();
-  if (held || static_cast<double>(came) >= worth_it) past.brisk_at = now;
+  if (held || static_cast<double>(came) >= worth_it) past.last_fast_at = now;
   past.observed_at = now;
   past.seen = true;
   past.fingerprint = seen.fingerprint;
@@ -57,7 +57,7 @@ Movement AfterProgress(Movement past, const ProgressFacts& seen, base::TimePoint
 }
 
 bool IsIdle(const Movement& movement, base::TimePoint started_at, base::TimePoint now) {
-  return !movement.unpacking && now - std::max(movement.brisk_at, started_at) >= kIdleAfter;
+  return !movement.unpacking && now - std::max(movement.last_fast_at, started_at) >= kIdleAfter;
 }
 
 namespace {
@@ -74,7 +74,8 @@ base::TimePoint NextEvaluation(const Movement& movement, bool visible, base::Tim
   if (!visible) return started_at + pull_timeout;
   base::TimePoint end = EndOfVisible(started_at, pull_timeout, limits);
   if (movement.unpacking) return end;
-  return std::min<base::TimePoint>(end, std::max(movement.moved_at, started_at) + limits.stall_timeout);
+  return std::min<base::TimePoint>(end,
+                                   std::max(movement.last_progress_at, started_at) + limits.stall_timeout);
 }
 
 PullVerdict EvaluatePull(const Movement& movement, bool visible, base::TimePoint started_at,

@@ -14,19 +14,19 @@ namespace prefetch::plan {
 constexpr std::uint64_t kPullFloor = 16 * 1024;
 constexpr std::chrono::seconds kIdleAfter{5};
 
-// The observed progress of one running pull. A value: agent::Pulls keeps it in the ActiveRun, and updates it
+// The observed progress of one running pull. A value: agent::Pulls keeps it in the ActivePull, and updates it
 // after each reading of progress.
 struct Movement {
-  base::TimePoint moved_at;  // when anything moved last, or the clock was held
+  base::TimePoint last_progress_at;  // when anything moved last, or the clock was held
   std::uint64_t fingerprint = 0;
   std::uint64_t bytes_done = 0;
   std::uint64_t bytes_total = 0;
   bool seen = false;  // the runtime has shown us this pull at all
   bool unpacking = false;
   double bytes_per_second = 0;
-  base::TimePoint brisk_at;  // when it was above kPullFloor last, unpacked, or was held
+  base::TimePoint last_fast_at;  // when it was above kPullFloor last, unpacked, or was held
   base::TimePoint observed_at;
-  base::TimePoint rated_at;  // since when, and from how many bytes, the rate is counted
+  base::TimePoint rate_window_start;  // since when, and from how many bytes, the rate is counted
   std::uint64_t rated_bytes = 0;
 };
 

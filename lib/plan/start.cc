@@ -11,7 +11,7 @@ StartVerdict EvaluateStart(const StartFacts& facts, base::TimePoint now) {
   if (now < facts.disk_held_until) verdict.held = Reason::kDiskFull;
   if (now < facts.registry_held_until) verdict.held = facts.registry_failure;
   // An update that readiness waits for may use one of the last pulls.
-  const bool spared = facts.update && facts.ready && !facts.requested && facts.pulls_are_saved;
+  const bool spared = facts.update && facts.ready && !facts.requested && facts.quota_is_reserved;
   // startJitter spreads the first pulls of a fleet. A pull that was tried, or that a client waits for, is no
   // part of that wave.
   const bool too_early = !facts.tried_before && !facts.requested && now < facts.first_at;

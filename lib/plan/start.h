@@ -18,7 +18,7 @@ struct StartFacts {
   bool requested = false;                          // a preflight waits for it now
   bool update = false;                             // a usable image is here
   bool ready = false;                              // readiness does not wait for the update
-  bool pulls_are_saved = false;                    // the registry's last pulls are kept for missing images
+  bool quota_is_reserved = false;                  // the registry's last pulls are kept for missing images
   bool tried_before = false;
   base::TimePoint first_at;       // no first pull before (startJitter)
   bool lease_is_leaving = false;  // a lease of this name is being deleted

@@ -21,7 +21,7 @@ using image::AuthConfig;
 using image::ImageManifest;
 using image::RegistryQuestion;
 
-constexpr int kMostTurns = 3;  // requests for one identity, tokens apart
+constexpr int kMaxAttempts = 3;  // requests for one identity, tokens apart
 // Object stores sign their URLs for 5 minutes and more; one that has expired costs a request.
 constexpr std::chrono::minutes kTargetLasts{4};
 
@@ -43,26 +43,26 @@ base::Error Refused(const std::string& who, const Reply& reply) {
   switch (response.status) {
     case 401:
     case 403:
-      return base::PermissionDenied(words).OwnedBy(Owner::kImage);
+      return base::PermissionDenied(words).CausedBy(Owner::kImage);
     case 404:
-      return base::NotFound(words).OwnedBy(Owner::kImage);
+      return base::NotFound(words).CausedBy(Owner::kImage);
     case 416:  // it sends no parts, so another attempt, of the agent or of the runtime, has to begin anew
-      return base::InvalidArgument(words).OwnedBy(Owner::kRegistry);
+      return base::InvalidArgument(words).CausedBy(Owner::kRegistry);
     case 429:
     case 503:
-      return base::ResourceExhausted(words).OwnedBy(Owner::kRegistry);
+      return base::ResourceExhausted(words).CausedBy(Owner::kRegistry);
     default:
-      return base::Unavailable(words).OwnedBy(Owner::kRegistry);
+      return base::Unavailable(words).CausedBy(Owner::kRegistry);
   }
 }
 
 base::Error NoReply(const base::Call& call, const std::string& who, const Reply& reply) {
   if (call.Stopped() || reply.fault == http::Fault::kStopped) return base::Cancelled("stopped");
   if (reply.fault == http::Fault::kTooLong || reply.fault == http::Fault::kLongHeaders)
-    return base::InvalidArgument(who + " sends more than was asked for").OwnedBy(Owner::kRegistry);
+    return base::InvalidArgument(who + " sends more than was asked for").CausedBy(Owner::kRegistry);
   if (reply.refusal.kind == image::RegistryAnswerKind::kAccessDenied)
-    return base::PermissionDenied(reply.refusal.message).OwnedBy(Owner::kImage);
-  return base::Unavailable(reply.refusal.message).OwnedBy(Owner::kNetwork);
+    return base::PermissionDenied(reply.refusal.message).CausedBy(Owner::kImage);
+  return base::Unavailable(reply.refusal.message).CausedBy(Owner::kNetwork);
 }
 
 // Returns whether the server has received the request. A timeout does not show this.
@@ -105,15 +105,15 @@ BlobSource::Asked BlobSource::AskHost(const base::Call& call, const ChainedHost&
                                       const RegistryQuestion& image, Question question) {
   const std::string who = host.host.server.Authority();
   if (!host.problem.empty())
-    return {base::Unavailable(who + " cannot be asked: " + host.problem).OwnedBy(Owner::kNetwork)};
+    return {base::Unavailable(who + " cannot be asked: " + host.problem).CausedBy(Owner::kNetwork)};
   Session session(parts_, call, host);
   Authenticator authenticator(parts_, call, host, session, image.reference.path());
-  base::Error last = base::Unavailable(who + " was not asked").OwnedBy(Owner::kNetwork);
+  base::Error last = base::Unavailable(who + " was not asked").CausedBy(Owner::kNetwork);
   for (const AuthConfig* credential : Identities(host, image)) {
     const std::string origin = host.host.server.Origin();
     // The server sent Retry-After (R27), which covers blobs as well.
     if (auto not_now = parts_.host_states.RefusalReason(origin, IdentityOf(credential)))
-      return {base::ResourceExhausted(not_now->message).OwnedBy(Owner::kRegistry)};
+      return {base::ResourceExhausted(not_now->message).CausedBy(Owner::kRegistry)};
     auto authorization = authenticator.Remembered(credential);
     for (int turn = 1;; turn++) {
       question.authorization = authorization.value;
@@ -124,15 +124,15 @@ BlobSource::Asked BlobSource::AskHost(const base::Call& call, const ChainedHost&
         parts_.host_states.NoteServed(origin, IdentityOf(credential));
         return {std::move(reply)};
       }
-      if (turn < kMostTurns) {
+      if (turn < kMaxAttempts) {
         if (auto next = authenticator.AfterRefusal(reply, authorization, credential)) {
           if (next->authorization) {
             authorization = std::move(*next->authorization);
             continue;
           }
           last = next->refusal.kind == image::RegistryAnswerKind::kAccessDenied
-                     ? base::PermissionDenied(next->refusal.message).OwnedBy(Owner::kImage)
-                     : base::Unavailable(next->refusal.message).OwnedBy(Owner::kRegistry);
+                     ? base::PermissionDenied(next->refusal.message).CausedBy(Owner::kImage)
+                     : base::Unavailable(next->refusal.message).CausedBy(Owner::kRegistry);
           break;
         }
       }
@@ -177,19 +177,19 @@ base::Result<Reply> BlobSource::AskInOrder(const base::Call& call, const Registr
                                            const std::function<Question(const Host&)>& question,
                                            const std::string& first) {
   std::shared_ptr<const HostChain> chain = hosts_(image.reference);
-  if (!chain->only_by_pull.empty()) return base::InvalidArgument(chain->only_by_pull).OwnedBy(Owner::kImage);
+  if (!chain->only_by_pull.empty()) return base::InvalidArgument(chain->only_by_pull).CausedBy(Owner::kImage);
   std::vector<const ChainedHost*> hosts;
   for (const ChainedHost& host : chain->hosts) {
     // Renamed and blocked places come from registries.conf, and CRI-O pulls by itself.
     if (host.as || !host.blocked_by.empty())
-      return base::InvalidArgument("only CRI-O can follow its registries").OwnedBy(Owner::kImage);
+      return base::InvalidArgument("only CRI-O can follow its registries").CausedBy(Owner::kImage);
     if (Answers(host.host, image.reference.has_digest())) hosts.push_back(&host);
   }
   // The server `first` has served this image before, so it is asked first.
   std::stable_partition(hosts.begin(), hosts.end(),
                         [&](const ChainedHost* host) { return host->host.server.Origin() == first; });
   base::Error last = base::InvalidArgument("no server may be asked for " + image.reference.Repository())
-                         .OwnedBy(Owner::kImage);
+                         .CausedBy(Owner::kImage);
   for (const ChainedHost* host : hosts) {
     Asked asked = AskHost(call, *host, image, question(host->host));
     if (asked.reply) return std::move(asked.reply);
@@ -223,7 +223,7 @@ base::Result<BlobSource::Document> BlobSource::GetDocument(const base::Call& cal
       (reported.starts_with("sha256:") && reported != document.digest)) {
     return base::InvalidArgument("the manifest of " + image.reference.Repository() +
                                  " does not match its digest")
-        .OwnedBy(Owner::kImage);
+        .CausedBy(Owner::kImage);
   }
   return document;
 }
@@ -235,7 +235,7 @@ base::Result<ImageManifest> BlobSource::Manifest(const base::Call& call, const R
   // would be recorded nevertheless.
   auto chosen = ChooseManifest(document->text, image.platform, ForeignPlatforms::kLeave);
   if (!chosen && chosen.error().code() == base::Code::kNotFound)
-    return base::InvalidArgument(chosen.error().message()).OwnedBy(Owner::kImage);
+    return base::InvalidArgument(chosen.error().message()).CausedBy(Owner::kImage);
   if (!chosen) {
     return ImageManifest{.index = {},
                          .manifest = std::move(document->text),
@@ -269,13 +269,13 @@ void BlobSource::NotePlace(const std::string& key, const Reply& reply) {
 
 // Asks the URL to which the blob's server redirected last time, which saves one request when a blob is
 // continued. nullopt: the URL is unknown or has expired.
-std::optional<Reply> BlobSource::AskTarget(const base::Call& call, const RegistryQuestion& image,
-                                           const Place& place, const Question& question) {
+std::optional<Reply> BlobSource::RequestTarget(const base::Call& call, const RegistryQuestion& image,
+                                               const Place& place, const Question& question) {
   if (!place.target || parts_.clock.Now() >= place.until) return std::nullopt;
   std::shared_ptr<const HostChain> chain = hosts_(image.reference);
   for (const ChainedHost& host : chain->hosts) {
     if (host.host.server.Origin() != place.origin || !host.problem.empty()) continue;
-    Reply reply = Session(parts_, call, host).FetchElsewhere(question, *place.target);
+    Reply reply = Session(parts_, call, host).RequestCachedRedirect(question, *place.target);
     // Any other status means that the signature has expired, or that the store ignores ranges.
     if (reply.response && reply.response->status == 206) return reply;
     return std::nullopt;
@@ -290,7 +290,7 @@ base::Status BlobSource::Bytes(const base::Call& call, const RegistryQuestion& i
                                const image::BlobRange& range,
                                const std::function<bool(std::string_view part)>& sink) {
   if (!image::IsDigest(range.digest))
-    return base::InvalidArgument(range.digest + " is no digest").OwnedBy(Owner::kImage);
+    return base::InvalidArgument(range.digest + " is no digest").CausedBy(Owner::kImage);
   const RegistryQuestion by_digest = ByDigest(image, range.digest);
   const std::string key = image.reference.Repository() + "@" + range.digest;
   std::uint64_t at = range.begin;
@@ -317,7 +317,7 @@ base::Status BlobSource::Bytes(const base::Call& call, const RegistryQuestion& i
                     }};
   };
   const Place place = PlaceOf(key);
-  if (!AskTarget(call, by_digest, place, question(Host{})) && at < range.end && !other_bytes) {
+  if (!RequestTarget(call, by_digest, place, question(Host{})) && at < range.end && !other_bytes) {
     auto asked = AskInOrder(call, by_digest, question, place.origin);
     if (!asked && !other_bytes) return std::move(asked).error();
     if (asked) NotePlace(key, *asked);
@@ -325,7 +325,7 @@ base::Status BlobSource::Bytes(const base::Call& call, const RegistryQuestion& i
   if (other_bytes || at != range.end) {
     return base::InvalidArgument("the server of " + image.reference.Repository() +
                                  " sent other bytes than were asked for")
-        .OwnedBy(Owner::kRegistry);
+        .CausedBy(Owner::kRegistry);
   }
   return {};
 }

@@ -59,8 +59,8 @@ class BlobSource final : public image::ContentSource {
                                  const std::string& first);
   Asked AskHost(const base::Call& call, const ChainedHost& host, const image::RegistryQuestion& image,
                 Question question);
-  std::optional<Reply> AskTarget(const base::Call& call, const image::RegistryQuestion& image,
-                                 const Place& place, const Question& question);
+  std::optional<Reply> RequestTarget(const base::Call& call, const image::RegistryQuestion& image,
+                                     const Place& place, const Question& question);
   // Like IdentitiesFor, but with the identity first that this server accepted for this repository last time.
   std::vector<const image::AuthConfig*> Identities(const ChainedHost& host,
                                                    const image::RegistryQuestion& image)

@@ -192,7 +192,7 @@ Reply Session::Follow(const Question& question, OwnHeaders own_headers) {
 // Asks by https first (R33). Servers that do not speak it are asked by plain http. The result is remembered
 // for an hour, so that later questions do not begin with a TLS handshake that fails, and a server that has
 // spoken https is not asked by plain http.
-Reply Session::AskEither(const Question& question) {
+Reply Session::RequestWithSchemeFallback(const Question& question) {
   const std::string origin = host_.host.server.Origin();
   HostState::Protocol protocol = parts_.host_states.SchemeOf(origin);
   if (protocol != HostState::Protocol::kHttp) {
@@ -222,18 +222,19 @@ Reply Session::AskHost(const Question& question) {
             .message = host_.host.server.Authority() +
                        " was not asked: this node already sends it as many requests as its limit allows"}};
   }
-  return host_.host.https_first ? AskEither(question) : Follow(question, OwnHeaders::kSend);
+  return host_.host.https_first ? RequestWithSchemeFallback(question) : Follow(question, OwnHeaders::kSend);
 }
 
 // A download has no pass of the throttle: plan::FetchOrder limits the streams, and a blob may take minutes.
 Reply Session::Fetch(const Question& question) {
   fetches_ = true;
-  Reply reply = host_.host.https_first ? AskEither(question) : Follow(question, OwnHeaders::kSend);
+  Reply reply =
+      host_.host.https_first ? RequestWithSchemeFallback(question) : Follow(question, OwnHeaders::kSend);
   fetches_ = false;
   return reply;
 }
 
-Reply Session::FetchElsewhere(const Question& question, const http::AbsoluteUrl& url) {
+Reply Session::RequestCachedRedirect(const Question& question, const http::AbsoluteUrl& url) {
   fetches_ = true;
   // The URL is signed, and its object store gets neither credentials nor headers (R51).
   http::Exchanged got = Send(question, url, false, OwnHeaders::kLeaveOut);

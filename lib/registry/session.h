@@ -68,7 +68,7 @@ class Session {
   // Gets content of an image: as AskHost, but not in turn with checks, and for as long as bytes come.
   Reply Fetch(const Question& question);
   // The same from a URL to which this host has redirected: without anything that is meant for the host.
-  Reply FetchElsewhere(const Question& question, const http::AbsoluteUrl& url);
+  Reply RequestCachedRedirect(const Question& question, const http::AbsoluteUrl& url);
   // Asks a token service. `trusted`: it belongs to the registry, and gets the host's headers too.
   Reply AskTokenService(const Question& question, bool trusted);
 
@@ -84,7 +84,7 @@ class Session {
   // `meant`: this URL is the server that the question was for, and not one that it sent us to.
   http::Exchanged Send(const Question& question, const http::AbsoluteUrl& url, bool meant,
                        OwnHeaders own_headers);
-  Reply AskEither(const Question& question);
+  Reply RequestWithSchemeFallback(const Question& question);
   http::Peers PeersFor(const http::AbsoluteUrl& url) const;
 
   Parts parts_;

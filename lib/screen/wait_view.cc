@@ -24,7 +24,7 @@ bool Missing(const status::StatusImage& image) {
   return image.required && image.applies && !image.ready;
 }
 
-bool HasFailedPermanently(const status::StatusImage& image) {
+bool HasSettledOnFailure(const status::StatusImage& image) {
   // "Settled" alone may mean ready.
   return image.settled && image.phase == "Failing";
 }
@@ -89,7 +89,7 @@ Tally CountMissing(const status::StatusDocument& document) {
       tally.failing++;
       if (tally.first_failing == nullptr) tally.first_failing = &image;
       // A permanent failure is named before one that may pass.
-      if (!HasFailedPermanently(image)) continue;
+      if (!HasSettledOnFailure(image)) continue;
       if (tally.for_good++ == 0) tally.first_failing = &image;
     } else if (image.pull.state == "Pulling" || image.pull.state == "Unpacking") {
       tally.pulling++;
@@ -215,7 +215,7 @@ bool FailedPermanently(const status::StatusDocument& document) {
   for (const status::StatusImage& image : document.images) {
     if (!Missing(image)) continue;
     // One image that may still come is worth waiting for.
-    if (!HasFailedPermanently(image)) return false;
+    if (!HasSettledOnFailure(image)) return false;
     any = true;
   }
   return any;
@@ -224,7 +224,7 @@ bool FailedPermanently(const status::StatusDocument& document) {
 const status::StatusImage* FirstPermanentFailure(const status::StatusDocument& document) {
   auto found = std::find_if(
       document.images.begin(), document.images.end(),
-      [](const status::StatusImage& image) { return Missing(image) && HasFailedPermanently(image); });
+      [](const status::StatusImage& image) { return Missing(image) && HasSettledOnFailure(image); });
   return found == document.images.end() ? nullptr : &*found;
 }
 

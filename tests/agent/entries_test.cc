@@ -25,8 +25,8 @@ ListPtr List(std::initializer_list<const char*> names) {
   return std::make_shared<const plan::ImageList>(Named(names));
 }
 
-ActiveRun RunNumber(std::uint64_t id) {
-  ActiveRun run;
+ActivePull RunNumber(std::uint64_t id) {
+  ActivePull run;
   run.id = id;
   return run;
 }

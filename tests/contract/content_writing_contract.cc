@@ -142,11 +142,11 @@ TEST_P(ContentWritingContract, TooFewBytesFailAndAreGone) {
 
 TEST_P(ContentWritingContract, CompleteIngestsAreCommittedOrDiscarded) {
   if (!world_->HasContentApi()) {
-    EXPECT_TRUE(Failed(world_->content().FinishIngests(Soon(), kLease, cri::Beginnings::kGo),
+    EXPECT_TRUE(Failed(world_->content().FinishIngests(Soon(), kLease, cri::PartialIngests::kAbort),
                        ErrorClass::kRuntimeUnsupported));
     return;
   }
-  EXPECT_EQ(*world_->content().FinishIngests(Soon(), "prefetchd-none", cri::Beginnings::kGo), 0U);
+  EXPECT_EQ(*world_->content().FinishIngests(Soon(), "prefetchd-none", cri::PartialIngests::kAbort), 0U);
   MakeLease(kLease);
   const auto begin = [&](const cri::BlobToWrite& blob, const std::string& bytes) {
     EXPECT_EQ(Open(blob).writer->Append(bytes), std::nullopt);
@@ -162,14 +162,14 @@ TEST_P(ContentWritingContract, CompleteIngestsAreCommittedOrDiscarded) {
   ASSERT_TRUE(writer);
   EXPECT_EQ(writer->Append("takeN"), std::nullopt);
   std::uint64_t discarded = 0;
-  const auto finish = [&](cri::Beginnings beginnings) {
-    auto gone = world_->content().FinishIngests(Soon(), kLease, beginnings);
+  const auto finish = [&](cri::PartialIngests partial) {
+    auto gone = world_->content().FinishIngests(Soon(), kLease, partial);
     EXPECT_TRUE(gone) << gone.error().message;
     discarded += gone ? *gone : 0;
   };
   // Each is free a moment after its writer has ended.
   ASSERT_TRUE(world_->Until([&] {
-    finish(cri::Beginnings::kStay);
+    finish(cri::PartialIngests::kKeep);
     return Open(right).state == cri::BlobState::kWhole && discarded > 0 &&
            Open(larger).state == cri::BlobState::kWhole;
   }));
@@ -179,7 +179,7 @@ TEST_P(ContentWritingContract, CompleteIngestsAreCommittedOrDiscarded) {
   EXPECT_EQ(OpenOnceFree(larger).state, cri::BlobState::kWhole);
   EXPECT_EQ(Open(taken).state, cri::BlobState::kTaken);
   ASSERT_TRUE(world_->Until([&] {
-    finish(cri::Beginnings::kGo);
+    finish(cri::PartialIngests::kAbort);
     return OpenOnceFree(begun).writer->offset() == 0;
   }));
   EXPECT_EQ(discarded, 13U);
@@ -191,7 +191,7 @@ TEST_P(ContentWritingContract, EmptyIngestsAreDiscarded) {
   MakeLease(kLease);
   ASSERT_EQ(Open().state, cri::BlobState::kOpen);
   EXPECT_TRUE(world_->Until([&] {
-    EXPECT_EQ(*world_->content().FinishIngests(Soon(), kLease, cri::Beginnings::kStay), 0U);
+    EXPECT_EQ(*world_->content().FinishIngests(Soon(), kLease, cri::PartialIngests::kKeep), 0U);
     return world_->StoreIsEmpty();
   }));
 }

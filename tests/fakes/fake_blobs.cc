@@ -90,7 +90,7 @@ void FakeImageService::Spoil(const std::string& name, int times) {
 
 cri::CallResult<std::uint64_t> FakeImageService::FinishIngests(const base::Call& call,
                                                                const std::string& lease,
-                                                               cri::Beginnings beginnings) {
+                                                               cri::PartialIngests partial) {
   base::Lock lock(mutex_);
   if (auto refusal = ContentRefusal(call)) return std::move(*refusal);
   Simulate(clock_.Now());
@@ -106,7 +106,7 @@ cri::CallResult<std::uint64_t> FakeImageService::FinishIngests(const base::Call&
     const auto done = static_cast<std::uint64_t>(blob.done);
     if ("sha256:" + base::Sha256Hex(blob.bytes) == digest) {
       store_.Put({digest, done});
-    } else if (done >= blob.total || done == 0 || beginnings == cri::Beginnings::kGo) {
+    } else if (done >= blob.total || done == 0 || partial == cri::PartialIngests::kAbort) {
       discarded += done;
       store_.blobs.erase(found);
     }

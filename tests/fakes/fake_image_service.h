@@ -174,7 +174,7 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   cri::CallResult<cri::OpenedBlob> OpenBlob(const base::Call& call, const std::string& lease,
                                             const cri::BlobToWrite& blob) override;
   cri::CallResult<std::uint64_t> FinishIngests(const base::Call& call, const std::string& lease,
-                                               cri::Beginnings beginnings) override;
+                                               cri::PartialIngests partial) override;
   cri::CallResult<std::map<std::string, std::uint64_t>> ForeignIngests(const base::Call& call) override;
   cri::CallResult<std::string> Snapshotter(const base::Call& call) override;
   cri::CallError WatchImages(const base::Call& call, const std::function<void()>& changed) override;

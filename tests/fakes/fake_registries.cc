@@ -60,7 +60,7 @@ base::Result<image::ImageManifest> FakeRegistries::ManifestOf(const image::Regis
       break;
     case RegistryMood::kOnlyByPull:
     case RegistryMood::kUnclear:
-      return base::InvalidArgument(domain + ": not like this").OwnedBy(base::Owner::kImage);
+      return base::InvalidArgument(domain + ": not like this").CausedBy(base::Owner::kImage);
     case RegistryMood::kDown:
       return base::Unavailable(domain + ": connection refused");
     case RegistryMood::kDenying:

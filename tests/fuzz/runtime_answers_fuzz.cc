@@ -80,7 +80,7 @@ class Hostile final : public cri::ImageService, public cri::ContentService {
     return Failure();
   }
   cri::CallResult<std::uint64_t> FinishIngests(const base::Call&, const std::string&,
-                                               cri::Beginnings) override {
+                                               cri::PartialIngests) override {
     return Failure();
   }
   cri::CallResult<std::map<std::string, std::uint64_t>> ForeignIngests(const base::Call&) override {

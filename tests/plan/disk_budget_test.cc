@@ -16,22 +16,22 @@ DiskHistory Sized(std::uint64_t gib) {
   return AfterSize({}, gib * kGiB);
 }
 
-PullSlot Due(std::size_t entry, const DiskHistory& past, int priority = 0) {
+PullCandidate Due(std::size_t entry, const DiskHistory& past, int priority = 0) {
   return {.entry = entry, .priority = priority, .disk = ReservationOfDue(past)};
 }
 
-PullSlot Running(std::size_t entry, std::uint64_t gib, std::uint64_t done_gib, int priority = 0) {
-  PullSlot slot{
+PullCandidate Running(std::size_t entry, std::uint64_t gib, std::uint64_t done_gib, int priority = 0) {
+  PullCandidate slot{
       .entry = entry, .priority = priority, .disk = ReservationOfRunning(Sized(gib), done_gib * kGiB)};
   slot.started_at = kNow + seconds(entry);
   return slot;
 }
 
-std::vector<bool> Admitted(std::uint64_t usable_gib, const std::vector<PullSlot>& running,
-                           const std::vector<PullSlot>& due) {
+std::vector<bool> Admitted(std::uint64_t usable_gib, const std::vector<PullCandidate>& running,
+                           const std::vector<PullCandidate>& due) {
   DiskBudget book(usable_gib * kGiB, running);
   std::vector<bool> starts;
-  for (const PullSlot& slot : due) starts.push_back(book.Admits(slot, true));
+  for (const PullCandidate& slot : due) starts.push_back(book.Admits(slot, true));
   return starts;
 }
 
@@ -61,7 +61,7 @@ TEST(DiskBudget, WhatRunsWithLowerPriorityIsNotWaitedForLonger) {
 }
 
 TEST(DiskBudget, WhatHasNoPlaceYetKeepsItsRoom) {
-  const std::vector<PullSlot> nothing_runs;
+  const std::vector<PullCandidate> nothing_runs;
   DiskBudget book(260 * kGiB, nothing_runs);
   EXPECT_FALSE(book.Admits(Due(0, Sized(12)), false));
   EXPECT_TRUE(book.Admits(Due(1, Sized(2)), true)) << "8 GiB are left, and nothing runs";
@@ -168,7 +168,7 @@ TEST(DiskHistory, WhatBecomesFreeRightAfterATryIsNotWhatItHad) {
 
 // A tenth more than the free room of that moment is there soon, and was its own.
 TEST(DiskHistory, OfATryThatBeganWhileRoomWasOnItsWayBackNobodyKnowsWhatItHad) {
-  const PendingEviction relief = AfterEnding({}, 8 * kGiB, kNow);
+  const PendingSpaceRelease relief = AfterEnding({}, 8 * kGiB, kNow);
   DiskHistory past = AfterDiskFull(AfterBegin(Sized(8), 17 * kGiB, relief), false, kNow);
   past = AfterMeasure(past, 29 * kGiB, kNow + seconds(1));
   EXPECT_FALSE(MayFit(ReservationOfDue(past), 29 * kGiB));
@@ -183,8 +183,8 @@ TEST(DiskHistory, WhatOthersHadLeftIsNotWhatItHad) {
   }
 }
 
-TEST(PendingEviction, WhatLeasesKeptIsKnown) {
-  PendingEviction relief = AfterKeptDropped({}, kGiB, kNow);
+TEST(PendingSpaceRelease, WhatLeasesKeptIsKnown) {
+  PendingSpaceRelease relief = AfterKeptDropped({}, kGiB, kNow);
   EXPECT_TRUE(relief.pending);
   EXPECT_EQ(relief.returning, kGiB);
   EXPECT_FALSE(relief.at_least);
@@ -252,58 +252,58 @@ TEST(DiskUsage, OneThatNeedsMuchBringsTheLargestBoundBack) {
 }
 
 TEST(DiskBudget, AKnownFactorLetsMoreRunSideBySide) {
-  std::vector<PullSlot> due = {Due(0, Sized(10)), Due(1, Sized(10))};
+  std::vector<PullCandidate> due = {Due(0, Sized(10)), Due(1, Sized(10))};
   EXPECT_EQ(Admitted(160, {}, due), (Bools{true, false}));
-  for (PullSlot& slot : due) slot.disk = ReservationOfDue(Sized(10), kUsualFactor);
+  for (PullCandidate& slot : due) slot.disk = ReservationOfDue(Sized(10), kUsualFactor);
   EXPECT_EQ(Admitted(160, {}, due), (Bools{true, true}));
 }
 
-TEST(ChooseEviction, NobodyWhileAllFit) {
-  EXPECT_FALSE(ChooseEviction({Running(0, 10, 0), Running(1, 10, 0)}, 420 * kGiB, {}));
-  EXPECT_FALSE(ChooseEviction({Running(0, 10, 5)}, 11 * kGiB, {})) << "alone it may try";
-  EXPECT_FALSE(ChooseEviction({}, 0, {}));
+TEST(ChoosePullToEnd, NobodyWhileAllFit) {
+  EXPECT_FALSE(ChoosePullToEnd({Running(0, 10, 0), Running(1, 10, 0)}, 420 * kGiB, {}));
+  EXPECT_FALSE(ChoosePullToEnd({Running(0, 10, 5)}, 11 * kGiB, {})) << "alone it may try";
+  EXPECT_FALSE(ChoosePullToEnd({}, 0, {}));
 }
 
-TEST(ChooseEviction, TheNewestOfEqualsWaitsForTheOthers) {
-  auto verdict = ChooseEviction({Running(2, 10, 0), Running(0, 10, 0), Running(1, 10, 0)}, 200 * kGiB, {});
+TEST(ChoosePullToEnd, TheNewestOfEqualsWaitsForTheOthers) {
+  auto verdict = ChoosePullToEnd({Running(2, 10, 0), Running(0, 10, 0), Running(1, 10, 0)}, 200 * kGiB, {});
   ASSERT_TRUE(verdict);
   EXPECT_EQ(verdict->entry, 2U);
-  EXPECT_EQ(verdict->ending, PullEviction::kWaits);
+  EXPECT_EQ(verdict->ending, PullToEnd::kWaits);
   EXPECT_EQ(verdict->needed, 630 * kGiB) << "more than there is";
 }
 
-TEST(ChooseEviction, TheOneOfLowestPriority) {
-  auto verdict = ChooseEviction({Running(0, 10, 0, 1), Running(1, 10, 0, 2)}, 100 * kGiB, {});
+TEST(ChoosePullToEnd, TheOneOfLowestPriority) {
+  auto verdict = ChoosePullToEnd({Running(0, 10, 0, 1), Running(1, 10, 0, 2)}, 100 * kGiB, {});
   ASSERT_TRUE(verdict);
   EXPECT_EQ(verdict->entry, 0U);
 }
 
-TEST(ChooseEviction, WhatCannotFitGoesThoughItComesFirst) {
-  auto verdict = ChooseEviction({Running(0, 8, 0), Running(1, 1, 0)}, 10 * kGiB, {});
+TEST(ChoosePullToEnd, WhatCannotFitGoesThoughItComesFirst) {
+  auto verdict = ChoosePullToEnd({Running(0, 8, 0), Running(1, 1, 0)}, 10 * kGiB, {});
   ASSERT_TRUE(verdict);
   EXPECT_EQ(verdict->entry, 0U);
-  EXPECT_EQ(verdict->ending, PullEviction::kOutOfDiskSpace);
+  EXPECT_EQ(verdict->ending, PullToEnd::kOutOfDiskSpace);
   EXPECT_EQ(verdict->needed, 16 * kGiB);
 }
 
-TEST(ChooseEviction, OnAnExhaustedDiskOneAtATime) {
-  const std::vector<PullSlot> running = {Running(0, 8, 8), Running(1, 8, 8)};
-  auto verdict = ChooseEviction(running, 0, {});
+TEST(ChoosePullToEnd, OnAnExhaustedDiskOneAtATime) {
+  const std::vector<PullCandidate> running = {Running(0, 8, 8), Running(1, 8, 8)};
+  auto verdict = ChoosePullToEnd(running, 0, {});
   ASSERT_TRUE(verdict);
   EXPECT_EQ(verdict->entry, 1U);
-  EXPECT_EQ(verdict->ending, PullEviction::kOutOfDiskSpace);
+  EXPECT_EQ(verdict->ending, PullToEnd::kOutOfDiskSpace);
   EXPECT_TRUE(verdict->competed);
   EXPECT_EQ(verdict->needed, 160 * kGiB) << "it may still unpack to so much";
-  PendingEviction relief = AfterEnding({}, 8 * kGiB, kNow);
-  EXPECT_FALSE(ChooseEviction({running[0]}, 0, relief)) << "what it gives back is on its way";
+  PendingSpaceRelease relief = AfterEnding({}, 8 * kGiB, kNow);
+  EXPECT_FALSE(ChoosePullToEnd({running[0]}, 0, relief)) << "what it gives back is on its way";
   relief = AfterMeasure(AfterBytesDropped(relief, kNow), kNow + seconds(1));
-  EXPECT_FALSE(ChooseEviction({running[0]}, 0, relief));
+  EXPECT_FALSE(ChoosePullToEnd({running[0]}, 0, relief));
   relief = AfterMeasure(relief, kNow + seconds(2));
-  EXPECT_TRUE(ChooseEviction({running[0]}, 0, relief));
+  EXPECT_TRUE(ChoosePullToEnd({running[0]}, 0, relief));
 }
 
-TEST(ChooseEviction, ReliefThatHasComeIsOverWithTheNextMeasurement) {
-  PendingEviction relief = AfterBytesGone(AfterEnding({}, 8 * kGiB, kNow), kNow);
+TEST(ChoosePullToEnd, ReliefThatHasComeIsOverWithTheNextMeasurement) {
+  PendingSpaceRelease relief = AfterBytesGone(AfterEnding({}, 8 * kGiB, kNow), kNow);
   EXPECT_TRUE(relief.pending);
   relief = AfterMeasure(relief, kNow);
   EXPECT_FALSE(relief.pending);

@@ -36,7 +36,7 @@ struct FetchOrderTest : testing::Test {
   }
   // The stream that has to stop, and then does; "-": none.
   std::string Yield() {
-    auto yield = order.ToYield(now);
+    auto yield = order.StreamToPreempt(now);
     if (!yield) return "-";
     busy.erase(yield->digest);
     yield->stalled ? order.Failed(yield->digest) : order.GaveUp(yield->digest);
@@ -56,7 +56,7 @@ struct FetchOrderTest : testing::Test {
       now += seconds(1);
       for (const std::string& blob : busy) {
         for (const auto& [name, speed] : speeds) {
-          if (blob.starts_with(name)) order.Came(blob, speed, now);
+          if (blob.starts_with(name)) order.OnBytes(blob, speed, now);
         }
       }
     }
@@ -108,8 +108,8 @@ TEST_F(FetchOrderTest, NoStreamStopsWhileOneIsFreeOrAnotherOneStops) {
   order.Add(1, "r", Layers("r", 20));
   Fill();
   order.Add(2, "s", Layers("s", 20));
-  ASSERT_TRUE(order.ToYield(now));
-  EXPECT_FALSE(order.ToYield(now));
+  ASSERT_TRUE(order.StreamToPreempt(now));
+  EXPECT_FALSE(order.StreamToPreempt(now));
 }
 
 TEST_F(FetchOrderTest, TheNewestStreamStopsSinceItLosesTheLeast) {
@@ -150,7 +150,7 @@ TEST_F(FetchOrderTest, AStreamThatWasHeldBackHasNotStalled) {
   order.Add(1, "r", Layers("r", 16));
   Fill();
   Pass(3, {});
-  for (const std::string& blob : busy) order.Rested(blob, now);
+  for (const std::string& blob : busy) order.RestartSpeedWindow(blob, now);
   order.Add(2, "s", Layers("s", 1));
   EXPECT_FALSE(Yield().ends_with(" stalled"));
 }
@@ -161,10 +161,10 @@ TEST_F(FetchOrderTest, AStreamThatWaitsALittleAtEachPartIsStillJudged) {
   Fill();
   order.Add(2, "s", Layers("s", 1));
   Pass(3, {});
-  for (const std::string& blob : busy) order.Waited(blob, seconds(2));
+  for (const std::string& blob : busy) order.ShiftSpeedWindow(blob, seconds(2));
   EXPECT_FALSE(Yield().ends_with(" stalled")) << "one second of its own";
   Pass(2, {});
-  for (const std::string& blob : busy) order.Waited(blob, std::chrono::milliseconds(10));
+  for (const std::string& blob : busy) order.ShiftSpeedWindow(blob, std::chrono::milliseconds(10));
   EXPECT_TRUE(Yield().ends_with(" stalled"));
 }
 

@@ -11,23 +11,23 @@ namespace {
 
 using Order = std::vector<std::size_t>;
 
-PullSlot Of(std::size_t entry, std::uint64_t bytes) {
-  PullSlot slot;
+PullCandidate Of(std::size_t entry, std::uint64_t bytes) {
+  PullCandidate slot;
   slot.entry = entry;
   slot.bytes = bytes;
   return slot;
 }
 
-std::vector<PullSlot> Sized(const std::vector<std::uint64_t>& sizes) {
-  std::vector<PullSlot> due;
+std::vector<PullCandidate> Sized(const std::vector<std::uint64_t>& sizes) {
+  std::vector<PullCandidate> due;
   for (std::uint64_t bytes : sizes) due.push_back(Of(due.size(), bytes));
   return due;
 }
 
-Order Moved(std::vector<PullSlot> due, int parallel = 4) {
+Order Moved(std::vector<PullCandidate> due, int parallel = 4) {
   MoveLargestFirst(due, parallel);
   Order order;
-  for (const PullSlot& slot : due) order.push_back(slot.entry);
+  for (const PullCandidate& slot : due) order.push_back(slot.entry);
   return order;
 }
 
@@ -69,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 TEST(LargestFirst, KeepsWithinItsEquals) {
-  std::vector<PullSlot> due = Sized({4, 4, 4, 4, 4, 800});
+  std::vector<PullCandidate> due = Sized({4, 4, 4, 4, 4, 800});
   due[0].priority = due[1].priority = 5;
   EXPECT_EQ(Moved(due), (Order{0, 1, 5, 2, 3, 4}));
   due = Sized({4, 4, 4, 4, 800});
@@ -87,7 +87,7 @@ TEST(LargestFirst, KeepsWithinItsEquals) {
 }
 
 TEST(LargestFirst, LeavesFarOnesInPlace) {
-  std::vector<PullSlot> due = Sized({4, 4, 4, 4, 800});
+  std::vector<PullCandidate> due = Sized({4, 4, 4, 4, 800});
   due[4].far = true;
   EXPECT_EQ(Moved(due), (Order{0, 1, 2, 3, 4}));
 }

@@ -10,12 +10,12 @@ using std::chrono::seconds;
 const base::TimePoint kNow{seconds(1000)};
 using Starts = std::vector<std::size_t>;
 
-PullSlot Slot(std::size_t entry, const std::string& registry = "r.io") {
+PullCandidate Slot(std::size_t entry, const std::string& registry = "r.io") {
   return {.entry = entry, .registry = registry};
 }
 
-std::vector<PullSlot> Slots(std::size_t count) {
-  std::vector<PullSlot> slots;
+std::vector<PullCandidate> Slots(std::size_t count) {
+  std::vector<PullCandidate> slots;
   for (std::size_t i = 0; i < count; i++) slots.push_back(Slot(i));
   return slots;
 }
@@ -28,8 +28,8 @@ TEST(Schedule, FourAtATimeThenTwo) {
 }
 
 TEST(Schedule, FromAFarRegistryEightAtATime) {
-  std::vector<PullSlot> due = Slots(10);
-  for (PullSlot& slot : due) slot.far = true;
+  std::vector<PullCandidate> due = Slots(10);
+  for (PullCandidate& slot : due) slot.far = true;
   EXPECT_EQ(Schedule({.due = due}, {}, kNow).start, (Starts{0, 1, 2, 3, 4, 5, 6, 7}));
   EXPECT_EQ(Schedule({.due = due, .settled = true}, {}, kNow).start, (Starts{0, 1}));
   ScheduleInput in_trouble{.due = due};
@@ -43,7 +43,7 @@ TEST(Schedule, FromAFarRegistryEightAtATime) {
 
 // The places of far registries delay nobody, and give near ones no more than they have by themselves.
 TEST(Schedule, ANearRegistryBesideAFarOne) {
-  std::vector<PullSlot> due, running;
+  std::vector<PullCandidate> due, running;
   for (std::size_t i = 0; i < 10; i++) due.push_back(Slot(i, "near.io"));
   for (std::size_t i = 0; i < 7; i++) {
     running.push_back(Slot(20 + i, "far.io"));
@@ -58,8 +58,8 @@ TEST(Schedule, ANearRegistryBesideAFarOne) {
 }
 
 TEST(Schedule, TheLargestFirstWhereThatIsAllowed) {
-  std::vector<PullSlot> due = Slots(10);
-  for (PullSlot& slot : due) slot.bytes = 10;
+  std::vector<PullCandidate> due = Slots(10);
+  for (PullCandidate& slot : due) slot.bytes = 10;
   due.back().bytes = 1000;
   EXPECT_EQ(Schedule({.due = due}, {}, kNow).start, (Starts{0, 1, 2, 3}));
   EXPECT_EQ(Schedule({.due = due, .may_reorder = true}, {}, kNow).start, (Starts{9, 0, 1, 2}));
@@ -67,7 +67,7 @@ TEST(Schedule, TheLargestFirstWhereThatIsAllowed) {
 }
 
 TEST(Schedule, OneThatIsOnlyLookedAtTakesNoPlace) {
-  std::vector<PullSlot> running = {Slot(20), Slot(21), Slot(22), Slot(23)};
+  std::vector<PullCandidate> running = {Slot(20), Slot(21), Slot(22), Slot(23)};
   EXPECT_EQ(Schedule({.due = Slots(10), .running = running}, {}, kNow).start, Starts{});
   running[1].over = true;
   EXPECT_EQ(Schedule({.due = Slots(10), .running = running}, {}, kNow).start, (Starts{0}));
@@ -76,7 +76,7 @@ TEST(Schedule, OneThatIsOnlyLookedAtTakesNoPlace) {
 }
 
 TEST(Schedule, ContentThatWasBroughtLeavesItsPlace) {
-  std::vector<PullSlot> running = {Slot(20), Slot(21), Slot(22), Slot(23)};
+  std::vector<PullCandidate> running = {Slot(20), Slot(21), Slot(22), Slot(23)};
   running[0].fetched = running[3].fetched = true;
   EXPECT_EQ(Schedule({.due = Slots(10), .running = running}, {}, kNow).start, (Starts{0, 1}));
   EXPECT_EQ(Schedule({.due = Slots(10), .running = running, .settled = true}, {}, kNow).start, Starts{});
@@ -87,14 +87,14 @@ TEST(Schedule, ContentThatWasBroughtLeavesItsPlace) {
 }
 
 TEST(Schedule, AsManyAsThereArePlacesMayBeUnpackedBesides) {
-  std::vector<PullSlot> running = Slots(6);
-  for (PullSlot& slot : running) slot.fetched = true;
-  const std::vector<PullSlot> due = {Slot(10), Slot(11), Slot(12), Slot(13), Slot(14)};
+  std::vector<PullCandidate> running = Slots(6);
+  for (PullCandidate& slot : running) slot.fetched = true;
+  const std::vector<PullCandidate> due = {Slot(10), Slot(11), Slot(12), Slot(13), Slot(14)};
   EXPECT_EQ(Schedule({.due = due, .running = running}, {}, kNow).start, (Starts{10, 11}));
 }
 
 TEST(Schedule, ALimitOfOnePullStaysOneThoughItsContentIsHere) {
-  std::vector<PullSlot> running = {Slot(20)};
+  std::vector<PullCandidate> running = {Slot(20)};
   running[0].fetched = true;
   Limits one;
   one.parallel_pulls = 1;
@@ -108,15 +108,15 @@ TEST(Schedule, ALimitOfOnePullStaysOneThoughItsContentIsHere) {
 }
 
 TEST(Schedule, ASuspectIsUnpackedAloneAsWell) {
-  std::vector<PullSlot> running = {Slot(20)};
+  std::vector<PullCandidate> running = {Slot(20)};
   running[0].fetched = running[0].suspect = true;
-  std::vector<PullSlot> due = Slots(2);
+  std::vector<PullCandidate> due = Slots(2);
   due[0].suspect = true;
   EXPECT_EQ(Schedule({.due = due, .running = running}, {}, kNow).start, (Starts{1}));
 }
 
 TEST(Schedule, PriorityThenThoseThatDidNotFailThenAsListed) {
-  std::vector<PullSlot> due = Slots(5);
+  std::vector<PullCandidate> due = Slots(5);
   due[4].priority = 10;
   due[0].failures = 2;
   due[1].failures = 1;
@@ -124,7 +124,7 @@ TEST(Schedule, PriorityThenThoseThatDidNotFailThenAsListed) {
 }
 
 TEST(Schedule, WhatSomebodyWaitsForGoesFirst) {
-  std::vector<PullSlot> due = Slots(6);
+  std::vector<PullCandidate> due = Slots(6);
   due[0].priority = 10;
   due[4].requested = true;
   due[5].requested = due[5].update = true;
@@ -132,7 +132,7 @@ TEST(Schedule, WhatSomebodyWaitsForGoesFirst) {
 }
 
 TEST(Schedule, WhatIsOnNoListTakesHalfOfThePlacesAtMost) {
-  std::vector<PullSlot> due = Slots(8);
+  std::vector<PullCandidate> due = Slots(8);
   for (std::size_t i = 4; i < 8; i++) due[i].requested = due[i].unlisted = true;
   EXPECT_EQ(Schedule({.due = due}, {}, kNow).start, (Starts{4, 5, 0, 1}));
   EXPECT_EQ(Schedule({.due = due, .settled = true}, {}, kNow).start, (Starts{4, 0}));
@@ -145,7 +145,7 @@ TEST(Schedule, WhatIsOnNoListTakesHalfOfThePlacesAtMost) {
 TEST(Schedule, OneRegistryDoesNotTakeAllPlaces) {
   Limits limits;
   limits.per_registry_pulls = 2;
-  std::vector<PullSlot> due = Slots(4);
+  std::vector<PullCandidate> due = Slots(4);
   due.push_back(Slot(4, "other.io"));
   EXPECT_EQ(Schedule({.due = due}, limits, kNow).start, (Starts{0, 1, 4}));
 }
@@ -174,13 +174,13 @@ TEST(Schedule, NothingStartsWhileTheNodeHolds) {
 }
 
 TEST(Schedule, SameContentWaitsForTheFirst) {
-  std::vector<PullSlot> due = {Slot(0, "a.io"), Slot(1, "b.io"), Slot(2)};
+  std::vector<PullCandidate> due = {Slot(0, "a.io"), Slot(1, "b.io"), Slot(2)};
   due[0].content = due[1].content = "sha256:1";
   EXPECT_EQ(Schedule({.due = due}, {}, kNow).start, (Starts{0, 2}));
 }
 
 TEST(Schedule, OneLargeImageAtATimeOnASettledNode) {
-  std::vector<PullSlot> due = Slots(3);
+  std::vector<PullCandidate> due = Slots(3);
   due[0].bytes = due[1].bytes = 3ULL << 30;
   EXPECT_EQ(Schedule({.due = due, .settled = true}, {}, kNow).start, (Starts{0, 2}));
   EXPECT_EQ(Schedule({.due = due}, {}, kNow).start, (Starts{0, 1, 2}));
@@ -188,14 +188,14 @@ TEST(Schedule, OneLargeImageAtATimeOnASettledNode) {
 
 // Of two that ran when the runtime ended, one is to blame.
 TEST(Schedule, OneSuspectAtATime) {
-  std::vector<PullSlot> due = Slots(4);
+  std::vector<PullCandidate> due = Slots(4);
   due[0].suspect = due[1].suspect = due[2].suspect = true;
   EXPECT_EQ(Schedule({.due = due}, {}, kNow).start, (Starts{0, 3}));
   EXPECT_EQ(Schedule({.due = {due[1], due[3]}, .running = {due[0]}}, {}, kNow).start, (Starts{3}));
 }
 
 TEST(Schedule, TheLastPlaceIsForAnotherRegistryIfThatCanUseIt) {
-  std::vector<PullSlot> due = Slots(8);
+  std::vector<PullCandidate> due = Slots(8);
   EXPECT_EQ(Schedule({.due = due}, {}, kNow).start, (Starts{0, 1, 2, 3}));
   due.push_back(Slot(8, "other.io"));
   EXPECT_EQ(Schedule({.due = due}, {}, kNow).start, (Starts{0, 1, 2, 8}));
@@ -218,7 +218,7 @@ TEST(Schedule, TheLastPlaceIsForAnotherRegistryThatIsDueSoon) {
 TEST(Schedule, WhereOneRegistryHasAllPlacesAnotherGetsOneMore) {
   ScheduleInput input{.due = {Slot(0), Slot(1), Slot(2)},
                       .running = {Slot(10), Slot(11), Slot(12), Slot(13)}};
-  for (PullSlot& slot : input.running) slot.started_at = kNow;
+  for (PullCandidate& slot : input.running) slot.started_at = kNow;
   input.due[1].registry = input.due[2].registry = "other.io";
   ScheduleOutput output = Schedule(input, {}, kNow + seconds(9));
   EXPECT_EQ(output.start, Starts{});
@@ -257,7 +257,7 @@ TEST(Schedule, IdlePullsKeepNoPlaceFromOtherRegistries) {
   ScheduleInput input{.running = {Slot(10), Slot(11), Slot(12), Slot(13)}};
   for (std::size_t i = 1; i < 6; i++) input.due.push_back(Slot(i, "other.io"));
   EXPECT_EQ(Schedule(input, {}, kNow).start, Starts{});
-  for (PullSlot& slot : input.running) slot.idle = true;
+  for (PullCandidate& slot : input.running) slot.idle = true;
   EXPECT_EQ(Schedule(input, {}, kNow).start, (Starts{1, 2, 3, 4}));
   input.settled = true;
   EXPECT_EQ(Schedule(input, {}, kNow).start, Starts{});
@@ -286,13 +286,13 @@ TEST(Schedule, ARegistryThatCannotUseAPlaceKeepsNone) {
   EXPECT_EQ(Schedule(input, {}, kNow).start, (Starts{0, 1, 2}));
 }
 
-PullSlot Without(PullSlot slot, CredentialLookup look_up = {LookupState::kWanted, {}}) {
+PullCandidate Without(PullCandidate slot, CredentialLookup look_up = {LookupState::kWanted, {}}) {
   slot.lookup = look_up;
   return slot;
 }
 
 TEST(Schedule, CredentialsAreLookedUpForWhatCouldStart) {
-  std::vector<PullSlot> due;
+  std::vector<PullCandidate> due;
   for (std::size_t i = 0; i < 6; i++) due.push_back(Without(Slot(i)));
   ScheduleOutput output = Schedule({.due = due}, {}, kNow);
   EXPECT_TRUE(output.start.empty());
@@ -301,12 +301,12 @@ TEST(Schedule, CredentialsAreLookedUpForWhatCouldStart) {
   EXPECT_EQ(output.to_look_up, (Starts{0}));
   output = Schedule({.due = due, .running = {Slot(6), Slot(7), Slot(8), Slot(9)}}, {}, kNow);
   EXPECT_TRUE(output.to_look_up.empty());
-  for (PullSlot& slot : due) slot.lookup = {LookupState::kUnderWay, kNow};
+  for (PullCandidate& slot : due) slot.lookup = {LookupState::kUnderWay, kNow};
   EXPECT_TRUE(Schedule({.due = due}, {}, kNow).to_look_up.empty());
 }
 
 TEST(Schedule, ALookUpHoldsNoPlaceButForAMomentAgainstWhatCountsForLess) {
-  std::vector<PullSlot> due;
+  std::vector<PullCandidate> due;
   for (std::size_t i = 0; i < 4; i++) {
     due.push_back(Without(Slot(i, "r" + std::to_string(i)), {LookupState::kUnderWay, kNow}));
   }
@@ -323,7 +323,7 @@ TEST(Schedule, ALookUpHoldsNoPlaceButForAMomentAgainstWhatCountsForLess) {
 }
 
 TEST(Schedule, ASlowLookUpKeepsNoRoomAndNoPlaceOfAnotherRegistry) {
-  std::vector<PullSlot> due = {Without(Slot(0, "slow.io"), {LookupState::kUnderWay, kNow})};
+  std::vector<PullCandidate> due = {Without(Slot(0, "slow.io"), {LookupState::kUnderWay, kNow})};
   due[0].disk = {.least = 50, .reserved = 100};
   for (std::size_t i = 1; i < 6; i++) due.push_back(Slot(i));
   due[5].disk = {.least = 50, .reserved = 100};
@@ -333,19 +333,19 @@ TEST(Schedule, ASlowLookUpKeepsNoRoomAndNoPlaceOfAnotherRegistry) {
 }
 
 TEST(Schedule, TellsWhetherRoomAloneIsShort) {
-  PullSlot one = Slot(0), other = Slot(1);
+  PullCandidate one = Slot(0), other = Slot(1);
   one.disk = other.disk = {.least = 50, .reserved = 100};
   EXPECT_EQ(Schedule({.due = {other}, .running = {one}, .usable = 150}, {}, kNow).short_of_disk_space,
             Starts{1});
   EXPECT_EQ(Schedule({.due = {other}, .running = {one}, .usable = 200}, {}, kNow).short_of_disk_space,
             Starts{});
-  const std::vector<PullSlot> all_places(4, one);
+  const std::vector<PullCandidate> all_places(4, one);
   EXPECT_EQ(Schedule({.due = {other}, .running = all_places, .usable = 150}, {}, kNow).short_of_disk_space,
             Starts{});
 }
 
 TEST(Schedule, WhatStalledGoesBehindAllOthers) {
-  std::vector<PullSlot> due = Slots(4);
+  std::vector<PullCandidate> due = Slots(4);
   due[0].stalled = true;
   due[0].priority = 10;
   due[0].requested = true;

@@ -11,7 +11,7 @@ using std::chrono::seconds;
 const base::TimePoint kStart{seconds(1000)};
 
 struct Rig {
-  Movement movement{.moved_at = kStart};
+  Movement movement{.last_progress_at = kStart};
   base::TimePoint now = kStart;
   void See(base::Duration later, ProgressFacts facts) {
     now += later;

@@ -89,7 +89,8 @@ void Fleet::StartPulls(int index, base::TimePoint& next) {
     const Tag& tag = node.tags[i];
     if (tag.present) continue;
     settled = settled && tag.past->settled;
-    plan::PullSlot slot{.entry = i, .registry = kRegistry, .content = "", .failures = tag.past->failures};
+    plan::PullCandidate slot{
+        .entry = i, .registry = kRegistry, .content = "", .failures = tag.past->failures};
     if (tag.busy) {
       input.running.push_back(std::move(slot));
       continue;
