@@ -13,12 +13,8 @@
 #include <vector>
 
 #include "base/ascii_output.h"
-#include "base/misspelling.h"
-#include "base/standard_output.h"
 #include "base/text.h"
 #include "commands/command.h"
-#include "commands/help_format.h"
-#include "commands/usage_mistake.h"
 #include "ctl/exit_code.h"
 #include "ctl/terminal.h"
 

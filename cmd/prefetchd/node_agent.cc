@@ -3,15 +3,16 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <string>
-#include <utility>
 
-#include "agent/answers/endpoints.h"
+#include "base/fs.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "image/kubelet_version.h"
+#include "kube/cluster.h"
+#include "kube/kubelet_api.h"
 
 namespace prefetch {
+
 namespace {
 
 // In a pod, the host name is that of the pod, so the manifests set NODE_NAME.
@@ -195,6 +196,248 @@ void NodeAgent::Watch() {
                   report_problem, clock_);
   // A single run ends with its pulls and reads the images itself.
   if (!config_.once) images_watch_.emplace(content_, [this] { agent_.ImagesChanged(); });
+}
+
+namespace {
+
+// Maximum bytes of a file with certificates.
+constexpr std::size_t kLongestCa = 1 << 20;
+
+}  // namespace
+
+std::unique_ptr<ClusterAccess> ClusterAccess::Make(const config::AgentConfig& config, std::string node,
+                                                   const base::Clock& clock) {
+  if (!config.kube_api) return nullptr;
+  auto cluster = kube::InCluster(kube::ProcessEnv);
+  if (cluster) return std::make_unique<ClusterAccess>(*std::move(cluster), config, std::move(node), clock);
+  // No failure of the agent: pulling images does not need the API server.
+  base::Err("node object not reached", {{"error", cluster.error().message()}});
+  return nullptr;
+}
+
+ClusterAccess::ClusterAccess(kube::Cluster cluster, const config::AgentConfig& config, std::string node,
+                             const base::Clock& clock)
+    : config_(config),
+      node_(std::move(node)),
+      clock_(clock),
+      cluster_ca_file_(cluster.ca_file),
+      name_space_(cluster.name_space),
+      identity_(std::move(cluster), clock),
+      api_(client_, identity_, clock) {
+  if (config_.provider_service_account) {
+    tokens_.emplace(api_, clock_, config_.provider_service_account->name_space,
+                    config_.provider_service_account->name);
+  }
+}
+
+credentials::GrantSource ClusterAccess::Grants() {
+  if (!tokens_) return {};
+  return [this](const base::Call& call,
+                const std::string& audience) -> base::Result<credentials::ServiceAccountGrant> {
+    auto account = tokens_->Get(call, audience);
+    if (!account) return std::move(account).error();
+    return credentials::ServiceAccountGrant{account->uid, account->annotations, account->token};
+  };
+}
+
+// Made for each question, since the file of the certificate authority may be replaced while the agent runs.
+kube::KubeletApi ClusterAccess::KubeletApi() {
+  const std::string& file = config_.kubelet_ca.empty() ? cluster_ca_file_ : config_.kubelet_ca;
+  auto ca = base::ReadFile(file, kLongestCa);
+  // Without certificates, kubelet is not asked: the token must not go to an unverified server.
+  return kube::KubeletApi(client_, identity_, clock_, ca ? *std::move(ca) : "");
+}
+
+kube::KubeletAddress ClusterAccess::KubeletAddress() const {
+  std::string host = config_.kubelet_address.host;
+  // NODE_IP comes first: the node's name need not resolve inside a pod.
+  if (host.empty()) host = kube::ProcessEnv("NODE_IP").value_or("");
+  if (host.empty()) host = node_;
+  return {host, static_cast<std::uint16_t>(config_.kubelet_address.port)};
+}
+
+agent::KubeletPort ClusterAccess::Kubelet(const credentials::Keyring& keyring) {
+  return {
+      .config = [this](const base::Call& call) { return KubeletApi().GetConfig(call, KubeletAddress()); },
+      .metrics = [this](const base::Call& call) { return KubeletApi().GetMetrics(call, KubeletAddress()); },
+      .provider_config_hash = [&keyring] { return keyring.provider_config_hash(); }};
+}
+
+ClusterTalk::ClusterTalk(ClusterAccess& access, const config::AgentConfig& config, const agent::Board& board,
+                         const credentials::Keyring& keyring, std::shared_ptr<agent::LearntVersion> version,
+                         std::shared_ptr<agent::SeenStart> start,
+                         std::shared_ptr<agent::LearntSettings> learnt_settings,
+                         std::function<void(std::string of, std::string problem)> report_problem,
+                         const base::Clock& clock)
+    : version_(access.node(), version, start, access.api(), clock) {
+  version_.Start();  // without a kubelet, for the labels of the Node
+  if (config.gate.Any()) {
+    gate_.emplace(agent::NodeGateOptions{.gate = config.gate,
+                                         .node = access.node(),
+                                         .accept_fleet_wide_writes = config.accept_fleet_wide_node_writes,
+                                         .kubelet_version = std::move(version),
+                                         .report_problem = std::move(report_problem)},
+                  access.api(), board, clock);
+    gate_->Start();
+  }
+  if (!config.kubelet_api) return;
+  kubelet_client_.emplace(access.Kubelet(keyring), std::move(learnt_settings), std::move(start), clock);
+  kubelet_client_->Start();
+}
+
+namespace {
+
+http::CurlOptions HttpFor(const config::RegistryConfig& config) {
+  http::CurlOptions options;
+  options.http_proxy = config.http_proxy;
+  options.https_proxy = config.https_proxy;
+  options.no_proxy = config.no_proxy;
+  options.ca_file = config.ca;
+  return options;
+}
+
+registry::DeclaredAccess DeclaredBy(const config::RegistryConfig& config) {
+  return {.by_pull = config.mode == config::RegistryMode::kPull,
+          .config_path = config.config_path,
+          .split_config_path = config.split_config_path};
+}
+
+registry::ClientOptions ClientFor(const config::RegistryConfig& config,
+                                  const registry::DecidedAccess& decided) {
+  registry::ClientOptions options;
+  options.hosts.runtime = decided.hosts;
+  options.registries = decided.registries;
+  options.hosts.host_root = config.host_root;
+  if (!config.ca.empty()) options.hosts.system_ca_files = {config.ca};
+  options.trusted_mirrors = config.trusted_mirrors;
+  options.trusted_realms = config.trusted_realms;
+  options.skip_mirrors = config.skip_mirrors;
+  // The agent paces its questions itself (plan/registry_pace.h), and preflights sometimes must ask
+  // immediately.
+  options.circuit = false;
+  return options;
+}
+
+// A host that is tried by https and then http is shown as https.
+status::RegistryHostView Shown(const registry::ChainedHost& chained) {
+  const registry::Host& host = chained.host;
+  bool plain = host.server.scheme == "http" && !host.http_after_all;
+  std::string problem = chained.problem;
+  if (!chained.blocked_by.empty()) problem = "registries.conf blocks " + chained.blocked_by;
+  std::string server = (plain ? "http://" : "") + host.server.Authority();
+  // If registries.conf maps the image to another name, that name is shown.
+  if (chained.as) server = chained.as->Normalized();
+  return {std::move(server), chained.mirror, std::move(problem)};
+}
+
+}  // namespace
+
+RegistryClients::RegistryClients(const config::RegistryConfig& config, const base::Clock& clock)
+    : config_(config),
+      clock_(clock),
+      access_(DeclaredBy(config), {config.containerd_config, config.registries_conf}, config.host_root),
+      own_(kube::ProcessEnv, clock, "/proc/net/route", "/proc/net/ipv6_route") {}
+
+RegistryClients::RuntimeRegistryClients::RuntimeRegistryClients(
+    const config::RegistryConfig& config, std::shared_ptr<const registry::DecidedAccess> decided,
+    const base::Clock& clock)
+    : by(std::move(decided)), http(HttpFor(config)), client(http, clock, ClientFor(config, *by)) {}
+
+std::shared_ptr<const registry::DecidedAccess> RegistryClients::Decided(
+    const agent::RegistryQueryContext& runtime) {
+  return access_.For({runtime.name, runtime.version, runtime.registries});
+}
+
+std::shared_ptr<RegistryClients::RuntimeRegistryClients> RegistryClients::ClientsFor(
+    std::shared_ptr<const registry::DecidedAccess> decided) {
+  base::Lock lock(mutex_);
+  // Requests in progress keep the former client through their shared pointer.
+  if (!clients_ || clients_->by != decided)
+    clients_ = std::make_shared<RuntimeRegistryClients>(config_, std::move(decided), clock_);
+  return clients_;
+}
+
+agent::RegistryResolver RegistryClients::Resolver() {
+  if (config_.mode == config::RegistryMode::kNone) return nullptr;
+  return [this](const base::Call& call, const image::RegistryQuestion& question,
+                const agent::RegistryQueryContext& runtime) -> image::RegistryAnswer {
+    auto decided = Decided(runtime);
+    if (image::IsOnlyByPull(decided->access, question.reference.domain())) {
+      return {.kind = image::RegistryAnswerKind::kIndeterminate,
+              .only_by_pull = true,
+              // A client that guessed would ask another server than the runtime does, and its answer would be
+              // wrong.
+              .message = "only the runtime knows where it is asked"};
+    }
+    if (!question.untrusted_name) return ClientsFor(std::move(decided))->client.Ask(call, question);
+    image::RegistryQuestion bounded = question;
+    bounded.not_these = own_.Get(call);
+    return ClientsFor(std::move(decided))->client.Ask(call, bounded);
+  };
+}
+
+agent::RegistryAccessFor RegistryClients::Access() {
+  if (config_.mode == config::RegistryMode::kNone) return nullptr;
+  return [this](const agent::RegistryQueryContext& runtime) {
+    auto decided = Decided(runtime);
+    image::RegistryAccess access = decided->access;
+    if (image::IsOnlyByPull(access, "*")) return access;
+    for (std::string& note : registry::NotesOnFolders(decided->hosts, config_.host_root)) {
+      access.notes.push_back(std::move(note));
+    }
+    return access;
+  };
+}
+
+agent::ContentSourceFor RegistryClients::Contents() {
+  if (config_.mode != config::RegistryMode::kAuto) return nullptr;
+  return [this](const image::Reference& reference,
+                const agent::RegistryQueryContext& runtime) -> std::shared_ptr<image::ContentSource> {
+    auto decided = Decided(runtime);
+    if (!registry::MayDownload(*decided, reference.domain())) return nullptr;
+    std::shared_ptr<RuntimeRegistryClients> clients = ClientsFor(std::move(decided));
+    std::shared_ptr<const registry::HostChain> chain = clients->client.HostsFor(reference);
+    // The agent downloads content only if it knows with certainty which servers the runtime would ask.
+    // Otherwise the runtime pulls.
+    if (!chain->only_by_pull.empty() || chain->is_guess || chain->hosts.empty()) return nullptr;
+    for (const registry::ChainedHost& host : chain->hosts) {
+      if (!host.problem.empty() || !host.blocked_by.empty()) return nullptr;
+    }
+    // An aliasing pointer: the source keeps its client alive.
+    return {clients, &clients->client.contents()};
+  };
+}
+
+agent::RegistryHosts RegistryClients::Hosts() {
+  if (config_.mode == config::RegistryMode::kNone) return nullptr;
+  return [this](const image::Reference& reference, const agent::RegistryQueryContext& runtime) {
+    status::RegistryHostsView view;
+    auto decided = Decided(runtime);
+    const image::RegistryAccess& access = decided->access;
+    view.config_path = access.config_path;
+    view.config_path_source = access.config_path_source;
+    if (image::IsOnlyByPull(access, reference.domain())) {
+      view.by_pull = true;
+      view.notes.push_back(registry::ByPullWords(access, decided->runtime));
+      view.notes.insert(view.notes.end(), access.notes.begin(), access.notes.end());
+      return view;
+    }
+    std::shared_ptr<const registry::HostChain> chain = ClientsFor(decided)->client.HostsFor(reference);
+    view.source = chain->source;
+    if (!chain->only_by_pull.empty()) {
+      view.by_pull = true;
+      view.notes.push_back(chain->only_by_pull);
+      return view;
+    }
+    view.notes = chain->notes;
+    view.notes.insert(view.notes.end(), access.notes.begin(), access.notes.end());
+    for (const registry::ChainedHost& host : chain->hosts) {
+      if (!registry::Answers(host.host, reference.has_digest())) continue;
+      if (config_.skip_mirrors && host.mirror) continue;
+      view.hosts.push_back(Shown(host));
+    }
+    return view;
+  };
 }
 
 }  // namespace prefetch

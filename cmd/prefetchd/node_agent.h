@@ -3,26 +3,137 @@
 
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "agent/agent.h"
+#include "agent/answers/endpoints.h"
 #include "agent/answers/inquiry.h"
-#include "agent/answers/retries.h"
+#include "agent/board.h"
 #include "agent/cluster/client_authenticator.h"
-#include "agent/cluster/learnt_settings.h"
-#include "agent/image_watch.h"
+#include "agent/cluster/kubelet_client.h"
+#include "agent/cluster/node_gate.h"
+#include "agent/cluster/own_addresses.h"
+#include "agent/fetching.h"
+#include "agent/observe.h"
+#include "agent/query_registry.h"
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "base/result.h"
-#include "cluster_parts.h"
 #include "config/agent_config.h"
 #include "credentials/keyring.h"
 #include "cri/endpoint.h"
 #include "cri/grpc_content_service.h"
 #include "cri/grpc_image_service.h"
+#include "http/curl_client.h"
 #include "http/server.h"
+#include "kube/account_tokens.h"
+#include "kube/http_api.h"
+#include "kube/identity.h"
 #include "list/watcher.h"
-#include "registry_clients.h"
+#include "plan/caller.h"
+#include "registry/client.h"
+#include "registry/node_access.h"
 
 namespace prefetch {
+
+// The parts of the agent that talk to the cluster: to the API server with this pod's service account, and to
+// kubelet's own port. Pulling images and readiness need none of them.
+
+// Access to the cluster. Made by main before its users. Thread-safe.
+class ClusterAccess {
+ public:
+  // Returns nullptr, and writes a line to the log, if `config` needs an API server and there is none: this
+  // node's images matter more. `config` and `clock` must outlive it.
+  static std::unique_ptr<ClusterAccess> Make(const config::AgentConfig& config, std::string node,
+                                             const base::Clock& clock);
+  ClusterAccess(kube::Cluster cluster, const config::AgentConfig& config, std::string node,
+                const base::Clock& clock);
+
+  kube::Api& api() { return api_; }
+  const std::string& node() const { return node_; }
+  plan::AgentPlace Place() const { return {node_, name_space_}; }
+  // For Keyring; empty if no account is configured.
+  credentials::GrantSource Grants();
+  // This node's kubelet.
+  agent::KubeletPort Kubelet(const credentials::Keyring& keyring);
+
+ private:
+  kube::KubeletApi KubeletApi();
+  kube::KubeletAddress KubeletAddress() const;
+
+  const config::AgentConfig& config_;
+  const std::string node_;
+  const base::Clock& clock_;
+  const std::string cluster_ca_file_;
+  const std::string name_space_;  // this pod's
+  http::CurlClient client_;
+  kube::Identity identity_;
+  kube::HttpApi api_;
+  std::optional<kube::AccountTokens> tokens_;
+};
+
+// The threads that talk to the API server, one for each part; they end with this object. A resource of main.
+// The agent and all arguments outlive it.
+class ClusterTalk {
+ public:
+  // The agent reads their results (KubeletOptions), and sets `start`. `word` is null unless
+  // config.kubelet_api.
+  ClusterTalk(ClusterAccess& access, const config::AgentConfig& config, const agent::Board& board,
+              const credentials::Keyring& keyring, std::shared_ptr<agent::LearntVersion> version,
+              std::shared_ptr<agent::SeenStart> start, std::shared_ptr<agent::LearntSettings> learnt_settings,
+              std::function<void(std::string of, std::string problem)> report_problem,
+              const base::Clock& clock);
+
+ private:
+  agent::VersionReader version_;
+  std::optional<agent::NodeGate> gate_;
+  std::optional<agent::KubeletClient> kubelet_client_;
+};
+
+// RegistryClients: makes the registry client at the first question, when the runtime is known. The servers
+// that it asks depend on the runtime's version and configuration, so a change of any of these makes a new
+// client.
+
+// Owned by main, and outlives the agent. Thread-safe.
+class RegistryClients {
+ public:
+  RegistryClients(const config::RegistryConfig& config, const base::Clock& clock);
+  RegistryClients(const RegistryClients&) = delete;
+  RegistryClients& operator=(const RegistryClients&) = delete;
+
+  // The Node's own addresses. With a pod network, no interface here has them.
+  void SetNodeAddresses(std::vector<std::string> addresses) { own_.SetNode(std::move(addresses)); }
+
+  // Empty if no registry is to be asked.
+  agent::RegistryResolver Resolver();
+  agent::RegistryHosts Hosts();
+  agent::RegistryAccessFor Access();
+  agent::ContentSourceFor Contents();
+
+ private:
+  // A node that asks no registry pays for none of this.
+  struct RuntimeRegistryClients {
+    RuntimeRegistryClients(const config::RegistryConfig& config,
+                           std::shared_ptr<const registry::DecidedAccess> by, const base::Clock& clock);
+
+    const std::shared_ptr<const registry::DecidedAccess> by;  // how it asks
+    http::CurlClient http;
+    registry::Client client;
+  };
+
+  std::shared_ptr<const registry::DecidedAccess> Decided(const agent::RegistryQueryContext& runtime);
+  std::shared_ptr<RuntimeRegistryClients> ClientsFor(std::shared_ptr<const registry::DecidedAccess> decided)
+      PREFETCH_EXCLUDES(mutex_);
+
+  const config::RegistryConfig& config_;
+  const base::Clock& clock_;
+  registry::NodeAccess access_;
+  agent::OwnAddresses own_;
+  base::Mutex mutex_;
+  std::shared_ptr<RuntimeRegistryClients> clients_ PREFETCH_GUARDED_BY(mutex_);
+};
 
 // A resource of main. Listen(), then Watch(), then main runs agent(); the threads of all parts end with this.
 class NodeAgent {

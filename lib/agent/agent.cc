@@ -3,19 +3,15 @@
 #include <algorithm>
 #include <chrono>
 #include <set>
-#include <string>
 #include <type_traits>
 #include <utility>
 
-#include "agent/gc_outlook.h"
-#include "base/heap.h"
 #include "base/log.h"
-#include "kubelet/runtime_quirks.h"
+#include "base/process_stat.h"
+#include "kubelet/records.h"
 #include "plan/decide.h"
 #include "plan/disk_budget.h"
 #include "plan/readiness.h"
-#include "plan/requested.h"
-#include "plan/window_turn.h"
 
 namespace prefetch::agent {
 

@@ -4,7 +4,7 @@
 #include "agent/checks.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "plan/requested.h"
+#include "plan/check.h"
 
 namespace prefetch::agent {
 namespace {

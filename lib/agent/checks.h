@@ -13,7 +13,6 @@
 #include "agent/loop.h"
 #include "agent/metrics.h"
 #include "agent/query_registry.h"
-#include "agent/refusals.h"
 #include "agent/workers.h"
 #include "base/clock.h"
 #include "plan/history.h"

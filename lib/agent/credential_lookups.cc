@@ -1,6 +1,6 @@
 #include "agent/credential_lookups.h"
 
-#include <utility>
+#include <algorithm>
 
 namespace prefetch::agent {
 
@@ -84,6 +84,111 @@ void CredentialLookups::RetainOnly(const std::function<bool(const std::string& n
     return true;
   });
   if (dropped > 0) pool_.DropStopped();
+}
+
+namespace {
+
+template <typename Key>
+void CountDown(std::map<Key, int>& counts, const Key& key) {
+  auto found = counts.find(key);
+  if (--found->second == 0) counts.erase(found);
+}
+
+}  // namespace
+
+CredentialLookupPool::CredentialLookupPool(credentials::Keyring& keyring)
+    : keyring_(keyring), plugins_(kLookupThreads), files_(1) {}
+
+void CredentialLookupPool::Start(LookupJob job) {
+  // Most images need only files or an answer that a plugin gave before. Those never wait behind a plugin.
+  files_.Submit([this, job = std::move(job)]() mutable {
+    auto lookup = job.for_any_pod ? keyring_.FindNowForAnyPod(job.reference)
+                                  : keyring_.FindNow(job.reference, job.sources);
+    if (lookup) {
+      job.done(*std::move(lookup));
+    } else {
+      Group group = keyring_.ProvidersFor(job.reference);
+      Begin({std::move(group), std::move(job)});
+    }
+  });
+}
+
+void CredentialLookupPool::DropStopped() {
+  base::Lock lock(mutex_);
+  StartWaiting();
+}
+
+int CredentialLookupPool::held() const {
+  base::Lock lock(mutex_);
+  return static_cast<int>(waiting_.size());
+}
+
+void CredentialLookupPool::Begin(Waiting one) {
+  base::Lock lock(mutex_);
+  if (MayRun(one)) {
+    Run(std::move(one));
+  } else {
+    waiting_.push_back(std::move(one));
+  }
+}
+
+// Returns true if the search may take one of the shared threads. Otherwise it needs a thread of its own.
+bool CredentialLookupPool::MayShare(const Waiting& one) const {
+  if (running_ - with_own_thread_ >= kPluginsAtOnce) return false;
+  const bool is_first = of_registry_.count({one.group, one.job.reference.domain()}) == 0;
+  // The first search of a registry may use places that further ones of the same registry may not: a registry
+  // for which a plugin hangs cannot take all of them.
+  const int most = is_first ? kOfOnePlugin : kOfOneRegistry;
+  return std::all_of(one.group.begin(), one.group.end(),
+                     [&](const std::string& plugin) PREFETCH_REQUIRES(mutex_) {
+                       auto runs = of_plugin_.find(plugin);
+                       return runs == of_plugin_.end() || runs->second < most;
+                     });
+}
+
+// A stopped search may always run, since it ends at once and must report.
+bool CredentialLookupPool::MayRun(const Waiting& one) const {
+  if (running_ >= kLookupThreads) return false;
+  // The first search of a group always runs, so that no plugin is kept from its images by another one.
+  return of_group_.count(one.group) == 0 || one.job.call.Stopped() || MayShare(one);
+}
+
+void CredentialLookupPool::Run(Waiting one) {
+  const bool has_own = !MayShare(one);
+  running_++;
+  with_own_thread_ += has_own ? 1 : 0;
+  of_group_[one.group]++;
+  of_registry_[{one.group, one.job.reference.domain()}]++;
+  for (const std::string& plugin : one.group) of_plugin_[plugin]++;
+  plugins_.Submit([this, has_own, group = std::move(one.group), job = std::move(one.job)] {
+    credentials::Lookup lookup = job.for_any_pod ? keyring_.FindForAnyPod(job.call, job.reference)
+                                                 : keyring_.Find(job.call, job.reference, job.sources);
+    // Before the event, so that its receiver finds the place free.
+    Ended(group, job.reference.domain(), has_own);
+    job.done(std::move(lookup));
+  });
+}
+
+void CredentialLookupPool::Ended(const Group& group, const std::string& registry, bool has_own) {
+  base::Lock lock(mutex_);
+  running_--;
+  with_own_thread_ -= has_own ? 1 : 0;
+  CountDown(of_group_, group);
+  CountDown(of_registry_, {group, registry});
+  for (const std::string& plugin : group) CountDown(of_plugin_, plugin);
+  StartWaiting();
+}
+
+void CredentialLookupPool::StartWaiting() {
+  while (true) {
+    // In the order of arrival, but one that may not run yet holds up no other.
+    auto next = std::find_if(waiting_.begin(), waiting_.end(),
+                             [this](const Waiting& one) PREFETCH_REQUIRES(mutex_) { return MayRun(one); });
+    if (next == waiting_.end()) return;
+    Waiting one = std::move(*next);
+    waiting_.erase(next);
+    Run(std::move(one));
+  }
 }
 
 }  // namespace prefetch::agent

@@ -3,19 +3,94 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
-#include "agent/credential_lookup_pool.h"
 #include "agent/metrics.h"
+#include "agent/workers.h"
+#include "base/call.h"
 #include "base/clock.h"
-#include "base/one_thread.h"
-#include "plan/credential_lookup.h"
+#include "base/mutex.h"
+#include "credentials/keyring.h"
+#include "image/reference.h"
 #include "plan/desired.h"
+#include "plan/registry_pace.h"
 
 namespace prefetch::agent {
+
+// CredentialLookupPool: the threads on which credentials are searched for, beside those of pulls and checks.
+//
+// A thread of its own answers look-ups without plugins, so no plugin delays these. kPluginsAtOnce threads
+// serve the rest. A plugin that hangs for one registry delays the images of this registry; one that hangs for
+// all delays its own images. Images for which the same plugins run are a group; a search runs all of these,
+// one after the other, so it counts for each:
+//
+// - The first search of a group always runs, on a thread that is made for it if need be.
+// - Searches for which one plugin runs take three quarters of the threads at most.
+// - The first search of a registry runs if its plugins may run more; another one of it only while half of the
+//   threads are free for its plugins.
+
+constexpr int kPluginsAtOnce = 8;
+constexpr int kOfOnePlugin = 6;
+constexpr int kOfOneRegistry = 4;
+// With the first ones of groups that come when all threads are taken: a bound on memory, above all of the
+// plugins.
+constexpr int kLookupThreads = 16;
+
+struct LookupJob {
+  base::Call call;  // `call.stop` ends it; it reports all the same
+  image::Reference reference;
+  std::vector<std::string> sources;  // of the entry: a mounted pull secret may be for some of them only
+  bool for_any_pod = false;          // DesiredImage::for_any_pod
+  // Told once, on one of the pool's threads.
+  std::function<void(credentials::Lookup)> done;
+};
+
+// A resource. Any thread may call. `keyring` outlives it. The destructor drops jobs that have not started,
+// and waits for the rest: ask it to stop first.
+class CredentialLookupPool {
+ public:
+  explicit CredentialLookupPool(credentials::Keyring& keyring);
+  CredentialLookupPool(const CredentialLookupPool&) = delete;
+  CredentialLookupPool& operator=(const CredentialLookupPool&) = delete;
+
+  void Start(LookupJob job) PREFETCH_EXCLUDES(mutex_);
+  // Ends those that wait for others and have been stopped. They report.
+  void DropStopped() PREFETCH_EXCLUDES(mutex_);
+  // How many wait for others to end.
+  int held() const PREFETCH_EXCLUDES(mutex_);
+
+ private:
+  using Group = std::vector<std::string>;  // names of plugins
+  struct Waiting {
+    Group group;
+    LookupJob job;
+  };
+
+  void Begin(Waiting one) PREFETCH_EXCLUDES(mutex_);
+  void Ended(const Group& group, const std::string& registry, bool has_own) PREFETCH_EXCLUDES(mutex_);
+  bool MayRun(const Waiting& one) const PREFETCH_REQUIRES(mutex_);
+  bool MayShare(const Waiting& one) const PREFETCH_REQUIRES(mutex_);
+  void Run(Waiting one) PREFETCH_REQUIRES(mutex_);
+  void StartWaiting() PREFETCH_REQUIRES(mutex_);
+
+  credentials::Keyring& keyring_;
+  mutable base::Mutex mutex_;
+  std::deque<Waiting> waiting_ PREFETCH_GUARDED_BY(mutex_);
+  std::map<Group, int> of_group_ PREFETCH_GUARDED_BY(mutex_);
+  std::map<std::string, int> of_plugin_ PREFETCH_GUARDED_BY(mutex_);
+  std::map<std::pair<Group, std::string>, int> of_registry_ PREFETCH_GUARDED_BY(mutex_);
+  int running_ PREFETCH_GUARDED_BY(mutex_) = 0;
+  int with_own_thread_ PREFETCH_GUARDED_BY(mutex_) = 0;  // of these
+  // Last: their threads use what stands above. The first hands on to the second, so it ends before.
+  Workers plugins_;
+  Workers files_;
+};
 
 using LookupPtr = std::shared_ptr<const credentials::Lookup>;
 

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <utility>
 
-#include "plan/requested.h"
+#include "plan/check.h"
 
 namespace prefetch::agent {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "base/one_thread.h"
+#include "base/mutex.h"
 #include "base/shared.h"
 #include "plan/decide.h"
 #include "plan/desired.h"
@@ -49,7 +49,7 @@ struct ActivePull {
 
 struct Entry {
   base::Shared<plan::DesiredImage> want;  // the list's own
-  // False: it is on no list, and exists because a preflight has asked for it (plan/requested.h).
+  // False: it is on no list, and exists because a preflight has asked for it (plan/check.h).
   bool on_list = true;
   base::TimePoint requested_at;     // the newest poll of the node behind a preflight's request
   base::TimePoint requested_until;  // when the newest request of a preflight for its pull expires

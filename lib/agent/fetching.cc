@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <system_error>
 #include <utility>
 
 #include "base/log.h"
-#include "cri/image_blobs.h"
+#include "cri/pull_resources.h"
 
 namespace prefetch::agent {
+
 namespace {
 
 // Time limit for manifest and index together; the runtime has a minute for each of them.
@@ -210,6 +212,401 @@ std::uint64_t Fetcher::AskSize(const base::Call& call, const FetchJob& job) {
     Note(registry, plan::AfterFetchFailed(HealthOf(registry), clock_.Now()));
   }
   return 0;
+}
+
+namespace {
+
+using std::chrono::steady_clock;
+
+// Time limit for one poll of the downloads of others.
+constexpr std::chrono::seconds kIngestPollLimit{5};
+// Interval at which blobs that others write are tried again.
+constexpr std::chrono::seconds kRetryEvery{1};
+// A connection that breaks is no failure yet, nor are many if enough bytes come in between.
+constexpr int kTries = 3;
+constexpr std::chrono::milliseconds kBetweenTries{200};
+constexpr std::uint64_t kEnough = 64 * 1024;
+// Number of bytes between two pauses while a pull of kubelet or others moves.
+constexpr std::uint64_t kBurstBytes = 512 * 1024;
+// Size, and age, at which bytes are written.
+constexpr std::size_t kAppend = 128 * 1024;
+constexpr std::chrono::seconds kAppendAfter{1};
+// Time that a failed fetch waits for its streams to let go of their blobs.
+constexpr std::chrono::seconds kLongestClose{2};
+
+bool Lists(const DownloadJob& job, const std::string& digest) {
+  return std::any_of(job.blobs.begin(), job.blobs.end(),
+                     [&](const cri::BlobToWrite& blob) { return blob.digest == digest; });
+}
+
+// After a pause, a tenth of a second's bytes come at once.
+base::TokenRate RateOf(std::uint64_t bytes_per_second) {
+  const auto rate = static_cast<double>(bytes_per_second);
+  return {.per_second = rate, .burst = rate / 10};
+}
+
+}  // namespace
+
+BlobDownloader::BlobDownloader(cri::ContentService& content, std::function<void(std::uint64_t)> fetched,
+                               std::uint64_t bytes_per_second)
+    : content_(content), fetched_(std::move(fetched)), rate_(RateOf(bytes_per_second)) {}
+
+BlobDownloader::~BlobDownloader() {
+  std::vector<std::thread> threads;
+  {
+    base::Lock lock(mutex_);
+    ending_ = true;
+    for (auto& [digest, transfer] : transfers_) transfer->stop.request_stop();
+    threads.swap(threads_);
+    // Wakes the pull's worker in FetchInto, and streams that wait for a turn.
+    changed_.notify_all();
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+// If the container's limit of threads is reached, the existing threads do the work.
+void BlobDownloader::StartThreads() {
+  if (running_ == 0) {
+    // Threads of earlier work have left their loops, so joining them does not block.
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
+  }
+  try {
+    while (running_ < plan::kFetchStreams) {
+      threads_.emplace_back([this] { Stream(); });
+      running_++;
+    }
+  } catch (const std::system_error&) {
+    return;
+  }
+}
+
+base::Status BlobDownloader::FetchInto(const base::Call& call, DownloadJob given) {
+  auto job = std::make_shared<const DownloadJob>(std::move(given));
+  std::stop_callback wake(call.stop, [this] {
+    base::Lock lock(mutex_);
+    changed_.notify_all();
+  });
+  ImageId image = 0;
+  {
+    base::Lock lock(mutex_);
+    image = next_image_++;
+    jobs_[image].job = job;
+    std::vector<plan::BlobToFetch> blobs;
+    for (const cri::BlobToWrite& blob : job->blobs) blobs.push_back({blob.digest, blob.size_bytes});
+    order_.Add(image, job->question.reference.domain(), std::move(blobs));
+    // Started again with each job: if the limit of threads was reached before, more may be possible now.
+    StartThreads();
+    changed_.notify_all();
+  }
+  base::Status result;
+  while (true) {
+    // Without the lock, since it calls the runtime. Each waiting worker comes here; the time in next_poll_
+    // lets only one of them ask.
+    PollForeignPulls(call);
+    base::Lock lock(mutex_);
+    Rebalance();
+    const auto progress = order_.Of(image);
+    if (call.Stopped()) result = base::Cancelled("stopped");
+    if (progress == plan::FetchOrder::Progress::kFailed) {
+      result = jobs_.at(image).failure.value_or(base::Unavailable("a blob could not be fetched"));
+    }
+    if (ending_) result = base::Cancelled("stopped");
+    // Without a thread nothing would ever end this wait.
+    if (running_ == 0) result = base::Internal("no thread can be made").CausedBy(base::Owner::kStore);
+    if (!result || progress == plan::FetchOrder::Progress::kComplete) {
+      // Removed before the streams are stopped, so that none of them takes the next blob of this image.
+      order_.Remove(image);
+      jobs_.erase(image);
+      StopUnwanted();
+      changed_.notify_all();
+      break;
+    }
+    changed_.wait_until(mutex_, base::TimePoint(next_poll_));  // a copy, since it is read without the lock
+  }
+  // Without the lock, and for failures only: after a success no stream holds these blobs.
+  if (!result) AwaitClosed(*job);
+  return result ? RetainShared(call, *job) : result;
+}
+
+// Waits until the streams of a failed fetch have closed their writers. The runtime's pull, which comes next,
+// would find these blobs locked (C37).
+void BlobDownloader::AwaitClosed(const DownloadJob& job) {
+  const base::TimePoint latest = steady_clock::now() + kLongestClose;
+  base::Lock lock(mutex_);
+  for (const cri::BlobToWrite& blob : job.blobs) {
+    while (transfers_.contains(blob.digest) && !order_.Wants(blob.digest) && steady_clock::now() < latest)
+      changed_.wait_until(mutex_, latest);
+  }
+}
+
+// Puts all blobs under this job's lease. A blob that another image has brought is under that image's lease
+// alone, and would go with it.
+base::Status BlobDownloader::RetainShared(const base::Call& call, const DownloadJob& job) {
+  for (const cri::BlobToWrite& blob : job.blobs) {
+    auto opened = content_.OpenBlob(call, job.lease, blob);
+    if (!opened) return FromStore(opened.error());
+    if (opened->state != cri::BlobState::kWhole)
+      return base::Unavailable(blob.digest + " has gone").CausedBy(base::Owner::kStore);
+  }
+  return {};
+}
+
+void BlobDownloader::PollForeignPulls(const base::Call& call) {
+  {
+    base::Lock lock(mutex_);
+    const base::TimePoint now = steady_clock::now();
+    if (now < next_poll_) return;
+    next_poll_ = now + plan::kForeignPullPollInterval;
+  }
+  auto ingests = content_.ForeignIngests(call.Within(kIngestPollLimit));
+  base::Lock lock(mutex_);
+  const base::TimePoint now = steady_clock::now();
+  const bool was_due = yield_policy_.IsDue(now);
+  // A failed look changes nothing: the policy's own time limit lets downloads go on.
+  if (ingests) yield_policy_.Observe(*std::move(ingests), now);
+  // Nothing reports that another writer has finished a blob, so these are opened again from time to time.
+  if (now >= next_retry_) {
+    next_retry_ = now + kRetryEvery;
+    order_.Retry();
+    changed_.notify_all();
+  }
+  if (was_due != yield_policy_.IsDue(now)) changed_.notify_all();
+}
+
+void BlobDownloader::StopUnwanted() {
+  for (auto& [digest, transfer] : transfers_) {
+    if (!order_.Wants(digest)) transfer->stop.request_stop();
+  }
+}
+
+void BlobDownloader::Rebalance() {
+  const base::TimePoint now = steady_clock::now();
+  // A free stream takes the waiting blob by itself. While downloads yield to others, slow streams are no sign
+  // of a stall.
+  if (static_cast<int>(transfers_.size()) < running_ || yield_policy_.IsDue(now)) return;
+  const auto yield = order_.StreamToPreempt(now);
+  if (!yield) return;
+  auto found = transfers_.find(yield->digest);
+  if (found == transfers_.end()) return;
+  // Tells Ended that the stop was intended: the blob waits for another stream and is no failure.
+  found->second->gives_up = true;
+  found->second->stop.request_stop();
+  if (yield->stalled)
+    Fail(*found->second, base::DeadlineExceeded("it came too slowly, and other images waited"));
+}
+
+std::shared_ptr<BlobDownloader::Transfer> BlobDownloader::NextBlob() {
+  base::Lock lock(mutex_);
+  while (!ending_ && !jobs_.empty()) {
+    const base::TimePoint now = steady_clock::now();
+    base::TimePoint next = yield_policy_.NextBurst(now);
+    const bool alone = yield_policy_.IsDue(now);
+    // While another's pull moves, one blob moves at a time.
+    if (next <= now && !(alone && !transfers_.empty())) {
+      next = order_.NextAt(now);
+      if (auto step = order_.Next(now)) {
+        // A stopped stream may still hold the blob's writer.
+        auto [it, is_free] = transfers_.try_emplace(step->digest, std::make_shared<Transfer>());
+        if (!is_free) {
+          order_.Postponed(step->digest);
+          continue;
+        }
+        it->second->digest = step->digest;
+        it->second->job = jobs_.at(step->image).job;
+        it->second->paced = alone;
+        it->second->burst_began = now;
+        return it->second;
+      }
+    }
+    if (next <= now)
+      next = now + plan::kForeignPullPollInterval;  // another stream has the one burst that is allowed
+    if (next == base::TimePoint::max()) {
+      changed_.wait(mutex_);
+    } else {
+      changed_.wait_until(mutex_, next);
+    }
+  }
+  // The last thread to leave tells FetchInto that none is left.
+  running_--;
+  return nullptr;
+}
+
+void BlobDownloader::Stream() {
+  while (auto transfer = NextBlob()) Ended(transfer, Move(*transfer));
+}
+
+base::Result<BlobDownloader::End> BlobDownloader::Move(Transfer& transfer) {
+  const auto& blobs = transfer.job->blobs;
+  const auto blob = std::find_if(blobs.begin(), blobs.end(),
+                                 [&](const cri::BlobToWrite& one) { return one.digest == transfer.digest; });
+  auto opened = content_.OpenBlob({.stop = transfer.stop.get_token()}, transfer.job->lease, *blob);
+  if (!opened) return FromStore(opened.error());
+  if (opened->state == cri::BlobState::kWhole) return End::kDone;
+  if (opened->state == cri::BlobState::kTaken) return End::kTaken;
+  transfer.writer = std::move(opened->writer);
+  transfer.at = transfer.writer->offset();
+  transfer.written_at = steady_clock::now();
+  {
+    base::Lock lock(mutex_);
+    // Opening a blob may wait for the store. That time must not count as slowness of the network.
+    order_.RestartSpeedWindow(transfer.digest, transfer.written_at);
+  }
+  base::Status got = Get(transfer, blob->size_bytes);
+  // Bytes that came before a failure are written: nothing speaks against them, and the next try goes on
+  // behind them.
+  if (transfer.broken || !Write(transfer)) return *std::move(transfer.broken);
+  if (!got) return std::move(got).error();
+  // The commit checks the digest (C37); no byte is content before.
+  if (auto failed = transfer.writer->Commit()) return FromStore(*failed);
+  return End::kDone;
+}
+
+void BlobDownloader::Ended(const std::shared_ptr<Transfer>& transfer, base::Result<End> end) {
+  // Closed before the order is told, so that the next thread to take the blob finds it free.
+  transfer->writer.reset();
+  std::optional<base::Duration> retry_after;
+  // The source is asked without the lock: it may read its own state under another one.
+  if (!end && end.error().code() == base::Code::kResourceExhausted) {
+    retry_after = transfer->job->source->RetryAfter(transfer->job->question).value_or(plan::kAfterRefusal);
+  }
+  base::Lock lock(mutex_);
+  transfers_.erase(transfer->digest);
+  // The pause after a turn counts even if the stream failed.
+  if (transfer->paced) yield_policy_.BurstEnded(transfer->burst_began, steady_clock::now());
+  if (end && *end == End::kDone) {
+    order_.Done(transfer->digest);
+  } else if (end) {
+    order_.Postponed(transfer->digest);
+    // A stream that was stopped on purpose must not fail its image.
+  } else if (transfer->gives_up || !order_.Wants(transfer->digest)) {
+    order_.GaveUp(transfer->digest);
+  } else if (!retry_after || *retry_after > plan::kMaxRetryAfter ||
+             !order_.Refused(transfer->digest, steady_clock::now() + *retry_after)) {
+    Fail(*transfer, end.error());
+  }
+  Rebalance();
+  changed_.notify_all();
+}
+
+// Returns false if the write failed; `broken` then has the reason.
+bool BlobDownloader::Write(Transfer& transfer) {
+  if (transfer.bytes.empty()) return true;
+  // The content store's own failure is kept apart from the source's: it must not be held against the
+  // registry.
+  if (auto failed = transfer.writer->Append(std::exchange(transfer.bytes, {}))) {
+    transfer.broken = FromStore(*failed);
+    return false;
+  }
+  transfer.written_at = steady_clock::now();
+  return true;
+}
+
+// Called after each part that came. While a pull of kubelet or others moves, streams hold still, and then
+// end: servers close connections on which nothing moves. The last stream goes on with pauses. Returns false
+// if this one ends.
+bool BlobDownloader::YieldToOthers(Transfer& transfer, std::size_t bytes_received) {
+  base::Lock lock(mutex_);
+  order_.OnBytes(transfer.digest, bytes_received, steady_clock::now());
+  transfer.burst_bytes += bytes_received;
+  while (!transfer.stop.stop_requested()) {
+    const base::TimePoint now = steady_clock::now();
+    base::TimePoint next;
+    if (!yield_policy_.IsDue(now)) {
+      transfer.paced = false;
+      transfer.hold_until = base::TimePoint::max();
+      return true;
+    }
+    if (transfer.paced) {
+      if (transfer.burst_bytes >= kBurstBytes) {
+        // The pause is kPauses times the duration of the burst, so the burst is capped: the pause stays below
+        // kMaxHold, which a connection survives.
+        yield_policy_.BurstEnded(std::max(transfer.burst_began, now - plan::kMaxHold / plan::kPauses), now);
+        transfer.burst_bytes = 0;
+      }
+      next = yield_policy_.NextBurst(now);
+      if (transfer.burst_bytes == 0) transfer.burst_began = now;
+      if (next <= now) return true;
+    } else if (transfer.hold_until == base::TimePoint::max()) {
+      next = transfer.hold_until = now + plan::kMaxHold;
+    } else if (now < transfer.hold_until) {
+      next = transfer.hold_until;
+    } else {
+      // The last stream goes on in small bursts. If all of them ended, no image of the agent would advance
+      // while others pull.
+      transfer.gives_up = std::any_of(transfers_.begin(), transfers_.end(), [&](const auto& other) {
+        return other.second.get() != &transfer && !other.second->gives_up;
+      });
+      if (transfer.gives_up) return false;
+      transfer.paced = true;
+      transfer.burst_bytes = 0;
+      continue;
+    }
+    changed_.wait_until(mutex_, std::min(next, now + plan::kForeignPullPollInterval));
+    order_.RestartSpeedWindow(transfer.digest, steady_clock::now());
+  }
+  return false;
+}
+
+// Blocks until the bytes that came are within the rate, so that the sender is slowed. Returns false if the
+// stream was stopped.
+bool BlobDownloader::AwaitRate(Transfer& transfer, std::size_t bytes_received) {
+  base::Lock lock(mutex_);
+  rate_.Take(static_cast<double>(bytes_received), steady_clock::now());
+  while (!transfer.stop.stop_requested()) {
+    const base::TimePoint now = steady_clock::now();
+    const base::Duration wait = rate_.WaitAt(now);
+    if (wait <= base::Duration::zero()) return true;
+    changed_.wait_until(mutex_, now + wait);
+    order_.ShiftSpeedWindow(transfer.digest, steady_clock::now() - now);
+  }
+  return false;
+}
+
+bool BlobDownloader::Take(Transfer& transfer, std::string_view part) {
+  fetched_(part.size());
+  if (transfer.bytes.empty()) transfer.bytes.reserve(kAppend + part.size());
+  transfer.bytes.append(part);
+  transfer.at += part.size();
+  if (!YieldToOthers(transfer, part.size()) || !AwaitRate(transfer, part.size())) return false;
+  // Small parts are gathered, because each write is a message to the runtime. Slow streams are written after
+  // a second, so that progress shows.
+  const bool is_due =
+      transfer.bytes.size() >= kAppend || steady_clock::now() >= transfer.written_at + kAppendAfter;
+  return !is_due || Write(transfer);
+}
+
+base::Status BlobDownloader::Get(Transfer& transfer, std::uint64_t size) {
+  const base::Call call{.stop = transfer.stop.get_token()};
+  const auto take = [&](std::string_view part) { return Take(transfer, part); };
+  for (int tried = 1; transfer.at < size; tried++) {
+    const std::uint64_t before = transfer.at;
+    base::Status got = transfer.job->source->Bytes(call, transfer.job->question,
+                                                   {transfer.digest, size, transfer.at, size}, take);
+    // Unavailable is repeated here: a broken connection, or an answer such as 500 or 502. Refusals, limits
+    // and wrong answers are the caller's to judge.
+    if (got || got.error().code() != base::Code::kUnavailable) return got;
+    // A long blob over a poor line may need many connections, as long as each one brings bytes.
+    if (transfer.at - before >= kEnough) tried = 0;
+    if (tried == kTries) return got;
+    if (!base::Pause(call, kBetweenTries * (tried + 1))) return base::Cancelled("stopped");
+  }
+  return {};
+}
+
+void BlobDownloader::Fail(const Transfer& transfer, const base::Error& error) {
+  const bool of_registry = error.owner() != base::Owner::kStore && error.owner() != base::Owner::kImage;
+  const std::string& registry = transfer.job->question.reference.domain();
+  for (auto& [image, running] : jobs_) {
+    // The first error is the cause. Those that follow come from the stops.
+    if (running.failure || !Lists(*running.job, transfer.digest)) continue;
+    // An image of another registry waited for the same layer. Its own registry has done nothing wrong.
+    const bool innocent = of_registry && running.job->question.reference.domain() != registry;
+    running.failure =
+        innocent ? base::Unavailable(registry + " failed: " + error.message()).CausedBy(base::Owner::kImage)
+                 : error;
+  }
+  order_.Failed(transfer.digest);
 }
 
 }  // namespace prefetch::agent

@@ -15,7 +15,7 @@ constexpr seconds kTendLimit{30};
 // A lease that is asked for has at least half its life left, so a quarter is left when this is over.
 constexpr base::Duration kRenewEvery = base::Duration(kLeaseLifetime) / 4;
 // Maximum time between two tries after failures; the lease itself lasts an hour.
-constexpr seconds kLongestWait{60};
+constexpr seconds kLongestRetryPause{60};
 // How long a lease that is due waits for others while pulls run.
 constexpr seconds kGather{5};
 
@@ -158,7 +158,7 @@ void LeaseManager::Handle(const LeasesUpdated& result, base::TimePoint now) {
   listed_ = listed_ || result.found.has_value();
   failures_ = result.failed ? failures_ + 1 : 0;
   if (result.failed) {
-    again_at_ = now + std::min(seconds(1) * (1 << std::min(failures_ - 1, 6)), kLongestWait);
+    again_at_ = now + std::min(seconds(1) * (1 << std::min(failures_ - 1, 6)), kLongestRetryPause);
   }
   if (result.unsupported) FoundUnsupported();
 }

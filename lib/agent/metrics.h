@@ -16,7 +16,7 @@
 #include "image/registry_answer.h"
 #include "plan/caller.h"
 #include "plan/reason.h"
-#include "plan/touch_status.h"
+#include "plan/touch.h"
 
 namespace prefetch::agent {
 

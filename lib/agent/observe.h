@@ -10,7 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "agent/cluster/periodic_thread.h"
 #include "base/call.h"
+#include "base/clock.h"
 #include "cri/content_service.h"
 #include "cri/image_service.h"
 #include "image/local_image.h"
@@ -49,7 +51,7 @@ struct RuntimePoll {
 // One look at a time: the Agent sees to that, so there is no lock. Owned by the Agent.
 class Observer {
  public:
-  // `audit_ignore`: patterns of images that no list needs to have (image/name_pattern.h).
+  // `audit_ignore`: patterns of images that no list needs to have (image/reference.h).
   Observer(cri::ImageService& images, cri::ContentService& content, DiskProbe disk, image::Platform node,
            std::vector<std::string> audit_ignore)
       : images_(images),
@@ -117,5 +119,25 @@ bool IsForeign(const image::Platform& node, const cri::ImageDetails& details);
 // Returns the facts about an image under the name `reference`. `names`: all names of the image.
 plan::Local ToLocal(const image::LocalImage& image, const image::Reference& reference,
                     const std::vector<std::string>& names);
+
+// ImageWatch: hears from the runtime, on a thread of its own, that some image has come, gone or changed.
+// Runtimes that cannot tell are asked seldom whether they can.
+
+// One owner. `content` outlives it, and what `changed` uses does.
+class ImageWatch {
+ public:
+  // `changed` is called on that thread, at most four times a second: changes within 250 ms after a call cause
+  // no further call, so the callee looks again after that time.
+  ImageWatch(cri::ContentService& content, std::function<void()> changed);
+
+ private:
+  base::TimePoint Turn(const base::Call& call);
+
+  cri::ContentService& content_;
+  const std::function<void()> changed_;
+  int failures_ = 0;  // in a row
+  base::TimePoint reported_at_;
+  PeriodicThread thread_;  // the last member: its turns use the others
+};
 
 }  // namespace prefetch::agent

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "plan/problem_words.h"
+#include "plan/readiness.h"
 
 namespace prefetch::agent {
 namespace {

@@ -6,11 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "agent/cluster/learnt_settings.h"
+#include "agent/cluster/kubelet_client.h"
 #include "base/clock.h"
-#include "base/one_thread.h"
+#include "base/mutex.h"
 #include "kubelet/node_facts_reader.h"
-#include "kubelet/record_watch.h"
 #include "kubelet/verdict_reader.h"
 #include "plan/snapshot.h"
 

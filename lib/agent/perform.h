@@ -9,7 +9,7 @@
 #include <string>
 
 #include "agent/fetching.h"
-#include "agent/refusals.h"
+#include "agent/query_registry.h"
 #include "base/call.h"
 #include "base/clock.h"
 #include "credentials/keyring.h"

@@ -2,15 +2,12 @@
 // (plan/pins.h). It acts on containerd alone; other runtimes pin by their configuration.
 #pragma once
 
-#include <chrono>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "agent/entries.h"
-#include "agent/events.h"
 #include "agent/loop.h"
 #include "agent/runtime_view.h"
 #include "agent/workers.h"

@@ -1,14 +1,9 @@
 #include "agent/pulls.h"
 
 #include <algorithm>
-#include <map>
-#include <set>
 #include <utility>
 
 #include "base/log.h"
-#include "plan/decide.h"
-#include "plan/disk_budget.h"
-#include "plan/stall.h"
 
 namespace prefetch::agent {
 
@@ -432,7 +427,7 @@ void Pulls::Handle(const ProgressSeen& event) {
   }
 }
 
-// Pulls and the sizes of images that wait: plan/largest_first.h decides, this brings it the sizes.
+// Pulls and the sizes of images that wait: plan/schedule.h decides, this brings it the sizes.
 
 namespace {
 
@@ -480,7 +475,7 @@ void Pulls::AskSizes(const plan::ScheduleInput& input, const plan::PhaseCount& p
     if (slot.registry == left_alone) continue;
     Entry& entry = entries_.all()[slot.entry];
     if (!entry.runs.empty() || entry.size_requested || slot.bytes > 0) continue;
-    // Images of far registries keep their places (plan/largest_first.h), so their sizes would be of no use.
+    // Images of far registries keep their places (plan/schedule.h), so their sizes would be of no use.
     if (slot.far || slot.update || slot.unlisted) continue;
     if (!MayAskSize(entry)) {
       left_alone = slot.registry;
@@ -644,6 +639,473 @@ void Pulls::DropLastLeases() {
       entries_.LeasesInUse(),
       [this](const std::string& name, const std::string& lease) { return UseOf(name, lease); });
   if (!work.drop.empty()) UpdateLeases(call, parts_.content, work);
+}
+
+// The ends of pulls: the facts in each about its image, its registry and the runtime.
+
+namespace {
+
+// No pull starts for this long after ENOSPC.
+constexpr std::chrono::minutes kDiskFullHold{5};
+
+// The runtime goes on for a moment with a pull whose call was cancelled. A lease that is deleted at once
+// would leave what the pull still writes to the next run of the garbage collector.
+constexpr std::chrono::seconds kPullEnds{1};
+
+// These reasons count against the whole registry: the next image from there would most probably meet the
+// same. All others are about one image or this node.
+bool IsRegistryFailure(plan::Reason reason) {
+  switch (reason) {
+    case plan::Reason::kRateLimited:
+    case plan::Reason::kUnreachable:
+    case plan::Reason::kDnsFailure:
+    case plan::Reason::kTlsError:
+    case plan::Reason::kServerError:
+    case plan::Reason::kTimeout:
+      return true;
+    default:  // a new reason says nothing about a registry unless it is added above
+      return false;
+  }
+}
+
+// Returns how a run is counted. A pull that the agent ended itself counts as cancelled, unless its time was
+// up or it had stalled.
+PullEnd EndOf(const ActivePull& run, const PullOutcome& outcome, base::TimePoint now) {
+  PullEnd end{.result = PullResult::kCancelled, .took = now - run.run.started_at};
+  if (outcome.success && outcome.success->unpacked) {
+    end.result = PullResult::kSucceeded;
+    end.image_bytes = outcome.local ? outcome.local->size_bytes : 0;
+    return end;
+  }
+  // The runtime said that the pull went well. That nobody could look at the image afterwards makes it no
+  // failure.
+  if (outcome.unseen) {
+    end.result = PullResult::kSucceeded;
+    return end;
+  }
+  if (outcome.success) {
+    end.result = PullResult::kFailed;
+    end.reason = plan::Reason::kNotUnpacked;
+    return end;
+  }
+  switch (run.ending) {
+    case Ending::kNot:
+      if (outcome.failure) {
+        end.result = PullResult::kFailed;
+        end.reason = outcome.failure->reason;
+      }
+      break;
+    case Ending::kTimeUp:
+      end.result = PullResult::kFailed;
+      end.reason = plan::Reason::kTimeout;
+      break;
+    case Ending::kNoDiskSpace:
+    case Ending::kWaits:
+      end.reason = plan::Reason::kDiskPressure;
+      break;
+    case Ending::kReplaced:
+      end.reason = plan::Reason::kStalled;
+      break;
+    case Ending::kStalled:
+      end.result = PullResult::kFailed;
+      end.reason = plan::Reason::kStalled;
+      break;
+    case Ending::kNotWanted:
+      break;
+  }
+  return end;
+}
+
+}  // namespace
+
+void Pulls::Handle(PullDone event) {
+  loop_.Check();
+  loop_.Changed();
+  std::optional<ActivePull> run = entries_.TakeRun(event.name, event.run);
+  // Counted even if the list has dropped the entry: the pull did happen.
+  if (run) metrics_.PullEnded(EndOf(*run, event.outcome, loop_.now()));
+  Entry* entry = entries_.Find(event.name);
+  if (!run || entry == nullptr) return;  // the lease has no entry any more, so LeaseManager deletes it
+  entry->past.finished_at = loop_.Wall();
+  if (event.outcome.success) {
+    // The next pull starts in this turn. The bound of later ones is another matter: this one's neighbours
+    // have written meanwhile, and the next poll counts what all of them have taken.
+    if (event.disk.known) {
+      SetDisk(event.disk);
+      trust_space_of_polls_after_ = runtime_.polls();
+    }
+    Succeeded(*entry, *run, std::move(event.outcome));
+    return;
+  }
+  // A pull that ended before the runtime showed it has changed nothing of what its lease keeps.
+  if (entry->runs.empty() && !run->lease.empty() && run->run.movement.seen)
+    entry->past.disk.kept =
+        run->run.movement.bytes_done - std::min(run->run.movement.bytes_done, event.outcome.discarded);
+  if (event.outcome.unseen) {
+    // The first poll of the runtime that is back shows whether the image is here; nothing starts before.
+    base::Info("pull ended well, and the runtime has gone", {{"image", entry->want->reference.written()}});
+    runtime_.Failed(*event.outcome.unseen, entries_.Pulls());
+    runtime_.PollNow();
+    return;
+  }
+  switch (run->ending) {
+    case Ending::kNot:
+      if (event.outcome.failure) Failed(*entry, *run, *event.outcome.failure);
+      break;
+    case Ending::kTimeUp:
+      Failed(*entry, *run,
+             {.reason = plan::Reason::kTimeout, .error = "the pull did not end within its time"});
+      break;
+    case Ending::kStalled:
+      Failed(*entry, *run,
+             {.reason = plan::Reason::kStalled,
+              .error = "no byte came for a long time, and other images wait for its room on the disk"});
+      break;
+    case Ending::kNoDiskSpace:
+      DiscardBytes(*entry, cri::LeaseBytes::kReleaseNow, kPullEnds);
+      break;
+    // The agent ended these pulls for reasons that are not theirs. Nothing is counted as a failure, and
+    // leases keep what is still needed.
+    case Ending::kWaits:
+    case Ending::kReplaced:
+    case Ending::kNotWanted:
+      break;
+  }
+}
+
+void Pulls::Succeeded(Entry& entry, const ActivePull& run, PullOutcome outcome) {
+  // The factor of disk usage is updated before AfterSuccess, which clears what the history knows about room.
+  const plan::PullSuccess& success = *outcome.success;
+  entry.past.disk = plan::AfterSize(entry.past.disk, run.run.movement.bytes_total);
+  taken_ = plan::AfterEndedWell(taken_, entry.past.disk);
+  entry.past = plan::AfterSuccess(std::move(entry.past), success, loop_.now());
+  entry.seen.known = true;
+  entry.seen.local = std::move(outcome.local);
+  // A poll that began before the pull ended may report the image as absent. Believed, it would start the pull
+  // again.
+  entry.trust_polls_after = runtime_.polls();
+  if (kubelet_ != nullptr) kubelet_->ImageChanged(entry);
+  runtime_.PollInFull();
+  if (!run.lease.empty()) leases_.ReleaseLease(run.lease);
+  // A success ends the registry's probing phase.
+  RegistryServed(entry.want->reference.domain());
+  plan::Distance& distance = distances_[entry.want->reference.domain()];
+  distance = plan::AfterPull(distance, loop_.now() - run.run.started_at);
+  // Another pull of the same name has nothing left to do.
+  for (ActivePull& other : entry.runs) {
+    other.ending = Ending::kReplaced;
+    other.stop.request_stop();
+  }
+  base::LogFields fields = {{"image", entry.want->reference.written()},
+                            {"imageRef", success.id},
+                            {"pulledWith", plan::PulledWithName(success.with)},
+                            {"took", loop_.now() - run.run.started_at}};
+  if (success.unpacked) {
+    base::Info("image pulled", fields);
+    checks_.Pulled(entry, run.before);
+  } else {
+    base::Warn("image pulled, but it is not unpacked", fields);
+    Failed(entry, run,
+           {.reason = plan::Reason::kNotUnpacked,
+            .error = "the runtime says that it pulled the image, but it has not unpacked it"});
+  }
+}
+
+// A registry that serves a pull is in order. A pull that began beside one that met the limit, and was served
+// before it, does not end the hold.
+void Pulls::RegistryServed(const std::string& registry) {
+  auto health = registries_.find(registry);
+  if (health != registries_.end() && loop_.now() >= health->second.limited_until) registries_.erase(health);
+}
+
+// Updates the health of the registry after a failed pull. Only failures that the next image would meet as
+// well count.
+void Pulls::RegistryAnswered(const Entry& entry, const plan::PullFailure& failure) {
+  const plan::Reason reason = failure.reason;
+  const std::string& registry = entry.want->reference.domain();
+  if (!IsRegistryFailure(reason)) {
+    // A denial is an answer: the registry is reachable. Failures of the disk or of the runtime tell nothing
+    // about it.
+    if (reason == plan::Reason::kAccessDenied || reason == plan::Reason::kNotFound) RegistryServed(registry);
+    return;
+  }
+  plan::RegistryHealth& health = registries_[registry];
+  registry_failures_[registry] = reason;
+  health = plan::AfterRegistryFailure(health, reason == plan::Reason::kRateLimited,
+                                      failure.retry_after.value_or(base::Duration(0)), loop_.now(),
+                                      loop_.Random());
+  // The limit counts requests from this node, the runtime's and a pod's too (R27).
+  if (reason == plan::Reason::kRateLimited) checks_.HeldByPull(registry, health.not_before);
+}
+
+// Returns true if this pull may be why the runtime went away. If a suspect ran, the others are cleared,
+// unless both kinds ran; at the second try at the latest, the suspect is taken for the cause.
+bool Pulls::MayHaveEndedRuntime(const Entry& entry, const ActivePull& run) {
+  // One end of the runtime breaks many pulls, whose events come one after the other. The first of them fixes
+  // who ran at that moment; the ids tell which events belong to it.
+  if (run.id >= collapse_.runs_before) {
+    collapse_ = {.runs_before = next_run_};
+    bool had_second_chance = false;
+    for (const Entry& one : entries_.all()) {
+      if (one.runs.empty() && &one != &entry) continue;
+      const bool suspect = plan::IsSuspicious(one.past);
+      (suspect ? collapse_.suspect_ran : collapse_.others_ran) = true;
+      had_second_chance = had_second_chance || (suspect && one.past.had_second_chance);
+    }
+    // The suspect has already had its second try beside others, so now it alone is blamed.
+    if (had_second_chance) collapse_.others_ran = false;
+  }
+  return !collapse_.suspect_ran || collapse_.others_ran || plan::IsSuspicious(entry.past);
+}
+
+// The disk rule comes first, because it may take the failure over. The image's history comes next: it decides
+// the reason that the registry's health and the log use.
+void Pulls::Failed(Entry& entry, const ActivePull& run, const plan::PullFailure& given) {
+  // If the disk rule's own filesystem is full, the pull is repeated by that rule. Only a full disk elsewhere
+  // is a failure.
+  if (given.reason == plan::Reason::kDiskFull && FilledDisk(entry, given.error)) return;
+  plan::PullFailure failure = given;
+  const bool runtime_down = given.reason == plan::Reason::kRuntimeDown;
+  if (runtime_down && MayHaveEndedRuntime(entry, run)) {
+    const plan::InterruptedRun cut{.took = loop_.now() - run.run.started_at,
+                                   .bytes = run.run.movement.bytes_done,
+                                   .beside_others = collapse_.suspect_ran && collapse_.others_ran};
+    entry.past = plan::AfterRuntimeEnd(std::move(entry.past), given, cut, loop_.now(), loop_.Random());
+    failure = {.reason = *entry.past.last_failure, .error = entry.past.last_error};
+  } else {
+    entry.past = plan::AfterFailure(std::move(entry.past), given, loop_.now(), loop_.Random());
+  }
+  checks_.UpdateFailed(entry, failure);
+  RegistryAnswered(entry, failure);
+  base::LogFields fields = {{"image", entry.want->reference.written()},
+                            {"reason", plan::ReasonName(failure.reason)},
+                            {"error", failure.error},
+                            {"failures", entry.past.failures},
+                            {"took", loop_.now() - run.run.started_at}};
+  if (entry.past.not_before == base::TimePoint::max()) {
+    fields.emplace_back("retry", "not before the list changes");
+  } else {
+    fields.emplace_back("retryIn", std::max<base::Duration>(entry.past.not_before - loop_.now(), {}));
+  }
+  base::Warn("pull failed", fields);
+  if (runtime_down) {
+    // Treats the runtime as down at once: nothing starts before it has told what it has.
+    runtime_.Failed({image::ErrorClass::kRuntimeDown, given.error}, entries_.Pulls());
+    runtime_.PollNow();
+  }
+  if (failure.reason == plan::Reason::kDiskFull) {
+    // Other pulls would meet the same full disk, so none starts for a while, and bytes that are kept for
+    // later tries are given up.
+    hold_until_ = loop_.now() + kDiskFullHold;
+    DropKeptBytes();
+    // A plugin that failed may be why the registry denied access, and the next try may go on where this one
+    // ended.
+  } else if (plan::SettlesAtOnce(failure.reason) && entry.past.settled && !failure.plugin_failed) {
+    DiscardBytes(entry, cri::LeaseBytes::kReleaseLater);
+  }
+}
+
+// Pulls and the room on the disk: plan/disk_budget.h decides, this carries it out.
+
+void Pulls::ApplyPoll(std::uint64_t sequence, const RuntimePoll& poll) {
+  loop_.Check();
+  // An older poll may have measured the disk before bytes were deleted, or before a pull's end.
+  if (sequence > trust_space_of_polls_after_) ApplyDisk(poll.disk, poll.disk_path);
+}
+
+// Sets the figures by which pulls are admitted.
+void Pulls::SetDisk(const plan::DiskSpace& disk) {
+  const std::vector<Entry>& all = entries_.all();
+  // The message of each image without room states these figures.
+  loop_.ChangedIf(
+      disk.available_bytes != disk_.available_bytes &&
+      std::any_of(all.begin(), all.end(), [](const Entry& entry) { return entry.no_disk_space; }));
+  disk_ = disk;
+}
+
+void Pulls::ApplyDisk(const plan::DiskSpace& disk, const std::string& path) {
+  SetDisk(disk);
+  disk_path_ = path;
+  // Even a measurement that failed counts: bytes that are on their way out must not stop new pulls for ever.
+  eviction_ = plan::AfterMeasure(eviction_, loop_.now());
+  if (!disk_.known) return;
+  taken_ = plan::AfterMeasure(taken_, disk_.available_bytes);
+  const std::uint64_t usable = plan::Usable(disk_, limits_);
+  for (Entry& entry : entries_.all())
+    entry.past.disk = plan::AfterMeasure(entry.past.disk, usable, loop_.now());
+}
+
+bool Pulls::IsFar(const Entry& entry) const {
+  auto distance = distances_.find(entry.want->reference.domain());
+  return distance != distances_.end() && distance->second == plan::Distance::kFar;
+}
+
+// The scheduler's view of a pull that runs or is due. plan::Schedule and the disk budget know entries only by
+// this, so that they stay pure.
+plan::PullCandidate Pulls::SlotOf(std::size_t index) const {
+  const Entry& entry = entries_.all()[index];
+  plan::PullCandidate slot{.entry = index,
+                           .registry = entry.want->reference.domain(),
+                           .content = entry.want->reference.digest(),
+                           .priority = entry.want->priority,
+                           .update = plan::IsUsable(entry.seen),
+                           .requested = loop_.now() < entry.requested_until,
+                           .unlisted = !entry.on_list,
+                           .suspect = plan::IsSuspicious(entry.past),
+                           .stalled = entry.past.last_failure == plan::Reason::kStalled,
+                           .far = IsFar(entry),
+                           .failures = entry.past.failures,
+                           .bytes = entry.past.disk.compressed};
+  if (entry.runs.empty()) {
+    slot.lookup = lookups_.StateOf(*entry.want, loop_.now());
+    slot.disk = plan::ReservationOfDue(entry.past.disk, disk_factor_);
+  } else if (const ActivePull* run = entry.Current()) {
+    // Bytes that an earlier pull has left are reported only once the runtime shows this pull.
+    const plan::Movement& movement = run->run.movement;
+    slot.disk = plan::ReservationOfRunning(
+        entry.past.disk, movement.seen ? movement.bytes_done : entry.past.disk.kept, disk_factor_);
+    slot.started_at = run->run.started_at;
+    slot.fetched = run->fetched;
+    slot.idle = Shows(*run) && plan::IsIdle(movement, slot.started_at, loop_.now());
+    slot.over = run->returned && loop_.now() - *run->returned < plan::kShortPoll;
+  } else if (entry.runs.back().ending == Ending::kWaits) {
+    // This pull is due again as soon as it has ended, so its room stays reserved.
+    slot.disk.reserved = plan::ReservationOfDue(entry.past.disk, disk_factor_).reserved;
+  }
+  return slot;
+}
+
+std::uint64_t Pulls::StillNeeds(const Entry& entry) const {
+  loop_.Check();
+  const ActivePull* run = entry.Current();
+  const bool seen = run != nullptr && run->run.movement.seen;
+  return plan::ExpectedDiskUse(entry.past.disk, taken_,
+                               seen ? run->run.movement.bytes_done : entry.past.disk.kept);
+}
+
+void Pulls::Handle(const SizeKnown& event) {
+  loop_.Check();
+  // Even if the entry is gone: the worker waits for this decision and would hold its thread.
+  undecided_.push_back(event.decision);
+  if (event.disk.known) ApplyDisk(event.disk, disk_path_);
+  Entry* entry = entries_.Find(event.name);
+  if (entry == nullptr) return;
+  for (const ActivePull& run : entry->runs) {
+    if (run.id == event.run) entry->past.disk = plan::AfterSize(entry->past.disk, event.bytes);
+  }
+  loop_.Changed();
+}
+
+// Runs that do not fit are stopped before their workers are released. Otherwise a worker might write before
+// it sees the stop.
+void Pulls::CheckDiskBudget() {
+  loop_.Check();
+  EndForDiskSpace();
+  for (const std::shared_ptr<Decision>& decision : undecided_) decision->Made();
+  undecided_.clear();
+}
+
+void Pulls::EndForDiskSpace() {
+  const std::uint64_t usable = plan::Usable(disk_, limits_);
+  std::vector<Entry>& all = entries_.all();
+  // The factor is fixed for the whole turn, so that all reservations are comparable.
+  disk_factor_ = plan::FactorFor(taken_, std::any_of(all.begin(), all.end(), [](const Entry& entry) {
+                                   return plan::NeedsMoreThanUsual(entry.past.disk);
+                                 }));
+  std::vector<plan::PullCandidate> running;
+  for (std::size_t i = 0; i < all.size(); i++) {
+    if (!all[i].runs.empty() && all[i].Current() != nullptr) running.push_back(SlotOf(i));
+  }
+  if (running.empty()) return;
+  // Bytes of pulls that wait are discarded before a running pull is ended.
+  if (usable == 0 && !eviction_.pending && plan::KeptBytesMatter(KeptBytes(), running)) {
+    DropKeptBytes();
+    return;
+  }
+  // One pull is ended at a time, and the rest is judged anew: its room may be enough for the others.
+  while (auto verdict = plan::ChoosePullToEnd(running, usable, eviction_)) {
+    Entry& entry = all[verdict->entry];
+    ActivePull& run = entry.runs.back();
+    base::LogFields fields = {
+        {"image", entry.want->reference.written()}, {"needed", verdict->needed}, {"available", usable}};
+    if (verdict->ending == plan::PullToEnd::kOutOfDiskSpace) {
+      base::Warn("pull ended: not enough room", fields);
+      run.ending = Ending::kNoDiskSpace;
+      entry.past.disk = plan::AfterDiskFull(entry.past.disk, verdict->competed, loop_.now());
+      // The disk shows the room only later. Until then this keeps the next turn from ending another pull for
+      // the same shortage.
+      eviction_ = plan::AfterEnding(eviction_, run.run.movement.bytes_done, loop_.now());
+      taken_ = plan::AfterRemoval(taken_);
+    } else {
+      base::Info("pull ended: others get the room first", fields);
+      run.ending = Ending::kWaits;
+    }
+    run.stop.request_stop();
+    loop_.Changed();
+    std::erase_if(running, [&](const plan::PullCandidate& slot) { return slot.entry == verdict->entry; });
+  }
+}
+
+// Handles a runtime's report that no space is left. Returns true if that may be the filesystem that the disk
+// rule measures: the rule then decides about the next pull.
+bool Pulls::FilledDisk(Entry& entry, const std::string& error) {
+  const std::uint64_t whole = plan::ReservationOfRunning(entry.past.disk, 0).reserved;
+  // With that much room left on the measured filesystem, the full one must be another.
+  if (!disk_.known || (plan::Usable(disk_, limits_) > 0 && whole < disk_.available_bytes)) return false;
+  // A full disk ends all pulls that write, at about the same moment. Their events come one after the other,
+  // so a pull that ended just now counts as a competitor.
+  bool competed = eviction_.at_least || loop_.now() < hold_until_ ||
+                  std::any_of(entries_.all().begin(), entries_.all().end(),
+                              [](const Entry& one) { return !one.runs.empty(); });
+  base::Warn(
+      "pull ended: not enough room",
+      {{"image", entry.want->reference.written()}, {"needed", whole}, {"available", 0}, {"error", error}});
+  // If others had left only few bytes that were not gone yet, fetching the whole image again would not help.
+  entry.past.disk = plan::AfterDiskFull(entry.past.disk, competed, loop_.now(), eviction_.returning);
+  eviction_ = plan::AfterEnding(eviction_, 0, loop_.now());
+  DiscardBytes(entry, cri::LeaseBytes::kReleaseNow);
+  disk_.available_bytes = 0;  // until the next measurement; no pull starts in between
+  return true;
+}
+
+// Returns the sum of the bytes that ended pulls keep under their leases.
+std::uint64_t Pulls::KeptBytes() const {
+  std::uint64_t sum = 0;
+  for (const Entry& entry : entries_.all()) {
+    if (entry.runs.empty()) sum += entry.past.disk.kept;
+  }
+  return sum;
+}
+
+// Deletes the entry's lease with all that it keeps. Without leases, the bytes were gone with the end of the
+// pull.
+void Pulls::DiscardBytes(Entry& entry, cri::LeaseBytes bytes, base::Duration after) {
+  entry.past.disk.kept = 0;
+  if (!leases_.supported()) entry.past.disk = plan::AfterBytesGone(entry.past.disk, loop_.now());
+  leases_.ReleaseLease(LeaseFor(entry), bytes, loop_.now() + after);
+  taken_ = plan::AfterRemoval(taken_);
+}
+
+void Pulls::DropKeptBytes() {
+  for (Entry& entry : entries_.all()) {
+    if (!entry.runs.empty() || entry.past.disk.kept == 0) continue;
+    eviction_ = plan::AfterKeptDropped(eviction_, entry.past.disk.kept, loop_.now());
+    DiscardBytes(entry, cri::LeaseBytes::kReleaseNow);
+  }
+}
+
+// Settles images without room when no running pull could give any back: waiting would not help.
+void Pulls::DecideForDiskSpace() {
+  // Room is on its way back, so an image without room may still fit.
+  if (eviction_.pending) return;
+  std::vector<Entry>& all = entries_.all();
+  if (std::any_of(all.begin(), all.end(), [](const Entry& entry) { return !entry.runs.empty(); })) return;
+  for (Entry& entry : all) {
+    if (!entry.no_disk_space) continue;
+    loop_.ChangedIf(!entry.past.settled);
+    entry.past.settled = true;
+    if (entry.past.disk.kept > 0) DiscardBytes(entry, cri::LeaseBytes::kReleaseNow);
+  }
 }
 
 }  // namespace prefetch::agent

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 
@@ -19,12 +18,10 @@
 #include "agent/perform.h"
 #include "agent/runtime_view.h"
 #include "agent/workers.h"
+#include "plan/decide.h"
 #include "plan/disk_budget.h"
-#include "plan/distance.h"
-#include "plan/largest_first.h"
 #include "plan/limits.h"
 #include "plan/schedule.h"
-#include "plan/start.h"
 
 namespace prefetch::agent {
 
@@ -105,14 +102,14 @@ class Pulls {
  private:
   void SetDisk(const plan::DiskSpace& disk);
   void ApplyDisk(const plan::DiskSpace& disk, const std::string& path);
-  // How pulls end: pull_ends.cc.
+  // How pulls end.
   void Succeeded(Entry& entry, const ActivePull& run, PullOutcome outcome);
   void Failed(Entry& entry, const ActivePull& run, const plan::PullFailure& failure);
   bool MayHaveEndedRuntime(const Entry& entry, const ActivePull& run);
   void RegistryServed(const std::string& registry);
   void RegistryAnswered(const Entry& entry, const plan::PullFailure& failure);
 
-  // Room on the disk: disk_budget.cc.
+  // Room on the disk.
   void EndForDiskSpace();
   plan::PullCandidate SlotOf(std::size_t index) const;
   bool IsFar(const Entry& entry) const;  // its registry

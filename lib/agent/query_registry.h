@@ -3,22 +3,58 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
-#include "agent/refusals.h"
 #include "base/call.h"
 #include "base/clock.h"
+#include "base/mutex.h"
+#include "base/sha256.h"
 #include "credentials/keyring.h"
 #include "image/platform.h"
+#include "image/reference.h"
 #include "image/registry_access.h"
 #include "image/registry_answer.h"
 #include "image/registry_question.h"
 #include "plan/observation.h"
-#include "status/image_detail.h"
+#include "status/documents.h"
 
 namespace prefetch::agent {
+
+// Refusals: remembers the credentials that a registry has refused. Otherwise, a wrong password of forty
+// entries would become two hundred log-in attempts and a locked account (runtime rule C7: one PullImage sends
+// a refused credential up to five times).
+
+// Is a refusal in these words about the credential itself (401), not about this one repository (403, or a
+// scope that the identity does not have)? Pure.
+bool IsAboutTheCredential(const std::string& message, const image::Reference& reference);
+
+// Owned by the Agent; any thread may call. Keeps a salted hash of each credential, never the credential.
+class Refusals {
+ public:
+  // The registry refused this credential for this image.
+  void Refused(const image::Reference& reference, const image::AuthConfig& auth, base::TimePoint now)
+      PREFETCH_EXCLUDES(mutex_);
+  // The registry took it: whatever was refused before was about something else.
+  void Worked(const image::Reference& reference, const image::AuthConfig& auth) PREFETCH_EXCLUDES(mutex_);
+  // Should it not be sent to this registry just now?
+  bool Held(const image::Reference& reference, const image::AuthConfig& auth, base::TimePoint now) const
+      PREFETCH_EXCLUDES(mutex_);
+
+ private:
+  struct Record {
+    std::set<std::string> images;  // normalised names it was refused for
+    base::TimePoint newest;
+  };
+  std::string Key(const image::Reference& reference, const image::AuthConfig& auth) const;
+
+  const base::SaltedHash hash_;
+  mutable base::Mutex mutex_;
+  std::map<std::string, Record> records_ PREFETCH_GUARDED_BY(mutex_);
+};
 
 // The runtime's own name and version, which decide how the agent asks registries. Empty if not known.
 struct RegistryQueryContext {

@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <utility>
 
 #include "base/log.h"
-#include "base/mounts.h"
+#include "base/process_stat.h"
 #include "base/text.h"
-#include "plan/problem_words.h"
 #include "plan/readiness.h"
 
 namespace prefetch::agent {

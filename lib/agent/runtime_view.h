@@ -13,7 +13,7 @@
 #include "agent/observe.h"
 #include "agent/query_registry.h"
 #include "base/clock.h"
-#include "base/one_thread.h"
+#include "base/mutex.h"
 #include "base/timed_reader.h"
 #include "credentials/keyring.h"
 #include "cri/image_service.h"

@@ -1,7 +1,6 @@
 #include "agent/touching.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "base/log.h"
 

@@ -11,7 +11,7 @@
 #include "agent/entries.h"
 #include "agent/metrics.h"
 #include "base/clock.h"
-#include "base/one_thread.h"
+#include "base/mutex.h"
 #include "image/reference.h"
 #include "plan/touch.h"
 

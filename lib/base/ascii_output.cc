@@ -1,16 +1,18 @@
 #include "base/ascii_output.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <string_view>
+#include <iostream>
 #include <utility>
 
 #include "base/scrub.h"
 #include "base/text.h"
 
 namespace prefetch::base {
+
 namespace {
 
 struct Spelling {
@@ -146,6 +148,18 @@ int TextOutput::sync() {
 
 bool NeedsAscii(int fd) {
   return ::isatty(fd) != 0 && LocaleLacksUtf8();
+}
+
+bool StdoutReaderIsGone() {
+  pollfd out{STDOUT_FILENO, POLLOUT, 0};
+  // For a pipe without a reader, poll(2) reports POLLERR.
+  return ::poll(&out, 1, 0) > 0 && (out.revents & POLLERR) != 0;
+}
+
+Status StdoutDelivered() {
+  std::cout.flush();
+  if (std::cout.good() || StdoutReaderIsGone()) return {};
+  return Unavailable("standard output cannot be written to: is the disk full?");
 }
 
 }  // namespace prefetch::base

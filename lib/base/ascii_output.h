@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/result.h"
+
 namespace prefetch::base {
 
 // The environment names a character set, and it is not UTF-8: LC_ALL, LC_CTYPE or LANG, the first that is set
@@ -46,5 +48,15 @@ class TextOutput : private std::streambuf {
 
 // Does `fd` need ASCII? A terminal in such a locale does. Files and pipes are UTF-8 everywhere.
 bool NeedsAscii(int fd);
+
+// StandardOutput: whether the program's output has arrived. Its exit code must not report success for an
+// unreadable result.
+
+// The one who reads standard output has gone away (| head). Never blocks.
+bool StdoutReaderIsGone();
+
+// Flushes std::cout, which may block on a full pipe. Unavailable, with a sentence, if something that was
+// printed could not be written. A reader that has gone away wanted no more: that is no failure.
+Status StdoutDelivered();
 
 }  // namespace prefetch::base

@@ -1,8 +1,15 @@
 // A queue from many threads to one: how workers tell the loop what happened.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <deque>
+#include <iterator>
+#include <list>
+#include <map>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/clock.h"
@@ -56,6 +63,63 @@ class Channel {
   mutable Mutex mutex_;
   Condition condition_;
   std::deque<T> queue_ PREFETCH_GUARDED_BY(mutex_);
+};
+
+// FairQueue: items that wait for a few workers, of parties that share these fairly.
+
+// The next item is the oldest of the party that has the fewest items at work. Not thread-safe.
+template <typename T>
+class FairQueue {
+ public:
+  struct Item {
+    std::string party;
+    T value;
+  };
+
+  // `most`: items that wait, of all parties; above zero.
+  explicit FairQueue(std::size_t most) : most_(most) {}
+
+  // Returns the item for which there is no room any more: the newest of the party that has most of them, and
+  // nullopt if there is room.
+  std::optional<Item> Add(std::string party, T value) {
+    waiting_.push_back({std::move(party), std::move(value)});
+    if (waiting_.size() <= most_) return std::nullopt;
+    std::map<std::string_view, std::size_t> counts;
+    for (const Item& item : waiting_) counts[item.party]++;
+    const std::string_view largest =
+        std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) {
+          return a.second < b.second;
+        })->first;
+    auto newest = std::find_if(waiting_.rbegin(), waiting_.rend(),
+                               [&](const Item& item) { return item.party == largest; });
+    Item dropped = std::move(*newest);
+    waiting_.erase(std::prev(newest.base()));
+    return dropped;
+  }
+  // Takes the next item to work; Done ends that. nullopt: none waits.
+  std::optional<Item> Take() {
+    auto next = std::min_element(waiting_.begin(), waiting_.end(), [&](const Item& a, const Item& b) {
+      return AtWork(a.party) < AtWork(b.party);
+    });
+    if (next == waiting_.end()) return std::nullopt;
+    Item item = std::move(*next);
+    waiting_.erase(next);
+    at_work_[item.party]++;
+    return item;
+  }
+  void Done(const std::string& party) {
+    if (auto found = at_work_.find(party); --found->second == 0) at_work_.erase(found);
+  }
+
+ private:
+  std::size_t AtWork(const std::string& party) const {
+    const auto found = at_work_.find(party);
+    return found == at_work_.end() ? 0 : found->second;
+  }
+
+  const std::size_t most_;
+  std::list<Item> waiting_;                     // the oldest first
+  std::map<std::string, std::size_t> at_work_;  // by party
 };
 
 }  // namespace prefetch::base

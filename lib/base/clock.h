@@ -9,7 +9,7 @@ namespace prefetch::base {
 // Monotonic: for every delay, deadline and age. A clock that jumps does it no harm.
 using TimePoint = std::chrono::steady_clock::time_point;
 using Duration = std::chrono::steady_clock::duration;
-// The time of day, for status, logs, and windows of the day (plan/pull_window.h). It decides nothing else.
+// The time of day, for status, logs, and windows of the day (plan/desired.h). It decides nothing else.
 using WallTime = std::chrono::system_clock::time_point;
 
 // Any thread may call. Owned by main (SystemClock) or by a test (FakeClock in tests/fakes).

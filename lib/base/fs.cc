@@ -7,9 +7,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <memory>
 
 namespace prefetch::base {
+
 namespace {
 
 Error Failed(std::string_view what, const std::string& path) {
@@ -131,6 +131,79 @@ Result<FileKind> KindOf(const std::string& path) {
 std::string WithoutEndSlashes(std::string path) {
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
   return path;
+}
+
+void StampedFiles::Stamp(const std::string& path) {
+  paths_.push_back(path);
+  stamps_.push_back(StampOf(path));
+}
+
+Result<std::string> StampedFiles::Read(const std::string& path, std::size_t max_bytes) {
+  Stamp(path);
+  return ReadFile(path, max_bytes);
+}
+
+Result<std::vector<std::string>> StampedFiles::List(const std::string& folder, std::size_t max_entries) {
+  Stamp(folder);
+  return ListDirectory(folder, max_entries);
+}
+
+Result<FileKind> StampedFiles::KindOf(const std::string& path) {
+  Stamp(path);
+  return base::KindOf(path);
+}
+
+bool StampedFiles::HaveChanged() const {
+  // Any difference counts, an older time as well: tools that restore a file set its old time.
+  return StampsOf(paths_) != stamps_;
+}
+
+namespace {
+
+std::int64_t Nanoseconds(const timespec& time) {
+  return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
+}
+
+}  // namespace
+
+FileStamp StampOf(const std::string& path) {
+  struct stat info {};
+  // An absent file has a stamp, too, so that its appearance is a change.
+  if (::stat(path.c_str(), &info) != 0) return {};
+  return {.device = info.st_dev,
+          .inode = info.st_ino,
+          .size = static_cast<std::uint64_t>(info.st_size),
+          .modified_ns = Nanoseconds(info.st_mtim),
+          .changed_ns = Nanoseconds(info.st_ctim)};
+}
+
+std::vector<FileStamp> StampsOf(const std::vector<std::string>& paths) {
+  std::vector<FileStamp> stamps;
+  for (const std::string& path : paths) stamps.push_back(StampOf(path));
+  return stamps;
+}
+
+Result<std::string> ParseUnixSocket(std::string_view text) {
+  constexpr std::string_view kScheme = "unix:", kSlashes = "//";
+  std::string_view path = text;
+  if (path.starts_with(kScheme)) {
+    path.remove_prefix(kScheme.size());
+    if (path.starts_with(kSlashes)) path.remove_prefix(kSlashes.size());
+  }
+  // "unix://run/x" has a host, and a relative path depends on the working directory. gRPC fails on such
+  // addresses without a reason (C8).
+  if (!path.starts_with('/') || path.starts_with(kSlashes)) {
+    return InvalidArgument("must be unix:// and the absolute path of the runtime's socket");
+  }
+  if (path.ends_with('/') || path.find('\0') != std::string_view::npos) {
+    return InvalidArgument("must be the path of a socket, not of a folder");
+  }
+  // C8: gRPC fails on a longer one without a reason.
+  if (path.size() > kLongestSocketPath) {
+    return InvalidArgument("must have at most " + std::to_string(kLongestSocketPath) +
+                           " bytes, as the path of any socket");
+  }
+  return std::string(path);
 }
 
 }  // namespace prefetch::base

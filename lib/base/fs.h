@@ -1,9 +1,13 @@
 // Files, bounded and careful: no input can block us (a FIFO), exhaust us (a huge file) or be half written.
 #pragma once
 
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -45,5 +49,73 @@ std::string WithoutEndSlashes(std::string path);
 enum class FileKind { kRegular, kDirectory, kOther };
 // The kind of file at `path`, through symbolic links. NotFound if it does not exist (a dangling link too).
 Result<FileKind> KindOf(const std::string& path);
+
+// FileStamps: has any of some files changed? Cheaper than reading them again.
+
+// The facts of stat(2) about a path, through symbolic links. A value; {} if it does not exist.
+struct FileStamp {
+  std::uint64_t device = 0, inode = 0, size = 0;
+  std::int64_t modified_ns = 0, changed_ns = 0;
+
+  friend bool operator==(const FileStamp&, const FileStamp&) = default;
+};
+
+// Where it gives {}, errno says why.
+FileStamp StampOf(const std::string& path);
+std::vector<FileStamp> StampsOf(const std::vector<std::string>& paths);
+
+// StampedFiles: the files behind a value that was read, and whether any of them has changed since.
+
+// Each path is stamped before it is read. A change between the two is then seen the next time; with the stamp
+// taken afterwards it would be lost for ever.
+class StampedFiles {
+ public:
+  // As the functions of base/fs.h.
+  Result<std::string> Read(const std::string& path, std::size_t max_bytes);
+  Result<std::vector<std::string>> List(const std::string& folder, std::size_t max_entries);
+  Result<FileKind> KindOf(const std::string& path);
+
+  bool HaveChanged() const;
+
+ private:
+  void Stamp(const std::string& path);
+
+  std::vector<std::string> paths_;
+  std::vector<FileStamp> stamps_;
+};
+
+// A value parsed from files: the same object until one of them changes, and, for comparable values, while the
+// value is the same. Not thread-safe.
+template <typename Value>
+class MadeOfFiles {
+ public:
+  // `load` is Value(StampedFiles&) and reads by its argument alone.
+  template <typename Load>
+  const std::shared_ptr<const Value>& Get(const Load& load) {
+    if (value_ && !files_.HaveChanged()) return value_;
+    StampedFiles files;
+    auto value = std::make_shared<const Value>(load(files));
+    files_ = std::move(files);
+    if constexpr (std::equality_comparable<Value>) {
+      if (value_ && *value_ == *value) return value_;
+    }
+    value_ = std::move(value);
+    return value_;
+  }
+
+ private:
+  StampedFiles files_;
+  std::shared_ptr<const Value> value_;
+};
+
+// The path of a unix socket, as people write it.
+
+// sun_path of sockaddr_un without its zero. gRPC fails on longer ones without telling why.
+constexpr std::size_t kLongestSocketPath = 107;
+
+// The path in "unix:///abs/path", "unix:/abs/path" or "/abs/path". InvalidArgument for other schemes,
+// relative paths, folders, and paths that are too long: "must be …", for a sentence whose subject the caller
+// knows.
+Result<std::string> ParseUnixSocket(std::string_view text);
 
 }  // namespace prefetch::base

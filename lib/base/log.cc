@@ -10,7 +10,6 @@
 #include "base/mutex.h"
 #include "base/scrub.h"
 #include "base/text.h"
-#include "base/utf8.h"
 
 namespace prefetch::base {
 namespace {

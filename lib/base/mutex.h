@@ -5,8 +5,14 @@
 //   ...  Lock lock(mutex_);  n_++;
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
+#include <cstdlib>
+#include <functional>
 #include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
 
 #if defined(__clang__)
 #define PREFETCH_TSA(x) __attribute__((x))
@@ -41,5 +47,116 @@ class PREFETCH_TSA(scoped_lockable) Lock {
 
 // Waits on a Mutex that the caller holds through a Lock.
 using Condition = std::condition_variable_any;
+
+// Contracts about threads, for objects without a lock: the compiler checks who touches guarded members, and
+// the program ends at once, in every build, where two threads share what is meant for one.
+//
+//   OneThread thread_;
+//   int n_ PREFETCH_GUARDED_BY(thread_);
+//   ...  thread_.Check();  n_++;
+
+// The thread that calls Check first owns it, until Release. No thread owns a copy yet.
+//
+// The order of memory is relaxed on purpose: the check orders nothing, so it hides no race from the thread
+// sanitizer.
+class PREFETCH_TSA(capability("thread")) OneThread {
+ public:
+  OneThread() = default;
+  OneThread(const OneThread& /*other*/) {}
+  OneThread& operator=(const OneThread& /*other*/) { return *this; }
+
+  // Ends the program if another thread has called it before.
+  void Check() const PREFETCH_TSA(assert_capability(this)) {
+    std::thread::id owner;
+    const std::thread::id self = std::this_thread::get_id();
+    if (owner_.load(std::memory_order_relaxed) == self) return;  // the usual case is only a read
+    if (owner_.compare_exchange_strong(owner, self, std::memory_order_relaxed)) return;
+    std::abort();
+  }
+  // The next Check may come from another thread: the owner is done, or was only building the object.
+  void Release() const { owner_.store(std::thread::id(), std::memory_order_relaxed); }
+
+ private:
+  mutable std::atomic<std::thread::id> owner_;
+};
+
+// For objects that several threads use, one after the other. A copy is used by nobody yet.
+class OneAtATime {
+ public:
+  OneAtATime() = default;
+  OneAtATime(const OneAtATime& /*other*/) {}
+  OneAtATime& operator=(const OneAtATime& /*other*/) { return *this; }
+
+  // One use of the object, for as long as this lives. Ends the program if another thread uses it. A use
+  // within a use of the same thread is welcome.
+  class Use {
+   public:
+    explicit Use(const OneAtATime& object) : object_(object) {
+      std::thread::id user;
+      const std::thread::id self = std::this_thread::get_id();
+      outermost_ = object_.user_.compare_exchange_strong(user, self, std::memory_order_relaxed);
+      if (!outermost_ && user != self) std::abort();
+    }
+    ~Use() {
+      if (outermost_) object_.user_.store(std::thread::id(), std::memory_order_relaxed);
+    }
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+
+   private:
+    const OneAtATime& object_;
+    bool outermost_ = false;
+  };
+
+ private:
+  mutable std::atomic<std::thread::id> user_;
+};
+
+// Latest: the newest value of one thread, for others to read.
+
+// Shared by one learner and its readers. Any thread. Until something is learnt it holds a T of its
+// default value and is pending; a learner that cannot succeed calls GiveUp, so that no reader waits for it.
+template <typename T>
+class Latest {
+ public:
+  // Adds a callback, which runs on the learner's thread after each Set and GiveUp that changed something.
+  // Before the learner starts.
+  void OnChange(std::function<void()> callback) PREFETCH_EXCLUDES(mutex_) {
+    Lock lock(mutex_);
+    on_change_.push_back(std::move(callback));
+  }
+
+  void Set(T value) PREFETCH_EXCLUDES(mutex_) { Change(std::move(value)); }
+  void GiveUp() PREFETCH_EXCLUDES(mutex_) {
+    if (Pending()) Change(T());
+  }
+
+  T Get() const PREFETCH_EXCLUDES(mutex_) {
+    Lock lock(mutex_);
+    return value_;
+  }
+  // Nothing was learnt or given up yet.
+  bool Pending() const PREFETCH_EXCLUDES(mutex_) {
+    Lock lock(mutex_);
+    return pending_;
+  }
+
+ private:
+  void Change(T value) PREFETCH_EXCLUDES(mutex_) {
+    std::vector<std::function<void()>> callbacks;
+    {
+      Lock lock(mutex_);
+      bool changed = std::exchange(pending_, false) || !(value == value_);
+      value_ = std::move(value);
+      if (changed) callbacks = on_change_;
+    }
+    for (const auto& callback : callbacks) callback();
+  }
+
+  mutable Mutex mutex_;
+  T value_ PREFETCH_GUARDED_BY(mutex_){};
+  bool pending_ PREFETCH_GUARDED_BY(mutex_) = true;
+  std::vector<std::function<void()>> on_change_ PREFETCH_GUARDED_BY(mutex_);
+};
 
 }  // namespace prefetch::base

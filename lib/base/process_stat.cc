@@ -1,11 +1,14 @@
 #include "base/process_stat.h"
 
-#include <cstddef>
-#include <vector>
+#include <malloc.h>
 
+#include <cstddef>
+
+#include "base/fs.h"
 #include "base/text.h"
 
 namespace prefetch::base {
+
 namespace {
 
 // Fields are counted from 1; the state is the 3rd, the start time the 22nd.
@@ -26,6 +29,66 @@ std::optional<ProcessStat> ParseProcessStat(std::string_view text) {
   return ProcessStat{text.substr(open + 1, close - open - 1), fields[0],
                      fields[kParentField - kFirstFieldBehindName],
                      fields[kStartField - kFirstFieldBehindName]};
+}
+
+void LimitHeap() {
+  ::mallopt(M_ARENA_MAX, 1);
+  ::mallopt(M_MMAP_THRESHOLD, 128 * 1024);
+}
+
+void ReturnFreeMemory() {
+  ::malloc_trim(0);
+}
+
+namespace {
+
+constexpr std::size_t kLongestMountinfo = 16 << 20;  // with the mounts of all containers of a node
+constexpr std::size_t kRoot = 3, kPoint = 4;         // proc(5): fields of a line
+constexpr std::string_view kDeleted = "//deleted";
+
+bool IsOctal(char c) {
+  return c >= '0' && c <= '7';
+}
+
+// mountinfo writes a space as "\040", and tabs, newlines and backslashes likewise.
+std::string Unescaped(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); i++) {
+    const bool escape = text[i] == '\\' && i + 3 < text.size() && IsOctal(text[i + 1]) &&
+                        IsOctal(text[i + 2]) && IsOctal(text[i + 3]);
+    if (!escape) {
+      out += text[i];
+      continue;
+    }
+    out += static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 + (text[i + 3] - '0'));
+    i += 3;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::string> DeletedMounts(std::string_view mountinfo) {
+  std::vector<std::string> points;
+  for (std::string_view line : Split(mountinfo, '\n')) {
+    // A node has thousands of mounts, and hardly any is deleted: most lines are not taken apart.
+    if (line.find(kDeleted) == std::string_view::npos) continue;
+    const std::vector<std::string_view> fields = Split(line, ' ');
+    if (fields.size() <= kPoint || !fields[kRoot].ends_with(kDeleted)) continue;
+    points.push_back(Unescaped(fields[kPoint]));
+  }
+  return points;
+}
+
+std::vector<std::string> ReplacedFiles(const std::string& mountinfo_path) {
+  auto text = ReadFile(mountinfo_path, kLongestMountinfo);
+  if (!text) return {};
+  std::vector<std::string> files;
+  for (std::string& point : DeletedMounts(*text)) {
+    auto kind = KindOf(point);
+    if (kind && *kind != FileKind::kDirectory) files.push_back(std::move(point));
+  }
+  return files;
 }
 
 }  // namespace prefetch::base

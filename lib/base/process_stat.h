@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace prefetch::base {
 
@@ -20,5 +21,29 @@ struct ProcessStat {
 
 // nullopt: this is no such text.
 std::optional<ProcessStat> ParseProcessStat(std::string_view text);
+
+// The heap as the system sees it.
+
+// Keeps the heap of a program small that lives long. All threads, which mostly wait, share one heap, since
+// each further one would hold a megabyte of free memory. Blocks over 128 KiB are apart from it, so that they
+// go back to the system at once; by itself, glibc stops that after the first large block. Call it before the
+// first thread starts.
+void LimitHeap();
+
+// Returns unused heap memory to the system. free() does so only at the heap's end; the rest of a burst of
+// work would count against the pod's memory for as long as it lives. Costs about a millisecond and,
+// later, a page fault for each page that is used again: for the calm after work, not for a loop. Any
+// thread.
+void ReturnFreeMemory();
+
+// Mounts of this process whose source is gone: a file that is mounted by itself stays the old one when a tool
+// replaces it by rename, as most do.
+
+// The mount points in a /proc/PID/mountinfo whose source was deleted, or replaced by rename (the kernel's
+// fs/dcache.c marks such a root by "//deleted"). In its order. Pure.
+std::vector<std::string> DeletedMounts(std::string_view mountinfo);
+
+// Returns those that are no directories; empty if the file cannot be read. Blocks as a disk does.
+std::vector<std::string> ReplacedFiles(const std::string& mountinfo_path);
 
 }  // namespace prefetch::base

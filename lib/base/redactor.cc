@@ -1,19 +1,69 @@
 #include "base/redactor.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <random>
 #include <utility>
 
-#include "base/decoded_views.h"
-#include "base/large_text.h"
 #include "base/mutex.h"
 #include "base/scrub.h"
 #include "base/text.h"
 
 namespace prefetch::base {
+
+// Decodes a text in each way that may hide a secret. Pure. Internal to base/redactor.
+
+// Text, and for each byte the range of the original text that it was made of.
+struct View {
+  std::string text;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> from;
+
+  View() = default;
+  View(const View&) = delete;
+  View& operator=(const View&) = delete;
+  View(View&&) = default;
+  View& operator=(View&& other) noexcept {
+    WipeString(text);
+    text.swap(other.text);
+    from.swap(other.from);
+    return *this;
+  }
+  ~View() { WipeString(text); }
+
+  void Add(char c, std::uint32_t begin, std::uint32_t end) {
+    text += c;
+    from.emplace_back(begin, end);
+  }
+};
+
+// Returns the text, undecoded.
+View AsItIs(std::string_view text);
+
+// Undoes escapes of URLs, JSON, Go and HTML until none is left. Leaves out backslashes and control
+// characters, since escapes differ in them most. Secrets go the same way, so that one with a "%41" is found
+// as well.
+View WithoutEscapes(const View& of);
+
+// The bytes that each run of hex digits stands for, beginning with its digit `phase` (0 or 1). A zero byte
+// stands between runs, and for runs of fewer than `shortest` digits.
+View DecodedHex(const View& of, std::size_t phase, std::size_t shortest = 1);
+// The same for base64 of any alphabet; `phase` is 0 to 3.
+View DecodedBase64(const View& of, std::size_t phase, std::size_t shortest = 1);
+
+// Decodes once in each of these ways.
+std::vector<View> Decoded(const View& of, std::size_t shortest = 1);
+
+// May the character be a part of base64 or hex?
+bool IsEncoded(char c);
+
+// Removes differences that encodings make: case, the alphabets of base64, a "+" for a blank.
+char Folded(char c);
+
 namespace {
 
 constexpr std::size_t kRun = 12;              // the shortest part of a secret that is redacted
@@ -289,6 +339,366 @@ std::string Redact(std::string_view text, const std::vector<const Secret*>& also
     });
   }
   return marks.Redacted();
+}
+
+namespace {
+
+constexpr int kMostLayers = 4;  // of escapes: JSON in JSON in a URL
+
+int Base64Digit(char c) {
+  if (c >= 'A' && c <= 'Z') return c - 'A';
+  if (c >= 'a' && c <= 'z') return c - 'a' + 26;
+  if (c >= '0' && c <= '9') return c - '0' + 52;
+  if (c == '+' || c == '-') return 62;
+  if (c == '/' || c == '_') return 63;
+  return -1;
+}
+
+// Returns the byte that `digits` hex digits at `at` stand for; -1 if they stand for none.
+int HexAt(std::string_view text, std::size_t at, std::size_t digits) {
+  int value = 0;
+  if (at + digits > text.size()) return -1;
+  for (std::size_t i = at; i < at + digits; i++) {
+    if (HexDigit(text[i]) < 0) return -1;
+    value = value * 16 + HexDigit(text[i]);
+  }
+  return value;
+}
+
+constexpr std::array<std::pair<std::string_view, char>, 5> kHtml = {
+    {{"&amp;", '&'}, {"&lt;", '<'}, {"&gt;", '>'}, {"&quot;", '"'}, {"&apos;", '\''}}};
+constexpr std::size_t kLongestHtml = 8;  // "1114111;"
+
+// The bytes that `length` bytes of the text stand for: none if the escape is left out.
+struct Unit {
+  std::string bytes;
+  std::size_t length;
+};
+
+std::string Utf8(unsigned point) {
+  std::string bytes;
+  AppendUtf8(bytes, point);
+  return bytes;
+}
+
+// "&#43;" and "&#x2B;".
+std::optional<Unit> NumericEntity(std::string_view rest) {
+  if (!rest.starts_with("&#")) return std::nullopt;
+  const bool hex = rest.size() > 2 && (rest[2] == 'x' || rest[2] == 'X');
+  const std::size_t begin = std::min(rest.find_first_not_of('0', hex ? 3 : 2), rest.size());
+  const std::size_t length = rest.substr(begin, kLongestHtml).find(';');
+  if (length == std::string_view::npos) return std::nullopt;
+  const std::size_t end = begin + length;
+  const std::string_view digits = rest.substr(begin, length);
+  unsigned point = 0;
+  for (char c : digits) {
+    if (HexDigit(c) < 0 || (!hex && HexDigit(c) > 9)) return std::nullopt;
+    point = point * (hex ? 16 : 10) + static_cast<unsigned>(HexDigit(c));
+  }
+  if (end == (hex ? 3U : 2U) || point > 0x10ffff) return std::nullopt;
+  return Unit{Utf8(point), end + 1};
+}
+
+// "\u00e4", and the pair of them that stands for a character beyond 16 bits.
+Unit JsonEscape(std::string_view rest) {
+  const auto unit = static_cast<unsigned>(HexAt(rest, 2, 4));
+  if (unit >= 0xd800 && unit < 0xdc00 && rest.substr(6).starts_with("\\u") && HexAt(rest, 8, 4) >= 0xdc00) {
+    return {Utf8(0x10000 + ((unit - 0xd800) << 10U) + (static_cast<unsigned>(HexAt(rest, 8, 4)) - 0xdc00)),
+            12};
+  }
+  return {Utf8(unit), 6};
+}
+
+// Returns whether the text is nothing but the beginning of an escape, which a limit has cut.
+bool IsCutEscape(std::string_view rest) {
+  const auto cut = [&](std::string_view begin, std::size_t digits) {
+    return rest.starts_with(begin) && rest.size() < begin.size() + digits &&
+           std::all_of(rest.begin() + static_cast<std::ptrdiff_t>(begin.size()), rest.end(),
+                       [](char c) { return HexDigit(c) >= 0; });
+  };
+  return cut("%", 2) || cut("\\u", 4) || cut("\\x", 2) || cut("&#", 4) || cut("&#x", 4) ||
+         std::any_of(kHtml.begin(), kHtml.end(), [&](const auto& one) {
+           return rest.size() < one.first.size() && one.first.starts_with(rest);
+         });
+}
+
+// Returns the next character, with one layer of escapes undone. Backslashes, line ends and other control
+// characters are left out, since escapes differ in them most.
+Unit NextUnit(std::string_view rest) {
+  const char c = rest.front();
+  if (rest.size() < 8 && IsCutEscape(rest)) return {"", rest.size()};
+  if (static_cast<unsigned char>(c) < 0x20) return {"", 1};
+  if (c == '%' && HexAt(rest, 1, 2) >= 0) return {{static_cast<char>(HexAt(rest, 1, 2))}, 3};
+  if (c == '&') {
+    for (const auto& [name, value] : kHtml) {
+      if (rest.starts_with(name)) return {{value}, name.size()};
+    }
+    if (auto entity = NumericEntity(rest)) return *std::move(entity);
+  }
+  if (c == '\\' && rest.size() < 2) return {"", 1};
+  if (c != '\\') return {{c}, 1};
+  if (rest[1] == 'u' && HexAt(rest, 2, 4) >= 0) return JsonEscape(rest);
+  if (rest[1] == 'x' && HexAt(rest, 2, 2) >= 0) return {{static_cast<char>(HexAt(rest, 2, 2))}, 4};
+  const bool control = std::string_view("nrtbf").find(rest[1]) != std::string_view::npos;
+  return {"", control ? 2U : 1U};
+}
+
+}  // namespace
+
+bool IsEncoded(char c) {
+  return Base64Digit(c) >= 0 || c == '=';
+}
+
+View AsItIs(std::string_view text) {
+  View view;
+  for (std::size_t i = 0; i < text.size(); i++) {
+    view.Add(text[i], static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i + 1));
+  }
+  return view;
+}
+
+View WithoutEscapes(const View& of) {
+  View last;
+  for (int layer = 0; layer < kMostLayers; layer++) {
+    const View& now = layer == 0 ? of : last;
+    View next;
+    next.text.reserve(now.text.size());
+    for (std::size_t i = 0; i < now.text.size();) {
+      const Unit unit = NextUnit(std::string_view(now.text).substr(i));
+      // Each byte remembers the range of the original text, so that a find in a decoded view can be redacted
+      // in the original.
+      for (char byte : unit.bytes) next.Add(byte, now.from[i].first, now.from[i + unit.length - 1].second);
+      i += unit.length;
+    }
+    // A layer that changes nothing has undone nothing, so no further layer can.
+    const bool same = next.text == now.text;
+    last = std::move(next);
+    if (same) break;
+  }
+  return last;
+}
+
+// Text and secrets are folded alike. A difference that is lost here can only redact too much.
+char Folded(char c) {
+  if (c >= 'A' && c <= 'Z') return static_cast<char>(c - 'A' + 'a');
+  if (c == '+' || c == ' ') return '-';
+  return c == '_' ? '/' : c;
+}
+
+namespace {
+
+// Calls use(begin, end) for each run of at least `shortest` digits. A zero byte stands for all else.
+template <typename IsDigit, typename Use>
+void ForEachWord(const View& of, View& out, std::size_t shortest, IsDigit is_digit, Use use) {
+  for (std::size_t i = 0; i < of.text.size();) {
+    std::size_t end = i;
+    while (end < of.text.size() && is_digit(of.text[end])) end++;
+    if (end - i >= shortest) {
+      use(i, end);
+    } else if (out.text.empty() || out.text.back() != '\0') {
+      out.Add('\0', of.from[i].first, of.from[i].first);
+    }
+    i = std::max(end, i + 1);
+  }
+}
+
+}  // namespace
+
+View DecodedHex(const View& of, std::size_t phase, std::size_t shortest) {
+  View out;
+  ForEachWord(
+      of, out, shortest, [](char c) { return HexDigit(c) >= 0; },
+      [&](std::size_t begin, std::size_t end) {
+        // A secret may begin at either digit of a run, so the caller decodes with both phases.
+        for (std::size_t i = begin + phase; i + 1 < end; i += 2) {
+          out.Add(static_cast<char>(HexDigit(of.text[i]) * 16 + HexDigit(of.text[i + 1])), of.from[i].first,
+                  of.from[i + 1].second);
+        }
+      });
+  return out;
+}
+
+View DecodedBase64(const View& of, std::size_t phase, std::size_t shortest) {
+  View out;
+  ForEachWord(
+      of, out, shortest, [](char c) { return Base64Digit(c) >= 0; },
+      [&](std::size_t begin, std::size_t end) {
+        unsigned bits = 0;
+        int count = 0;
+        // Base64 packs three bytes in four digits. A secret inside of a longer word may begin at any of the
+        // four.
+        for (std::size_t i = std::min(begin + phase, end); i < end; i++) {
+          bits = (bits << 6U) | static_cast<unsigned>(Base64Digit(of.text[i]));
+          count += 6;
+          if (count < 8) continue;
+          count -= 8;
+          out.Add(static_cast<char>((bits >> static_cast<unsigned>(count)) & 0xffU), of.from[i - 1].first,
+                  of.from[i].second);
+        }
+      });
+  return out;
+}
+
+std::vector<View> Decoded(const View& of, std::size_t shortest) {
+  std::vector<View> views;
+  for (std::size_t phase = 0; phase < 4; phase++) views.push_back(DecodedBase64(of, phase, shortest));
+  for (std::size_t phase = 0; phase < 2; phase++) views.push_back(DecodedHex(of, phase, shortest));
+  return views;
+}
+
+namespace {
+
+struct Door {
+  std::mutex& turn;
+  int& held;  // by this thread
+};
+
+Door DoorOf(OneLargeText::Writer writer) {
+  static auto* turns = new std::mutex[2];  // lives as long as detached threads do
+  thread_local int held[2] = {0, 0};
+  const std::size_t at = writer == OneLargeText::Writer::kApiServer ? 1 : 0;
+  return {turns[at], held[at]};
+}
+
+}  // namespace
+
+OneLargeText::OneLargeText(std::size_t bytes, std::size_t large, Writer writer)
+    : large_(bytes > large), writer_(writer) {
+  if (!large_) return;
+  const Door door = DoorOf(writer_);
+  if (door.held++ == 0) door.turn.lock();
+}
+
+OneLargeText::~OneLargeText() {
+  if (!large_) return;
+  const Door door = DoorOf(writer_);
+  if (--door.held == 0) door.turn.unlock();
+}
+
+namespace {
+
+constexpr std::size_t kShortestCredential = 8;  // that is taken for one by its scheme alone
+constexpr std::size_t kShortestValue = 6;       // of a variable that may be a secret
+constexpr std::size_t kShortestToken = 32;      // names of hosts and folders are shorter
+
+bool MayBeInAToken(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+         std::string_view("+/_=-").find(c) != std::string_view::npos;
+}
+
+// Every JSON Web Token begins with "eyJ", which is `{"` in base64.
+std::string WithoutWebTokens(std::string text) {
+  constexpr std::string_view kBegin = "eyJ";
+  for (std::size_t at = text.find(kBegin); at != std::string::npos; at = text.find(kBegin, at + 1)) {
+    const std::size_t end = std::min(text.find_first_of(" \"'\\,;", at), text.size());
+    text.replace(at, end - at, kRedacted);
+  }
+  return text;
+}
+
+constexpr std::array<std::string_view, 9> kTellingWords = {"password", "passwd",        "token",
+                                                           "secret",   "authorization", "credential",
+                                                           "api_key",  "apikey",        "access_key"};
+
+// Returns the text without the words after "password:", "token=" and the like, also in JSON that is escaped.
+std::string WithoutToldSecrets(std::string_view text) {
+  std::string out;
+  const std::string lower = ToLower(text);
+  std::size_t at = 0;
+  while (true) {
+    std::size_t found = std::string::npos, after = 0;
+    // The earliest word counts, so that one pass goes through the text from left to right.
+    for (std::string_view word : kTellingWords) {
+      std::size_t next = lower.find(word, at);
+      if (next >= found) continue;
+      found = next;
+      after = next + word.size();
+    }
+    if (found == std::string::npos) return out + std::string(text.substr(at));
+    std::size_t value = text.find_first_not_of("\\\"' :=", after);
+    bool assigned = value != std::string_view::npos &&
+                    text.substr(after, value - after).find_first_of(":=") != std::string_view::npos;
+    // Without ":" or "=", the word is part of a sentence ("no token for this registry"), and what follows
+    // stays.
+    if (!assigned) value = after;
+    out += text.substr(at, value - at);
+    at = value;
+    if (!assigned) continue;
+    for (std::string_view scheme : {"bearer ", "basic "}) {
+      if (std::string_view(lower).substr(at).starts_with(scheme)) at += scheme.size();
+    }
+    at = std::min(text.find_first_of(" \\\"',;}", at), text.size());
+    out += kRedacted;
+  }
+}
+
+// Returns the text without the word after "Basic" or "Bearer", if that may be a credential.
+std::string WithoutSchemes(std::string_view text) {
+  std::string out;
+  const std::string lower = ToLower(text);
+  std::size_t at = 0;
+  while (at < text.size()) {
+    for (std::string_view scheme : {"bearer ", "basic "}) {
+      if (!std::string_view(lower).substr(at).starts_with(scheme)) continue;
+      const std::size_t begin = at + scheme.size();
+      const std::size_t end = std::min(text.find_first_of(" \\\"',;}", begin), text.size());
+      // A short word is English ("basic auth"), and "[redacted]" is there already.
+      if (end - begin < kShortestCredential || text[begin] == '[') continue;
+      out.append(text.substr(at, scheme.size())).append(kRedacted);
+      at = end;
+    }
+    if (at < text.size()) out += text[at++];
+  }
+  return out;
+}
+
+// Returns the text without long runs that look like tokens or keys.
+std::string WithoutLongTokens(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const auto length =
+        static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), MayBeInAToken) - text.begin());
+    const std::string_view run = text.substr(0, length);
+    auto has = [&](char first, char last) {
+      return std::any_of(run.begin(), run.end(), [&](char c) { return c >= first && c <= last; });
+    };
+    // Paths have slashes and digits as well, and seldom capitals.
+    const bool mixed =
+        has('0', '9') && (run.find('/') == std::string_view::npos ? has('a', 'z') || has('A', 'Z')
+                                                                  : has('a', 'z') && has('A', 'Z'));
+    out += length >= kShortestToken && mixed ? kRedacted : run;
+    text.remove_prefix(length);
+    if (text.empty()) break;
+    out += text.front();
+    text.remove_prefix(1);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string ForeignText(std::string_view text, std::size_t bytes, const std::vector<const Secret*>& also) {
+  // Known secrets go first, in the text as it came: each later step changes bytes by which they are found.
+  // The cut comes last, so that it leaves no beginning of a secret behind.
+  return Truncate(InOneLine(WithoutUrlSecrets(WithoutWebTokens(Redact(text, also)))), bytes);
+}
+
+bool TellsOfASecret(std::string_view name) {
+  return std::any_of(kTellingWords.begin(), kTellingWords.end(),
+                     [&](std::string_view word) { return ContainsIgnoreCase(name, word); });
+}
+
+bool MayBeSecret(std::string_view name, std::string_view value) {
+  return TellsOfASecret(name) || (value.size() >= kShortestValue && !value.starts_with('/'));
+}
+
+void RememberVariable(std::string_view name, std::string_view value) {
+  if (TellsOfASecret(name)) RememberSecret(Secret(std::string(value)));
+}
+
+std::string PluginText(std::string_view text, std::size_t bytes, const std::vector<const Secret*>& also) {
+  const std::string clean = InOneLine(WithoutUrlSecrets(WithoutWebTokens(Redact(text, also))));
+  return Truncate(WithoutLongTokens(WithoutSchemes(WithoutToldSecrets(clean))), bytes);
 }
 
 }  // namespace prefetch::base

@@ -4,6 +4,7 @@
 // them in an answer to another request.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,5 +33,47 @@ inline constexpr std::size_t kMostRememberedBytes = 128 * 1024;
 // letters. Secrets of fewer than 3 characters stay. Returns no more than the first 16 KiB of the text. Takes
 // time proportional to text and secrets. Thread-safe.
 std::string Redact(std::string_view text, const std::vector<const Secret*>& also = {});
+
+// OneLargeText: of the texts that strangers may make large, one is looked into at a time.
+
+// Hold one while the tree of untrusted text exists, or its decodings: they take many times the memory of
+// the text, and those of many threads together would fill that of the process. Shorter texts go on at once.
+// Any thread; it may hold several. Nothing that waits for the network or for another thread belongs into its
+// scope.
+class OneLargeText {
+ public:
+  static constexpr std::size_t kLarge = 16 * 1024;
+  // The API server's answers do not wait for untrusted texts.
+  enum class Writer { kUntrusted, kApiServer };
+
+  explicit OneLargeText(std::size_t bytes, std::size_t large = kLarge, Writer writer = Writer::kUntrusted);
+  ~OneLargeText();
+  OneLargeText(const OneLargeText&) = delete;
+  OneLargeText& operator=(const OneLargeText&) = delete;
+
+ private:
+  const bool large_;
+  const Writer writer_;
+};
+
+// The text of other programs, which may quote secrets and steer terminals. All pure but for the store of
+// Redact.
+
+// Makes the text of another program fit for a log, a status or an error: without secrets (Redact), JSON Web
+// Tokens, and the user information and query of URLs; UTF-8 in one line; at most `bytes` bytes and "…".
+std::string ForeignText(std::string_view text, std::size_t bytes,
+                        const std::vector<const Secret*>& also = {});
+
+// ForeignText for programs whose secrets are not all known: what follows words such as "password" or "Basic",
+// and long runs that look like tokens or keys, are redacted as well.
+std::string PluginText(std::string_view text, std::size_t bytes, const std::vector<const Secret*>& also = {});
+
+// Does the name of a variable or field say that its value is a secret?
+bool TellsOfASecret(std::string_view name);
+// May the value of a variable that was declared for a plugin be a secret? Paths and short values only if the
+// name tells.
+bool MayBeSecret(std::string_view name, std::string_view value);
+// Remembers the value (RememberSecret) if the name tells.
+void RememberVariable(std::string_view name, std::string_view value);
 
 }  // namespace prefetch::base

@@ -5,9 +5,10 @@
 #include <charconv>
 #include <cstdio>
 
-#include "base/utf8.h"
+#include "base/scrub.h"
 
 namespace prefetch::base {
+
 namespace {
 
 constexpr std::string_view kSpace = " \t\r\n\v\f";
@@ -241,6 +242,83 @@ std::string JoinOr(const std::vector<std::string_view>& words) {
     out += words[i];
   }
   return out;
+}
+
+Character CharacterAt(std::string_view text, std::size_t at) {
+  auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[at + i]); };
+  const unsigned char first = byte(0);
+  if (first < 0x80) return {first, 1};
+  const std::size_t bytes = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+  // 0x80 to 0xC1 begin no character, or an overlong one.
+  if (first < 0xC2 || first > 0xF4 || at + bytes > text.size()) return {};
+  char32_t point = first & (0x7FU >> bytes);
+  for (std::size_t i = 1; i < bytes; i++) {
+    if ((byte(i) & 0xC0U) != 0x80) return {};
+    point = point << 6U | (byte(i) & 0x3FU);
+  }
+  const bool overlong = (bytes == 3 && point < 0x800) || (bytes == 4 && point < 0x10000);
+  const bool surrogate = point >= 0xD800 && point < 0xE000;
+  return overlong || surrogate || point > 0x10FFFF ? Character{} : Character{point, bytes};
+}
+
+namespace {
+
+constexpr std::size_t kLongestWord = 100;
+// A word with more differences is no misspelling of the name.
+constexpr std::size_t kMostTypos = 2;
+
+// Returns how many letters one must add, drop or change to come from `a` to `b` (Levenshtein). One row of the
+// table is enough.
+std::size_t EditDistance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); j++) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); i++) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); j++) {
+      std::size_t change = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({change, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+std::string Meant(std::string_view word, const std::vector<std::string>& names) {
+  // The table grows with both lengths, and a text of this length is no name.
+  if (word.size() > kLongestWord) return "";
+  std::string best;
+  std::size_t least = kMostTypos + 1;
+  for (const std::string& name : names) {
+    const std::size_t distance = EditDistance(ToLower(word), ToLower(name));
+    // In a short name, two changed letters make another word. The first of equally near names is kept.
+    if (distance > name.size() / 2 || distance >= least) continue;
+    least = distance;
+    best = name;
+  }
+  return best;
+}
+
+std::string Table(std::vector<TableRow> rows, std::string_view indent) {
+  std::vector<std::size_t> widths;
+  for (TableRow& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); i++) {
+      row[i] = InOneLine(row[i]);
+      widths[i] = std::max(widths[i], row[i].size());
+    }
+  }
+  std::string text;
+  for (const TableRow& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); i++) {
+      line += (i == 0 ? "" : "  ") + row[i] + std::string(widths[i] - row[i].size(), ' ');
+    }
+    text += std::string(indent) + line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  }
+  return text;
 }
 
 }  // namespace prefetch::base

@@ -53,4 +53,28 @@ std::vector<std::uint64_t> LeadingNumbers(std::string_view version, std::size_t 
 // "a, b or c".
 std::string JoinOr(const std::vector<std::string_view>& words);
 
+// Characters of UTF-8.
+
+struct Character {
+  char32_t point = 0;
+  std::size_t bytes = 0;  // 0: there is no character, as UTF-8 spells it
+};
+
+// Returns the character at `at`, which is below text.size(). Pure.
+Character CharacterAt(std::string_view text, std::size_t at);
+
+// Misspellings: finds the known name that a word may stand for.
+
+// The first of the names that are nearest to `word`, without regard to upper and lower case. Empty: none is
+// near enough for a misspelling.
+std::string Meant(std::string_view word, const std::vector<std::string>& names);
+
+// Table: rows of cells as lines of text. Pure.
+
+using TableRow = std::vector<std::string>;
+
+// Returns a line for each row, with columns as wide as their widest cells. `indent` begins each line. Cells
+// may come from another program, so each is made one line without control characters.
+std::string Table(std::vector<TableRow> rows, std::string_view indent = "");
+
 }  // namespace prefetch::base

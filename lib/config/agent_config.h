@@ -5,11 +5,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/log.h"
 #include "base/result.h"
+#include "base/text.h"
 #include "config/raw_config.h"
+#include "doc/problems.h"
 #include "image/kubelet_version.h"
 #include "kubelet/settings.h"
 #include "plan/caller.h"
@@ -56,7 +59,7 @@ struct RegistryConfig {
 
 // The downloader of images.
 enum class Fetch {
-  kAuto,  // the agent, where that is quicker (plan/fetch_choice.h)
+  kAuto,  // the agent, where that is quicker (plan/fetch_order.h)
   kRuntime,
 };
 
@@ -126,5 +129,46 @@ base::Result<RawConfig> LoadRawConfig(const RawConfig& flags, const GetEnv& get_
 base::Result<std::string> CheckedKubeletVersion(std::string_view text);
 // Parses the version whose rules count for a newer kubelet. InvalidArgument if its rules are not known.
 base::Result<image::KubeletVersion> CheckedKubeletRules(std::string_view text);
+
+// MakeConfig: validates the raw settings, and makes the agent's configuration or all mistakes of them.
+
+// The mistakes of a configuration; each begins with the source of the value.
+class Mistakes {
+ public:
+  void Add(const std::string& by, std::string_view message) {
+    lines_.push_back(by + ": " + std::string(message));
+  }
+  void AddAll(const doc::Problems& problems) {
+    for (std::string& line : problems.Lines()) lines_.push_back(std::move(line));
+  }
+  bool empty() const { return lines_.empty(); }
+  base::Error ToError() const { return base::InvalidArgument(base::Join(lines_, "\n")); }
+
+ private:
+  std::vector<std::string> lines_;
+};
+
+// Invalid settings have their defaults there.
+AgentConfig MakeConfig(const RawConfig& raw, Mistakes& mistakes);
+
+// Converts one raw value to its type, or adds a mistake that names its source. Internal to config/. Pure.
+
+using SourcedText = std::optional<SourcedValue<std::string>>;
+
+bool IsOn(const std::optional<SourcedValue<bool>>& given);
+
+// These return an empty string if nothing is set.
+std::string AbsolutePath(const SourcedText& given, Mistakes& mistakes);
+std::string RuntimeEndpoint(const SourcedText& given, Mistakes& mistakes);
+std::string ProxyUrl(const SourcedText& given, Mistakes& mistakes);
+
+// These return the default if nothing is set.
+std::string SocketPath(const SourcedText& given, Mistakes& mistakes);
+ListenAddress ListenAt(const SourcedText& given, Mistakes& mistakes);
+base::LogLevel LogLevelOf(const SourcedText& given, Mistakes& mistakes);
+std::optional<base::LogFormat> LogFormatOf(const SourcedText& given, Mistakes& mistakes);
+
+// "10.0.0.7:10250", "[::1]:9477", ":9477".
+std::optional<ListenAddress> ParseHostPort(const std::string& text);
 
 }  // namespace prefetch::config

@@ -2,10 +2,9 @@
 
 #include <algorithm>
 
-#include "base/foreign_text.h"
+#include "base/redactor.h"
 #include "base/text.h"
 #include "config/settings.h"
-#include "doc/text_check.h"
 
 namespace prefetch::config {
 

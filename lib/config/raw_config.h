@@ -56,7 +56,7 @@ struct FileOnlyConfig {
   std::optional<plan::CallerRules> preflight;
 };
 
-// A member here has its row in config/settings_table.cc.
+// A member here has its row in config/settings.cc.
 struct RawConfig : FileOnlyConfig {
   std::optional<SourcedValue<std::string>> config_file;  // flag and environment only
   std::optional<SourcedValue<std::vector<std::string>>> list;

@@ -1,6 +1,6 @@
 // Settings: the one table of what an operator may set. Flags, environment variables, fields of the
 // configuration file, the overlay of these sources, --help and the reference page all derive from it. A new
-// setting: a member of RawConfig, a row in settings_table.cc, and its validation in agent_config.cc. A member
+// setting: a member of RawConfig, a row in settings.cc, and its validation in agent_config.cc. A member
 // without a row does not compile.
 #pragma once
 
@@ -63,5 +63,27 @@ inline constexpr const char* kOnceExitCodes =
     "the "
     "runtime could not be reached";
 constexpr const char* kDefaultLocal = "/run/prefetchd/prefetchd.sock";
+
+// Patterns of the values of settings, for the JSON Schema (ECMA 262). Internal to config/.
+
+// The whole rules are in config/agent_config.cc.
+inline constexpr const char* kPath = "^/";
+inline constexpr const char* kNotEmpty = "[^\\u0000]";
+inline constexpr const char* kHostPort =
+    "^(\\[.+\\]|[^:\\[\\]]*):0*(0|[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|"
+    "6553[0-5])$";
+inline constexpr const char* kOtherHostPort =
+    "^(\\[.+\\]|[^:\\[\\]]+):0*([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|"
+    "6553[0-5])$";
+inline constexpr const char* kProxy = "^https?://";
+// From image::kOldestKnownKubelet on, and the versions whose rules are known; numbers have four digits at
+// most.
+inline constexpr const char* kVersion =
+    "^v?(0{0,3}1\\.(0{0,2}(3[1-9]|[4-9][0-9])|0?[1-9][0-9]{2}|[1-9][0-9]{3})|"
+    "(0{0,3}[2-9]|0{0,2}[1-9][0-9]|0?[1-9][0-9]{2}|[1-9][0-9]{3})\\.[0-9]{1,4})(\\.[0-9]{1,4})?([+-]|$)";
+inline constexpr const char* kRules = "^v?0{0,3}1\\.0{0,2}3[1-7](\\.[0-9]{1,4})?([+-]|$)";
+inline constexpr const char* kImagePattern = "^[^\\u0000-\\u0020\\u007f]{1,500}$";
+inline constexpr const char* kLabelKey = "^[a-z0-9.-]{1,253}/[A-Za-z0-9._-]{1,63}$";
+inline constexpr const char* kLabelName = "^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$";
 
 }  // namespace prefetch::config

@@ -1,15 +1,14 @@
 #include "credentials/docker_config.h"
 
+#include <algorithm>
+
 #include "base/fs.h"
 #include "base/redactor.h"
-#include "base/text.h"
-#include "credentials/auth_field.h"
 #include "doc/go_types.h"
 #include "doc/json.h"
-#include "doc/reader.h"
-#include "doc/secret_node.h"
 
 namespace prefetch::credentials {
+
 namespace {
 
 constexpr std::size_t kLongestDockerConfig = 1 << 20;
@@ -139,6 +138,105 @@ NodeDockerConfig ReadFirstDockerConfig(const std::vector<std::string>& candidate
     return config;
   }
   return config;
+}
+
+namespace {
+
+// "auth" has to be padded base64 of user:password. Without a colon there is no login.
+void DecodeLogin(std::string encoded, ContainersLogin& login) {
+  std::optional<std::string> decoded = doc::DecodeGoBase64(std::move(encoded));
+  login.broken = !decoded;
+  if (!decoded) return;
+  const std::size_t colon = decoded->find(':');
+  if (colon == std::string::npos) {
+    login.identity_token = false;
+  } else {
+    std::string_view password = std::string_view(*decoded).substr(colon + 1);
+    while (password.starts_with('\0')) password.remove_prefix(1);
+    while (password.ends_with('\0')) password.remove_suffix(1);
+    login.auth = {decoded->substr(0, colon), base::Secret(std::string(password))};
+    base::RememberSecret(login.auth.password);
+  }
+  base::WipeString(*decoded);
+}
+
+std::optional<ContainersLogin> LoginOf(const std::string& key, const doc::Reader& entry) {
+  ContainersLogin login{.key = key, .auth = {}};
+  std::string token = GoText(entry, "identitytoken");
+  login.identity_token = !token.empty();
+  base::WipeString(token);
+  DecodeLogin(GoText(entry, "auth"), login);
+  return login;
+}
+
+void DecodeHelpers(const doc::Reader& reader, CredHelpers& helpers) {
+  if (reader.IsNull()) return helpers.clear();
+  for (const auto& [registry, value] : reader.Members()) {
+    helpers[registry] = value.IsNull() ? "" : value.String().value_or("");
+  }
+}
+
+}  // namespace
+
+base::Result<ContainersAuth> DecodeContainersAuth(std::string_view text, DockerConfigShape shape) {
+  doc::Problems problems("auth.json");
+  std::optional<doc::Node> tree = doc::ParseJson(text, problems, doc::JsonRules::kGo, {.depth = kDeepest});
+  ContainersAuth auth;
+  if (tree) {
+    doc::SecretNode root(std::move(*tree));
+    doc::Reader reader(root.node, problems);
+    if (shape == DockerConfigShape::kBare) {
+      DecodeGoMap(reader, auth.logins, LoginOf);
+    } else if (!reader.IsNull()) {
+      ForEachGoMember(reader, "auths",
+                      [&](const doc::Reader& found) { DecodeGoMap(found, auth.logins, LoginOf); });
+      ForEachGoMember(reader, "credHelpers",
+                      [&](const doc::Reader& found) { DecodeHelpers(found, auth.helpers); });
+    }
+  }
+  if (!problems.empty()) return base::InvalidArgument(base::Join(problems.Lines(), "\n"));
+  return auth;
+}
+
+std::vector<std::string> PullSecretFiles(const PullSecret& secret) {
+  return {secret.path + "/.dockerconfigjson", secret.path + "/.dockercfg", secret.path};
+}
+
+LoadedPullSecret LoadPullSecret(const PullSecret& secret) {
+  LoadedPullSecret loaded;
+  loaded.declared = secret;
+  std::string where = "pull secret \"" + secret.name + "\": ";
+  for (const std::string& text : secret.allow_repositories) {
+    std::optional<Pattern> pattern = Pattern::Parse(text);
+    if (pattern) {
+      loaded.allowed.push_back(std::move(*pattern));
+    } else {
+      loaded.problems.push_back(where + "allowRepositories: \"" + text + "\" is no registry or repository");
+    }
+  }
+  base::Result<base::FileKind> kind = base::KindOf(secret.path);
+  std::vector<std::string> files = PullSecretFiles(secret);
+  // The last candidate is the path itself, for a secret that is mounted as a single file.
+  if (kind && *kind == base::FileKind::kDirectory) files.pop_back();
+  NodeDockerConfig config = ReadFirstDockerConfig(files);
+  // A secret with an unreadable document is not used, even if another document of it could be read.
+  for (const std::string& problem : config.problems) loaded.problems.push_back(where + problem);
+  if (config.path.empty() && config.problems.empty()) {
+    loaded.problems.push_back(where + "there is no .dockerconfigjson or .dockercfg at " + secret.path);
+  }
+  // A wrong pattern in allowRepositories also empties the secret: guessing could give it to too many images.
+  if (loaded.problems.empty()) loaded.index = std::move(config.index);
+  return loaded;
+}
+
+bool LoadedPullSecret::Serves(const Target& target, const std::vector<std::string>& list_sources) const {
+  // Both limits have to hold: images that are pulled with the secret are open to every pod of the node (K28).
+  bool listed = std::any_of(list_sources.begin(), list_sources.end(), [&](const std::string& source) {
+    const std::vector<std::string>& mine = declared.list_sources;
+    return std::find(mine.begin(), mine.end(), source) != mine.end();
+  });
+  return listed && std::any_of(allowed.begin(), allowed.end(),
+                               [&](const Pattern& pattern) { return pattern.Matches(target); });
 }
 
 }  // namespace prefetch::credentials

@@ -2,13 +2,18 @@
 // pull secrets.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
-#include "credentials/key_index.h"
+#include "base/text.h"
+#include "credentials/match.h"
+#include "doc/reader.h"
+#include "image/registry_question.h"
 
 namespace prefetch::credentials {
 
@@ -47,5 +52,97 @@ struct NodeDockerConfig {
 };
 // Reads files. Never fails: without a usable file there is no credential.
 NodeDockerConfig ReadFirstDockerConfig(const std::vector<std::string>& candidates);
+
+// auth.json as containers/image reads it, which is CRI-O's reader (registry rule R50). kubelet reads files of
+// the same form otherwise: docker_config.h.
+
+// An entry of `auths`. Only its "auth" and "identitytoken" count.
+struct ContainersLogin {
+  std::string key;  // "quay.io/acme", as it was written
+  image::AuthConfig auth;
+  bool identity_token = false;
+  bool broken = false;  // "auth" is no base64: every pull that would use this entry fails
+
+  // An entry without user and password: the next file counts.
+  bool empty() const { return !broken && !identity_token && auth.username.empty() && auth.password.empty(); }
+  // Compares everything but the keys.
+  bool SendsTheSameAs(const ContainersLogin& other) const {
+    return auth.username == other.auth.username && auth.password.Reveal() == other.auth.password.Reveal() &&
+           identity_token == other.identity_token && broken == other.broken;
+  }
+};
+
+// Registry -> name of a program (docker-credential-NAME), of `credHelpers`.
+using CredHelpers = std::map<std::string, std::string>;
+
+struct ContainersAuth {
+  std::vector<ContainersLogin> logins;
+  CredHelpers helpers;
+};
+
+// InvalidArgument, which never quotes a value: a file that the library does not read. A bare one has no
+// helpers. Pure.
+base::Result<ContainersAuth> DecodeContainersAuth(std::string_view text,
+                                                  DockerConfigShape shape = DockerConfigShape::kAuths);
+
+// Parts of docker's configuration files that all readers of them share. Internal to credentials/.
+
+inline constexpr std::size_t kDeepest = 1000;  // levels of JSON
+
+// Calls `take` for every member that Go's decoder takes for `key`, in their order.
+template <typename Take>
+void ForEachGoMember(const doc::Reader& object, std::string_view key, const Take& take) {
+  for (const auto& [name, value] : object.Members()) {
+    if (base::EqualsIgnoreCase(name, key)) take(value);
+  }
+}
+
+// Decodes a map of objects as Go does, by `decode` (key, object), which returns an optional entry with a key:
+// a second map is read into the first one, so that its entries replace those of the same key. null takes all
+// away.
+template <typename Entry, typename Decode>
+void DecodeGoMap(const doc::Reader& map, std::vector<Entry>& entries, const Decode& decode) {
+  if (map.IsNull()) return entries.clear();
+  for (const auto& member : map.Members()) {
+    std::erase_if(entries, [&](const Entry& other) { return other.key == member.first; });
+    const doc::Reader& object = member.second;
+    if (!object.IsNull() && object.node().kind != doc::Node::Kind::kMapping) {
+      object.Members();  // tells what it is
+    } else if (auto entry = decode(member.first, object)) {
+      entries.push_back(*std::move(entry));
+    }
+  }
+}
+
+// Returns the last text under this key that is not null (A22: keys match without case, and the last one
+// counts).
+std::string GoText(const doc::Reader& object, std::string_view key);
+
+// PullSecret: a registry secret that is mounted into the agent, and its permitted uses:
+// deploy/docs/security.md.
+
+// Every pod of the node may use an image that was pulled with it. It therefore serves only repositories that
+// match one of `allow_repositories` (the rule of credentials/match.h), and only for entries of one of
+// `list_sources`. If either is empty, it serves nothing.
+struct PullSecret {
+  std::string name;
+  std::string path;  // the mounted folder (with .dockerconfigjson or .dockercfg), or one such file
+  std::vector<std::string> allow_repositories;
+  std::vector<std::string> list_sources;
+};
+
+// A declared secret with the credentials that were read from it.
+struct LoadedPullSecret {
+  PullSecret declared;
+  std::vector<Pattern> allowed;
+  KeyIndex index;
+  std::vector<std::string> problems;  // with one, the index is empty
+
+  bool Serves(const Target& target, const std::vector<std::string>& list_sources) const;
+};
+
+// The files that may have its data, in order. The first that exists counts.
+std::vector<std::string> PullSecretFiles(const PullSecret& secret);
+LoadedPullSecret LoadPullSecret(const PullSecret& secret);
 
 }  // namespace prefetch::credentials

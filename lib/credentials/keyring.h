@@ -16,18 +16,17 @@
 
 #include "base/call.h"
 #include "base/clock.h"
+#include "base/fs.h"
 #include "base/mutex.h"
-#include "base/stamped_files.h"
 #include "base/timed_reader.h"
 #include "credentials/docker_config.h"
 #include "credentials/missing_providers.h"
+#include "credentials/plugin.h"
 #include "credentials/plugin_answers.h"
-#include "credentials/plugin_identity.h"
 #include "credentials/provider_config.h"
-#include "credentials/pull_secret.h"
-#include "image/auth_config.h"
 #include "image/kubelet_version.h"
 #include "image/reference.h"
+#include "image/registry_question.h"
 
 namespace prefetch::credentials {
 

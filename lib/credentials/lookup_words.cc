@@ -1,9 +1,8 @@
 #include "credentials/lookup_words.h"
 
-#include <algorithm>
 #include <utility>
 
-#include "base/table.h"
+#include "base/text.h"
 
 namespace prefetch::credentials {
 

@@ -1,9 +1,13 @@
 #include "credentials/match.h"
 
+#include <arpa/inet.h>
+
+#include <algorithm>
+
 #include "base/text.h"
-#include "credentials/registry_url.h"
 
 namespace prefetch::credentials {
+
 namespace {
 
 std::vector<std::string> Labels(std::string_view host) {
@@ -81,6 +85,209 @@ bool Pattern::Matches(const Target& target) const {
 // whatever may replace it.
 bool Pattern::Covers(const Pattern& other) const {
   return other.never_ || Matches(Target(other.text_));
+}
+
+namespace {
+
+bool IsDigit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool IsAlphanumeric(char c) {
+  return IsDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+bool IsControl(char c) {
+  return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+}
+bool IsAscii(char c) {
+  return static_cast<unsigned char>(c) < 0x80;
+}
+
+// Returns `text` with each %XX replaced; nullopt if anything else follows a %.
+std::optional<std::string> Unescape(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); i++) {
+    if (text[i] != '%') {
+      out += text[i];
+      continue;
+    }
+    if (i + 2 >= text.size() || base::HexDigit(text[i + 1]) < 0 || base::HexDigit(text[i + 2]) < 0)
+      return std::nullopt;
+    out += static_cast<char>(base::HexDigit(text[i + 1]) * 16 + base::HexDigit(text[i + 2]));
+    i += 2;
+  }
+  return out;
+}
+
+bool IsUserInformation(std::string_view text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) {
+                       return IsAlphanumeric(c) ||
+                              std::string_view("-._:~!$&'()*+,;=%@").find(c) != std::string_view::npos;
+                     }) &&
+         Unescape(text).has_value();
+}
+
+bool IsPort(std::string_view colon_and_port) {
+  if (colon_and_port.empty()) return true;
+  std::string_view digits = colon_and_port.substr(1);
+  return colon_and_port.front() == ':' && std::all_of(digits.begin(), digits.end(), IsDigit);
+}
+
+bool IsHostCharacter(char c) {
+  return !IsAscii(c) || IsAlphanumeric(c) ||
+         std::string_view("-_.~!$&'()*+,;=<>\"").find(c) != std::string_view::npos;
+}
+
+// In a host, Go decodes only bytes beyond ASCII. No image's host has any, so an escape is left as it is.
+bool HasOnlyForeignEscapes(std::string_view host) {
+  for (std::size_t i = host.find('%'); i != std::string_view::npos; i = host.find('%', i + 1)) {
+    if (i + 2 >= host.size() || base::HexDigit(host[i + 1]) < 8 || base::HexDigit(host[i + 2]) < 0)
+      return false;
+  }
+  return true;
+}
+
+bool IsName(std::string_view host) {
+  return HasOnlyForeignEscapes(host) &&
+         std::all_of(host.begin(), host.end(), [](char c) { return c == '%' || IsHostCharacter(c); });
+}
+
+// As in Go, an IPv6 address must be a right one, while any port of digits is accepted.
+bool IsHost(std::string_view host) {
+  if (host.starts_with('[')) {
+    std::size_t close = host.find(']');
+    if (close == std::string_view::npos || !IsPort(host.substr(close + 1))) return false;
+    in6_addr ignored;
+    return ::inet_pton(AF_INET6, std::string(host.substr(1, close - 1)).c_str(), &ignored) == 1;
+  }
+  std::size_t colon = std::min(host.find(':'), host.size());
+  return IsPort(host.substr(colon)) && IsName(host.substr(0, colon));
+}
+
+}  // namespace
+
+std::optional<RegistryUrl> ParseRegistryUrl(std::string_view text) {
+  if (std::any_of(text.begin(), text.end(), IsControl)) return std::nullopt;
+  // Fragment, query, path, then user information: the order in which Go's url.Parse takes a URL apart.
+  // Another order would read "a?b/c" or "a/b@c" differently.
+  std::size_t hash = text.find('#');
+  if (hash != std::string_view::npos && !Unescape(text.substr(hash + 1))) return std::nullopt;
+  text = text.substr(0, hash);
+  text = text.substr(0, text.find('?'));
+  std::size_t slash = std::min(text.find('/'), text.size());
+  std::string_view authority = text.substr(0, slash);
+  std::size_t at = authority.rfind('@');
+  if (at != std::string_view::npos) {
+    if (!IsUserInformation(authority.substr(0, at))) return std::nullopt;
+    authority.remove_prefix(at + 1);
+  }
+  if (!IsHost(authority)) return std::nullopt;
+  std::optional<std::string> path = Unescape(text.substr(slash));
+  if (!path) return std::nullopt;
+  return RegistryUrl{std::string(authority), std::move(*path)};
+}
+
+// An IPv6 address has colons of its own, so its port is behind the bracket.
+HostAndPort SplitHostAndPort(std::string_view host) {
+  std::size_t colon = host.rfind(':');
+  if (host.starts_with('[')) {
+    std::size_t close = host.find(']');
+    if (close == std::string_view::npos || close + 1 >= host.size()) return {host, {}};
+    return {host.substr(1, close - 1), host.substr(close + 2)};
+  }
+  if (colon == std::string_view::npos) return {host, {}};
+  return {host.substr(0, colon), host.substr(colon + 1)};
+}
+
+std::string ShownKey(std::string_view key) {
+  constexpr std::string_view kAfterScheme = "://";
+  key = key.substr(0, key.find_first_of("?#"));
+  std::size_t scheme = key.find(kAfterScheme);
+  std::size_t start = scheme == std::string_view::npos ? 0 : scheme + kAfterScheme.size();
+  // The last @ counts: a password may have a slash or an @ in it, and no registry's path has one.
+  std::size_t at = key.rfind('@');
+  if (at == std::string_view::npos || at < start) return std::string(key);
+  return std::string(key.substr(0, start)) + std::string(key.substr(at + 1));
+}
+
+namespace {
+
+constexpr std::string_view kDefaultRegistryKey = "index.docker.io";
+
+// Returns "quay.io" for "https://quay.io/v1/" (A16); nullopt if the key cannot be parsed.
+std::optional<std::string> IndexKey(std::string_view key) {
+  for (std::string_view scheme : {"https://", "http://"}) {
+    if (!key.starts_with(scheme)) continue;
+    key.remove_prefix(scheme.size());
+    break;
+  }
+  std::optional<RegistryUrl> url = ParseRegistryUrl(key);
+  if (!url) return std::nullopt;
+  std::string_view path = url->path;
+  if (path.starts_with("/v1/") || path.starts_with("/v2/")) path.remove_prefix(3);
+  return path == "/" ? url->host : url->host + std::string(path);
+}
+
+}  // namespace
+
+KeyIndex::KeyIndex(const std::vector<KeyedAuth>& auths) {
+  for (const KeyedAuth& given : auths) {
+    std::optional<std::string> index_key = IndexKey(given.key);
+    std::optional<Pattern> pattern = index_key ? Pattern::Parse(*index_key) : std::nullopt;
+    // One wrong key does not make the others useless: a key that does not parse matches nothing (A14).
+    if (pattern) {
+      entries_.push_back({std::move(*index_key), given.key, std::move(*pattern), given.auth});
+    } else {
+      unusable_keys_.push_back(given.key);
+    }
+  }
+  // A16: descending byte order of keys, so that longer paths come before shorter ones and names before stars.
+  // Stable, since equal keys keep the order in which they were given.
+  std::stable_sort(entries_.begin(), entries_.end(),
+                   [](const Entry& a, const Entry& b) { return a.index_key > b.index_key; });
+}
+
+std::vector<const KeyIndex::Entry*> KeyIndex::Match(const Target& target) const {
+  std::vector<const Entry*> found;
+  for (const Entry& entry : entries_) {
+    if (entry.pattern.Matches(target)) found.push_back(&entry);
+  }
+  return found;
+}
+
+std::vector<const KeyIndex::Entry*> KeyIndex::DefaultRegistry() const {
+  std::vector<const Entry*> found;
+  for (const Entry& entry : entries_) {
+    if (entry.index_key == kDefaultRegistryKey) found.push_back(&entry);
+  }
+  return found;
+}
+
+std::vector<KeyedMatch> LookUp(const std::vector<const KeyIndex*>& indexes, const Target& target) {
+  std::vector<KeyedMatch> found;
+  for (std::size_t i = 0; i < indexes.size(); i++) {
+    for (const KeyIndex::Entry* entry : indexes[i]->Match(target)) found.push_back({entry, i});
+  }
+  std::stable_sort(found.begin(), found.end(), [](const KeyedMatch& a, const KeyedMatch& b) {
+    return a.entry->index_key > b.entry->index_key;
+  });
+  // A17: the old name of Docker Hub serves only images that no key matches.
+  if (!found.empty() || !IsDefaultRegistry(target.repository())) return found;
+  for (std::size_t i = 0; i < indexes.size(); i++) {
+    for (const KeyIndex::Entry* entry : indexes[i]->DefaultRegistry()) found.push_back({entry, i});
+  }
+  return found;
+}
+
+bool IsDefaultRegistry(std::string_view repository) {
+  if (repository.empty()) return false;
+  std::size_t slash = repository.find('/');
+  if (slash == 0) return false;
+  // A name without a registry ("nginx") means Docker Hub.
+  if (slash == std::string_view::npos) return true;
+  std::string_view first = repository.substr(0, slash);
+  return first == "docker.io" || first == kDefaultRegistryKey ||
+         first.find_first_of(".:") == std::string_view::npos;
 }
 
 }  // namespace prefetch::credentials

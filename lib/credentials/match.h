@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "image/registry_question.h"
+
 namespace prefetch::credentials {
 
 // A repository such as "docker.io/library/nginx", taken apart once for many patterns. A value.
@@ -44,5 +46,77 @@ class Pattern {
   std::vector<std::string> labels_;
   bool never_ = false;
 };
+
+// A registry's address as kubelet takes it apart, which is Go's URL parser (A14).
+
+struct RegistryUrl {
+  std::string host;  // with its port, if any; "[::1]:5000"
+  std::string path;  // percent-decoded; empty or beginning with "/"
+};
+
+// `text` is what follows "https://": "user@foo.io:5000/a?q#f". User information, query and fragment are
+// checked and dropped. nullopt if Go refuses it, or would with a newer release (brackets and colons that are
+// no port's and no IPv6 address's). Pure.
+std::optional<RegistryUrl> ParseRegistryUrl(std::string_view text);
+
+// A key of a docker config or of a plugin's answer, fit to be shown: its user information, query and fragment
+// may hold a password, and are left out. "https://u:p@quay.io/v1/?t" -> "https://quay.io/v1/". Pure.
+std::string ShownKey(std::string_view key);
+
+// Host and port apart, the brackets of an IPv6 address with a port gone.
+struct HostAndPort {
+  std::string_view host;
+  std::string_view port;
+};
+HostAndPort SplitHostAndPort(std::string_view host);
+
+// KeyIndex: credentials under the keys that they are for, and which of them serve an image, in order
+// (A16, A17).
+
+// A credential as a document or a plugin gives it: "https://quay.io/v1/" and what to say there.
+struct KeyedAuth {
+  std::string key;
+  image::AuthConfig auth;
+};
+
+// A value; immutable once built; any thread may read.
+class KeyIndex {
+ public:
+  struct Entry {
+    std::string index_key;  // "quay.io": the normalised key; decides order
+    std::string key;        // as it was written
+    Pattern pattern;
+    image::AuthConfig auth;
+  };
+
+  KeyIndex() = default;
+  // Keys that do not parse are left out; UnusableKeys says which.
+  explicit KeyIndex(const std::vector<KeyedAuth>& auths);
+
+  // Returns the entries that serve the target: longer and more literal keys first, and earlier ones before
+  // equal later ones. The default registry's fallback is not included, since it concerns several indexes
+  // together. Valid as long as this index.
+  std::vector<const Entry*> Match(const Target& target) const;
+  // Those under exactly "index.docker.io".
+  std::vector<const Entry*> DefaultRegistry() const;
+  const std::vector<std::string>& unusable_keys() const { return unusable_keys_; }
+  bool empty() const { return entries_.empty(); }
+  std::size_t size() const { return entries_.size(); }
+
+ private:
+  std::vector<Entry> entries_;  // in the order of look-ups
+  std::vector<std::string> unusable_keys_;
+};
+
+// The result of a lookup in `indexes`, taken as one keyring: all matches, or else the default registry's
+// credentials if the repository is one of its. `from` is the position of the index.
+struct KeyedMatch {
+  const KeyIndex::Entry* entry = nullptr;
+  std::size_t from = 0;
+};
+std::vector<KeyedMatch> LookUp(const std::vector<const KeyIndex*>& indexes, const Target& target);
+
+// "docker.io/…", "index.docker.io/…", and every name whose first part has neither "." nor ":".
+bool IsDefaultRegistry(std::string_view repository);
 
 }  // namespace prefetch::credentials

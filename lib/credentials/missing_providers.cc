@@ -6,10 +6,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <vector>
 
 #include "base/fs.h"
-#include "base/stamped_files.h"
 #include "base/text.h"
 
 namespace prefetch::credentials {

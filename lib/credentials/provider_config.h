@@ -10,11 +10,59 @@
 #include <vector>
 
 #include "credentials/match.h"
-#include "credentials/token_attributes.h"
 #include "doc/problems.h"
+#include "doc/reader.h"
 #include "image/kubelet_version.h"
 
 namespace prefetch::credentials {
+
+// The differences between kubelet's versions in finding credentials (A2, A3, A12, A18, A19).
+
+// Unknown and duplicate fields are errors.
+inline bool DecodesStrictly(image::KubeletVersion version) {
+  return version >= image::KubeletVersion{1, 32};
+}
+// The configuration may be a directory.
+inline bool ReadsConfigDirectories(image::KubeletVersion version) {
+  return version >= image::KubeletVersion{1, 34};
+}
+// The field tokenAttributes exists.
+inline bool KnowsTokenAttributes(image::KubeletVersion version) {
+  return version >= image::KubeletVersion{1, 33};
+}
+// Its feature gate is on by default.
+inline bool AllowsTokenAttributes(image::KubeletVersion version) {
+  return version >= image::KubeletVersion{1, 34};
+}
+// Node docker config and plugins are keyrings of their own, one after the other; before, they were one, in
+// which plugins stand in the order of their names.
+inline bool SeparatesKeyrings(image::KubeletVersion version) {
+  return version >= image::KubeletVersion{1, 33};
+}
+// The cache key of a Global answer.
+inline std::string_view GlobalCacheKey(image::KubeletVersion version) {
+  return version >= image::KubeletVersion{1, 34} ? "<global>" : "global";
+}
+
+// tokenAttributes: how a provider asks for a service account's token (A5, A24).
+
+enum class TokenCacheType { kServiceAccount, kToken };
+
+struct TokenAttributes {
+  std::string service_account_token_audience;
+  TokenCacheType cache_type = TokenCacheType::kServiceAccount;
+  bool require_service_account = false;
+  std::vector<std::string> required_annotation_keys;
+  std::vector<std::string> optional_annotation_keys;
+
+  friend bool operator==(const TokenAttributes&, const TokenAttributes&) = default;
+};
+
+// Reads and checks the object; mistakes go to the reader's Problems. Pure.
+TokenAttributes DecodeTokenAttributes(const doc::Reader& reader);
+
+// "example.com/name", "name": Kubernetes' qualified name, in any case of letters (A6).
+bool IsQualifiedName(std::string_view text);
 
 // One plugin, validated.
 struct Provider {

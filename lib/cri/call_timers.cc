@@ -3,13 +3,15 @@
 #include <absl/synchronization/mutex.h>
 #include <grpc/grpc.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <memory>
+#include <cstdint>
+#include <map>
 #include <thread>
+#include <utility>
 
 #include "base/mutex.h"
-#include "cri/event_engine.h"
 
 // gRPC's own switch and check (src/core/lib/iomgr/timer_manager.h). It installs no header for them; weak, so
 // that a gRPC without them links too.
@@ -89,6 +91,149 @@ CallUnderWay::CallUnderWay(base::TimePoint deadline)
 
 CallUnderWay::~CallUnderWay() {
   if (counted_) TheChecker()->End();
+}
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::hours kLongest{24 * 365};  // keeps sums of times in range
+
+}  // namespace
+
+struct TimerEngine::State {
+  // Time and number. The number makes keys unique, and lets closures of one moment run in the order of their
+  // calls.
+  using Key = std::pair<Clock::time_point, std::intptr_t>;
+
+  base::Mutex mutex;
+  base::Condition changed;
+  std::map<Key, absl::AnyInvocable<void()>> due PREFETCH_GUARDED_BY(mutex);
+  std::intptr_t last_number PREFETCH_GUARDED_BY(mutex) = 0;
+  bool over PREFETCH_GUARDED_BY(mutex) = false;
+  std::thread thread PREFETCH_GUARDED_BY(mutex);
+
+  TaskHandle Add(const std::shared_ptr<State>& self, Duration when, absl::AnyInvocable<void()> closure);
+  bool Remove(TaskHandle handle);
+  void Loop();
+};
+
+TimerEngine::TaskHandle TimerEngine::State::Add(const std::shared_ptr<State>& self, Duration when,
+                                                absl::AnyInvocable<void()> closure) {
+  const Duration wait = std::min<Duration>(when, kLongest);
+  base::Lock lock(mutex);
+  const Key key{Clock::now() + wait, ++last_number};
+  due.emplace(key, std::move(closure));
+  // The first closure starts the thread, so an engine that is never used has none.
+  if (!thread.joinable()) thread = std::thread([self] { self->Loop(); });
+  // The thread sleeps until the earliest closure. Only a new earliest one changes that.
+  if (due.begin()->first == key) changed.notify_one();
+  return {{static_cast<std::intptr_t>(key.first.time_since_epoch().count()), key.second}};
+}
+
+bool TimerEngine::State::Remove(TaskHandle handle) {
+  absl::AnyInvocable<void()> removed;  // destroyed without the lock: it may own what calls again
+  base::Lock lock(mutex);
+  auto found = due.find({Clock::time_point(Clock::duration(handle.keys[0])), handle.keys[1]});
+  if (found == due.end()) return false;
+  removed = std::move(found->second);
+  due.erase(found);
+  return true;
+}
+
+// Runs due closures one at a time. They run without the lock, since a closure may add or cancel other ones.
+void TimerEngine::State::Loop() {
+  for (;;) {
+    absl::AnyInvocable<void()> closure;
+    {
+      base::Lock lock(mutex);
+      while (!over && (due.empty() || due.begin()->first.first > Clock::now())) {
+        if (due.empty()) {
+          changed.wait(mutex);
+        } else {
+          const Clock::time_point next = due.begin()->first.first;
+          changed.wait_until(mutex, next);
+        }
+      }
+      if (over) return;
+      closure = std::move(due.begin()->second);
+      due.erase(due.begin());
+    }
+    closure();
+  }
+}
+
+TimerEngine::TimerEngine() : state_(std::make_shared<State>()) {}
+
+TimerEngine::~TimerEngine() {
+  std::map<State::Key, absl::AnyInvocable<void()>> left;
+  std::thread thread;
+  {
+    base::Lock lock(state_->mutex);
+    state_->over = true;
+    // Closures are destroyed without the lock: one of them may own an object that calls the engine.
+    left.swap(state_->due);
+    thread.swap(state_->thread);
+    state_->changed.notify_one();
+  }
+  if (!thread.joinable()) return;
+  if (thread.get_id() == std::this_thread::get_id()) {
+    thread.detach();  // its closure held the last reference to the engine
+  } else {
+    thread.join();
+  }
+}
+
+void TimerEngine::Run(Closure* closure) {
+  RunAfter(Duration::zero(), closure);
+}
+
+void TimerEngine::Run(absl::AnyInvocable<void()> closure) {
+  RunAfter(Duration::zero(), std::move(closure));
+}
+
+TimerEngine::TaskHandle TimerEngine::RunAfter(Duration when, Closure* closure) {
+  return RunAfter(when, [closure] { closure->Run(); });
+}
+
+TimerEngine::TaskHandle TimerEngine::RunAfter(Duration when, absl::AnyInvocable<void()> closure) {
+  return state_->Add(state_, when, std::move(closure));
+}
+
+bool TimerEngine::Cancel(TaskHandle handle) {
+  return state_->Remove(handle);
+}
+
+bool TimerEngine::IsWorkerThread() {
+  base::Lock lock(state_->mutex);
+  return state_->thread.get_id() == std::this_thread::get_id();
+}
+
+// The functions from here on are of the interface, and offer no network. They fail in the way that each of
+// them may, rather than abort.
+absl::StatusOr<std::unique_ptr<TimerEngine::Listener>> TimerEngine::CreateListener(
+    Listener::AcceptCallback, absl::AnyInvocable<void(absl::Status)>,
+    const grpc_event_engine::experimental::EndpointConfig&,
+    std::unique_ptr<grpc_event_engine::experimental::MemoryAllocatorFactory>) {
+  return absl::UnimplementedError("this event engine only runs closures");
+}
+
+TimerEngine::ConnectionHandle TimerEngine::Connect(OnConnectCallback on_connect, const ResolvedAddress&,
+                                                   const grpc_event_engine::experimental::EndpointConfig&,
+                                                   grpc_event_engine::experimental::MemoryAllocator,
+                                                   Duration) {
+  Run([on_connect = std::move(on_connect)]() mutable {
+    on_connect(absl::UnimplementedError("this event engine only runs closures"));
+  });
+  return {{-1, -1}};
+}
+
+bool TimerEngine::CancelConnect(ConnectionHandle) {
+  return false;
+}
+
+std::unique_ptr<TimerEngine::DNSResolver> TimerEngine::GetDNSResolver(const DNSResolver::ResolverOptions&) {
+  return nullptr;
 }
 
 }  // namespace prefetch::cri

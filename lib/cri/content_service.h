@@ -67,7 +67,7 @@ bool IsRequestedLease(std::string_view lease);
 
 // A blob that is to be in the content store (C37). A value.
 struct BlobToWrite {
-  // The name of its ingest. Under containerd's own name (cri/image_blobs.h), a pull by the runtime and a
+  // The name of its ingest. Under containerd's own name (cri/pull_resources.h), a pull by the runtime and a
   // fetch by us go on with each other's bytes, and neither runs beside the other.
   std::string ref;
   std::string digest;

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdint>
 #include <functional>
 #include <optional>
 #include <stop_token>
-#include <utility>
 
 #include "containerd_content_v1.grpc.pb.h"
 #include "cri/pull_resources.h"

@@ -8,8 +8,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/fs.h"
 #include "base/text.h"
-#include "base/unix_socket.h"
 
 namespace prefetch::cri {
 namespace {

@@ -1,9 +1,7 @@
 #include "cri/grpc_content_service.h"
 
 #include <chrono>
-#include <functional>
 #include <optional>
-#include <set>
 #include <string_view>
 #include <utility>
 
@@ -12,9 +10,8 @@
 #include "cri/containerd_api.h"
 #include "cri/content_writer.h"
 #include "cri/pull_resources.h"
-#include "cri/pull_store.h"
 #include "cri/runtime_json.h"
-#include "doc/image_manifest.h"
+#include "doc/loose_json.h"
 
 namespace prefetch::cri {
 namespace {

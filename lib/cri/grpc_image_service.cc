@@ -4,10 +4,9 @@
 #include <chrono>
 #include <iterator>
 #include <list>
-#include <memory>
 #include <utility>
 
-#include "base/foreign_text.h"
+#include "base/redactor.h"
 #include "cri/rpc.h"
 #include "cri/runtime_json.h"
 #include "runtime_v1.grpc.pb.h"

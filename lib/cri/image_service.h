@@ -12,12 +12,12 @@
 
 #include "base/call.h"
 #include "base/result.h"
-#include "image/auth_config.h"
 #include "image/local_image.h"
 #include "image/platform.h"
 #include "image/pull_error.h"
 #include "image/reference.h"
 #include "image/registry_access.h"
+#include "image/registry_question.h"
 
 namespace prefetch::cri {
 

@@ -20,10 +20,29 @@
 #include "base/call.h"
 #include "cri/call_timers.h"
 #include "cri/endpoint.h"
-#include "cri/generation.h"
 #include "cri/image_service.h"
 
 namespace prefetch::cri {
+
+// Generation: counts the signs that another daemon may be at the other end of a runtime's socket. Then ask
+// again for all facts about the previous one (version, settings, capabilities).
+
+// Any thread, no lock. One sign may count twice; none is lost.
+class Generation {
+ public:
+  explicit Generation(std::string socket_path) : socket_path_(std::move(socket_path)) {}
+
+  // A call broke off, or a connection had to be made anew.
+  void Raise() { count_++; }
+  // Equal to an earlier answer: nothing has shown that it is another daemon. Looks at the socket's file: a
+  // starting daemon creates it anew, unless systemd holds it (socket activation).
+  std::uint64_t Now();
+
+ private:
+  const std::string socket_path_;
+  std::atomic<std::uint64_t> socket_{0};  // tells socket files apart; 0: none was seen
+  std::atomic<std::uint64_t> count_{0};
+};
 
 // Header that says in whose name a containerd-native call is made; without it each is refused.
 inline constexpr const char* kNamespaceHeader = "containerd-namespace";
@@ -48,7 +67,7 @@ class RpcChannel {
   // Why no call can succeed now; nullopt if one may. Starts connecting, without the patience that gRPC has
   // learnt from earlier failures: a server listens again.
   std::optional<CallError> DowntimeReason();
-  // Another answer than before: perhaps another daemon is at the other end (cri/generation.h).
+  // Another answer than before: perhaps another daemon is at the other end (cri/rpc.h).
   std::uint64_t Generation();
   // How a call over it ended.
   void Ended(const grpc::Status& status);

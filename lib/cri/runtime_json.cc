@@ -1,7 +1,6 @@
 #include "cri/runtime_json.h"
 
 #include "doc/loose_json.h"
-#include "image/table_hosts.h"
 
 namespace prefetch::cri {
 namespace {

@@ -1,6 +1,5 @@
 #include "ctl/agent_client.h"
 
-#include <chrono>
 #include <utility>
 
 #include "base/fs.h"
@@ -10,7 +9,7 @@
 #include "doc/json.h"
 #include "doc/write.h"
 #include "http/url.h"
-#include "kube/times.h"
+#include "kube/decode.h"
 
 namespace prefetch::ctl {
 namespace {

@@ -1,18 +1,14 @@
 #include "ctl/audit.h"
 
-#include <ostream>
 #include <utility>
 
 #include "base/mutex.h"
 #include "ctl/cluster.h"
 #include "ctl/exit_code.h"
-#include "ctl/fleet.h"
-#include "ctl/list_all.h"
-#include "ctl/list_files.h"
 #include "ctl/manifest_files.h"
 #include "ctl/terminal.h"
-#include "doc/reprint.h"
-#include "kube/saved_pods.h"
+#include "doc/write.h"
+#include "kube/decode.h"
 #include "screen/audit.h"
 
 namespace prefetch::ctl {

@@ -8,8 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "base/call.h"
+#include "base/clock.h"
+#include "base/result.h"
+#include "config/raw_config.h"
 #include "ctl/agent_client.h"
-#include "screen/check_items.h"
+#include "screen/check_text.h"
 
 namespace prefetch::ctl {
 
@@ -37,7 +41,7 @@ struct CheckOptions {
   bool pull = false;  // have the agent pull missing images
   CheckOutput output = CheckOutput::kText;
   std::size_t width = 0;  // of the terminal; 0: it is none
-  std::string annotate;   // where the job's page gets its line (ctl/annotate.h); empty: nowhere
+  std::string annotate;   // where the job's page gets its line (ctl/check.h); empty: nowhere
 };
 
 // Asks the agent about all of them side by side, and keeps trying to reach it within the timeout, telling so
@@ -60,5 +64,38 @@ base::Status AskAll(const base::Call& call, const AgentClient& agent,
 
 // Returns true if the same question may be answered in a moment.
 bool ComesBack(base::Code code);
+
+// `prefetchctl check --annotate`: one line for the page of the CI job.
+
+// Shows `line` where `target` wants it; an empty one shows nothing, and takes back what a file had.
+//
+//   github     a workflow command on `out`: https://docs.github.com/actions, "Workflow commands"
+//   gitlab     prefetchd-annotations.json, for artifacts:reports:annotations, with a link to the job
+//   buildkite  buildkite-agent annotate, which the job has on PATH
+//   else       a file of this name, such as /dev/termination-log
+//
+// An error says what did not work; it changes no answer of the check.
+base::Status Annotate(const base::Call& call, const std::string& target, const std::string& line,
+                      const config::GetEnv& get_env, std::ostream& out);
+
+// RetryPause: when a preflight asks an agent again that was away, or busy. Pure.
+
+// The pauses between the tries of one question, which is given up at `deadline`.
+//
+// An agent that is away is asked twice a second. One that sends Retry-After is asked after that time and a
+// random part more: jobs that started at once come back one after the other. Where the deadline is earlier,
+// the agent is asked a last time shortly before it.
+class RetryPause {
+ public:
+  explicit RetryPause(base::TimePoint deadline) : deadline_(deadline) {}
+
+  // The pause before the next try. `retry_after`: the agent's Retry-After; zero: none. `spread`: a random
+  // number from [0, 1). nullopt: there is no time for another try.
+  std::optional<base::Duration> Next(base::TimePoint now, base::Duration retry_after, double spread);
+
+ private:
+  base::TimePoint deadline_;
+  bool last_ = false;  // the last try has been announced
+};
 
 }  // namespace prefetch::ctl

@@ -1,8 +1,6 @@
 #include "ctl/credentials.h"
 
-#include <algorithm>
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include "base/clock.h"
@@ -11,14 +9,13 @@
 #include "config/agent_config.h"
 #include "credentials/keyring.h"
 #include "credentials/lookup_words.h"
-#include "credentials/registry_url.h"
+#include "credentials/match.h"
 #include "ctl/crio_logins.h"
 #include "ctl/exit_code.h"
 #include "ctl/node_credentials.h"
 #include "doc/write.h"
 #include "image/kubelet_version.h"
-#include "registry/crio_settings.h"
-#include "registry/registries_files.h"
+#include "registry/registries_conf.h"
 #include "screen/explain_text.h"
 
 namespace prefetch::ctl {

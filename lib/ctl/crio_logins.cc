@@ -11,8 +11,8 @@
 #include "base/secret.h"
 #include "base/sha256.h"
 #include "base/text.h"
-#include "credentials/registry_url.h"
-#include "registry/pull_endpoints.h"
+#include "credentials/match.h"
+#include "registry/endpoint_files.h"
 
 namespace prefetch::ctl {
 namespace {

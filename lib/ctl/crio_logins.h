@@ -6,10 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "credentials/containers_auth.h"
+#include "credentials/docker_config.h"
 #include "doc/node.h"
 #include "image/reference.h"
-#include "registry/crio_settings.h"
 #include "registry/registries_conf.h"
 
 namespace prefetch::ctl {

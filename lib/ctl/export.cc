@@ -7,10 +7,9 @@
 #include "base/fs.h"
 #include "base/text.h"
 #include "ctl/exit_code.h"
-#include "ctl/list_files.h"
+#include "ctl/manifest_files.h"
 #include "doc/write.h"
 #include "image/kubelet_version.h"
-#include "kubelet/allowlist.h"
 #include "kubelet/settings.h"
 #include "list/lock.h"
 

@@ -2,21 +2,15 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
-#include <map>
-#include <optional>
-#include <set>
 #include <span>
-#include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
 
-#include "base/call.h"
 #include "base/mutex.h"
 #include "base/scrub.h"
 #include "ctl/agent_client.h"
-#include "ctl/list_all.h"
+#include "ctl/cluster.h"
 #include "plan/caller.h"
 
 namespace prefetch::ctl {

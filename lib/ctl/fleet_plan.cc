@@ -7,14 +7,13 @@
 #include <utility>
 
 #include "base/saturating.h"
-#include "base/table.h"
 #include "base/text.h"
 #include "ctl/exit_code.h"
-#include "ctl/list_files.h"
+#include "ctl/manifest_files.h"
 #include "ctl/node_credentials.h"
 #include "ctl/tag_digests.h"
 #include "doc/duration.h"
-#include "doc/image_manifest.h"
+#include "doc/loose_json.h"
 #include "doc/node.h"
 #include "doc/write.h"
 #include "image/platform.h"

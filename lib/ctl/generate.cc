@@ -3,39 +3,42 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
-#include <set>
+#include <map>
 #include <sstream>
+#include <string_view>
 #include <utility>
+#include <variant>
 
 #include "base/fs.h"
+#include "base/result.h"
 #include "base/text.h"
 #include "config/agent_config.h"
 #include "config/raw_config.h"
-#include "ctl/agent_start.h"
+#include "config/settings.h"
 #include "ctl/cluster.h"
 #include "ctl/exit_code.h"
 #include "ctl/list.h"
-#include "ctl/list_all.h"
-#include "ctl/list_files.h"
 #include "ctl/manifest_files.h"
-#include "ctl/policy_images.h"
-#include "deploy/embedded_files.h"
-#include "deploy/generate.h"
 #include "deploy/installed.h"
-#include "doc/edit.h"
+#include "deploy/kustomization.h"
 #include "doc/problems.h"
 #include "doc/write.h"
 #include "doc/yaml.h"
 #include "image/kubelet_version.h"
-#include "image/reference.h"
-#include "list/image_list.h"
-#include "list/piped_list.h"
 #include "list/source.h"
 #include "plan/spellings.h"
 
 namespace prefetch::ctl {
+
+// Would the agents of these manifests start? The same validation as prefetchd's own, before anything is
+// applied.
+
+// The configuration of the DaemonSet's agents: its flags and variables over agent.yaml, as prefetchd reads
+// them. Files of the node are not read. InvalidArgument with all mistakes, a line each, in prefetchd's own
+// words.
+base::Result<config::AgentConfig> ConfigOfManifests(const std::vector<doc::Node>& documents);
+
 namespace {
 
 constexpr std::size_t kMostFiles = 1000;
@@ -392,6 +395,117 @@ int GenerateTouchDaemonSet(const std::vector<std::string>& lists, const deploy::
     }
   }
   return Print(deploy::GenerateTouchDaemonSets(deploy::EmbeddedFiles(), images, nodes), output, out, err);
+}
+
+namespace {
+
+// Stands for the variables that Kubernetes fills in: $(POD_IP) in --listen.
+constexpr std::string_view kAnyPodAddress = "10.0.0.1";
+
+const doc::Node* AgentsContainer(const std::vector<doc::Node>& documents) {
+  for (const doc::Node& document : documents) {
+    const doc::Node* kind = document.Find("kind");
+    if (kind == nullptr || kind->text != "DaemonSet") continue;
+    const doc::Node* containers = doc::ValueAt(document, {"spec", "template", "spec", "containers"});
+    if (containers != nullptr && !containers->items.empty()) return &containers->items.front();
+  }
+  return nullptr;
+}
+
+// The file is a string inside a ConfigMap.
+std::string AgentYaml(const std::vector<doc::Node>& documents) {
+  for (const doc::Node& document : documents) {
+    const doc::Node* text = doc::ValueAt(document, {"data", "agent.yaml"});
+    if (text != nullptr) return text->text;
+  }
+  return "";
+}
+
+// The option parser belongs to cmd; the table of settings has all that is needed here.
+void SetFlag(std::string_view arg, config::RawConfig& raw) {
+  const std::string_view flag = arg.substr(0, arg.find('='));
+  const std::string value(arg.substr(std::min(arg.size(), flag.size() + 1)));
+  for (const config::Setting& setting : config::Settings()) {
+    if (config::FlagOf(setting) != flag) continue;
+    const std::string by(flag);
+    if (const auto* text = std::get_if<config::Setting::Text>(&setting.member)) {
+      raw.*(*text) = {value, by};
+    } else if (const auto* on = std::get_if<config::Setting::Switch>(&setting.member)) {
+      // A switch may stand alone.
+      raw.*(*on) = {value.empty() || value == "true", by};
+    } else {
+      auto& values = raw.*std::get<config::Setting::Texts>(setting.member);
+      if (!values) values = {std::vector<std::string>(), by};
+      values->value.push_back(value);
+    }
+  }
+}
+
+config::RawConfig FlagsOf(const doc::Node& container) {
+  config::RawConfig raw;
+  const doc::Node* args = container.Find("args");
+  if (args == nullptr) return raw;
+  for (const doc::Node& arg : args->items) {
+    SetFlag(base::ReplaceAll(arg.text, "$(POD_IP)", kAnyPodAddress), raw);
+  }
+  return raw;
+}
+
+std::map<std::string, std::string> VariablesOf(const doc::Node& container) {
+  std::map<std::string, std::string> variables;
+  const doc::Node* env = container.Find("env");
+  if (env == nullptr) return variables;
+  for (const doc::Node& variable : env->items) {
+    const doc::Node* name = variable.Find("name");
+    const doc::Node* value = variable.Find("value");
+    if (name != nullptr && value != nullptr) variables[name->text] = value->text;
+  }
+  return variables;
+}
+
+}  // namespace
+
+base::Result<config::AgentConfig> ConfigOfManifests(const std::vector<doc::Node>& documents) {
+  const doc::Node* container = AgentsContainer(documents);
+  if (container == nullptr) return base::Internal("the manifests have no DaemonSet");
+  const std::map<std::string, std::string> variables = VariablesOf(*container);
+  doc::Problems problems("agent.yaml");
+  config::RawConfig said = config::ReadEnvironment(
+      [&](const char* name) {
+        auto found = variables.find(name);
+        return found == variables.end() ? nullptr : found->second.c_str();
+      },
+      problems);
+  std::optional<config::RawConfig> file = config::ReadConfigFile(AgentYaml(documents), problems);
+  if (!problems.empty() || !file) return base::InvalidArgument(base::Join(problems.Lines(), "\n"));
+  // The same order as in prefetchd: flags win over variables, and both over the file.
+  return config::Validate(config::Overlay(*file, config::Overlay(said, FlagsOf(*container))));
+}
+
+void AddAlike(const image::Reference& reference, std::set<std::string>& spellings) {
+  spellings.insert(reference.written());
+  // kubelet adds ":latest" if tag and digest are missing, and changes nothing else (K1).
+  if (reference.has_digest() || reference.tag() != "latest") return;
+  const std::string with_tag = reference.SpecImage();
+  spellings.insert(with_tag);
+  spellings.insert(with_tag.substr(0, with_tag.size() - std::string_view(":latest").size()));
+}
+
+void AddAlike(const list::SourceContent& content, std::set<std::string>& spellings) {
+  for (const list::ListEntry& entry : content.entries) AddAlike(entry.image.reference, spellings);
+}
+
+int ExportPolicy(const std::vector<std::string>& lists, std::ostream& out, std::ostream& err) {
+  Mistakes mistakes;
+  ListFiles files = ReadListFiles(lists, mistakes);
+  if (!mistakes.empty()) return Refuse(mistakes, err);
+  std::set<std::string> spellings;
+  for (const list::LoadedSource& source : files.sources) AddAlike(*source.content, spellings);
+  auto made = deploy::PolicyConfigMap({spellings.begin(), spellings.end()});
+  if (!made) return Fail(kBadInput, made.error(), err);
+  out << "# The images by which deploy/components/policy judges, one spelling a line.\n"
+      << doc::WriteYaml(*made);
+  return kOk;
 }
 
 }  // namespace prefetch::ctl

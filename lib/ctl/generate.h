@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <ostream>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "deploy/compat.h"
 #include "deploy/generate.h"
 #include "doc/node.h"
+#include "image/reference.h"
 #include "kube/api.h"
 #include "list/image_list.h"
 
@@ -39,5 +41,15 @@ int GenerateCompat(const deploy::CompatOptions& options, const std::string& outp
 // `generate touch-daemonset`: the images of the list files, but for those that must not be touched.
 int GenerateTouchDaemonSet(const std::vector<std::string>& lists, const deploy::NodeChoice& nodes,
                            const std::string& output, std::ostream& out, std::ostream& err);
+
+// How pods spell the images of a list, for the admission policy of components/policy.
+
+// The entry's own text, and the others that kubelet makes the same of: it adds ":latest" where tag and digest
+// are missing, and changes nothing else. "nginx" and "docker.io/library/nginx" are two.
+void AddAlike(const image::Reference& reference, std::set<std::string>& spellings);
+void AddAlike(const list::SourceContent& content, std::set<std::string>& spellings);
+
+// `prefetchctl list export --for policy`: the ConfigMap for list files. Exit code: 0 printed, 2 bad input.
+int ExportPolicy(const std::vector<std::string>& lists, std::ostream& out, std::ostream& err);
 
 }  // namespace prefetch::ctl

@@ -6,9 +6,8 @@
 
 #include "base/fs.h"
 #include "ctl/exit_code.h"
-#include "ctl/list_files.h"
 #include "ctl/manifest_files.h"
-#include "image/pull_policy.h"
+#include "image/reference.h"
 #include "manifest/lint/linter.h"
 #include "screen/lint_report.h"
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <optional>
 #include <set>
 #include <utility>
 
@@ -12,19 +11,15 @@
 #include "base/scrub.h"
 #include "base/text.h"
 #include "ctl/cluster.h"
-#include "ctl/cluster_workloads.h"
 #include "ctl/exit_code.h"
-#include "ctl/list_files.h"
 #include "ctl/manifest_files.h"
 #include "ctl/node_credentials.h"
-#include "ctl/tag_digests.h"
 #include "doc/duration.h"
 #include "doc/write.h"
-#include "image/name_pattern.h"
+#include "image/reference.h"
 #include "image/registry_answer.h"
 #include "list/canonical.h"
 #include "list/diff.h"
-#include "list/draft.h"
 #include "list/lock.h"
 #include "screen/list_difference.h"
 

@@ -1,7 +1,6 @@
 // `prefetchctl list check|print`: the same code that the agent reads its list with, at a desk or in CI.
 #pragma once
 
-#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>

@@ -1,24 +1,19 @@
 #include "ctl/status.h"
 
 #include <algorithm>
-#include <ostream>
 #include <utility>
 #include <vector>
 
-#include "base/call.h"
 #include "base/clock.h"
 #include "base/mutex.h"
-#include "ctl/agent_client.h"
 #include "ctl/cluster.h"
 #include "ctl/exit_code.h"
-#include "ctl/fleet.h"
 #include "ctl/terminal.h"
-#include "doc/reprint.h"
+#include "doc/write.h"
 #include "report/page.h"
 #include "screen/document_words.h"
 #include "screen/fleet.h"
 #include "screen/fleet_text.h"
-#include "screen/status_table.h"
 
 namespace prefetch::ctl {
 

@@ -7,14 +7,12 @@
 #include <thread>
 #include <utility>
 
-#include "base/call.h"
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "base/text.h"
 #include "ctl/agent_client.h"
-#include "ctl/environment_proxies.h"
+#include "ctl/cluster.h"
 #include "http/curl_client.h"
-#include "image/platform.h"
 #include "registry/client.h"
 #include "screen/text_layout.h"
 
@@ -26,11 +24,11 @@ using image::RegistryAnswerKind;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr std::size_t kMostAtOnce = 16;  // over all registries
+constexpr std::size_t kMostQuestionsAtOnce = 16;  // over all registries
 // Limits of this command's requests. They are larger than an agent's (R29), which every node of a fleet uses
 // at the same time. An image takes two requests (R53).
 constexpr registry::ThrottleLimits kTagThrottle{
-    .checks = kMostAtOnce, .requests_per_host = 8, .rate = {.per_second = 100, .burst = 100}};
+    .checks = kMostQuestionsAtOnce, .requests_per_host = 8, .rate = {.per_second = 100, .burst = 100}};
 // Added to the time that a registry names.
 constexpr milliseconds kCourtesy{50};
 
@@ -90,7 +88,8 @@ class TagAsking {
     };
     {
       std::vector<std::jthread> others;
-      for (std::size_t i = 1; i < std::min(kMostAtOnce, questions_.size()); i++) others.emplace_back(work);
+      for (std::size_t i = 1; i < std::min(kMostQuestionsAtOnce, questions_.size()); i++)
+        others.emplace_back(work);
       // The calling thread works as well.
       work();
     }

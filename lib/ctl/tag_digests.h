@@ -9,10 +9,10 @@
 #include "base/call.h"
 #include "config/raw_config.h"
 #include "credentials/keyring.h"
-#include "image/content_source.h"
 #include "image/platform.h"
 #include "image/reference.h"
 #include "image/registry_answer.h"
+#include "image/registry_question.h"
 
 namespace prefetch::ctl {
 

@@ -3,14 +3,11 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <string_view>
 #include <utility>
-#include <vector>
 
-#include "base/standard_output.h"
+#include "base/ascii_output.h"
 #include "ctl/exit_code.h"
 
 namespace prefetch::ctl {

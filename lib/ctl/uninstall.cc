@@ -7,15 +7,14 @@
 #include <thread>
 #include <utility>
 
-#include "base/call.h"
 #include "base/label_syntax.h"
 #include "base/mutex.h"
 #include "base/text.h"
 #include "ctl/agent_client.h"
+#include "ctl/cluster.h"
 #include "ctl/exit_code.h"
-#include "ctl/list_all.h"
 #include "ctl/terminal.h"
-#include "kube/retry.h"
+#include "kube/answer.h"
 #include "plan/node_gate.h"
 
 namespace prefetch::ctl {

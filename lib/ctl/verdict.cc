@@ -6,10 +6,10 @@
 #include "ctl/exit_code.h"
 #include "doc/write.h"
 #include "image/kubelet_version.h"
-#include "image/pull_policy.h"
+#include "image/reference.h"
 #include "kubelet/kubelet_config.h"
-#include "kubelet/possible_verdicts.h"
-#include "kubelet/record_files.h"
+#include "kubelet/verdict.h"
+#include "kubelet/verdict_reader.h"
 
 namespace prefetch::ctl {
 namespace {

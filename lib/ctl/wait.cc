@@ -4,20 +4,15 @@
 #include <filesystem>
 #include <map>
 #include <optional>
-#include <ostream>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "base/call.h"
-#include "ctl/agent_client.h"
 #include "ctl/cluster.h"
 #include "ctl/exit_code.h"
-#include "ctl/fleet.h"
 #include "ctl/terminal.h"
 #include "screen/fleet_text.h"
-#include "screen/wait_view.h"
 
 namespace prefetch::ctl {
 

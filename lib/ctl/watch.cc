@@ -1,6 +1,5 @@
 #include "ctl/watch.h"
 
-#include <chrono>
 #include <utility>
 
 #include "base/clock.h"
@@ -9,10 +8,9 @@
 #include "base/sha256.h"
 #include "base/text.h"
 #include "ctl/cluster.h"
-#include "ctl/environment_proxies.h"
 #include "ctl/exit_code.h"
 #include "http/curl_client.h"
-#include "screen/fleet_news.h"
+#include "screen/fleet_text.h"
 
 namespace prefetch::ctl {
 namespace {

@@ -8,11 +8,8 @@
 #include "base/text.h"
 #include "deploy/build.h"
 #include "deploy/daemon_set.h"
-#include "deploy/monitors.h"
-#include "deploy/node_choice.h"
 #include "deploy/words.h"
-#include "doc/edit.h"
-#include "doc/path.h"
+#include "doc/node.h"
 
 namespace prefetch::deploy {
 namespace {

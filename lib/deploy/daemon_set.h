@@ -6,7 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
+#include "deploy/generate.h"
 #include "deploy/objects.h"
+#include "doc/node.h"
 
 namespace prefetch::deploy {
 
@@ -44,5 +47,33 @@ class AgentDaemonSet {
   doc::Node* pod_spec_;
   doc::Node* container_;
 };
+
+// Changes the objects of components/monitoring for one installation. Internal to deploy/.
+
+constexpr std::string_view kMonitoring = "monitoring";  // folders of components/
+constexpr std::string_view kMonitoringGke = "monitoring-gke";
+
+base::Status CheckMonitors(const GenerateOptions& options);
+
+// Sets labels (KEY=VALUE each) on PodMonitor and PrometheusRule. The Prometheus operator selects them by its
+// podMonitorSelector and ruleSelector.
+void LabelMonitors(const std::vector<std::string>& labels, Objects& objects);
+
+// Makes the alerts use this instance's label of Nodes.
+void AlertOnLabelOf(const std::string& instance, Objects& objects);
+
+// Makes the alerts select this DaemonSet instead of all with "prefetchd" in their names.
+void AlertOnDaemonSet(const std::string& name, Objects& objects);
+
+// NodeChoice: the nodes that a DaemonSet is for, as options of a command. Internal to deploy/. Pure.
+
+// Returns InvalidArgument with the first choice that Kubernetes would reject, or that no node can satisfy.
+base::Status CheckNodeChoice(const NodeChoice& choice);
+
+// Adds to the selector, and replaces the existing tolerations. Call it after CheckNodeChoice().
+void ChooseNodes(const NodeChoice& choice, doc::Node& pod_spec);
+
+// Returns a sentence for each choice that leaves no node, because the affinity of `pod_spec` excludes it.
+std::vector<std::string> NotesOnNodes(const NodeChoice& choice, const doc::Node& pod_spec);
 
 }  // namespace prefetch::deploy

@@ -23,7 +23,7 @@ def main(deploy, output, depfile):
                 with open(os.path.join(path, name), "rb") as file:
                     files[os.path.relpath(os.path.join(path, name), deploy)] = file.read()
     with open(output, "w", encoding="utf-8") as out:
-        out.write('#include "deploy/embedded_files.h"\n\nnamespace prefetch::deploy {\n\n'
+        out.write('#include "deploy/kustomization.h"\n\nnamespace prefetch::deploy {\n\n'
                   "const Files& EmbeddedFiles() {\n  static const Files kFiles = {\n")
         for name in sorted(files):
             out.write(f'      {{"{name}",\n      {literal(files[name])}}},\n')

@@ -5,8 +5,7 @@
 #include <set>
 #include <string_view>
 
-#include "deploy/config_map.h"
-#include "doc/path.h"
+#include "deploy/objects.h"
 
 namespace prefetch::deploy {
 namespace {

@@ -6,6 +6,7 @@
 #include "doc/yaml.h"
 
 namespace prefetch::deploy {
+
 namespace {
 
 Target DecodeTarget(doc::ObjectReader object) {

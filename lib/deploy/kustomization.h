@@ -53,4 +53,9 @@ struct Kustomization {
 // Returns InvalidArgument with everything that is not understood, a line each. Pure.
 base::Result<Kustomization> DecodeKustomization(const std::string& path, std::string_view text);
 
+// The tree deploy/ as it was when this was built: base, parts, components, overlays.
+
+// Lives as long as the program. Any thread may call.
+const Files& EmbeddedFiles();
+
 }  // namespace prefetch::deploy

@@ -4,9 +4,6 @@
 
 #include "base/label_syntax.h"
 #include "base/text.h"
-#include "deploy/config_map.h"
-#include "deploy/monitors.h"
-#include "deploy/node_choice.h"
 
 namespace prefetch::deploy {
 

@@ -7,8 +7,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "doc/edit.h"
-#include "doc/path.h"
 #include "doc/write.h"
 
 namespace prefetch::doc {

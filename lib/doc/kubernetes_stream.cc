@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "doc/columns.h"
 #include "doc/parser_parts.h"
+#include "doc/problems.h"
 
 namespace prefetch::doc {
 namespace {

@@ -12,7 +12,6 @@
 #include <string_view>
 
 #include "doc/problems.h"
-#include "doc/text_check.h"
 
 namespace prefetch::doc {
 

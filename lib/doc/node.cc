@@ -98,4 +98,50 @@ bool SameContent(const Node& a, const Node& b) {
   return false;
 }
 
+const Node* ValueAt(const Node& root, Path path) {
+  const Node* value = &root;
+  for (std::string_view key : path) {
+    value = value->Find(std::string(key));
+    if (value == nullptr) return nullptr;
+  }
+  return value;
+}
+
+Node* ValueAt(Node& root, Path path) {
+  // Safe, since `root` itself is not const.
+  return const_cast<Node*>(ValueAt(static_cast<const Node&>(root), path));
+}
+
+std::string TextAt(const Node& root, Path path) {
+  const Node* value = ValueAt(root, path);
+  return value != nullptr && value->kind == Node::Kind::kString ? value->text : "";
+}
+
+const std::vector<Node>& ItemsAt(const Node& root, Path path) {
+  static const std::vector<Node> kNone;
+  const Node* value = ValueAt(root, path);
+  return value == nullptr ? kNone : value->items;
+}
+
+void Put(Node& mapping, std::string_view key, Node value) {
+  if (Node* old = Find(mapping, key)) {
+    *old = std::move(value);
+  } else {
+    mapping.Set(std::string(key), std::move(value));
+  }
+}
+
+void Remove(Node& mapping, std::string_view key) {
+  std::erase_if(mapping.members, [&](const Member& member) { return member.key == key; });
+}
+
+Node& Sub(Node& mapping, std::string_view key) {
+  if (Find(mapping, key) == nullptr) mapping.Set(std::string(key), Node::Mapping());
+  return *Find(mapping, key);
+}
+
+Node* Find(Node& mapping, std::string_view key) {
+  return ValueAt(mapping, {key});
+}
+
 }  // namespace prefetch::doc

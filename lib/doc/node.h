@@ -2,8 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
-#include <utility>
+#include <string_view>
 #include <vector>
 
 namespace prefetch::doc {
@@ -59,5 +60,39 @@ const char* KindName(Node::Kind kind);
 
 // Same content, whatever the positions, the quotes and the spelling of numbers.
 bool SameContent(const Node& a, const Node& b);
+
+// Values at a path of keys, in trees of a known form, such as the API server's objects. Absent values, and
+// those of another kind, count as nothing. To report mistakes, use doc/reader.h. Pure.
+
+using Path = std::initializer_list<std::string_view>;  // {"metadata", "name"}; empty: the root itself
+
+// nullptr if any of the keys is not there.
+const Node* ValueAt(const Node& root, Path path);
+Node* ValueAt(Node& root, Path path);
+// The string there; empty if there is none.
+std::string TextAt(const Node& root, Path path);
+// The items of the sequence there; none if there is no such.
+const std::vector<Node>& ItemsAt(const Node& root, Path path);
+
+// Small changes of a tree in place.
+
+// Puts a member in place of the one of that name, or at the end.
+void Put(Node& mapping, std::string_view key, Node value);
+void Remove(Node& mapping, std::string_view key);
+// The value under `key`, made an empty mapping if there is none.
+Node& Sub(Node& mapping, std::string_view key);
+// The value under `key` of a mapping; nullptr if there is none, or this is no mapping.
+Node* Find(Node& mapping, std::string_view key);
+
+// Calls `use` with each value that `path` leads to; sequences on the way are gone through.
+template <typename Use>
+void ForEachAt(Node& node, const std::vector<std::string>& path, std::size_t from, const Use& use) {
+  if (node.kind == Node::Kind::kSequence) {
+    for (Node& item : node.items) ForEachAt(item, path, from, use);
+    return;
+  }
+  if (from == path.size()) return use(node);
+  if (Node* next = Find(node, path[from])) ForEachAt(*next, path, from + 1, use);
+}
 
 }  // namespace prefetch::doc

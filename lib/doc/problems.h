@@ -1,6 +1,7 @@
 // Problems: all that is wrong with one document, collected, so that a person repairs it in one go.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,5 +47,47 @@ class Problems {
   std::vector<Problem> problems_;
   std::size_t count_ = 0;
 };
+
+// Columns: places as people and editors count them, in characters, made of places that parsers count in
+// bytes.
+
+// Characters (Unicode code points) of a text in UTF-8.
+std::size_t CharactersIn(std::string_view text);
+
+// Serves one text, which must outlive it. Not thread-safe. If positions ascend, as most do, it reads each
+// byte once.
+class Columns {
+ public:
+  explicit Columns(std::string_view text);
+
+  // `bytes` has its column in bytes; line and column are counted from 1. A place that is no place stays one.
+  Position InCharacters(Position bytes);
+
+ private:
+  std::string_view text_;
+  std::vector<std::size_t> starts_;  // of each line; empty: all characters are bytes
+  Position last_;                    // the last answer …
+  std::size_t last_bytes_ = 0;       // … and the column that it was made of
+};
+
+// Each text passes this check before any parser: short enough, UTF-8, and text at all.
+
+struct Limits {
+  std::size_t bytes = 1 << 20;
+  std::size_t depth = 16;       // sequences and mappings inside each other
+  std::size_t nodes = 200'000;  // after aliases are expanded: an alias bomb ends here
+};
+
+// The limit of a text with objects of a cluster, for all commands: some 14,000 pods.
+constexpr std::size_t kMostSavedBytes = 256U << 20;
+
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
+// Returns the message for a text of more than `bytes` bytes.
+std::string TooLong(std::size_t bytes);
+
+// `text` without its byte order mark; nullopt, with a problem added, if it is longer than `max_bytes`, is not
+// UTF-8, or has control characters (a binary file) or a CR that no LF follows. Pure.
+std::optional<std::string_view> CheckText(std::string_view text, std::size_t max_bytes, Problems& problems);
 
 }  // namespace prefetch::doc

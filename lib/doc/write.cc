@@ -4,9 +4,11 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "doc/json.h"
 #include "doc/yaml.h"
 
 namespace prefetch::doc {
+
 namespace {
 
 void AppendQuoted(std::string& out, std::string_view text) {
@@ -216,6 +218,93 @@ std::string WriteYaml(const Node& node) {
     out += '\n';
   }
   return out;
+}
+
+namespace {
+
+constexpr Limits kReprintLimits{.bytes = 32 << 20, .depth = 32, .nodes = 4'000'000};
+
+base::Result<std::string> Reprint(std::string_view json, std::string (*write)(const Node&)) {
+  Problems problems("document");
+  auto root = ParseJson(json, problems, JsonRules::kLenient, kReprintLimits);
+  if (!root) return base::Error(problems.ToStatus().error());
+  return write(*root);
+}
+
+}  // namespace
+
+base::Result<std::string> IndentedJson(std::string_view json) {
+  return Reprint(json, &WritePrettyJson);
+}
+
+base::Result<std::string> AsYaml(std::string_view json) {
+  return Reprint(json, &WriteYaml);
+}
+
+// A comma stands before every value except the first one after a bracket or a key.
+void JsonWriter::Separate() {
+  if (!first_) text_ += ',';
+  first_ = false;
+}
+
+void JsonWriter::Open(char bracket) {
+  Separate();
+  text_ += bracket;
+  first_ = true;
+}
+
+void JsonWriter::Close(char bracket) {
+  text_ += bracket;
+  first_ = false;
+}
+
+void JsonWriter::Key(std::string_view name) {
+  String(name);
+  text_ += ':';
+  first_ = true;
+}
+
+void JsonWriter::String(std::string_view text) {
+  Separate();
+  text_ += '"';
+  base::AppendJsonEscaped(text_, text);
+  text_ += '"';
+}
+
+void JsonWriter::Number(std::uint64_t value) {
+  Separate();
+  text_ += std::to_string(value);
+}
+
+void JsonWriter::Integer(std::int64_t value) {
+  Separate();
+  text_ += std::to_string(value);
+}
+
+void JsonWriter::Bool(bool value) {
+  Separate();
+  text_ += value ? "true" : "false";
+}
+
+void JsonWriter::Null() {
+  Separate();
+  text_ += "null";
+}
+
+void JsonWriter::Strings(const std::vector<std::string>& items) {
+  BeginArray();
+  for (const std::string& item : items) String(item);
+  EndArray();
+}
+
+void JsonWriter::MemberOrNull(std::string_view name, std::string_view text) {
+  Key(name);
+  text.empty() ? Null() : String(text);
+}
+
+void JsonWriter::MemberOrNull(std::string_view name, const std::optional<base::WallTime>& time) {
+  Key(name);
+  time ? String(base::Rfc3339(*time)) : Null();
 }
 
 }  // namespace prefetch::doc

@@ -1,8 +1,14 @@
 // Writes a Node as JSON or YAML: canonical forms and the CLI's output. Pure.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "base/clock.h"
+#include "base/result.h"
 #include "doc/node.h"
 
 namespace prefetch::doc {
@@ -15,5 +21,55 @@ std::string WritePrettyJson(const Node& node);
 // in double quotes, unless they came without: 0400 stays the number that it is for Kubernetes. Texts of
 // several lines stand as they are, as literal blocks, where that keeps every byte.
 std::string WriteYaml(const Node& node);
+
+// A JSON document as a person reads it: indented JSON, or YAML. Members keep their order.
+
+// InvalidArgument if `json` is no JSON document of at most 32 MiB.
+base::Result<std::string> IndentedJson(std::string_view json);
+base::Result<std::string> AsYaml(std::string_view json);
+
+// JsonWriter: writes JSON member by member, in the order that the document's page has them.
+//
+// jsoncpp sorts members by name, and a tree of a document of 5,000 images costs more than its text. The
+// output is valid if calls nest, for which the caller and its golden tests are responsible.
+
+class JsonWriter {
+ public:
+  void BeginObject() { Open('{'); }
+  void EndObject() { Close('}'); }
+  void BeginArray() { Open('['); }
+  void EndArray() { Close(']'); }
+  // The name of the next value.
+  void Key(std::string_view name);
+
+  void String(std::string_view text);
+  void Number(std::uint64_t value);
+  void Integer(std::int64_t value);
+  void Bool(bool value);
+  void Null();
+  void Strings(const std::vector<std::string>& items);
+
+  // A member in one call.
+  void Member(std::string_view name, std::string_view text) { Key(name), String(text); }
+  void Member(std::string_view name, const char* text) { Key(name), String(text); }
+  void MemberNumber(std::string_view name, std::uint64_t value) { Key(name), Number(value); }
+  void MemberBool(std::string_view name, bool value) { Key(name), Bool(value); }
+  void MemberNull(std::string_view name) { Key(name), Null(); }
+  // null if empty, or if there is no time.
+  void MemberOrNull(std::string_view name, std::string_view text);
+  void MemberOrNull(std::string_view name, const std::optional<base::WallTime>& time);
+
+  // For a long document: a text that grows by doubling takes twice its size.
+  void Reserve(std::size_t bytes) { text_.reserve(bytes); }
+  std::string Take() { return std::move(text_); }
+
+ private:
+  void Open(char bracket);
+  void Close(char bracket);
+  void Separate();
+
+  std::string text_;
+  bool first_ = true;  // nothing stands before the next value
+};
 
 }  // namespace prefetch::doc

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "doc/problems.h"
-#include "doc/text_check.h"
 
 namespace prefetch::doc {
 

@@ -8,8 +8,10 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "http/client.h"
 
 namespace prefetch::http {
@@ -50,5 +52,22 @@ void LookAtAddresses(CURL* easy, CurlAnswer& answer);
 // IP's is allowed.
 bool IsAllowed(Peers peers, const sockaddr& address, const std::vector<std::string>& not_these = {});
 bool IsAllowed(Peers peers, const in6_addr& address, const std::vector<std::string>& not_these);
+
+// A CURLcode as an Error of ours: the one place that knows libcurl's failures.
+
+struct CurlFailure {
+  int code = 0;                  // a CURLcode; not CURLE_OK
+  long os_error = 0;             // errno of the failed connect, or 0
+  std::string_view tls_text;     // libcurl's own words; used for TLS failures only
+  std::string_view peer;         // "registry.example:443" or the socket's path; holds no secret
+  bool connected = false;        // did this attempt get a connection?
+  bool own_trust = false;        // were certificates given with the request (Request::tls)?
+  bool address_refused = false;  // did the last address looked at not suit Request::peers?
+  long proxy_status = 0;         // of a proxy's answer to CONNECT, or 0
+};
+
+// One sentence and what can be done about it. Says nothing about the URL: the caller wraps it.
+base::Error CurlError(const CurlFailure& failure);
+Fault CurlFault(const CurlFailure& failure);
 
 }  // namespace prefetch::http

@@ -14,9 +14,7 @@
 
 #include "base/redactor.h"
 #include "http/curl_answer.h"
-#include "http/curl_error.h"
 #include "http/curl_request.h"
-#include "http/header_lines.h"
 #include "http/url.h"
 
 namespace prefetch::http {

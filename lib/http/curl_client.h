@@ -19,9 +19,9 @@ struct CurlOptions {
   std::string proxy;        // for every URL, those of loopback included; the three below then do not count
   std::string http_proxy;   // for http URLs
   std::string https_proxy;  // for https URLs
-  std::string
-      no_proxy;  // "10.0.0.0/8,.svc": hosts that are reached without a proxy; Go's rules (http/no_proxy.cc)
-  std::string ca_file;  // PEM, instead of the system's roots; empty: the system's
+  std::string no_proxy;     // "10.0.0.0/8,.svc": hosts that are reached without a proxy; Go's rules
+                            // (http/curl_request.cc)
+  std::string ca_file;      // PEM, instead of the system's roots; empty: the system's
   // Connections that were not used for this long are closed: those of a few handles at the end of the next
   // request, those of more at once.
   std::chrono::milliseconds keep_idle{20'000};

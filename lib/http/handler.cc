@@ -1,9 +1,13 @@
 #include "http/handler.h"
 
+#include <algorithm>
+
 #include "base/log.h"
 #include "base/text.h"
+#include "http/addresses.h"
 
 namespace prefetch::http {
+
 namespace {
 
 constexpr std::size_t kMaxShownPath = 200;
@@ -92,6 +96,115 @@ ServerResponse MethodNotAllowedResponse(std::initializer_list<Method> allowed) {
   ServerResponse response = ErrorResponse(405, "this path is for " + list + " only");
   response.headers.Add("Allow", list);
   return response;
+}
+
+BodyBudget::Held BodyBudget::Giver(std::function<void()> give_back) {
+  return Held(this, [give_back = std::move(give_back)](const void*) { give_back(); });
+}
+
+// Many connections may send the same body, such as one status document. It counts once.
+BodyBudget::Held BodyBudget::Hold(const SharedBody& body, bool local) {
+  {
+    base::Lock lock(mutex_);
+    auto known = senders_.find(body.get());
+    if (known == senders_.end()) {
+      // A body that is alone always has room. Otherwise a list longer than the limit could never be shown.
+      if (used_ + body->size() > LimitFor(local) && !senders_.empty()) return nullptr;
+      known = senders_.emplace(body.get(), 0).first;
+      used_ += body->size();
+    }
+    known->second++;
+  }
+  // The body is held as well, so that its address, which is the key, cannot be used by another one meanwhile.
+  return Giver([self = shared_from_this(), body] { self->LetGo(body); });
+}
+
+void BodyBudget::LetGo(const SharedBody& body) {
+  base::Lock lock(mutex_);
+  auto known = senders_.find(body.get());
+  if (--known->second > 0) return;
+  senders_.erase(known);
+  used_ -= body->size();
+}
+
+BodyBudget::Held BodyBudget::HoldBytes(std::size_t bytes, bool local) {
+  {
+    base::Lock lock(mutex_);
+    if (used_ + bytes > LimitFor(local)) return nullptr;
+    used_ += bytes;
+  }
+  return Giver([self = shared_from_this(), bytes] {
+    base::Lock lock(self->mutex_);
+    self->used_ -= bytes;
+  });
+}
+
+bool BodyBudget::Crowded() const {
+  base::Lock lock(mutex_);
+  return used_ > limits_.network / 4 * 3;
+}
+
+std::size_t BodyBudget::used() const {
+  base::Lock lock(mutex_);
+  return used_;
+}
+
+namespace {
+
+// Nobody can register names below .localhost, .local and .internal (RFC 6761, RFC 6762, ICANN's resolution on
+// .internal). The others are no public suffixes: only a cluster's own servers know "prefetchd.prefetchd.svc",
+// and "prefetchd.prefetchd" in the usual namespace.
+constexpr std::string_view kPrivateSuffixes[] = {".localhost", ".svc", ".local", ".internal", ".prefetchd"};
+
+// Returns the name without port and brackets; empty if it is malformed.
+std::string NameOf(std::string_view host) {
+  std::string_view port;
+  if (host.starts_with('[')) {
+    const std::size_t end = host.find(']');
+    if (end == std::string_view::npos) return "";
+    port = host.substr(end + 1);
+    host = host.substr(1, end - 1);
+  } else if (const std::size_t colon = host.find(':'); colon != std::string_view::npos) {
+    port = host.substr(colon);
+    host = host.substr(0, colon);
+  }
+  if (!port.empty() && (port.front() != ':' || (port.size() > 1 && !base::ParseUint(port.substr(1)))))
+    return "";
+  // A dot at the end only makes the name absolute.
+  if (host.size() > 1 && host.ends_with('.')) host.remove_suffix(1);
+  const auto fits = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_' || c == ':';
+  };
+  std::string name = base::ToLower(host);
+  return std::all_of(name.begin(), name.end(), fits) ? name : "";
+}
+
+}  // namespace
+
+bool IsHostOfOurs(std::string_view host, const std::vector<std::string_view>& own) {
+  if (host.empty()) return true;
+  const std::string name = NameOf(host);
+  if (name.empty()) return false;
+  // A page under an address was served by that address, so it is not a stranger's page.
+  if (IsAddress(name)) return true;
+  if (name.find(':') != std::string::npos) return false;
+  // No public registry gives out a name without a dot.
+  if (name.find('.') == std::string::npos) return true;
+  const auto is_name = [&](std::string_view each) { return base::EqualsIgnoreCase(each, name); };
+  const auto ends_name = [&](std::string_view each) { return name.ends_with(each); };
+  return std::any_of(own.begin(), own.end(), is_name) ||
+         std::any_of(std::begin(kPrivateSuffixes), std::end(kPrivateSuffixes), ends_name);
+}
+
+bool MayBeOfAPage(const ServerRequest& request, const std::vector<std::string_view>& own) {
+  bool ours = true;
+  for (const auto& [name, value] : request.headers.fields()) {
+    // Every Host header has to fit: a request may have several.
+    if (base::EqualsIgnoreCase(name, "Host")) ours = ours && IsHostOfOurs(value, own);
+  }
+  // A page cannot set a header that begins with "Sec-".
+  if (ours || request.headers.Has(kNoPageHeader)) return false;
+  return request.headers.Get("Accept-Encoding").value_or("") != "gzip";
 }
 
 }  // namespace prefetch::http

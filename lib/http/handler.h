@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <functional>
 #include <initializer_list>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,10 +14,51 @@
 #include <vector>
 
 #include "base/call.h"
-#include "http/body_budget.h"
+#include "base/mutex.h"
 #include "http/headers.h"
 
 namespace prefetch::http {
+
+// BodyBudget: a bound on the memory of bodies under way, of all clients together: answers that clients have
+// not read yet, and long requests. Several servers of one process can share a budget.
+
+// A body that many answers can share.
+using SharedBody = std::shared_ptr<const std::string>;
+
+struct BodyLimits {
+  std::size_t bytes = std::size_t{28} << 20;
+  // The part of these that clients over TCP can take. The rest is for the unix socket, which only root may
+  // open.
+  std::size_t network = std::size_t{18} << 20;
+};
+
+// Any thread may call. Make it by make_shared: holders keep it alive.
+class BodyBudget : public std::enable_shared_from_this<BodyBudget> {
+ public:
+  explicit BodyBudget(BodyLimits limits = {}) : limits_(limits) {}
+
+  // Gives its bytes back when the last copy goes.
+  using Held = std::shared_ptr<const void>;
+
+  // For as long as an answer with this body is being sent. A body counts once, however many send it. nullptr:
+  // there is no room for it now. One that is alone always has room, or a long list could never be shown.
+  Held Hold(const SharedBody& body, bool local) PREFETCH_EXCLUDES(mutex_);
+  // The same for other memory: a request's body, the kernel's buffer of a connection.
+  Held HoldBytes(std::size_t bytes, bool local) PREFETCH_EXCLUDES(mutex_);
+  // Three quarters of the neighbours' share are taken: slow readers are disconnected.
+  bool Crowded() const PREFETCH_EXCLUDES(mutex_);
+  std::size_t used() const PREFETCH_EXCLUDES(mutex_);
+
+ private:
+  std::size_t LimitFor(bool local) const { return local ? limits_.bytes : limits_.network; }
+  Held Giver(std::function<void()> give_back);
+  void LetGo(const SharedBody& body) PREFETCH_EXCLUDES(mutex_);
+
+  const BodyLimits limits_;
+  mutable base::Mutex mutex_;
+  std::size_t used_ PREFETCH_GUARDED_BY(mutex_) = 0;
+  std::map<const std::string*, std::size_t> senders_ PREFETCH_GUARDED_BY(mutex_);  // of each body
+};
 
 // A HEAD request is given to the handler as kGet, and its answer goes out without the body.
 enum class Method { kGet, kPost, kPut, kPatch, kDelete, kOptions };
@@ -98,5 +141,21 @@ ServerResponse SharedJsonResponse(int status, SharedBody json);
 ServerResponse ErrorResponse(int status, std::string_view message);
 ServerResponse NotFoundResponse(std::string_view path);                          // 404
 ServerResponse MethodNotAllowedResponse(std::initializer_list<Method> allowed);  // 405 with Allow
+
+// Host names of requests, against DNS rebinding: a page in a browser makes its own name stand for this
+// server's address, and then reads answers as its own.
+
+// Can no stranger own this name? `host` is a Host header's value: an address, a name without a dot, a name
+// that no public registry gives out (localhost, .svc, .local, .internal), or one of `own`; each with or
+// without a port. True for an empty one: browsers always send it.
+bool IsHostOfOurs(std::string_view host, const std::vector<std::string_view>& own);
+
+// Whether the request may come from a page of a stranger's name. Pages cannot set Sec- headers, nor
+// Accept-Encoding, for which browsers send more than Go programs (kubectl, through the API server's proxy)
+// do.
+bool MayBeOfAPage(const ServerRequest& request, const std::vector<std::string_view>& own);
+
+// Sent by prefetchctl, since the API server's proxy passes on the name by which the API server was asked.
+inline constexpr std::string_view kNoPageHeader = "Sec-Prefetchd";
 
 }  // namespace prefetch::http

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
+
 namespace prefetch::http {
 
 // A value. The same name may stand in it several times, as WWW-Authenticate does.
@@ -36,5 +38,11 @@ class Headers {
 // which a client could inject a field or a request).
 bool IsFieldName(std::string_view name);
 bool IsFieldValue(std::string_view value);
+
+// Dates of HTTP. Pure.
+
+// Parses the three spellings of an HTTP date (RFC 9110 section 5.6.7), within the years 1970 to 2200. The day
+// of the week is not checked against the date. nullopt for anything else.
+std::optional<base::WallTime> ParseDate(std::string_view text);
 
 }  // namespace prefetch::http

@@ -1,12 +1,11 @@
 #include "http/server_loop.h"
 
-#include <microhttpd.h>
-#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <utility>
+#include <iterator>
+#include <system_error>
 
 namespace prefetch::http {
 
@@ -177,6 +176,246 @@ void Server::Loop::EndDeferred() {
   // libmicrohttpd must not be stopped with suspended connections.
   for (Connection& connection : deferred_) MHD_resume_connection(connection.suspended);
   connections_.splice(connections_.end(), deferred_);
+}
+
+namespace {
+
+// Retry-After of a client that finds no room. Most answers take milliseconds.
+constexpr std::chrono::seconds kRetryAfter{1};
+
+ServerAnswer Run(const Deferred& work, const base::Call& call) {
+  try {
+    return work(call);
+  } catch (...) {
+    return ErrorResponse(500, "this request could not be answered");
+  }
+}
+
+// Returns the clients to whose share the job counts: its address, and the group that its handler names.
+std::vector<std::string> Clients(const ServerJobs::Job& job) {
+  std::vector<std::string> clients;
+  if (!job.address.empty()) clients.push_back("address " + job.address);
+  if (!job.group.empty()) clients.push_back("group " + job.group);
+  return clients;
+}
+
+}  // namespace
+
+ServerResponse NoRoom() {
+  ServerResponse response = ErrorResponse(503, "too many such requests at once; try again later");
+  response.headers.Add("Retry-After", std::to_string(kRetryAfter.count()));
+  return response;
+}
+
+ServerJobs::ServerJobs(const Limits& limits, int wake) : limits_(limits), wake_(wake) {
+  base::Lock lock(mutex_);
+  for (Lane& lane : lanes_) lane.most_threads = limits.threads;
+  QueueOf(JobKind::kQuick).most_threads = 1;
+}
+
+void ServerJobs::Wake() const {
+  std::uint64_t one = 1;
+  [[maybe_unused]] auto written = ::write(wake_, &one, sizeof one);
+}
+
+void ServerJobs::Close() {
+  Waiting dropped;  // destroyed without the lock
+  base::Lock lock(mutex_);
+  ending_ = true;
+  // A job owns what its handler gave it, and its destructor may take a lock of the handler's.
+  dropped.swap(waiting_);
+  for (Lane& lane : lanes_) lane.changed.notify_all();
+}
+
+ServerJobs::~ServerJobs() {
+  Close();
+  std::vector<std::thread> threads;
+  {
+    base::Lock lock(mutex_);
+    threads.swap(threads_);  // none is added from now on
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+bool ServerJobs::Submit(Job job) {
+  base::Lock lock(mutex_);
+  return Admit(std::move(job));
+}
+
+// The job is queued before a thread is made for it, since SeeToThread counts waiting jobs. If no thread can
+// be made, the job is taken back.
+bool ServerJobs::Admit(Job job) {
+  const JobKind kind = job.kind;
+  if (ending_ || !MakeRoomFor(job)) return false;
+  job.turn = ++turns_;
+  waiting_.push_back(std::move(job));
+  SeeToThread(kind);
+  if (QueueOf(kind).threads == 0) {  // the process may have no more threads
+    // No thread would ever take the job.
+    waiting_.pop_back();
+    return false;
+  }
+  QueueOf(kind).changed.notify_one();
+  return true;
+}
+
+// Makes a place in a full queue: the client with the most waiting jobs loses its newest one. So a client that
+// floods the server displaces its own jobs, and a client with a single question gets in.
+bool ServerJobs::MakeRoomFor(const Job& newest) {
+  if (newest.kind == JobKind::kQuick) return true;
+  const auto counts = [](const Job& job) { return job.kind != JobKind::kQuick; };
+  const auto waiting = static_cast<unsigned>(std::count_if(waiting_.begin(), waiting_.end(), counts));
+  if (limits_.threads == 0) return false;
+  // Beyond this, a client with many waiting jobs has to give one up for a client with fewer.
+  if (waiting + QueueOf(newest.kind).running < limits_.threads + limits_.queue) return true;
+  std::map<std::string, unsigned> shares;
+  for (const Job& job : waiting_) {
+    if (!counts(job)) continue;
+    for (const std::string& client : Clients(job)) shares[client]++;
+  }
+  if (shares.empty()) return false;
+  unsigned own = 0;
+  for (const std::string& client : Clients(newest)) {
+    if (auto share = shares.find(client); share != shares.end()) own = std::max(own, share->second);
+  }
+  const auto largest = std::max_element(shares.begin(), shares.end(),
+                                        [](const auto& a, const auto& b) { return a.second < b.second; });
+  // The newcomer must not have as many as the one that gives way: otherwise two clients would displace each
+  // other without end.
+  if (own + 1 >= largest->second) return false;
+  const auto of_largest = [&](const Job& job) {
+    const std::vector<std::string> clients = Clients(job);
+    return counts(job) && std::find(clients.begin(), clients.end(), largest->first) != clients.end();
+  };
+  // The newest of them goes: the others have waited longer.
+  const auto last = std::find_if(waiting_.rbegin(), waiting_.rend(), of_largest);
+  done_.push_back({last->id, NoRoom()});
+  waiting_.erase(std::next(last).base());
+  Wake();
+  return true;
+}
+
+void ServerJobs::SeeToThread(JobKind kind) {
+  Lane& lane = QueueOf(kind);
+  const auto waiting = static_cast<unsigned>(
+      std::count_if(waiting_.begin(), waiting_.end(), [kind](const Job& job) { return job.kind == kind; }));
+  // Threads are created when there is work for one more, since most servers never defer an answer.
+  if (lane.threads >= lane.most_threads || waiting + lane.running <= lane.threads) return;
+  try {
+    threads_.emplace_back([this, kind] { Work(kind); });
+    lane.threads++;
+  } catch (const std::system_error&) {  // the process may have no more threads: those that are there must do
+  }
+}
+
+bool ServerJobs::Drop(std::uint64_t id) {
+  Deferred dropped;  // destroyed without the lock
+  base::Lock lock(mutex_);
+  auto found = std::find_if(waiting_.begin(), waiting_.end(), [id](const Job& job) { return job.id == id; });
+  if (found == waiting_.end()) return false;
+  dropped = std::move(found->work);
+  waiting_.erase(found);
+  return true;
+}
+
+std::vector<ServerJobs::Done> ServerJobs::TakeDone() {
+  base::Lock lock(mutex_);
+  std::vector<Done> done;
+  done.swap(done_);
+  return done;
+}
+
+// Returns the job of the client with the fewest running jobs, and of equals the one that has waited longest.
+ServerJobs::Waiting::iterator ServerJobs::Next(JobKind kind) {
+  const Lane& lane = QueueOf(kind);
+  auto best = waiting_.end();
+  unsigned fewest = 0;
+  for (auto job = waiting_.begin(); job != waiting_.end(); ++job) {
+    if (job->kind != kind) continue;
+    unsigned most = 0;
+    for (const std::string& client : Clients(*job)) {
+      if (auto running = lane.of_client.find(client); running != lane.of_client.end()) {
+        most = std::max(most, running->second);
+      }
+    }
+    if (!MayBegin(lane, kind, most)) continue;
+    if (best == waiting_.end() || std::pair(most, job->turn) < std::pair(fewest, best->turn)) {
+      best = job;
+      fewest = most;
+    }
+  }
+  return best;
+}
+
+// A client's first job may always begin. Further ones begin only while half of the threads are free, which
+// leaves threads to other clients.
+bool ServerJobs::MayBegin(const Lane& lane, JobKind kind, unsigned running) const {
+  if (kind == JobKind::kQuick || limits_.per_client == 0 || running == 0) return true;
+  return running < limits_.per_client && lane.running < lane.most_threads / 2;
+}
+
+void ServerJobs::Begin(const Job& job) {
+  Lane& lane = QueueOf(job.kind);
+  lane.running++;
+  for (const std::string& client : Clients(job)) lane.of_client[client]++;
+}
+
+void ServerJobs::End(const Job& job) {
+  Lane& lane = QueueOf(job.kind);
+  lane.running--;
+  const std::vector<std::string> ended = Clients(job);
+  for (const std::string& client : ended) {
+    if (auto found = lane.of_client.find(client); --found->second == 0) lane.of_client.erase(found);
+  }
+  // Clients whose jobs have waited meanwhile come before the next job of this one.
+  turns_++;
+  for (Job& waiting : waiting_) {
+    if (waiting.kind != job.kind) continue;
+    const std::vector<std::string> clients = Clients(waiting);
+    if (std::find_first_of(clients.begin(), clients.end(), ended.begin(), ended.end()) != clients.end()) {
+      waiting.turn = turns_;
+    }
+  }
+}
+
+void ServerJobs::Work(JobKind kind) {
+  while (true) {
+    Job job;
+    {
+      base::Lock lock(mutex_);
+      auto next = Next(kind);
+      // A waiting job may belong to a client that has its share. It begins when one of that client's jobs
+      // ends.
+      while (next == waiting_.end() && !ending_) {
+        QueueOf(kind).changed.wait(mutex_);
+        next = Next(kind);
+      }
+      if (ending_) return;
+      // The job leaves the queue and begins under one lock, so that Drop finds it either waiting or running.
+      job = std::move(*next);
+      waiting_.erase(next);
+      Begin(job);
+    }
+    ServerAnswer answer = Run(job.work, job.call);
+    job.work = nullptr;  // it is gone, with all that it holds, before its answer is seen
+    base::Lock lock(mutex_);
+    End(job);
+    QueueOf(kind).changed.notify_one();  // for a client that had its share
+    if (answer.deferred()) {
+      Job rest{.id = job.id,
+               .work = nullptr,
+               .call = job.call,
+               .kind = answer.kind(),
+               .address = job.address,
+               .group = answer.group()};
+      rest.work = std::move(answer).TakeJob();
+      // The next step belongs to another kind, and waits for a thread of that kind like a new job.
+      if (!job.call.Stopped() && Admit(std::move(rest))) continue;
+      answer = NoRoom();
+    }
+    done_.push_back({job.id, std::move(answer).TakeResponse()});
+    Wake();
+  }
 }
 
 }  // namespace prefetch::http

@@ -1,7 +1,5 @@
 #include "image/kubelet_version.h"
 
-#include <optional>
-
 #include "base/text.h"
 
 namespace prefetch::image {

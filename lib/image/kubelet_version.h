@@ -1,4 +1,4 @@
-// KubeletVersion: whose rules apply. Each rule has its versions: credentials' version_rules.h, kubelet's
+// KubeletVersion: whose rules apply. Each rule has its versions: credentials' provider_config.h, kubelet's
 // records and verdicts (their RULES.md).
 #pragma once
 

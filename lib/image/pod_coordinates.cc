@@ -1,8 +1,11 @@
 #include "image/pod_coordinates.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 
 namespace prefetch::image {
+
 namespace {
 
 std::string NameAndUid(const Coordinates& of) {
@@ -31,6 +34,13 @@ std::string WithWords(const PodCoordinates& pod) {
 
 std::string WithWords(const std::string& text) {
   return text.empty() ? "without pull secrets" : "with " + text;
+}
+
+bool Selects(const NodeLabels& selector, const NodeLabels& labels) {
+  return std::all_of(selector.begin(), selector.end(), [&](const auto& pair) {
+    auto label = labels.find(pair.first);
+    return label != labels.end() && label->second == pair.second;
+  });
 }
 
 }  // namespace prefetch::image

@@ -2,8 +2,10 @@
 // content is never known here.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace prefetch::image {
@@ -35,5 +37,12 @@ std::string TextOf(const PodCoordinates& pod);
 std::string WithWords(const PodCoordinates& pod);
 // The same from a TextOf.
 std::string WithWords(const std::string& text);
+
+// NodeLabels: the labels of a Node, and which of them an entry of the list selects.
+
+using NodeLabels = std::map<std::string, std::string>;
+
+// Does a node with these labels have each pair of `selector`? An empty selector selects every node.
+bool Selects(const NodeLabels& selector, const NodeLabels& labels);
 
 }  // namespace prefetch::image

@@ -3,12 +3,12 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
-#include <optional>
+#include <array>
 
 #include "base/text.h"
-#include "image/digest.h"
 
 namespace prefetch::image {
+
 namespace {
 
 constexpr std::size_t kLongestReference = 1024;  // ours; the grammar alone allows about 780
@@ -215,6 +215,143 @@ std::string Reference::SpecImage() const {
   const Parts& own = parts();
   // K1: kubelet adds ":latest", and normalises nothing else.
   return own.tag_written || has_digest() ? own.written : own.written + ":" + own.tag;
+}
+
+namespace {
+
+struct Algorithm {
+  std::string_view name;
+  std::size_t hex_digits;
+};
+constexpr std::array<Algorithm, 3> kAlgorithms = {{{"sha256", 64}, {"sha384", 96}, {"sha512", 128}}};
+
+// The grammar requires this many digits before an algorithm is looked at.
+constexpr std::size_t kFewestHexDigits = 32;
+constexpr std::string_view kInvalidDigest = "has an invalid format";
+
+bool IsHex(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+bool IsCapital(char c) {
+  return c >= 'A' && c <= 'Z';
+}
+
+}  // namespace
+
+std::string_view DigestError(std::string_view text) {
+  std::size_t colon = text.find(':');
+  if (colon == std::string_view::npos) return kInvalidDigest;
+  std::string_view name = text.substr(0, colon);
+  std::string_view hex = text.substr(colon + 1);
+  if (hex.size() < kFewestHexDigits || !std::all_of(hex.begin(), hex.end(), IsHex)) return kInvalidDigest;
+  auto known = std::find_if(kAlgorithms.begin(), kAlgorithms.end(),
+                            [&](const Algorithm& algorithm) { return algorithm.name == name; });
+  if (known == kAlgorithms.end()) return "has an unsupported algorithm";
+  // The algorithm comes before the length, which depends on it.
+  if (hex.size() != known->hex_digits) return "has the wrong length";
+  // R3: capitals are hexadecimal, and no registry or runtime accepts them. A digest in other letters would
+  // also be another key.
+  if (std::any_of(hex.begin(), hex.end(), IsCapital)) return "must be lowercase hex";
+  return {};
+}
+
+bool IsDigest(std::string_view text) {
+  return DigestError(text).empty();
+}
+
+std::string_view WrittenName(std::string_view image) {
+  // The digest goes first, since it contains a colon.
+  image = image.substr(0, image.find('@'));
+  std::size_t slash = image.rfind('/');
+  // A colon before the last slash belongs to the registry's port.
+  std::size_t colon = image.find(':', slash == std::string_view::npos ? 0 : slash);
+  return image.substr(0, colon);
+}
+
+bool NamesRegistry(std::string_view image) {
+  std::size_t slash = image.find('/');
+  if (slash == std::string_view::npos) return false;
+  std::string_view first = image.substr(0, slash);
+  return first == "localhost" || first.find_first_of(".:") != std::string_view::npos;
+}
+
+namespace {
+
+constexpr std::size_t kLongest = 500;
+constexpr int kMostStars = 20;
+
+// Greedy, and goes back to the last star only, so that no pattern takes longer than name times pattern. A
+// recursive matcher could be made to take exponential time by a pattern of many stars.
+bool Matches(std::string_view pattern, std::string_view text) {
+  std::size_t p = 0, t = 0, star = std::string_view::npos, star_text = 0;
+  while (t < text.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      star_text = t;
+    } else if (p < pattern.size() && pattern[p] == text[t]) {
+      p++;
+      t++;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      t = ++star_text;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') p++;
+  return p == pattern.size();
+}
+
+std::string_view RepositoryOf(std::string_view name) {
+  std::size_t digest = name.find('@');
+  if (digest != std::string_view::npos) return name.substr(0, digest);
+  std::size_t colon = name.rfind(':');
+  bool tag = colon != std::string_view::npos && name.find('/', colon) == std::string_view::npos;
+  return tag ? name.substr(0, colon) : name;
+}
+
+}  // namespace
+
+bool MatchesPattern(std::string_view pattern, std::string_view normalized_name) {
+  // A pattern without a tag means every tag of the repository.
+  return Matches(pattern, normalized_name) || Matches(pattern, RepositoryOf(normalized_name));
+}
+
+base::Status CheckPattern(std::string_view pattern) {
+  bool blank = std::any_of(pattern.begin(), pattern.end(),
+                           [](char c) { return static_cast<unsigned char>(c) <= 0x20 || c == 0x7f; });
+  if (pattern.empty() || blank || pattern.size() > kLongest ||
+      std::count(pattern.begin(), pattern.end(), '*') > kMostStars) {
+    return base::InvalidArgument(
+        "must be a pattern of image names such as registry.k8s.io/*, of at most 500 characters and 20 stars");
+  }
+  return {};
+}
+
+std::string_view PullPolicyName(PullPolicy policy) {
+  switch (policy) {
+    case PullPolicy::kNever:
+      return "Never";
+    case PullPolicy::kIfNotPresent:
+      return "IfNotPresent";
+    case PullPolicy::kAlways:
+      return "Always";
+  }
+  return "";
+}
+
+// Compares with PullPolicyName, so that both directions have the same words.
+std::optional<PullPolicy> ParsePullPolicy(std::string_view exact_name) {
+  for (PullPolicy policy : std::array{PullPolicy::kNever, PullPolicy::kIfNotPresent, PullPolicy::kAlways}) {
+    if (PullPolicyName(policy) == exact_name) return policy;
+  }
+  return std::nullopt;
+}
+
+PullPolicy DefaultPullPolicy(const Reference& reference) {
+  // K2. tag() is "latest" also where neither tag nor digest is written, and empty for a digest alone.
+  return reference.tag() == "latest" ? PullPolicy::kAlways : PullPolicy::kIfNotPresent;
 }
 
 }  // namespace prefetch::image

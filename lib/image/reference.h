@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -59,5 +60,46 @@ class Reference {
   // Never changes, so copies share it: a list of thousands is held in several places.
   std::shared_ptr<const Parts> parts_;
 };
+
+// Digest: the text form of a content hash, "sha256:" and lower-case hex (registry rule R3).
+
+// sha256, sha384 or sha512 with exactly its number of lower-case hex digits: what registries and runtimes
+// accept. Pure; any thread.
+bool IsDigest(std::string_view text);
+
+// Why `text` is no digest, as the end of a sentence ("has the wrong length"); empty if it is one.
+std::string_view DigestError(std::string_view text);
+
+// Facts from an image's name as written, before it is normalised. Pure.
+
+// "nginx" of "nginx:1.27", "reg:5000/a" of "reg:5000/a@sha256:…": what kubelet 1.36 keeps its records by
+// (1.36: pkg/kubelet/images, the image without tag and digest).
+std::string_view WrittenName(std::string_view image);
+
+// Does the name begin with a registry, as everybody decides it: by a dot, a colon or "localhost" before the
+// first slash?
+bool NamesRegistry(std::string_view image);
+
+// NamePattern: which images a person means by "registry.k8s.io/*".
+
+// `*` stands for any run of characters, also for "/" and for none. A pattern is held against the whole
+// normalised name ("docker.io/library/nginx:1.27") and against its repository ("docker.io/library/nginx"), so
+// that "registry.k8s.io/pause" means every tag and digest of it. Case matters.
+bool MatchesPattern(std::string_view pattern, std::string_view normalized_name);
+
+// InvalidArgument: empty, longer than 500 bytes, more than 20 `*`, blanks or control characters in it.
+base::Status CheckPattern(std::string_view pattern);
+
+// PullPolicy: Kubernetes' imagePullPolicy.
+
+// In order of strength: a pod with a later one asks for more.
+enum class PullPolicy { kNever, kIfNotPresent, kAlways };
+
+std::string_view PullPolicyName(PullPolicy policy);                      // "IfNotPresent"
+std::optional<PullPolicy> ParsePullPolicy(std::string_view exact_name);  // case matters, as in Kubernetes
+
+// The policy that a container gets which names none (kubelet's rule K2): kAlways if its tag is exactly
+// "latest", written or implied, even beside a digest; kIfNotPresent otherwise.
+PullPolicy DefaultPullPolicy(const Reference& reference);
 
 }  // namespace prefetch::image

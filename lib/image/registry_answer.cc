@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <iterator>
-#include <string_view>
 
 namespace prefetch::image {
 

@@ -8,7 +8,6 @@
 #include <string>
 #include <string_view>
 
-#include "base/circuit.h"
 #include "base/token_bucket.h"
 
 namespace prefetch::image {

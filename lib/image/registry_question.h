@@ -2,15 +2,29 @@
 // makes it, lib/registry answers it with a RegistryAnswer.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "image/auth_config.h"
+#include "base/call.h"
+#include "base/clock.h"
+#include "base/result.h"
+#include "base/secret.h"
 #include "image/platform.h"
 #include "image/reference.h"
 
 namespace prefetch::image {
+
+// AuthConfig: one credential for a registry, as CRI's message of that name carries it.
+
+// A value. Only user name and password: the portable part (runtime rule C6).
+struct AuthConfig {
+  std::string username;
+  base::Secret password;
+};
 
 struct RegistryQuestion {
   Reference reference;
@@ -30,6 +44,48 @@ struct RegistryQuestion {
   // The manifest is fetched as well, as a pull by containerd would, where that costs nothing but a request
   // (R53). Otherwise the answer is what HEAD tells, and a pull may still find something else.
   bool fetches_manifest = false;
+};
+
+// ContentSource: where the bytes of an image come from, if not by the runtime. lib/registry has one that asks
+// registries, lib/agent uses it; these folders do not know each other.
+
+// The documents of one image for one platform, byte for byte. Their digests were verified.
+struct ImageManifest {
+  std::string index;  // empty: the reference names the manifest itself
+  std::string manifest;
+  // How near the registry is: the time of the quickest answer, and the shortest round trip to the server
+  // that gave the manifest, where that is known.
+  base::Duration answer_time{0};
+  std::optional<base::Duration> round_trip = {};
+};
+
+// The bytes from `begin` up to `end` of a blob with `size` bytes.
+struct BlobRange {
+  std::string digest;
+  std::uint64_t size = 0;
+  std::uint64_t begin = 0, end = 0;
+};
+
+// Any thread may call, many at once. A call blocks until it has an answer or `call` ends. A failure names its
+// owner, but for Cancelled (call.stop):
+//   kImage      NotFound, PermissionDenied. InvalidArgument: the runtime may get it, but not like this: other
+//               content than its digest says, nothing for this platform, settings that only a runtime follows
+//   kRegistry   an answer that is no use for any image: too busy, out of order. InvalidArgument: no ranges
+//   kNetwork    no answer
+class ContentSource {
+ public:
+  virtual ~ContentSource() = default;
+
+  virtual base::Result<ImageManifest> Manifest(const base::Call& call, const RegistryQuestion& image) = 0;
+  // Gives exactly those bytes to `sink`, in order and in parts, on this thread. After a failure, the ones
+  // that it got are good as far as anybody can tell; a further call asks for the rest. Their digest is the
+  // caller's to check: only a whole blob has one. Cancelled also if `sink` returned false. It may block for
+  // some seconds, which slows the sender.
+  virtual base::Status Bytes(const base::Call& call, const RegistryQuestion& image, const BlobRange& range,
+                             const std::function<bool(std::string_view part)>& sink) = 0;
+  // Returns how long from now the image's own registry is not to be asked for it, after a 429. nullopt: it
+  // sent no Retry-After.
+  virtual std::optional<base::Duration> RetryAfter(const RegistryQuestion&) { return std::nullopt; }
 };
 
 }  // namespace prefetch::image

@@ -8,12 +8,16 @@
 #include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
+#include "base/clock.h"
 #include "base/result.h"
+#include "base/secret.h"
+#include "http/client.h"
 
 namespace prefetch::kube {
 
-// The kinds of failure that decide the next step (retry.h). The list is closed.
+// The kinds of failure that decide the next step (answer.h). The list is closed.
 enum class ApiError {
   kUnauthorized,     // 401: the credential is not, or no longer, valid
   kForbidden,        // 403: the role lacks a right, or admission refused
@@ -88,5 +92,57 @@ class [[nodiscard]] Answer {
   }
   std::variant<T, Failure> v_;
 };
+
+// Tells what kind of Failure an HTTP exchange with the API server (or kubelet) ended in. Pure. Internal to
+// kube/.
+
+// Returns nullopt for a 2xx. `attempt` names the request: "get nodes \"n1\"". The message of the server's
+// Status object, if there is one, becomes part of the failure, without secrets: neither the process's own nor
+// those in `secrets`, which this request has sent.
+std::optional<Failure> FailureOf(const http::Response& response, std::string_view attempt,
+                                 const std::vector<const base::Secret*>& secrets, base::WallTime now);
+
+// Returns the failure of an exchange that ended without an answer.
+Failure FailureOf(const base::Error& error, std::string_view attempt);
+
+// Returns true if `body` is a Status object. An API server sends one with each of its own refusals.
+bool IsStatus(const std::string& body);
+
+// Returns the failure for a complete answer that is not of the requested kind.
+Failure Malformed(std::string_view attempt, std::string_view why);
+
+// The retry rule for each kind of failed call to the API server. Pure.
+
+enum class Step {
+  kReadCredentialAgain,  // read token and certificates again, at once; HttpApi does this one by itself
+  kReadObjectAgain,      // get the object anew, change it anew, send again
+  kListAnew,             // begin the list from its first page
+  kSendAgain,            // the same call
+  kGiveUp,               // the same call fails again: only other input helps
+};
+
+struct Retry {
+  Step step = Step::kGiveUp;
+  std::chrono::milliseconds after{0};  // how long to wait before that step
+
+  friend bool operator==(const Retry&, const Retry&) = default;
+};
+
+// `failures`: the number of failures in a row, including this one (1 for the first). `spread`: a random
+// number from [0, 1), which spreads the retries of many nodes over the waiting time.
+//
+// clang-format off
+//   | kind                                       | first                        | then                      |
+//   | Unauthorized, TlsError                     | credential again, at once    | back-off                  |
+//   | Unauthorized of a pod behind the server    | back-off: the credential for the server was good         |
+//   | Conflict, Gone                             | object, list again, at once  | the same, after back-off  |
+//   | TooManyRequests, ServerError, Unreachable, | back-off, never earlier than the server's Retry-After    |
+//   |   Timeout, NotFound, NoCredential          |                              |                           |
+//   | Forbidden, Malformed                       | 2.5 to 5 min: a person must repair something             |
+//   | Invalid, Cancelled                         | never                        |                           |
+// clang-format on
+//
+// The back-off doubles from 1 s to 60 s, with full jitter. A Retry-After counts up to 10 min.
+Retry NextTry(const Failure& failure, unsigned failures, double spread);
 
 }  // namespace prefetch::kube

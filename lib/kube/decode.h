@@ -4,13 +4,20 @@
 // absent ones stay empty. Only an object without a name is none.
 #pragma once
 
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "base/clock.h"
+#include "base/result.h"
+#include "doc/json.h"
 #include "doc/node.h"
-#include "doc/path.h"
+#include "doc/problems.h"
 #include "kube/api.h"
-#include "kube/objects.h"
 
 namespace prefetch::kube {
 
@@ -32,5 +39,71 @@ std::optional<Page<T>> DecodePage(const doc::Node& list, std::optional<T> (*deco
   }
   return page;
 }
+
+// The bodies that are sent to the API server. Pure. Internal to kube/.
+
+// JSON merge patches (RFC 7386) for a Node: null removes a label, a list is replaced as a whole.
+std::string LabelPatch(const std::string& key, const std::optional<std::string>& value);
+std::string TaintsPatch(const std::string& resource_version, const std::vector<Taint>& taints);
+
+// A merge patch for one key of a ConfigMap.
+std::string ConfigMapPatch(const std::string& key, const std::string& text);
+
+// Strategic merge patches for a Node's status, whose conditions are merged by their type.
+std::string ConditionPatch(const NodeCondition& condition);
+std::string ConditionRemoval(const std::string& type);
+
+// The namespace for Events about objects that have no namespace.
+inline constexpr const char* kNodeEventNamespace = "default";
+
+// A core/v1 Event, and a merge patch for a repeated one.
+std::string EventBody(const NodeEvent& event);
+std::string EventPatch(const NodeEvent& event);
+
+// An authentication.k8s.io/v1 TokenRequest.
+std::string TokenRequestBody(const std::string& audience, std::int64_t expiration_seconds);
+
+// An authentication.k8s.io/v1 TokenReview. Holds the token: to be wiped.
+std::string TokenReviewBody(const base::Secret& token, const std::string& audience);
+
+// DeleteOptions that spare any pod but that of `uid`.
+std::string DeleteBody(const std::string& uid);
+
+// Times as the API server writes them. Pure.
+
+// Returns the time that doc::ParseTimestamp reads; nullopt for anything else. A date before 1800 or after
+// 2200 counts as the nearest of these.
+std::optional<base::WallTime> ParseRfc3339(std::string_view text);
+
+// The value of a Retry-After header (RFC 9110 section 10.2.3): seconds, or a date as seen from `now`; at most
+// a day, at least 0. nullopt for anything else.
+std::optional<std::chrono::seconds> ParseRetryAfter(std::string_view text, base::WallTime now);
+
+// Saved pods: `kubectl get pods -o json > pods.json`.
+
+// Reads a List or PodList, or one Pod, piece by piece. Skips objects of other kinds in a List. Not
+// thread-safe. Its memory grows with the pods and their longest text, not with the length of the list.
+class SavedPods {
+ public:
+  SavedPods();
+  SavedPods(const SavedPods&) = delete;
+  SavedPods& operator=(const SavedPods&) = delete;
+
+  // Returns false when further bytes are useless: there are more than doc::kMostSavedBytes.
+  bool Feed(std::string_view bytes);
+  // InvalidArgument: it is no JSON, longer than doc::kMostSavedBytes, or holds no list of objects.
+  base::Result<std::vector<Pod>> Take();
+
+ private:
+  void Add(const doc::Node& object);
+
+  doc::Problems problems_{"pods"};
+  std::vector<Pod> pods_;
+  std::size_t bytes_ = 0;
+  doc::JsonItems items_;
+};
+
+// Reads a whole text in this way. Pure.
+base::Result<std::vector<Pod>> ReadSavedPods(std::string_view json);
 
 }  // namespace prefetch::kube

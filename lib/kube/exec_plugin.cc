@@ -5,18 +5,16 @@
 #include <algorithm>
 #include <chrono>
 
-#include "base/foreign_text.h"
 #include "base/fs.h"
 #include "base/redactor.h"
 #include "base/subprocess.h"
 #include "base/text.h"
 #include "doc/go_types.h"
+#include "doc/json.h"
 #include "doc/kubernetes_yaml.h"
-#include "doc/secret_node.h"
 #include "doc/write.h"
-#include "kube/kubeconfig_files.h"
-#include "kube/kubeconfig_types.h"
-#include "kube/times.h"
+#include "kube/decode.h"
+#include "kube/kubeconfig.h"
 
 namespace prefetch::kube {
 namespace {

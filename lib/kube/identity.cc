@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include "base/fs.h"
 #include "base/redactor.h"
 #include "base/text.h"
 

@@ -9,10 +9,10 @@
 
 #include "base/call.h"
 #include "base/clock.h"
+#include "base/fs.h"
 #include "base/mutex.h"
 #include "base/result.h"
 #include "base/secret.h"
-#include "base/stamped_files.h"
 #include "http/client.h"
 #include "kube/cluster.h"
 #include "kube/exec_plugin.h"

@@ -1,10 +1,14 @@
 // Finds a cluster by kubeconfig files, which are read as kubectl reads them.
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "doc/json.h"
+#include "doc/reader.h"
 #include "kube/cluster.h"
 
 namespace prefetch::kube {
@@ -27,5 +31,54 @@ struct KubeconfigOptions {
 // http://localhost:8080. It also rejects auth-provider, and plugins that need a terminal. Returns NotFound if
 // there is no file or no such context, else InvalidArgument.
 base::Result<Cluster> FromKubeconfig(const GetEnv& get_env, const KubeconfigOptions& options);
+
+// KubeconfigFiles: one or several kubeconfig files as one. Internal to kube/.
+
+// One entry of the lists clusters, users, contexts.
+struct KubeconfigEntry {
+  doc::ObjectReader body;
+  std::string path;    // of the file that it stands in
+  std::string folder;  // where that file's relative paths begin
+};
+
+// Not thread-safe. Entries live as long as this object.
+class KubeconfigFiles {
+ public:
+  // `may_miss`: skips missing files, as long as one exists.
+  static base::Result<KubeconfigFiles> Read(const std::vector<std::string>& paths, bool may_miss);
+
+  // The first entry of that name in `list` ("clusters"), whose body is under `key` ("cluster"), and may be
+  // missing.
+  std::optional<KubeconfigEntry> Find(std::string_view list, std::string_view key, const std::string& name);
+  // The first current-context; empty: none.
+  std::string CurrentContext();
+
+  // The mistakes of all files.
+  base::Status ToStatus() const;
+
+ private:
+  struct File {
+    File(std::string file_path, doc::Problems found, doc::Node root)
+        : path(std::move(file_path)), problems(std::move(found)), tree(std::move(root)) {}
+    std::string path;
+    doc::Problems problems;
+    doc::SecretNode tree;
+  };
+  std::vector<std::unique_ptr<File>> files_;
+};
+
+// `path` as seen from `folder`, without "." and ".."; an absolute one, and an empty one, stay as they are.
+std::string ResolvePath(const std::string& folder, const std::string& path);
+
+// The types of values in a kubeconfig and in a plugin's answer, as kubectl's decoder demands them. Internal
+// to kube/.
+
+// Adds a problem for another apiVersion or kind than a kubeconfig's, which may be absent; for each value of
+// another type than kubectl's decoder demands, and for each name that stands twice in a list. kubectl refuses
+// the whole file for one of them, even in entries that no context uses.
+void CheckKubeconfig(const doc::Reader& root);
+
+// The same for the values of an ExecCredential.
+void CheckExecCredentialTypes(const doc::Reader& root);
 
 }  // namespace prefetch::kube

@@ -4,8 +4,7 @@
 #include "doc/json.h"
 #include "doc/write.h"
 #include "kube/decode.h"
-#include "kube/exchange.h"
-#include "kube/failure.h"
+#include "kube/http_api.h"
 
 namespace prefetch::kube {
 namespace {

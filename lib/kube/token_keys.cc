@@ -1,13 +1,30 @@
 #include "kube/token_keys.h"
 
+#include <gmp.h>
+#include <nettle/bignum.h>
+#include <nettle/dsa.h>
+#include <nettle/ecc-curve.h>
+#include <nettle/ecc.h>
+#include <nettle/ecdsa.h>
+#include <nettle/rsa.h>
+#include <nettle/sha2.h>
+
 #include <algorithm>
+#include <array>
+#include <cstdint>
 
 #include "base/text.h"
 #include "doc/json.h"
-#include "doc/path.h"
-#include "kube/signature.h"
+#include "doc/node.h"
 
 namespace prefetch::kube {
+
+// Signatures of JSON Web Tokens, by nettle. Internal to kube/.
+
+// RSASSA-PKCS1-v1_5 with SHA-256, or ECDSA with the curve's own hash (RFC 7518, 3.3 and 3.4). False for a key
+// that is none, too.
+bool Verifies(const PublicKey& key, std::string_view message, std::string_view signature);
+
 namespace {
 
 constexpr doc::Limits kKeyLimits{.bytes = 256 * 1024, .depth = 8, .nodes = 5'000};
@@ -100,6 +117,165 @@ Signature TokenKeys::Verify(std::string_view token) const {
   // The cluster may have new keys that are not known here yet, so the caller can fetch them and judge again.
   if (!named) return Signature::kUnknownKey;
   return verifiable ? Signature::kForged : Signature::kUnverifiable;
+}
+
+namespace {
+
+// Shorter keys are broken. Longer ones cost too much for a check that strangers can cause.
+constexpr std::size_t kShortestModulus = 2048 / 8;
+constexpr std::size_t kLongestModulus = 8192 / 8;
+// Usual exponents have three bytes (65537). A long one makes each check slow.
+constexpr std::size_t kLongestExponent = 4;
+
+const std::uint8_t* Bytes(std::string_view text) {
+  return reinterpret_cast<const std::uint8_t*>(text.data());
+}
+
+// An integer of nettle's, which is freed with this object.
+class Number {
+ public:
+  explicit Number(std::string_view bytes) {
+    mpz_init(value_);
+    nettle_mpz_set_str_256_u(value_, bytes.size(), Bytes(bytes));
+  }
+  ~Number() { mpz_clear(value_); }
+  Number(const Number&) = delete;
+  Number& operator=(const Number&) = delete;
+  mpz_t& value() { return value_; }
+
+ private:
+  mpz_t value_;
+};
+
+bool VerifiesRsa(const PublicKey& key, std::string_view message, std::string_view signature) {
+  if (key.first.size() < kShortestModulus || key.first.size() > kLongestModulus) return false;
+  // RFC 8017 section 8.2.2: the signature is as long as the modulus.
+  if (key.second.size() > kLongestExponent || signature.size() != key.first.size()) return false;
+  rsa_public_key rsa;
+  rsa_public_key_init(&rsa);
+  nettle_mpz_set_str_256_u(rsa.n, key.first.size(), Bytes(key.first));
+  nettle_mpz_set_str_256_u(rsa.e, key.second.size(), Bytes(key.second));
+  bool verified = false;
+  // nettle's arithmetic needs an odd modulus, and the key comes from outside.
+  if (rsa_public_key_prepare(&rsa) == 1 && mpz_odd_p(rsa.n) != 0) {
+    sha256_ctx hash;
+    sha256_init(&hash);
+    sha256_update(&hash, message.size(), Bytes(message));
+    Number number(signature);
+    verified = mpz_cmp(number.value(), rsa.n) < 0 && rsa_sha256_verify(&rsa, &hash, number.value()) == 1;
+  }
+  rsa_public_key_clear(&rsa);
+  return verified;
+}
+
+// Writes the hash that belongs to the curve, and returns its size (RFC 7518 section 3.4).
+std::size_t Digest(PublicKey::Kind kind, std::string_view message, std::array<std::uint8_t, 64>& digest) {
+  if (kind == PublicKey::Kind::kP256) {
+    sha256_ctx hash;
+    sha256_init(&hash);
+    sha256_update(&hash, message.size(), Bytes(message));
+    sha256_digest(&hash, SHA256_DIGEST_SIZE, digest.data());
+    return SHA256_DIGEST_SIZE;
+  }
+  sha512_ctx hash;
+  const bool p384 = kind == PublicKey::Kind::kP384;
+  // SHA-384 is SHA-512 with another beginning and a shorter end, so both share the context.
+  p384 ? sha384_init(&hash) : sha512_init(&hash);
+  sha512_update(&hash, message.size(), Bytes(message));
+  if (p384) {
+    sha384_digest(&hash, SHA384_DIGEST_SIZE, digest.data());
+    return SHA384_DIGEST_SIZE;
+  }
+  sha512_digest(&hash, SHA512_DIGEST_SIZE, digest.data());
+  return SHA512_DIGEST_SIZE;
+}
+
+bool VerifiesEcdsa(const ecc_curve* curve, const PublicKey& key, std::string_view message,
+                   std::string_view signature) {
+  // r and s, each as long as the curve's order.
+  const std::size_t half = (ecc_bit_size(curve) + 7) / 8;
+  if (signature.size() != half * 2) return false;
+  std::array<std::uint8_t, 64> digest{};
+  const std::size_t size = Digest(key.kind, message, digest);
+  ecc_point point;
+  ecc_point_init(&point, curve);
+  Number x(key.first), y(key.second);
+  bool verified = false;
+  // This fails for a point that is not on the curve: a key that is none.
+  if (ecc_point_set(&point, x.value(), y.value()) == 1) {
+    dsa_signature pair;
+    dsa_signature_init(&pair);
+    nettle_mpz_set_str_256_u(pair.r, half, Bytes(signature));
+    nettle_mpz_set_str_256_u(pair.s, half, Bytes(signature.substr(half)));
+    verified = ecdsa_verify(&point, size, digest.data(), &pair) == 1;
+    dsa_signature_clear(&pair);
+  }
+  ecc_point_clear(&point);
+  return verified;
+}
+
+}  // namespace
+
+bool Verifies(const PublicKey& key, std::string_view message, std::string_view signature) {
+  switch (key.kind) {
+    case PublicKey::Kind::kRsa:
+      return VerifiesRsa(key, message, signature);
+    case PublicKey::Kind::kP256:
+      return VerifiesEcdsa(nettle_get_secp_256r1(), key, message, signature);
+    case PublicKey::Kind::kP384:
+      return VerifiesEcdsa(nettle_get_secp_384r1(), key, message, signature);
+    case PublicKey::Kind::kP521:
+      return VerifiesEcdsa(nettle_get_secp_521r1(), key, message, signature);
+    case PublicKey::Kind::kOther:
+      return false;
+  }
+  return false;
+}
+
+namespace {
+
+constexpr std::size_t kLongestToken = 16 * 1024;
+constexpr doc::Limits kClaimLimits{.bytes = kLongestToken, .depth = 8, .nodes = 1000};
+// A second in the year 2255. Later ones do not fit into a WallTime, and mean the same here.
+constexpr std::int64_t kLastSecond = 9'000'000'000;
+
+// Returns the audiences of the claim, which is one string or a list of strings (RFC 7519 section 4.1.3).
+std::vector<std::string> Audiences(const doc::Node* claim) {
+  std::vector<std::string> audiences;
+  if (claim == nullptr) return audiences;
+  if (claim->kind == doc::Node::Kind::kString) audiences.push_back(claim->text);
+  for (const doc::Node& item : claim->items) {
+    if (item.kind == doc::Node::Kind::kString) audiences.push_back(item.text);
+  }
+  return audiences;
+}
+
+}  // namespace
+
+std::optional<TokenClaims> ReadTokenClaims(std::string_view token) {
+  // The bound comes before any copy of the text.
+  if (token.size() > kLongestToken) return std::nullopt;
+  const std::vector<std::string_view> parts = base::Split(token, '.');
+  // An empty signature means an unsigned token ("alg": "none"), which is never a ServiceAccount's.
+  if (parts.size() != 3 || parts[2].empty()) return std::nullopt;
+  const std::optional<std::string> json = base::Base64UrlDecode(parts[1]);
+  if (!json) return std::nullopt;
+  doc::Problems problems("token");
+  // The text is untrusted and unverified, so bytes, depth and number of nodes are bounded.
+  const auto body = doc::ParseJson(*json, problems, doc::JsonRules::kLenient, kClaimLimits);
+  if (!body || body->kind != doc::Node::Kind::kMapping) return std::nullopt;
+  TokenClaims claims{.audiences = Audiences(body->Find("aud")),
+                     .expires = std::nullopt,
+                     .node = doc::TextAt(*body, {"kubernetes.io", "node", "name"}),
+                     .pod_uid = doc::TextAt(*body, {"kubernetes.io", "pod", "uid"})};
+  const doc::Node* expires = body->Find("exp");
+  // A claim of another type leaves the expiry unknown, and CheckClaims (plan/caller.h) then rejects the
+  // token.
+  if (expires != nullptr && expires->kind == doc::Node::Kind::kInt && expires->integer >= 0) {
+    const std::int64_t second = std::min<std::int64_t>(expires->integer, kLastSecond);
+    claims.expires = base::WallTime(std::chrono::seconds(second));
+  }
+  return claims;
 }
 
 }  // namespace prefetch::kube

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
+
 namespace prefetch::kube {
 
 struct PublicKey {
@@ -41,5 +43,17 @@ class TokenKeys {
  private:
   std::vector<PublicKey> keys_;
 };
+
+// The claims of a ServiceAccount token, unverified: they spare the API server questions whose answer is no.
+
+struct TokenClaims {
+  std::vector<std::string> audiences;
+  std::optional<base::WallTime> expires;
+  std::string node, pod_uid;  // of the pod that it is bound to; empty: it is bound to none
+};
+
+// nullopt: it is no JSON Web Token of at most 16 KiB (RFC 7519; the private claim `kubernetes.io` is that of
+// k8s.io/kubernetes pkg/serviceaccount/claims.go). Pure.
+std::optional<TokenClaims> ReadTokenClaims(std::string_view token);
 
 }  // namespace prefetch::kube

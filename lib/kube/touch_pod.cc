@@ -16,7 +16,7 @@ constexpr int kActiveDeadlineSeconds = 300;
 constexpr int kNobody = 65532;
 constexpr std::size_t kNameHashDigits = 20;
 
-Value Text(std::string text) {
+Value TextNode(std::string text) {
   return Value::String(std::move(text));
 }
 
@@ -28,7 +28,7 @@ Value Object(std::initializer_list<std::pair<const char*, Value>> members) {
 
 Value ContainerSecurity() {
   return Object({{"allowPrivilegeEscalation", Value::Bool(false)},
-                 {"capabilities", Object({{"drop", Value::Sequence({Text("ALL")})}})},
+                 {"capabilities", Object({{"drop", Value::Sequence({TextNode("ALL")})}})},
                  {"privileged", Value::Bool(false)},
                  {"readOnlyRootFilesystem", Value::Bool(true)}});
 }
@@ -38,13 +38,13 @@ Value PodSecurity() {
   return Object({{"runAsNonRoot", Value::Bool(true)},
                  {"runAsUser", Value::Int(kNobody)},
                  {"runAsGroup", Value::Int(kNobody)},
-                 {"seccompProfile", Object({{"type", Text("RuntimeDefault")}})}});
+                 {"seccompProfile", Object({{"type", TextNode("RuntimeDefault")}})}});
 }
 
 // The pod needs next to nothing, but a namespace with a quota demands requests and limits.
 Value Resources() {
-  return Object({{"requests", Object({{"cpu", Text("1m")}, {"memory", Text("1Mi")}})},
-                 {"limits", Object({{"cpu", Text("10m")}, {"memory", Text("16Mi")}})}});
+  return Object({{"requests", Object({{"cpu", TextNode("1m")}, {"memory", TextNode("1Mi")}})},
+                 {"limits", Object({{"cpu", TextNode("10m")}, {"memory", TextNode("16Mi")}})}});
 }
 
 std::string NameOf(const char* kind, std::size_t i) {
@@ -57,10 +57,10 @@ std::string PolicyOf(const TouchImage& image) {
 
 // The command exists in no image (kTouchCommand), so the container never runs, whatever the image is (K37).
 Value Container(std::size_t i, const TouchImage& image) {
-  return Object({{"name", Text(NameOf("image", i))},
-                 {"image", Text(image.name)},
-                 {"imagePullPolicy", Text(PolicyOf(image))},
-                 {"command", Value::Sequence({Text(kTouchCommand)})},
+  return Object({{"name", TextNode(NameOf("image", i))},
+                 {"image", TextNode(image.name)},
+                 {"imagePullPolicy", TextNode(PolicyOf(image))},
+                 {"command", Value::Sequence({TextNode(kTouchCommand)})},
                  {"resources", Resources()},
                  {"securityContext", ContainerSecurity()}});
 }
@@ -68,18 +68,19 @@ Value Container(std::size_t i, const TouchImage& image) {
 Value Metadata(const TouchPodSpec& spec) {
   // With the Node as its owner, the pod is collected when the Node goes, even if no agent is left to delete
   // it.
-  Value owner = Object({{"apiVersion", Text("v1")},
-                        {"kind", Text("Node")},
-                        {"name", Text(spec.node)},
-                        {"uid", Text(spec.node_uid)}});
-  return Object({{"name", Text(spec.name)},
-                 {"namespace", Text(spec.name_space)},
-                 {"labels", Object({{"app.kubernetes.io/name", Text("prefetchd-touch")},
-                                    {"app.kubernetes.io/instance", Text(spec.instance)}})},
-                 // Neither a drain by the cluster autoscaler nor the removal of the node has to wait for this
-                 // pod.
-                 {"annotations", Object({{"cluster-autoscaler.kubernetes.io/safe-to-evict", Text("true")}})},
-                 {"ownerReferences", Value::Sequence({std::move(owner)})}});
+  Value owner = Object({{"apiVersion", TextNode("v1")},
+                        {"kind", TextNode("Node")},
+                        {"name", TextNode(spec.node)},
+                        {"uid", TextNode(spec.node_uid)}});
+  return Object(
+      {{"name", TextNode(spec.name)},
+       {"namespace", TextNode(spec.name_space)},
+       {"labels", Object({{"app.kubernetes.io/name", TextNode("prefetchd-touch")},
+                          {"app.kubernetes.io/instance", TextNode(spec.instance)}})},
+       // Neither a drain by the cluster autoscaler nor the removal of the node has to wait for this
+       // pod.
+       {"annotations", Object({{"cluster-autoscaler.kubernetes.io/safe-to-evict", TextNode("true")}})},
+       {"ownerReferences", Value::Sequence({std::move(owner)})}});
 }
 
 Value Containers(const TouchPodSpec& spec) {
@@ -92,8 +93,8 @@ Value Containers(const TouchPodSpec& spec) {
   Value only = Container(0, spec.images.front());
   std::vector<Value> mounts;
   for (std::size_t i = 1; i < spec.images.size(); i++) {
-    mounts.push_back(Object({{"name", Text(NameOf("image", i))},
-                             {"mountPath", Text("/" + NameOf("image", i))},
+    mounts.push_back(Object({{"name", TextNode(NameOf("image", i))},
+                             {"mountPath", TextNode("/" + NameOf("image", i))},
                              {"readOnly", Value::Bool(true)}}));
   }
   if (!mounts.empty()) only.Set("volumeMounts", Value::Sequence(std::move(mounts)));
@@ -105,9 +106,9 @@ Value Containers(const TouchPodSpec& spec) {
 Value Volumes(const TouchPodSpec& spec) {
   std::vector<Value> volumes;
   for (std::size_t i = 1; i < spec.images.size(); i++) {
-    volumes.push_back(Object({{"name", Text(NameOf("image", i))},
-                              {"image", Object({{"reference", Text(spec.images[i].name)},
-                                                {"pullPolicy", Text(PolicyOf(spec.images[i]))}})}}));
+    volumes.push_back(Object({{"name", TextNode(NameOf("image", i))},
+                              {"image", Object({{"reference", TextNode(spec.images[i].name)},
+                                                {"pullPolicy", TextNode(PolicyOf(spec.images[i]))}})}}));
   }
   return Value::Sequence(std::move(volumes));
 }
@@ -143,20 +144,20 @@ std::optional<std::string> WhatChangedInContainers(const TouchPodSpec& spec, con
 doc::Node TouchPod(const TouchPodSpec& spec) {
   // Every taint is tolerated, those of kubelet's own included: the node may just be starting, or be in
   // trouble.
-  Value toleration = Object({{"operator", Text("Exists")}});
-  Value pod = Object({{"nodeName", Text(spec.node)},
-                      {"serviceAccountName", Text(spec.service_account)},
+  Value toleration = Object({{"operator", TextNode("Exists")}});
+  Value pod = Object({{"nodeName", TextNode(spec.node)},
+                      {"serviceAccountName", TextNode(spec.service_account)},
                       {"automountServiceAccountToken", Value::Bool(false)},
                       {"enableServiceLinks", Value::Bool(false)},
-                      {"restartPolicy", Text("Never")},
+                      {"restartPolicy", TextNode("Never")},
                       {"activeDeadlineSeconds", Value::Int(kActiveDeadlineSeconds)},
                       {"terminationGracePeriodSeconds", Value::Int(0)},
                       {"tolerations", Value::Sequence({std::move(toleration)})},
                       {"securityContext", PodSecurity()},
                       {"containers", Containers(spec)}});
   if (spec.image_volumes && spec.images.size() > 1) pod.Set("volumes", Volumes(spec));
-  return Object({{"apiVersion", Text("v1")},
-                 {"kind", Text("Pod")},
+  return Object({{"apiVersion", TextNode("v1")},
+                 {"kind", TextNode("Pod")},
                  {"metadata", Metadata(spec)},
                  {"spec", std::move(pod)}});
 }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "doc/node.h"
-#include "kube/objects.h"
+#include "kube/api.h"
 
 namespace prefetch::kube {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kubelet/feature_gates.h"
+#include "kubelet/settings.h"
 
 namespace prefetch::kubelet {
 

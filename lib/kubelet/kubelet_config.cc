@@ -7,11 +7,47 @@
 
 #include "base/text.h"
 #include "doc/go_types.h"
+#include "doc/json.h"
 #include "doc/kubernetes_yaml.h"
+#include "doc/node.h"
+#include "doc/problems.h"
 #include "doc/reader.h"
-#include "kubelet/config_merge.h"
+#include "doc/write.h"
 
 namespace prefetch::kubelet {
+
+// Reads single fields of a document and of the merge patches (RFC 7396) above it. It does not build the
+// merged document, so that every value keeps its file and line. Pure. Internal to kubelet/.
+
+// One document. Not a mapping, or not readable at all: it says nothing, and its problems say why.
+struct MergeLayer {
+  doc::Node root;
+  doc::Problems problems;  // with the file's name
+  bool is_patch = false;
+};
+
+struct MergedField {
+  std::optional<doc::Reader> value;  // nullopt: never said, or taken back; its mistakes go to its own layer
+  std::string from;                  // the file that spoke last; else the document below the patches; else ""
+  bool by_patch = false;             // it was a patch that spoke last
+};
+
+// The layers, lowest first, outlive it.
+class MergedFields {
+ public:
+  explicit MergedFields(std::vector<MergeLayer>& layers) : layers_(&layers) {}
+
+  // A top-level field. Lists and scalars replace each other whole.
+  MergedField Find(std::string_view key) const;
+  // A field of a top-level object, whose fields merge one by one.
+  MergedField FindIn(std::string_view object, std::string_view key) const;
+
+ private:
+  MergedField AbsentField() const;
+
+  std::vector<MergeLayer>* layers_;
+};
+
 namespace {
 
 constexpr char kPolicyField[] = "imagePullCredentialsVerificationPolicy";
@@ -250,6 +286,66 @@ base::Result<SettingsFacts> DecodeKubeletConfig(std::string_view text, const std
   auto config = MergeKubeletConfigs({.main = ConfigDocument{source, std::string(text)}});
   if (!config) return std::move(config).error();
   return ToSettingsFacts(*config);
+}
+
+namespace {
+
+// null takes a field back (RFC 7396), so the field has a source but no value.
+MergedField MakeField(MergeLayer& layer, const doc::Node& value, std::string path) {
+  MergedField field{.value = std::nullopt, .from = layer.problems.source(), .by_patch = layer.is_patch};
+  if (value.kind != doc::Node::Kind::kNull) {
+    field.value = doc::Reader(value, layer.problems, std::move(path));
+  }
+  return field;
+}
+
+}  // namespace
+
+MergedField MergedFields::AbsentField() const {
+  // kubelet's default counts then. Its source is the main file, which could have said otherwise.
+  bool base = !layers_->empty() && !layers_->front().is_patch;
+  return {.value = std::nullopt, .from = base ? layers_->front().problems.source() : "", .by_patch = false};
+}
+
+MergedField MergedFields::Find(std::string_view key) const {
+  MergedField field = AbsentField();
+  for (MergeLayer& layer : *layers_) {
+    const doc::Node* value = layer.root.Find(std::string(key));
+    if (value != nullptr) field = MakeField(layer, *value, std::string(key));
+  }
+  return field;
+}
+
+MergedField MergedFields::FindIn(std::string_view object, std::string_view key) const {
+  MergedField field = AbsentField();
+  for (MergeLayer& layer : *layers_) {
+    const doc::Node* parent = layer.root.Find(std::string(object));
+    if (parent == nullptr) continue;
+    const doc::Node* value = parent->Find(std::string(key));
+    std::string path = std::string(object) + "." + std::string(key);
+    if (value != nullptr) {
+      field = MakeField(layer, *value, path);
+    } else if (parent->kind != doc::Node::Kind::kMapping && (layer.is_patch || field.value)) {
+      // A patch with null, or with a value that is no object, replaces the whole object (RFC 7396), and so
+      // all fields in it.
+      field = {.value = std::nullopt, .from = layer.problems.source(), .by_patch = layer.is_patch};
+    }
+  }
+  return field;
+}
+
+base::Result<KubeletConfig> DecodeConfigz(std::string_view json) {
+  doc::Problems problems(kConfigzSource);
+  std::optional<doc::Node> config = doc::ParseJson(json, problems, doc::JsonRules::kLenient);
+  if (!config || config->kind != doc::Node::Kind::kMapping) {
+    return base::InvalidArgument("configz: is no KubeletConfiguration");
+  }
+  // /configz sends the bare object. With the two fields, the decoder of files reads it, too.
+  if (config->Find("apiVersion") == nullptr) {
+    config->Set("apiVersion", doc::Node::String("kubelet.config.k8s.io/v1beta1"));
+  }
+  if (config->Find("kind") == nullptr) config->Set("kind", doc::Node::String("KubeletConfiguration"));
+  return MergeKubeletConfigs({.main = ConfigDocument{kConfigzSource, doc::WriteJson(*config)}});
 }
 
 }  // namespace prefetch::kubelet

@@ -1,5 +1,5 @@
 // KubeletConfiguration: what kubelet's main file and its drop-ins say together, so far as it concerns images
-// (K7, K8, K41, K47). Pure; config_files.h reads the files.
+// (K7, K8, K41, K47). Pure; node_facts_reader.h reads the files.
 #pragma once
 
 #include <chrono>
@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/result.h"
-#include "kubelet/feature_gates.h"
 #include "kubelet/settings.h"
 
 namespace prefetch::kubelet {
@@ -78,5 +77,26 @@ SettingsFacts ToSettingsFacts(const KubeletConfig& config);
 // The same from one file without drop-ins. InvalidArgument with the mistakes, each with `source`, line and
 // path.
 base::Result<SettingsFacts> DecodeKubeletConfig(std::string_view text, const std::string& source);
+
+// ReportedByKubelet: the settings that the running kubelet reports on its own port (K45, the strongest
+// source). They are in force, whatever was written into files since kubelet started. Pure; kube/kubelet_api.h
+// asks.
+
+// As NodeFacts::sources name them.
+constexpr const char* kConfigzSource = "configz";
+constexpr const char* kMetricsSource = "kubelet's metrics";
+
+struct ReportedByKubelet {
+  std::optional<KubeletConfig> config;  // of /configz: after files, drop-ins and flags; `from` is "configz"
+  std::optional<bool> gate;             // KubeletEnsureSecretPulledImages, of /metrics: its true value
+  // Parts of its answer that do not fit, one sentence each.
+  std::vector<std::string> remarks;
+
+  friend bool operator==(const ReportedByKubelet&, const ReportedByKubelet&) = default;
+};
+
+// The `kubeletconfig` object of /configz, which has neither apiVersion nor kind. InvalidArgument if it is no
+// KubeletConfiguration.
+base::Result<KubeletConfig> DecodeConfigz(std::string_view json);
 
 }  // namespace prefetch::kubelet

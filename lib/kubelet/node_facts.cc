@@ -1,12 +1,12 @@
 #include "kubelet/node_facts.h"
 
-#include <algorithm>
+#include <set>
 
 #include "base/text.h"
-#include "kubelet/feature_gates.h"
-#include "kubelet/start_check.h"
+#include "doc/duration.h"
 
 namespace prefetch::kubelet {
+
 namespace {
 
 const char kDeclaredSource[] = "declared";
@@ -233,6 +233,157 @@ NodeFacts Combine(const Declared& declared, const ConfigReading& reading,
   if (reading.state != ConfigReading::State::kNone) sources.Add("configFile", OriginName(reading.origin));
   facts.sources = sources.Take();
   return facts;
+}
+
+namespace {
+
+using image::KubeletVersion;
+
+// Returns true if kubelet fills in a policy that is not configured (K49).
+bool HasFilledInPolicy(const KubeletConfig& config, const FeatureGates& flags, KubeletVersion version) {
+  // Without a main file the defaults are filled in before even the flags are read.
+  bool main = !config.main_file.empty();
+  FeatureGates first = main ? MergeGates(flags, config.main_gates) : FeatureGates{};
+  bool filled = VerifiesImages(first, version) && !config.policy_emptied;
+  if (!config.drop_ins) return filled;
+  FeatureGates files = config.gates.value.value_or(FeatureGates{});
+  return filled || VerifiesImages(MergeGates(flags, files), version);
+}
+
+std::string WhyNotPolicy(const KubeletConfig& config, const FeatureGates& flags, KubeletVersion version) {
+  if (config.policy.value) return "";  // PossibleSettings looks at those
+  FeatureGates files = config.gates.value.value_or(FeatureGates{});
+  bool gate = VerifiesImages(MergeGates(files, flags), version);
+  bool policy = HasFilledInPolicy(config, flags, version);
+  if (gate == policy) return "";
+  const std::string gate_name = "the feature gate KubeletEnsureSecretPulledImages";
+  if (policy) {
+    return "kubelet " + version.ToString() + " fills in its verification policy before " + gate_name +
+           " is turned off by a drop-in or flag, and then does not start; turn it off in the main file, or "
+           "have the drop-in set imagePullCredentialsVerificationPolicy to null";
+  }
+  return "kubelet " + version.ToString() + " has no verification policy when " + gate_name +
+         " is turned on by a flag against its files, and then does not start; set "
+         "imagePullCredentialsVerificationPolicy";
+}
+
+}  // namespace
+
+GcRules GcRulesOf(const KubeletConfig& config, const CommandLine& flags) {
+  GcRules limits;
+  limits.high_percent =
+      flags.gc_high_percent.value_or(config.gc_high_percent.value.value_or(limits.high_percent));
+  limits.low_percent =
+      flags.gc_low_percent.value_or(config.gc_low_percent.value.value_or(limits.low_percent));
+  limits.minimum_age =
+      flags.gc_minimum_age.value_or(config.gc_minimum_age.value.value_or(limits.minimum_age));
+  limits.maximum_age = config.gc_maximum_age.value.value_or(limits.maximum_age);
+  return limits;
+}
+
+std::vector<std::string> WhyNotStarted(const KubeletConfig& config, const CommandLine& flags,
+                                       std::optional<KubeletVersion> version) {
+  std::vector<std::string> reasons;
+  GcRules limits = GcRulesOf(config, flags);
+  if (limits.low_percent >= limits.high_percent) {
+    reasons.push_back("imageGCLowThresholdPercent (" + std::to_string(limits.low_percent) +
+                      ") must be lower than imageGCHighThresholdPercent (" +
+                      std::to_string(limits.high_percent) + ")");
+  }
+  if (limits.maximum_age.count() > 0 && limits.maximum_age <= limits.minimum_age) {
+    reasons.push_back("imageMaximumGCAge (" + doc::FormatDuration(limits.maximum_age) +
+                      ") must be longer than imageMinimumGCAge (" + doc::FormatDuration(limits.minimum_age) +
+                      ")");
+  }
+  if (version) {
+    if (std::string why = WhyNotPolicy(config, flags.gates, *version); !why.empty()) reasons.push_back(why);
+  }
+  return reasons;
+}
+
+namespace {
+
+constexpr image::KubeletVersion kFirstWithGate{1, 33};
+constexpr std::size_t kLongestListShown = 300;
+
+std::string OriginWords(const std::string& file) {
+  return file.empty() ? "kubelet's command line" : file;
+}
+
+std::string Shown(const std::vector<std::string>& patterns) {
+  if (patterns.empty()) return "none";
+  return base::Truncate(base::ToUtf8(base::Join(patterns, ", ")), kLongestListShown);
+}
+
+// Returns whether the gate is on; nullopt if that depends on a version that is not known.
+std::optional<bool> GateOf(const SettingsFacts& settings) {
+  if (settings.gate) return settings.gate;
+  auto rules = RulesFor(settings);
+  if (!rules) return std::nullopt;
+  return VerifiesImages({.all_alpha = settings.all_alpha, .all_beta = settings.all_beta}, *rules);
+}
+
+std::string PolicyContradiction(VerificationPolicy policy, const KubeletConfig& config,
+                                const CommandLine& flags, const SettingsFacts& settings) {
+  const std::string declared_words =
+      "declared verification " + std::string(VerificationPolicyName(policy)) + ", but ";
+  // The gate comes first: while it is off, no policy has any effect (K7).
+  if (GateOf(settings) == std::optional<bool>(false)) {
+    bool by_flags = flags.gates != FeatureGates{};
+    return declared_words + (by_flags ? "kubelet's command line" : OriginWords(config.gates.from)) +
+           " leaves the feature gate KubeletEnsureSecretPulledImages off, so that kubelet verifies nothing";
+  }
+  VerificationPolicy actual = settings.policy.value_or(VerificationPolicy::kNeverVerifyPreloadedImages);
+  if (actual == policy) return "";
+  const std::string name(VerificationPolicyName(actual));
+  if (!settings.policy)
+    return declared_words + OriginWords(config.policy.from) + " leaves it at kubelet's default, " + name;
+  return declared_words + OriginWords(config.policy.from) + " says " + name;
+}
+
+// The order of patterns and repetitions change nothing for kubelet.
+bool SamePatterns(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+  return std::set<std::string>(a.begin(), a.end()) == std::set<std::string>(b.begin(), b.end());
+}
+
+// Returns the path without slashes at its end, and with one at its beginning, so that ends of paths compare
+// by whole names.
+std::string Trimmed(std::string path) {
+  while (path.ends_with('/')) path.pop_back();
+  return path.starts_with('/') ? path : "/" + path;
+}
+
+void AddPath(const std::string& what, const std::string& declared, const std::string& actual,
+             std::vector<std::string>& sentences) {
+  if (declared.empty() || actual.empty() || Trimmed(declared).ends_with(Trimmed(actual))) return;
+  sentences.push_back("declared " + what + " " + declared + ", but kubelet's command line says " + actual);
+}
+
+}  // namespace
+
+std::vector<std::string> SettingsContradictions(const Declared& declared, const KubeletConfig& config,
+                                                const CommandLine& flags, const SettingsFacts& settings) {
+  std::vector<std::string> sentences;
+  // One declaration may serve nodes of several versions. A version without the gate contradicts nothing.
+  if (auto rules = RulesFor(settings); rules && *rules < kFirstWithGate) return sentences;
+  if (declared.policy) {
+    std::string policy = PolicyContradiction(*declared.policy, config, flags, settings);
+    if (!policy.empty()) sentences.push_back(policy);
+  }
+  if (!declared.allowlist.empty() && !SamePatterns(declared.allowlist, settings.allowlist)) {
+    sentences.push_back("declared allowlist " + Shown(declared.allowlist) + ", but " +
+                        OriginWords(config.allowlist.from) + " says " + Shown(settings.allowlist));
+  }
+  return sentences;
+}
+
+std::vector<std::string> PathContradictions(const Declared& declared, const CommandLine& command_line,
+                                            const std::string& host_root) {
+  std::vector<std::string> sentences;
+  AddPath("kubelet root", declared.root, host_root, sentences);
+  AddPath("kubelet configuration", declared.config_file, command_line.config, sentences);
+  AddPath("kubelet drop-in folder", declared.config_dir, command_line.config_dir, sentences);
+  return sentences;
 }
 
 }  // namespace prefetch::kubelet

@@ -2,18 +2,171 @@
 // drop-ins (K46 to K50). It writes nothing, and opens nothing that kubelet does not name.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
-#include "kubelet/config_files.h"
-#include "kubelet/kubelet_process.h"
+#include "base/result.h"
+#include "kubelet/command_line.h"
 #include "kubelet/node_facts.h"
-#include "kubelet/start_file.h"
 
 namespace prefetch::kubelet {
+
+// The files in kubelet's --config-dir, in kubelet's order (K48). Internal to
+// kubelet/.
+
+// Shows that a file has changed, without reading it. A value; `error` is stat's errno where it failed.
+struct ConfigStamp {
+  int error = 0;
+  std::uint64_t device = 0, inode = 0, size = 0;
+  std::int64_t modified_ns = 0, changed_ns = 0;
+
+  friend bool operator==(const ConfigStamp&, const ConfigStamp&) = default;
+};
+
+// Through symbolic links.
+ConfigStamp StampOf(const std::string& path);
+
+struct DropIn {
+  std::string path;
+  ConfigStamp stamp;
+
+  friend bool operator==(const DropIn&, const DropIn&) = default;
+};
+
+// Returns every file below `folder` whose name ends in .conf. Each directory is sorted by name, and the files
+// of a subdirectory stand at the place of its name. Links to files are followed; links to directories are
+// not, as in kubelet, so that there is no loop. If `folder` itself is such a link, nothing is found. Returns
+// NotFound and PermissionDenied as the system reports them, and ResourceExhausted beyond 1000 entries or 16
+// levels.
+base::Result<std::vector<DropIn>> ListDropIns(const std::string& folder);
+
+// ConfigFiles: kubelet's main configuration file and its drop-ins, read again only when they changed.
+// Internal to kubelet/.
+
+// Part of one NodeFactsReader. Blocks only as a disk does. Only regular files of at most 1 MiB are read.
+class ConfigFiles {
+ public:
+  // Either path may be empty. A configured file must exist and be valid; a usual one may be absent or no
+  // KubeletConfiguration, and is then kNone.
+  ConfigFiles(std::string file, std::string drop_ins, ConfigReading::Origin origin);
+
+  const ConfigReading& Read();
+  // Would Read() read anything again? Some stats.
+  bool Moved() const { return !seen_ || *seen_ != ReadStamps(); }
+  const ConfigReading& reading() const { return reading_; }  // of the last Read()
+
+ private:
+  // The state of the folder and the stamps, which shows whether anything must be read.
+  struct Stamps {
+    ConfigStamp main;
+    std::optional<base::Error> folder_error;
+    std::vector<DropIn> drop_ins;
+
+    friend bool operator==(const Stamps&, const Stamps&) = default;
+  };
+
+  Stamps ReadStamps() const;
+  // Whether the files are so old that a change from now on shows in their stamps.
+  static bool IsSettled(const Stamps& stamps);
+  ConfigReading ReadAll(const Stamps& stamps) const;
+  ConfigReading Broken(const std::string& lines) const;
+  bool OnlyUsual() const { return origin_ == ConfigReading::Origin::kUsual; }
+
+  std::string file_;
+  std::string folder_;
+  ConfigReading::Origin origin_;
+  std::optional<Stamps> seen_;  // what reading_ was made of; nullopt: read again in any case
+  ConfigReading reading_;
+};
+
+// StartFile: a file that is made anew whenever kubelet starts. If kubelet is a part of another program, it
+// shows a start as kubelet's own process would.
+
+// The socket of K3s' own containerd: K3s ends with it, and it with K3s (k3s-io/k3s
+// pkg/agent/containerd/containerd.go), which is kubelet too. Empty: none for this runtime. Pure.
+std::string StartFileOf(const std::string& runtime_socket);
+
+// Part of one NodeFactsReader. Blocks as a disk does.
+class StartFile {
+ public:
+  explicit StartFile(std::string path) : path_(std::move(path)) {}  // empty: there is none
+
+  // One stat. True if it is another file than before; one that is away for a while is none.
+  bool Poll();
+  // Another text, another file; empty: none was seen.
+  const std::string& seen() const { return seen_; }
+  // nullopt: none was seen.
+  std::optional<base::WallTime> MadeAt() const;
+
+ private:
+  const std::string path_;
+  std::string seen_;
+  std::int64_t made_ns_ = 0;
+};
+
+// KubeletProcess: finds the kubelet that runs here, and with which flags (K46). Internal to
+// kubelet/.
+
+// Part of one NodeFactsReader. Reads a process' stat and status, and its cmdline and cwd only if its name is
+// kubelet's.
+//
+// A process counts only if it belongs to root (or to the agent's own user) and is in no container: anybody
+// can name a process "kubelet", and a pod must not choose the files that the agent reads. Embedded kubelets
+// (k3s, microshift) are not found. A child of kubelet looks like kubelet until it executes another program,
+// and during a restart there are two for a moment.
+class KubeletProcess {
+ public:
+  // `proc_dir` is /proc of the host's processes; empty: do not look. `root`, with the host's own path, is the
+  // --root-dir of the kubelet that is meant; empty: none is declared. One kubelet alone counts whatever its
+  // root.
+  KubeletProcess(std::string proc_dir, std::string root);
+
+  // Reads one file while the kubelet that was found runs. Otherwise lists the processes, and examines the new
+  // ones and, at each 16th call, all. Returns true if a member below changed.
+  bool Poll();
+
+  // Which process runs, for telling it from the next; empty: none was seen yet. It stands like the command
+  // line.
+  const std::string& process() const { return process_; }
+  // When it began, to the second; nullopt: none was seen, or the host's boot time cannot be read.
+  std::optional<base::WallTime> BeganAt() const;
+  // Its paths are absolute. Returns nullopt if no kubelet was ever seen, or if there are several. While
+  // kubelet is away, returns the flags with which it ran last.
+  const std::optional<CommandLine>& command_line() const { return command_line_; }
+  // One sentence each.
+  const std::vector<std::string>& problems() const { return problems_; }
+
+ private:
+  struct Found {
+    std::string pid;
+    std::string parent;   // the pid
+    std::string started;  // in the kernel's ticks, as it was written
+    CommandLine command_line;
+  };
+
+  bool StillRuns() const;
+  bool IsMeant(const CommandLine& line) const;
+  void LeaveOutOthers(std::vector<Found>& all) const;
+  std::vector<Found> Scan();
+  void LeaveOutPassing(std::vector<Found>& all) const;
+  std::optional<Found> Examine(const std::string& pid) const;
+
+  const std::string proc_dir_;
+  const std::string root_;
+  std::string pid_;  // empty: not found
+  std::string started_;
+  std::string process_;
+  unsigned scans_ = 0;
+  std::map<std::uint64_t, unsigned> others_;  // how often each process was no kubelet
+  std::optional<CommandLine> command_line_;
+  std::vector<std::string> problems_;
+};
 
 // Where distributions put kubelet's configuration (K50).
 struct UsualConfig {

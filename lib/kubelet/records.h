@@ -1,5 +1,5 @@
 // kubelet's records of its own pulls: ImagePulledRecord and ImagePullIntent (K15 to K17, K35). Pure;
-// record_files.h reads the files.
+// verdict_reader.h reads the files.
 #pragma once
 
 #include <map>
@@ -66,5 +66,12 @@ enum class RecordsAccess {
   kForbidden,
   kReplaced,  // RecordsFolderIsReplaced
 };
+
+// Runtimes with which kubelet's records do not work as they are meant to (K18). Pure.
+
+// Returns why no record of kubelet's ever matches an image of this runtime; empty if they match. `name` and
+// `version` are those of CRI's Version. Verdicts need no rule of their own for it: the record of an image id
+// is never there.
+std::string WhyRecordsNeverMatch(std::string_view name, std::string_view version);
 
 }  // namespace prefetch::kubelet

@@ -3,10 +3,31 @@
 #include <algorithm>
 #include <set>
 
-#include "kubelet/trimmed_image.h"
-#include "kubelet/verdict_words.h"
+#include "base/text.h"
 
 namespace prefetch::kubelet {
+
+// The sentences of verdicts. Pure. Internal to kubelet/.
+
+// The deciding fact, before its consequence under each pull policy.
+struct Finding {
+  enum class Outcome { kUse, kMustPull, kUnknown };
+  Outcome outcome = Outcome::kMustPull;
+  VerdictReason reason = VerdictReason::kImageAbsent;
+  std::string rule;
+  std::string why;   // the first half of the sentence
+  std::string help;  // what would change it; may be empty
+};
+
+// "the node", "2 secrets and 1 service account", "nobody".
+std::string GranteeOf(const CredentialEntry& entry);
+// "reg.io/a (the node), reg.io/b (1 secret) and 3 more".
+std::string RepositoriesOf(const PulledRecord& record);
+// A name out of a file or a flag, fit for a terminal: no control characters, not endless.
+std::string Shown(const std::string& name);
+
+// The finding as a verdict for a container of kNever or kIfNotPresent.
+Verdict ToVerdict(const Finding& finding, image::PullPolicy policy);
 
 namespace {
 
@@ -404,6 +425,167 @@ std::string_view VerdictReasonName(VerdictReason reason) {
       return "FactsUnknown";
   }
   return "";
+}
+
+namespace {
+
+// The file is decoded once for each version, since versions differ in what they can read (K15). A file that
+// this process may not read is no absent file: kubelet may read it.
+RecordReading ReadRecord(const VerdictQuestion& question, image::KubeletVersion version) {
+  switch (question.record.state) {
+    case FileContent::State::kAbsent:
+      return {Reading::kAbsent, {}};
+    case FileContent::State::kPresent:
+      return DecodeRecord(question.record.content, question.image_id, version);
+    case FileContent::State::kUnreadable:
+      return {Reading::kUnreadable, {}};
+  }
+  return {Reading::kUnreadable, {}};
+}
+
+Reading ReadIntent(const VerdictQuestion& question, image::KubeletVersion version) {
+  switch (question.intent.state) {
+    case FileContent::State::kAbsent:
+      return Reading::kAbsent;
+    case FileContent::State::kPresent:
+      return DecodeIntent(question.intent.content, question.image, version);
+    case FileContent::State::kUnreadable:
+      return Reading::kUnreadable;
+  }
+  return Reading::kUnreadable;
+}
+
+// Returns the settings whose declaration would make the verdict firm. `possible` is in the order of versions.
+std::string WhatToDeclare(const std::vector<KubeletSettings>& possible) {
+  std::vector<std::string> open;
+  if (possible.front().version != possible.back().version) {
+    open.emplace_back("its version (--kubelet-version)");
+  }
+  bool configuration_open =  // two of one version
+      std::adjacent_find(possible.begin(), possible.end(), [](const auto& a, const auto& b) {
+        return a.version == b.version;
+      }) != possible.end();
+  if (configuration_open) open.emplace_back("its configuration (--kubelet-config)");
+  return base::Join(open, " and ");
+}
+
+Verdict Unknown(const std::vector<KubeletSettings>& possible) {
+  return {VerdictResult::kUnknown, VerdictReason::kFactsUnknown, "facts",
+          "It depends on unknown settings of kubelet; declare " + WhatToDeclare(possible) + "."};
+}
+
+// Returns the kubelet whose words are shown: the newest one whose rules are known, or the newest if none is.
+std::size_t DecisiveKubelet(const std::vector<KubeletSettings>& possible) {
+  std::size_t newest = possible.size() - 1;
+  while (newest > 0 && image::IsNewerThanKnown(possible[newest].version)) newest--;
+  return image::IsNewerThanKnown(possible[newest].version) ? possible.size() - 1 : newest;
+}
+
+// Returns the verdict that all possible kubelets share, in the words of one of them. Only results are
+// compared: they may have different reasons for the same result.
+Verdict Agreed(const std::vector<Verdicts>& all, image::PullPolicy policy,
+               const std::vector<KubeletSettings>& possible) {
+  const Verdict& decisive = all[DecisiveKubelet(possible)].For(policy);
+  bool agree = std::all_of(all.begin(), all.end(),
+                           [&](const Verdicts& each) { return each.For(policy).result == decisive.result; });
+  return agree ? decisive : Unknown(possible);
+}
+
+}  // namespace
+
+Verdicts VerdictsFor(const VerdictQuestion& question, const std::vector<KubeletSettings>& possible) {
+  std::vector<Verdicts> all;
+  VerdictFacts facts{.image = question.image, .image_id = question.image_id};
+  facts.in_unknown_folder = question.in_unknown_folder;
+  std::optional<image::KubeletVersion> decoded_for;
+  for (const KubeletSettings& settings : possible) {
+    // `possible` is in the order of versions, so each file is decoded once a version and not for each
+    // setting.
+    if (decoded_for != settings.version) {
+      facts.record = ReadRecord(question, settings.version);
+      facts.intent = ReadIntent(question, settings.version);
+      decoded_for = settings.version;
+    }
+    all.push_back(DecideVerdicts(facts, question.pod, settings));
+  }
+  using image::PullPolicy;
+  return {Agreed(all, PullPolicy::kNever, possible), Agreed(all, PullPolicy::kIfNotPresent, possible),
+          Agreed(all, PullPolicy::kAlways, possible)};
+}
+
+namespace {
+
+constexpr std::size_t kMostRepositories = 5;
+constexpr std::size_t kLongestName = 300;
+
+std::string Count(std::size_t n, const std::string& one) {
+  return std::to_string(n) + " " + one + (n == 1 ? "" : "s");
+}
+
+VerdictResult ResultOf(Finding::Outcome outcome, image::PullPolicy policy) {
+  switch (outcome) {
+    case Finding::Outcome::kUse:
+      return VerdictResult::kStarts;
+    case Finding::Outcome::kMustPull:
+      return policy == image::PullPolicy::kNever ? VerdictResult::kRefused : VerdictResult::kPulls;
+    case Finding::Outcome::kUnknown:
+      return VerdictResult::kUnknown;
+  }
+  return VerdictResult::kUnknown;
+}
+
+std::string Consequence(VerdictResult result) {
+  switch (result) {
+    case VerdictResult::kStarts:
+      return "so kubelet uses the image that is here";
+    case VerdictResult::kPulls:
+      return "so kubelet asks the registry with the pod's and the node's credentials";
+    case VerdictResult::kRefused:
+      return "so kubelet refuses the container (ErrImageNeverPull)";
+    case VerdictResult::kUnknown:
+      return "so kubelet's decision cannot be predicted";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string Shown(const std::string& name) {
+  std::string text = base::Truncate(base::ToUtf8(name), kLongestName);
+  // A name may come from a file that others write. Control characters could change what a terminal shows.
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
+  }
+  return text;
+}
+
+std::string GranteeOf(const CredentialEntry& entry) {
+  if (entry.node_pods_accessible) return "the node";
+  std::vector<std::string> parts;
+  if (!entry.secrets.empty()) parts.push_back(Count(entry.secrets.size(), "secret"));
+  if (!entry.service_accounts.empty()) {
+    parts.push_back(Count(entry.service_accounts.size(), "service account"));
+  }
+  return parts.empty() ? "nobody" : base::Join(parts, " and ");
+}
+
+std::string RepositoriesOf(const PulledRecord& record) {
+  std::vector<std::string> parts;
+  for (const auto& [repository, entry] : record.mapping) {
+    // A record may have hundreds of repositories, and this is one sentence.
+    if (parts.size() == kMostRepositories) break;
+    parts.push_back(Shown(repository) + " (" + GranteeOf(entry) + ")");
+  }
+  std::string text = base::Join(parts, ", ");
+  std::size_t left = record.mapping.size() - parts.size();
+  return left == 0 ? text : text + " and " + std::to_string(left) + " more";
+}
+
+Verdict ToVerdict(const Finding& finding, image::PullPolicy policy) {
+  VerdictResult result = ResultOf(finding.outcome, policy);
+  std::string message = finding.why + ", " + Consequence(result);
+  if (!finding.help.empty()) message += "; " + finding.help;
+  return {result, finding.reason, finding.rule, message + "."};
 }
 
 }  // namespace prefetch::kubelet

@@ -2,16 +2,17 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
+#include <thread>
 #include <unordered_map>
 #include <vector>
 
+#include "base/fs.h"
 #include "base/shared.h"
-#include "base/stamped_files.h"
 #include "image/pod_coordinates.h"
-#include "kubelet/possible_verdicts.h"
 #include "kubelet/records.h"
 #include "kubelet/settings.h"
 #include "kubelet/verdict.h"
@@ -90,6 +91,56 @@ class VerdictReader {
   RecordsAccess access_ = RecordsAccess::kReadable;  // of the last Read
   std::vector<base::FileStamp> folders_;             // the root's image_manager, pulled, pulling
   std::unordered_map<std::string, Known> known_;     // by image and pod
+};
+
+// The files below kubelet's root directory, as they are (K14). Read only: nothing is locked or written, only
+// image_manager itself is listed, and nothing else below the root is opened.
+
+// <root>/image_manager/pulled/… for an image id, <root>/image_manager/pulling/… for a pod's literal image.
+// kAbsent where the file or image_manager is not there; kUnreadable where the root is not there or
+// image_manager was replaced, which tells nothing, where we may not read it, or it is no plain file, or
+// longer than any record. Block only as a disk does. Any thread may call.
+FileContent ReadRecordFile(const std::string& kubelet_root, const std::string& image_id);
+FileContent ReadIntentFile(const std::string& kubelet_root, const std::string& image);
+
+// Returns true if <root>/image_manager was deleted while it alone was mounted here. kubelet then keeps its
+// records in a new folder, which this process cannot reach until the folder is mounted again.
+bool RecordsFolderIsReplaced(const std::string& kubelet_root);
+
+// The same for callers that have the file's name already (FileNameFor in records.h).
+FileContent ReadRecordNamed(const std::string& kubelet_root, const std::string& file_name);
+FileContent ReadIntentNamed(const std::string& kubelet_root, const std::string& file_name);
+
+// Folders of image_manager that are neither `pulled` nor `pulling`: what a kubelet keeps there, only newer
+// rules tell (K52). As paths that end with a slash.
+std::vector<std::string> UnknownFolders(const std::string& kubelet_root);
+// Whether one of them has a file about this image.
+bool IsInUnknownDirectory(const std::string& kubelet_root, const std::string& image_id,
+                          const std::string& image);
+
+// RecordWatch: tells when kubelet's records change, by inotify.
+
+// Watches <root>/image_manager/pulled and /pulling, and those of their parents that exist. inotify does not
+// report everything (the node has no watch left, the root is mounted later), so the caller must also poll;
+// the watch never fails. Calls back at most about 20 times a second, however fast files are rewritten.
+//
+// Owned by main. The destructor stops the thread and waits for it (milliseconds).
+class RecordWatch {
+ public:
+  // Called on the watch's thread. The callback must not block, and must not destroy the watch.
+  using Callback = std::function<void(FileChanges)>;
+
+  RecordWatch(std::string root, Callback callback);
+  ~RecordWatch();
+  RecordWatch(const RecordWatch&) = delete;
+  RecordWatch& operator=(const RecordWatch&) = delete;
+
+ private:
+  void Run(const std::string& root, const Callback& callback);
+  bool Wait(int inotify_fd, int milliseconds) const;
+
+  base::Fd stop_;  // an eventfd: readable once the thread has to end
+  std::thread thread_;
 };
 
 }  // namespace prefetch::kubelet

@@ -1,8 +1,6 @@
 #include "list/diff.h"
 
-#include <algorithm>
 #include <map>
-#include <optional>
 #include <set>
 
 #include "base/text.h"

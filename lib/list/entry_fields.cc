@@ -1,12 +1,15 @@
 #include "list/entry_fields.h"
 
 #include <algorithm>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/label_syntax.h"
 #include "doc/duration.h"
 
 namespace prefetch::list {
+
 namespace {
 
 using doc::ObjectReader;
@@ -264,6 +267,204 @@ void Apply(const EntryFields& fields, plan::DesiredImage& image) {
   // content; CheckContradictions rejects the entry's own refresh.
   if (image.reference.has_digest()) image.refresh = Refresh::kIfNotPresent;
   DropWhatDoesNotConcern(image);
+}
+
+// The field `pullWindow`.
+
+namespace {
+
+using doc::Need;
+using doc::Node;
+using std::chrono::minutes;
+
+constexpr minutes kDay = plan::PullWindow{}.end;
+
+// Reads "22:00", and as an end also "24:00".
+std::optional<minutes> ReadTime(ObjectReader& object, const char* key, minutes most) {
+  std::optional<std::string> text = object.String(key, Need::kRequired);
+  if (!text) return std::nullopt;
+  auto digit = [&](std::size_t at) { return (*text)[at] - '0'; };
+  const bool digits = text->size() == 5 && (*text)[2] == ':' && text->find_first_not_of("0123456789") == 2 &&
+                      text->find_first_not_of("0123456789", 3) == std::string::npos;
+  if (digits) {
+    const minutes time(60 * (10 * digit(0) + digit(1)) + 10 * digit(3) + digit(4));
+    if (digit(3) < 6 && time <= most) return time;
+  }
+  object.Fail(key, "must be a time of the day, such as 06:30");
+  return std::nullopt;
+}
+
+unsigned ReadDays(ObjectReader& object) {
+  std::optional<doc::Reader> list = object.Find("days");
+  if (!list) return plan::kEveryDay;
+  unsigned days = 0;
+  for (const doc::Reader& item : list->Items()) {
+    std::optional<unsigned> day = item.Enum<unsigned>(
+        {{"Mon", 0}, {"Tue", 1}, {"Wed", 2}, {"Thu", 3}, {"Fri", 4}, {"Sat", 5}, {"Sun", 6}});
+    if (day) days |= 1U << *day;
+  }
+  if (list->node().items.empty()) list->Fail("must name a day, or be left out");
+  return days;
+}
+
+}  // namespace
+
+std::optional<std::vector<plan::PullWindow>> ReadPullWindow(ObjectReader& object) {
+  std::optional<ObjectReader> written = object.Object("pullWindow");
+  if (!written) return std::nullopt;
+  plan::PullWindow window;
+  const std::optional<minutes> start = ReadTime(*written, "start", kDay - minutes(1));
+  const std::optional<minutes> end = ReadTime(*written, "end", kDay);
+  if (start && end && *start == *end) {
+    written->Fail("end", "must differ from start; the whole day is 00:00 to 24:00");
+  }
+  window.start = start.value_or(window.start);
+  window.end = end.value_or(window.end);
+  window.days = ReadDays(*written);
+  if (std::optional<std::string> name = written->String("timeZone")) {
+    std::optional<base::TimeZone> zone = base::TimeZone::Find(*name);
+    if (zone) window.zone = *zone;
+    if (!zone) {
+      written->Fail("timeZone",
+                    "must be a name of the tz database, such as Europe/Berlin, that this version knows; "
+                    "Etc/GMT-1 is UTC+1");
+    }
+  }
+  written->Finish();
+  // The whole of every day is no limit: an entry so ends a default.
+  const bool always = window.start == minutes(0) && window.end == kDay && window.days == plan::kEveryDay;
+  return always ? std::vector<plan::PullWindow>() : std::vector{window};
+}
+
+Node PullWindowNode(const plan::PullWindow& window) {
+  Node node = Node::Mapping();
+  node.Set("start", Node::String(plan::TimeOfDay(window.start)));
+  node.Set("end", Node::String(plan::TimeOfDay(window.end)));
+  if (window.days != plan::kEveryDay) {
+    std::vector<Node> days;
+    for (unsigned bit = 0; bit < plan::kDayNames.size(); bit++) {
+      if ((window.days >> bit & 1U) != 0) days.push_back(Node::String(plan::kDayNames[bit]));
+    }
+    node.Set("days", Node::Sequence(std::move(days)));
+  }
+  if (window.zone != base::TimeZone()) node.Set("timeZone", Node::String(std::string(window.zone.name())));
+  return node;
+}
+
+namespace {
+
+using doc::Reader;
+using image::Coordinates;
+
+// Kubernetes: names of Secrets and ServiceAccounts are DNS subdomains, those of namespaces DNS labels
+// (apimachinery/pkg/util/validation); a UID is any text to it, though each is a UUID.
+constexpr std::size_t kLongestUid = 128;
+
+bool IsAlphanumeric(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+}
+
+bool IsUid(std::string_view text) {
+  return !text.empty() && text.size() <= kLongestUid && std::all_of(text.begin(), text.end(), [](char c) {
+    return IsAlphanumeric(c) || (c >= 'A' && c <= 'Z') || c == '-';
+  });
+}
+
+// Returns nullopt after it has reported the mistake.
+std::optional<Coordinates> ReadCoordinates(ObjectReader object) {
+  std::optional<std::string> name_space = object.String("namespace", Need::kRequired);
+  std::optional<std::string> name = object.String("name", Need::kRequired);
+  std::optional<std::string> uid = object.String("uid");
+  object.Finish();
+  if (!name_space || !name) return std::nullopt;
+  bool good = true;
+  auto check = [&](const char* key, bool is_good, const char* message) {
+    if (!is_good) object.Fail(key, message);
+    good = good && is_good;
+  };
+  check("namespace", base::IsDnsLabel(*name_space),
+        "must be the name of a namespace: small letters, digits and hyphens");
+  check("name", base::IsDnsSubdomain(*name),
+        "must be the name of an object: small letters, digits, hyphens and dots");
+  check("uid", !uid || IsUid(*uid), "must be the object's metadata.uid");
+  if (!good) return std::nullopt;
+  return Coordinates{.uid = uid.value_or(""), .namespace_name = *name_space, .name = *name};
+}
+
+// Collects the parts of one pod, and checks that they can belong to one.
+class PodParts {
+ public:
+  void AddSecret(const Reader& item) {
+    ObjectReader object(item);
+    std::optional<Coordinates> secret = ReadCoordinates(object);
+    if (!secret || !IsOfThePod(object, *secret)) return;
+    // All secrets have the same namespace, so that equal names mean the same Secret.
+    bool twice = std::any_of(pod_.secrets.begin(), pod_.secrets.end(),
+                             [&](const Coordinates& known) { return known.name == secret->name; });
+    if (twice) return object.Fail("name", "is named twice");
+    pod_.secrets.push_back(*std::move(secret));
+  }
+
+  void SetAccount(const ObjectReader& object) {
+    std::optional<Coordinates> account = ReadCoordinates(object);
+    if (account && IsOfThePod(object, *account)) pod_.service_account = std::move(account);
+  }
+
+  // The secrets are a set: their order in the file must not influence the hash.
+  image::PodCoordinates Take() {
+    std::sort(pod_.secrets.begin(), pod_.secrets.end(),
+              [](const Coordinates& a, const Coordinates& b) { return a.name < b.name; });
+    return std::move(pod_);
+  }
+
+ private:
+  // The first namespace that appears is the pod's: a pod can only use Secrets and a ServiceAccount of its own
+  // namespace.
+  bool IsOfThePod(const ObjectReader& object, const Coordinates& of) {
+    if (namespace_.empty()) namespace_ = of.namespace_name;
+    if (of.namespace_name == namespace_) return true;
+    object.Fail("namespace", "must be " + namespace_ + ", too: readyAs is one pod, which has one namespace");
+    return false;
+  }
+
+  image::PodCoordinates pod_;
+  std::string namespace_;
+};
+
+Node CoordinatesNode(const Coordinates& of) {
+  Node node = Node::Mapping();
+  node.Set("namespace", Node::String(of.namespace_name));
+  node.Set("name", Node::String(of.name));
+  if (!of.uid.empty()) node.Set("uid", Node::String(of.uid));
+  return node;
+}
+
+}  // namespace
+
+std::optional<image::PodCoordinates> ReadReadyAs(ObjectReader& object) {
+  std::optional<ObjectReader> written = object.Object("readyAs");
+  if (!written) return std::nullopt;
+  PodParts parts;
+  std::vector<Reader> secrets = written->Items("secrets");
+  if (secrets.size() > kMostReadyAsSecrets) {
+    written->Fail("secrets", "has more than 100 secrets");
+    secrets.clear();
+  }
+  for (const Reader& secret : secrets) parts.AddSecret(secret);
+  if (auto account = written->Object("serviceAccount")) parts.SetAccount(*account);
+  written->Finish();
+  return parts.Take();
+}
+
+Node ReadyAsNode(const image::PodCoordinates& pod) {
+  Node node = Node::Mapping();
+  if (!pod.secrets.empty()) {
+    std::vector<Node> secrets;
+    for (const Coordinates& secret : pod.secrets) secrets.push_back(CoordinatesNode(secret));
+    node.Set("secrets", Node::Sequence(std::move(secrets)));
+  }
+  if (pod.service_account) node.Set("serviceAccount", CoordinatesNode(*pod.service_account));
+  return node;
 }
 
 }  // namespace prefetch::list

@@ -8,7 +8,6 @@
 #include "base/shared.h"
 #include "doc/node.h"
 #include "doc/reader.h"
-#include "image/node_labels.h"
 #include "image/pod_coordinates.h"
 #include "list/image_list.h"
 #include "plan/desired.h"

@@ -5,8 +5,8 @@
 
 #include "base/text.h"
 #include "doc/json.h"
+#include "doc/problems.h"
 #include "doc/reader.h"
-#include "doc/text_check.h"
 #include "doc/yaml.h"
 #include "list/entry_fields.h"
 

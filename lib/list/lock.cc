@@ -6,7 +6,6 @@
 #include "doc/reader.h"
 #include "doc/write.h"
 #include "doc/yaml.h"
-#include "image/digest.h"
 #include "image/reference.h"
 #include "list/image_list.h"
 

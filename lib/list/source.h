@@ -10,13 +10,36 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/one_thread.h"
+#include "base/fs.h"
+#include "base/mutex.h"
+#include "base/result.h"
 #include "list/image_list.h"
 #include "list/merge.h"
-#include "list/piped_list.h"
 #include "plan/desired.h"
 
 namespace prefetch::list {
+
+// PipedList: a list that comes through a pipe which the process was started with: "--list /dev/stdin", or a
+// shell's <(…). It can be read once only, so what came is kept.
+
+// Is `path` one of this process's own open files ("/dev/stdin", "/dev/fd/63", "/proc/self/fd/0")?
+bool IsOwnDescriptor(const std::string& path);
+
+// Part of one ListSources.
+class PipedList {
+ public:
+  // Returns the text up to the pipe's end, for which it waits at most `timeout`. Returns Unavailable while
+  // the pipe is still open; another Read then continues.
+  base::Result<std::string> Read(const std::string& path, std::size_t most_bytes,
+                                 std::chrono::milliseconds timeout);
+
+ private:
+  base::Status ReadOn(const std::string& path, std::size_t most_bytes, std::chrono::milliseconds timeout);
+
+  base::Fd pipe_;
+  std::string text_;
+  bool ended_ = false;
+};
 
 struct ListReading {
   plan::ImageList list;

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "doc/node.h"
-#include "image/pull_policy.h"
 #include "image/reference.h"
 
 namespace prefetch::manifest {
@@ -114,5 +113,42 @@ std::string UnreadTitle(const UnreadObject& object);
 // prefetch, warmup or verify, between "-", "_" or ".", in any case ("image-check", "preflight-0"), or ends
 // with "check" ("imagecheck").
 bool IsCheckContainer(const ImageUse& use);
+
+// The pull policy that a container ends up with in a cluster, whatever its manifest says.
+
+// The rules of the cluster that a manifest goes to.
+struct PolicyRules {
+  // The admission plugin AlwaysPullImages is on: Always for everything.
+  bool assume_always_pull = false;
+  // The default of a controller that sets the policy before Kubernetes does.
+  std::optional<image::PullPolicy> default_policy;
+  // The same for containers that such a controller adds to check the images of others (IsCheckContainer);
+  // if absent, they have the default of all.
+  std::optional<image::PullPolicy> default_check_policy;
+
+  friend bool operator==(const PolicyRules&, const PolicyRules&) = default;
+};
+
+// A container's purpose, where its controller makes a difference.
+enum class Purpose { kWork, kCheck };
+
+// As kubelet's rule K2 has it. `reference` is nullopt for an image text that is no reference: the API server
+// then finds no tag in it, and defaults to IfNotPresent. Pure.
+image::PullPolicy EffectivePolicy(std::optional<image::PullPolicy> explicit_policy,
+                                  const std::optional<image::Reference>& reference, const PolicyRules& rules,
+                                  Purpose purpose = Purpose::kWork);
+
+// Combines the uses of one image by several containers.
+
+struct WantedImage {
+  std::string image;  // as the first use with the strongest policy has written it
+  image::PullPolicy policy = image::PullPolicy::kIfNotPresent;
+  std::vector<ImageUse> wanted_by;  // never empty; in the order in which they were given
+};
+
+// Returns each image of `uses` once, with the strongest policy of its uses (Always > IfNotPresent > Never),
+// in the order of first use. Two spellings of one normalised name are one image; invalid names are the same
+// if their bytes are. Pure.
+std::vector<WantedImage> Strongest(const std::vector<ImageUse>& uses);
 
 }  // namespace prefetch::manifest

@@ -10,10 +10,9 @@
 
 #include "doc/node.h"
 #include "doc/reader.h"
-#include "manifest/effective_policy.h"
 #include "manifest/image_use.h"
 #include "manifest/known_kinds.h"
-#include "manifest/variables.h"
+#include "manifest/workflows.h"
 
 namespace prefetch::manifest {
 

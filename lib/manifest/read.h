@@ -13,8 +13,6 @@
 #include <vector>
 
 #include "doc/problems.h"
-#include "doc/text_check.h"
-#include "manifest/effective_policy.h"
 #include "manifest/image_use.h"
 
 namespace prefetch::manifest {

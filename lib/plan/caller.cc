@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "base/text.h"
-#include "image/name_pattern.h"
+#include "image/reference.h"
 
 namespace prefetch::plan {
 namespace {

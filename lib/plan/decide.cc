@@ -1,8 +1,12 @@
 #include "plan/decide.h"
 
 #include <algorithm>
+#include <chrono>
+
+#include "plan/schedule.h"
 
 namespace prefetch::plan {
+
 namespace {
 
 Action Keep(Reason reason) {
@@ -81,6 +85,45 @@ Action AwaitWindow(const Action& action, base::TimePoint opens_at) {
       action.kind == ActionKind::kPull || (action.kind == ActionKind::kWait && action.until < opens_at);
   if (!starts) return action;
   return {.kind = ActionKind::kWait, .reason = Reason::kOutsidePullWindow, .until = opens_at};
+}
+
+StartVerdict EvaluateStart(const StartFacts& facts, base::TimePoint now) {
+  StartVerdict verdict{.no_disk_space = !facts.fits};
+  // The registry's trouble is reported rather than the disk's if both hold the entry. `held` is for
+  // status; Schedule enforces the hold.
+  if (now < facts.disk_held_until) verdict.held = Reason::kDiskFull;
+  if (now < facts.registry_held_until) verdict.held = facts.registry_failure;
+  // An update that readiness waits for may use one of the last pulls.
+  const bool spared = facts.update && facts.ready && !facts.requested && facts.quota_is_reserved;
+  // startJitter spreads the first pulls of a fleet. A pull that was tried, or that a client waits for, is no
+  // part of that wave.
+  const bool too_early = !facts.tried_before && !facts.requested && now < facts.first_at;
+  // While a lease of this name is being deleted, a new pull under it would lose its bytes.
+  verdict.may = facts.fits && !spared && !too_early && !facts.lease_is_leaving;
+  return verdict;
+}
+
+bool IsDueSoon(const Action& action, bool usable, base::TimePoint now) {
+  return action.kind == ActionKind::kWait && !usable && action.until <= now + kSoonDue;
+}
+
+WindowDecision DecideByWindow(const Action& action, const WindowFacts& facts, base::TimePoint now,
+                              base::WallTime wall) {
+  // Every window that is closed opens within two weeks.
+  if (!facts.window.state.open) {
+    return {.action = AwaitWindow(action, facts.window.changes_at + facts.delay),
+            .opens = facts.window.state.changes_at + facts.delay};
+  }
+  // The window may have just opened, and the turn of this node has not come. A later time is that of other
+  // windows. One time is kept from turn to turn, and a second is no difference: see WindowStates.
+  const std::optional<base::WallTime>& opens = facts.last_opens;
+  const bool is_its_turn = !opens || *opens <= wall || *opens - wall > facts.delay + std::chrono::seconds(1);
+  if (is_its_turn) return {.action = action, .opens = std::nullopt};
+  const base::TimePoint until = facts.last.reason == Reason::kOutsidePullWindow
+                                    ? facts.last.until
+                                    : now + std::chrono::duration_cast<base::Duration>(*opens - wall);
+  if (until <= now) return {.action = action, .opens = std::nullopt};
+  return {.action = AwaitWindow(action, until), .opens = opens};
 }
 
 }  // namespace prefetch::plan

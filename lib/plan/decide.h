@@ -1,12 +1,14 @@
 // Decide: facts about one entry -> what to do about it. The heart; pure.
 #pragma once
 
+#include <optional>
+
 #include "base/clock.h"
 #include "plan/desired.h"
+#include "plan/freshness.h"
 #include "plan/history.h"
 #include "plan/observation.h"
 #include "plan/reason.h"
-#include "plan/refresh.h"
 
 namespace prefetch::plan {
 
@@ -51,5 +53,55 @@ Action Decide(const Observation& seen, const History& past, const RefreshDecisio
 
 // The same while the entry's pull windows are closed: nothing starts before `opens_at`. Running pulls go on.
 Action AwaitWindow(const Action& action, base::TimePoint opens_at);
+
+// Start: the facts about one due pull -> whether it may start at all. Schedule (plan/schedule.h) then gives
+// the places to some of these pulls. Pure.
+
+struct StartFacts {
+  bool fits = true;                 // MayFit: it could succeed with all the space that is left
+  base::TimePoint disk_held_until;  // the disk is full
+  base::TimePoint registry_held_until;
+  Reason registry_failure = Reason::kUnreachable;  // newest failure of its registry; used while that is held
+  bool requested = false;                          // a preflight waits for it now
+  bool update = false;                             // a usable image is here
+  bool ready = false;                              // readiness does not wait for the update
+  bool quota_is_reserved = false;                  // the registry's last pulls are kept for missing images
+  bool tried_before = false;
+  base::TimePoint first_at;       // no first pull before (startJitter)
+  bool lease_is_leaving = false;  // a lease of this name is being deleted
+};
+
+struct StartVerdict {
+  bool may = false;
+  bool no_disk_space = false;
+  std::optional<Reason> held;  // the hold of the registry or the disk, for status; nullopt: none
+
+  friend bool operator==(const StartVerdict&, const StartVerdict&) = default;
+};
+
+// EvaluateStart only reports a hold of the disk or the registry. Schedule enforces it.
+StartVerdict EvaluateStart(const StartFacts& facts, base::TimePoint now);
+
+// Returns true if the entry waits now and its next try is due within kSoonDue. Such an entry of an image that
+// is here does not count.
+bool IsDueSoon(const Action& action, bool usable, base::TimePoint now);
+
+// The turn of this node in the pull windows of an entry. Pure.
+
+// An entry whose pulls start in windows only, and this node's turn in them.
+struct WindowFacts {
+  WindowStates::Known window;                // of its windows
+  base::Duration delay{};                    // by which this node pulls after the opening
+  Action last;                               // the entry's action of the last turn
+  std::optional<base::WallTime> last_opens;  // likewise
+};
+struct WindowDecision {
+  Action action;
+  std::optional<base::WallTime> opens;  // with the node's delay; none: open
+
+  friend bool operator==(const WindowDecision&, const WindowDecision&) = default;
+};
+WindowDecision DecideByWindow(const Action& action, const WindowFacts& facts, base::TimePoint now,
+                              base::WallTime wall);
 
 }  // namespace prefetch::plan

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "plan/pull_window.h"
+#include "plan/desired.h"
 
 namespace prefetch::plan {
 

@@ -1,11 +1,9 @@
 #include "plan/history.h"
 
 #include <algorithm>
-#include <chrono>
-
-#include "plan/backoff.h"
 
 namespace prefetch::plan {
+
 namespace {
 
 using std::chrono::hours;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/token_bucket.h"
 #include "image/pull_error.h"
 #include "plan/disk_budget.h"
 #include "plan/snapshot.h"
@@ -114,5 +115,19 @@ History AfterVanished(History past, base::TimePoint now);
 
 // Has it been taken away so often that we slow down?
 bool IsEvictedAgainAndAgain(const History& past);
+
+// The arithmetic of waiting, for all that is tried again: doubling pauses, and jitter by a random number that
+// the caller draws, so that each rule stays a function of its arguments.
+
+using base::Doubled;
+
+inline base::Duration Scaled(base::Duration duration, double factor) {
+  return std::chrono::duration_cast<base::Duration>(std::chrono::duration<double>(duration) * factor);
+}
+
+// Up to a quarter more, so that the nodes of a cluster do not come back together. `random`: 0 to 1.
+inline base::Duration Spread(base::Duration wait, double random) {
+  return Scaled(wait, 1 + random / 4);
+}
 
 }  // namespace prefetch::plan

@@ -1,6 +1,5 @@
 #include "plan/image_readiness.h"
 
-#include <algorithm>
 #include <cstdlib>
 
 #include "base/text.h"

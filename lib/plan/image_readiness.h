@@ -5,12 +5,12 @@
 #include <optional>
 
 #include "base/clock.h"
-#include "image/pull_policy.h"
+#include "image/reference.h"
 #include "plan/decide.h"
 #include "plan/disk_budget.h"
-#include "plan/refresh.h"
+#include "plan/freshness.h"
+#include "plan/limits.h"
 #include "plan/snapshot.h"
-#include "plan/stall.h"
 #include "plan/verdict_hold.h"
 
 namespace prefetch::plan {

@@ -6,16 +6,18 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/clock.h"
+
 namespace prefetch::plan {
 
-// No time among the limits may be longer (config/file_fields.cc).
+// No time among the limits may be longer (config/config_file.cc).
 inline constexpr std::chrono::seconds kLongestLimit = std::chrono::hours(24);
 
 struct Limits {
   int parallel_pulls = 4;             // until every entry is ready or has failed for good once
   int parallel_pulls_when_ready = 2;  // afterwards: pods' own pulls come first then
   int per_registry_pulls = 4;
-  // Until then, in all and from each far registry (plan/distance.h). A value not above parallel_pulls has
+  // Until then, in all and from each far registry (plan/schedule.h). A value not above parallel_pulls has
   // no effect.
   int parallel_pulls_far = 8;
   // On a settled node, at most one pull at a time may be larger than this.
@@ -41,5 +43,59 @@ struct Limits {
 
 // `limits` with kubelet's threshold; 0: not known.
 Limits WithThreshold(Limits limits, int kubelet_percent);
+
+// The stall rule: a pull that moves is ended only at its time limit, or for want of room
+// (plan/disk_budget.h). One that does not move is replaced.
+
+// A pull that brings fewer bytes a second during this time leaves its place to other registries.
+constexpr std::uint64_t kPullFloor = 16 * 1024;
+constexpr std::chrono::seconds kIdleAfter{5};
+
+// The observed progress of one running pull. A value: agent::Pulls keeps it in the ActivePull, and updates it
+// after each reading of progress.
+struct Movement {
+  base::TimePoint last_progress_at;  // when anything moved last, or the clock was held
+  std::uint64_t fingerprint = 0;
+  std::uint64_t bytes_done = 0;
+  std::uint64_t bytes_total = 0;
+  bool seen = false;  // the runtime has shown us this pull at all
+  bool unpacking = false;
+  double bytes_per_second = 0;
+  base::TimePoint last_fast_at;  // when it was above kPullFloor last, unpacked, or was held
+  base::TimePoint observed_at;
+  base::TimePoint rate_window_start;  // since when, and from how many bytes, the rate is counted
+  std::uint64_t rated_bytes = 0;
+};
+
+struct ProgressFacts {
+  std::uint64_t bytes_done = 0;
+  std::uint64_t bytes_total = 0;
+  std::uint64_t fingerprint = 0;
+  bool active = false;
+  bool unpacking = false;
+  // The runtime lets few downloads through at a time, and others of ours or kubelet's move just now: this
+  // one may be waiting in its queue (containerd 2.1 and later).
+  bool may_be_queued = false;
+};
+
+Movement AfterProgress(Movement past, const ProgressFacts& seen, base::TimePoint now);
+
+// Returns true if no bytes have come for kIdleAfter at a speed that is worth a place. A pull that has just
+// begun has its place like any other, so that the limit of parallel pulls holds while registries answer.
+bool IsIdle(const Movement& movement, base::TimePoint started_at, base::TimePoint now);
+
+enum class PullVerdict {
+  kContinue,
+  kReplace,  // stalled: start a new pull first, then cancel this one
+  kEnd,      // its time is over
+};
+
+// `visible`: the runtime shows bytes. If not, `pull_timeout` is the one deadline.
+PullVerdict EvaluatePull(const Movement& movement, bool visible, base::TimePoint started_at,
+                         base::Duration pull_timeout, const Limits& limits, base::TimePoint now);
+
+// When EvaluatePull may change its mind if nothing is seen until then.
+base::TimePoint NextEvaluation(const Movement& movement, bool visible, base::TimePoint started_at,
+                               base::Duration pull_timeout, const Limits& limits);
 
 }  // namespace prefetch::plan

@@ -8,9 +8,23 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "image/reference.h"
+#include "kubelet/records.h"
 #include "plan/snapshot.h"
 
 namespace prefetch::plan {
+
+// The sentences about a node's kubelet and mounts that status, explain and readiness share. Pure.
+
+// A file that was mounted by itself, and replaced on the node.
+std::string StaleMountWords(const std::string& file);
+
+// The declared version of kubelet, and the one by its Node.
+std::string VersionContradictionWords(const std::string& declared, const std::string& by_node);
+
+// For KubeletStatus::records_note; empty: the records can be read. `gate_is_on`: of each kubelet that may run
+// here, so that it keeps records.
+std::string RecordsNote(const std::string& root, kubelet::RecordsAccess access, bool gate_is_on);
 
 // Images still count for this long after the runtime stopped answering.
 constexpr std::chrono::minutes kRuntimeGrace{5};
@@ -33,5 +47,27 @@ std::string WithPullsUnderWay(std::string error, std::size_t pulls);
 
 // The node's readiness from that of its entries.
 Readiness Summarize(const NodeFacts& node, const std::vector<ImageState>& images);
+
+// The answer of /readyz to a question with conditions. Pure.
+
+struct ReadyQuestion {
+  // For pods of this policy, instead of each entry's readyFor.
+  std::optional<image::PullPolicy> policy;
+  // Only if the list in force has this hash ("sha256:…").
+  std::string hash;
+  // Only the entries of this source.
+  std::string source;
+};
+
+struct ReadyAnswer {
+  bool ready = false;
+  std::string message;  // one sentence
+  // The same for strangers: without texts from runtimes, registries and files.
+  std::string public_message;
+  std::vector<const ImageState*>
+      entries;  // those that the question is about; they live as long as the Snapshot
+};
+
+ReadyAnswer AskReady(const Snapshot& snapshot, const ReadyQuestion& query);
 
 }  // namespace prefetch::plan

@@ -73,7 +73,7 @@ enum class Reason {
   kRecordUnreadable,
   kKubeletNewer,      // kubelet is newer than the rules that are known here
   kTouchIneffective,  // …and touching does not help; the message says what stands in the way
-  // The registry's answers about a present image (plan/refresh.h).
+  // The registry's answers about a present image (plan/freshness.h).
   kUpToDate,               // it agreed lately
   kPinnedByDigest,         // a digest always names the same content: not asked about
   kNotChecked,             // not asked since the start, or since something changed

@@ -1,11 +1,11 @@
 #include "plan/registry_pace.h"
 
 #include <algorithm>
-#include <utility>
 
-#include "plan/backoff.h"
+#include "plan/history.h"
 
 namespace prefetch::plan {
+
 namespace {
 
 using image::RegistryAnswerKind;

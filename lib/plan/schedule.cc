@@ -1,14 +1,13 @@
 #include "plan/schedule.h"
 
 #include <algorithm>
-#include <chrono>
-#include <set>
+#include <iterator>
 #include <tuple>
 
 #include "image/registry_answer.h"
-#include "plan/largest_first.h"
 
 namespace prefetch::plan {
+
 namespace {
 
 // The health of a registry that no entry uses is forgotten this long after its last hold.
@@ -329,6 +328,84 @@ ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::
     output.start.push_back(slot.entry);
   }
   return output;
+}
+
+Distance AfterPollDuringPull(Distance past, bool knows_manifest, base::Duration age) {
+  // kNear is for good. A manifest that is still missing after kNearManifest shows a far registry, and one
+  // that is here by then a near one. Between the two, a late look may have missed the moment, so it decides
+  // nothing.
+  if (past == Distance::kNear) return past;
+  if (!knows_manifest) return age >= kNearManifest ? Distance::kFar : past;
+  return age <= kNearManifest + kLatePoll ? Distance::kNear : past;
+}
+
+Distance AfterPull(Distance past, base::Duration took) {
+  // A whole pull within the time of a manifest: looks come too seldom to see such a pull. A slow pull shows
+  // nothing, since its size may be the reason.
+  return took <= kNearManifest ? Distance::kNear : past;
+}
+
+namespace {
+
+using Slots = std::vector<PullCandidate>::iterator;
+
+// Returns the bytes of all slots. A slot of unknown size counts as the average of the others; at least one
+// size has to be known.
+double SumOfBytes(Slots begin, Slots end) {
+  double sum = 0;
+  std::ptrdiff_t known = 0;
+  for (Slots slot = begin; slot != end; ++slot) {
+    sum += static_cast<double>(slot->bytes);
+    if (slot->bytes > 0) known++;
+  }
+  return sum * static_cast<double>(end - begin) / static_cast<double>(known);
+}
+
+// Returns the largest slot that may be moved, or `end`. An image of a far registry keeps its place, since
+// latency and not its size decides how long it takes.
+Slots Largest(Slots begin, Slots end) {
+  Slots largest = end;
+  for (Slots slot = begin; slot != end; ++slot) {
+    if (slot->far || slot->bytes == 0) continue;
+    if (largest == end || slot->bytes > largest->bytes) largest = slot;
+  }
+  return largest;
+}
+
+void MoveAmongEquals(Slots begin, Slots end, int parallel) {
+  // Each round moves one image to the front and goes on with the rest. It ends when the largest of the rest
+  // fits into the share that one of `parallel` pulls has anyway.
+  while (end - begin > 1) {
+    Slots largest = Largest(begin, end);
+    if (largest == end) return;
+    if (static_cast<double>(largest->bytes) * parallel <= SumOfBytes(begin, end)) return;
+    std::rotate(begin, largest, std::next(largest));
+    ++begin;
+  }
+}
+
+}  // namespace
+
+bool MayReorder(const PhaseCount& phase) {
+  return 2 * phase.over >= phase.images;
+}
+
+bool WantsSizes(const PhaseCount& phase) {
+  return 2 * (phase.over + phase.running) >= phase.images;
+}
+
+bool AreEqual(const PullCandidate& a, const PullCandidate& b) {
+  return a.stalled == b.stalled && a.update == b.update && a.requested == b.requested &&
+         a.priority == b.priority && a.failures == b.failures;
+}
+
+void MoveLargestFirst(std::vector<PullCandidate>& due, int parallel) {
+  for (Slots begin = due.begin(); begin != due.end();) {
+    const Slots end =
+        std::find_if(begin, due.end(), [&](const PullCandidate& slot) { return !AreEqual(*begin, slot); });
+    MoveAmongEquals(begin, end, parallel);
+    begin = end;
+  }
 }
 
 }  // namespace prefetch::plan

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -10,11 +11,32 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "plan/credential_lookup.h"
 #include "plan/disk_budget.h"
 #include "plan/limits.h"
+#include "plan/registry_pace.h"
 
 namespace prefetch::plan {
+
+// Distance: how far away a registry is, judged by the pulls of this process. Pure.
+//
+// From a far registry, each pull waits for several round trips before its first layer moves. More pulls at a
+// time keep the link busy meanwhile: Limits::parallel_pulls_far.
+
+enum class Distance {
+  kUnknown,
+  kFar,
+  kNear,  // for good: what is slow at a near registry has other causes
+};
+
+// The manifest of a near registry is here so soon after its pull began.
+constexpr std::chrono::milliseconds kNearManifest{250};
+// A look at a pull is this late at most; one that comes later shows nothing.
+constexpr std::chrono::milliseconds kLatePoll{150};
+
+// After a look at a running pull that is `age` old. `knows_manifest`: the runtime has its manifest.
+Distance AfterPollDuringPull(Distance past, bool knows_manifest, base::Duration age);
+// After a pull that went well in `took`.
+Distance AfterPull(Distance past, base::Duration took);
 
 // How one registry has answered lately. A failing registry gets one probe at a time. More requests would hit
 // it all at once when it comes back, and would hold places that other registries could use.
@@ -53,7 +75,7 @@ struct PullCandidate {
   bool fetched = false;
   bool over = false;
   bool idle = false;        // plan::IsIdle of a running pull: it takes no place of other registries
-  bool far = false;         // the registry is far (plan/distance.h)
+  bool far = false;         // the registry is far (plan/schedule.h)
   int failures = 0;         // entries that failed go behind those of their priority that did not
   std::uint64_t bytes = 0;  // 0: not known
   DiskReservation disk;
@@ -80,7 +102,7 @@ struct ScheduleInput {
   std::map<std::string, RegistryHealth> registries;
   std::set<std::string> soon;  // registries of entries whose next try is due within kSoonDue
   bool settled = false;        // every entry was ready or failed for good once
-  bool may_reorder = false;    // plan/largest_first.h
+  bool may_reorder = false;    // the largest first
   base::TimePoint hold_until;  // nothing starts before: the disk is full
   std::uint64_t usable = std::numeric_limits<std::uint64_t>::max();  // plan::Usable
 };
@@ -112,5 +134,32 @@ constexpr std::chrono::seconds kHoggedFor{10};
 // the others. A registry that alone has work gets all places. Pulls of another registry that become due later
 // wait for kHoggedFor at most.
 ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::TimePoint now);
+
+// LargestFirst: which of the images that wait begins earlier than listed, so that the pulls do not end with
+// one large image that could have been unpacked beside the small ones. Pure.
+//
+// It only moves images among equals, and only once half of the images are here: half of them are never later
+// for it.
+
+// The images of this phase: those that were missing when it began.
+struct PhaseCount {
+  std::size_t images = 0;
+  std::size_t over = 0;     // here, or failed for good
+  std::size_t running = 0;  // being pulled
+};
+
+// Half of them are over.
+bool MayReorder(const PhaseCount& phase);
+// Soon they are: the sizes of the others are worth a question.
+bool WantsSizes(const PhaseCount& phase);
+
+// Returns true if only its place in the list puts `a` before or behind `b`.
+bool AreEqual(const PullCandidate& a, const PullCandidate& b);
+
+// `due` is in order. An image that is larger than its share of all that wait among its equals goes to their
+// front: with `parallel` pulls at a time, it would end after all others. Images of far registries keep their
+// places, as their time is not their size's alone. Images of unknown size keep them, too; for the sum they
+// count as the average of the others.
+void MoveLargestFirst(std::vector<PullCandidate>& due, int parallel);
 
 }  // namespace prefetch::plan

@@ -2,7 +2,6 @@
 // the loop can see; /readyz, /v1/status, /metrics and prefetchctl show it.
 #pragma once
 
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,7 +18,7 @@
 #include "plan/desired.h"
 #include "plan/reason.h"
 #include "plan/spellings.h"
-#include "plan/touch_status.h"
+#include "plan/touch.h"
 #include "plan/unlisted.h"
 
 namespace prefetch::plan {
@@ -71,7 +70,7 @@ struct RegistryView {
   std::optional<base::WallTime> next_check_at;
   bool fresh = false;
   bool in_order = true;  // what the entry's directives make of the answer does not keep it from being ready
-  // The registry's result for a pod with Always (plan/refresh.h), and a sentence about an obstacle.
+  // The registry's result for a pod with Always (plan/freshness.h), and a sentence about an obstacle.
   bool agrees = false;
   Reason always_reason = Reason::kNotChecked;
   std::string always_message;
@@ -204,7 +203,7 @@ struct Snapshot {
   RuntimeStatus runtime;
   DiskStatus disk;
   std::vector<ImageState> images;  // in the list's order
-  // Images that are on no list, and are pulled since a preflight has asked for them (plan/requested.h). They
+  // Images that are on no list, and are pulled since a preflight has asked for them (plan/check.h). They
   // do not count for readiness.
   std::vector<ImageState> requested;
   // None: --kubelet=none declares that there is no kubelet here, and presence is the verdict.

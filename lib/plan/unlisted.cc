@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "image/name_pattern.h"
+#include "image/reference.h"
 
 namespace prefetch::plan {
 namespace {

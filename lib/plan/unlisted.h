@@ -45,7 +45,7 @@ struct Arrivals {
 // Applies one answer of the runtime. A name counts as having come if it was not there at the poll before; a
 // name by digest only if the image has no tag in that repository, since a pull by tag brings both. Not
 // counted: images that are on the list, or were when they came; images that the runtime's operator has pinned
-// (the sandbox image); names that match `ignore` (image/name_pattern.h). Names that are put on the list later
+// (the sandbox image); names that match `ignore` (image/reference.h). Names that are put on the list later
 // are forgotten. An image that came and went between two polls is not seen.
 Arrivals AfterPoll(Arrivals before, const std::vector<image::LocalImage>& images, const ImageList& list,
                    const std::vector<std::string>& ignore, base::WallTime now);

@@ -1,8 +1,5 @@
 #include "plan/version_estimate.h"
 
-#include <algorithm>
-#include <utility>
-
 namespace prefetch::plan {
 namespace {
 

@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "image/kubelet_version.h"
-#include "image/node_labels.h"
+#include "image/pod_coordinates.h"
 
 namespace prefetch::plan {
 

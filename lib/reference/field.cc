@@ -1,13 +1,26 @@
 #include "reference/field.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
+#include <type_traits>
 #include <utility>
+#include <variant>
 
 #include "base/text.h"
+#include "config/config_file.h"
+#include "config/settings.h"
 #include "doc/duration.h"
+#include "kubelet/verdict.h"
+#include "list/image_list.h"
+#include "plan/desired.h"
+#include "plan/limits.h"
+#include "reference/schema.h"
+#include "status/check_document.h"
+#include "status/status_json.h"
 
 namespace prefetch::reference {
+
 namespace {
 
 // Maximum number of words in a cell. More would hide the meaning; the reasons, the only longer enum, have
@@ -119,6 +132,448 @@ std::string TableOf(const Fields& fields, TableFor use, std::string_view without
     table += Cell(field.help) + " |\n";
   }
   return table;
+}
+
+// The fields of the agent's configuration file. Settings and limits come from the tables by which the agent
+// reads the file, so that this page cannot differ from them. The other fields have no such table.
+
+namespace {
+
+// A JSON Schema knows no "absolute path" and no "text that is not empty", so patterns express them.
+constexpr const char* kAbsolutePath = "^/";
+constexpr const char* kAnyText = "[^\\u0000]";
+constexpr const char* kNamePattern = "^[^\\u0000-\\u0020\\u007f]{1,500}$";
+constexpr const char* kAccountPattern = "^[^\\u0000-\\u0020\\u007f]*/[^\\u0000-\\u0020\\u007f]*$";
+
+Field FieldOfSetting(const config::Setting& setting) {
+  Field field{.path = config::FieldOf(setting), .help = setting.help, .fallback = setting.fallback};
+  field.words = config::WordsOf(setting);
+  field.pattern = setting.pattern;
+  if (!field.words.empty()) field.form = Form::kWord;
+  if (std::holds_alternative<config::Setting::Switch>(setting.member)) {
+    field.form = Form::kBool;
+    field.fallback = "false";
+  } else if (std::holds_alternative<config::Setting::Texts>(setting.member)) {
+    field.form = Form::kTexts;
+  }
+  if (field.path == "auditIgnore") field.most_items = config::kMostAuditPatterns;
+  return field;
+}
+
+// Returns the default of a limit as one would write it in the file. The table's own words win, for defaults
+// that are no number.
+std::string DefaultOf(const config::LimitField& field) {
+  if (*field.fallback != '\0') return field.fallback;
+  const plan::Limits limits;
+  return std::visit(
+      [&](auto member) -> std::string {
+        using T = std::decay_t<decltype(limits.*member)>;
+        if constexpr (std::is_same_v<T, std::chrono::seconds>) {
+          return doc::FormatDuration(limits.*member);
+        } else if constexpr (std::is_same_v<T, std::optional<int>>) {
+          return (limits.*member) ? std::to_string(*(limits.*member)) : "";
+        } else {
+          return std::to_string(limits.*member);
+        }
+      },
+      field.member);
+}
+
+Field FieldOfLimit(const config::LimitField& limit) {
+  Field field{.path = std::string("limits.") + limit.name, .help = limit.help, .fallback = DefaultOf(limit)};
+  if (std::holds_alternative<std::chrono::seconds plan::Limits::*>(limit.member)) {
+    field.form = Form::kDuration;
+    field.pattern = limit.least > 0 ? doc::kPositiveDurationPattern : doc::kDurationFromZeroPattern;
+    field.help += ", from " + doc::FormatDuration(std::chrono::seconds(limit.least)) + " to " +
+                  doc::FormatDuration(std::chrono::seconds(limit.most));
+    if (std::string_view(limit.help).find(". ") != std::string_view::npos) {
+      // A range behind a second sentence would belong to that one.
+      field.help = std::string(limit.help) + ". From " +
+                   doc::FormatDuration(std::chrono::seconds(limit.least)) + " to " +
+                   doc::FormatDuration(std::chrono::seconds(limit.most));
+    }
+  } else {
+    field.form = Form::kInt;
+    field.least = limit.least;
+    field.most = limit.most;
+  }
+  return field;
+}
+
+}  // namespace
+
+Fields PreflightFields() {
+  return {
+      {.path = "preflight",
+       .form = Form::kObject,
+       .help = "The pods that may ask this agent in their own name, and what they are told"},
+      {.path = "preflight.namespaces",
+       .form = Form::kTexts,
+       .help = "Namespaces whose pods may ask, as names or patterns with `*`",
+       .fallback = "none: nobody is admitted",
+       .pattern = kNamePattern,
+       .most_items = config::kMostPreflightPatterns},
+      {.path = "preflight.serviceAccounts",
+       .form = Form::kTexts,
+       .help = "Service accounts of these namespaces that may ask, as patterns of `NAMESPACE/NAME`",
+       .fallback = "all of these namespaces",
+       .pattern = kAccountPattern,
+       .most_items = config::kMostPreflightPatterns},
+      {.path = "preflight.always",
+       .form = Form::kWord,
+       .help = "`ask`: the agent asks the registry for pods with `Always`, and for absent images. "
+               "`known`: it answers from the last refresh",
+       .words = {"known", "ask"},
+       .fallback = "known"},
+      {.path = "preflight.unlisted",
+       .form = Form::kWord,
+       .help = "`ask`: the agent also answers about images that are on no list",
+       .words = {"known", "ask"},
+       .fallback = "known"},
+      {.path = "preflight.pull",
+       .form = Form::kWord,
+       .help = "The absent images that pods may have pulled (`check --pull`). `any` needs `unlisted: ask`",
+       .words = {"never", "listed", "any"},
+       .fallback = "never"}};
+}
+
+Fields CredentialFields() {
+  return {
+      {.path = "pullSecrets",
+       .form = Form::kObjects,
+       .help = "Mounted pull secrets. Every pod of the node can use images that the agent pulled with one"},
+      {.path = "pullSecrets[].name",
+       .help = "A unique name, which `status` and logs show",
+       .required = true,
+       .pattern = kAnyText},
+      {.path = "pullSecrets[].path",
+       .help = "The mounted file, a `.dockerconfigjson` or `.dockercfg`",
+       .required = true,
+       .pattern = kAbsolutePath},
+      {.path = "pullSecrets[].allowRepositories",
+       .form = Form::kTexts,
+       .help = "The repositories that are pulled with the secret, with the patterns of kubelet's "
+               "`matchImages`",
+       .required = true,
+       .least_items = 1},
+      {.path = "pullSecrets[].sources",
+       .form = Form::kTexts,
+       .help = "The sources of the list whose entries are pulled with the secret, by name: `team.yaml`",
+       .required = true,
+       .least_items = 1},
+      {.path = "providerServiceAccount",
+       .form = Form::kObject,
+       .help = "The service account for credential providers with `tokenAttributes`. Without it, the "
+               "agent skips them"},
+      {.path = "providerServiceAccount.namespace",
+       .help = "Namespace of the service account",
+       .required = true,
+       .pattern = kAnyText},
+      {.path = "providerServiceAccount.name",
+       .help = "Name of the service account",
+       .required = true,
+       .pattern = kAnyText},
+      {.path = "providerEnvironment",
+       .form = Form::kTextOrMap,
+       .help = "The whole environment of credential plugins: a file of `NAME=value` lines, or a map",
+       .fallback = "an empty environment"}};
+}
+
+Fields LimitsFields() {
+  Fields fields = {{.path = "limits",
+                    .form = Form::kObject,
+                    .help = "How much the agent does at a time, and for how long"}};
+  for (const config::LimitField& limit : config::LimitFields()) fields.push_back(FieldOfLimit(limit));
+  return fields;
+}
+
+Fields AgentFields() {
+  Fields fields = FormatFields("prefetchd.dev/v1alpha1", "AgentConfiguration");
+  for (const config::Setting& setting : config::Settings()) {
+    if (setting.place != config::SettingPlace::kNotInFile) fields.push_back(FieldOfSetting(setting));
+  }
+  Append(fields, CredentialFields());
+  Append(fields, LimitsFields());
+  Append(fields, PreflightFields());
+  return fields;
+}
+
+// The members of a preflight's request and answer (status/check_document.cc, screen/check_text.cc).
+
+namespace {
+
+constexpr const char* kAccount = "^[^/]+/[^/]+/[^/]+$";
+constexpr const char* kSecret = "^[^/]+(/[^/]+){0,2}$";
+
+// Members that `prefetchctl check -o json` adds.
+Fields ReportFields() {
+  return {{.path = "containers", .help = "The containers with this image; from `prefetchctl check`"},
+          {.path = "pullSecrets",
+           .form = Form::kTexts,
+           .help = "The pull secrets of the question, as `NAMESPACE/NAME`; from `prefetchctl check`"},
+          {.path = "policyFrom", .help = "Where the policy is from; from `prefetchctl check`"},
+          {.path = "advice",
+           .help = "Advice on how to make the pod start; from `prefetchctl check`",
+           .nullable = true},
+          {.path = "file", .help = "The manifest; from `prefetchctl check`", .nullable = true},
+          {.path = "line", .form = Form::kInt, .help = "Line in it; from `prefetchctl check`"},
+          {.path = "column", .form = Form::kInt, .help = "Column in it; from `prefetchctl check`"}};
+}
+
+}  // namespace
+
+Fields CheckRequestFields() {
+  return {
+      {.path = "checks",
+       .form = Form::kObjects,
+       .help = "The questions, one for each image and policy",
+       .required = true,
+       .least_items = 1,
+       .most_items = status::kMostQuestions},
+      {.path = "checks[].image", .help = "The image, as the pod has it", .required = true},
+      {.path = "checks[].policy",
+       .form = Form::kWord,
+       .help = "The pull policy of the container",
+       .words = PolicyWords(),
+       .fallback = "the policy that Kubernetes fills in"},
+      {.path = "checks[].identity",
+       .form = Form::kObject,
+       .help = "The credentials of the pod. A pod with a token may name only its own",
+       .fallback = "a pod without credentials; with a token: the service account of the token"},
+      {.path = "checks[].identity.secrets",
+       .form = Form::kTexts,
+       .help = "Its pull secrets, as `NAMESPACE/NAME` or `NAMESPACE/NAME/UID`; with a token also as `NAME`",
+       .pattern = kSecret,
+       .most_items = status::kMostSecretsOfCheck},
+      {.path = "checks[].identity.serviceAccount",
+       .help = "Its service account, as `NAMESPACE/NAME/UID`",
+       .pattern = kAccount},
+      {.path = "pull",
+       .form = Form::kBool,
+       .help = "Whether the agent pulls absent images first, if it may",
+       .fallback = "false"},
+      {.path = "wait",
+       .form = Form::kDuration,
+       .help = "Time that the answer waits for these pulls; longer values count as the default",
+       .fallback = doc::FormatDuration(status::kMostPullWait)},
+      {.path = "within",
+       .form = Form::kDuration,
+       .help = "Time for all questions to registries; longer values count as the default",
+       .fallback = doc::FormatDuration(status::kMostRegistryTime)}};
+}
+
+Fields CheckResultFields() {
+  Fields fields = status::CheckResultFields();
+  Append(fields, Below("results[].", ReportFields()));
+  Append(
+      fields,
+      {{.path = "unread",
+        .form = Form::kObjects,
+        .help =
+            "Objects that may run pods and whose images were not seen; absent: none. Only prefetchctl check "
+            "prints it"},
+       {.path = "unread[].file", .help = "File of the object, or `stdin`", .required = true},
+       {.path = "unread[].line", .form = Form::kInt, .help = "Its line", .required = true},
+       {.path = "unread[].column", .form = Form::kInt, .help = "Its column", .required = true},
+       {.path = "unread[].kind",
+        .help = "Its kind and group, such as `JobSet.jobset.x-k8s.io`",
+        .required = true},
+       {.path = "unread[].namespace",
+        .help = "Its namespace; null: not written",
+        .required = true,
+        .nullable = true},
+       {.path = "unread[].name", .help = "Its name; null: not written", .required = true, .nullable = true},
+       {.path = "unread[].message", .help = "A sentence about what was not seen", .required = true}});
+  return fields;
+}
+
+// The fields of a list.
+
+namespace {
+
+// Names of Secrets and ServiceAccounts, and of namespaces (list/entry_fields.cc).
+constexpr const char* kLabelValue = "^([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$";
+constexpr const char* kObjectName = "^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$";
+constexpr const char* kNamespaceName = "^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$";
+constexpr const char* kUid = "^[A-Za-z0-9-]{1,128}$";
+constexpr const char* kPlatform = "^[a-z0-9._-]+/[a-z0-9._-]+(/[a-z0-9._-]+)?$";
+// The grammar of image::Reference: [domain/]path[:tag][@digest]. A first part with a dot, a colon or a
+// capital letter is a domain. A domain may contain an underscore if it is a valid component of a path.
+std::string ReferencePattern() {
+  const std::string label = "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?";
+  const std::string port =
+      "0*([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])";
+  const std::string domain = "(" + label + "(\\." + label + ")*|\\[[0-9A-Fa-f:]{2,45}\\])(:" + port + ")?";
+  const std::string plain = "[a-z0-9]+((__?|-+)[a-z0-9]+)*", part = "[a-z0-9]+((\\.|__?|-+)[a-z0-9]+)*";
+  const std::string more = "(/" + part + ")";
+  // 64 hexadecimal digits are an image ID, which is no name.
+  return "^(?=.{1,1024}$)(?![0-9a-f]{64}$)(" + domain + more + "+|" + plain + more + "+|(?=[^/]*_)" + part +
+         more + "+|" + part + ")" +
+         "(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(@(sha256:[0-9a-f]{64}|sha384:[0-9a-f]{96}|sha512:[0-9a-f]{"
+         "128}))?$";
+}
+
+Fields Coordinates(const std::string& path, const std::string& whose) {
+  return {{.path = path + "namespace",
+           .help = "Namespace of " + whose,
+           .required = true,
+           .pattern = kNamespaceName},
+          {.path = path + "name", .help = "Name of " + whose, .required = true, .pattern = kObjectName},
+          {.path = path + "uid",
+           .help = "metadata.uid of " + whose + ". Without it, a recorded object of that name counts",
+           .pattern = kUid}};
+}
+
+Fields ReadyAs() {
+  Fields fields = {{.path = "readyAs",
+                    .form = Form::kObject,
+                    .help = "The credentials of the pods that use the image, in one namespace",
+                    .fallback = "a pod without credentials"},
+                   {.path = "readyAs.secrets",
+                    .form = Form::kObjects,
+                    .help = "Pull secrets of the pods",
+                    .most_items = list::kMostReadyAsSecrets}};
+  Append(fields, Coordinates("readyAs.secrets[].", "the Secret"));
+  fields.push_back({.path = "readyAs.serviceAccount",
+                    .form = Form::kObject,
+                    .help = "The service account of the pods, for credential providers that use its token"});
+  Append(fields, Coordinates("readyAs.serviceAccount.", "the ServiceAccount"));
+  return fields;
+}
+
+Fields PullWindow() {
+  return {{.path = "pullWindow",
+           .form = Form::kObject,
+           .help = "Hours in which pulls start. Requested retries, `check --pull` and `--once` do not wait",
+           .fallback = "at any time"},
+          {.path = "pullWindow.start",
+           .help = "Time of the day",
+           .required = true,
+           .pattern = "^([01][0-9]|2[0-3]):[0-5][0-9]$"},
+          {.path = "pullWindow.end",
+           .help = "Time of the day, up to `24:00`, or of the next day",
+           .required = true,
+           .pattern = "^(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$"},
+          {.path = "pullWindow.days",
+           .form = Form::kTexts,
+           .help = "Days on which it opens",
+           .words = {"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"},
+           .fallback = "every day",
+           .least_items = 1,
+           .most_items = 7},
+          {.path = "pullWindow.timeZone",
+           .help = "Name in the tz database, which is built in. Newer and other names are errors",
+           .fallback = "UTC"}};
+}
+
+Field Directive(const char* path, const char* when, plan::OnFailure fallback) {
+  return {.path = path,
+          .form = Form::kWord,
+          .help = std::string("Readiness of a present image ") + when,
+          .words = WordsOf(plan::OnFailure::kNotReady, plan::OnFailureName),
+          .fallback = std::string(plan::OnFailureName(fallback))};
+}
+
+Fields RegistryFields(const plan::DesiredImage& standard) {
+  return {{.path = "refresh",
+           .form = Form::kWord,
+           .help = "When the agent pulls a present tag again. `IfDigestChanged`: when the registry names "
+                   "another digest. `Always`: the same, and ready only while the registry agrees",
+           .words = WordsOf(plan::Refresh::kAlways, plan::RefreshName),
+           .fallback = std::string(plan::RefreshName(standard.refresh))},
+          {.path = "refreshInterval",
+           .form = Form::kDuration,
+           .help = "Time between two questions to the registry, from " +
+                   doc::FormatDuration(list::kLeastInterval) + " to " +
+                   doc::FormatDuration(list::kLongestInterval),
+           .fallback = doc::FormatDuration(standard.refresh_interval),
+           .pattern = doc::kDurationFromAMinutePattern},
+          {.path = "maxAge",
+           .form = Form::kDuration,
+           .help = "Time without an agreeing answer of the registry after which an image is stale. It must "
+                   "not be shorter than `refreshInterval`",
+           .fallback = "none",
+           .pattern = doc::kDurationFromAMinutePattern},
+          Directive("onUnreachable", "if its registry does not answer", standard.on_unreachable),
+          Directive("onAccessDenied", "if its registry denies access", standard.on_access_denied),
+          Directive("onTagMissing", "if its tag is gone from the registry", standard.on_tag_missing),
+          Directive("onStale", "if it is older than `maxAge`", standard.on_stale)};
+}
+
+// Returns the fields that `defaults` and an entry have in common: all except `image`.
+Fields EntryFieldsOf() {
+  // The defaults are those of the agent's own type.
+  const plan::DesiredImage standard;
+  Fields fields = {{.path = "required",
+                    .form = Form::kBool,
+                    .help = "`false`: the agent pulls and reports the image, and never waits for it",
+                    .fallback = standard.required ? "true" : "false"},
+                   {.path = "readyFor",
+                    .form = Form::kWord,
+                    .help = "The pull policy of the pods for which the image must be ready",
+                    .words = PolicyWords(),
+                    .fallback = std::string(image::PullPolicyName(standard.ready_for))}};
+  Append(fields, ReadyAs());
+  Append(fields, RegistryFields(standard));
+  Append(fields,
+         {{.path = "priority",
+           .form = Form::kInt,
+           .help = "The agent pulls higher numbers first",
+           .fallback = std::to_string(standard.priority),
+           .least = -list::kHighestPriority,
+           .most = list::kHighestPriority},
+          {.path = "open",
+           .form = Form::kWord,
+           .help = "When the agent touches the image, if it runs with `--touch`. `Auto`: closed images. "
+                   "`Always`: also preloaded ones",
+           .words = WordsOf(plan::Open::kNever, plan::OpenName),
+           .fallback = std::string(plan::OpenName(standard.open))},
+          {.path = "pullTimeout",
+           .form = Form::kDuration,
+           .help = "Deadline of a pull whose progress the runtime does not show, from " +
+                   doc::FormatDuration(list::kLeastPullTimeout) + " to " +
+                   doc::FormatDuration(list::kLongestPullTimeout),
+           .fallback = doc::FormatDuration(standard.pull_timeout),
+           .pattern = doc::kDurationFromAMinutePattern},
+          {.path = "platforms",
+           .form = Form::kTexts,
+           .help = "Platforms of the nodes that need the image, such as `linux/amd64`. Other nodes skip it",
+           .fallback = "every platform",
+           .pattern = kPlatform,
+           .most_items = list::kMostPlatforms},
+          {.path = "nodeSelector",
+           .form = Form::kMap,
+           .help = "Labels of the Nodes that need the image. Other nodes skip it",
+           .fallback = "every node",
+           .pattern = kLabelValue}});
+  fields.push_back({.path = "pin",
+                    .form = Form::kBool,
+                    .help = "On containerd, kubelet's garbage collection spares the image",
+                    .fallback = "false"});
+  Append(fields, PullWindow());
+  return fields;
+}
+
+}  // namespace
+
+Fields ListFields() {
+  Fields fields = FormatFields(list::kListApiVersion, list::kListKind);
+  fields.push_back(
+      {.path = "defaults", .form = Form::kObject, .help = "Values for entries that do not have the field"});
+  Append(fields, Below("defaults.", EntryFieldsOf()));
+  fields.push_back({.path = "images",
+                    .form = Form::kObjects,
+                    .help = "The entries, each spelling of an image once",
+                    .required = true,
+                    // `images:` without a value is a list of no images.
+                    .nullable = true,
+                    .most_items = list::kMaxEntries});
+  fields.push_back({.path = "images[].image",
+                    .help = "The reference, as pods write it: `ghcr.io/acme/runner:v3`",
+                    .required = true,
+                    .pattern = ReferencePattern()});
+  Append(fields, Below("images[].", EntryFieldsOf()));
+  return fields;
 }
 
 }  // namespace prefetch::reference

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "doc/field.h"
+#include "image/reference.h"
 
 namespace prefetch::reference {
 
@@ -28,5 +29,17 @@ enum class TableFor { kInput, kOutput };
 std::string TableOf(const Fields& fields, TableFor use, std::string_view without = "");
 // "duration", "`Keep` or `NotReady`", "list of texts".
 std::string TypeOf(const Field& field);
+
+// Parts of the tables of fields. Internal to reference/.
+
+// Fields of the configuration file without a flag and a variable.
+Fields CredentialFields();
+Fields LimitsFields();
+Fields PreflightFields();
+
+// The words of imagePullPolicy.
+inline std::vector<std::string> PolicyWords() {
+  return WordsOf(image::PullPolicy::kAlways, image::PullPolicyName);
+}
 
 }  // namespace prefetch::reference

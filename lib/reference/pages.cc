@@ -1,15 +1,26 @@
 #include "reference/pages.h"
 
+#include <array>
 #include <cctype>
 #include <cstddef>
+#include <map>
+#include <optional>
 #include <string_view>
 
 #include "base/text.h"
+#include "config/settings.h"
+#include "doc/duration.h"
+#include "list/image_list.h"
 #include "manifest/lint/rule.h"
-#include "reference/page_parts.h"
+#include "plan/caller.h"
+#include "reference/schema.h"
+#include "status/check_document.h"
+#include "status/metrics_table.h"
+#include "status/status_json.h"
 #include "status/words.h"
 
 namespace prefetch::reference {
+
 namespace {
 
 constexpr std::size_t kMostColumns = 120;
@@ -178,6 +189,559 @@ std::vector<Page> Pages(const std::vector<CommandHelp>& commands) {
                              {"lint", LintPage()},           {"exit-codes", ExitCodesPage(commands)}};
   for (Page& page : pages) page.text = WithContents(page.text);
   return pages;
+}
+
+// The page of the agent's HTTP API: endpoints, preflights, status document.
+
+namespace {
+
+constexpr const char* kBoth = "both";
+constexpr const char* kLocalOnly = "socket";
+constexpr const char* kLocalOrFleet = "socket; TCP with a fleet token";
+
+// A test compares these rows with the endpoints that the agent serves.
+constexpr std::array kEndpointRows = {
+    EndpointRow{"GET", "/livez", "", "200 while the agent's loop turns, else 503", kBoth},
+    EndpointRow{
+        "GET", "/readyz",
+        "`verbose`: a line for each image. `policy=P`: ready for pods with this pull policy. `hash=H`: "
+        "insist on a list hash. `source=NAME`: one source alone",
+        "200 if every required image is ready, else 503", kBoth},
+    EndpointRow{"GET", "/v1/status", "", "the status document", kBoth},
+    EndpointRow{"GET", "/metrics", "", "[metrics](metrics.md)", kBoth},
+    EndpointRow{"POST", "/v1/check", "", "verdicts for the images of pods: a preflight", kBoth},
+    EndpointRow{
+        "POST", "/v1/retry",
+        "The body may name images: `{\"images\": [\"quay.io/acme/app:v1\"]}`. Without it: all that wait",
+        "what `prefetchctl retry -o json` prints; 429 with `Retry-After` after too many", kLocalOrFleet},
+    EndpointRow{
+        "GET", "/v1/images/",
+        "The image's name follows the path. `credentials=false`: without credentials. `identities`: with "
+        "the names of recorded secrets",
+        "all facts about one image, as `prefetchctl explain -o json` prints them", kLocalOnly},
+};
+
+std::string EndpointTable() {
+  std::string table = "| method | path | parameters | answer | listener |\n|---|---|---|---|---|\n";
+  for (const EndpointRow& row : kEndpointRows) {
+    table += std::string("| ") + row.method + " | `" + row.path + "` | " + row.parameters + " | " +
+             row.answer + " | " + row.audience + " |\n";
+  }
+  return table;
+}
+
+constexpr const char* kErrors =
+    "\nErrors are JSON, `{\"error\": \"…\"}`, except those of `/livez` and `/readyz`. Every endpoint may "
+    "answer:\n\n"
+    "| status | cause |\n|---|---|\n"
+    "| 400 | a parameter, the image's name or the body is not valid |\n"
+    "| 404 | the listener has no such path: over TCP, that includes `/v1/images/` |\n"
+    "| 404, with all facts | `/v1/images/`: the image is neither listed nor present |\n"
+    "| 405 | the path has another method; the header `Allow` names it |\n"
+    "| 413 | the body is too long |\n"
+    "| 421 | over TCP: the `Host` is a name that others may own. [Use an address](../gate.md#rejections) |\n"
+    "| 503 | not now: too many requests at once. `/livez`, `/readyz`: the answer is no |\n";
+
+// Returns the fields of an object, without those of a part that has its own table: the table of the status
+// document would otherwise be too long to read.
+Fields Part(const Fields& all, const std::string& prefix, const std::string& without = "-") {
+  Fields part;
+  for (const Field& field : all) {
+    if (field.path.starts_with(prefix) && !field.path.starts_with(without)) part.push_back(field);
+  }
+  return part;
+}
+
+std::string HiddenItems() {
+  std::string items;
+  for (const std::string& member : status::HiddenMembers()) items += "- `" + member + "`\n";
+  return items;
+}
+
+std::string PreflightChapter() {
+  std::string text =
+      "\n## Request of a preflight\n\n"
+      "The body of `POST /v1/check` is JSON, at most " +
+      std::to_string(status::kMostQuestions) +
+      " questions. The list of `checks` may stand alone. Unknown members are\n"
+      "errors.\n\n"
+      "```json\n"
+      "{\"checks\": [{\"image\": \"quay.io/acme/app:v1\", \"policy\": \"Never\",\n"
+      "             \"identity\": {\"secrets\": [\"team/pull\"]}}],\n"
+      " \"within\": \"20s\"}\n"
+      "```\n\n";
+  text += TableOf(CheckRequestFields(), TableFor::kInput);
+  text +=
+      "\n## Answer of a preflight\n\n"
+      "`prefetchctl check -o json` prints the same document. It adds the members that its rows name, and has "
+      "no\n"
+      "`pending`.\n\n";
+  text += TableOf(CheckResultFields(), TableFor::kOutput);
+  text +=
+      "\n| status | cause |\n|---|---|\n"
+      "| 200 | answered; `ok` and `results` have the verdicts |\n"
+      "| 400 | the body is not valid; the error names each mistake |\n"
+      "| 401 | the token is not valid here |\n"
+      "| 403 | the configuration does not admit this caller, or this question |\n"
+      "| 429 | too many questions; `Retry-After` says when to ask again |\n"
+      "| 503 | the API server could not be asked about the token, or the agent has no room |\n";
+  return text;
+}
+
+}  // namespace
+
+std::span<const EndpointRow> EndpointRows() {
+  return kEndpointRows;
+}
+
+std::string ApiPage() {
+  const Fields status = StatusFields();
+  std::string page =
+      "# HTTP API of the agent\n\n"
+      "The agent listens on a Unix socket (`local`) for users of the node, and on a TCP address (`listen`) "
+      "for "
+      "probes,\nmetrics and pods.\n\n";
+  page += kGenerated;
+  page +=
+      "\n```sh\n"
+      "curl --unix-socket /run/prefetchd/prefetchd.sock http://node/v1/status\n"
+      "```\n\n"
+      "## Endpoints\n\n";
+  page += EndpointTable();
+  page += kErrors;
+  page += "\n## Tokens\n\nOver TCP, tokens of ServiceAccounts for the audience `" +
+          std::string(plan::kCallerAudience) +
+          "` open more. A pod shows its own in\n"
+          "`Authorization: Bearer`, for [preflights](../gate.md#let-pods-ask). A fleet command shows a token "
+          "in\n`" +
+          std::string(plan::kFleetHeader) +
+          ": Bearer`, for the full status and retries (setting `fleetTokens`).\n";
+  page += PreflightChapter();
+  page +=
+      "\n## Status document\n\n"
+      "`GET /v1/status` and `prefetchctl status -o json` have this document. Later versions add members, and "
+      "never\n"
+      "rename one. `prefetchctl schema status` prints its JSON Schema. Times are RFC 3339 in UTC.\n\n";
+  page += TableOf(Part(status, "", "images[]"), TableFor::kOutput);
+  page += "\n## Status of an image\n\nThe members of each item of `images`.\n\n";
+  page += TableOf(Part(status, "images[]."), TableFor::kOutput, "images[].");
+  page +=
+      "\n## Hidden members\n\nOver TCP without a fleet token, the status document lacks these members:\n\n" +
+      HiddenItems();
+  return page;
+}
+
+// The pages of commands. They are made from the texts of --help, so that every change there appears here.
+
+namespace {
+
+// Every footer begins its exit codes with these words.
+constexpr std::string_view kExitCode = "\nExit code:";
+
+// A bar or a line break would end the cell of a Markdown table.
+std::string CellText(const std::string& text) {
+  return base::ReplaceAll(base::ReplaceAll(text, "|", "\\|"), "\n", " ");
+}
+
+// In Markdown, stars mark emphasis. Options contain them as patterns.
+std::string Plain(const std::string& text) {
+  return base::ReplaceAll(CellText(text), "*", "\\*");
+}
+
+// Returns "`-o`, `--output`".
+std::string NamesOfOption(const std::string& names) {
+  std::string text;
+  for (std::string_view name : base::Split(names, ','))
+    text += (text.empty() ? "`" : ", `") + std::string(name) + "`";
+  return text;
+}
+
+// An option whose help is this long is explained once on the page.
+constexpr std::size_t kLongHelp = 40;
+
+// "prefetchctl-list-check", as GitHub makes it of the heading.
+std::string AnchorOf(const std::string& words) {
+  return "prefetchctl-" + base::ReplaceAll(words, " ", "-");
+}
+
+bool BeginsWithCode(std::string_view text) {
+  return text.size() > 1 && std::isdigit(static_cast<unsigned char>(text[0])) != 0 && text[1] == ' ';
+}
+
+// Reads "0 printed, 2 bad input". Only a digit after a comma begins the next code, since a meaning may
+// contain commas.
+void AddOnOneLine(std::string_view text, std::vector<ExitMeaning>& codes) {
+  for (std::string_view part : base::Split(text, ',')) {
+    part = base::TrimSpace(part);
+    if (BeginsWithCode(part)) {
+      codes.push_back({std::string(part.substr(0, 1)), std::string(base::TrimSpace(part.substr(1)))});
+    } else if (!codes.empty()) {
+      codes.back().meaning += ", " + std::string(part);
+    }
+  }
+}
+
+// The exit codes of prefetchd, from the text that its --help shows.
+std::vector<ExitMeaning> CodesOfAgent() {
+  std::vector<ExitMeaning> codes;
+  AddOnOneLine(config::kOnceExitCodes, codes);
+  return codes;
+}
+
+void AddRow(const std::string& name, const std::vector<ExitMeaning>& codes, std::string& page) {
+  std::map<std::string, std::string> meanings;
+  for (const ExitMeaning& code : codes) meanings[code.code] = code.meaning;
+  page += "| " + name + " |";
+  for (const char* code : {"0", "1", "2", "3", "4"}) page += " " + CellText(meanings[code]) + " |";
+  page += "\n";
+}
+
+}  // namespace
+
+std::vector<ExitMeaning> ExitCodesIn(const std::string& footer) {
+  std::vector<ExitMeaning> codes;
+  const std::size_t at = footer.find(kExitCode);
+  if (at == std::string::npos) return codes;
+  std::string text = footer.substr(at + kExitCode.size());
+  text = text.substr(0, text.find("\n\n"));
+  // Commands with many codes have a line for each; the others have one sentence.
+  if (text.starts_with('\n')) {
+    for (std::string_view line : base::Split(text, '\n')) {
+      line = base::TrimSpace(line);
+      if (!BeginsWithCode(line)) continue;
+      codes.push_back({std::string(line.substr(0, 1)), std::string(base::TrimSpace(line.substr(1)))});
+    }
+    return codes;
+  }
+  AddOnOneLine(base::ReplaceAll(text, "\n", " "), codes);
+  if (!codes.empty() && codes.back().meaning.ends_with('.')) codes.back().meaning.pop_back();
+  return codes;
+}
+
+std::string FlagsPage(const std::vector<CommandHelp>& commands) {
+  std::string page =
+      "# Commands and flags\n\n"
+      "The flags of `prefetchd` are on the page of its [configuration](configuration.md). This page has "
+      "those of\n"
+      "`prefetchctl`. `--help` of each command shows examples, too. [Exit codes](exit-codes.md) has a page "
+      "of its own.\n"
+      "As a plugin of kubectl, the program is called `kubectl prefetch`.\n\n";
+  page += kGenerated;
+  std::map<std::string, std::string> first_with;  // the first command with a row, by the row
+  for (const CommandHelp& command : commands) {
+    page += "\n## prefetchctl " + command.words + "\n\n" + Plain(command.help) + ".\n";
+    if (!command.options.empty()) page += "\n| option | value | meaning |\n|---|---|---|\n";
+    for (const CommandOption& option : command.options) {
+      const std::string value = option.value.empty() ? "" : "`" + CellText(option.value) + "`";
+      const std::string row = "| " + NamesOfOption(option.names) + " | " + value + " | ";
+      const std::string meaning = Plain(option.help);
+      auto [first, is_new] = first_with.emplace(row + meaning, command.words);
+      // The options of --fleet, and those of generate, would stand there several times.
+      const bool refers = !is_new && option.help.size() >= kLongHelp;
+      page +=
+          row + (refers ? "see [" + first->second + "](#" + AnchorOf(first->second) + ")" : meaning) + " |\n";
+    }
+  }
+  return page;
+}
+
+std::string ExitCodesPage(const std::vector<CommandHelp>& commands) {
+  std::string page =
+      "# Exit codes\n\n"
+      "The codes mean the same for all commands. 0: yes, or done. 1: no. 2: bad usage or input. 3: timed "
+      "out. 4: the\n"
+      "agent, the cluster, a registry or the runtime could not be asked. 130: interrupted. An empty cell: "
+      "the command\n"
+      "does not use the code. Errors are one sentence each on standard error.\n\n";
+  page += kGenerated;
+  page += "\n| command | 0 | 1 | 2 | 3 | 4 |\n|---|---|---|---|---|---|\n";
+  AddRow("prefetchd with `--once`", CodesOfAgent(), page);
+  for (const CommandHelp& command : commands) {
+    AddRow("prefetchctl " + command.words, ExitCodesIn(command.footer), page);
+  }
+  return page;
+}
+
+// The page of the agent's configuration: settings, and the fields that only the file has.
+
+namespace {
+
+std::string SettingCells(const config::Setting& setting) {
+  // Settings that belong in the file have a flag that --help hides, and so does this page.
+  const bool shown = setting.place != config::SettingPlace::kFileFirst;
+  const std::string flag = shown ? "`" + config::FlagOf(setting) + "`" : "";
+  const bool in_file = setting.place != config::SettingPlace::kNotInFile;
+  const std::string field = in_file ? "`" + config::FieldOf(setting) + "`" : "";
+  return "| " + field + " | " + flag + " | `" + config::VariableOf(setting) + "` | " + setting.fallback +
+         " | " + base::ReplaceAll(setting.help, "|", "\\|") + " |\n";
+}
+
+std::string SettingTables() {
+  std::string text;
+  std::optional<config::SettingGroup> group;
+  for (const config::Setting& setting : config::Settings()) {
+    if (group != setting.group) {
+      group = setting.group;
+      text += std::string("\n## ") + config::GroupTitle(setting.group) +
+              "\n\n| field | flag | variable | default | meaning |\n|---|---|---|---|---|\n";
+    }
+    text += SettingCells(setting);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string ConfigurationPage() {
+  std::string page =
+      "# Configuration of prefetchd\n\n"
+      "Flags win over environment variables, and variables over fields of the configuration file "
+      "(`--config`, kind\n"
+      "`AgentConfiguration`). A variable separates several paths by colons and several patterns by commas. "
+      "The agent\n"
+      "rejects unknown fields. A change needs a restart.\n\n";
+  page += kGenerated;
+  page +=
+      "\n```yaml\n"
+      "# yaml-language-server: $schema=agent.schema.json\n"
+      "apiVersion: prefetchd.dev/v1alpha1\n"
+      "kind: AgentConfiguration\n"
+      "logLevel: debug\n"
+      "limits:\n"
+      "  parallelPulls: 8\n"
+      "  diskMinFreeBytes: 21474836480\n"
+      "pullSecrets:\n"
+      "- name: team-a\n"
+      "  path: /etc/prefetchd/secrets/team-a/.dockerconfigjson\n"
+      "  allowRepositories: [registry.example/team-a]\n"
+      "  sources: [team-a.yaml]\n"
+      "```\n\n"
+      "Editors check the file while you write it, if the schema is beside it:\n\n"
+      "```sh\n"
+      "prefetchctl schema agent > agent.schema.json\n"
+      "```\n";
+  page += SettingTables();
+  page +=
+      "\n## Fields of the file: credentials\n\n"
+      "These fields exist in the file only. See [Registries](../registries.md) and [Security "
+      "model](../security.md).\n\n";
+  page += TableOf(CredentialFields(), TableFor::kInput);
+  page +=
+      "\n## Fields of the file: limits\n\n"
+      "[Sizing and large fleets](../fleets.md) helps to choose.\n\n";
+  page += TableOf(LimitsFields(), TableFor::kInput);
+  page +=
+      "\n## Fields of the file: preflight\n\n[Let pods ask](../gate.md#let-pods-ask) explains the "
+      "fields.\n\n";
+  page += TableOf(PreflightFields(), TableFor::kInput);
+  return page;
+}
+
+// The page of the list.
+
+namespace {
+
+// Returns the fields of the document itself, or those of an entry.
+Fields PartOfList(bool entry) {
+  Fields part;
+  for (const Field& field : ListFields()) {
+    const bool below = field.path.find('.') != std::string::npos;
+    if (entry ? field.path.starts_with("images[].") : !below) part.push_back(field);
+  }
+  return part;
+}
+
+std::string Row(const char* name, std::size_t value) {
+  return std::string("| ") + name + " | " + std::to_string(value) + " |\n";
+}
+
+}  // namespace
+
+std::string ListPage() {
+  std::string page =
+      "# The list\n\n"
+      "A list is plain text with one reference a line, or YAML or JSON of kind `ImageList`.\n"
+      "[Change the list](../change-the-list.md) explains how to write and deploy it. The agent "
+      "rejects\n"
+      "unknown fields, wrong types and fields that contradict each other. `prefetchctl list check` reports "
+      "all of these\n"
+      "with file, line and column.\n\n";
+  page += kGenerated;
+  page +=
+      "\n```yaml\n"
+      "# yaml-language-server: $schema=list.schema.json\n"
+      "apiVersion: prefetchd.dev/v1alpha1\n"
+      "kind: ImageList\n"
+      "defaults:\n"
+      "  refresh: IfDigestChanged\n"
+      "images:\n"
+      "- image: ghcr.io/acme/runner:v3\n"
+      "  priority: 10\n"
+      "- image: ghcr.io/acme/tools@sha256:90f7f8d0b7c9e3c5f2a1d4b6e8c0a2f4d6b8e0c2a4f6d8b0e2c4a6f8d0b2e4c6\n"
+      "  required: false\n"
+      "```\n\n"
+      "Editors check the file while you write it, if the schema is beside it:\n\n"
+      "```sh\n"
+      "prefetchctl schema list > list.schema.json\n"
+      "```\n\n"
+      "## Fields of the document\n\n";
+  page += TableOf(PartOfList(false), TableFor::kInput);
+  page +=
+      "\n## Fields of an entry\n\n"
+      "`defaults` has the same fields, without `image`. `null` means that the field is not given.\n\n";
+  page += TableOf(PartOfList(true), TableFor::kInput, "images[].");
+  page +=
+      "\n## Durations\n\n"
+      "A duration is a text such as `90s`, `10m` or `1h30m`. The units are `ms`, `s`, `m` and `h`. A bare "
+      "number is an\n"
+      "error. Durations of a list are whole seconds.\n\n"
+      "## Limits of a source\n\n| limit | value |\n|---|---|\n";
+  page += Row("bytes of a file", list::kMaxSourceBytes);
+  page += Row("entries of a file", list::kMaxEntries);
+  page += Row("bytes of a line of plain text", list::kMostLineBytes);
+  page += Row("files of a directory", list::kMostDirectoryEntries);
+  return page;
+}
+
+// The page of metrics. Names and texts are those that /metrics itself shows; labels and alerts exist only
+// here.
+
+namespace {
+
+using Id = status::MetricId;
+
+struct AlertRow {
+  Id id;
+  const char* labels;  // with blanks between them
+  const char* alert;
+};
+
+// A row for each MetricId, in its order: a new metric does not compile without an alert, or the word that it
+// needs none.
+constexpr std::array<AlertRow, static_cast<std::size_t>(Id::kCount)> kAlerts = {{
+    {Id::kBuildInfo, "version", "`count(count by (version) (prefetchd_build_info)) > 1` for a day"},
+    {Id::kReady, "", "`prefetchd_ready == 0` for longer than a first start takes (30 min)"},
+    {Id::kReadinessInfo, "phase reason",
+     "`prefetchd_readiness_info{phase=\"Failing\"}` for 10 min; `Progressing` is slow, not broken"},
+    {Id::kTimeToReady, "", "above what your rollout allows: `> 1200`"},
+    {Id::kEntries, "state reason required",
+     "`sum by (reason) (prefetchd_entries{state=\"Failing\",required=\"true\"}) > 0` for 15 min"},
+    {Id::kEntriesExposed, "", "`> 0` where no pull secret should be mounted"},
+    {Id::kImageVerdicts, "policy result reason",
+     "`sum by (reason) "
+     "(prefetchd_image_verdicts{policy=\"Never\",result=\"Refused\",reason!=\"ImageAbsent\"}) > 0` for 5 "
+     "min: present but closed images"},
+    {Id::kPulls, "result class",
+     "`sum by (class) (rate(prefetchd_pulls_total{result=\"failed\"}[15m])) > 0` on many nodes at once: the "
+     "registry"},
+    {Id::kPullDuration, "result", "the 0.9 quantile of `result=\"succeeded\"` doubles from week to week"},
+    {Id::kPullBytes, "", "nothing; for planning links and mirrors"},
+    {Id::kFetchedBytes, "", "nothing; shows how much the agent downloads by itself"},
+    {Id::kPullsRunning, "", "nothing"},
+    {Id::kPullsQueued, "", "`> 0` for 2 h"},
+    {Id::kRetriesWaiting, "", "`> 0` for 1 h"},
+    {Id::kEntriesFresh, "fresh reason",
+     "`sum(prefetchd_entries_fresh{fresh=\"false\",reason!=\"NotChecked\"}) > 0` for 3 h: images may not be "
+     "current"},
+    {Id::kRegistryChecks, "answer",
+     "`rate(prefetchd_registry_checks_total{answer=\"AccessDenied\"}[1h]) > 0`: a credential; "
+     "`{answer=\"RateLimited\"}`: ask less often"},
+    {Id::kRegistryRequests, "", "above what the registry allows, summed over the fleet"},
+    {Id::kRegistryDuration, "", "the 0.9 quantile above 5 s"},
+    {Id::kRegistriesUnreachable, "", "`> 0` for 30 min"},
+    {Id::kRegistryUnreachableSince, "registry",
+     "`time() - prefetchd_registry_away_since_timestamp_seconds > 3600`"},
+    {Id::kRegistryAgreed, "", "older than the longest `maxAge`"},
+    {Id::kCredentialLookups, "source outcome",
+     "`rate(prefetchd_credential_lookups_total{source=\"provider\",outcome=\"error\"}[15m]) > 0`"},
+    {Id::kPluginDuration, "provider outcome", "the 0.9 quantile above 10 s: at 60 s it is killed"},
+    {Id::kEntriesTouch, "state obstacle",
+     "`sum by (obstacle) (prefetchd_entries_touch{state=\"Ineffective\"}) > 0` for 15 min"},
+    {Id::kPreflightCallers, "result",
+     "`rate(prefetchd_preflight_callers_total{result=\"NotReviewed\"}[15m]) > 0` for 15 min"},
+    {Id::kFleetCallers, "result",
+     "`rate(prefetchd_fleet_callers_total{result=\"Rejected\"}[15m]) > 0`: callers with a wrong token"},
+    {Id::kTouches, "obstacle", "nothing; what was granted, and how often"},
+    {Id::kTouchPods, "obstacle",
+     "`sum by (obstacle) (rate(prefetchd_touch_pods_total{obstacle!=\"None\"}[15m])) > 0` for 30 min"},
+    {Id::kRuntimeUp, "", "`== 0` for 5 min: then the node is not ready either"},
+    {Id::kRuntimeInfo, "name version", "nothing; for finding nodes with an old one"},
+    {Id::kKubeletInfo, "version verification",
+     "`{version=\"unknown\"}` or `{verification=\"unknown\"}` where `FactsUnknown` shows up among the "
+     "verdicts"},
+    {Id::kKubeletNewer, "", "`== 1` for 15 min: update prefetchd"},
+    {Id::kKubeletRecordsReadable, "", "`== 0` for 5 min: the mount, or the right to read it"},
+    {Id::kKubeletContradictions, "", "`> 0` for 10 min: a declaration is out of date"},
+    {Id::kProvidersMissing, "",
+     "`> 0` for 10 min: mount and name them, see "
+     "[Registries](../registries.md#credential-providers-of-kubelet)"},
+    {Id::kListInfo, "hash",
+     "`count(count by (hash) (prefetchd_list_info)) > 1` for longer than a rollout takes"},
+    {Id::kSourceInfo, "source hash", "nothing; shows which source differs between nodes"},
+    {Id::kSourceEntries, "source", "`== 0`: probably a mistake"},
+    {Id::kSourceLoaded, "source", "nothing by itself; after a change of the list: older than the change"},
+    {Id::kSourceInForce, "source", "`== 0`: the node is not ready until it is repaired"},
+    {Id::kSourceError, "source", "`== 1` at once: the newest version is not live"},
+    {Id::kDiskCapacity, "", "nothing"},
+    {Id::kDiskAvailable, "",
+     "`/ prefetchd_disk_capacity_bytes < 0.25`: kubelet begins to remove images at 0.15"},
+    {Id::kDiskNeeded, "", "`> prefetchd_disk_available_bytes`"},
+    {Id::kDiskPressure, "", "`== 1` for 10 min"},
+    {Id::kUnlisted, "",
+     "`> 0` where the list is meant to be complete: `prefetchctl audit --fleet` names them"},
+    {Id::kProblems, "", "`> 0` for 10 min"},
+    {Id::kProcessCpu, "", "nothing"},
+    {Id::kProcessStart, "", "nothing"},
+    {Id::kProcessResident, "", "nothing"},
+    {Id::kProcessVirtual, "", "nothing"},
+    {Id::kProcessOpenFds, "", "nothing"},
+    {Id::kProcessMaxFds, "", "nothing"},
+}};
+
+constexpr bool AlertsAreInOrder() {
+  for (std::size_t i = 0; i < kAlerts.size(); i++) {
+    if (kAlerts[i].id != static_cast<Id>(i)) return false;
+  }
+  return true;
+}
+static_assert(AlertsAreInOrder(), "kAlerts has one row for each MetricId, in the order of MetricId");
+
+std::string KindOf(const status::MetricRow& row, const AlertRow& alert) {
+  std::string kind = row.kind == status::MetricKind::kGauge     ? "gauge"
+                     : row.kind == status::MetricKind::kCounter ? "counter"
+                                                                : "histogram";
+  if (*alert.labels == '\0') return kind;
+  kind += ",";
+  for (std::string_view label : base::Split(alert.labels, ' ')) kind += " `" + std::string(label) + "`";
+  return kind;
+}
+
+}  // namespace
+
+std::string MetricsPage() {
+  std::string page =
+      "# Metrics\n\n"
+      "`GET /metrics` is in the text format of Prometheus. Labels are closed sets, or names that the node's\n"
+      "configuration bounds (`source`, `registry`, `provider`). The label `provider` exists over the local "
+      "socket "
+      "only.\n"
+      "`state` is `Ready`, `Progressing` or `Failing`. `reason` and `class` are [reasons](reasons.md).\n\n"
+      "[Watch](../watch.md#metrics-and-alerts) has the metrics to begin with. The component `monitoring` "
+      "alerts on "
+      "most of\n"
+      "these conditions. The series of a failed pull appears with the first failure of its class. Alert on\n"
+      "`prefetchd_entries` where you must not miss one.\n\n";
+  page += kGenerated;
+  page += "\n| metric | type, labels | meaning | alert when |\n|---|---|---|---|\n";
+  for (std::size_t i = 0; i < kAlerts.size(); i++) {
+    const status::MetricRow& row = status::AllMetrics()[i];
+    std::string help = row.help;
+    // The texts of /metrics are sentences; cells of a table are phrases.
+    if (help.ends_with('.')) help.pop_back();
+    page += "| `" + std::string(row.name) + "` | " + KindOf(row, kAlerts[i]) + " | " + help + " | " +
+            kAlerts[i].alert + " |\n";
+  }
+  return page;
 }
 
 }  // namespace prefetch::reference

@@ -2,8 +2,11 @@
 // them; a test compares them with the committed files. Pure.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
+
+#include "reference/field.h"
 
 namespace prefetch::reference {
 
@@ -34,5 +37,30 @@ struct ExitMeaning {
   std::string code, meaning;
 };
 std::vector<ExitMeaning> ExitCodesIn(const std::string& footer);
+
+// Parts of the reference pages. Internal to reference/.
+
+inline constexpr const char* kGenerated = "This page is generated.\n";
+
+// The links to its chapters, below the title. Nothing for a page with less than two.
+std::string WithContents(const std::string& page);
+
+std::string ListPage();
+std::string ConfigurationPage();
+std::string ApiPage();
+std::string MetricsPage();
+std::string LintPage();
+std::string FlagsPage(const std::vector<CommandHelp>& commands);
+std::string ExitCodesPage(const std::vector<CommandHelp>& commands);
+
+// The table of the agent's endpoints.
+struct EndpointRow {
+  const char* method;
+  const char* path;  // "/readyz"
+  const char* parameters;
+  const char* answer;
+  const char* audience;
+};
+std::span<const EndpointRow> EndpointRows();
 
 }  // namespace prefetch::reference

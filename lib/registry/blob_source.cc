@@ -5,13 +5,10 @@
 #include <utility>
 
 #include "base/sha256.h"
-#include "image/digest.h"
+#include "image/reference.h"
 #include "registry/authenticator.h"
-#include "registry/content_range.h"
-#include "registry/content_type.h"
 #include "registry/index_choice.h"
-#include "registry/oci_error.h"
-#include "registry/retry_after.h"
+#include "registry/response.h"
 
 namespace prefetch::registry {
 namespace {

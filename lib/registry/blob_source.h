@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "image/content_source.h"
+#include "image/registry_question.h"
 #include "registry/host.h"
 #include "registry/lru_map.h"
 #include "registry/session.h"

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "http/url.h"
 
 namespace prefetch::registry {
 
@@ -30,5 +31,21 @@ Challenge ParseChallenge(std::string_view field);
 // (Digest, Negotiate) are ignored. nullopt: none. InvalidArgument: a field of more than 8 KiB, or a Bearer
 // without a realm.
 base::Result<std::optional<Challenge>> ChooseChallenge(const std::vector<std::string_view>& fields);
+
+// Realm: may a registry's challenge send us to that token service, and with a password (R21)? The realm is a
+// stranger's if the registry is. Pure.
+
+struct Realm {
+  http::AbsoluteUrl url;
+  // The token service belongs to the registry: the same host, the same registrable domain, or one that the
+  // operator named. Otherwise it may be asked, but gets no password.
+  bool trusted = false;
+};
+
+// `contact` is where the challenge came from; `trusted_hosts` are hosts, without a port, that the operator
+// trusts with passwords. InvalidArgument: no absolute URL, user information, longer than 2048 bytes, or
+// plain http where the registry is not asked by plain http on the same host.
+base::Result<Realm> ValidateRealm(std::string_view realm, const http::AbsoluteUrl& contact,
+                                  const std::vector<std::string>& trusted_hosts);
 
 }  // namespace prefetch::registry

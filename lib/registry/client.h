@@ -21,7 +21,6 @@
 #include "registry/host_files.h"
 #include "registry/host_state.h"
 #include "registry/options.h"
-#include "registry/throttle.h"
 #include "registry/token_cache.h"
 
 namespace prefetch::registry {

@@ -1,16 +1,44 @@
 #include "registry/containerd_config.h"
 
+#include <fnmatch.h>
+
 #include <algorithm>
 #include <array>
+#include <deque>
+#include <filesystem>
+#include <set>
+#include <span>
 #include <utility>
 
+#include "base/secret.h"
 #include "base/text.h"
-#include "registry/containerd_shape.h"
+#include "doc/duration.h"
+#include "registry/go_toml.h"
+#include "registry/go_url.h"
 #include "registry/obstacle.h"
 #include "registry/toml_rim.h"
 #include "registry/toml_text.h"
 
 namespace prefetch::registry {
+
+// The types of containerd's configuration (Config of cmd/containerd/server/config, ImageConfig of
+// internal/cri/config): with another one, containerd or its CRI plugin does not start. As toml_rim.h, for
+// .cc files alone. Pure.
+
+// Each returns InvalidArgument, with the line and never a value: a key has another type than containerd's, or
+// is there twice, in different letters. Keys that containerd does not know are nothing.
+
+// Checks the top level, without the plugins.
+base::Status CheckServer(const toml::table& root);
+
+// Checks the table of the plugin of version 3. Returns whether a key has other letters than containerd's:
+// until all files are merged, it is another key than that of another file.
+base::Result<bool> CheckImages(const toml::table& images);
+
+// The same for the members of version 2's plugin that are carried over. These count as they are written
+// alone, those within them in any letters.
+base::Result<bool> CheckOldPlugin(const toml::table& cri);
+
 namespace {
 
 constexpr std::size_t kMaxConfigBytes = 1024 * 1024;
@@ -25,7 +53,7 @@ constexpr const char* kShortPlugin = "cri";
 // The default of containerd. Any other number keeps pulls local (C29).
 constexpr std::int64_t kUsualDownloads = 3;
 
-// How keys are found: go-toml matches those of containerd's structures in any case (containerd_shape.h
+// How keys are found: go-toml matches those of containerd's structures in any case (containerd_config.cc
 // refuses two of them). Those that are carried over from version 2 count as they are written.
 enum class Letters { kAny, kAsWritten };
 
@@ -327,6 +355,354 @@ ContainerdSettings OnlyTheRuntimeKnows(std::string note) {
   word.registries.in_tables = {"*"};
   word.notes.push_back(std::move(note));
   return word;
+}
+
+namespace {
+
+enum class Shape {
+  kText,
+  kWhole,
+  kFlag,
+  kDuration,      // a text
+  kDurations,     // a table of such texts, none empty
+  kTexts,         // a list of texts
+  kTextMap,       // a table of texts
+  kTextsMap,      // a table of lists of texts
+  kTable,         // a table with these members
+  kTables,        // a table of such tables
+  kTablesOfUrls,  // each with the name of a URL
+};
+
+struct Member {
+  std::string_view key;
+  Shape kind;
+  std::span<const Member> members = {};
+};
+
+constexpr std::array kMirrorMembers = {Member{"endpoint", Shape::kTexts}};
+constexpr std::array kAuthMembers = {Member{"username", Shape::kText}, Member{"password", Shape::kText},
+                                     Member{"auth", Shape::kText}, Member{"identitytoken", Shape::kText}};
+constexpr std::array kConfigMembers = {Member{"auth", Shape::kTable, kAuthMembers}};
+constexpr std::array kRegistryMembers = {
+    Member{"config_path", Shape::kText}, Member{"mirrors", Shape::kTables, kMirrorMembers},
+    Member{"configs", Shape::kTables, kConfigMembers}, Member{"auths", Shape::kTablesOfUrls, kAuthMembers},
+    Member{"headers", Shape::kTextsMap}};
+constexpr std::array kPlatformMembers = {Member{"platform", Shape::kText},
+                                         Member{"snapshotter", Shape::kText}};
+constexpr std::array kDecryptionMembers = {Member{"key_model", Shape::kText}};
+
+// Members of the plugin's tables in both versions of the configuration.
+constexpr std::array kCommonMembers = {Member{"registry", Shape::kTable, kRegistryMembers},
+                                       Member{"image_decryption", Shape::kTable, kDecryptionMembers},
+                                       Member{"max_concurrent_downloads", Shape::kWhole},
+                                       Member{"image_pull_progress_timeout", Shape::kDuration},
+                                       Member{"image_pull_with_sync_fs", Shape::kFlag},
+                                       Member{"stats_collect_period", Shape::kWhole}};
+// Members of the table `containerd` in version 2, and of the plugin's own table in version 3.
+constexpr std::array kSnapshotsMembers = {Member{"snapshotter", Shape::kText},
+                                          Member{"disable_snapshot_annotations", Shape::kFlag},
+                                          Member{"discard_unpacked_layers", Shape::kFlag}};
+constexpr std::array kNewMembers = {
+    Member{"pinned_images", Shape::kTextMap}, Member{"runtime_platforms", Shape::kTables, kPlatformMembers},
+    Member{"concurrent_layer_fetch_buffer", Shape::kWhole}, Member{"use_local_image_pull", Shape::kFlag}};
+constexpr std::array kOldMembers = {Member{"sandbox_image", Shape::kText},
+                                    Member{"containerd", Shape::kTable}};
+constexpr std::array kRuntimesMembers = {Member{"runtimes", Shape::kTables}};
+
+constexpr std::array kGrpcMembers = {Member{"address", Shape::kText},
+                                     Member{"tcp_address", Shape::kText},
+                                     Member{"tcp_tls_ca", Shape::kText},
+                                     Member{"tcp_tls_cert", Shape::kText},
+                                     Member{"tcp_tls_key", Shape::kText},
+                                     Member{"uid", Shape::kWhole},
+                                     Member{"gid", Shape::kWhole},
+                                     Member{"max_recv_message_size", Shape::kWhole},
+                                     Member{"max_send_message_size", Shape::kWhole}};
+constexpr std::array kTtrpcMembers = {Member{"address", Shape::kText}, Member{"uid", Shape::kWhole},
+                                      Member{"gid", Shape::kWhole}};
+constexpr std::array kDebugMembers = {Member{"address", Shape::kText}, Member{"uid", Shape::kWhole},
+                                      Member{"gid", Shape::kWhole}, Member{"level", Shape::kText},
+                                      Member{"format", Shape::kText}};
+constexpr std::array kMetricsMembers = {Member{"address", Shape::kText},
+                                        Member{"grpc_histogram", Shape::kFlag}};
+constexpr std::array kCgroupMembers = {Member{"path", Shape::kText}};
+constexpr std::array kProxyMembers = {Member{"type", Shape::kText}, Member{"address", Shape::kText},
+                                      Member{"platform", Shape::kText}, Member{"exports", Shape::kTextMap},
+                                      Member{"capabilities", Shape::kTexts}};
+constexpr std::array kProcessorMembers = {Member{"accepts", Shape::kTexts}, Member{"returns", Shape::kText},
+                                          Member{"path", Shape::kText}, Member{"args", Shape::kTexts},
+                                          Member{"env", Shape::kTexts}};
+constexpr std::array kServerMembers = {Member{"version", Shape::kWhole},
+                                       Member{"root", Shape::kText},
+                                       Member{"state", Shape::kText},
+                                       Member{"temp", Shape::kText},
+                                       Member{"grpc", Shape::kTable, kGrpcMembers},
+                                       Member{"ttrpc", Shape::kTable, kTtrpcMembers},
+                                       Member{"debug", Shape::kTable, kDebugMembers},
+                                       Member{"metrics", Shape::kTable, kMetricsMembers},
+                                       Member{"disabled_plugins", Shape::kTexts},
+                                       Member{"required_plugins", Shape::kTexts},
+                                       Member{"plugins", Shape::kTable},
+                                       Member{"oom_score", Shape::kWhole},
+                                       Member{"cgroup", Shape::kTable, kCgroupMembers},
+                                       Member{"proxy_plugins", Shape::kTables, kProxyMembers},
+                                       Member{"timeouts", Shape::kDurations},
+                                       Member{"imports", Shape::kTexts},
+                                       Member{"stream_processors", Shape::kTables, kProcessorMembers}};
+
+bool AreTexts(const toml::node& node) {
+  const toml::array* array = node.as_array();
+  return array != nullptr &&
+         std::all_of(array->begin(), array->end(), [](const toml::node& item) { return item.is_string(); });
+}
+
+template <typename Fits>
+bool AreAll(const toml::node& node, Fits fits) {
+  const toml::table* table = node.as_table();
+  return table != nullptr &&
+         std::all_of(table->begin(), table->end(), [&](const auto& entry) { return fits(entry.second); });
+}
+
+bool IsDuration(const toml::node& node) {
+  return node.is_string() && doc::ParseDuration(TextOf(*node.as_string())).has_value();
+}
+
+bool IsEmpty(const toml::node& node) {
+  return node.is_string() && node.as_string()->get().empty();
+}
+
+// Returns the mistake of the value, or nullptr if it fits. Members of tables are checked by ShapeCheck.
+const char* Mistake(const toml::node& node, Shape kind) {
+  switch (kind) {
+    case Shape::kText:
+      return node.is_string() ? nullptr : " is no string";
+    case Shape::kWhole:
+      return node.is_integer() ? nullptr : " is no whole number";
+    case Shape::kFlag:
+      return node.is_boolean() ? nullptr : " is neither true nor false";
+    case Shape::kDuration:
+      return IsEmpty(node) || IsDuration(node) ? nullptr : " is no duration";
+    case Shape::kTexts:
+      return AreTexts(node) ? nullptr : " is no list of strings";
+    case Shape::kTextMap:
+      return AreAll(node, [](const toml::node& one) { return one.is_string(); }) ? nullptr
+                                                                                 : " is no table of strings";
+    case Shape::kDurations:
+      return AreAll(node, IsDuration) ? nullptr : " is no table of durations";
+    case Shape::kTextsMap:
+      return AreAll(node, AreTexts) ? nullptr : " is no table of lists of strings";
+    case Shape::kTable:
+    case Shape::kTables:
+    case Shape::kTablesOfUrls:
+      return node.is_table() ? nullptr : " is no table";
+  }
+  return nullptr;
+}
+
+bool IsUrl(const toml::key& name) {
+  return ParseGoUrl(FromAsciiToml(name.str())).has_value();
+}
+
+// Walks over tables, and stops at the first mistake. One mistake keeps containerd or its plugin from
+// starting, so further ones do not matter.
+class ShapeCheck {
+ public:
+  // Finds keys in any case of their letters, as Go's decoder does. A key that is there twice is a mistake.
+  base::Status Members(const toml::table& table, std::span<const Member> members) {
+    for (const Member& member : members) {
+      auto node = GoMember(table, member.key);
+      if (!node) return node.status();
+      if (*node == nullptr) continue;
+      other_letters_ |= table.get(member.key) == nullptr;
+      if (base::Status checked = Value(**node, member); !checked) return checked;
+    }
+    return {};
+  }
+
+  // The same for tables whose keys count only as they are spelled.
+  base::Status Exact(const toml::table& table, std::span<const Member> members) {
+    for (const Member& member : members) {
+      const toml::node* node = table.get(member.key);
+      if (node == nullptr) continue;
+      if (base::Status checked = Value(*node, member); !checked) return checked;
+    }
+    return {};
+  }
+
+  // A key of Members() had other letters than containerd's.
+  bool other_letters() const { return other_letters_; }
+
+ private:
+  // Checks the type of one value, and then the members of a table.
+  base::Status Value(const toml::node& node, const Member& member) {
+    if (const char* mistake = Mistake(node, member.kind))
+      return Wrong(node, std::string(member.key) + mistake);
+    if (member.kind == Shape::kTable) return Members(*node.as_table(), member.members);
+    if (member.kind != Shape::kTables && member.kind != Shape::kTablesOfUrls) return {};
+    for (const auto& [key, one] : *node.as_table()) {
+      const std::string which = "an entry of " + std::string(member.key);
+      if (!one.is_table()) return Wrong(one, which + " is no table");
+      if (member.kind == Shape::kTablesOfUrls && !IsUrl(key)) return Wrong(one, which + " is no URL");
+      if (base::Status checked = Members(*one.as_table(), member.members); !checked) return checked;
+    }
+    return {};
+  }
+
+  bool other_letters_ = false;
+};
+
+}  // namespace
+
+base::Status CheckServer(const toml::table& root) {
+  return ShapeCheck().Members(root, kServerMembers);
+}
+
+base::Result<bool> CheckImages(const toml::table& images) {
+  ShapeCheck check;
+  for (std::span<const Member> members :
+       {std::span<const Member>(kCommonMembers), std::span<const Member>(kSnapshotsMembers),
+        std::span<const Member>(kNewMembers)}) {
+    if (base::Status checked = check.Members(images, members); !checked) return checked.error();
+  }
+  return check.other_letters();
+}
+
+base::Result<bool> CheckOldPlugin(const toml::table& cri) {
+  ShapeCheck check;
+  if (base::Status checked = check.Exact(cri, kCommonMembers); !checked) return checked.error();
+  if (base::Status checked = check.Exact(cri, kOldMembers); !checked) return checked.error();
+  if (const toml::node* containerd = cri.get("containerd")) {
+    const toml::table& table = *containerd->as_table();
+    if (base::Status checked = check.Exact(table, kRuntimesMembers); !checked) return checked.error();
+    if (base::Status checked = check.Exact(table, kSnapshotsMembers); !checked) return checked.error();
+  }
+  return check.other_letters();
+}
+
+namespace {
+
+constexpr std::size_t kMaxFileBytes = 1024 * 1024;
+constexpr std::size_t kMaxFiles = 64;  // the first one counted
+constexpr std::size_t kMaxImported = 1000;
+
+// Cleans an absolute path like Go's filepath.Clean.
+std::string Cleaned(const std::string& path) {
+  return base::WithoutEndSlashes(std::filesystem::path(path).lexically_normal());
+}
+
+// Loads a file and its imports.
+class ConfigLoader {
+ public:
+  ConfigLoader(const std::string& file, const std::string& host_root, base::StampedFiles& disk)
+      : file_(file), host_root_(host_root), disk_(disk) {}
+
+  ContainerdSettings Load() {
+    // Breadth first, as containerd loads imports, and each file once. The order decides which value wins.
+    std::deque<std::string> pending = {file_};
+    std::set<std::string> loaded;
+    while (!pending.empty()) {
+      std::string path = std::move(pending.front());
+      pending.pop_front();
+      if (!loaded.insert(path).second) continue;
+      if (loaded.size() > kMaxFiles) return OnlyTheRuntimeKnows(file_ + " imports too many files");
+      if (auto word = Read(path)) return *std::move(word);
+      for (const std::string& import : files_.back().config.imports) {
+        // containerd knows patterns by their "*". Go and fnmatch() do not agree on the other signs.
+        if (import.find('*') != std::string::npos && import.find_first_of("?[\\") != std::string::npos) {
+          return OnlyTheRuntimeKnows(
+              Unusable(path, "imports has ?, [ or \\ beside a *, which only containerd follows"));
+        }
+        for (std::string& found : Imported(path, import)) pending.push_back(std::move(found));
+      }
+    }
+    ContainerdSettings word = Assemble(files_);
+    word.notes.insert(word.notes.end(), notes_.begin(), notes_.end());
+    return word;
+  }
+
+ private:
+  std::string Here(const std::string& path) const { return host_root_ + path; }
+
+  // The result if that file ends the reading.
+  std::optional<ContainerdSettings> Read(const std::string& path) {
+    auto text = disk_.Read(Here(path), kMaxFileBytes);
+    if (!text) return NotRead(path, text.error());
+    auto config = ParseContainerdConfig(*text);
+    // The file may contain passwords of registries.
+    base::WipeString(*text);
+    if (!config) {
+      return OnlyTheRuntimeKnows(Unusable(path, config.error().message()));
+    }
+    files_.push_back({path, std::move(*config)});
+    return std::nullopt;
+  }
+
+  ContainerdSettings NotRead(const std::string& path, const base::Error& error) const {
+    bool absent = error.code() == base::Code::kNotFound;
+    // containerd runs without a configuration file, but never with a missing import.
+    if (absent && files_.empty()) {
+      return {.notes = {path + " is not there: containerd is taken to run with its defaults; if it has its "
+                               "configuration elsewhere, set --registry-containerd-config"}};
+    }
+    if (absent) {
+      return OnlyTheRuntimeKnows(
+          NotVisible(path + ", which " + file_ + " imports,", "mount it at the same path"));
+    }
+    return OnlyTheRuntimeKnows(Unreadable(path, error.message()));
+  }
+
+  std::vector<std::string> Imported(const std::string& by, const std::string& import) {
+    std::string path = Cleaned(import.starts_with('/') ? import : by.substr(0, by.rfind('/') + 1) + import);
+    if (path.find('*') == std::string::npos) return {path};
+    std::vector<std::string> found = {""};
+    for (std::string_view part : base::Split(std::string_view(path).substr(1), '/')) {
+      found = Below(std::move(found), std::string(part));
+    }
+    return found;
+  }
+
+  // Returns the matches of `name`, which may be a pattern, in each of the folders, in order.
+  std::vector<std::string> Below(std::vector<std::string> folders, const std::string& name) {
+    std::vector<std::string> found;
+    for (std::string& folder : folders) {
+      if (name.find('*') == std::string::npos) {
+        found.push_back(std::move(folder) + "/" + name);
+        continue;
+      }
+      for (const std::string& entry : Entries(folder)) {
+        bool fits = ::fnmatch(name.c_str(), entry.c_str(), FNM_PATHNAME) == 0;
+        if (fits && found.size() <= kMaxFiles) found.push_back(folder + "/" + entry);
+      }
+    }
+    return found;
+  }
+
+  std::vector<std::string> Entries(const std::string& folder) {
+    auto names = disk_.List(Here(folder), kMaxImported);
+    if (names) return *std::move(names);
+    bool absent = names.error().code() == base::Code::kNotFound;
+    notes_.push_back(folder + ", from which " + file_ + " imports, " +
+                     (absent ? "is not visible to the agent: if the node has it, mount it at the same path"
+                             : "cannot be read: " + names.error().message()));
+    return {};
+  }
+
+  const std::string& file_;
+  const std::string& host_root_;
+  base::StampedFiles& disk_;
+  std::vector<NamedConfig> files_;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace
+
+ContainerdFiles::ContainerdFiles(const std::string& file, std::string host_root)
+    : file_(Cleaned(file)), host_root_(std::move(host_root)) {}
+
+std::shared_ptr<const ContainerdSettings> ContainerdFiles::Current() {
+  base::Lock lock(mutex_);
+  return settings_.Get(
+      [this](base::StampedFiles& disk) { return ConfigLoader(file_, host_root_, disk).Load(); });
 }
 
 }  // namespace prefetch::registry

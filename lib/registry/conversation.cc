@@ -5,21 +5,14 @@
 #include <random>
 #include <utility>
 
-#include "base/foreign_text.h"
-#include "base/large_text.h"
 #include "base/redactor.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "doc/go_types.h"
 #include "doc/json.h"
-#include "image/digest.h"
-#include "registry/content_type.h"
+#include "image/reference.h"
 #include "registry/host.h"
 #include "registry/index_choice.h"
-#include "registry/oci_error.h"
-#include "registry/redirect.h"
-#include "registry/retry_after.h"
-#include "registry/status_class.h"
 #include "registry/token_cache.h"
 
 namespace prefetch::registry {

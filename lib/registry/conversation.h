@@ -9,7 +9,7 @@
 
 #include "image/registry_question.h"
 #include "registry/authenticator.h"
-#include "registry/content_type.h"
+#include "registry/response.h"
 #include "registry/session.h"
 
 namespace prefetch::registry {

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
+#include <string_view>
 
-#include "registry/host.h"
-#include "registry/pull_endpoints.h"
-#include "registry/tls_files.h"
+#include "registry/host_files.h"
 
 namespace prefetch::registry {
+
 namespace {
 
 // Maximum number of servers whose certificates are kept. Beyond it, all are read again.
@@ -96,6 +97,147 @@ std::shared_ptr<const HostChain> EndpointFiles::ChainFor(const image::Reference&
     chain->hosts.push_back(std::move(host));
   }
   return chain;
+}
+
+namespace {
+
+constexpr std::string_view kPullingTells = "; only a pull can tell";
+
+// Returns how many characters of `name` a prefix covers: whole parts only (R46). "*.acme.io" covers all
+// labels before the domain as well.
+std::optional<std::size_t> LengthTaken(std::string_view name, std::string_view prefix) {
+  std::size_t end = prefix.size();
+  if (prefix.starts_with("*.")) {
+    std::string_view domain = prefix.substr(1);
+    std::size_t at = name.find(domain);
+    if (at == std::string_view::npos || name.substr(0, at).find('/') != std::string_view::npos) {
+      return std::nullopt;
+    }
+    end = at + domain.size();
+  } else if (!name.starts_with(prefix)) {
+    return std::nullopt;
+  }
+  if (end == name.size()) return end;
+  // An entry for a host also matches any port of it, as in the library.
+  bool whole = name[end] == '/' || name[end] == ':' || name[end] == '@';
+  return whole ? std::optional(end) : std::nullopt;
+}
+
+// Returns the entry with the longest prefix of the name without tag and digest (R46).
+const ConfRegistry* EntryFor(const RegistriesConf& conf, const std::string& repository) {
+  const ConfRegistry* found = nullptr;
+  for (const ConfRegistry& entry : conf.registries) {
+    bool longer = entry.prefix.size() > (found == nullptr ? 0 : found->prefix.size());
+    if (longer && LengthTaken(repository, entry.prefix)) found = &entry;
+  }
+  return found;
+}
+
+// Returns nullopt if the result is no complete image name; CRI-O gives up then.
+std::optional<image::Reference> Renamed(const image::Reference& reference, const std::string& prefix,
+                                        const std::string& location) {
+  if (location.empty()) return reference;
+  const std::string& name = reference.Normalized();
+  auto taken = LengthTaken(name, prefix);
+  if (!taken) return std::nullopt;
+  std::string renamed = location + name.substr(*taken);
+  auto parsed = image::Reference::Parse(renamed);
+  if (!parsed || parsed->Normalized() != renamed) return std::nullopt;
+  return std::move(*parsed);
+}
+
+bool MayAnswer(const ConfRegistry& entry, const ConfEndpoint& mirror, bool by_digest) {
+  if (entry.mirrors_by_digest_only) return by_digest;
+  switch (mirror.use) {
+    case MirrorUse::kAll:
+      return true;
+    case MirrorUse::kDigestOnly:
+      return by_digest;
+    case MirrorUse::kTagOnly:
+      return !by_digest;
+  }
+  return true;
+}
+
+std::string WithoutTagAndDigest(std::string_view written) {
+  std::size_t slash = written.rfind('/');
+  std::size_t from = slash == std::string_view::npos ? 0 : slash;
+  return std::string(written.substr(0, written.find_first_of(":@", from)));
+}
+
+// Returns why a short name cannot be asked for; empty if its meaning is unambiguous. CRI-O may resolve it to
+// another registry than the agent assumes.
+std::string WhyNotThatName(const RegistriesConf& conf, const image::Reference& reference) {
+  if (!IsShortName(reference.written())) return "";
+  auto alias = conf.aliases.find(WithoutTagAndDigest(reference.written()));
+  if (alias != conf.aliases.end() && !alias->second.empty()) {
+    if (alias->second == reference.Repository()) return "";
+    return "An alias of registries.conf makes this short name " + alias->second;
+  }
+  const std::vector<std::string> none;
+  const std::vector<std::string>& search = conf.search ? *conf.search : none;
+  if (search.empty()) return "registries.conf has no alias for this short name";
+  if (search.size() > 1) return "registries.conf has several registries to search for this short name";
+  auto candidate = image::Reference::Parse(search[0] + "/" + reference.written());
+  if (candidate && candidate->Repository() == reference.Repository()) return "";
+  return "registries.conf has this short name searched for at " + search[0];
+}
+
+class EndpointList {
+ public:
+  EndpointList(const RegistriesConf& conf, const image::Reference& reference)
+      : conf_(conf), reference_(reference) {}
+
+  PullEndpoints Of(const ConfRegistry& entry) {
+    found_.prefix = entry.prefix;
+    for (const ConfEndpoint& mirror : entry.mirrors) {
+      if (MayAnswer(entry, mirror, reference_.has_digest())) Add(mirror, true);
+    }
+    Add(entry.own, false);
+    // If one place is unknown, the order of the others means nothing.
+    if (!found_.only_runtime.empty()) found_.places.clear();
+    return std::move(found_);
+  }
+
+  PullEndpoints OfItsOwn() {
+    found_.places.push_back({.as = reference_, .blocked_by = {}});
+    return std::move(found_);
+  }
+
+ private:
+  void Add(const ConfEndpoint& endpoint, bool mirror) {
+    auto renamed = Renamed(reference_, found_.prefix, endpoint.location);
+    if (!renamed) {
+      found_.only_runtime = "The location " + endpoint.location +
+                            " in registries.conf makes no image's name of " + reference_.Repository() +
+                            std::string(kPullingTells) + ".";
+      return;
+    }
+    // The name at that place decides whether it is blocked.
+    const ConfRegistry* judge = EntryFor(conf_, renamed->Repository());
+    bool same_domain = renamed->domain() == reference_.domain();
+    found_.places.push_back({.as = std::move(*renamed),
+                             .insecure = endpoint.insecure,
+                             .mirror = mirror,
+                             .same_domain = same_domain,
+                             .blocked_by = judge != nullptr && judge->blocked ? judge->prefix : ""});
+  }
+
+  const RegistriesConf& conf_;
+  const image::Reference& reference_;
+  PullEndpoints found_;
+};
+
+}  // namespace
+
+PullEndpoints PlacesOf(const RegistriesConf& conf, const image::Reference& reference) {
+  std::string why_not = WhyNotThatName(conf, reference);
+  if (!why_not.empty()) {
+    return {.places = {}, .prefix = {}, .only_runtime = why_not + std::string(kPullingTells) + "."};
+  }
+  EndpointList list(conf, reference);
+  const ConfRegistry* entry = EntryFor(conf, reference.Repository());
+  return entry != nullptr ? list.Of(*entry) : list.OfItsOwn();
 }
 
 }  // namespace prefetch::registry

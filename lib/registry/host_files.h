@@ -4,14 +4,47 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/fs.h"
 #include "base/mutex.h"
-#include "base/stamped_files.h"
-#include "registry/config_roots.h"
 #include "registry/host.h"
 
 namespace prefetch::registry {
+
+// Where hosts.toml files are looked for: containerd's `config_path`, and how its releases read it
+// (R30, R34). Pure.
+
+// Facts about the container runtime's configuration, from the operator or the runtime.
+struct RuntimeConfig {
+  bool containerd = true;          // false: another runtime, which reads no hosts.toml
+  std::string containerd_version;  // "2.3.4"; empty: not known, counts as the newest
+  // As written in containerd's configuration, or its release's default: "/etc/containerd/certs.d", several
+  // with ":". Empty: there is none.
+  std::string config_path;
+  bool path_is_default = false;    // not configured
+  bool local_pull = false;         // use_local_image_pull, or another setting that makes it so (C29)
+  bool split_config_path = false;  // a build in which the transfer service splits at ":"
+};
+
+struct ConfigRoots {
+  std::vector<std::string> folders;  // in order; empty: no hosts.toml counts
+  // containerd takes "a:b" for one absent folder, so a and b have no effect on pulls, and must have none on
+  // our questions.
+  bool ignored = false;
+  // The CRI plugin finds servers by its own tables, which have other defaults (TableHost).
+  bool by_tables = false;
+};
+
+// The default `config_path`: none before 2.2.
+std::string_view DefaultConfigPath(std::string_view containerd_version);
+
+ConfigRoots RootsOf(const RuntimeConfig& config);
+
+// The folders in one root that may hold the files for `registry`, the first that exists counts:
+// "host_port_", "host:port", "_default".
+std::vector<std::string> HostFolders(std::string_view root, std::string_view registry);
 
 struct HostFilesOptions {
   RuntimeConfig runtime;
@@ -42,6 +75,30 @@ class HostFiles {
   const ConfigRoots roots_;
   base::Mutex mutex_;
   std::map<std::string, base::MadeOfFiles<HostChain>> chains_ PREFETCH_GUARDED_BY(mutex_);  // by registry
+};
+
+// TlsFiles: the authorities and certificates that a Host names, read from this node's disk (R32, R42).
+
+// Reads the files of one chain of hosts. The constructor's arguments must outlive it.
+class TlsFiles {
+ public:
+  // The runtime's "/etc/…" is `host_root` + "/etc/…" here. The first existing file of `system_ca_files` (PEM)
+  // counts.
+  TlsFiles(const std::string& host_root, const std::vector<std::string>& system_ca_files,
+           base::StampedFiles& files)
+      : host_root_(host_root), system_ca_files_(system_ca_files), files_(files) {}
+
+  // Fills in `tls`, `tls_elsewhere` and `problem` by what `host` says. Blocks only as a disk does.
+  void Load(ChainedHost& chained, std::vector<std::string>& notes);
+
+ private:
+  std::string Read(const std::string& path, std::string& problem);
+  void Check(const ClientPair& pair, std::string& problem);
+  std::string SystemAuthorities();
+
+  const std::string& host_root_;
+  const std::vector<std::string>& system_ca_files_;
+  base::StampedFiles& files_;
 };
 
 }  // namespace prefetch::registry

@@ -3,10 +3,10 @@
 #include <optional>
 #include <tuple>
 
-#include "base/large_text.h"
+#include "base/redactor.h"
 #include "base/text.h"
 #include "doc/json.h"
-#include "image/digest.h"
+#include "image/reference.h"
 
 namespace prefetch::registry {
 namespace {

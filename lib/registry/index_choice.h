@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "doc/text_check.h"
+#include "doc/problems.h"
 #include "image/platform.h"
 
 namespace prefetch::registry {

@@ -69,4 +69,89 @@ std::string ByPullWords(const image::RegistryAccess& access, const RuntimeFacts&
   return "This runtime's mirrors are not known: its registries are only asked by pulling.";
 }
 
+namespace {
+
+constexpr const char* kContainerd = "containerd";
+constexpr const char* kEverything = "*";
+constexpr const char* kDeclared = "declared";
+constexpr const char* kRuntime = "runtime";
+constexpr const char* kFile = "file";
+constexpr const char* kDefault = "default";
+constexpr const char* kRegistriesConf = "registries.conf";
+
+image::RegistryAccess OnlyByPull(const char* source) {
+  return {.by_pull = {kEverything}, .by_pull_source = source};
+}
+
+// The access by CRI-O's registries.conf, if it is configured and can be followed.
+image::RegistryAccess OfCrio(const RegistriesSettings& settings) {
+  if (settings.file.empty()) return OnlyByPull(kRuntime);
+  image::RegistryAccess access = settings.conf ? image::RegistryAccess() : OnlyByPull(kFile);
+  if (settings.conf) {
+    access.config_path = settings.file;
+    access.config_path_source = kRegistriesConf;
+  }
+  access.notes = settings.notes;
+  return access;
+}
+
+// The source that knows containerd's configuration: containerd itself, or else its file (R35).
+struct ConfigSource {
+  const image::RuntimeRegistries& registries;
+  const char* name;
+  const char* words;
+};
+
+// Notes that a declared path differs from the known one.
+void NoteContradiction(const std::string& declared, const ConfigSource& source,
+                       image::RegistryAccess& access) {
+  if (!source.registries.known || source.registries.config_path == declared) return;
+  std::string note = source.words;
+  note += source.registries.config_path.empty() ? "that it has no config_path"
+                                                : "that its config_path is " + source.registries.config_path;
+  access.notes.push_back(note + "; " + declared + " is declared, and counts");
+}
+
+void FindConfigPath(const DeclaredAccess& declared, const std::string& version, const ConfigSource& source,
+                    image::RegistryAccess& access) {
+  const image::RuntimeRegistries& registries = source.registries;
+  if (!declared.config_path.empty()) {
+    access.config_path = declared.config_path;
+    access.config_path_source = kDeclared;
+    NoteContradiction(declared.config_path, source, access);
+    return;
+  }
+  if (!registries.known && !registries.in_tables.empty()) return;  // only the runtime knows
+  access.config_path = registries.config_path;
+  if (registries.config_path.empty() && !registries.has_mirrors)
+    access.config_path = DefaultConfigPath(version);
+  bool is_default = !registries.known || access.config_path != registries.config_path;
+  access.config_path_source = is_default ? kDefault : source.name;
+}
+
+}  // namespace
+
+image::RegistryAccess DecideAccess(const DeclaredAccess& declared, const RuntimeFacts& runtime,
+                                   const FileFacts& files) {
+  if (declared.by_pull) return OnlyByPull(kDeclared);
+  if (runtime.name == kCrioRuntime) return OfCrio(files.crio);
+  // Only containerd and CRI-O have configurations that are followed here. An unknown runtime is asked by
+  // pulling.
+  if (runtime.name != kContainerd) return OnlyByPull(runtime.name.empty() ? "" : kRuntime);
+  const ConfigSource itself{runtime.registries, kRuntime, "containerd tells "};
+  const ContainerdSettings& file = files.containerd;
+  const ConfigSource its_file{file.registries, kFile, "containerd's configuration file says "};
+  const ConfigSource& source = runtime.registries.known ? itself : its_file;
+  image::RegistryAccess access;
+  if (!runtime.registries.known) access.notes = file.notes;
+  FindConfigPath(declared, runtime.version, source, access);
+  access.local_pull = source.registries.local_pull;
+  access.discards_layers = source.registries.discards_layers;
+  // A file that cannot be used does not contradict a declared path.
+  bool usable = source.registries.known || access.config_path_source.empty();
+  if (usable) access.by_pull = source.registries.in_tables;
+  if (!access.by_pull.empty()) access.by_pull_source = source.name;
+  return access;
+}
+
 }  // namespace prefetch::registry

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "registry/host_files.h"
+#include "registry/host_state.h"
 #include "registry/registries_conf.h"
-#include "registry/throttle.h"
 
 namespace prefetch::registry {
 

@@ -2,13 +2,17 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "base/text.h"
 #include "image/reference.h"
 #include "registry/go_toml.h"
+#include "registry/obstacle.h"
 
 namespace prefetch::registry {
+
 namespace {
 
 // Our own limits. A cluster's mirror policies have some hundred entries, and distributions ship 200 aliases.
@@ -364,6 +368,223 @@ bool IsShortName(std::string_view written) {
   if (slash == std::string_view::npos) return true;
   std::string_view first = written.substr(0, slash);
   return first != "localhost" && first.find_first_of(".:") == std::string_view::npos;
+}
+
+namespace {
+
+constexpr std::size_t kMaxRegistriesBytes = 1024 * 1024;
+constexpr std::size_t kMaxDropIns = 256;
+constexpr std::size_t kMaxFolderNames = 1000;
+
+// containers/image names these paths in pkg/sysregistriesv2: paths_common.go, system_registries_v2.go,
+// shortnames.go. CRI-O runs as root. A file in root's own folder replaces the usual one, unless CRI-O was
+// given another.
+constexpr const char* kUsualFile = "/etc/containers/registries.conf";
+constexpr const char* kUsualDropIns = "/etc/containers/registries.conf.d";
+constexpr const char* kRootsFile = "/root/.config/containers/registries.conf";
+constexpr const char* kRootsDropIns = "/root/.config/containers/registries.conf.d";
+constexpr const char* kShortNames = "/var/cache/containers/short-name-aliases.conf";
+
+// A link whose target is not mounted must not count as a missing file.
+bool IsLink(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::is_symlink(path, error);
+}
+
+std::string FolderOf(const std::string& file) {
+  return file.substr(0, file.rfind('/'));
+}
+
+// Loads all files.
+class RegistriesLoader {
+ public:
+  RegistriesLoader(const std::string& file, const std::string& host_root, base::StampedFiles& disk)
+      : file_(file), host_root_(host_root), disk_(disk) {}
+
+  RegistriesSettings Load() {
+    RegistriesSettings word{.file = file_, .conf = nullptr, .notes = {}};
+    if (auto problem = ReadAll()) {
+      word.notes.push_back(std::move(*problem));
+    } else {
+      word.conf = std::make_shared<const RegistriesConf>(std::move(conf_));
+    }
+    return word;
+  }
+
+ private:
+  // A sentence about the obstacle to following the configuration.
+  using Problem = std::optional<std::string>;
+  enum class Absent { kMay, kMustNot };
+
+  std::string Here(const std::string& path) const { return host_root_ + path; }
+
+  Problem ReadAll() {
+    bool usual = file_ == kUsualFile;
+    if (usual && disk_.KindOf(Here(kRootsFile))) {
+      if (auto problem = Read(kRootsFile, ConfKind::kMain, Absent::kMustNot)) return problem;
+    } else {
+      if (auto problem = ReadMain(usual)) return problem;
+      if (auto problem = ReadDropIns(kUsualDropIns)) return problem;
+    }
+    if (auto problem = ReadDropIns(kRootsDropIns)) return problem;
+    return ReadShortNames();
+  }
+
+  Problem ReadMain(bool usual) {
+    if (!usual) return Read(file_, ConfKind::kMain, Absent::kMustNot);
+    // Every node with CRI-O has the folder, even without the file. If the folder is missing here, it is not
+    // mounted.
+    std::string folder = FolderOf(file_);
+    auto kind = disk_.KindOf(Here(folder));
+    if (!kind || *kind != base::FileKind::kDirectory) {
+      return NotVisible(folder + ", where CRI-O finds its mirrors (registries.conf),",
+                        "mount it at the same path, or set registryHostRoot");
+    }
+    return Read(file_, ConfKind::kMain, Absent::kMay);
+  }
+
+  Problem Read(const std::string& path, ConfKind kind, Absent absent) {
+    auto conf = Parse(path, kind, absent);
+    if (!conf) return conf.error().message();
+    if (*conf) Update(conf_, **conf);
+    return std::nullopt;
+  }
+
+  // Returns nullopt if the file is absent, and may be.
+  base::Result<std::optional<RegistriesConf>> Parse(const std::string& path, ConfKind kind, Absent absent) {
+    auto text = disk_.Read(Here(path), kMaxRegistriesBytes);
+    if (!text && text.error().code() == base::Code::kNotFound) {
+      if (IsLink(Here(path))) {
+        return base::NotFound(NotVisible("The target of the link " + path, "mount it as well"));
+      }
+      if (absent == Absent::kMay) return std::optional<RegistriesConf>();
+      return base::NotFound(NotVisible(path, "mount it at the same path"));
+    }
+    if (!text) {
+      return base::NotFound(Unreadable(path, text.error().message()));
+    }
+    auto conf = ParseRegistriesConf(*text, kind);
+    if (conf) return std::optional(std::move(*conf));
+    return base::InvalidArgument(Unusable(path, conf.error().message()));
+  }
+
+  Problem ReadDropIns(const std::string& folder) {
+    auto names = disk_.List(Here(folder), kMaxFolderNames);
+    if (!names && names.error().code() == base::Code::kNotFound && !IsLink(Here(folder))) return std::nullopt;
+    if (!names) return Unreadable(folder, names.error().message());
+    for (const std::string& name : *names) {
+      std::string path = folder + "/" + name;
+      if (!name.ends_with(".conf")) continue;
+      auto kind = disk_.KindOf(Here(path));
+      if (kind && *kind == base::FileKind::kDirectory) continue;
+      if (++drop_ins_ > kMaxDropIns) return Unusable(folder, "too many files");
+      if (auto problem = Read(path, ConfKind::kDropIn, Absent::kMay)) return problem;
+    }
+    return std::nullopt;
+  }
+
+  // Reads aliases that users of podman confirmed on the node; CRI-O uses them, too.
+  Problem ReadShortNames() {
+    auto names = Parse(kShortNames, ConfKind::kMain, Absent::kMay);
+    if (!names) return names.error().message();
+    if (!*names) return std::nullopt;
+    RegistriesConf aliases;
+    aliases.aliases = std::move((*names)->aliases);
+    Update(conf_, aliases);
+    return std::nullopt;
+  }
+
+  const std::string& file_;
+  const std::string& host_root_;
+  base::StampedFiles& disk_;
+  RegistriesConf conf_;
+  std::size_t drop_ins_ = 0;
+};
+
+}  // namespace
+
+RegistriesFiles::RegistriesFiles(std::string file, std::string host_root)
+    : file_(std::move(file)), host_root_(std::move(host_root)) {}
+
+std::shared_ptr<const RegistriesSettings> RegistriesFiles::Current() {
+  base::Lock lock(mutex_);
+  return settings_.Get(
+      [this](base::StampedFiles& disk) { return RegistriesLoader(file_, host_root_, disk).Load(); });
+}
+
+namespace {
+
+constexpr std::size_t kMaxCrioConfBytes = 1024 * 1024;
+constexpr std::size_t kMaxCrioDropIns = 1000;
+
+// Returns nullptr if the table is absent.
+base::Result<const toml::table*> TableAt(const toml::table& parent, std::string_view key) {
+  auto node = GoMember(parent, key);
+  if (!node) return std::move(node).error();
+  if (*node == nullptr) return static_cast<const toml::table*>(nullptr);
+  const toml::table* table = (*node)->as_table();
+  if (table == nullptr) return Wrong(**node, std::string(key) + " is no table");
+  return table;
+}
+
+// Returns true if the key exists. An empty value counts, since it revokes the value of an earlier file.
+base::Result<bool> Take(const toml::table& table, std::string_view key, std::string& value) {
+  auto node = GoMember(table, key);
+  if (!node) return std::move(node).error();
+  if (*node == nullptr) return false;
+  auto text = GoText(table, key);
+  if (!text) return std::move(text).error();
+  value = *std::move(text);
+  return true;
+}
+
+base::Status ReadInto(const std::string& path, const std::string& host_root, CrioSettings& settings) {
+  auto text = base::ReadFile(host_root + path, kMaxCrioConfBytes);
+  if (!text) return std::move(text).error();
+  auto read = UpdateCrioSettings(*text, path, settings);
+  return read ? read : base::Status(std::move(read).error().Wrap(path));
+}
+
+}  // namespace
+
+base::Status UpdateCrioSettings(std::string_view text, const std::string& path, CrioSettings& settings) {
+  auto toml = Toml::Parse(text);
+  if (!toml) return std::move(toml).error();
+  auto crio = TableAt(toml->root(), "crio");
+  if (!crio) return std::move(crio).error();
+  if (*crio == nullptr) return {};
+  auto image = TableAt(**crio, "image");
+  if (!image) return std::move(image).error();
+  if (*image == nullptr) return {};
+  // A file with a mistake must not change anything, so that it is read into a copy first.
+  CrioSettings read = settings;
+  auto named = Take(**image, "global_auth_file", read.global_auth_file);
+  if (!named) return std::move(named).error();
+  if (*named) read.said_in = path;
+  auto folder = Take(**image, "namespaced_auth_dir", read.namespaced_auth_dir);
+  if (!folder) return std::move(folder).error();
+  settings = std::move(read);
+  return {};
+}
+
+base::Result<std::optional<CrioSettings>> ReadCrioSettings(const std::string& file,
+                                                           const std::string& host_root) {
+  const std::string folder = file + ".d";
+  auto names = base::ListDirectory(host_root + folder, kMaxCrioDropIns);
+  const bool has_file = static_cast<bool>(base::KindOf(host_root + file));
+  if (!names && names.error().code() != base::Code::kNotFound) return std::move(names).error();
+  if (!has_file && !names) return std::optional<CrioSettings>();
+  CrioSettings settings;
+  if (has_file) {
+    if (auto read = ReadInto(file, host_root, settings); !read) return std::move(read).error();
+  }
+  for (const std::string& name : names ? *names : std::vector<std::string>()) {
+    const std::string path = folder + "/" + name;
+    auto kind = base::KindOf(host_root + path);
+    if (!kind || *kind != base::FileKind::kRegular) continue;
+    if (auto read = ReadInto(path, host_root, settings); !read) return std::move(read).error();
+  }
+  return std::optional(std::move(settings));
 }
 
 }  // namespace prefetch::registry

@@ -7,11 +7,14 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/fs.h"
+#include "base/mutex.h"
 #include "base/result.h"
 
 namespace prefetch::registry {
@@ -62,5 +65,63 @@ void Update(RegistriesConf& conf, const RegistriesConf& later);
 // Returns whether the name has no registry: "busybox:1.36", "library/busybox". Only the runtime's
 // configuration gives its meaning.
 bool IsShortName(std::string_view written);
+
+// RegistriesFiles: CRI-O's registries.conf on this node, with its drop-ins and short names (R49).
+
+// The files' settings, or that they are unknown. A value.
+struct RegistriesSettings {
+  std::string file;                            // the first one, as the host calls it; empty: not looked at
+  std::shared_ptr<const RegistriesConf> conf;  // nullptr: only CRI-O knows
+  std::vector<std::string> notes;              // a sentence each
+
+  friend bool operator==(const RegistriesSettings& a, const RegistriesSettings& b) {
+    bool same = a.conf == b.conf || (a.conf && b.conf && *a.conf == *b.conf);
+    return same && a.file == b.file && a.notes == b.notes;
+  }
+};
+
+// Any thread may call. Files are looked at each time and read again when one of them, or a folder of
+// drop-ins, has changed: CRI-O reads them when it starts, when it gets SIGHUP and when a drop-in changes, so
+// for a while this may know more than it does.
+class RegistriesFiles {
+ public:
+  // CRI-O's `file` ("/etc/containers/registries.conf") is `host_root` + `file` here.
+  RegistriesFiles(std::string file, std::string host_root);
+  RegistriesFiles(const RegistriesFiles&) = delete;
+  RegistriesFiles& operator=(const RegistriesFiles&) = delete;
+
+  // Returns the same object while the content is the same. Blocks for disk reads only. Problems are notes in
+  // it.
+  std::shared_ptr<const RegistriesSettings> Current() PREFETCH_EXCLUDES(mutex_);
+
+ private:
+  const std::string file_;
+  const std::string host_root_;
+  base::Mutex mutex_;
+  base::MadeOfFiles<RegistriesSettings> settings_ PREFETCH_GUARDED_BY(mutex_);
+};
+
+// CrioSettings: what CRI-O's own configuration says of the logins that it has itself (R50): crio.conf and its
+// drop-ins.
+
+inline constexpr const char* kCrioFile = "/etc/crio/crio.conf";
+
+// A value. Paths as the host has them.
+struct CrioSettings {
+  std::string global_auth_file;  // empty: the usual places of containers/image
+  std::string said_in;           // the file that names it
+  std::string namespaced_auth_dir = "/etc/crio/auth";
+
+  friend bool operator==(const CrioSettings&, const CrioSettings&) = default;
+};
+
+// Adds the settings of the file `path`. InvalidArgument with the line, and never a value: CRI-O does not
+// start with it, and nothing of it is taken. Pure.
+base::Status UpdateCrioSettings(std::string_view text, const std::string& path, CrioSettings& settings);
+
+// CRI-O's `file` is `host_root` + `file` here; its drop-ins are in `file`.d. nullopt: neither exists, so this
+// is no node of CRI-O, or its files are not mounted. Blocks as a disk does.
+base::Result<std::optional<CrioSettings>> ReadCrioSettings(const std::string& file,
+                                                           const std::string& host_root);
 
 }  // namespace prefetch::registry

@@ -6,9 +6,7 @@
 
 #include "base/redactor.h"
 #include "http/addresses.h"
-#include "registry/host.h"
-#include "registry/redirect.h"
-#include "registry/status_class.h"
+#include "registry/response.h"
 
 namespace prefetch::registry {
 namespace {

@@ -14,7 +14,6 @@
 #include "registry/host.h"
 #include "registry/host_state.h"
 #include "registry/options.h"
-#include "registry/throttle.h"
 #include "registry/token_cache.h"
 
 namespace prefetch::registry {

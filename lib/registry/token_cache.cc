@@ -1,6 +1,15 @@
 #include "registry/token_cache.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <random>
 #include <utility>
+
+#include "base/redactor.h"
+#include "base/sha256.h"
+#include "base/text.h"
+#include "doc/duration.h"
+#include "doc/json.h"
 
 namespace prefetch::registry {
 
@@ -94,6 +103,153 @@ TokenOutcome TokenCache::Fetch(const base::Call& call, const std::string& key,
   }
   base::Lock lock(mutex_);
   return flight->outcome;
+}
+
+namespace {
+
+constexpr doc::Limits kTokenLimits{.bytes = 1 << 20, .depth = 1000, .nodes = 100'000};
+constexpr std::size_t kMaxTokenBytes = 64 * 1024;
+constexpr std::chrono::seconds kDefaultLifetime{60};
+constexpr std::chrono::seconds kLongestLifetime{24 * 3600};
+constexpr std::chrono::seconds kMargin{30};
+
+// Returns the first JSON value of the text. Go's decoder reads no further, so bytes behind it are no mistake.
+std::string_view FirstValue(std::string_view text) {
+  int depth = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); i++) {
+    if (quoted) {
+      if (text[i] == '\\') {
+        i++;
+      } else if (text[i] == '"') {
+        quoted = false;
+      }
+      continue;
+    }
+    if (text[i] == '"') quoted = true;
+    if (text[i] == '{' || text[i] == '[') depth++;
+    if (text[i] == '}' || text[i] == ']') depth--;
+    if (depth == 0 && (text[i] == '}' || text[i] == ']')) return text.substr(0, i + 1);
+  }
+  return text;
+}
+
+// Calls `take` for each member that Go's decoder takes for `key`, in any case of its letters. Returns false
+// if one has the wrong type, for which Go's decoder rejects the whole answer. Null is allowed.
+template <typename Take>
+bool ForEach(const doc::Node& object, std::string_view key, doc::Node::Kind kind, const Take& take) {
+  for (const doc::Member& member : object.members) {
+    if (!base::EqualsIgnoreCase(member.key, key) || member.value.kind == doc::Node::Kind::kNull) continue;
+    if (member.value.kind != kind) return false;
+    if (!take(member.value)) return false;
+  }
+  return true;
+}
+
+struct Members {
+  std::string token, access_token;
+  std::int64_t expires_in = 0;
+
+  // Returns false if Go's decoder would fail. It also reads members that are not used here, because a wrong
+  // type in any of them makes it fail.
+  bool Read(const doc::Node& object, TokenRequestForm form) {
+    using Kind = doc::Node::Kind;
+    auto text = [](std::string& into) {
+      return [&into](const doc::Node& value) {
+        into = value.text;
+        return true;
+      };
+    };
+    std::string ignored;
+    bool read = (form == TokenRequestForm::kGet ? ForEach(object, "token", Kind::kString, text(token))
+                                                : ForEach(object, "scope", Kind::kString, text(ignored))) &&
+                ForEach(object, "access_token", Kind::kString, text(access_token)) &&
+                ForEach(object, "refresh_token", Kind::kString, text(ignored)) &&
+                ForEach(object, "issued_at", Kind::kString,
+                        [](const doc::Node& value) { return doc::ParseTimestamp(value.text).has_value(); }) &&
+                ForEach(object, "expires_in", Kind::kInt, [&](const doc::Node& value) {
+                  expires_in = value.integer;
+                  return true;
+                });
+    base::WipeString(ignored);
+    return read;
+  }
+  ~Members() {
+    base::WipeString(token);
+    base::WipeString(access_token);
+  }
+};
+
+// `expires_in` may be missing (R17). It is untrusted input, so a long lifetime is cut.
+std::chrono::seconds LifetimeOf(std::int64_t seconds) {
+  return seconds <= 0 ? kDefaultLifetime : std::min(std::chrono::seconds(seconds), kLongestLifetime);
+}
+
+bool IsHeaderText(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c > 0x20 && c < 0x7f; });
+}
+
+}  // namespace
+
+// The margin keeps a token from expiring on its way to the registry. It would leave little or nothing of a
+// short life, so a token that lives less than twice the margin is used for half of its life (R18).
+std::chrono::seconds UsableFor(std::chrono::seconds lifetime) {
+  return std::max(lifetime - kMargin, lifetime / 2);
+}
+
+base::Result<Token> ParseTokenResponse(std::string_view body, TokenRequestForm form) {
+  doc::Problems problems("the token service's answer");
+  bool beyond_limits = false;
+  auto parsed = doc::ParseJson(FirstValue(body), problems, doc::JsonRules::kGo, kTokenLimits, beyond_limits);
+  if (!parsed && beyond_limits) {
+    return base::ResourceExhausted(
+        "the token service's answer has more levels or values, or a larger number, than is read here");
+  }
+  if (!parsed) return base::InvalidArgument("the token service's answer is no JSON");
+  doc::SecretNode root(std::move(*parsed));
+  Members members;
+  bool object = root.node.kind == doc::Node::Kind::kMapping || root.node.kind == doc::Node::Kind::kNull;
+  if (!problems.empty() || !object || !members.Read(root.node, form)) {
+    return base::InvalidArgument("the token service's answer is not one that can be read");
+  }
+  const std::string& text = members.access_token.empty() ? members.token : members.access_token;
+  if (text.empty()) return base::InvalidArgument("the token service's answer has no token");
+  if (!IsHeaderText(text)) {
+    return base::InvalidArgument("the token service's token cannot be sent in a header");
+  }
+  if (text.size() > kMaxTokenBytes) {
+    return base::ResourceExhausted("the token service's token is longer than is sent from here");
+  }
+  Token token{.text = base::Secret(text), .lifetime = LifetimeOf(members.expires_in)};
+  base::RememberSecret(token.text, base::SecretOrigin::kHandedOut);
+  return token;
+}
+
+namespace {
+
+// The identity is a key in memory and must not reveal the password, not even to a guess. Therefore it is
+// salted for each process.
+const std::string& Salt() {
+  static const std::string salt = [] {
+    std::random_device random;
+    return std::to_string(random()) + "." + std::to_string(random()) + "." + std::to_string(random());
+  }();
+  return salt;
+}
+
+}  // namespace
+
+std::string IdentityOf(const image::AuthConfig* credential) {
+  if (credential == nullptr) return "anonymous";
+  std::string text;
+  text.reserve(Salt().size() + credential->username.size() + credential->password.Reveal().size() + 2);
+  text = Salt() + '\0';
+  text += credential->username;
+  text += '\0';
+  text += credential->password.Reveal();
+  std::string identity = base::Sha256Hex(text);
+  base::WipeString(text);
+  return identity;
 }
 
 }  // namespace prefetch::registry

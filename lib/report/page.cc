@@ -6,12 +6,12 @@
 
 #include "base/sha256.h"
 #include "base/text.h"
-#include "report/embedded_files.h"
 #include "report/sections.h"
 #include "screen/document_words.h"
 #include "screen/text_layout.h"
 
 namespace prefetch::report {
+
 namespace {
 
 // Maximum number of list hashes in the headline. More than one is normal only during a rollout.

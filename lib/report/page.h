@@ -7,6 +7,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "base/clock.h"
 #include "report/gather.h"
@@ -15,5 +16,10 @@ namespace prefetch::report {
 
 // `time` is the time at which the nodes were asked.
 std::string Page(const Report& report, base::WallTime time);
+
+// The page's style and script, as the build embeds them (embed.py).
+
+extern const std::string_view kPageStyle;   // page.css
+extern const std::string_view kPageScript;  // page.js
 
 }  // namespace prefetch::report

@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <set>
 #include <utility>
 
 #include "base/text.h"
 #include "doc/duration.h"
-#include "doc/json_writer.h"
-#include "image/name_pattern.h"
+#include "doc/write.h"
 #include "image/reference.h"
 #include "screen/text_layout.h"
 
@@ -228,7 +226,7 @@ namespace {
 // Maximum number of pulls in the text; JSON has all of them.
 constexpr std::size_t kMostPulls = 10;
 
-std::string Paragraph(std::string_view text, std::size_t width) {
+std::string IndentedParagraph(std::string_view text, std::size_t width) {
   std::string out;
   for (const std::string& line : Wrap(text, width - 4)) out += "    " + line + "\n";
   return out;
@@ -264,9 +262,9 @@ std::string FindingText(const AuditFinding& finding, std::size_t width) {
   if (finding.arrived_at && finding.arrived_at != finding.first_seen)
     about += ", again " + base::Rfc3339(*finding.arrived_at);
   if (!finding.present) about += ", gone again";
-  if (!about.empty()) text += Paragraph(about, width);
+  if (!about.empty()) text += IndentedParagraph(about, width);
   if (!finding.pods.empty()) {
-    text += Paragraph("asked for by " + FirstOf(finding.pods, 3, finding.more_pods), width);
+    text += IndentedParagraph("asked for by " + FirstOf(finding.pods, 3, finding.more_pods), width);
   }
   return text;
 }
@@ -275,7 +273,7 @@ std::string PullText(const AuditPull& pull, std::size_t width) {
   std::string about = "pulled " + (pull.times == 1 ? "once" : std::to_string(pull.times) + " times") +
                       ", at most " + Took(pull.longest) + ", for " + pull.pod;
   if (!pull.node.empty()) about += " on " + pull.node;
-  return "  " + pull.image + "\n" + Paragraph(about, width);
+  return "  " + pull.image + "\n" + IndentedParagraph(about, width);
 }
 
 void WriteFinding(doc::JsonWriter& out, const AuditFinding& finding) {

@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -57,7 +56,7 @@ struct AuditFacts {
   std::vector<PodImage> pods;
   std::vector<PodPull> pulls;
   std::set<std::string> listed;     // normalised
-  std::vector<std::string> ignore;  // patterns (image/name_pattern.h)
+  std::vector<std::string> ignore;  // patterns (image/reference.h)
   std::optional<base::WallTime> since;
 };
 

@@ -2,23 +2,84 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "image/pod_coordinates.h"
 #include "screen/document_words.h"
-#include "screen/explain_sections.h"
-#include "screen/labelled_page.h"
 #include "screen/text_layout.h"
 #include "status/words.h"
 
 namespace prefetch::screen {
 
+// LabelledPage: labels at the left, paragraphs at the right, as `prefetchctl explain` prints.
+
+inline constexpr std::size_t kPageIndent = 2;
+
+class LabelledPage {
+ public:
+  explicit LabelledPage(std::size_t width) : room_(std::max(width, kLeastWidth) - kTextColumn) {}
+
+  // One more paragraph under the label of the last Section().
+  void Add(std::string_view text) {
+    for (const std::string& line : Wrap(text, room_)) {
+      text_ += PadRight(label_, kTextColumn) + line + "\n";
+      label_.clear();
+    }
+  }
+  // The same, with a mark that the further lines are aligned behind.
+  void AddMarked(const std::string& mark, std::string_view text) {
+    std::size_t indent = DisplayWidth(mark) + 1;
+    std::string before = mark + " ";
+    for (const std::string& line : Wrap(text, room_ - indent)) {
+      text_ += PadRight(label_, kTextColumn) + before + line + "\n";
+      label_.clear();
+      before.assign(indent, ' ');
+    }
+  }
+  void Section(const std::string& label, std::string_view text = "", std::size_t indent = kPageIndent) {
+    label_ = std::string(indent, ' ') + label;
+    Add(text);
+  }
+  // A line that leads to the next sections.
+  void Lead(std::string_view text) { text_ += std::string(kPageIndent, ' ') + std::string(text) + "\n"; }
+  void Title(std::string_view text) { text_ += base::ReplaceAll(text, "\n", " ") + "\n\n"; }
+
+  std::string Take() { return std::move(text_); }
+
+ private:
+  static constexpr std::size_t kTextColumn = 18;  // behind the longest label, "    IfNotPresent"
+  std::size_t room_;
+  std::string label_;
+  std::string text_;
+};
+
+// The sections of `prefetchctl explain` that take more than a line to make. Internal to screen/. Pure.
+
+// Do its sources list the image for different pods?
+bool DifferInReadyAs(const status::StatusImage& image);
+
+// kubelet itself, its record of the image, and its intent to pull it.
+void AddKubelet(const status::ImageDocument& document, LabelledPage& page);
+
+// kubelet's verdict for each pull policy, and the cause.
+void AddVerdicts(const status::ImageDocument& document, LabelledPage& page);
+
+// The registry's answers, and the servers that the agent asks.
+void AddRegistry(const status::ImageDocument& document, LabelledPage& page);
+
+// The credentials that a pull would try, in their order.
+void AddCredentials(const status::ImageDocument& document, LabelledPage& page);
+
 namespace {
 
-constexpr std::size_t kShortDigest = 8 + 7;
+constexpr std::size_t kShortId = 8 + 7;
 
 std::string ShortId(const std::string& id) {
-  return id.size() <= kShortDigest + 3 ? id : id.substr(0, kShortDigest) + "…";
+  return id.size() <= kShortId + 3 ? id : id.substr(0, kShortId) + "…";
 }
 
 std::string PulledWords(const status::StatusImage& image, const std::optional<base::WallTime>& now) {
@@ -172,6 +233,210 @@ std::string ExplainText(const status::ImageDocument& document, std::size_t width
   if (!document.what_helps.empty()) page.Section("what helps");
   for (const std::string& advice : document.what_helps) page.AddMarked("-", advice);
   return page.Take();
+}
+
+namespace {
+
+std::string SourceWords(const status::CredentialView& credential) {
+  if (credential.source == "provider") return "credential provider " + credential.name;
+  if (credential.source == "docker-config") return "login from " + credential.name;
+  if (credential.source == "pull-secret") return "mounted pull secret " + credential.name;
+  return credential.source + " " + credential.name;
+}
+
+// Returns where the runtime looks for mirrors, and how the agent knows it.
+std::string ConfigPathWords(const status::RegistryHostsView& view) {
+  if (view.config_path_source == "registries.conf")
+    return "CRI-O's configuration of them is " + view.config_path;
+  std::string path = view.config_path.empty() ? "containerd has no config_path, and so no mirrors"
+                                              : "containerd's config_path is " + view.config_path;
+  if (view.config_path_source == "declared") return path + " (declared)";
+  if (view.config_path_source == "runtime") return path + " (reported by containerd)";
+  if (view.config_path_source == "file") return path + " (from its configuration file)";
+  if (view.config_path_source == "default") return path + " (the default of its release, unless declared)";
+  return path;
+}
+
+}  // namespace
+
+void AddRegistry(const status::ImageDocument& document, LabelledPage& page) {
+  if (const auto& said = document.image.registry) {
+    std::string words = said->answer.empty() ? "not asked since this agent started" : said->message;
+    if (said->checked_at && document.time) {
+      auto ago = std::chrono::duration_cast<std::chrono::seconds>(*document.time - *said->checked_at);
+      words += " (" + said->answer + ", " + base::HumanTime(ago) + " ago)";
+    }
+    page.Section("registry", words);
+  }
+  if (!document.registry_hosts) return;
+  const status::RegistryHostsView& view = *document.registry_hosts;
+  // The runtime alone can follow this registry's configuration (R36), so there are no hosts to show.
+  if (view.by_pull) {
+    page.Section("asked", "by pulling it again: one request to the registry if nothing changed");
+    for (const std::string& note : view.notes) page.Add(note);
+    return;
+  }
+  page.Section("asked at");
+  int number = 0;
+  // Numbered, because the order decides who answers.
+  for (const status::RegistryHostView& host : view.hosts) {
+    std::string words = host.server + (host.mirror ? " (a mirror)" : "");
+    if (!host.problem.empty()) words += ": cannot be asked: " + host.problem;
+    page.AddMarked(std::to_string(++number) + ".", words);
+  }
+  if (number == 0) page.Add("no server may answer for its tag");
+  if (!view.source.empty()) page.Add("as " + view.source + " says");
+  if (!view.config_path_source.empty()) page.Add(ConfigPathWords(view));
+  for (const std::string& note : view.notes) page.Add(note);
+}
+
+void AddCredentials(const status::ImageDocument& document, LabelledPage& page) {
+  // The agent does not show credentials to this client, which must not read as "none".
+  if (!document.credentials) return;
+  page.Section("credentials");
+  int number = 0;
+  for (const status::CredentialView& credential : *document.credentials) {
+    std::string user = credential.username.empty() ? "" : " as " + credential.username;
+    page.AddMarked(std::to_string(++number) + ".",
+                   SourceWords(credential) + user + ", for " + credential.match);
+  }
+  if (number == 0) page.Add("none of this node matches: it would be pulled anonymously");
+  for (const status::ProviderView& provider : document.providers) {
+    if (!provider.error.empty()) {
+      const std::string what = provider.outcome == "skipped" ? " was skipped: " : " failed: ";
+      page.Add("Provider " + provider.name + what + provider.error);
+      // Providers for other registries are of no interest here.
+    } else if (provider.matched && provider.outcome == "empty") {
+      page.Add("Provider " + provider.name + " matches, and has no credential for it.");
+    }
+  }
+}
+
+namespace {
+
+constexpr std::size_t kResultColumns = 7;  // the width of "REFUSED"
+
+std::string Count(std::uint64_t n, const std::string& one) {
+  return std::to_string(n) + " " + one + (n == 1 ? "" : "s");
+}
+
+std::string WhoMayUse(const status::RecordedUse& use) {
+  if (use.node) return "every pod of the node";
+  std::vector<std::string> who;
+  if (use.secrets > 0) who.push_back(Count(use.secrets, "secret"));
+  if (use.service_accounts > 0) who.push_back(Count(use.service_accounts, "service account"));
+  const char* pods = use.secrets + use.service_accounts > 1 ? "pods with any of " : "pods with ";
+  std::string words = who.empty() ? "nobody" : pods + base::Join(who, " and ");
+  return use.identities.empty() ? words : words + " (" + base::Join(use.identities, ", ") + ")";
+}
+
+void AddUses(const status::ImageDocument& document, LabelledPage& page) {
+  bool found = false;
+  page.Section("record", "yes, kubelet has pulled this content. It may be used");
+  for (const status::RecordedUse& use : document.record.uses) {
+    found = found || use.repository == document.record_key;
+    page.AddMarked("-", "as " + use.repository + " by " + WhoMayUse(use));
+  }
+  if (document.record.uses.empty()) page.AddMarked("-", "for nobody: it names no repository");
+  // kubelet refuses a pod whose repository has no entry in the record (K23), which is hard to see in the list
+  // above.
+  if (found || document.record_key.empty()) return;
+  page.Add("There is no entry for " + document.record_key + ", the name that kubelet looks for.");
+}
+
+void AddRecord(const status::ImageDocument& document, LabelledPage& page) {
+  const std::string& state = document.record.state;
+  if (state == "Found") AddUses(document, page);
+  if (state == "Absent") page.Section("record", "none: kubelet itself has not pulled this content");
+  if (state == "Undecodable") page.Section("record", "there is one that kubelet cannot decode");
+  if (state == "Unreadable") page.Section("record", "not known: it could not be read");
+  if (!document.kubelet.records_note.empty()) {
+    // The note stands under the record's label, unless the record has no line of its own.
+    page.Section(state == "NotAsked" ? "record" : "", document.kubelet.records_note);
+  }
+  const std::string& intent = document.intent;
+  if (intent == "Found") {
+    page.Section("intent", "kubelet began to pull it under this name, and has not recorded an end");
+  }
+  if (intent == "Undecodable") page.Section("intent", "there is one that kubelet cannot decode");
+  if (intent == "Unreadable") page.Section("intent", "not known: it could not be read");
+}
+
+std::string Upper(std::string text) {
+  for (char& c : text) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  }
+  return text;
+}
+
+std::string Consequence(const std::string& policy, const std::string& result, bool present) {
+  if (result == "Starts") return "with the image that is here; the registry is not asked";
+  if (result == "Refused") {
+    std::string words = "\"is not present with pull policy of Never\" (ErrImageNeverPull)";
+    // kubelet's text does not tell the two cases apart (K5).
+    return present ? words + ", the same words as for an absent image" : words;
+  }
+  if (result == "Pulls" && policy == "Always") return "asks the registry at every start";
+  if (result == "Pulls") return "asks the registry, with the pod's own credentials and the node's";
+  return "undecided, for the reason below";
+}
+
+void AddPolicy(const std::string& policy, const status::StatusVerdict& verdict, bool present,
+               LabelledPage& page) {
+  std::string result = verdict.result.empty() ? "Unknown" : verdict.result;
+  page.Section(policy, "", 2 * kPageIndent);
+  page.AddMarked(PadRight(Upper(result), kResultColumns), Consequence(policy, result, present));
+}
+
+std::string Because(const status::Reasoning& reasoning) {
+  std::size_t colon = reasoning.rule.find(": ");
+  if (colon == std::string::npos) return reasoning.message;
+  return "rule " + reasoning.rule.substr(0, colon) + " (" + reasoning.rule.substr(colon + 2) +
+         "): " + reasoning.message;
+}
+
+}  // namespace
+
+bool DifferInReadyAs(const status::StatusImage& image) {
+  return std::any_of(image.spellings.begin(), image.spellings.end(), [&](const status::StatusSpelling& one) {
+    return one.ready_as != image.spellings.front().ready_as;
+  });
+}
+
+void AddKubelet(const status::ImageDocument& document, LabelledPage& page) {
+  if (document.kubelet.None()) {
+    page.Section("kubelet", "none here (declared by --kubelet=none): pods may use every image on the node");
+    return;
+  }
+  std::string words = KubeletDetail(document.kubelet);
+  if (document.reasoning && document.reasoning->never.reason == "GateOff") {
+    words += "; it does not verify who may use an image";
+  }
+  page.Section("kubelet", words);
+  AddRecord(document, page);
+}
+
+void AddVerdicts(const status::ImageDocument& document, LabelledPage& page) {
+  const status::StatusImage& image = document.image;
+  // An image for other platforms has no verdict here.
+  if (!image.applies) return;
+  if (!image.ready_as.empty()) {
+    page.Section("judged for", "pods " + image::WithWords(image.ready_as) + " (readyAs)");
+  }
+  page.Lead(DifferInReadyAs(image)   ? "so the worst-off pod, if it has imagePullPolicy"
+            : image.ready_as.empty() ? "so a pod without pull secrets that has imagePullPolicy"
+                                     : "so such a pod that has imagePullPolicy");
+  AddPolicy("Never", image.verdicts.never, image.present, page);
+  AddPolicy("IfNotPresent", image.verdicts.if_not_present, image.present, page);
+  AddPolicy("Always", image.verdicts.always, image.present, page);
+  if (document.reasoning) {
+    const status::ImageReasoning& reasoning = *document.reasoning;
+    page.Section("because", Because(reasoning.never));
+    // Mostly the same step decides for both policies.
+    if (reasoning.never.rule != reasoning.if_not_present.rule) page.Add(Because(reasoning.if_not_present));
+  } else if (!document.kubelet.None()) {
+    page.Section("because", "kubelet's verdict is not known yet");
+  }
 }
 
 }  // namespace prefetch::screen

@@ -6,10 +6,10 @@
 
 #include "base/scrub.h"
 #include "base/text.h"
-#include "doc/json_writer.h"
+#include "doc/write.h"
 #include "image/reference.h"
+#include "screen/document_words.h"
 #include "screen/lint_report.h"
-#include "screen/status_spellings.h"
 #include "screen/text_layout.h"
 #include "status/words.h"
 

@@ -1,18 +1,35 @@
 #include "screen/status_table.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/ascii_output.h"
 #include "base/text.h"
+#include "doc/write.h"
 #include "screen/document_words.h"
-#include "screen/status_header.h"
-#include "screen/status_spellings.h"
 #include "screen/text_layout.h"
 #include "status/words.h"
 
 namespace prefetch::screen {
+
+// The lines above the rows of `prefetchctl status`: the node and its problems. Internal to screen/. Pure.
+
+// Most important first.
+enum class Rank { kFailing, kFailingOptional, kMoving, kQueued, kReady };
+
+// In the rank's colour, if there is colour.
+std::string Painted(std::string text, Rank rank, bool color);
+
+std::string NodeHeader(const status::StatusDocument& document, const TableOptions& options,
+                       std::size_t width);
+
 namespace {
 
 constexpr std::size_t kInlineWidth = 110;  // from this width on the reason stands beside the image
@@ -29,7 +46,7 @@ Rank RankOf(const status::StatusImage& image) {
   return image.pull.state == "Pulling" || image.pull.state == "Unpacking" ? Rank::kMoving : Rank::kQueued;
 }
 
-struct Row {
+struct TableRow {
   std::string image, state, size, never;
   std::vector<std::string> why;  // one paragraph each
   std::string advice;
@@ -86,10 +103,10 @@ std::vector<std::string> WhyOf(const status::StatusImage& image, const status::S
   return why;
 }
 
-Row RowOf(const status::StatusImage& image, const status::StatusDocument& document,
-          const TableOptions& options) {
+TableRow RowOf(const status::StatusImage& image, const status::StatusDocument& document,
+               const TableOptions& options) {
   status::ReasonWords words = status::WordsFor(image.reason);
-  Row row;
+  TableRow row;
   row.image = image.image;
   row.state = words.state;
   row.size = SizeWord(image, document);
@@ -110,7 +127,7 @@ Row RowOf(const status::StatusImage& image, const status::StatusDocument& docume
 
 // The rows to show, most important first, and how many were left out.
 struct Selection {
-  std::vector<Row> rows;
+  std::vector<TableRow> rows;
   std::size_t queued_left_out = 0, ready_left_out = 0;
 };
 
@@ -156,13 +173,13 @@ Selection Select(const status::StatusDocument& document, const TableOptions& opt
   return selection;
 }
 
-struct Columns {
+struct TableColumns {
   std::size_t image = 0, state = 0, size = 0, never = 7, why = 0;  // why: 0 if it stands below
 };
 
-Columns Measure(const std::vector<Row>& rows, const TableOptions& options, std::size_t width) {
-  Columns columns{.image = 5, .state = 5, .size = 4};
-  for (const Row& row : rows) {
+TableColumns Measure(const std::vector<TableRow>& rows, const TableOptions& options, std::size_t width) {
+  TableColumns columns{.image = 5, .state = 5, .size = 4};
+  for (const TableRow& row : rows) {
     std::size_t name = DisplayWidth(options.wide ? row.image : ShortImage(row.image, row.image.size()));
     columns.image = std::max(columns.image, name);
     columns.state = std::max(columns.state, DisplayWidth(row.state));
@@ -183,7 +200,8 @@ Columns Measure(const std::vector<Row>& rows, const TableOptions& options, std::
   return columns;
 }
 
-std::string RowText(const Row& row, const Columns& columns, const TableOptions& options, std::size_t width) {
+std::string RowText(const TableRow& row, const TableColumns& columns, const TableOptions& options,
+                    std::size_t width) {
   std::string line = PadRight(options.wide ? row.image : ShortImage(row.image, columns.image), columns.image);
   line += "  " + Painted(PadRight(row.state, columns.state), row.rank, options.color);
   line += "  " + PadRight(row.size, columns.size) + "  " + PadRight(row.never, columns.never);
@@ -204,11 +222,11 @@ std::string StatusTable(const status::StatusDocument& document, const TableOptio
   std::string text = NodeHeader(document, options, width);
   if (document.images.empty()) return text;
   Selection selection = Select(document, options);
-  Columns columns = Measure(selection.rows, options, width);
+  TableColumns columns = Measure(selection.rows, options, width);
   text += "\n" + PadRight("IMAGE", columns.image) + "  " + PadRight("STATE", columns.state) + "  " +
           PadRight("SIZE", columns.size) + "  " + (columns.why > 0 ? "NEVER    WHY" : "NEVER") + "\n";
   std::set<std::string> advised;  // each piece of advice once
-  for (Row& row : selection.rows) {
+  for (TableRow& row : selection.rows) {
     if (row.rank == Rank::kReady && selection.queued_left_out > 0) {
       text += "… " + std::to_string(selection.queued_left_out) + " more queued\n";
       selection.queued_left_out = 0;
@@ -223,6 +241,228 @@ std::string StatusTable(const status::StatusDocument& document, const TableOptio
     text += "… " + std::to_string(selection.ready_left_out) + " more ready (-o wide shows all)\n";
   }
   return text;
+}
+
+namespace {
+
+// Puts pieces beside each other, with blanks between them, in lines of at most `width`.
+std::string Beside(const std::vector<std::string>& pieces, std::size_t width) {
+  std::string text, line;
+  for (const std::string& piece : pieces) {
+    if (piece.empty()) continue;
+    if (!line.empty() && DisplayWidth(line) + 3 + DisplayWidth(piece) > width) {
+      text += line + "\n";
+      line.clear();
+    }
+    line += (line.empty() ? "" : "   ") + piece;
+  }
+  return text + line + "\n";
+}
+
+std::string Plural(std::uint64_t n, std::string_view one, std::string_view many) {
+  return std::to_string(n) + " " + std::string(n == 1 ? one : many);
+}
+
+std::string ListPiece(const status::StatusDocument& document) {
+  if (document.list.sources.empty()) return "no list";
+  std::optional<base::WallTime> newest;
+  for (const status::StatusSource& source : document.list.sources) {
+    if (source.loaded_at && (!newest || *newest < *source.loaded_at)) newest = source.loaded_at;
+  }
+  std::string piece = "list " + ShortHash(document.list.hash) + " (" +
+                      Plural(document.list.sources.size(), "source", "sources");
+  if (newest && document.time) {
+    auto age = std::chrono::duration_cast<std::chrono::seconds>(*document.time - *newest);
+    piece += ", " + base::HumanTime(age) + " old";
+  }
+  return piece + ")";
+}
+
+std::string RuntimePiece(const status::StatusDocument& document, bool wide) {
+  std::string piece = document.runtime.name.empty() ? "runtime unknown" : document.runtime.name;
+  if (!document.runtime.version.empty()) piece += " " + document.runtime.version;
+  if (!document.runtime.up) piece += " (down)";
+  if (wide && !document.kubelet.None()) return piece + ", kubelet " + KubeletDetail(document.kubelet);
+  return piece + ", " + KubeletWords(document.kubelet);
+}
+
+// Returns which limit leaves how much room, and how much the absent images need.
+std::string DiskWords(const status::StatusDisk& disk) {
+  std::string text =
+      "the image filesystem " + disk.path + " has " + base::HumanBytes(disk.available_bytes) + " free";
+  if (disk.kept_free_bytes > 0) {
+    std::uint64_t usable = disk.available_bytes - std::min(disk.available_bytes, disk.kept_free_bytes);
+    text += " and must keep " + base::HumanBytes(disk.kept_free_bytes) +
+            " free (diskHighPercent, diskMinFreeBytes, kubelet's imageGCLowThresholdPercent), which leaves " +
+            base::HumanBytes(usable) + " to images";
+  }
+  if (disk.needed_bytes == 0) return text + "; the sizes of the absent images are not known yet";
+  return text + "; the absent images need about " + base::HumanBytes(disk.needed_bytes);
+}
+
+// Returns problems of the node rather than of an image, one paragraph each, the most important first.
+std::vector<std::string> NodeProblems(const status::StatusDocument& document) {
+  std::vector<std::string> problems;
+  // Images that are not ready are shown below, one by one.
+  if (!document.ready && document.reason != "ImagesNotReady") {
+    std::string advice = status::WordsFor(document.reason).advice;
+    const std::string what = document.message.empty() ? document.reason : document.message;
+    problems.push_back(what + (advice.empty() ? "" : "\n→ " + advice));
+  }
+  // The runtime is away, but its last report still counts for a while, so the node's own reason is another
+  // one.
+  if (!document.runtime.up && !document.runtime.error.empty() && document.reason != "RuntimeDown") {
+    problems.push_back(document.runtime.error + "\n→ " + status::WordsFor("RuntimeDown").advice);
+  }
+  std::vector<std::string> refused = RefusedSources(document);
+  problems.insert(problems.end(), refused.begin(), refused.end());
+  if (document.disk && document.disk->pressure) {
+    problems.push_back(DiskWords(*document.disk));
+  }
+  std::vector<std::string> further = FurtherProblems(document);
+  problems.insert(problems.end(), further.begin(), further.end());
+  std::vector<std::string> away = UnreachableWords(document);
+  problems.insert(problems.end(), away.begin(), away.end());
+  problems.insert(problems.end(), document.list.warnings.begin(), document.list.warnings.end());
+  return problems;
+}
+
+}  // namespace
+
+std::vector<std::string> RefusedSources(const status::StatusDocument& document) {
+  std::vector<std::string> refused;
+  for (const status::StatusSource& source : document.list.sources) {
+    // A source that was never in force is the node's own reason already.
+    if (source.error.empty() || !source.loaded_at) continue;
+    refused.push_back("the newest " + source.name + " is not in force: " + source.error);
+  }
+  return refused;
+}
+
+std::vector<std::string> FurtherProblems(const status::StatusDocument& document) {
+  std::vector<std::string> further = document.problems;
+  std::erase_if(further, [&](const std::string& problem) {
+    // The node's message quotes the problem that keeps it from being ready.
+    return !document.ready && document.message.ends_with(problem);
+  });
+  return further;
+}
+
+std::string Painted(std::string text, Rank rank, bool color) {
+  if (!color) return text;
+  const std::string_view start = rank == Rank::kReady                                       ? base::kGreen
+                                 : rank == Rank::kFailing || rank == Rank::kFailingOptional ? base::kRed
+                                                                                            : base::kYellow;
+  // Blanks that only fill the column stay uncoloured.
+  std::size_t end = text.find_last_not_of(' ') + 1;
+  return std::string(start).append(text, 0, end).append(base::kPlainColour).append(text, end);
+}
+
+std::string NodeHeader(const status::StatusDocument& document, const TableOptions& options,
+                       std::size_t width) {
+  Rank rank = document.ready ? Rank::kReady : document.phase == "Failing" ? Rank::kFailing : Rank::kMoving;
+  std::string word = document.ready ? "READY" : "NOT READY";
+  std::string state = "node " + document.node + "   " + word;
+  std::string count = std::to_string(document.required_ready) + " of " +
+                      Plural(document.required, "required image", "required images") + " ready";
+  std::string text = Beside({state, count, ListPiece(document), RuntimePiece(document, options.wide)}, width);
+  // Coloured after the pieces were laid out, since codes of colours have no width.
+  if (options.color) text.replace(text.find(word), word.size(), Painted(word, rank, true));
+  for (const std::string& problem : NodeProblems(document)) {
+    // Advice gets a mark and an indent of its own.
+    std::size_t advice = problem.find("\n→ ");
+    text += Paragraph(problem.substr(0, advice), "! ", "  ", width);
+    if (advice != std::string::npos) text += Paragraph(problem.substr(advice + 5), "  → ", "    ", width);
+  }
+  if (!document.hidden.empty()) text += Paragraph(kHiddenWords, "", "", width);
+  if (std::string no_bytes = NoBytesWords(document); !no_bytes.empty())
+    text += Paragraph(no_bytes, "", "", width);
+  return text;
+}
+
+namespace {
+
+// Returns a cell as RFC 4180 defines it. A cell that a spreadsheet would take for a formula gets a leading
+// quote.
+std::string Cell(std::string text) {
+  if (!text.empty() && std::string_view("=+-@\t").find(text.front()) != std::string_view::npos)
+    text.insert(0, "'");
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  return "\"" + base::ReplaceAll(text, "\"", "\"\"") + "\"";
+}
+
+std::string TimeWord(const std::optional<base::WallTime>& time) {
+  return time ? base::Rfc3339(*time) : "";
+}
+
+// Returns the duration of an attempt that has ended.
+std::optional<std::uint64_t> Seconds(const status::StatusPull& pull) {
+  // A finish before the start belongs to the attempt before.
+  if (!pull.started_at || !pull.finished_at || *pull.finished_at < *pull.started_at) return std::nullopt;
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::seconds>(*pull.finished_at - *pull.started_at).count());
+}
+
+std::string CsvRow(const status::StatusImage& image, const std::string& node) {
+  auto seconds = Seconds(image.pull);
+  std::vector<std::string> cells = {node,
+                                    image.image,
+                                    image.required ? "true" : "false",
+                                    image.ready ? "true" : "false",
+                                    image.phase,
+                                    image.reason,
+                                    image.pulled_with,
+                                    image.digest,
+                                    std::to_string(image.size_bytes),
+                                    std::to_string(image.pull.attempts),
+                                    TimeWord(image.pull.started_at),
+                                    TimeWord(image.pull.finished_at),
+                                    seconds ? std::to_string(*seconds) : ""};
+  for (std::string& cell : cells) cell = Cell(std::move(cell));
+  return base::Join(cells, ",") + "\n";
+}
+
+std::string JsonRow(const status::StatusImage& image, const std::string& node) {
+  doc::JsonWriter out;
+  out.BeginObject();
+  out.Member("node", node);
+  out.Member("image", image.image);
+  out.MemberBool("required", image.required);
+  out.MemberBool("ready", image.ready);
+  out.Member("phase", image.phase);
+  out.Member("reason", image.reason);
+  out.MemberOrNull("pulledWith", image.pulled_with);
+  out.MemberOrNull("digest", image.digest);
+  out.MemberNumber("sizeBytes", image.size_bytes);
+  out.MemberNumber("attempts", image.pull.attempts);
+  out.MemberOrNull("startedAt", image.pull.started_at);
+  out.MemberOrNull("finishedAt", image.pull.finished_at);
+  if (auto seconds = Seconds(image.pull)) {
+    out.MemberNumber("seconds", *seconds);
+  } else {
+    out.MemberNull("seconds");
+  }
+  out.EndObject();
+  return out.Take() + "\n";
+}
+
+}  // namespace
+
+std::string ResultsHead(ResultsFormat format) {
+  if (format == ResultsFormat::kJson) return "";
+  return "node,image,required,ready,phase,reason,pulledWith,digest,sizeBytes,attempts,startedAt,finishedAt,"
+         "seconds\n";
+}
+
+std::string ResultRows(const status::StatusDocument& document, const std::string& node,
+                       ResultsFormat format) {
+  std::string rows;
+  for (const status::StatusImage& image : document.images) {
+    // Entries for other platforms would count as failures in a spreadsheet.
+    if (!image.applies) continue;
+    rows += format == ResultsFormat::kCsv ? CsvRow(image, node) : JsonRow(image, node);
+  }
+  return rows;
 }
 
 }  // namespace prefetch::screen

@@ -2,17 +2,12 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "base/text.h"
 #include "image/pod_coordinates.h"
-#include "image/reference.h"
 #include "plan/image_readiness.h"
 #include "screen/document_words.h"
-#include "screen/status_spellings.h"
 #include "screen/text_layout.h"
 #include "status/words.h"
 
@@ -75,14 +70,14 @@ bool AwaitsWindow(const status::StatusImage& image) {
   return image.reason == "OutsidePullWindow";
 }
 
-struct Tally {
+struct MissingTally {
   std::size_t pulling = 0, queued = 0, outside = 0, failing = 0, for_good = 0;
   std::optional<base::WallTime> opens_at;              // the first pullWindow of `outside`; none: not known
   const status::StatusImage* first_failing = nullptr;  // a permanent failure, if there is one
 };
 
-Tally CountMissing(const status::StatusDocument& document) {
-  Tally tally;
+MissingTally CountMissing(const status::StatusDocument& document) {
+  MissingTally tally;
   for (const status::StatusImage& image : document.images) {
     if (!Missing(image)) continue;
     if (image.phase == "Failing") {
@@ -105,7 +100,7 @@ Tally CountMissing(const status::StatusDocument& document) {
 }
 
 // "2 outside their pullWindow (opens in 5 h)".
-std::string OutsideWords(const Tally& tally, const status::StatusDocument& document) {
+std::string OutsideWords(const MissingTally& tally, const status::StatusDocument& document) {
   std::string words =
       std::to_string(tally.outside) + " outside " + (tally.outside == 1 ? "its" : "their") + " pullWindow";
   if (tally.opens_at && document.time) {
@@ -118,7 +113,7 @@ std::string OutsideWords(const Tally& tally, const status::StatusDocument& docum
 }  // namespace
 
 std::string WaitLine(const status::StatusDocument& document, std::size_t width) {
-  Tally tally = CountMissing(document);
+  MissingTally tally = CountMissing(document);
   std::string line = Ratio(document);
   if (tally.pulling > 0) {
     std::string progress = PullWords(Together(document), document.time);
@@ -141,7 +136,7 @@ std::string WaitLine(const status::StatusDocument& document, std::size_t width) 
 
 // Returns a text that changes when a log should get a new line.
 std::string WaitKey(const status::StatusDocument& document) {
-  Tally tally = CountMissing(document);
+  MissingTally tally = CountMissing(document);
   // Bytes and times are left out: they change with every poll, and each new key is a line in a log.
   std::string key = Ratio(document) + " " + document.reason + " " + std::to_string(tally.for_good);
   if (tally.outside > 0) key += " outside " + std::to_string(tally.outside);
@@ -191,7 +186,7 @@ std::string WaitResult(const status::StatusDocument& document, WaitEnd end, std:
       break;
   }
   // The window opens too late for this wait.
-  const Tally tally = CountMissing(document);
+  const MissingTally tally = CountMissing(document);
   if (tally.outside > 0) {
     text += Paragraph(OutsideWords(tally, document) + ": prefetchctl retry pulls at once", "  ", "    ",
                       std::max<std::size_t>(width, 60));

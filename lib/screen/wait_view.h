@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "image/pull_policy.h"
+#include "image/reference.h"
 #include "plan/desired.h"
 #include "status/documents.h"
 

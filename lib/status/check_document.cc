@@ -7,8 +7,7 @@
 #include "doc/duration.h"
 #include "doc/json.h"
 #include "doc/reader.h"
-#include "image/reference.h"
-#include "manifest/effective_policy.h"
+#include "manifest/image_use.h"
 #include "status/rows.h"
 #include "status/words.h"
 

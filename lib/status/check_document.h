@@ -13,7 +13,7 @@
 #include "base/result.h"
 #include "doc/field.h"
 #include "doc/node.h"
-#include "image/pull_policy.h"
+#include "image/reference.h"
 #include "plan/caller.h"
 #include "plan/check.h"
 

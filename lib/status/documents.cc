@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "image/pull_policy.h"
+#include "image/reference.h"
 #include "image/registry_answer.h"
 #include "kubelet/settings.h"
 #include "plan/check.h"

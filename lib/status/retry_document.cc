@@ -7,10 +7,10 @@
 
 #include "base/text.h"
 #include "doc/json.h"
-#include "doc/json_writer.h"
 #include "doc/reader.h"
+#include "doc/write.h"
 #include "image/reference.h"
-#include "status/members.h"
+#include "status/rows.h"
 #include "status/status_json.h"
 
 namespace prefetch::status {

@@ -5,10 +5,9 @@
 #include <string>
 
 #include "base/clock.h"
-#include "plan/ready_question.h"
+#include "plan/readiness.h"
 #include "plan/snapshot.h"
 #include "status/documents.h"
-#include "status/image_detail.h"
 
 namespace prefetch::status {
 

@@ -1,4 +1,4 @@
-#include "agent/credential_lookup_pool.h"
+#include "agent/credential_lookups.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "agent/credential_lookups.h"
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "temp_dir.h"

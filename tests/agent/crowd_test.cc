@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "agent/answers/check_round.h"
 #include "agent/answers/endpoints.h"
-#include "agent/answers/shared_answers.h"
 #include "base/fs.h"
 #include "base/mutex.h"
 #include "base/text.h"
@@ -16,7 +16,7 @@
 #include "fakes/refusing_api.h"
 #include "http/raw_socket.h"
 #include "http/server.h"
-#include "kube/token_claims.h"
+#include "kube/token_keys.h"
 #include "status/sample.h"
 
 namespace prefetch::agent::crowd_test {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "plan/requested.h"
+#include "plan/check.h"
 
 namespace prefetch::agent::entries_test {
 namespace {

@@ -17,7 +17,6 @@
 #include "base/mutex.h"
 #include "base/result.h"
 #include "base/sha256.h"
-#include "image/content_source.h"
 #include "image/reference.h"
 #include "image/registry_question.h"
 

@@ -1,4 +1,4 @@
-#include "agent/gc_outlook.h"
+#include "agent/kubelet_view.h"
 
 #include <gtest/gtest.h>
 

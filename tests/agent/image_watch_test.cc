@@ -1,4 +1,4 @@
-#include "agent/image_watch.h"
+#include "agent/observe.h"
 
 #include <gtest/gtest.h>
 

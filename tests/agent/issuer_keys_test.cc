@@ -1,11 +1,10 @@
 // Forged tokens, where the keys of the cluster can be read and where they cannot.
-#include "agent/cluster/issuer_keys.h"
+#include "agent/cluster/client_authenticator.h"
 
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 
-#include "agent/cluster/client_authenticator.h"
 #include "base/fs.h"
 #include "base/text.h"
 #include "fakes/fake_clock.h"

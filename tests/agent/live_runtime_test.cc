@@ -1,4 +1,4 @@
-#include "agent/answers/live_runtime.h"
+#include "agent/answers/check_round.h"
 
 #include <gtest/gtest.h>
 

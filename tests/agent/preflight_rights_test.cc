@@ -6,10 +6,9 @@
 #include <thread>
 #include <vector>
 
-#include "agent/answers/live_registry.h"
+#include "agent/answers/check_round.h"
 #include "agent/inquiry_rig.h"
 #include "agent/query_registry.h"
-#include "agent/refusals.h"
 #include "fakes/fake_plugins.h"
 #include "plan/image_readiness.h"
 

@@ -1,4 +1,4 @@
-#include "agent/refusals.h"
+#include "agent/query_registry.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // POST /v1/retry: which images are retried, and how often.
-#include "agent/answers/retries.h"
+#include "agent/answers/endpoints.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "agent/answers/shared_answers.h"
+#include "agent/answers/check_round.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 
 #include "agent/answers/endpoints.h"
 #include "http/server.h"
-#include "registry/throttle.h"
+#include "registry/host_state.h"
 
 namespace prefetch::agent::registry_moment_test {
 namespace {

@@ -1,4 +1,4 @@
-#include "agent/cluster/version_reader.h"
+#include "agent/cluster/kubelet_client.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "base/circuit.h"
+#include "base/token_bucket.h"
 
 #include <gtest/gtest.h>
 

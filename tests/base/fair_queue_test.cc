@@ -1,4 +1,4 @@
-#include "base/fair_queue.h"
+#include "base/channel.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "base/foreign_text.h"
+#include "base/redactor.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "base/heap.h"
+#include "base/process_stat.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

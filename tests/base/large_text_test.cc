@@ -1,4 +1,4 @@
-#include "base/large_text.h"
+#include "base/redactor.h"
 
 #include <gtest/gtest.h>
 

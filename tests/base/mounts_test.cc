@@ -1,4 +1,4 @@
-#include "base/mounts.h"
+#include "base/process_stat.h"
 
 #include <gtest/gtest.h>
 

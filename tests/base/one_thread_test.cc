@@ -1,4 +1,4 @@
-#include "base/one_thread.h"
+#include "base/mutex.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "base/stamped_files.h"
+#include "base/fs.h"
 
 #include <gtest/gtest.h>
 

@@ -15,7 +15,6 @@
 #include <thread>
 
 #include "base/fs.h"
-#include "base/orphans.h"
 #include "base/text.h"
 #include "temp_dir.h"
 

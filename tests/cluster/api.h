@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "doc/node.h"
-#include "doc/path.h"
 
 namespace prefetch::cluster {
 

@@ -16,7 +16,7 @@
 #include "rig/images.h"
 #include "rig/proxy.h"
 #include "rig/registry.h"
-#include "status/policy_help.h"
+#include "status/words.h"
 
 namespace prefetch::cluster::crio_logins_test {
 namespace {

@@ -13,7 +13,7 @@
 #include "cluster/crio.h"
 #include "cri/endpoint.h"
 #include "cri/grpc_image_service.h"
-#include "registry/pull_endpoints.h"
+#include "registry/endpoint_files.h"
 #include "rig/expect_ok.h"
 #include "rig/proxy.h"
 #include "rig/registry.h"

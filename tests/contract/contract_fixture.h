@@ -14,10 +14,10 @@
 
 #include "base/call.h"
 #include "contract/image_service_contract.h"
-#include "image/auth_config.h"
 #include "image/local_image.h"
 #include "image/pull_error.h"
 #include "image/reference.h"
+#include "image/registry_question.h"
 
 namespace prefetch::tests {
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "image/auth_config.h"
+#include "image/registry_question.h"
 
 namespace prefetch::tests {
 

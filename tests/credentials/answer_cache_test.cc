@@ -1,4 +1,4 @@
-#include "credentials/answer_cache.h"
+#include "credentials/plugin_answers.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "credentials/containers_auth.h"
+#include "credentials/docker_config.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "credentials/key_index.h"
+#include "credentials/match.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "credentials/lookup_words.h"
-#include "credentials/registry_url.h"
+#include "credentials/match.h"
 #include "doc/write.h"
 
 namespace prefetch::credentials::lookup_test {

@@ -1,5 +1,5 @@
 // Providers with tokenAttributes: A24 to A27.
-#include "credentials/plugin_identity.h"
+#include "credentials/plugin.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "credentials/plugin_protocol.h"
+#include "credentials/plugin.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "credentials/pull_secret.h"
+#include "credentials/docker_config.h"
 
 #include <gtest/gtest.h>
 

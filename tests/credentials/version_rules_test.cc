@@ -1,4 +1,4 @@
-#include "credentials/version_rules.h"
+#include "credentials/provider_config.h"
 
 #include <gtest/gtest.h>
 

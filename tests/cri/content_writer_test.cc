@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "cri/scripted_store.h"
-#include "http/listener.h"
+#include "http/server.h"
 #include "temp_dir.h"
 
 namespace prefetch::cri {

@@ -1,4 +1,4 @@
-#include "cri/event_engine.h"
+#include "cri/call_timers.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "cri/generation.h"
+#include "cri/rpc.h"
 
 #include <gtest/gtest.h>
 

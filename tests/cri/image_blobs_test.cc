@@ -1,4 +1,4 @@
-#include "cri/image_blobs.h"
+#include "cri/pull_resources.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // `check --annotate`: where the line for the job's page goes.
-#include "ctl/annotate.h"
+#include "ctl/check.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -10,7 +10,7 @@
 
 #include "base/fs.h"
 #include "doc/json.h"
-#include "doc/path.h"
+#include "doc/node.h"
 #include "temp_dir.h"
 
 namespace prefetch::ctl::annotate_test {

@@ -6,7 +6,6 @@
 #include <map>
 #include <string>
 
-#include "ctl/environment_proxies.h"
 #include "temp_dir.h"
 
 namespace prefetch::ctl::cluster_test {

@@ -1,5 +1,5 @@
 // The lists of what runs: workloads of an API server on loopback, with the rights that the example grants.
-#include "ctl/cluster_workloads.h"
+#include "ctl/cluster.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include "ctl/exit_code.h"
 #include "ctl/list.h"
 #include "ctl/ran.h"
-#include "doc/path.h"
+#include "doc/node.h"
 #include "fakes/fake_api_server.h"
 #include "golden.h"
 #include "http/curl_client.h"

@@ -1,4 +1,4 @@
-#include "ctl/list_all.h"
+#include "ctl/cluster.h"
 
 #include <gtest/gtest.h>
 

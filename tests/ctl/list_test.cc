@@ -8,7 +8,7 @@
 
 #include "ctl/exit_code.h"
 #include "ctl/fake_agent.h"
-#include "ctl/list_files.h"
+#include "ctl/manifest_files.h"
 #include "ctl/ran.h"
 #include "temp_dir.h"
 

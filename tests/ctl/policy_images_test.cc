@@ -1,5 +1,5 @@
 // Spellings for the admission policy of components/policy.
-#include "ctl/policy_images.h"
+#include "ctl/generate.h"
 
 #include <gtest/gtest.h>
 

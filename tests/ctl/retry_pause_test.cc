@@ -1,4 +1,4 @@
-#include "ctl/retry_pause.h"
+#include "ctl/check.h"
 
 #include <gtest/gtest.h>
 

@@ -4,9 +4,9 @@
 
 #include <string>
 
-#include "deploy/config_map.h"
-#include "deploy/embedded_files.h"
 #include "deploy/generate.h"
+#include "deploy/kustomization.h"
+#include "deploy/objects.h"
 #include "doc/write.h"
 
 namespace prefetch::deploy::build_test {

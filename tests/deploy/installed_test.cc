@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "deploy/embedded_files.h"
 #include "deploy/generate.h"
-#include "doc/path.h"
+#include "deploy/kustomization.h"
+#include "doc/node.h"
 
 namespace prefetch::deploy::installed_test {
 namespace {

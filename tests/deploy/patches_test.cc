@@ -1,6 +1,6 @@
 // The rules of kustomize that the tree deploy/ relies on, row by row; deploy_test.py holds the whole of it
 // against kustomize itself.
-#include "deploy/patches.h"
+#include "deploy/build.h"
 
 #include <gtest/gtest.h>
 

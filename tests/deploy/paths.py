@@ -29,7 +29,7 @@ def check_paths(documents):
 
 def usual_configs():
     """The agent's own table: (file, folder of drop-ins)."""
-    with open(os.path.join(ROOT, "lib/kubelet/usual_configs.cc"), encoding="utf-8") as source:
+    with open(os.path.join(ROOT, "lib/kubelet/node_facts_reader.cc"), encoding="utf-8") as source:
         return re.findall(r'\{"([^"]*)", "([^"]*)"\}', source.read())
 
 

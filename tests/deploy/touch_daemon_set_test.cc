@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "deploy/embedded_files.h"
-#include "doc/path.h"
+#include "deploy/kustomization.h"
+#include "doc/node.h"
 
 namespace prefetch::deploy::touch_daemon_set_test {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "doc/path.h"
+#include "doc/node.h"
 #include "doc/yaml.h"
 
 namespace prefetch::doc::block_edit_test {

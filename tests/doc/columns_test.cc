@@ -1,4 +1,4 @@
-#include "doc/columns.h"
+#include "doc/problems.h"
 
 #include <gtest/gtest.h>
 

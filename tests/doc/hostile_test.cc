@@ -10,7 +10,7 @@
 #include <iterator>
 #include <string>
 
-#include "base/heap.h"
+#include "base/process_stat.h"
 #include "doc/hostile_texts.h"
 #include "doc/json.h"
 #include "doc/kubernetes_stream.h"

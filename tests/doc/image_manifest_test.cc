@@ -1,4 +1,4 @@
-#include "doc/image_manifest.h"
+#include "doc/loose_json.h"
 
 #include <gtest/gtest.h>
 

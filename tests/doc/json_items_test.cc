@@ -1,4 +1,4 @@
-#include "doc/json_items.h"
+#include "doc/json.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,7 @@
-#include "doc/path.h"
+#include "doc/node.h"
 
 #include <gtest/gtest.h>
 
-#include "doc/edit.h"
 #include "doc/json.h"
 #include "doc/write.h"
 

@@ -1,4 +1,4 @@
-#include "doc/timestamp.h"
+#include "doc/duration.h"
 
 #include <gtest/gtest.h>
 

@@ -5,9 +5,8 @@
 #include <utility>
 
 #include "base/text.h"
-#include "doc/edit.h"
 #include "doc/json.h"
-#include "doc/path.h"
+#include "doc/node.h"
 #include "fakes/api_question.h"
 #include "fakes/fake_api_server.h"
 #include "fakes/json_patch.h"

@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 #include "doc/json.h"
-#include "doc/path.h"
+#include "doc/node.h"
 #include "doc/write.h"
 #include "fakes/api_question.h"
 #include "fakes/certificates.h"

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "image/reference.h"
-#include "kubelet/trimmed_image.h"
+#include "kubelet/settings.h"
 
 namespace prefetch::tests {
 namespace {

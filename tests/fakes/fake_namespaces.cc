@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "doc/kubernetes_stream.h"
-#include "doc/path.h"
+#include "doc/node.h"
 
 namespace prefetch::tests {
 namespace {

@@ -4,7 +4,6 @@
 
 #include "base/sha256.h"
 #include "doc/node.h"
-#include "doc/path.h"
 #include "image/reference.h"
 
 namespace prefetch::tests {

@@ -16,7 +16,7 @@
 #include "base/result.h"
 #include "fakes/fake_api_server.h"
 #include "fakes/fake_kubelet.h"
-#include "image/auth_config.h"
+#include "image/registry_question.h"
 
 namespace prefetch::tests {
 

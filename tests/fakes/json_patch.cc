@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "doc/edit.h"
-#include "doc/path.h"
+#include "doc/node.h"
 
 namespace prefetch::tests {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-#include "base/foreign_text.h"
+#include "base/redactor.h"
 #include "fakes/crio_words.h"
 
 namespace prefetch::tests {

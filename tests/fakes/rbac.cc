@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <array>
 
-#include "doc/edit.h"
 #include "doc/kubernetes_stream.h"
-#include "doc/path.h"
+#include "doc/node.h"
 #include "doc/write.h"
 
 namespace prefetch::tests {

@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "config/patterns.h"
-#include "config/setting_values.h"
+#include "config/agent_config.h"
+#include "config/settings.h"
 #include "cri/endpoint.h"
 
 namespace {

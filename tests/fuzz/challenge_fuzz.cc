@@ -2,9 +2,8 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "registry/authenticator.h"
 #include "registry/challenge.h"
-#include "registry/realm.h"
-#include "registry/token_service.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace prefetch;

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "registry/crio_settings.h"
+#include "registry/registries_conf.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace prefetch;

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "agent/answers/endpoints.h"
-#include "agent/answers/retries.h"
 #include "base/text.h"
 #include "doc/json.h"
 #include "fakes/fake_clock.h"

@@ -4,7 +4,6 @@
 #include <string_view>
 
 #include "cri/classify.h"
-#include "cri/failure_reading.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

@@ -1,7 +1,7 @@
 // ImagePulledRecord and ImagePullIntent, as every kubelet reads them, and what is decided by them.
 #include <cstdint>
 
-#include "kubelet/possible_verdicts.h"
+#include "kubelet/verdict.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   namespace kubelet = prefetch::kubelet;

@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "registry/redirect.h"
+#include "registry/response.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace prefetch;

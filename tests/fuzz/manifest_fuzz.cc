@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "manifest/image_use.h"
 #include "manifest/read.h"
-#include "manifest/strongest.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace prefetch;

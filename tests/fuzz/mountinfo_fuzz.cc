@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/mounts.h"
+#include "base/process_stat.h"
 #include "base/text.h"
 
 namespace {

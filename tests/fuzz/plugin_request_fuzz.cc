@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "base/text.h"
-#include "credentials/plugin_protocol.h"
+#include "credentials/plugin.h"
 #include "doc/json.h"
 
 namespace {

@@ -1,8 +1,8 @@
 // Decodes the output of a credential plugin, and redacts its stderr.
 #include <cstdint>
 
-#include "base/foreign_text.h"
-#include "credentials/plugin_protocol.h"
+#include "base/redactor.h"
+#include "credentials/plugin.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   namespace credentials = prefetch::credentials;

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "registry/endpoint_files.h"
 #include "registry/host.h"
-#include "registry/pull_endpoints.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace prefetch;

@@ -2,15 +2,13 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "base/foreign_text.h"
+#include "base/redactor.h"
 #include "base/text.h"
 #include "http/headers.h"
-#include "image/digest.h"
-#include "registry/content_type.h"
+#include "image/reference.h"
 #include "registry/index_choice.h"
-#include "registry/oci_error.h"
-#include "registry/retry_after.h"
-#include "registry/token_response.h"
+#include "registry/response.h"
+#include "registry/token_cache.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace prefetch;

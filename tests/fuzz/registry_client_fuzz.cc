@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "fuzz/scripted_answers.h"
-#include "image/digest.h"
+#include "image/reference.h"
 #include "registry/client.h"
 
 namespace {

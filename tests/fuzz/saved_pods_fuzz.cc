@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "kube/saved_pods.h"
+#include "kube/decode.h"
 #include "screen/audit.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

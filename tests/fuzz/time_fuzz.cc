@@ -10,11 +10,11 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "doc/timestamp.h"
-#include "http/date.h"
-#include "kube/times.h"
-#include "registry/retry_after.h"
-#include "status/members.h"
+#include "doc/duration.h"
+#include "http/headers.h"
+#include "kube/decode.h"
+#include "registry/response.h"
+#include "status/rows.h"
 
 namespace {
 

@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "kube/token_claims.h"
+#include "kube/token_keys.h"
 #include "plan/caller.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

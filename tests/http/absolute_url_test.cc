@@ -1,4 +1,4 @@
-#include "http/absolute_url.h"
+#include "http/url.h"
 
 #include <gtest/gtest.h>
 

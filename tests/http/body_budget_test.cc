@@ -1,5 +1,5 @@
 // What answers may take of memory that clients do not read.
-#include "http/body_budget.h"
+#include "http/handler.h"
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>

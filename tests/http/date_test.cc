@@ -1,4 +1,4 @@
-#include "http/date.h"
+#include "http/headers.h"
 
 #include <gtest/gtest.h>
 

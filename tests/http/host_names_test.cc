@@ -1,4 +1,4 @@
-#include "http/host_names.h"
+#include "http/handler.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "http/listener.h"
+#include "http/server.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-#include "image/digest.h"
+#include "image/reference.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "image/name_pattern.h"
+#include "image/reference.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "image/node_labels.h"
+#include "image/pod_coordinates.h"
 
 #include <gtest/gtest.h>
 

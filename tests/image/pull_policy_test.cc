@@ -1,4 +1,4 @@
-#include "image/pull_policy.h"
+#include "image/reference.h"
 
 #include <gtest/gtest.h>
 

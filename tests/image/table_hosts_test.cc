@@ -1,4 +1,4 @@
-#include "image/table_hosts.h"
+#include "image/registry_access.h"
 
 #include <gtest/gtest.h>
 

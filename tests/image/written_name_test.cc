@@ -1,4 +1,4 @@
-#include "image/written_name.h"
+#include "image/reference.h"
 
 #include <gtest/gtest.h>
 

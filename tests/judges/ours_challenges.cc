@@ -5,10 +5,9 @@
 #include "base/text.h"
 #include "http/url.h"
 #include "judges/ours.h"
+#include "registry/authenticator.h"
 #include "registry/challenge.h"
 #include "registry/go_url.h"
-#include "registry/realm.h"
-#include "registry/token_service.h"
 
 namespace prefetch::judges {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "base/text.h"
 #include "judges/ours.h"
-#include "registry/containerd_files.h"
+#include "registry/containerd_config.h"
 
 namespace prefetch::judges {
 namespace {

@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "base/text.h"
-#include "credentials/containers_auth.h"
+#include "credentials/docker_config.h"
 #include "ctl/crio_logins.h"
 #include "image/reference.h"
 #include "judges/ours.h"
-#include "registry/pull_endpoints.h"
+#include "registry/endpoint_files.h"
 #include "registry/registries_conf.h"
 
 namespace prefetch::judges {

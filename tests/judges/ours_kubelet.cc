@@ -5,7 +5,7 @@
 #include "image/kubelet_version.h"
 #include "judges/ours.h"
 #include "kubelet/kubelet_config.h"
-#include "kubelet/start_check.h"
+#include "kubelet/node_facts.h"
 
 namespace prefetch::judges {
 namespace {

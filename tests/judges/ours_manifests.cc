@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "doc/path.h"
+#include "doc/node.h"
 #include "doc/write.h"
 #include "judges/ours.h"
 #include "manifest/read.h"

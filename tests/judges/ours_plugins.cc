@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "credentials/plugin_protocol.h"
+#include "credentials/plugin.h"
 #include "credentials/provider_config.h"
 #include "image/kubelet_version.h"
 #include "judges/ours.h"

@@ -7,7 +7,7 @@
 #include "image/reference.h"
 #include "judges/ours.h"
 #include "registry/host_files.h"
-#include "registry/token_response.h"
+#include "registry/token_cache.h"
 
 namespace prefetch::judges {
 namespace {

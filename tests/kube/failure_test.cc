@@ -1,8 +1,8 @@
-#include "kube/failure.h"
+#include "kube/answer.h"
 
 #include <gtest/gtest.h>
 
-#include "kube/times.h"
+#include "kube/decode.h"
 
 namespace prefetch::kube::failure_test {
 namespace {

@@ -1,4 +1,4 @@
-#include "kube/retry.h"
+#include "kube/answer.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "kube/saved_pods.h"
+#include "kube/decode.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "kube/times.h"
+#include "kube/decode.h"
 
 #include <gtest/gtest.h>
 

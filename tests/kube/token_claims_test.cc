@@ -1,4 +1,4 @@
-#include "kube/token_claims.h"
+#include "kube/token_keys.h"
 
 #include <gtest/gtest.h>
 

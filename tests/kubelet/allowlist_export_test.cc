@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <random>
 
-#include "kubelet/allowlist.h"
+#include "kubelet/settings.h"
 
 namespace prefetch::kubelet::allowlist_export_test {
 namespace {

@@ -1,4 +1,4 @@
-#include "kubelet/allowlist.h"
+#include "kubelet/settings.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "kubelet/drop_ins.h"
+#include "kubelet/node_facts_reader.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -6,7 +6,7 @@
 #include <random>
 
 #include "kubelet/fake_node.h"
-#include "kubelet/trimmed_image.h"
+#include "kubelet/settings.h"
 
 namespace prefetch::tests::fake_kubelet_walk_test {
 namespace {

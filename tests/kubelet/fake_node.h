@@ -10,8 +10,8 @@
 #include "fakes/fake_clock.h"
 #include "fakes/fake_kubelet.h"
 #include "image/reference.h"
-#include "kubelet/possible_verdicts.h"
-#include "kubelet/record_files.h"
+#include "kubelet/verdict.h"
+#include "kubelet/verdict_reader.h"
 #include "temp_dir.h"
 
 namespace prefetch::tests {

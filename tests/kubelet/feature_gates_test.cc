@@ -1,10 +1,8 @@
-#include "kubelet/feature_gates.h"
+#include "kubelet/settings.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
-
-#include "kubelet/settings.h"
 
 namespace prefetch::kubelet::feature_gates_test {
 namespace {

@@ -1,4 +1,4 @@
-#include "kubelet/possible_verdicts.h"
+#include "kubelet/verdict.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "kubelet/possible_verdicts.h"
+#include "kubelet/verdict.h"
 
 namespace prefetch::tests {
 

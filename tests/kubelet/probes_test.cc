@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "kubelet/possible_verdicts.h"
 #include "kubelet/probe.h"
+#include "kubelet/verdict.h"
 
 namespace prefetch::kubelet::probes_test {
 namespace {

@@ -1,4 +1,4 @@
-#include "kubelet/record_files.h"
+#include "kubelet/verdict_reader.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // What RecordWatch tells of real folders.
-#include "kubelet/record_watch.h"
+#include "kubelet/verdict_reader.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-#include "kubelet/runtime_quirks.h"
+#include "kubelet/records.h"
 
 #include <gtest/gtest.h>
 

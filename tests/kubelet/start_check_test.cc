@@ -1,4 +1,4 @@
-#include "kubelet/start_check.h"
+#include "kubelet/node_facts.h"
 
 #include <gtest/gtest.h>
 

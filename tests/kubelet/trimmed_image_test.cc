@@ -1,4 +1,4 @@
-#include "kubelet/trimmed_image.h"
+#include "kubelet/settings.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // What must hold for every verdict, over the recorded nodes and all settings.
 #include <gtest/gtest.h>
 
-#include "kubelet/possible_verdicts.h"
 #include "kubelet/probe.h"
+#include "kubelet/verdict.h"
 
 namespace prefetch::kubelet::verdict_properties_test {
 namespace {

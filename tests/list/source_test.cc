@@ -7,7 +7,6 @@
 #include <filesystem>
 
 #include "base/fs.h"
-#include "list/piped_list.h"
 #include "temp_dir.h"
 
 namespace prefetch::list::source_test {

@@ -8,7 +8,7 @@
 
 #include "doc/yaml.h"
 #include "golden.h"
-#include "image/pull_policy.h"
+#include "image/reference.h"
 #include "manifest/lint_sample.h"
 
 namespace prefetch::manifest::lint::corpus_test {

@@ -1,4 +1,4 @@
-#include "manifest/effective_policy.h"
+#include "manifest/image_use.h"
 
 #include <gtest/gtest.h>
 

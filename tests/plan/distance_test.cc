@@ -1,4 +1,4 @@
-#include "plan/distance.h"
+#include "plan/schedule.h"
 
 #include <gtest/gtest.h>
 

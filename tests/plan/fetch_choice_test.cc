@@ -1,4 +1,4 @@
-#include "plan/fetch_choice.h"
+#include "plan/fetch_order.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "plan/image_readiness.h"
-#include "plan/refresh.h"
 #include "plan/refresh_rows.h"
 
 namespace prefetch::plan::freshness_test {

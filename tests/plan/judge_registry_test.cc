@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "plan/image_readiness.h"
-#include "plan/ready_question.h"
+#include "plan/readiness.h"
 #include "plan/registry_story.h"
 
 namespace prefetch::plan::judge_registry_test {

@@ -1,4 +1,4 @@
-#include "plan/largest_first.h"
+#include "plan/schedule.h"
 
 #include <gtest/gtest.h>
 

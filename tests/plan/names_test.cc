@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "plan/reason.h"
-#include "plan/touch_status.h"
+#include "plan/touch.h"
 
 namespace prefetch::plan::names_test {
 namespace {

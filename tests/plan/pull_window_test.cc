@@ -1,4 +1,4 @@
-#include "plan/pull_window.h"
+#include "plan/desired.h"
 
 #include <gtest/gtest.h>
 

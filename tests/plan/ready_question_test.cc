@@ -1,4 +1,4 @@
-#include "plan/ready_question.h"
+#include "plan/readiness.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What else R44 and R45 decide: order of causes, times, ages; and what it means for pods with Always.
-#include "plan/refresh.h"
+#include "plan/freshness.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <ostream>
 #include <string>
 
-#include "plan/refresh.h"
+#include "plan/freshness.h"
 #include "plan/registry_story.h"
 
 namespace prefetch::plan {

@@ -1,5 +1,5 @@
 // Registry rules R44 and R45, row by row.
-#include "plan/refresh.h"
+#include "plan/freshness.h"
 
 #include <gtest/gtest.h>
 

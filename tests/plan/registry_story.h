@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "plan/refresh.h"
+#include "plan/freshness.h"
 
 namespace prefetch::plan {
 

@@ -1,4 +1,4 @@
-#include "plan/requested.h"
+#include "plan/check.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "plan/stall.h"
+#include "plan/limits.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "plan/start.h"
+#include "plan/decide.h"
 
 #include <gtest/gtest.h>
 

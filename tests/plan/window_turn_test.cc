@@ -1,4 +1,4 @@
-#include "plan/window_turn.h"
+#include "plan/decide.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "plan/yield_policy.h"
+#include "plan/fetch_order.h"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 
 #include "base/fs.h"
 #include "base/text.h"
-#include "reference/page_parts.h"
+#include "reference/pages.h"
 #include "reference/validator.h"
 #include "status/metrics_table.h"
 
@@ -51,20 +51,22 @@ TEST_P(Keys, AreFieldsOfTheSchema) {
   for (const std::string& key : keys) EXPECT_TRUE(names.contains(key)) << key << " has no row";
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Readers, Keys,
-    testing::Values(
-        Reader{"List", {"list/image_list.cc", "list/entry_fields.cc", "list/ready_as.cc"}, ListFields(), 20},
-        Reader{"Agent", {"config/config_file.cc"}, AgentFields(), 14},
-        Reader{"Check",
-               {"status/check_document.cc"},
-               [] {
-                 Fields both = CheckRequestFields();
-                 Append(both, CheckResultFields());
-                 return both;
-               }(),
-               16}),
-    [](const auto& row) { return row.param.name; });
+INSTANTIATE_TEST_SUITE_P(Readers, Keys,
+                         testing::Values(Reader{"List",
+                                                {"list/image_list.cc", "list/entry_fields.cc",
+                                                 "list/entry_fields.cc"},
+                                                ListFields(),
+                                                20},
+                                         Reader{"Agent", {"config/config_file.cc"}, AgentFields(), 14},
+                                         Reader{"Check",
+                                                {"status/check_document.cc"},
+                                                [] {
+                                                  Fields both = CheckRequestFields();
+                                                  Append(both, CheckResultFields());
+                                                  return both;
+                                                }(),
+                                                16}),
+                         [](const auto& row) { return row.param.name; });
 
 // The endpoints that the agent's handler names, and those of the page.
 TEST(Api, NamesEachEndpoint) {

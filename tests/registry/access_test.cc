@@ -1,4 +1,4 @@
-#include "registry/access.h"
+#include "registry/node_access.h"
 
 #include <gtest/gtest.h>
 

@@ -2,9 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
-#include "registry/content_type.h"
-#include "registry/oci_error.h"
-#include "registry/status_class.h"
+#include "registry/response.h"
 
 namespace prefetch::registry::answer_words_test {
 namespace {

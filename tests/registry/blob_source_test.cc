@@ -11,7 +11,7 @@
 
 #include "base/sha256.h"
 #include "base/text.h"
-#include "registry/content_range.h"
+#include "registry/response.h"
 #include "temp_dir.h"
 #include "world.h"
 

@@ -7,8 +7,8 @@
 
 #include "base/fs.h"
 #include "base/text.h"
-#include "registry/access.h"
-#include "registry/config_roots.h"
+#include "registry/host_files.h"
+#include "registry/node_access.h"
 
 namespace prefetch::registry::containerd_config_test {
 namespace {

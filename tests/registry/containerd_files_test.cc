@@ -1,4 +1,4 @@
-#include "registry/containerd_files.h"
+#include "registry/containerd_config.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

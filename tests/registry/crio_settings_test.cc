@@ -1,4 +1,4 @@
-#include "registry/crio_settings.h"
+#include "registry/registries_conf.h"
 
 #include <gtest/gtest.h>
 

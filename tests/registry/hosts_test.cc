@@ -5,11 +5,10 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "registry/config_roots.h"
 #include "registry/go_url.h"
 #include "registry/host.h"
+#include "registry/host_files.h"
 #include "registry/hosts_toml.h"
-#include "registry/toml_expressions.h"
 #include "registry/toml_text.h"
 #include "world.h"
 

@@ -6,7 +6,6 @@
 
 #include "fakes/fake_clock.h"
 #include "registry/host_state.h"
-#include "registry/throttle.h"
 #include "registry/token_cache.h"
 #include "world.h"
 

@@ -1,6 +1,6 @@
 // The rows are the library's own semantics: containers/image pkg/sysregistriesv2 (refMatchingPrefix,
 // rewriteReference, PullSourcesFromReference) and docker/docker_image_src.go.
-#include "registry/pull_endpoints.h"
+#include "registry/endpoint_files.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "registry/realm.h"
+#include "registry/challenge.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "registry/redirect.h"
+#include "registry/response.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "registry/registries_files.h"
+#include "registry/registries_conf.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
-#include "registry/retry_after.h"
+#include "registry/response.h"
 
 #include <gtest/gtest.h>
 
-#include "http/date.h"
+#include "http/headers.h"
 
 namespace prefetch::registry::retry_after_test {
 namespace {

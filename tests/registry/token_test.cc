@@ -1,9 +1,8 @@
 // What a token is asked for with, and what comes back.
 #include <gtest/gtest.h>
 
+#include "registry/authenticator.h"
 #include "registry/token_cache.h"
-#include "registry/token_response.h"
-#include "registry/token_service.h"
 
 namespace prefetch::registry::token_test {
 namespace {

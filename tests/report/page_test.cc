@@ -8,9 +8,8 @@
 #include <string>
 
 #include "golden.h"
-#include "report/embedded_files.h"
 #include "report/fleets.h"
-#include "report/html.h"
+#include "report/sections.h"
 #include "screen/document_words.h"
 
 namespace prefetch::report::page_test {

@@ -12,7 +12,7 @@
 #include "base/sha256.h"
 #include "fakes/fake_clock.h"
 #include "fakes/fake_image_service.h"
-#include "image/content_source.h"
+#include "image/registry_question.h"
 #include "plan/readiness.h"
 #include "temp_dir.h"
 

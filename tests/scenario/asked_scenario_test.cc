@@ -1,7 +1,7 @@
 // Images that a preflight has asked for, and that are on no list: `prefetchctl check --pull`.
 #include <gtest/gtest.h>
 
-#include "plan/requested.h"
+#include "plan/check.h"
 #include "scenario/node.h"
 
 namespace prefetch::tests::asked_scenario_test {

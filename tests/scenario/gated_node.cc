@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <utility>
 
-#include "deploy/embedded_files.h"
 #include "deploy/generate.h"
-#include "doc/path.h"
+#include "deploy/kustomization.h"
+#include "doc/node.h"
 #include "doc/write.h"
 
 namespace prefetch::tests {

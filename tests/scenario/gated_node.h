@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "agent/cluster/kubelet_client.h"
 #include "agent/cluster/node_gate.h"
-#include "agent/cluster/version_reader.h"
 #include "fakes/fake_api_server.h"
 #include "http/curl_client.h"
 #include "kube/http_api.h"

@@ -5,8 +5,8 @@
 #include <map>
 #include <memory>
 
-#include "deploy/embedded_files.h"
 #include "deploy/generate.h"
+#include "deploy/kustomization.h"
 #include "fakes/fake_daemon_set.h"
 #include "scenario/node.h"
 

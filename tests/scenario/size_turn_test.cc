@@ -11,7 +11,7 @@
 #include "base/mutex.h"
 #include "fakes/fake_clock.h"
 #include "fakes/fake_image_service.h"
-#include "image/content_source.h"
+#include "image/registry_question.h"
 #include "temp_dir.h"
 
 namespace prefetch::tests::size_turn_test {

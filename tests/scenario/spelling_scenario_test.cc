@@ -2,7 +2,7 @@
 // that pods of one spelling can be refused what pods of the other may use.
 #include <gtest/gtest.h>
 
-#include "plan/ready_question.h"
+#include "plan/readiness.h"
 #include "scenario/touch_scenario.h"
 
 namespace prefetch::tests::spelling_scenario_test {

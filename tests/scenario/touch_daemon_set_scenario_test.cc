@@ -2,9 +2,9 @@
 // prints, their pods run by kubelet, and an agent that only looks.
 #include <gtest/gtest.h>
 
-#include "deploy/embedded_files.h"
 #include "deploy/generate.h"
-#include "doc/edit.h"
+#include "deploy/kustomization.h"
+#include "doc/node.h"
 #include "doc/write.h"
 #include "scenario/node.h"
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
-#include "doc/reprint.h"
+#include "doc/write.h"
 #include "golden.h"
 #include "screen/text_layout.h"
 #include "status/sample.h"

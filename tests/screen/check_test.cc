@@ -2,11 +2,9 @@
 
 #include "base/text.h"
 #include "doc/problems.h"
-#include "doc/reprint.h"
 #include "doc/write.h"
 #include "golden.h"
 #include "manifest/read.h"
-#include "screen/check_items.h"
 #include "screen/check_text.h"
 #include "screen/text_layout.h"
 

@@ -1,4 +1,4 @@
-#include "screen/fleet_news.h"
+#include "screen/fleet_text.h"
 
 #include <gtest/gtest.h>
 

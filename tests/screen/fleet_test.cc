@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
-#include "doc/reprint.h"
+#include "doc/write.h"
 #include "golden.h"
 #include "screen/fleet_text.h"
 #include "screen/status_table.h"

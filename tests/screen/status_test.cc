@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
-#include "doc/reprint.h"
+#include "doc/write.h"
 #include "golden.h"
 #include "screen/document_words.h"
 #include "screen/status_table.h"

@@ -9,7 +9,7 @@
 #include "kubelet/settings.h"
 #include "kubelet/verdict.h"
 #include "plan/snapshot.h"
-#include "status/image_detail.h"
+#include "status/documents.h"
 #include "status/sample.h"
 
 namespace prefetch::sample {

@@ -1,4 +1,4 @@
-#include "status/members.h"
+#include "status/rows.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "doc/json.h"
 #include "golden.h"
-#include "plan/ready_question.h"
+#include "plan/readiness.h"
 #include "status/check_document.h"
 #include "status/kubelet_sample.h"
 #include "status/planted.h"

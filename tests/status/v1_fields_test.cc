@@ -12,7 +12,7 @@
 #include "doc/json.h"
 #include "golden.h"
 #include "status/check_document.h"
-#include "status/image_detail.h"
+#include "status/documents.h"
 #include "status/kubelet_sample.h"
 #include "status/status_json.h"
 

@@ -12,7 +12,6 @@
 #include "base/text.h"
 #include "golden.h"
 #include "status/kubelet_sample.h"
-#include "status/policy_help.h"
 
 namespace prefetch::status::what_helps_test {
 namespace {

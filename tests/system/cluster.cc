@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "doc/path.h"
+#include "doc/node.h"
 #include "rig/expect_ok.h"
 
 namespace prefetch::system {

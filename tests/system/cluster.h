@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "doc/path.h"
+#include "doc/node.h"
 #include "fakes/certificates.h"
 #include "fakes/fake_api_server.h"
 #include "fakes/front.h"

@@ -31,7 +31,7 @@ class FetchFaults : public testing::Test {
  protected:
   FetchFaults() { Far(0); }
 
-  // Farther than a near registry that is busy (plan/fetch_choice.h), and with so many bytes a second (0:
+  // Farther than a near registry that is busy (plan/fetch_order.h), and with so many bytes a second (0:
   // any).
   void Far(std::uint64_t bytes_per_second) {
     registry_->proxy().Shape({.bytes_per_second = bytes_per_second, .one_way = milliseconds(15)});

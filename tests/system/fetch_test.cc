@@ -22,7 +22,7 @@ constexpr std::uint64_t kMegabyte = 1'000'000;
 constexpr std::uint64_t kContent = 7 * kMegabyte;
 constexpr std::uint64_t kHeaders = 300'000;  // manifests, configurations, tokens, headers
 // For kernels, the proxy is near. So an answer is to take longer than a near registry's that is busy
-// (plan/fetch_choice.h).
+// (plan/fetch_order.h).
 constexpr milliseconds kFarOneWay{15};
 const rig::User kRobot{"robot", "hunter2-of-the-fetch"};
 

@@ -1,7 +1,7 @@
 // `prefetchctl generate --from-cluster` as built, against an API server on loopback with an installation.
 #include <gtest/gtest.h>
 
-#include "doc/path.h"
+#include "doc/node.h"
 #include "doc/problems.h"
 #include "doc/write.h"
 #include "doc/yaml.h"

@@ -14,7 +14,7 @@
 #include <thread>
 
 #include "http/curl_client.h"
-#include "http/listener.h"
+#include "http/server.h"
 #include "rig/expect_ok.h"
 #include "system/cluster.h"
 

@@ -6,10 +6,9 @@
 #include <memory>
 
 #include "commands/command.h"
-#include "commands/fleet_flags.h"
 #include "doc/duration.h"
-#include "image/name_pattern.h"
-#include "status/members.h"
+#include "image/reference.h"
+#include "status/rows.h"
 
 namespace prefetch::ctl {
 namespace {

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "commands/command.h"
-#include "commands/one_of.h"
 #include "ctl/check.h"
 #include "ctl/terminal.h"
 

@@ -1,8 +1,13 @@
 #include "commands/command.h"
 
-#include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
+#include <string_view>
+#include <utility>
+
+#include "base/text.h"
+#include "screen/text_layout.h"
 
 namespace prefetch::ctl {
 
@@ -74,6 +79,216 @@ base::Status PairImages(const CLI::App& command, const std::string& flag,
     images.back().policy = policy->results().at(policy_at++);
   }
   return {};
+}
+
+namespace {
+
+constexpr std::size_t kColumn = 34;
+constexpr std::size_t kLongestLabel = 60;
+constexpr std::size_t kMargin = 6;  // Indentation of wrapped rows.
+
+// CLI11's own format also lists which options need or exclude each other. Groups and footers say that in
+// words here.
+class Format : public CLI::Formatter {
+ public:
+  Format() { column_width(kColumn); }
+
+  std::string make_option_opts(const CLI::Option* option) const override {
+    if (option->get_type_size() == 0) return "";
+    std::string out = " " + get_label(ValueLabel(*option));
+    if (!option->get_default_str().empty()) out += " [" + option->get_default_str() + "]";
+    if (option->get_required()) out += " " + get_label("REQUIRED");
+    return out;
+  }
+};
+
+std::string WrappedParagraph(const std::vector<std::string_view>& lines, std::size_t width) {
+  std::string text;
+  for (std::string_view line : lines) text += std::string(line) + "\n";
+  // A paragraph that fits keeps its line breaks, which its author chose.
+  const bool fits = std::all_of(lines.begin(), lines.end(),
+                                [&](std::string_view line) { return screen::DisplayWidth(line) <= width; });
+  if (fits) return text;
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return base::Join(screen::Wrap(text, width), "\n") + "\n";
+}
+
+// Wraps " --flag TEXT description": the flag on its own line, and the description below it.
+std::string WrappedRow(std::string_view row, std::size_t width) {
+  const std::size_t begin = row.find_first_not_of(' ');
+  std::size_t column = row.find("  ", begin);
+  if (column == std::string_view::npos && row.size() > kColumn && row[kColumn - 1] == ' ')
+    column = kColumn - 1;
+  const std::string margin(std::min<std::size_t>(begin, kMargin), ' '), deeper(kMargin, ' ');
+  std::string text;
+  const auto add = [&](std::string_view words, const std::string& first) {
+    for (const std::string& line : screen::Wrap(words, width - kMargin)) {
+      text += (text.empty() ? first : deeper) + line + "\n";
+    }
+  };
+  add(row.substr(begin, column == std::string_view::npos ? column : column - begin), margin);
+  if (column != std::string_view::npos) add(row.substr(row.find_first_not_of(' ', column)), deeper);
+  return text;
+}
+
+}  // namespace
+
+// CLI11 has no list of an option's values, only a text: "{text,json}" of IsMember, or "value in
+// {text->0,json->1} OR {0,1}" of a transformer. Both have the words in the first braces.
+std::vector<std::string> ValuesOf(const CLI::Option& option) {
+  std::string type = option.get_type_name();
+  std::size_t begin = type.find('{'), end = type.find('}');
+  std::vector<std::string> values;
+  if (begin == std::string::npos || end == std::string::npos || end < begin) return values;
+  for (std::string_view word : base::Split(std::string_view(type).substr(begin + 1, end - begin - 1), ',')) {
+    values.emplace_back(word.substr(0, word.find("->")));
+  }
+  return values;
+}
+
+std::string ValueLabel(const CLI::Option& option) {
+  std::string values = base::Join(ValuesOf(option), "|");
+  // Longer lists, such as that of platforms, would fill the page. Descriptions contain them.
+  if (!values.empty() && values.size() <= kLongestLabel) return values;
+  const std::string type = option.get_type_name();
+  return type.substr(0, type.find(':'));
+}
+
+std::string WrappedHelp(const std::string& help, std::size_t width) {
+  std::string text;
+  std::vector<std::string_view> paragraph;
+  const auto finish = [&] {
+    text += WrappedParagraph(paragraph, width);
+    paragraph.clear();
+  };
+  bool examples = false;
+  for (std::string_view line : base::Split(std::string_view(help), '\n')) {
+    const bool is_text = !line.empty() && line.front() != ' ';
+    if (!is_text || line.starts_with("Usage:")) finish();
+    // Examples are copied, so their lines are never wrapped. They are the end of every help text.
+    examples = examples || line == "Examples:";
+    if (is_text && !examples) {
+      paragraph.push_back(line);
+      if (line.starts_with("Usage:")) finish();
+    } else {
+      text += examples || screen::DisplayWidth(line) <= width ? std::string(line) + "\n"
+                                                              : WrappedRow(line, width);
+    }
+  }
+  finish();
+  if (!text.empty()) text.pop_back();  // Split found an empty line after the last newline
+  return text;
+}
+
+std::shared_ptr<CLI::FormatterBase> HelpFormat() {
+  return std::make_shared<Format>();
+}
+
+namespace {
+
+// "a, b or c" of a text that has "{a,b,c}"; empty if it has no braces.
+std::string Choices(std::string_view text) {
+  const std::size_t open = text.find('{'), close = text.find('}');
+  if (open == std::string_view::npos || close == std::string_view::npos || close < open) return "";
+  return base::JoinOr(base::Split(text.substr(open + 1, close - open - 1), ','));
+}
+
+// The texts before and behind the first `between`; both empty if it is not there.
+std::pair<std::string, std::string> Halves(const std::string& text, const std::string& between) {
+  const std::size_t at = text.find(between);
+  if (at == std::string::npos) return {};
+  return {text.substr(0, at), text.substr(at + between.size())};
+}
+
+// A word that the command does not take. A flag among them is the likeliest mistake: behind it, its value is
+// left over, too.
+std::string Unexpected(const CLI::App& command, const std::string& what) {
+  std::vector<std::string> words = command.remaining();
+  auto flag = std::find_if(words.begin(), words.end(),
+                           [](const std::string& word) { return word.starts_with("-") && word != "--"; });
+  if (flag != words.end()) return "there is no option " + base::ToUtf8(flag->substr(0, flag->find('=')));
+  return words.empty() ? what : "the argument " + base::ToUtf8(words.front()) + " is not expected";
+}
+
+std::string NamesCommands(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::App* below : command.get_subcommands([](const CLI::App*) { return true; })) {
+    if (!below->get_group().empty()) names.push_back(below->get_name());
+  }
+  return "a command is missing: " + base::Join(names, ", ");
+}
+
+}  // namespace
+
+std::string UsageMistake(const CLI::App& command, const CLI::ParseError& error) {
+  std::string what = error.what();
+  // CLI11 begins the message with the option's name, which is empty for hidden options.
+  if (what.starts_with(": ")) what.erase(0, 2);
+  const auto [name, complaint] = Halves(what, ": ");
+  switch (static_cast<CLI::ExitCodes>(error.get_exit_code())) {
+    case CLI::ExitCodes::ExtrasError:
+      return Unexpected(command, what);
+    case CLI::ExitCodes::RequiredError:
+      if (what != "A subcommand is required") return what;
+      return command.remaining().empty() ? NamesCommands(command) : Unexpected(command, what);
+    case CLI::ExitCodes::ArgumentMismatch: {
+      if (complaint.find("required but received") != std::string::npos) {
+        return name + " is given more than once";
+      }
+      if (!complaint.ends_with("missing")) return what;
+      const std::string choices = Choices(complaint);
+      return name + " needs a value" + (choices.empty() ? "" : ": " + choices);
+    }
+    case CLI::ExitCodes::ValidationError: {
+      const auto [value, allowed] = Halves(complaint, " not in ");
+      return value.empty() ? what : name + " must be " + Choices(allowed) + ", not " + value;
+    }
+    case CLI::ExitCodes::ConversionError: {
+      // "Could not convert: --port = x". Flags with values are numbers; all others are texts.
+      const auto [option, value] = Halves(complaint, " = ");
+      return option.empty() ? what : option + " must be a number, not " + value;
+    }
+    case CLI::ExitCodes::RequiresError: {
+      const auto [option, needed] = Halves(what, " requires ");
+      return option.empty() ? what : option + " needs " + needed;
+    }
+    case CLI::ExitCodes::ExcludesError: {
+      const auto [option, other] = Halves(what, " excludes ");
+      return option.empty() ? what : option + " and " + other + " exclude each other: leave out one";
+    }
+    default:  // mistakes in the program's own table of options
+      return what;
+  }
+}
+
+void FleetOptions(CLI::App& command, FleetFlags& flags) {
+  CLI::Option* fleet =
+      command.add_flag("--fleet", flags.fleet, "Ask the agents of all nodes, through the API server");
+  auto add = [&](const char* name, std::string& value, const char* help) {
+    return command.add_option(name, value, help)->needs(fleet)->group(kFleetGroup);
+  };
+  add("--nodes", flags.query.nodes, "Only nodes with these labels")->capture_default_str();
+  add("-n,--namespace", flags.query.name_space, "Namespace of the agents")->capture_default_str();
+  add("--selector", flags.query.pods, "Label selector of the agents' pods")->capture_default_str();
+  add("--instance", flags.query.instance, "Instance of the agents, which names the label on nodes")
+      ->capture_default_str();
+  for (CLI::Option* option : ClusterFlags(command, flags.cluster)) option->needs(fleet)->group(kFleetGroup);
+  // --fleet asks all agents, so naming one contradicts it.
+  if (CLI::Option* agent = command.get_option_no_throw("--agent")) fleet->excludes(agent);
+}
+
+void UnreadyOption(CLI::App& command, FleetFlags& flags) {
+  command
+      .add_flag("--include-unready", flags.query.include_unready,
+                "Count nodes that are dead or leaving like all others")
+      ->needs("--fleet")
+      ->group(kFleetGroup);
+}
+
+int WithCluster(const FleetFlags& flags, const std::function<int(kube::Api&)>& use) {
+  auto cluster = Cluster::Open(flags.cluster);
+  if (!cluster) return Fail(cluster.error(), std::cerr);
+  return use((*cluster)->api());
 }
 
 }  // namespace prefetch::ctl

@@ -3,8 +3,11 @@
 // knows nothing of CLI11. A new command: a file here, a declaration here, a row in main.cc.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <array>
 #include <functional>
+#include <map>
+#include <memory>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -16,12 +19,8 @@
 #include "ctl/check.h"
 #include "ctl/cluster.h"
 #include "ctl/exit_code.h"
+#include "ctl/fleet.h"
 #include "http/curl_client.h"
-
-namespace CLI {  // NOLINT(readability-identifier-naming): the library's name
-class App;
-class Option;
-}  // namespace CLI
 
 namespace prefetch::ctl {
 
@@ -103,5 +102,62 @@ Command UninstallCommand(CLI::App& command, Context& context);
 Command VerdictCommand(CLI::App& command, Context& context);
 Command WaitCommand(CLI::App& command, Context& context);
 Command WatchCommand(CLI::App& command, Context& context);
+
+// How --help shows options: the values that one can have as "text|json", and nothing of CLI11's own words.
+
+// All that the value of `option` can be. Empty: anything.
+std::vector<std::string> ValuesOf(const CLI::Option& option);
+
+// The same as "text|json", or its type: where it can be anything, or so much that the description lists it.
+std::string ValueLabel(const CLI::Option& option);
+
+// The text of --help in lines of at most `width` columns, but for its examples, which people copy.
+std::string WrappedHelp(const std::string& help, std::size_t width);
+
+// For the program and all its commands.
+std::shared_ptr<CLI::FormatterBase> HelpFormat();
+
+// UsageMistake: CLI11's complaint about a command line, as a sentence that says what to write.
+
+// `command` is the command that was recognised. A complaint of a form that is not known stays as CLI11 words
+// it.
+std::string UsageMistake(const CLI::App& command, const CLI::ParseError& error);
+
+// Options whose values are words of a list.
+
+// Accepts these words only, and not the numbers that stand for them. The error for any other word lists them,
+// as CLI::IsMember does.
+template <typename E>
+CLI::Option* OneOf(CLI::Option* option, const std::map<std::string, E>& names) {
+  std::vector<std::string> words;
+  for (const auto& [word, value] : names) words.push_back(word);
+  // CLI11 runs the transformation that was added last first.
+  return option->transform(CLI::CheckedTransformer(names))->transform(CLI::IsMember(words));
+}
+
+// The completion offers these words. The command itself judges the value.
+inline void Offers(CLI::Option* option, const std::vector<std::string>& words) {
+  option->type_name("TEXT:{" + CLI::detail::join(words, ",") + "}");
+}
+
+// The options that every command with --fleet has.
+
+struct FleetFlags {
+  bool fleet = false;
+  ClusterOptions cluster;
+  FleetQuery query;
+};
+
+// Where --help shows what needs --fleet.
+inline constexpr const char* kFleetGroup = "With --fleet";
+
+// All but --fleet itself need --fleet.
+void FleetOptions(CLI::App& command, FleetFlags& flags);
+
+// --include-unready, of commands that count nodes.
+void UnreadyOption(CLI::App& command, FleetFlags& flags);
+
+// Opens the cluster for `use`.
+int WithCluster(const FleetFlags& flags, const std::function<int(kube::Api&)>& use);
 
 }  // namespace prefetch::ctl

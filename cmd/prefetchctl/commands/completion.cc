@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "commands/command.h"
-#include "commands/help_format.h"
 
 namespace prefetch::ctl {
 namespace {

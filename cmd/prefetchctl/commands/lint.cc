@@ -7,7 +7,6 @@
 #include <memory>
 
 #include "commands/command.h"
-#include "commands/one_of.h"
 #include "ctl/terminal.h"
 #include "screen/lint_report.h"
 

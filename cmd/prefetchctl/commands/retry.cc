@@ -7,7 +7,6 @@
 #include <string>
 
 #include "commands/command.h"
-#include "commands/fleet_flags.h"
 
 namespace prefetch::ctl {
 

@@ -10,7 +10,6 @@
 
 #include "base/text.h"
 #include "commands/command.h"
-#include "commands/help_format.h"
 #include "reference/pages.h"
 #include "reference/schema.h"
 

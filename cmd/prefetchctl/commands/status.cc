@@ -4,7 +4,6 @@
 #include <memory>
 
 #include "commands/command.h"
-#include "commands/fleet_flags.h"
 #include "ctl/exit_code.h"
 #include "ctl/status.h"
 

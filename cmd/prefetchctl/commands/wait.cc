@@ -6,11 +6,10 @@
 #include <vector>
 
 #include "commands/command.h"
-#include "commands/fleet_flags.h"
-#include "ctl/list_files.h"
+#include "ctl/manifest_files.h"
 #include "ctl/wait.h"
 #include "doc/duration.h"
-#include "image/pull_policy.h"
+#include "image/reference.h"
 
 namespace prefetch::ctl {
 namespace {

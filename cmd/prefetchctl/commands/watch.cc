@@ -7,7 +7,6 @@
 #include <memory>
 
 #include "commands/command.h"
-#include "commands/fleet_flags.h"
 #include "doc/duration.h"
 
 namespace prefetch::ctl {

@@ -1,11 +1,14 @@
 #include "agent/answers/check_round.h"
 
 #include <algorithm>
-#include <utility>
 
-#include "agent/answers/live_kubelet.h"
+#include "agent/observe.h"
+#include "base/secret.h"
+#include "image/platform.h"
+#include "kubelet/verdict_reader.h"
 
 namespace prefetch::agent {
+
 namespace {
 
 using plan::CheckFacts;
@@ -102,6 +105,392 @@ CheckRound::Outcome CheckRound::Decide(const base::Call& call, const status::Che
         break;
     }
   }
+}
+
+namespace {
+
+// Long enough for the pods of one job that start together.
+constexpr std::chrono::seconds kServesFor{5};
+constexpr std::size_t kMostSlots = 1000;
+constexpr std::chrono::milliseconds kClientCheckInterval{200};  // at whether the client is still there
+
+base::TimePoint RealNow() {
+  return std::chrono::steady_clock::now();
+}
+
+}  // namespace
+
+// Marks a key as being asked, until the end of its scope, whatever happens in it.
+class SharedAnswers::Asking {
+ public:
+  Asking(SharedAnswers& shared, const Question& question) : shared_(shared), question_(question) {}
+  Asking(const Asking&) = delete;
+  Asking& operator=(const Asking&) = delete;
+  ~Asking() {
+    {
+      base::Lock lock(shared_.mutex_);
+      shared_.asking_.remove(&question_);
+      shared_.slots_[question_.key].asking = false;
+      // Other clients that wait come before the next question of this one.
+      shared_.next_place_++;
+      for (Waiting& waiting : shared_.waiting_) {
+        if (waiting.question->client == question_.client) waiting.place_number = shared_.next_place_;
+      }
+    }
+    shared_.changed_.notify_all();
+  }
+  void Store(const image::RegistryAnswer& answer) {
+    base::Lock lock(shared_.mutex_);
+    Slot& slot = shared_.slots_[question_.key];
+    slot.until = RealNow() + kServesFor;
+    slot.answer = answer;
+  }
+
+ private:
+  SharedAnswers& shared_;
+  const Question& question_;
+};
+
+bool SharedAnswers::HasRoom(const Question& question) const {
+  int all = 0, own = 0;
+  for (const Question* running : asking_) {
+    if (running->registry != question.registry) continue;
+    all++;
+    if (running->client == question.client) own++;
+  }
+  return all < kMaxAsking && own < kMaxAskingPerClient;
+}
+
+bool SharedAnswers::IsNext(const Waiting& waiting) {
+  for (const Waiting& other : waiting_) {
+    const Question& question = *other.question;
+    const bool first =
+        question.registry == waiting.question->registry && other.place_number < waiting.place_number;
+    // Threads that wait for another one's answer, or for one of their own client, take no turn.
+    if (first && !slots_[question.key].asking && HasRoom(question)) return false;
+  }
+  return true;
+}
+
+std::optional<image::RegistryAnswer> SharedAnswers::AwaitTurn(
+    const base::Call& call, const Waiting& own, base::TimePoint until,
+    const std::function<image::RegistryAnswer()>& late) {
+  while (true) {
+    Slot& slot = slots_[own.question->key];
+    if (!slot.asking && RealNow() < slot.until) return slot.answer;
+    if (!slot.asking && HasRoom(*own.question) && IsNext(own)) {
+      slot.asking = true;
+      asking_.push_back(own.question);
+      return std::nullopt;
+    }
+    if (call.Stopped() || RealNow() >= until) return late();
+    changed_.wait_until(mutex_, std::min<base::TimePoint>(until, RealNow() + kClientCheckInterval));
+  }
+}
+
+image::RegistryAnswer SharedAnswers::Get(const base::Call& call, const Question& question,
+                                         const std::function<Reply()>& ask,
+                                         const std::function<image::RegistryAnswer()>& late) {
+  const base::TimePoint until = std::min<base::TimePoint>(call.deadline, RealNow() + kMaxWait);
+  {
+    base::Lock lock(mutex_);
+    // Any pod may name any image, so the memory is bounded. Slots with a waiting client stay.
+    if (slots_.size() > kMostSlots) {
+      std::erase_if(slots_,
+                    [](const auto& one) { return !one.second.asking && one.second.until <= RealNow(); });
+    }
+    const auto own = waiting_.insert(waiting_.end(), {&question, ++next_place_});
+    std::optional<image::RegistryAnswer> answer = AwaitTurn(call, *own, until, late);
+    waiting_.erase(own);
+    changed_.notify_all();  // another thread may be next now
+    if (answer) return *std::move(answer);
+  }
+  Asking own_request(*this, question);
+  Reply reply = ask();
+  // Other waiting clients find no answer then, and the next of them asks for itself.
+  if (reply.of_registry) own_request.Store(reply.answer);
+  return std::move(reply.answer);
+}
+
+namespace {
+
+kubelet::Coordinates ToCoordinates(const status::ObjectCoordinates& of) {
+  return {.uid = of.uid, .namespace_name = of.namespace_name, .name = of.name};
+}
+
+}  // namespace
+
+bool KnowsKubelet(const plan::Snapshot& snapshot) {
+  return snapshot.kubelet && snapshot.possible_kubelets && !snapshot.possible_kubelets->empty();
+}
+
+kubelet::VerdictQuestion ReadKubeletFiles(const plan::Snapshot& snapshot, const std::string& written,
+                                          const std::string& image_id) {
+  kubelet::VerdictQuestion question{.image = written, .image_id = image_id};
+  // An absent image is pulled whatever these files say.
+  if (image_id.empty()) return question;
+  question.record = kubelet::ReadRecordFile(snapshot.kubelet->root, image_id);
+  question.intent = kubelet::ReadIntentFile(snapshot.kubelet->root, written);
+  question.in_unknown_folder = kubelet::IsInUnknownDirectory(snapshot.kubelet->root, image_id, written);
+  return question;
+}
+
+kubelet::Verdict KubeletVerdict(const plan::Snapshot& snapshot, const std::string& image_id,
+                                const status::CheckQuestion& question) {
+  kubelet::VerdictQuestion files = ReadKubeletFiles(snapshot, question.image, image_id);
+  for (const status::ObjectCoordinates& secret : question.identity.secrets) {
+    // The hash is unknown: only UID, namespace and name of a secret are compared (K25).
+    files.pod.secrets.push_back({ToCoordinates(secret), base::Secret()});
+  }
+  if (question.identity.service_account) {
+    files.pod.service_account = ToCoordinates(*question.identity.service_account);
+  }
+  return kubelet::VerdictsFor(files, *snapshot.possible_kubelets).For(question.policy);
+}
+
+namespace {
+
+// Time limits for one question, if the runtime was up at the last poll, and if not: a preflight must not wait
+// long for a runtime that is known to be away.
+constexpr std::chrono::seconds kListTimeout{10};
+constexpr std::chrono::seconds kListTimeoutWhileAway{1};
+
+bool HasName(const image::LocalImageIndex& index, const plan::ImageState& entry) {
+  const std::vector<std::string>& names = index.NamesOf(entry.image_id);
+  return std::find(names.begin(), names.end(), entry.want->reference.Normalized()) != names.end();
+}
+
+void SetLocal(const image::LocalImage& found, const image::LocalImageIndex& index, plan::ImageState& state) {
+  plan::Local local = ToLocal(found, state.want->reference, index.NamesOf(found.id));
+  state.present = state.usable = true;
+  state.image_id = local.id;
+  state.digest = local.digest;
+  state.other_digests = local.other_digests;
+  state.size_bytes = local.size_bytes;
+  state.aliases = local.aliases;
+}
+
+// Describes an image that was there at the last poll and is gone.
+void SetAbsent(plan::ImageState& state) {
+  bool was_here = state.present;
+  bool not_reported = state.reason == plan::Reason::kFactsUnknown;
+  state.present = state.usable = state.ready = false;
+  state.image_id.clear();
+  state.digest.clear();
+  state.other_digests.clear();
+  if (!was_here && !not_reported) return;  // the message names the agent's next step
+  state.reason = plan::Reason::kImageAbsent;
+  state.message =
+      was_here ? "it was removed a moment ago; the agent pulls it again" : "it is not on the node";
+}
+
+}  // namespace
+
+base::Duration LiveRuntime::Timeout(const plan::RuntimeStatus& last_seen) {
+  return last_seen.up ? kListTimeout : kListTimeoutWhileAway;
+}
+
+LiveRuntime::Listing LiveRuntime::Ask(const base::Call& call, base::Duration age) {
+  const base::TimePoint now = clock_.Now();
+  {
+    base::Lock lock(mutex_);
+    // Clients over TCP share an answer for a moment, so that many pods cost the runtime one list.
+    if (newest_ != nullptr && age > base::Duration::zero() && now - listed_at_ < age) return newest_;
+  }
+  const bool hurried = call.IsHurried(kListTimeoutWhileAway);
+  auto images = images_.ListImages(call);
+  using Answer = cri::CallResult<image::LocalImageIndex>;
+  auto listing = images ? std::make_shared<const Answer>(image::LocalImageIndex(*std::move(images)))
+                        : std::make_shared<const Answer>(images.error());
+  // A failure of a call that its client abandoned, or had no time for, says nothing about the runtime, so it
+  // is not shared.
+  const bool cut_short = call.Stopped() || (hurried && !*listing);
+  if (age > base::Duration::zero() && !cut_short) {
+    base::Lock lock(mutex_);
+    newest_ = listing;
+    listed_at_ = now;
+  }
+  return listing;
+}
+
+const image::LocalImage* LiveRuntime::FindImported(const base::Call& call, const image::Reference& reference,
+                                                   const image::LocalImageIndex& index) const {
+  const image::LocalImage* tagged = index.FindTagged(reference);
+  if (tagged == nullptr) return nullptr;
+  // A name without a repo digest may be an import that no container starts from, so it is checked before it
+  // counts.
+  auto details = images_.ImageStatus(call, reference.Normalized());
+  if (!details || !*details) return nullptr;
+  return StartsNow(call, tagged->id, **details, true) ? tagged : nullptr;
+}
+
+bool LiveRuntime::StartsNow(const base::Call& call, const std::string& id, const cri::ImageDetails& details,
+                            bool search) const {
+  // The walk through the content store is expensive, so pods get the cheap check.
+  const bool only_unpacked = !search || IsForeign(image::Platform::Host(), details);
+  auto starts = Starts(call, content_, id, details.chain_id, only_unpacked);
+  return starts && *starts;
+}
+
+void LiveRuntime::SetVerdicts(const base::Call& call, const std::string& id, const cri::ImageDetails& details,
+                              bool search, plan::ImageState& state) const {
+  if (details.artifact) {
+    state.usable = false;
+    state.reason = plan::Reason::kNotAnImage;
+    state.message = "it is an OCI artifact: no container starts from it";
+  } else if (!StartsNow(call, id, details, search)) {
+    state.usable = false;
+    state.reason = plan::Reason::kNotUnpacked;
+    state.message = "its content is not unpacked: no container starts from it";
+  }
+}
+
+plan::ImageState LiveRuntime::Entry(const base::Call& call, plan::ImageState entry,
+                                    const image::LocalImageIndex& index, bool search) const {
+  // The poll's facts about this image id still hold; most questions end here.
+  if (entry.present && HasName(index, entry)) return entry;
+  const image::LocalImage* found = index.Find(entry.want->reference);
+  if (found == nullptr && search) found = FindImported(call, entry.want->reference, index);
+  if (found == nullptr) {
+    SetAbsent(entry);
+    return entry;
+  }
+  auto details = images_.ImageStatus(call, entry.want->reference.Normalized());
+  if (details && !*details) {  // listed, and not found by name (C34)
+    SetAbsent(entry);
+    return entry;
+  }
+  // Another content came since the poll. The poll's facts about platform and unpacking were about the old
+  // one.
+  SetLocal(*found, index, entry);
+  entry.reason = plan::Reason::kPresent;
+  entry.message = "it came a moment ago";
+  if (!details || !*details) return entry;
+  SetVerdicts(call, found->id, **details, search, entry);
+  if (!(*details)->platform) return entry;
+  const image::Platform& platform = *(*details)->platform;
+  if (!image::Runs(image::Platform::Host(), platform)) {
+    entry.usable = false;
+    entry.reason = plan::Reason::kWrongPlatform;
+    entry.message = "it is for " + platform.ToString() + ", which does not run here";
+  }
+  return entry;
+}
+
+plan::ImageState LiveRuntime::Unlisted(const base::Call& call, const image::Reference& reference,
+                                       const image::LocalImageIndex& index, bool search) const {
+  plan::ImageState state;
+  state.want = plan::DesiredImage{.reference = reference, .required = false};
+  state.phase = plan::Phase::kFailing;
+  state.reason = plan::Reason::kImageAbsent;
+  state.message = "it is not on the list, and not on the node";
+  const image::LocalImage* found = index.Find(reference);
+  if (found == nullptr && search) found = FindImported(call, reference, index);
+  if (found == nullptr) return state;
+  auto details = images_.ImageStatus(call, reference.Normalized());
+  if (details && !*details) return state;  // listed, and not found by name (C34)
+  SetLocal(*found, index, state);
+  state.reason = plan::Reason::kPresent;
+  state.message = "it is on the node, but not on the list: the agent does not keep it there";
+  if (details && *details) SetVerdicts(call, found->id, **details, search, state);
+  return state;
+}
+
+namespace {
+
+// Time limit for one question of a preflight. A check in the background has a minute.
+constexpr std::chrono::seconds kAskNow{15};
+// Time limit for a question of a pod. Two hundred pods that ask together wait for one answer.
+constexpr std::chrono::seconds kAskNowForPods = SharedAnswers::kMaxWait;
+// The part of this time for credentials: a plugin that hangs leaves time to ask for other images.
+constexpr std::chrono::seconds kCredentialsNow{5};
+
+// Returns true if the server would answer any question like this: it is away, or another server in front of
+// it answers.
+bool IsSilent(const image::RegistryAnswer& reply) {
+  return reply.kind == image::RegistryAnswerKind::kUnreachable || image::IsTransient(reply);
+}
+
+// The answer if the client's time was over before this registry's turn came.
+image::RegistryAnswer NoTimeToAsk(const std::string& registry) {
+  return {.kind = image::RegistryAnswerKind::kUnreachable,
+          .detail = image::RegistryDetail::kTimeout,
+          .message = "the time that was given was over before " + registry + " could be asked"};
+}
+
+// The answer if the search for credentials took all the time.
+image::RegistryAnswer NoCredentialsInTime(const std::string& registry, const credentials::Lookup& lookup,
+                                          bool for_pods) {
+  std::string message = registry + " was not asked: the credentials for it were not found in time";
+  // A plugin's error text may describe the node, so pods do not get it.
+  if (for_pods) {
+    return {.kind = image::RegistryAnswerKind::kUnreachable,
+            .detail = image::RegistryDetail::kCredentials,
+            .message = std::move(message)};
+  }
+  for (const credentials::ProviderReport& provider : lookup.providers) {
+    if (provider.outcome != credentials::ProviderOutcome::kError) continue;
+    message += "; provider \"" + provider.name + "\" " + provider.error;
+  }
+  return {.kind = image::RegistryAnswerKind::kUnreachable,
+          .detail = image::RegistryDetail::kCredentials,
+          .message = std::move(message)};
+}
+
+}  // namespace
+
+image::RegistryAnswer LiveRegistry::AskAnew(const base::Call& call, const plan::RuntimeStatus& runtime,
+                                            const plan::ImageState& image, bool known) const {
+  const plan::DesiredImage& want = *image.want;
+  const base::Call lookup_call = call.Within(kCredentialsNow);
+  auto credentials = std::make_shared<const credentials::Lookup>(
+      for_pods_ != nullptr ? keyring_.FindForAnyPod(lookup_call, want.reference)
+                           : keyring_.Find(lookup_call, want.reference, want.sources));
+  if (std::chrono::steady_clock::now() >= lookup_call.deadline) {
+    return NoCredentialsInTime(want.reference.domain(), *credentials, for_pods_ != nullptr);
+  }
+  RegistryQueryJob job{.reference = want.reference,
+                       .credentials = std::move(credentials),
+                       .local = std::nullopt,
+                       .runtime = {runtime.name, runtime.version, runtime.registries},
+                       .untrusted_name = for_pods_ != nullptr && !known};
+  if (image.present) {
+    job.local = plan::Local{.digest = image.digest, .other_digests = image.other_digests};
+  }
+  // No refusals are counted: clients of preflights must not be able to hold back the node's credentials.
+  return AskRegistry(call, {resolver_, nullptr, clock_, image::Platform::Host()}, job);
+}
+
+image::RegistryAnswer LiveRegistry::Ask(const base::Call& call, const plan::RuntimeStatus& runtime,
+                                        const plan::ImageState& image, bool known) {
+  const std::string& registry = image.want->reference.domain();
+  // A request may name many images of one registry. If it is silent, the client waits for it once.
+  if (auto silent = silent_.find(registry); silent != silent_.end()) return silent->second;
+  const base::Duration left = until_ - std::chrono::steady_clock::now();
+  const base::Duration limit = for_pods_ != nullptr ? kAskNowForPods : kAskNow;
+  const base::Call within = call.Within(std::min<base::Duration>(limit, left));
+  const auto late = [&] { return NoTimeToAsk(registry); };
+  image::RegistryAnswer answer;
+  if (left <= base::Duration::zero()) {
+    answer = late();
+  } else if (for_pods_ == nullptr) {
+    answer = AskAnew(within, runtime, image, known);
+  } else {
+    const auto ask = [&]() -> SharedAnswers::Reply {
+      // The turns of others may have taken part of the time.
+      const bool hurried = within.IsHurried(limit);
+      image::RegistryAnswer reply = AskAnew(within, runtime, image, known);
+      // Silence that comes from this client's short time or departure must not be shared: another client may
+      // have more time.
+      const bool cut_short = hurried || call.Stopped();
+      return {reply, !(cut_short && IsSilent(reply))};
+    };
+    answer = for_pods_->Get(
+        within, {pod_namespace_, registry, image.want->reference.Normalized() + " " + image.digest}, ask,
+        late);
+  }
+  if (IsSilent(answer)) silent_.emplace(registry, answer);
+  return answer;
 }
 
 }  // namespace prefetch::agent

@@ -2,15 +2,209 @@
 // from the runtime, kubelet's files and registries as they are at this moment.
 #pragma once
 
-#include "agent/answers/live_registry.h"
-#include "agent/answers/live_runtime.h"
-#include "agent/answers/requester.h"
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "agent/query_registry.h"
 #include "base/call.h"
 #include "base/clock.h"
+#include "base/mutex.h"
+#include "credentials/keyring.h"
+#include "cri/content_service.h"
+#include "cri/image_service.h"
+#include "image/local_image.h"
+#include "image/registry_answer.h"
+#include "kubelet/verdict.h"
+#include "plan/caller.h"
 #include "plan/check.h"
+#include "plan/snapshot.h"
 #include "status/check_document.h"
 
 namespace prefetch::agent {
+
+// Requester: the client of a preflight, which decides the content and the effects of the answer.
+
+struct Requester {
+  enum class Kind {
+    kNode,       // root of this node, over the local socket
+    kAnonymous,  // anybody who reaches the port
+    kPod,        // a pod of this node, by its token
+  };
+
+  Kind kind = Kind::kAnonymous;
+  plan::CallerRules rules = {};  // of kPod
+  std::string name_space = "";   // of kPod
+  bool pull = false;             // it asks for missing images to be pulled
+
+  // Returns the rights in a question about an image that is on the list, or not.
+  plan::CheckRights Rights(bool listed) const {
+    if (kind == Kind::kAnonymous) return {};
+    plan::CheckRights rights = kind == Kind::kNode
+                                   ? plan::CheckRights{.unlisted = true, .registry = true, .pull = true}
+                                   : plan::RightsOf(rules, listed);
+    rights.pull = rights.pull && pull;
+    return rights;
+  }
+};
+
+// Asks the runtime now, where the Snapshot may be seconds too old: a pod that starts now fails without an
+// image that was removed a second ago.
+
+// Thread-safe. Its arguments must outlive it.
+class LiveRuntime {
+ public:
+  using Listing = std::shared_ptr<const cri::CallResult<image::LocalImageIndex>>;
+
+  LiveRuntime(cri::ImageService& images, cri::ContentService& content, const base::Clock& clock)
+      : images_(images), content_(content), clock_(clock) {}
+
+  // How long it is waited for: a runtime that answers does so in milliseconds, and one that is stopped must
+  // not cost the verdict.
+  static base::Duration Timeout(const plan::RuntimeStatus& last_seen);
+
+  // One ListImages; an answer that is younger than `age` is used again. Never null.
+  Listing Ask(const base::Call& call, base::Duration age) PREFETCH_EXCLUDES(mutex_);
+
+  // An entry of the list as `index` has it. Whether another image than that of the last poll runs here, the
+  // runtime is asked for; `search`: also whether an image starts that came without a repo digest since, or
+  // that is not unpacked. That may cost it a walk through its content, so not every pod may ask for it.
+  plan::ImageState Entry(const base::Call& call, plan::ImageState entry, const image::LocalImageIndex& index,
+                         bool search) const;
+  // An image that is on no list; `search` as for an entry.
+  plan::ImageState Unlisted(const base::Call& call, const image::Reference& reference,
+                            const image::LocalImageIndex& index, bool search = true) const;
+
+ private:
+  // agent::Starts, without a walk through the runtime's content unless `search`.
+  bool StartsNow(const base::Call& call, const std::string& id, const cri::ImageDetails& details,
+                 bool search) const;
+  // Not usable, if no container starts from it.
+  void SetVerdicts(const base::Call& call, const std::string& id, const cri::ImageDetails& details,
+                   bool search, plan::ImageState& state) const;
+  // An image that has the name and no repo digest, if a container starts from it.
+  const image::LocalImage* FindImported(const base::Call& call, const image::Reference& reference,
+                                        const image::LocalImageIndex& index) const;
+
+  cri::ImageService& images_;
+  cri::ContentService& content_;
+  const base::Clock& clock_;
+  base::Mutex mutex_;
+  Listing newest_ PREFETCH_GUARDED_BY(mutex_);
+  base::TimePoint listed_at_ PREFETCH_GUARDED_BY(mutex_);
+};
+
+// SharedAnswers: what registries have just said, shared by questions that come together: two hundred pods of
+// one job that start at once are one question to the registry.
+
+// Any thread may call, several at once.
+class SharedAnswers {
+ public:
+  struct Reply {
+    image::RegistryAnswer answer;
+    bool of_registry = true;  // false: it tells how long the client waited, and others ask for themselves
+  };
+
+  struct Question {
+    std::string client;    // the namespace of the pod
+    std::string registry;  // that is asked
+    std::string key;       // stands for the question, and its credentials
+  };
+
+  // `ask` is called without a lock, by one thread for a key and by kMaxAsking for a registry; the others
+  // wait for an answer, or for their turn, for kMaxWait and no longer than `call`, and then get `late`.
+  // Clients take turns: the next question of one comes after all that waited meanwhile, and none has all
+  // places of a registry. An answer serves for five seconds.
+  image::RegistryAnswer Get(const base::Call& call, const Question& question,
+                            const std::function<Reply()>& ask,
+                            const std::function<image::RegistryAnswer()>& late) PREFETCH_EXCLUDES(mutex_);
+
+  // Threads that wait for an answer, or for their turn.
+  std::size_t waiting() const PREFETCH_EXCLUDES(mutex_) {
+    base::Lock lock(mutex_);
+    return waiting_.size();
+  }
+
+  // A registry that hangs leaves threads to other questions, and a client that it keeps waiting leaves a
+  // place to other clients.
+  static constexpr int kMaxAsking = 2;
+  static constexpr int kMaxAskingPerClient = kMaxAsking - 1;
+  static constexpr std::chrono::seconds kMaxWait{4};
+
+ private:
+  struct Slot {
+    bool asking = false;
+    base::TimePoint until;  // real time
+    image::RegistryAnswer answer;
+  };
+  // A thread that waits for a question to its registry.
+  struct Waiting {
+    const Question* question = nullptr;
+    std::uint64_t place_number = 0;  // the smallest is next
+  };
+  class Asking;
+
+  // The answer, or `late`'s. nullopt: the thread asks now.
+  std::optional<image::RegistryAnswer> AwaitTurn(const base::Call& call, const Waiting& own,
+                                                 base::TimePoint until,
+                                                 const std::function<image::RegistryAnswer()>& late)
+      PREFETCH_REQUIRES(mutex_);
+  // Reports whether the registry may be asked now, as far as running questions decide it.
+  bool HasRoom(const Question& question) const PREFETCH_REQUIRES(mutex_);
+  // Reports whether no other thread comes first at this registry.
+  bool IsNext(const Waiting& waiting) PREFETCH_REQUIRES(mutex_);
+
+  mutable base::Mutex mutex_;
+  base::Condition changed_;
+  std::map<std::string, Slot> slots_ PREFETCH_GUARDED_BY(mutex_);
+  // Running questions, in no order: a few for each registry.
+  std::list<const Question*> asking_ PREFETCH_GUARDED_BY(mutex_);
+  std::list<Waiting> waiting_ PREFETCH_GUARDED_BY(mutex_);
+  std::uint64_t next_place_ PREFETCH_GUARDED_BY(mutex_) = 0;
+};
+
+// Asks registries now, for the questions of one preflight.
+
+// One thread's. A registry that is silent is waited for once, and no registry longer than the client has
+// time. Everything that it refers to outlives it.
+class LiveRegistry {
+ public:
+  // `until`: real time, as a Call's deadline. `for_pods`: the answer is for a pod, so only credentials count
+  // that kubelet would use for any pod of the node; pods that ask at the same time share it, and namespaces
+  // take turns.
+  LiveRegistry(const RegistryResolver& resolver, credentials::Keyring& keyring, const base::Clock& clock,
+               base::TimePoint until, SharedAnswers* for_pods = nullptr, std::string pod_namespace = "")
+      : resolver_(resolver),
+        keyring_(keyring),
+        clock_(clock),
+        until_(until),
+        for_pods_(for_pods),
+        pod_namespace_(std::move(pod_namespace)) {}
+
+  // With this node's credentials. Only if there is a client. `known`: some image of the list is of that
+  // registry.
+  image::RegistryAnswer Ask(const base::Call& call, const plan::RuntimeStatus& runtime,
+                            const plan::ImageState& image, bool known);
+
+ private:
+  image::RegistryAnswer AskAnew(const base::Call& call, const plan::RuntimeStatus& runtime,
+                                const plan::ImageState& image, bool known) const;
+
+  const RegistryResolver& resolver_;
+  credentials::Keyring& keyring_;
+  const base::Clock& clock_;
+  const base::TimePoint until_;
+  SharedAnswers* const for_pods_;
+  const std::string pod_namespace_;
+  std::map<std::string, image::RegistryAnswer> silent_;  // by registry
+};
 
 // Where facts come from.
 struct CheckSources {
@@ -61,5 +255,18 @@ class CheckRound {
   LiveRuntime::Listing here_;
   base::TimePoint observed_at_;
 };
+
+// Kubelet's files about one image as they are at this moment.
+
+// Is enough known of kubelet to judge by its files?
+bool KnowsKubelet(const plan::Snapshot& snapshot);
+
+// Both need KnowsKubelet. `written`: the name as a pod writes it; `image_id` empty: the image is not here.
+// The pod is any that has no credentials of its own.
+kubelet::VerdictQuestion ReadKubeletFiles(const plan::Snapshot& snapshot, const std::string& written,
+                                          const std::string& image_id);
+// kubelet's verdict for exactly this pod.
+kubelet::Verdict KubeletVerdict(const plan::Snapshot& snapshot, const std::string& image_id,
+                                const status::CheckQuestion& question);
 
 }  // namespace prefetch::agent

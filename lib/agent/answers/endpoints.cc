@@ -1,22 +1,16 @@
 #include "agent/answers/endpoints.h"
 
-#include <algorithm>
 #include <chrono>
-#include <functional>
 #include <memory>
-#include <string>
 #include <utility>
-#include <variant>
 
 #include "agent/answers/metrics_text.h"
-#include "base/token_bucket.h"
-#include "http/host_names.h"
-#include "image/pull_policy.h"
 #include "image/reference.h"
 #include "status/check_document.h"
 #include "status/status_json.h"
 
 namespace prefetch::agent {
+
 namespace {
 
 using status::View;
@@ -327,6 +321,46 @@ http::Handler Endpoints(const Board& board, const Metrics& metrics, const Inquir
     }
     return OneImage(inquiry, request);
   };
+}
+
+namespace {
+
+using status::RetryState;
+
+RetryState StateOf(const plan::Snapshot& snapshot, const std::string& image) {
+  auto reference = image::Reference::Parse(image);
+  const plan::ImageState* listed = reference ? plan::FindImage(snapshot, *reference) : nullptr;
+  if (listed == nullptr) return RetryState::kNotListed;
+  return plan::AwaitsRetry(*listed) ? RetryState::kRequested : RetryState::kNotWaiting;
+}
+
+}  // namespace
+
+std::variant<status::RetryResult, base::Duration> Retries::Request(const status::RetryRequest& request) {
+  const plan::SnapshotPtr snapshot = board_.Latest();
+  status::RetryResult result{.node = snapshot->node, .images = {}};
+  for (const std::string& image : request.images) {
+    result.images.push_back({image, StateOf(*snapshot, image)});
+  }
+  if (request.images.empty()) {
+    for (const plan::ImageState& image : snapshot->images) {
+      if (plan::AwaitsRetry(image)) {
+        result.images.push_back({image.want->reference.written(), RetryState::kRequested});
+      }
+    }
+  }
+  std::vector<std::string> names;
+  for (const status::RetriedImage& image : result.images) {
+    if (image.state != RetryState::kRequested) continue;
+    names.push_back(image::Reference::Parse(image.image)->Normalized());
+  }
+  if (names.empty()) return result;
+  {
+    base::Lock lock(mutex_);
+    if (!tokens_.TryTake(clock_.Now())) return tokens_.WaitAt(clock_.Now());
+  }
+  retry_(std::move(names));
+  return result;
 }
 
 }  // namespace prefetch::agent

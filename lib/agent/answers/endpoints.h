@@ -1,15 +1,48 @@
 // Endpoints: the agent's answers over HTTP (lib/README.md).
 #pragma once
 
+#include <functional>
+#include <string>
+#include <variant>
+#include <vector>
+
 #include "agent/answers/inquiry.h"
-#include "agent/answers/retries.h"
 #include "agent/board.h"
 #include "agent/cluster/client_authenticator.h"
 #include "agent/metrics.h"
 #include "base/clock.h"
+#include "base/mutex.h"
+#include "base/token_bucket.h"
 #include "http/handler.h"
+#include "plan/check.h"
+#include "status/retry_document.h"
 
 namespace prefetch::agent {
+
+// Retries: requests of operators to try at once what waits for its back-off (POST /v1/retry).
+
+// Any thread may call. One object serves all listeners, which share the limit of plan::kRetries. The
+// constructor's arguments outlive it.
+class Retries {
+ public:
+  // Receives normalised names: Agent::Retry.
+  using Retry = std::function<void(std::vector<std::string> names)>;
+
+  Retries(const Board& board, const base::Clock& clock, Retry retry)
+      : board_(board), clock_(clock), retry_(std::move(retry)) {}
+
+  // Requests a retry of these images of the list that wait for one, by the newest Snapshot. A request that
+  // finds none costs no token. The time until the agent takes another request, if there were too many.
+  std::variant<status::RetryResult, base::Duration> Request(const status::RetryRequest& request)
+      PREFETCH_EXCLUDES(mutex_);
+
+ private:
+  const Board& board_;
+  const base::Clock& clock_;
+  const Retry retry_;
+  base::Mutex mutex_;
+  base::TokenBucket tokens_ PREFETCH_GUARDED_BY(mutex_){plan::kRetries};
+};
 
 // Callers of an endpoint. Neighbours on the pod network see status::View::kPublic; users of the unix socket
 // see everything, single images included.

@@ -6,11 +6,8 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "agent/answers/check_round.h"
-#include "agent/answers/live_runtime.h"
-#include "agent/answers/requester.h"
 #include "agent/board.h"
 #include "agent/query_registry.h"
 #include "base/call.h"
@@ -19,7 +16,7 @@
 #include "cri/content_service.h"
 #include "cri/image_service.h"
 #include "status/check_document.h"
-#include "status/image_detail.h"
+#include "status/documents.h"
 
 namespace prefetch::agent {
 

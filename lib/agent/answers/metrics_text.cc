@@ -10,16 +10,14 @@
 #include <cstdlib>
 #include <limits>
 #include <map>
-#include <optional>
 #include <sstream>
-#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "base/fs.h"
 #include "base/text.h"
-#include "image/pull_policy.h"
+#include "image/reference.h"
 #include "kubelet/verdict.h"
 #include "status/metrics_table.h"
 

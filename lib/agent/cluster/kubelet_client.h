@@ -1,21 +1,45 @@
 // KubeletClient: asks kubelet's own port for its settings from time to time (kubelet's rule K45).
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <random>
 #include <string>
 
-#include "agent/cluster/learnt_settings.h"
 #include "agent/cluster/periodic_thread.h"
 #include "base/call.h"
 #include "base/clock.h"
-#include "base/one_thread.h"
+#include "base/mutex.h"
 #include "kube/answer.h"
+#include "kube/api.h"
 #include "kube/kubelet_api.h"
+#include "kubelet/kubelet_config.h"
+#include "plan/version_estimate.h"
 
 namespace prefetch::agent {
+
+// Facts about this node's kubelet from the threads beside the loop. The KubeletObserver reads them, and asks
+// these threads for more.
+
+// The newest version from this Node's object. The VersionReader fills it, and the NodeGate whenever it reads
+// the Node for reasons of its own.
+using LearntVersion = base::Latest<plan::NodeReport>;
+
+// The newest process of kubelet's that took the place of another one: the KubeletObserver sees it, and the
+// VersionReader asks until the Node has been written by it.
+using SeenStart = base::Latest<std::optional<plan::KubeletStart>>;
+
+// The newest answer of kubelet's own port. The KubeletClient fills it. The same pointer means that nothing
+// has changed; null: kubelet has not answered for a while.
+using LearntSettings = base::Latest<std::shared_ptr<const kubelet::ReportedByKubelet>>;
+
+// Time after the start at which a thread without an answer gives up; the agent then decides readiness without
+// it.
+constexpr std::chrono::seconds kLearnLimit{60};
+
+plan::NodeReport NodeReportOf(const kube::Node& node);
 
 // The two questions, and the facts that the answers are compared with.
 struct KubeletPort {
@@ -68,6 +92,56 @@ class KubeletClient {
   std::optional<kubelet::KubeletConfig> config_;
   kube::KubeletMetrics metrics_;
   unsigned failures_ = 0;
+  std::string last_failure_;
+  std::optional<PeriodicThread> thread_;  // last: it uses what stands above
+};
+
+// VersionReader: reads kubelet's version from this node's Node object.
+
+// Independent of the loop, like the NodeGate, and only a reader. It asks at its start, once a minute with
+// jitter, and whenever a new kubelet process was seen: then every second, and after 3 s every 3 s, until the
+// Node was written by that kubelet, for a minute at most. An API server that does not answer is asked less
+// and less often, as kube/answer.h has it. One that answered slowly gets more time for each question, until
+// it answers fast or fails to answer in that time. A lasting failure is logged once.
+//
+// Owned by main. One thread alone calls Turn: the one that Start starts, or a test's.
+class VersionReader {
+ public:
+  // All arguments outlive it. `learnt` is pending until the Node was read, reading it was refused, or
+  // kLearnLimit has passed.
+  VersionReader(std::string node, std::shared_ptr<LearntVersion> learnt, std::shared_ptr<SeenStart> start,
+                kube::Api& api, const base::Clock& clock, std::uint64_t seed = std::random_device{}());
+  VersionReader(const VersionReader&) = delete;
+  VersionReader& operator=(const VersionReader&) = delete;
+
+  // Once.
+  void Start();
+
+  // Asks if that is due. Returns when to come again, unless `start` changes before.
+  base::TimePoint Turn(const base::Call& call);
+
+ private:
+  void Ask(const base::Call& call);
+  void Failed(const kube::Failure& failure);
+  base::Duration Limit() const;
+  bool AwaitsConfirmation() const;
+  base::Duration Pause();
+  double Spread() { return std::uniform_real_distribution<double>(0, 1)(random_); }
+
+  const std::string node_;
+  const std::shared_ptr<LearntVersion> learnt_;
+  const std::shared_ptr<SeenStart> start_;
+  kube::Api& api_;
+  const base::Clock& clock_;
+  const base::TimePoint started_at_;
+  base::OneThread one_thread_;  // calls Turn
+  std::mt19937_64 random_;
+  base::TimePoint now_;
+  base::TimePoint next_;
+  std::optional<plan::KubeletStart> kubelet_;  // the newest start that was heard of
+  plan::NodeReport report_;                    // what `learnt` is told next
+  unsigned failures_ = 0;
+  bool slow_ = false;  // the newest answer took long
   std::string last_failure_;
   std::optional<PeriodicThread> thread_;  // last: it uses what stands above
 };

@@ -10,13 +10,13 @@
 #include <string>
 
 #include "agent/board.h"
-#include "agent/cluster/learnt_settings.h"
+#include "agent/cluster/kubelet_client.h"
 #include "agent/cluster/periodic_thread.h"
 #include "base/call.h"
 #include "base/clock.h"
-#include "base/one_thread.h"
+#include "base/mutex.h"
+#include "kube/answer.h"
 #include "kube/api.h"
-#include "kube/retry.h"
 #include "plan/node_gate.h"
 
 namespace prefetch::agent {

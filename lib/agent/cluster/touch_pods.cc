@@ -1,7 +1,5 @@
 #include "agent/cluster/touch_pods.h"
 
-#include <utility>
-
 #include "base/log.h"
 #include "base/text.h"
 #include "cri/classify.h"

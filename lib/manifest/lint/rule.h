@@ -2,8 +2,16 @@
 // deploy/docs/reference/lint.md shows them.
 #pragma once
 
+#include <bitset>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "doc/node.h"
+#include "manifest/image_use.h"
 
 namespace prefetch::manifest::lint {
 
@@ -46,5 +54,97 @@ std::span<const Rule> Rules();
 const Rule& RuleOf(RuleId rule);
 // nullptr: there is none of that id. The case does not matter.
 const Rule* FindRule(std::string_view id);
+
+// Finding: one thing that a rule has to say about one place. A value.
+
+struct Place {
+  std::string file;  // as it was named: "deploy/app.yaml", "stdin"
+  doc::Position at;
+
+  friend bool operator==(const Place&, const Place&) = default;
+};
+
+struct Finding {
+  RuleId rule = RuleId::kNotListed;
+  Place place;          // of the very key
+  doc::Position block;  // where the container, volume or entry begins that the key belongs to
+  std::string message;  // one sentence without its full stop; names image and container
+  // The other end, of a finding with two.
+  std::optional<Place> other;
+  std::string other_message;
+
+  friend bool operator==(const Finding&, const Finding&) = default;
+};
+
+// A finding at the key of a use's image.
+Finding AtImage(RuleId rule, const ImageUse& use, std::string message);
+// At the key of its policy; where none is written, at the image's, where it would stand.
+Finding AtPolicy(RuleId rule, const ImageUse& use, std::string message);
+
+// `quay.io/acme/app:v1 (container "app")`.
+std::string UseTitle(const ImageUse& use);
+
+// Selection: which rules are looked at.
+
+// A value; all rules unless told otherwise.
+class Selection {
+ public:
+  Selection() { rules_.set(); }
+  // Ids, or beginnings of them ("PF2"), with commas between them or one by one: those of `select` (all, if it
+  // is empty) without those of `ignore`. InvalidArgument for one that is the beginning of no rule's id.
+  static base::Result<Selection> Make(const std::vector<std::string>& select,
+                                      const std::vector<std::string>& ignore);
+
+  bool Has(RuleId rule) const { return rules_.test(static_cast<std::size_t>(rule)); }
+
+ private:
+  static constexpr std::size_t kRules = static_cast<std::size_t>(RuleId::kInvalidReference) + 1;
+  static base::Result<std::bitset<kRules>> Parse(const std::vector<std::string>& words, const char* flag);
+
+  std::bitset<kRules> rules_;
+};
+
+// Ignores: the comments of one file that switch rules off where they stand.
+//
+//   image: quay.io/acme/app          # prefetchctl: ignore=PF201 the mirror is on this node
+//
+//   # prefetchctl: ignore=PF101,PF303 pulled by hand
+//   - name: tool
+//     image: tool:v1
+//
+// One behind a key is about that line; one that has its line to itself is about the next line that is
+// neither blank nor a comment. On the first line of a container, volume or list entry it is about all of it.
+
+// One owner, one thread: it remembers which of its comments were of use.
+class Ignores {
+ public:
+  // `file` is how findings name it. JSON has no comments: nothing is found in it.
+  static Ignores Read(const std::string& file, std::string_view text);
+
+  bool empty() const { return comments_.empty() && bad_.empty(); }
+  const std::string& file() const { return file_; }
+  // Is a comment about this finding? That comment was then of use.
+  bool Covers(const Finding& finding);
+
+  // PF001: directives that cannot be parsed.
+  const std::vector<Finding>& Bad() const { return bad_; }
+  // PF002: which ids of rules that were looked at found nothing to ignore. After the last Covers().
+  std::vector<Finding> Idle(const Selection& selection) const;
+
+ private:
+  struct Comment {
+    RuleId rule = RuleId::kBadIgnore;
+    doc::Position at;
+    std::uint32_t line = 0;  // which it is about
+    bool used = false;
+  };
+
+  void ReadComment(std::string_view words, doc::Position at, std::uint32_t line);
+  void Refuse(doc::Position at, std::string message);
+
+  std::string file_;
+  std::vector<Comment> comments_;
+  std::vector<Finding> bad_;
+};
 
 }  // namespace prefetch::manifest::lint

@@ -1,13 +1,9 @@
 #include "manifest/lint/rules.h"
 
 #include <algorithm>
-#include <string>
-#include <string_view>
+#include <utility>
 
 #include "base/text.h"
-#include "image/pod_coordinates.h"
-#include "image/written_name.h"
-#include "manifest/image_use.h"
 
 namespace prefetch::manifest::lint {
 
@@ -277,6 +273,26 @@ void ShortName(const ImageUse& use, Findings& findings) {
   std::string whole = use.reference->Repository() + use.image.substr(name.size());
   findings.push_back(AtImage(RuleId::kShortName, use,
                              "the name has no registry: write " + whole + " instead of " + UseTitle(use)));
+}
+
+ListedImages::ListedImages(std::vector<ListedImage> images) : images_(std::move(images)) {
+  for (std::size_t i = 0; i < images_.size(); i++) {
+    by_name_[images_[i].reference.Normalized()].push_back(i);
+    by_repository_[images_[i].reference.Repository()].push_back(i);
+  }
+}
+
+std::vector<const ListedImage*> ListedImages::Find(const image::Reference& reference) const {
+  std::vector<const ListedImage*> found;
+  auto known = by_name_.find(reference.Normalized());
+  if (known == by_name_.end()) return found;
+  for (std::size_t i : known->second) found.push_back(&images_[i]);
+  return found;
+}
+
+const ListedImage* ListedImages::SameRepository(const image::Reference& reference) const {
+  auto known = by_repository_.find(reference.Repository());
+  return known == by_repository_.end() ? nullptr : &images_[known->second.front()];
 }
 
 }  // namespace prefetch::manifest::lint

@@ -35,7 +35,7 @@ const char* const kContent = "io.containerd.content.v1.content";
 constexpr std::uint64_t kInFlight = 2 * kMegabyte;
 // And an agent that downloads loses its ranges that are not next in their blobs (lib/DESIGN.md).
 constexpr std::uint64_t kRanges = 8 * 1024 * 1024;
-// An answer takes longer than the 25 ms of a near registry that is busy (plan/fetch_choice.h).
+// An answer takes longer than the 25 ms of a near registry that is busy (plan/fetch_order.h).
 constexpr std::chrono::milliseconds kFarOneWay{15};
 
 const rig::User kUser{"puller", "password-of-the-real-faults"};

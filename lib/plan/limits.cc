@@ -1,0 +1,91 @@
+#include "plan/limits.h"
+
+#include <algorithm>
+
+namespace prefetch::plan {
+
+namespace {
+
+// The shown rate is an average over at most this time and the poll after it.
+constexpr std::chrono::seconds kRateWindow{10};
+
+void Rate(Movement& movement, base::TimePoint now) {
+  base::Duration window = now - movement.rate_window_start;
+  // Bytes become fewer when the runtime discards an ingest (C26). The rate is then counted anew, and is never
+  // negative.
+  if (movement.bytes_done < movement.rated_bytes) {
+    movement.rated_bytes = movement.bytes_done;
+    movement.rate_window_start = now;
+    movement.bytes_per_second = 0;
+    return;
+  }
+  double took = std::chrono::duration<double>(window).count();
+  if (took <= 0) return;
+  movement.bytes_per_second = static_cast<double>(movement.bytes_done - movement.rated_bytes) / took;
+  if (window >= kRateWindow) {
+    movement.rate_window_start = now;
+    movement.rated_bytes = movement.bytes_done;
+  }
+}
+
+}  // namespace
+
+Movement AfterProgress(Movement past, const ProgressFacts& seen, base::TimePoint now) {
+  if (!past.seen) {
+    past.rate_window_start = now;
+    past.rated_bytes = seen.bytes_done;
+  }
+  // The fingerprint changes with anything that moves, even if the sum of bytes stays equal.
+  bool moved = !past.seen || seen.fingerprint != past.fingerprint;
+  // The clock stands still during an unpack and in the runtime's own download queue (C28): replacing such a
+  // pull would bring nothing.
+  bool held = seen.unpacking || (!seen.active && seen.may_be_queued);
+  if (moved || held) past.last_progress_at = now;
+  const std::uint64_t came = seen.bytes_done - std::min(seen.bytes_done, past.bytes_done);
+  const auto worth_it =
+      static_cast<double>(kPullFloor) *
+      std::chrono::duration<double>(past.seen ? now - past.observed_at : kIdleAfter).count();
+  if (held || static_cast<double>(came) >= worth_it) past.last_fast_at = now;
+  past.observed_at = now;
+  past.seen = true;
+  past.fingerprint = seen.fingerprint;
+  past.bytes_done = seen.bytes_done;
+  past.bytes_total = std::max(past.bytes_total, seen.bytes_total);
+  past.unpacking = seen.unpacking;
+  Rate(past, now);
+  return past;
+}
+
+bool IsIdle(const Movement& movement, base::TimePoint started_at, base::TimePoint now) {
+  return !movement.unpacking && now - std::max(movement.last_fast_at, started_at) >= kIdleAfter;
+}
+
+namespace {
+
+// While bytes can be seen, the larger of the two limits ends a pull: an operator's longer timeout wins.
+base::TimePoint EndOfVisible(base::TimePoint started_at, base::Duration pull_timeout, const Limits& limits) {
+  return started_at + std::max<base::Duration>(limits.pull_limit, pull_timeout);
+}
+
+}  // namespace
+
+base::TimePoint NextEvaluation(const Movement& movement, bool visible, base::TimePoint started_at,
+                               base::Duration pull_timeout, const Limits& limits) {
+  if (!visible) return started_at + pull_timeout;
+  base::TimePoint end = EndOfVisible(started_at, pull_timeout, limits);
+  if (movement.unpacking) return end;
+  return std::min<base::TimePoint>(end,
+                                   std::max(movement.last_progress_at, started_at) + limits.stall_timeout);
+}
+
+PullVerdict EvaluatePull(const Movement& movement, bool visible, base::TimePoint started_at,
+                         base::Duration pull_timeout, const Limits& limits, base::TimePoint now) {
+  // Without bytes, a stall and a slow download look the same, so only the entry's own timeout is left.
+  if (!visible) return now >= started_at + pull_timeout ? PullVerdict::kEnd : PullVerdict::kContinue;
+  if (now >= EndOfVisible(started_at, pull_timeout, limits)) return PullVerdict::kEnd;
+  if (now >= NextEvaluation(movement, visible, started_at, pull_timeout, limits))
+    return PullVerdict::kReplace;
+  return PullVerdict::kContinue;
+}
+
+}  // namespace prefetch::plan

@@ -1,0 +1,295 @@
+#include "registry/response.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <cstdlib>
+#include <utility>
+
+#include "base/text.h"
+#include "doc/json.h"
+#include "http/headers.h"
+#include "registry/go_url.h"
+
+namespace prefetch::registry {
+
+namespace {
+
+using image::RegistryDetail;
+using Kind = image::RegistryAnswerKind;
+
+bool IsBadName(std::string_view code) {
+  return code == "NAME_INVALID" || code == "DIGEST_INVALID" || code == "TAG_INVALID";
+}
+
+StatusClass Unauthorized(const Refusal& refusal) {
+  if (refusal.insufficient_scope) return {Kind::kAccessDenied, RegistryDetail::kInsufficientScope};
+  return {Kind::kAccessDenied,
+          refusal.credential ? RegistryDetail::kBadCredentials : RegistryDetail::kUnauthenticated};
+}
+
+// A 403 whose text speaks of limits is a rate limit (R22).
+StatusClass Forbidden(const Refusal& refusal) {
+  for (std::string_view word :
+       {"rate limit", "rate exceeded", "toomanyrequests", "too many requests", "abuse"}) {
+    if (base::ContainsIgnoreCase(refusal.body, word)) return {Kind::kRateLimited, RegistryDetail::kForbidden};
+  }
+  return {Kind::kAccessDenied, RegistryDetail::kForbidden};
+}
+
+// Registries answer in JSON. A 404 with a web page comes from another server, such as a captive portal (R23).
+StatusClass NotFound(const Refusal& refusal) {
+  if (refusal.html) return {Kind::kServerError, RegistryDetail::kNotARegistry};
+  return {Kind::kTagMissing,
+          refusal.oci_code == "NAME_UNKNOWN" ? RegistryDetail::kRepositoryMissing : RegistryDetail::kNone};
+}
+
+StatusClass ServerFailed(const Refusal& refusal) {
+  // Object stores ask for fewer requests in this way.
+  bool slow_down = base::ContainsIgnoreCase(refusal.body, "slow down") ||
+                   base::ContainsIgnoreCase(refusal.body, "slowdown");
+  if (refusal.status == 503 && slow_down) return {Kind::kRateLimited, RegistryDetail::kSlowDown};
+  return {Kind::kServerError, RegistryDetail::Status(refusal.status)};
+}
+
+StatusClass ClassOfFault(http::Fault fault) {
+  switch (fault) {
+    case http::Fault::kNone:
+    case http::Fault::kRequest:
+      return {Kind::kIndeterminate, RegistryDetail::kInternal};
+    case http::Fault::kStopped:
+      return {Kind::kUnreachable, RegistryDetail::kStopped};
+    case http::Fault::kName:
+      return {Kind::kUnreachable, RegistryDetail::kDns};
+    case http::Fault::kConnect:
+      return {Kind::kUnreachable, RegistryDetail::kConnect};
+    case http::Fault::kAddress:
+      return {Kind::kUnreachable, RegistryDetail::kAddress};
+    case http::Fault::kTls:
+    case http::Fault::kUntrustedCertificate:
+      return {Kind::kUnreachable, RegistryDetail::kTls};
+    case http::Fault::kProxy:
+      return {Kind::kUnreachable, RegistryDetail::kProxy};
+    case http::Fault::kProxyAuth:
+      return {Kind::kUnreachable, RegistryDetail::kProxyAuth};
+    case http::Fault::kTimeout:
+      return {Kind::kUnreachable, RegistryDetail::kTimeout};
+    case http::Fault::kReset:
+      return {Kind::kUnreachable, RegistryDetail::kReset};
+    case http::Fault::kGarbage:
+    case http::Fault::kMalformed:
+      return {Kind::kServerError, RegistryDetail::kNotARegistry};
+    case http::Fault::kLongHeaders:
+    case http::Fault::kTooLong:
+      return {Kind::kIndeterminate, RegistryDetail::kTooLong};
+    case http::Fault::kEncoding:
+      return {Kind::kIndeterminate, RegistryDetail::kNotAcceptable};
+  }
+  return {Kind::kIndeterminate, RegistryDetail::kNone};
+}
+
+}  // namespace
+
+// The class decides about retries: a server error is tried again soon, a denial only with other credentials
+// or much later, and a missing tag is reported. A doubtful status therefore counts as the server's error.
+StatusClass ClassOf(const Refusal& refusal) {
+  switch (refusal.status) {
+    case 400:
+      if (IsBadName(refusal.oci_code)) return {Kind::kIndeterminate, RegistryDetail::kInvalidReference};
+      return {Kind::kServerError, RegistryDetail::kBadRequest};
+    case 401:
+      return Unauthorized(refusal);
+    case 402:
+      return {Kind::kAccessDenied, RegistryDetail::kQuota};
+    case 403:
+      return Forbidden(refusal);
+    case 404:
+      return NotFound(refusal);
+    case 406:
+      return {Kind::kIndeterminate, RegistryDetail::kNotAcceptable};
+    case 407:
+      return {Kind::kUnreachable, RegistryDetail::kProxyAuth};
+    case 408:
+    case 425:
+      return {Kind::kServerError, RegistryDetail::kTimeout};
+    case 410:
+      return {Kind::kTagMissing, RegistryDetail::kGone};
+    case 429:
+      return {Kind::kRateLimited, RegistryDetail::kNone};
+    case 451:
+      return {Kind::kAccessDenied, RegistryDetail::kLegal};
+    default:
+      // A redirect without a usable Location. Session has followed all others.
+      if (IsRedirect(refusal.status)) return {Kind::kServerError, RegistryDetail::kBadRedirect};
+      return ServerFailed(refusal);
+  }
+}
+
+image::RegistryAnswer AnswerToFault(http::Fault fault, const base::Error& error) {
+  StatusClass found = ClassOfFault(fault);
+  // The runtimes have larger limits and know more encodings, so only a pull can tell.
+  const bool ours =
+      fault == http::Fault::kLongHeaders || fault == http::Fault::kTooLong || fault == http::Fault::kEncoding;
+  return {.kind = found.kind, .detail = found.detail, .only_by_pull = ours, .message = error.message()};
+}
+
+std::string RangeHeader(std::uint64_t begin, std::uint64_t end) {
+  return "bytes=" + std::to_string(begin) + "-" + std::to_string(end - 1);
+}
+
+bool IsContentRange(std::string_view text, std::uint64_t begin, std::uint64_t end, std::uint64_t size) {
+  // Any other range would put bytes in a wrong place of the blob.
+  const std::string range = "bytes " + std::to_string(begin) + "-" + std::to_string(end - 1) + "/";
+  text = base::TrimSpace(text);
+  return text == range + std::to_string(size) || text == range + "*";
+}
+
+ManifestKind ManifestKindOf(std::string_view content_type, TypeReader reader) {
+  const std::string_view written = content_type.substr(0, content_type.find(';'));
+  const std::string lower = base::ToLower(base::TrimSpace(written));
+  const std::string_view type = reader == TypeReader::kContainerd ? written : std::string_view(lower);
+  if (lower == "text/html" || lower == "application/xhtml+xml") return ManifestKind::kHtml;
+  if (type == "application/vnd.docker.distribution.manifest.list.v2+json" ||
+      type == "application/vnd.oci.image.index.v1+json") {
+    return ManifestKind::kIndex;
+  }
+  if (type == "application/vnd.docker.distribution.manifest.v2+json" ||
+      type == "application/vnd.oci.image.manifest.v1+json") {
+    return ManifestKind::kManifest;
+  }
+  const bool schema1 = lower == "application/vnd.docker.distribution.manifest.v1+json" ||
+                       lower == "application/vnd.docker.distribution.manifest.v1+prettyjws" ||
+                       lower == "text/plain";
+  return schema1 ? ManifestKind::kSchema1 : ManifestKind::kUnknown;
+}
+
+bool IsPlainOrGzip(const http::Response& response) {
+  const std::vector<std::string_view> encodings = response.headers.All("Content-Encoding");
+  if (encodings.size() > 1) return false;
+  const std::string_view encoding = encodings.empty() ? "" : encodings.front();
+  return encoding.empty() || base::EqualsIgnoreCase(encoding, "gzip") ||
+         base::EqualsIgnoreCase(encoding, "identity");
+}
+
+namespace {
+
+constexpr doc::Limits kErrorLimits{.bytes = 16 * 1024, .depth = 32, .nodes = 2000};
+
+std::string ErrorText(const doc::Node& object, const std::string& key) {
+  const doc::Node* value = object.Find(key);
+  return value != nullptr && value->kind == doc::Node::Kind::kString ? value->text : "";
+}
+
+}  // namespace
+
+OciError ParseOciError(std::string_view body) {
+  doc::Problems problems("answer");
+  auto root = doc::ParseJson(body, problems, doc::JsonRules::kLenient, kErrorLimits);
+  if (!root || root->kind != doc::Node::Kind::kMapping) return {};
+  const doc::Node* errors = root->Find("errors");
+  if (errors == nullptr || errors->kind != doc::Node::Kind::kSequence || errors->items.empty()) return {};
+  const doc::Node& first = errors->items.front();
+  if (first.kind != doc::Node::Kind::kMapping) return {};
+  OciError error{.code = ErrorText(first, "code"), .message = ErrorText(first, "message")};
+  // Codes are compared in capitals, as the specification has them.
+  std::transform(error.code.begin(), error.code.end(), error.code.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return error;
+}
+
+namespace {
+
+using std::chrono::milliseconds;
+
+// The limits of R26.
+constexpr milliseconds kLeast = std::chrono::seconds(1);
+constexpr milliseconds kMost = std::chrono::hours(6);
+// Some servers send a Unix time instead of seconds (R26). No wait is as long as 30 years.
+constexpr double kUnixTimeFrom = 1e9;
+constexpr double kUnixTimeTo = 7'258'118'400;  // of the year 2200: what fits a clock in nanoseconds
+
+// A plain decimal number; no sign, exponent or hexadecimal.
+std::optional<double> ParseDecimal(const std::string& text) {
+  if (text.empty() || text.size() > 20 || text.find_first_not_of("0123456789.") != std::string::npos) {
+    return std::nullopt;
+  }
+  char* end = nullptr;
+  double number = std::strtod(text.c_str(), &end);
+  if (*end != '\0' || end == text.c_str()) return std::nullopt;
+  return number;
+}
+
+std::optional<milliseconds> Clamped(milliseconds wait) {
+  if (wait < milliseconds(0)) return std::nullopt;
+  return std::clamp(wait, kLeast, kMost);
+}
+
+}  // namespace
+
+std::optional<milliseconds> ParseRetryAfter(std::string_view value, std::string_view date,
+                                            base::WallTime now) {
+  value = base::TrimSpace(value);
+  // The server's own clock cancels any difference between the clocks (R26).
+  base::WallTime seen_from = http::ParseDate(date).value_or(now);
+  if (auto number = ParseDecimal(std::string(value))) {
+    if (*number < kUnixTimeFrom) {
+      double most = std::chrono::duration<double>(kMost).count();
+      return Clamped(milliseconds(std::llround(std::min(*number, most) * 1000)));
+    }
+    if (*number > 1e11) return std::nullopt;
+    base::WallTime at{std::chrono::seconds(static_cast<std::int64_t>(std::min(*number, kUnixTimeTo)))};
+    return Clamped(std::chrono::duration_cast<milliseconds>(at - seen_from));
+  }
+  auto at = http::ParseDate(value);
+  if (!at) return std::nullopt;
+  return Clamped(std::chrono::duration_cast<milliseconds>(*at - seen_from));
+}
+
+std::optional<RateLimitValue> ParseRateLimit(std::string_view value) {
+  std::vector<std::string_view> parts = base::Split(value, ';');
+  // "100;w=21600": the count, and the window in seconds.
+  if (parts.size() > 2) return std::nullopt;
+  auto count = base::ParseUint(parts[0]);
+  if (!count) return std::nullopt;
+  RateLimitValue limit{.count = *count};
+  if (parts.size() == 1) return limit;
+  if (!parts[1].starts_with("w=")) return std::nullopt;
+  auto window = base::ParseUint(parts[1].substr(2));
+  if (!window || *window > 365ULL * 86400) return std::nullopt;
+  limit.window = std::chrono::seconds(*window);
+  return limit;
+}
+
+namespace {
+
+constexpr std::size_t kMaxRedirects = 9;  // As many as containerd follows (R40).
+
+}  // namespace
+
+bool IsRedirect(int status) {
+  return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
+}
+
+base::Result<http::AbsoluteUrl> FollowRedirect(const std::vector<http::AbsoluteUrl>& passed,
+                                               std::string_view location) {
+  if (passed.size() > kMaxRedirects) return base::InvalidArgument("it redirects too often");
+  auto next = http::ResolveLocation(passed.back(), location);
+  if (!next) {
+    base::Error error = std::move(next).error().Wrap("it redirects to an unusable URL");
+    const auto go = ParseGoUrl(location);
+    const bool theirs =
+        go && !location.empty() && (go->scheme.empty() || go->scheme == "http" || go->scheme == "https");
+    return theirs ? base::PermissionDenied(error.message()) : std::move(error);
+  }
+  // A redirect must not remove the protection that the operator configured (R40).
+  if (passed.back().scheme == "https" && next->scheme == "http") {
+    return base::PermissionDenied("it redirects from https to plain http");
+  }
+  return next;
+}
+
+bool SameServer(const http::AbsoluteUrl& a, const http::AbsoluteUrl& b) {
+  return a.scheme == b.scheme && a.host == b.host && a.port == b.port;
+}
+
+}  // namespace prefetch::registry

@@ -1,0 +1,423 @@
+#include "screen/lint_report.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "base/ascii_output.h"
+#include "base/scrub.h"
+#include "base/sha256.h"
+#include "base/text.h"
+#include "doc/write.h"
+#include "screen/text_layout.h"
+
+namespace prefetch::screen {
+
+namespace {
+
+using manifest::lint::Finding;
+using manifest::lint::LintResult;
+using manifest::lint::Rule;
+using manifest::lint::Severity;
+
+constexpr std::size_t kSeverityWidth = 9;
+// Maximum width of the column of places: a path of hundreds of characters must not push the others off the
+// screen.
+constexpr std::size_t kWidestPlace = 60;
+constexpr std::size_t kPathMargin = 4;  // indent of a message below its place
+
+std::string_view Color(Severity severity) {
+  switch (severity) {
+    case Severity::kNote:
+      return base::kCyan;
+    case Severity::kWarning:
+      return base::kYellow;
+    case Severity::kError:
+      return base::kRed;
+  }
+  return "";
+}
+
+std::string Line(const Finding& finding, std::size_t place_width, const LintTextOptions& options) {
+  const Rule& rule = RuleOf(finding.rule);
+  // Padded before the colour is added, since escape sequences have no width.
+  std::string severity = PadRight(SeverityName(rule.severity), kSeverityWidth);
+  if (options.color)
+    severity = std::string(Color(rule.severity)) + severity + std::string(base::kPlainColour);
+  const std::string head =
+      PadRight(PlaceText(finding.place), place_width) + "  " + severity + std::string(rule.id);
+  std::string message = base::InOneLine(finding.message);
+  if (finding.other) message += " (" + PlaceText(*finding.other) + ")";
+  if (options.width == 0 || DisplayWidth(head) + 1 + DisplayWidth(message) <= options.width) {
+    return head + " " + message + "\n";
+  }
+  std::string text = head + "\n";
+  for (const std::string& line : Wrap(message, options.width - kPathMargin)) {
+    text += std::string(kPathMargin, ' ') + line + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string PlaceText(const manifest::lint::Place& place) {
+  std::string text = base::InOneLine(place.file);
+  if (place.at.line == 0) return text;
+  return text + ":" + std::to_string(place.at.line) + ":" + std::to_string(place.at.column);
+}
+
+std::string LintSummary(const LintResult& result) {
+  std::vector<std::string> parts;
+  auto add = [&](Severity severity) {
+    std::size_t count = result.counts[static_cast<std::size_t>(severity)];
+    if (count == 0) return;
+    parts.push_back(std::to_string(count) + " " + std::string(SeverityName(severity)) +
+                    (count == 1 ? "" : "s"));
+  };
+  add(Severity::kError);
+  add(Severity::kWarning);
+  add(Severity::kNote);
+  std::string text = base::Join(parts, ", ");
+  // "clean" would be wrong for files that nobody could read.
+  if (parts.empty()) text = result.unread.empty() ? "clean:" : "nothing found in the readable files:";
+  auto count = [](std::size_t n, const char* one, const char* many) {
+    return std::to_string(n) + (n == 1 ? one : many);
+  };
+  text += parts.empty() ? " " : " in ";
+  text += count(result.files, " file, ", " files, ") + count(result.pods, " pod", " pods");
+  if (result.dropped > 0) text += ", " + std::to_string(result.dropped) + " not shown";
+  if (!result.unread.empty())
+    text += "; " + count(result.unread.size(), " mistake", " mistakes") + " in reading";
+  return text;
+}
+
+std::string LintText(const LintResult& result, const LintTextOptions& options) {
+  std::size_t width = 0;
+  // The column takes at most half of the terminal, so that messages keep the other half.
+  const std::size_t widest = options.width == 0 ? kWidestPlace : std::min(kWidestPlace, options.width / 2);
+  for (const Finding& finding : result.findings) {
+    std::size_t own = DisplayWidth(PlaceText(finding.place));
+    // Longer places stick out of the column, and only their own lines move.
+    if (own <= widest) width = std::max(width, own);
+  }
+  std::string text;
+  for (const Finding& finding : result.findings) text += Line(finding, width, options);
+  text += LintSummary(result);
+  if (options.took) {
+    auto tenths = (options.took->count() + 50) / 100;
+    text += " (" + std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " s)";
+  }
+  return text + "\n";
+}
+
+std::string LintRulesText(std::size_t width) {
+  std::string text;
+  for (const Rule& rule : manifest::lint::Rules()) {
+    text += std::string(rule.id) + "  " + PadRight(SeverityName(rule.severity), kSeverityWidth) +
+            std::string(rule.name) + "\n";
+    for (std::string_view sentence : {rule.summary, rule.help}) {
+      for (const std::string& line : Wrap(sentence, std::min<std::size_t>(width, 100) - 8))
+        text += "       " + line + "\n";
+    }
+  }
+  return text;
+}
+
+namespace {
+
+using manifest::lint::Place;
+
+void Write(doc::JsonWriter& json, const Place& place) {
+  json.Member("file", base::InOneLine(place.file));
+  json.MemberNumber("line", place.at.line);
+  json.MemberNumber("column", place.at.column);
+}
+
+void Write(doc::JsonWriter& json, const Finding& finding) {
+  const manifest::lint::Rule& rule = RuleOf(finding.rule);
+  json.BeginObject();
+  json.Member("rule", rule.id);
+  json.Member("name", rule.name);
+  json.Member("severity", SeverityName(rule.severity));
+  Write(json, finding.place);
+  json.Member("message", base::InOneLine(finding.message));
+  if (finding.other) {
+    json.Key("other");
+    json.BeginObject();
+    Write(json, *finding.other);
+    json.Member("message", base::InOneLine(finding.other_message));
+    json.EndObject();
+  } else {
+    // Present in every finding, so that programs need no cases.
+    json.MemberNull("other");
+  }
+  json.EndObject();
+}
+
+void Write(doc::JsonWriter& json, const manifest::lint::Unread& unread) {
+  json.BeginObject();
+  json.MemberOrNull("file", base::InOneLine(unread.file));
+  json.Member("message", base::InOneLine(unread.mistake));
+  json.EndObject();
+}
+
+void Write(doc::JsonWriter& json, const manifest::lint::UnreadKind& object) {
+  json.BeginObject();
+  Write(json, object.place);
+  json.Member("kind", base::InOneLine(object.type));
+  json.MemberOrNull("namespace", base::InOneLine(object.name_space));
+  json.MemberOrNull("name", base::InOneLine(object.name));
+  json.Member("message", base::InOneLine(object.message));
+  json.EndObject();
+}
+
+}  // namespace
+
+std::string LintJson(const manifest::lint::LintResult& result) {
+  doc::JsonWriter json;
+  json.BeginObject();
+  json.Member("apiVersion", "prefetchd.dev/v1");
+  json.Member("kind", "LintReport");
+  // Notes do not count.
+  json.MemberBool("clean", result.Clean());
+  json.Key("findings");
+  json.BeginArray();
+  for (const Finding& finding : result.findings) Write(json, finding);
+  json.EndArray();
+  json.Key("unread");
+  json.BeginArray();
+  for (const manifest::lint::Unread& unread : result.unread) Write(json, unread);
+  // Objects that were not read may run pods, so they are reported like unreadable files.
+  for (const manifest::lint::UnreadKind& object : result.objects) Write(json, object);
+  json.EndArray();
+  json.Key("summary");
+  json.BeginObject();
+  json.MemberNumber("errors", result.counts[static_cast<std::size_t>(Severity::kError)]);
+  json.MemberNumber("warnings", result.counts[static_cast<std::size_t>(Severity::kWarning)]);
+  json.MemberNumber("notes", result.counts[static_cast<std::size_t>(Severity::kNote)]);
+  // The counts include findings beyond the limit, which `findings` lacks.
+  json.MemberNumber("notShown", result.dropped);
+  json.MemberNumber("files", result.files);
+  json.MemberNumber("pods", result.pods);
+  json.MemberNumber("images", result.uses);
+  json.EndObject();
+  json.EndObject();
+  return json.Take() + "\n";
+}
+
+// Writes only members that the standard requires, or that code scanning of GitHub or GitLab shows. Section
+// numbers are those of SARIF 2.1.0.
+
+namespace {
+
+// Returns a path as the relative or absolute URI that SARIF requires (3.4.3). Bytes are percent-encoded
+// unless RFC 3986 allows them in a path.
+std::string Uri(std::string_view path) {
+  static constexpr std::string_view kHex = "0123456789ABCDEF";
+  static constexpr std::string_view kPlain =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/!$&'()*+,;=@";
+  std::string uri = path.starts_with('/') ? "file://" : "";
+  for (char c : path) {
+    if (kPlain.find(c) != std::string_view::npos) {
+      uri += c;
+      continue;
+    }
+    auto byte = static_cast<unsigned char>(c);
+    uri += {'%', kHex[byte >> 4], kHex[byte & 15]};
+  }
+  return uri;
+}
+
+void Text(doc::JsonWriter& json, std::string_view name, std::string_view text) {
+  json.Key(name);
+  json.BeginObject();
+  json.Member("text", base::InOneLine(text));
+  json.EndObject();
+}
+
+// location.physicalLocation (3.29); a region needs a line of at least 1.
+void PhysicalLocation(doc::JsonWriter& json, const Place& place) {
+  json.Key("physicalLocation");
+  json.BeginObject();
+  json.Key("artifactLocation");
+  json.BeginObject();
+  json.Member("uri", Uri(place.file));
+  json.EndObject();
+  if (place.at.line > 0) {
+    json.Key("region");
+    json.BeginObject();
+    json.MemberNumber("startLine", place.at.line);
+    json.MemberNumber("startColumn", place.at.column);
+    json.EndObject();
+  }
+  json.EndObject();
+}
+
+void WriteRule(doc::JsonWriter& json, const Rule& rule) {
+  json.BeginObject();
+  json.Member("id", rule.id);
+  json.Member("name", rule.name);
+  Text(json, "shortDescription", rule.summary);
+  Text(json, "fullDescription", std::string(rule.summary) + " " + std::string(rule.help));
+  Text(json, "help", rule.help);
+  json.Key("defaultConfiguration");
+  json.BeginObject();
+  json.Member("level", SeverityName(rule.severity));
+  json.EndObject();
+  json.EndObject();
+}
+
+// Returns a fingerprint that stays the same when lines move, so that a dismissed finding stays dismissed
+// (3.27.17).
+std::string Fingerprint(const Finding& finding, std::size_t same_before) {
+  return base::Sha256Hex(std::string(RuleOf(finding.rule).id) + "\n" + finding.place.file + "\n" +
+                         finding.message + "\n" + std::to_string(same_before));
+}
+
+void WriteResult(doc::JsonWriter& json, const Finding& finding, std::size_t same_before) {
+  const Rule& rule = RuleOf(finding.rule);
+  json.BeginObject();
+  json.Member("ruleId", rule.id);
+  // Rules are written in the order of the enum (WriteDriver).
+  json.MemberNumber("ruleIndex", static_cast<std::size_t>(finding.rule));
+  json.Member("level", SeverityName(rule.severity));
+  Text(json, "message", finding.message);
+  json.Key("locations");
+  json.BeginArray();
+  json.BeginObject();
+  PhysicalLocation(json, finding.place);
+  json.EndObject();
+  json.EndArray();
+  if (finding.other) {
+    json.Key("relatedLocations");
+    json.BeginArray();
+    json.BeginObject();
+    json.MemberNumber("id", 1);
+    PhysicalLocation(json, *finding.other);
+    Text(json, "message", finding.other_message);
+    json.EndObject();
+    json.EndArray();
+  }
+  json.Key("partialFingerprints");
+  json.BeginObject();
+  json.Member("prefetchctlLint/v1", Fingerprint(finding, same_before));
+  json.EndObject();
+  json.EndObject();
+}
+
+void WriteDriver(doc::JsonWriter& json, std::string_view version) {
+  json.Key("driver");
+  json.BeginObject();
+  json.Member("name", "prefetchctl lint");
+  json.Member("version", version);
+  json.Key("rules");
+  json.BeginArray();
+  for (const Rule& rule : manifest::lint::Rules()) WriteRule(json, rule);
+  json.EndArray();
+  json.EndObject();
+}
+
+// Writes the run itself (3.20). An unreadable file is no result, and findings that are missing because of it
+// are not gone.
+void WriteInvocation(doc::JsonWriter& json, const manifest::lint::LintResult& result) {
+  json.BeginObject();
+  json.MemberBool("executionSuccessful", result.unread.empty());
+  json.Key("toolExecutionNotifications");
+  json.BeginArray();
+  for (const manifest::lint::Unread& unread : result.unread) {
+    json.BeginObject();
+    json.Member("level", "error");
+    Text(json, "message", unread.mistake);
+    if (!unread.file.empty()) {
+      json.Key("locations");
+      json.BeginArray();
+      json.BeginObject();
+      PhysicalLocation(json, {unread.file, {}});
+      json.EndObject();
+      json.EndArray();
+    }
+    json.EndObject();
+  }
+  json.EndArray();
+  json.EndObject();
+}
+
+}  // namespace
+
+std::string LintSarif(const manifest::lint::LintResult& result, std::string_view version) {
+  doc::JsonWriter json;
+  json.BeginObject();
+  json.Member("$schema", "https://json.schemastore.org/sarif-2.1.0.json");
+  json.Member("version", "2.1.0");
+  json.Key("runs");
+  json.BeginArray();
+  json.BeginObject();
+  json.Key("tool");
+  json.BeginObject();
+  WriteDriver(json, version);
+  json.EndObject();
+  json.Key("invocations");
+  json.BeginArray();
+  WriteInvocation(json, result);
+  json.EndArray();
+  json.Member("columnKind", "unicodeCodePoints");
+  json.Key("results");
+  json.BeginArray();
+  // Equal findings in one file are told apart by their number.
+  std::unordered_map<std::string, std::size_t> same;
+  for (const Finding& finding : result.findings) {
+    std::string key =
+        std::string(RuleOf(finding.rule).id) + "\n" + finding.place.file + "\n" + finding.message;
+    WriteResult(json, finding, same[key]++);
+  }
+  json.EndArray();
+  json.EndObject();
+  json.EndArray();
+  json.EndObject();
+  return json.Take() + "\n";
+}
+
+namespace {
+
+// Escapes as GitHub's runner takes them back: https://github.com/actions/toolkit,
+// packages/core/src/command.ts. Line ends have escapes as well, but none are left here.
+std::string Data(std::string_view text) {
+  return base::ReplaceAll(base::InOneLine(text), "%", "%25");
+}
+
+std::string Property(std::string_view text) {
+  return base::ReplaceAll(base::ReplaceAll(Data(text), ":", "%3A"), ",", "%2C");
+}
+
+std::string_view Level(Severity severity) {
+  return severity == Severity::kNote ? "notice" : SeverityName(severity);
+}
+
+}  // namespace
+
+std::string GithubCommand(std::string_view level, const manifest::lint::Place& place, std::string_view title,
+                          std::string_view message) {
+  std::string line = "::" + std::string(level) + " ";
+  if (!place.file.empty()) line += "file=" + Property(place.file) + ",";
+  // A mistake about a whole file has no line.
+  if (place.at.line > 0) {
+    line += "line=" + std::to_string(place.at.line) + ",col=" + std::to_string(place.at.column) + ",";
+  }
+  return line + "title=" + Property(title) + "::" + Data(message) + "\n";
+}
+
+std::string LintGithub(const manifest::lint::LintResult& result) {
+  std::string text;
+  for (const Finding& finding : result.findings) {
+    const manifest::lint::Rule& rule = RuleOf(finding.rule);
+    std::string title = std::string(rule.id) + " " + std::string(rule.name);
+    std::string message = finding.message;
+    if (finding.other) message += " (" + PlaceText(*finding.other) + ")";
+    text += GithubCommand(Level(rule.severity), finding.place, title, message);
+  }
+  for (const manifest::lint::Unread& unread : result.unread) {
+    text += GithubCommand("error", {unread.file, {}}, "prefetchctl lint cannot read this", unread.mistake);
+  }
+  return text + LintSummary(result) + "\n";
+}
+
+}  // namespace prefetch::screen
