@@ -20,7 +20,7 @@ enum class Code {
   kInvalidArgument,    // the input is wrong; the same input fails again
   kNotFound,           // the requested thing does not exist
   kPermissionDenied,   // it exists, perhaps, but not for us
-  kUnavailable,        // the other side cannot be reached, or sends Retry-After; try later
+  kUnavailable,        // the other side cannot be reached; try later
   kDeadlineExceeded,   // our own time limit passed
   kCancelled,          // our own stop was requested
   kResourceExhausted,  // a limit was hit: ours, a quota, a disk, a registry's (429, 503)

@@ -34,7 +34,7 @@ enum class Reason {
   kUnpacking,
   kOutsidePullWindow,  // its pull starts when the entry's pullWindow opens
   kTouching,           // on the node and closed; kubelet is being asked to record it for every pod
-  // In the way. The first group are CRI's error classes by name.
+  // In the way. The first group are the classes of image::ErrorClass by name.
   kAccessDenied,
   kNotFound,
   kRateLimited,
