@@ -362,19 +362,22 @@ void CurlClient::Tidy() {
 }
 
 Exchanged CurlClient::Exchange(const base::Call& call, const Request& request) {
-  std::string what = (IsFieldName(request.method) ? request.method : "?") + " " + DisplayUrl(request.url);
-  if (base::Status fit = Check(request); !fit) return {std::move(fit).error().Wrap(what), Fault::kRequest};
+  // Only errors need it, and to look for secrets in it takes time.
+  auto what = [&] {
+    return (IsFieldName(request.method) ? request.method : "?") + " " + DisplayUrl(request.url);
+  };
+  if (base::Status fit = Check(request); !fit) return {std::move(fit).error().Wrap(what()), Fault::kRequest};
   // Before the request is sent: the server may repeat the secret in its first answer, or in an error.
   base::RememberSecret(request.authorization, base::SecretOrigin::kSent);
   if (request.secret_header) base::RememberSecret(request.secret_header->value, base::SecretOrigin::kSent);
   if (request.tls) base::RememberSecret(request.tls->key_pem);
   auto handle = Take();
-  if (!handle->valid()) return {base::ResourceExhausted(what + ": out of memory"), Fault::kRequest};
+  if (!handle->valid()) return {base::ResourceExhausted(what() + ": out of memory"), Fault::kRequest};
   Exchanged exchanged = handle->Send(call, request, options_);
   // The handle is kept after a failure, too: Send has closed the connection of a transfer that did not end,
   // and the others are still good.
   GiveBack(std::move(handle));
-  if (!exchanged.response) exchanged.response = std::move(exchanged.response).error().Wrap(what);
+  if (!exchanged.response) exchanged.response = std::move(exchanged.response).error().Wrap(what());
   return exchanged;
 }
 
