@@ -13,8 +13,8 @@ namespace {
 // The health of a registry that no entry uses is forgotten this long after its last hold.
 constexpr std::chrono::hours kRegistryForgottenAfter{1};
 
-// The rank counts before the times and failures of pulls. A true `requested` and a higher priority come first, so
-// these two are compared the other way round.
+// The rank counts before the times and failures of pulls. A true `requested` and a higher priority come
+// first, so these two are compared the other way round.
 bool IsOfHigherRank(const PullCandidate& a, const PullCandidate& b) {
   return std::tie(a.stalled, a.update, b.requested, b.priority) <
          std::tie(b.stalled, b.update, a.requested, a.priority);
