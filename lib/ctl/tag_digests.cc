@@ -52,17 +52,17 @@ class TagAsking {
         crio_(http_, clock_, {.for_crio = true, .throttle = kTagThrottle}),
         platform_(platform) {}
 
-  // Asks as containerd would. If CRI-O may be the runtime, a tag that containerd could not pull is asked for
-  // once more in CRI-O's way.
+  // Asks as `runtime` does. CRI-O's own rules for manifests are not known here, so a tag that CRI-O can ask
+  // for is asked for in containerd's way, too, and a refusal of that becomes a warning.
   std::vector<RegistryAnswer> Run(NodeRuntime runtime) {
     return Each<RegistryAnswer>([this, runtime](const TagQuestion& question) {
       const image::RegistryQuestion of = QuestionOf(question);
-      RegistryAnswer answer = Ask(client_, question, of);
-      if (runtime == NodeRuntime::kContainerd || !answer.digest.empty()) return answer;
-      // CRI-O's own rules for manifests are not known here, only what it does not mind.
-      RegistryAnswer other = Ask(crio_, question, of);
-      if (!other.digest.empty()) other.message = std::move(answer.message);
-      return other;
+      if (runtime == NodeRuntime::kContainerd) return Ask(client_, question, of);
+      RegistryAnswer answer = Ask(crio_, question, of);
+      if (answer.digest.empty()) return answer;
+      RegistryAnswer strict = Ask(client_, question, of);
+      if (strict.digest.empty()) answer.message = std::move(strict.message);
+      return answer;
     });
   }
 

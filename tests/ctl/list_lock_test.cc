@@ -1,6 +1,7 @@
 // `list lock`, alone and with a registry.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <string>
 
 #include "base/fs.h"
@@ -91,6 +92,20 @@ TEST_F(LockOfARegistry, AHeadThatIsRefusedIsNoErrorForCrio) {
   });
   EXPECT_EQ(LockOf({}, NodeRuntime::kContainerd).exit, kUnreachable);
   EXPECT_EQ(LockOf({}, NodeRuntime::kCrio).exit, kOk);
+  EXPECT_TRUE(locked());
+}
+
+// CRI-O sends GET alone, so an answer to containerd's HEAD and GET says nothing about it.
+TEST_F(LockOfARegistry, ADeniedGetIsNotLockedForCrio) {
+  std::atomic<bool> head = false;
+  registry_.Answer([&head](const tests::WireRequest& request) -> std::optional<tests::FakeReply> {
+    if (request.method == "HEAD") head = true;
+    if (head || request.target.find("/manifests/") == std::string::npos) return std::nullopt;
+    return tests::FakeReply{.status = 403};
+  });
+  EXPECT_EQ(LockOf({}, NodeRuntime::kCrio).exit, kNo);
+  EXPECT_FALSE(locked());
+  EXPECT_EQ(LockOf({}, NodeRuntime::kContainerd).exit, kOk);
   EXPECT_TRUE(locked());
 }
 
