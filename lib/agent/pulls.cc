@@ -226,18 +226,16 @@ void Pulls::StartDue(bool settled, bool may_start) {
     bool had_no_disk_space = std::exchange(entry.no_disk_space, false);
     bool waited_for_disk_space = std::exchange(entry.waits_for_disk_space, false);
     std::optional<plan::Reason> was_held = std::exchange(entry.held, std::nullopt);
-    if (entry.runs.empty() &&
-        entry.action.kind != plan::ActionKind::kPull) {  // most of them, most of the time
+    const bool pulls = entry.action.kind == plan::ActionKind::kPull;
+    if (entry.runs.empty() && !pulls) {  // most of them, most of the time
       if (had_no_disk_space || waited_for_disk_space || was_held) loop_.Changed();
-      // Places are kept for registries whose pulls are due in a moment, so that a slow one does not take all
-      // of them.
+      // Places are kept for registries whose pulls are due soon, so that a slow one does not take all.
       if (plan::IsDueSoon(entry.action, plan::IsUsable(entry.seen), loop_.now()))
         input.soon.insert(entry.want->reference.domain());
       continue;
     }
     plan::PullCandidate slot = SlotOf(i);
-    // A run that ends counts as running until its event has come: before that, neither its bytes nor its
-    // place are free.
+    // A run counts as running until its event has come: before that, its bytes and its place are not free.
     if (!entry.runs.empty()) {
       input.running.push_back(std::move(slot));
     } else if (entry.applies()) {

@@ -133,7 +133,7 @@ class Marks {
     views_.push_back(std::move(raw));
     for (View& view : views_) {
       for (char& c : view.text) c = Folded(c);
-      ForEachRun(view.text, [&](std::size_t, std::uint64_t hash) { runs_.push_back({hash, false}); });
+      ForEachRun(view.text, [&](std::size_t, std::uint64_t hash) { runs_.emplace_back(hash, false); });
     }
     std::sort(runs_.begin(), runs_.end());
     runs_.erase(std::unique(runs_.begin(), runs_.end()), runs_.end());

@@ -23,7 +23,7 @@ class BlobSource final : public image::ContentSource {
   using HostsFor = std::function<std::shared_ptr<const HostChain>(const image::Reference&)>;
 
   // Everything in `parts` outlives it.
-  BlobSource(Parts parts, HostsFor hosts) : parts_(parts), hosts_(std::move(hosts)) {}
+  BlobSource(Parts parts, HostsFor hosts) : parts_(std::move(parts)), hosts_(std::move(hosts)) {}
   BlobSource(const BlobSource&) = delete;
   BlobSource& operator=(const BlobSource&) = delete;
 

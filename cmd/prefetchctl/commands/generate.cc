@@ -121,6 +121,28 @@ Examples:
   return command;
 }
 
+constexpr const char* kGenerateHelp = R"(
+Prints exactly what kustomize would render of deploy/ for this platform, without kustomize. The command validates
+the list first. The list becomes an immutable ConfigMap whose name ends with a hash, so that a change rolls out
+the DaemonSet. The manifests are the whole installation: give all components and options each time, or those of
+last time are gone when you apply them. With --from-cluster, the command names these on standard error.
+
+Exit code: 0 written, 2 bad input, with all errors, 4 the cluster could not be asked.
+
+Examples:
+  prefetchctl generate --platform eks --list images.yaml --image registry.example/prefetchd:0.1.0 \
+      | kubectl apply --server-side -f -
+  prefetchctl generate --platform openshift --list images.yaml --image registry.example/prefetchd:0.1.0 \
+      --component node-gate --component monitoring -o manifests/
+  prefetchctl generate --platform eks --list images.yaml --from-cluster --component node-gate \
+      | kubectl apply --server-side -f -
+  prefetchctl generate --platform gke --list team-a.yaml --list team-b.txt --image registry.example/prefetchd:0.1.0 \
+      --instance ci --port 9478 --node-selector pool=ci
+  prefetchctl generate --platform eks --list team-a.yaml --image registry.example/prefetchd:0.1.0 \
+      --agent-config agent.yaml --mount-pull-secret team-a
+  prefetchctl generate --platform eks --list images.yaml --image registry.example/prefetchd:0.1.0 \
+      --component policy --policy-action Deny)";
+
 }  // namespace
 
 Command GenerateCommand(CLI::App& command, Context& context) {
@@ -167,27 +189,7 @@ Command GenerateCommand(CLI::App& command, Context& context) {
         actions);
   ManifestOutput(command, flags->generate.output);
   CompatOptions(command, *flags);
-  command.footer(R"(
-Prints exactly what kustomize would render of deploy/ for this platform, without kustomize. The command validates
-the list first. The list becomes an immutable ConfigMap whose name ends with a hash, so that a change rolls out
-the DaemonSet. The manifests are the whole installation: give all components and options each time, or those of
-last time are gone when you apply them. With --from-cluster, the command names these on standard error.
-
-Exit code: 0 written, 2 bad input, with all errors, 4 the cluster could not be asked.
-
-Examples:
-  prefetchctl generate --platform eks --list images.yaml --image registry.example/prefetchd:0.1.0 \
-      | kubectl apply --server-side -f -
-  prefetchctl generate --platform openshift --list images.yaml --image registry.example/prefetchd:0.1.0 \
-      --component node-gate --component monitoring -o manifests/
-  prefetchctl generate --platform eks --list images.yaml --from-cluster --component node-gate \
-      | kubectl apply --server-side -f -
-  prefetchctl generate --platform gke --list team-a.yaml --list team-b.txt --image registry.example/prefetchd:0.1.0 \
-      --instance ci --port 9478 --node-selector pool=ci
-  prefetchctl generate --platform eks --list team-a.yaml --image registry.example/prefetchd:0.1.0 \
-      --agent-config agent.yaml --mount-pull-secret team-a
-  prefetchctl generate --platform eks --list images.yaml --image registry.example/prefetchd:0.1.0 \
-      --component policy --policy-action Deny)");
+  command.footer(kGenerateHelp);
   const CLI::App* touch = TouchDaemonSetCommand(command, *touch_flags);
   return [flags, &command, &context, touch, touch_flags, init = InitContainerCommand(command)] {
     // CLI11 runs the callback of `generate` for its subcommands, too.

@@ -179,6 +179,25 @@ void ImportClusterOptions(CLI::App& command, ImportClusterFlags& flags, ListImpo
   for (CLI::Option* option : ClusterFlags(command, flags.cluster)) option->needs(read)->group(kGroup);
 }
 
+constexpr const char* kImportHelp = R"(
+Prints a list of all images in the inputs, each once, with the places that name it. With --marker, the image
+name is in each line with the marker, or in the next line.
+
+With --from-cluster, the command reads the Deployments, StatefulSets, DaemonSets, CronJobs and Jobs of the
+namespaces, and Pods that none of them makes. The comments name the workloads. With --configmap, a ConfigMap
+that exists gets the list under the key images.yaml. deploy/examples/workload-list.yaml grants the rights.
+
+Exit code:
+  0  printed
+  2  bad input, with all errors
+  4  the agent or the API server could not be asked
+
+Examples:
+  prefetchctl list import -f deploy/ > images.yaml
+  crictl images -o json | prefetchctl list import --crictl - --exclude 'registry.k8s.io/*'
+  prefetchctl list import --from-cluster -n shop -n ci > images.yaml
+  prefetchctl list import --marker '# prefetch' --in Dockerfile ci/ -o txt)";
+
 }  // namespace
 
 Command ListImportCommand(CLI::App& command, Context& context) {
@@ -210,24 +229,7 @@ Command ListImportCommand(CLI::App& command, Context& context) {
                                                           {"txt", list::DraftOutput::kText},
                                                           {"json", list::DraftOutput::kJson}};
   OneOf(command.add_option("-o,--output", options->output, "Output format [yaml]"), names);
-  command.footer(R"(
-Prints a list of all images in the inputs, each once, with the places that name it. With --marker, the image
-name is in each line with the marker, or in the next line.
-
-With --from-cluster, the command reads the Deployments, StatefulSets, DaemonSets, CronJobs and Jobs of the
-namespaces, and Pods that none of them makes. The comments name the workloads. With --configmap, a ConfigMap
-that exists gets the list under the key images.yaml. deploy/examples/workload-list.yaml grants the rights.
-
-Exit code:
-  0  printed
-  2  bad input, with all errors
-  4  the agent or the API server could not be asked
-
-Examples:
-  prefetchctl list import -f deploy/ > images.yaml
-  crictl images -o json | prefetchctl list import --crictl - --exclude 'registry.k8s.io/*'
-  prefetchctl list import --from-cluster -n shop -n ci > images.yaml
-  prefetchctl list import --marker '# prefetch' --in Dockerfile ci/ -o txt)");
+  command.footer(kImportHelp);
   return [&context, options, node, cluster] {
     bool any = *node || cluster->read || !options->manifests.empty() || !options->lists.empty() ||
                !options->crictl.empty() || !options->foreign.empty() || !options->markers.empty();

@@ -41,7 +41,7 @@ struct Requester {
 
   Kind kind = Kind::kAnonymous;
   plan::CallerRules rules = {};  // of kPod
-  std::string name_space = "";   // of kPod
+  std::string name_space;        // of kPod
   bool pull = false;             // it asks for missing images to be pulled
 
   // Returns the rights in a question about an image that is on the list, or not.
