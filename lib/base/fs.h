@@ -70,7 +70,7 @@ std::vector<FileStamp> StampsOf(const std::vector<std::string>& paths);
 // taken afterwards it would be lost for ever.
 class StampedFiles {
  public:
-  // As the functions of base/fs.h.
+  // Each does what the function of that purpose above does, and stamps the path.
   Result<std::string> Read(const std::string& path, std::size_t max_bytes);
   Result<std::vector<std::string>> List(const std::string& folder, std::size_t max_entries);
   Result<FileKind> KindOf(const std::string& path);

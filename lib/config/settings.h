@@ -76,8 +76,8 @@ inline constexpr const char* kOtherHostPort =
     "^(\\[.+\\]|[^:\\[\\]]+):0*([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|"
     "6553[0-5])$";
 inline constexpr const char* kProxy = "^https?://";
-// From image::kOldestKnownKubelet on, and the versions whose rules are known; numbers have four digits at
-// most.
+// kVersion matches versions from image::kOldestKnownKubelet on, and kRules those whose rules are known.
+// Numbers have four digits at most.
 inline constexpr const char* kVersion =
     "^v?(0{0,3}1\\.(0{0,2}(3[1-9]|[4-9][0-9])|0?[1-9][0-9]{2}|[1-9][0-9]{3})|"
     "(0{0,3}[2-9]|0{0,2}[1-9][0-9]|0?[1-9][0-9]{2}|[1-9][0-9]{3})\\.[0-9]{1,4})(\\.[0-9]{1,4})?([+-]|$)";

@@ -152,7 +152,7 @@ bool IsName(std::string_view host) {
          std::all_of(host.begin(), host.end(), [](char c) { return c == '%' || IsHostCharacter(c); });
 }
 
-// As in Go, an IPv6 address must be a right one, while any port of digits is accepted.
+// Go checks an IPv6 address, and accepts any port of digits.
 bool IsHost(std::string_view host) {
   if (host.starts_with('[')) {
     std::size_t close = host.find(']');

@@ -67,7 +67,7 @@ class RpcChannel {
   // Why no call can succeed now; nullopt if one may. Starts connecting, without the patience that gRPC has
   // learnt from earlier failures: a server listens again.
   std::optional<CallError> DowntimeReason();
-  // Another answer than before: perhaps another daemon is at the other end (cri/rpc.h).
+  // Another answer than before: perhaps another daemon is at the other end.
   std::uint64_t Generation();
   // How a call over it ended.
   void Ended(const grpc::Status& status);

@@ -41,7 +41,7 @@ struct CheckOptions {
   bool pull = false;  // have the agent pull missing images
   CheckOutput output = CheckOutput::kText;
   std::size_t width = 0;  // of the terminal; 0: it is none
-  std::string annotate;   // where the job's page gets its line (ctl/check.h); empty: nowhere
+  std::string annotate;   // where the job's page gets its line; empty: nowhere
 };
 
 // Asks the agent about all of them side by side, and keeps trying to reach it within the timeout, telling so

@@ -82,8 +82,8 @@ struct ListLockOptions {
 // Asks for every tag, side by side, with the credentials that this node or this desk has. Without `check`
 // each list gets its lock, whole or not at all; with it nothing is written. Exit code: 0 locked, or nothing
 // moved; 1 something moved, or a registry says that a tag is not there or not for us; 2 bad input; 3 timed
-// out; 4 a registry could not be asked, or only a pull tells. For CRI-O, a warning on `err` names each image
-// that containerd would not pull.
+// out; 4 a registry could not be asked, or only a pull can tell. For CRI-O, a warning on `err` names each
+// image that containerd would not pull.
 int LockLists(const base::Call& call, const ListLockOptions& options, const config::GetEnv& get_env,
               std::ostream& out, std::ostream& err);
 

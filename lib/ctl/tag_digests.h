@@ -25,10 +25,10 @@ struct TagQuestion {
 enum class NodeRuntime { kContainerd, kCrio };
 
 // An answer for each, in their order, as `runtime` would judge it. For CRI-O, an image that containerd would
-// not pull has a digest and a message, which says why: only a pull tells whether CRI-O takes it. One registry
-// gets at most eight questions at a time and 50 a second, ten times what an agent allows itself: this is one
-// desk, not a fleet. A registry that sends Retry-After (429) is asked again once the time that it names has
-// passed, as long as the call has that time; `err` is told.
+// not pull has a digest and a message, which says why: only a pull can tell whether CRI-O takes it. One
+// registry gets at most eight questions at a time and 50 a second, ten times what an agent allows itself:
+// this is one desk, not a fleet. A registry that sends Retry-After (429) is asked again once the time that it
+// names has passed, as long as the call has that time; `err` is told.
 std::vector<image::RegistryAnswer> AskTagDigests(const base::Call& call,
                                                  const credentials::KeyringOptions& keyring,
                                                  const config::GetEnv& get_env,

@@ -132,8 +132,8 @@ struct PolicyRules {
 // A container's purpose, where its controller makes a difference.
 enum class Purpose { kWork, kCheck };
 
-// As kubelet's rule K2 has it. `reference` is nullopt for an image text that is no reference: the API server
-// then finds no tag in it, and defaults to IfNotPresent. Pure.
+// Returns the policy that kubelet's rule K2 gives. `reference` is nullopt for an image text that is no
+// reference: the API server then finds no tag in it, and defaults to IfNotPresent. Pure.
 image::PullPolicy EffectivePolicy(std::optional<image::PullPolicy> explicit_policy,
                                   const std::optional<image::Reference>& reference, const PolicyRules& rules,
                                   Purpose purpose = Purpose::kWork);

@@ -19,7 +19,7 @@ namespace prefetch::plan {
 
 // Distance: how far away a registry is, judged by the pulls of this process. Pure.
 //
-// From a far registry, each pull waits for several round trips before its first layer moves. More pulls at a
+// Each pull from a far registry waits for several round trips before its first layer moves. More pulls at a
 // time keep the link busy meanwhile: Limits::parallel_pulls_far.
 
 enum class Distance {
@@ -75,7 +75,7 @@ struct PullCandidate {
   bool fetched = false;
   bool over = false;
   bool idle = false;        // plan::IsIdle of a running pull: it takes no place of other registries
-  bool far = false;         // the registry is far (plan/schedule.h)
+  bool far = false;         // the registry is far: its distance, above
   int failures = 0;         // entries that failed go behind those of their priority that did not
   std::uint64_t bytes = 0;  // 0: not known
   DiskReservation disk;

@@ -62,9 +62,11 @@ std::vector<const AuthConfig*> IdentitiesFor(const ClientOptions& options, const
   return identities;
 }
 
-bool Withholds(const ClientOptions& options, const ChainedHost& host,
-               const std::vector<AuthConfig>& credentials) {
-  return !MayHaveCredentials(options, host) && std::any_of(credentials.begin(), credentials.end(), IsLogin);
+bool LoginIsWithheld(const ClientOptions& options, HostState& states, const ChainedHost& host,
+                     const image::RegistryQuestion& question) {
+  return options.IsForContainerd() && !MayHaveCredentials(options, host) &&
+         std::any_of(question.credentials.begin(), question.credentials.end(), IsLogin) &&
+         states.ChallengeOf(host.host.server.Origin(), question.reference.path());
 }
 
 Authenticator::Authenticator(Parts parts, const base::Call& call, const ChainedHost& host, Session& session,

@@ -20,9 +20,13 @@ namespace prefetch::registry {
 std::vector<const image::AuthConfig*> IdentitiesFor(const ClientOptions& options, const ChainedHost& host,
                                                     const std::vector<image::AuthConfig>& credentials);
 
-// Returns whether this host may get none of `credentials`, though containerd would show it one (R38).
-bool Withholds(const ClientOptions& options, const ChainedHost& host,
-               const std::vector<image::AuthConfig>& credentials);
+// Returns whether this host has asked for a login that containerd would give it, while it may get none of the
+// question's credentials (R38).
+bool LoginIsWithheld(const ClientOptions& options, HostState& states, const ChainedHost& host,
+                     const image::RegistryQuestion& question);
+// The end of a message about such a host.
+inline constexpr std::string_view kLoginWithheld =
+    "asks for credentials, but is not trusted with them (registryTrustedMirrors): only a pull can tell";
 
 // Serves one repository of one server. Not thread-safe. Its arguments must outlive it.
 class Authenticator {

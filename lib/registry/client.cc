@@ -139,17 +139,13 @@ RegistryAnswer Client::AskChain(const base::Call& call, const image::RegistryQue
     answer = AskHost(call, chain->hosts, host, asked_here);
     requests += answer.requests;
     if (Answered(answer) || answer.only_by_pull || answer.ends_pull) break;
-    withheld |= host.mirror && options_.IsForContainerd() &&
-                Withholds(options_, host, question.credentials) &&
-                host_states_.ChallengeOf(host.host.server.Origin(), question.reference.path());
+    withheld |= host.mirror && LoginIsWithheld(options_, host_states_, host, question);
   }
   // The mirror may have what the registry refuses, and containerd would log in there.
   if (withheld && (answer.kind == Kind::kAccessDenied || answer.kind == Kind::kTagMissing)) {
     answer.kind = Kind::kIndeterminate;
     answer.only_by_pull = true;
-    answer.message +=
-        "; a mirror asks for credentials, but is not trusted with them (registryTrustedMirrors): only a pull "
-        "tells";
+    answer.message += "; a mirror " + std::string(kLoginWithheld);
     answer.detail = RegistryDetail::kCredentialsWithheld;
   }
   answer.requests = requests;

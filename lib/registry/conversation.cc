@@ -378,15 +378,11 @@ RegistryAnswer Conversation::LeftToPulls(RegistryDetail detail, const std::strin
 
 // A question about the newest digest is content with what the registry itself tells (R37).
 bool Conversation::LacksLogin() const {
-  return question_.fetches_manifest && IsForContainerd() &&
-         Withholds(parts_.options, host_, question_.credentials) &&
-         parts_.host_states.ChallengeOf(origin_, question_.reference.path());
+  return question_.fetches_manifest && LoginIsWithheld(parts_.options, parts_.host_states, host_, question_);
 }
 
 RegistryAnswer Conversation::LoginLeftToPulls() const {
-  return LeftToPulls(
-      RegistryDetail::kCredentialsWithheld,
-      "asks for credentials, but is not trusted with them (registryTrustedMirrors): only a pull tells");
+  return LeftToPulls(RegistryDetail::kCredentialsWithheld, std::string(kLoginWithheld));
 }
 
 RegistryAnswer Conversation::EvaluateHead(const Described& described, Authorization& authorization,

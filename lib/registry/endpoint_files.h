@@ -26,7 +26,7 @@ class EndpointFiles {
   EndpointFiles(const EndpointFiles&) = delete;
   EndpointFiles& operator=(const EndpointFiles&) = delete;
 
-  // Blocks only as a disk does. Either hosts, or the reason why only pulling tells.
+  // Blocks only as a disk does. Either hosts, or the reason why only a pull can tell.
   std::shared_ptr<const HostChain> ChainFor(const image::Reference& reference) PREFETCH_EXCLUDES(mutex_);
 
  private:
@@ -48,7 +48,7 @@ class EndpointFiles {
 // PlacesOf: where CRI-O asks for an image, in order, as its registries.conf says (R46 to R48). Pure.
 //
 // Unlike hosts.toml, an entry is chosen by the whole name of the image, and gives it another name at each
-// place. Where that cannot be followed faithfully, only pulling tells.
+// place. Where that cannot be followed faithfully, only a pull can tell.
 
 struct PullEndpoint {
   image::Reference as;  // the name used there; its domain is the server
@@ -62,7 +62,7 @@ struct PullEndpoint {
 struct PullEndpoints {
   std::vector<PullEndpoint> places;  // at least one, unless only the runtime knows
   std::string prefix;                // of the entry that was chosen; empty: there is none for that image
-  std::string only_runtime;          // why only pulling tells, a sentence; empty: the places are known
+  std::string only_runtime;          // why only a pull can tell, a sentence; empty: the places are known
 };
 
 PullEndpoints PlacesOf(const RegistriesConf& conf, const image::Reference& reference);

@@ -20,8 +20,8 @@ namespace prefetch::registry {
 struct RuntimeConfig {
   bool containerd = true;          // false: another runtime, which reads no hosts.toml
   std::string containerd_version;  // "2.3.4"; empty: not known, counts as the newest
-  // As written in containerd's configuration, or its release's default: "/etc/containerd/certs.d", several
-  // with ":". Empty: there is none.
+  // The path that containerd's configuration names, or its release's default: "/etc/containerd/certs.d". A
+  // colon separates several. Empty: there is none.
   std::string config_path;
   bool path_is_default = false;    // not configured
   bool local_pull = false;         // use_local_image_pull, or another setting that makes it so (C29)

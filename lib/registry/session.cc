@@ -181,7 +181,7 @@ Reply Session::Follow(const Question& question, OwnHeaders own_headers) {
     if (!question.form.empty() && !SameServer(passed.front(), *next)) {
       return RefusedRedirect(base::PermissionDenied("it redirects a login to another server"), passed.back());
     }
-    // As with Go's client: 307 and 308 alone have the same request sent again.
+    // Go's client sends the same request again only at 307 and 308.
     if (!question.form.empty() && got.response->status < 307) bare = WithoutForm(question);
     passed.push_back(std::move(*next));
   }

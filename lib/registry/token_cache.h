@@ -24,8 +24,8 @@ namespace prefetch::registry {
 
 struct Token {
   base::Secret text;  // printable ASCII without blanks: fits a header
-  // From now, as the service says it, or 60 s. `issued_at` is not looked at: clocks differ, and a token that
-  // is refused before its time is replaced once anyway.
+  // The service's expires_in, or 60 s, from now on. Nothing reads `issued_at`: clocks differ, and a token
+  // that is refused before its time is replaced once anyway.
   std::chrono::seconds lifetime{60};
 };
 

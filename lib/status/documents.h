@@ -69,7 +69,7 @@ struct RegistryHostsView {
 
 struct ImageDetail {
   bool listed = true;
-  // As read just now; none without a kubelet.
+  // The request for this document read them from kubelet's files; none without a kubelet.
   std::optional<kubelet::Verdicts> verdicts;
   RecordView record;
   std::string intent = "NotAsked";  // kubelet's intent to pull it: as RecordView::state

@@ -68,12 +68,10 @@ constexpr MetricsTable kTable = {{
      "(None, NoNodeCredentials, Admission and so on). Entries without a touch, past or due, do not count."},
     {Id::kPreflightCallers, "prefetchd_preflight_callers_total", Kind::kCounter,
      "Preflights of pods that brought a token, by result: Admitted, or the reason for the rejection. Absent "
-     "before "
-     "the first."},
+     "before the first."},
     {Id::kFleetCallers, "prefetchd_fleet_callers_total", Kind::kCounter,
      "Questions for the full status with a fleet token, by result: Admitted, or the reason for the "
-     "rejection. "
-     "Absent before the first."},
+     "rejection. Absent before the first."},
     {Id::kTouches, "prefetchd_touches_total", Kind::kCounter,
      "Images that were in a touch pod, by obstacle; None: kubelet recorded it for every pod of "
      "the node. Absent before the first."},
