@@ -218,6 +218,34 @@ bool MayJoin(const PullCandidate& slot, const Places& taken, bool settled, const
   return !settled || slot.bytes <= limits.large_image_bytes || taken.large == 0;
 }
 
+// Whether a due pull finds a place.
+struct PlaceForSlot {
+  int registry_limit = 0, of_registry = 0;
+  bool is_free = false;
+  bool is_reserved = false;  // look-ups of images that count for more keep all places that are left
+};
+
+// Starts the look-up of credentials of a slot with a place, and keeps the place for it.
+void StartLookup(const PullCandidate& slot, const PlaceForSlot& place, base::TimePoint now,
+                 std::map<std::string, int>& looking, ReservedPlaces& reserved, ScheduleOutput& output) {
+  const bool under_way = slot.lookup.state == LookupState::kUnderWay;
+  if (!place.is_free) return;
+  if (!under_way && place.of_registry + looking[slot.registry] >= place.registry_limit) return;
+  // The look-up starts even while places are kept: look-ups that all hang then keep them for one moment
+  // together, and not one after the other.
+  if (!under_way) {
+    output.to_look_up.push_back(slot.entry);
+    looking[slot.registry]++;
+  }
+  if (place.is_reserved || place.of_registry + reserved.of_registry(slot.registry) >= place.registry_limit) {
+    return;
+  }
+  reserved.Add(slot);
+  const base::TimePoint since = under_way ? slot.lookup.since : now;
+  // At that time the kept place is free for others, and no event reports it.
+  output.next_turn_at = std::min<base::TimePoint>(output.next_turn_at, since + kPromptLookup);
+}
+
 }  // namespace
 
 bool ComesBefore(const PullCandidate& a, const PullCandidate& b) {
@@ -292,35 +320,23 @@ ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::
     // Suspects run one at a time. If two ran, nobody could tell which of them ends the runtime.
     if (SameContentRuns(slot, running) || (slot.suspect && taken.suspects > 0)) continue;
     reserved.MoveTo(slot);
-    const int registry_limit = registries.Of(slot.registry);
-    const int of_registry = taken.of_registry[slot.registry];
     const int total_limit = places.Of(slot.registry, now, output.next_turn_at);
     const int total = taken.TotalFor(slot.registry);
-    const bool has_place = total < total_limit && taken.all < most && of_registry < registry_limit &&
-                           MayJoin(slot, taken, input.settled, limits, parallel);
-    // Look-ups of images that count for more keep all places that are left.
-    const bool is_reserved = total + reserved.total() >= total_limit;  // for what counts for more
+    PlaceForSlot place{.registry_limit = registries.Of(slot.registry),
+                       .of_registry = taken.of_registry[slot.registry]};
+    place.is_free = total < total_limit && taken.all < most && place.of_registry < place.registry_limit &&
+                    MayJoin(slot, taken, input.settled, limits, parallel);
+    place.is_reserved = total + reserved.total() >= total_limit;
     if (slot.lookup.state != LookupState::kDone) {
       // This makes the claim without a start: the room must still be there when the look-up ends.
       disk.Admits(slot, false);
-      const bool under_way = slot.lookup.state == LookupState::kUnderWay;
-      if (!has_place || (!under_way && of_registry + looking[slot.registry] >= registry_limit)) continue;
-      // The look-up starts even while places are kept: look-ups that all hang then keep them for one moment
-      // together, and not one after the other.
-      if (!under_way) {
-        output.to_look_up.push_back(slot.entry);
-        looking[slot.registry]++;
-      }
-      if (is_reserved || of_registry + reserved.of_registry(slot.registry) >= registry_limit) continue;
-      reserved.Add(slot);
-      const base::TimePoint since = under_way ? slot.lookup.since : now;
-      // At that time the kept place is free for others, and no event reports it.
-      output.next_turn_at = std::min<base::TimePoint>(output.next_turn_at, since + kPromptLookup);
+      StartLookup(slot, place, now, looking, reserved, output);
       continue;
     }
-    if (!disk.Admits(slot, has_place && !is_reserved)) {
+    const bool has_place = place.is_free && !place.is_reserved;
+    if (!disk.Admits(slot, has_place)) {
       // Only entries that nothing but room holds back report it as their reason.
-      if (has_place && !is_reserved) output.short_of_disk_space.push_back(slot.entry);
+      if (has_place) output.short_of_disk_space.push_back(slot.entry);
       continue;
     }
     taken.Take(slot, limits);

@@ -69,8 +69,8 @@ bool LoginIsWithheld(const ClientOptions& options, HostState& states, const Chai
          states.ChallengeOf(host.host.server.Origin(), question.reference.path());
 }
 
-Authenticator::Authenticator(Parts parts, const base::Call& call, const ChainedHost& host, Session& session,
-                             std::string repository)
+Authenticator::Authenticator(const Parts& parts, const base::Call& call, const ChainedHost& host,
+                             Session& session, std::string repository)
     : parts_(parts),
       call_(call),
       host_(host),

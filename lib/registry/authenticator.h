@@ -31,7 +31,7 @@ inline constexpr std::string_view kLoginWithheld =
 // Serves one repository of one server. Not thread-safe. Its arguments must outlive it.
 class Authenticator {
  public:
-  Authenticator(Parts parts, const base::Call& call, const ChainedHost& host, Session& session,
+  Authenticator(const Parts& parts, const base::Call& call, const ChainedHost& host, Session& session,
                 std::string repository);
 
   // A request's authorization: none, a password, a token.

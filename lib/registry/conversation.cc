@@ -123,7 +123,7 @@ std::chrono::milliseconds Jittered(std::chrono::milliseconds delay) {
 
 }  // namespace
 
-Conversation::Conversation(Parts parts, const base::Call& call, const std::vector<ChainedHost>& chain,
+Conversation::Conversation(const Parts& parts, const base::Call& call, const std::vector<ChainedHost>& chain,
                            const ChainedHost& host, const image::RegistryQuestion& question)
     : parts_(parts),
       call_(call),
@@ -281,6 +281,38 @@ RegistryAnswer Conversation::Unusable(RegistryDetail detail, const std::string& 
   return answer;
 }
 
+std::optional<RegistryAnswer> Conversation::MistakeOfType(const Described& described) const {
+  switch (described.kind) {
+    case ManifestKind::kHtml:
+      return RegistryAnswer{
+          .kind = Kind::kServerError,
+          .detail = RegistryDetail::kNotARegistry,
+          .ends_pull = IsForContainerd(),
+          .message = host_.host.server.Authority() + " answered with a web page, not with a manifest"};
+    case ManifestKind::kSchema1:
+      return Unusable(RegistryDetail::kSchema1, "has a manifest of schema 1: its digest cannot be compared");
+    case ManifestKind::kUnknown:
+      if (!IsForContainerd()) break;
+      return Unusable(RegistryDetail::kNoManifest, "answered with the type \"" +
+                                                       base::ForeignText(described.type, kLongestWords) +
+                                                       "\", which containerd does not take for a manifest");
+    case ManifestKind::kIndex:
+    case ManifestKind::kManifest:
+      break;
+  }
+  return std::nullopt;
+}
+
+std::optional<RegistryAnswer> Conversation::MistakeOfReported(const Described& described) const {
+  if (!image::IsDigest(described.digest) || !described.digest.starts_with("sha256:")) {
+    return Unusable(RegistryDetail::kDigestMismatch, "names the digest \"" +
+                                                         base::ForeignText(described.digest, kLongestWords) +
+                                                         "\", which containerd does not take");
+  }
+  if (*described.size == 0) return Unusable(RegistryDetail::kNoManifest, "answered with an empty manifest");
+  return std::nullopt;
+}
+
 // Examines a 2xx answer in containerd's order: digest and size in the headers, the size limit, the type, and
 // then the body. Some mistakes lead containerd to the next host, and others end its pull, so the first
 // mistake in this order decides.
@@ -310,34 +342,11 @@ RegistryAnswer Conversation::EvaluateManifest(How how, const http::Response& res
   if (is_reported && *described.size > kManifestLimits.bytes) {
     return AskNext(RegistryDetail::kManifestTooLarge, "has a manifest that is too large");
   }
-  switch (described.kind) {
-    case ManifestKind::kHtml:
-      return {.kind = Kind::kServerError,
-              .detail = RegistryDetail::kNotARegistry,
-              .ends_pull = IsForContainerd(),
-              .message = host_.host.server.Authority() + " answered with a web page, not with a manifest"};
-    case ManifestKind::kSchema1:
-      return Unusable(RegistryDetail::kSchema1, "has a manifest of schema 1: its digest cannot be compared");
-    case ManifestKind::kUnknown:
-      if (!IsForContainerd()) break;
-      return Unusable(RegistryDetail::kNoManifest, "answered with the type \"" +
-                                                       base::ForeignText(described.type, kLongestWords) +
-                                                       "\", which containerd does not take for a manifest");
-    case ManifestKind::kIndex:
-    case ManifestKind::kManifest:
-      break;
-  }
+  if (auto mistake = MistakeOfType(described)) return *std::move(mistake);
   parts_.host_states.NoteRegistry(origin_);
   const std::string& reported = described.digest;
   if (is_reported) {
-    if (!image::IsDigest(reported) || !reported.starts_with("sha256:")) {
-      return Unusable(RegistryDetail::kDigestMismatch, "names the digest \"" +
-                                                           base::ForeignText(reported, kLongestWords) +
-                                                           "\", which containerd does not take");
-    }
-    if (*described.size == 0) {
-      return Unusable(RegistryDetail::kNoManifest, "answered with an empty manifest");
-    }
+    if (auto mistake = MistakeOfReported(described)) return *std::move(mistake);
   }
   if (head) return EvaluateHead(described, authorization, credential);
   if (!IsPlainOrGzip(response)) return UnknownEncoding();

@@ -18,7 +18,7 @@ namespace prefetch::registry {
 class Conversation {
  public:
   // `chain` has all hosts of the registry, `host` among them.
-  Conversation(Parts parts, const base::Call& call, const std::vector<ChainedHost>& chain,
+  Conversation(const Parts& parts, const base::Call& call, const std::vector<ChainedHost>& chain,
                const ChainedHost& host, const image::RegistryQuestion& question);
 
   // Returns kSame, kMoved, or the reason for neither, with the server that answered and the number of
@@ -76,6 +76,9 @@ class Conversation {
   // AskNext: containerd goes on to the next host after this answer. Unusable: its pull ends there.
   image::RegistryAnswer AskNext(image::RegistryDetail detail, const std::string& why) const;
   image::RegistryAnswer Unusable(image::RegistryDetail detail, const std::string& why) const;
+  // The first mistake in the headers of a manifest, in containerd's order; nullopt: there is none.
+  std::optional<image::RegistryAnswer> MistakeOfType(const Described& described) const;
+  std::optional<image::RegistryAnswer> MistakeOfReported(const Described& described) const;
   image::RegistryAnswer UnknownEncoding() const;
   image::RegistryAnswer BeyondLimits() const;
   // Only a pull can tell.

@@ -90,7 +90,7 @@ bool WasSent(http::Fault fault) {
   return true;
 }
 
-Session::Session(Parts parts, const base::Call& call, const ChainedHost& host)
+Session::Session(const Parts& parts, const base::Call& call, const ChainedHost& host)
     : parts_(parts), call_(call), host_(host) {}
 
 http::AbsoluteUrl Session::Server() const {

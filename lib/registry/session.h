@@ -60,7 +60,7 @@ struct Reply {
 // Not thread-safe. Its arguments must outlive it.
 class Session {
  public:
-  Session(Parts parts, const base::Call& call, const ChainedHost& host);
+  Session(const Parts& parts, const base::Call& call, const ChainedHost& host);
 
   // Asks the host itself: with its headers, in its turn.
   Reply AskHost(const Question& question);
