@@ -20,10 +20,6 @@ struct Row {
   unsigned minor = 36;
 };
 
-void PrintTo(const Row& row, std::ostream* out) {
-  *out << row.name;
-}
-
 // A good provider with one field replaced, or left out if `value` is empty.
 std::string With(const std::string& field, const std::string& value) {
   std::vector<std::pair<std::string, std::string>> fields = {
@@ -48,141 +44,125 @@ std::string ReplaceOnce(std::string text, const std::string& from, const std::st
   return text.replace(text.find(from), from.size(), to);
 }
 
-class DecodeTest : public testing::TestWithParam<Row> {};
-
-TEST_P(DecodeTest, AsKubelet) {
-  doc::Problems problems("c.yaml");
-  std::vector<Provider> providers =
-      DecodeProviderConfig(GetParam().text, image::KubeletVersion{1, GetParam().minor}, problems);
-  std::string all = base::Join(problems.Lines(), "\n");
-  if (GetParam().problem.empty()) {
-    EXPECT_EQ(all, "");
-    EXPECT_EQ(providers.size(), 1U);
-  } else {
-    EXPECT_EQ(problems.count(), 1U) << all;
-    EXPECT_NE(all.find(GetParam().problem), std::string::npos) << all;
-  }
-}
-
 const std::string kFull = ", cacheType: Token, requireServiceAccount: true";
 
-// A3 and A4.
-INSTANTIATE_TEST_SUITE_P(
-    Object, DecodeTest,
-    testing::Values(
-        Row{"Good", With("name", "ecr"), ""}, Row{"GoodIn131", With("name", "ecr"), "", 31},
-        Row{"V1alpha1", ReplaceOnce(With("name", "ecr"), "io/v1", "io/v1alpha1"), ""},
-        Row{"V1beta1", ReplaceOnce(With("name", "ecr"), "io/v1", "io/v1beta1"), ""},
-        Row{"UnknownVersion", ReplaceOnce(With("name", "ecr"), "io/v1", "io/v2"), "apiVersion: must be"},
-        Row{"WrongKind", ReplaceOnce(With("name", "ecr"), "kind: C", "kind: c"), "kind: must be"},
-        Row{"Json",
-            R"({"apiVersion":"kubelet.config.k8s.io/v1","kind":"CredentialProviderConfig","providers":[{
+TEST(DecodeTest, AsKubelet) {
+  const Row rows[] = {
+      // A3 and A4.
+      {"Good", With("name", "ecr"), ""},
+      {"GoodIn131", With("name", "ecr"), "", 31},
+      {"V1alpha1", ReplaceOnce(With("name", "ecr"), "io/v1", "io/v1alpha1"), ""},
+      {"V1beta1", ReplaceOnce(With("name", "ecr"), "io/v1", "io/v1beta1"), ""},
+      {"UnknownVersion", ReplaceOnce(With("name", "ecr"), "io/v1", "io/v2"), "apiVersion: must be"},
+      {"WrongKind", ReplaceOnce(With("name", "ecr"), "kind: C", "kind: c"), "kind: must be"},
+      {"Json",
+       R"({"apiVersion":"kubelet.config.k8s.io/v1","kind":"CredentialProviderConfig","providers":[{
              "name":"a","apiVersion":"credentialprovider.kubelet.k8s.io/v1beta1","matchImages":["*"],
              "defaultCacheDuration":"0"}]})",
-            ""},
-        Row{"JsonIsNotYaml", "{apiVersion: kubelet.config.k8s.io/v1}", "c.yaml:1:"},
-        Row{"Empty", "", "must be a mapping"},
-        Row{"TwoDocuments", With("name", "ecr") + "---\n" + With("name", "b"), ""},
-        Row{"TrailingSeparator", With("name", "ecr") + "---\n", ""},
-        Row{"Yes",
-            With("tokenAttributes",
-                 "{serviceAccountTokenAudience: a, cacheType: Token, requireServiceAccount: yes}"),
-            ""},
-        Row{"Merge", With("<<", "{name: ecr}"), "duplicate key \"name\""},
-        Row{"NoProviders", kHead, "providers: is required"},
-        Row{"EmptyProviders", std::string(kHead) + "providers: []\n", "providers: must have an entry"},
-        Row{"UnknownField", With("color", "red"), "providers[0].color: unknown field"},
-        Row{"UnknownFieldIn131", With("color", "red"), "", 31},
-        Row{"CaseOfFields", With("Env", "[]"), "providers[0].Env: unknown field"},
-        Row{"DuplicateField", With("args", "[]"), "duplicate key \"args\""},
-        Row{"DuplicateFieldIn131", With("args", "[]"), "", 31},
-        Row{"UnknownFieldOfEnv", With("env", "[{name: A, value: b, x: y}]"),
-            "providers[0].env[0].x: unknown field"},
-        Row{"Env", With("env", "[{name: A, value: b}, {name: C}]"), ""},
-        Row{"NumberInEnv", With("env", "[{name: A, value: 5}]"),
-            "providers[0].env[0].value: must be a string"}),
-    [](const auto& row) { return row.param.name; });
-
-INSTANTIATE_TEST_SUITE_P(
-    Fields, DecodeTest,
-    testing::Values(
-        Row{"NameMissing", With("name", ""), "providers[0].name: is required"},
-        Row{"NameEmpty", With("name", "\"\""), "providers[0].name: must not be empty"},
-        Row{"NameWithSlash", With("name", "a/b"), "providers[0].name: must not contain /"},
-        Row{"NameWithSpace", With("name", "a b"), "providers[0].name: must not contain a space"},
-        Row{"NameDot", With("name", "."), "providers[0].name: must be the name of a file"},
-        Row{"NameDotDot", With("name", "\"..\""), "providers[0].name: must be the name of a file"},
-        Row{"NameDotDotX", With("name", "..x"), ""},
-        Row{"MatchImagesMissing", With("matchImages", ""), "providers[0].matchImages: is required"},
-        Row{"MatchImagesEmpty", With("matchImages", "[]"), "providers[0].matchImages: must have an entry"},
-        Row{"MatchImagesBad", With("matchImages", "[foo.io, \"foo.io:abc\"]"),
-            "providers[0].matchImages[1]: must be"},
-        Row{"MatchImagesNumber", With("matchImages", "[5]"), "providers[0].matchImages[0]: must be a string"},
-        Row{"DurationMissing", With("defaultCacheDuration", ""),
-            "providers[0].defaultCacheDuration: is required"},
-        Row{"DurationNull", With("defaultCacheDuration", "null"),
-            "providers[0].defaultCacheDuration: is required"},
-        Row{"DurationZero", With("defaultCacheDuration", "\"0\""), ""},
-        Row{"DurationZeroSeconds", With("defaultCacheDuration", "0s"), ""},
-        Row{"DurationMixed", With("defaultCacheDuration", "1h30m"), ""},
-        Row{"DurationBareZero", With("defaultCacheDuration", "0"),
-            "providers[0].defaultCacheDuration: must be a dur"},
-        Row{"DurationBareNumber", With("defaultCacheDuration", "600"),
-            "providers[0].defaultCacheDuration: must be"},
-        Row{"DurationNegative", With("defaultCacheDuration", "-1s"),
-            "providers[0].defaultCacheDuration: must be at"},
-        Row{"DurationWithoutUnit", With("defaultCacheDuration", "\"12\""),
-            "defaultCacheDuration: must be a dur"},
-        Row{"ApiVersionMissing", With("apiVersion", ""), "providers[0].apiVersion: is required"},
-        Row{"ApiVersionOfTheObject", With("apiVersion", "kubelet.config.k8s.io/v1"),
-            "providers[0].apiVersion: must be"},
-        Row{"ApiVersionAlpha", With("apiVersion", "credentialprovider.kubelet.k8s.io/v1alpha1"), ""},
-        Row{"ArgsNumber", ReplaceOnce(With("name", "ecr"), "args: []", "args: [5]"),
-            "providers[0].args[0]: must be a string"}),
-    [](const auto& row) { return row.param.name; });
-
-// A5.
-INSTANTIATE_TEST_SUITE_P(
-    TokenAttributes, DecodeTest,
-    testing::Values(
-        Row{"Good", Token(kFull), ""}, Row{"GoodIn134", Token(kFull), "", 34},
-        Row{"GateOffIn133", Token(kFull), "tokenAttributes: needs the feature gate", 33},
-        Row{"UnknownIn132", Token(kFull), "tokenAttributes: unknown field", 32},
-        Row{"IgnoredIn131", Token(kFull), "", 31},
-        Row{"NotInV1beta1", ReplaceOnce(Token(kFull), "io/v1", "io/v1beta1"),
-            "tokenAttributes: unknown field"},
-        Row{"PluginMustBeV1",
-            ReplaceOnce(Token(kFull), "credentialprovider.kubelet.k8s.io/v1",
-                        "credentialprovider.kubelet.k8s.io/v1beta1"),
-            "providers[0].apiVersion: must be credentialprovider.kubelet.k8s.io/v1 with tokenAttributes"},
-        Row{"AudienceEmpty", Token(kFull, ""), "serviceAccountTokenAudience: must not be empty"},
-        Row{"AudienceMissing", With("tokenAttributes", "{cacheType: Token, requireServiceAccount: true}"),
-            "serviceAccountTokenAudience: is required"},
-        Row{"CacheTypeMissing", Token(", requireServiceAccount: true"), "cacheType: is required"},
-        Row{"CacheTypeUnknown", Token(", cacheType: Pod, requireServiceAccount: true"), "cacheType: must be"},
-        Row{"RequireMissing", Token(", cacheType: Token"), "requireServiceAccount: is required"},
-        Row{"RequiredKeys", Token(kFull + ", requiredServiceAccountAnnotationKeys: [a.io/B, c, zZ9.io/zZ9]"),
-            ""},
-        Row{"RequiredKeyTwice", Token(kFull + ", requiredServiceAccountAnnotationKeys: [a, a]"),
-            "is listed twice"},
-        Row{"RequiredKeyBad", Token(kFull + ", requiredServiceAccountAnnotationKeys: [\"a b\"]"),
-            "qualified name"},
-        Row{"RequiredWithoutAccount",
-            Token(", cacheType: Token, requireServiceAccount: false, requiredServiceAccountAnnotationKeys: "
-                  "[a]"),
-            "needs requireServiceAccount: true"},
-        Row{"OptionalWithoutAccount",
-            Token(", cacheType: Token, requireServiceAccount: false, optionalServiceAccountAnnotationKeys: "
-                  "[a]"),
-            ""},
-        Row{"OptionalIsRequired",
-            Token(kFull +
-                  ", requiredServiceAccountAnnotationKeys: [a], optionalServiceAccountAnnotationKeys: [a]"),
-            "is also a required key"},
-        Row{"OptionalTwice", Token(kFull + ", optionalServiceAccountAnnotationKeys: [a, a]"),
-            "is listed twice"},
-        Row{"UnknownField", Token(kFull + ", x: y"), "tokenAttributes.x: unknown field"}),
-    [](const auto& row) { return row.param.name; });
+       ""},
+      {"JsonIsNotYaml", "{apiVersion: kubelet.config.k8s.io/v1}", "c.yaml:1:"},
+      {"Empty", "", "must be a mapping"},
+      {"TwoDocuments", With("name", "ecr") + "---\n" + With("name", "b"), ""},
+      {"TrailingSeparator", With("name", "ecr") + "---\n", ""},
+      {"Yes",
+       With("tokenAttributes",
+            "{serviceAccountTokenAudience: a, cacheType: Token, requireServiceAccount: yes}"),
+       ""},
+      {"Merge", With("<<", "{name: ecr}"), "duplicate key \"name\""},
+      {"NoProviders", kHead, "providers: is required"},
+      {"EmptyProviders", std::string(kHead) + "providers: []\n", "providers: must have an entry"},
+      {"UnknownField", With("color", "red"), "providers[0].color: unknown field"},
+      {"UnknownFieldIn131", With("color", "red"), "", 31},
+      {"CaseOfFields", With("Env", "[]"), "providers[0].Env: unknown field"},
+      {"DuplicateField", With("args", "[]"), "duplicate key \"args\""},
+      {"DuplicateFieldIn131", With("args", "[]"), "", 31},
+      {"UnknownFieldOfEnv", With("env", "[{name: A, value: b, x: y}]"),
+       "providers[0].env[0].x: unknown field"},
+      {"Env", With("env", "[{name: A, value: b}, {name: C}]"), ""},
+      {"NumberInEnv", With("env", "[{name: A, value: 5}]"), "providers[0].env[0].value: must be a string"},
+      {"NameMissing", With("name", ""), "providers[0].name: is required"},
+      {"NameEmpty", With("name", "\"\""), "providers[0].name: must not be empty"},
+      {"NameWithSlash", With("name", "a/b"), "providers[0].name: must not contain /"},
+      {"NameWithSpace", With("name", "a b"), "providers[0].name: must not contain a space"},
+      {"NameDot", With("name", "."), "providers[0].name: must be the name of a file"},
+      {"NameDotDot", With("name", "\"..\""), "providers[0].name: must be the name of a file"},
+      {"NameDotDotX", With("name", "..x"), ""},
+      {"MatchImagesMissing", With("matchImages", ""), "providers[0].matchImages: is required"},
+      {"MatchImagesEmpty", With("matchImages", "[]"), "providers[0].matchImages: must have an entry"},
+      {"MatchImagesBad", With("matchImages", "[foo.io, \"foo.io:abc\"]"),
+       "providers[0].matchImages[1]: must be"},
+      {"MatchImagesNumber", With("matchImages", "[5]"), "providers[0].matchImages[0]: must be a string"},
+      {"DurationMissing", With("defaultCacheDuration", ""), "providers[0].defaultCacheDuration: is required"},
+      {"DurationNull", With("defaultCacheDuration", "null"),
+       "providers[0].defaultCacheDuration: is required"},
+      {"DurationZero", With("defaultCacheDuration", "\"0\""), ""},
+      {"DurationZeroSeconds", With("defaultCacheDuration", "0s"), ""},
+      {"DurationMixed", With("defaultCacheDuration", "1h30m"), ""},
+      {"DurationBareZero", With("defaultCacheDuration", "0"),
+       "providers[0].defaultCacheDuration: must be a dur"},
+      {"DurationBareNumber", With("defaultCacheDuration", "600"),
+       "providers[0].defaultCacheDuration: must be"},
+      {"DurationNegative", With("defaultCacheDuration", "-1s"),
+       "providers[0].defaultCacheDuration: must be at"},
+      {"DurationWithoutUnit", With("defaultCacheDuration", "\"12\""), "defaultCacheDuration: must be a dur"},
+      {"ApiVersionMissing", With("apiVersion", ""), "providers[0].apiVersion: is required"},
+      {"ApiVersionOfTheObject", With("apiVersion", "kubelet.config.k8s.io/v1"),
+       "providers[0].apiVersion: must be"},
+      {"ApiVersionAlpha", With("apiVersion", "credentialprovider.kubelet.k8s.io/v1alpha1"), ""},
+      {"ArgsNumber", ReplaceOnce(With("name", "ecr"), "args: []", "args: [5]"),
+       "providers[0].args[0]: must be a string"},
+      // A5.
+      {"Good", Token(kFull), ""},
+      {"GoodIn134", Token(kFull), "", 34},
+      {"GateOffIn133", Token(kFull), "tokenAttributes: needs the feature gate", 33},
+      {"UnknownIn132", Token(kFull), "tokenAttributes: unknown field", 32},
+      {"IgnoredIn131", Token(kFull), "", 31},
+      {"NotInV1beta1", ReplaceOnce(Token(kFull), "io/v1", "io/v1beta1"), "tokenAttributes: unknown field"},
+      {"PluginMustBeV1",
+       ReplaceOnce(Token(kFull), "credentialprovider.kubelet.k8s.io/v1",
+                   "credentialprovider.kubelet.k8s.io/v1beta1"),
+       "providers[0].apiVersion: must be credentialprovider.kubelet.k8s.io/v1 with tokenAttributes"},
+      {"AudienceEmpty", Token(kFull, ""), "serviceAccountTokenAudience: must not be empty"},
+      {"AudienceMissing", With("tokenAttributes", "{cacheType: Token, requireServiceAccount: true}"),
+       "serviceAccountTokenAudience: is required"},
+      {"CacheTypeMissing", Token(", requireServiceAccount: true"), "cacheType: is required"},
+      {"CacheTypeUnknown", Token(", cacheType: Pod, requireServiceAccount: true"), "cacheType: must be"},
+      {"RequireMissing", Token(", cacheType: Token"), "requireServiceAccount: is required"},
+      {"RequiredKeys", Token(kFull + ", requiredServiceAccountAnnotationKeys: [a.io/B, c, zZ9.io/zZ9]"), ""},
+      {"RequiredKeyTwice", Token(kFull + ", requiredServiceAccountAnnotationKeys: [a, a]"),
+       "is listed twice"},
+      {"RequiredKeyBad", Token(kFull + ", requiredServiceAccountAnnotationKeys: [\"a b\"]"),
+       "qualified name"},
+      {"RequiredWithoutAccount",
+       Token(", cacheType: Token, requireServiceAccount: false, requiredServiceAccountAnnotationKeys: "
+             "[a]"),
+       "needs requireServiceAccount: true"},
+      {"OptionalWithoutAccount",
+       Token(", cacheType: Token, requireServiceAccount: false, optionalServiceAccountAnnotationKeys: "
+             "[a]"),
+       ""},
+      {"OptionalIsRequired",
+       Token(kFull +
+             ", requiredServiceAccountAnnotationKeys: [a], optionalServiceAccountAnnotationKeys: [a]"),
+       "is also a required key"},
+      {"OptionalTwice", Token(kFull + ", optionalServiceAccountAnnotationKeys: [a, a]"), "is listed twice"},
+      {"UnknownField", Token(kFull + ", x: y"), "tokenAttributes.x: unknown field"},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.name);
+    doc::Problems problems("c.yaml");
+    std::vector<Provider> providers =
+        DecodeProviderConfig(row.text, image::KubeletVersion{1, row.minor}, problems);
+    std::string all = base::Join(problems.Lines(), "\n");
+    if (row.problem.empty()) {
+      EXPECT_EQ(all, "");
+      EXPECT_EQ(providers.size(), 1U);
+    } else {
+      EXPECT_EQ(problems.count(), 1U) << all;
+      EXPECT_NE(all.find(row.problem), std::string::npos) << all;
+    }
+  }
+}
 
 TEST(IsQualifiedName, AsKubernetes) {
   for (const char* name : {"a", "A-b_c.d", "example.com/a", "a/b"})

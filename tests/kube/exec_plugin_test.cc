@@ -18,90 +18,80 @@ struct OutputCase {
   std::string name, output;
   std::string problem;  // part of the error; empty: it is good
 };
-class OutputTest : public testing::TestWithParam<OutputCase> {};
-TEST_P(OutputTest, IsReadOrExplained) {
-  auto credential = DecodeExecCredential(GetParam().output, kV1);
-  ASSERT_EQ(credential.ok(), GetParam().problem.empty()) << (credential ? "" : credential.error().message());
-  if (credential) return;
-  EXPECT_NE(credential.error().message().find(GetParam().problem), std::string::npos)
-      << credential.error().message();
-  EXPECT_EQ(credential.error().message().find("t0p"), std::string::npos) << credential.error().message();
+TEST(OutputTest, IsReadOrExplained) {
+  const OutputCase rows[] = {
+      {"Token", Credential(R"({"token":"t0p"})"), ""},
+      {"Expiring", Credential(R"({"token":"t0p","expirationTimestamp":"2026-08-01T10:00:00Z"})"), ""},
+      {"Certificate", Credential(R"({"clientCertificateData":"c","clientKeyData":"t0p"})"), ""},
+      {"UnknownKeys", Credential(R"({"token":"t0p","new":1})"), ""},
+      {"Yaml", "apiVersion: client.authentication.k8s.io/v1\nkind: ExecCredential\nstatus:\n  token: t0p\n",
+       ""},
+      {"WithoutKind", R"({"apiVersion":"client.authentication.k8s.io/v1","status":{"token":"t0p"}})", ""},
+      {"AnotherKindInCapitals", R"({"KIND":"Status",)" + Credential(R"({"token":"t0p"})").substr(1), ""},
+      {"TypeOfARepeatedKey", R"({"status":5,)" + Credential(R"({"token":"t0p"})").substr(1),
+       "status: must be a mapping"},
+      {"TypeInSpec", R"({"spec":{"interactive":"no"},)" + Credential(R"({"token":"t0p"})").substr(1),
+       "spec.interactive: must be true or false"},
+      {"TextBehind", Credential(R"({"token":"t0p"})") + "\nUpdate available\n", "the plugin's output:2:1"},
+      {"NoJson", "t0p", "the plugin's output:1:1"},
+      {"Nothing", "", "the plugin's output"},
+      {"NoStatus", R"({"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential"})", "status"},
+      {"OtherVersion",
+       R"({"apiVersion":"client.authentication.k8s.io/v1beta1","kind":"ExecCredential","status":{"token":"t0p"}})",
+       "apiVersion: must be"},
+      {"EmptyStatus", Credential("{}"), "has neither a token nor a certificate"},
+      {"CertificateAlone", Credential(R"({"token":"t0p","clientCertificateData":"c"})"), "without the other"},
+      {"BadTime", Credential(R"({"token":"t0p","expirationTimestamp":"tomorrow"})"), "expirationTimestamp"},
+      {"TokenIsANumber", Credential(R"({"token":17})"), "status.token: must be a string"},
+  };
+  for (const OutputCase& row : rows) {
+    SCOPED_TRACE(row.name);
+    auto credential = DecodeExecCredential(row.output, kV1);
+    ASSERT_EQ(credential.ok(), row.problem.empty()) << (credential ? "" : credential.error().message());
+    if (credential) continue;
+    EXPECT_NE(credential.error().message().find(row.problem), std::string::npos)
+        << credential.error().message();
+    EXPECT_EQ(credential.error().message().find("t0p"), std::string::npos) << credential.error().message();
+  }
 }
-INSTANTIATE_TEST_SUITE_P(
-    ExecCredential, OutputTest,
-    testing::Values(
-        OutputCase{"Token", Credential(R"({"token":"t0p"})"), ""},
-        OutputCase{"Expiring", Credential(R"({"token":"t0p","expirationTimestamp":"2026-08-01T10:00:00Z"})"),
-                   ""},
-        OutputCase{"Certificate", Credential(R"({"clientCertificateData":"c","clientKeyData":"t0p"})"), ""},
-        OutputCase{"UnknownKeys", Credential(R"({"token":"t0p","new":1})"), ""},
-        OutputCase{
-            "Yaml",
-            "apiVersion: client.authentication.k8s.io/v1\nkind: ExecCredential\nstatus:\n  token: t0p\n", ""},
-        OutputCase{"WithoutKind",
-                   R"({"apiVersion":"client.authentication.k8s.io/v1","status":{"token":"t0p"}})", ""},
-        OutputCase{"AnotherKindInCapitals",
-                   R"({"KIND":"Status",)" + Credential(R"({"token":"t0p"})").substr(1), ""},
-        OutputCase{"TypeOfARepeatedKey", R"({"status":5,)" + Credential(R"({"token":"t0p"})").substr(1),
-                   "status: must be a mapping"},
-        OutputCase{"TypeInSpec",
-                   R"({"spec":{"interactive":"no"},)" + Credential(R"({"token":"t0p"})").substr(1),
-                   "spec.interactive: must be true or false"},
-        OutputCase{"TextBehind", Credential(R"({"token":"t0p"})") + "\nUpdate available\n",
-                   "the plugin's output:2:1"},
-        OutputCase{"NoJson", "t0p", "the plugin's output:1:1"},
-        OutputCase{"Nothing", "", "the plugin's output"},
-        OutputCase{"NoStatus", R"({"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential"})",
-                   "status"},
-        OutputCase{
-            "OtherVersion",
-            R"({"apiVersion":"client.authentication.k8s.io/v1beta1","kind":"ExecCredential","status":{"token":"t0p"}})",
-            "apiVersion: must be"},
-        OutputCase{"EmptyStatus", Credential("{}"), "has neither a token nor a certificate"},
-        OutputCase{"CertificateAlone", Credential(R"({"token":"t0p","clientCertificateData":"c"})"),
-                   "without the other"},
-        OutputCase{"BadTime", Credential(R"({"token":"t0p","expirationTimestamp":"tomorrow"})"),
-                   "expirationTimestamp"},
-        OutputCase{"TokenIsANumber", Credential(R"({"token":17})"), "status.token: must be a string"}),
-    [](const auto& row) { return row.param.name; });
 
 struct RunCase {
   std::string name, script;
   base::Code code;
   std::string problem;
 };
-class RunTest : public testing::TestWithParam<RunCase> {};
-TEST_P(RunTest, FailsWithASentence) {
-  tests::TempDir dir;
-  ExecPlugin plugin{.api_version = kV1, .command = dir / "plugin", .install_hint = "get it from your cloud"};
-  plugin.environment = {"PATH=/usr/bin:/bin", "WORD=correct horse"};
-  plugin.secrets.emplace_back("correct horse");
-  if (!GetParam().script.empty()) {
-    dir.Write("plugin", "#!/bin/sh\n" + GetParam().script);
-    ::chmod((dir / "plugin").c_str(), 0755);
+TEST(RunTest, FailsWithASentence) {
+  const RunCase rows[] = {
+      {"Absent", "", base::Code::kNotFound, "(get it from your cloud)"},
+      {"Exits", "printf 'not\\nlogged in' >&2; exit 3\n", base::Code::kUnavailable,
+       "exited 3: not logged in"},
+      {"EchoesItsOutput", "echo '{\"status\":{\"token\":\"hunter2\"}}'; echo no hunter2 >&2; exit 1\n",
+       base::Code::kUnavailable, "exited 1: no [redacted]"},
+      {"EchoesItsVariable", "echo no $WORD >&2; exit 1\n", base::Code::kUnavailable,
+       "exited 1: no [redacted]"},
+      {"Killed", "kill -9 $$\n", base::Code::kUnavailable, "killed by signal 9"},
+      {"Hangs", "read never < /dev/zero\n", base::Code::kDeadlineExceeded, "did not answer in time"},
+      {"Garbage", "echo hello\n", base::Code::kInvalidArgument, "the plugin's output:1:1"},
+  };
+  for (const RunCase& row : rows) {
+    SCOPED_TRACE(row.name);
+    tests::TempDir dir;
+    ExecPlugin plugin{
+        .api_version = kV1, .command = dir / "plugin", .install_hint = "get it from your cloud"};
+    plugin.environment = {"PATH=/usr/bin:/bin", "WORD=correct horse"};
+    plugin.secrets.emplace_back("correct horse");
+    if (!row.script.empty()) {
+      dir.Write("plugin", "#!/bin/sh\n" + row.script);
+      ::chmod((dir / "plugin").c_str(), 0755);
+    }
+    auto credential = RunExecPlugin(base::Call{}.Within(std::chrono::seconds(2)), plugin);
+    ASSERT_FALSE(credential);
+    EXPECT_EQ(credential.error().code(), row.code) << credential.error().message();
+    EXPECT_TRUE(credential.error().message().starts_with("credential plugin " + dir / "plugin"));
+    EXPECT_NE(credential.error().message().find(row.problem), std::string::npos)
+        << credential.error().message();
   }
-  auto credential = RunExecPlugin(base::Call{}.Within(std::chrono::seconds(2)), plugin);
-  ASSERT_FALSE(credential);
-  EXPECT_EQ(credential.error().code(), GetParam().code) << credential.error().message();
-  EXPECT_TRUE(credential.error().message().starts_with("credential plugin " + dir / "plugin"));
-  EXPECT_NE(credential.error().message().find(GetParam().problem), std::string::npos)
-      << credential.error().message();
 }
-INSTANTIATE_TEST_SUITE_P(
-    ExecPlugin, RunTest,
-    testing::Values(
-        RunCase{"Absent", "", base::Code::kNotFound, "(get it from your cloud)"},
-        RunCase{"Exits", "printf 'not\\nlogged in' >&2; exit 3\n", base::Code::kUnavailable,
-                "exited 3: not logged in"},
-        RunCase{"EchoesItsOutput",
-                "echo '{\"status\":{\"token\":\"hunter2\"}}'; echo no hunter2 >&2; exit 1\n",
-                base::Code::kUnavailable, "exited 1: no [redacted]"},
-        RunCase{"EchoesItsVariable", "echo no $WORD >&2; exit 1\n", base::Code::kUnavailable,
-                "exited 1: no [redacted]"},
-        RunCase{"Killed", "kill -9 $$\n", base::Code::kUnavailable, "killed by signal 9"},
-        RunCase{"Hangs", "read never < /dev/zero\n", base::Code::kDeadlineExceeded, "did not answer in time"},
-        RunCase{"Garbage", "echo hello\n", base::Code::kInvalidArgument, "the plugin's output:1:1"}),
-    [](const auto& row) { return row.param.name; });
 
 TEST(ExecPlugin, GetsWhatItNeedsAndGivesACredential) {
   tests::TempDir dir;

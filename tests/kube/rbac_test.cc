@@ -64,112 +64,100 @@ struct AttemptCase {
   Attempt attempt;
   bool expect;
 };
-class AttemptTest : public testing::TestWithParam<AttemptCase> {};
-TEST_P(AttemptTest, IsDecided) {
-  Rbac rbac;
-  base::Status loaded = rbac.Load(kManifests);
-  ASSERT_TRUE(loaded) << loaded.error().message();
-  EXPECT_EQ(rbac.Allows(GetParam().attempt), GetParam().expect);
+TEST(AttemptTest, IsDecided) {
+  const AttemptCase rows[] = {
+      {"Granted", {kAgent, {}, "get", "", "nodes", "", "n1"}, true},
+      {"OtherVerb", {kAgent, {}, "delete", "", "nodes", "", "n1"}, false},
+      {"OtherResource", {kAgent, {}, "get", "", "pods", "", "p"}, false},
+      {"OtherGroup", {kAgent, {}, "get", "metrics.k8s.io", "nodes", "", "n1"}, false},
+      {"AGroupOfItsOwn", {kAgent, {}, "list", "apps", "daemonsets", "x", ""}, true},
+      {"SubresourceGranted", {kAgent, {}, "patch", "", "nodes/status", "", "n1"}, true},
+      {"AResourceIsNotItsSubresources", {kAgent, {}, "get", "", "nodes/status", "", "n1"}, false},
+      {"NorTheProxy", {kAgent, {}, "get", "", "nodes/proxy", "", "n1"}, false},
+      {"OtherUser", {"system:serviceaccount:prefetchd:other", {}, "get", "", "nodes", "", "n1"}, false},
+      {"OtherNamespacesAccount", {"system:serviceaccount:x:agent", {}, "get", "", "nodes", "", "n1"}, false},
+      {"NameGranted", {kAgent, {}, "create", "", "serviceaccounts/token", "a", "ecr"}, true},
+      {"OtherName", {kAgent, {}, "create", "", "serviceaccounts/token", "a", "gcr"}, false},
+      {"NamesDoNotGrantTheCollection", {kAgent, {}, "create", "", "serviceaccounts/token", "a", ""}, false},
+      {"ByGroup", {"bob", {"touchers"}, "create", "", "pods", "touch", ""}, true},
+      {"ByUser", {"ann", {}, "delete", "", "pods", "touch", "p"}, true},
+      {"OtherNamespace", {"ann", {}, "delete", "", "pods", "default", "p"}, false},
+      {"AllNamespaces", {"ann", {}, "list", "", "pods", "", ""}, false},
+      {"ClusterRoleBoundInANamespace", {"ann", {}, "list", "apps", "daemonsets", "here", ""}, true},
+      {"AndNowhereElse", {"ann", {}, "list", "apps", "daemonsets", "there", ""}, false},
+  };
+  for (const AttemptCase& row : rows) {
+    SCOPED_TRACE(row.name);
+    Rbac rbac;
+    base::Status loaded = rbac.Load(kManifests);
+    ASSERT_TRUE(loaded) << loaded.error().message();
+    EXPECT_EQ(rbac.Allows(row.attempt), row.expect);
+  }
 }
-INSTANTIATE_TEST_SUITE_P(
-    Rbac, AttemptTest,
-    testing::Values(
-        AttemptCase{"Granted", {kAgent, {}, "get", "", "nodes", "", "n1"}, true},
-        AttemptCase{"OtherVerb", {kAgent, {}, "delete", "", "nodes", "", "n1"}, false},
-        AttemptCase{"OtherResource", {kAgent, {}, "get", "", "pods", "", "p"}, false},
-        AttemptCase{"OtherGroup", {kAgent, {}, "get", "metrics.k8s.io", "nodes", "", "n1"}, false},
-        AttemptCase{"AGroupOfItsOwn", {kAgent, {}, "list", "apps", "daemonsets", "x", ""}, true},
-        AttemptCase{"SubresourceGranted", {kAgent, {}, "patch", "", "nodes/status", "", "n1"}, true},
-        AttemptCase{
-            "AResourceIsNotItsSubresources", {kAgent, {}, "get", "", "nodes/status", "", "n1"}, false},
-        AttemptCase{"NorTheProxy", {kAgent, {}, "get", "", "nodes/proxy", "", "n1"}, false},
-        AttemptCase{
-            "OtherUser", {"system:serviceaccount:prefetchd:other", {}, "get", "", "nodes", "", "n1"}, false},
-        AttemptCase{"OtherNamespacesAccount",
-                    {"system:serviceaccount:x:agent", {}, "get", "", "nodes", "", "n1"},
-                    false},
-        AttemptCase{"NameGranted", {kAgent, {}, "create", "", "serviceaccounts/token", "a", "ecr"}, true},
-        AttemptCase{"OtherName", {kAgent, {}, "create", "", "serviceaccounts/token", "a", "gcr"}, false},
-        AttemptCase{"NamesDoNotGrantTheCollection",
-                    {kAgent, {}, "create", "", "serviceaccounts/token", "a", ""},
-                    false},
-        AttemptCase{"ByGroup", {"bob", {"touchers"}, "create", "", "pods", "touch", ""}, true},
-        AttemptCase{"ByUser", {"ann", {}, "delete", "", "pods", "touch", "p"}, true},
-        AttemptCase{"OtherNamespace", {"ann", {}, "delete", "", "pods", "default", "p"}, false},
-        AttemptCase{"AllNamespaces", {"ann", {}, "list", "", "pods", "", ""}, false},
-        AttemptCase{
-            "ClusterRoleBoundInANamespace", {"ann", {}, "list", "apps", "daemonsets", "here", ""}, true},
-        AttemptCase{"AndNowhereElse", {"ann", {}, "list", "apps", "daemonsets", "there", ""}, false}),
-    [](const auto& row) { return row.param.name; });
 
 struct GrantCase {
   std::string name, rule;
   std::vector<std::string> expect;
 };
-class GrantTest : public testing::TestWithParam<GrantCase> {};
-TEST_P(GrantTest, IsFound) {
-  Rbac rbac;
-  base::Status loaded =
-      rbac.Load("apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: r}\nrules: [" +
-                GetParam().rule + "]\n");
-  ASSERT_TRUE(loaded) << loaded.error().message();
-  EXPECT_EQ(rbac.ForbiddenGrants(), GetParam().expect);
+TEST(GrantTest, IsFound) {
+  const GrantCase rows[] = {
+      {"Harmless", R"({apiGroups: [""], resources: [nodes, nodes/status, pods], verbs: [get, patch]})", {}},
+      {"NodesProxy",
+       R"({apiGroups: [""], resources: [nodes/proxy], verbs: [get]})",
+       {"ClusterRole r: resource \"nodes/proxy\""}},
+      {"Secrets",
+       R"({apiGroups: [""], resources: [secrets], resourceNames: [a], verbs: [get]})",
+       {"ClusterRole r: resource \"secrets\""}},
+      {"Exec",
+       R"({apiGroups: [""], resources: [pods, pods/exec, pods/attach], verbs: [create]})",
+       {"ClusterRole r: resource \"pods/exec\"", "ClusterRole r: resource \"pods/attach\""}},
+      {"AllVerbs", R"({apiGroups: [""], resources: [nodes], verbs: ["*"]})", {"ClusterRole r: verb \"*\""}},
+      {"AllResources",
+       R"({apiGroups: [""], resources: ["*"], verbs: [get]})",
+       {"ClusterRole r: resource \"*\""}},
+      {"AllSubresources",
+       R"({apiGroups: [""], resources: ["*/status"], verbs: [get]})",
+       {"ClusterRole r: resource \"*/status\""}},
+      {"AllGroups",
+       R"({apiGroups: ["*"], resources: [nodes], verbs: [get]})",
+       {"ClusterRole r: apiGroup \"*\""}},
+      {"MoreForOneself",
+       R"({apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles], verbs: [bind, escalate]})",
+       {"ClusterRole r: verb \"bind\"", "ClusterRole r: verb \"escalate\""}},
+  };
+  for (const GrantCase& row : rows) {
+    SCOPED_TRACE(row.name);
+    Rbac rbac;
+    base::Status loaded = rbac.Load(
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: r}\nrules: [" +
+        row.rule + "]\n");
+    ASSERT_TRUE(loaded) << loaded.error().message();
+    EXPECT_EQ(rbac.ForbiddenGrants(), row.expect);
+  }
 }
-INSTANTIATE_TEST_SUITE_P(
-    Rbac, GrantTest,
-    testing::Values(
-        GrantCase{"Harmless",
-                  R"({apiGroups: [""], resources: [nodes, nodes/status, pods], verbs: [get, patch]})",
-                  {}},
-        GrantCase{"NodesProxy",
-                  R"({apiGroups: [""], resources: [nodes/proxy], verbs: [get]})",
-                  {"ClusterRole r: resource \"nodes/proxy\""}},
-        GrantCase{"Secrets",
-                  R"({apiGroups: [""], resources: [secrets], resourceNames: [a], verbs: [get]})",
-                  {"ClusterRole r: resource \"secrets\""}},
-        GrantCase{"Exec",
-                  R"({apiGroups: [""], resources: [pods, pods/exec, pods/attach], verbs: [create]})",
-                  {"ClusterRole r: resource \"pods/exec\"", "ClusterRole r: resource \"pods/attach\""}},
-        GrantCase{"AllVerbs",
-                  R"({apiGroups: [""], resources: [nodes], verbs: ["*"]})",
-                  {"ClusterRole r: verb \"*\""}},
-        GrantCase{"AllResources",
-                  R"({apiGroups: [""], resources: ["*"], verbs: [get]})",
-                  {"ClusterRole r: resource \"*\""}},
-        GrantCase{"AllSubresources",
-                  R"({apiGroups: [""], resources: ["*/status"], verbs: [get]})",
-                  {"ClusterRole r: resource \"*/status\""}},
-        GrantCase{"AllGroups",
-                  R"({apiGroups: ["*"], resources: [nodes], verbs: [get]})",
-                  {"ClusterRole r: apiGroup \"*\""}},
-        GrantCase{
-            "MoreForOneself",
-            R"({apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles], verbs: [bind, escalate]})",
-            {"ClusterRole r: verb \"bind\"", "ClusterRole r: verb \"escalate\""}}),
-    [](const auto& row) { return row.param.name; });
 
 struct BadManifest {
   std::string name, text;
 };
-class BadManifestTest : public testing::TestWithParam<BadManifest> {};
-TEST_P(BadManifestTest, IsRefused) {
-  Rbac rbac;
-  EXPECT_FALSE(rbac.Load("apiVersion: rbac.authorization.k8s.io/v1\n" + GetParam().text));
+TEST(BadManifestTest, IsRefused) {
+  const BadManifest rows[] = {
+      {"NoYaml", "kind: ["},
+      {"NoName", "kind: ClusterRole\nrules: []"},
+      {"NoVerbs",
+       "kind: ClusterRole\nmetadata: {name: r}\nrules: [{apiGroups: [\"\"], "
+       "resources: [nodes]}]"},
+      {"NoApiGroups", "kind: ClusterRole\nmetadata: {name: r}\nrules: [{resources: [nodes], verbs: [get]}]"},
+      {"RoleNowhere", "kind: Role\nmetadata: {name: r}\nrules: []"},
+      {"ClusterBindingOfARole",
+       "kind: ClusterRoleBinding\nmetadata: {name: b}\nroleRef: {kind: Role, name: r}"},
+      {"BindingOfNothing", "kind: RoleBinding\nmetadata: {name: b, namespace: n}"},
+  };
+  for (const BadManifest& row : rows) {
+    SCOPED_TRACE(row.name);
+    Rbac rbac;
+    EXPECT_FALSE(rbac.Load("apiVersion: rbac.authorization.k8s.io/v1\n" + row.text));
+  }
 }
-INSTANTIATE_TEST_SUITE_P(
-    Rbac, BadManifestTest,
-    testing::Values(
-        BadManifest{"NoYaml", "kind: ["}, BadManifest{"NoName", "kind: ClusterRole\nrules: []"},
-        BadManifest{"NoVerbs",
-                    "kind: ClusterRole\nmetadata: {name: r}\nrules: [{apiGroups: [\"\"], "
-                    "resources: [nodes]}]"},
-        BadManifest{"NoApiGroups",
-                    "kind: ClusterRole\nmetadata: {name: r}\nrules: [{resources: [nodes], verbs: [get]}]"},
-        BadManifest{"RoleNowhere", "kind: Role\nmetadata: {name: r}\nrules: []"},
-        BadManifest{"ClusterBindingOfARole",
-                    "kind: ClusterRoleBinding\nmetadata: {name: b}\nroleRef: {kind: Role, name: r}"},
-        BadManifest{"BindingOfNothing", "kind: RoleBinding\nmetadata: {name: b, namespace: n}"}),
-    [](const auto& row) { return row.param.name; });
 
 }  // namespace
 }  // namespace prefetch::tests::rbac_test

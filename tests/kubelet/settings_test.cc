@@ -25,104 +25,81 @@ struct SettingsCase {
   std::vector<std::string> expect;
 };
 
-class SettingsTest : public testing::TestWithParam<SettingsCase> {};
-
-TEST_P(SettingsTest, Enumerates) {
-  EXPECT_EQ(Words(GetParam().facts), GetParam().expect);
-}
-
 constexpr image::KubeletVersion V(unsigned minor) {
   return {1, minor};
 }
 
-// K7, K8 and K10.
-INSTANTIATE_TEST_SUITE_P(
-    Spec31, SettingsTest,
-    testing::Values(
-        SettingsCase{"Default132", {.version = V(32), .configuration_known = true}, {"1.32:off"}},
-        SettingsCase{"Default133", {.version = V(33), .configuration_known = true}, {"1.33:off"}},
-        SettingsCase{"Default134", {.version = V(34), .configuration_known = true}, {"1.34:off"}},
-        SettingsCase{"Default135",
-                     {.version = V(35), .configuration_known = true},
-                     {"1.35:NeverVerifyPreloadedImages"}},
-        SettingsCase{"Default136",
-                     {.version = V(36), .configuration_known = true},
-                     {"1.36:NeverVerifyPreloadedImages"}},
-        SettingsCase{"Default137",
-                     {.version = V(37), .configuration_known = true},
-                     {"1.37:NeverVerifyPreloadedImages"}},
-        SettingsCase{
-            "GateOff137", {.version = V(37), .configuration_known = true, .gate = false}, {"1.37:off"}},
-        SettingsCase{
-            "PolicyAgainstGate137",
-            {.version = V(37), .configuration_known = true, .gate = false, .policy = Policy::kNeverVerify},
-            {"refused"}},
-        // Of a kubelet that is newer than the rules nobody can say what it would not start with.
-        SettingsCase{
-            "Newer", {.version = V(38), .configuration_known = true}, {"1.38:NeverVerifyPreloadedImages"}},
-        SettingsCase{
-            "NewerWithTheGateOff",
-            {.version = V(38), .configuration_known = true, .gate = false, .policy = Policy::kNeverVerify},
-            {"1.38:off"}},
-        SettingsCase{"NewerWithAnAllowlistOfAnotherPolicy",
-                     {.version = V(38), .policy = Policy::kAlwaysVerify, .allowlist = {"**"}},
-                     {"1.38:AlwaysVerify"}},
-        SettingsCase{"NewerByOlderRules",
-                     {.version = V(38), .rules = V(37), .configuration_known = true},
-                     {"1.37:NeverVerifyPreloadedImages"}},
-        SettingsCase{"NewerByTheRulesOf134",
-                     {.version = V(38), .rules = V(34), .configuration_known = true},
-                     {"1.34:off"}},
-        SettingsCase{"RulesAreForNewerKubeletsOnly",
-                     {.version = V(34), .rules = V(37), .configuration_known = true},
-                     {"1.34:off"}},
-        SettingsCase{"RulesTellNoVersion",
-                     {.rules = V(37), .configuration_known = true, .policy = Policy::kAlwaysVerify},
-                     {"1.35:AlwaysVerify", "1.36:AlwaysVerify", "1.37:AlwaysVerify"}},
-        SettingsCase{"GateOn134",
-                     {.version = V(34), .configuration_known = true, .gate = true},
-                     {"1.34:NeverVerifyPreloadedImages"}},
-        SettingsCase{
-            "GateOff136", {.version = V(36), .configuration_known = true, .gate = false}, {"1.36:off"}},
-        SettingsCase{"PolicyNeedsGate",
-                     {.version = V(34), .configuration_known = true, .policy = Policy::kAlwaysVerify},
-                     {"refused"}},
-        SettingsCase{
-            "PolicyAgainstGate",
-            {.version = V(36), .configuration_known = true, .gate = false, .policy = Policy::kNeverVerify},
-            {"refused"}},
-        SettingsCase{
-            "GateThatIsNotThere", {.version = V(32), .configuration_known = true, .gate = true}, {"refused"}},
-        SettingsCase{"DeclaredPolicyMeansGate",
-                     {.version = V(34), .policy = Policy::kAlwaysVerify},
-                     {"1.34:AlwaysVerify"}},
-        SettingsCase{
-            "DeclaredPolicyOfOldKubelet", {.version = V(32), .policy = Policy::kAlwaysVerify}, {"1.32:off"}},
-        SettingsCase{"DeclaredPolicyOfAnyKubelet",
-                     {.policy = Policy::kNeverVerify},
-                     {"1.33:NeverVerify", "1.34:NeverVerify", "1.35:NeverVerify", "1.36:NeverVerify",
-                      "1.37:NeverVerify", "1.38:NeverVerify"}},
-        SettingsCase{"PolicyInFileOfAnyKubelet",
-                     {.configuration_known = true, .policy = Policy::kAlwaysVerify},
-                     {"1.35:AlwaysVerify", "1.36:AlwaysVerify", "1.37:AlwaysVerify", "1.38:AlwaysVerify"}},
-        SettingsCase{"PolicyAgainstGateOfAnyKubelet",
-                     {.configuration_known = true, .gate = false, .policy = Policy::kAlwaysVerify},
-                     {"refused"}},
-        SettingsCase{
-            "OnlyVersionKnown",
-            {.version = V(36)},
-            {"1.36:off", "1.36:NeverVerify", "1.36:NeverVerifyPreloadedImages", "1.36:AlwaysVerify"}},
-        SettingsCase{"AllowlistOfAnotherPolicy",
-                     {.version = V(36), .policy = Policy::kAlwaysVerify, .allowlist = {"reg.io/a"}},
-                     {"refused"}},
-        SettingsCase{"AllowlistNarrowsVersions",
-                     {.policy = Policy::kNeverVerifyAllowlistedImages, .allowlist = {"ubuntu"}},
-                     {"1.36:NeverVerifyAllowlistedImages", "1.37:NeverVerifyAllowlistedImages",
-                      "1.38:NeverVerifyAllowlistedImages"}},
-        SettingsCase{"BadAllowlist",
-                     {.policy = Policy::kNeverVerifyAllowlistedImages, .allowlist = {"*"}},
-                     {"refused"}}),
-    [](const auto& row) { return row.param.name; });
+TEST(SettingsTest, Enumerates) {
+  const SettingsCase rows[] = {
+      // K7, K8 and K10.
+      {"Default132", {.version = V(32), .configuration_known = true}, {"1.32:off"}},
+      {"Default133", {.version = V(33), .configuration_known = true}, {"1.33:off"}},
+      {"Default134", {.version = V(34), .configuration_known = true}, {"1.34:off"}},
+      {"Default135", {.version = V(35), .configuration_known = true}, {"1.35:NeverVerifyPreloadedImages"}},
+      {"Default136", {.version = V(36), .configuration_known = true}, {"1.36:NeverVerifyPreloadedImages"}},
+      {"Default137", {.version = V(37), .configuration_known = true}, {"1.37:NeverVerifyPreloadedImages"}},
+      {"GateOff137", {.version = V(37), .configuration_known = true, .gate = false}, {"1.37:off"}},
+      {"PolicyAgainstGate137",
+       {.version = V(37), .configuration_known = true, .gate = false, .policy = Policy::kNeverVerify},
+       {"refused"}},
+      // Of a kubelet that is newer than the rules nobody can say what it would not start with.
+      {"Newer", {.version = V(38), .configuration_known = true}, {"1.38:NeverVerifyPreloadedImages"}},
+      {"NewerWithTheGateOff",
+       {.version = V(38), .configuration_known = true, .gate = false, .policy = Policy::kNeverVerify},
+       {"1.38:off"}},
+      {"NewerWithAnAllowlistOfAnotherPolicy",
+       {.version = V(38), .policy = Policy::kAlwaysVerify, .allowlist = {"**"}},
+       {"1.38:AlwaysVerify"}},
+      {"NewerByOlderRules",
+       {.version = V(38), .rules = V(37), .configuration_known = true},
+       {"1.37:NeverVerifyPreloadedImages"}},
+      {"NewerByTheRulesOf134", {.version = V(38), .rules = V(34), .configuration_known = true}, {"1.34:off"}},
+      {"RulesAreForNewerKubeletsOnly",
+       {.version = V(34), .rules = V(37), .configuration_known = true},
+       {"1.34:off"}},
+      {"RulesTellNoVersion",
+       {.rules = V(37), .configuration_known = true, .policy = Policy::kAlwaysVerify},
+       {"1.35:AlwaysVerify", "1.36:AlwaysVerify", "1.37:AlwaysVerify"}},
+      {"GateOn134",
+       {.version = V(34), .configuration_known = true, .gate = true},
+       {"1.34:NeverVerifyPreloadedImages"}},
+      {"GateOff136", {.version = V(36), .configuration_known = true, .gate = false}, {"1.36:off"}},
+      {"PolicyNeedsGate",
+       {.version = V(34), .configuration_known = true, .policy = Policy::kAlwaysVerify},
+       {"refused"}},
+      {"PolicyAgainstGate",
+       {.version = V(36), .configuration_known = true, .gate = false, .policy = Policy::kNeverVerify},
+       {"refused"}},
+      {"GateThatIsNotThere", {.version = V(32), .configuration_known = true, .gate = true}, {"refused"}},
+      {"DeclaredPolicyMeansGate", {.version = V(34), .policy = Policy::kAlwaysVerify}, {"1.34:AlwaysVerify"}},
+      {"DeclaredPolicyOfOldKubelet", {.version = V(32), .policy = Policy::kAlwaysVerify}, {"1.32:off"}},
+      {"DeclaredPolicyOfAnyKubelet",
+       {.policy = Policy::kNeverVerify},
+       {"1.33:NeverVerify", "1.34:NeverVerify", "1.35:NeverVerify", "1.36:NeverVerify", "1.37:NeverVerify",
+        "1.38:NeverVerify"}},
+      {"PolicyInFileOfAnyKubelet",
+       {.configuration_known = true, .policy = Policy::kAlwaysVerify},
+       {"1.35:AlwaysVerify", "1.36:AlwaysVerify", "1.37:AlwaysVerify", "1.38:AlwaysVerify"}},
+      {"PolicyAgainstGateOfAnyKubelet",
+       {.configuration_known = true, .gate = false, .policy = Policy::kAlwaysVerify},
+       {"refused"}},
+      {"OnlyVersionKnown",
+       {.version = V(36)},
+       {"1.36:off", "1.36:NeverVerify", "1.36:NeverVerifyPreloadedImages", "1.36:AlwaysVerify"}},
+      {"AllowlistOfAnotherPolicy",
+       {.version = V(36), .policy = Policy::kAlwaysVerify, .allowlist = {"reg.io/a"}},
+       {"refused"}},
+      {"AllowlistNarrowsVersions",
+       {.policy = Policy::kNeverVerifyAllowlistedImages, .allowlist = {"ubuntu"}},
+       {"1.36:NeverVerifyAllowlistedImages", "1.37:NeverVerifyAllowlistedImages",
+        "1.38:NeverVerifyAllowlistedImages"}},
+      {"BadAllowlist", {.policy = Policy::kNeverVerifyAllowlistedImages, .allowlist = {"*"}}, {"refused"}},
+  };
+  for (const SettingsCase& row : rows) {
+    SCOPED_TRACE(row.name);
+    EXPECT_EQ(Words(row.facts), row.expect);
+  }
+}
 
 TEST(Settings, NothingKnownIsEveryKubeletFrom131OnAndANewerOne) {
   std::vector<std::string> words = Words({});

@@ -33,12 +33,6 @@ std::string Found(const KindCase& row) {
   return text;
 }
 
-class KindsTest : public testing::TestWithParam<KindCase> {};
-
-TEST_P(KindsTest, AreSeen) {
-  EXPECT_EQ(Found(GetParam()), GetParam().expect);
-}
-
 // An object with `spec` behind its name.
 std::string Object(const std::string& type, const std::string& spec) {
   const std::size_t slash = type.rfind('/');
@@ -56,361 +50,299 @@ std::string OfAction(const std::string& action, const std::string& manifest) {
 const char kPodSpec[] = "{containers: [{name: c, image: a}]}";
 const std::string kTemplate = "{spec: " + std::string(kPodSpec) + "}";
 
-INSTANTIATE_TEST_SUITE_P(
-    Rows, KindsTest,
-    testing::Values(
-        KindCase{"JobSet",
-                 Object("jobset.x-k8s.io/v1alpha2/JobSet",
-                        "{replicatedJobs: [{template: {spec: {template: " + kTemplate + "}}}]}"),
-                 "a Always\n"},
-        KindCase{"LeaderWorkerSet",
-                 Object("leaderworkerset.x-k8s.io/v1/LeaderWorkerSet",
-                        "{leaderWorkerTemplate: {leaderTemplate: " + kTemplate +
-                            ", workerTemplate: " + kTemplate + "}}"),
-                 "a Always\na Always\n"},
-        KindCase{"Prometheus",
-                 Object("monitoring.coreos.com/v1/Prometheus",
-                        "{image: 'p:1', imagePullPolicy: Never, thanos: {image: 't:1'}, containers: [{name: "
-                        "prometheus, "
-                        "args: [x]}, {name: s, image: 's:1'}]}"),
-                 "p:1 Never!\nt:1 Never!\ns:1 IfNotPresent\n"},
-        KindCase{"PrometheusOfOld",
-                 Object("monitoring.coreos.com/v1/Prometheus", "{baseImage: q.io/p, version: v2.2.1}"),
-                 "q.io/p:v2.2.1 IfNotPresent?\n"},
-        KindCase{"AnImageOfTheController", Object("monitoring.coreos.com/v1/Alertmanager", "{replicas: 3}"),
-                 "unread: 2 Alertmanager x may run pods, and no image of it was found here\n"},
-        KindCase{"KnativeNamesImagesByDigest",
-                 Object("serving.knative.dev/v1/Service", "{template: " + kTemplate + "}"),
-                 "a IfNotPresent\n"},
-        KindCase{
-            "KServe",
-            Object(
-                "serving.kserve.io/v1beta1/InferenceService",
-                "{predictor: {model: {image: 'm:1'}}, transformer: {containers: [{name: t, image: 't:1'}]}}"),
-            "t:1 IfNotPresent\nm:1 IfNotPresent\n"},
-        KindCase{"PyTorchJob",
-                 Object("kubeflow.org/v1/PyTorchJob",
-                        "{pytorchReplicaSpecs: {Master: {template: " + kTemplate + "}}}"),
-                 "a Always\n"},
-        KindCase{"RayCluster",
-                 Object("ray.io/v1/RayCluster", "{headGroupSpec: {template: " + kTemplate +
-                                                    "}, workerGroupSpecs: [{template: " + kTemplate + "}]}"),
-                 "a Always\na Always\n"},
-        KindCase{"RayCronJob",
-                 Object("ray.io/v1/RayCronJob",
-                        "{jobTemplate: {submitterPodTemplate: " + kTemplate +
-                            ", rayClusterSpec: {autoscalerOptions: {image: s}, headGroupSpec: {template: " +
-                            kTemplate + "}, workerGroupSpecs: [{template: " + kTemplate + "}]}}}"),
-                 "a Always\na Always\na Always\ns IfNotPresent\n"},
-        KindCase{
-            "PolicyOfASparkApplication",
-            Object("sparkoperator.k8s.io/v1beta2/ScheduledSparkApplication",
-                   "{template: {imagePullPolicy: Always, driver: {image: 'd:1'}, executor: {image: e}}}"),
-            "d:1 Always!\ne Always!\n"},
-        KindCase{
-            "FlinkBlueGreenDeployment",
-            Object("flink.apache.org/v1beta1/FlinkBlueGreenDeployment", "{template: {spec: {image: f}}}"),
-            "f IfNotPresent\n"},
-        KindCase{"ASessionJobRunsInAFlinkDeployment",
-                 Object("flink.apache.org/v1beta1/FlinkSessionJob", "{deploymentName: d}"), ""},
-        KindCase{"ImageCatalog",
-                 Object("postgresql.cnpg.io/v1/ImageCatalog", "{images: [{major: 17, image: 'q.io/pg:17'}]}"),
-                 "q.io/pg:17 IfNotPresent?\n"},
-        KindCase{
-            "SparkApplication",
-            Object("sparkoperator.k8s.io/v1beta2/SparkApplication", "{image: s, driver: {image: 'd:1'}}"),
-            "s IfNotPresent\nd:1 IfNotPresent\n"},
-        KindCase{
-            "FlinkDeployment",
-            Object("flink.apache.org/v1beta1/FlinkDeployment",
-                   "{image: f, jobManager: {podTemplate: {spec: {initContainers: [{name: i, image: 'i:1'}], "
-                   "containers: [{name: flink-main-container}]}}}}"),
-            "f IfNotPresent\ni:1 IfNotPresent\n"
-            "open: container \"flink-main-container\" of FlinkDeployment x has no image here\n"},
-        KindCase{"KubeVirt",
-                 Object("kubevirt.io/v1/VirtualMachine",
-                        "{template: {spec: {volumes: [{name: d, containerDisk: {image: 'd:1'}}]}}}"),
-                 "d:1 IfNotPresent\n"},
-        KindCase{"Strimzi",
-                 Object("kafka.strimzi.io/v1beta2/Kafka",
-                        "{kafka: {image: 'k:1'}, entityOperator: {topicOperator: {image: 't:1'}}}"),
-                 "k:1 IfNotPresent\nt:1 IfNotPresent\n"},
-        KindCase{
-            "CloudNativePG",
-            Object("postgresql.cnpg.io/v1/Cluster", "{imageName: 'q.io/pg:17', imagePullPolicy: Always}"),
-            "q.io/pg:17 Always!\n"},
-        KindCase{"Rollout", Object("argoproj.io/v1alpha1/Rollout", "{template: " + kTemplate + "}"),
-                 "a Always\n"},
-        KindCase{"RunnerSet",
-                 Object("actions.github.com/v1alpha1/AutoscalingRunnerSet", "{template: " + kTemplate + "}"),
-                 "a Always\n"},
-        KindCase{"AHookTemplateOfARC",
-                 "apiVersion: v1\nkind: PodTemplate\nmetadata: {name: h}\nspec:\n  containers: [{name: $job, "
-                 "image: "
-                 "'j:1', imagePullPolicy: Always}, {name: side, image: 's:1'}]\n",
-                 "j:1 Always!\ns:1 IfNotPresent\n"},
-        KindCase{
-            "AHookTemplateInAConfigMap",
-            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  content: |\n    apiVersion: v1\n"
-            "    kind: PodTemplate\n    spec: {containers: [{name: $job, image: 'j:1'}]}\n",
-            "j:1 IfNotPresent\n"},
-        KindCase{
-            "AMarkedTextInAConfigMap",
-            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  pod.yaml: |\n    # prefetchctl: "
-            "manifest\n    apiVersion: v1\n    kind: Pod\n    spec: {containers: [{name: c, image: "
-            "'m:1'}]}\n",
-            "m:1 IfNotPresent\n"},
-        KindCase{
-            "AnUnmarkedTextInAConfigMap",
-            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  pod.yaml: |\n    apiVersion: v1\n"
-            "    kind: Pod\n    spec: {containers: [{name: c, image: 'm:1'}]}\n",
-            ""},
-        KindCase{
-            "GitlabRunner",
-            "concurrent = 4\n[[runners]]\n  executor = \"kubernetes\"\n  [runners.kubernetes]\n"
-            "    image = \"q.io/job:1\"\n    helper_image = \"q.io/help:1\"\n    pull_policy = [\"always\"]\n"
-            "    [[runners.kubernetes.services]]\n      name = \"q.io/dind:1\"\n",
-            "q.io/job:1 Always!\nq.io/help:1 Always!\nq.io/dind:1 Always!\n"},
-        KindCase{
-            "GitlabRunnerInAConfigMap",
-            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  config.toml: |\n    [[runners]]\n"
-            "      [runners.kubernetes]\n        image = \"q.io/job:1\"\n",
-            "q.io/job:1 IfNotPresent?\n"},
-        KindCase{
-            "JenkinsConfigurationAsCode",
-            "jenkins:\n  clouds:\n  - kubernetes:\n      templates:\n      - name: t\n        containers:\n"
-            "        - {name: a, image: 'a:1'}\n        - {name: b, image: 'b:1', alwaysPullImage: true}\n"
-            "        yaml: |\n          apiVersion: v1\n          kind: Pod\n"
-            "          spec: {containers: [{name: c, image: 'c:1'}]}\n",
-            "a:1 IfNotPresent!\nb:1 Always!\nc:1 IfNotPresent\n"}),
-    [](const auto& row) { return row.param.name; });
-
-INSTANTIATE_TEST_SUITE_P(
-    Workflows, KindsTest,
-    testing::Values(
-        KindCase{"ParametersWithADefault",
-                 Object("tekton.dev/v1/Task",
-                        "{params: [{name: a, default: 'q.io/a:1'}, {name: b}], steps: [{name: x, image: "
-                        "$(params.a)}, "
-                        "{name: w, image: '$(params[\"a\"])-debug'}, {name: z, image: $(inputs.params.b)}]}"),
-                 "q.io/a:1 IfNotPresent\nq.io/a:1-debug IfNotPresent\n"
-                 "open: container \"z\" of Task x has a variable for its image: $(inputs.params.b)\n"},
-        KindCase{"AVariablePolicy",
-                 Object("tekton.dev/v1/Task",
-                        "{steps: [{name: x, image: 'q.io/a:1', imagePullPolicy: $(params.p)}]}"),
-                 "q.io/a:1 IfNotPresent?\n"},
-        KindCase{"ValuesOfARun",
-                 Object("tekton.dev/v1/TaskRun",
-                        "{params: [{name: a, value: 'q.io/given:1'}], taskSpec: {params: [{name: a, default: "
-                        "'q.io/a:1'}], "
-                        "steps: [{name: x, image: $(params.a)}]}}"),
-                 "q.io/given:1 IfNotPresent\n"},
-        KindCase{"NestedPipelines",
-                 Object("tekton.dev/v1/PipelineRun",
-                        "{params: [{name: img, value: 'q.io/run:1'}], pipelineSpec: {tasks: [{name: n, "
-                        "params: [{name: i, "
-                        "value: $(params.img)}], pipelineSpec: {params: [{name: i}], tasks: [{name: t, "
-                        "params: [{name: j, "
-                        "value: $(params.i)}], taskSpec: {params: [{name: j}], steps: [{name: s, image: "
-                        "$(params.j)}]}}]}}]}}"),
-                 "q.io/run:1 IfNotPresent\n"},
-        KindCase{"ARunOfAnotherTask", Object("tekton.dev/v1/TaskRun", "{taskRef: {name: t}}"),
-                 "open: TaskRun x names no image here: they are in the objects that it refers to\n"},
-        KindCase{
-            "DefaultsOfTemplates",
-            Object(
-                "argoproj.io/v1alpha1/Workflow",
-                "{templateDefaults: {initContainers: [{name: i, image: 'i:1'}], sidecars: [{name: s, image: "
-                "'s:1'}]}, templates: [{name: a, container: {image: 'a:1'}}]}"),
-            "i:1 IfNotPresent\ns:1 IfNotPresent\na:1 IfNotPresent\n"},
-        KindCase{
-            "ParametersOfArgo",
-            Object("argoproj.io/v1alpha1/Workflow",
-                   "{arguments: {parameters: [{name: tag, value: v2}]}, templates: [{name: a, inputs: "
-                   "{parameters: "
-                   "[{name: img, default: q.io/a}]}, container: {image: "
-                   "'{{inputs.parameters.img}}:{{workflow.parameters.tag}}'}}, {name: b, container: {image: "
-                   "'{{inputs.parameters.none}}'}}]}"),
-            "q.io/a:v2 IfNotPresent\n"
-            "open: container \"b\" of Workflow x has a variable for its image: {{inputs.parameters.none}}\n"},
-        KindCase{
-            "AManifestOfAResource",
-            Object(
-                "argoproj.io/v1alpha1/Workflow",
-                "{templates: [{name: r, resource: {action: create, manifest: \"apiVersion: v1\\nkind: "
-                "Pod\\nmetadata: {generateName: x-}\\nspec: {containers: [{name: c, image: 'r:1'}]}\"}}]}"),
-            "r:1 IfNotPresent\n"},
-        KindCase{"AResourceWithoutAKind",
-                 OfAction("create", "{spec: {containers: [{name: c, image: 'r:1'}]}}"), "r:1 IfNotPresent\n"},
-        KindCase{"AStrategicPatch",
-                 OfAction("patch", "{spec: {template: {spec: {containers: [{name: c, image: 'r:1'}]}}}}"),
-                 "r:1 IfNotPresent\n"},
-        KindCase{
-            "APatchOfAnObject",
-            OfAction("patch",
-                     "{apiVersion: apps/v1, kind: Deployment, metadata: {name: d}, spec: {replicas: 2}}"),
-            "open: Workflow x names no image here: they are in the objects that it refers to\n"},
-        KindCase{
-            "AJsonPatch",
-            OfAction("patch",
-                     "[{op: replace, path: /spec/template/spec/containers/0/image, value: 'q.io/r:1'}, "
-                     "{op: add, path: /spec/template/spec/containers/-, value: {name: s, image: 's:1'}}, "
-                     "{op: replace, path: /spec/replicas, value: 2}, {op: remove, path: /spec/image}]"),
-            "q.io/r:1 IfNotPresent?\ns:1 IfNotPresent?\n"},
-        KindCase{"ADeletedPod", OfAction("delete", "{apiVersion: v1, kind: Pod, metadata: {name: p}}"),
-                 "open: Workflow x names no image here: they are in the objects that it refers to\n"},
-        KindCase{"AResourceThatCannotBeRead", OfAction("create", "{{ x: ["),
-                 "open: the text in spec.templates[0].resource.manifest of Workflow x cannot be read as a "
-                 "manifest\n"},
-        KindCase{"APodPatchWithoutContainers",
-                 Object("argoproj.io/v1alpha1/Workflow",
-                        "{podSpecPatch: '[]', templates: [{name: a, container: {image: 'a:1'}, podSpecPatch: "
-                        "'{{inputs.parameters.p}}'}]}"),
-                 "a:1 IfNotPresent\nopen: the text in spec.templates[0].podSpecPatch of Workflow x cannot be "
-                 "read as a manifest\n"},
-        KindCase{"APatchOfAPod",
-                 Object("argoproj.io/v1alpha1/Workflow",
-                        "{podSpecPatch: '{\"containers\":[{\"name\":\"main\",\"image\":\"p:1\"}]}', "
-                        "templates: [{name: "
-                        "a, container: {image: 'a:1'}}]}"),
-                 "a:1 IfNotPresent\np:1 IfNotPresent\n"},
-        KindCase{"APlugin",
-                 Object("argoproj.io/v1alpha1/Workflow",
-                        "{executorPlugins: [{spec: {sidecar: {container: {name: p, image: 'p:1'}}}}], "
-                        "templates: []}"),
-                 "p:1 IfNotPresent\n"}),
-    [](const auto& row) { return row.param.name; });
-
-INSTANTIATE_TEST_SUITE_P(
-    ByShape, KindsTest,
-    testing::Values(
-        KindCase{"Deep", Object("example.com/v1/Farm", "{a: [{b: {c: [[" + kTemplate + "]]}}]}"),
-                 "a Always\n"},
-        KindCase{"AtTheTop", "apiVersion: e.com/v1\nkind: T\ncontainers: [{name: c, image: 'a:1'}]\n",
-                 "a:1 IfNotPresent\n"},
-        KindCase{"WithAllItsParts",
-                 Object("example.com/v1/Farm",
-                        "{pod: {initContainers: [{name: i, image: 'i:1', imagePullPolicy: Never}], "
-                        "containers: [{name: c, "
-                        "image: 'c:1'}], volumes: [{name: v, image: {reference: 'v:1'}}]}}"),
-                 "i:1 Never!\nc:1 IfNotPresent\nv:1 IfNotPresent\n"},
-        KindCase{
-            "InATemplateOfOpenShift",
-            "apiVersion: template.openshift.io/v1\nkind: Template\nmetadata: {name: t}\nobjects:\n"
-            "- {apiVersion: apps/v1, kind: Deployment, metadata: {name: '${NAME}'}, spec: {template: {spec: "
-            "{containers: [{name: c, image: '${REPO}:${TAG}'}, {name: d, image: '${NONE}'}]}}}}\n"
-            "parameters: [{name: REPO, value: q.io/a}, {name: TAG, value: 1.5}, {name: NAME, value: web}, "
-            "{name: "
-            "NONE}]\n",
-            "q.io/a:1.5 IfNotPresent\n"
-            "open: container \"d\" of Deployment web has a variable for its image: ${NONE}\n"},
-        KindCase{
-            "ObjectsInObjects",
-            Object("triggers.tekton.dev/v1beta1/TriggerTemplate",
-                   "{params: [{name: image, default: 'q.io/d:1'}], resourcetemplates: [{apiVersion: "
-                   "tekton.dev/v1, "
-                   "kind: TaskRun, metadata: {generateName: r-}, spec: {taskSpec: {steps: [{name: s, image: "
-                   "$(tt.params.image)}]}}}]}"),
-            "q.io/d:1 IfNotPresent\n"},
-        KindCase{
-            "ReferencesAreNoObjects",
-            Object("e.com/v1/Scaler", "{scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: d}}"),
-            "unread: 2 Scaler x may run pods, and no image of it was found here\n"},
-        KindCase{
-            "NoPatternsOfPolicies",
-            Object(
-                "kyverno.io/v1/ClusterPolicy",
-                "{rules: [{validate: {pattern: {spec: {containers: [{name: '*', image: '!*:latest'}]}}}}]}"),
-            ""},
-        KindCase{"OfNoStatus",
-                 "apiVersion: e.com/v1\nkind: X\nspec: {image: 'a:1'}\nstatus: {image: 'b:1'}\n",
-                 "a:1 IfNotPresent?\n"}),
-    [](const auto& row) { return row.param.name; });
-
-INSTANTIATE_TEST_SUITE_P(
-    Fields, KindsTest,
-    testing::Values(
-        KindCase{"AnImageField", Object("e.com/v1/X", "{image: 'nginx'}"), "nginx Always?\n"},
-        KindCase{"WithItsPolicy", Object("e.com/v1/X", "{image: 'a:1', imagePullPolicy: Always}"),
-                 "a:1 Always!\n"},
-        KindCase{"ABaseImage", Object("e.com/v1/X", "{sidecar: {baseImage: 'q.io/a', tag: v1}}"),
-                 "q.io/a:v1 IfNotPresent?\n"},
-        KindCase{
-            "RepositoryAndTag",
-            Object("e.com/v1/X", "{image: {registry: q.io, repository: a/b, tag: v1, pullPolicy: Never}}"),
-            "q.io/a/b:v1 Never!\n"},
-        KindCase{"AReference",
-                 Object("postgresql.cnpg.io/v1/Cluster",
-                        "{imageName: 'q.io/pg:17', postgresql: {extensions: [{name: e, image: {reference: "
-                        "'q.io/e:1', pullPolicy: Never}}]}}"),
-                 "q.io/pg:17 IfNotPresent\nq.io/e:1 Never!\n"},
-        KindCase{"ADisk",
-                 Object("e.com/v1/X", "{image: 'https://x/y.iso', rootImage: ubuntu, logoImage: l.png}"),
-                 "unread: 2 X x may run pods, and no image of it was found here\n"},
-        KindCase{"ABuildersImage",
-                 Object("build.openshift.io/v1/BuildConfig",
-                        "{strategy: {sourceStrategy: {from: {kind: DockerImage, name: 'q.io/s2i:1'}}}}"),
-                 "q.io/s2i:1 IfNotPresent?\n"},
-        KindCase{"AVariable", Object("e.com/v1/X", "{image: 'q.io/a:${TAG}'}"),
-                 "open: spec.image of X x has a variable for its image: q.io/a:${TAG}\n"}),
-    [](const auto& row) { return row.param.name; });
-
-INSTANTIATE_TEST_SUITE_P(
-    Unread, KindsTest,
-    testing::Values(
-        KindCase{"AnUnknownKind", Object("e.com/v1/X", "{size: 3}"),
-                 "unread: 2 X x may run pods, and no image of it was found here\n"},
-        KindCase{"AKindWithoutPods", Object("cert-manager.io/v1/Certificate", "{secretName: s}"), ""},
-        KindCase{"AnAcceptedKind", Object("e.com/v1/X", "{}"), "", {.allow_unread = {"X"}}},
-        KindCase{"AnAcceptedType", Object("e.com/v1/X", "{}"), "", {.allow_unread = {"X.e.com"}}},
-        KindCase{"AnAcceptedGroup", Object("e.com/v1/X", "{}"), "", {.allow_unread = {"*.e.com"}}},
-        KindCase{"AnotherKindIsAccepted",
-                 Object("e.com/v1/X", "{}"),
-                 "unread: 2 X x may run pods, and no image of it was found here\n",
-                 {.allow_unread = {"Y"}}},
-        KindCase{"AnUnknownKindOfKubernetes", Object("apps/v1/Deploymnet", "{replicas: 1}"),
-                 "unread: 2 Deploymnet x may run pods, and no image of it was found here\n"},
-        KindCase{"APatch", Object("apps/v1/Deployment", "{replicas: 2}"),
-                 "unread: 2 Deployment x has no container with an image here; render patches first\n"}),
-    [](const auto& row) { return row.param.name; });
-
-INSTANTIATE_TEST_SUITE_P(
-    Mistakes, KindsTest,
-    testing::Values(
-        KindCase{"AMisspeltTemplate", Object("apps/v1/Deployment", "{tempalte: " + kTemplate + "}"),
-                 "x.yaml:4:18: spec.tempalte: unknown field; did you mean \"template\"?\n"},
-        KindCase{"AMisspeltSpec",
-                 Object("apps/v1/Deployment", "{template: {sepc: " + std::string(kPodSpec) + "}}"),
-                 "x.yaml:4:25: spec.template.sepc: unknown field; did you mean \"spec\"?\n"},
-        KindCase{
-            "MisspeltContainers",
-            Object("v1/Pod", "{contaners: [{name: a, image: a}], containers: [{name: c, image: 'c:1'}]}"),
-            "c:1 IfNotPresent\n"
-            "x.yaml:4:19: spec.contaners: unknown field; did you mean \"containers\"?\n"},
-        KindCase{"MisspeltInitContainers",
-                 Object("v1/Pod",
-                        "{initContianers: [{name: a, image: a}], containers: [{name: c, image: 'c:1'}]}"),
-                 "c:1 IfNotPresent\n"
-                 "x.yaml:4:24: spec.initContianers: unknown field; did you mean \"initContainers\"?\n"},
-        KindCase{
-            "AMisspeltImage",
-            Object("apps/v1/Deployment", "{template: {spec: {containers: [{name: c, imgae: a}]}}}"),
-            "open: container \"c\" of Deployment x has no image here\n"
-            "x.yaml:4:56: spec.template.spec.containers[0].imgae: unknown field; did you mean \"image\"?\n"},
-        KindCase{"AMisspeltPolicy",
-                 Object("v1/Pod", "{containers: [{name: c, image: 'a:1', imagePullPolcy: Never}]}"),
-                 "a:1 IfNotPresent\n"
-                 "x.yaml:4:61: spec.containers[0].imagePullPolcy: unknown field; did you mean "
-                 "\"imagePullPolicy\"?\n"},
-        KindCase{
-            "ATemplateInAnotherPlace", Object("apps/v1/Deployment", "{pod: " + kTemplate + "}"),
-            "x.yaml:4:33: spec.pod.spec.containers: containers here are no part of a Deployment, whose pod "
-            "template is in spec.template\n"},
-        KindCase{"APodTemplateWithSpecAtTop", Object("v1/PodTemplate", kPodSpec),
-                 "x.yaml:4:20: spec.containers: containers here are no part of a PodTemplate, whose pod "
-                 "template is "
-                 "in template\n"}),
-    [](const auto& row) { return row.param.name; });
+TEST(KindsTest, AreSeen) {
+  const KindCase rows[] = {
+      {"JobSet",
+       Object("jobset.x-k8s.io/v1alpha2/JobSet",
+              "{replicatedJobs: [{template: {spec: {template: " + kTemplate + "}}}]}"),
+       "a Always\n"},
+      {"LeaderWorkerSet",
+       Object(
+           "leaderworkerset.x-k8s.io/v1/LeaderWorkerSet",
+           "{leaderWorkerTemplate: {leaderTemplate: " + kTemplate + ", workerTemplate: " + kTemplate + "}}"),
+       "a Always\na Always\n"},
+      {"Prometheus",
+       Object("monitoring.coreos.com/v1/Prometheus",
+              "{image: 'p:1', imagePullPolicy: Never, thanos: {image: 't:1'}, containers: [{name: "
+              "prometheus, "
+              "args: [x]}, {name: s, image: 's:1'}]}"),
+       "p:1 Never!\nt:1 Never!\ns:1 IfNotPresent\n"},
+      {"PrometheusOfOld",
+       Object("monitoring.coreos.com/v1/Prometheus", "{baseImage: q.io/p, version: v2.2.1}"),
+       "q.io/p:v2.2.1 IfNotPresent?\n"},
+      {"AnImageOfTheController", Object("monitoring.coreos.com/v1/Alertmanager", "{replicas: 3}"),
+       "unread: 2 Alertmanager x may run pods, and no image of it was found here\n"},
+      {"KnativeNamesImagesByDigest",
+       Object("serving.knative.dev/v1/Service", "{template: " + kTemplate + "}"), "a IfNotPresent\n"},
+      {"KServe",
+       Object("serving.kserve.io/v1beta1/InferenceService",
+              "{predictor: {model: {image: 'm:1'}}, transformer: {containers: [{name: t, image: 't:1'}]}}"),
+       "t:1 IfNotPresent\nm:1 IfNotPresent\n"},
+      {"PyTorchJob",
+       Object("kubeflow.org/v1/PyTorchJob", "{pytorchReplicaSpecs: {Master: {template: " + kTemplate + "}}}"),
+       "a Always\n"},
+      {"RayCluster",
+       Object("ray.io/v1/RayCluster", "{headGroupSpec: {template: " + kTemplate +
+                                          "}, workerGroupSpecs: [{template: " + kTemplate + "}]}"),
+       "a Always\na Always\n"},
+      {"RayCronJob",
+       Object("ray.io/v1/RayCronJob",
+              "{jobTemplate: {submitterPodTemplate: " + kTemplate +
+                  ", rayClusterSpec: {autoscalerOptions: {image: s}, headGroupSpec: {template: " + kTemplate +
+                  "}, workerGroupSpecs: [{template: " + kTemplate + "}]}}}"),
+       "a Always\na Always\na Always\ns IfNotPresent\n"},
+      {"PolicyOfASparkApplication",
+       Object("sparkoperator.k8s.io/v1beta2/ScheduledSparkApplication",
+              "{template: {imagePullPolicy: Always, driver: {image: 'd:1'}, executor: {image: e}}}"),
+       "d:1 Always!\ne Always!\n"},
+      {"FlinkBlueGreenDeployment",
+       Object("flink.apache.org/v1beta1/FlinkBlueGreenDeployment", "{template: {spec: {image: f}}}"),
+       "f IfNotPresent\n"},
+      {"ASessionJobRunsInAFlinkDeployment",
+       Object("flink.apache.org/v1beta1/FlinkSessionJob", "{deploymentName: d}"), ""},
+      {"ImageCatalog",
+       Object("postgresql.cnpg.io/v1/ImageCatalog", "{images: [{major: 17, image: 'q.io/pg:17'}]}"),
+       "q.io/pg:17 IfNotPresent?\n"},
+      {"SparkApplication",
+       Object("sparkoperator.k8s.io/v1beta2/SparkApplication", "{image: s, driver: {image: 'd:1'}}"),
+       "s IfNotPresent\nd:1 IfNotPresent\n"},
+      {"FlinkDeployment",
+       Object("flink.apache.org/v1beta1/FlinkDeployment",
+              "{image: f, jobManager: {podTemplate: {spec: {initContainers: [{name: i, image: 'i:1'}], "
+              "containers: [{name: flink-main-container}]}}}}"),
+       "f IfNotPresent\ni:1 IfNotPresent\n"
+       "open: container \"flink-main-container\" of FlinkDeployment x has no image here\n"},
+      {"KubeVirt",
+       Object("kubevirt.io/v1/VirtualMachine",
+              "{template: {spec: {volumes: [{name: d, containerDisk: {image: 'd:1'}}]}}}"),
+       "d:1 IfNotPresent\n"},
+      {"Strimzi",
+       Object("kafka.strimzi.io/v1beta2/Kafka",
+              "{kafka: {image: 'k:1'}, entityOperator: {topicOperator: {image: 't:1'}}}"),
+       "k:1 IfNotPresent\nt:1 IfNotPresent\n"},
+      {"CloudNativePG",
+       Object("postgresql.cnpg.io/v1/Cluster", "{imageName: 'q.io/pg:17', imagePullPolicy: Always}"),
+       "q.io/pg:17 Always!\n"},
+      {"Rollout", Object("argoproj.io/v1alpha1/Rollout", "{template: " + kTemplate + "}"), "a Always\n"},
+      {"RunnerSet",
+       Object("actions.github.com/v1alpha1/AutoscalingRunnerSet", "{template: " + kTemplate + "}"),
+       "a Always\n"},
+      {"AHookTemplateOfARC",
+       "apiVersion: v1\nkind: PodTemplate\nmetadata: {name: h}\nspec:\n  containers: [{name: $job, "
+       "image: "
+       "'j:1', imagePullPolicy: Always}, {name: side, image: 's:1'}]\n",
+       "j:1 Always!\ns:1 IfNotPresent\n"},
+      {"AHookTemplateInAConfigMap",
+       "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  content: |\n    apiVersion: v1\n"
+       "    kind: PodTemplate\n    spec: {containers: [{name: $job, image: 'j:1'}]}\n",
+       "j:1 IfNotPresent\n"},
+      {"AMarkedTextInAConfigMap",
+       "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  pod.yaml: |\n    # prefetchctl: "
+       "manifest\n    apiVersion: v1\n    kind: Pod\n    spec: {containers: [{name: c, image: "
+       "'m:1'}]}\n",
+       "m:1 IfNotPresent\n"},
+      {"AnUnmarkedTextInAConfigMap",
+       "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  pod.yaml: |\n    apiVersion: v1\n"
+       "    kind: Pod\n    spec: {containers: [{name: c, image: 'm:1'}]}\n",
+       ""},
+      {"GitlabRunner",
+       "concurrent = 4\n[[runners]]\n  executor = \"kubernetes\"\n  [runners.kubernetes]\n"
+       "    image = \"q.io/job:1\"\n    helper_image = \"q.io/help:1\"\n    pull_policy = [\"always\"]\n"
+       "    [[runners.kubernetes.services]]\n      name = \"q.io/dind:1\"\n",
+       "q.io/job:1 Always!\nq.io/help:1 Always!\nq.io/dind:1 Always!\n"},
+      {"GitlabRunnerInAConfigMap",
+       "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  config.toml: |\n    [[runners]]\n"
+       "      [runners.kubernetes]\n        image = \"q.io/job:1\"\n",
+       "q.io/job:1 IfNotPresent?\n"},
+      {"JenkinsConfigurationAsCode",
+       "jenkins:\n  clouds:\n  - kubernetes:\n      templates:\n      - name: t\n        containers:\n"
+       "        - {name: a, image: 'a:1'}\n        - {name: b, image: 'b:1', alwaysPullImage: true}\n"
+       "        yaml: |\n          apiVersion: v1\n          kind: Pod\n"
+       "          spec: {containers: [{name: c, image: 'c:1'}]}\n",
+       "a:1 IfNotPresent!\nb:1 Always!\nc:1 IfNotPresent\n"},
+      {"ParametersWithADefault",
+       Object("tekton.dev/v1/Task",
+              "{params: [{name: a, default: 'q.io/a:1'}, {name: b}], steps: [{name: x, image: "
+              "$(params.a)}, "
+              "{name: w, image: '$(params[\"a\"])-debug'}, {name: z, image: $(inputs.params.b)}]}"),
+       "q.io/a:1 IfNotPresent\nq.io/a:1-debug IfNotPresent\n"
+       "open: container \"z\" of Task x has a variable for its image: $(inputs.params.b)\n"},
+      {"AVariablePolicy",
+       Object("tekton.dev/v1/Task", "{steps: [{name: x, image: 'q.io/a:1', imagePullPolicy: $(params.p)}]}"),
+       "q.io/a:1 IfNotPresent?\n"},
+      {"ValuesOfARun",
+       Object("tekton.dev/v1/TaskRun",
+              "{params: [{name: a, value: 'q.io/given:1'}], taskSpec: {params: [{name: a, default: "
+              "'q.io/a:1'}], "
+              "steps: [{name: x, image: $(params.a)}]}}"),
+       "q.io/given:1 IfNotPresent\n"},
+      {"NestedPipelines",
+       Object("tekton.dev/v1/PipelineRun",
+              "{params: [{name: img, value: 'q.io/run:1'}], pipelineSpec: {tasks: [{name: n, "
+              "params: [{name: i, "
+              "value: $(params.img)}], pipelineSpec: {params: [{name: i}], tasks: [{name: t, "
+              "params: [{name: j, "
+              "value: $(params.i)}], taskSpec: {params: [{name: j}], steps: [{name: s, image: "
+              "$(params.j)}]}}]}}]}}"),
+       "q.io/run:1 IfNotPresent\n"},
+      {"ARunOfAnotherTask", Object("tekton.dev/v1/TaskRun", "{taskRef: {name: t}}"),
+       "open: TaskRun x names no image here: they are in the objects that it refers to\n"},
+      {"DefaultsOfTemplates",
+       Object("argoproj.io/v1alpha1/Workflow",
+              "{templateDefaults: {initContainers: [{name: i, image: 'i:1'}], sidecars: [{name: s, image: "
+              "'s:1'}]}, templates: [{name: a, container: {image: 'a:1'}}]}"),
+       "i:1 IfNotPresent\ns:1 IfNotPresent\na:1 IfNotPresent\n"},
+      {"ParametersOfArgo",
+       Object("argoproj.io/v1alpha1/Workflow",
+              "{arguments: {parameters: [{name: tag, value: v2}]}, templates: [{name: a, inputs: "
+              "{parameters: "
+              "[{name: img, default: q.io/a}]}, container: {image: "
+              "'{{inputs.parameters.img}}:{{workflow.parameters.tag}}'}}, {name: b, container: {image: "
+              "'{{inputs.parameters.none}}'}}]}"),
+       "q.io/a:v2 IfNotPresent\n"
+       "open: container \"b\" of Workflow x has a variable for its image: {{inputs.parameters.none}}\n"},
+      {"AManifestOfAResource",
+       Object("argoproj.io/v1alpha1/Workflow",
+              "{templates: [{name: r, resource: {action: create, manifest: \"apiVersion: v1\\nkind: "
+              "Pod\\nmetadata: {generateName: x-}\\nspec: {containers: [{name: c, image: 'r:1'}]}\"}}]}"),
+       "r:1 IfNotPresent\n"},
+      {"AResourceWithoutAKind", OfAction("create", "{spec: {containers: [{name: c, image: 'r:1'}]}}"),
+       "r:1 IfNotPresent\n"},
+      {"AStrategicPatch",
+       OfAction("patch", "{spec: {template: {spec: {containers: [{name: c, image: 'r:1'}]}}}}"),
+       "r:1 IfNotPresent\n"},
+      {"APatchOfAnObject",
+       OfAction("patch", "{apiVersion: apps/v1, kind: Deployment, metadata: {name: d}, spec: {replicas: 2}}"),
+       "open: Workflow x names no image here: they are in the objects that it refers to\n"},
+      {"AJsonPatch",
+       OfAction("patch",
+                "[{op: replace, path: /spec/template/spec/containers/0/image, value: 'q.io/r:1'}, "
+                "{op: add, path: /spec/template/spec/containers/-, value: {name: s, image: 's:1'}}, "
+                "{op: replace, path: /spec/replicas, value: 2}, {op: remove, path: /spec/image}]"),
+       "q.io/r:1 IfNotPresent?\ns:1 IfNotPresent?\n"},
+      {"ADeletedPod", OfAction("delete", "{apiVersion: v1, kind: Pod, metadata: {name: p}}"),
+       "open: Workflow x names no image here: they are in the objects that it refers to\n"},
+      {"AResourceThatCannotBeRead", OfAction("create", "{{ x: ["),
+       "open: the text in spec.templates[0].resource.manifest of Workflow x cannot be read as a "
+       "manifest\n"},
+      {"APodPatchWithoutContainers",
+       Object("argoproj.io/v1alpha1/Workflow",
+              "{podSpecPatch: '[]', templates: [{name: a, container: {image: 'a:1'}, podSpecPatch: "
+              "'{{inputs.parameters.p}}'}]}"),
+       "a:1 IfNotPresent\nopen: the text in spec.templates[0].podSpecPatch of Workflow x cannot be "
+       "read as a manifest\n"},
+      {"APatchOfAPod",
+       Object("argoproj.io/v1alpha1/Workflow",
+              "{podSpecPatch: '{\"containers\":[{\"name\":\"main\",\"image\":\"p:1\"}]}', "
+              "templates: [{name: "
+              "a, container: {image: 'a:1'}}]}"),
+       "a:1 IfNotPresent\np:1 IfNotPresent\n"},
+      {"APlugin",
+       Object("argoproj.io/v1alpha1/Workflow",
+              "{executorPlugins: [{spec: {sidecar: {container: {name: p, image: 'p:1'}}}}], "
+              "templates: []}"),
+       "p:1 IfNotPresent\n"},
+      {"Deep", Object("example.com/v1/Farm", "{a: [{b: {c: [[" + kTemplate + "]]}}]}"), "a Always\n"},
+      {"AtTheTop", "apiVersion: e.com/v1\nkind: T\ncontainers: [{name: c, image: 'a:1'}]\n",
+       "a:1 IfNotPresent\n"},
+      {"WithAllItsParts",
+       Object("example.com/v1/Farm",
+              "{pod: {initContainers: [{name: i, image: 'i:1', imagePullPolicy: Never}], "
+              "containers: [{name: c, "
+              "image: 'c:1'}], volumes: [{name: v, image: {reference: 'v:1'}}]}}"),
+       "i:1 Never!\nc:1 IfNotPresent\nv:1 IfNotPresent\n"},
+      {"InATemplateOfOpenShift",
+       "apiVersion: template.openshift.io/v1\nkind: Template\nmetadata: {name: t}\nobjects:\n"
+       "- {apiVersion: apps/v1, kind: Deployment, metadata: {name: '${NAME}'}, spec: {template: {spec: "
+       "{containers: [{name: c, image: '${REPO}:${TAG}'}, {name: d, image: '${NONE}'}]}}}}\n"
+       "parameters: [{name: REPO, value: q.io/a}, {name: TAG, value: 1.5}, {name: NAME, value: web}, "
+       "{name: "
+       "NONE}]\n",
+       "q.io/a:1.5 IfNotPresent\n"
+       "open: container \"d\" of Deployment web has a variable for its image: ${NONE}\n"},
+      {"ObjectsInObjects",
+       Object("triggers.tekton.dev/v1beta1/TriggerTemplate",
+              "{params: [{name: image, default: 'q.io/d:1'}], resourcetemplates: [{apiVersion: "
+              "tekton.dev/v1, "
+              "kind: TaskRun, metadata: {generateName: r-}, spec: {taskSpec: {steps: [{name: s, image: "
+              "$(tt.params.image)}]}}}]}"),
+       "q.io/d:1 IfNotPresent\n"},
+      {"ReferencesAreNoObjects",
+       Object("e.com/v1/Scaler", "{scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: d}}"),
+       "unread: 2 Scaler x may run pods, and no image of it was found here\n"},
+      {"NoPatternsOfPolicies",
+       Object("kyverno.io/v1/ClusterPolicy",
+              "{rules: [{validate: {pattern: {spec: {containers: [{name: '*', image: '!*:latest'}]}}}}]}"),
+       ""},
+      {"OfNoStatus", "apiVersion: e.com/v1\nkind: X\nspec: {image: 'a:1'}\nstatus: {image: 'b:1'}\n",
+       "a:1 IfNotPresent?\n"},
+      {"AnImageField", Object("e.com/v1/X", "{image: 'nginx'}"), "nginx Always?\n"},
+      {"WithItsPolicy", Object("e.com/v1/X", "{image: 'a:1', imagePullPolicy: Always}"), "a:1 Always!\n"},
+      {"ABaseImage", Object("e.com/v1/X", "{sidecar: {baseImage: 'q.io/a', tag: v1}}"),
+       "q.io/a:v1 IfNotPresent?\n"},
+      {"RepositoryAndTag",
+       Object("e.com/v1/X", "{image: {registry: q.io, repository: a/b, tag: v1, pullPolicy: Never}}"),
+       "q.io/a/b:v1 Never!\n"},
+      {"AReference",
+       Object("postgresql.cnpg.io/v1/Cluster",
+              "{imageName: 'q.io/pg:17', postgresql: {extensions: [{name: e, image: {reference: "
+              "'q.io/e:1', pullPolicy: Never}}]}}"),
+       "q.io/pg:17 IfNotPresent\nq.io/e:1 Never!\n"},
+      {"ADisk", Object("e.com/v1/X", "{image: 'https://x/y.iso', rootImage: ubuntu, logoImage: l.png}"),
+       "unread: 2 X x may run pods, and no image of it was found here\n"},
+      {"ABuildersImage",
+       Object("build.openshift.io/v1/BuildConfig",
+              "{strategy: {sourceStrategy: {from: {kind: DockerImage, name: 'q.io/s2i:1'}}}}"),
+       "q.io/s2i:1 IfNotPresent?\n"},
+      {"AVariable", Object("e.com/v1/X", "{image: 'q.io/a:${TAG}'}"),
+       "open: spec.image of X x has a variable for its image: q.io/a:${TAG}\n"},
+      {"AnUnknownKind", Object("e.com/v1/X", "{size: 3}"),
+       "unread: 2 X x may run pods, and no image of it was found here\n"},
+      {"AKindWithoutPods", Object("cert-manager.io/v1/Certificate", "{secretName: s}"), ""},
+      {"AnAcceptedKind", Object("e.com/v1/X", "{}"), "", {.allow_unread = {"X"}}},
+      {"AnAcceptedType", Object("e.com/v1/X", "{}"), "", {.allow_unread = {"X.e.com"}}},
+      {"AnAcceptedGroup", Object("e.com/v1/X", "{}"), "", {.allow_unread = {"*.e.com"}}},
+      {"AnotherKindIsAccepted",
+       Object("e.com/v1/X", "{}"),
+       "unread: 2 X x may run pods, and no image of it was found here\n",
+       {.allow_unread = {"Y"}}},
+      {"AnUnknownKindOfKubernetes", Object("apps/v1/Deploymnet", "{replicas: 1}"),
+       "unread: 2 Deploymnet x may run pods, and no image of it was found here\n"},
+      {"APatch", Object("apps/v1/Deployment", "{replicas: 2}"),
+       "unread: 2 Deployment x has no container with an image here; render patches first\n"},
+      {"AMisspeltTemplate", Object("apps/v1/Deployment", "{tempalte: " + kTemplate + "}"),
+       "x.yaml:4:18: spec.tempalte: unknown field; did you mean \"template\"?\n"},
+      {"AMisspeltSpec", Object("apps/v1/Deployment", "{template: {sepc: " + std::string(kPodSpec) + "}}"),
+       "x.yaml:4:25: spec.template.sepc: unknown field; did you mean \"spec\"?\n"},
+      {"MisspeltContainers",
+       Object("v1/Pod", "{contaners: [{name: a, image: a}], containers: [{name: c, image: 'c:1'}]}"),
+       "c:1 IfNotPresent\n"
+       "x.yaml:4:19: spec.contaners: unknown field; did you mean \"containers\"?\n"},
+      {"MisspeltInitContainers",
+       Object("v1/Pod", "{initContianers: [{name: a, image: a}], containers: [{name: c, image: 'c:1'}]}"),
+       "c:1 IfNotPresent\n"
+       "x.yaml:4:24: spec.initContianers: unknown field; did you mean \"initContainers\"?\n"},
+      {"AMisspeltImage",
+       Object("apps/v1/Deployment", "{template: {spec: {containers: [{name: c, imgae: a}]}}}"),
+       "open: container \"c\" of Deployment x has no image here\n"
+       "x.yaml:4:56: spec.template.spec.containers[0].imgae: unknown field; did you mean \"image\"?\n"},
+      {"AMisspeltPolicy", Object("v1/Pod", "{containers: [{name: c, image: 'a:1', imagePullPolcy: Never}]}"),
+       "a:1 IfNotPresent\n"
+       "x.yaml:4:61: spec.containers[0].imagePullPolcy: unknown field; did you mean "
+       "\"imagePullPolicy\"?\n"},
+      {"ATemplateInAnotherPlace", Object("apps/v1/Deployment", "{pod: " + kTemplate + "}"),
+       "x.yaml:4:33: spec.pod.spec.containers: containers here are no part of a Deployment, whose pod "
+       "template is in spec.template\n"},
+      {"APodTemplateWithSpecAtTop", Object("v1/PodTemplate", kPodSpec),
+       "x.yaml:4:20: spec.containers: containers here are no part of a PodTemplate, whose pod "
+       "template is "
+       "in template\n"},
+  };
+  for (const KindCase& row : rows) {
+    SCOPED_TRACE(row.name);
+    EXPECT_EQ(Found(row), row.expect);
+  }
+}
 
 TEST(Kinds, APathThatLeadsNowhereIsNotMet) {
   doc::Problems problems("x.yaml");

@@ -54,16 +54,6 @@ std::string Shown(const Manifests& manifests) {
   return text;
 }
 
-class ReadTest : public testing::TestWithParam<ReadCase> {};
-
-TEST_P(ReadTest, FindsTheImages) {
-  doc::Problems problems("x.yaml");
-  Manifests manifests = ReadManifests(GetParam().text, problems, GetParam().options);
-  EXPECT_EQ(base::Join(problems.Lines(), "\n"), "");
-  EXPECT_EQ(Shown(manifests), GetParam().expect);
-  for (const ImageUse& use : manifests.uses) EXPECT_TRUE(StandsAt(GetParam().text, use)) << Shown(use);
-}
-
 std::string Workload(const std::string& api_version, const std::string& kind, const std::string& path) {
   std::string text = "apiVersion: " + api_version + "\nkind: " + kind + "\nmetadata: {name: w}\n";
   std::string indent;
@@ -79,37 +69,6 @@ ReadCase WorkloadRow(const std::string& name, const std::string& api_version, co
   return {
       name, Workload(api_version, kind, path), at + " a:1 IfNotPresent container c of " + kind + " w\n", {}};
 }
-
-// https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/
-INSTANTIATE_TEST_SUITE_P(
-    Kinds, ReadTest,
-    testing::Values(
-        WorkloadRow("Deployment", "apps/v1", "Deployment", "spec.template", "6:42"),
-        WorkloadRow("DeploymentOfOld", "extensions/v1beta1", "Deployment", "spec.template", "6:42"),
-        WorkloadRow("StatefulSet", "apps/v1", "StatefulSet", "spec.template", "6:42"),
-        WorkloadRow("DaemonSet", "apps/v1", "DaemonSet", "spec.template", "6:42"),
-        WorkloadRow("ReplicaSet", "apps/v1", "ReplicaSet", "spec.template", "6:42"),
-        WorkloadRow("ReplicationController", "v1", "ReplicationController", "spec.template", "6:42"),
-        WorkloadRow("Job", "batch/v1", "Job", "spec.template", "6:42"),
-        WorkloadRow("CronJob", "batch/v1", "CronJob", "spec.jobTemplate.spec.template", "8:46"),
-        WorkloadRow("CronJobOfOld", "batch/v1beta1", "CronJob", "spec.jobTemplate.spec.template", "8:46"),
-        WorkloadRow("PodTemplate", "v1", "PodTemplate", "template", "5:40"),
-        WorkloadRow("DeploymentConfig", "apps.openshift.io/v1", "DeploymentConfig", "spec.template", "6:42"),
-        ReadCase{"SameKindOfAnotherGroup",
-                 Workload("apps.kruise.io/v1", "StatefulSet", "spec.template"),
-                 "6:42 a:1 IfNotPresent container c of StatefulSet w\n",
-                 {}},
-        ReadCase{"ObjectsWithoutPods",
-                 "apiVersion: v1\nkind: Service\nspec: {containers: [{image: a}]}\n---\n"
-                 "apiVersion: v1\nkind: Service\n---\napiVersion: cert-manager.io/v1\nkind: Certificate\n",
-                 "passed over: 1 Certificate.cert-manager.io\npassed over: 2 Service\n",
-                 {}},
-        ReadCase{"NothingInAKnownObject",
-                 "apiVersion: apps/v1\nkind: Deployment\nspec: {replicas: 2}\n",
-                 "2:1 unread: Deployment has no container with an image here; render patches first\n",
-                 {}},
-        ReadCase{"NothingAtAll", "# only a comment\n---\n---\n", "", {}}, ReadCase{"Empty", "", "", {}}),
-    [](const auto& row) { return row.param.name; });
 
 const char kFullPod[] = R"(apiVersion: v1
 kind: Pod
@@ -149,105 +108,6 @@ spec:
     image: {reference: 'reg:5000/models/n:1', pullPolicy: Always}
 )";
 
-INSTANTIATE_TEST_SUITE_P(
-    Places, ReadTest,
-    testing::Values(
-        ReadCase{"AFullPod",
-                 kFullPod,
-                 "11:12 busybox Always init setup of Pod shop/web\n"
-                 "13:12 reg:5000/mesh/proxy:2 IfNotPresent init proxy of Pod shop/web\n"
-                 "17:12 reg:5000/shop/web:latest@sha256:"
-                 "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
-                 " Always container web of Pod shop/web\n"
-                 "21:12 reg:5000/shop/log:1 Never! container log of Pod shop/web\n"
-                 "22:12 reg:5000/shop/log:1 IfNotPresent container  of Pod shop/web\n"
-                 "26:12 debug:1 IfNotPresent! ephemeral debug of Pod shop/web\n"
-                 "34:18 reg:5000/models/m Always volume model of Pod shop/web\n"
-                 "36:24 reg:5000/models/n:1 Always! volume pinned of Pod shop/web\n",
-                 {}},
-        ReadCase{"ManyDocuments",
-                 "# one\napiVersion: v1\nkind: Pod\nspec: {containers: [{image: a:1}]}\n---\n\n--- # two\n"
-                 "apiVersion: v1\nkind: Pod\nspec: {containers: [{image: b:1}]}\n...\n---\n"
-                 "{\"apiVersion\": \"v1\", \"kind\": \"Pod\",\n \"spec\": {\"containers\": [{\"image\": "
-                 "\"c\"}]}}\n",
-                 "4:29 a:1 IfNotPresent container  of Pod\n10:29 b:1 IfNotPresent container  of Pod\n"
-                 "14:36 c Always container  of Pod\n",
-                 {}},
-        ReadCase{"CarriageReturnsAndAByteOrderMark",
-                 "\xEF\xBB\xBF"
-                 "apiVersion: v1\r\nkind: Pod\r\nspec:\r\n  containers:\r\n  - image: a:1\r\n",
-                 "5:12 a:1 IfNotPresent container  of Pod\n",
-                 {}},
-        ReadCase{"Json",
-                 "{\"kind\": \"Pod\", \"apiVersion\": \"v1\",\n\"metadata\": {\"generateName\": \"x-\"},\n"
-                 "\"spec\": {\"containers\": [{\"name\": \"c\",\n\"image\": \"a\\u003a1\"}]}}",
-                 "4:10 a:1 IfNotPresent container c of Pod x-*\n",
-                 {}},
-        ReadCase{
-            "ASequenceInJson",
-            "[{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"spec\":{\"containers\":[{\"image\":\"a:1\"}]}},\n"
-            "{\"kind\":\"Service\",\"apiVersion\":\"v1\"}]",
-            "1:65 a:1 IfNotPresent container  of Pod\npassed over: 1 Service\n",
-            {}},
-        ReadCase{"FlowYaml",
-                 "{apiVersion: v1, kind: Pod, spec: {containers: [{image: a:1}]}}",
-                 "1:57 a:1 IfNotPresent container  of Pod\n",
-                 {}},
-        ReadCase{"ListsInLists",
-                 "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: List\n  items:\n"
-                 "  - {apiVersion: v1, kind: Pod, spec: {containers: [{image: a:1}]}}\n"
-                 "- {apiVersion: v1, kind: ConfigMap}\n- {apiVersion: v1, kind: List, items: null}\n",
-                 "7:61 a:1 IfNotPresent container  of Pod\npassed over: 1 ConfigMap\n",
-                 {}},
-        ReadCase{"AListOfOneType",
-                 "apiVersion: apps/v1\nkind: DeploymentList\nitems:\n- metadata: {name: d}\n"
-                 "  spec: {template: {spec: {containers: [{image: a:1}]}}}\n",
-                 "5:49 a:1 IfNotPresent container  of Deployment d\n",
-                 {}},
-        ReadCase{"TagsWhereverTheyAre",
-                 "apiVersion: v1\nkind: Secret\ndata: {a: !!binary aGk=, b: !x [1]}\n---\n"
-                 "apiVersion: v1\nkind: Pod\nspec: {containers: [{image: !!str a:1}]}\n",
-                 "7:29 a:1 IfNotPresent container  of Pod\npassed over: 1 Secret\n",
-                 {}},
-        ReadCase{
-            "Merges",
-            "apiVersion: v1\nkind: Pod\nx: &x {image: a:1, name: x}\ny: &y {name: z, imagePullPolicy: "
-            "Never}\n"
-            "spec:\n  containers:\n  - <<: *x\n  - {name: own, <<: [*y, *x]}\n  - {<<: *x, image: b:1}\n",
-            "3:15 a:1 IfNotPresent container x of Pod\n3:15 a:1 Never! container z of Pod\n"
-            "9:21 b:1 IfNotPresent container x of Pod\n",
-            {}},
-        // kubectl applies these: the last of two keys counts, and a merge is one where it stands.
-        ReadCase{"KeysTwiceAndMergesInTheirPlace",
-                 "apiVersion: v1\nkind: Pod\na: &a {imagePullPolicy: Never}\nb: &b {image: b:1, name: m}\n"
-                 "spec:\n  containers:\n  - {image: a:1, image: c:1}\n  - {image: a:1, <<: *b}\n"
-                 "  - {<<: *a, <<: *b}\n",
-                 "7:25 c:1 IfNotPresent container  of Pod\n4:15 b:1 IfNotPresent container m of Pod\n"
-                 "4:15 b:1 Never! container m of Pod\n",
-                 {}},
-        ReadCase{"NoListInSpiteOfItsName",
-                 "apiVersion: example.com/v1\nkind: BlockList\nitems: [a, b]\n",
-                 "passed over: 1 BlockList.example.com\n",
-                 {}},
-        ReadCase{"AnEmptyListOfOneType",
-                 "apiVersion: v1\nkind: PodList\nitems: []\n",
-                 "passed over: 1 PodList\n",
-                 {}},
-        ReadCase{"ATemplateMayLackImages",
-                 "apiVersion: apps/v1\nkind: Deployment\nspec: {template: {spec: {containers: [{name: a}, "
-                 "{image: ' '}, {image: null}], volumes: [{image: {}}, {image: {reference: ''}}]}}}\n",
-                 "3:39 container \"a\" of Deployment has no image here\n"
-                 "3:51 a container of Deployment has no image here\n"
-                 "3:64 a container of Deployment has no image here\n"
-                 "3:90 a volume of Deployment has no image here\n"
-                 "3:112 a volume of Deployment has no image here\n",
-                 {}},
-        ReadCase{"NoReferenceIsNoMistakeHere",
-                 "apiVersion: v1\nkind: Pod\nspec: {containers: [{image: 'A B'}]}\n",
-                 "3:29 A B IfNotPresent container  of Pod\n",
-                 {}}),
-    [](const auto& row) { return row.param.name; });
-
 // Tekton and Argo: `spec` is what stands behind it.
 std::string OfWorkflow(const std::string& type, const std::string& spec) {
   const std::size_t slash = type.rfind('/');
@@ -256,98 +116,6 @@ std::string OfWorkflow(const std::string& type, const std::string& spec) {
 }
 
 const char kSteps[] = "{steps: [{name: s, image: a:1}], sidecars: [{name: t, image: b}]}\n";
-
-INSTANTIATE_TEST_SUITE_P(
-    Workflows, ReadTest,
-    testing::Values(
-        ReadCase{"Task", OfWorkflow("tekton.dev/v1/Task", std::string("  ") + kSteps),
-                 "5:29 a:1 IfNotPresent container s of Task w\n5:64 b Always container t of Task w\n"},
-        ReadCase{"TaskRun", OfWorkflow("tekton.dev/v1beta1/TaskRun", std::string("  taskSpec: ") + kSteps),
-                 "5:39 a:1 IfNotPresent container s of TaskRun w\n5:74 b Always container t of TaskRun w\n"},
-        ReadCase{"Pipeline",
-                 OfWorkflow("tekton.dev/v1/Pipeline",
-                            "  tasks: [{taskRef: {name: x}}, {taskSpec: {steps: [{image: a:1}]}}]\n"
-                            "  finally: [{taskSpec: {steps: [{image: b:1}]}}]\n"),
-                 "5:61 a:1 IfNotPresent container  of Pipeline w\n6:41 b:1 IfNotPresent container  of "
-                 "Pipeline w\n"},
-        ReadCase{"PipelineRun",
-                 OfWorkflow("tekton.dev/v1/PipelineRun",
-                            "  pipelineSpec:\n    tasks: [{taskSpec: {steps: [{image: a:1}]}}]\n"
-                            "    finally: [{taskSpec: {steps: [{image: b:1}]}}]\n"),
-                 "6:41 a:1 IfNotPresent container  of PipelineRun w\n"
-                 "7:43 b:1 IfNotPresent container  of PipelineRun w\n"},
-        ReadCase{"StepTemplate",
-                 OfWorkflow("tekton.dev/v1/Task",
-                            "  stepTemplate: {image: a:1, imagePullPolicy: Always}\n  steps:\n"
-                            "  - {name: of-template}\n  - {name: own, image: b:1, imagePullPolicy: Never}\n"
-                            "  - {name: half, image: c:1}\n  - {name: elsewhere, ref: {name: x}}\n"),
-                 "5:25 a:1 Always! container of-template of Task w\n"
-                 "8:24 b:1 Never! container own of Task w\n9:25 c:1 Always! container half of Task w\n"
-                 "10:23 step elsewhere of Task w refers to x\n"},
-        ReadCase{"StepAction", OfWorkflow("tekton.dev/v1beta1/StepAction", "  image: a\n  script: x\n"),
-                 "5:10 a Always container  of StepAction w\n"},
-        ReadCase{"StepActionWithAVariable",
-                 OfWorkflow("tekton.dev/v1beta1/StepAction", "  image: $(params.image)\n"),
-                 "5:3 a container of StepAction w has a variable for its image: $(params.image)\n"},
-        ReadCase{
-            "StepOfAResolver",
-            OfWorkflow("tekton.dev/v1/Task", "  steps: [{ref: {resolver: git}, imagePullPolicy: Always}]\n"),
-            "5:12 step  of Task w refers to \n"},
-        ReadCase{
-            "VariablesOfTekton",
-            OfWorkflow("tekton.dev/v1/Task",
-                       "  steps: [{image: $(params.image)}, {image: a:1, imagePullPolicy: $(params.p)}]\n"),
-            "5:45 a:1 IfNotPresent? container  of Task w\n"
-            "5:12 a container of Task w has a variable for its image: $(params.image)\n"},
-        ReadCase{"NoStepsOfItsOwn", OfWorkflow("tekton.dev/v1/TaskRun", "  taskRef: {name: x}\n"),
-                 "2:1 TaskRun w names no image here: they are in the objects that it refers to\n"
-                 "passed over: 1 TaskRun.tekton.dev\n"},
-        ReadCase{
-            "Workflow",
-            OfWorkflow("argoproj.io/v1alpha1/Workflow",
-                       "  templates:\n  - dag: {tasks: []}\n"
-                       "  - container: {image: a:1}\n    initContainers: [{name: i, image: b:1}]\n"
-                       "    sidecars: [{name: s, image: c:1}]\n  - script: {image: d, source: x}\n"
-                       "  - containerSet: {containers: [{name: one, image: e:1}, {name: two, image: f:1}]}\n"
-                       "  - container: {image: '{{inputs.parameters.image}}'}\n"),
-            "8:39 b:1 IfNotPresent init i of Workflow w\n7:24 a:1 IfNotPresent container  of Workflow w\n"
-            "9:33 c:1 IfNotPresent container s of Workflow w\n10:21 d Always container  of Workflow w\n"
-            "11:52 e:1 IfNotPresent container one of Workflow w\n"
-            "11:77 f:1 IfNotPresent container two of Workflow w\n"
-            "12:17 a container of Workflow w has a variable for its image: {{inputs.parameters.image}}\n"},
-        ReadCase{
-            "WorkflowTemplate",
-            OfWorkflow("argoproj.io/v1alpha1/WorkflowTemplate", "  templates: [{container: {image: a:1}}]\n"),
-            "5:35 a:1 IfNotPresent container  of WorkflowTemplate w\n"},
-        ReadCase{"ClusterWorkflowTemplate",
-                 OfWorkflow("argoproj.io/v1alpha1/ClusterWorkflowTemplate",
-                            "  templates: [{container: {image: a:1}}]\n"),
-                 "5:35 a:1 IfNotPresent container  of ClusterWorkflowTemplate w\n"},
-        ReadCase{"CronWorkflow",
-                 OfWorkflow("argoproj.io/v1alpha1/CronWorkflow",
-                            "  workflowSpec: {templates: [{container: {image: a:1}}]}\n"),
-                 "5:50 a:1 IfNotPresent container  of CronWorkflow w\n"},
-        ReadCase{"TemplateDefaults",
-                 OfWorkflow("argoproj.io/v1alpha1/Workflow",
-                            "  templateDefaults:\n    container: {imagePullPolicy: Always}\n"
-                            "    script: {image: d:1}\n  templates:\n"
-                            "  - container: {image: a:1}\n  - container: {image: b, imagePullPolicy: Never}\n"
-                            "  - {name: own, script: {source: x}}\n"),
-                 "9:24 a:1 Always! container  of Workflow w\n10:24 b Never! container  of Workflow w\n"
-                 "7:21 d:1 IfNotPresent container own of Workflow w\n"},
-        ReadCase{"TemplatesWithinSteps",
-                 OfWorkflow("argoproj.io/v1alpha1/Workflow",
-                            "  templates:\n  - dag: {tasks: [{inline: {container: {image: a:1}}}]}\n"
-                            "  - steps: [[{inline: {script: {image: b:1}}}], [{template: x}]]\n"),
-                 "6:48 a:1 IfNotPresent container  of Workflow w\n"
-                 "7:40 b:1 IfNotPresent container  of Workflow w\n"},
-        ReadCase{"OthersOfArgo",
-                 OfWorkflow("argoproj.io/v1alpha1/Application", "  templates: [{container: {image: a}}]\n"),
-                 "5:35 a Always? field spec.templates[0].container.image of Application w\n"},
-        ReadCase{"TaskOfAnotherGroup", OfWorkflow("example.com/v1/Task", std::string("  ") + kSteps),
-                 "5:29 a:1 IfNotPresent? field spec.steps[0].image of Task w\n"
-                 "5:64 b Always? field spec.sidecars[0].image of Task w\n"}),
-    [](const auto& row) { return row.param.name; });
 
 TEST(FindPods, LeavesOutContainersThatAreInOtherPlaces) {
   doc::Problems problems("x.yaml");
@@ -376,49 +144,254 @@ const std::string kRolesOfCustom =
     "11:48 d:1 IfNotPresent? field spec.roles.z.template.spec.containers[0].image of Farm f\n";
 const std::string kPodOfCustom = "12:30 e:1 IfNotPresent? field spec.pod.containers[0].image of Farm f\n";
 
-INSTANTIATE_TEST_SUITE_P(
-    Options, ReadTest,
-    testing::Values(
-        ReadCase{"CustomButNotAskedFor", kCustom, kTasksOfCustom + kRolesOfCustom + kPodOfCustom, {}},
-        ReadCase{"CustomInASequence",
-                 kCustom,
-                 "7:44 a:1 IfNotPresent container  of Farm f\n8:44 b:1 IfNotPresent container  of Farm f\n" +
-                     kRolesOfCustom + kPodOfCustom,
-                 {.pod_template_paths = {"spec.tasks.template"}}},
-        ReadCase{
-            "CustomInAMapping",
-            kCustom,
-            "10:48 c:1 IfNotPresent container  of Farm f\n11:48 d:1 IfNotPresent container  of Farm f\n" +
-                kTasksOfCustom + kPodOfCustom,
-            {.pod_template_paths = {"spec.roles.*.template"}}},
-        ReadCase{"CustomPodSpec",
-                 kCustom,
-                 "12:30 e:1 IfNotPresent container  of Farm f\n" + kTasksOfCustom + kRolesOfCustom,
-                 {.pod_template_paths = {"spec.pod"}}},
-        ReadCase{"CustomPathsThatLeadNowhere",
-                 kCustom,
-                 kTasksOfCustom + kRolesOfCustom + kPodOfCustom,
-                 {.pod_template_paths = {"spec.template", "spec.none", "spec.tasks", "", "."}}},
-        ReadCase{"CustomPathsAreNotForKubernetesOwn",
-                 "apiVersion: v1\nkind: Pod\nspec: {containers: [{image: a:1}], x: {containers: [{image: "
-                 "b:1}]}}\n",
-                 "3:29 a:1 IfNotPresent container  of Pod\n",
-                 {.pod_template_paths = {"spec.x"}}},
-        ReadCase{"SameKindOfAnotherGroupByPath",
-                 Workload("apps.kruise.io/v1", "StatefulSet", "spec.template"),
-                 "6:42 a:1 IfNotPresent container c of StatefulSet w\n",
-                 {.pod_template_paths = {"spec.template"}}},
-        ReadCase{"AlwaysPullImages",
-                 "apiVersion: v1\nkind: Pod\nspec:\n  containers: [{image: a:1, imagePullPolicy: "
-                 "Never}]\n  volumes: [{image: {reference: b:1}}]\n",
-                 "4:24 a:1 Always! container  of Pod\n5:33 b:1 Always volume  of Pod\n",
-                 {.policy = {.assume_always_pull = true}}},
-        ReadCase{"AnotherDefault",
-                 "apiVersion: v1\nkind: Pod\nspec:\n  containers: [{image: a}, {image: b:1, "
-                 "imagePullPolicy: Never}]\n",
-                 "4:24 a IfNotPresent container  of Pod\n4:36 b:1 Never! container  of Pod\n",
-                 {.policy = {.default_policy = PullPolicy::kIfNotPresent}}}),
-    [](const auto& row) { return row.param.name; });
+TEST(ReadTest, FindsTheImages) {
+  const ReadCase rows[] = {
+      // https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/
+      WorkloadRow("Deployment", "apps/v1", "Deployment", "spec.template", "6:42"),
+      WorkloadRow("DeploymentOfOld", "extensions/v1beta1", "Deployment", "spec.template", "6:42"),
+      WorkloadRow("StatefulSet", "apps/v1", "StatefulSet", "spec.template", "6:42"),
+      WorkloadRow("DaemonSet", "apps/v1", "DaemonSet", "spec.template", "6:42"),
+      WorkloadRow("ReplicaSet", "apps/v1", "ReplicaSet", "spec.template", "6:42"),
+      WorkloadRow("ReplicationController", "v1", "ReplicationController", "spec.template", "6:42"),
+      WorkloadRow("Job", "batch/v1", "Job", "spec.template", "6:42"),
+      WorkloadRow("CronJob", "batch/v1", "CronJob", "spec.jobTemplate.spec.template", "8:46"),
+      WorkloadRow("CronJobOfOld", "batch/v1beta1", "CronJob", "spec.jobTemplate.spec.template", "8:46"),
+      WorkloadRow("PodTemplate", "v1", "PodTemplate", "template", "5:40"),
+      WorkloadRow("DeploymentConfig", "apps.openshift.io/v1", "DeploymentConfig", "spec.template", "6:42"),
+      {"SameKindOfAnotherGroup",
+       Workload("apps.kruise.io/v1", "StatefulSet", "spec.template"),
+       "6:42 a:1 IfNotPresent container c of StatefulSet w\n",
+       {}},
+      {"ObjectsWithoutPods",
+       "apiVersion: v1\nkind: Service\nspec: {containers: [{image: a}]}\n---\n"
+       "apiVersion: v1\nkind: Service\n---\napiVersion: cert-manager.io/v1\nkind: Certificate\n",
+       "passed over: 1 Certificate.cert-manager.io\npassed over: 2 Service\n",
+       {}},
+      {"NothingInAKnownObject",
+       "apiVersion: apps/v1\nkind: Deployment\nspec: {replicas: 2}\n",
+       "2:1 unread: Deployment has no container with an image here; render patches first\n",
+       {}},
+      {"NothingAtAll", "# only a comment\n---\n---\n", "", {}},
+      {"Empty", "", "", {}},
+      {"AFullPod",
+       kFullPod,
+       "11:12 busybox Always init setup of Pod shop/web\n"
+       "13:12 reg:5000/mesh/proxy:2 IfNotPresent init proxy of Pod shop/web\n"
+       "17:12 reg:5000/shop/web:latest@sha256:"
+       "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+       " Always container web of Pod shop/web\n"
+       "21:12 reg:5000/shop/log:1 Never! container log of Pod shop/web\n"
+       "22:12 reg:5000/shop/log:1 IfNotPresent container  of Pod shop/web\n"
+       "26:12 debug:1 IfNotPresent! ephemeral debug of Pod shop/web\n"
+       "34:18 reg:5000/models/m Always volume model of Pod shop/web\n"
+       "36:24 reg:5000/models/n:1 Always! volume pinned of Pod shop/web\n",
+       {}},
+      {"ManyDocuments",
+       "# one\napiVersion: v1\nkind: Pod\nspec: {containers: [{image: a:1}]}\n---\n\n--- # two\n"
+       "apiVersion: v1\nkind: Pod\nspec: {containers: [{image: b:1}]}\n...\n---\n"
+       "{\"apiVersion\": \"v1\", \"kind\": \"Pod\",\n \"spec\": {\"containers\": [{\"image\": "
+       "\"c\"}]}}\n",
+       "4:29 a:1 IfNotPresent container  of Pod\n10:29 b:1 IfNotPresent container  of Pod\n"
+       "14:36 c Always container  of Pod\n",
+       {}},
+      {"CarriageReturnsAndAByteOrderMark",
+       "\xEF\xBB\xBF"
+       "apiVersion: v1\r\nkind: Pod\r\nspec:\r\n  containers:\r\n  - image: a:1\r\n",
+       "5:12 a:1 IfNotPresent container  of Pod\n",
+       {}},
+      {"Json",
+       "{\"kind\": \"Pod\", \"apiVersion\": \"v1\",\n\"metadata\": {\"generateName\": \"x-\"},\n"
+       "\"spec\": {\"containers\": [{\"name\": \"c\",\n\"image\": \"a\\u003a1\"}]}}",
+       "4:10 a:1 IfNotPresent container c of Pod x-*\n",
+       {}},
+      {"ASequenceInJson",
+       "[{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"spec\":{\"containers\":[{\"image\":\"a:1\"}]}},\n"
+       "{\"kind\":\"Service\",\"apiVersion\":\"v1\"}]",
+       "1:65 a:1 IfNotPresent container  of Pod\npassed over: 1 Service\n",
+       {}},
+      {"FlowYaml",
+       "{apiVersion: v1, kind: Pod, spec: {containers: [{image: a:1}]}}",
+       "1:57 a:1 IfNotPresent container  of Pod\n",
+       {}},
+      {"ListsInLists",
+       "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: List\n  items:\n"
+       "  - {apiVersion: v1, kind: Pod, spec: {containers: [{image: a:1}]}}\n"
+       "- {apiVersion: v1, kind: ConfigMap}\n- {apiVersion: v1, kind: List, items: null}\n",
+       "7:61 a:1 IfNotPresent container  of Pod\npassed over: 1 ConfigMap\n",
+       {}},
+      {"AListOfOneType",
+       "apiVersion: apps/v1\nkind: DeploymentList\nitems:\n- metadata: {name: d}\n"
+       "  spec: {template: {spec: {containers: [{image: a:1}]}}}\n",
+       "5:49 a:1 IfNotPresent container  of Deployment d\n",
+       {}},
+      {"TagsWhereverTheyAre",
+       "apiVersion: v1\nkind: Secret\ndata: {a: !!binary aGk=, b: !x [1]}\n---\n"
+       "apiVersion: v1\nkind: Pod\nspec: {containers: [{image: !!str a:1}]}\n",
+       "7:29 a:1 IfNotPresent container  of Pod\npassed over: 1 Secret\n",
+       {}},
+      {"Merges",
+       "apiVersion: v1\nkind: Pod\nx: &x {image: a:1, name: x}\ny: &y {name: z, imagePullPolicy: "
+       "Never}\n"
+       "spec:\n  containers:\n  - <<: *x\n  - {name: own, <<: [*y, *x]}\n  - {<<: *x, image: b:1}\n",
+       "3:15 a:1 IfNotPresent container x of Pod\n3:15 a:1 Never! container z of Pod\n"
+       "9:21 b:1 IfNotPresent container x of Pod\n",
+       {}},
+      // kubectl applies these: the last of two keys counts, and a merge is one where it stands.
+      {"KeysTwiceAndMergesInTheirPlace",
+       "apiVersion: v1\nkind: Pod\na: &a {imagePullPolicy: Never}\nb: &b {image: b:1, name: m}\n"
+       "spec:\n  containers:\n  - {image: a:1, image: c:1}\n  - {image: a:1, <<: *b}\n"
+       "  - {<<: *a, <<: *b}\n",
+       "7:25 c:1 IfNotPresent container  of Pod\n4:15 b:1 IfNotPresent container m of Pod\n"
+       "4:15 b:1 Never! container m of Pod\n",
+       {}},
+      {"NoListInSpiteOfItsName",
+       "apiVersion: example.com/v1\nkind: BlockList\nitems: [a, b]\n",
+       "passed over: 1 BlockList.example.com\n",
+       {}},
+      {"AnEmptyListOfOneType", "apiVersion: v1\nkind: PodList\nitems: []\n", "passed over: 1 PodList\n", {}},
+      {"ATemplateMayLackImages",
+       "apiVersion: apps/v1\nkind: Deployment\nspec: {template: {spec: {containers: [{name: a}, "
+       "{image: ' '}, {image: null}], volumes: [{image: {}}, {image: {reference: ''}}]}}}\n",
+       "3:39 container \"a\" of Deployment has no image here\n"
+       "3:51 a container of Deployment has no image here\n"
+       "3:64 a container of Deployment has no image here\n"
+       "3:90 a volume of Deployment has no image here\n"
+       "3:112 a volume of Deployment has no image here\n",
+       {}},
+      {"NoReferenceIsNoMistakeHere",
+       "apiVersion: v1\nkind: Pod\nspec: {containers: [{image: 'A B'}]}\n",
+       "3:29 A B IfNotPresent container  of Pod\n",
+       {}},
+      {"Task", OfWorkflow("tekton.dev/v1/Task", std::string("  ") + kSteps),
+       "5:29 a:1 IfNotPresent container s of Task w\n5:64 b Always container t of Task w\n"},
+      {"TaskRun", OfWorkflow("tekton.dev/v1beta1/TaskRun", std::string("  taskSpec: ") + kSteps),
+       "5:39 a:1 IfNotPresent container s of TaskRun w\n5:74 b Always container t of TaskRun w\n"},
+      {"Pipeline",
+       OfWorkflow("tekton.dev/v1/Pipeline",
+                  "  tasks: [{taskRef: {name: x}}, {taskSpec: {steps: [{image: a:1}]}}]\n"
+                  "  finally: [{taskSpec: {steps: [{image: b:1}]}}]\n"),
+       "5:61 a:1 IfNotPresent container  of Pipeline w\n6:41 b:1 IfNotPresent container  of "
+       "Pipeline w\n"},
+      {"PipelineRun",
+       OfWorkflow("tekton.dev/v1/PipelineRun",
+                  "  pipelineSpec:\n    tasks: [{taskSpec: {steps: [{image: a:1}]}}]\n"
+                  "    finally: [{taskSpec: {steps: [{image: b:1}]}}]\n"),
+       "6:41 a:1 IfNotPresent container  of PipelineRun w\n"
+       "7:43 b:1 IfNotPresent container  of PipelineRun w\n"},
+      {"StepTemplate",
+       OfWorkflow("tekton.dev/v1/Task",
+                  "  stepTemplate: {image: a:1, imagePullPolicy: Always}\n  steps:\n"
+                  "  - {name: of-template}\n  - {name: own, image: b:1, imagePullPolicy: Never}\n"
+                  "  - {name: half, image: c:1}\n  - {name: elsewhere, ref: {name: x}}\n"),
+       "5:25 a:1 Always! container of-template of Task w\n"
+       "8:24 b:1 Never! container own of Task w\n9:25 c:1 Always! container half of Task w\n"
+       "10:23 step elsewhere of Task w refers to x\n"},
+      {"StepAction", OfWorkflow("tekton.dev/v1beta1/StepAction", "  image: a\n  script: x\n"),
+       "5:10 a Always container  of StepAction w\n"},
+      {"StepActionWithAVariable", OfWorkflow("tekton.dev/v1beta1/StepAction", "  image: $(params.image)\n"),
+       "5:3 a container of StepAction w has a variable for its image: $(params.image)\n"},
+      {"StepOfAResolver",
+       OfWorkflow("tekton.dev/v1/Task", "  steps: [{ref: {resolver: git}, imagePullPolicy: Always}]\n"),
+       "5:12 step  of Task w refers to \n"},
+      {"VariablesOfTekton",
+       OfWorkflow("tekton.dev/v1/Task",
+                  "  steps: [{image: $(params.image)}, {image: a:1, imagePullPolicy: $(params.p)}]\n"),
+       "5:45 a:1 IfNotPresent? container  of Task w\n"
+       "5:12 a container of Task w has a variable for its image: $(params.image)\n"},
+      {"NoStepsOfItsOwn", OfWorkflow("tekton.dev/v1/TaskRun", "  taskRef: {name: x}\n"),
+       "2:1 TaskRun w names no image here: they are in the objects that it refers to\n"
+       "passed over: 1 TaskRun.tekton.dev\n"},
+      {"Workflow",
+       OfWorkflow("argoproj.io/v1alpha1/Workflow",
+                  "  templates:\n  - dag: {tasks: []}\n"
+                  "  - container: {image: a:1}\n    initContainers: [{name: i, image: b:1}]\n"
+                  "    sidecars: [{name: s, image: c:1}]\n  - script: {image: d, source: x}\n"
+                  "  - containerSet: {containers: [{name: one, image: e:1}, {name: two, image: f:1}]}\n"
+                  "  - container: {image: '{{inputs.parameters.image}}'}\n"),
+       "8:39 b:1 IfNotPresent init i of Workflow w\n7:24 a:1 IfNotPresent container  of Workflow w\n"
+       "9:33 c:1 IfNotPresent container s of Workflow w\n10:21 d Always container  of Workflow w\n"
+       "11:52 e:1 IfNotPresent container one of Workflow w\n"
+       "11:77 f:1 IfNotPresent container two of Workflow w\n"
+       "12:17 a container of Workflow w has a variable for its image: {{inputs.parameters.image}}\n"},
+      {"WorkflowTemplate",
+       OfWorkflow("argoproj.io/v1alpha1/WorkflowTemplate", "  templates: [{container: {image: a:1}}]\n"),
+       "5:35 a:1 IfNotPresent container  of WorkflowTemplate w\n"},
+      {"ClusterWorkflowTemplate",
+       OfWorkflow("argoproj.io/v1alpha1/ClusterWorkflowTemplate",
+                  "  templates: [{container: {image: a:1}}]\n"),
+       "5:35 a:1 IfNotPresent container  of ClusterWorkflowTemplate w\n"},
+      {"CronWorkflow",
+       OfWorkflow("argoproj.io/v1alpha1/CronWorkflow",
+                  "  workflowSpec: {templates: [{container: {image: a:1}}]}\n"),
+       "5:50 a:1 IfNotPresent container  of CronWorkflow w\n"},
+      {"TemplateDefaults",
+       OfWorkflow("argoproj.io/v1alpha1/Workflow",
+                  "  templateDefaults:\n    container: {imagePullPolicy: Always}\n"
+                  "    script: {image: d:1}\n  templates:\n"
+                  "  - container: {image: a:1}\n  - container: {image: b, imagePullPolicy: Never}\n"
+                  "  - {name: own, script: {source: x}}\n"),
+       "9:24 a:1 Always! container  of Workflow w\n10:24 b Never! container  of Workflow w\n"
+       "7:21 d:1 IfNotPresent container own of Workflow w\n"},
+      {"TemplatesWithinSteps",
+       OfWorkflow("argoproj.io/v1alpha1/Workflow",
+                  "  templates:\n  - dag: {tasks: [{inline: {container: {image: a:1}}}]}\n"
+                  "  - steps: [[{inline: {script: {image: b:1}}}], [{template: x}]]\n"),
+       "6:48 a:1 IfNotPresent container  of Workflow w\n"
+       "7:40 b:1 IfNotPresent container  of Workflow w\n"},
+      {"OthersOfArgo",
+       OfWorkflow("argoproj.io/v1alpha1/Application", "  templates: [{container: {image: a}}]\n"),
+       "5:35 a Always? field spec.templates[0].container.image of Application w\n"},
+      {"TaskOfAnotherGroup", OfWorkflow("example.com/v1/Task", std::string("  ") + kSteps),
+       "5:29 a:1 IfNotPresent? field spec.steps[0].image of Task w\n"
+       "5:64 b Always? field spec.sidecars[0].image of Task w\n"},
+      {"CustomButNotAskedFor", kCustom, kTasksOfCustom + kRolesOfCustom + kPodOfCustom, {}},
+      {"CustomInASequence",
+       kCustom,
+       "7:44 a:1 IfNotPresent container  of Farm f\n8:44 b:1 IfNotPresent container  of Farm f\n" +
+           kRolesOfCustom + kPodOfCustom,
+       {.pod_template_paths = {"spec.tasks.template"}}},
+      {"CustomInAMapping",
+       kCustom,
+       "10:48 c:1 IfNotPresent container  of Farm f\n11:48 d:1 IfNotPresent container  of Farm f\n" +
+           kTasksOfCustom + kPodOfCustom,
+       {.pod_template_paths = {"spec.roles.*.template"}}},
+      {"CustomPodSpec",
+       kCustom,
+       "12:30 e:1 IfNotPresent container  of Farm f\n" + kTasksOfCustom + kRolesOfCustom,
+       {.pod_template_paths = {"spec.pod"}}},
+      {"CustomPathsThatLeadNowhere",
+       kCustom,
+       kTasksOfCustom + kRolesOfCustom + kPodOfCustom,
+       {.pod_template_paths = {"spec.template", "spec.none", "spec.tasks", "", "."}}},
+      {"CustomPathsAreNotForKubernetesOwn",
+       "apiVersion: v1\nkind: Pod\nspec: {containers: [{image: a:1}], x: {containers: [{image: "
+       "b:1}]}}\n",
+       "3:29 a:1 IfNotPresent container  of Pod\n",
+       {.pod_template_paths = {"spec.x"}}},
+      {"SameKindOfAnotherGroupByPath",
+       Workload("apps.kruise.io/v1", "StatefulSet", "spec.template"),
+       "6:42 a:1 IfNotPresent container c of StatefulSet w\n",
+       {.pod_template_paths = {"spec.template"}}},
+      {"AlwaysPullImages",
+       "apiVersion: v1\nkind: Pod\nspec:\n  containers: [{image: a:1, imagePullPolicy: "
+       "Never}]\n  volumes: [{image: {reference: b:1}}]\n",
+       "4:24 a:1 Always! container  of Pod\n5:33 b:1 Always volume  of Pod\n",
+       {.policy = {.assume_always_pull = true}}},
+      {"AnotherDefault",
+       "apiVersion: v1\nkind: Pod\nspec:\n  containers: [{image: a}, {image: b:1, "
+       "imagePullPolicy: Never}]\n",
+       "4:24 a IfNotPresent container  of Pod\n4:36 b:1 Never! container  of Pod\n",
+       {.policy = {.default_policy = PullPolicy::kIfNotPresent}}},
+  };
+  for (const ReadCase& row : rows) {
+    SCOPED_TRACE(row.name);
+    doc::Problems problems("x.yaml");
+    Manifests manifests = ReadManifests(row.text, problems, row.options);
+    EXPECT_EQ(base::Join(problems.Lines(), "\n"), "");
+    EXPECT_EQ(Shown(manifests), row.expect);
+    for (const ImageUse& use : manifests.uses) EXPECT_TRUE(StandsAt(row.text, use)) << Shown(use);
+  }
+}
 
 TEST(Read, KnowsWhatThePodPullsWith) {
   doc::Problems problems("dir/app.yaml");
@@ -473,32 +446,6 @@ struct LongCase {
   std::string expect;  // "LINE:COLUMN image" for each, then the mistakes
 };
 
-class LongTest : public testing::TestWithParam<LongCase> {};
-
-TEST_P(LongTest, IsReadInPieces) {
-  // A file's reader begins with nothing; that of standard input, with what is too long for one document.
-  for (const std::size_t begun : {0U, 150U}) {
-    std::string_view rest = GetParam().text;
-    std::string text(rest.substr(0, begun));
-    rest.remove_prefix(text.size());
-    auto more = [&](std::string& out) {
-      const std::string_view piece = rest.substr(0, 7);
-      out += piece;
-      rest.remove_prefix(piece.size());
-      return !piece.empty();
-    };
-    doc::Problems problems("x");
-    ReadOptions options;
-    options.limits.bytes = 120;
-    std::string found;
-    for (const ImageUse& use : ReadLongManifests(text, more, problems, options).uses) {
-      found += std::to_string(use.at.line) + ":" + std::to_string(use.at.column) + " " + use.image + "\n";
-    }
-    for (const std::string& line : problems.Lines()) found += line + "\n";
-    EXPECT_EQ(found, GetParam().expect) << begun;
-  }
-}
-
 std::string LongPod(const std::string& image) {
   return R"({"kind":"Pod","apiVersion":"v1","metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":")" +
          image + R"("}]}})";
@@ -508,46 +455,69 @@ std::string LongDocument(const std::string& image) {
          "}]}\n";
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Rows, LongTest,
-    testing::Values(
-        LongCase{"AListInJson",
-                 "{\"kind\":\"List\",\"apiVersion\":\"v1\",\"items\":[" + LongPod("a:1") + ",\n" +
-                     LongPod("b:1") + "]}",
-                 "1:141 a:1\n2:99 b:1\n"},
-        LongCase{"ItemsWithoutAKind",
-                 "{\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"items\":[\n"
-                 "{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"a:1\"}]}},\n"
-                 "{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"b:1\"}]}}]}",
-                 "2:44 a:1\n3:44 b:1\n"},
-        LongCase{"ItemsOfAKindThatEndsOtherwise",
-                 "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"items\":[\n"
-                 "{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"a:1\"}]}},\n"
-                 "{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"b:1\"}]}}]}",
-                 "2:44 a:1\n3:44 b:1\n"},
-        LongCase{"ARepeatedKeyOfTheList",
-                 "{\"kind\":\"List\",\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"items\":[\n"
-                 "{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"a:1\"}]}},\n"
-                 "{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"b:1\"}]}}]}",
-                 "2:44 a:1\n3:44 b:1\n"},
-        LongCase{"AListWithoutAKind", "{\"apiVersion\":\"v1\",\"items\":[" + LongPod("a:1") + "]}",
-                 "1:127 a:1\nx:1:1: kind: is required\n"},
-        LongCase{"Documents",
-                 LongDocument("a:1") + "---\n" + LongDocument("b:1") + "---\n" + LongDocument("c:1"),
-                 "4:38 a:1\n9:38 b:1\n14:38 c:1\n"},
-        LongCase{"AnItemThatIsTooLong",
-                 "{\"kind\":\"List\",\"apiVersion\":\"v1\",\"items\":[" + LongPod("a:1") + "," +
-                     LongPod("b:" + std::string(60, '1')) + "]}",
-                 "1:141 a:1\nx: a part of it is longer than 120 bytes\nx:1:271: the string has no end\n"},
-        LongCase{"ADocumentThatIsTooLong",
-                 LongDocument("a:1") + "---\n" + LongDocument("b:" + std::string(60, '1')) + "---\n" +
-                     LongDocument("c:1"),
-                 "4:38 a:1\nx:6:1: this document is longer than 120 bytes\n"},
-        LongCase{"JsonThatEndsTooEarly",
-                 "{\"kind\":\"List\",\"apiVersion\":\"v1\",\"items\":[" + LongPod("a:1") + ",\n" +
-                     LongPod("b:1").substr(0, 60),
-                 "1:141 a:1\nx:2:2: a comma or ] is expected here\n"}),
-    [](const auto& row) { return row.param.name; });
+TEST(LongTest, IsReadInPieces) {
+  const LongCase rows[] = {
+      {"AListInJson",
+       "{\"kind\":\"List\",\"apiVersion\":\"v1\",\"items\":[" + LongPod("a:1") + ",\n" + LongPod("b:1") +
+           "]}",
+       "1:141 a:1\n2:99 b:1\n"},
+      {"ItemsWithoutAKind",
+       "{\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"items\":[\n"
+       "{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"a:1\"}]}},\n"
+       "{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"b:1\"}]}}]}",
+       "2:44 a:1\n3:44 b:1\n"},
+      {"ItemsOfAKindThatEndsOtherwise",
+       "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"items\":[\n"
+       "{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"a:1\"}]}},\n"
+       "{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"b:1\"}]}}]}",
+       "2:44 a:1\n3:44 b:1\n"},
+      {"ARepeatedKeyOfTheList",
+       "{\"kind\":\"List\",\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"items\":[\n"
+       "{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"a:1\"}]}},\n"
+       "{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"b:1\"}]}}]}",
+       "2:44 a:1\n3:44 b:1\n"},
+      {"AListWithoutAKind", "{\"apiVersion\":\"v1\",\"items\":[" + LongPod("a:1") + "]}",
+       "1:127 a:1\nx:1:1: kind: is required\n"},
+      {"Documents", LongDocument("a:1") + "---\n" + LongDocument("b:1") + "---\n" + LongDocument("c:1"),
+       "4:38 a:1\n9:38 b:1\n14:38 c:1\n"},
+      {"AnItemThatIsTooLong",
+       "{\"kind\":\"List\",\"apiVersion\":\"v1\",\"items\":[" + LongPod("a:1") + "," +
+           LongPod("b:" + std::string(60, '1')) + "]}",
+       "1:141 a:1\nx: a part of it is longer than 120 bytes\nx:1:271: the string has no end\n"},
+      {"ADocumentThatIsTooLong",
+       LongDocument("a:1") + "---\n" + LongDocument("b:" + std::string(60, '1')) + "---\n" +
+           LongDocument("c:1"),
+       "4:38 a:1\nx:6:1: this document is longer than 120 bytes\n"},
+      {"JsonThatEndsTooEarly",
+       "{\"kind\":\"List\",\"apiVersion\":\"v1\",\"items\":[" + LongPod("a:1") + ",\n" +
+           LongPod("b:1").substr(0, 60),
+       "1:141 a:1\nx:2:2: a comma or ] is expected here\n"},
+  };
+  for (const LongCase& row : rows) {
+    SCOPED_TRACE(row.name);
+    // A file's reader begins with nothing; that of standard input, with what is too long for one document.
+    for (const std::size_t begun : {0U, 150U}) {
+      std::string_view rest = row.text;
+      std::string text(rest.substr(0, begun));
+      rest.remove_prefix(text.size());
+      auto more = [&](std::string& out) {
+        const std::string_view piece = rest.substr(0, 7);
+        out += piece;
+        rest.remove_prefix(piece.size());
+        return !piece.empty();
+      };
+      doc::Problems problems("x");
+      ReadOptions options;
+      options.limits.bytes = 120;
+      std::string found;
+      for (const ImageUse& use : ReadLongManifests(text, more, problems, options).uses) {
+        found += std::to_string(use.at.line) + ":" + std::to_string(use.at.column) + " " + use.image + "\n";
+      }
+      for (const std::string& line : problems.Lines()) found += line + "\n";
+      EXPECT_EQ(found, row.expect) << begun;
+    }
+  }
+}
 
 TEST(Read, ThousandsOfDocumentsKnowTheirLines) {
   std::string text;

@@ -51,44 +51,33 @@ struct DecideCase {
   Action expect;
 };
 
-class DecideTest : public testing::TestWithParam<DecideCase> {};
-
-TEST_P(DecideTest, Row) {
-  const DecideCase& row = GetParam();
-  EXPECT_EQ(Decide(row.seen, row.past, kNow), row.expect);
+TEST(DecideTest, Row) {
+  const DecideCase rows[] = {
+      {"NothingIsDoneBeforeTheFirstLook", Unknown(), {}, Wait(base::TimePoint::max(), Reason::kFactsUnknown)},
+      {"AbsentIsPulled", Absent(), {}, Pull(Reason::kImageAbsent)},
+      {"PresentIsKept", Present("a"), {}, Keep(Reason::kPresent)},
+      {"PresentIsKeptWhateverFailedBefore", Present("a"),
+       WaitsUntil(base::TimePoint::max(), Reason::kInvalidReference), Keep(Reason::kPresent)},
+      {"BackOffIsRespected", Absent(), WaitsUntil(kNow + seconds(1), Reason::kUnreachable),
+       Wait(kNow + seconds(1), Reason::kUnreachable)},
+      {"BackOffEndsAtItsTime", Absent(), WaitsUntil(kNow, Reason::kUnreachable), Pull(Reason::kImageAbsent)},
+      {"NeverIsUntilTheListChanges", Absent(), WaitsUntil(base::TimePoint::max(), Reason::kPlatformMismatch),
+       Wait(base::TimePoint::max(), Reason::kPlatformMismatch)},
+      {"SomebodyElsesWrongPlatformIsRepaired", Present("a", false), {}, Pull(Reason::kWrongPlatform)},
+      {"OurOwnWrongPlatformIsWhatThereIs", Present("a", false), Pulled("a"), Keep(Reason::kWrongPlatform)},
+      {"WrongPlatformThatCameAfterOursIsRepaired", Present("b", false), Pulled("a"),
+       Pull(Reason::kWrongPlatform)},
+      {"AnArtifactMayBecomeAnImage", Artifact("a"), {}, Pull(Reason::kNotAnImage)},
+      {"AnArtifactIsNotPulledAgainAndAgain", Artifact("a"),
+       WaitsUntil(kNow + seconds(1), Reason::kNotAnImage), Wait(kNow + seconds(1), Reason::kNotAnImage)},
+      {"NotUnpackedIsPulledAgain", Packed("a"), Pulled("a"), Pull(Reason::kNotUnpacked)},
+      {"NotUnpackedIsPulledWhoeverBroughtIt", Packed("a"), {}, Pull(Reason::kNotUnpacked)},
+  };
+  for (const DecideCase& row : rows) {
+    SCOPED_TRACE(row.name);
+    EXPECT_EQ(Decide(row.seen, row.past, kNow), row.expect);
+  }
 }
-
-INSTANTIATE_TEST_SUITE_P(
-    Decide, DecideTest,
-    testing::Values(
-        DecideCase{"NothingIsDoneBeforeTheFirstLook",
-                   Unknown(),
-                   {},
-                   Wait(base::TimePoint::max(), Reason::kFactsUnknown)},
-        DecideCase{"AbsentIsPulled", Absent(), {}, Pull(Reason::kImageAbsent)},
-        DecideCase{"PresentIsKept", Present("a"), {}, Keep(Reason::kPresent)},
-        DecideCase{"PresentIsKeptWhateverFailedBefore", Present("a"),
-                   WaitsUntil(base::TimePoint::max(), Reason::kInvalidReference), Keep(Reason::kPresent)},
-        DecideCase{"BackOffIsRespected", Absent(), WaitsUntil(kNow + seconds(1), Reason::kUnreachable),
-                   Wait(kNow + seconds(1), Reason::kUnreachable)},
-        DecideCase{"BackOffEndsAtItsTime", Absent(), WaitsUntil(kNow, Reason::kUnreachable),
-                   Pull(Reason::kImageAbsent)},
-        DecideCase{"NeverIsUntilTheListChanges", Absent(),
-                   WaitsUntil(base::TimePoint::max(), Reason::kPlatformMismatch),
-                   Wait(base::TimePoint::max(), Reason::kPlatformMismatch)},
-        DecideCase{
-            "SomebodyElsesWrongPlatformIsRepaired", Present("a", false), {}, Pull(Reason::kWrongPlatform)},
-        DecideCase{"OurOwnWrongPlatformIsWhatThereIs", Present("a", false), Pulled("a"),
-                   Keep(Reason::kWrongPlatform)},
-        DecideCase{"WrongPlatformThatCameAfterOursIsRepaired", Present("b", false), Pulled("a"),
-                   Pull(Reason::kWrongPlatform)},
-        DecideCase{"AnArtifactMayBecomeAnImage", Artifact("a"), {}, Pull(Reason::kNotAnImage)},
-        DecideCase{"AnArtifactIsNotPulledAgainAndAgain", Artifact("a"),
-                   WaitsUntil(kNow + seconds(1), Reason::kNotAnImage),
-                   Wait(kNow + seconds(1), Reason::kNotAnImage)},
-        DecideCase{"NotUnpackedIsPulledAgain", Packed("a"), Pulled("a"), Pull(Reason::kNotUnpacked)},
-        DecideCase{"NotUnpackedIsPulledWhoeverBroughtIt", Packed("a"), {}, Pull(Reason::kNotUnpacked)}),
-    [](const auto& row) { return row.param.name; });
 
 TEST(SelectionOf, ByPlatform) {
   image::Platform amd64{.os = "linux", .architecture = "amd64"};

@@ -137,48 +137,41 @@ struct VerdictRow {
   Reason reason;
 };
 
-class JudgeVerdicts : public testing::TestWithParam<VerdictRow> {};
-
-TEST_P(JudgeVerdicts, OfAnImageThatIsHere) {
-  const VerdictRow& row = GetParam();
-  EntryRig rig;
-  rig.seen.local = Local{.id = "sha256:a"};
-  rig.want.ready_for = row.ready_for;
-  rig.has_kubelet = true;
-  rig.verdicts = row.verdicts;
-  ImageState state = rig.Judged();
-  EXPECT_EQ(Short(state), (Said{row.ready, row.phase, row.reason, PullState::kNone}));
-  EXPECT_TRUE(state.present);
-  EXPECT_FALSE(state.message.empty());
-}
-
 using image::PullPolicy;
 using kubelet::VerdictReason;
 
-INSTANTIATE_TEST_SUITE_P(
-    Readiness, JudgeVerdicts,
-    testing::Values(
-        VerdictRow{"NotReadYet", PullPolicy::kNever, nullptr, false, Phase::kProgressing,
-                   Reason::kFactsUnknown},
-        VerdictRow{"OlderThanTheImage", PullPolicy::kNever, tests::Closed(VerdictReason::kImageAbsent), false,
-                   Phase::kProgressing, Reason::kFactsUnknown},
-        VerdictRow{"Preloaded", PullPolicy::kNever, tests::Open(), true, Phase::kReady, Reason::kPreloaded},
-        VerdictRow{"OpenToNode", PullPolicy::kNever, tests::Open(VerdictReason::kOpenToNode), true,
-                   Phase::kReady, Reason::kOpenToNode},
-        VerdictRow{"Closed", PullPolicy::kNever, tests::Closed(), false, Phase::kFailing,
-                   Reason::kRecordedForOthers},
-        VerdictRow{"ClosedUnderAnotherName", PullPolicy::kNever,
-                   tests::Closed(VerdictReason::kRecordedUnderOtherName), false, Phase::kFailing,
-                   Reason::kRecordedUnderOtherName},
-        VerdictRow{"ClosedIsEnoughForIfNotPresent", PullPolicy::kIfNotPresent, tests::Closed(), true,
-                   Phase::kReady, Reason::kRecordedForOthers},
-        VerdictRow{"Unknown", PullPolicy::kNever, tests::Unknown(), false, Phase::kFailing,
-                   Reason::kFactsUnknown},
-        VerdictRow{"UnknownIsNotEnoughForIfNotPresent", PullPolicy::kIfNotPresent, tests::Unknown(), false,
-                   Phase::kFailing, Reason::kFactsUnknown},
-        VerdictRow{"AlwaysIsNotChecked", PullPolicy::kAlways, tests::Open(), false, Phase::kFailing,
-                   Reason::kPolicyAlways}),
-    [](const auto& row) { return row.param.name; });
+TEST(JudgeVerdicts, OfAnImageThatIsHere) {
+  const VerdictRow rows[] = {
+      {"NotReadYet", PullPolicy::kNever, nullptr, false, Phase::kProgressing, Reason::kFactsUnknown},
+      {"OlderThanTheImage", PullPolicy::kNever, tests::Closed(VerdictReason::kImageAbsent), false,
+       Phase::kProgressing, Reason::kFactsUnknown},
+      {"Preloaded", PullPolicy::kNever, tests::Open(), true, Phase::kReady, Reason::kPreloaded},
+      {"OpenToNode", PullPolicy::kNever, tests::Open(VerdictReason::kOpenToNode), true, Phase::kReady,
+       Reason::kOpenToNode},
+      {"Closed", PullPolicy::kNever, tests::Closed(), false, Phase::kFailing, Reason::kRecordedForOthers},
+      {"ClosedUnderAnotherName", PullPolicy::kNever, tests::Closed(VerdictReason::kRecordedUnderOtherName),
+       false, Phase::kFailing, Reason::kRecordedUnderOtherName},
+      {"ClosedIsEnoughForIfNotPresent", PullPolicy::kIfNotPresent, tests::Closed(), true, Phase::kReady,
+       Reason::kRecordedForOthers},
+      {"Unknown", PullPolicy::kNever, tests::Unknown(), false, Phase::kFailing, Reason::kFactsUnknown},
+      {"UnknownIsNotEnoughForIfNotPresent", PullPolicy::kIfNotPresent, tests::Unknown(), false,
+       Phase::kFailing, Reason::kFactsUnknown},
+      {"AlwaysIsNotChecked", PullPolicy::kAlways, tests::Open(), false, Phase::kFailing,
+       Reason::kPolicyAlways},
+  };
+  for (const VerdictRow& row : rows) {
+    SCOPED_TRACE(row.name);
+    EntryRig rig;
+    rig.seen.local = Local{.id = "sha256:a"};
+    rig.want.ready_for = row.ready_for;
+    rig.has_kubelet = true;
+    rig.verdicts = row.verdicts;
+    ImageState state = rig.Judged();
+    EXPECT_EQ(Short(state), (Said{row.ready, row.phase, row.reason, PullState::kNone}));
+    EXPECT_TRUE(state.present);
+    EXPECT_FALSE(state.message.empty());
+  }
+}
 
 // Two sources ask, one for Always and one for Never: both have to be met.
 TEST(EvaluateImage, AlwaysForOneSourceDoesNotHideFromAnotherThatKubeletRefuses) {
@@ -367,111 +360,91 @@ struct NodeCase {
   Reason reason;
 };
 
-class SummarizeTest : public testing::TestWithParam<NodeCase> {};
-
-TEST_P(SummarizeTest, Row) {
-  const NodeCase& row = GetParam();
-  Readiness out = Summarize({.list = row.list,
-                             .list_loaded = true,
-                             .runtime_up = row.up,
-                             .runtime_ever_up = row.ever_up,
-                             .runtime_down_for = row.down_for,
-                             .runtime_error = row.up ? "" : "connection refused"},
-                            row.images);
-  EXPECT_EQ(out.ready, row.ready);
-  EXPECT_EQ(out.phase, row.phase);
-  EXPECT_EQ(ReasonName(out.reason), ReasonName(row.reason));
-  EXPECT_FALSE(out.message.empty());
-}
-
 const auto kNone = std::nullopt;
-INSTANTIATE_TEST_SUITE_P(
-    Summarize, SummarizeTest,
-    testing::Values(
-        NodeCase{"AllReady",
-                 List({Good()}),
-                 {State(true)},
-                 true,
-                 true,
-                 kNone,
-                 true,
-                 Phase::kReady,
-                 Reason::kAllReady},
-        NodeCase{"EmptyListIsReady",
-                 List({Good()}),
-                 {},
-                 true,
-                 true,
-                 kNone,
-                 true,
-                 Phase::kReady,
-                 Reason::kEmptyList},
-        NodeCase{"OneMissing",
-                 List({Good()}),
-                 {State(true), State(false)},
-                 true,
-                 true,
-                 kNone,
-                 false,
-                 Phase::kProgressing,
-                 Reason::kImagesNotReady},
-        NodeCase{"OneFailing",
-                 List({Good()}),
-                 {State(false), State(false, true, Phase::kFailing)},
-                 true,
-                 true,
-                 kNone,
-                 false,
-                 Phase::kFailing,
-                 Reason::kImagesNotReady},
-        NodeCase{"OptionalOnesDoNotCount",
-                 List({Good()}),
-                 {State(true), State(false, false, Phase::kFailing)},
-                 true,
-                 true,
-                 kNone,
-                 true,
-                 Phase::kReady,
-                 Reason::kAllReady},
-        NodeCase{
-            "NoSource", List({}), {}, true, true, kNone, false, Phase::kFailing, Reason::kListEmptyOfSources},
-        NodeCase{"BrokenSourceWithNothingInForce",
-                 List({Good(), Broken()}),
-                 {State(true)},
-                 true,
-                 true,
-                 kNone,
-                 false,
-                 Phase::kFailing,
-                 Reason::kListInvalid},
-        NodeCase{"RuntimeNeverAnswered",
-                 List({Good()}),
-                 {State(true)},
-                 false,
-                 false,
-                 kNone,
-                 false,
-                 Phase::kFailing,
-                 Reason::kRuntimeDown},
-        NodeCase{"RuntimeAwayForAMomentTakesNothingAway",
-                 List({Good()}),
-                 {State(true)},
-                 false,
-                 true,
-                 minutes(4),
-                 true,
-                 Phase::kReady,
-                 Reason::kAllReady},
-        NodeCase{"RuntimeAwayForLong",
-                 List({Good()}),
-                 {State(true)},
-                 false,
-                 true,
-                 minutes(5),
-                 false,
-                 Phase::kFailing,
-                 Reason::kRuntimeDown}),
-    [](const auto& row) { return row.param.name; });
+TEST(SummarizeTest, Row) {
+  const NodeCase rows[] = {
+      {"AllReady", List({Good()}), {State(true)}, true, true, kNone, true, Phase::kReady, Reason::kAllReady},
+      {"EmptyListIsReady", List({Good()}), {}, true, true, kNone, true, Phase::kReady, Reason::kEmptyList},
+      {"OneMissing",
+       List({Good()}),
+       {State(true), State(false)},
+       true,
+       true,
+       kNone,
+       false,
+       Phase::kProgressing,
+       Reason::kImagesNotReady},
+      {"OneFailing",
+       List({Good()}),
+       {State(false), State(false, true, Phase::kFailing)},
+       true,
+       true,
+       kNone,
+       false,
+       Phase::kFailing,
+       Reason::kImagesNotReady},
+      {"OptionalOnesDoNotCount",
+       List({Good()}),
+       {State(true), State(false, false, Phase::kFailing)},
+       true,
+       true,
+       kNone,
+       true,
+       Phase::kReady,
+       Reason::kAllReady},
+      {"NoSource", List({}), {}, true, true, kNone, false, Phase::kFailing, Reason::kListEmptyOfSources},
+      {"BrokenSourceWithNothingInForce",
+       List({Good(), Broken()}),
+       {State(true)},
+       true,
+       true,
+       kNone,
+       false,
+       Phase::kFailing,
+       Reason::kListInvalid},
+      {"RuntimeNeverAnswered",
+       List({Good()}),
+       {State(true)},
+       false,
+       false,
+       kNone,
+       false,
+       Phase::kFailing,
+       Reason::kRuntimeDown},
+      {"RuntimeAwayForAMomentTakesNothingAway",
+       List({Good()}),
+       {State(true)},
+       false,
+       true,
+       minutes(4),
+       true,
+       Phase::kReady,
+       Reason::kAllReady},
+      {"RuntimeAwayForLong",
+       List({Good()}),
+       {State(true)},
+       false,
+       true,
+       minutes(5),
+       false,
+       Phase::kFailing,
+       Reason::kRuntimeDown},
+  };
+  for (const NodeCase& row : rows) {
+    SCOPED_TRACE(row.name);
+    Readiness out = Summarize({.list = row.list,
+                               .list_loaded = true,
+                               .runtime_up = row.up,
+                               .runtime_ever_up = row.ever_up,
+                               .runtime_down_for = row.down_for,
+                               .runtime_error = row.up ? "" : "connection refused"},
+                              row.images);
+    EXPECT_EQ(out.ready, row.ready);
+    EXPECT_EQ(out.phase, row.phase);
+    EXPECT_EQ(ReasonName(out.reason), ReasonName(row.reason));
+    EXPECT_FALSE(out.message.empty());
+  }
+}
 
 TEST(Summarize, BrokenNewVersionKeepsTheLastGoodOneInForce) {
   ListSource source = Good();

@@ -224,73 +224,59 @@ struct WrongCase {
   std::string says;
   std::string help;  // of which command: "list check "
 };
-class Wrong : public testing::TestWithParam<WrongCase> {};
-
-TEST_P(Wrong, IsASentence) {
-  Words argv = GetParam().words;
-  argv.insert(argv.begin(), Program());
-  auto ran = rig::RunProgram({argv, {}}, std::chrono::seconds(20));
-  ASSERT_OK(ran);
-  EXPECT_EQ(ran->exit, (rig::Exit{2, 0}));
-  EXPECT_EQ(ran->out, "");
-  EXPECT_EQ(ran->err,
-            "prefetchctl: " + GetParam().says + " (see prefetchctl " + GetParam().help + "--help)\n");
+TEST(Wrong, IsASentence) {
+  const WrongCase rows[] = {
+      {"NoCommand", {"list"}, "a command is missing: check, diff, export, import, lock, print", "list "},
+      {"AFlagOfNoCommand", {"--nosuch"}, "there is no option --nosuch"},
+      {"AnArgumentTooMany", {"status", "x"}, "the argument x is not expected", "status "},
+      {"AnArgumentTooFew", {"explain"}, "IMAGE is required", "explain "},
+      {"NoValue", {"wait", "--timeout"}, "--timeout needs a value", "wait "},
+      {"NoValueOfSome", {"check", "-o"}, "--output needs a value: github, json or text", "check "},
+      {"NoNumber", {"plan", "--nodes", "x"}, "--nodes must be a number, not x", "plan "},
+      {"Twice", {"status", "--agent", "a", "--agent", "b"}, "--agent is given more than once", "status "},
+      {"OnlyWithAnother", {"status", "--nodes", "a=b"}, "--nodes needs --fleet", "status "},
+      {"NotTogether",
+       {"wait", "--hash", "a", "--list", "b"},
+       "--list and --hash exclude each other: leave out one",
+       "wait "},
+      {"NoSuchCommand", {"stauts"}, "there is no command stauts; did you mean status?"},
+      {"NoSuchCommandBelow",
+       {"list", "chekc", "a.txt"},
+       "there is no command chekc; did you mean check?",
+       "list "},
+      {"NoSuchFlag", {"status", "--nosuch"}, "there is no option --nosuch", "status "},
+      {"AMisspeltFlag",
+       {"wait", "--timout", "5m"},
+       "there is no option --timout; did you mean --timeout?",
+       "wait "},
+      {"AMisspeltFlagWithItsValue",
+       {"wait", "--fali-fast=x"},
+       "there is no option --fali-fast; did you mean --fail-fast?",
+       "wait "},
+      {"NothingIsNear", {"zzzzzz"}, "there is no command zzzzzz"},
+      {"CheckOutput", {"check", "-o", "x"}, "--output must be github, json or text, not x", "check "},
+      {"LintOutput", {"lint", "-o", "x"}, "--output must be github, json, sarif or text, not x", "lint "},
+      {"PrintOutput",
+       {"list", "print", "-o", "x", "a.txt"},
+       "--output must be hash, json or yaml, not x",
+       "list print "},
+      {"ANumberIsNoWord",
+       {"list", "print", "-o", "1", "a.txt"},
+       "--output must be hash, json or yaml, not 1",
+       "list print "},
+      {"Gate", {"generate", "--gate", "x"}, "--gate must be condition, label or taint, not x", "generate "},
+  };
+  for (const WrongCase& row : rows) {
+    SCOPED_TRACE(row.name);
+    Words argv = row.words;
+    argv.insert(argv.begin(), Program());
+    auto ran = rig::RunProgram({argv, {}}, std::chrono::seconds(20));
+    ASSERT_OK(ran);
+    EXPECT_EQ(ran->exit, (rig::Exit{2, 0}));
+    EXPECT_EQ(ran->out, "");
+    EXPECT_EQ(ran->err, "prefetchctl: " + row.says + " (see prefetchctl " + row.help + "--help)\n");
+  }
 }
-
-INSTANTIATE_TEST_SUITE_P(
-    Rows, Wrong,
-    testing::Values(
-        WrongCase{
-            "NoCommand", {"list"}, "a command is missing: check, diff, export, import, lock, print", "list "},
-        WrongCase{"AFlagOfNoCommand", {"--nosuch"}, "there is no option --nosuch"},
-        WrongCase{"AnArgumentTooMany", {"status", "x"}, "the argument x is not expected", "status "},
-        WrongCase{"AnArgumentTooFew", {"explain"}, "IMAGE is required", "explain "},
-        WrongCase{"NoValue", {"wait", "--timeout"}, "--timeout needs a value", "wait "},
-        WrongCase{"NoValueOfSome", {"check", "-o"}, "--output needs a value: github, json or text", "check "},
-        WrongCase{"NoNumber", {"plan", "--nodes", "x"}, "--nodes must be a number, not x", "plan "},
-        WrongCase{"Twice",
-                  {"status", "--agent", "a", "--agent", "b"},
-                  "--agent is given more than once",
-                  "status "},
-        WrongCase{"OnlyWithAnother", {"status", "--nodes", "a=b"}, "--nodes needs --fleet", "status "},
-        WrongCase{"NotTogether",
-                  {"wait", "--hash", "a", "--list", "b"},
-                  "--list and --hash exclude each other: leave out one",
-                  "wait "},
-        WrongCase{"NoSuchCommand", {"stauts"}, "there is no command stauts; did you mean status?"},
-        WrongCase{"NoSuchCommandBelow",
-                  {"list", "chekc", "a.txt"},
-                  "there is no command chekc; did you mean check?",
-                  "list "},
-        WrongCase{"NoSuchFlag", {"status", "--nosuch"}, "there is no option --nosuch", "status "},
-        WrongCase{"AMisspeltFlag",
-                  {"wait", "--timout", "5m"},
-                  "there is no option --timout; did you mean --timeout?",
-                  "wait "},
-        WrongCase{"AMisspeltFlagWithItsValue",
-                  {"wait", "--fali-fast=x"},
-                  "there is no option --fali-fast; did you mean --fail-fast?",
-                  "wait "},
-        WrongCase{"NothingIsNear", {"zzzzzz"}, "there is no command zzzzzz"},
-        WrongCase{
-            "CheckOutput", {"check", "-o", "x"}, "--output must be github, json or text, not x", "check "},
-        WrongCase{"LintOutput",
-                  {"lint", "-o", "x"},
-                  "--output must be github, json, sarif or text, not x",
-                  "lint "},
-        WrongCase{"PrintOutput",
-                  {"list", "print", "-o", "x", "a.txt"},
-                  "--output must be hash, json or yaml, not x",
-                  "list print "},
-        WrongCase{"ANumberIsNoWord",
-                  {"list", "print", "-o", "1", "a.txt"},
-                  "--output must be hash, json or yaml, not 1",
-                  "list print "},
-        WrongCase{"Gate",
-                  {"generate", "--gate", "x"},
-                  "--gate must be condition, label or taint, not x",
-                  "generate "}),
-    [](const auto& row) { return row.param.name; });
 
 // kubectl finds its plugins by their names on PATH, and runs them with the words behind that name.
 TEST(Plugin, OfKubectlIsTheSameProgramUnderItsOtherNames) {
