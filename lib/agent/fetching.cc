@@ -222,7 +222,8 @@ using std::chrono::steady_clock;
 constexpr std::chrono::seconds kIngestPollLimit{5};
 // Interval at which blobs that others write are tried again.
 constexpr std::chrono::seconds kRetryEvery{1};
-// A connection that breaks is no failure yet, nor are many if enough bytes come in between.
+// A connection that breaks is no failure yet, nor are many if enough bytes come in between. Then the next one
+// follows at once, as the runtime's would.
 constexpr int kTries = 3;
 constexpr std::chrono::milliseconds kBetweenTries{200};
 constexpr std::uint64_t kEnough = 64 * 1024;
@@ -589,7 +590,7 @@ base::Status BlobDownloader::Get(Transfer& transfer, std::uint64_t size) {
     // A long blob over a poor line may need many connections, as long as each one brings bytes.
     if (transfer.at - before >= kEnough) tried = 0;
     if (tried == kTries) return got;
-    if (!base::Pause(call, kBetweenTries * (tried + 1))) return base::Cancelled("stopped");
+    if (!base::Pause(call, kBetweenTries * tried)) return base::Cancelled("stopped");
   }
   return {};
 }

@@ -222,6 +222,13 @@ TEST_F(FetchingTest, ABrokenConnectionCostsNoByte) {
   EXPECT_LE(source_->served(), large_.size() + 100);
 }
 
+// A pause after each of these 33 connections would take longer than that.
+TEST_F(FetchingTest, AServerThatBreaksOffWhereverEnoughCameIsAskedAgainAtOnce) {
+  source_->Put("reg.example/app:v1", {large_});
+  source_->Break(large_, 64 * 1024);
+  EXPECT_TRUE(BringWithin(4s, "reg.example/app:v1"));
+}
+
 TEST_F(FetchingTest, AServerThatBreaksOffAgainAndAgainIsLeft) {
   source_->Put("reg.example/app:v1", {large_});
   source_->Break(large_, 1);
