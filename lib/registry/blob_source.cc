@@ -19,6 +19,8 @@ using image::ImageManifest;
 using image::RegistryQuestion;
 
 constexpr int kMaxAttempts = 3;  // requests for one identity, tokens apart
+// Pause before a server that is busy for a moment is asked again. The runtime asks again at once.
+constexpr std::chrono::milliseconds kBusyPause{200};
 // Object stores sign their URLs for 5 minutes and more; one that has expired costs a request.
 constexpr std::chrono::minutes kTargetLasts{4};
 
@@ -53,10 +55,22 @@ base::Error Refused(const std::string& who, const Reply& reply) {
   }
 }
 
+// A server that asks for no time and may have one request too many at the moment.
+bool IsBusy(const http::Response& response) {
+  return response.status == 503 && !response.headers.Get("Retry-After");
+}
+
 base::Error NoReply(const base::Call& call, const std::string& who, const Reply& reply) {
   if (call.Stopped() || reply.fault == http::Fault::kStopped) return base::Cancelled("stopped");
-  if (reply.fault == http::Fault::kTooLong || reply.fault == http::Fault::kLongHeaders)
-    return base::InvalidArgument(who + " sends more than was asked for").CausedBy(Owner::kRegistry);
+  // Answers that would come again are no Unavailable, which is asked again. The runtime may follow a redirect
+  // that the agent refuses.
+  if (reply.fault == http::Fault::kTooLong || reply.fault == http::Fault::kLongHeaders ||
+      reply.fault == http::Fault::kEncoding)
+    return base::InvalidArgument(who + " sends more than was asked for, or in another encoding")
+        .CausedBy(Owner::kRegistry);
+  if (reply.fault == http::Fault::kAddress || reply.refusal.detail == image::RegistryDetail::kBadRedirect ||
+      reply.refusal.detail == image::RegistryDetail::kInsecureRedirect)
+    return base::PermissionDenied(reply.refusal.message).CausedBy(Owner::kRegistry);
   if (reply.refusal.kind == image::RegistryAnswerKind::kAccessDenied)
     return base::PermissionDenied(reply.refusal.message).CausedBy(Owner::kImage);
   return base::Unavailable(reply.refusal.message).CausedBy(Owner::kNetwork);
@@ -112,6 +126,7 @@ BlobSource::Asked BlobSource::AskHost(const base::Call& call, const ChainedHost&
     if (auto not_now = parts_.host_states.RefusalReason(origin, IdentityOf(credential)))
       return {base::ResourceExhausted(not_now->message).CausedBy(Owner::kRegistry)};
     auto authorization = authenticator.Remembered(credential);
+    bool was_busy = false;
     for (int turn = 1;; turn++) {
       question.authorization = authorization.value;
       Reply reply = session.Fetch(question);
@@ -121,6 +136,8 @@ BlobSource::Asked BlobSource::AskHost(const base::Call& call, const ChainedHost&
         parts_.host_states.NoteServed(origin, IdentityOf(credential));
         return {std::move(reply)};
       }
+      if (IsBusy(*reply.response) && !std::exchange(was_busy, true) && base::Pause(call, kBusyPause))
+        continue;
       if (turn < kMaxAttempts) {
         if (auto next = authenticator.AfterRefusal(reply, authorization, credential)) {
           if (next->authorization) {

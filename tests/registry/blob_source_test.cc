@@ -394,7 +394,40 @@ TEST_F(MirroredBlobTest, AMirrorThatCannotBeReachedLeavesItToTheRuntime) {
 
 TEST_F(BlobSourceTest, ARedirectIntoThisMachinesOwnNetworkIsNotFollowed) {
   AnswerBlobs({.status = 307, .headers = {{"Location", "http://169.254.169.254/latest/"}}});
-  EXPECT_EQ(CodeOf(Bytes(App())), Code::kUnavailable);
+  EXPECT_EQ(CodeOf(Bytes(App())), Code::kPermissionDenied);
+}
+
+// Unavailable would be asked again, and the answer would be the same.
+TEST_F(BlobSourceTest, ARedirectThatTheRuntimeAloneFollowsIsNotUnavailable) {
+  for (const std::string& target :
+       {"http://user:pass@" + registry_.address() + "/store/1", std::string("//[")}) {
+    AnswerBlobs({.status = 307, .headers = {{"Location", target}}});
+    EXPECT_EQ(CodeOf(Bytes(App())), Code::kPermissionDenied) << target;
+  }
+}
+
+TEST_F(BlobSourceTest, ABodyInAnEncodingThatWasNotAskedForIsNotUnavailable) {
+  AnswerBlobs({.headers = {{"Content-Encoding", "gzip"}}, .body = kBlob});
+  EXPECT_EQ(CodeOf(Bytes(App())), Code::kInvalidArgument);
+}
+
+TEST_F(BlobSourceTest, AServerThatIsBusyForAMomentIsAskedOnceMore) {
+  std::atomic<bool> busy = true;
+  registry_.Answer([&](const WireRequest& request) -> std::optional<FakeReply> {
+    return busy.exchange(false) ? FakeReply{.status = 503} : Serve(request);
+  });
+  auto bytes = Bytes(App());
+  ASSERT_TRUE(bytes) << bytes.error().message();
+  EXPECT_EQ(*bytes, "234");
+  AnswerBlobs({.status = 503});
+  registry_.Forget();
+  EXPECT_EQ(CodeOf(Bytes(App())), Code::kResourceExhausted);
+  EXPECT_EQ(registry_.requests().size(), 2U);
+  // It named a time.
+  AnswerBlobs({.status = 503, .headers = {{"Retry-After", "5"}}});
+  registry_.Forget();
+  EXPECT_EQ(CodeOf(Bytes(App())), Code::kResourceExhausted);
+  EXPECT_EQ(registry_.requests().size(), 1U);
 }
 
 TEST_F(BlobSourceTest, AStopEndsIt) {
