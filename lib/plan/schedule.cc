@@ -307,9 +307,11 @@ ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::
   DiskBudget disk(input.usable, input.running);
   ReservedPlaces reserved;
   std::map<std::string, int> looking = SearchesUnderWay(due);
+  const bool shares = input.agent_downloads && !input.settled && parallel > 1;
+  const PullCandidate* waits = nullptr;  // the first one without a place
   for (const PullCandidate& slot : due) {
     // No slot behind this one can start, whatever its registry is.
-    if (taken.total >= places.Most()) break;
+    if (taken.total >= places.Most() && !shares) break;
     // A held registry takes no claim to places or room: the images of others go past it.
     if (base::TimePoint held_until = registries.HeldUntil(slot.registry); now < held_until) {
       output.next_turn_at = std::min(output.next_turn_at, held_until);
@@ -324,9 +326,13 @@ ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::
     const int total = taken.TotalFor(slot.registry);
     PlaceForSlot place{.registry_limit = registries.Of(slot.registry),
                        .of_registry = taken.of_registry[slot.registry]};
-    place.is_free = total < total_limit && taken.all < most && place.of_registry < place.registry_limit &&
+    const bool beyond =
+        shares && place.of_registry == 0 && (waits == nullptr || !IsOfHigherRank(*waits, slot));
+    place.is_free = (total < total_limit || beyond) && taken.all < most &&
+                    place.of_registry < place.registry_limit &&
                     MayJoin(slot, taken, input.settled, limits, parallel);
-    place.is_reserved = total + reserved.total() >= total_limit;
+    place.is_reserved = total + reserved.total() >= total_limit && !beyond;
+    if (waits == nullptr && !place.is_free) waits = &slot;
     if (slot.lookup.state != LookupState::kDone) {
       // This makes the claim without a start: the room must still be there when the look-up ends.
       disk.Admits(slot, false);

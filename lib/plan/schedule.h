@@ -100,10 +100,11 @@ struct ScheduleInput {
   std::vector<PullCandidate> due;
   std::vector<PullCandidate> running;
   std::map<std::string, RegistryHealth> registries;
-  std::set<std::string> soon;  // registries of entries whose next try is due within kSoonDue
-  bool settled = false;        // every entry was ready or failed for good once
-  bool may_reorder = false;    // the largest first
-  base::TimePoint hold_until;  // nothing starts before: the disk is full
+  std::set<std::string> soon;    // registries of entries whose next try is due within kSoonDue
+  bool settled = false;          // every entry was ready or failed for good once
+  bool agent_downloads = false;  // the runtime lets it, and --fetch=auto
+  bool may_reorder = false;      // the largest first
+  base::TimePoint hold_until;    // nothing starts before: the disk is full
   std::uint64_t usable = std::numeric_limits<std::uint64_t>::max();  // plan::Usable
 };
 
@@ -126,6 +127,11 @@ constexpr int kWithIdle = 4;
 constexpr std::chrono::seconds kHoggedFor{10};
 
 // Returns the due pulls that start now. No pull starts before `hold_until`.
+//
+// Until the node is settled, if the agent downloads, a registry without a running pull may start one beyond
+// the limit: registries that hang may have all places, and the agent's streams are shared among registries. A
+// pull of higher rank that waits comes first. Where the runtime downloads, its own queue would hold such a
+// pull.
 //
 // If the agent has fetched the content of a pull, the runtime only unpacks it. The places of such pulls are
 // free for further downloads, up to as many again as the limit. A limit of one pull stays one.

@@ -267,6 +267,29 @@ TEST(Schedule, IdlePullsKeepNoPlaceFromOtherRegistries) {
   EXPECT_EQ(Schedule(input, one, kNow).start, Starts{}) << "a limit of one pull stays one";
 }
 
+TEST(Schedule, WhereTheAgentDownloadsEachRegistryHasAPull) {
+  ScheduleInput input{
+      .due = {Slot(0, "hang0"), Slot(1, "a.io"), Slot(2, "b.io"), Slot(3, "b.io"), Slot(4, "a.io")}};
+  for (std::size_t i = 0; i < 4; i++) input.running.push_back(Slot(10 + i, "hang" + std::to_string(i)));
+  EXPECT_EQ(Schedule(input, {}, kNow).start, Starts{}) << "the runtime's queue would hold them";
+  input.agent_downloads = true;
+  EXPECT_EQ(Schedule(input, {}, kNow).start, (Starts{1, 2}));
+  input.due[0].priority = 1;
+  EXPECT_EQ(Schedule(input, {}, kNow).start, Starts{}) << "a pull of higher priority waits";
+  input.due[1].priority = 1;
+  EXPECT_EQ(Schedule(input, {}, kNow).start, Starts{1});
+  input.due[0].priority = input.due[1].priority = 0;
+  for (std::size_t i = 4; i < 15; i++) input.running.push_back(Slot(10 + i, "hang" + std::to_string(i)));
+  EXPECT_EQ(Schedule(input, {}, kNow).start, Starts{1}) << "sixteen in all";
+  input.running.resize(4);
+  input.settled = true;
+  EXPECT_EQ(Schedule(input, {}, kNow).start, Starts{});
+  Limits one;
+  one.parallel_pulls = 1;
+  input = {.due = {Slot(0, "a.io")}, .running = {Slot(1, "hang0")}, .agent_downloads = true};
+  EXPECT_EQ(Schedule(input, one, kNow).start, Starts{}) << "a limit of one pull stays one";
+}
+
 TEST(Schedule, IdlePullsOfManyRegistriesHaveALimit) {
   ScheduleInput input{.due = {Slot(0, "other.io"), Slot(1, "other.io")}};
   for (std::size_t i = 0; i < 15; i++) {
