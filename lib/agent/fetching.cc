@@ -70,11 +70,8 @@ plan::FetchHealth Fetcher::HealthOf(const std::string& registry) {
 void Fetcher::Note(const std::string& registry, const plan::FetchHealth& health) {
   base::Lock lock(mutex_);
   registries_[registry] = health;
-  std::erase_if(registries_, [now = clock_.Now()](const auto& one) {
-    const plan::FetchHealth& health = one.second;
-    return std::max({health.failed_until, health.near_until, health.denied_until, health.limited_until}) <=
-           now;
-  });
+  std::erase_if(registries_,
+                [now = clock_.Now()](const auto& one) { return plan::MayBeForgotten(one.second, now); });
 }
 
 // Returns the source from which the agent downloads, or nullptr if the runtime does. The checks go from cheap
@@ -171,7 +168,10 @@ FetchEnd Fetcher::FetchInto(const base::Call& call, const FetchJob& job) {
   const image::RegistryQuestion question{
       .reference = job.reference, .local_digests = {}, .platform = platform_, .credentials = job.credentials};
   const base::Status fetched = FetchContent(call, job, question, source);
-  if (fetched) return {.fetched = true};
+  if (fetched) {
+    Note(registry, plan::AfterFetched(HealthOf(registry)));
+    return {.fetched = true};
+  }
   // A stop says nothing about the registry.
   if (call.Stopped()) return {};
   FetchEnd end{.error = fetched.error().message()};

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "base/text.h"
+#include "base/token_bucket.h"
 
 namespace prefetch::plan {
 
@@ -267,8 +268,23 @@ bool MayAskSize(const FetchHealth& health, base::TimePoint now) {
 }
 
 FetchHealth AfterFetchFailed(FetchHealth health, base::TimePoint now) {
-  health.failed_until = now + kFetchOffPeriod;
+  // Images that are fetched side by side fail together, which is one failure.
+  if (now >= health.failed_until) health.failures++;
+  health.failed_until = now + base::Doubled(kFetchOffFirst, health.failures - 1, kFetchOffPeriod);
   return health;
+}
+
+FetchHealth AfterFetched(FetchHealth health) {
+  health.failures = 0;
+  return health;
+}
+
+bool MayBeForgotten(const FetchHealth& health, base::TimePoint now) {
+  // A failure after the last one's time still doubles the next time.
+  const base::TimePoint failed =
+      health.failures > 0 ? health.failed_until + kFetchOffPeriod : base::TimePoint();
+  return std::max({failed, health.failed_until, health.near_until, health.denied_until,
+                   health.limited_until}) <= now;
 }
 
 FetchHealth AfterLimited(FetchHealth health, std::optional<base::Duration> retry_after, base::TimePoint now) {

@@ -5,7 +5,7 @@
 // no more of them. Streams are shared evenly: among registries, and then among the images of each. An image
 // or registry with more than its share gives a stream up as soon as another one waits. A stream below the
 // floor speed gives way to every other image, and its own image is left to the runtime. Later images of its
-// registry are left to the runtime as well, for kFetchOffPeriod.
+// registry are left to the runtime as well, for kFetchOffFirst or longer.
 #pragma once
 
 #include <chrono>
@@ -53,14 +53,18 @@ constexpr std::chrono::milliseconds kNearRegistry{5};
 // elsewhere.
 constexpr std::chrono::milliseconds kNearRoundTrip{1};
 constexpr std::chrono::milliseconds kNearAndBusy{25};
-// The time for which the runtime has a registry to itself after a failure of ours, or once it was near.
+// The time for which the runtime has a registry to itself once it was near. After a failure of ours it has it
+// for kFetchOffFirst, which doubles to this with each further one until an image was fetched: a registry that
+// restarts is well again soon, and one that the agent cannot use costs few attempts.
 constexpr std::chrono::minutes kFetchOffPeriod{10};
+constexpr std::chrono::seconds kFetchOffFirst{30};
 
 // A pull waits for as long as this if the registry sends Retry-After. Longer waits cost an attempt.
 constexpr std::chrono::seconds kMaxRetryAfter{30};
 
 // Facts that were learnt about one registry. A value.
 struct FetchHealth {
+  int failures = 0;  // in a row
   base::TimePoint failed_until;
   base::TimePoint near_until;
   base::TimePoint denied_until;   // a question about a size was denied
@@ -92,6 +96,10 @@ bool MayFetch(bool automatic, std::string_view runtime, std::string_view version
 bool MayAskSize(const FetchHealth& health, base::TimePoint now);
 
 FetchHealth AfterFetchFailed(FetchHealth health, base::TimePoint now);
+// An image was fetched.
+FetchHealth AfterFetched(FetchHealth health);
+// Nothing of it counts any more.
+bool MayBeForgotten(const FetchHealth& health, base::TimePoint now);
 // `retry_after`: nullopt if it asked for none.
 FetchHealth AfterLimited(FetchHealth health, std::optional<base::Duration> retry_after, base::TimePoint now);
 FetchHealth AfterSizeDenied(FetchHealth health, base::TimePoint now);

@@ -8,6 +8,7 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::minutes;
+using std::chrono::seconds;
 
 const base::TimePoint kNow = base::TimePoint{} + std::chrono::hours(5);
 
@@ -69,7 +70,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"FailedJustNow", But([](FetchFacts& facts) { facts.health = AfterFetchFailed({}, kNow); }),
             FetchReason::kTrouble},
         Row{"FailedLongAgo",
-            But([](FetchFacts& facts) { facts.health = AfterFetchFailed({}, kNow - minutes(10)); }),
+            But([](FetchFacts& facts) { facts.health = AfterFetchFailed({}, kNow - kFetchOffFirst); }),
             FetchReason::kFar},
         Row{"Near",
             But([](FetchFacts& facts) { facts.health = AfterManifest({}, milliseconds(4), {}, kNow); }),
@@ -99,15 +100,34 @@ TEST(MayAskSizeTest, OnlyNearRegistriesThatAreWell) {
   EXPECT_TRUE(MayAskSize(near, kNow));
   EXPECT_TRUE(MayAskSize(near, kNow + minutes(9)));
   EXPECT_FALSE(MayAskSize(near, kNow + minutes(10)));
-  EXPECT_FALSE(MayAskSize(AfterFetchFailed(near, kNow), kNow + minutes(9)));
+  EXPECT_FALSE(MayAskSize(AfterFetchFailed(near, kNow), kNow + seconds(29)));
   EXPECT_FALSE(MayAskSize(AfterSizeDenied(near, kNow), kNow + minutes(9)));
   const auto again_near = [](const FetchHealth& health) {
     return AfterManifest(health, milliseconds(1), {}, kNow + minutes(5));
   };
   EXPECT_FALSE(MayAskSize(again_near(AfterSizeDenied({}, kNow)), kNow + minutes(9)));
-  EXPECT_FALSE(MayAskSize(again_near(AfterFetchFailed({}, kNow)), kNow + minutes(9)));
-  EXPECT_TRUE(MayAskSize(again_near(AfterFetchFailed({}, kNow)), kNow + minutes(10)));
+  EXPECT_FALSE(MayAskSize(again_near(AfterFetchFailed({}, kNow)), kNow + seconds(29)));
+  EXPECT_TRUE(MayAskSize(again_near(AfterFetchFailed({}, kNow)), kNow + seconds(30)));
   EXPECT_TRUE(MayAskSize(again_near(AfterSizeDenied({}, kNow)), kNow + minutes(10)));
+}
+
+TEST(FetchHealthTest, FailuresInARowLeaveARegistryToTheRuntimeForLonger) {
+  FetchHealth health = AfterFetchFailed({}, kNow);
+  EXPECT_EQ(health.failed_until, kNow + seconds(30));
+  health = AfterFetchFailed(health, kNow + seconds(2));
+  EXPECT_EQ(health.failed_until, kNow + seconds(32)) << "images side by side: one failure";
+  base::TimePoint now = health.failed_until;
+  for (const seconds time :
+       {seconds(60), seconds(120), seconds(240), seconds(480), seconds(600), seconds(600)}) {
+    health = AfterFetchFailed(health, now);
+    EXPECT_EQ(health.failed_until, now + time);
+    now = health.failed_until;
+  }
+  EXPECT_FALSE(MayBeForgotten(health, now + minutes(9)));
+  EXPECT_TRUE(MayBeForgotten(health, now + minutes(10)));
+  health = AfterFetched(health);
+  EXPECT_TRUE(MayBeForgotten(health, now));
+  EXPECT_EQ(AfterFetchFailed(health, now).failed_until, now + seconds(30));
 }
 
 TEST(FetchReasonTest, EachHasAName) {
