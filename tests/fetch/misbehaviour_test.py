@@ -5,11 +5,17 @@ Each mode of modes.py is pulled with both, alone and beside three registries tha
 printed: what comes of it with each, the time of auto by that of the runtime, the requests of both, and the time of
 the other registries by the one that they take alone. For every row: whatever the runtime gets comes with auto, too;
 in 1.3 times the time at most; with twice the requests at most; and no ingest or lease is left that the runtime would
-not leave. The images of the other registries take 1.2 times the time that they take alone. A row that misses a time
-is measured twice more, and the medians count.
+not leave. Beside others, the time is that of all of them where it is longer: the runtime has the first image of a list
+first, and the agent shares its streams evenly among registries.
+
+The images of the other registries take 1.2 times the time that they take alone, which is measured with each try of a
+row. Where the registry that misbehaves does not hold downloads up, they may also take 1.2 times the time that they take
+beside it with the runtime: its images are unpacked as well. A row that misses a time is measured twice more, and the
+medians count.
 
 misbehaviour_test.py [PART OF A ROW'S NAME]... Needs root, and from the environment: PREFETCHD. $PREFETCH_FETCH_TRIES:
-how often a row is measured, 3 by default.
+how often a row is measured, 3 by default. $PREFETCH_FETCH_SIDE_BY_SIDE: rows at a time, 4 by default; fewer on a
+machine with other work.
 """
 
 import itertools
@@ -31,7 +37,7 @@ from registry import Registry
 LIMIT = 6          # seconds for a run, at least
 SLACK = 0.35       # of a time: starts of processes, and the looks of this test
 TRIES = int(os.environ.get("PREFETCH_FETCH_TRIES", "3"))
-SIDE_BY_SIDE = 4
+SIDE_BY_SIDE = int(os.environ.get("PREFETCH_FETCH_SIDE_BY_SIDE", "4"))
 WELL = 3           # registries
 WELL_IMAGES = 3    # of each
 
@@ -42,6 +48,7 @@ class Row:
     def __init__(self, suite, name, bad):
         self.suite, self.name, self.bad = suite, name, bad
         self.runs = {}  # (fetch, beside): list of (Run, bad references, requests)
+        self.alone = []  # times of the other registries
         self.problems = []
 
     def measure(self, fetch, beside):
@@ -85,7 +92,9 @@ class Row:
             runtime, auto = (self.median(fetch, beside, "bad") for fetch in ("runtime", "auto"))
             if not self.least_worse(beside, lambda r, a: all(y or not x for x, y in zip(r.came, a.came))):
                 problems.append(f"{where}: an image that the runtime gets does not come")
-            allowed = 1.3 * runtime + SLACK + self.suite.patience(self)
+            # The runtime has the first image of a list first. The agent shares its streams evenly among registries.
+            least = max(runtime, self.median("runtime", True, "well")) if beside else runtime
+            allowed = 1.3 * least + SLACK + self.suite.patience(self)
             if runtime < self.suite.limit and auto > allowed:
                 problems.append(f"{where}: {auto:.1f} s, and {runtime:.1f} s with the runtime")
             if not self.least_worse(beside, lambda r, a: a.requests <= 2 * r.requests + 1 or not all(r.came)):
@@ -97,9 +106,12 @@ class Row:
                     problems.append(f"{where}: {what} are left")
             if not self.least_worse(beside, lambda r, a: r.came != a.came or r.recorded_bad == a.recorded_bad):
                 problems.append(f"{where}: what is recorded differs")
-        alone, well = self.suite.alone["auto"], self.median("auto", True, "well")
-        if self.suite.agent_fetches and well > 1.2 * alone + SLACK:
-            problems.append(f"others: {well:.1f} s, and {alone:.1f} s alone")
+        alone, well = statistics.median(self.alone), self.median("auto", True, "well")
+        holds_up = any(mode in modes.HOLDING_UP for _, mode in self.bad)
+        least = alone if holds_up else max(alone, self.median("runtime", True, "well"))
+        if self.suite.agent_fetches and well > 1.2 * least + SLACK:
+            with_what = "alone" if least == alone else "with the runtime"
+            problems.append(f"others: {well:.1f} s, and {least:.1f} s {with_what}")
         self.problems = problems
         return problems
 
@@ -108,6 +120,7 @@ class Row:
             for beside in (False, True):
                 for fetch in ("runtime", "auto"):
                     self.measure(fetch, beside)
+            self.alone.append(self.suite.measure_alone("auto"))
             if not self.judge():
                 break
         print(self.line(), flush=True)
@@ -126,7 +139,7 @@ class Row:
         requests = "/".join(str(round(self.median(fetch, False, "requests"))) for fetch in ("auto", "runtime"))
         return (f"{self.name:18} {outcome('runtime', False):26} {outcome('auto', False):26} "
                 f"{ratio(False, 'bad'):>6} {ratio(True, 'bad'):>6} {requests:>9} "
-                f"{self.median('auto', True, 'well') / self.suite.alone['auto']:>6.2f} "
+                f"{self.median('auto', True, 'well') / statistics.median(self.alone):>6.2f} "
                 f"{'; '.join(self.problems) if self.problems else 'ok'}")
 
     def check(self):
@@ -138,7 +151,7 @@ class Suite:
         self.bad = [Registry(modes) for _ in range(8)]
         self.well = [Registry(modes) for _ in range(WELL)]
         self.nodes = Nodes(scratch, SIDE_BY_SIDE, [registry.port for registry in self.bad + self.well])
-        self.names, self.alone, self.limit = itertools.count(), {}, LIMIT
+        self.names, self.limit = itertools.count(), LIMIT
 
     def next_group(self):
         return f"g{next(self.names)}"
@@ -159,13 +172,15 @@ class Suite:
         return {"limitedfirst": 5, "rate": 2, "mlimited": 7}.get(row.name, 0)
 
     def measure_alone(self, fetch):
-        node, times = self.nodes.take(), []
-        for _ in range(TRIES):
+        """Seconds that the registries take that are well."""
+        node = self.nodes.take()
+        try:
             references = self.well_references()
-            times.append(node.run(fetch, references, 5 * LIMIT).last(references))
-            assert times[-1], f"{fetch}: registries that are well: {node.read('agent.log')[-3000:]}"
-        self.nodes.give(node)
-        self.alone[fetch] = statistics.median(times)
+            took = node.run(fetch, references, 5 * LIMIT).last(references)
+            assert took, f"{fetch}: registries that are well: {node.read('agent.log')[-3000:]}"
+            return took
+        finally:
+            self.nodes.give(node)
 
     def rows(self):
         for mode in modes.ALL:
@@ -188,12 +203,12 @@ def main():
         try:
             version = suite.nodes.all[0].version()
             with ThreadPoolExecutor(2) as pool:
-                list(pool.map(suite.measure_alone, ("runtime", "auto")))
+                runtime, auto = pool.map(suite.measure_alone, ("runtime", "auto"))
             # A machine that is busy gets more time.
-            suite.limit = max(LIMIT, round(3 * max(suite.alone.values())))
+            suite.limit = max(LIMIT, round(3 * max(runtime, auto)))
             suite.agent_fetches = version >= (2, 1)
-            print(f"containerd {version[0]}.{version[1]}; others alone: runtime {suite.alone['runtime']:.1f} s, "
-                  f"auto {suite.alone['auto']:.1f} s\n{'':18} {'runtime':26} {'auto':26} {'alone':>6} {'beside':>6} "
+            print(f"containerd {version[0]}.{version[1]}; others alone: runtime {runtime:.1f} s, "
+                  f"auto {auto:.1f} s\n{'':18} {'runtime':26} {'auto':26} {'alone':>6} {'beside':>6} "
                   f"{'requests':>9} {'others':>6}", flush=True)
             rows = [row for row in suite.rows() if any(part in row.name for part in wanted)]
             with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:

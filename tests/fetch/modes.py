@@ -245,6 +245,7 @@ FORMS = ("sizesmall", "sizelarge", "sizehuge", "sizenegative", "sizeoverflow", "
          "deepmanifest", "notjson", "manylayers")
 ALL = (*MODES, *MANIFEST_MODES, *FORMS)
 HEALING = (*MODES, *MANIFEST_MODES)  # those of the registry, and not of the image
+HOLDING_UP = ("drips", "slow", "hangs", "hangsafterhead", "late", "mhangs")  # other downloads
 CHANCE = ("busyshared",)  # how both sides end before the registry heals
 # Several images that misbehave: for each, which of the registries has it, and its mode.
 SEVERAL = {f"{mode} x3": [(0, mode)] * 3 for mode in ("limited", "rate", "drips", "hangs", "hangsafterhead")}

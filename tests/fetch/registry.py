@@ -84,7 +84,8 @@ class Registry:
             return self.asked[repository, what]
 
     def requests(self, repository):
-        return sum(n for (of, what), n in self.asked.items() if of == repository and what in ("GET", "HEAD"))
+        with self.lock:
+            return sum(n for (of, what), n in self.asked.items() if of == repository and what in ("GET", "HEAD"))
 
     def heal(self):
         """Ends what is under way, as a restart does, and serves all as it should be from now on."""
