@@ -16,6 +16,9 @@ struct Link {
   // A connection costs a round trip before its first request. Its window towards the client begins at ten
   // segments (RFC 6928) and doubles each round trip up to 4 MB, and nothing is ever lost.
   bool slow_start = false;
+  // Requests that come faster are answered with 429; 0: no limit.
+  double requests_per_second = 0;
+  double request_burst = 0;  // requests that may come at once, after a pause
 };
 
 // Bytes that may pass now, at a rate. One thread.

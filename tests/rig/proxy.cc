@@ -17,6 +17,7 @@
 
 #include "base/fs.h"
 #include "base/mutex.h"
+#include "base/token_bucket.h"
 #include "rig/port.h"
 
 namespace prefetch::rig {
@@ -62,6 +63,8 @@ constexpr int kMostUnsent = 128 * 1024;
 constexpr std::size_t kMaxHeld = 4 << 20;
 // When nothing is delayed, little is held, so that a cut or a freeze takes effect where it is asked for.
 constexpr std::size_t kMaxHeldUndelayed = 128 << 10;
+const std::string kTooManyRequests =
+    "HTTP/1.1 429 Too Many Requests\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
 
 std::string Header(std::string_view head, std::string_view name) {
   std::size_t at = head.find(name);
@@ -158,6 +161,7 @@ class Proxy::Loop {
   void Accept();
   void Read(Connection& c, Stream& s);
   void SeeRequest(Connection& c, std::string_view bytes);
+  void AnswerItself(Connection& c, const std::string& response);
   void Write(Connection& c, Stream& s);
   std::size_t Allowance(const Connection& c, std::size_t wanted) const;
   void Account(Connection& c, const Chunk& chunk, std::size_t n);
@@ -180,6 +184,7 @@ class Proxy::Loop {
   bool frozen_ = false;
   Link link_;
   Bucket bucket_;  // of all connections together
+  base::TokenBucket request_bucket_{{}};
   std::optional<std::uint64_t> cut_after_;
   std::map<std::string, std::string> answers_;
   std::uint64_t bytes_ = 0;
@@ -319,17 +324,21 @@ void Proxy::Loop::SeeRequest(Connection& c, std::string_view bytes) {
   std::string path = request->path;
   requests_.push_back(std::move(*request));
   c.request = forgotten_ + requests_.size();
+  if (!request_bucket_.TryTake(Clock::now())) return AnswerItself(c, kTooManyRequests);
   for (const auto& [part, response] : answers_) {
     const bool is_end = part.ends_with('$');
     const std::string_view wanted = std::string_view(part).substr(0, part.size() - (is_end ? 1 : 0));
     if (is_end ? !path.ends_with(wanted) : path.find(wanted) == std::string::npos) continue;
-    c.answered = true;
-    c.down.ended = true;
-    c.down.held += response.size();
-    c.down.chunks.push_back({Clock::now() + 2 * link_.one_way, response, 0, c.request});
-    requests_.back().status = ParseStatus(response);
-    return;
+    return AnswerItself(c, response);
   }
+}
+
+void Proxy::Loop::AnswerItself(Connection& c, const std::string& response) {
+  c.answered = true;
+  c.down.ended = true;
+  c.down.held += response.size();
+  c.down.chunks.push_back({Clock::now() + 2 * link_.one_way, response, 0, c.request});
+  requests_.back().status = ParseStatus(response);
 }
 
 // How much of `wanted` bandwidth and a pending cut let through now.
@@ -418,6 +427,7 @@ void Proxy::Shape(const Link& link) {
   loop_->With([&] {
     loop_->link_ = link;
     loop_->bucket_.SetRate(link.bytes_per_second);
+    loop_->request_bucket_ = base::TokenBucket({link.requests_per_second, link.request_burst});
   });
 }
 

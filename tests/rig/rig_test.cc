@@ -155,6 +155,19 @@ TEST_F(RigTest, RefusalAndCannedAnswersReachTheClient) {
   EXPECT_OK(Pull());
 }
 
+TEST_F(RigTest, MoreRequestsThanALinkAllowsAreAnsweredWith429) {
+  Push({{1, 10'000}});
+  proxy_->Shape({.requests_per_second = 0.001, .request_burst = 2});
+  auto limited = Pull();
+  ASSERT_FALSE(limited);
+  EXPECT_NE(limited.error().message().find("429"), std::string::npos);
+  const std::vector<Passed> requests = proxy_->Requests();
+  ASSERT_GE(requests.size(), 3U);
+  for (std::size_t i = 0; i < requests.size(); i++) EXPECT_EQ(requests[i].status == 429, i >= 2) << i;
+  proxy_->Shape({});
+  EXPECT_OK(Pull());
+}
+
 TEST_F(RigTest, AnIndexGivesThisMachineItsPlatform) {
   Pusher pusher(registry_.address(), "ann", base::Secret("secret-a"));
   ImageSpec here{"team/app", "v1", {{1, 10'000}}};
