@@ -34,6 +34,7 @@ struct Flags {
   // Of a far one, the agent downloads by itself where the runtime lets it.
   real_faults::Distance distance = real_faults::Distance::kFar;
   std::string other_containerd;  // a folder with containerd's programs; empty: the one that PATH has
+  bool downloads = false;        // disturbances of downloads alone, and larger layers
 };
 Flags flags;
 
@@ -47,6 +48,13 @@ constexpr std::size_t kPlugins = 1;  // that RealWorld configures
 std::vector<rig::Layer> Layers(std::uint64_t seed) {
   return {{seed, 50'000}};
 }
+// A download takes a second.
+std::vector<rig::Layer> LargeLayers(std::uint64_t seed) {
+  return {{2 * seed, real_faults::kLink / 2}, {2 * seed + 1, real_faults::kLink / 2}};
+}
+
+// The least part of all bytes that the agent itself has to download where downloads are disturbed.
+constexpr double kLeastShare = 0.5;
 
 class Soak {
  public:
@@ -62,7 +70,17 @@ class Soak {
         &Soak::TokenExpires, &Soak::PluginFails, &Soak::PluginHangs,  &Soak::Restart,
         &Soak::Kill,         &Soak::Upgrade,     &Soak::BreakTheList, &Soak::StrangerComes,
     };
-    (this->*all[random_() % all.size()])();
+    static const std::vector<void (Soak::*)()> of_downloads = {
+        &Soak::Evict, &Soak::MoveTag,         &Soak::Restart,
+        &Soak::Kill,  &Soak::RestartRegistry, &Soak::LimitRequests,
+    };
+    const auto& these = flags.downloads ? of_downloads : all;
+    // Each happens while bytes come that no image had before.
+    if (flags.downloads) {
+      ChangeList();
+      rig::Eventually(seconds(2), [&] { return Leases() > 0; });
+    }
+    (this->*these[random_() % these.size()])();
     happened_++;
   }
 
@@ -109,6 +127,12 @@ class Soak {
     return sample;
   }
 
+  // Bytes that the agent downloaded itself, by all that the registries sent.
+  double Share() {
+    return system::FetchedBytes(world_.node().Get("/metrics").body) /
+           static_cast<double>(std::max<std::uint64_t>(1, world_.BytesSent()));
+  }
+
   int happened() const { return happened_; }
   // Of the newest sample: counters and histograms.
   std::size_t counted_lines() const { return counted_lines_; }
@@ -143,8 +167,15 @@ class Soak {
   // Of a name that was never there before.
   void ChangeList() {
     const std::string old = newest_;
-    newest_ = OpenHost().Push("job", "run-" + std::to_string(happened_), Layers(200 + random_() % 4));
+    const std::uint64_t number = changes_++;
+    newest_ = OpenHost().Push("job", "run-" + std::to_string(number),
+                              flags.downloads ? LargeLayers(1000 + number) : Layers(200 + random_() % 4));
     WriteOwnList();
+    if (flags.downloads && world_.runtime_answers() && !old.empty() && world_.node().Has(old)) {
+      // The small disk has no room for all of them.
+      EXPECT_OK(world_.node().runtime().Remove(old));
+      return;
+    }
     if (!old.empty()) strangers_.push_back(old);
   }
   void TokenExpires() {
@@ -167,6 +198,19 @@ class Soak {
     world_.Remove(Any());
     world_.KillRuntime();
     world_.RuntimeIsBack();
+  }
+  void RestartRegistry() {
+    rig::Registry& registry = OpenHost().registry();
+    registry.Kill();
+    EXPECT_OK(registry.Start());
+  }
+  void LimitRequests() {
+    OpenHost().proxy().Answer(
+        "/v2/", "HTTP/1.1 429 Too Many Requests\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+    ChangeList();
+    const auto until = steady_clock::now() + seconds(3);
+    while (steady_clock::now() < until) rig::Pause();
+    OpenHost().proxy().Answer("/v2/", "");
   }
   void Upgrade() {
     world_.StopRuntime();
@@ -233,6 +277,7 @@ class Soak {
   std::string good_plugin_, moving_, newest_;
   std::vector<std::string> strangers_;
   std::size_t log_ = 0, counted_lines_ = 0;
+  std::uint64_t changes_ = 0;
   int happened_ = 0;
 };
 
@@ -243,7 +288,7 @@ TEST(RealSoak, NothingGrows) {
   std::vector<Sample> samples;
   std::puts(
       "minute  happened  private KiB  resident KiB  descriptors  threads  children  leases  log bytes  "
-      "counters  gauges");
+      "counters  gauges  by the agent");
   while (steady_clock::now() - start < flags.time && !HasFailure()) {
     const auto sample_at = steady_clock::now() + flags.between_samples;
     while (steady_clock::now() < sample_at) {
@@ -255,20 +300,23 @@ TEST(RealSoak, NothingGrows) {
     samples.push_back(soak.Measure());
     const Sample& s = samples.back();
     const double minutes = std::chrono::duration<double>(steady_clock::now() - start).count() / 60;
-    std::printf("%6.1f %9d %12zu %13zu %12zu %8zu %9zu %7zu %10zu %9zu %7zu\n", minutes, soak.happened(),
-                s.private_bytes >> 10, s.resident_bytes >> 10, s.descriptors, s.threads, s.children, s.leases,
-                s.log_bytes, soak.counted_lines(), s.gauge_lines);
+    std::printf("%6.1f %9d %12zu %13zu %12zu %8zu %9zu %7zu %10zu %9zu %7zu %13.2f\n", minutes,
+                soak.happened(), s.private_bytes >> 10, s.resident_bytes >> 10, s.descriptors, s.threads,
+                s.children, s.leases, s.log_bytes, soak.counted_lines(), s.gauge_lines, soak.Share());
     std::fflush(stdout);
   }
   ASSERT_FALSE(samples.empty());
   for (const std::string& sentence : Growth(samples)) ADD_FAILURE() << sentence;
+  if (flags.downloads) {
+    EXPECT_GE(soak.Share(), kLeastShare);
+  }
 }
 
 constexpr const char* kHelp =
     R"(Runs an agent on containerd, two registries and a credential plugin for hours, and fails if it grows.
 
 Usage: real_soak [--minutes N] [--sample SECONDS] [--pause SECONDS] [--seed N]
-                 [--registries near|far] [--containerd DIR]
+                 [--registries near|far] [--containerd DIR] [--disturb all|downloads]
 
   --minutes N      how long; 120 by default
   --sample SECONDS the time between two samples; 60 by default
@@ -276,6 +324,9 @@ Usage: real_soak [--minutes N] [--sample SECONDS] [--pause SECONDS] [--seed N]
   --seed N         another order of disturbances; 1 by default
   --registries D   near or far; far by default: there, the agent downloads by itself with containerd 2.1 or later
   --containerd DIR programs of another release of containerd: upgrades go from PATH's to this one, and back
+  --disturb WHAT   downloads: images go, tags move, registries restart or answer 429, and containerd restarts or is
+                   killed, each during a download; the agent has to download half of all bytes. Needs registries that
+                   are far and, by PREFETCH_CONTAINERD, containerd 2.1. all, the default: everything but that
 
 The environment names the programs, as for every system test: PREFETCHD, PREFETCHCTL and PREFETCH_CLOCK_SHIM
 (build/tests/faults/libclock_shim.so).
@@ -300,6 +351,8 @@ bool Parse(int argc, char** argv) {
       flags.seed = *number;
     } else if (name == "--registries" && (value == "near" || value == "far")) {
       flags.distance = value == "far" ? real_faults::Distance::kFar : real_faults::Distance::kNear;
+    } else if (name == "--disturb" && (value == "all" || value == "downloads")) {
+      flags.downloads = value == "downloads";
     } else {
       return false;
     }
