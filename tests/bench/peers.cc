@@ -25,18 +25,21 @@ void InThreads(const std::vector<std::string>& images, const std::function<void(
   for (std::thread& thread : threads) thread.join();
 }
 
-void CallAtOnce(Lane& lane, const std::vector<std::string>& images, const std::atomic<bool>&) {
+void CallAtOnce(Lane& lane, const std::vector<std::string>& images, const std::stop_token& enough) {
   cri::GrpcImageService runtime({lane.containerd.socket()});
-  InThreads(images, [&](const std::string& image) { (void)runtime.PullImage({}, {.image = image}); });
+  InThreads(images,
+            [&](const std::string& image) { (void)runtime.PullImage({.stop = enough}, {.image = image}); });
 }
 
 Pulls CrictlAtOnce(const std::string& crictl) {
-  return [crictl](Lane& lane, const std::vector<std::string>& images, const std::atomic<bool>&) {
+  return [crictl](Lane& lane, const std::vector<std::string>& images, const std::stop_token& enough) {
     const std::string endpoint = lane.containerd.endpoint();
     InThreads(images, [&](const std::string& image) {
-      EXPECT_OK(rig::RunProgram(
+      rig::Process process;
+      EXPECT_OK(process.Start(
           {{crictl, "--runtime-endpoint", endpoint, "--image-endpoint", endpoint, "pull", image}, {}},
-          kLongest));
+          lane.scratch / "crictl.log"));
+      EXPECT_TRUE(rig::Eventually(kLongest, [&] { return enough.stop_requested() || !process.Running(); }));
     });
   };
 }
@@ -48,24 +51,26 @@ struct Timing {
 };
 
 // Bad images would never end: three tries.
-void CallAsImagePrefetcher(Lane& lane, const std::vector<std::string>& images, const std::atomic<bool>&) {
+void CallAsImagePrefetcher(Lane& lane, const std::vector<std::string>& images,
+                           const std::stop_token& enough) {
   cri::GrpcImageService runtime({lane.containerd.socket()});
   InThreads(images, [&](const std::string& image) {
     Timing timing;
-    for (int refused = 0; refused < 3;) {
-      const base::Call call{.deadline = steady_clock::now() + timing.limit};
+    for (int refused = 0; refused < 3 && !enough.stop_requested();) {
+      const base::Call call{.deadline = steady_clock::now() + timing.limit, .stop = enough};
       auto pulled = runtime.PullImage(call, {.image = image});
       if (pulled) return;
-      if (steady_clock::now() < call.deadline) refused++;
+      const bool limited = pulled.error().error_class == image::ErrorClass::kRateLimited;
+      if (steady_clock::now() < call.deadline && !limited) refused++;
       timing.limit = std::min(2 * timing.limit, timing.longest_limit);
-      base::Pause({}, timing.pause);
+      base::Pause({.stop = enough}, timing.pause);
       timing.pause *= 2;
     }
   });
 }
 
 Pulls ImagePrefetcher(const std::string& program) {
-  return [program](Lane& lane, const std::vector<std::string>& images, const std::atomic<bool>& all_there) {
+  return [program](Lane& lane, const std::vector<std::string>& images, const std::stop_token& enough) {
     std::string list;
     for (const std::string& image : images) list += image + "\n";
     const Timing timing;
@@ -81,7 +86,7 @@ Pulls ImagePrefetcher(const std::string& program) {
                              {}},
                             lane.scratch / "image-prefetcher.log"));
     // With bad images it does not end.
-    EXPECT_TRUE(rig::Eventually(kLongest, [&] { return all_there || !process.Running(); }));
+    EXPECT_TRUE(rig::Eventually(kLongest, [&] { return enough.stop_requested() || !process.Running(); }));
   };
 }
 
@@ -96,9 +101,9 @@ int Quarters() {
   return FromEnvironment("PREFETCH_BENCH_SIZE") == "whole" ? 4 : 1;
 }
 
-Lane::Lane(const std::string& host, int port) {
+Lane::Lane(const std::vector<std::pair<std::string, int>>& hosts) {
   EXPECT_OK(containerd.Start());
-  EXPECT_OK(containerd.Route(host, port));
+  for (const auto& [host, port] : hosts) EXPECT_OK(containerd.Route(host, port));
 }
 
 std::vector<Contender> Peers() {

@@ -2,9 +2,10 @@
 // stackrox/image-prefetcher.
 #pragma once
 
-#include <atomic>
 #include <functional>
+#include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "rig/containerd.h"
@@ -18,16 +19,16 @@ int Quarters();
 
 // One contender's node.
 struct Lane {
-  // Its containerd finds `host` at 127.0.0.1:`port`. A failed start fails the test.
-  Lane(const std::string& host, int port);
+  // Its containerd finds each host at 127.0.0.1:port. A failed start fails the test.
+  explicit Lane(const std::vector<std::pair<std::string, int>>& hosts);
   rig::Scratch scratch;
   rig::Containerd containerd{scratch};
 };
 
-// Tries each image, and returns when it has nothing left to do, or `all_there` is set. Some names may be
-// wrong.
-using Pulls = std::function<void(Lane& lane, const std::vector<std::string>& images,
-                                 const std::atomic<bool>& all_there)>;
+// Tries each image, and returns when it has nothing left to do, or a stop is requested: all good images are
+// there. Some names may be wrong.
+using Pulls =
+    std::function<void(Lane& lane, const std::vector<std::string>& images, const std::stop_token& enough)>;
 
 struct Contender {
   std::string name;
