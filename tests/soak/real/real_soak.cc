@@ -10,7 +10,9 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <map>
 #include <random>
+#include <sstream>
 
 #include "base/text.h"
 #include "faults/real/world.h"
@@ -48,9 +50,9 @@ constexpr std::size_t kPlugins = 1;  // that RealWorld configures
 std::vector<rig::Layer> Layers(std::uint64_t seed) {
   return {{seed, 50'000}};
 }
-// A download takes a second.
+// A download takes half a second. The small disk has room for those of a minute.
 std::vector<rig::Layer> LargeLayers(std::uint64_t seed) {
-  return {{2 * seed, real_faults::kLink / 2}, {2 * seed + 1, real_faults::kLink / 2}};
+  return {{2 * seed, real_faults::kLink / 4}, {2 * seed + 1, real_faults::kLink / 4}};
 }
 
 // The least part of all bytes that the agent itself has to download where downloads are disturbed.
@@ -90,8 +92,10 @@ class Soak {
     world_.PluginIs(good_plugin_);
     world_.WriteList();
     WriteOwnList();
-    for (const std::string& name : std::exchange(strangers_, {}))
+    for (const std::string& name : std::exchange(strangers_, {})) {
+      if (flags.downloads) RemoveWithContent(name);
       EXPECT_OK(world_.node().runtime().Remove(name));
+    }
     // Denied images wait for minutes, and so do those that failed again and again. Entries that come anew do
     // not.
     if (!rig::Eventually(seconds(10), [&] { return IsReady(); })) {
@@ -162,7 +166,29 @@ class Soak {
   const std::string& Any() { return world_.images()[random_() % world_.images().size()]; }
   bool IsReady() { return world_.node().Get("/readyz").status == 200; }
 
-  void Evict() { world_.Remove(Any()); }
+  void Evict() {
+    const std::string& image = Any();
+    if (flags.downloads) RemoveWithContent(image);
+    world_.Remove(image);
+  }
+  // Its digest and its id are names of their own, which hold the content.
+  void RemoveWithContent(const std::string& image) {
+    auto listed = world_.node().containerd().Ctr({"images", "ls"});
+    if (!listed) return;
+    std::map<std::string, std::vector<std::string>> names;  // by digest
+    std::string digest;
+    for (std::string_view line : base::Split(*listed, '\n')) {
+      std::istringstream words{std::string(line)};
+      std::string name, type, of;
+      if (!(words >> name >> type >> of)) continue;
+      names[of].push_back(name);
+      if (name == image) digest = of;
+    }
+    if (digest.empty()) return;
+    std::vector<std::string> words = {"images", "rm", "--sync"};
+    words.insert(words.end(), names[digest].begin(), names[digest].end());
+    EXPECT_OK(world_.node().containerd().Ctr(words));
+  }
   void MoveTag() { OpenHost().Push("moving", "v1", Layers(100 + random_() % 4)); }
   // Of a name that was never there before.
   void ChangeList() {
@@ -171,11 +197,8 @@ class Soak {
     newest_ = OpenHost().Push("job", "run-" + std::to_string(number),
                               flags.downloads ? LargeLayers(1000 + number) : Layers(200 + random_() % 4));
     WriteOwnList();
-    if (flags.downloads && world_.runtime_answers() && !old.empty() && world_.node().Has(old)) {
-      // The small disk has no room for all of them.
-      EXPECT_OK(world_.node().runtime().Remove(old));
-      return;
-    }
+    // The small disk has no room for all of them.
+    if (flags.downloads && !old.empty()) RemoveWithContent(old);
     if (!old.empty()) strangers_.push_back(old);
   }
   void TokenExpires() {
