@@ -343,7 +343,7 @@ Usage: real_soak [--minutes N] [--sample SECONDS] [--pause SECONDS] [--seed N]
 
   --minutes N      how long; 120 by default
   --sample SECONDS the time between two samples; 60 by default
-  --pause SECONDS  the time between two disturbances; 6 by default
+  --pause SECONDS  the time between two disturbances; 6 by default, 15 after --disturb downloads
   --seed N         another order of disturbances; 1 by default
   --registries D   near or far; far by default: there, the agent downloads by itself with containerd 2.1 or later
   --containerd DIR programs of another release of containerd: upgrades go from PATH's to this one, and back
@@ -376,6 +376,8 @@ bool Parse(int argc, char** argv) {
       flags.distance = value == "far" ? real_faults::Distance::kFar : real_faults::Distance::kNear;
     } else if (name == "--disturb" && (value == "all" || value == "downloads")) {
       flags.downloads = value == "downloads";
+      // A registry that restarts is left to the runtime for half a minute.
+      if (flags.downloads) flags.between_happenings = seconds(15);
     } else {
       return false;
     }
