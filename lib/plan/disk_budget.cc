@@ -299,19 +299,9 @@ std::optional<EvictionChoice> ChoosePullToEnd(const std::vector<PullCandidate>& 
   return std::nullopt;
 }
 
-constexpr int kDefaultPercent = 80;
-
-Limits WithThreshold(Limits limits, int kubelet_percent) {
-  if (kubelet_percent <= 0) return limits;
-  // The lower one counts. Above kubelet's low threshold, the next garbage collection would remove images
-  // again (K41).
-  if (limits.disk_high_percent && *limits.disk_high_percent <= kubelet_percent) return limits;
-  limits.disk_high_percent = kubelet_percent;
-  limits.percent_is_kubelets = true;
-  return limits;
-}
-
 namespace {
+
+constexpr int kDefaultPercent = 80;
 
 int Percent(const Limits& limits) {
   return std::clamp(limits.disk_high_percent.value_or(kDefaultPercent), 0, 100);

@@ -4,6 +4,16 @@
 
 namespace prefetch::plan {
 
+Limits WithThreshold(Limits limits, int kubelet_percent) {
+  if (kubelet_percent <= 0) return limits;
+  // The lower one counts. Above kubelet's low threshold, the next garbage collection would remove images
+  // again (K41).
+  if (limits.disk_high_percent && *limits.disk_high_percent <= kubelet_percent) return limits;
+  limits.disk_high_percent = kubelet_percent;
+  limits.percent_is_kubelets = true;
+  return limits;
+}
+
 namespace {
 
 // The shown rate is an average over at most this time and the poll after it.

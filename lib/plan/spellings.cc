@@ -4,8 +4,6 @@
 #include <cstdlib>
 #include <utility>
 
-#include "plan/snapshot.h"
-
 namespace prefetch::plan {
 namespace {
 
@@ -88,22 +86,6 @@ bool IsSpelled(const DesiredImage& want, const std::string& written) {
   auto is = [&](const PodProfile& one) { return one.reference.written() == written; };
   return want.reference.written() == written ||
          std::any_of(want.other_pods.begin(), want.other_pods.end(), is);
-}
-
-const ImageState* FindImage(const Snapshot& snapshot, const image::Reference& reference) {
-  auto found = std::find_if(snapshot.images.begin(), snapshot.images.end(),
-                            [&](const ImageState& image) { return image.want->reference == reference; });
-  return found == snapshot.images.end() ? nullptr : &*found;
-}
-
-const kubelet::Verdicts* VerdictsOfPod(const ImageState& image, const PodProfile& pod) {
-  // Without `spellings` there is one pod, or the image is absent. In both cases `verdicts` hold for all pods.
-  if (!image.spellings) return image.verdicts.get();
-  auto found =
-      std::find_if(image.spellings->begin(), image.spellings->end(), [&](const SpelledVerdicts& one) {
-        return one.image == pod.reference.written() && one.ready_as == pod.ready_as;
-      });
-  return found == image.spellings->end() ? nullptr : found->verdicts.get();
 }
 
 EntryVerdicts WorstOf(std::vector<SpelledVerdicts> each, EntryVerdicts before) {
