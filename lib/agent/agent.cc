@@ -68,7 +68,7 @@ Agent::Agent(Options options, Parts parts)
     options_.kubelet.reset();
   }
   if (options_.fetch && parts_.contents) {
-    fetcher_.emplace(true, parts_.content, parts_.contents, parts_.clock, options_.platform, metrics_,
+    fetcher_.emplace(parts_.content, parts_.contents, parts_.clock, options_.platform, metrics_,
                      options_.limits.download_bytes_per_second);
   }
   pulls_.emplace(PullOptions{.limits = options_.limits, .instance = options_.instance, .once = options_.once},

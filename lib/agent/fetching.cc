@@ -49,11 +49,9 @@ bool IsRegistryFault(const base::Error& error) {
 
 }  // namespace
 
-Fetcher::Fetcher(bool automatic, cri::ContentService& content, ContentSourceFor source,
-                 const base::Clock& clock, image::Platform platform, Metrics& metrics,
-                 std::uint64_t bytes_per_second)
-    : automatic_(automatic),
-      content_(content),
+Fetcher::Fetcher(cri::ContentService& content, ContentSourceFor source, const base::Clock& clock,
+                 image::Platform platform, Metrics& metrics, std::uint64_t bytes_per_second)
+    : content_(content),
       source_for_(std::move(source)),
       clock_(clock),
       platform_(std::move(platform)),
@@ -79,12 +77,11 @@ void Fetcher::Note(const std::string& registry, const plan::FetchHealth& health)
 std::shared_ptr<image::ContentSource> Fetcher::Choose(const base::Call& call, const FetchJob& job) {
   // Without a lease, containerd's garbage collection could remove the content before the pull needs it.
   if (job.lease.empty() || !source_for_) return nullptr;
-  if (!plan::MayFetch(automatic_, job.runtime.name, job.runtime.version)) return nullptr;
+  if (!plan::MayFetch(job.runtime.name, job.runtime.version)) return nullptr;
   // Snapshotters other than overlayfs fetch by themselves, or lazily. MayFetch is checked before, since this
   // is a call to the runtime.
   auto snapshotter = content_.Snapshotter(call.Within(kStoreLimit));
-  plan::FetchFacts facts{.automatic = automatic_,
-                         .runtime = job.runtime.name,
+  plan::FetchFacts facts{.runtime = job.runtime.name,
                          .version = job.runtime.version,
                          .snapshotter = snapshotter ? *snapshotter : "",
                          .followed = true,
@@ -188,7 +185,7 @@ FetchEnd Fetcher::FetchInto(const base::Call& call, const FetchJob& job) {
 }
 
 bool Fetcher::MayAskSize(const image::Reference& reference, const RegistryQueryContext& runtime) {
-  return source_for_ && plan::MayFetch(automatic_, runtime.name, runtime.version) &&
+  return source_for_ && plan::MayFetch(runtime.name, runtime.version) &&
          plan::MayAskSize(HealthOf(reference.domain()), clock_.Now());
 }
 

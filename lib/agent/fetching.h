@@ -154,8 +154,8 @@ struct FetchEnd {
 // Owned by the Agent. Any thread may call.
 class Fetcher {
  public:
-  // The arguments outlive it. `automatic`: --fetch=auto. `bytes_per_second`: of all downloads; 0: no limit.
-  Fetcher(bool automatic, cri::ContentService& content, ContentSourceFor source, const base::Clock& clock,
+  // The arguments outlive it. `bytes_per_second`: of all downloads; 0: no limit.
+  Fetcher(cri::ContentService& content, ContentSourceFor source, const base::Clock& clock,
           image::Platform platform, Metrics& metrics, std::uint64_t bytes_per_second = 0);
 
   // Blocks until it is over. A stop ends it immediately. Written bytes stay under the lease.
@@ -179,7 +179,6 @@ class Fetcher {
   plan::FetchHealth HealthOf(const std::string& registry) PREFETCH_EXCLUDES(mutex_);
   void Note(const std::string& registry, const plan::FetchHealth& health) PREFETCH_EXCLUDES(mutex_);
 
-  const bool automatic_;
   cri::ContentService& content_;
   const ContentSourceFor source_for_;
   const base::Clock& clock_;

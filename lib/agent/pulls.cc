@@ -217,7 +217,7 @@ void Pulls::StartDue(bool settled, bool may_start) {
   plan::ScheduleInput input;
   input.settled = settled;
   input.agent_downloads =
-      parts_.fetcher != nullptr && plan::MayFetch(true, runtime_.Asking().name, runtime_.Asking().version);
+      parts_.fetcher != nullptr && plan::MayFetch(runtime_.Asking().name, runtime_.Asking().version);
   input.hold_until = hold_until_;
   input.registries = registries_;
   input.usable = plan::Usable(disk_, limits_);

@@ -228,8 +228,6 @@ bool IsAtLeast21(std::string_view version) {
 
 std::string_view FetchReasonName(FetchReason reason) {
   switch (reason) {
-    case FetchReason::kSetting:
-      return "Setting";
     case FetchReason::kRuntime:
       return "Runtime";
     case FetchReason::kSnapshotter:
@@ -246,15 +244,14 @@ std::string_view FetchReasonName(FetchReason reason) {
   std::abort();
 }
 
-bool MayFetch(bool automatic, std::string_view runtime, std::string_view version) {
-  return automatic && runtime == "containerd" && IsAtLeast21(version);
+bool MayFetch(std::string_view runtime, std::string_view version) {
+  return runtime == "containerd" && IsAtLeast21(version);
 }
 
 FetchChoice ChooseFetch(const FetchFacts& facts, base::TimePoint now) {
-  // The order is that of certainty: what the operator set, what the runtime is, what its configuration
-  // allows, and only then what was observed on the network. The first obstacle is the reported reason.
-  if (!facts.automatic) return {FetchBy::kRuntime, FetchReason::kSetting};
-  if (!MayFetch(true, facts.runtime, facts.version)) return {FetchBy::kRuntime, FetchReason::kRuntime};
+  // The most certain facts come first: the runtime, its configuration, then observations of the network. The
+  // first obstacle is the reported reason.
+  if (!MayFetch(facts.runtime, facts.version)) return {FetchBy::kRuntime, FetchReason::kRuntime};
   if (facts.snapshotter != "overlayfs") return {FetchBy::kRuntime, FetchReason::kSnapshotter};
   if (!facts.followed) return {FetchBy::kRuntime, FetchReason::kHosts};
   if (now < facts.health.failed_until) return {FetchBy::kRuntime, FetchReason::kTrouble};

@@ -36,7 +36,6 @@ enum class FetchBy {
 };
 
 enum class FetchReason {
-  kSetting,      // --fetch=runtime
   kRuntime,      // not containerd 2.1 or later
   kSnapshotter,  // not overlayfs: others fetch by themselves, or lazily
   kHosts,        // only the runtime can follow this registry's settings
@@ -72,7 +71,6 @@ struct FetchHealth {
 };
 
 struct FetchFacts {
-  bool automatic = false;  // --fetch=auto
   std::string runtime, version;
   std::string snapshotter;  // empty: not known
   bool followed = false;    // the registry's hosts are known without an obstacle
@@ -81,7 +79,7 @@ struct FetchFacts {
 
 struct FetchChoice {
   FetchBy by = FetchBy::kRuntime;
-  FetchReason reason = FetchReason::kSetting;
+  FetchReason reason = FetchReason::kRuntime;
 
   friend bool operator==(const FetchChoice&, const FetchChoice&) = default;
 };
@@ -89,7 +87,7 @@ struct FetchChoice {
 FetchChoice ChooseFetch(const FetchFacts& facts, base::TimePoint now);
 
 // The same without what costs a question to the runtime or a look at files: false decides.
-bool MayFetch(bool automatic, std::string_view runtime, std::string_view version);
+bool MayFetch(std::string_view runtime, std::string_view version);
 
 // May a near registry be asked for the size of an image, before its pull? That is one more request; from
 // near, it costs nobody anything. Not after it has denied one: pulls find out which credentials it refuses.

@@ -34,8 +34,8 @@ class FetchingTest : public testing::Test {
   }
   void Make(std::uint64_t bytes_per_second = 0) {
     fetcher_ = std::make_unique<Fetcher>(
-        true, store_, [this](const image::Reference&, const RegistryQueryContext&) { return source_; },
-        clock_, image::Platform{"linux", "amd64", ""}, metrics_, bytes_per_second);
+        store_, [this](const image::Reference&, const RegistryQueryContext&) { return source_; }, clock_,
+        image::Platform{"linux", "amd64", ""}, metrics_, bytes_per_second);
   }
   bool FetchInto(const std::string& name, const base::Call& call = {},
                  const RegistryQueryContext& runtime = kRuntime) {

@@ -13,8 +13,7 @@ using std::chrono::seconds;
 const base::TimePoint kNow = base::TimePoint{} + std::chrono::hours(5);
 
 FetchFacts Good() {
-  return {.automatic = true,
-          .runtime = "containerd",
+  return {.runtime = "containerd",
           .version = "2.1.9",
           .snapshotter = "overlayfs",
           .followed = true,
@@ -55,7 +54,6 @@ INSTANTIATE_TEST_SUITE_P(
     Rows, FetchChoiceTest,
     testing::Values(
         Row{"AllIsWell", Good(), FetchReason::kFar},
-        Row{"NotWanted", But([](FetchFacts& facts) { facts.automatic = false; }), FetchReason::kSetting},
         Row{"Crio", But([](FetchFacts& facts) { facts.runtime = "cri-o"; }), FetchReason::kRuntime},
         Version("Old", "1.7.24", FetchReason::kRuntime), Version("Before", "2.0.5", FetchReason::kRuntime),
         Version("First", "v2.1.0", FetchReason::kFar), Version("Debian", "2.3.4~ds1", FetchReason::kFar),
@@ -131,7 +129,6 @@ TEST(FetchHealthTest, FailuresInARowLeaveARegistryToTheRuntimeForLonger) {
 }
 
 TEST(FetchReasonTest, EachHasAName) {
-  EXPECT_EQ(FetchReasonName(FetchReason::kSetting), "Setting");
   EXPECT_EQ(FetchReasonName(FetchReason::kRuntime), "Runtime");
   EXPECT_EQ(FetchReasonName(FetchReason::kSnapshotter), "Snapshotter");
   EXPECT_EQ(FetchReasonName(FetchReason::kHosts), "Hosts");
