@@ -883,7 +883,7 @@ void Pulls::Failed(Entry& entry, const ActivePull& run, const plan::PullFailure&
                             {"failures", entry.past.failures},
                             {"took", loop_.now() - run.run.started_at}};
   if (entry.past.not_before == base::TimePoint::max()) {
-    fields.emplace_back("retry", "not before the list changes");
+    fields.emplace_back("retry", "when the list changes or a retry is requested");
   } else {
     fields.emplace_back("retryIn", std::max<base::Duration>(entry.past.not_before - loop_.now(), {}));
   }

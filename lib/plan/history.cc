@@ -36,6 +36,7 @@ constexpr seconds kBeforeTriedAlone{10};
 
 base::Duration Delay(Retry retry, int failures, double random) {
   switch (retry) {
+    case Retry::kNone:
     case Retry::kAtOnce:
       return {};
     case Retry::kTransient:
@@ -56,6 +57,7 @@ base::Duration Delay(Retry retry, int failures, double random) {
 
 bool SettlesAtOnce(Reason reason) {
   switch (RetryFor(reason)) {
+    case Retry::kNone:
     case Retry::kAtOnce:
     case Retry::kTransient:
       return false;
@@ -77,7 +79,7 @@ History AfterFailure(History past, const PullFailure& failure, base::TimePoint n
   past.last_failure = failure.reason;
   Retry retry = RetryFor(failure.reason);
   // The runtime is gone, which is not the image's fault. No failure is counted, and the pull goes on at once.
-  if (retry == Retry::kAtOnce) {
+  if (retry == Retry::kAtOnce || retry == Retry::kNone) {
     past.not_before = now;
     return past;
   }

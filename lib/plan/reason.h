@@ -107,18 +107,19 @@ enum class ReasonGroup {
 
 // When a pull that failed for this reason is tried again.
 enum class Retry {
-  kAtOnce,  // not the image's fault: again as soon as the runtime is there; also of reasons that end no pull
+  kNone,       // no pull fails for this reason, or another rule decides (kDiskPressure: plan/disk_budget.h)
+  kAtOnce,     // when the runtime is back: its outage is no failure of the image
   kTransient,  // first at once, then full jitter, doubling to minutes
   kSlow,       // 5 minutes, doubling to an hour: asking more often does not help, and locks accounts
   kHourly,
-  kNever,  // not before the list changes
+  kNever,  // only after the list has changed, or an operator has requested a retry
 };
 
 struct ReasonRow {
   Reason reason;
   std::string_view name;  // the enumerator without its k
   ReasonGroup group;
-  Retry retry = Retry::kAtOnce;
+  Retry retry = Retry::kNone;
 };
 
 // In the order of the enum.
@@ -165,7 +166,7 @@ inline constexpr std::array kReasons = {
     ReasonRow{Reason::kInvalidReference, "InvalidReference", ReasonGroup::kPull, Retry::kNever},
     ReasonRow{Reason::kUnpackFailed, "UnpackFailed", ReasonGroup::kPull, Retry::kTransient},
     ReasonRow{Reason::kBadCredentialFormat, "BadCredentialFormat", ReasonGroup::kPull, Retry::kHourly},
-    ReasonRow{Reason::kRuntimeDown, "RuntimeDown", ReasonGroup::kPull},
+    ReasonRow{Reason::kRuntimeDown, "RuntimeDown", ReasonGroup::kPull, Retry::kAtOnce},
     ReasonRow{Reason::kRuntimeUnsupported, "RuntimeUnsupported", ReasonGroup::kPull, Retry::kHourly},
     ReasonRow{Reason::kRuntimeError, "RuntimeError", ReasonGroup::kPull, Retry::kTransient},
     ReasonRow{Reason::kRuntimeCrashed, "RuntimeCrashed", ReasonGroup::kPull, Retry::kSlow},
@@ -196,7 +197,7 @@ inline constexpr std::array kReasons = {
     ReasonRow{Reason::kNotUnpacked, "NotUnpacked", ReasonGroup::kNode, Retry::kTransient},
     ReasonRow{Reason::kListInvalid, "ListInvalid", ReasonGroup::kNode},
     ReasonRow{Reason::kListEmptyOfSources, "ListEmptyOfSources", ReasonGroup::kNode},
-    ReasonRow{Reason::kCredentialsInvalid, "CredentialsInvalid", ReasonGroup::kNode, Retry::kSlow},
+    ReasonRow{Reason::kCredentialsInvalid, "CredentialsInvalid", ReasonGroup::kNode},
     ReasonRow{Reason::kImagesNotReady, "ImagesNotReady", ReasonGroup::kNode},
 };
 

@@ -196,6 +196,7 @@ const char* TitleOf(plan::ReasonGroup group) {
 
 const char* RetryWords(plan::Retry retry) {
   switch (retry) {
+    case plan::Retry::kNone:
     case plan::Retry::kAtOnce:
       return "";
     case plan::Retry::kTransient:
@@ -205,7 +206,7 @@ const char* RetryWords(plan::Retry retry) {
     case plan::Retry::kHourly:
       return "hourly";
     case plan::Retry::kNever:
-      return "when the list changes";
+      return "on a list change or retry";
   }
   std::abort();
 }
