@@ -130,7 +130,7 @@ int Run(const config::AgentConfig& config) {
       config.runtime_endpoint.empty() ? cri::DiscoverEndpoint() : cri::ParseEndpoint(config.runtime_endpoint);
   if (!endpoint) return Fail(config.runtime_endpoint.empty() ? kUnreachable : kBadInput, endpoint.error());
 
-  StopOnSignals stop;  // It must exist before any thread does (main.cc).
+  StopOnSignals stop;  // It must be constructed before any thread, which inherits its signal mask.
   if (config.unpin) {
     // Nothing listens yet: a pod that is ready has taken the pins off, so a rollout tells that all have.
     const ExitCode unpinned = Unpin(base::Call{.stop = stop.token()}, *endpoint, config.once);

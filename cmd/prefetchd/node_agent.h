@@ -38,10 +38,8 @@
 
 namespace prefetch {
 
-// The parts of the agent that talk to the cluster: to the API server with this pod's service account, and to
-// kubelet's own port. Pulling images and readiness need none of them.
-
-// Access to the cluster. Made by main before its users. Thread-safe.
+// Access to the API server, with this pod's service account, and to kubelet's own port. Pulls and readiness
+// work without it. Created before its users. Thread-safe.
 class ClusterAccess {
  public:
   // Returns nullptr, and writes a line to the log, if `config` needs an API server and there is none: this
@@ -78,8 +76,8 @@ class ClusterAccess {
 // The agent and all arguments outlive it.
 class ClusterTalk {
  public:
-  // The agent reads their results (KubeletOptions), and sets `start`. `word` is null unless
-  // config.kubelet_api.
+  // The agent reads their results (KubeletOptions) and sets `start`. `learnt_settings` is null unless
+  // config.kubelet_api is set.
   ClusterTalk(ClusterAccess& access, const config::AgentConfig& config, const agent::Board& board,
               const credentials::Keyring& keyring, std::shared_ptr<agent::LearntVersion> version,
               std::shared_ptr<agent::SeenStart> start, std::shared_ptr<agent::LearntSettings> learnt_settings,
@@ -92,11 +90,9 @@ class ClusterTalk {
   std::optional<agent::KubeletClient> kubelet_client_;
 };
 
-// RegistryClients: makes the registry client at the first question, when the runtime is known. The servers
-// that it asks depend on the runtime's version and configuration, so a change of any of these makes a new
-// client.
-
-// Owned by main, and outlives the agent. Thread-safe.
+// Makes the registry client at the first question, when the runtime is known. The servers that it asks depend
+// on the runtime's version and configuration, so a change of any of these makes a new client. Owned by main,
+// and outlives the agent. Thread-safe.
 class RegistryClients {
  public:
   RegistryClients(const config::RegistryConfig& config, const base::Clock& clock);

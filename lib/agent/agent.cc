@@ -25,11 +25,12 @@ using std::chrono::seconds;
 constexpr milliseconds kPublishInterval{25};
 // Time that --once waits for a runtime that is just starting.
 constexpr seconds kOnceRuntimeGrace{10};
-// Maximum time between two turns. Each poll of the runtime begins with one, and may take long.
+// Maximum time between two turns. Starting a poll causes a turn, but a poll that takes long delays the next
+// one.
 constexpr seconds kLongestRest{12};
 // Interval at which state of unreferenced registries is discarded.
 constexpr std::chrono::minutes kForgetEvery{10};
-// At the end a touch pod is taken away within this; one that is not is the next start's.
+// Time limit for deleting the touch pod at exit. The next start deletes a pod that remains.
 constexpr milliseconds kTouchFarewell{500};
 // Time in which an operator's request for a retry waives pull windows. A request that starts no pull, because
 // another client has brought the image, must not waive them for an update of later days.
@@ -104,8 +105,8 @@ Agent::~Agent() {
 void Agent::StopAll() {
   loop_.Stop();
   lookups_.DropAll();
-  // Leases are deleted last. Pulls that StopAll cancels keep theirs, because the next agent goes on with
-  // their bytes.
+  // Pulls::StopAll cancels the running pulls. Their leases stay, so that the next agent goes on with their
+  // bytes. DropLastLeases deletes the others later.
   pulls_->StopAll();
 }
 
@@ -154,7 +155,7 @@ void Agent::Run(const std::stop_token& stop, base::TimePoint deadline) {
   // ended in the meantime.
   while (std::optional<Event> more = loop_.TryPop()) Handle(*std::move(more));
   pinning_.End();
-  if (loop_.changed()) Publish();  // the last word
+  if (loop_.changed()) Publish();  // the final Snapshot
   StopAll();
   DeleteTouchPod();
   pulls_->DropLastLeases();
@@ -206,7 +207,7 @@ void Agent::ProcessEntries() {
   loop_.ChangedIf(entries_.ForgetRequested(loop_.now()));
   ForgetRegistries();
   DecideAll();
-  // How full the disk may become is kubelet's to say.
+  // No pull starts before kubelet's garbage collection threshold is known.
   pulls_->StartDue(settled_, !kubelet_ || kubelet_->polled());
   // StartDue, too, settles entries: those for which there will be no room.
   settled_ = entries_.Settled();
@@ -256,7 +257,8 @@ bool Agent::Handle(Event event) {
 }
 
 // Decides anew about every entry from its facts, so a fact that changes needs no code that updates decisions
-// made on the old one. The node's own turn in a pull window is carried over from the last turn.
+// made on the old one. The time at which this node starts in a pull window (with its jitter) is kept from the
+// last turn of the loop.
 void Agent::DecideAll() {
   for (Entry& entry : entries_.all()) {
     if (!entry.applies()) {
@@ -299,7 +301,8 @@ void Agent::DecideAll() {
                   (entry.verdict.shown && entry.seen.local && entry.verdict.image_id == entry.seen.local->id);
     bool here = plan::IsUsable(entry.seen) ||
                 (action.kind == plan::ActionKind::kKeep && action.reason == plan::Reason::kWrongPlatform);
-    // One try, for clients that wait for the agent's last answer; present images count all the same.
+    // A digest that depends on a tag gets one pull before its entry is settled, so that `wait` and `--once`
+    // see the result. If that pull fails, the present image is enough.
     const bool tries = plan::DependsOnTag(entry.seen, entry.past) && entry.past.failures == 0;
     if (here && judged && !tries && checks_.HasEnoughAnswers(entry)) entry.past.settled = true;
   }
@@ -518,7 +521,7 @@ void Agent::Publish() {
   loop_.Published();
 }
 
-// The Agent's facts: folds each event into the loop's state.
+// Event handlers: each applies one event to the loop's state.
 
 void Agent::On(ListChanged event) {
   // The same content may come again, for example when a source is rewritten. It is not logged, and starts no

@@ -54,7 +54,7 @@ struct Options {
   bool fetch = false;
   // --once: Run returns when every entry is ready or has failed for good.
   bool once = false;
-  // --unpin: no entry is pinned. Pins from before are UnpinAll's to remove (agent/pinning.h).
+  // --unpin: no entry is pinned. UnpinAll removes existing pins (agent/pinning.h).
   bool unpin = false;
   // This node's kubelet; none: presence is the verdict.
   std::optional<KubeletOptions> kubelet;
@@ -75,18 +75,18 @@ struct Parts {
   cri::ContentService& content;
   credentials::Keyring& keyring;
   const base::Clock& clock;
-  DiskProbe disk = nullptr;             // empty: ProbeDisk, with patience
+  DiskProbe disk = nullptr;             // null: ProbeDisk with a deadline (WithDeadline)
   kube::Api* api = nullptr;             // for touching; none: this is no cluster, or it is not enabled
   RegistryResolver registry = nullptr;  // empty: no registry is asked
   RegistryAccessFor access = nullptr;
   ContentSourceFor contents = nullptr;
 };
 
-// The loop wakes oftener than it turns: however long the list is, a waking without news costs no turn. The
-// start of a poll of the runtime is a turn. Its answer is none if nothing has changed and no entry waits.
-// Polls of kubelet are none either unless they bring news.
+// The loop wakes up more often than it goes through all entries (a *turn*). A wake-up without news costs no
+// turn, however long the list is. A due poll of the runtime causes a turn. Its answer causes one only if
+// something has changed or an entry waits. Polls of kubelet cause one only if they bring news.
 //
-// The loop's, and no other thread's: no lock.
+// No lock: the loop's thread alone uses it.
 class TurnLimiter {
  public:
   explicit TurnLimiter(base::TimePoint first) : due_(first) {}
@@ -125,7 +125,7 @@ class Agent {
   void Retry(std::vector<std::string> names);
   // Any thread: the labels of this Node; nullopt: they cannot be read.
   void SetNodeLabels(std::optional<image::NodeLabels> labels);
-  // Any thread: a sentence among the problems of status, until the same work tells an empty one.
+  // Any thread: adds the problem of a component, `of`, to those of status. An empty `problem` removes it.
   void ReportProblem(std::string of, std::string problem);
 
   // Runs the loop on the calling thread until `stop` or `deadline`. With Options::once it also ends when no
@@ -140,7 +140,7 @@ class Agent {
   const Metrics& metrics() const { return metrics_; }
   Metrics& metrics() { return metrics_; }
 
-  // The loop by hand, for tests with a clock of their own: one waking with at most one event.
+  // For tests with a clock of their own: runs one iteration of the loop with at most one event.
   void Turn(std::optional<Event> event);
   // The loop goes on on another thread than that of the turns before.
   void Release() const;

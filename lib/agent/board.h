@@ -1,4 +1,4 @@
-// Board: where the loop puts its newest Snapshot and all other threads find it. StatusDocument: the status of
+// Board: holds the newest Snapshot. The loop publishes, all other threads read. StatusDocument: the status of
 // one Snapshot as JSON, as of the second in which it is served.
 #pragma once
 
@@ -86,7 +86,7 @@ class Board {
       snapshot_.swap(snapshot);
       documents_.swap(documents);
     }
-    // The old one goes down after the lock.
+    // The old Snapshot is destroyed after the lock is released.
     newer_.notify_all();
   }
   // Never null after the Agent's construction.
@@ -103,7 +103,8 @@ class Board {
   plan::SnapshotPtr LatestAfter(const base::Call& call, const plan::SnapshotPtr& known) const
       PREFETCH_EXCLUDES(mutex_) {
     std::stop_callback wake(call.stop, [this] {
-      // Not between the other's look at the stop and its wait.
+      // Taking the lock ensures that the waiting thread does not miss the wake-up between its check of the
+      // stop and its wait.
       { base::Lock lock(mutex_); }
       newer_.notify_all();
     });

@@ -1,5 +1,5 @@
-// CredentialLookups: the credentials that entries are going to use: searched for before a pull or a check
-// gets a place, kept until it has one. Its pool reports by events.
+// CredentialLookups: looks up the credentials for an entry's next pull or check before that gets a place, and
+// keeps them until then. CredentialLookupPool: its threads.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,8 @@
 
 namespace prefetch::agent {
 
-// CredentialLookupPool: the threads on which credentials are searched for, beside those of pulls and checks.
+// Threads that look up credentials. Pulls and checks have their own threads. One plugin that hangs, or one
+// registry, must not take all of them.
 //
 // A thread of its own answers look-ups without plugins, so no plugin delays these. kPluginsAtOnce threads
 // serve the rest. A plugin that hangs for one registry delays the images of this registry; one that hangs for

@@ -26,20 +26,21 @@ enum class Ending {
   kNot,
   kReplaced,     // stalled; another pull of the same entry goes on
   kTimeUp,       // its deadline passed
-  kStalled,      // no byte comes, and others wait for the room that it may need
+  kStalled,      // stalled, and other pulls wait for its disk space
   kNoDiskSpace,  // there is no room for it
   kWaits,        // there may be room for it once others are done
   kNotWanted,    // the entry is gone from the list
 };
 
 // One pull under way: the agent's own fetch if it helps, then PullImage with one credential after the other.
-// Its phases, in order: fetch, `fetched`, PullImage, `returned`, look at the new image, PullDone.
+// Its phases, in order: the agent's own download (ends with ContentFetched), PullImage (ends with
+// PullReturned), verification of the new image (ends with PullDone).
 struct ActivePull {
   std::uint64_t id = 0;
   std::stop_source stop;
   plan::Run run;
   std::string lease;  // under which its bytes are; empty: the runtime knows no leases
-  // The usable image when it began: a look may see the new one before the end.
+  // The usable image when it began: a poll may see the new one before the end.
   std::optional<plan::Local> before;
   Ending ending = Ending::kNot;
   bool fetched = false;                                // ContentFetched
@@ -73,8 +74,8 @@ struct Entry {
   bool size_requested = false;  // of its registry, before its pull; once
   bool no_disk_space = false;
   bool waits_for_disk_space = false;  // there may be room for it once others are done
-  // Why a due pull does not start (plan::StartVerdict::held), for status and Quiet(). Schedule enforces the
-  // hold.
+  // The hold of its registry or of the disk that a due pull waits for (plan::StartVerdict::held), for status
+  // and Quiet(). Null: none. Schedule enforces it.
   std::optional<plan::Reason> held;
 
   bool applies() const { return selection == plan::Selection::kApplies; }

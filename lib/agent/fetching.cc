@@ -124,7 +124,8 @@ base::Status Fetcher::FetchContent(const base::Call& call, const FetchJob& job,
                                    const image::RegistryQuestion& question,
                                    const std::shared_ptr<image::ContentSource>& source) {
   auto manifest = source->Manifest(call.Within(kManifestLimit), question);
-  // A manifest that is wrong is this image's fault: NotFound keeps it from counting against the registry.
+  // A wrong manifest is this image's fault. The code NotFound keeps it, here and below, from counting against
+  // the registry (IsRegistryFault) and from counting as wrong bytes.
   if (!manifest && manifest.error().code() == base::Code::kInvalidArgument)
     return base::NotFound(manifest.error().message());
   if (!manifest) return std::move(manifest).error();

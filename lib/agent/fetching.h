@@ -1,4 +1,6 @@
 // Fetcher: downloads an image's manifest and blobs into containerd's content store before PullImage.
+// BlobDownloader: its streams.
+//
 // PullImage follows in any case, and fetches what is missing. So a failed fetch is never reported as a
 // problem.
 #pragma once
@@ -28,10 +30,7 @@
 
 namespace prefetch::agent {
 
-// BlobDownloader: fetches the blobs of images that are being pulled, over a few connections that all of them
-// share, and writes them into the content store (plan/fetch_order.h shares them out).
-
-// The blobs of one image.
+// The blobs of one image to download.
 struct DownloadJob {
   std::string lease;
   std::vector<cri::BlobToWrite> blobs;
@@ -46,9 +45,12 @@ inline base::Error FromStore(const cri::CallError& error) {
   return base::Internal("the content store: " + error.message).CausedBy(base::Owner::kStore);
 }
 
+// Downloads the blobs of images that are being pulled, and writes them into the content store. All images
+// share a few connections (plan/fetch_order.h).
+//
 // Its threads exist while there is work. Each fetches one blob at a time, and writes its bytes in parts of
-// 128 KiB, or each second. They give way to kubelet's pulls (plan/fetch_order.h). Any thread may call. The
-// destructor stops all streams and waits for them.
+// 128 KiB, or each second. They give way to kubelet's pulls. Any thread may call. The destructor stops all
+// streams and waits for them.
 class BlobDownloader {
  public:
   // `content` outlives it. `fetched` is told of bytes as they come, on any thread. All streams together take
@@ -71,7 +73,9 @@ class BlobDownloader {
     std::string digest;
     std::shared_ptr<const DownloadJob> job;  // one that wants it
     std::stop_source stop;
-    bool gives_up = false;  // guarded by mutex_: it ends on purpose, for another blob or a pull of kubelet
+    // It ends on purpose, for another blob or a pull of kubelet. Guarded by BlobDownloader::mutex_, which the
+    // annotations cannot say.
+    bool gives_up = false;
     // On its own thread.
     std::unique_ptr<cri::BlobWriter> writer;
     std::uint64_t at = 0;  // its first byte that has not come

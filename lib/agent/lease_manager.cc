@@ -96,8 +96,8 @@ void LeaseManager::ReleaseLease(const std::string& lease, cri::LeaseBytes bytes,
 }
 
 void LeaseManager::Found(const std::string& lease, const std::string& name, base::TimePoint now) {
-  // Renewed at once if it is needed: nobody knows how long its agent has been dead. A lease that is in the
-  // book already is newer knowledge.
+  // Renewed at once if it is needed: nobody knows how long its agent has been dead. The facts about a
+  // tracked lease are newer.
   held_.try_emplace(lease, Held{.name = name, .renew_at = now});
 }
 

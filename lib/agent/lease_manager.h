@@ -1,8 +1,8 @@
-// LeaseManager: which leases of ours the runtime has, and what becomes of each. Bookkeeping alone: no clock,
-// no call. UpdateLeases carries out its requests.
+// LeaseManager: tracks the leases that this agent has in containerd, and decides which of them to renew or
+// delete. It reads no clock and makes no call; UpdateLeases carries out its requests.
 //
-// A lease is in the book from the moment at which a pull begins under it, or at which it was found among
-// those that an agent before has left. It leaves the book only when the runtime has said that it is gone.
+// It tracks a lease from the start of the first pull under it, or from the listing that found it among those
+// of an earlier agent. It forgets the lease when the runtime confirms the deletion.
 #pragma once
 
 #include <chrono>

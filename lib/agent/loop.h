@@ -1,5 +1,5 @@
-// Loop: shared by the parts of the Agent: the time of a turn, chance, jobs for workers, and whether there is
-// news.
+// Loop: state that the parts of the Agent share: the time of the turn, random numbers, the inbox, the number
+// of jobs, and whether anything has changed. This header also declares all events.
 #pragma once
 
 #include <chrono>
@@ -31,7 +31,7 @@
 
 namespace prefetch::agent {
 
-// The events of the loop, and Decision, by which a worker waits for the loop.
+// ---- Events of the loop
 
 // Lets a worker wait until the loop has decided about its pull. If the pull may not go on, it is stopped,
 // which ends the wait as well. Any thread may call.
@@ -96,7 +96,7 @@ struct SizeReceived {
   std::uint64_t bytes = 0;  // 0: no answer
 };
 
-// The runtime has ended a pull well; what came is still to be looked at.
+// PullImage has succeeded; the new image is still to be verified.
 struct PullReturned {
   std::string name;  // the entry's normalised name
   std::uint64_t run = 0;

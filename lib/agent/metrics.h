@@ -20,7 +20,7 @@
 
 namespace prefetch::agent {
 
-// How many values fell between which bounds. A plain value, so that a scrape can copy it.
+// Counts of values per bucket. Copyable, so that a scrape can take a copy.
 class Histogram {
  public:
   // `bounds` are ascending; a value that equals a bound belongs below it, as Prometheus has it. They are a

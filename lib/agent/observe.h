@@ -1,4 +1,4 @@
-// Observe: one poll of the runtime on behalf of all entries.
+// Observer: polls the runtime on behalf of all entries. ImageWatch: reports the runtime's image events.
 #pragma once
 
 #include <cstdint>
@@ -47,8 +47,8 @@ struct RuntimePoll {
   std::string disk_path;
 };
 
-// Caches the facts about each image id, and a hash of the newest answer.
-// One look at a time: the Agent sees to that, so there is no lock. Owned by the Agent.
+// Caches the facts about each image id, and a hash of the newest answer, by which it recognises an unchanged
+// one. No lock: the Agent runs one Poll at a time. Owned by the Agent.
 class Observer {
  public:
   // `audit_ignore`: patterns of images that no list needs to have (image/reference.h).
@@ -120,14 +120,12 @@ bool IsForeign(const image::Platform& node, const cri::ImageDetails& details);
 plan::Local ToLocal(const image::LocalImage& image, const image::Reference& reference,
                     const std::vector<std::string>& names);
 
-// ImageWatch: hears from the runtime, on a thread of its own, that some image has come, gone or changed.
-// Runtimes that cannot tell are asked seldom whether they can.
-
-// One owner. `content` outlives it, and what `changed` uses does.
+// Receives the runtime's image events on a thread of its own. A runtime without such events is asked for them
+// every ten minutes. One owner. `content` and everything that `changed` uses must outlive it.
 class ImageWatch {
  public:
   // `changed` is called on that thread, at most four times a second: changes within 250 ms after a call cause
-  // no further call, so the callee looks again after that time.
+  // no further call, so the callee polls again after that time.
   ImageWatch(cri::ContentService& content, std::function<void()> changed);
 
  private:

@@ -53,8 +53,8 @@ class KubeletObserver {
   // The watch calls `on_change` on a thread of its own.
   KubeletObserver(KubeletOptions options, kubelet::RecordWatch::Callback on_change);
 
-  // Returns whether Take() would see anything else than the last time. Call it after the first Take(). Blocks
-  // for disk reads.
+  // Returns true if Poll() would see anything else than the last time. Call it only after the first Poll().
+  // Blocks for disk reads.
   bool Moved();
   // Blocks for disk reads. `now` and `wall` are the same moment.
   KubeletPoll Poll(std::shared_ptr<const KubeletQuestion> question, kubelet::FileChanges changes,

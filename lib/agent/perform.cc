@@ -161,7 +161,7 @@ Attempt TryCredentials(const base::Call& call, const PullDependencies& parts, co
 // Denials are explained with the node's credentials: which were refused, and which providers gave none.
 PullOutcome FailedAttempt(const Attempt& attempt, const credentials::Lookup& lookup) {
   PullOutcome outcome = Failed(attempt.error);
-  // Then the bytes that were fetched stay: the next try may have a credential.
+  // If a plugin failed, the lease keeps the fetched bytes: the next try may have a credential.
   outcome.failure->plugin_failed =
       image::IsCredentialRefusal(attempt.error.error_class) && AnyPluginFailed(lookup);
   std::string& text = outcome.failure->error;
@@ -295,9 +295,8 @@ PullOutcome PerformPull(const base::Call& call, const PullDependencies& parts, c
   PullJob job = given;
   if (!job.lease.empty()) {
     auto lease = parts.content.EnsureLease(call.Within(kRuntimeCallTimeout), job.lease, kLeaseLifetime);
-    // Without it, an interrupted pull loses its bytes, but the image still comes.
     if (!lease) {
-      // A pull without a lease is still a pull.
+      // The pull goes on without a lease. If it is interrupted, its bytes are lost.
       job.lease.clear();
       if (job.unprotected) job.unprotected(lease.error());
     } else if (!*lease) {
@@ -319,7 +318,7 @@ PullOutcome PerformPull(const base::Call& call, const PullDependencies& parts, c
   PullOutcome failed = FailedAttempt(attempt, lookup);
   // Nobody is there to end ingests; the next pull of this lease does it.
   if (attempt.error.error_class == image::ErrorClass::kRuntimeDown) return failed;
-  // A source of wrong bytes may have begun other blobs wrongly, so these go as well.
+  // After wrong bytes, partial ingests are aborted too, since they may be wrong as well.
   const bool lies = attempt.error.error_class == image::ErrorClass::kCorrupt;
   failed.discarded =
       FinishIngests(call, parts, job, lies ? cri::PartialIngests::kAbort : cri::PartialIngests::kKeep);

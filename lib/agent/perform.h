@@ -1,5 +1,5 @@
-// Perform: one pull, start to end: lease, the agent's fetch if it helps, PullImage with each credential in
-// turn, and a look at the new image.
+// PerformPull: one pull, start to end: lease, the agent's own download if it helps, PullImage with each
+// credential in turn, and verification of the new image.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ struct PullOutcome {
   std::optional<plan::PullSuccess> success;
   std::optional<plan::PullFailure> failure;
   bool cancelled = false;  // on our own request
-  // The runtime said that it went well, and was gone when it was asked what had come (C35): its error then.
+  // The runtime reported success, and was gone before the new image could be verified (C35): its error then.
   std::optional<cri::CallError> unseen;
 
   std::optional<plan::Local> local;  // with success: the image on the node now

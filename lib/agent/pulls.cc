@@ -276,8 +276,7 @@ void Pulls::StartDue(bool settled, bool may_start) {
   DecideForDiskSpace();
 }
 
-// Books the pull in all places that count it (lease, attempts, reservation, run) before its worker may post
-// its first event.
+// Records the pull (lease, attempts, reservation, run) before its worker can post its first event.
 void Pulls::Start(Entry& entry) {
   ActivePull run;
   run.id = next_run_++;
@@ -371,7 +370,7 @@ void Pulls::StartWatchIfDue(Workers& workers) {
     if (entry.runs.empty()) continue;
     // If a pull was replaced, only the newest run is of interest; both share the lease.
     const ActivePull& run = entry.runs.back();
-    // After the return, the worker only looks at the image that came; no byte moves any more.
+    // After PullImage has returned, the worker only verifies the new image, and no byte moves any more.
     if (!Shows(run) || run.returned) continue;
     const base::Duration age = loop_.now() - run.run.started_at;
     close = close || age < kCloseWatch;
@@ -427,7 +426,7 @@ void Pulls::Handle(const ProgressSeen& event) {
   }
 }
 
-// Pulls and the sizes of images that wait: plan/schedule.h decides, this brings it the sizes.
+// ---- Sizes of images that wait, for the order that plan/schedule.h decides.
 
 namespace {
 
@@ -511,7 +510,7 @@ void Pulls::Handle(const SizeReceived& event) {
   loop_.Changed();
 }
 
-// Pulls and their leases: decides which leases are needed, for the book in agent/lease_manager.h.
+// ---- Leases: decides which of them are needed. LeaseManager tracks them.
 
 namespace {
 
@@ -579,8 +578,8 @@ void Pulls::Handle(const LeasesUpdated& event) {
     eviction_ = event.bytes_gone ? plan::AfterBytesGone(eviction_, loop_.now())
                                  : plan::AfterBytesDropped(eviction_, loop_.now());
     if (event.bytes_gone) {
-      // Pulls wait for the figure.
-      // A poll that began before the deletion may still report the old figure.
+      // Pulls wait for a new measurement of the disk. A poll that began before the deletion may still report
+      // the old one.
       trust_space_of_polls_after_ = runtime_.polls();
       runtime_.PollNow();
     }
@@ -641,7 +640,7 @@ void Pulls::DropLastLeases() {
   if (!work.drop.empty()) UpdateLeases(call, parts_.content, work);
 }
 
-// The ends of pulls: the facts in each about its image, its registry and the runtime.
+// ---- Ends of pulls: the facts in each about its image, its registry and the runtime.
 
 namespace {
 
@@ -905,7 +904,7 @@ void Pulls::Failed(Entry& entry, const ActivePull& run, const plan::PullFailure&
   }
 }
 
-// Pulls and the room on the disk: plan/disk_budget.h decides, this carries it out.
+// ---- Disk space: plan/disk_budget.h decides, this carries it out.
 
 void Pulls::ApplyPoll(std::uint64_t sequence, const RuntimePoll& poll) {
   loop_.Check();

@@ -1,5 +1,5 @@
-// Pulls: the loop's own part of pulling: which images are pulled now and which pulls go on, by the runtime,
-// the registries, their credentials and the room on the disk; and what came of each.
+// Pulls: starts, watches, ends and records the agent's pulls. lib/plan has the decisions; this part of the
+// loop keeps their state: runs, leases, disk space, and the health of registries.
 #pragma once
 
 #include <cstdint>
@@ -63,9 +63,9 @@ class Pulls {
   void ListChanged(bool another);
   // Forgets registries that no entry uses any more, unless they are still held.
   void Forget(const std::set<std::string>& in_use);
-  // A request ends the back-off of the entry, its wait for a pull window, the hold of its registry and the
-  // pause after a full disk. A
-  // limit of the registry's rate and the room on the disk still count. True if anything held the entry.
+  // Ends the back-off of the entry, its wait for a pull window, the hold of its registry and the pause after
+  // a full disk. Rate limits of the registry and the disk rule still apply. Returns true if anything held the
+  // entry.
   bool RetryRequested(Entry& entry);
   // The runtime may be another process, or another version, than before.
   void RuntimeReconnected();
@@ -147,7 +147,7 @@ class Pulls {
 
   plan::Limits limits_;  // with kubelet's own thresholds, once they are known
   std::map<std::string, plan::RegistryHealth> registries_;
-  std::map<std::string, plan::Distance> distances_;        // of registries
+  std::map<std::string, plan::Distance> distances_;        // of registries; not Fetcher's near and far
   std::map<std::string, plan::Reason> registry_failures_;  // the newest of each that had any
   base::TimePoint first_at_;                               // startJitter
   base::TimePoint start_again_ = base::TimePoint::max();

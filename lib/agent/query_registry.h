@@ -1,5 +1,5 @@
-// AskRegistry: one question to one registry, start to end: the credentials that a pull would try, in its
-// order, and the local image to compare with.
+// AskRegistry: one registry check, start to end: the credentials that a pull would try, in its order, and the
+// local image to compare with. Refusals: credentials that registries have rejected lately.
 #pragma once
 
 #include <functional>
@@ -24,23 +24,23 @@
 
 namespace prefetch::agent {
 
-// Refusals: remembers the credentials that a registry has refused. Otherwise, a wrong password of forty
-// entries would become two hundred log-in attempts and a locked account (runtime rule C7: one PullImage sends
-// a refused credential up to five times).
-
-// Is a refusal in these words about the credential itself (401), not about this one repository (403, or a
-// scope that the identity does not have)? Pure.
+// Returns true if the message says that the credential itself is wrong (401), not that it lacks access to one
+// repository (403, or a missing scope). Pure.
 bool IsAboutTheCredential(const std::string& message, const image::Reference& reference);
 
+// Remembers the credentials that a registry has rejected (401). Otherwise, a wrong password of forty entries
+// would become two hundred log-in attempts and a locked account (runtime rule C7: one PullImage sends a
+// rejected credential up to five times).
+//
 // Owned by the Agent; any thread may call. Keeps a salted hash of each credential, never the credential.
 class Refusals {
  public:
-  // The registry refused this credential for this image.
+  // The registry has rejected this credential for this image.
   void Refused(const image::Reference& reference, const image::AuthConfig& auth, base::TimePoint now)
       PREFETCH_EXCLUDES(mutex_);
-  // The registry took it: whatever was refused before was about something else.
+  // The registry has accepted it, so earlier rejections were about something else, and are forgotten.
   void Worked(const image::Reference& reference, const image::AuthConfig& auth) PREFETCH_EXCLUDES(mutex_);
-  // Should it not be sent to this registry just now?
+  // Returns true if this credential must not be sent to this registry now.
   bool Held(const image::Reference& reference, const image::AuthConfig& auth, base::TimePoint now) const
       PREFETCH_EXCLUDES(mutex_);
 

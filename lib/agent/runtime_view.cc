@@ -71,8 +71,7 @@ void RuntimeView::Failed(const cri::CallError& error, std::size_t pulls) {
 void RuntimeView::StartPollIfDue(Workers& workers, std::shared_ptr<const plan::ImageList> list,
                                  std::uint64_t list_epoch) {
   loop_.Check();
-  // The list comes within milliseconds of the start.
-  // The Observer keeps state and takes one poll at a time.
+  // Before the first list there is nothing to look for. The Observer is stateful, so one poll runs at a time.
   if (poll_running_ || list_epoch == 0) return;
   if (loop_.now() < std::min(next_poll_, plan::NextPoll(trigger_))) return;
   poll_running_ = true;

@@ -1,4 +1,4 @@
-// RuntimeView: the loop's facts about the container runtime: is it up, its name and version, the next poll.
+// RuntimeView: the loop's facts about the container runtime: state, name, version, and the next poll.
 // StaleMounts: mounted files that were replaced on the node.
 #pragma once
 

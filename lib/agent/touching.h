@@ -1,4 +1,5 @@
-// Touching: the loop's own part of touching: which entries, when, one pod at a time, and what came of it.
+// Touching: the loop's part of touches: chooses the entries and the time, has one pod at a time, and records
+// the results.
 #pragma once
 
 #include <functional>
@@ -52,7 +53,7 @@ class Touching {
   void News(Entries& entries, base::TimePoint now);
   // Waiting touches are due at once; given-up ones stay given up.
   void KubeletRestarted(Entries& entries, base::TimePoint now);
-  // A pod of ours may be there.
+  // Returns true if a touch pod of this agent may exist.
   bool HasPod() const {
     thread_.Check();
     return pod_.has_value() || busy_;

@@ -1,5 +1,5 @@
 // DecideCheck: would a pod start here now with this image? Known facts → the verdict, or the next fact that
-// the verdict depends on. `agent/answers/inquiry` finds the facts, `status` prints the verdict. Pure.
+// the verdict depends on. `agent/answers/check_round` finds the facts, `status` prints the verdict. Pure.
 #pragma once
 
 #include <chrono>
@@ -110,8 +110,8 @@ CheckStep DecideCheck(const CheckFacts& facts);
 // here, and DecideCheck then decides anew.
 std::optional<CheckVerdict> VerdictOfPull(const CheckFacts& facts, const ImageState* image);
 
-// Requested images: images that a preflight asks the agent to pull (`prefetchctl check --pull`). Decides
-// which of them are pulled, how long a request lasts, and when the agent forgets its result. Pure.
+// ---- Requested images: images that a preflight asked the agent to pull (`prefetchctl check --pull`). These
+// functions decide which of them are pulled, and when a request and its result expire. Pure.
 
 // A request ends if it is not repeated for this long: its client has an answer, or has gone. Clients that
 // wait repeat it with each question, a few seconds apart.

@@ -1,4 +1,4 @@
-// Decide: facts about one entry -> what to do about it. The heart; pure.
+// Decide: maps the facts about one entry to the agent's next action for it. Pure.
 #pragma once
 
 #include <optional>
@@ -37,25 +37,28 @@ enum class Selection {
 // `labels`: null if they are not known.
 Selection SelectionOf(const DesiredImage& want, const image::Platform& node, const image::NodeLabels* labels);
 
-// Is the image here as it should be, so that only kubelet, or a registry, may stand against it?
+// Returns true if the image is present, for this platform, no artifact, and unpacked. Ignores kubelet's
+// verdict and the registry.
 bool IsUsable(const Observation& seen);
 
-// It is here, and would go with a tag that anybody may move: to be pulled in its own right, though nothing
-// has to be fetched for it.
+// Returns true if CRI-O has this digest only through a tag, and would drop it when the tag moves (C34). The
+// agent then pulls the digest itself, which downloads no layer, so that the image stays.
 bool DependsOnTag(const Observation& seen, const History& past);
 
-// For an entry that applies, by the node's state alone.
+// Decides by the node's state alone. The entry must apply to this node.
 Action Decide(const Observation& seen, const History& past, base::TimePoint now);
 
-// The same, with what its registry has said: an image that is here may be pulled again. It stays usable.
+// Takes the registry's answers into account as well: a present image may be pulled again, and stays usable
+// meanwhile.
 Action Decide(const Observation& seen, const History& past, const RefreshDecision& refresh,
               base::TimePoint now);
 
-// The same while the entry's pull windows are closed: nothing starts before `opens_at`. Running pulls go on.
+// Postpones `action` while the entry's pull windows are closed: no pull starts before `opens_at`. Running
+// pulls go on.
 Action AwaitWindow(const Action& action, base::TimePoint opens_at);
 
-// Start: the facts about one due pull -> whether it may start at all. Schedule (plan/schedule.h) then gives
-// the places to some of these pulls. Pure.
+// ---- StartFacts: EvaluateStart decides whether one due pull may start at all. Schedule (plan/schedule.h)
+// then gives the places to some of these pulls. Pure.
 
 struct StartFacts {
   bool fits = true;                 // MayFit: it could succeed with all the space that is left
@@ -86,9 +89,10 @@ StartVerdict EvaluateStart(const StartFacts& facts, base::TimePoint now);
 // is here does not count.
 bool IsDueSoon(const Action& action, bool usable, base::TimePoint now);
 
-// The turn of this node in the pull windows of an entry. Pure.
+// ---- Pull windows: this node starts its pulls a while after a window has opened, so that a fleet does not
+// ask its registry in one second. Pure.
 
-// An entry whose pulls start in windows only, and this node's turn in them.
+// Facts about an entry with pull windows.
 struct WindowFacts {
   WindowStates::Known window;                // of its windows
   base::Duration delay{};                    // by which this node pulls after the opening

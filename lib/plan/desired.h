@@ -19,7 +19,7 @@
 
 namespace prefetch::plan {
 
-// PullWindow: the hours in which pulls of an entry may start. Pure.
+// ---- PullWindow: hours in which pulls of an entry may start. Pure.
 //
 // Operators know the form from kured: a start, an end, weekdays, a time zone. Cron lines with a duration
 // (Argo CD's sync windows) say more than anybody asks of nights and weekends, and are easily misread.
@@ -144,7 +144,7 @@ struct DesiredImage {
   std::vector<std::string> sources;
 };
 
-// ImageList: all sources of the list, merged: what should be on this node.
+// ---- ImageList: the merged sources of the list.
 
 // One file of the list.
 struct ListSource {

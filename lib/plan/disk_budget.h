@@ -1,4 +1,5 @@
-// Disk budget: which pulls get the bytes that the disk rule leaves. Pure.
+// Disk budget: decides which pulls may use the free disk space above the reserve that the disk rule keeps
+// (Limits::disk_min_free_bytes, disk_high_percent; below). Pure.
 //
 // A manifest has the compressed size of an image; no document has its unpacked size. So a pull has bounds: it
 // takes at least twice its compressed size (the blobs, and at least as much unpacked), and hardly ever more
@@ -32,7 +33,8 @@ constexpr std::uint64_t kUsualFactor = 8;
 // The agent's knowledge of the room that one image needs. It lasts as long as the process.
 struct DiskHistory {
   std::uint64_t compressed = 0;  // as the newest pull saw it; 0: not known
-  std::uint64_t least = 0;       // a pull that had the disk for itself ran out of less than this; 0: none did
+  // Minimum space for the next try: a tenth more than a pull had that ran alone and ran out. 0: none did.
+  std::uint64_t least = 0;
   std::uint64_t kept =
       0;  // of its compressed bytes, those that its lease keeps on the disk while no pull runs
   // It ran out of space while others ran. Only a pull that runs alone shows the image's need.
@@ -42,7 +44,8 @@ struct DiskHistory {
   base::TimePoint measured_until;
   bool measured = true;       // the filesystem was measured since
   std::uint32_t ran_out = 0;  // number of times that it did so with the disk for itself
-  std::uint64_t others = 0;   // AfterDiskFull
+  // Bytes of earlier pulls that were still being removed when this pull ran out of space.
+  std::uint64_t others = 0;
   // The free space plus its own bytes when its pull began. Space that became free later was not available to
   // this pull.
   std::uint64_t began_with = std::numeric_limits<std::uint64_t>::max();
@@ -90,7 +93,8 @@ DiskUsage AfterRemoval(DiskUsage past);
 // The filesystem was measured.
 DiskUsage AfterMeasure(DiskUsage past, std::uint64_t available);
 
-// Has the image shown that it needs more than kUsualFactor, or run out of room beside others?
+// Returns true if the image needs more than kUsualFactor times its compressed size, or ran out of room beside
+// others.
 bool NeedsMoreThanUsual(const DiskHistory& past);
 // The upper bound of every pull, in compressed sizes. `any_needs_much`: NeedsMoreThanUsual of any image.
 std::uint64_t FactorFor(const DiskUsage& taken, bool any_needs_much);
@@ -112,7 +116,7 @@ DiskReservation ReservationOfRunning(const DiskHistory& past, std::uint64_t done
 // its compressed bytes are on the disk. 0: not known.
 std::uint64_t ExpectedDiskUse(const DiskHistory& past, const DiskUsage& taken, std::uint64_t done);
 
-// Can a pull with this claim end well if it gets all that is left?
+// Returns true if a pull with this reservation can end well if it gets all the space that is left.
 bool MayFit(const DiskReservation& claim, std::uint64_t usable);
 
 struct PullCandidate;
@@ -176,8 +180,8 @@ struct EvictionChoice {
 std::optional<EvictionChoice> ChoosePullToEnd(const std::vector<PullCandidate>& running, std::uint64_t usable,
                                               const PendingSpaceRelease& eviction);
 
-// The disk rule: after a pull the image filesystem must stay below kubelet's image GC threshold with some
-// bytes free, so that a prefetch never makes kubelet evict (kubelet's rule K41). Pure.
+// ---- The disk rule: after a pull the image filesystem must stay below kubelet's image GC threshold with
+// some bytes free, so that a prefetch never makes kubelet evict (kubelet's rule K41). Pure.
 
 struct DiskSpace {
   bool known = false;  // false: the filesystem cannot be measured from here; then nothing is refused

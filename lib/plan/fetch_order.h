@@ -24,7 +24,8 @@
 
 namespace prefetch::plan {
 
-// FetchChoice: who fetches the content of an image: the agent, or the runtime within its pull. Pure.
+// ---- FetchChoice: decides whether the agent downloads the content of an image, or the runtime within its
+// pull. Pure.
 //
 // The runtime's own download is the rule. The agent's is quicker where connections are slow or far and the
 // runtime lets only a few through (containerd 2.1 and later: three downloads for all images). It costs CPU,
@@ -45,7 +46,8 @@ enum class FetchReason {
 };
 std::string_view FetchReasonName(FetchReason reason);
 
-// A registry that answers within this is near.
+// A registry whose manifest arrives within this time is near. `Distance` in plan/schedule.h is another
+// measure: it sets the number of parallel pulls.
 constexpr std::chrono::milliseconds kNearRegistry{5};
 // A registry with a shorter round trip than this is near, too, if it answers within kNearAndBusy: it shares a
 // machine or a site with this node, and either may be busy. One that takes longer may have its content
@@ -105,11 +107,13 @@ FetchHealth AfterSizeDenied(FetchHealth health, base::TimePoint now);
 FetchHealth AfterManifest(FetchHealth health, base::Duration answer_time,
                           std::optional<base::Duration> round_trip, base::TimePoint now);
 
+// ---- FetchOrder, as the top of this file explains it.
+
 constexpr int kFetchStreams = 16;  // for all registries; browsers and object stores' clients use 6 to 16
 // A stream has stalled if it brings fewer bytes a second than this over kFetchFloorTime.
 constexpr std::uint64_t kFetchFloor = 16 * 1024;
 constexpr std::chrono::seconds kFetchFloorTime{2};
-// Pause after a refused request (429, 503) without Retry-After.
+// Pause after a rate-limited request (429, 503) without Retry-After.
 constexpr std::chrono::seconds kAfterRefusal{1};
 
 struct BlobToFetch {
@@ -155,9 +159,10 @@ class FetchOrder {
   // Another writer has the blob. It waits until Retry(), and is then opened once more.
   void Postponed(const std::string& digest);
   void Retry();
-  // The registry has refused a request (429, 503). It gets no request before `until`, and half of its streams
-  // from then on. Returns false if that does not help, since it had one stream only, or has refused the image
-  // before; the caller then reports Failed(). Refusals of requests that ran side by side count as one.
+  // The registry has rate limited a request (429, 503). It gets no request before `until`, and half of its
+  // streams from then on. Returns false if that does not help, since it had one stream only, or has limited
+  // the image before; the caller then reports Failed(). Answers to requests that ran side by side count as
+  // one.
   bool Refused(const std::string& digest, base::TimePoint until);
   // The blob is complete, or failed. Call Of() for the effect on its images.
   void Done(const std::string& digest);
@@ -207,9 +212,9 @@ class FetchOrder {
   std::uint64_t steps_ = 0;
 };
 
-// YieldPolicy: kubelet's own pulls come first. While one of them moves, the agent's downloads hold still, and
-// after a while go on so slowly that they cost it next to nothing. No I/O, no clock, no lock: the caller
-// holds the lock.
+// ---- YieldPolicy: kubelet's own pulls come first. While one of them receives bytes, the agent's downloads
+// pause. After kMaxHold, one of them goes on in short bursts. No I/O, no clock, no lock: the caller holds the
+// lock.
 
 // Interval at which downloads of others are looked for.
 constexpr std::chrono::milliseconds kForeignPullPollInterval{250};
@@ -226,9 +231,9 @@ class YieldPolicy {
   // `ingests`: the bytes written so far of all downloads of others, by their names.
   void Observe(std::map<std::string, std::uint64_t> ingests, base::TimePoint now);
 
-  // Does another pull move?
+  // Returns true if another pull receives bytes now.
   bool IsDue(base::TimePoint now) const;
-  // When the next burst may begin; not after `now` if nothing speaks against it.
+  // Returns the time at which the next burst may begin: `now` or earlier if it may begin now.
   base::TimePoint NextBurst(base::TimePoint now) const;
   void BurstEnded(base::TimePoint began, base::TimePoint now);
 

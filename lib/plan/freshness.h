@@ -31,7 +31,7 @@ struct Freshness {
   base::TimePoint answered_at;
   std::optional<base::WallTime> answered_wall;
 
-  // ---- what holds until another answer says otherwise
+  // ---- state derived from the answers
   std::string remote;    // the tag's target, by the registry's last answer; empty: not known
   bool denied = false;   // until a registry answers something else
   bool missing = false;  // confirmed
@@ -68,14 +68,15 @@ struct Freshness {
   base::TimePoint next_check;  // default: none is planned yet
 };
 
-// Is the registry asked about this entry at all? A digest is never refreshed; for pods with Always it is
-// asked for access.
+// Returns true if the agent checks this entry with its registry: for `refresh` (tags only), or for `readyFor:
+// Always` (digests too, for access).
 bool AsksRegistry(const DesiredImage& want);
-// Does a registry that does not answer make the entry unready, sooner or later?
+// Returns true if a registry that does not answer makes the entry unready, sooner or later.
 bool IsUrgent(const DesiredImage& want);
-// Does the node have the registry's version?
+// Returns true if the local image has this digest.
 bool HasDigest(const Local& local, const std::string& digest);
-// Is it another image? An imported one has no digest for its name; the same one, pulled, has the same id.
+// Returns true if these are different images, by their digests. If one of them was imported, it has no digest
+// for its name, and the ids count.
 bool IsAnother(const Local& before, const Local& now);
 
 // The entry is here, and no check is planned yet: within one jittered interval, sooner where readiness waits
@@ -105,8 +106,8 @@ Freshness AfterReplacedByOthers(Freshness past, const Local& now_local, base::Ti
 // The node's credentials have changed: confirmations by the old ones must be repeated, now.
 Freshness AfterNewCredentials(Freshness past, base::TimePoint now);
 
-// DecideRefresh: a registry's answers about a present image -> whether to pull it again, and the effect on
-// readiness. Registry rules R44 and R45; the table is refresh_test.cc. Pure.
+// ---- DecideRefresh: a registry's answers about a present image -> whether to pull it again, and the effect
+// on readiness. Registry rules R44 and R45; the table is refresh_test.cc. Pure.
 //
 // Digests have no order (R13): a tag has *changed*, never is anything newer. Nothing here ever removes an
 // image, and while it is being pulled again, and when that fails, the local image stays in use.

@@ -111,8 +111,8 @@ History AfterRuntimeEnd(History past, const PullFailure& failure, const Interrup
   // An image that gets on under restarts is more likely their victim than their cause, so the row begins
   // anew.
   const bool made_progress = run.took >= kRanOn && run.bytes > past.bytes_at_end;
-  // Once only: a suspect that ran beside others gets the benefit of the doubt. `doubted` stays set until it
-  // has got on, so a runtime that always ends beside others still makes the row grow.
+  // Once only: a suspect that ran beside others gets the benefit of the doubt. `had_second_chance` stays set
+  // until the image makes progress, so a runtime that always ends beside others still makes the row grow.
   const bool in_doubt = IsSuspicious(past) && run.beside_others && !past.had_second_chance;
   past.had_second_chance = !made_progress && (in_doubt || past.had_second_chance);
   if (!in_doubt) past.outages_in_a_row++;

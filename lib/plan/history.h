@@ -18,7 +18,7 @@ namespace prefetch::plan {
 struct History {
   int attempts = 0;          // pulls started since the image last vanished, or since the start
   int failures = 0;          // consecutive, of those; a runtime restart or our own cancel is none
-  int full_disks = 0;        // of `failures`, those for a full disk: they count apart
+  int full_disks = 0;        // those for kDiskFull, included in `failures`; their back-off is their own
   int outages_in_a_row = 0;  // in a row, pulls in which the runtime went away, and this image may be why
   std::uint64_t bytes_at_end = 0;  // that the image had when the runtime went away last
   bool had_second_chance = false;  // a suspect's pull was cut while others ran that may be why
@@ -61,11 +61,11 @@ struct PullFailure {
   bool plugin_failed = false;
 };
 
-// Is the entry not worth waiting for after this failure?
+// Returns true if the next try comes too late for `--once` and `wait` to wait for it.
 bool SettlesAtOnce(Reason reason);
 
-// Its newest tries have failed, and another one is not worth waiting for: the reason is one for good, or they
-// are many.
+// Returns true if the newest tries have failed and another one is not worth waiting for: SettlesAtOnce, or
+// six failures in a row.
 bool HasSettledOnFailure(const History& past);
 
 // `random` is uniform in [0, 1).
@@ -77,9 +77,10 @@ struct InterruptedRun {
   std::uint64_t bytes = 0;     // of the image, with those that earlier pulls have brought; 0: not known
   bool beside_others = false;  // images ran at the time that are no suspects
 };
-// The runtime went away while this image was pulled, and it may be why. The first end counts as a restart.
-// A later one does, too, if its pull ran for a minute and brought bytes. A suspect that ran beside other
-// images gets one more try: one of them may be why.
+// Records that the runtime went away during this pull, perhaps because of it. The first time, and any time
+// after a minute of progress, counts as a restart of the runtime. Otherwise the image becomes a suspect, and
+// is pulled alone. A suspect that was pulled beside others gets one more try, since one of them may be the
+// cause.
 History AfterRuntimeEnd(History past, const PullFailure& failure, const InterruptedRun& run,
                         base::TimePoint now, double random);
 
@@ -113,11 +114,11 @@ History AfterUpdateDropped(History past, base::TimePoint now);
 // pulled more and more slowly: a pull-evict loop is of no use.
 History AfterVanished(History past, base::TimePoint now);
 
-// Has it been taken away so often that we slow down?
+// Returns true if the image has vanished so often that its pulls slow down.
 bool IsEvictedAgainAndAgain(const History& past);
 
-// The arithmetic of waiting, for all that is tried again: doubling pauses, and jitter by a random number that
-// the caller draws, so that each rule stays a function of its arguments.
+// ---- Backoff helpers: doubling and jitter. The caller passes the random number, so that each rule stays a
+// pure function.
 
 using base::Doubled;
 

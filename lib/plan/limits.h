@@ -1,4 +1,4 @@
-// Limits: how much the agent may do at once, and when it lets go. Each is a field of the configuration file
+// Limits: maximum parallel work, and the time limits of pulls. Each is a field of the configuration file
 // (limits: in AgentConfiguration) with the default that stands here.
 #pragma once
 
@@ -28,8 +28,9 @@ struct Limits {
   std::uint64_t disk_min_free_bytes = 5ULL << 30;
   std::optional<int> disk_high_percent;
   bool percent_is_kubelets = false;  // WithThreshold took kubelet's
-  // Where bytes can be seen, only a pull that did not move for this long is replaced; and in all a pull may
-  // take `pull_limit`. Where they cannot, the entry's pullTimeout is the one deadline.
+  // If the runtime reports progress (containerd), a pull without progress for `stall_timeout` is replaced. A
+  // pull ends after `pull_limit` or the entry's pullTimeout, whichever is longer. If the runtime reports
+  // none, pullTimeout is the only limit.
   std::chrono::seconds stall_timeout{600};
   std::chrono::seconds pull_limit{7200};
   // A node begins to pull a new list at a random moment within this time. For fleets of more than about 500
@@ -44,8 +45,8 @@ struct Limits {
 // `limits` with kubelet's threshold; 0: not known.
 Limits WithThreshold(Limits limits, int kubelet_percent);
 
-// The stall rule: a pull that moves is ended only at its time limit, or for want of room
-// (plan/disk_budget.h). One that does not move is replaced.
+// ---- The stall rule: a pull that makes progress ends only at its time limit, or for lack of disk space
+// (plan/disk_budget.h). A stalled pull is replaced.
 
 // A pull that brings fewer bytes a second during this time leaves its place to other registries.
 constexpr std::uint64_t kPullFloor = 16 * 1024;
@@ -54,14 +55,15 @@ constexpr std::chrono::seconds kIdleAfter{5};
 // The observed progress of one running pull. A value: agent::Pulls keeps it in the ActivePull, and updates it
 // after each reading of progress.
 struct Movement {
-  base::TimePoint last_progress_at;  // when anything moved last, or the clock was held
+  // Last time that anything moved, or that the stall timer was paused (unpacking, containerd's queue).
+  base::TimePoint last_progress_at;
   std::uint64_t fingerprint = 0;
   std::uint64_t bytes_done = 0;
   std::uint64_t bytes_total = 0;
   bool seen = false;  // the runtime has shown us this pull at all
   bool unpacking = false;
   double bytes_per_second = 0;
-  base::TimePoint last_fast_at;  // when it was above kPullFloor last, unpacked, or was held
+  base::TimePoint last_fast_at;  // last time above kPullFloor, or that the stall timer was paused
   base::TimePoint observed_at;
   base::TimePoint rate_window_start;  // since when, and from how many bytes, the rate is counted
   std::uint64_t rated_bytes = 0;
@@ -94,7 +96,7 @@ enum class PullVerdict {
 PullVerdict EvaluatePull(const Movement& movement, bool visible, base::TimePoint started_at,
                          base::Duration pull_timeout, const Limits& limits, base::TimePoint now);
 
-// When EvaluatePull may change its mind if nothing is seen until then.
+// Returns the time at which EvaluatePull may decide otherwise without new progress.
 base::TimePoint NextEvaluation(const Movement& movement, bool visible, base::TimePoint started_at,
                                base::Duration pull_timeout, const Limits& limits);
 

@@ -1,5 +1,5 @@
-// PollTrigger: when the runtime is looked at since it has told that an image came, went or changed. The polls
-// at fixed times go on beside it.
+// PollTrigger: schedules the polls of the runtime that follow its report of an image that came, went or
+// changed. The polls at fixed intervals go on beside it.
 #pragma once
 
 #include "base/clock.h"
@@ -24,11 +24,11 @@ base::TimePoint NextPoll(const PollTrigger& trigger);
 // The time of the next connection to the runtime's event stream, which has ended after `stood`. `failures`:
 // streams in a row that did not stand for long, this one not counted. `unsupported`: this runtime has none.
 base::Duration ReconnectDelay(base::Duration stood, int failures, bool unsupported);
-// Did it stand for long?
+// Returns true if the stream stood for long enough to count as stable.
 bool WasStable(base::Duration stood);
 
-// KubeletPolls: when the files of this node's kubelet are looked at. Most polls are a glance, at whether
-// anything has moved; in full they are looked at when it has, and now and then.
+// ---- KubeletPolls: schedules the polls of kubelet's files. A glance only checks whether a file has changed.
+// A full poll follows a change, and comes every 8 s.
 
 enum class PollDepth {
   kNone,

@@ -1,4 +1,5 @@
-// Readiness of the node, made of its entries' and of what concerns all of them. Pure.
+// Summarize: readiness of the node, from that of its entries and the state of list, runtime and credentials.
+// AskReady: the answer of /readyz. Pure.
 #pragma once
 
 #include <chrono>
@@ -14,7 +15,7 @@
 
 namespace prefetch::plan {
 
-// The sentences about a node's kubelet and mounts that status, explain and readiness share. Pure.
+// Messages about kubelet and mounts that status, explain and readiness share.
 
 // A file that was mounted by itself, and replaced on the node.
 std::string StaleMountWords(const std::string& file);
@@ -48,7 +49,7 @@ std::string WithPullsUnderWay(std::string error, std::size_t pulls);
 // The node's readiness from that of its entries.
 Readiness Summarize(const NodeFacts& node, const std::vector<ImageState>& images);
 
-// The answer of /readyz to a question with conditions. Pure.
+// ---- AskReady: the answer of /readyz to a question with conditions.
 
 struct ReadyQuestion {
   // For pods of this policy, instead of each entry's readyFor.

@@ -64,11 +64,11 @@ RegistryPace AfterCheck(RegistryPace past, const image::RegistryAnswer& answer, 
   past.budget.Take(std::max(answer.requests - 1, 0), now);
   ApplyAllowance(past, answer, now);
   switch (answer.kind) {
+    // Every answer about the tag, even a denial, shows that the registry is up.
     case RegistryAnswerKind::kSame:
     case RegistryAnswerKind::kMoved:
     case RegistryAnswerKind::kTagMissing:
     case RegistryAnswerKind::kAccessDenied:
-    // Every answer about the tag, even a denial, shows that the registry is up.
     case RegistryAnswerKind::kIndeterminate:
       past.silences = 0;
       past.holds = 0;

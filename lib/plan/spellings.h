@@ -1,7 +1,7 @@
 // Spellings: one image that its sources write in several ways ("nginx:1.27", "docker.io/library/nginx:1.27"),
-// or list for several pods (readyAs), and what kubelet would say to each of these pods. The runtime has one
-// image for all of them; kubelet keeps intents by the pod's literal text, and from 1.36 on its records by
-// that text without tag and digest (kubernetes: pkg/kubelet/images/pullmanager). Pure.
+// or list for several pods (readyAs), and kubelet's verdict for each of these pods. The runtime has one image
+// for all of them; kubelet keeps intents by the pod's literal text, and from 1.36 on its records by that text
+// without tag and digest (kubernetes: pkg/kubelet/images/pullmanager). Pure.
 #pragma once
 
 #include <memory>
@@ -39,7 +39,8 @@ struct EntryVerdicts {
   VerdictsPtr worst;
   SpellingsPtr each;
 };
-// `each` is not empty. `before` comes back as it is if it was about the same.
+// `each` must not be empty. Returns `before` unchanged if nothing differs, so that Snapshots share the old
+// objects.
 EntryVerdicts WorstOf(std::vector<SpelledVerdicts> each, EntryVerdicts before = {});
 
 }  // namespace prefetch::plan

@@ -1,10 +1,10 @@
-// Touch: the images that kubelet is asked to record for every pod of the node, and the judgement of the
-// result (kubelet's rules K36 to K40). Facts and time in, decisions out; pure. agent/cluster/touch_pods
-// carries them to the API server.
+// Touch: a pod on this node that makes kubelet pull present images with the node's own credentials, or with
+// none. kubelet then records these images as usable by every pod of the node (kubelet's rules K36 to K40).
+// The pod's containers name the images and can never run. Layers that are here are not downloaded. The pod's
+// status does not count, only the verdict that is read afterwards.
 //
-// A touch is a pod on this node whose containers name the images and can never run. kubelet pulls for it with
-// the node's own credentials, or with none, which moves no layer that is here, and records the image for
-// every pod. Its own report does not count: only the verdict that is read afterwards.
+// These functions decide which images to touch and when, and judge the results. Pure;
+// agent/cluster/touch_pods talks to the API server.
 #pragma once
 
 #include <chrono>
@@ -81,7 +81,7 @@ constexpr std::chrono::seconds kTouchLimit{280};
 // Time to wait for the verdicts after the pod's end: a changing one is held for 3 s (verdict_hold.h).
 constexpr std::chrono::seconds kTouchStableAfter{6};
 
-// Would a touch change what pods meet?
+// The reason to touch an image.
 enum class TouchNeed {
   kNone,
   kKeepOpen,  // open by no record: the first pod with a secret of its own would close it
@@ -125,7 +125,7 @@ struct TouchResult {
 TouchHistory AfterTouch(TouchHistory past, const TouchResult& result, base::TimePoint now,
                         base::WallTime wall, double random);
 
-// The obstacle to all touch pods. A value.
+// Back-off that applies to every touch pod (quota, admission, API server). A value.
 struct TouchGround {
   int failures = 0;  // in a row
   base::TimePoint not_before;
@@ -139,7 +139,7 @@ bool IsOfThePod(TouchObstacle obstacle);
 // The entry has failed so often that it is not worth waiting for; it is still tried, at long intervals.
 bool CannotSucceed(const TouchGround& ground);
 
-// The shown state of one entry's touch.
+// Inputs of StatusOf.
 struct TouchFacts {
   TouchNeed need = TouchNeed::kNone;
   bool running = false;  // it is in the pod that is there, or what that brought is not said yet

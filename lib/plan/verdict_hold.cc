@@ -85,7 +85,7 @@ HeldVerdict AfterTime(HeldVerdict past, base::TimePoint now) {
 base::TimePoint NextRelease(const HeldVerdict& held) {
   if (!held.differs_since) return base::TimePoint::max();
   base::TimePoint latest = *held.differs_since + kHoldVerdict;
-  // While kubelet pulls, its record is still to come. Without a pull, quiet files are settled.
+  // While kubelet pulls, its record is still to come. Without a pull, quiet files are stable.
   return held.pull_under_way ? latest : std::min<base::TimePoint>(latest, held.changed_at + kSettledAfter);
 }
 

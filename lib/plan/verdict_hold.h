@@ -1,5 +1,6 @@
-// The hold on verdicts: kubelet writes an intent, pulls, and writes a record; a verdict that would change in
-// the midst of that is given 3 s to settle, so that readiness does not flap. Pure.
+// Verdict hold: debounces verdicts, so that readiness does not flap while kubelet writes an intent, pulls,
+// and writes a record. A changed verdict is shown after 3 s. Without an intent, it is shown as soon as
+// kubelet's files have not changed for 500 ms. Pure.
 #pragma once
 
 #include <chrono>
@@ -14,7 +15,7 @@
 namespace prefetch::plan {
 
 constexpr std::chrono::seconds kHoldVerdict{3};
-// Files that have not changed for this long are settled, unless a pull of kubelet's is under way.
+// Files that have not changed for this long are stable, unless kubelet has an intent.
 constexpr std::chrono::milliseconds kSettledAfter{500};
 
 // One reading of kubelet's files for one image.

@@ -10,7 +10,7 @@
 
 namespace prefetch::status {
 
-// A reason: one or two words for a column, and a sentence that says what to do.
+// Text for a reason: a short state for a table column, and advice.
 struct ReasonWords {
   std::string state;   // "denied": at most 11 columns
   std::string advice;  // empty: nothing needs to be done, or the message says it already

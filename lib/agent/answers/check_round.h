@@ -206,7 +206,7 @@ class LiveRegistry {
   std::map<std::string, image::RegistryAnswer> silent_;  // by registry
 };
 
-// Where facts come from.
+// Sources of the facts of a check. All references must outlive it.
 struct CheckSources {
   LiveRuntime& runtime;
   credentials::Keyring& keyring;
@@ -256,9 +256,9 @@ class CheckRound {
   base::TimePoint observed_at_;
 };
 
-// Kubelet's files about one image as they are at this moment.
+// ---- kubelet's files about one image, read now
 
-// Is enough known of kubelet to judge by its files?
+// Returns true if enough is known of kubelet to judge by its files.
 bool KnowsKubelet(const plan::Snapshot& snapshot);
 
 // Both need KnowsKubelet. `written`: the name as a pod writes it; `image_id` empty: the image is not here.

@@ -1,5 +1,5 @@
-// Inquiry: answers questions about single images beyond the Snapshot: pods with their own secrets, other
-// spellings, unlisted images, kubelet's record, available credentials.
+// Inquiry: implements POST /v1/check and GET /v1/images/REF, for what the Snapshot does not have: pods with
+// their own secrets, other spellings, unlisted images, kubelet's record, available credentials.
 #pragma once
 
 #include <atomic>
@@ -67,7 +67,7 @@ class Inquiry {
   std::optional<status::CheckResult> CheckKnown(const base::Call& call, const status::CheckRequest& request,
                                                 Requester requester) const;
 
-  // Does this agent pull for a check? And for one over the local socket?
+  // Return true if this agent pulls for a check, and for one over the local socket.
   bool pulls() const { return request_pull_ != nullptr; }
   bool pulls_for_node() const { return pulls() && pulls_for_node_; }
 

@@ -36,8 +36,8 @@
 
 namespace prefetch::agent {
 
-// IssuerKeys: tells forged ServiceAccount tokens by the API server's public keys, which it reads when they
-// are needed.
+// IssuerKeys: detects forged ServiceAccount tokens with the API server's public keys, which it reads when
+// they are needed.
 
 // Any thread may call. The keys are read once in ten minutes, and for a token that names another key at most
 // once in ten seconds. Without the right to read them, or without an answer, every token is worth a review.
@@ -168,8 +168,8 @@ class ClientAuthenticator {
       PREFETCH_EXCLUDES(mutex_);
   // Charges the address for a token that the API server has rejected.
   void FineForForgery(plan::CallerPurpose purpose, const std::string& peer) PREFETCH_EXCLUDES(mutex_);
-  // Asks the API server. The caller has its turn from AwaitReview or BeginRenewal, which ends here. A renewal
-  // that fails turns no new callers away.
+  // Asks the API server. AwaitReview or BeginRenewal must have admitted the caller; this ends that review. A
+  // failed renewal does not reject new callers.
   std::variant<Identity, CallerError> ReviewNow(const base::Call& call, const Token& token, Occasion occasion)
       PREFETCH_EXCLUDES(mutex_);
   // Submits the token of a remembered client to a worker, if its next review is due.

@@ -1,4 +1,5 @@
 // KubeletClient: asks kubelet's own port for its settings from time to time (kubelet's rule K45).
+// VersionReader: reads kubelet's version from this node's Node object.
 #pragma once
 
 #include <chrono>
@@ -20,8 +21,7 @@
 
 namespace prefetch::agent {
 
-// Facts about this node's kubelet from the threads beside the loop. The KubeletObserver reads them, and asks
-// these threads for more.
+// ---- Values that KubeletClient, VersionReader and NodeGate share with the KubeletObserver
 
 // The newest version from this Node's object. The VersionReader fills it, and the NodeGate whenever it reads
 // the Node for reasons of its own.
@@ -41,7 +41,7 @@ constexpr std::chrono::seconds kLearnLimit{60};
 
 plan::NodeReport NodeReportOf(const kube::Node& node);
 
-// The two questions, and the facts that the answers are compared with.
+// Callbacks for kubelet's endpoints /configz and /metrics, and for the configuration to compare with.
 struct KubeletPort {
   std::function<kube::Answer<std::string>(const base::Call&)> config;  // kube::KubeletApi::GetConfig
   std::function<kube::Answer<kube::KubeletMetrics>(const base::Call&)> metrics;
@@ -96,7 +96,7 @@ class KubeletClient {
   std::optional<PeriodicThread> thread_;  // last: it uses what stands above
 };
 
-// VersionReader: reads kubelet's version from this node's Node object.
+// ---- VersionReader
 
 // Independent of the loop, like the NodeGate, and only a reader. It asks at its start, once a minute with
 // jitter, and whenever a new kubelet process was seen: then every second, and after 3 s every 3 s, until the
