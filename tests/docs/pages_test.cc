@@ -15,6 +15,7 @@
 
 #include "base/fs.h"
 #include "base/text.h"
+#include "plan/reason.h"
 #include "sentences.h"
 
 namespace prefetch::docs::pages_test {
@@ -110,6 +111,49 @@ TEST(Pages, AreFew) {
   for (const fs::path& page : pages) words += Words(Text(page));
   EXPECT_LE(words, kMostWordsOfTheGuide);
   EXPECT_LE(Words(Text("lib/README.md")), kMostWordsOfTheMap);
+}
+
+// ---- retry rules
+
+// The words by which the table names a class of retries; nullptr: its reasons are in no row of their own.
+const char* WordsOf(plan::Retry retry) {
+  switch (retry) {
+    case plan::Retry::kNone:
+      return nullptr;
+    case plan::Retry::kAtOnce:
+      return "at once when it is back";
+    case plan::Retry::kTransient:
+      return "first at once, then after a random time";
+    case plan::Retry::kSlow:
+      return "doubling to 1 h";
+    case plan::Retry::kHourly:
+      return "hourly";
+    case plan::Retry::kNever:
+      return "when the list changes or a retry is requested";
+  }
+  std::abort();
+}
+
+// A reason may stand in further rows, for the rules that it has besides.
+TEST(Pages, TheRetryTableHasEachReasonOfAFailedPull) {
+  const std::string page = Text("lib/README.md");
+  const std::string section = page.substr(page.find("## Retry rules"));
+  std::vector<std::string> rows;
+  std::istringstream in{section};
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with("| `")) rows.push_back(line);
+  }
+  for (const plan::ReasonRow& reason : plan::kReasons) {
+    const char* words = WordsOf(reason.retry);
+    if (words == nullptr) continue;
+    const std::string name = "`" + std::string(reason.name) + "`";
+    EXPECT_TRUE(std::any_of(rows.begin(), rows.end(),
+                            [&](const std::string& row) {
+                              return row.find(name) < row.find(" | ", 2) &&
+                                     row.find(words) != std::string::npos;
+                            }))
+        << reason.name << ": " << words;
+  }
 }
 
 // ---- links
