@@ -19,7 +19,7 @@
 #include "credentials/keyring.h"
 #include "image/reference.h"
 #include "plan/desired.h"
-#include "plan/registry_pace.h"
+#include "plan/credential_lookup.h"
 
 namespace prefetch::agent {
 

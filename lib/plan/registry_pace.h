@@ -17,26 +17,9 @@
 #include "base/clock.h"
 #include "base/token_bucket.h"
 #include "image/registry_answer.h"
+#include "plan/credential_lookup.h"
 
 namespace prefetch::plan {
-
-// CredentialLookup: how far the search for the credentials is that an entry's next pull, or check, is to use.
-// A plugin may take a minute for it, or hang, so a search holds no place that others could use.
-
-enum class LookupState { kDone, kWanted, kUnderWay };
-
-struct CredentialLookup {
-  LookupState state = LookupState::kDone;
-  base::TimePoint since;  // it is under way
-};
-
-// Most searches take milliseconds. For this long, a running look-up keeps the place and the room of its entry
-// from entries of lower priority; then others go first.
-constexpr std::chrono::seconds kPromptLookup{1};
-
-inline bool IsPrompt(const CredentialLookup& lookup, base::TimePoint now) {
-  return lookup.state != LookupState::kUnderWay || now - lookup.since < kPromptLookup;
-}
 
 struct RegistryPace {
   base::TokenBucket budget{image::kRegistryRequests};  // of requests

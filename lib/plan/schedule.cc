@@ -10,9 +10,6 @@ namespace prefetch::plan {
 
 namespace {
 
-// The health of a registry that no entry uses is forgotten this long after its last hold.
-constexpr std::chrono::hours kRegistryForgottenAfter{1};
-
 // The rank counts before the times and failures of pulls. A true `requested` and a higher priority come
 // first, so these two are compared the other way round.
 bool IsOfHigherRank(const PullCandidate& a, const PullCandidate& b) {
@@ -253,36 +250,6 @@ bool ComesBefore(const PullCandidate& a, const PullCandidate& b) {
   return std::tie(a.started_at, a.failures, a.entry) < std::tie(b.started_at, b.failures, b.entry);
 }
 
-bool MayBeForgotten(const RegistryHealth& health, base::TimePoint now) {
-  return now >= std::max(health.not_before, health.limited_until) + kRegistryForgottenAfter;
-}
-
-RegistryHealth AfterRegistryFailure(RegistryHealth past, bool rate_limited, base::Duration retry_after,
-                                    base::TimePoint now, double random) {
-  past.failures++;
-  base::Duration delay{};
-  if (rate_limited) {
-    // Answers to pulls that ran side by side are one wave. Counted one by one, four pulls would double the
-    // pause four times.
-    if (now >= past.limited_until) past.limited++;
-    delay = std::max(image::kLimitedRegistry.PauseAfter(past.limited), retry_after);
-    // Jitter only adds here: a registry must not be asked before the time that it named.
-    delay += std::chrono::duration_cast<base::Duration>(std::chrono::duration<double>(delay) * random / 10);
-  } else {
-    delay = image::kFailingPulls.PauseAfter(past.failures);
-    delay = std::chrono::duration_cast<base::Duration>(std::chrono::duration<double>(delay) * random);
-  }
-  // A later failure never shortens a hold, such as that of a 429.
-  past.not_before = std::max(past.not_before, now + delay);
-  if (rate_limited) past.limited_until = past.not_before;
-  return past;
-}
-
-RegistryHealth AfterRetryRequested(RegistryHealth past, base::TimePoint now) {
-  past.not_before = std::min(past.not_before, std::max(past.limited_until, now));
-  return past;
-}
-
 // One pass over the due pulls, in their order. For each slot the questions are: may its registry be asked, is
 // there a place, are its credentials known, is there room on the disk. The place comes before the
 // credentials, so that only pulls that could start run a plugin. The disk comes last, and DiskBudget hears of
@@ -350,21 +317,6 @@ ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::
     output.start.push_back(slot.entry);
   }
   return output;
-}
-
-Distance AfterPollDuringPull(Distance past, bool knows_manifest, base::Duration age) {
-  // kNear is for good. A manifest that is still missing after kNearManifest shows a far registry, and one
-  // that is here by then a near one. Between the two, a late look may have missed the moment, so it decides
-  // nothing.
-  if (past == Distance::kNear) return past;
-  if (!knows_manifest) return age >= kNearManifest ? Distance::kFar : past;
-  return age <= kNearManifest + kLatePoll ? Distance::kNear : past;
-}
-
-Distance AfterPull(Distance past, base::Duration took) {
-  // A whole pull within the time of a manifest: looks come too seldom to see such a pull. A slow pull shows
-  // nothing, since its size may be the reason.
-  return took <= kNearManifest ? Distance::kNear : past;
 }
 
 namespace {

@@ -1,4 +1,5 @@
-// Schedule: all due pulls and all limits -> the pulls that start now. Pure.
+// Schedule: all due pulls and all limits -> the pulls that start now; and the order in which they start.
+// Pure.
 #pragma once
 
 #include <chrono>
@@ -11,53 +12,12 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "plan/credential_lookup.h"
 #include "plan/disk_budget.h"
 #include "plan/limits.h"
-#include "plan/registry_pace.h"
+#include "plan/registry_health.h"
 
 namespace prefetch::plan {
-
-// Distance: how far away a registry is, judged by the pulls of this process. Pure.
-//
-// Each pull from a far registry waits for several round trips before its first layer moves. More pulls at a
-// time keep the link busy meanwhile: Limits::parallel_pulls_far.
-
-enum class Distance {
-  kUnknown,
-  kFar,
-  kNear,  // for good: what is slow at a near registry has other causes
-};
-
-// The manifest of a near registry is here so soon after its pull began.
-constexpr std::chrono::milliseconds kNearManifest{250};
-// A look at a pull is this late at most; one that comes later shows nothing.
-constexpr std::chrono::milliseconds kLatePoll{150};
-
-// After a look at a running pull that is `age` old. `knows_manifest`: the runtime has its manifest.
-Distance AfterPollDuringPull(Distance past, bool knows_manifest, base::Duration age);
-// After a pull that went well in `took`.
-Distance AfterPull(Distance past, base::Duration took);
-
-// How one registry has answered lately. A failing registry gets one probe at a time. More requests would hit
-// it all at once when it comes back, and would hold places that other registries could use.
-struct RegistryHealth {
-  // Consecutive failures over all images: rate limited, unreachable, DNS, TLS, server error, timeout.
-  int failures = 0;
-  int limited = 0;  // waves of 429 among these: answers to pulls that ran side by side are one wave
-  base::TimePoint not_before;
-  base::TimePoint limited_until;
-};
-
-RegistryHealth AfterRegistryFailure(RegistryHealth past, bool rate_limited, base::Duration retry_after,
-                                    base::TimePoint now, double random);
-
-// A request to pull an image of this registry now ends every hold but that of a rate limit. A registry that
-// failed again and again still gets one pull at a time.
-RegistryHealth AfterRetryRequested(RegistryHealth past, base::TimePoint now);
-
-// Returns true if the registry has not been held for an hour. Its state may then be discarded, if no entry
-// uses the registry.
-bool MayBeForgotten(const RegistryHealth& health, base::TimePoint now);
 
 // A pull that is due, or runs.
 struct PullCandidate {
@@ -141,15 +101,13 @@ constexpr std::chrono::seconds kHoggedFor{10};
 // wait for kHoggedFor at most.
 ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::TimePoint now);
 
-// LargestFirst: which of the images that wait begins earlier than listed, so that the pulls do not end with
-// one large image that could have been unpacked beside the small ones. Pure.
-//
-// It only moves images among equals, and only once half of the images are here: half of them are never later
-// for it.
+// A pull phase begins when images are missing. In its second half, Schedule starts a large image before
+// smaller ones of the same rank, so that the phase does not end with one large image that could have been
+// unpacked beside the small ones. The first half keeps the order of the list, so half of the images are never
+// later.
 
-// The images of this phase: those that were missing when it began.
 struct PhaseCount {
-  std::size_t images = 0;
+  std::size_t images = 0;   // that were missing when the phase began
   std::size_t over = 0;     // here, or failed for good
   std::size_t running = 0;  // being pulled
 };

@@ -1,4 +1,5 @@
-// TokenCache: bearer tokens in memory, each for one identity (R18).
+// Bearer tokens: ParseTokenResponse reads a token service's answer (R17), and TokenCache keeps the tokens in
+// memory, each for one identity (R18).
 #pragma once
 
 #include <chrono>
@@ -20,8 +21,6 @@
 
 namespace prefetch::registry {
 
-// Parses a token service's answer (R17). Pure; the text is untrusted.
-
 struct Token {
   base::Secret text;  // printable ASCII without blanks: fits a header
   // The service's expires_in, or 60 s, from now on. Nothing reads `issued_at`: clocks differ, and a token
@@ -35,6 +34,7 @@ enum class TokenRequestForm { kGet, kPost };
 // For how long a token is used: until 30 s before its end, or for half of its life if that is longer.
 std::chrono::seconds UsableFor(std::chrono::seconds lifetime);
 
+// Parses a token service's answer, which is untrusted. Pure.
 // InvalidArgument: no JSON object, no `access_token` in it, and no `token` for kGet, or one that cannot stand
 // in a header. ResourceExhausted: it is beyond our own limits, which are 1,000 levels, 100,000 values, 1 MiB,
 // and 64 KiB for a token; or has a number beyond those of Go. The runtimes may read it.

@@ -1,4 +1,4 @@
-#include "plan/schedule.h"
+#include "plan/registry_health.h"
 
 #include <gtest/gtest.h>
 

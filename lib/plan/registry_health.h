@@ -1,0 +1,51 @@
+// What pulls show of one registry: whether it answers (RegistryHealth), and how far away it is (Distance).
+// Pure; the loop keeps one of each for each registry. RegistryPace is the same for the agent's own requests.
+#pragma once
+
+#include <chrono>
+
+#include "base/clock.h"
+
+namespace prefetch::plan {
+
+// How one registry has answered lately. A failing registry gets one probe at a time. More requests would hit
+// it all at once when it comes back, and would hold slots that other registries could use.
+struct RegistryHealth {
+  // Consecutive failures over all images: rate limited, unreachable, DNS, TLS, server error, timeout.
+  int failures = 0;
+  int limited = 0;  // waves of 429 among these: answers to pulls that ran side by side are one wave
+  base::TimePoint not_before;
+  base::TimePoint limited_until;
+};
+
+RegistryHealth AfterRegistryFailure(RegistryHealth past, bool rate_limited, base::Duration retry_after,
+                                    base::TimePoint now, double random);
+
+// A request to pull an image of this registry now ends every hold but that of a rate limit. A registry that
+// failed again and again still gets one pull at a time.
+RegistryHealth AfterRetryRequested(RegistryHealth past, base::TimePoint now);
+
+// Returns true if the registry has not been held for an hour. Its state may then be discarded, if no entry
+// uses the registry.
+bool MayBeForgotten(const RegistryHealth& health, base::TimePoint now);
+
+// How far away a registry is, judged by the pulls of this process. Each pull from a far registry waits for
+// several round trips before its first layer moves, so more pulls at a time keep the link busy
+// (Limits::parallel_pulls_far).
+enum class Distance {
+  kUnknown,
+  kFar,
+  kNear,  // for good: what is slow at a near registry has other causes
+};
+
+// A registry counts as near if its manifest is here within this time after the pull began.
+constexpr std::chrono::milliseconds kNearManifest{250};
+// A poll of the pull comes at most this long after the manifest. A later one decides nothing.
+constexpr std::chrono::milliseconds kLatePoll{150};
+
+// After a poll of a running pull that is `age` old. `knows_manifest`: the runtime has its manifest.
+Distance AfterPollDuringPull(Distance past, bool knows_manifest, base::Duration age);
+// After a pull that succeeded in `took`.
+Distance AfterPull(Distance past, base::Duration took);
+
+}  // namespace prefetch::plan
