@@ -86,30 +86,33 @@ void FoldKeys(doc::Node& node) {
   }
 }
 
-constexpr std::string_view kBeyondLimits = "has more levels or values, or a larger number, than is read here";
+struct ManifestCheck {
+  std::string_view mistake;    // empty: none
+  bool beyond_limits = false;  // those of this parser, which say nothing about containerd
+};
 
-// Returns the mistake for which containerd rejects such a document (`core/images`, Children); empty if there
-// is none. kBeyondLimits is a limit of this parser, and says nothing about containerd.
-std::string_view MistakeOf(std::string_view text, ManifestKind kind) {
+// Returns the mistake for which containerd rejects such a document (`core/images`, Children).
+ManifestCheck CheckManifest(std::string_view text, ManifestKind kind) {
   const base::OneLargeText turn(text.size());
   doc::Problems problems("manifest");
   bool beyond_limits = false;
   auto root = doc::ParseJson(text, problems, doc::JsonRules::kGo, kManifestLimits, beyond_limits);
-  if (!root && beyond_limits) return kBeyondLimits;
-  if (!root || root->kind != doc::Node::Kind::kMapping) return "is no JSON object";
+  if (!root && beyond_limits) return {.beyond_limits = true};
+  if (!root || root->kind != doc::Node::Kind::kMapping) return {.mistake = "is no JSON object"};
   FoldKeys(*root);
   const ManifestKind other = kind == ManifestKind::kIndex ? ManifestKind::kManifest : ManifestKind::kIndex;
   for (const doc::Member& member : root->members) {
     const std::string& key = member.key;
     const bool foreign = kind == ManifestKind::kIndex ? key == "config" || key == "layers"
                                                       : kind == ManifestKind::kManifest && key == "manifests";
-    if (key == "fslayers") return "is one of schema 1";
+    if (key == "fslayers") return {.mistake = "is one of schema 1"};
     if (foreign || (key == "mediatype" && IsTextOf(member.value, other))) {
-      return "is of another type than its header says";
+      return {.mistake = "is of another type than its header says"};
     }
   }
   doc::CheckGoTypes(doc::Reader(*root, problems), kDocument);
-  return problems.empty() ? "" : "cannot be decoded: a member has the wrong type";
+  if (problems.empty()) return {};
+  return {.mistake = "cannot be decoded: a member has the wrong type"};
 }
 
 // Nodes of a fleet see the same failure at the same moment. Without jitter they would also retry at the same
@@ -351,12 +354,14 @@ RegistryAnswer Conversation::EvaluateManifest(How how, const http::Response& res
   if (head) return EvaluateHead(described, authorization, credential);
   if (!IsPlainOrGzip(response)) return UnknownEncoding();
   // Without Content-Length, a truncated body looks complete. A digest over it would look like a new image.
-  const std::string_view mistake = MistakeOf(response.body, described.kind);
-  if (!mistake.empty() && (reported.empty() || IsForContainerd())) {
-    if (mistake == kBeyondLimits) return BeyondLimits();
-    return Unusable(RegistryDetail::kNoManifest,
-                    reported.empty() ? "answered without a manifest or a digest"
-                                     : "answered with a manifest that " + std::string(mistake));
+  const ManifestCheck check = CheckManifest(response.body, described.kind);
+  if (reported.empty() || IsForContainerd()) {
+    if (check.beyond_limits) return BeyondLimits();
+    if (!check.mistake.empty()) {
+      return Unusable(RegistryDetail::kNoManifest,
+                      reported.empty() ? "answered without a manifest or a digest"
+                                       : "answered with a manifest that " + std::string(check.mistake));
+    }
   }
   std::string computed = "sha256:" + base::Sha256Hex(response.body);
   // A proxy may have changed the body.
@@ -376,7 +381,8 @@ RegistryAnswer Conversation::UnknownEncoding() const {
 // Go's decoder, which the runtimes use, has larger limits (10,000 levels).
 RegistryAnswer Conversation::BeyondLimits() const {
   return LeftToPulls(RegistryDetail::kTooLong,
-                     "has a manifest that " + std::string(kBeyondLimits) + ": only a pull can tell");
+                     "has a manifest that has more levels or values, or a larger number, than is read here: "
+                     "only a pull can tell");
 }
 
 RegistryAnswer Conversation::LeftToPulls(RegistryDetail detail, const std::string& why) const {
@@ -511,11 +517,12 @@ Conversation::Fetch Conversation::FetchHere(const RegistryAnswer& answer, const 
                                 "has another manifest than " + answer.digest + ", the digest that was named"),
             .refusal = {}};
   }
-  const std::string_view mistake = MistakeOf(response.body, described.kind);
-  if (mistake.empty()) return {.verdict = answer, .refusal = {}};
-  if (mistake == kBeyondLimits) return {.verdict = BeyondLimits(), .refusal = {}};
-  return {.verdict = Unusable(RegistryDetail::kNoManifest, "has a manifest that " + std::string(mistake)),
-          .refusal = {}};
+  const ManifestCheck check = CheckManifest(response.body, described.kind);
+  if (check.beyond_limits) return {.verdict = BeyondLimits(), .refusal = {}};
+  if (check.mistake.empty()) return {.verdict = answer, .refusal = {}};
+  return {
+      .verdict = Unusable(RegistryDetail::kNoManifest, "has a manifest that " + std::string(check.mistake)),
+      .refusal = {}};
 }
 
 // Compares the registry's digest with those of the image that is here. A reference with a digest names its
