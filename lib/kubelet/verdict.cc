@@ -373,14 +373,6 @@ std::string_view VerdictResultName(VerdictResult result) {
   return "";
 }
 
-std::optional<VerdictResult> VerdictResultOf(std::string_view name) {
-  for (VerdictResult result :
-       {VerdictResult::kStarts, VerdictResult::kPulls, VerdictResult::kRefused, VerdictResult::kUnknown}) {
-    if (VerdictResultName(result) == name) return result;
-  }
-  return std::nullopt;
-}
-
 std::string_view VerdictReasonName(VerdictReason reason) {
   switch (reason) {
     case VerdictReason::kInvalidImageName:

@@ -46,7 +46,6 @@ enum class VerdictReason {
 };
 
 std::string_view VerdictResultName(VerdictResult result);             // "Starts"
-std::optional<VerdictResult> VerdictResultOf(std::string_view name);  // nullopt: no result has this name
 std::string_view VerdictReasonName(VerdictReason reason);             // "OpenToNode"
 
 struct Verdict {

@@ -21,8 +21,8 @@ std::string Cut(const std::string& name) {
 ImageState StateOf(const status::StatusImage& image) {
   const Tone tone = screen::ToneOf(image);
   // A stale image is ready. The reason is in the answer of its registry.
-  if (tone == Tone::kStale) return {tone, Cut(image.registry->reason)};
-  return {tone, tone < Tone::kReady ? Cut(image.reason) : ""};
+  if (tone == Tone::kStale) return {tone, Cut(image.registry->reason.text())};
+  return {tone, tone < Tone::kReady ? Cut(image.reason.text()) : ""};
 }
 
 // Returns whether the registry's answer is the reason why the image is not ready.
@@ -50,7 +50,7 @@ void CutNames(screen::Fleet& fleet) {
   for (screen::FleetNode& node : fleet.nodes) {
     node.name = Cut(node.name);
     node.message = base::Truncate(node.message, kLongestMessage);
-    node.reason = Cut(node.reason);
+    node.reason = status::ReasonText(Cut(node.reason.text()));
   }
   for (std::vector<screen::FleetGroup>* groups : {&fleet.groups, &fleet.beside}) {
     for (screen::FleetGroup& group : *groups) {
@@ -118,7 +118,7 @@ Cell Gathering::CellOf(const status::StatusImage& image) {
 void Gathering::NotePull(const std::string& node, const status::StatusImage& image) {
   const status::StatusPull& pull = image.pull;
   // Only a complete pull has a duration. A clock that was set back during the pull gives none.
-  if (pull.state != "Done" || !pull.started_at || !pull.finished_at) return;
+  if (pull.state != plan::PullState::kDone || !pull.started_at || !pull.finished_at) return;
   if (*pull.finished_at < *pull.started_at) return;
   auto took = std::chrono::duration_cast<std::chrono::seconds>(*pull.finished_at - *pull.started_at);
   PullTimes& times = pulls_[Cut(image.image)];

@@ -329,10 +329,10 @@ std::string WhyOfNode(const Report& report, const ReportNode& node) {
   if (!node.node.leaving.empty()) return "not counted: " + node.node.leaving;
   std::string images = ImagesNotReady(report, node);
   // Counts by state say more than the general message of this reason.
-  const bool about_images = node.node.reason == "ImagesNotReady" && !images.empty();
+  const bool about_images = node.node.reason == plan::Reason::kImagesNotReady && !images.empty();
   if (about_images) return images;
   if (node.node.state == screen::NodeState::kReady && node.node.detail) return "";
-  std::string why = node.node.message.empty() ? node.node.reason : node.node.message;
+  std::string why = node.node.message.empty() ? node.node.reason.text() : node.node.message;
   return base::Truncate(why, kLongestWhy) + (images.empty() ? "" : "; " + images);
 }
 

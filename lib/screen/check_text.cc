@@ -38,9 +38,9 @@ const char* MarkWord(Mark mark) {
 }
 
 std::string ResultWords(const status::CheckAnswer& answer) {
-  if (answer.result == "Refused") return "refused";
-  if (answer.result == "Pulls") return "contacts the registry";
-  if (answer.result == "Starts") return "cannot run";
+  if (answer.result == kubelet::VerdictResult::kRefused) return "refused";
+  if (answer.result == kubelet::VerdictResult::kPulls) return "contacts the registry";
+  if (answer.result == kubelet::VerdictResult::kStarts) return "cannot run";
   return "not known";
 }
 
@@ -105,11 +105,11 @@ Tally CountAnswers(const std::vector<CheckItem>& items, const status::CheckResul
     tally.open += decided == nullptr ? 1 : 0;
     if (decided == nullptr) continue;
     const status::CheckAnswer& answer = *decided;
-    bool unknown = answer.result == "Unknown";
+    bool unknown = answer.result == kubelet::VerdictResult::kUnknown;
     if (Passes(answer, unknown_passes)) {
       tally.passed++;
       tally.unknown_passed += unknown ? 1 : 0;
-    } else if (answer.result == "Pulls") {
+    } else if (answer.result == kubelet::VerdictResult::kPulls) {
       tally.registry++;
     } else {
       unknown ? tally.unknown++ : tally.dead++;
@@ -157,7 +157,7 @@ std::string Summary(const Tally& tally, std::size_t all, const std::string& node
 }  // namespace
 
 bool Passes(const status::CheckAnswer& answer, bool unknown_passes) {
-  return answer.ok || (unknown_passes && answer.result == "Unknown");
+  return answer.ok || (unknown_passes && answer.result == kubelet::VerdictResult::kUnknown);
 }
 
 const status::CheckAnswer* DecidedAnswer(const status::CheckResult& result, std::size_t item) {
@@ -182,7 +182,7 @@ std::string CheckSays(const std::vector<CheckItem>& items, const status::CheckRe
   std::string unlisted = answer->listed ? "" : " (not on the list)";
   bool assumed = answer->reason == "AssumedForPod";
   // The usual case is short. An assumption about the pod is worth its message.
-  if (answer->ok && answer->result == "Starts" && !assumed) {
+  if (answer->ok && answer->result == kubelet::VerdictResult::kStarts && !assumed) {
     return base::InOneLine("starts from the node (" + answer->reason + ")" + unlisted);
   }
   if (answer->ok)
@@ -308,7 +308,8 @@ std::string CheckAdvice(const CheckItem& item, const status::CheckAnswer& answer
   // Advice of check comes first, then that of status for the same reason.
   std::string advice =
       known != std::end(kRows) ? std::string(known->advice) : status::WordsFor(answer.reason).advice;
-  if (advice.empty() && !answer.listed && answer.result != "Unknown") advice = "put it on the list";
+  if (advice.empty() && !answer.listed && answer.result != kubelet::VerdictResult::kUnknown)
+    advice = "put it on the list";
   return base::ReplaceAll(advice, "IMAGE", item.question.image);
 }
 
@@ -322,7 +323,7 @@ void Write(doc::JsonWriter& json, const CheckItem& item, const status::CheckAnsw
   json.MemberBool("ok", answer != nullptr && answer->ok);
   json.MemberBool("listed", answer != nullptr && answer->listed);
   // Members are the same for all items, so that programs need no cases.
-  json.Member("result", answer != nullptr ? std::string_view(answer->result) : "Undecided");
+  json.Member("result", answer != nullptr ? std::string_view(answer->result.text()) : "Undecided");
   json.MemberOrNull("reason", answer != nullptr ? std::string_view(answer->reason) : "");
   json.MemberOrNull("rule", answer != nullptr ? std::string_view(answer->rule) : "");
   json.MemberOrNull("message", answer != nullptr ? answer->message : undecided);

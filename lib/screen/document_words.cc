@@ -31,7 +31,7 @@ std::string KubeletDetail(const status::StatusKubelet& kubelet) {
       kubelet.version.empty() ? "of unknown version" : kubelet.version + By(kubelet.SourceOf("version"));
   if (!kubelet.rules.empty()) words += ", by the rules of " + kubelet.rules;
   if (kubelet.verification.empty()) return words;
-  return words + ", " + kubelet.verification + By(kubelet.SourceOf("verification"));
+  return words + ", " + kubelet.verification.text() + By(kubelet.SourceOf("verification"));
 }
 
 namespace {
@@ -42,7 +42,7 @@ constexpr std::chrono::seconds kJustBegun{3};
 }  // namespace
 
 std::string TimeOfPull(const status::StatusPull& pull, const std::optional<base::WallTime>& now) {
-  const bool runs = pull.state == "Pulling" || pull.state == "Unpacking";
+  const bool runs = pull.state == plan::PullState::kPulling || pull.state == plan::PullState::kUnpacking;
   if (!runs || pull.bytes_done || !pull.started_at || !now) return {};
   const auto took = std::chrono::duration_cast<std::chrono::seconds>(*now - *pull.started_at);
   return took < kJustBegun ? "" : base::HumanTime(took);
@@ -53,7 +53,7 @@ std::string NoBytesWords(const status::StatusDocument& document) {
   if (document.runtime.name.empty() || document.runtime.name == "containerd") return {};
   const bool any =
       std::any_of(document.images.begin(), document.images.end(), [](const status::StatusImage& image) {
-        return image.pull.state == "Pulling" && !image.pull.bytes_done;
+        return image.pull.state == plan::PullState::kPulling && !image.pull.bytes_done;
       });
   return any ? document.runtime.name + " reports no progress of pulls: SIZE shows their duration" : "";
 }
@@ -76,13 +76,13 @@ std::string PercentWord(const status::StatusPull& pull) {
 }
 
 std::string RetryWords(const status::StatusPull& pull, const std::optional<base::WallTime>& now) {
-  if (pull.attempts == 0 || pull.state == "Done") return {};
+  if (pull.attempts == 0 || pull.state == plan::PullState::kDone) return {};
   std::string words = "tried " + (pull.attempts == 1 ? "once" : std::to_string(pull.attempts) + " times");
   if (pull.next_attempt_at && now) {
     auto wait = std::chrono::duration_cast<std::chrono::seconds>(*pull.next_attempt_at - *now);
     words += wait.count() > 0 ? ", again in " + base::HumanTime(wait) : ", again now";
     // Failures that only a new list can end have no time.
-  } else if (pull.state == "Failed") {
+  } else if (pull.state == plan::PullState::kFailed) {
     words += ", not again until the list changes";
   }
   if (pull.retry_requested_at && now) {
@@ -104,8 +104,8 @@ std::string Between(std::optional<base::WallTime> earlier, std::optional<base::W
 }
 
 bool IsAway(const status::StatusRegistry& registry) {
-  return registry.reason == "Unreachable" || registry.reason == "ServerError" ||
-         registry.reason == "RateLimited";
+  return registry.reason == plan::Reason::kUnreachable || registry.reason == plan::Reason::kServerError ||
+         registry.reason == plan::Reason::kRateLimited;
 }
 
 // "agreed 2 h ago, asked again in 40 min".
@@ -163,13 +163,12 @@ std::vector<std::string> UnreachableWords(const status::StatusDocument& document
 namespace {
 
 int Badness(const status::StatusVerdict& verdict) {
-  constexpr std::array<std::string_view, 4> kFromGoodToBad = {"Starts", "Pulls", "Unknown", "Refused"};
-  int badness = 0;
-  // A word that this program does not know counts as the worst.
-  while (badness < static_cast<int>(kFromGoodToBad.size()) && verdict.result != kFromGoodToBad[badness]) {
-    badness++;
-  }
-  return badness;
+  using kubelet::VerdictResult;
+  constexpr std::array kFromGoodToBad = {VerdictResult::kStarts, VerdictResult::kPulls,
+                                         VerdictResult::kUnknown, VerdictResult::kRefused};
+  // A name that this program does not know is the worst.
+  return static_cast<int>(std::find(kFromGoodToBad.begin(), kFromGoodToBad.end(), verdict.result.value()) -
+                          kFromGoodToBad.begin());
 }
 
 using VerdictOf = status::StatusVerdict status::StatusVerdicts::*;
@@ -190,9 +189,11 @@ status::StatusVerdict Worst(const status::StatusImage& image, const PodKeys& pod
 
 // Returns true if kubelet's verdict lets the entry be ready for the pods that it is meant for.
 bool IsOpen(const status::StatusImage& image) {
-  if (image.ready_for == "Never") return image.verdicts.never.result == "Starts";
-  if (image.ready_for != "IfNotPresent") return false;
-  return image.verdicts.if_not_present.result == "Starts" || image.verdicts.if_not_present.result == "Pulls";
+  if (image.ready_for == image::PullPolicy::kNever)
+    return image.verdicts.never.result == kubelet::VerdictResult::kStarts;
+  if (image.ready_for != image::PullPolicy::kIfNotPresent) return false;
+  return image.verdicts.if_not_present.result == kubelet::VerdictResult::kStarts ||
+         image.verdicts.if_not_present.result == kubelet::VerdictResult::kPulls;
 }
 
 }  // namespace
@@ -260,9 +261,10 @@ status::StatusImage NarrowedTo(status::StatusImage image, const PodKeys& pods) {
   if (image.ready || !image.present || !image.usable || was_open || !IsOpen(image) || !is_current)
     return image;
   image.ready = image.settled = true;
-  image.phase = "Ready";
-  image.reason =
-      image.ready_for == "Never" ? image.verdicts.never.reason : image.verdicts.if_not_present.reason;
+  image.phase = plan::Phase::kReady;
+  const status::StatusVerdict& verdict =
+      image.ready_for == image::PullPolicy::kNever ? image.verdicts.never : image.verdicts.if_not_present;
+  image.reason = status::ReasonText(verdict.reason);
   image.message.clear();
   return image;
 }

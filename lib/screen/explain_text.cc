@@ -83,7 +83,7 @@ std::string ShortId(const std::string& id) {
 }
 
 std::string PulledWords(const status::StatusImage& image, const std::optional<base::WallTime>& now) {
-  if (image.pulled_with.empty() || image.pulled_with == "Unknown") {
+  if (image.pulled_with.empty() || image.pulled_with == plan::PulledWith::kUnknown) {
     return "this agent has not pulled it since it started";
   }
   std::string words = "pulled by this agent";
@@ -93,10 +93,13 @@ std::string PulledWords(const status::StatusImage& image, const std::optional<ba
         base::HumanTime(std::chrono::duration_cast<std::chrono::seconds>(*now - *image.pull.finished_at)) +
         " ago";
   }
-  if (image.pulled_with == "Anonymous") return words + " without a credential";
-  if (image.pulled_with == "Provider") return words + " with credential provider " + image.credential;
-  if (image.pulled_with == "DockerConfig") return words + " with a login from " + image.credential;
-  if (image.pulled_with == "PullSecret") return words + " with the mounted pull secret " + image.credential;
+  if (image.pulled_with == plan::PulledWith::kAnonymous) return words + " without a credential";
+  if (image.pulled_with == plan::PulledWith::kProvider)
+    return words + " with credential provider " + image.credential;
+  if (image.pulled_with == plan::PulledWith::kDockerConfig)
+    return words + " with a login from " + image.credential;
+  if (image.pulled_with == plan::PulledWith::kPullSecret)
+    return words + " with the mounted pull secret " + image.credential;
   return words + " with " + image.credential;
 }
 
@@ -121,9 +124,10 @@ void AddSpellings(const status::ImageDocument& document, LabelledPage& page) {
   for (const status::StatusSpelling& spelling : document.image.spellings) {
     const bool known = !spelling.verdicts.never.result.empty();
     std::string words = spelling.image + (differ ? " " + image::WithWords(spelling.ready_as) : "");
-    page.AddMarked("-", words + (known ? ": Never " + spelling.verdicts.never.result + ", IfNotPresent " +
-                                             spelling.verdicts.if_not_present.result
-                                       : ""));
+    page.AddMarked("-",
+                   words + (known ? ": Never " + spelling.verdicts.never.result.text() + ", IfNotPresent " +
+                                        spelling.verdicts.if_not_present.result.text()
+                                  : ""));
   }
   page.Add(std::string("kubelet judges pods by the name that they write") +
            (differ ? ", and by their credentials" : "") + "; the worst answer counts.");
@@ -137,7 +141,7 @@ void AddPresent(const status::ImageDocument& document, LabelledPage& page) {
     bool said_below = image.message == image.pull.last_error;
     std::string why = !progress.empty() ? "being pulled, " + progress : said_below ? "" : image.message;
     // "no" would be a guess while the runtime is away.
-    std::string answer = image.reason == "FactsUnknown" ? "not known" : "no";
+    std::string answer = image.reason == plan::Reason::kFactsUnknown ? "not known" : "no";
     page.Section("present", answer + (why.empty() ? "" : ": " + why));
     return;
   }
@@ -170,15 +174,17 @@ void AddAliases(const status::ImageDocument& document, LabelledPage& page) {
 }
 
 std::string TouchWords(const status::StatusTouch& touch) {
-  if (touch.state == "Due") return "due: waits for its turn";
-  if (touch.state == "Running") return "under way: kubelet is asked to record it for every pod of the node";
-  if (touch.state == "Waiting") return "had no effect, and is repeated: " + touch.why;
-  if (touch.state == "Ineffective") return "does not help (" + touch.obstacle + "): " + touch.why;
+  if (touch.state == plan::TouchState::kDue) return "due: waits for its turn";
+  if (touch.state == plan::TouchState::kRunning)
+    return "under way: kubelet is asked to record it for every pod of the node";
+  if (touch.state == plan::TouchState::kWaiting) return "had no effect, and is repeated: " + touch.why;
+  if (touch.state == plan::TouchState::kIneffective)
+    return "does not help (" + touch.obstacle.text() + "): " + touch.why;
   return "done: every pod of the node may use it, and pods with their own secrets are not asked for them";
 }
 
 void AddTouch(const status::StatusImage& image, LabelledPage& page) {
-  if (image.touch.state.empty() || image.touch.state == "None") return;
+  if (image.touch.state.empty() || image.touch.state == plan::TouchState::kNone) return;
   page.Section("touch", TouchWords(image.touch));
 }
 
@@ -197,9 +203,9 @@ void AddReady(const status::ImageDocument& document, LabelledPage& page) {
   const status::StatusImage& image = document.image;
   if (!document.listed || !image.applies) return;
   std::string words = image.ready ? "yes" : "no";
-  if (!image.ready_for.empty()) words += ", for pods of imagePullPolicy " + image.ready_for;
+  if (!image.ready_for.empty()) words += ", for pods of imagePullPolicy " + image.ready_for.text();
   if (!image.ready_as.empty()) words += " " + image::WithWords(image.ready_as) + " (readyAs)";
-  if (!image.ready && !image.reason.empty()) words += ": " + image.reason;
+  if (!image.ready && !image.reason.empty()) words += ": " + image.reason.text();
   if (!image.ready && !SaidElsewhere(document)) words += ", " + image.message;
   page.Section("ready", words);
 }
@@ -264,7 +270,7 @@ void AddRegistry(const status::ImageDocument& document, LabelledPage& page) {
     std::string words = said->answer.empty() ? "not asked since this agent started" : said->message;
     if (said->checked_at && document.time) {
       auto ago = std::chrono::duration_cast<std::chrono::seconds>(*document.time - *said->checked_at);
-      words += " (" + said->answer + ", " + base::HumanTime(ago) + " ago)";
+      words += " (" + said->answer.text() + ", " + base::HumanTime(ago) + " ago)";
     }
     page.Section("registry", words);
   }
@@ -369,23 +375,27 @@ std::string Upper(std::string text) {
   return text;
 }
 
-std::string Consequence(const std::string& policy, const std::string& result, bool present) {
-  if (result == "Starts") return "with the image that is here; the registry is not asked";
-  if (result == "Refused") {
+std::string Consequence(const std::string& policy, const status::VerdictResultText& result, bool present) {
+  if (result == kubelet::VerdictResult::kStarts)
+    return "with the image that is here; the registry is not asked";
+  if (result == kubelet::VerdictResult::kRefused) {
     std::string words = "\"is not present with pull policy of Never\" (ErrImageNeverPull)";
     // kubelet's text does not tell the two cases apart (K5).
     return present ? words + ", the same words as for an absent image" : words;
   }
-  if (result == "Pulls" && policy == "Always") return "asks the registry at every start";
-  if (result == "Pulls") return "asks the registry, with the pod's own credentials and the node's";
+  if (result == kubelet::VerdictResult::kPulls && policy == "Always")
+    return "asks the registry at every start";
+  if (result == kubelet::VerdictResult::kPulls)
+    return "asks the registry, with the pod's own credentials and the node's";
   return "undecided, for the reason below";
 }
 
 void AddPolicy(const std::string& policy, const status::StatusVerdict& verdict, bool present,
                LabelledPage& page) {
-  std::string result = verdict.result.empty() ? "Unknown" : verdict.result;
+  const status::VerdictResultText result =
+      verdict.result.empty() ? status::VerdictResultText(kubelet::VerdictResult::kUnknown) : verdict.result;
   page.Section(policy, "", 2 * kPageIndent);
-  page.AddMarked(PadRight(Upper(result), kResultColumns), Consequence(policy, result, present));
+  page.AddMarked(PadRight(Upper(result.text()), kResultColumns), Consequence(policy, result, present));
 }
 
 std::string Because(const status::Reasoning& reasoning) {
@@ -409,7 +419,7 @@ void AddKubelet(const status::ImageDocument& document, LabelledPage& page) {
     return;
   }
   std::string words = KubeletDetail(document.kubelet);
-  if (document.reasoning && document.reasoning->never.reason == "GateOff") {
+  if (document.reasoning && document.reasoning->never.reason == kubelet::VerdictReason::kGateOff) {
     words += "; it does not verify who may use an image";
   }
   page.Section("kubelet", words);

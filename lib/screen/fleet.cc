@@ -16,13 +16,13 @@ constexpr std::size_t kMostNodes = 1'000'000;  // of a target, so that percents 
 
 std::uint64_t BytesLeftOf(const status::StatusPull& pull) {
   std::uint64_t done = pull.bytes_done.value_or(0), total = pull.bytes_total.value_or(0);
-  return pull.state == "Pulling" && total > done ? total - done : 0;
+  return pull.state == plan::PullState::kPulling && total > done ? total - done : 0;
 }
 
 // Returns true if the node's own problem comes before those of its images: a list that is not in force says
 // nothing about them.
 bool IsAboutTheNode(const FleetNode& node) {
-  return !node.detail || (node.state != NodeState::kReady && node.reason != "ImagesNotReady") ||
+  return !node.detail || (node.state != NodeState::kReady && node.reason != plan::Reason::kImagesNotReady) ||
          (node.state != NodeState::kReady && node.missing.empty());
 }
 
@@ -65,7 +65,7 @@ class Groups {
     NodeState state = image.tone == Tone::kFailing ? NodeState::kFailing
                       : image.tone == Tone::kStale ? NodeState::kReady
                                                    : NodeState::kProgressing;
-    Add({.state = state, .tone = image.tone, .image = image.image, .reason = image.reason}, node,
+    Add({.state = state, .tone = image.tone, .image = image.image, .reason = image.reason.text()}, node,
         image.message, image.bytes_left);
   }
   std::vector<FleetGroup> Take() && {
@@ -101,9 +101,11 @@ void Group(Fleet& fleet) {
     // Nobody waits for a node that is dead or leaving, so its images are no cause.
     if (!node.leaving.empty()) continue;
     if (IsAboutTheNode(node)) {
-      groups.Add(
-          {.state = node.state, .tone = ToneOfNode(node.state), .detail = node.detail, .reason = node.reason},
-          node, node.message, 0);
+      groups.Add({.state = node.state,
+                  .tone = ToneOfNode(node.state),
+                  .detail = node.detail,
+                  .reason = node.reason.text()},
+                 node, node.message, 0);
     }
     for (const FleetMissing& missing : node.missing) groups.Add(node, missing);
     for (const FleetMissing& image : node.beside) beside.Add(node, image);
@@ -188,7 +190,7 @@ Tone ToneOf(const status::StatusImage& image) {
   if (!image.applies) return Tone::kNotListed;
   if (image.ready) return IsStale(image) ? Tone::kStale : Tone::kReady;
   if (!image.required) return Tone::kOptional;
-  return image.phase == "Failing" ? Tone::kFailing : Tone::kMoving;
+  return image.phase == plan::Phase::kFailing ? Tone::kFailing : Tone::kMoving;
 }
 
 std::uint64_t FleetNode::BytesLeft() const {
@@ -200,9 +202,9 @@ std::uint64_t FleetNode::BytesLeft() const {
 // Reduces a document to what the fleet's views show.
 FleetNode DigestStatus(const status::StatusDocument& document, const std::string& node) {
   FleetNode digest{.name = node, .detail = true, .reason = document.reason, .message = document.message};
-  digest.state = document.ready                ? NodeState::kReady
-                 : document.phase == "Failing" ? NodeState::kFailing
-                                               : NodeState::kProgressing;
+  digest.state = document.ready                            ? NodeState::kReady
+                 : document.phase == plan::Phase::kFailing ? NodeState::kFailing
+                                                           : NodeState::kProgressing;
   digest.required = document.required;
   digest.required_ready = document.required_ready;
   digest.list_hash = document.list.hash;

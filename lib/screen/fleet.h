@@ -33,7 +33,10 @@ Tone ToneOf(const status::StatusImage& image);
 
 // An image that is not as it should be on one node.
 struct FleetMissing {
-  std::string image, phase, reason, message;
+  std::string image;
+  status::PhaseText phase;
+  status::ReasonText reason;
+  std::string message;
   Tone tone = Tone::kFailing;
   bool settled = false;
   std::uint64_t attempts = 0;
@@ -44,9 +47,11 @@ struct FleetMissing {
 struct FleetNode {
   std::string name;
   NodeState state = NodeState::kProgressing;
-  bool detail = false;           // its agent was heard
-  bool public_only = false;      // its agent hid the members for known callers
-  std::string reason, message;   // of the node as such; with detail, as its agent says it
+  bool detail = false;       // its agent was heard
+  bool public_only = false;  // its agent hid the members for known callers
+  // Of the node as such; with detail, as its agent says it.
+  status::ReasonText reason;
+  std::string message;
   std::string leaving;           // why the node is dead or leaving, and not counted; empty: it is counted
   bool for_good = false;         // waiting changes nothing: all that is missing has failed for good
   bool failed_for_good = false;  // something that is missing has

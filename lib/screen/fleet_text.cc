@@ -148,12 +148,12 @@ std::string LeavingText(const Fleet& fleet, std::size_t width, std::size_t most)
 std::string WhyOf(const FleetNode& node) {
   if (!node.leaving.empty()) return "not counted: " + node.leaving;
   if (node.state == NodeState::kReady) return node.detail ? "" : node.message;
-  if (node.missing.empty() || node.reason != "ImagesNotReady") return node.message;
+  if (node.missing.empty() || node.reason != plan::Reason::kImagesNotReady) return node.message;
   auto worst = std::find_if(node.missing.begin(), node.missing.end(),
                             // A failure explains a node better than a pull that goes on.
-                            [](const FleetMissing& image) { return image.phase == "Failing"; });
+                            [](const FleetMissing& image) { return image.phase == plan::Phase::kFailing; });
   if (worst == node.missing.end()) worst = node.missing.begin();
-  std::string why = status::WordsFor(worst->reason).state + " " + worst->image;
+  std::string why = status::WordsFor(worst->reason.text()).state + " " + worst->image;
   if (node.missing.size() > 1) why += ", and " + std::to_string(node.missing.size() - 1) + " more";
   if (std::uint64_t left = node.BytesLeft(); left > 0) why += ", " + base::HumanBytes(left) + " left";
   return why;
@@ -313,8 +313,8 @@ void WriteGroup(doc::JsonWriter& out, const FleetGroup& group) {
 void WriteMissing(doc::JsonWriter& out, const FleetMissing& image, bool hidden) {
   out.BeginObject();
   out.Member("image", image.image);
-  out.Member("phase", image.phase);
-  out.Member("reason", image.reason);
+  out.Member("phase", image.phase.text());
+  out.Member("reason", image.reason.text());
   out.Member("message", image.message);
   out.MemberBool("settled", image.settled);
   // null says "not shown", while 0 would say "never tried".
@@ -334,7 +334,7 @@ void WriteNode(doc::JsonWriter& out, const FleetNode& node) {
   out.MemberBool("ready", node.state == NodeState::kReady);
   out.MemberBool("detail", node.detail);
   out.MemberBool("publicOnly", node.public_only);
-  out.Member("reason", node.reason);
+  out.Member("reason", node.reason.text());
   out.Member("message", node.message);
   out.MemberOrNull("leaving", node.leaving);
   out.MemberBool("failedForGood", node.for_good);
@@ -420,12 +420,12 @@ doc::Node NodeOf(const FleetNode& node) {
     if (one.tone != Tone::kFailing || images.size() == kImagesOfNode) continue;
     images.push_back(doc::Node::Mapping()
                          .Set("image", doc::Node::String(one.image))
-                         .Set("reason", doc::Node::String(one.reason))
+                         .Set("reason", doc::Node::String(one.reason.text()))
                          .Set("message", doc::Node::String(one.message)));
   }
   return doc::Node::Mapping()
       .Set("node", doc::Node::String(node.name))
-      .Set("reason", doc::Node::String(node.reason))
+      .Set("reason", doc::Node::String(node.reason.text()))
       .Set("message", doc::Node::String(node.message))
       .Set("images", doc::Node::Sequence(std::move(images)));
 }

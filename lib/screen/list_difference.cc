@@ -57,9 +57,9 @@ std::string Demands(const plan::DesiredImage& want, const status::StatusImage& h
     parts.emplace_back(want.required ? "required here, optional on the node"
                                      : "optional here, required on the node");
   }
-  std::string ready_for(image::PullPolicyName(want.ready_for));
-  if (!has.ready_for.empty() && ready_for != has.ready_for) {
-    parts.push_back("readyFor: " + ready_for + " here, " + has.ready_for + " on the node");
+  if (!has.ready_for.empty() && has.ready_for != want.ready_for) {
+    parts.push_back("readyFor: " + std::string(image::PullPolicyName(want.ready_for)) + " here, " +
+                    has.ready_for.text() + " on the node");
   }
   // Unknown is not equal: the difference is reported as hidden.
   if (has.ready_as_hidden) {

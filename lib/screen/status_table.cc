@@ -42,8 +42,10 @@ constexpr std::string_view kItsTurn = "waits for its turn";  // as the state "qu
 Rank RankOf(const status::StatusImage& image) {
   if (image.ready) return Rank::kReady;
   // Optional images do not count for readiness, so their failures come second.
-  if (image.phase == "Failing") return image.required ? Rank::kFailing : Rank::kFailingOptional;
-  return image.pull.state == "Pulling" || image.pull.state == "Unpacking" ? Rank::kMoving : Rank::kQueued;
+  if (image.phase == plan::Phase::kFailing) return image.required ? Rank::kFailing : Rank::kFailingOptional;
+  return image.pull.state == plan::PullState::kPulling || image.pull.state == plan::PullState::kUnpacking
+             ? Rank::kMoving
+             : Rank::kQueued;
 }
 
 struct TableRow {
@@ -58,11 +60,11 @@ std::string NeverWord(const status::StatusImage& image) {
   // The image is on its way; a verdict on its absence would only confuse.
   if (rank == Rank::kMoving || rank == Rank::kQueued) return "–";
   if (image.verdicts.never.result.empty()) return "–";
-  return base::ToLower(image.verdicts.never.result);
+  return base::ToLower(image.verdicts.never.result.text());
 }
 
 std::string SizeWord(const status::StatusImage& image, const status::StatusDocument& document) {
-  std::string percent = image.pull.state == "Pulling" ? PercentWord(image.pull) : "";
+  std::string percent = image.pull.state == plan::PullState::kPulling ? PercentWord(image.pull) : "";
   // Runtimes without visible bytes show at least the duration.
   if (percent.empty() && RankOf(image) == Rank::kMoving) percent = TimeOfPull(image.pull, document.time);
   if (!percent.empty()) return percent;
@@ -80,22 +82,25 @@ std::vector<std::string> WhyOf(const status::StatusImage& image, const status::S
   if (rank == Rank::kReady) {
     if (!image.applies) add(image.message);
     // These images are open to all pods, but may be closed again.
-    if (wide && (image.reason == "Preloaded" || image.reason == "AssumedForPod")) add(image.message);
+    if (wide && (image.reason == plan::Reason::kPreloaded || image.reason == plan::Reason::kAssumedForPod))
+      add(image.message);
     if (wide && image.pinned) add("pinned: kubelet's image garbage collection leaves it alone");
     if (image.exposed) add("pulled with a mounted pull secret: every pod of the node can use it");
-    if (wide && image.touch.state == "Done") {
+    if (wide && image.touch.state == plan::TouchState::kDone) {
       add("touched: every pod of the node can use it, with or without credentials");
     }
     // The image is open now, and the agent cannot make sure that it stays so.
-    if (wide && image.touch.state == "Ineffective") add("touching it does not help: " + image.touch.why);
+    if (wide && image.touch.state == plan::TouchState::kIneffective)
+      add("touching it does not help: " + image.touch.why);
     for (const std::string& words : RegistryWords(image, document, wide)) add(words);
     return why;
   }
-  std::string progress = image.pull.state == "Pulling" ? PullWords(image.pull, document.time) : "";
+  std::string progress =
+      image.pull.state == plan::PullState::kPulling ? PullWords(image.pull, document.time) : "";
   if (rank == Rank::kMoving && !progress.empty()) {
     add(progress);
     // The state's own word says it already.
-  } else if (rank != Rank::kQueued || image.reason != "Queued" || image.message != kItsTurn) {
+  } else if (rank != Rank::kQueued || image.reason != plan::Reason::kQueued || image.message != kItsTurn) {
     add(image.message);
   }
   if (rank == Rank::kFailing || rank == Rank::kFailingOptional || image.pull.retry_requested_at)
@@ -105,7 +110,7 @@ std::vector<std::string> WhyOf(const status::StatusImage& image, const status::S
 
 TableRow RowOf(const status::StatusImage& image, const status::StatusDocument& document,
                const TableOptions& options) {
-  status::ReasonWords words = status::WordsFor(image.reason);
+  status::ReasonWords words = status::WordsFor(image.reason.text());
   TableRow row;
   row.image = image.image;
   row.state = words.state;
@@ -304,14 +309,15 @@ std::string DiskWords(const status::StatusDisk& disk) {
 std::vector<std::string> NodeProblems(const status::StatusDocument& document) {
   std::vector<std::string> problems;
   // Images that are not ready are shown below, one by one.
-  if (!document.ready && document.reason != "ImagesNotReady") {
-    std::string advice = status::WordsFor(document.reason).advice;
-    const std::string what = document.message.empty() ? document.reason : document.message;
+  if (!document.ready && document.reason != plan::Reason::kImagesNotReady) {
+    std::string advice = status::WordsFor(document.reason.text()).advice;
+    const std::string what = document.message.empty() ? document.reason.text() : document.message;
     problems.push_back(what + (advice.empty() ? "" : "\n→ " + advice));
   }
   // The runtime is away, but its last report still counts for a while, so the node's own reason is another
   // one.
-  if (!document.runtime.up && !document.runtime.error.empty() && document.reason != "RuntimeDown") {
+  if (!document.runtime.up && !document.runtime.error.empty() &&
+      document.reason != plan::Reason::kRuntimeDown) {
     problems.push_back(document.runtime.error + "\n→ " + status::WordsFor("RuntimeDown").advice);
   }
   std::vector<std::string> refused = RefusedSources(document);
@@ -360,7 +366,9 @@ std::string Painted(std::string text, Rank rank, bool color) {
 
 std::string NodeHeader(const status::StatusDocument& document, const TableOptions& options,
                        std::size_t width) {
-  Rank rank = document.ready ? Rank::kReady : document.phase == "Failing" ? Rank::kFailing : Rank::kMoving;
+  Rank rank = document.ready                            ? Rank::kReady
+              : document.phase == plan::Phase::kFailing ? Rank::kFailing
+                                                        : Rank::kMoving;
   std::string word = document.ready ? "READY" : "NOT READY";
   std::string state = "node " + document.node + "   " + word;
   std::string count = std::to_string(document.required_ready) + " of " +
@@ -409,9 +417,9 @@ std::string CsvRow(const status::StatusImage& image, const std::string& node) {
                                     image.image,
                                     image.required ? "true" : "false",
                                     image.ready ? "true" : "false",
-                                    image.phase,
-                                    image.reason,
-                                    image.pulled_with,
+                                    image.phase.text(),
+                                    image.reason.text(),
+                                    image.pulled_with.text(),
                                     image.digest,
                                     std::to_string(image.size_bytes),
                                     std::to_string(image.pull.attempts),
@@ -429,9 +437,9 @@ std::string JsonRow(const status::StatusImage& image, const std::string& node) {
   out.Member("image", image.image);
   out.MemberBool("required", image.required);
   out.MemberBool("ready", image.ready);
-  out.Member("phase", image.phase);
-  out.Member("reason", image.reason);
-  out.MemberOrNull("pulledWith", image.pulled_with);
+  out.Member("phase", image.phase.text());
+  out.Member("reason", image.reason.text());
+  out.MemberOrNull("pulledWith", image.pulled_with.text());
   out.MemberOrNull("digest", image.digest);
   out.MemberNumber("sizeBytes", image.size_bytes);
   out.MemberNumber("attempts", image.pull.attempts);

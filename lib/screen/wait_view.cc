@@ -21,7 +21,7 @@ bool Missing(const status::StatusImage& image) {
 
 bool HasSettledOnFailure(const status::StatusImage& image) {
   // "Settled" alone may mean ready.
-  return image.settled && image.phase == "Failing";
+  return image.settled && image.phase == plan::Phase::kFailing;
 }
 
 // Returns the missing images, failures before slow pulls.
@@ -30,8 +30,9 @@ std::vector<const status::StatusImage*> MissingImages(const status::StatusDocume
   for (const status::StatusImage& image : document.images) {
     if (Missing(image)) missing.push_back(&image);
   }
-  std::stable_partition(missing.begin(), missing.end(),
-                        [](const status::StatusImage* image) { return image->phase == "Failing"; });
+  std::stable_partition(missing.begin(), missing.end(), [](const status::StatusImage* image) {
+    return image->phase == plan::Phase::kFailing;
+  });
   return missing;
 }
 
@@ -43,7 +44,7 @@ std::string Ratio(const status::StatusDocument& document) {
 status::StatusPull Together(const status::StatusDocument& document) {
   status::StatusPull sum;
   for (const status::StatusImage& image : document.images) {
-    if (image.pull.state != "Pulling") continue;
+    if (image.pull.state != plan::PullState::kPulling) continue;
     if (sum.state.empty() || (image.pull.started_at && image.pull.started_at < sum.started_at)) {
       sum.started_at = image.pull.started_at;
     }
@@ -59,15 +60,16 @@ status::StatusPull Together(const status::StatusDocument& document) {
 
 std::string Why(const status::StatusImage& image, const status::StatusDocument& document) {
   std::string why = image.message;
-  std::string progress = image.pull.state == "Pulling" ? PullWords(image.pull, document.time) : "";
+  std::string progress =
+      image.pull.state == plan::PullState::kPulling ? PullWords(image.pull, document.time) : "";
   if (!progress.empty()) why = progress;
-  std::string retry = image.phase == "Failing" ? RetryWords(image.pull, document.time) : "";
+  std::string retry = image.phase == plan::Phase::kFailing ? RetryWords(image.pull, document.time) : "";
   if (!retry.empty()) why += (why.empty() ? "" : "; ") + retry;
   return why;
 }
 
 bool AwaitsWindow(const status::StatusImage& image) {
-  return image.reason == "OutsidePullWindow";
+  return image.reason == plan::Reason::kOutsidePullWindow;
 }
 
 struct MissingTally {
@@ -80,13 +82,14 @@ MissingTally CountMissing(const status::StatusDocument& document) {
   MissingTally tally;
   for (const status::StatusImage& image : document.images) {
     if (!Missing(image)) continue;
-    if (image.phase == "Failing") {
+    if (image.phase == plan::Phase::kFailing) {
       tally.failing++;
       if (tally.first_failing == nullptr) tally.first_failing = &image;
       // A permanent failure is named before one that may pass.
       if (!HasSettledOnFailure(image)) continue;
       if (tally.for_good++ == 0) tally.first_failing = &image;
-    } else if (image.pull.state == "Pulling" || image.pull.state == "Unpacking") {
+    } else if (image.pull.state == plan::PullState::kPulling ||
+               image.pull.state == plan::PullState::kUnpacking) {
       tally.pulling++;
     } else if (AwaitsWindow(image)) {
       tally.outside++;
@@ -125,10 +128,10 @@ std::string WaitLine(const status::StatusDocument& document, std::size_t width) 
   if (tally.first_failing != nullptr) {
     line += ", " + std::to_string(tally.failing) + " failing" +
             (tally.for_good > 0 ? " (" + std::to_string(tally.for_good) + " for good)" : "") + ": " +
-            status::WordsFor(tally.first_failing->reason).state + " " +
+            status::WordsFor(tally.first_failing->reason.text()).state + " " +
             ShortImage(tally.first_failing->image, 40);
   }
-  if (!document.ready && document.reason != "ImagesNotReady" && !document.message.empty()) {
+  if (!document.ready && document.reason != plan::Reason::kImagesNotReady && !document.message.empty()) {
     line += ", " + base::ReplaceAll(document.message, "\n", " ");
   }
   return CutEnd(line, width);
@@ -138,10 +141,10 @@ std::string WaitLine(const status::StatusDocument& document, std::size_t width) 
 std::string WaitKey(const status::StatusDocument& document) {
   MissingTally tally = CountMissing(document);
   // Bytes and times are left out: they change with every poll, and each new key is a line in a log.
-  std::string key = Ratio(document) + " " + document.reason + " " + std::to_string(tally.for_good);
+  std::string key = Ratio(document) + " " + document.reason.text() + " " + std::to_string(tally.for_good);
   if (tally.outside > 0) key += " outside " + std::to_string(tally.outside);
   for (const status::StatusImage* image : MissingImages(document)) {
-    if (image->phase == "Failing") key += " " + image->reason + " " + image->image;
+    if (image->phase == plan::Phase::kFailing) key += " " + image->reason.text() + " " + image->image;
   }
   return key;
 }
@@ -152,8 +155,10 @@ std::vector<std::string> WaitDetails(const status::StatusDocument& document, std
   std::vector<const status::StatusImage*> images = MissingImages(document);
   images.erase(std::remove_if(images.begin(), images.end(),
                               [](const status::StatusImage* image) {
-                                return image->phase != "Failing" && image->pull.state != "Pulling" &&
-                                       image->pull.state != "Unpacking" && !AwaitsWindow(*image);
+                                return image->phase != plan::Phase::kFailing &&
+                                       image->pull.state != plan::PullState::kPulling &&
+                                       image->pull.state != plan::PullState::kUnpacking &&
+                                       !AwaitsWindow(*image);
                               }),
                images.end());
   for (const status::StatusImage* image : images) {
@@ -163,7 +168,7 @@ std::vector<std::string> WaitDetails(const status::StatusDocument& document, std
       break;
     }
     std::string why = base::ReplaceAll(Why(*image, document), "\n", " ");
-    lines.push_back(CutEnd("  " + PadRight(status::WordsFor(image->reason).state, 11) + "  " +
+    lines.push_back(CutEnd("  " + PadRight(status::WordsFor(image->reason.text()).state, 11) + "  " +
                                ShortImage(image->image, 40) + "  " + why,
                            width));
   }
@@ -191,12 +196,12 @@ std::string WaitResult(const status::StatusDocument& document, WaitEnd end, std:
     text += Paragraph(OutsideWords(tally, document) + ": prefetchctl retry pulls at once", "  ", "    ",
                       std::max<std::size_t>(width, 60));
   }
-  if (document.reason != "ImagesNotReady" && !document.ready)
+  if (document.reason != plan::Reason::kImagesNotReady && !document.ready)
     text += Paragraph(document.message, "  ", "    ",
                       std::string::npos);  // in one line, since logs are searched for it
   std::size_t columns = std::max<std::size_t>(width, 60) - 15;
   for (const status::StatusImage* image : MissingImages(document)) {
-    text += "  " + PadRight(status::WordsFor(image->reason).state, 11) + "  " +
+    text += "  " + PadRight(status::WordsFor(image->reason.text()).state, 11) + "  " +
             ShortImage(image->image, columns) + "\n";
     for (const std::string& line : Wrap(Why(*image, document), columns)) {
       text += std::string(15, ' ') + line + "\n";
@@ -229,9 +234,13 @@ constexpr const char* kReadyAsHidden =
     "the agent hides the pods (readyAs) for which it judged the image from callers without a token: whether "
     "other pods start is not known";
 
-void No(status::StatusDocument& document, std::string reason, std::string message) {
+// Reasons that no agent gives: of a wait for a list or a policy that the agent's own list does not have.
+constexpr const char* kNotListed = "NotListed";
+constexpr const char* kWeakerDemand = "WeakerDemand";
+
+void No(status::StatusDocument& document, status::ReasonText reason, std::string message) {
   document.ready = false;
-  document.phase = "Progressing";
+  document.phase = plan::Phase::kProgressing;
   document.reason = std::move(reason);
   document.message = std::move(message);
 }
@@ -240,30 +249,32 @@ status::StatusImage NotListed(const plan::DesiredImage& want) {
   status::StatusImage image;
   image.image = want.reference.written();
   image.required = want.required;
-  image.phase = "Progressing";
-  image.reason = "NotListed";
+  image.phase = plan::Phase::kProgressing;
+  image.reason = kNotListed;
   image.message = "not on the agent's list (yet)";
-  image.pull.state = "None";
+  image.pull.state = plan::PullState::kNone;
   return image;
 }
 
 // Returns true if pods of this policy may rely on the image, by the agent's document.
 bool IsReadyFor(const status::StatusImage& image, image::PullPolicy policy) {
-  if (image.ready && image.ready_for == image::PullPolicyName(policy)) return true;
+  if (image.ready && image.ready_for == policy) return true;
   // A pod that starts with Never also starts with IfNotPresent.
-  if (image.ready && image.ready_for == "Never" && policy == image::PullPolicy::kIfNotPresent) return true;
+  if (image.ready && image.ready_for == image::PullPolicy::kNever &&
+      policy == image::PullPolicy::kIfNotPresent)
+    return true;
   const status::StatusVerdict& verdict =
       policy == image::PullPolicy::kNever ? image.verdicts.never : image.verdicts.if_not_present;
   return plan::IsReadyFor(policy, {.usable = image.present && image.usable,
-                                   .result = kubelet::VerdictResultOf(verdict.result),
+                                   .result = verdict.result.value(),
                                    .agrees = image.registry && image.registry->agrees});
 }
 
-void NotReady(status::StatusImage& image, std::string reason, std::string message) {
+void NotReady(status::StatusImage& image, status::ReasonText reason, std::string message) {
   image.ready = false;
   // The agent's permanent failure was about its own demand.
   image.settled = false;
-  image.phase = "Progressing";
+  image.phase = plan::Phase::kProgressing;
   image.reason = std::move(reason);
   image.message = std::move(message);
 }
@@ -282,7 +293,7 @@ status::StatusImage AsWritten(status::StatusImage image, const plan::DesiredImag
   // Without records of kubelet, all pods are equal.
   if (!SpellingCounts(image)) return image;
   if (image.ready_as_hidden) {
-    if (image.ready && image.applies) NotReady(image, "WeakerDemand", kReadyAsHidden);
+    if (image.ready && image.applies) NotReady(image, kWeakerDemand, kReadyAsHidden);
     return image;
   }
   const PodKeys judged = PodKeysOf(image);
@@ -292,7 +303,8 @@ status::StatusImage AsWritten(status::StatusImage image, const plan::DesiredImag
       telling.insert(*std::move(pod));
       continue;
     }
-    if (image.ready && image.applies) NotReady(image, "WeakerDemand", WhyNotJudged(wanted, judged));
+    if (image.ready && image.applies)
+      NotReady(image, kWeakerDemand, WhyNotJudged(wanted, judged));
     return image;
   }
   return NarrowedTo(std::move(image), telling);
@@ -306,7 +318,9 @@ status::StatusImage AsWanted(status::StatusImage image, const plan::DesiredImage
   bool weaker = (want.required && !image.required) ||
                 (image.ready && image.applies && !IsReadyFor(image, want.ready_for));
   image.required = want.required;
-  if (weaker) NotReady(image, "WeakerDemand", "the agent's list asks less of it than the list waited for");
+  if (weaker)
+    NotReady(image, kWeakerDemand,
+             "the agent's list asks less of it than the list waited for");
   return image;
 }
 
@@ -330,7 +344,7 @@ void NotReadyForAlways(status::StatusImage& image) {
   if (image.registry) {
     NotReady(image, image.registry->reason, image.registry->message);
   } else {
-    NotReady(image, "PolicyAlways",
+    NotReady(image, plan::Reason::kPolicyAlways,
              "pods with Always contact the registry, and the agent does not ask it about this image: give it "
              "readyFor: Always, or a refresh, in the list");
   }
@@ -339,7 +353,7 @@ void NotReadyForAlways(status::StatusImage& image) {
 // Judges an image by another policy than the entry's own.
 void ApplyPolicy(status::StatusImage& image, image::PullPolicy policy) {
   // These have their answer already.
-  if (!image.applies || image.reason == "NotListed" || image.reason == "WeakerDemand") return;
+  if (!image.applies || image.reason.text() == kNotListed || image.reason.text() == kWeakerDemand) return;
   bool met = IsReadyFor(image, policy);
   if (met == image.ready) return;
   if (!met && policy == image::PullPolicy::kAlways) {
@@ -352,7 +366,7 @@ void ApplyPolicy(status::StatusImage& image, image::PullPolicy policy) {
     return;
   }
   image.ready = true;
-  image.phase = "Ready";
+  image.phase = plan::Phase::kReady;
 }
 
 // Sets counts, phase and message by the images that are left.
@@ -363,11 +377,13 @@ void Conclude(status::StatusDocument& document) {
     if (!image.required || !image.applies) continue;
     document.required++;
     document.required_ready += image.ready ? 1 : 0;
-    failing = failing || (!image.ready && image.phase == "Failing");
+    failing = failing || (!image.ready && image.phase == plan::Phase::kFailing);
   }
   document.ready = document.required_ready == document.required;
-  document.phase = document.ready ? "Ready" : failing ? "Failing" : "Progressing";
-  document.reason = document.ready ? "AllReady" : "ImagesNotReady";
+  document.phase = document.ready ? plan::Phase::kReady
+                   : failing      ? plan::Phase::kFailing
+                                  : plan::Phase::kProgressing;
+  document.reason = document.ready ? plan::Reason::kAllReady : plan::Reason::kImagesNotReady;
   document.message = document.ready ? "every image waited for is on the node" : "";
 }
 
@@ -377,8 +393,8 @@ void Conclude(status::StatusDocument& document) {
 // of the list, which outweighs all.
 status::StatusDocument NarrowTo(status::StatusDocument document, const WaitDemand& demand) {
   // Entries and sources of others do not matter to this wait, but the runtime does.
-  bool about_images = document.ready || document.reason == "ImagesNotReady" ||
-                      (demand.list && document.reason == "ListInvalid");
+  bool about_images = document.ready || document.reason == plan::Reason::kImagesNotReady ||
+                      (demand.list && document.reason == plan::Reason::kListInvalid);
   if (demand.list) KeepOnlyWanted(document, *demand.list);
   if (demand.policy) {
     for (status::StatusImage& image : document.images) ApplyPolicy(image, *demand.policy);

@@ -91,11 +91,11 @@ CheckQuestion ReadQuestion(const Reader& item, bool of_pod) {
 
 CheckAnswer AnswerOf(const CheckQuestion& question, const plan::CheckVerdict& verdict) {
   CheckAnswer answer{.image = question.image,
-                     .policy = std::string(image::PullPolicyName(question.policy)),
+                     .policy = question.policy,
                      .ok = verdict.ok,
                      .listed = verdict.listed,
                      .pending = verdict.pending,
-                     .result = std::string(kubelet::VerdictResultName(verdict.result)),
+                     .result = verdict.result,
                      .reason = std::string(plan::CheckReasonName(verdict.reason)),
                      .rule = verdict.rule,
                      .message = verdict.message};
@@ -225,14 +225,13 @@ CheckResult WithoutMessages(CheckResult result) {
 template <typename V>
 static void Rows(V&& v, const CheckAnswer*) {
   v("image", &CheckAnswer::image, kPublic, "The image, as the request has it");
-  v("policy", &CheckAnswer::policy, kPublic, "The pull policy of the question",
-    [] { return doc::WordsOf(image::PullPolicy::kAlways, image::PullPolicyName); });
+  v("policy", &CheckAnswer::policy, kPublic, "The pull policy of the question");
   v("ok", &CheckAnswer::ok, kPublic, "Whether the pod starts");
   v("listed", &CheckAnswer::listed, kPublic, "Whether the image is on the node's list");
   v("pending", &CheckAnswer::pending, kPublic | kLater, "Whether the agent is pulling the image: ask again");
   v("result", &CheckAnswer::result, kPublic,
     "kubelet's decision. `Undecided`: `prefetchctl check` had no answer in time", [] {
-      auto words = doc::WordsOf(kubelet::VerdictResult::kUnknown, kubelet::VerdictResultName);
+      std::vector<std::string> words = VerdictResultText::Names();
       words.emplace_back("Undecided");
       return words;
     });

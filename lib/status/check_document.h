@@ -16,6 +16,7 @@
 #include "image/reference.h"
 #include "plan/caller.h"
 #include "plan/check.h"
+#include "status/documents.h"
 
 namespace prefetch::status {
 
@@ -86,14 +87,14 @@ base::Status SpeakFor(const plan::Caller& caller, CheckRequest& request);
 doc::Node ToNode(const CheckRequest& request);
 
 struct CheckAnswer {
-  std::string image;   // as it was asked for
-  std::string policy;  // "Never"
-  bool ok = false;     // the pod starts with the local images; the registry need not answer
+  std::string image;  // as it was asked for
+  PolicyText policy;
+  bool ok = false;  // the pod starts with the local images; the registry need not answer
   bool listed = false;
-  bool pending = false;  // it is being pulled, and nothing is decided: ask again
-  std::string result;    // "Starts", "Pulls", "Refused", "Unknown"
-  std::string reason;    // "OpenToNode"
-  std::string rule;      // "7: open to the node"; empty where no rule of kubelet's decided
+  bool pending = false;      // it is being pulled, and nothing is decided: ask again
+  VerdictResultText result;  // empty: prefetchctl had no answer in time
+  std::string reason;        // of a plan::CheckReason
+  std::string rule;          // "7: open to the node"; empty where no rule of kubelet's decided
   std::string message;
 };
 // This agent's verdict, in the names of the document.

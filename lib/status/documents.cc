@@ -11,22 +11,10 @@
 
 namespace prefetch::status {
 
-namespace {
-
-std::vector<std::string> Policies() {
-  return doc::WordsOf(image::PullPolicy::kAlways, image::PullPolicyName);
-}
-std::vector<std::string> Phases() {
-  return doc::WordsOf(plan::Phase::kFailing, plan::PhaseName);
-}
-
-}  // namespace
-
 template <typename V>
 static void Rows(V&& v, const StatusVerdict*) {
   v("result", &StatusVerdict::result, kPublic,
-    "kubelet uses the local image, contacts the registry, or refuses the pod",
-    [] { return doc::WordsOf(kubelet::VerdictResult::kUnknown, kubelet::VerdictResultName); });
+    "kubelet uses the local image, contacts the registry, or refuses the pod");
   v("reason", &StatusVerdict::reason, kPublic | kMore, "The rule behind the result", plan::CheckReasonNames);
 }
 
@@ -40,8 +28,7 @@ static void Rows(V&& v, const StatusVerdicts*) {
 template <typename V>
 static void Rows(V&& v, const StatusPull*) {
   v("state", &StatusPull::state, kPublic,
-    "Its state. `Waiting`: it failed, and the agent tries again. `Failed`: not before the list changes",
-    [] { return doc::WordsOf(plan::PullState::kFailed, plan::PullStateName); });
+    "Its state. `Waiting`: it failed, and the agent tries again. `Failed`: not before the list changes");
   v("attempts", &StatusPull::attempts, 0, "Attempts since the image was last present, or since the start");
   v("bytesDone", &StatusPull::bytes_done, kNull, "Downloaded bytes; null: the runtime does not show them");
   v("bytesTotal", &StatusPull::bytes_total, kNull, "Bytes to download");
@@ -56,11 +43,9 @@ static void Rows(V&& v, const StatusPull*) {
 
 template <typename V>
 static void Rows(V&& v, const StatusTouch*) {
-  v("state", &StatusTouch::state, 0, "State of the touch. `Ineffective`: no further touch would help",
-    [] { return doc::WordsOf(plan::TouchState::kIneffective, plan::TouchStateName); });
+  v("state", &StatusTouch::state, 0, "State of the touch. `Ineffective`: no further touch would help");
   v("attempts", &StatusTouch::attempts, 0, "Touches so far");
-  v("obstacle", &StatusTouch::obstacle, kMore, "The obstacle to its effect; `None`: there is none",
-    [] { return doc::WordsOf(plan::kLastTouchObstacle, plan::TouchObstacleName); });
+  v("obstacle", &StatusTouch::obstacle, kMore, "The obstacle to its effect; `None`: there is none");
   v("why", &StatusTouch::why, kNull, "The obstacle as a sentence");
   v("lastAt", &StatusTouch::last_at, kNull, "Time of the last touch");
   v("nextAttemptAt", &StatusTouch::next_attempt_at, kNull, "Time of the next touch");
@@ -68,14 +53,12 @@ static void Rows(V&& v, const StatusTouch*) {
 
 template <typename V>
 static void Rows(V&& v, const StatusRegistry*) {
-  v("answer", &StatusRegistry::answer, kPublic | kNull, "The newest answer; null: none since the start",
-    [] { return doc::WordsOf(image::RegistryAnswerKind::kIndeterminate, image::RegistryAnswerName); });
+  v("answer", &StatusRegistry::answer, kPublic | kNull, "The newest answer; null: none since the start");
   v("detail", &StatusRegistry::detail, kNull, "Class of a failure: `Tls`");
   v("digest", &StatusRegistry::digest, kNull, "The digest that the tag names");
   v("checkedAt", &StatusRegistry::checked_at, kNull, "When the agent asked last");
   v("fresh", &StatusRegistry::fresh, kPublic, "Whether it agreed within 2 x refreshInterval");
-  v("reason", &StatusRegistry::reason, kPublic | kMore, "Why the image is not fresh, or not ready",
-    plan::ReasonNames);
+  v("reason", &StatusRegistry::reason, kPublic | kMore, "Why the image is not fresh, or not ready");
   v("message", &StatusRegistry::message, 0, "The answer as a sentence");
   v("agrees", &StatusRegistry::agrees, kPublic, "Whether a pod with Always would get the present content");
   v("answeredBy", &StatusRegistry::answered_by, kNull, "The mirror that answered");
@@ -115,11 +98,10 @@ static void Rows(V&& v, const StatusImage*) {
   v("normalizedName", &StatusImage::normalized_name, kPublic,
     "The name that the runtime knows: with registry and tag");
   v("required", &StatusImage::required, kPublic, "Whether readiness waits for it");
-  v("readyFor", &StatusImage::ready_for, kPublic, "The pull policy for which it must be ready", Policies);
+  v("readyFor", &StatusImage::ready_for, kPublic, "The pull policy for which it must be ready");
   v("readyAs", &StatusImage::ready_as, kLeftOut,
     "The pod of the verdicts, as the list has it; missing for pods without credentials");
-  v("refresh", &StatusImage::refresh, kPublic, "As the list has it",
-    [] { return doc::WordsOf(plan::Refresh::kAlways, plan::RefreshName); });
+  v("refresh", &StatusImage::refresh, kPublic, "As the list has it");
   v("priority", &StatusImage::priority, 0, "As the list has it");
   v("applies", &StatusImage::applies, kPublic,
     "`false`: the entry is for other nodes (`platforms`, `nodeSelector`)");
@@ -133,11 +115,10 @@ static void Rows(V&& v, const StatusImage*) {
   v("ready", &StatusImage::ready, kPublic, "Whether it meets `readyFor` and the directives of its entry");
   v("settled", &StatusImage::settled, kPublic,
     "Whether it was ready once and does not fail now, or has failed for good");
-  v("phase", &StatusImage::phase, kPublic, "As of the node", Phases);
-  v("reason", &StatusImage::reason, kPublic | kMore, "Why it is in this phase", plan::ReasonNames);
+  v("phase", &StatusImage::phase, kPublic, "As of the node");
+  v("reason", &StatusImage::reason, kPublic | kMore, "Why it is in this phase");
   v("message", &StatusImage::message, 0, "The same as a sentence");
-  v("pulledWith", &StatusImage::pulled_with, 0, "The kind of credential of the agent's pull",
-    [] { return doc::WordsOf(plan::PulledWith::kPullSecret, plan::PulledWithName); });
+  v("pulledWith", &StatusImage::pulled_with, 0, "The kind of credential of the agent's pull");
   v("credential", &StatusImage::credential, kNull, "Name of that provider, file or secret");
   v("exposed", &StatusImage::exposed, 0,
     "Whether the agent pulled it with a mounted pull secret, so that every pod can use it");
@@ -158,8 +139,7 @@ static void Rows(V&& v, const StatusImage*) {
   v("registry", &StatusImage::registry, kPublic | kNull, "The registry's answers; null: it is not asked");
   v("registryReason", &StatusImage::registry_reason, kNull, "Why `registry` is null");
   v("pull", &StatusImage::pull, kPublic, "The agent's newest pull");
-  v("open", &StatusImage::open, 0, "As the list has it",
-    [] { return doc::WordsOf(plan::Open::kNever, plan::OpenName); });
+  v("open", &StatusImage::open, 0, "As the list has it");
   v("touch", &StatusImage::touch, kNull, "Touches of the image; null: none, and none is due");
   v("from", &StatusImage::from, 0, "Its places in the list: `images.yaml:12`");
 }
@@ -218,8 +198,7 @@ static void Rows(V&& v, const StatusKubelet*) {
   v("rules", &StatusKubelet::rules, kPublic | kNull | kKubelet,
     "The version whose rules the agent applies, if the operator chose one");
   v("verification", &StatusKubelet::verification, kPublic | kNull | kMore,
-    "Its `imagePullCredentialsVerificationPolicy`",
-    [] { return doc::WordsOf(kubelet::VerificationPolicy::kAlwaysVerify, kubelet::VerificationPolicyName); });
+    "Its `imagePullCredentialsVerificationPolicy`");
   v("allowlist", &StatusKubelet::allowlist, kKubelet, "Its `preloadedImagesVerificationAllowlist`");
   v("root", &StatusKubelet::root, kNull | kKubelet, "Its root directory");
   v("sources", &StatusKubelet::sources, 0, "Where each fact is from: a file, or `declared`");
@@ -281,9 +260,8 @@ static void Rows(V&& v, const StatusDocument*) {
   v("node", &Doc::node, kPublic, "Name of the node");
   v("ready", &Doc::ready, kPublic, "Whether every required image is ready: what `/readyz` answers");
   v("phase", &Doc::phase, kPublic,
-    "`Progressing`: the agent is still at work. `Failing`: an operator must act, or the cause must pass",
-    Phases);
-  v("reason", &Doc::reason, kPublic | kMore, "Why the node is in this phase", plan::ReasonNames);
+    "`Progressing`: the agent is still at work. `Failing`: an operator must act, or the cause must pass");
+  v("reason", &Doc::reason, kPublic | kMore, "Why the node is in this phase");
   v("message", &Doc::message, 0, "The same as a sentence");
   v("required", &Doc::required, kPublic, "Required images for this node's platform");
   v("requiredReady", &Doc::required_ready, kPublic, "Ready ones among them");

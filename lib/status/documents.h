@@ -2,8 +2,8 @@
 // (GET /v1/images/REF). documents.cc has one list of members for each struct, from which the JSON, its
 // reader, the public view, the JSON Schema and the reference page derive.
 //
-// Values; any thread. Enums are the texts of the JSON, since an agent may be older or newer than its reader:
-// a member that the document lacks, or has as null, keeps the default below. Members are only ever added.
+// Values; any thread. A member that the document lacks, or has as null, keeps the default below. Members are
+// only ever added.
 #pragma once
 
 #include <cstddef>
@@ -17,12 +17,34 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "doc/enum_text.h"
 #include "doc/field.h"
 #include "image/pod_coordinates.h"
+#include "image/reference.h"
 #include "image/registry_access.h"
+#include "image/registry_answer.h"
+#include "kubelet/settings.h"
 #include "kubelet/verdict.h"
+#include "plan/desired.h"
+#include "plan/reason.h"
+#include "plan/snapshot.h"
+#include "plan/touch.h"
 
 namespace prefetch::status {
+
+using VerdictResultText = doc::EnumText<kubelet::VerdictResult::kUnknown, kubelet::VerdictResultName>;
+using VerificationText =
+    doc::EnumText<kubelet::VerificationPolicy::kAlwaysVerify, kubelet::VerificationPolicyName>;
+using PolicyText = doc::EnumText<image::PullPolicy::kAlways, image::PullPolicyName>;
+using PhaseText = doc::EnumText<plan::Phase::kFailing, plan::PhaseName>;
+using ReasonText = doc::EnumText<plan::kReasons.back().reason, plan::ReasonName>;
+using PullStateText = doc::EnumText<plan::PullState::kFailed, plan::PullStateName>;
+using PulledWithText = doc::EnumText<plan::PulledWith::kPullSecret, plan::PulledWithName>;
+using RefreshText = doc::EnumText<plan::Refresh::kAlways, plan::RefreshName>;
+using OpenText = doc::EnumText<plan::Open::kNever, plan::OpenName>;
+using TouchStateText = doc::EnumText<plan::TouchState::kIneffective, plan::TouchStateName>;
+using ObstacleText = doc::EnumText<plan::kLastTouchObstacle, plan::TouchObstacleName>;
+using AnswerText = doc::EnumText<image::RegistryAnswerKind::kIndeterminate, image::RegistryAnswerName>;
 
 // ImageDetail: the facts about one image beside its line in the status document; GET /v1/images/REF, and
 // prefetchctl explain.
@@ -91,7 +113,8 @@ enum class View {
 };
 
 struct StatusVerdict {
-  std::string result, reason;  // empty: not known
+  VerdictResultText result;  // empty: not known
+  std::string reason;        // of a plan::CheckReason
 
   friend bool operator==(const StatusVerdict&, const StatusVerdict&) = default;
 };
@@ -104,7 +127,7 @@ struct StatusVerdicts {
 };
 
 struct StatusPull {
-  std::string state;
+  PullStateText state;
   std::uint64_t attempts = 0;
   std::optional<std::uint64_t> bytes_done, bytes_total, bytes_per_second;
   std::optional<base::WallTime> started_at, finished_at;
@@ -115,9 +138,10 @@ struct StatusPull {
 };
 
 struct StatusTouch {
-  std::string state;  // "Done"; empty: never touched, and not to be
+  TouchStateText state;  // empty: never touched, and not to be
   std::uint64_t attempts = 0;
-  std::string obstacle, why;  // "None"; of the newest touch without effect
+  ObstacleText obstacle;  // of the newest touch without effect
+  std::string why;
   std::optional<base::WallTime> last_at, next_attempt_at;
 
   friend bool operator==(const StatusTouch&, const StatusTouch&) = default;
@@ -125,10 +149,12 @@ struct StatusTouch {
 
 // The registry's answers about an image.
 struct StatusRegistry {
-  std::string answer, detail, digest;  // answer empty: not asked since the agent started
+  AnswerText answer;  // empty: not asked since the agent started
+  std::string detail, digest;
   std::optional<base::WallTime> checked_at;
   bool fresh = false;
-  std::string reason, message;
+  ReasonText reason;
+  std::string message;
   bool agrees = false;  // a pod with Always would get the present content
   std::string answered_by;
   std::optional<base::WallTime> confirmed_at;
@@ -168,9 +194,9 @@ struct StatusImage {
   std::string image;  // as the list writes it; of several spellings the first
   std::string normalized_name;
   bool required = true;
-  std::string ready_for;           // "Never"
+  PolicyText ready_for;
   image::PodCoordinates ready_as;  // empty, too, where `spellings` differ in it
-  std::string refresh;
+  RefreshText refresh;
   std::int64_t priority = 0;
   bool applies = true, present = false;
   bool usable = true;  // false: absent, or no container would run from it (not unpacked)
@@ -178,7 +204,11 @@ struct StatusImage {
   std::uint64_t size_bytes = 0;
   bool ready = false;
   bool settled = false;  // ready once, or failed for good: waiting longer changes nothing
-  std::string phase, reason, message, pulled_with, credential;
+  PhaseText phase;
+  ReasonText reason;
+  std::string message;
+  PulledWithText pulled_with;
+  std::string credential;
   bool exposed = false;
   std::vector<std::string> aliases;
   bool pinned = false;  // in the runtime: kubelet's garbage collection leaves it alone
@@ -191,7 +221,7 @@ struct StatusImage {
   std::optional<StatusRegistry> registry;  // none: its registry is not asked
   std::string registry_reason;
   StatusPull pull;
-  std::string open;  // "Auto"
+  OpenText open;
   StatusTouch touch;
   std::vector<std::string> from;
 
@@ -237,7 +267,7 @@ struct StatusKubelet {
   // "none": it was declared that there is no kubelet here. Empty: not known.
   std::string version;
   std::string rules;  // the version whose rules count; empty: its own
-  std::string verification;
+  VerificationText verification;
   std::vector<std::string> allowlist;
   std::string root;
   std::vector<std::pair<std::string, std::string>> sources;  // {"version", "declared"}
@@ -278,7 +308,9 @@ struct StatusDocument {
   std::vector<std::string> hidden;  // the members that only known callers see; empty: none
   std::string node;
   bool ready = false;
-  std::string phase, reason, message;
+  PhaseText phase;
+  ReasonText reason;
+  std::string message;
   std::uint64_t required = 0, required_ready = 0;
   std::optional<base::WallTime> time;
   StatusList list;
@@ -301,7 +333,9 @@ struct StatusDocument {
 
 // kubelet's verdict under one pull policy, and the step of its procedure that decides.
 struct Reasoning {
-  std::string result, reason, rule, message;
+  VerdictResultText result;
+  doc::EnumText<kubelet::VerdictReason::kFactsUnknown, kubelet::VerdictReasonName> reason;
+  std::string rule, message;
 
   friend bool operator==(const Reasoning&, const Reasoning&) = default;
 };

@@ -24,6 +24,7 @@
 #include "base/result.h"
 #include "base/scrub.h"
 #include "base/text.h"
+#include "doc/enum_text.h"
 #include "doc/field.h"
 #include "doc/json.h"
 #include "doc/node.h"
@@ -49,6 +50,12 @@ class Members {
   void Read(const char* name, std::string& field) const {
     if (const doc::Node* value = Find(name, doc::Node::Kind::kString, "a string"))
       field = base::WithoutControls(value->text);
+  }
+  template <auto kLast, auto kName>
+  void Read(const char* name, doc::EnumText<kLast, kName>& field) const {
+    std::string text = field.text();
+    Read(name, text);
+    field = doc::EnumText<kLast, kName>(std::move(text));
   }
   void Read(const char* name, bool& field) const {
     if (const doc::Node* value = Find(name, doc::Node::Kind::kBool, "true or false")) field = value->boolean;
@@ -158,7 +165,7 @@ enum Flags : unsigned {
   kMore = 32,     // later versions may know more words
 };
 
-// The words of a member that is an enum.
+// The words of a member that is a text, and has only a few values. Members of type EnumText need none.
 using EnumWords = std::vector<std::string> (*)();
 
 // The types of members, taken apart: a struct with rows, an optional, a list of either.
@@ -184,6 +191,10 @@ template <typename T>
 struct IsList<std::vector<T>> : std::true_type {
   using Item = T;
 };
+template <typename T>
+struct IsEnumText : std::false_type {};
+template <auto kLast, auto kName>
+struct IsEnumText<doc::EnumText<kLast, kName>> : std::true_type {};
 // The type of the member's value if it is not null.
 template <typename M>
 using Value = typename IsOptional<M>::Item;
@@ -234,6 +245,10 @@ class MemberWriter {
 
  private:
   void Write(const std::string& text) const { out_.String(text); }
+  template <auto kLast, auto kName>
+  void Write(const doc::EnumText<kLast, kName>& value) const {
+    out_.String(value.text());
+  }
   void Write(bool value) const { out_.Bool(value); }
   void Write(std::uint64_t value) const { out_.Number(value); }
   void Write(std::int64_t value) const { out_.Integer(value); }
@@ -322,6 +337,12 @@ struct Scrubber {
 
  private:
   static void Scrub(std::string& text) { text = base::WithoutControls(base::ToUtf8(text)); }
+  template <auto kLast, auto kName>
+  static void Scrub(doc::EnumText<kLast, kName>& value) {
+    std::string text = value.text();
+    Scrub(text);
+    value = doc::EnumText<kLast, kName>(std::move(text));
+  }
   static void Scrub(std::pair<std::string, std::string>& texts) { Scrub(texts.first), Scrub(texts.second); }
   template <typename M>
   static void Scrub(std::optional<M>& value) {
@@ -358,6 +379,7 @@ doc::Form FormOf() {
   using V = Value<M>;
   if (HasRows<V>) return doc::Form::kObject;
   if (HasRows<Struct<M>>) return doc::Form::kObjects;
+  if (IsEnumText<V>::value) return doc::Form::kWord;
   if (std::is_same_v<V, bool>) return doc::Form::kBool;
   if (std::is_integral_v<V>) return doc::Form::kInt;
   if (std::is_same_v<V, base::WallTime>) return doc::Form::kTime;
@@ -376,6 +398,9 @@ struct Describer {
   void operator()(const char* name, M T::*, unsigned flags, const char* help,
                   EnumWords words = nullptr) const {
     const bool shown = hidden || (flags & kPublic) != 0;
+    if constexpr (IsEnumText<Value<M>>::value) {
+      if (words == nullptr) words = Value<M>::Names;
+    }
     fields.push_back({.path = below + name,
                       .form = words != nullptr ? doc::Form::kWord : FormOf<M>(),
                       .help = help,

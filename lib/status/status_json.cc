@@ -13,10 +13,6 @@ namespace prefetch::status {
 
 namespace {
 
-std::string Text(std::string_view name) {
-  return std::string(name);
-}
-
 // Returns how long ago a time was, in whole seconds. If the clock was set back in between, it is 0.
 std::optional<std::uint64_t> SecondsSince(const std::optional<base::WallTime>& since, base::WallTime time) {
   if (!since) return std::nullopt;
@@ -64,7 +60,7 @@ StatusKubelet KubeletOf(const std::optional<plan::KubeletStatus>& kubelet) {
   }
   shown = {.version = kubelet->version,
            .rules = kubelet->rules,
-           .verification = kubelet->verification,
+           .verification = VerificationText(kubelet->verification),
            .allowlist = kubelet->allowlist,
            .root = kubelet->root,
            .sources = kubelet->sources,
@@ -118,8 +114,8 @@ StatusRegistryServer ServerOf(const plan::RegistryStatus& registry, base::WallTi
 // The verdicts of a pod with each policy.
 StatusVerdicts VerdictsOf(const kubelet::Verdicts& verdicts) {
   auto shown = [](const kubelet::Verdict& verdict) {
-    return StatusVerdict{Text(kubelet::VerdictResultName(verdict.result)),
-                         Text(plan::CheckReasonName(plan::CheckReasonFor(verdict.reason)))};
+    return StatusVerdict{verdict.result,
+                         std::string(plan::CheckReasonName(plan::CheckReasonFor(verdict.reason)))};
   };
   return {shown(verdicts.never), shown(verdicts.if_not_present), shown(verdicts.always)};
 }
@@ -127,7 +123,7 @@ StatusVerdicts VerdictsOf(const kubelet::Verdicts& verdicts) {
 StatusVerdicts ByPresence(const plan::ImageState& image) {
   auto shown = [&](image::PullPolicy policy) {
     const plan::PresenceVerdict says = plan::VerdictWithoutKubelet(image, policy);
-    return StatusVerdict{Text(kubelet::VerdictResultName(says.result)), Text(plan::ReasonName(says.reason))};
+    return StatusVerdict{says.result, std::string(plan::ReasonName(says.reason))};
   };
   return {shown(image::PullPolicy::kNever), shown(image::PullPolicy::kIfNotPresent),
           shown(image::PullPolicy::kAlways)};
@@ -180,12 +176,12 @@ std::string_view WhyNotAsked(const plan::ImageState& image) {
 }
 
 StatusRegistry RegistryOf(const plan::RegistryView& view, base::WallTime time) {
-  return {.answer = view.answer ? Text(image::RegistryAnswerName(*view.answer)) : "",
+  return {.answer = view.answer ? AnswerText(*view.answer) : AnswerText(),
           .detail = view.detail,
           .digest = view.digest,
           .checked_at = view.checked_at,
           .fresh = view.fresh,
-          .reason = Text(plan::ReasonName(view.reason)),
+          .reason = view.reason,
           .message = view.message,
           .agrees = view.agrees,
           .answered_by = view.answered_by,
@@ -198,8 +194,7 @@ StatusRegistry RegistryOf(const plan::RegistryView& view, base::WallTime time) {
 }
 
 StatusPull PullOf(const plan::PullStatus& pull) {
-  StatusPull shown{.state = Text(plan::PullStateName(pull.state)),
-                   .attempts = static_cast<std::uint64_t>(pull.attempts)};
+  StatusPull shown{.state = pull.state, .attempts = static_cast<std::uint64_t>(pull.attempts)};
   // Without known bytes, null distinguishes "not known" from "none yet".
   if (pull.bytes_known) {
     shown.bytes_done = pull.bytes_done;
@@ -217,9 +212,9 @@ StatusPull PullOf(const plan::PullStatus& pull) {
 StatusTouch TouchOf(const plan::TouchStatus& touch) {
   // The image was never touched and will not be.
   if (touch.state == plan::TouchState::kNone && touch.attempts == 0) return {};
-  return {.state = Text(plan::TouchStateName(touch.state)),
+  return {.state = touch.state,
           .attempts = static_cast<std::uint64_t>(touch.attempts),
-          .obstacle = Text(plan::TouchObstacleName(touch.obstacle)),
+          .obstacle = touch.obstacle,
           .why = touch.why,
           .last_at = touch.last_at,
           .next_attempt_at = touch.next_attempt_at};
@@ -231,8 +226,8 @@ StatusImage ImageOf(const plan::Snapshot& snapshot, const plan::ImageState& imag
   shown.image = want.reference.written();
   shown.normalized_name = want.reference.Normalized();
   shown.required = want.required;
-  shown.ready_for = image::PullPolicyName(want.ready_for);
-  shown.refresh = plan::RefreshName(want.refresh);
+  shown.ready_for = want.ready_for;
+  shown.refresh = want.refresh;
   shown.priority = want.priority;
   shown.applies = image.applies;
   shown.present = image.present;
@@ -242,10 +237,10 @@ StatusImage ImageOf(const plan::Snapshot& snapshot, const plan::ImageState& imag
   shown.size_bytes = image.size_bytes;
   shown.ready = image.ready;
   shown.settled = image.settled;
-  shown.phase = plan::PhaseName(image.phase);
-  shown.reason = plan::ReasonName(image.reason);
+  shown.phase = image.phase;
+  shown.reason = image.reason;
   shown.message = image.message;
-  shown.pulled_with = plan::PulledWithName(image.pulled_with);
+  shown.pulled_with = image.pulled_with;
   shown.credential = image.credential;
   shown.exposed = image.exposed;
   shown.aliases = image.aliases;
@@ -260,7 +255,7 @@ StatusImage ImageOf(const plan::Snapshot& snapshot, const plan::ImageState& imag
     shown.registry_reason = WhyNotAsked(image);
   }
   shown.pull = PullOf(image.pull);
-  shown.open = plan::OpenName(want.open);
+  shown.open = want.open;
   shown.touch = TouchOf(*image.touch);
   shown.from = want.from;
   return shown;
@@ -287,8 +282,7 @@ void AddUnlisted(const plan::Unlisted* unlisted, StatusDocument& document) {
 
 ImageReasoning ReasoningOf(const kubelet::Verdicts& verdicts) {
   auto shown = [](const kubelet::Verdict& verdict) {
-    return Reasoning{Text(kubelet::VerdictResultName(verdict.result)),
-                     Text(kubelet::VerdictReasonName(verdict.reason)), Text(verdict.rule), verdict.message};
+    return Reasoning{verdict.result, verdict.reason, std::string(verdict.rule), verdict.message};
   };
   return {shown(verdicts.never), shown(verdicts.if_not_present), shown(verdicts.always)};
 }
@@ -299,8 +293,8 @@ StatusDocument HeadOf(const plan::Snapshot& snapshot, base::WallTime time) {
   StatusDocument document;
   document.node = snapshot.node;
   document.ready = snapshot.readiness.ready;
-  document.phase = plan::PhaseName(snapshot.readiness.phase);
-  document.reason = plan::ReasonName(snapshot.readiness.reason);
+  document.phase = snapshot.readiness.phase;
+  document.reason = snapshot.readiness.reason;
   document.message = snapshot.readiness.message;
   document.required = snapshot.readiness.required;
   document.required_ready = snapshot.readiness.required_ready;

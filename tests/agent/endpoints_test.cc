@@ -251,7 +251,7 @@ TEST(Endpoints, ACheckIsAnsweredForEachImage) {
   EXPECT_FALSE(result->ok);
   ASSERT_EQ(result->answers.size(), 2U);
   EXPECT_TRUE(result->answers[0].ok);
-  EXPECT_EQ(result->answers[0].result, "Starts");
+  EXPECT_EQ(result->answers[0].result.text(), "Starts");
   EXPECT_EQ(result->answers[1].reason, "ImageAbsent");
 }
 
@@ -260,7 +260,7 @@ TEST(Endpoints, NeighboursHearNothingOfUnlistedImages) {
   ASSERT_TRUE(result);
   EXPECT_TRUE(result->answers[0].ok);
   EXPECT_EQ(result->answers[1].reason, "NotListed");
-  EXPECT_EQ(result->answers[1].result, "Unknown");
+  EXPECT_EQ(result->answers[1].result.text(), "Unknown");
 }
 
 TEST(Endpoints, ABadCheckIsToldAllItsMistakes) {

@@ -73,7 +73,7 @@ TEST_F(PullingTest, UntilThenItIsPending) {
   status::CheckAnswer waits = Pull(kAbsent, PullPolicy::kNever);
   EXPECT_TRUE(waits.pending);
   EXPECT_FALSE(waits.ok);
-  EXPECT_EQ(waits.result, "Unknown");
+  EXPECT_EQ(waits.result.text(), "Unknown");
   EXPECT_EQ(waits.reason, "Queued");
   plan::ImageState& image = Asked(kAbsent, plan::Reason::kPulling);
   image.phase = plan::Phase::kProgressing;
@@ -127,7 +127,7 @@ TEST_P(PullFailsTest, IsANoWithTheReason) {
   status::CheckAnswer answer = Pull(kAbsent, row.policy, identity);
   EXPECT_FALSE(answer.ok);
   EXPECT_FALSE(answer.pending);
-  EXPECT_EQ(answer.result, row.result);
+  EXPECT_EQ(answer.result.text(), row.result);
   EXPECT_EQ(answer.reason, plan::ReasonName(row.reason));
   EXPECT_NE(answer.message.find("as the runtime says it"), std::string::npos) << answer.message;
 }

@@ -88,11 +88,11 @@ TEST_F(InquiryTest, APasswordThatIsKeptFromAMirrorIsNoDenial) {
            .detail = image::RegistryDetail::kNoCredentials,
            .answered_by = "mirror.example.test:5000"};
   status::CheckAnswer answer = Ask(kApp);
-  EXPECT_EQ(answer.result, "Unknown");
+  EXPECT_EQ(answer.result.text(), "Unknown");
   EXPECT_NE(answer.message.find("registryTrustedMirrors: [mirror.example.test:5000]"), std::string::npos)
       << answer.message;
   says_.answered_by = "reg.example.test";
-  EXPECT_EQ(Ask(kApp).result, "Refused") << "the registry itself has seen all that there is";
+  EXPECT_EQ(Ask(kApp).result.text(), "Refused") << "the registry itself has seen all that there is";
 }
 
 TEST_F(InquiryTest, AlwaysOfAnAbsentImageWaitsForAPull) {
@@ -107,7 +107,7 @@ TEST_F(InquiryTest, AlwaysOfAnAbsentImageWaitsForAPull) {
 TEST_F(InquiryTest, ADenialSaysNothingOfAPodsOwnSecrets) {
   says_ = {.kind = Kind::kAccessDenied};
   status::CheckAnswer answer = Ask(kApp, true, {.secrets = {{"team", "pull", "u1"}}, .service_account = {}});
-  EXPECT_EQ(answer.result, "Unknown");
+  EXPECT_EQ(answer.result.text(), "Unknown");
 }
 
 TEST_F(InquiryTest, NeighboursCannotMakeTheAgentAsk) {
@@ -231,7 +231,7 @@ TEST_F(InquiryTest, NoRegistryIsAskedLongerThanTheAskerHas) {
                                .within = {}};
   status::CheckResult result = asking_.Check({}, request, kNode);
   EXPECT_EQ(times_asked_, 0);
-  EXPECT_EQ(result.answers.at(0).result, "Unknown");
+  EXPECT_EQ(result.answers.at(0).result.text(), "Unknown");
   EXPECT_EQ(result.answers.at(0).reason, "Unreachable");
   EXPECT_NE(result.answers.at(0).message.find("before reg.example.test could be asked"), std::string::npos);
   EXPECT_TRUE(result.answers.at(1).ok);

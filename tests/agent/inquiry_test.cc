@@ -43,12 +43,12 @@ TEST_F(InquiryTest, AClosedImageIsANoForBothPoliciesWithTheRule) {
   Record(IdOf(kApp), "reg.example.test/team/app", tests::kSecretEntry);
   status::CheckAnswer never = Check(kApp, PullPolicy::kNever);
   EXPECT_FALSE(never.ok);
-  EXPECT_EQ(never.result, "Refused");
+  EXPECT_EQ(never.result.text(), "Refused");
   EXPECT_EQ(never.reason, "RecordedForOthers");
   EXPECT_NE(never.rule, "");
   status::CheckAnswer if_not_present = Check(kApp, PullPolicy::kIfNotPresent);
   EXPECT_FALSE(if_not_present.ok);
-  EXPECT_EQ(if_not_present.result, "Pulls");
+  EXPECT_EQ(if_not_present.result.text(), "Pulls");
 }
 
 TEST_F(InquiryTest, ThePodsOwnSecretOpensWhatItClosed) {
@@ -185,7 +185,7 @@ TEST_F(InquiryTest, AnImageOfAnotherPlatformIsANo) {
 
 TEST_F(InquiryTest, BeforeKubeletWasLookedAtNothingIsKnown) {
   snapshot_.possible_kubelets = nullptr;
-  EXPECT_EQ(Check(kApp, PullPolicy::kNever).result, "Unknown");
+  EXPECT_EQ(Check(kApp, PullPolicy::kNever).result.text(), "Unknown");
 }
 
 TEST_F(InquiryTest, WithoutAKubeletPresenceCounts) {
@@ -206,11 +206,11 @@ TEST_F(InquiryTest, AListedImageThatIsGoneSinceTheLastLookIsANo) {
       clock_.Advance(std::chrono::seconds(1));
       status::CheckAnswer answer = Check(kApp, PullPolicy::kNever, local);
       EXPECT_FALSE(answer.ok) << local;
-      EXPECT_EQ(answer.result, "Refused");
+      EXPECT_EQ(answer.result.text(), "Refused");
       EXPECT_EQ(answer.reason, "ImageAbsent");
       EXPECT_TRUE(answer.listed);
       EXPECT_NE(answer.message.find("removed a moment ago"), std::string::npos) << answer.message;
-      EXPECT_EQ(Check(kApp, PullPolicy::kIfNotPresent, local).result, "Pulls");
+      EXPECT_EQ(Check(kApp, PullPolicy::kIfNotPresent, local).result.text(), "Pulls");
     }
   }
 }
@@ -272,7 +272,7 @@ TEST_F(InquiryTest, WhatTheRuntimeHasNotToldOfIsNotCalledAbsent) {
   for (bool local : {true, false}) {
     for (PullPolicy policy : {PullPolicy::kNever, PullPolicy::kIfNotPresent, PullPolicy::kAlways}) {
       status::CheckAnswer answer = Check(kApp, policy, local);
-      EXPECT_EQ(answer.result, "Unknown");
+      EXPECT_EQ(answer.result.text(), "Unknown");
       EXPECT_EQ(answer.reason, "RuntimeDown");
       EXPECT_EQ(answer.message, "the container runtime could not be asked: nobody listens");
     }
@@ -288,7 +288,7 @@ TEST_F(InquiryTest, WhatTheRuntimeHasNotToldOfIsNotCalledAbsent) {
   EXPECT_EQ(Check(kApp, PullPolicy::kNever).message, "the container runtime has not answered yet");
   EXPECT_TRUE(Explain(kApp).Find("whatHelps")->items.empty());
   snapshot_.kubelet.reset();
-  EXPECT_EQ(Check(kApp, PullPolicy::kNever).result, "Unknown");
+  EXPECT_EQ(Check(kApp, PullPolicy::kNever).result.text(), "Unknown");
 }
 
 TEST_F(InquiryTest, WhatARuntimeToldThatIsAwayForLongSaysNothing) {

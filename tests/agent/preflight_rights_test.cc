@@ -55,7 +55,7 @@ class RightsTestOf : public InquiryTest, public testing::WithParamInterface<Row>
   std::string Told(const Requester& asker, const std::string& image, PullPolicy policy) {
     board_.Publish(std::make_shared<const plan::Snapshot>(snapshot_));
     status::CheckAnswer answer = asking_.Check({}, {.questions = {{image, policy, {}}}}, asker).answers.at(0);
-    return std::string(answer.ok ? "yes " : "no ") + answer.result + " " + answer.reason +
+    return std::string(answer.ok ? "yes " : "no ") + answer.result.text() + " " + answer.reason +
            (times_asked_ > 0 ? " asked" : "");
   }
 };
@@ -199,7 +199,7 @@ TEST_F(PreflightRights, ThePodsOwnSecretsMakeADenialUnknown) {
   says_ = {.kind = Kind::kAccessDenied};
   board_.Publish(std::make_shared<const plan::Snapshot>(snapshot_));
   status::CheckRequest request{.questions = {{kApp, kAlways, {.secrets = {{"ci", "pull", ""}}}}}};
-  EXPECT_EQ(asking_.Check({}, request, kAskingAlways).answers.at(0).result, "Unknown");
+  EXPECT_EQ(asking_.Check({}, request, kAskingAlways).answers.at(0).result.text(), "Unknown");
 }
 
 // A pod's own question goes out with what every pod of the node has, the node's with all that the agent has.
@@ -242,7 +242,7 @@ TEST_F(PreflightRights, ATokenOfThePodsAccountMayOpenWhatIsDenied) {
                    return image::RegistryAnswer{.kind = Kind::kAccessDenied};
                  });
   board_.Publish(std::make_shared<const plan::Snapshot>(snapshot_));
-  EXPECT_EQ(asking.Check({}, {.questions = {{kApp, kAlways, {}}}}, kAskingAlways).answers.at(0).result,
+  EXPECT_EQ(asking.Check({}, {.questions = {{kApp, kAlways, {}}}}, kAskingAlways).answers.at(0).result.text(),
             "Unknown");
 }
 

@@ -184,12 +184,13 @@ inline Report HostileFleet() {
   for (const std::string& text : HostileTexts()) {
     status::StatusDocument document = With({Denied(), Stale(), sample::Queued("quay.io/acme/tool:v9")});
     document.runtime.name = document.runtime.version = document.kubelet.version = document.list.hash = text;
-    document.reason = document.message = text;
+    document.reason = text;
+    document.message = text;
     document.registries.push_back(
         {.name = text, .trouble = text, .message = text, .unreachable_since = sample::At(-60)});
     for (status::StatusImage& image : document.images) {
-      if (!image.ready) image.reason = image.message = image.phase = text;
-      if (image.registry) image.registry->reason = image.registry->message = text;
+      if (!image.ready) image.message = text, image.reason = text, image.phase = text;
+      if (image.registry) image.registry->message = text, image.registry->reason = text;
       if (!image.ready || image.registry) image.image = text + image.image;
     }
     says.push_back({text, document});

@@ -325,7 +325,7 @@ TEST(CheckReport, Json) {
   ASSERT_TRUE(read.ok()) << read.error().message();
   ASSERT_EQ(read->answers.size(), 3U);
   EXPECT_EQ(read->answers[0].reason, "RecordedForOthers");
-  EXPECT_EQ(read->answers[2].result, "Undecided");
+  EXPECT_EQ(read->answers[2].result.text(), "Undecided");
 }
 
 TEST(CheckReport, WhatIsBeingPulledIsNotDecided) {

@@ -143,7 +143,7 @@ class NodeWithoutDetailTest : public testing::TestWithParam<SignsCase> {};
 TEST_P(NodeWithoutDetailTest, IsReadyOrProgressingAndNeverFailing) {
   FleetNode node = NodeWithoutDetail("n1", GetParam().signs);
   EXPECT_EQ(node.state, GetParam().state) << node.message;
-  EXPECT_EQ(node.reason, GetParam().reason);
+  EXPECT_EQ(node.reason.text(), GetParam().reason);
   EXPECT_FALSE(node.detail);
   EXPECT_FALSE(node.for_good);
   EXPECT_FALSE(node.message.empty());

@@ -108,8 +108,8 @@ TEST(RegistryJson, IsReadBack) {
   ASSERT_TRUE(document) << document.error().message();
   const std::optional<status::StatusRegistry>& registry = document->images[0].registry;
   ASSERT_TRUE(registry);
-  EXPECT_EQ(registry->answer, "Unreachable");
-  EXPECT_EQ(registry->reason, "Unreachable");
+  EXPECT_EQ(registry->answer.text(), "Unreachable");
+  EXPECT_EQ(registry->reason.text(), "Unreachable");
   EXPECT_FALSE(registry->fresh);
   EXPECT_TRUE(registry->agrees);
   EXPECT_EQ(registry->confirmed_at, sample::At(-7200));

@@ -139,13 +139,13 @@ TEST(StatusJson, EachSpellingHasItsVerdicts) {
   ASSERT_TRUE(document) << document.error().message();
   const status::StatusImage& image = document->images.at(0);
   EXPECT_EQ(image.image, "docker.io/library/nginx:1.27");
-  EXPECT_EQ(image.verdicts.never.result, "Refused");
+  EXPECT_EQ(image.verdicts.never.result.text(), "Refused");
   ASSERT_EQ(image.spellings.size(), 2U);
   EXPECT_EQ(image.spellings[0].image, "docker.io/library/nginx:1.27");
-  EXPECT_EQ(image.spellings[0].verdicts.never.result, "Starts");
+  EXPECT_EQ(image.spellings[0].verdicts.never.result.text(), "Starts");
   EXPECT_EQ(image.spellings[1].image, "nginx:1.27");
   EXPECT_EQ(image.spellings[1].verdicts.never.reason, "RecordedUnderOtherName");
-  EXPECT_EQ(image.spellings[1].verdicts.if_not_present.result, "Pulls");
+  EXPECT_EQ(image.spellings[1].verdicts.if_not_present.result.text(), "Pulls");
   EXPECT_NE(image.message.find("Pods that write nginx:1.27: "), std::string::npos) << image.message;
 }
 
@@ -255,7 +255,7 @@ TEST(StatusDocument, MissingAndUnknownMembersAreNothing) {
                                   R"(,"new":{"a":[1]},"disk":null,"images":[{"image":"a","phase":"New",)"
                                   R"("reason":"SomethingNew","verdicts":null,"registry":{"x":1}}]})");
   ASSERT_TRUE(document) << document.error().message();
-  EXPECT_EQ(document->images.at(0).reason, "SomethingNew");
+  EXPECT_EQ(document->images.at(0).reason.text(), "SomethingNew");
   std::string table = StatusTable(*document, {});
   EXPECT_NE(table.find("something …"), std::string::npos) << table;
 }
@@ -353,7 +353,7 @@ TEST(WithoutBytes, TheTimeOfAPullIsShownAndTheReasonOnce) {
 TEST(Pinned, IsShownInFull) {
   status::StatusDocument document = PullsOf("cri-o");
   status::StatusImage& image = document.images.front();
-  image.phase = image.reason = "Ready";
+  image.phase = plan::Phase::kReady;
   image.pull.state = "Done";
   image.ready = image.present = image.pinned = true;
   EXPECT_NE(StatusTable(document, {.width = 160, .wide = true}).find("pinned: kubelet's"), std::string::npos);
@@ -365,7 +365,7 @@ TEST(Pinned, TheObstacleIsShown) {
   status::StatusImage& image = document.images.front();
   image.pin_problem = "the disk is small";
   EXPECT_NE(StatusTable(document, {.width = 160}).find("not pinned: the disk is small"), std::string::npos);
-  image.phase = image.reason = "Ready";
+  image.phase = plan::Phase::kReady;
   image.ready = image.present = true;
   EXPECT_NE(StatusTable(document, {.width = 160}).find("not pinned: the disk is small"), std::string::npos);
 }

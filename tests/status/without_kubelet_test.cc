@@ -38,7 +38,7 @@ TEST_P(WithoutKubelet, StatusCheckAndWaitAgree) {
     facts.kubelet = plan::CheckKubelet::kNone;
     facts.runtime = plan::CheckRuntime{.error = std::nullopt, .image = image};
     const plan::CheckVerdict verdict = plan::DecideCheck(facts).verdict;
-    EXPECT_EQ(of.result, kubelet::VerdictResultName(verdict.result));
+    EXPECT_EQ(of.result, verdict.result);
     EXPECT_EQ(of.reason, plan::CheckReasonName(verdict.reason));
     EXPECT_EQ(verdict.ok, verdict.result == VerdictResult::kStarts);
     EXPECT_EQ(verdict.ok, plan::IsReadyFor(image, policy, false));
