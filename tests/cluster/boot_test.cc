@@ -24,7 +24,7 @@ TEST(Boot, ANodeIsUpInSecondsAndRunsPods) {
   EXPECT_EQ(answered.answer, PodAnswer::kPulls) << answered.text;
   answered = node.pods().Ask({.policy = "IfNotPresent", .images = {image}})[0];
   EXPECT_EQ(answered.answer, PodAnswer::kStarts) << answered.text;
-  EXPECT_EQ(node.VerdictOf(image).never.result.text(), "Starts");
+  EXPECT_EQ(node.VerdictOf(image).never.result, "Starts");
 }
 
 TEST(Boot, ANodeWithCrioRunsPods) {
@@ -37,7 +37,7 @@ TEST(Boot, ANodeWithCrioRunsPods) {
   EXPECT_EQ(answered.answer, PodAnswer::kPulls) << answered.text;
   answered = node.pods().Ask({.images = {image}})[0];
   EXPECT_EQ(answered.answer, PodAnswer::kStarts) << answered.text;
-  EXPECT_EQ(node.VerdictOf(image).never.result.text(), "Starts");
+  EXPECT_EQ(node.VerdictOf(image).never.result, "Starts");
 }
 
 }  // namespace
