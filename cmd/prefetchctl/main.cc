@@ -38,7 +38,7 @@ std::stop_source StopOnSignals() {
     ::sigwait(&set, &signal);
     ::_exit(128 + signal);
   }).detach();
-  // A closed pipe becomes an error of the write, which Delivered() reports.
+  // A closed pipe becomes an error of the write, which CheckOutputDelivered() reports.
   ::signal(SIGPIPE, SIG_IGN);
   return stop;
 }
@@ -71,7 +71,7 @@ std::string UnknownCommand(const CLI::App& app) {
 }
 
 // Output that could not be written is a failure, whatever the command itself achieved.
-int Delivered(int exit_code) {
+int CheckOutputDelivered(int exit_code) {
   base::Status printed = base::StdoutDelivered();
   return printed ? exit_code : Fail(kUnreachable, printed.error(), std::cerr);
 }
@@ -97,7 +97,7 @@ std::string HelpOf(const CLI::App& app, const std::string& called_as) {
 // A command, or a word that only has commands below it. Groups are the headings of the first page of help, in
 // the order of this table; one that is called kHidden works and is not shown.
 constexpr const char* kHidden = "";
-constexpr const char* kLook = "Look at a node or a fleet";
+constexpr const char* kInspect = "Look at a node or a fleet";
 constexpr const char* kGate = "Gate CI";
 constexpr const char* kLists = "Lists";
 constexpr const char* kInstall = "Install";
@@ -111,10 +111,11 @@ struct Row {
 };
 
 constexpr Row kCommands[] = {
-    {"status", kLook, "Show the images of this node, or of a fleet", StatusCommand},
-    {"explain", kLook, "Explain one image on this node, and what kubelet would do with it", ExplainCommand},
-    {"retry", kLook, "Try images again at once that wait for their next attempt", RetryCommand},
-    {"watch", kLook, "Tell a webhook of nodes that fail, or are ready again", WatchCommand},
+    {"status", kInspect, "Show the images of this node, or of a fleet", StatusCommand},
+    {"explain", kInspect, "Explain one image on this node, and what kubelet would do with it",
+     ExplainCommand},
+    {"retry", kInspect, "Try images again at once that wait for their next attempt", RetryCommand},
+    {"watch", kInspect, "Tell a webhook of nodes that fail, or are ready again", WatchCommand},
     {"check", kGate, "Check whether pods would start on this node with these images", CheckCommand},
     {"wait", kGate, "Wait until all required images are ready", WaitCommand},
     {"lint", kGate,
@@ -176,14 +177,14 @@ void AddCommands(CLI::App& app, Context& context, int& exit_code) {
 }
 
 // Returns the recognised command: the last one of the line.
-const CLI::App& Recognised(const CLI::App& app) {
+const CLI::App& RecognisedCommand(const CLI::App& app) {
   const auto below = app.get_subcommands();
-  return below.empty() ? app : Recognised(*below.front());
+  return below.empty() ? app : RecognisedCommand(*below.front());
 }
 
 // Returns the flag or command that `word` probably means; empty if it resembles none. Hidden commands are not
 // suggested.
-std::string MeantWord(const CLI::App& app, const std::string& word) {
+std::string SuggestedWord(const CLI::App& app, const std::string& word) {
   std::vector<std::string> names;
   if (word.starts_with("-")) {
     for (const CLI::Option* option : app.get_options([](const CLI::Option*) { return true; })) {
@@ -194,22 +195,23 @@ std::string MeantWord(const CLI::App& app, const std::string& word) {
       if (!below->get_group().empty()) names.push_back(below->get_name());
     }
   }
-  return base::Meant(word.substr(0, word.find('=')), names);
+  return base::ClosestName(word.substr(0, word.find('=')), names);
 }
 
 // Prints the usage error as one sentence.
-int Misunderstood(const CLI::App& app, const CLI::ParseError& error, const std::string& called_as) {
+int PrintUsageError(const CLI::App& app, const CLI::ParseError& error, const std::string& called_as) {
   std::string word = UnknownCommand(app);
-  std::string what =
-      word.empty() ? UsageMistake(Recognised(app), error) : "there is no command " + base::ToUtf8(word);
-  const std::vector<std::string> extras = Recognised(app).remaining();
+  std::string what = word.empty() ? UsageErrorText(RecognisedCommand(app), error)
+                                  : "there is no command " + base::ToUtf8(word);
+  const std::vector<std::string> extras = RecognisedCommand(app).remaining();
   if (word.empty()) {
     // Only a flag among the unknown words can be compared with the command's flags.
     auto flag = std::find_if(extras.begin(), extras.end(),
                              [](const std::string& extra) { return extra.starts_with("-"); });
     if (flag != extras.end()) word = *flag;
   }
-  if (const std::string meant = word.empty() ? "" : MeantWord(Recognised(app), word); !meant.empty()) {
+  if (const std::string meant = word.empty() ? "" : SuggestedWord(RecognisedCommand(app), word);
+      !meant.empty()) {
     what += "; did you mean " + meant + "?";
   }
   std::cerr << "prefetchctl: " << what << " (see " << HelpOf(app, called_as) << ")\n";
@@ -217,7 +219,7 @@ int Misunderstood(const CLI::App& app, const CLI::ParseError& error, const std::
 }
 
 // Prints the help or the version, under the name with which the program was called.
-int Asked(const CLI::App& app, const CLI::ParseError& error, const std::string& called_as) {
+int PrintRequestedHelp(const CLI::App& app, const CLI::ParseError& error, const std::string& called_as) {
   std::ostringstream out;
   const int exit_code = app.exit(error, out, std::cerr);
   // The script of `completion` completes the program's own name.
@@ -256,7 +258,8 @@ int Main(int argc, char** argv) {
   try {
     app.parse(Arguments(argc, argv));
   } catch (const CLI::ParseError& error) {
-    return error.get_exit_code() == 0 ? Asked(app, error, called_as) : Misunderstood(app, error, called_as);
+    return error.get_exit_code() == 0 ? PrintRequestedHelp(app, error, called_as)
+                                      : PrintUsageError(app, error, called_as);
   }
   return exit_code;
 }
@@ -266,7 +269,7 @@ int Main(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    return prefetch::ctl::Delivered(prefetch::ctl::Main(argc, argv));
+    return prefetch::ctl::CheckOutputDelivered(prefetch::ctl::Main(argc, argv));
   } catch (const std::exception& error) {
     std::cerr << "prefetchctl: " << error.what() << "\n";
     return prefetch::ctl::kUnreachable;

@@ -81,7 +81,7 @@ ExitCode Fail(ExitCode code, const base::Error& error) {
 }
 
 // A result that could not be printed is no success.
-int Delivered(int code) {
+int CheckOutputDelivered(int code) {
   base::Status printed = base::StdoutDelivered();
   if (printed) return code;
   int failed = Fail(kNotReady, printed.error());
@@ -90,8 +90,8 @@ int Delivered(int code) {
 
 // Ends the process without its destructors if a thread hangs in reading a file (an unresponsive mount): it
 // could never be joined. Nothing is left that could be lost.
-int EndedAtOnce(int code) {
-  if (base::TimedReader::Running() > 0) std::_Exit(Delivered(code));
+int ExitIfReaderHangs(int code) {
+  if (base::TimedReader::Running() > 0) std::_Exit(CheckOutputDelivered(code));
   return code;
 }
 
@@ -146,13 +146,13 @@ int Run(const config::AgentConfig& config) {
   // A restart of the container mounts the new directory; a mount cannot follow a replaced one.
   if (agent.MustRestart() && !config.once) {
     base::Err("kubelet's records were replaced, prefetchd ends");
-    return EndedAtOnce(kNotReady);
+    return ExitIfReaderHangs(kNotReady);
   }
   if (!config.once) {
     base::Info("prefetchd stopped");
-    return EndedAtOnce(kOk);
+    return ExitIfReaderHangs(kOk);
   }
-  return EndedAtOnce(
+  return ExitIfReaderHangs(
       PrintResult(*agent.board().Latest(), stop.token().stop_requested(), clock.Now() >= deadline));
 }
 
@@ -187,7 +187,7 @@ int Main(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    return prefetch::Delivered(prefetch::Main(argc, argv));
+    return prefetch::CheckOutputDelivered(prefetch::Main(argc, argv));
   } catch (const std::exception& error) {
     std::cerr << "prefetchd: " << error.what() << "\n";
     return 1;
@@ -288,13 +288,13 @@ Flags ParseFlags(int argc, char** argv) {
 namespace {
 
 // Ends the waiting thread from within. No other process sends it.
-constexpr int kEndOfWaiting = SIGUSR1;
+constexpr int kStopWaiterSignal = SIGUSR1;
 
 sigset_t Signals() {
   sigset_t set;
   sigemptyset(&set);
   // SIGHUP stops the agent, too: no signal reloads anything.
-  for (int signal : {SIGTERM, SIGINT, SIGHUP, SIGCHLD, kEndOfWaiting}) sigaddset(&set, signal);
+  for (int signal : {SIGTERM, SIGINT, SIGHUP, SIGCHLD, kStopWaiterSignal}) sigaddset(&set, signal);
   return set;
 }
 
@@ -302,7 +302,7 @@ void Wait(const std::stop_source& stop) {
   sigset_t set = Signals();
   while (true) {
     int signal = 0;
-    if (::sigwait(&set, &signal) != 0 || signal == kEndOfWaiting) return;
+    if (::sigwait(&set, &signal) != 0 || signal == kStopWaiterSignal) return;
     if (signal == SIGCHLD) {
       base::ReapOrphans();
       continue;
@@ -328,7 +328,7 @@ StopOnSignals::StopOnSignals() {
 }
 
 StopOnSignals::~StopOnSignals() {
-  ::pthread_kill(waiter_.native_handle(), kEndOfWaiting);
+  ::pthread_kill(waiter_.native_handle(), kStopWaiterSignal);
   waiter_.join();
 }
 

@@ -23,7 +23,7 @@ std::string NodeName() {
   return host;
 }
 
-credentials::KeyringOptions KeyringFor(const config::AgentConfig& config, ClusterAccess* cluster) {
+credentials::KeyringOptions KeyringOptionsFor(const config::AgentConfig& config, ClusterAccess* cluster) {
   credentials::KeyringOptions options;
   options.provider_config = config.image_credential_provider_config;
   options.provider_bin_dir = config.image_credential_provider_bin_dir;
@@ -45,12 +45,12 @@ credentials::KeyringOptions KeyringFor(const config::AgentConfig& config, Cluste
   return options;
 }
 
-std::optional<agent::KubeletOptions> KubeletFor(
+std::optional<agent::KubeletOptions> KubeletOptionsFor(
     const config::AgentConfig& config, const cri::Endpoint& runtime,
-    std::shared_ptr<const agent::LearntVersion> version, std::shared_ptr<agent::SeenStart> start,
-    std::shared_ptr<const agent::LearntSettings> learnt_settings) {
-  if (config.kubelet == config::Kubelet::kNone) return std::nullopt;
-  kubelet::Declared declared;
+    std::shared_ptr<const agent::LatestNodeReport> version, std::shared_ptr<agent::LatestKubeletStart> start,
+    std::shared_ptr<const agent::LatestKubeletSettings> learnt_settings) {
+  if (config.kubelet == config::KubeletMode::kNone) return std::nullopt;
+  kubelet::KubeletDeclarations declared;
   if (auto version = image::KubeletVersion::Parse(config.kubelet_version)) declared.version = *version;
   declared.rules = config.kubelet_rules;
   declared.policy = config.kubelet_verification;
@@ -59,14 +59,14 @@ std::optional<agent::KubeletOptions> KubeletFor(
   declared.config_file = config.kubelet_config;
   declared.config_dir = config.kubelet_config_dir;
   declared.start_file = kubelet::StartFileOf(runtime.socket_path);
-  return agent::KubeletOptions{
-      .facts = kubelet::NodeFactsReader(std::move(declared), config.kubelet_proc, kubelet::UsualConfigs()),
-      .version = std::move(version),
-      .start = std::move(start),
-      .learnt_settings = std::move(learnt_settings)};
+  return agent::KubeletOptions{.facts = kubelet::NodeFactsReader(std::move(declared), config.kubelet_proc,
+                                                                 kubelet::WellKnownConfigs()),
+                               .version = std::move(version),
+                               .start = std::move(start),
+                               .learnt_settings = std::move(learnt_settings)};
 }
 
-std::optional<agent::TouchOptions> TouchFor(const config::AgentConfig& config) {
+std::optional<agent::TouchOptions> TouchOptionsFor(const config::AgentConfig& config) {
   if (!config.touch) return std::nullopt;
   return agent::TouchOptions{
       .node = NodeName(), .instance = config.gate.instance, .image_volumes = config.touch_image_volumes};
@@ -96,11 +96,12 @@ NodeAgent::NodeAgent(const config::AgentConfig& config, const cri::Endpoint& end
       images_(endpoint),
       content_(endpoint),
       cluster_(ClusterAccess::Make(config, NodeName(), clock)),
-      keyring_(KeyringFor(config, cluster_.get()), clock),
+      keyring_(KeyringOptionsFor(config, cluster_.get()), clock),
       registries_(config.registry, clock),
-      version_(cluster_ ? std::make_shared<agent::LearntVersion>() : nullptr),
-      start_(std::make_shared<agent::SeenStart>()),
-      learnt_settings_(cluster_ && config.kubelet_api ? std::make_shared<agent::LearntSettings>() : nullptr),
+      version_(cluster_ ? std::make_shared<agent::LatestNodeReport>() : nullptr),
+      start_(std::make_shared<agent::LatestKubeletStart>()),
+      learnt_settings_(cluster_ && config.kubelet_api ? std::make_shared<agent::LatestKubeletSettings>()
+                                                      : nullptr),
       agent_(LoopOptions(), {.images = images_,
                              .content = content_,
                              .keyring = keyring_,
@@ -109,13 +110,13 @@ NodeAgent::NodeAgent(const config::AgentConfig& config, const cri::Endpoint& end
                              .registry = registries_.Resolver(),
                              .access = registries_.Access(),
                              .contents = registries_.Contents()}),
-      inquiry_(agent_.board(), images_, content_, keyring_, clock, registries_.Resolver(),
-               registries_.Hosts(), RequestPulls(), config.check_pull),
+      image_queries_(agent_.board(), images_, content_, keyring_, clock, registries_.Resolver(),
+                     registries_.Hosts(), RequestPulls(), config.check_pull),
       retries_(agent_.board(), clock,
                [this](std::vector<std::string> names) { agent_.Retry(std::move(names)); }) {
   // Only the API server can review tokens. If the configuration admits no caller, no token needs a review.
   if (!cluster_ || (!config.preflight.AdmitsAnybody() && !config.fleet_tokens)) return;
-  authenticator_.emplace(config.preflight, config.fleet_tokens, cluster_->Place(), cluster_->api(),
+  authenticator_.emplace(config.preflight, config.fleet_tokens, cluster_->Location(), cluster_->api(),
                          agent_.metrics(), clock);
   authenticator_->OnProblem(
       [this](std::string problem) { agent_.ReportProblem("reviews of tokens", std::move(problem)); });
@@ -126,11 +127,11 @@ agent::Options NodeAgent::LoopOptions() const {
           .node = NodeName(),
           .endpoint = endpoint_.ToString(),
           .instance = config_.LeaseOwner(),
-          .fetch = config_.fetch == config::Fetch::kAuto,
+          .fetch = config_.fetch == config::FetchMode::kAuto,
           .once = config_.once,
           .unpin = config_.unpin,
-          .kubelet = KubeletFor(config_, endpoint_, version_, start_, learnt_settings_),
-          .touch = TouchFor(config_),
+          .kubelet = KubeletOptionsFor(config_, endpoint_, version_, start_, learnt_settings_),
+          .touch = TouchOptionsFor(config_),
           .audit_ignore = config_.audit_ignore,
           .mountinfo = "/proc/self/mountinfo",
           .reads_labels = version_ != nullptr};
@@ -147,7 +148,7 @@ agent::PullRequester NodeAgent::RequestPulls() {
 base::Status NodeAgent::Listen() {
   const http::ServerLimits limits;  // both servers share its budget
   auto local = Serve(http::Listener::Unix(config_.local, 0600), limits,
-                     agent::Endpoints(agent_.board(), agent_.metrics(), inquiry_, retries_, clock_,
+                     agent::Endpoints(agent_.board(), agent_.metrics(), image_queries_, retries_, clock_,
                                       agent::Audience::kLocal));
   if (!local) return std::move(local).error().Wrap("--local " + config_.local);
   local_ = *std::move(local);
@@ -159,7 +160,7 @@ base::Status NodeAgent::Listen() {
   pod_network_limits.deferred_per_client = agent::kPodNetworkThreadsPerClient;
   auto pod_network =
       Serve(http::Listener::Tcp(address), pod_network_limits,
-            agent::Endpoints(agent_.board(), agent_.metrics(), inquiry_, retries_, clock_,
+            agent::Endpoints(agent_.board(), agent_.metrics(), image_queries_, retries_, clock_,
                              agent::Audience::kPodNetwork, authenticator_ ? &*authenticator_ : nullptr));
   if (!pod_network) return std::move(pod_network).error().Wrap("--listen " + address);
   pod_network_ = *std::move(pod_network);
@@ -180,20 +181,20 @@ void NodeAgent::Watch() {
   lists_->Start([this](plan::ImageList list) {
     agent_.SetList(std::make_shared<const plan::ImageList>(std::move(list)));
   });
-  const auto look_at_kubelet = [this] { agent_.RecordsChanged({.all = true}); };
-  // These handlers must be set before talk_ starts the threads that call them.
+  const auto poll_kubelet = [this] { agent_.RecordsChanged({.all = true}); };
+  // These handlers must be set before cluster_threads_ starts the threads that call them.
   if (version_) {
-    version_->OnChange(look_at_kubelet);
+    version_->OnChange(poll_kubelet);
     version_->OnChange([this] { agent_.SetNodeLabels(version_->Get().labels); });
     version_->OnChange([this] { registries_.SetNodeAddresses(version_->Get().addresses); });
   }
-  if (learnt_settings_) learnt_settings_->OnChange(look_at_kubelet);
-  const auto report_problem = [this](std::string of, std::string problem) {
-    agent_.ReportProblem(std::move(of), std::move(problem));
+  if (learnt_settings_) learnt_settings_->OnChange(poll_kubelet);
+  const auto report_problem = [this](std::string component, std::string problem) {
+    agent_.ReportProblem(std::move(component), std::move(problem));
   };
   if (cluster_)
-    talk_.emplace(*cluster_, config_, agent_.board(), keyring_, version_, start_, learnt_settings_,
-                  report_problem, clock_);
+    cluster_threads_.emplace(*cluster_, config_, agent_.board(), keyring_, version_, start_, learnt_settings_,
+                             report_problem, clock_);
   // A single run ends with its pulls and reads the images itself.
   if (!config_.once) images_watch_.emplace(content_, [this] { agent_.ImagesChanged(); });
 }
@@ -263,12 +264,13 @@ agent::KubeletPort ClusterAccess::Kubelet(const credentials::Keyring& keyring) {
       .provider_config_hash = [&keyring] { return keyring.provider_config_hash(); }};
 }
 
-ClusterTalk::ClusterTalk(ClusterAccess& access, const config::AgentConfig& config, const agent::Board& board,
-                         const credentials::Keyring& keyring, std::shared_ptr<agent::LearntVersion> version,
-                         std::shared_ptr<agent::SeenStart> start,
-                         std::shared_ptr<agent::LearntSettings> learnt_settings,
-                         std::function<void(std::string of, std::string problem)> report_problem,
-                         const base::Clock& clock)
+ClusterThreads::ClusterThreads(ClusterAccess& access, const config::AgentConfig& config,
+                               const agent::Board& board, const credentials::Keyring& keyring,
+                               std::shared_ptr<agent::LatestNodeReport> version,
+                               std::shared_ptr<agent::LatestKubeletStart> start,
+                               std::shared_ptr<agent::LatestKubeletSettings> learnt_settings,
+                               std::function<void(std::string component, std::string problem)> report_problem,
+                               const base::Clock& clock)
     : version_(access.node(), version, start, access.api(), clock) {
   version_.Start();  // without a kubelet, for the labels of the Node
   if (config.gate.Any()) {
@@ -287,7 +289,7 @@ ClusterTalk::ClusterTalk(ClusterAccess& access, const config::AgentConfig& confi
 
 namespace {
 
-http::CurlOptions HttpFor(const config::RegistryConfig& config) {
+http::CurlOptions HttpOptionsFor(const config::RegistryConfig& config) {
   http::CurlOptions options;
   options.http_proxy = config.http_proxy;
   options.https_proxy = config.https_proxy;
@@ -296,14 +298,14 @@ http::CurlOptions HttpFor(const config::RegistryConfig& config) {
   return options;
 }
 
-registry::DeclaredAccess DeclaredBy(const config::RegistryConfig& config) {
+registry::DeclaredAccess DeclaredAccessFor(const config::RegistryConfig& config) {
   return {.by_pull = config.mode == config::RegistryMode::kPull,
           .config_path = config.config_path,
           .split_config_path = config.split_config_path};
 }
 
-registry::ClientOptions ClientFor(const config::RegistryConfig& config,
-                                  const registry::DecidedAccess& decided) {
+registry::ClientOptions ClientOptionsFor(const config::RegistryConfig& config,
+                                         const registry::DecidedAccess& decided) {
   registry::ClientOptions options;
   options.hosts.runtime = decided.hosts;
   options.registries = decided.registries;
@@ -319,9 +321,9 @@ registry::ClientOptions ClientFor(const config::RegistryConfig& config,
 }
 
 // A host that is tried by https and then http is shown as https.
-status::RegistryHostView Shown(const registry::ChainedHost& chained) {
+status::RegistryHostView ToHostView(const registry::ChainedHost& chained) {
   const registry::Host& host = chained.host;
-  bool plain = host.server.scheme == "http" && !host.http_after_all;
+  bool plain = host.server.scheme == "http" && !host.http_fallback;
   std::string problem = chained.problem;
   if (!chained.blocked_by.empty()) problem = "registries.conf blocks " + chained.blocked_by;
   std::string server = (plain ? "http://" : "") + host.server.Authority();
@@ -335,13 +337,16 @@ status::RegistryHostView Shown(const registry::ChainedHost& chained) {
 RegistryClients::RegistryClients(const config::RegistryConfig& config, const base::Clock& clock)
     : config_(config),
       clock_(clock),
-      access_(DeclaredBy(config), {config.containerd_config, config.registries_conf}, config.host_root),
-      own_(kube::ProcessEnv, clock, "/proc/net/route", "/proc/net/ipv6_route") {}
+      access_(DeclaredAccessFor(config), {config.containerd_config, config.registries_conf},
+              config.host_root),
+      own_addresses_(kube::ProcessEnv, clock, "/proc/net/route", "/proc/net/ipv6_route") {}
 
 RegistryClients::RuntimeRegistryClients::RuntimeRegistryClients(
     const config::RegistryConfig& config, std::shared_ptr<const registry::DecidedAccess> decided,
     const base::Clock& clock)
-    : by(std::move(decided)), http(HttpFor(config)), client(http, clock, ClientFor(config, *by)) {}
+    : by(std::move(decided)),
+      http(HttpOptionsFor(config)),
+      client(http, clock, ClientOptionsFor(config, *by)) {}
 
 std::shared_ptr<const registry::DecidedAccess> RegistryClients::Decided(
     const agent::RegistryQueryContext& runtime) {
@@ -371,7 +376,7 @@ agent::RegistryResolver RegistryClients::Resolver() {
     }
     if (!question.untrusted_name) return ClientsFor(std::move(decided))->client.Ask(call, question);
     image::RegistryQuestion bounded = question;
-    bounded.not_these = own_.Get(call);
+    bounded.excluded_addresses = own_addresses_.Get(call);
     return ClientsFor(std::move(decided))->client.Ask(call, bounded);
   };
 }
@@ -399,7 +404,7 @@ agent::ContentSourceFor RegistryClients::Contents() {
     std::shared_ptr<const registry::HostChain> chain = clients->client.HostsFor(reference);
     // The agent downloads content only if it knows with certainty which servers the runtime would ask.
     // Otherwise the runtime pulls.
-    if (!chain->only_by_pull.empty() || chain->is_guess || chain->hosts.empty()) return nullptr;
+    if (!chain->only_by_pull_reason.empty() || chain->is_guess || chain->hosts.empty()) return nullptr;
     for (const registry::ChainedHost& host : chain->hosts) {
       if (!host.problem.empty() || !host.blocked_by.empty()) return nullptr;
     }
@@ -418,23 +423,23 @@ agent::RegistryHosts RegistryClients::Hosts() {
     view.config_path_source = access.config_path_source;
     if (image::IsOnlyByPull(access, reference.domain())) {
       view.by_pull = true;
-      view.notes.push_back(registry::ByPullWords(access, decided->runtime));
+      view.notes.push_back(registry::ByPullReason(access, decided->runtime));
       view.notes.insert(view.notes.end(), access.notes.begin(), access.notes.end());
       return view;
     }
     std::shared_ptr<const registry::HostChain> chain = ClientsFor(decided)->client.HostsFor(reference);
     view.source = chain->source;
-    if (!chain->only_by_pull.empty()) {
+    if (!chain->only_by_pull_reason.empty()) {
       view.by_pull = true;
-      view.notes.push_back(chain->only_by_pull);
+      view.notes.push_back(chain->only_by_pull_reason);
       return view;
     }
     view.notes = chain->notes;
     view.notes.insert(view.notes.end(), access.notes.begin(), access.notes.end());
     for (const registry::ChainedHost& host : chain->hosts) {
-      if (!registry::Answers(host.host, reference.has_digest())) continue;
+      if (!registry::CanServe(host.host, reference.has_digest())) continue;
       if (config_.skip_mirrors && host.mirror) continue;
-      view.hosts.push_back(Shown(host));
+      view.hosts.push_back(ToHostView(host));
     }
     return view;
   };

@@ -51,7 +51,7 @@ class ClusterAccess {
 
   kube::Api& api() { return api_; }
   const std::string& node() const { return node_; }
-  plan::AgentPlace Place() const { return {node_, name_space_}; }
+  plan::AgentLocation Location() const { return {node_, name_space_}; }
   // For Keyring; empty if no account is configured.
   credentials::GrantSource Grants();
   // This node's kubelet.
@@ -74,15 +74,16 @@ class ClusterAccess {
 
 // The threads that talk to the API server, one for each part; they end with this object. A resource of main.
 // The agent and all arguments outlive it.
-class ClusterTalk {
+class ClusterThreads {
  public:
   // The agent reads their results (KubeletOptions) and sets `start`. `learnt_settings` is null unless
   // config.kubelet_api is set.
-  ClusterTalk(ClusterAccess& access, const config::AgentConfig& config, const agent::Board& board,
-              const credentials::Keyring& keyring, std::shared_ptr<agent::LearntVersion> version,
-              std::shared_ptr<agent::SeenStart> start, std::shared_ptr<agent::LearntSettings> learnt_settings,
-              std::function<void(std::string of, std::string problem)> report_problem,
-              const base::Clock& clock);
+  ClusterThreads(ClusterAccess& access, const config::AgentConfig& config, const agent::Board& board,
+                 const credentials::Keyring& keyring, std::shared_ptr<agent::LatestNodeReport> version,
+                 std::shared_ptr<agent::LatestKubeletStart> start,
+                 std::shared_ptr<agent::LatestKubeletSettings> learnt_settings,
+                 std::function<void(std::string component, std::string problem)> report_problem,
+                 const base::Clock& clock);
 
  private:
   agent::VersionReader version_;
@@ -100,7 +101,7 @@ class RegistryClients {
   RegistryClients& operator=(const RegistryClients&) = delete;
 
   // The Node's own addresses. With a pod network, no interface here has them.
-  void SetNodeAddresses(std::vector<std::string> addresses) { own_.SetNode(std::move(addresses)); }
+  void SetNodeAddresses(std::vector<std::string> addresses) { own_addresses_.SetNode(std::move(addresses)); }
 
   // Empty if no registry is to be asked.
   agent::RegistryResolver Resolver();
@@ -126,7 +127,7 @@ class RegistryClients {
   const config::RegistryConfig& config_;
   const base::Clock& clock_;
   registry::NodeAccess access_;
-  agent::OwnAddresses own_;
+  agent::OwnAddresses own_addresses_;
   base::Mutex mutex_;
   std::shared_ptr<RuntimeRegistryClients> clients_ PREFETCH_GUARDED_BY(mutex_);
 };
@@ -159,16 +160,16 @@ class NodeAgent {
   credentials::Keyring keyring_;
   RegistryClients registries_;
   // Null if no part learns it, so that no part waits for it.
-  const std::shared_ptr<agent::LearntVersion> version_;
-  const std::shared_ptr<agent::SeenStart> start_;
-  const std::shared_ptr<agent::LearntSettings> learnt_settings_;
+  const std::shared_ptr<agent::LatestNodeReport> version_;
+  const std::shared_ptr<agent::LatestKubeletStart> start_;
+  const std::shared_ptr<agent::LatestKubeletSettings> learnt_settings_;
   agent::Agent agent_;
-  agent::Inquiry inquiry_;
+  agent::ImageQueryService image_queries_;
   agent::Retries retries_;
   std::optional<agent::ClientAuthenticator> authenticator_;  // where the configuration admits any
   std::unique_ptr<http::Server> local_, pod_network_;
   std::optional<list::ListWatcher> lists_;
-  std::optional<ClusterTalk> talk_;
+  std::optional<ClusterThreads> cluster_threads_;
   std::optional<agent::ImageWatch> images_watch_;
 };
 

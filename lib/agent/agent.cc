@@ -27,11 +27,11 @@ constexpr milliseconds kPublishInterval{25};
 constexpr seconds kOnceRuntimeGrace{10};
 // Maximum time between two turns. Starting a poll causes a turn, but a poll that takes long delays the next
 // one.
-constexpr seconds kLongestRest{12};
+constexpr seconds kMaxTurnInterval{12};
 // Interval at which state of unreferenced registries is discarded.
 constexpr std::chrono::minutes kForgetEvery{10};
 // Time limit for deleting the touch pod at exit. The next start deletes a pod that remains.
-constexpr milliseconds kTouchFarewell{500};
+constexpr milliseconds kTouchPodDeleteTimeout{500};
 // Time in which an operator's request for a retry waives pull windows. A request that starts no pull, because
 // another client has brought the image, must not waive them for an update of later days.
 constexpr std::chrono::hours kRequestWaivesWindows{1};
@@ -50,7 +50,7 @@ Agent::Agent(Options options, Parts parts)
       started_at_(parts_.clock.Now()),
       loop_(parts_.clock, options_.seed),
       list_(std::make_shared<plan::ImageList>()),
-      entries_(options_.platform, {.labels = std::nullopt, .to_come = options_.reads_labels}),
+      entries_(options_.platform, {.labels = std::nullopt, .pending = options_.reads_labels}),
       turns_(started_at_),
       next_turn_(started_at_),
       lookups_(parts_.keyring, [this](LookupFinished event) { loop_.Push(std::move(event)); }),
@@ -106,7 +106,7 @@ void Agent::StopAll() {
   loop_.Stop();
   lookups_.DropAll();
   // Pulls::StopAll cancels the running pulls. Their leases stay, so that the next agent goes on with their
-  // bytes. DropLastLeases deletes the others later.
+  // bytes. ReleaseLeasesAtExit deletes the others later.
   pulls_->StopAll();
 }
 
@@ -134,8 +134,8 @@ void Agent::SetNodeLabels(std::optional<image::NodeLabels> labels) {
   loop_.Push(NodeLabelsRead{std::move(labels)});
 }
 
-void Agent::ReportProblem(std::string of, std::string problem) {
-  loop_.Push(ProblemReported{std::move(of), std::move(problem)});
+void Agent::ReportProblem(std::string component, std::string problem) {
+  loop_.Push(ProblemReported{std::move(component), std::move(problem)});
 }
 
 void Agent::Run(const std::stop_token& stop, base::TimePoint deadline) {
@@ -158,7 +158,7 @@ void Agent::Run(const std::stop_token& stop, base::TimePoint deadline) {
   if (loop_.changed()) Publish();  // the final Snapshot
   StopAll();
   DeleteTouchPod();
-  pulls_->DropLastLeases();
+  pulls_->ReleaseLeasesAtExit();
   Release();
 }
 
@@ -173,16 +173,16 @@ bool Agent::IsFinished(base::TimePoint started) const {
   // An image is undecided while its verdict is held, or before kubelet's verdict on a new image is known.
   bool undecided =
       std::any_of(entries_.listed().begin(), entries_.listed().end(), [this](const Entry& entry) {
-        if (!kubelet_ || !entry.applies() || !entry.seen.local) return false;
-        return !entry.touched->settled || entry.verdict.differs_since || !entry.verdict.shown ||
-               entry.verdict.image_id != entry.seen.local->id;
+        if (!kubelet_ || !entry.applies() || !entry.observed.local) return false;
+        return !entry.touch_status->settled || entry.verdict.differs_since || !entry.verdict.shown ||
+               entry.verdict.image_id != entry.observed.local->id;
       });
   return list_epoch_ > 0 && settled_ && !undecided && pinning_.IsSettled();
 }
 
 void Agent::Turn(std::optional<Event> event) {
   loop_.BeginTurn();
-  board_.Touch(loop_.now());
+  board_.RecordTurn(loop_.now());
   // A turn costs time for each entry, so a wake-up without news skips it. A due poll of the runtime counts
   // as news, since turns start these polls.
   bool news = std::min(turns_.due(), runtime_.NextTurn(list_epoch_ > 0)) <= loop_.now();
@@ -193,7 +193,7 @@ void Agent::Turn(std::optional<Event> event) {
   // kubelet is polled far more often than turns happen, and most of these polls bring no news. So this stands
   // outside of ProcessEntries.
   if (kubelet_) kubelet_->StartPollIfDue(poll_workers_, list_epoch_);
-  TidyIfCalm();
+  ReturnMemoryIfIdle();
   next_turn_ = NextWakeTime();
 }
 
@@ -211,7 +211,7 @@ void Agent::ProcessEntries() {
   pulls_->StartDue(settled_, !kubelet_ || kubelet_->polled());
   // StartDue, too, settles entries: those for which there will be no room.
   settled_ = entries_.Settled();
-  if (checks_.Start(runtime_.up(), runtime_.Asking())) runtime_.ReportAccess();
+  if (checks_.Start(runtime_.up(), runtime_.QueryContext())) runtime_.ReportAccess();
   runtime_.StartPollIfDue(poll_workers_, list_, list_epoch_);
   pulls_->StartWatchIfDue(poll_workers_);
   pulls_->StartUpdatingLeases(poll_workers_);
@@ -234,10 +234,10 @@ void Agent::ForgetRegistries() {
 
 // A new list, a first poll and a Snapshot leave as much free memory behind as the agent holds. Needs no turn
 // of its own.
-void Agent::TidyIfCalm() {
-  if (loop_.jobs() + lookups_.under_way() > 0 || loop_.now() < tidy_at_) return;
+void Agent::ReturnMemoryIfIdle() {
+  if (loop_.jobs() + lookups_.under_way() > 0 || loop_.now() < return_memory_at_) return;
   base::ReturnFreeMemory();
-  tidy_at_ = base::TimePoint::max();
+  return_memory_at_ = base::TimePoint::max();
 }
 
 bool Agent::Handle(Event event) {
@@ -267,18 +267,18 @@ void Agent::DecideAll() {
       continue;
     }
     plan::RefreshDecision refresh;
-    if (checks_.Asks(entry) && entry.seen.local) {
-      refresh = plan::DecideRefresh(entry.want, *entry.seen.local, entry.fresh, loop_.now());
+    if (checks_.AppliesTo(entry) && entry.observed.local) {
+      refresh = plan::DecideRefresh(entry.desired, *entry.observed.local, entry.freshness, loop_.now());
     }
-    plan::Action action =
-        entry.on_list ? plan::Decide(entry.seen, entry.past, refresh, loop_.now())
-                      : plan::DecideRequested(entry.seen, entry.past, entry.requested_until, loop_.now());
+    plan::Action action = entry.on_list ? plan::Decide(entry.observed, entry.history, refresh, loop_.now())
+                                        : plan::DecideRequested(entry.observed, entry.history,
+                                                                entry.requested_until, loop_.now());
     const std::optional<base::WallTime> opens = std::exchange(entry.window_opens, std::nullopt);
-    if (!entry.want->pull_windows.empty() && !MayPullAnyTime(entry)) {
+    if (!entry.desired->pull_windows.empty() && !MayPullAnyTime(entry)) {
       const base::WallTime wall = loop_.Wall();
       plan::WindowDecision decided =
           plan::DecideByWindow(action,
-                               {.window = windows_.At(entry.want->pull_windows, loop_.now(), wall),
+                               {.window = windows_.At(entry.desired->pull_windows, loop_.now(), wall),
                                 .delay = DelayOfOpening(entry),
                                 .last = entry.action,
                                 .last_opens = opens},
@@ -294,24 +294,24 @@ void Agent::DecideAll() {
     }
     // An entry stays settled. It ends --once and the busy first phase with its higher limits, and a later
     // failure must not start that phase again.
-    if (entry.past.settled) continue;
+    if (entry.history.settled) continue;
     // With a kubelet, "present" is not enough: the verdict must be about this image id, not about the one
     // that a pull has just replaced.
-    bool judged = !kubelet_ ||
-                  (entry.verdict.shown && entry.seen.local && entry.verdict.image_id == entry.seen.local->id);
-    bool here = plan::IsUsable(entry.seen) ||
+    bool judged = !kubelet_ || (entry.verdict.shown && entry.observed.local &&
+                                entry.verdict.image_id == entry.observed.local->id);
+    bool here = plan::IsUsable(entry.observed) ||
                 (action.kind == plan::ActionKind::kKeep && action.reason == plan::Reason::kWrongPlatform);
     // A digest that depends on a tag gets one pull before its entry is settled, so that `wait` and `--once`
     // see the result. If that pull fails, the present image is enough.
-    const bool tries = plan::DependsOnTag(entry.seen, entry.past) && entry.past.failures == 0;
-    if (here && judged && !tries && checks_.HasEnoughAnswers(entry)) entry.past.settled = true;
+    const bool tries = plan::DependsOnTag(entry.observed, entry.history) && entry.history.failures == 0;
+    if (here && judged && !tries && checks_.HasEnoughAnswers(entry)) entry.history.settled = true;
   }
   settled_ = entries_.Settled();
 }
 
 // Windows spread work that nobody waits for: here an operator or a preflight does, or the process of --once.
 bool Agent::MayPullAnyTime(const Entry& entry) const {
-  const std::optional<base::WallTime>& retry = entry.past.retry_requested_at;
+  const std::optional<base::WallTime>& retry = entry.history.retry_requested_at;
   return options_.once || loop_.now() < entry.requested_until ||
          (retry && loop_.Wall() - *retry < kRequestWaivesWindows);
 }
@@ -319,16 +319,17 @@ bool Agent::MayPullAnyTime(const Entry& entry) const {
 base::Duration Agent::DelayOfOpening(const Entry& entry) {
   if (options_.limits.start_jitter.count() == 0) return base::Duration(0);
   if (!window_fraction_) window_fraction_ = loop_.Random();
-  return plan::DelayOfOpening(entry.want->pull_windows, options_.limits.start_jitter, *window_fraction_);
+  return plan::DelayOfOpening(entry.desired->pull_windows, options_.limits.start_jitter, *window_fraction_);
 }
 
 // An image that is still to be pulled may share the touch pod.
 bool Agent::MorePullsToCome() const {
   return std::any_of(entries_.listed().begin(), entries_.listed().end(), [](const Entry& entry) {
     if (!entry.applies()) return false;
-    bool judged = entry.verdict.shown && entry.seen.local && entry.verdict.image_id == entry.seen.local->id;
+    bool judged =
+        entry.verdict.shown && entry.observed.local && entry.verdict.image_id == entry.observed.local->id;
     return !entry.runs.empty() || entry.action.kind == plan::ActionKind::kPull ||
-           (entry.seen.local && !judged);
+           (entry.observed.local && !judged);
   });
 }
 
@@ -340,23 +341,23 @@ bool Agent::MayTouch() const {
 void Agent::StartTouchIfDue() {
   if (!MayTouch()) return;
   const plan::RuntimeStatus& runtime = runtime_.status();
-  TouchSurroundings surroundings{.kubelet_verifies = kubelet_->Verifies(),
-                                 .records_note = kubelet::WhyRecordsNeverMatch(runtime.name, runtime.version),
-                                 .more_to_come = MorePullsToCome()};
+  TouchContext context{.kubelet_verifies = kubelet_->Verifies(),
+                       .records_note = kubelet::RecordMismatchReason(runtime.name, runtime.version),
+                       .more_to_come = MorePullsToCome()};
   base::WallTime wall = loop_.Wall();
   // NextJob decides by the states that Review has set, and changes some of them: an entry becomes "running".
   // The second Review shows that in this turn's Snapshot.
-  loop_.ChangedIf(touching_->Review(entries_, surroundings, loop_.now(), wall));
+  loop_.ChangedIf(touching_->Review(entries_, context, loop_.now(), wall));
   std::optional<Touching::Job> job = touching_->NextJob(entries_, loop_.now());
-  loop_.ChangedIf(touching_->Review(entries_, surroundings, loop_.now(), wall));
+  loop_.ChangedIf(touching_->Review(entries_, context, loop_.now(), wall));
   if (!job) return;
   base::Call call{.stop = loop_.stopping()};
-  loop_.Submit(*touches_, [job = *std::move(job), call]() -> Event { return TouchAdvanced{job(call)}; });
+  loop_.Submit(*touches_, [job = *std::move(job), call]() -> Event { return TouchCallDone{job(call)}; });
 }
 
 void Agent::DeleteTouchPod() {
   if (!touching_ || !touching_->HasPod()) return;
-  touch_pods_->Sweep(base::Call().Within(kTouchFarewell));
+  touch_pods_->Sweep(base::Call().Within(kTouchPodDeleteTimeout));
 }
 
 // Returns the time of the next turn that is needed without an event.
@@ -366,17 +367,17 @@ base::TimePoint Agent::NextTurnTime() const {
   if (loop_.changed()) next = std::min<base::TimePoint>(next, published_at_ + kPublishInterval);
   for (const Entry& entry : entries_.all()) {
     // Every decision that depends on time must be listed here. One that is missing would wait for
-    // kLongestRest.
+    // kMaxTurnInterval.
     next = std::min(next, plan::NextRelease(entry.verdict));
-    if (checks_.Asks(entry)) {
-      next = std::min(next, plan::NextRefreshChange(entry.want, entry.fresh, loop_.now()));
+    if (checks_.AppliesTo(entry)) {
+      next = std::min(next, plan::NextRefreshChange(entry.desired, entry.freshness, loop_.now()));
     }
     if (entry.action.kind == plan::ActionKind::kWait) next = std::min(next, entry.action.until);
     if (!entry.on_list && entry.runs.empty()) {
-      next = std::min(next, plan::ForgetRequestedAt(entry.past, entry.requested_until));
+      next = std::min(next, plan::ForgetRequestedAt(entry.history, entry.requested_until));
     }
   }
-  return std::min<base::TimePoint>(next, loop_.now() + kLongestRest);
+  return std::min<base::TimePoint>(next, loop_.now() + kMaxTurnInterval);
 }
 
 base::TimePoint Agent::NextWakeTime() const {
@@ -393,19 +394,19 @@ base::TimePoint Agent::NextWakeTime() const {
 namespace {
 
 // The loop counts as calm if it published nothing for this long and no job is running.
-constexpr std::chrono::seconds kCalm{5};
+constexpr std::chrono::seconds kIdleBeforeMemoryReturn{5};
 
 }  // namespace
 
 plan::ImageState Agent::EvaluateImage(const Entry& entry, base::WallTime wall) const {
-  std::optional<plan::Run> run;
-  if (const ActivePull* current = entry.Current()) run = current->run;
+  std::optional<plan::RunningPull> run;
+  if (const ActivePull* current = entry.Current()) run = current->state;
   plan::ImageState state = plan::EvaluateImage(
-      {.want = entry.want,
+      {.desired = entry.desired,
        .selection = entry.selection,
-       .labels_to_come = entries_.labels().to_come,
-       .seen = entry.seen,
-       .past = entry.past,
+       .labels_pending = entries_.labels().pending,
+       .observed = entry.observed,
+       .history = entry.history,
        .action = entry.action,
        .window_opens = entry.window_opens,
        .run = run,
@@ -416,15 +417,15 @@ plan::ImageState Agent::EvaluateImage(const Entry& entry, base::WallTime wall) c
        .spellings = entry.verdict.shown_spellings,
        .no_disk_space = entry.no_disk_space,
        .waits_for_disk_space = entry.waits_for_disk_space,
-       .disk_space_needed = plan::ReservationOfDue(entry.past.disk).least,
+       .disk_space_needed = plan::ReservationOfDue(entry.history.disk).least,
        .disk = pulls_->disk(),
        .limits = pulls_->limits(),
-       .refresh = checks_.Asks(entry) ? &entry.refresh : nullptr,
-       .freshness = &*entry.fresh,
-       .held = entry.held,
-       .looking_up = lookups_.StateOf(*entry.want, loop_.now()).state == plan::LookupState::kUnderWay,
+       .refresh = checks_.AppliesTo(entry) ? &entry.refresh : nullptr,
+       .freshness = &*entry.freshness,
+       .hold_reason = entry.hold_reason,
+       .looking_up = lookups_.StateOf(*entry.desired, loop_.now()).state == plan::LookupState::kUnderWay,
        .pin_problem = pinning_.ProblemOf(entry),
-       .touch = entry.touched},
+       .touch = entry.touch_status},
       loop_.now(), wall);
   state.requested_at = entry.requested_at;
   return state;
@@ -435,7 +436,8 @@ void Agent::AddImages(plan::Snapshot& snapshot) const {
   for (const Entry& entry : entries_.listed()) {
     snapshot.images.push_back(EvaluateImage(entry, snapshot.time));
     snapshot.disk.pressure = snapshot.disk.pressure || entry.no_disk_space;
-    if (entry.applies() && !entry.seen.local) snapshot.disk.needed_bytes += pulls_->StillNeeds(entry);
+    if (entry.applies() && !entry.observed.local)
+      snapshot.disk.needed_bytes += pulls_->RemainingDiskNeed(entry);
   }
   for (const Entry& entry : entries_.requested()) {
     snapshot.requested.push_back(EvaluateImage(entry, snapshot.time));
@@ -445,21 +447,21 @@ void Agent::AddImages(plan::Snapshot& snapshot) const {
 // Problems are faults of the node or the configuration that belong to no single image.
 void Agent::AddProblems(plan::Snapshot& snapshot) const {
   snapshot.problems = credentials_.problems;
-  snapshot.providers_not_given = credentials_.not_given;
+  snapshot.providers_not_given = credentials_.missing_on_agent;
   const std::vector<std::string>& stale = runtime_.stale_mounts();
   snapshot.problems.insert(snapshot.problems.end(), stale.begin(), stale.end());
   if (kubelet_) {
     snapshot.problems.insert(snapshot.problems.end(), kubelet_->problems().begin(),
                              kubelet_->problems().end());
   }
-  const std::size_t unselected = entries_.Unselected();
-  if (unselected > 0 && !entries_.labels().to_come) {
+  const std::size_t unselected = entries_.CountUnselected();
+  if (unselected > 0 && !entries_.labels().pending) {
     snapshot.problems.push_back(
         std::to_string(unselected) + (unselected == 1 ? " entry has" : " entries have") +
         " a nodeSelector, and the agent cannot read the labels of its Node: it does not "
         "pull them, and is not ready");
   }
-  for (const auto& [of, problem] : troubles_) snapshot.problems.push_back(problem);
+  for (const auto& [component, problem] : component_problems_) snapshot.problems.push_back(problem);
   if (options_.touch && !touching_) {
     snapshot.problems.emplace_back(
         "--touch needs an API server, and none is reachable from here: the agent touches nothing");
@@ -489,10 +491,10 @@ void Agent::Publish() {
   AddImages(*snapshot);
   if (kubelet_) {
     snapshot->kubelet = kubelet_->status();
-    snapshot->kubelet->runtime_note = kubelet::WhyRecordsNeverMatch(runtime.name, runtime.version);
+    snapshot->kubelet->runtime_note = kubelet::RecordMismatchReason(runtime.name, runtime.version);
     snapshot->possible_kubelets = kubelet_->possible();
   }
-  snapshot->registries = checks_.InUse();
+  snapshot->registries = checks_.Statuses();
   snapshot->unlisted = runtime_.unlisted();
   AddProblems(*snapshot);
   AddGcOutlook(*snapshot);
@@ -517,7 +519,7 @@ void Agent::Publish() {
   published_at_ = loop_.now();
   // Each Snapshot postpones the return of free memory, so that a busy agent does not return what it needs
   // again.
-  tidy_at_ = loop_.now() + kCalm;
+  return_memory_at_ = loop_.now() + kIdleBeforeMemoryReturn;
   loop_.Published();
 }
 
@@ -535,7 +537,7 @@ void Agent::On(ListChanged event) {
   windows_.Forget();
   entries_.Replace(list_);
   lookups_.RetainOnly([this](const std::string& name) { return entries_.Find(name) != nullptr; });
-  checks_.NewDemands();
+  checks_.OnDesiredChanged();
   pulls_->ListChanged(!same_hash);
   runtime_.PollInFull();
   runtime_.PollNow();
@@ -564,13 +566,13 @@ bool Agent::On(RuntimePolled event) {
   // An unchanged poll still measures the room, which matters to pulls that wait. With a quiet list it costs
   // no turn: a turn for each answer would double the work of an idle agent.
   const bool same = news.answered && !news.reconnected && event.poll.unchanged;
-  if (same && event.list_epoch == list_epoch_ && entries_.Quiet()) return false;
+  if (same && event.list_epoch == list_epoch_ && entries_.IsIdle()) return false;
   // The answer is for another list, or an unchanged one that lists no images: nothing in it may be matched to
   // entries by index.
   if (!news.reports_entries) return true;
   std::span<Entry> all = entries_.listed();
   for (std::size_t i = 0; i < all.size(); i++) {
-    if (event.sequence > all[i].trust_polls_after) {
+    if (event.sequence > all[i].ignore_polls_through) {
       ApplyLocal(all[i], std::move(event.poll.locals[i]));
     } else {
       runtime_.PollInFull();  // this poll may be older than the entry's pull, so an unchanged next one would
@@ -587,11 +589,11 @@ void Agent::ApplyCredentials(credentials::KeyringHealth health) {
     // Results that were found with the old files would be used by the next pull.
     lookups_.DropAll();
     for (Entry& entry : entries_.all()) {
-      entry.past = plan::AfterNewCredentials(std::move(entry.past), loop_.now());
-      if (checks_.Asks(entry)) entry.fresh = plan::AfterNewCredentials(entry.fresh, loop_.now());
+      entry.history = plan::AfterNewCredentials(std::move(entry.history), loop_.now());
+      if (checks_.AppliesTo(entry)) entry.freshness = plan::AfterNewCredentials(entry.freshness, loop_.now());
     }
     // The registry may have refused kubelet for the credential that has just been replaced on the node.
-    if (touching_) touching_->News(entries_, loop_.now());
+    if (touching_) touching_->RetryAbandoned(entries_, loop_.now());
   }
   if (health.problems != credentials_.problems) {
     for (const std::string& problem : health.problems) base::Err("credentials", {{"problem", problem}});
@@ -604,7 +606,7 @@ void Agent::ApplyCredentials(credentials::KeyringHealth health) {
 // The Node is read each minute, and mostly says the same. An API server that does not answer leaves the last
 // known labels in force.
 bool Agent::On(NodeLabelsRead event) {
-  plan::SeenLabels seen{.labels = std::move(event.labels), .to_come = false};
+  plan::ObservedLabels seen{.labels = std::move(event.labels), .pending = false};
   if (!seen.labels && entries_.labels().labels) return false;
   if (seen == entries_.labels()) return false;
   loop_.Changed();
@@ -612,7 +614,7 @@ bool Agent::On(NodeLabelsRead event) {
   base::Info("node labels select other entries",
              {{"entries", std::count_if(entries_.listed().begin(), entries_.listed().end(),
                                         [](const Entry& entry) { return entry.applies(); })}});
-  checks_.NewDemands();
+  checks_.OnDesiredChanged();
   if (kubelet_) kubelet_->ListChanged();
   loop_.Overstated();  // the node may not have what its labels ask for now
   return true;
@@ -620,9 +622,9 @@ bool Agent::On(NodeLabelsRead event) {
 
 void Agent::On(ProblemReported event) {
   if (event.problem.empty()) {
-    troubles_.erase(event.of);
+    component_problems_.erase(event.component);
   } else {
-    troubles_.insert_or_assign(std::move(event.of), std::move(event.problem));
+    component_problems_.insert_or_assign(std::move(event.component), std::move(event.problem));
   }
   loop_.Changed();
 }
@@ -630,26 +632,26 @@ void Agent::On(ProblemReported event) {
 // Applies what a poll has found of one entry. "Vanished" is only an image that was known to be here, so the
 // first poll after a start reports nothing.
 void Agent::ApplyLocal(Entry& entry, std::optional<plan::Local> local) {
-  bool had = entry.seen.local.has_value();
-  if (entry.seen.known && entry.seen.local == local) return;
+  bool had = entry.observed.local.has_value();
+  if (entry.observed.known && entry.observed.local == local) return;
   loop_.Changed();
   if (had && !local) {
     loop_.Overstated();  // the published Snapshot calls it present
-    entry.past = plan::AfterVanished(std::move(entry.past), loop_.now());
-    base::Warn("image vanished", {{"image", entry.want->reference.written()},
-                                  {"imageRef", entry.seen.local->id},
-                                  {"evictedAgainAndAgain", plan::IsEvictedAgainAndAgain(entry.past)}});
+    entry.history = plan::AfterVanished(std::move(entry.history), loop_.now());
+    base::Warn("image vanished", {{"image", entry.desired->reference.written()},
+                                  {"imageRef", entry.observed.local->id},
+                                  {"evictedAgainAndAgain", plan::IsEvictedRepeatedly(entry.history)}});
   }
-  if (local && !had && entry.seen.known) {
-    base::Info("image present", {{"image", entry.want->reference.written()}, {"imageRef", local->id}});
+  if (local && !had && entry.observed.known) {
+    base::Info("image present", {{"image", entry.desired->reference.written()}, {"imageRef", local->id}});
   }
-  // Pulls of the agent set seen.local themselves, so a different digest here was brought by another client of
-  // the runtime.
-  bool replaced = had && local && entry.seen.local->digest != local->digest;
-  entry.seen.known = true;
-  entry.seen.local = std::move(local);
-  if (replaced && checks_.Asks(entry)) {
-    entry.fresh = plan::AfterReplacedByOthers(entry.fresh, *entry.seen.local, loop_.now());
+  // Pulls of the agent set observed.local themselves, so a different digest here was brought by another
+  // client of the runtime.
+  bool replaced = had && local && entry.observed.local->digest != local->digest;
+  entry.observed.known = true;
+  entry.observed.local = std::move(local);
+  if (replaced && checks_.AppliesTo(entry)) {
+    entry.freshness = plan::AfterReplacedByOthers(entry.freshness, *entry.observed.local, loop_.now());
   }
   if (kubelet_) kubelet_->ImageChanged(entry);
 }
@@ -669,7 +671,7 @@ bool Agent::On(KubeletPolled event) {
   pulls_->UseThreshold(status.gc ? status.gc->low_percent : 0);
   if (!touching_) return true;
   if (news.restarted) touching_->KubeletRestarted(entries_, loop_.now());
-  if (news.settings) touching_->News(entries_, loop_.now());
+  if (news.settings) touching_->RetryAbandoned(entries_, loop_.now());
   return true;
 }
 
@@ -679,12 +681,12 @@ void Agent::On(PullDone event) {
   pulls_->Handle(std::move(event));
 }
 
-void Agent::On(const ProgressSeen& event) {
+void Agent::On(const ProgressPolled& event) {
   loop_.JobEnded();
   pulls_->Handle(event);
 }
 
-void Agent::On(const SizeReceived& event) {
+void Agent::On(const SizeQueryDone& event) {
   loop_.JobEnded();
   pulls_->Handle(event);
 }
@@ -704,7 +706,7 @@ void Agent::On(const CheckDone& event) {
   if (std::optional<RegistryHold> hold = checks_.Handle(event)) pulls_->Hold(*hold);
 }
 
-void Agent::On(TouchAdvanced event) {
+void Agent::On(TouchCallDone event) {
   loop_.JobEnded();
   touching_->Handle(std::move(event.report), entries_, loop_.now(), loop_.Wall());
 }
@@ -730,9 +732,9 @@ void Agent::On(const RetryRequested& event) {
 // A client repeats its request while it waits, so only a new request, or a result that is for good, counts as
 // a request to try at once. A failure of this moment is the answer to it.
 bool Agent::MaySkipBackoffFor(const Entry& entry) {
-  const bool is_new = loop_.now() >= entry.requested_until || plan::HasSettledOnFailure(entry.past);
-  const bool waits = entry.runs.empty() && entry.past.not_before > loop_.now();
-  return waits && is_new && loop_.now() - entry.past.failed_at >= plan::kFreshFailure &&
+  const bool is_new = loop_.now() >= entry.requested_until || plan::HasFailedForGood(entry.history);
+  const bool waits = entry.runs.empty() && entry.history.not_before > loop_.now();
+  return waits && is_new && loop_.now() - entry.history.failed_at >= plan::kRecentFailure &&
          backoff_skips_.TryTake(loop_.now());
 }
 
@@ -750,9 +752,9 @@ void Agent::On(const PullRequested& event) {
   loop_.Changed();
   // The image was pulled, and was absent again when the preflight looked. For entries of the list, polls
   // report that.
-  if (entry->on_list || !entry->seen.local || entry->past.pulled_at >= event.observed_at) return;
-  entry->seen.local.reset();
-  entry->past = plan::AfterVanished(std::move(entry->past), loop_.now());
+  if (entry->on_list || !entry->observed.local || entry->history.pulled_at >= event.observed_at) return;
+  entry->observed.local.reset();
+  entry->history = plan::AfterVanished(std::move(entry->history), loop_.now());
 }
 
 }  // namespace prefetch::agent

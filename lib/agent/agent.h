@@ -126,7 +126,7 @@ class Agent {
   // Any thread: the labels of this Node; nullopt: they cannot be read.
   void SetNodeLabels(std::optional<image::NodeLabels> labels);
   // Any thread: adds the problem of a component, `of`, to those of status. An empty `problem` removes it.
-  void ReportProblem(std::string of, std::string problem);
+  void ReportProblem(std::string component, std::string problem);
 
   // Runs the loop on the calling thread until `stop` or `deadline`. With Options::once it also ends when no
   // result is awaited; and it ends when MustRestart is true. Running pulls are then cancelled and awaited;
@@ -161,18 +161,18 @@ class Agent {
   void On(ListChanged event);
   bool On(RuntimePolled event);
   void On(PullDone event);
-  void On(const ProgressSeen& event);
+  void On(const ProgressPolled& event);
   void On(const LeasesUpdated& event);
   void On(const PinsChanged& event);
-  void On(const SizeKnown& event) { pulls_->Handle(event); }
-  void On(const SizeReceived& event);
+  void On(const PullSizeKnown& event) { pulls_->Handle(event); }
+  void On(const SizeQueryDone& event);
   void On(const ContentFetched& event) { pulls_->Handle(event); }
   void On(const PullReturned& event) { pulls_->Handle(event); }
   void On(const PullUnprotected& event) { pulls_->Handle(event); }
   void On(KubeletRecordsChanged event);
   void On(RuntimeImagesChanged) { runtime_.ImagesAnnounced(); }
   bool On(KubeletPolled event);
-  void On(TouchAdvanced event);
+  void On(TouchCallDone event);
   void On(const CheckDone& event);
   void On(const PullRequested& event);
   void On(const RetryRequested& event);
@@ -194,7 +194,7 @@ class Agent {
   void DeleteTouchPod();
   void StopAll();
   void ForgetRegistries();
-  void TidyIfCalm();
+  void ReturnMemoryIfIdle();
   base::TimePoint NextTurnTime() const;
   base::TimePoint NextWakeTime() const;
 
@@ -208,7 +208,7 @@ class Agent {
   const Parts parts_;
   const base::TimePoint started_at_;
   Loop loop_;
-  Refusals refusals_;
+  RefusedCredentials refusals_;
   Board board_;
   plan::WindowStates windows_;
   std::optional<double> window_fraction_;  // of the start jitter, drawn once
@@ -217,13 +217,13 @@ class Agent {
   std::uint64_t list_epoch_ = 0;
   credentials::KeyringHealth credentials_;
   std::map<std::string, std::string>
-      troubles_;  // problems of threads beside the loop, by the name of their work
+      component_problems_;  // problems of threads beside the loop, by the name of their work
   Entries entries_;
-  base::TokenBucket backoff_skips_{plan::kRetries};  // of preflights, to skip a back-off
-  bool settled_ = false;                             // every entry was ready, or has failed for good, once
+  base::TokenBucket backoff_skips_{plan::kRetryRequestRate};  // of preflights, to skip a back-off
+  bool settled_ = false;  // every entry was ready, or has failed for good, once
   bool was_ready_ = false;
   base::TimePoint published_at_;
-  base::TimePoint tidy_at_ = base::TimePoint::max();
+  base::TimePoint return_memory_at_ = base::TimePoint::max();
   base::TimePoint forget_at_;
   TurnLimiter turns_;
   base::TimePoint next_turn_;

@@ -1,5 +1,5 @@
-// Board: holds the newest Snapshot. The loop publishes, all other threads read. StatusDocument: the status of
-// one Snapshot as JSON, as of the second in which it is served.
+// Board: holds the newest Snapshot. The loop publishes, all other threads read. CachedStatusText: the status
+// of one Snapshot as JSON, as of the second in which it is served.
 #pragma once
 
 #include <chrono>
@@ -18,17 +18,17 @@ namespace prefetch::agent {
 
 // Any thread may call. The text is written when a client asks for it and shared by all that ask in the same
 // second: a Snapshot can stand for days, but its document states the time and ages of facts.
-class StatusDocument {
+class CachedStatusText {
  public:
   using Text = std::shared_ptr<const std::string>;
   using Writer = std::function<std::string(const plan::Snapshot&, base::WallTime)>;
 
-  StatusDocument(plan::SnapshotPtr snapshot, Writer writer)
+  CachedStatusText(plan::SnapshotPtr snapshot, Writer writer)
       : snapshot_(std::move(snapshot)), writer_(std::move(writer)) {}
 
   // Returns the text for the second of `now`, or null if nobody has asked for it yet. Never waits for a
   // writer.
-  Text Written(base::WallTime now) const PREFETCH_EXCLUDES(mutex_) {
+  Text Cached(base::WallTime now) const PREFETCH_EXCLUDES(mutex_) {
     base::Lock lock(mutex_);
     return SecondOf(now) == second_ ? text_ : nullptr;
   }
@@ -67,12 +67,13 @@ class StatusDocument {
 };
 
 // The Board has them for its newest Snapshot.
-struct StatusDocuments {
-  explicit StatusDocuments(const plan::SnapshotPtr& snapshot)
+struct CachedStatusTexts {
+  explicit CachedStatusTexts(const plan::SnapshotPtr& snapshot)
       : full(snapshot, [](const auto& shown, auto time) { return status::StatusJson(shown, time); }),
-        open(snapshot, [](const auto& shown, auto time) { return status::PublicStatusJson(shown, time); }) {}
+        public_view(snapshot,
+                    [](const auto& shown, auto time) { return status::PublicStatusJson(shown, time); }) {}
 
-  StatusDocument full, open;
+  CachedStatusText full, public_view;
 };
 
 // Owned by the Agent. The loop publishes; any thread reads, and delays no other: the lock covers the exchange
@@ -80,7 +81,7 @@ struct StatusDocuments {
 class Board {
  public:
   void Publish(plan::SnapshotPtr snapshot) PREFETCH_EXCLUDES(mutex_) {
-    auto documents = std::make_shared<StatusDocuments>(snapshot);
+    auto documents = std::make_shared<CachedStatusTexts>(snapshot);
     {
       base::Lock lock(mutex_);
       snapshot_.swap(snapshot);
@@ -95,7 +96,7 @@ class Board {
     return snapshot_;
   }
   // Returns the documents of the newest Snapshot; null before the first.
-  std::shared_ptr<StatusDocuments> Documents() const PREFETCH_EXCLUDES(mutex_) {
+  std::shared_ptr<CachedStatusTexts> Documents() const PREFETCH_EXCLUDES(mutex_) {
     base::Lock lock(mutex_);
     return documents_;
   }
@@ -115,7 +116,7 @@ class Board {
     return snapshot_;
   }
   // The loop turned at `now`.
-  void Touch(base::TimePoint now) PREFETCH_EXCLUDES(mutex_) {
+  void RecordTurn(base::TimePoint now) PREFETCH_EXCLUDES(mutex_) {
     base::Lock lock(mutex_);
     last_turn_at_ = now;
   }
@@ -128,7 +129,7 @@ class Board {
   mutable base::Mutex mutex_;
   mutable base::Condition newer_;
   plan::SnapshotPtr snapshot_ PREFETCH_GUARDED_BY(mutex_);
-  std::shared_ptr<StatusDocuments> documents_ PREFETCH_GUARDED_BY(mutex_);
+  std::shared_ptr<CachedStatusTexts> documents_ PREFETCH_GUARDED_BY(mutex_);
   base::TimePoint last_turn_at_ PREFETCH_GUARDED_BY(mutex_);
 };
 

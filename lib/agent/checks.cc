@@ -13,7 +13,7 @@ using image::RegistryAnswer;
 using image::RegistryAnswerKind;
 
 // Time after which a check is repeated that was stopped, or that the agent's own limits held back.
-constexpr std::chrono::seconds kAgainAfterNothing{10};
+constexpr std::chrono::seconds kRepeatAfterNoAnswer{10};
 
 // A denial or a missing tag is an answer; these kinds are not. A rate limit is one of them, since it says
 // nothing of the tag.
@@ -23,27 +23,28 @@ bool IsSilence(RegistryAnswerKind kind) {
 }
 
 void CheckAt(Entry& entry, base::TimePoint at) {
-  entry.fresh.Change([at](plan::Freshness& fresh) { fresh.next_check = at; });
+  entry.freshness.Change([at](plan::Freshness& fresh) { fresh.next_check = at; });
 }
 
 }  // namespace
 
-bool Checks::Asks(const Entry& entry) const {
-  return options_.resolver && entry.applies() && plan::AsksRegistry(entry.want);
+bool Checks::AppliesTo(const Entry& entry) const {
+  return options_.resolver && entry.applies() && plan::NeedsRegistryCheck(entry.desired);
 }
 
-plan::Answered Checks::NowAnswered() const {
+plan::AnswerTime Checks::AnswerTimeNow() const {
   return {.at = loop_.now(), .wall = loop_.Wall()};
 }
 
-void Checks::NewDemands() {
+void Checks::OnDesiredChanged() {
   loop_.Check();
   for (Entry& entry : entries_.all()) {
-    if (!std::exchange(entry.demand_changed, false)) continue;
-    if (Asks(entry)) {
-      entry.fresh = plan::AfterNewDemand(entry.fresh, entry.want, loop_.now(), loop_.Random());
+    if (!std::exchange(entry.desired_changed, false)) continue;
+    if (AppliesTo(entry)) {
+      entry.freshness =
+          plan::AfterDesiredChanged(entry.freshness, entry.desired, loop_.now(), loop_.Random());
     } else {
-      entry.fresh = {};
+      entry.freshness = {};
       entry.refresh = {};
     }
   }
@@ -51,14 +52,14 @@ void Checks::NewDemands() {
 
 bool Checks::HasEnoughAnswers(const Entry& entry) const {
   loop_.Check();
-  if (!Asks(entry)) return true;
+  if (!AppliesTo(entry)) return true;
   // A confirmation counts as an answer, even if the newest question brought none.
-  bool heard = entry.fresh->newest || entry.fresh->confirmed_at;
-  bool awaited =
-      entry.want->refresh == plan::Refresh::kAlways || entry.want->ready_for == image::PullPolicy::kAlways;
+  bool heard = entry.freshness->newest || entry.freshness->confirmed_at;
+  bool awaited = entry.desired->refresh == plan::Refresh::kAlways ||
+                 entry.desired->ready_for == image::PullPolicy::kAlways;
   if (!options_.once) return heard || !awaited;
   // --once also takes the pull that follows from the answer, but only one try.
-  return heard && !(entry.refresh.pull && entry.past.failures == 0);
+  return heard && !(entry.refresh.pull && entry.history.failures == 0);
 }
 
 // With --once nothing is saved: there is no later pull to save it for.
@@ -70,7 +71,7 @@ bool Checks::ReservesQuota(const std::string& registry) const {
 
 // A registry whose hold has ended gets one probe first, even if no check is due yet: only its answer lets
 // others follow.
-bool Checks::WaitsForAProbe(const std::string& registry) const {
+bool Checks::AwaitsProbe(const std::string& registry) const {
   auto pace = paces_.find(registry);
   return pace != paces_.end() && pace->second.probing && loop_.now() >= pace->second.held_until;
 }
@@ -83,30 +84,30 @@ bool Checks::Start(bool runtime_up, const RegistryQueryContext& runtime) {
   // The runtime's version and configuration decide how a registry is asked.
   if (!options_.resolver || !runtime_up) return false;
   std::vector<Entry>& all = entries_.all();
-  std::vector<plan::CheckSlot> slots;
-  std::map<std::string, plan::CheckSlot> probes;  // by registry that waits for a probe: its next check
+  std::vector<plan::CheckCandidate> slots;
+  std::map<std::string, plan::CheckCandidate> probes;  // by registry that waits for a probe: its next check
   for (std::size_t i = 0; i < all.size(); i++) {
     Entry& entry = all[i];
     // While a pull runs, it will bring the newest answer itself.
-    if (!Asks(entry) || entry.checking || !entry.runs.empty()) continue;
+    if (!AppliesTo(entry) || entry.checking || !entry.runs.empty()) continue;
     // An absent image is pulled anyway; a check would only cost a request.
-    if (!plan::IsUsable(entry.seen)) continue;
-    if (entry.fresh->next_check == base::TimePoint()) {
-      entry.fresh = plan::PlanFirstCheck(entry.fresh, entry.want, loop_.now(), loop_.Random());
+    if (!plan::IsUsable(entry.observed)) continue;
+    if (entry.freshness->next_check == base::TimePoint()) {
+      entry.freshness = plan::PlanFirstCheck(entry.freshness, entry.desired, loop_.now(), loop_.Random());
       if (options_.once) CheckAt(entry, loop_.now());
       loop_.Changed();
     }
-    const base::TimePoint due = entry.fresh->next_check;
-    const bool urgent = plan::IsUrgent(entry.want);
+    const base::TimePoint due = entry.freshness->next_check;
+    const bool urgent = plan::IsUrgent(entry.desired);
     // Other checks wait for the next turn, which is seconds away at most.
     if (due > loop_.now() && urgent) again_ = std::min(again_, due);
-    const std::string& registry = entry.want->reference.domain();
-    if (due > loop_.now() && !WaitsForAProbe(registry)) continue;  // most, most of the time
-    plan::CheckSlot slot{.entry = i,
-                         .registry = registry,
-                         .due = due,
-                         .urgent = urgent,
-                         .lookup = lookups_.StateOf(*entry.want, loop_.now())};
+    const std::string& registry = entry.desired->reference.domain();
+    if (due > loop_.now() && !AwaitsProbe(registry)) continue;  // most, most of the time
+    plan::CheckCandidate slot{.entry = i,
+                              .registry = registry,
+                              .due = due,
+                              .urgent = urgent,
+                              .lookup = lookups_.StateOf(*entry.desired, loop_.now())};
     if (due <= loop_.now()) {
       slots.push_back(std::move(slot));
       continue;
@@ -119,33 +120,34 @@ bool Checks::Start(bool runtime_up, const RegistryQueryContext& runtime) {
   plan::ChecksToStart checks = plan::ScheduleChecks(std::move(slots), paces_, loop_.now());
   again_ = std::min(again_, checks.next_turn_at);
   // The entry gets the answer of its held registry, so that its freshness is up to date without a request.
-  for (std::size_t index : checks.unasked) {
+  for (std::size_t index : checks.skipped) {
     Entry& entry = all[index];
-    const plan::RegistryPace& pace = paces_[entry.want->reference.domain()];
-    entry.fresh = plan::AfterSkippedCheck(entry.fresh, entry.want, plan::HeldAnswer(pace), NowAnswered(),
-                                          loop_.Random());
+    const plan::RegistryPace& pace = paces_[entry.desired->reference.domain()];
+    entry.freshness = plan::AfterSkippedCheck(entry.freshness, entry.desired, plan::AnswerWhileHeld(pace),
+                                              AnswerTimeNow(), loop_.Random());
     loop_.Changed();
   }
-  for (std::size_t index : checks.to_look_up) loop_.ChangedIf(lookups_.Want(*all[index].want, loop_.now()));
+  for (std::size_t index : checks.needs_credentials)
+    loop_.ChangedIf(lookups_.StartIfNeeded(*all[index].desired, loop_.now()));
   for (std::size_t index : checks.start) StartCheck(all[index], runtime);
   return !checks.start.empty();
 }
 
 void Checks::StartCheck(Entry& entry, const RegistryQueryContext& runtime) {
-  plan::RegistryPace& pace = paces_[entry.want->reference.domain()];
+  plan::RegistryPace& pace = paces_[entry.desired->reference.domain()];
   pace = plan::AfterStart(std::move(pace), loop_.now());
   entry.checking = true;
   // Nodes that ask no registry never create these threads.
   if (!workers_) workers_ = std::make_unique<Workers>(image::kChecksAtOnce);
-  RegistryQueryJob job{.reference = entry.want->reference,
-                       .credentials = lookups_.Take(*entry.want),
-                       .local = entry.seen.local,
+  RegistryQueryJob job{.reference = entry.desired->reference,
+                       .credentials = lookups_.Take(*entry.desired),
+                       .local = entry.observed.local,
                        .runtime = runtime};
   base::Call call{.stop = loop_.stopping()};
   loop_.Submit(*workers_, [this, call, job = std::move(job), name = entry.name()]() -> Event {
     base::TimePoint started = clock_.Now();
     CheckDone done{.name = name, .registry = job.reference.domain(), .answer = {}};
-    done.answer = AskRegistry(call, {options_.resolver, &refusals_, clock_, options_.node}, job);
+    done.answer = QueryRegistry(call, {options_.resolver, &refusals_, clock_, options_.node}, job);
     metrics_.RegistryAsked(done.answer, clock_.Now() - started);
     return done;
   });
@@ -159,26 +161,26 @@ std::optional<RegistryHold> Checks::Handle(const CheckDone& event) {
   // this answer.
   bool waited_for = entry != nullptr && std::exchange(entry->checking, false);
   // The registry was not asked, so neither its circuit nor the entry may count this as a failure.
-  if (HasNoContent(event.answer)) {
+  if (IsLocalFailure(event.answer)) {
     paces_[event.registry].running--;
-    if (waited_for) CheckAt(*entry, loop_.now() + kAgainAfterNothing);
+    if (waited_for) CheckAt(*entry, loop_.now() + kRepeatAfterNoAnswer);
     return std::nullopt;
   }
   std::optional<RegistryHold> hold = ApplyPace(event.registry, event.answer);
-  if (!waited_for || !Asks(*entry)) return hold;  // the entry is gone, or a new list has brought it back
+  if (!waited_for || !AppliesTo(*entry)) return hold;  // the entry is gone, or a new list has brought it back
   // Copies, because AfterAnswer replaces the value that these belong to.
-  std::string remote = entry->fresh->remote;
-  bool was_missing = entry->fresh->missing;
-  bool was_denied = entry->fresh->denied;
+  std::string remote = entry->freshness->remote;
+  bool was_missing = entry->freshness->missing;
+  bool was_denied = entry->freshness->denied;
   plan::Local nothing;
-  const plan::Local& local = entry->seen.local ? *entry->seen.local : nothing;
-  entry->fresh =
-      plan::AfterAnswer(entry->fresh, entry->want, local, event.answer, NowAnswered(), loop_.Random());
+  const plan::Local& local = entry->observed.local ? *entry->observed.local : nothing;
+  entry->freshness = plan::AfterAnswer(entry->freshness, entry->desired, local, event.answer, AnswerTimeNow(),
+                                       loop_.Random());
   // The pull that failed was for a digest that the tag no longer names, so its failure and its waiting time
   // are void.
-  bool other = entry->fresh->remote != remote || event.answer.kind == RegistryAnswerKind::kSame;
-  if (other && plan::IsUsable(entry->seen)) {
-    entry->past = plan::AfterUpdateDropped(std::move(entry->past), loop_.now());
+  bool other = entry->freshness->remote != remote || event.answer.kind == RegistryAnswerKind::kSame;
+  if (other && plan::IsUsable(entry->observed)) {
+    entry->history = plan::AfterUpdateDropped(std::move(entry->history), loop_.now());
   }
   LogAnswer(*entry, event.answer, {.remote = remote, .missing = was_missing, .denied = was_denied});
   return hold;
@@ -186,21 +188,21 @@ std::optional<RegistryHold> Checks::Handle(const CheckDone& event) {
 
 // Logs changes only, not each answer.
 void Checks::LogAnswer(const Entry& entry, const RegistryAnswer& answer, const PreviousAnswer& before) const {
-  base::LogFields fields = {{"image", entry.want->reference.written()},
+  base::LogFields fields = {{"image", entry.desired->reference.written()},
                             {"answer", image::RegistryAnswerName(answer.kind)},
                             {"answeredBy", answer.answered_by}};
   bool moved = answer.kind == RegistryAnswerKind::kMoved && !answer.local_digest_unknown &&
-               entry.fresh->remote != before.remote;
+               entry.freshness->remote != before.remote;
   if (moved) {
-    fields.emplace_back("digest", entry.seen.local ? entry.seen.local->digest : "");
+    fields.emplace_back("digest", entry.observed.local ? entry.observed.local->digest : "");
     fields.emplace_back("remoteDigest", answer.digest);
     base::Info("tag changed", fields);
-  } else if (entry.fresh->missing && !before.missing) {
+  } else if (entry.freshness->missing && !before.missing) {
     fields.emplace_back("message", answer.message);
     base::Warn("tag missing", fields);
-  } else if (before.missing && !entry.fresh->missing) {
+  } else if (before.missing && !entry.freshness->missing) {
     base::Info("tag is back", fields);
-  } else if (entry.fresh->denied && !before.denied) {
+  } else if (entry.freshness->denied && !before.denied) {
     fields.emplace_back("message", answer.message);
     base::Warn("registry denies access", fields);
   } else {
@@ -230,22 +232,24 @@ std::optional<RegistryHold> Checks::ApplyPace(const std::string& registry, const
   // Only checks that readiness waits for are repeated at once. The others keep their times: a registry that
   // comes back must not meet everything that was missed.
   for (Entry& entry : entries_.all()) {
-    bool waits = entry.fresh->silent > 0 && plan::IsUrgent(entry.want);
-    if (waits && Asks(entry) && entry.want->reference.domain() == registry) CheckAt(entry, loop_.now());
+    bool waits = entry.freshness->silent > 0 && plan::IsUrgent(entry.desired);
+    if (waits && AppliesTo(entry) && entry.desired->reference.domain() == registry)
+      CheckAt(entry, loop_.now());
   }
   return std::nullopt;
 }
 
-void Checks::HeldByPull(const std::string& registry, base::TimePoint until) {
+void Checks::OnPullThrottled(const std::string& registry, base::TimePoint until) {
   loop_.Check();
   if (!options_.resolver) return;
   plan::RegistryPace& pace = paces_[registry];
-  pace = plan::AfterHeldByPull(std::move(pace), until);
+  pace = plan::AfterPullThrottled(std::move(pace), until);
 }
 
 bool Checks::RetryRequested(Entry& entry) {
   loop_.Check();
-  if (!Asks(entry) || !entry.fresh->newest || !plan::IsWorthAnotherCheck(entry.fresh->newest->kind)) {
+  if (!AppliesTo(entry) || !entry.freshness->newest ||
+      !plan::IsWorthAnotherCheck(entry.freshness->newest->kind)) {
     return false;
   }
   CheckAt(entry, loop_.now());
@@ -255,7 +259,7 @@ bool Checks::RetryRequested(Entry& entry) {
 void Checks::Forget(const std::set<std::string>& in_use) {
   loop_.Check();
   std::erase_if(paces_, [&](const auto& one) {
-    return !in_use.contains(one.first) && plan::MayBeForgotten(one.second, loop_.now());
+    return !in_use.contains(one.first) && plan::CanDiscard(one.second, loop_.now());
   });
 }
 
@@ -263,16 +267,18 @@ void Checks::Forget(const std::set<std::string>& in_use) {
 // a mirror lags behind.
 void Checks::Pulled(Entry& entry, const std::optional<plan::Local>& before) {
   loop_.Check();
-  if (!Asks(entry) || !entry.seen.local) return;
-  const plan::Local& local = *entry.seen.local;
-  entry.fresh = plan::AfterPulled(entry.fresh, entry.want, before, local, NowAnswered(), loop_.Random());
+  if (!AppliesTo(entry) || !entry.observed.local) return;
+  const plan::Local& local = *entry.observed.local;
+  entry.freshness =
+      plan::AfterPulled(entry.freshness, entry.desired, before, local, AnswerTimeNow(), loop_.Random());
   if (!before) return;
-  base::LogFields fields = {
-      {"image", entry.want->reference.written()}, {"digest", local.digest}, {"digestBefore", before->digest}};
-  if (!entry.fresh->lag_digest.empty()) {
-    fields.emplace_back("remoteDigest", entry.fresh->lag_digest);
+  base::LogFields fields = {{"image", entry.desired->reference.written()},
+                            {"digest", local.digest},
+                            {"digestBefore", before->digest}};
+  if (!entry.freshness->lag_digest.empty()) {
+    fields.emplace_back("remoteDigest", entry.freshness->lag_digest);
     base::Warn("mirror lags behind the registry", fields);
-  } else if (plan::IsAnother(*before, local)) {
+  } else if (plan::IsDifferentImage(*before, local)) {
     base::Info("image replaced", fields);
   }
 }
@@ -281,19 +287,19 @@ void Checks::UpdateFailed(Entry& entry, const plan::PullFailure& failure) {
   loop_.Check();
   // The runtime's end says nothing of the registry or the new image.
   if (failure.reason == plan::Reason::kRuntimeDown) return;
-  if (!Asks(entry) || !plan::IsUsable(entry.seen)) return;
-  entry.fresh = plan::AfterUpdateFailed(entry.fresh, entry.want, failure.reason, failure.error, NowAnswered(),
-                                        loop_.Random());
+  if (!AppliesTo(entry) || !plan::IsUsable(entry.observed)) return;
+  entry.freshness = plan::AfterUpdateFailed(entry.freshness, entry.desired, failure.reason, failure.error,
+                                            AnswerTimeNow(), loop_.Random());
 }
 
-std::vector<plan::RegistryStatus> Checks::InUse() const {
+std::vector<plan::RegistryStatus> Checks::Statuses() const {
   loop_.Check();
   std::map<std::string, plan::RegistryStatus> by_name;
   for (const Entry& entry : entries_.all()) {
-    if (!Asks(entry)) continue;
-    plan::RegistryStatus& status = by_name[entry.want->reference.domain()];
+    if (!AppliesTo(entry)) continue;
+    plan::RegistryStatus& status = by_name[entry.desired->reference.domain()];
     status.entries++;
-    status.checks_per_hour += 3600.0 / static_cast<double>(entry.want->refresh_interval.count());
+    status.checks_per_hour += 3600.0 / static_cast<double>(entry.desired->refresh_interval.count());
   }
   std::vector<plan::RegistryStatus> all;
   for (auto& [name, status] : by_name) {

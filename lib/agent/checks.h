@@ -38,7 +38,7 @@ struct CheckOptions {
 class Checks {
  public:
   Checks(CheckOptions options, const base::Clock& clock, Loop& loop, Entries& entries,
-         CredentialLookups& lookups, Refusals& refusals, Metrics& metrics)
+         CredentialLookups& lookups, RefusedCredentials& refusals, Metrics& metrics)
       : options_(std::move(options)),
         clock_(clock),
         loop_(loop),
@@ -48,7 +48,7 @@ class Checks {
         metrics_(metrics) {}
 
   // Returns true if the agent checks this entry with its registry.
-  bool Asks(const Entry& entry) const;
+  bool AppliesTo(const Entry& entry) const;
   // Returns true if the registry has answered as far as readiness waits for it; with --once, as far as a pull
   // may follow.
   bool HasEnoughAnswers(const Entry& entry) const;
@@ -56,7 +56,7 @@ class Checks {
   bool ReservesQuota(const std::string& registry) const;
 
   // After a new list: plans questions about its changes.
-  void NewDemands();
+  void OnDesiredChanged();
   // Once a turn. True if a question starts.
   bool Start(bool runtime_up, const RegistryQueryContext& runtime);
   std::optional<RegistryHold> Handle(const CheckDone& event);
@@ -68,7 +68,7 @@ class Checks {
   // A pull that should have replaced the present image has failed; that image stays in use.
   void UpdateFailed(Entry& entry, const plan::PullFailure& failure);
   // The registry has told a pull to wait.
-  void HeldByPull(const std::string& registry, base::TimePoint until);
+  void OnPullThrottled(const std::string& registry, base::TimePoint until);
 
   // A request to try now: a registry whose newest answer was none, or a no, is asked again as soon as it may
   // be. True if it is.
@@ -77,7 +77,7 @@ class Checks {
   // Forgets registries that no entry uses any more, unless they are still held.
   void Forget(const std::set<std::string>& in_use);
 
-  std::vector<plan::RegistryStatus> InUse() const;
+  std::vector<plan::RegistryStatus> Statuses() const;
 
  private:
   struct PreviousAnswer {
@@ -85,8 +85,8 @@ class Checks {
     bool missing = false;
     bool denied = false;
   };
-  plan::Answered NowAnswered() const;
-  bool WaitsForAProbe(const std::string& registry) const;
+  plan::AnswerTime AnswerTimeNow() const;
+  bool AwaitsProbe(const std::string& registry) const;
   void StartCheck(Entry& entry, const RegistryQueryContext& runtime);
   void LogAnswer(const Entry& entry, const image::RegistryAnswer& answer, const PreviousAnswer& before) const;
   std::optional<RegistryHold> ApplyPace(const std::string& registry, const image::RegistryAnswer& answer);
@@ -96,7 +96,7 @@ class Checks {
   Loop& loop_;
   Entries& entries_;
   CredentialLookups& lookups_;
-  Refusals& refusals_;
+  RefusedCredentials& refusals_;
   Metrics& metrics_;
   std::map<std::string, plan::RegistryPace> paces_;  // of those that were asked
   base::TimePoint again_ = base::TimePoint::max();

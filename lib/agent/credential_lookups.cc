@@ -8,35 +8,36 @@ CredentialLookups::CredentialLookups(credentials::Keyring& keyring,
                                      std::function<void(LookupFinished)> on_finished)
     : on_finished_(std::move(on_finished)), pool_(keyring) {}
 
-plan::CredentialLookup CredentialLookups::StateOf(const plan::DesiredImage& want, base::TimePoint now) const {
+plan::CredentialLookup CredentialLookups::StateOf(const plan::DesiredImage& desired,
+                                                  base::TimePoint now) const {
   thread_.Check();
-  auto found = searches_.find(want.reference.Normalized());
+  auto found = searches_.find(desired.reference.Normalized());
   // Mounted pull secrets are for certain sources only, so a result for other sources may hold a credential
   // that this image must not use, or lack one.
-  if (found == searches_.end() || found->second.sources != want.sources ||
-      found->second.for_any_pod != want.for_any_pod) {
-    return {plan::LookupState::kWanted, {}};
+  if (found == searches_.end() || found->second.sources != desired.sources ||
+      found->second.for_any_pod != desired.for_any_pod) {
+    return {plan::LookupState::kNeeded, {}};
   }
   const Search& search = found->second;
   if (!search.found) return {plan::LookupState::kUnderWay, search.since};
-  if (now - search.since >= kLookupLifetime) return {plan::LookupState::kWanted, {}};
+  if (now - search.since >= kLookupLifetime) return {plan::LookupState::kNeeded, {}};
   return {plan::LookupState::kDone, {}};
 }
 
-bool CredentialLookups::Want(const plan::DesiredImage& want, base::TimePoint now) {
+bool CredentialLookups::StartIfNeeded(const plan::DesiredImage& desired, base::TimePoint now) {
   thread_.Check();
-  if (StateOf(want, now).state != plan::LookupState::kWanted) return false;
-  const std::string& name = want.reference.Normalized();
+  if (StateOf(desired, now).state != plan::LookupState::kNeeded) return false;
+  const std::string& name = desired.reference.Normalized();
   Search search{.id = next_id_++,
-                .sources = want.sources,
-                .for_any_pod = want.for_any_pod,
+                .sources = desired.sources,
+                .for_any_pod = desired.for_any_pod,
                 .since = now,
                 .found = nullptr,
                 .stop = {}};
   LookupJob job{.call = {.stop = search.stop.get_token()},
-                .reference = want.reference,
-                .sources = want.sources,
-                .for_any_pod = want.for_any_pod,
+                .reference = desired.reference,
+                .sources = desired.sources,
+                .for_any_pod = desired.for_any_pod,
                 .done = [on_finished = on_finished_, name, id = search.id](credentials::Lookup lookup) {
                   on_finished({name, id, std::make_shared<const credentials::Lookup>(std::move(lookup))});
                 }};
@@ -62,14 +63,14 @@ bool CredentialLookups::Handle(const LookupFinished& event, base::TimePoint now)
   return true;
 }
 
-LookupPtr CredentialLookups::Peek(const plan::DesiredImage& want) const {
+LookupPtr CredentialLookups::Peek(const plan::DesiredImage& desired) const {
   thread_.Check();
-  return searches_.at(want.reference.Normalized()).found;
+  return searches_.at(desired.reference.Normalized()).found;
 }
 
-LookupPtr CredentialLookups::Take(const plan::DesiredImage& want) {
+LookupPtr CredentialLookups::Take(const plan::DesiredImage& desired) {
   thread_.Check();
-  auto found = searches_.find(want.reference.Normalized());
+  auto found = searches_.find(desired.reference.Normalized());
   // Each pull gets credentials of its own: a result that was used is not used for the retry.
   LookupPtr lookup = std::move(found->second.found);
   searches_.erase(found);
@@ -102,8 +103,8 @@ CredentialLookupPool::CredentialLookupPool(credentials::Keyring& keyring)
 void CredentialLookupPool::Start(LookupJob job) {
   // Most images need only files or an answer that a plugin gave before. Those never wait behind a plugin.
   files_.Submit([this, job = std::move(job)]() mutable {
-    auto lookup = job.for_any_pod ? keyring_.FindNowForAnyPod(job.reference)
-                                  : keyring_.FindNow(job.reference, job.sources);
+    auto lookup = job.for_any_pod ? keyring_.TryFindForAnyPod(job.reference)
+                                  : keyring_.TryFind(job.reference, job.sources);
     if (lookup) {
       job.done(*std::move(lookup));
     } else {
@@ -118,7 +119,7 @@ void CredentialLookupPool::DropStopped() {
   StartWaiting();
 }
 
-int CredentialLookupPool::held() const {
+int CredentialLookupPool::queued() const {
   base::Lock lock(mutex_);
   return static_cast<int>(waiting_.size());
 }
@@ -134,11 +135,11 @@ void CredentialLookupPool::Begin(Waiting one) {
 
 // Returns true if the search may take one of the shared threads. Otherwise it needs a thread of its own.
 bool CredentialLookupPool::MayShare(const Waiting& one) const {
-  if (running_ - with_own_thread_ >= kPluginsAtOnce) return false;
+  if (running_ - running_on_own_threads_ >= kPluginsAtOnce) return false;
   const bool is_first = of_registry_.count({one.group, one.job.reference.domain()}) == 0;
   // The first search of a registry may use places that further ones of the same registry may not: a registry
   // for which a plugin hangs cannot take all of them.
-  const int most = is_first ? kOfOnePlugin : kOfOneRegistry;
+  const int most = is_first ? kMaxSearchesPerPlugin : kMaxSearchesPerRegistry;
   return std::all_of(one.group.begin(), one.group.end(),
                      [&](const std::string& plugin) PREFETCH_REQUIRES(mutex_) {
                        auto runs = of_plugin_.find(plugin);
@@ -156,7 +157,7 @@ bool CredentialLookupPool::MayRun(const Waiting& one) const {
 void CredentialLookupPool::Run(Waiting one) {
   const bool has_own = !MayShare(one);
   running_++;
-  with_own_thread_ += has_own ? 1 : 0;
+  running_on_own_threads_ += has_own ? 1 : 0;
   of_group_[one.group]++;
   of_registry_[{one.group, one.job.reference.domain()}]++;
   for (const std::string& plugin : one.group) of_plugin_[plugin]++;
@@ -172,7 +173,7 @@ void CredentialLookupPool::Run(Waiting one) {
 void CredentialLookupPool::Ended(const Group& group, const std::string& registry, bool has_own) {
   base::Lock lock(mutex_);
   running_--;
-  with_own_thread_ -= has_own ? 1 : 0;
+  running_on_own_threads_ -= has_own ? 1 : 0;
   CountDown(of_group_, group);
   CountDown(of_registry_, {group, registry});
   for (const std::string& plugin : group) CountDown(of_plugin_, plugin);

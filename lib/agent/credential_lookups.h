@@ -18,8 +18,8 @@
 #include "base/mutex.h"
 #include "credentials/keyring.h"
 #include "image/reference.h"
-#include "plan/desired.h"
 #include "plan/credential_lookup.h"
+#include "plan/desired.h"
 
 namespace prefetch::agent {
 
@@ -37,8 +37,8 @@ namespace prefetch::agent {
 //   threads are free for its plugins.
 
 constexpr int kPluginsAtOnce = 8;
-constexpr int kOfOnePlugin = 6;
-constexpr int kOfOneRegistry = 4;
+constexpr int kMaxSearchesPerPlugin = 6;
+constexpr int kMaxSearchesPerRegistry = 4;
 // With the first ones of groups that come when all threads are taken: a bound on memory, above all of the
 // plugins.
 constexpr int kLookupThreads = 16;
@@ -64,7 +64,7 @@ class CredentialLookupPool {
   // Ends those that wait for others and have been stopped. They report.
   void DropStopped() PREFETCH_EXCLUDES(mutex_);
   // How many wait for others to end.
-  int held() const PREFETCH_EXCLUDES(mutex_);
+  int queued() const PREFETCH_EXCLUDES(mutex_);
 
  private:
   using Group = std::vector<std::string>;  // names of plugins
@@ -87,7 +87,7 @@ class CredentialLookupPool {
   std::map<std::string, int> of_plugin_ PREFETCH_GUARDED_BY(mutex_);
   std::map<std::pair<Group, std::string>, int> of_registry_ PREFETCH_GUARDED_BY(mutex_);
   int running_ PREFETCH_GUARDED_BY(mutex_) = 0;
-  int with_own_thread_ PREFETCH_GUARDED_BY(mutex_) = 0;  // of these
+  int running_on_own_threads_ PREFETCH_GUARDED_BY(mutex_) = 0;  // of these
   // Last: their threads use what stands above. The first hands on to the second, so it ends before.
   Workers plugins_;
   Workers files_;
@@ -112,15 +112,15 @@ class CredentialLookups {
   // `on_finished` is called on the pool's threads.
   CredentialLookups(credentials::Keyring& keyring, std::function<void(LookupFinished)> on_finished);
 
-  plan::CredentialLookup StateOf(const plan::DesiredImage& want, base::TimePoint now) const;
-  // Begins a search where StateOf is kWanted; true if it did.
-  bool Want(const plan::DesiredImage& want, base::TimePoint now);
+  plan::CredentialLookup StateOf(const plan::DesiredImage& desired, base::TimePoint now) const;
+  // Begins a search where StateOf is kNeeded; true if it did.
+  bool StartIfNeeded(const plan::DesiredImage& desired, base::TimePoint now);
   // True if an entry still waits for it.
   bool Handle(const LookupFinished& event, base::TimePoint now);
   // The result, which stays for its pull. Only where StateOf is kDone.
-  LookupPtr Peek(const plan::DesiredImage& want) const;
+  LookupPtr Peek(const plan::DesiredImage& desired) const;
   // Moves the result to its user. Only where StateOf is kDone.
-  LookupPtr Take(const plan::DesiredImage& want);
+  LookupPtr Take(const plan::DesiredImage& desired);
 
   // Drops all results and searches. Ends plugins that run for these alone.
   void DropAll() { RetainOnly({}); }
@@ -131,7 +131,7 @@ class CredentialLookups {
     thread_.Check();
     return under_way_;
   }
-  int on_threads() const { return under_way() - pool_.held(); }
+  int on_threads() const { return under_way() - pool_.queued(); }
 
   // The loop ends, or has not begun: another thread may go on.
   void Release() const { thread_.Release(); }
@@ -146,7 +146,7 @@ class CredentialLookups {
     std::stop_source stop;
   };
 
-  base::OneThread thread_;
+  base::ThreadChecker thread_;
   std::map<std::string, Search> searches_ PREFETCH_GUARDED_BY(thread_);
   std::uint64_t next_id_ PREFETCH_GUARDED_BY(thread_) = 1;
   int under_way_ PREFETCH_GUARDED_BY(thread_) = 0;

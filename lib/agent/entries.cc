@@ -21,7 +21,7 @@ bool HasOtherRegistryQuestion(const plan::DesiredImage& was, const plan::Desired
 // Does the new list say the same about the image? Its place in the file does not count, nor does `pin`, which
 // concerns no pull.
 bool HasSameDemand(const plan::DesiredImage& was, const plan::DesiredImage& is) {
-  return !HasOtherRegistryQuestion(was, is) && plan::SamePods(was, is) &&
+  return !HasOtherRegistryQuestion(was, is) && plan::HaveSamePods(was, is) &&
          was.reference.written() == is.reference.written() && was.required == is.required &&
          was.also_for_never == is.also_for_never && was.priority == is.priority && was.open == is.open &&
          was.pull_timeout == is.pull_timeout && was.pull_windows == is.pull_windows &&
@@ -30,25 +30,25 @@ bool HasSameDemand(const plan::DesiredImage& was, const plan::DesiredImage& is) 
 
 }  // namespace
 
-plan::Selection Entries::SelectionOf(const plan::DesiredImage& want) const {
-  return plan::SelectionOf(want, node_, labels_.labels ? &*labels_.labels : nullptr);
+plan::Selection Entries::SelectionOf(const plan::DesiredImage& desired) const {
+  return plan::SelectionOf(desired, node_, labels_.labels ? &*labels_.labels : nullptr);
 }
 
-bool Entries::SetLabels(plan::SeenLabels labels) {
+bool Entries::SetLabels(plan::ObservedLabels labels) {
   thread_.Check();
   labels_ = std::move(labels);
   bool changed = false;
   for (Entry& entry : listed()) {
-    const plan::Selection selection = SelectionOf(*entry.want);
+    const plan::Selection selection = SelectionOf(*entry.desired);
     if (selection == entry.selection) continue;
     changed = true;
     entry.selection = selection;
-    entry.demand_changed = true;  // its registry is asked only while the entry applies
+    entry.desired_changed = true;  // its registry is asked only while the entry applies
   }
   return changed;
 }
 
-std::size_t Entries::Unselected() const {
+std::size_t Entries::CountUnselected() const {
   return static_cast<std::size_t>(std::count_if(listed().begin(), listed().end(), [](const Entry& entry) {
     return entry.selection == plan::Selection::kLabelsUnknown;
   }));
@@ -61,9 +61,9 @@ void Entries::Replace(const std::shared_ptr<const plan::ImageList>& list) {
   thread_.Check();
   std::vector<Entry> entries;
   entries.reserve(list->images.size());
-  for (const plan::DesiredImage& want : list->images) {
+  for (const plan::DesiredImage& desired : list->images) {
     Entry entry;
-    if (Entry* known = Find(want.reference.Normalized())) {
+    if (Entry* known = Find(desired.reference.Normalized())) {
       entry = *known;  // which keeps its name, to be found by
       known->on_list = true;
       // The copy owns the runs now. Clearing them here keeps the loop below, which stops the runs of removed
@@ -72,18 +72,19 @@ void Entries::Replace(const std::shared_ptr<const plan::ImageList>& list) {
       // No retry is due before the list changes, for reasons such as a reference that cannot be parsed. This
       // is that change.
       const bool ends_backoff =
-          entry.past.not_before == base::TimePoint::max() || !HasSameDemand(entry.want, want);
-      if (ends_backoff) entry.past.not_before = std::min(entry.past.not_before, entry.past.retry_after_until);
-      if (!plan::SamePods(entry.want, want)) {
-        entry.verdict = plan::AfterNewList(std::move(entry.verdict), entry.want, want);
-        entry.touch = {};  // the abandoned touch may have been for a pod that is gone
+          entry.history.not_before == base::TimePoint::max() || !HasSameDemand(entry.desired, desired);
+      if (ends_backoff)
+        entry.history.not_before = std::min(entry.history.not_before, entry.history.retry_after_until);
+      if (!plan::HaveSamePods(entry.desired, desired)) {
+        entry.verdict = plan::AfterNewList(std::move(entry.verdict), entry.desired, desired);
+        entry.touch_history = {};  // the abandoned touch may have been for a pod that is gone
       }
     }
     // An earlier change may not have been processed yet, so it must not be overwritten.
-    entry.demand_changed = entry.demand_changed || HasOtherRegistryQuestion(entry.want, want);
-    entry.want = base::Shared(std::shared_ptr<const plan::DesiredImage>(list, &want));
+    entry.desired_changed = entry.desired_changed || HasOtherRegistryQuestion(entry.desired, desired);
+    entry.desired = base::Shared(std::shared_ptr<const plan::DesiredImage>(list, &desired));
     entry.on_list = true;
-    entry.selection = SelectionOf(want);
+    entry.selection = SelectionOf(desired);
     entries.push_back(std::move(entry));
   }
   listed_ = entries.size();
@@ -96,13 +97,13 @@ void Entries::Replace(const std::shared_ptr<const plan::ImageList>& list) {
       continue;
     }
     for (ActivePull& run : gone.runs) {
-      run.ending = Ending::kNotWanted;
+      run.cancel_reason = CancelReason::kRemovedFromList;
       run.stop.request_stop();
       // The runtime ends a cancelled pull later. Until then its lease is in use and must not be deleted.
-      leaving_.push_back(std::move(run));
+      removed_runs_.push_back(std::move(run));
     }
   }
-  Index();
+  RebuildIndex();
 }
 
 Entry* Entries::Request(const image::Reference& reference, base::TimePoint now) {
@@ -116,13 +117,13 @@ Entry* Entries::Request(const image::Reference& reference, base::TimePoint now) 
     entries_.erase(over);
   }
   Entry entry;
-  entry.want = plan::DesiredImage{.reference = reference, .required = false, .for_any_pod = true};
+  entry.desired = plan::DesiredImage{.reference = reference, .required = false, .for_any_pod = true};
   entry.on_list = false;
   // The preflight has just found the image absent, so the pull need not wait for a poll. Polls cover the
   // list's entries only.
-  entry.seen.known = true;
+  entry.observed.known = true;
   entries_.push_back(std::move(entry));
-  Index();
+  RebuildIndex();
   return &entries_.back();
 }
 
@@ -130,17 +131,17 @@ bool Entries::ForgetRequested(base::TimePoint now) {
   thread_.Check();
   auto first = entries_.begin() + static_cast<std::ptrdiff_t>(listed_);
   auto forgotten = std::remove_if(first, entries_.end(), [now](const Entry& entry) {
-    return entry.runs.empty() && plan::ForgetRequestedAt(entry.past, entry.requested_until) <= now;
+    return entry.runs.empty() && plan::ForgetRequestedAt(entry.history, entry.requested_until) <= now;
   });
   if (forgotten == entries_.end()) return false;
   entries_.erase(forgotten, entries_.end());
-  Index();
+  RebuildIndex();
   return true;
 }
 
 // The index sorts positions instead of holding copies of names or pointers: entries move when vectors grow,
 // and thousands of names would be held twice.
-void Entries::Index() {
+void Entries::RebuildIndex() {
   by_name_.resize(entries_.size());
   std::iota(by_name_.begin(), by_name_.end(), std::size_t{0});
   std::sort(by_name_.begin(), by_name_.end(), [this](std::size_t a, std::size_t b) {
@@ -174,13 +175,13 @@ std::optional<ActivePull> Entries::TakeRun(const std::string& name, std::uint64_
   }
   // The entry may be gone, or may have come back with a later list: its earlier run is then among those that
   // are leaving.
-  return take(leaving_);
+  return take(removed_runs_);
 }
 
 std::set<std::string> Entries::Registries() const {
   thread_.Check();
   std::set<std::string> registries;
-  for (const Entry& entry : entries_) registries.insert(entry.want->reference.domain());
+  for (const Entry& entry : entries_) registries.insert(entry.desired->reference.domain());
   return registries;
 }
 
@@ -194,7 +195,7 @@ std::set<std::string> Entries::LeasesInUse() const {
     }
   };
   for (const Entry& entry : entries_) add(entry.runs);
-  add(leaving_);
+  add(removed_runs_);
   return leases;
 }
 
@@ -206,11 +207,11 @@ std::size_t Entries::Pulls() const {
 
 // A quiet loop may ignore a poll without news (Agent::On(RuntimePolled)). An entry that waits for room or for
 // its registry is not quiet, since the poll's figures may let it start.
-bool Entries::Quiet() const {
+bool Entries::IsIdle() const {
   thread_.Check();
   return std::all_of(entries_.begin(), entries_.end(), [](const Entry& entry) {
     return entry.runs.empty() && entry.action.kind == plan::ActionKind::kKeep && !entry.no_disk_space &&
-           !entry.held;
+           !entry.hold_reason;
   });
 }
 
@@ -218,8 +219,8 @@ bool Entries::Settled() const {
   thread_.Check();
   return std::all_of(listed().begin(), listed().end(), [this](const Entry& entry) {
     thread_.Check();
-    if (entry.selection == plan::Selection::kLabelsUnknown) return !labels_.to_come;
-    return !entry.applies() || entry.past.settled;
+    if (entry.selection == plan::Selection::kLabelsUnknown) return !labels_.pending;
+    return !entry.applies() || entry.history.settled;
   });
 }
 

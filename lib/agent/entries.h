@@ -22,14 +22,14 @@
 namespace prefetch::agent {
 
 // Why the agent ended a running pull.
-enum class Ending {
-  kNot,
-  kReplaced,     // stalled; another pull of the same entry goes on
-  kTimeUp,       // its deadline passed
-  kStalled,      // stalled, and other pulls wait for its disk space
-  kNoDiskSpace,  // there is no room for it
-  kWaits,        // there may be room for it once others are done
-  kNotWanted,    // the entry is gone from the list
+enum class CancelReason {
+  kNone,
+  kReplaced,          // stalled; another pull of the same entry goes on
+  kDeadlineExceeded,  // its deadline passed
+  kStalled,           // stalled, and other pulls wait for its disk space
+  kNoDiskSpace,       // there is no room for it
+  kDeferred,          // there may be room for it once others are done
+  kRemovedFromList,   // the entry is gone from the list
 };
 
 // One pull under way: the agent's own fetch if it helps, then PullImage with one credential after the other.
@@ -38,68 +38,68 @@ enum class Ending {
 struct ActivePull {
   std::uint64_t id = 0;
   std::stop_source stop;
-  plan::Run run;
+  plan::RunningPull state;
   std::string lease;  // under which its bytes are; empty: the runtime knows no leases
   // The usable image when it began: a poll may see the new one before the end.
   std::optional<plan::Local> before;
-  Ending ending = Ending::kNot;
+  CancelReason cancel_reason = CancelReason::kNone;
   bool fetched = false;                                // ContentFetched
   std::optional<base::TimePoint> returned;             // PullReturned
   base::TimePoint cancel_at = base::TimePoint::max();  // a replaced one is cancelled a little later
 };
 
 struct Entry {
-  base::Shared<plan::DesiredImage> want;  // the list's own
+  base::Shared<plan::DesiredImage> desired;  // the list's own
   // False: it is on no list, and exists because a preflight has asked for it (plan/check.h).
   bool on_list = true;
   base::TimePoint requested_at;     // the newest poll of the node behind a preflight's request
   base::TimePoint requested_until;  // when the newest request of a preflight for its pull expires
   plan::Selection selection = plan::Selection::kApplies;
-  plan::Observation seen;
+  plan::Observation observed;
   // Polls with a sequence up to this one began before the agent's own pull changed the node.
-  std::uint64_t trust_polls_after = 0;
-  plan::History past;
-  std::vector<ActivePull> runs;  // the newest last; two only while one replaces another
-  plan::HeldVerdict verdict;     // of kubelet's, where there is one
-  base::Shared<plan::TouchHistory> touch;
-  base::Shared<plan::TouchStatus> touched;  // for status
+  std::uint64_t ignore_polls_through = 0;
+  plan::History history;
+  std::vector<ActivePull> runs;    // the newest last; two only while one replaces another
+  plan::DebouncedVerdict verdict;  // of kubelet's, where there is one
+  base::Shared<plan::TouchHistory> touch_history;
+  base::Shared<plan::TouchStatus> touch_status;  // for status
   // The registry's answers; meaningful for entries with a registry check.
-  base::Shared<plan::Freshness> fresh;
+  base::Shared<plan::Freshness> freshness;
   plan::RefreshDecision refresh;
-  bool checking = false;        // it is being asked now
-  bool demand_changed = false;  // the list says other things of it than before
+  bool checking = false;         // it is being asked now
+  bool desired_changed = false;  // the list says other things of it than before
   plan::Action action;
   // While its pull windows are closed and nothing asks for it.
   std::optional<base::WallTime> window_opens;
   bool size_requested = false;  // of its registry, before its pull; once
   bool no_disk_space = false;
   bool waits_for_disk_space = false;  // there may be room for it once others are done
-  // The hold of its registry or of the disk that a due pull waits for (plan::StartVerdict::held), for status
-  // and Quiet(). Null: none. Schedule enforces it.
-  std::optional<plan::Reason> held;
+  // The hold of its registry or of the disk that a due pull waits for (plan::StartVerdict::hold_reason), for
+  // status and IsIdle(). Null: none. Schedule enforces it.
+  std::optional<plan::Reason> hold_reason;
 
   bool applies() const { return selection == plan::Selection::kApplies; }
-  const std::string& name() const { return want->reference.Normalized(); }
+  const std::string& name() const { return desired->reference.Normalized(); }
   const ActivePull* Current() const {
-    return runs.empty() || runs.back().ending != Ending::kNot ? nullptr : &runs.back();
+    return runs.empty() || runs.back().cancel_reason != CancelReason::kNone ? nullptr : &runs.back();
   }
 };
 
 // No lock: one thread alone uses it, the loop's.
 class Entries {
  public:
-  explicit Entries(image::Platform node, plan::SeenLabels labels = {})
+  explicit Entries(image::Platform node, plan::ObservedLabels labels = {})
       : node_(std::move(node)), labels_(std::move(labels)) {}
 
   // Selects the entries anew. Returns true if one of them applies now and did not before, or the other way
   // round.
-  bool SetLabels(plan::SeenLabels labels);
-  const plan::SeenLabels& labels() const {
+  bool SetLabels(plan::ObservedLabels labels);
+  const plan::ObservedLabels& labels() const {
     thread_.Check();
     return labels_;
   }
   // Returns the number of entries about which labels decide that are not known.
-  std::size_t Unselected() const;
+  std::size_t CountUnselected() const;
 
   // Takes over a new list. Entries that stay keep their facts and runs; runs of removed entries are asked to
   // stop. Entries that the new list changes, and failures that only a new list can end, are tried at once.
@@ -137,9 +137,9 @@ class Entries {
   bool ForgetRequested(base::TimePoint now);
   Entry* Find(const std::string& name);  // normalised
   // Pulls of entries that are gone, not ended yet.
-  std::size_t leaving() const {
+  std::size_t removed_runs() const {
     thread_.Check();
-    return leaving_.size();
+    return removed_runs_.size();
   }
   // Leases under which pulls run, or still end.
   std::set<std::string> LeasesInUse() const;
@@ -151,7 +151,7 @@ class Entries {
   // Entries that are being pulled, by runs that were not asked to end.
   std::size_t Pulls() const;
   // None is being pulled, or waits to be.
-  bool Quiet() const;
+  bool IsIdle() const;
   // Every entry was ready or has failed for good once.
   bool Settled() const;
 
@@ -159,16 +159,16 @@ class Entries {
   void Release() const { thread_.Release(); }
 
  private:
-  void Index() PREFETCH_REQUIRES(thread_);
-  plan::Selection SelectionOf(const plan::DesiredImage& want) const PREFETCH_REQUIRES(thread_);
+  void RebuildIndex() PREFETCH_REQUIRES(thread_);
+  plan::Selection SelectionOf(const plan::DesiredImage& desired) const PREFETCH_REQUIRES(thread_);
 
   const image::Platform node_;
-  base::OneThread thread_;
-  plan::SeenLabels labels_ PREFETCH_GUARDED_BY(thread_);
+  base::ThreadChecker thread_;
+  plan::ObservedLabels labels_ PREFETCH_GUARDED_BY(thread_);
   std::vector<Entry> entries_ PREFETCH_GUARDED_BY(thread_);
   std::size_t listed_ PREFETCH_GUARDED_BY(thread_) = 0;            // of these, from the first on
   std::vector<std::size_t> by_name_ PREFETCH_GUARDED_BY(thread_);  // indices, in order of the names
-  std::vector<ActivePull> leaving_ PREFETCH_GUARDED_BY(thread_);
+  std::vector<ActivePull> removed_runs_ PREFETCH_GUARDED_BY(thread_);
 };
 
 }  // namespace prefetch::agent

@@ -22,14 +22,14 @@ constexpr std::chrono::seconds kSizeLimit{5};
 // this node.
 bool IsRegistryFault(const base::Error& error) {
   // The layer that saw the failure may have named its owner, which is certain. Otherwise the code decides.
-  switch (error.owner()) {
-    case base::Owner::kStore:
-    case base::Owner::kImage:
+  switch (error.fault()) {
+    case base::Fault::kStore:
+    case base::Fault::kImage:
       return false;
-    case base::Owner::kNetwork:
-    case base::Owner::kRegistry:
+    case base::Fault::kNetwork:
+    case base::Fault::kRegistry:
       return true;
-    case base::Owner::kNotNamed:
+    case base::Fault::kUnspecified:
       break;
   }
   switch (error.code()) {
@@ -65,16 +65,16 @@ plan::FetchHealth Fetcher::HealthOf(const std::string& registry) {
 }
 
 // Keeps only registries with a fact that still counts: clients of preflights keep naming new ones.
-void Fetcher::Note(const std::string& registry, const plan::FetchHealth& health) {
+void Fetcher::SetHealth(const std::string& registry, const plan::FetchHealth& health) {
   base::Lock lock(mutex_);
   registries_[registry] = health;
   std::erase_if(registries_,
-                [now = clock_.Now()](const auto& one) { return plan::MayBeForgotten(one.second, now); });
+                [now = clock_.Now()](const auto& one) { return plan::CanDiscard(one.second, now); });
 }
 
 // Returns the source from which the agent downloads, or nullptr if the runtime does. The checks go from cheap
 // to expensive, since most pulls end at the first ones.
-std::shared_ptr<image::ContentSource> Fetcher::Choose(const base::Call& call, const FetchJob& job) {
+std::shared_ptr<image::ContentSource> Fetcher::ChooseSource(const base::Call& call, const FetchJob& job) {
   // Without a lease, containerd's garbage collection could remove the content before the pull needs it.
   if (job.lease.empty() || !source_for_) return nullptr;
   if (!plan::MayFetch(job.runtime.name, job.runtime.version)) return nullptr;
@@ -105,16 +105,16 @@ base::Status Fetcher::WriteDocument(const base::Call& call, const std::string& l
                                     const cri::BlobToWrite& blob, const std::string& bytes) {
   const base::Call soon = call.Within(kStoreLimit);
   auto opened = content_.OpenBlob(soon, lease, blob);
-  if (!opened) return FromStore(opened.error());
-  if (opened->state == cri::BlobState::kWhole) return {};
-  if (opened->state == cri::BlobState::kTaken)
-    return base::Unavailable("another pull writes the manifest").CausedBy(base::Owner::kStore);
+  if (!opened) return ToStoreError(opened.error());
+  if (opened->state == cri::BlobState::kExists) return {};
+  if (opened->state == cri::BlobState::kLocked)
+    return base::Unavailable("another pull writes the manifest").CausedBy(base::Fault::kStore);
   // An ingest that an earlier pull has begun is resumed.
   const std::uint64_t there = std::min<std::uint64_t>(opened->writer->offset(), bytes.size());
   if (there < bytes.size()) {
-    if (auto failed = opened->writer->Append(bytes.substr(there))) return FromStore(*failed);
+    if (auto failed = opened->writer->Append(bytes.substr(there))) return ToStoreError(*failed);
   }
-  if (auto failed = opened->writer->Commit()) return FromStore(*failed);
+  if (auto failed = opened->writer->Commit()) return ToStoreError(*failed);
   return {};
 }
 
@@ -123,7 +123,7 @@ base::Status Fetcher::WriteDocument(const base::Call& call, const std::string& l
 base::Status Fetcher::FetchContent(const base::Call& call, const FetchJob& job,
                                    const image::RegistryQuestion& question,
                                    const std::shared_ptr<image::ContentSource>& source) {
-  auto manifest = source->Manifest(call.Within(kManifestLimit), question);
+  auto manifest = source->FetchManifest(call.Within(kManifestLimit), question);
   // A wrong manifest is this image's fault. The code NotFound keeps it, here and below, from counting against
   // the registry (IsRegistryFault) and from counting as wrong bytes.
   if (!manifest && manifest.error().code() == base::Code::kInvalidArgument)
@@ -136,11 +136,11 @@ base::Status Fetcher::FetchContent(const base::Call& call, const FetchJob& job,
       // The manifest's own round trip shows whether the registry is near, so no request is made for that
       // alone.
       plan::AfterManifest(HealthOf(registry), manifest->answer_time, manifest->round_trip, clock_.Now());
-  Note(registry, health);
+  SetHealth(registry, health);
   // Near registries are quicker through the runtime. Nothing has been written yet.
   if (clock_.Now() < health.near_until) return base::NotFound("the registry is near");
   // The disk budget decides here, before the first byte is written.
-  if (job.sized) job.sized(call, blobs->size_bytes);
+  if (job.on_size) job.on_size(call, blobs->size_bytes);
   if (call.Stopped()) return base::Cancelled("stopped");
   // Documents come before blobs: progress and size are read from the manifest in the store.
   for (const cri::ImageDocument& document : blobs->documents) {
@@ -153,31 +153,31 @@ base::Status Fetcher::FetchContent(const base::Call& call, const FetchJob& job,
 
 // The end of a download decides what happens to the registry's health: a limit holds it, a fault leaves it to
 // the runtime for a while, and a problem of the image or the store changes nothing.
-FetchEnd Fetcher::FetchInto(const base::Call& call, const FetchJob& job) {
+FetchResult Fetcher::FetchInto(const base::Call& call, const FetchJob& job) {
   const std::string& registry = job.reference.domain();
-  const std::shared_ptr<image::ContentSource> source = Choose(call, job);
+  const std::shared_ptr<image::ContentSource> source = ChooseSource(call, job);
   if (source == nullptr) {
     // The registry may have limited the fetch of another image. The runtime must not ask it before that time
     // either.
     const base::Duration left = HealthOf(registry).limited_until - clock_.Now();
-    return left > base::Duration(0) ? FetchEnd{.retry_after = left, .error = registry + " limits requests"}
-                                    : FetchEnd();
+    return left > base::Duration(0) ? FetchResult{.retry_after = left, .error = registry + " limits requests"}
+                                    : FetchResult();
   }
   const image::RegistryQuestion question{
       .reference = job.reference, .local_digests = {}, .platform = platform_, .credentials = job.credentials};
   const base::Status fetched = FetchContent(call, job, question, source);
   if (fetched) {
-    Note(registry, plan::AfterFetched(HealthOf(registry)));
+    SetHealth(registry, plan::AfterFetched(HealthOf(registry)));
     return {.fetched = true};
   }
   // A stop says nothing about the registry.
   if (call.Stopped()) return {};
-  FetchEnd end{.error = fetched.error().message()};
+  FetchResult end{.error = fetched.error().message()};
   if (fetched.error().code() == base::Code::kResourceExhausted) {
     end.retry_after = source->RetryAfter(question);
-    Note(registry, plan::AfterLimited(HealthOf(registry), end.retry_after, clock_.Now()));
+    SetHealth(registry, plan::AfterLimited(HealthOf(registry), end.retry_after, clock_.Now()));
   } else if (IsRegistryFault(fetched.error())) {
-    Note(registry, plan::AfterFetchFailed(HealthOf(registry), clock_.Now()));
+    SetHealth(registry, plan::AfterFetchFailed(HealthOf(registry), clock_.Now()));
   }
   // The store or the source found that the bytes are others than those of the blob.
   end.wrong_bytes = fetched.error().code() == base::Code::kInvalidArgument;
@@ -185,19 +185,19 @@ FetchEnd Fetcher::FetchInto(const base::Call& call, const FetchJob& job) {
   return end;
 }
 
-bool Fetcher::MayAskSize(const image::Reference& reference, const RegistryQueryContext& runtime) {
+bool Fetcher::MayQuerySize(const image::Reference& reference, const RegistryQueryContext& runtime) {
   return source_for_ && plan::MayFetch(runtime.name, runtime.version) &&
-         plan::MayAskSize(HealthOf(reference.domain()), clock_.Now());
+         plan::MayQuerySize(HealthOf(reference.domain()), clock_.Now());
 }
 
-std::uint64_t Fetcher::AskSize(const base::Call& call, const FetchJob& job) {
+std::uint64_t Fetcher::QuerySize(const base::Call& call, const FetchJob& job) {
   const std::string& registry = job.reference.domain();
   const std::shared_ptr<image::ContentSource> source = source_for_(job.reference, job.runtime);
   if (source == nullptr) return 0;
-  auto manifest = source->Manifest(call.Within(kSizeLimit), {.reference = job.reference,
-                                                             .local_digests = {},
-                                                             .platform = platform_,
-                                                             .credentials = job.credentials});
+  auto manifest = source->FetchManifest(call.Within(kSizeLimit), {.reference = job.reference,
+                                                                  .local_digests = {},
+                                                                  .platform = platform_,
+                                                                  .credentials = job.credentials});
   if (manifest) {
     auto blobs = cri::BlobsOf(job.reference, manifest->index, manifest->manifest);
     return blobs ? blobs->size_bytes : 0;
@@ -205,9 +205,9 @@ std::uint64_t Fetcher::AskSize(const base::Call& call, const FetchJob& job) {
   if (call.Stopped()) return 0;
   if (manifest.error().code() == base::Code::kPermissionDenied) {
     // The runtime's pulls find out which credentials the registry refuses; more questions would not.
-    Note(registry, plan::AfterSizeDenied(HealthOf(registry), clock_.Now()));
+    SetHealth(registry, plan::AfterSizeDenied(HealthOf(registry), clock_.Now()));
   } else if (manifest.error().code() != base::Code::kInvalidArgument && IsRegistryFault(manifest.error())) {
-    Note(registry, plan::AfterFetchFailed(HealthOf(registry), clock_.Now()));
+    SetHealth(registry, plan::AfterFetchFailed(HealthOf(registry), clock_.Now()));
   }
   return 0;
 }
@@ -222,16 +222,16 @@ constexpr std::chrono::seconds kIngestPollLimit{5};
 constexpr std::chrono::seconds kRetryEvery{1};
 // A connection that breaks is no failure yet, nor are many if enough bytes come in between. Then the next one
 // follows at once, as the runtime's would.
-constexpr int kTries = 3;
-constexpr std::chrono::milliseconds kBetweenTries{200};
-constexpr std::uint64_t kEnough = 64 * 1024;
+constexpr int kMaxTries = 3;
+constexpr std::chrono::milliseconds kRetryDelay{200};
+constexpr std::uint64_t kMinProgress = 64 * 1024;
 // Number of bytes between two pauses while a pull of kubelet or others moves.
 constexpr std::uint64_t kBurstBytes = 512 * 1024;
 // Size, and age, at which bytes are written.
-constexpr std::size_t kAppend = 128 * 1024;
-constexpr std::chrono::seconds kAppendAfter{1};
+constexpr std::size_t kWriteSize = 128 * 1024;
+constexpr std::chrono::seconds kWriteInterval{1};
 // Time that a failed fetch waits for its streams to let go of their blobs.
-constexpr std::chrono::seconds kLongestClose{2};
+constexpr std::chrono::seconds kCloseTimeout{2};
 
 bool Lists(const DownloadJob& job, const std::string& digest) {
   return std::any_of(job.blobs.begin(), job.blobs.end(),
@@ -305,14 +305,14 @@ base::Status BlobDownloader::FetchInto(const base::Call& call, DownloadJob given
     PollForeignPulls(call);
     base::Lock lock(mutex_);
     Rebalance();
-    const auto progress = order_.Of(image);
+    const auto progress = order_.ProgressOf(image);
     if (call.Stopped()) result = base::Cancelled("stopped");
     if (progress == plan::FetchOrder::Progress::kFailed) {
       result = jobs_.at(image).failure.value_or(base::Unavailable("a blob could not be fetched"));
     }
     if (ending_) result = base::Cancelled("stopped");
     // Without a thread nothing would ever end this wait.
-    if (running_ == 0) result = base::Internal("no thread can be made").CausedBy(base::Owner::kStore);
+    if (running_ == 0) result = base::Internal("no thread can be made").CausedBy(base::Fault::kStore);
     if (!result || progress == plan::FetchOrder::Progress::kComplete) {
       // Removed before the streams are stopped, so that none of them takes the next blob of this image.
       order_.Remove(image);
@@ -331,7 +331,7 @@ base::Status BlobDownloader::FetchInto(const base::Call& call, DownloadJob given
 // Waits until the streams of a failed fetch have closed their writers. The runtime's pull, which comes next,
 // would find these blobs locked (C37).
 void BlobDownloader::AwaitClosed(const DownloadJob& job) {
-  const base::TimePoint latest = steady_clock::now() + kLongestClose;
+  const base::TimePoint latest = steady_clock::now() + kCloseTimeout;
   base::Lock lock(mutex_);
   for (const cri::BlobToWrite& blob : job.blobs) {
     while (transfers_.contains(blob.digest) && !order_.Wants(blob.digest) && steady_clock::now() < latest)
@@ -344,9 +344,9 @@ void BlobDownloader::AwaitClosed(const DownloadJob& job) {
 base::Status BlobDownloader::RetainShared(const base::Call& call, const DownloadJob& job) {
   for (const cri::BlobToWrite& blob : job.blobs) {
     auto opened = content_.OpenBlob(call, job.lease, blob);
-    if (!opened) return FromStore(opened.error());
-    if (opened->state != cri::BlobState::kWhole)
-      return base::Unavailable(blob.digest + " has gone").CausedBy(base::Owner::kStore);
+    if (!opened) return ToStoreError(opened.error());
+    if (opened->state != cri::BlobState::kExists)
+      return base::Unavailable(blob.digest + " has gone").CausedBy(base::Fault::kStore);
   }
   return {};
 }
@@ -389,7 +389,7 @@ void BlobDownloader::Rebalance() {
   auto found = transfers_.find(yield->digest);
   if (found == transfers_.end()) return;
   // Tells Ended that the stop was intended: the blob waits for another stream and is no failure.
-  found->second->gives_up = true;
+  found->second->preempted = true;
   found->second->stop.request_stop();
   if (yield->stalled)
     Fail(*found->second, base::DeadlineExceeded("it came too slowly, and other images waited"));
@@ -432,53 +432,54 @@ std::shared_ptr<BlobDownloader::Transfer> BlobDownloader::NextBlob() {
 }
 
 void BlobDownloader::Stream() {
-  while (auto transfer = NextBlob()) Ended(transfer, Move(*transfer));
+  while (auto transfer = NextBlob()) Ended(transfer, Download(*transfer));
 }
 
-base::Result<BlobDownloader::End> BlobDownloader::Move(Transfer& transfer) {
+base::Result<BlobDownloader::TransferResult> BlobDownloader::Download(Transfer& transfer) {
   const auto& blobs = transfer.job->blobs;
   const auto blob = std::find_if(blobs.begin(), blobs.end(),
                                  [&](const cri::BlobToWrite& one) { return one.digest == transfer.digest; });
   auto opened = content_.OpenBlob({.stop = transfer.stop.get_token()}, transfer.job->lease, *blob);
-  if (!opened) return FromStore(opened.error());
-  if (opened->state == cri::BlobState::kWhole) return End::kDone;
-  if (opened->state == cri::BlobState::kTaken) return End::kTaken;
+  if (!opened) return ToStoreError(opened.error());
+  if (opened->state == cri::BlobState::kExists) return TransferResult::kDone;
+  if (opened->state == cri::BlobState::kLocked) return TransferResult::kLockedByOther;
   transfer.writer = std::move(opened->writer);
-  transfer.at = transfer.writer->offset();
+  transfer.offset = transfer.writer->offset();
   transfer.written_at = steady_clock::now();
   {
     base::Lock lock(mutex_);
     // Opening a blob may wait for the store. That time must not count as slowness of the network.
     order_.RestartSpeedWindow(transfer.digest, transfer.written_at);
   }
-  base::Status got = Get(transfer, blob->size_bytes);
+  base::Status got = FetchBytes(transfer, blob->size_bytes);
   // Bytes that came before a failure are written: nothing speaks against them, and the next try goes on
   // behind them.
-  if (transfer.broken || !Write(transfer)) return *std::move(transfer.broken);
+  if (transfer.store_error || !Write(transfer)) return *std::move(transfer.store_error);
   if (!got) return std::move(got).error();
   // The commit checks the digest (C37); no byte is content before.
-  if (auto failed = transfer.writer->Commit()) return FromStore(*failed);
-  return End::kDone;
+  if (auto failed = transfer.writer->Commit()) return ToStoreError(*failed);
+  return TransferResult::kDone;
 }
 
-void BlobDownloader::Ended(const std::shared_ptr<Transfer>& transfer, base::Result<End> end) {
+void BlobDownloader::Ended(const std::shared_ptr<Transfer>& transfer, base::Result<TransferResult> end) {
   // Closed before the order is told, so that the next thread to take the blob finds it free.
   transfer->writer.reset();
   std::optional<base::Duration> retry_after;
   // The source is asked without the lock: it may read its own state under another one.
   if (!end && end.error().code() == base::Code::kResourceExhausted) {
-    retry_after = transfer->job->source->RetryAfter(transfer->job->question).value_or(plan::kAfterRefusal);
+    retry_after =
+        transfer->job->source->RetryAfter(transfer->job->question).value_or(plan::kDefaultRetryAfter);
   }
   base::Lock lock(mutex_);
   transfers_.erase(transfer->digest);
   // The pause after a turn counts even if the stream failed.
   if (transfer->paced) yield_policy_.BurstEnded(transfer->burst_began, steady_clock::now());
-  if (end && *end == End::kDone) {
+  if (end && *end == TransferResult::kDone) {
     order_.Done(transfer->digest);
   } else if (end) {
     order_.Postponed(transfer->digest);
     // A stream that was stopped on purpose must not fail its image.
-  } else if (transfer->gives_up || !order_.Wants(transfer->digest)) {
+  } else if (transfer->preempted || !order_.Wants(transfer->digest)) {
     order_.GaveUp(transfer->digest);
   } else if (!retry_after || *retry_after > plan::kMaxRetryAfter ||
              !order_.Refused(transfer->digest, steady_clock::now() + *retry_after)) {
@@ -494,7 +495,7 @@ bool BlobDownloader::Write(Transfer& transfer) {
   // The content store's own failure is kept apart from the source's: it must not be held against the
   // registry.
   if (auto failed = transfer.writer->Append(std::exchange(transfer.bytes, {}))) {
-    transfer.broken = FromStore(*failed);
+    transfer.store_error = ToStoreError(*failed);
     return false;
   }
   transfer.written_at = steady_clock::now();
@@ -518,9 +519,10 @@ bool BlobDownloader::YieldToOthers(Transfer& transfer, std::size_t bytes_receive
     }
     if (transfer.paced) {
       if (transfer.burst_bytes >= kBurstBytes) {
-        // The pause is kPauses times the duration of the burst, so the burst is capped: the pause stays below
-        // kMaxHold, which a connection survives.
-        yield_policy_.BurstEnded(std::max(transfer.burst_began, now - plan::kMaxHold / plan::kPauses), now);
+        // The pause is kPauseFactor times the duration of the burst, so the burst is capped: the pause stays
+        // below kMaxHold, which a connection survives.
+        yield_policy_.BurstEnded(std::max(transfer.burst_began, now - plan::kMaxHold / plan::kPauseFactor),
+                                 now);
         transfer.burst_bytes = 0;
       }
       next = yield_policy_.NextBurst(now);
@@ -533,10 +535,10 @@ bool BlobDownloader::YieldToOthers(Transfer& transfer, std::size_t bytes_receive
     } else {
       // The last stream goes on in small bursts. If all of them ended, no image of the agent would advance
       // while others pull.
-      transfer.gives_up = std::any_of(transfers_.begin(), transfers_.end(), [&](const auto& other) {
-        return other.second.get() != &transfer && !other.second->gives_up;
+      transfer.preempted = std::any_of(transfers_.begin(), transfers_.end(), [&](const auto& other) {
+        return other.second.get() != &transfer && !other.second->preempted;
       });
-      if (transfer.gives_up) return false;
+      if (transfer.preempted) return false;
       transfer.paced = true;
       transfer.burst_bytes = 0;
       continue;
@@ -564,37 +566,37 @@ bool BlobDownloader::AwaitRate(Transfer& transfer, std::size_t bytes_received) {
 
 bool BlobDownloader::Take(Transfer& transfer, std::string_view part) {
   fetched_(part.size());
-  if (transfer.bytes.empty()) transfer.bytes.reserve(kAppend + part.size());
+  if (transfer.bytes.empty()) transfer.bytes.reserve(kWriteSize + part.size());
   transfer.bytes.append(part);
-  transfer.at += part.size();
+  transfer.offset += part.size();
   if (!YieldToOthers(transfer, part.size()) || !AwaitRate(transfer, part.size())) return false;
   // Small parts are gathered, because each write is a message to the runtime. Slow streams are written after
   // a second, so that progress shows.
   const bool is_due =
-      transfer.bytes.size() >= kAppend || steady_clock::now() >= transfer.written_at + kAppendAfter;
+      transfer.bytes.size() >= kWriteSize || steady_clock::now() >= transfer.written_at + kWriteInterval;
   return !is_due || Write(transfer);
 }
 
-base::Status BlobDownloader::Get(Transfer& transfer, std::uint64_t size) {
+base::Status BlobDownloader::FetchBytes(Transfer& transfer, std::uint64_t size) {
   const base::Call call{.stop = transfer.stop.get_token()};
   const auto take = [&](std::string_view part) { return Take(transfer, part); };
-  for (int tried = 1; transfer.at < size; tried++) {
-    const std::uint64_t before = transfer.at;
-    base::Status got = transfer.job->source->Bytes(call, transfer.job->question,
-                                                   {transfer.digest, size, transfer.at, size}, take);
+  for (int tried = 1; transfer.offset < size; tried++) {
+    const std::uint64_t before = transfer.offset;
+    base::Status got = transfer.job->source->FetchBytes(call, transfer.job->question,
+                                                        {transfer.digest, size, transfer.offset, size}, take);
     // Unavailable is repeated here: a broken connection, or an answer such as 500 or 502. Refusals, limits
     // and wrong answers are the caller's to judge.
     if (got || got.error().code() != base::Code::kUnavailable) return got;
     // A long blob over a poor line may need many connections, as long as each one brings bytes.
-    if (transfer.at - before >= kEnough) tried = 0;
-    if (tried == kTries) return got;
-    if (!base::Pause(call, kBetweenTries * tried)) return base::Cancelled("stopped");
+    if (transfer.offset - before >= kMinProgress) tried = 0;
+    if (tried == kMaxTries) return got;
+    if (!base::Pause(call, kRetryDelay * tried)) return base::Cancelled("stopped");
   }
   return {};
 }
 
 void BlobDownloader::Fail(const Transfer& transfer, const base::Error& error) {
-  const bool of_registry = error.owner() != base::Owner::kStore && error.owner() != base::Owner::kImage;
+  const bool of_registry = error.fault() != base::Fault::kStore && error.fault() != base::Fault::kImage;
   const std::string& registry = transfer.job->question.reference.domain();
   for (auto& [image, running] : jobs_) {
     // The first error is the cause. Those that follow come from the stops.
@@ -602,7 +604,7 @@ void BlobDownloader::Fail(const Transfer& transfer, const base::Error& error) {
     // An image of another registry waited for the same layer. Its own registry has done nothing wrong.
     const bool innocent = of_registry && running.job->question.reference.domain() != registry;
     running.failure =
-        innocent ? base::Unavailable(registry + " failed: " + error.message()).CausedBy(base::Owner::kImage)
+        innocent ? base::Unavailable(registry + " failed: " + error.message()).CausedBy(base::Fault::kImage)
                  : error;
   }
   order_.Failed(transfer.digest);

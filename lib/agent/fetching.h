@@ -39,10 +39,10 @@ struct DownloadJob {
 };
 
 // Describes a failure of the content store. Wrong bytes are the image's: InvalidArgument.
-inline base::Error FromStore(const cri::CallError& error) {
+inline base::Error ToStoreError(const cri::CallError& error) {
   if (error.error_class == image::ErrorClass::kCorrupt)
-    return base::InvalidArgument(error.message).CausedBy(base::Owner::kImage);
-  return base::Internal("the content store: " + error.message).CausedBy(base::Owner::kStore);
+    return base::InvalidArgument(error.message).CausedBy(base::Fault::kImage);
+  return base::Internal("the content store: " + error.message).CausedBy(base::Fault::kStore);
 }
 
 // Downloads the blobs of images that are being pulled, and writes them into the content store. All images
@@ -75,20 +75,20 @@ class BlobDownloader {
     std::stop_source stop;
     // It ends on purpose, for another blob or a pull of kubelet. Guarded by BlobDownloader::mutex_, which the
     // annotations cannot say.
-    bool gives_up = false;
+    bool preempted = false;
     // On its own thread.
     std::unique_ptr<cri::BlobWriter> writer;
-    std::uint64_t at = 0;  // its first byte that has not come
-    std::string bytes;     // that came and are not written yet
+    std::uint64_t offset = 0;  // its first byte that has not come
+    std::string bytes;         // that came and are not written yet
     base::TimePoint written_at;
-    std::optional<base::Error> broken;  // the store's error
+    std::optional<base::Error> store_error;  // the store's error
     // While a pull of kubelet or others moves, this stream holds still or goes on with pauses.
     base::TimePoint hold_until = base::TimePoint::max();
     bool paced = false;
     base::TimePoint burst_began;
     std::uint64_t burst_bytes = 0;
   };
-  enum class End { kDone, kTaken };
+  enum class TransferResult { kDone, kLockedByOther };
 
   void StartThreads() PREFETCH_REQUIRES(mutex_);
   // One FetchInto.
@@ -99,13 +99,14 @@ class BlobDownloader {
 
   void Stream() PREFETCH_EXCLUDES(mutex_);
   std::shared_ptr<Transfer> NextBlob() PREFETCH_EXCLUDES(mutex_);
-  base::Result<End> Move(Transfer& transfer) PREFETCH_EXCLUDES(mutex_);
-  base::Status Get(Transfer& transfer, std::uint64_t size) PREFETCH_EXCLUDES(mutex_);
+  base::Result<TransferResult> Download(Transfer& transfer) PREFETCH_EXCLUDES(mutex_);
+  base::Status FetchBytes(Transfer& transfer, std::uint64_t size) PREFETCH_EXCLUDES(mutex_);
   bool Take(Transfer& transfer, std::string_view part) PREFETCH_EXCLUDES(mutex_);
   bool YieldToOthers(Transfer& transfer, std::size_t bytes_received) PREFETCH_EXCLUDES(mutex_);
   bool AwaitRate(Transfer& transfer, std::size_t bytes_received) PREFETCH_EXCLUDES(mutex_);
   static bool Write(Transfer& transfer);
-  void Ended(const std::shared_ptr<Transfer>& transfer, base::Result<End> end) PREFETCH_EXCLUDES(mutex_);
+  void Ended(const std::shared_ptr<Transfer>& transfer, base::Result<TransferResult> end)
+      PREFETCH_EXCLUDES(mutex_);
   // Stops a stream for a blob that waits, if there is one.
   void Rebalance() PREFETCH_REQUIRES(mutex_);
   // Ends the images that list the blob.
@@ -144,10 +145,10 @@ struct FetchJob {
   RegistryQueryContext runtime;
   // Called once the compressed size of the image is known, and before anything of it is written. Blocks while
   // it is decided whether there is room; if there is none, `call` is stopped.
-  std::function<void(const base::Call& call, std::uint64_t bytes)> sized = nullptr;
+  std::function<void(const base::Call& call, std::uint64_t bytes)> on_size = nullptr;
 };
 
-struct FetchEnd {
+struct FetchResult {
   bool fetched = false;      // all content of the image is there; else the rest is left to the runtime
   bool wrong_bytes = false;  // something else came than the image's content
   // Time for which not even the runtime may ask the registry, which has sent Retry-After.
@@ -163,17 +164,17 @@ class Fetcher {
           image::Platform platform, Metrics& metrics, std::uint64_t bytes_per_second = 0);
 
   // Blocks until it is over. A stop ends it immediately. Written bytes stay under the lease.
-  FetchEnd FetchInto(const base::Call& call, const FetchJob& job) PREFETCH_EXCLUDES(mutex_);
+  FetchResult FetchInto(const base::Call& call, const FetchJob& job) PREFETCH_EXCLUDES(mutex_);
 
   // True if the fetcher is on, the runtime is containerd 2.1 or later, and the registry is near, and lately
   // has neither failed nor denied such a question.
-  bool MayAskSize(const image::Reference& reference, const RegistryQueryContext& runtime)
+  bool MayQuerySize(const image::Reference& reference, const RegistryQueryContext& runtime)
       PREFETCH_EXCLUDES(mutex_);
   // The compressed size of the image, by its manifest; nothing is written. 0: not known. Blocks.
-  std::uint64_t AskSize(const base::Call& call, const FetchJob& job) PREFETCH_EXCLUDES(mutex_);
+  std::uint64_t QuerySize(const base::Call& call, const FetchJob& job) PREFETCH_EXCLUDES(mutex_);
 
  private:
-  std::shared_ptr<image::ContentSource> Choose(const base::Call& call, const FetchJob& job)
+  std::shared_ptr<image::ContentSource> ChooseSource(const base::Call& call, const FetchJob& job)
       PREFETCH_EXCLUDES(mutex_);
   base::Status WriteDocument(const base::Call& call, const std::string& lease, const cri::BlobToWrite& blob,
                              const std::string& bytes);
@@ -181,7 +182,7 @@ class Fetcher {
                             const image::RegistryQuestion& question,
                             const std::shared_ptr<image::ContentSource>& source) PREFETCH_EXCLUDES(mutex_);
   plan::FetchHealth HealthOf(const std::string& registry) PREFETCH_EXCLUDES(mutex_);
-  void Note(const std::string& registry, const plan::FetchHealth& health) PREFETCH_EXCLUDES(mutex_);
+  void SetHealth(const std::string& registry, const plan::FetchHealth& health) PREFETCH_EXCLUDES(mutex_);
 
   cri::ContentService& content_;
   const ContentSourceFor source_for_;

@@ -13,10 +13,10 @@ namespace {
 
 // Returns one entry's verdicts from a poll of kubelet's files. The entry's pods are the poll's images from
 // `first` to before `end`.
-plan::VerdictSeen SeenOf(const KubeletPoll& poll, std::size_t first, std::size_t end,
-                         const plan::HeldVerdict& past) {
-  plan::VerdictSeen seen{.verdicts = nullptr, .image_id = poll.question->images[first].image_id};
-  std::vector<plan::SpelledVerdicts> each;
+plan::VerdictReadout SeenOf(const KubeletPoll& poll, std::size_t first, std::size_t end,
+                            const plan::DebouncedVerdict& past) {
+  plan::VerdictReadout seen{.verdicts = nullptr, .image_id = poll.question->images[first].image_id};
+  std::vector<plan::SpellingVerdicts> each;
   for (std::size_t i = first; i < end; i++) {
     const kubelet::ImageOnNode& asked = poll.question->images[i];
     each.push_back({asked.image, poll.reading.verdicts[i], asked.pod});
@@ -35,7 +35,7 @@ KubeletView::KubeletView(Loop& loop, Entries& entries, credentials::Keyring& key
     : loop_(loop),
       entries_(entries),
       keyring_(keyring),
-      polls_{.glance = loop.now(), .full = loop.now()},
+      polls_{.next_quick = loop.now(), .next_full = loop.now()},
       observer_(std::move(options), [&loop](kubelet::FileChanges changes) {
         loop.Push(KubeletRecordsChanged{std::move(changes)});
       }) {}
@@ -49,15 +49,15 @@ void KubeletView::ImageChanged(Entry& entry) {
   loop_.Check();
   // The next poll builds the question anew, and so reads the files of the new image id.
   question_ = nullptr;
-  if (entry.seen.local) return;
+  if (entry.observed.local) return;
   // An absent image gets its verdict without a poll: no file of kubelet's counts for it.
   auto absent = std::make_shared<const kubelet::Verdicts>(kubelet::DecideVerdicts(
-      {.image = entry.want->reference.written(), .image_id = "", .record = {}}, {}, {}));
+      {.image = entry.desired->reference.written(), .image_id = "", .record = {}}, {}, {}));
   ApplyVerdict(
       entry, plan::AfterReading(entry.verdict, {.verdicts = std::move(absent), .image_id = ""}, loop_.now()));
 }
 
-void KubeletView::ApplyVerdict(Entry& entry, plan::HeldVerdict verdict) {
+void KubeletView::ApplyVerdict(Entry& entry, plan::DebouncedVerdict verdict) {
   plan::VerdictsPtr before = std::exchange(entry.verdict, std::move(verdict)).shown;
   const plan::VerdictsPtr& now = entry.verdict.shown;
   // Pointers are compared: a poll without changes keeps the old verdicts.
@@ -66,10 +66,10 @@ void KubeletView::ApplyVerdict(Entry& entry, plan::HeldVerdict verdict) {
   auto starts = [](const plan::VerdictsPtr& verdicts) {
     return verdicts && verdicts->never.result == kubelet::VerdictResult::kStarts;
   };
-  bool about_this_image = entry.seen.local && entry.verdict.image_id == entry.seen.local->id;
+  bool about_this_image = entry.observed.local && entry.verdict.image_id == entry.observed.local->id;
   // Logged only if pods are affected: whether the image is open has changed.
   if (!about_this_image || (before && starts(before) == starts(now))) return;
-  base::LogFields fields = {{"image", entry.want->reference.written()},
+  base::LogFields fields = {{"image", entry.desired->reference.written()},
                             {"imageRef", entry.verdict.image_id},
                             {"verdict", kubelet::VerdictResultName(now->never.result)},
                             {"reason", kubelet::VerdictReasonName(now->never.reason)},
@@ -94,10 +94,10 @@ std::shared_ptr<const KubeletQuestion> KubeletView::QuestionOf(std::uint64_t lis
   question->list_epoch = list_epoch;
   std::span<const Entry> listed = entries_.listed();
   for (std::size_t i = 0; i < listed.size(); i++) {
-    if (!listed[i].applies() || !listed[i].seen.local) continue;
+    if (!listed[i].applies() || !listed[i].observed.local) continue;
     // Sources of the list may differ in spelling and pod, and each pair has its own verdict.
-    for (const plan::PodProfile& pod : plan::PodsOf(listed[i].want)) {
-      question->images.push_back({pod.reference.written(), listed[i].seen.local->id, pod.ready_as});
+    for (const plan::PodProfile& pod : plan::PodsOf(listed[i].desired)) {
+      question->images.push_back({pod.reference.written(), listed[i].observed.local->id, pod.ready_as});
       question->entries.push_back(i);
     }
   }
@@ -116,10 +116,10 @@ void KubeletView::StartPollIfDue(Workers& workers, std::uint64_t list_epoch) {
   loop_.Submit(workers,
                [this, depth, question = question_, changes = std::exchange(files_changed_, {}),
                 now = loop_.now(), wall = loop_.Wall()]() -> Event {
-                 if (depth == plan::PollDepth::kGlance && !observer_.Moved()) return KubeletPolled{};
+                 if (depth == plan::PollDepth::kQuick && !observer_.HasChanged()) return KubeletPolled{};
                  KubeletPolled event{observer_.Poll(question, changes, now, wall)};
-                 keyring_.UseKubeletRoot(event.poll->status.root);
-                 keyring_.KubeletUses({event.poll->provider_config, event.poll->provider_bin_dir});
+                 keyring_.SetKubeletRoot(event.poll->status.root);
+                 keyring_.SetKubeletProviders({event.poll->provider_config, event.poll->provider_bin_dir});
                  return event;
                });
 }
@@ -153,7 +153,7 @@ KubeletView::News KubeletView::Handle(KubeletPolled event, std::uint64_t list_ep
   if (!event.poll) return news;
   KubeletPoll& poll = *event.poll;
   // A version that is only estimated expires, and then the verdicts change without any event.
-  polls_.full = std::min(polls_.full, poll.until);
+  polls_.next_full = std::min(polls_.next_full, poll.until);
   // The first process that is seen is no restart.
   news.restarted = !process_.empty() && process_ != poll.process;
   news.any = !std::exchange(polled_, true) || process_ != poll.process || !poll.reading.unchanged;
@@ -173,7 +173,7 @@ KubeletView::News KubeletView::Handle(KubeletPolled event, std::uint64_t list_ep
     while (next < question.images.size() && question.entries[next] == question.entries[i]) next++;
     Entry& entry = entries_.all()[question.entries[i]];
     // The image was replaced while the poll ran; the next one is about the new id.
-    if (!entry.seen.local || entry.seen.local->id != question.images[i].image_id) continue;
+    if (!entry.observed.local || entry.observed.local->id != question.images[i].image_id) continue;
     ApplyVerdict(entry, plan::AfterReading(entry.verdict, SeenOf(poll, i, next, entry.verdict), loop_.now()));
   }
   return news;

@@ -57,7 +57,7 @@ class KubeletView {
   std::shared_ptr<const KubeletQuestion> QuestionOf(std::uint64_t list_epoch) const;
   bool ApplyStatus(plan::KubeletStatus status);
   bool ApplyProblems(std::vector<std::string> problems);
-  void ApplyVerdict(Entry& entry, plan::HeldVerdict verdict);
+  void ApplyVerdict(Entry& entry, plan::DebouncedVerdict verdict);
 
   Loop& loop_;
   Entries& entries_;

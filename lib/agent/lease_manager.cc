@@ -11,13 +11,13 @@ namespace {
 using std::chrono::seconds;
 
 // Time limit for each call to the runtime.
-constexpr seconds kTendLimit{30};
+constexpr seconds kLeaseCallTimeout{30};
 // A lease that is asked for has at least half its life left, so a quarter is left when this is over.
 constexpr base::Duration kRenewEvery = base::Duration(kLeaseLifetime) / 4;
 // Maximum time between two tries after failures; the lease itself lasts an hour.
 constexpr seconds kLongestRetryPause{60};
 // How long a lease that is due waits for others while pulls run.
-constexpr seconds kGather{5};
+constexpr seconds kDeleteBatchDelay{5};
 
 }  // namespace
 
@@ -32,8 +32,8 @@ LeasesUpdated UpdateLeases(const base::Call& call, cri::ContentService& content,
   for (const std::string& lease : work.drop) {
     // Only the last deletion waits for containerd's collector: one run is enough for all.
     const bool now = work.for_disk_space && &lease == &work.drop.back();
-    auto dropped = content.DeleteLease(call.Within(kTendLimit), lease,
-                                       now ? cri::LeaseBytes::kReleaseNow : cri::LeaseBytes::kReleaseLater);
+    auto dropped = content.DeleteLease(call.Within(kLeaseCallTimeout), lease,
+                                       now ? cri::LeaseDeletion::kSync : cri::LeaseDeletion::kAsync);
     if (dropped) {
       done.dropped.push_back(lease);
       // A lease that was gone already made containerd collect nothing.
@@ -43,7 +43,7 @@ LeasesUpdated UpdateLeases(const base::Call& call, cri::ContentService& content,
     }
   }
   for (const std::string& lease : work.renew) {
-    auto renewed = content.EnsureLease(call.Within(kTendLimit), lease, kLeaseLifetime);
+    auto renewed = content.EnsureLease(call.Within(kLeaseCallTimeout), lease, kLeaseLifetime);
     if (renewed) {
       done.renewed.push_back(lease);
     } else {
@@ -51,7 +51,7 @@ LeasesUpdated UpdateLeases(const base::Call& call, cri::ContentService& content,
     }
   }
   if (work.list) {
-    auto found = content.ListLeases(call.Within(kTendLimit));
+    auto found = content.ListLeases(call.Within(kLeaseCallTimeout));
     if (!found) {
       failed("list", "", found.error());
       return done;
@@ -61,7 +61,7 @@ LeasesUpdated UpdateLeases(const base::Call& call, cri::ContentService& content,
       if (owner == work.owners.end()) continue;
       // If its progress cannot be read, the lease keeps its content until its pull goes on, or until it
       // expires.
-      auto kept = content.Progress(call.Within(kTendLimit), lease, owner->second);
+      auto kept = content.Progress(call.Within(kLeaseCallTimeout), lease, owner->second);
       if (kept && kept->bytes_done > 0) done.kept.emplace(lease, *kept);
     }
     done.found = *std::move(found);
@@ -69,75 +69,75 @@ LeasesUpdated UpdateLeases(const base::Call& call, cri::ContentService& content,
   return done;
 }
 
-void LeaseManager::FoundUnsupported() {
+void LeaseManager::MarkUnsupported() {
   supported_ = false;
   // A runtime without leases has none of ours to delete.
-  held_.clear();
+  leases_.clear();
 }
 
 void LeaseManager::Reconnected() {
   supported_ = true;
   // A restarted daemon still has its leases, but another daemon may be behind the socket now.
   listed_ = false;
-  again_at_ = base::TimePoint();
+  retry_at_ = base::TimePoint();
 }
 
 void LeaseManager::Begin(const std::string& lease, const std::string& name, base::TimePoint now) {
-  if (!lease.empty()) held_[lease] = {.name = name, .renew_at = now + kRenewEvery};
+  if (!lease.empty()) leases_[lease] = {.name = name, .renew_at = now + kRenewEvery};
 }
 
-void LeaseManager::ReleaseLease(const std::string& lease, cri::LeaseBytes bytes, base::TimePoint at) {
+void LeaseManager::ReleaseLease(const std::string& lease, cri::LeaseDeletion bytes, base::TimePoint at) {
   if (lease.empty()) return;
-  Held& held = held_[lease];
-  held.released = true;
-  held.let_go_at = at;
+  LeaseRecord& record = leases_[lease];
+  record.released = true;
+  record.release_after = at;
   // A later call without urgency must not take it back: a pull already waits for this room.
-  held.for_disk_space = held.for_disk_space || bytes == cri::LeaseBytes::kReleaseNow;
+  record.for_disk_space = record.for_disk_space || bytes == cri::LeaseDeletion::kSync;
 }
 
 void LeaseManager::Found(const std::string& lease, const std::string& name, base::TimePoint now) {
   // Renewed at once if it is needed: nobody knows how long its agent has been dead. The facts about a
   // tracked lease are newer.
-  held_.try_emplace(lease, Held{.name = name, .renew_at = now});
+  leases_.try_emplace(lease, LeaseRecord{.name = name, .renew_at = now});
 }
 
 bool LeaseManager::IsBeingReleased(const std::string& lease) const {
-  auto held = held_.find(lease);
-  return held != held_.end() &&
-         (held->second.going || (held->second.released && held->second.for_disk_space));
+  auto record = leases_.find(lease);
+  return record != leases_.end() &&
+         (record->second.deleting || (record->second.released && record->second.for_disk_space));
 }
 
-bool LeaseManager::IsDue(const std::string& lease, const Held& held, const std::set<std::string>& running,
-                         const UseOf& use_of) {
-  return !running.contains(lease) && (held.released || use_of(held.name, lease) == IdleLeaseUse::kNone);
+bool LeaseManager::IsDue(const std::string& lease, const LeaseRecord& record,
+                         const std::set<std::string>& running, const UseOf& use_of) {
+  return !running.contains(lease) && (record.released || use_of(record.name, lease) == IdleLeaseUse::kNone);
 }
 
 std::optional<LeaseChanges> LeaseManager::Next(const std::set<std::string>& running, const UseOf& use_of,
                                                bool may_list, base::TimePoint now) {
   // One job at a time: two of them could delete and renew the same lease in either order.
-  if (busy_ || !supported_ || now < again_at_) return std::nullopt;
+  if (busy_ || !supported_ || now < retry_at_) return std::nullopt;
   LeaseChanges work{.list = may_list && !listed_};
   // Each deletion makes containerd collect garbage, which stops its writers. So without need, deletions are
   // gathered.
-  bool now_all = running.empty();
-  for (auto& [lease, held] : held_) {
-    if (now >= held.let_go_at && IsDue(lease, held, running, use_of)) {
-      if (!held.due_since) held.due_since = now;
+  bool delete_now = running.empty();
+  for (auto& [lease, record] : leases_) {
+    if (now >= record.release_after && IsDue(lease, record, running, use_of)) {
+      if (!record.due_since) record.due_since = now;
       work.drop.push_back(lease);
-      work.for_disk_space = work.for_disk_space || held.for_disk_space;
-      now_all = now_all || held.for_disk_space || now - *held.due_since >= kGather;
+      work.for_disk_space = work.for_disk_space || record.for_disk_space;
+      delete_now = delete_now || record.for_disk_space || now - *record.due_since >= kDeleteBatchDelay;
       continue;
     }
-    held.due_since.reset();
-    if (now >= held.renew_at) {
-      if (running.contains(lease) || use_of(held.name, lease) == IdleLeaseUse::kKeeps) {
+    record.due_since.reset();
+    if (now >= record.renew_at) {
+      if (running.contains(lease) || use_of(record.name, lease) == IdleLeaseUse::kHoldsBytes) {
         work.renew.push_back(lease);
       }
     }
   }
   // due_since is kept: it counts the waiting time.
-  if (!now_all) work.drop.clear();
-  for (const std::string& lease : work.drop) held_[lease].going = true;
+  if (!delete_now) work.drop.clear();
+  for (const std::string& lease : work.drop) leases_[lease].deleting = true;
   if (work.drop.empty() && work.renew.empty() && !work.list) return std::nullopt;
   busy_ = true;
   return work;
@@ -146,40 +146,42 @@ std::optional<LeaseChanges> LeaseManager::Next(const std::set<std::string>& runn
 void LeaseManager::Handle(const LeasesUpdated& result, base::TimePoint now) {
   busy_ = false;
   for (const std::string& lease : result.dropped) {
-    auto held = held_.find(lease);
+    auto record = leases_.find(lease);
     // A pull that began under it in the meantime has replaced the record, so it must stay.
-    if (held != held_.end() && held->second.going) held_.erase(held);
+    if (record != leases_.end() && record->second.deleting) leases_.erase(record);
   }
   for (const std::string& lease : result.renewed) {
-    if (auto held = held_.find(lease); held != held_.end()) held->second.renew_at = now + kRenewEvery;
+    if (auto record = leases_.find(lease); record != leases_.end())
+      record->second.renew_at = now + kRenewEvery;
   }
   // Those whose deletion failed are due again.
-  for (auto& [lease, held] : held_) held.going = false;
+  for (auto& [lease, record] : leases_) record.deleting = false;
   listed_ = listed_ || result.found.has_value();
   failures_ = result.failed ? failures_ + 1 : 0;
   if (result.failed) {
-    again_at_ = now + std::min(seconds(1) * (1 << std::min(failures_ - 1, 6)), kLongestRetryPause);
+    retry_at_ = now + std::min(seconds(1) * (1 << std::min(failures_ - 1, 6)), kLongestRetryPause);
   }
-  if (result.unsupported) FoundUnsupported();
+  if (result.unsupported) MarkUnsupported();
 }
 
 base::TimePoint LeaseManager::NextTurn(base::TimePoint now) const {
   base::TimePoint next = base::TimePoint::max();
-  for (const auto& [lease, held] : held_) {
-    if (held.let_go_at > now) next = std::min(next, held.let_go_at);
+  for (const auto& [lease, record] : leases_) {
+    if (record.release_after > now) next = std::min(next, record.release_after);
     // A time in the past means that a deletion failed. Handle's waiting time repeats it, so it must not wake
     // the loop now.
-    if (held.due_since && *held.due_since + kGather > now) next = std::min(next, *held.due_since + kGather);
+    if (record.due_since && *record.due_since + kDeleteBatchDelay > now)
+      next = std::min(next, *record.due_since + kDeleteBatchDelay);
   }
   return next;
 }
 
-std::vector<std::string> LeaseManager::LastToRelease(const std::set<std::string>& running,
-                                                     const UseOf& use_of) const {
+std::vector<std::string> LeaseManager::LeasesToReleaseAtExit(const std::set<std::string>& running,
+                                                             const UseOf& use_of) const {
   std::vector<std::string> due;
   if (!supported_) return due;
-  for (const auto& [lease, held] : held_) {
-    if (IsDue(lease, held, running, use_of)) due.push_back(lease);
+  for (const auto& [lease, record] : leases_) {
+    if (IsDue(lease, record, running, use_of)) due.push_back(lease);
   }
   return due;
 }

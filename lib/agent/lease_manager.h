@@ -24,9 +24,9 @@ constexpr std::chrono::hours kLeaseLifetime{1};
 
 // The reason why an entry still needs a lease while no pull runs under it.
 enum class IdleLeaseUse {
-  kNone,   // it needs nothing more
-  kWaits,  // it will be pulled again; no byte of it was seen
-  kKeeps,  // it will be pulled again, with the bytes that the lease keeps
+  kNone,        // it needs nothing more
+  kDeferred,    // it will be pulled again; no byte of it was seen
+  kHoldsBytes,  // it will be pulled again, with the bytes that the lease keeps
 };
 
 struct LeaseChanges {
@@ -58,17 +58,17 @@ class LeaseManager {
   using UseOf = std::function<IdleLeaseUse(const std::string& name, const std::string& lease)>;
 
   bool supported() const { return supported_; }  // until the runtime says that it has none
-  void FoundUnsupported();
+  void MarkUnsupported();
   // The daemon behind the connection may be another one.
   void Reconnected();
   // Leases whose entries are gone are to be searched for.
-  void LookForLeftovers() { listed_ = false; }
+  void ListAgain() { listed_ = false; }
 
   // A pull of entry `name` starts under it.
   void Begin(const std::string& lease, const std::string& name, base::TimePoint now);
-  // Its bytes are of no use any more: it goes once no pull runs under it, and not before `at`. kReleaseNow:
+  // Its bytes are of no use any more: it goes once no pull runs under it, and not before `at`. kSync:
   // others need their room.
-  void ReleaseLease(const std::string& lease, cri::LeaseBytes bytes = cri::LeaseBytes::kReleaseLater,
+  void ReleaseLease(const std::string& lease, cri::LeaseDeletion bytes = cri::LeaseDeletion::kAsync,
                     base::TimePoint at = base::TimePoint());
   // It was found in the runtime.
   void Found(const std::string& lease, const std::string& name, base::TimePoint now);
@@ -85,27 +85,28 @@ class LeaseManager {
   // Returns the time at which a lease that is held back becomes due.
   base::TimePoint NextTurn(base::TimePoint now) const;
   // Returns the leases to delete before the process ends.
-  std::vector<std::string> LastToRelease(const std::set<std::string>& running, const UseOf& use_of) const;
+  std::vector<std::string> LeasesToReleaseAtExit(const std::set<std::string>& running,
+                                                 const UseOf& use_of) const;
 
  private:
-  struct Held {
+  struct LeaseRecord {
     std::string name;
     base::TimePoint renew_at;
     bool released = false;
     bool for_disk_space = false;
-    base::TimePoint let_go_at;
+    base::TimePoint release_after;
     std::optional<base::TimePoint> due_since;  // for Next
-    bool going = false;
+    bool deleting = false;
   };
-  static bool IsDue(const std::string& lease, const Held& held, const std::set<std::string>& running,
+  static bool IsDue(const std::string& lease, const LeaseRecord& record, const std::set<std::string>& running,
                     const UseOf& use_of);
 
-  std::map<std::string, Held> held_;
+  std::map<std::string, LeaseRecord> leases_;
   bool supported_ = true;
   bool listed_ = false;
   bool busy_ = false;
   int failures_ = 0;
-  base::TimePoint again_at_;
+  base::TimePoint retry_at_;
 };
 
 }  // namespace prefetch::agent

@@ -35,12 +35,12 @@ namespace prefetch::agent {
 
 // Lets a worker wait until the loop has decided about its pull. If the pull may not go on, it is stopped,
 // which ends the wait as well. Any thread may call.
-class Decision {
+class AdmissionDecision {
  public:
-  void Made() { made_.request_stop(); }
+  void Set() { made_.request_stop(); }
   // Blocks until it was made, or `call` was stopped.
   void Await(const base::Call& call) {
-    std::stop_callback stopped(call.stop, [this] { Made(); });
+    std::stop_callback stopped(call.stop, [this] { Set(); });
     base::Pause({.stop = made_.get_token()}, base::Duration::max() / 4);
   }
 
@@ -48,7 +48,7 @@ class Decision {
   std::stop_source made_;
 };
 
-// A worker's job ends with one event. A pull may post four more on its way: PullUnprotected, SizeKnown,
+// A worker's job ends with one event. A pull may post four more on its way: PullUnprotected, PullSizeKnown,
 // ContentFetched and PullReturned. Watches, credential look-ups and servers post events, too.
 
 struct ListChanged {
@@ -70,7 +70,7 @@ struct PullDone {
   plan::DiskSpace disk = {};  // measured after one that ended well
 };
 
-struct ProgressSeen {
+struct ProgressPolled {
   struct One {
     std::string name;
     std::uint64_t run = 0;
@@ -82,16 +82,16 @@ struct ProgressSeen {
 };
 
 // A pull has learnt the compressed size of its image, and waits for the decision whether there is room.
-struct SizeKnown {
+struct PullSizeKnown {
   std::string name;  // the entry's normalised name
   std::uint64_t run = 0;
   std::uint64_t bytes = 0;
   plan::DiskSpace disk;
-  std::shared_ptr<Decision> decision;
+  std::shared_ptr<AdmissionDecision> decision;
 };
 
 // A registry was asked for the compressed size of an image that waits for its pull.
-struct SizeReceived {
+struct SizeQueryDone {
   std::string name;         // the entry's normalised name
   std::uint64_t bytes = 0;  // 0: no answer
 };
@@ -146,14 +146,14 @@ struct KubeletPolled {
 };
 
 // A call for a touch pod has been answered.
-struct TouchAdvanced {
+struct TouchCallDone {
   TouchReport report;
 };
 
 // A thread beside the loop cannot do its work, and no single image suffers; or it can again.
 struct ProblemReported {
-  std::string of;       // the thread's work
-  std::string problem;  // a sentence; empty: it is over
+  std::string component;  // the thread's work
+  std::string problem;    // a sentence; empty: it is over
 };
 
 // This Node was read.
@@ -175,9 +175,9 @@ struct PinsChanged {
 struct Wake {};  // nothing but a turn
 
 using Event =
-    std::variant<Wake, ListChanged, RuntimePolled, PullDone, ProgressSeen, SizeKnown, SizeReceived,
+    std::variant<Wake, ListChanged, RuntimePolled, PullDone, ProgressPolled, PullSizeKnown, SizeQueryDone,
                  ContentFetched, PullReturned, LeasesUpdated, PullUnprotected, KubeletRecordsChanged,
-                 RuntimeImagesChanged, KubeletPolled, TouchAdvanced, CheckDone, PullRequested, RetryRequested,
+                 RuntimeImagesChanged, KubeletPolled, TouchCallDone, CheckDone, PullRequested, RetryRequested,
                  LookupFinished, ProblemReported, NodeLabelsRead, PinsChanged>;
 
 // Maximum time between two polls of the runtime, whether it sends events or not. A vanished image must be
@@ -264,7 +264,7 @@ class Loop {
 
  private:
   const base::Clock& clock_;
-  base::OneThread thread_;
+  base::ThreadChecker thread_;
   std::mt19937_64 random_ PREFETCH_GUARDED_BY(thread_);
   base::TimePoint now_ PREFETCH_GUARDED_BY(thread_);
   bool changed_ PREFETCH_GUARDED_BY(thread_) = true;

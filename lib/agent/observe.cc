@@ -143,7 +143,7 @@ bool IsForeign(const image::Platform& node, const cri::ImageDetails& details) {
 cri::CallResult<bool> Starts(const base::Call& call, cri::ContentService& content, const std::string& id,
                              const std::string& chain_id, bool only_unpacked) {
   auto starts = only_unpacked && !chain_id.empty() ? content.IsUnpacked(call, chain_id)
-                                                   : content.IsWhole(call, id, chain_id);
+                                                   : content.IsRunnable(call, id, chain_id);
   if (starts) return starts;
   switch (starts.error().error_class) {
     // Other runtimes list no image that does not start.
@@ -172,18 +172,18 @@ std::optional<cri::CallError> Observer::Connect(const base::Call& call, RuntimeP
     mountpoint_ = filesystems->front().mountpoint;
   }
   // Facts of the previous process may be about content that its successor does not have.
-  learnt_.clear();
+  facts_.clear();
   last_.reset();
   connected_ = true;
   return std::nullopt;
 }
 
 // Asks for all images in one batch: a node that starts with a thousand images has a thousand to ask for.
-cri::CallResult<std::vector<Observer::Learnt>> Observer::AskDetails(const base::Call& call,
-                                                                    const std::vector<std::string>& names) {
+cri::CallResult<std::vector<Observer::ImageFacts>> Observer::AskDetails(
+    const base::Call& call, const std::vector<std::string>& names) {
   auto all = images_.ImageStatuses(call, names);
   if (!all) return all.error();
-  std::vector<Learnt> answers(names.size());
+  std::vector<ImageFacts> answers(names.size());
   for (std::size_t i = 0; i < names.size(); i++) {
     const std::optional<cri::ImageDetails>& details = (*all)[i];
     answers[i].gone = !details;
@@ -193,7 +193,7 @@ cri::CallResult<std::vector<Observer::Learnt>> Observer::AskDetails(const base::
     answers[i].foreign = IsForeign(node_, *details);
     if (!details->platform) continue;  // not known
     answers[i].platform = details->platform->ToString();
-    answers[i].runs_here = image::Runs(node_, *details->platform);
+    answers[i].runs_here = image::CanRun(node_, *details->platform);
   }
   return answers;
 }
@@ -204,46 +204,46 @@ cri::CallResult<std::vector<Observer::Learnt>> Observer::AskDetails(const base::
 // it is still listed (C34).
 std::optional<cri::CallError> Observer::Learn(const base::Call& call, const plan::ImageList& list,
                                               const image::LocalImageIndex& index) {
-  std::map<std::string, Learnt> now;
+  std::map<std::string, ImageFacts> now;
   std::vector<std::string> new_ids;
   std::vector<std::string> names;
-  for (const plan::DesiredImage& want : list.images) {
+  for (const plan::DesiredImage& desired : list.images) {
     // An image that was imported has a tag and no repo digest. It counts only if it starts (FindHere).
-    const image::LocalImage* found = index.Find(want.reference);
-    if (found == nullptr) found = index.FindTagged(want.reference);
+    const image::LocalImage* found = index.Find(desired.reference);
+    if (found == nullptr) found = index.FindTagged(desired.reference);
     if (found == nullptr || now.contains(found->id)) continue;
-    auto known = learnt_.find(found->id);
+    auto known = facts_.find(found->id);
     const bool untagged = found->repo_tags.empty();
     // An image that starts keeps starting while it is here, so old answers are kept over thousands of polls.
-    const bool holds = known != learnt_.end() && (known->second.untagged || !untagged);
-    Learnt& learnt = now.emplace(found->id, holds ? known->second : Learnt{}).first->second;
-    learnt.untagged = untagged;
+    const bool holds = known != facts_.end() && (known->second.untagged || !untagged);
+    ImageFacts& facts = now.emplace(found->id, holds ? known->second : ImageFacts{}).first->second;
+    facts.untagged = untagged;
     if (holds) continue;
     new_ids.push_back(found->id);
-    names.push_back(want.reference.Normalized());
+    names.push_back(desired.reference.Normalized());
   }
   if (!names.empty()) {
     auto answers = AskDetails(call, names);
     if (!answers) return answers.error();
     for (std::size_t i = 0; i < new_ids.size(); i++) {
-      Learnt& learnt = now[new_ids[i]];
-      (*answers)[i].untagged = learnt.untagged;
-      learnt = std::move((*answers)[i]);
+      ImageFacts& facts = now[new_ids[i]];
+      (*answers)[i].untagged = facts.untagged;
+      facts = std::move((*answers)[i]);
     }
   }
   gone_.clear();
-  for (auto& [id, learnt] : now) {
-    if (learnt.gone) gone_.insert(id);
-    if (learnt.gone || learnt.starts) continue;
-    auto starts = Starts(call, content_, id, learnt.chain_id, learnt.foreign);
+  for (auto& [id, facts] : now) {
+    if (facts.gone) gone_.insert(id);
+    if (facts.gone || facts.starts) continue;
+    auto starts = Starts(call, content_, id, facts.chain_id, facts.foreign);
     if (!starts) return starts.error();
-    learnt.starts = *starts;
+    facts.starts = *starts;
     // Without this, the next equal answer would be skipped as unchanged.
-    if (!learnt.starts) last_.reset();  // completing it may change nothing in ListImages
+    if (!facts.starts) last_.reset();  // completing it may change nothing in ListImages
   }
   for (const std::string& id : gone_) now.erase(id);
   if (!gone_.empty()) last_.reset();  // and neither does a pull that gives it a name
-  learnt_ = std::move(now);
+  facts_ = std::move(now);
   return std::nullopt;
 }
 
@@ -256,8 +256,8 @@ const image::LocalImage* Observer::FindHere(const image::LocalImageIndex& index,
   }
   const image::LocalImage* tagged = index.FindTagged(reference);
   if (tagged == nullptr) return nullptr;
-  auto learnt = learnt_.find(tagged->id);
-  return learnt != learnt_.end() && learnt->second.starts ? tagged : nullptr;
+  auto facts = facts_.find(tagged->id);
+  return facts != facts_.end() && facts->second.starts ? tagged : nullptr;
 }
 
 // Returns the unlisted images, or null if none has come or gone. The comparison costs a hash for each name.
@@ -318,16 +318,16 @@ RuntimePoll Observer::PollConnected(const base::Call& call, const plan::ImageLis
     return poll;
   }
   poll.locals.reserve(list.images.size());
-  for (const plan::DesiredImage& want : list.images) {
-    const image::LocalImage* found = FindHere(index, want.reference);
+  for (const plan::DesiredImage& desired : list.images) {
+    const image::LocalImage* found = FindHere(index, desired.reference);
     if (found == nullptr) {
       poll.locals.emplace_back();
       continue;
     }
-    plan::Local local = ToLocal(*found, want.reference, index.NamesOf(found->id));
-    local.found_by_tag =
-        names_are_pulled_ && want.reference.has_digest() && HasTagOf(*found, want.reference.Repository());
-    if (auto known = learnt_.find(found->id); known != learnt_.end()) {
+    plan::Local local = ToLocal(*found, desired.reference, index.NamesOf(found->id));
+    local.found_by_tag = names_are_pulled_ && desired.reference.has_digest() &&
+                         HasTagOf(*found, desired.reference.Repository());
+    if (auto known = facts_.find(found->id); known != facts_.end()) {
       local.runs_here = known->second.runs_here;
       local.platform = known->second.platform;
       local.artifact = known->second.artifact;

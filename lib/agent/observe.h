@@ -67,7 +67,7 @@ class Observer {
   RuntimePoll Poll(const base::Call& call, const plan::ImageList& list, bool full, base::WallTime wall);
 
  private:
-  struct Learnt {
+  struct ImageFacts {
     bool runs_here = true;
     std::string platform;
     std::string chain_id;
@@ -83,8 +83,8 @@ class Observer {
   std::optional<cri::CallError> Connect(const base::Call& call, RuntimePoll& poll);
   RuntimePoll PollConnected(const base::Call& call, const plan::ImageList& list, bool full,
                             base::WallTime wall);
-  cri::CallResult<std::vector<Learnt>> AskDetails(const base::Call& call,
-                                                  const std::vector<std::string>& names);
+  cri::CallResult<std::vector<ImageFacts>> AskDetails(const base::Call& call,
+                                                      const std::vector<std::string>& names);
   std::shared_ptr<const plan::Unlisted> Audit(const std::vector<image::LocalImage>& images,
                                               const plan::ImageList& list, base::WallTime wall);
   std::optional<cri::CallError> Learn(const base::Call& call, const plan::ImageList& list,
@@ -102,9 +102,9 @@ class Observer {
   bool names_are_pulled_ = false;  // the runtime has no name that was not pulled (C34)
   std::uint64_t generation_ = 0;   // of the runtime that was asked who it is
   std::string mountpoint_;
-  std::optional<std::uint64_t> last_;     // hash of the newest answer; none: it was not folded in
-  std::map<std::string, Learnt> learnt_;  // by image id; those that are gone are dropped
-  std::set<std::string> gone_;            // ids that are listed, and that no name finds
+  std::optional<std::uint64_t> last_;        // hash of the newest answer; none: it was not folded in
+  std::map<std::string, ImageFacts> facts_;  // by image id; those that are gone are dropped
+  std::set<std::string> gone_;               // ids that are listed, and that no name finds
 };
 
 // Returns true if a container starts from the content that the runtime has under that id. It does not start

@@ -65,9 +65,9 @@ KubeletObserver::KubeletObserver(KubeletOptions options, kubelet::RecordWatch::C
 
 // Compares files and process only. A version or setting that other threads learn asks for a full poll itself
 // (RecordsChanged).
-bool KubeletObserver::Moved() {
-  const base::OneAtATime::Use use(one_at_a_time_);
-  return reader_.Moved() || verdicts_.Moved();
+bool KubeletObserver::HasChanged() {
+  const base::SequenceChecker::Use use(sequence_checker_);
+  return reader_.HasChanged() || verdicts_.HasChanged();
 }
 
 plan::VersionInForce KubeletObserver::Version(base::TimePoint now, base::WallTime wall) {
@@ -75,7 +75,7 @@ plan::VersionInForce KubeletObserver::Version(base::TimePoint now, base::WallTim
   if (!version_) return {};
   const plan::NodeReport report = version_->Get();
   estimate_ = plan::AfterNodeReport(std::move(estimate_), report);
-  const std::optional<base::WallTime> began_at = reader_.process_began_at();
+  const std::optional<base::WallTime> began_at = reader_.process_started_at();
   // The first process that is seen may have just started, too. If its time of start is unknown, it counts as
   // old: otherwise each start of the agent would cost a minute.
   const bool started = before != process_ && !process_.empty() && (!before.empty() || began_at);
@@ -91,7 +91,7 @@ plan::VersionInForce KubeletObserver::Version(base::TimePoint now, base::WallTim
 
 KubeletPoll KubeletObserver::Poll(std::shared_ptr<const KubeletQuestion> question,
                                   kubelet::FileChanges changes, base::TimePoint now, base::WallTime wall) {
-  const base::OneAtATime::Use use(one_at_a_time_);
+  const base::SequenceChecker::Use use(sequence_checker_);
   // Read before everything else: a fact that is learnt later causes another poll, and until then this one
   // still counts as waiting for it.
   const bool version_comes = version_ && version_->Pending();
@@ -104,7 +104,7 @@ KubeletPoll KubeletObserver::Poll(std::shared_ptr<const KubeletQuestion> questio
     // The operator's declaration counts, and the Node's version is only compared with it.
     if (version.version && version.version != facts.settings.version) {
       facts.contradictions.push_back(
-          plan::VersionContradictionWords(facts.settings.version->ToString(), version.version->ToString()));
+          plan::VersionContradictionMessage(facts.settings.version->ToString(), version.version->ToString()));
     }
     version = {};
   }
@@ -136,7 +136,7 @@ KubeletPoll KubeletObserver::Poll(std::shared_ptr<const KubeletQuestion> questio
   poll.problems = facts_.problems;
   poll.problems.insert(poll.problems.end(), facts_.contradictions.begin(), facts_.contradictions.end());
   if (!version.problem.empty()) poll.problems.push_back(std::move(version.problem));
-  if (poll.status.newer) poll.problems.push_back(kubelet::WhyBeyondTheRules(facts_.settings));
+  if (poll.status.newer) poll.problems.push_back(kubelet::UnknownRulesReason(facts_.settings));
   if (!poll.status.records_note.empty()) poll.problems.push_back(poll.status.records_note);
   return poll;
 }

@@ -21,11 +21,11 @@ struct KubeletOptions {
   // Agent::RecordsChanged.
   bool watch = true;
   // The version from the Node, which counts if none is declared; may be null.
-  std::shared_ptr<const LearntVersion> version;
+  std::shared_ptr<const LatestNodeReport> version;
   // Gets each new process of kubelet; may be null.
-  std::shared_ptr<SeenStart> start;
+  std::shared_ptr<LatestKubeletStart> start;
   // Settings from kubelet's own port; null: the agent does not ask there.
-  std::shared_ptr<const LearntSettings> learnt_settings;
+  std::shared_ptr<const LatestKubeletSettings> learnt_settings;
 };
 
 // The present images of one version of the list.
@@ -55,7 +55,7 @@ class KubeletObserver {
 
   // Returns true if Poll() would see anything else than the last time. Call it only after the first Poll().
   // Blocks for disk reads.
-  bool Moved();
+  bool HasChanged();
   // Blocks for disk reads. `now` and `wall` are the same moment.
   KubeletPoll Poll(std::shared_ptr<const KubeletQuestion> question, kubelet::FileChanges changes,
                    base::TimePoint now, base::WallTime wall);
@@ -64,12 +64,12 @@ class KubeletObserver {
   // The version that counts, and the problem to report about it.
   plan::VersionInForce Version(base::TimePoint now, base::WallTime wall);
 
-  base::OneAtATime one_at_a_time_;
+  base::SequenceChecker sequence_checker_;
   kubelet::NodeFactsReader reader_;
   const bool watches_;
-  const std::shared_ptr<const LearntVersion> version_;
-  const std::shared_ptr<SeenStart> start_;
-  const std::shared_ptr<const LearntSettings> learnt_settings_;
+  const std::shared_ptr<const LatestNodeReport> version_;
+  const std::shared_ptr<LatestKubeletStart> start_;
+  const std::shared_ptr<const LatestKubeletSettings> learnt_settings_;
   const kubelet::RecordWatch::Callback on_change_;
   std::shared_ptr<const KubeletQuestion> last_;
   std::string process_;  // of the last poll

@@ -97,8 +97,8 @@ struct Attempt {
 // CRI-O shares one pull between callers that ask for the same with the same credentials, and fails all of
 // them when the first one goes away (C32). So a cancel that is not the agent's is repeated once, at once. The
 // runtime's own progress timeout looks the same, but comes again.
-cri::CallResult<std::string> PullUncancelled(const base::Call& call, cri::ImageService& images,
-                                             const cri::PullRequest& request) {
+cri::CallResult<std::string> PullRetryingCancel(const base::Call& call, cri::ImageService& images,
+                                                const cri::PullRequest& request) {
   auto pulled = images.PullImage(call, request);
   if (pulled || pulled.error().error_class != image::ErrorClass::kRuntimeProgressTimeout) return pulled;
   const bool may_be_shared = pulled.error().message.find("unable to pull image") != std::string::npos;
@@ -113,7 +113,7 @@ Attempt TryCredentials(const base::Call& call, const PullDependencies& parts, co
   cri::PullRequest request{
       .image = job.reference.SpecImage(), .lease = job.lease, .sandbox_cgroup = job.sandbox_cgroup};
   if (lookup.credentials.empty()) {
-    auto pulled = PullUncancelled(call, parts.images, request);
+    auto pulled = PullRetryingCancel(call, parts.images, request);
     attempt.ok = pulled.ok();
     if (!pulled) attempt.error = pulled.error();
     return attempt;
@@ -126,15 +126,15 @@ Attempt TryCredentials(const base::Call& call, const PullDependencies& parts, co
     std::string detail;
     // One PullImage sends a refused password up to five times (C7), so a credential that was refused for
     // several images is not sent again for a while.
-    if (parts.refusals.Held(job.reference, credential.auth, parts.clock.Now())) {
+    if (parts.refusals.IsSuppressed(job.reference, credential.auth, parts.clock.Now())) {
       attempt.error = {image::ErrorClass::kAccessDenied, ""};
       detail =
           job.reference.domain() + " refused it for several images just now: not sent again for 5 minutes";
     } else {
       request.auth = credential.auth;
-      auto pulled = PullUncancelled(call, parts.images, request);
+      auto pulled = PullRetryingCancel(call, parts.images, request);
       if (pulled) {
-        parts.refusals.Worked(job.reference, credential.auth);
+        parts.refusals.RecordSuccess(job.reference, credential.auth);
         attempt.ok = true;
         return attempt;
       }
@@ -145,8 +145,8 @@ Attempt TryCredentials(const base::Call& call, const PullDependencies& parts, co
       const image::ErrorClass error = attempt.error.error_class;
       if (!image::IsCredentialRefusal(error) && error != image::ErrorClass::kNotFound) return attempt;
       // A repository that this identity may not read says nothing about the password.
-      if (IsAboutTheCredential(detail, job.reference)) {
-        parts.refusals.Refused(job.reference, credential.auth, parts.clock.Now());
+      if (IsAuthenticationFailure(detail, job.reference)) {
+        parts.refusals.RecordRefusal(job.reference, credential.auth, parts.clock.Now());
       }
     }
     // A refusal is kept in preference to a later 404, and the first one to later ones.
@@ -186,7 +186,7 @@ PullOutcome VerifyPulledImage(const base::Call& call, const PullDependencies& pa
   // anybody has seen nor a failure.
   if (!details && details.error().error_class == image::ErrorClass::kRuntimeDown) {
     PullOutcome outcome;
-    outcome.unseen = details.error();
+    outcome.verification_error = details.error();
     return outcome;
   }
   if (!details) return Failed(details.error());
@@ -213,7 +213,7 @@ PullOutcome VerifyPulledImage(const base::Call& call, const PullDependencies& pa
   outcome.local = ToLocal(found.image, job.reference, index.NamesOf(found.image.id));
   if (found.platform) {
     outcome.local->platform = found.platform->ToString();
-    outcome.local->runs_here = image::Runs(parts.node, *found.platform);
+    outcome.local->runs_here = image::CanRun(parts.node, *found.platform);
   }
   // The runtime reports success for artifacts and for images that it has not unpacked (C22).
   auto starts = Starts(call.Within(kRuntimeCallTimeout), parts.content, found.image.id, found.chain_id,
@@ -234,9 +234,9 @@ std::optional<FetchJob> FetchJobFor(const PullDependencies& parts, const PullJob
                  .lease = job.lease,
                  .credentials = {},
                  .runtime = job.runtime,
-                 .sized = job.sized};
+                 .on_size = job.on_size};
   for (const credentials::Credential& credential : job.credentials->credentials) {
-    if (parts.refusals.Held(job.reference, credential.auth, parts.clock.Now())) continue;
+    if (parts.refusals.IsSuppressed(job.reference, credential.auth, parts.clock.Now())) continue;
     fetch.credentials.push_back(credential.auth);
   }
   // Going on without any would be an anonymous request, which a pull would not make (A20).
@@ -264,7 +264,7 @@ std::optional<PullOutcome> FetchFirst(const base::Call& call, const PullDependen
   if (parts.fetcher == nullptr || job.lease.empty()) return std::nullopt;
   const std::optional<FetchJob> fetch = FetchJobFor(parts, job);
   if (!fetch) return std::nullopt;
-  FetchEnd end = parts.fetcher->FetchInto(call, *fetch);
+  FetchResult end = parts.fetcher->FetchInto(call, *fetch);
   // The runtime, or the next attempt, begins with what can still become its blobs. At a server that sends
   // other bytes than were asked for, going on costs requests and no more.
   if (!end.error.empty())
@@ -278,15 +278,15 @@ std::optional<PullOutcome> FetchFirst(const base::Call& call, const PullDependen
     return outcome;
   }
   // The pull leaves its place to the next one now, since only the runtime's work is left.
-  if (end.fetched && job.fetched) job.fetched();
+  if (end.fetched && job.on_fetched) job.on_fetched();
   return std::nullopt;
 }
 
 }  // namespace
 
-std::uint64_t AskSize(const base::Call& call, const PullDependencies& parts, const PullJob& job) {
+std::uint64_t QuerySize(const base::Call& call, const PullDependencies& parts, const PullJob& job) {
   const std::optional<FetchJob> fetch = FetchJobFor(parts, job);
-  return fetch ? parts.fetcher->AskSize(call, *fetch) : 0;
+  return fetch ? parts.fetcher->QuerySize(call, *fetch) : 0;
 }
 
 // Runs on a worker: lease, download, PullImage, verification. A step that fails leaves what it has done to
@@ -298,7 +298,7 @@ PullOutcome PerformPull(const base::Call& call, const PullDependencies& parts, c
     if (!lease) {
       // The pull goes on without a lease. If it is interrupted, its bytes are lost.
       job.lease.clear();
-      if (job.unprotected) job.unprotected(lease.error());
+      if (job.on_unprotected) job.on_unprotected(lease.error());
     } else if (!*lease) {
       // The lease existed before: other pulls may have completed ingests under it, rightly or wrongly.
       FinishIngests(call, parts, job, cri::PartialIngests::kKeep);
@@ -312,16 +312,16 @@ PullOutcome PerformPull(const base::Call& call, const PullDependencies& parts, c
   if (limited) return *std::move(limited);
   Attempt attempt = TryCredentials(call, parts, job, lookup);
   // All bytes are here: the next pull may start while this one is looked at.
-  if (attempt.ok && job.returned) job.returned();
+  if (attempt.ok && job.on_returned) job.on_returned();
   if (attempt.ok) return VerifyPulledImage(call, parts, job, attempt.credential);
   if (call.Stopped()) return Cancelled();
   PullOutcome failed = FailedAttempt(attempt, lookup);
   // Nobody is there to end ingests; the next pull of this lease does it.
   if (attempt.error.error_class == image::ErrorClass::kRuntimeDown) return failed;
   // After wrong bytes, partial ingests are aborted too, since they may be wrong as well.
-  const bool lies = attempt.error.error_class == image::ErrorClass::kCorrupt;
-  failed.discarded =
-      FinishIngests(call, parts, job, lies ? cri::PartialIngests::kAbort : cri::PartialIngests::kKeep);
+  const bool sends_wrong_bytes = attempt.error.error_class == image::ErrorClass::kCorrupt;
+  failed.discarded = FinishIngests(
+      call, parts, job, sends_wrong_bytes ? cri::PartialIngests::kAbort : cri::PartialIngests::kKeep);
   return failed;
 }
 

@@ -28,13 +28,13 @@ struct PullJob {
   RegistryQueryContext runtime = {};  // which it is
   std::string sandbox_cgroup = {};    // as in cri::PullRequest
   // Told, on the worker, when that lease cannot be had: the pull goes on without one.
-  std::function<void(const cri::CallError&)> unprotected = nullptr;
+  std::function<void(const cri::CallError&)> on_unprotected = nullptr;
   // Phases of the pull (agent::ActivePull), told on the worker: the agent has fetched all content; PullImage
   // has ended well.
-  std::function<void()> fetched = nullptr;
-  std::function<void()> returned = nullptr;
-  // As FetchJob::sized.
-  std::function<void(const base::Call&, std::uint64_t)> sized = nullptr;
+  std::function<void()> on_fetched = nullptr;
+  std::function<void()> on_returned = nullptr;
+  // As FetchJob::on_size.
+  std::function<void(const base::Call&, std::uint64_t)> on_size = nullptr;
 };
 
 struct PullOutcome {
@@ -43,7 +43,7 @@ struct PullOutcome {
   std::optional<plan::PullFailure> failure;
   bool cancelled = false;  // on our own request
   // The runtime reported success, and was gone before the new image could be verified (C35): its error then.
-  std::optional<cri::CallError> unseen;
+  std::optional<cri::CallError> verification_error;
 
   std::optional<plan::Local> local;  // with success: the image on the node now
   // Bytes of the image that were discarded, since they could not become its blobs any more.
@@ -54,15 +54,15 @@ struct PullOutcome {
 struct PullDependencies {
   cri::ImageService& images;
   cri::ContentService& content;
-  Refusals& refusals;
+  RefusedCredentials& refusals;
   const base::Clock& clock;
   image::Platform node;
   Fetcher* fetcher = nullptr;  // null: the runtime fetches everything
 };
 
-// The compressed size of the job's image, asked with the credentials of its pull (Fetcher::AskSize). 0: not
+// The compressed size of the job's image, asked with the credentials of its pull (Fetcher::QuerySize). 0: not
 // known. Blocks; runs on a worker. Only with a fetcher.
-std::uint64_t AskSize(const base::Call& call, const PullDependencies& parts, const PullJob& job);
+std::uint64_t QuerySize(const base::Call& call, const PullDependencies& parts, const PullJob& job);
 
 // Blocks until the pull has ended; `call.stop` cancels it. Runs on a worker.
 PullOutcome PerformPull(const base::Call& call, const PullDependencies& parts, const PullJob& job);

@@ -84,19 +84,19 @@ void Pinning::Reconnected() {
   listed_ = settled_ = false;
   runtime_error_.clear();
   errors_.clear();
-  again_at_ = {};
+  retry_at_ = {};
 }
 
 std::vector<plan::DesiredPin> Pinning::DesiredPins() const {
   std::vector<plan::DesiredPin> desired;
   for (const Entry& entry : entries_.listed()) {
     // While the Node's labels are unknown, pins stay as they are.
-    if (!entry.want->pin || entry.selection > plan::Selection::kLabelsUnknown) continue;
+    if (!entry.desired->pin || entry.selection > plan::Selection::kLabelsUnknown) continue;
     plan::DesiredPin candidate{.name = entry.name()};
-    if (entry.applies() && plan::IsUsable(entry.seen)) {
-      candidate.id = entry.seen.local->id;
-      candidate.size_bytes = entry.seen.local->size_bytes;
-      candidate.reported = entry.seen.local->pinned;
+    if (entry.applies() && plan::IsUsable(entry.observed)) {
+      candidate.id = entry.observed.local->id;
+      candidate.size_bytes = entry.observed.local->size_bytes;
+      candidate.reported = entry.observed.local->pinned;
     }
     desired.push_back(std::move(candidate));
   }
@@ -108,7 +108,7 @@ std::vector<plan::DesiredPin> Pinning::DesiredPins() const {
 void Pinning::StartIfDue(Workers& workers, const plan::DiskSpace& disk, const plan::Limits& limits,
                          bool may_unpin) {
   loop_.Check();
-  if (off_ || running_ || !supported_ || !runtime_.up() || loop_.now() < again_at_) return;
+  if (off_ || running_ || !supported_ || !runtime_.up() || loop_.now() < retry_at_) return;
   if (std::exchange(stale_, false)) listed_ = false;
   PinChanges work;
   if (!listed_ || loop_.now() >= check_at_) {
@@ -139,7 +139,7 @@ void Pinning::StartIfDue(Workers& workers, const plan::DiskSpace& disk, const pl
     }
     work.pin = std::move(decision.pin);
     if (may_unpin) work.unpin = std::move(decision.unpin);
-    HoldFailed(work);
+    DropBackedOff(work);
     settled_ = work.pin.empty() && work.unpin.empty();
     if (settled_) return;
   }
@@ -151,7 +151,7 @@ void Pinning::StartIfDue(Workers& workers, const plan::DiskSpace& disk, const pl
 }
 
 // A name that has failed waits for its own time, and stops no other one.
-void Pinning::HoldFailed(PinChanges& work) {
+void Pinning::DropBackedOff(PinChanges& work) {
   if (errors_.empty()) return;
   std::set<std::string> due(work.pin.begin(), work.pin.end());
   due.insert(work.unpin.begin(), work.unpin.end());
@@ -159,7 +159,7 @@ void Pinning::HoldFailed(PinChanges& work) {
                   0);
   auto waits = [this](const std::string& name) {
     auto error = errors_.find(name);
-    return error != errors_.end() && loop_.now() < error->second.again_at;
+    return error != errors_.end() && loop_.now() < error->second.retry_at;
   };
   std::erase_if(work.pin, waits);
   std::erase_if(work.unpin, waits);
@@ -190,7 +190,7 @@ void Pinning::Handle(const PinsChanged& event) {
   const bool failed = !event.runtime_error.empty() || !event.errors.empty();
   if (failed) listed_ = false;  // a call may have had its effect without an answer
   if (!event.runtime_error.empty()) {
-    again_at_ = loop_.now() + kAgain;
+    retry_at_ = loop_.now() + kAgain;
     if (runtime_error_.empty() && !event.unsupported)
       base::Warn("pins not changed", {{"error", event.runtime_error}});
   }
@@ -220,9 +220,9 @@ base::TimePoint Pinning::NextTurn() const {
   base::TimePoint next = check_at_;
   for (const auto& [name, failure] : errors_) {
     // Work that is due starts in each turn, unless something holds it that wakes the loop by itself.
-    if (failure.again_at > loop_.now()) next = std::min(next, failure.again_at);
+    if (failure.retry_at > loop_.now()) next = std::min(next, failure.retry_at);
   }
-  if (again_at_ > loop_.now()) next = again_at_;
+  if (retry_at_ > loop_.now()) next = retry_at_;
   return next > loop_.now() ? next : base::TimePoint::max();
 }
 
@@ -233,7 +233,8 @@ bool Pinning::IsSettled() const {
 }
 
 std::string Pinning::ProblemOf(const Entry& entry) const {
-  if (!entry.want->pin || !entry.applies() || !plan::IsUsable(entry.seen) || entry.seen.local->pinned)
+  if (!entry.desired->pin || !entry.applies() || !plan::IsUsable(entry.observed) ||
+      entry.observed.local->pinned)
     return "";
   if (off_) return "the agent runs with --unpin";
   if (auto refused = refused_.find(entry.name()); refused != refused_.end()) return refused->second;

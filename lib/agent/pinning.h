@@ -62,11 +62,11 @@ class Pinning {
  private:
   struct Failure {
     std::string error;
-    base::TimePoint again_at;
+    base::TimePoint retry_at;
   };
 
   std::vector<plan::DesiredPin> DesiredPins() const;
-  void HoldFailed(PinChanges& work);
+  void DropBackedOff(PinChanges& work);
 
   const std::string owner_;
   const bool off_;
@@ -84,7 +84,7 @@ class Pinning {
   std::map<std::string, std::string> refused_;
   std::map<std::string, Failure> errors_;  // by name
   std::string runtime_error_;              // of the newest job; empty: the runtime answered
-  base::TimePoint again_at_;               // the end of the pause after a runtime error
+  base::TimePoint retry_at_;               // the end of the pause after a runtime error
   base::TimePoint check_at_ = base::TimePoint::max();
   bool checked_ = false;
 };

@@ -58,7 +58,7 @@ void Pulls::UseThreshold(int kubelet_percent) {
 
 void Pulls::ListChanged(bool another) {
   loop_.Check();
-  leases_.LookForLeftovers();
+  leases_.ListAgain();
   // A fleet gets a new list at the same moment. Without jitter, all nodes would ask the registry together.
   if (!another || limits_.start_jitter.count() == 0) return;
   auto wait = std::chrono::duration<double>(limits_.start_jitter) * loop_.Random();
@@ -69,7 +69,7 @@ void Pulls::Forget(const std::set<std::string>& in_use) {
   loop_.Check();
   std::erase_if(registries_, [&](const auto& one) {
     // A registry that is held stays known: a list that drops it and names it again must not end the hold.
-    return !in_use.contains(one.first) && plan::MayBeForgotten(one.second, loop_.now());
+    return !in_use.contains(one.first) && plan::CanDiscard(one.second, loop_.now());
   });
   std::erase_if(distances_, [&](const auto& one) { return !in_use.contains(one.first); });
   std::erase_if(registry_failures_, [&](const auto& one) { return !registries_.contains(one.first); });
@@ -96,14 +96,14 @@ bool Pulls::RetryRequested(Entry& entry) {
   const bool wrong_platform =
       entry.action.kind == plan::ActionKind::kKeep && entry.action.reason == plan::Reason::kWrongPlatform;
   // After its first failure an image waits for its registry only, and has no back-off of its own.
-  const auto health = registries_.find(entry.want->reference.domain());
+  const auto health = registries_.find(entry.desired->reference.domain());
   const bool held = health != registries_.end() && health->second.not_before > loop_.now();
   const bool outside = entry.action.reason == plan::Reason::kOutsidePullWindow;
-  if (entry.past.not_before <= loop_.now() && !wrong_platform && !held && !outside) return false;
-  entry.past = plan::AfterRetryRequested(std::move(entry.past), loop_.now(), loop_.Wall());
+  if (entry.history.not_before <= loop_.now() && !wrong_platform && !held && !outside) return false;
+  entry.history = plan::AfterRetryRequested(std::move(entry.history), loop_.now(), loop_.Wall());
   // The tag may name another image by now.
-  if (wrong_platform) entry.past.pulled_id.clear();
-  entry.past.retry_requested_at = loop_.Wall();
+  if (wrong_platform) entry.history.pulled_id.clear();
+  entry.history.retry_requested_at = loop_.Wall();
   if (health != registries_.end()) health->second = plan::AfterRetryRequested(health->second, loop_.now());
   hold_until_ = std::min(hold_until_, loop_.now());
   loop_.Changed();
@@ -118,15 +118,16 @@ void Pulls::StopAll() {
 
 base::TimePoint Pulls::NextTurn() const {
   loop_.Check();
-  base::TimePoint next = std::min(start_again_, leases_.NextTurn(loop_.now()));
+  base::TimePoint next = std::min(next_start_, leases_.NextTurn(loop_.now()));
   // The event of a running poll wakes the loop by itself.
   if (!watch_running_) next = std::min(next, next_watch_);
   for (const Entry& entry : entries_.all()) {
     for (const ActivePull& run : entry.runs) {
       next = std::min(next, run.cancel_at);
-      if (run.ending != Ending::kNot) continue;
-      base::TimePoint next_evaluation = plan::NextEvaluation(run.run.movement, Shows(run), run.run.started_at,
-                                                             entry.want->pull_timeout, limits_);
+      if (run.cancel_reason != CancelReason::kNone) continue;
+      base::TimePoint next_evaluation =
+          plan::NextEvaluation(run.state.progress, ReportsProgress(run), run.state.started_at,
+                               entry.desired->pull_timeout, limits_);
       // A stalled pull waits for the credentials of its replacement, whose event wakes the loop.
       if (next_evaluation > loop_.now()) next = std::min(next, next_evaluation);
     }
@@ -148,63 +149,64 @@ void Pulls::EvaluateRuns() {
         run.cancel_at = base::TimePoint::max();
       }
       // A run that was asked to end is judged no more; its event may take seconds to come.
-      if (run.ending != Ending::kNot) continue;
-      switch (plan::EvaluatePull(run.run.movement, Shows(run), run.run.started_at, entry.want->pull_timeout,
-                                 limits_, loop_.now())) {
+      if (run.cancel_reason != CancelReason::kNone) continue;
+      switch (plan::EvaluatePull(run.state.progress, ReportsProgress(run), run.state.started_at,
+                                 entry.desired->pull_timeout, limits_, loop_.now())) {
         case plan::PullVerdict::kContinue:
           break;
         case plan::PullVerdict::kReplace:
           // A replacement would keep the reservation. Without one, images that wait get the room, and this
           // one goes behind them.
           if (disk_is_short_) {
-            run.ending = Ending::kStalled;
+            run.cancel_reason = CancelReason::kStalled;
             run.stop.request_stop();
             break;
           }
           // While its replacement's credentials are searched for it may move again.
-          if (lookups_.StateOf(*entry.want, loop_.now()).state != plan::LookupState::kDone) {
-            loop_.ChangedIf(lookups_.Want(*entry.want, loop_.now()));
+          if (lookups_.StateOf(*entry.desired, loop_.now()).state != plan::LookupState::kDone) {
+            loop_.ChangedIf(lookups_.StartIfNeeded(*entry.desired, loop_.now()));
             break;
           }
-          run.ending = Ending::kReplaced;
+          run.cancel_reason = CancelReason::kReplaced;
           run.cancel_at = loop_.now() + kReplaceOverlap;
           to_replace.push_back(&entry);
           break;
         case plan::PullVerdict::kEnd:
-          run.ending = Ending::kTimeUp;
+          run.cancel_reason = CancelReason::kDeadlineExceeded;
           run.stop.request_stop();
           break;
       }
     }
   }
   for (Entry* entry : to_replace) {
-    base::Warn("pull stalled, started anew", {{"image", entry->want->reference.written()}});
+    base::Warn("pull stalled, started anew", {{"image", entry->desired->reference.written()}});
     // The stall counts as a failed try of this entry, so that status shows it.
-    entry->past = plan::AfterFailure(
-        std::move(entry->past), {.reason = plan::Reason::kStalled, .error = "no byte came for a long time"},
-        loop_.now(), loop_.Random());
+    entry->history =
+        plan::AfterFailure(std::move(entry->history),
+                           {.reason = plan::Reason::kStalled, .error = "no byte came for a long time"},
+                           loop_.now(), loop_.Random());
     Start(*entry);
   }
 }
 
 // The facts about a single pull that plan::EvaluateStart needs. Limits that concern all pulls together are
 // plan::Schedule's.
-plan::StartFacts Pulls::FactsOfStart(const Entry& entry, const plan::PullCandidate& slot,
-                                     std::uint64_t usable) {
-  plan::StartFacts facts{.fits = plan::MayFit(slot.disk, usable),
+plan::StartFacts Pulls::StartFactsFor(const Entry& entry, const plan::PullCandidate& pull,
+                                      std::uint64_t usable) {
+  plan::StartFacts facts{.fits = plan::MayFit(pull.disk, usable),
                          .disk_held_until = hold_until_,
-                         .requested = slot.requested,
-                         .update = slot.update,
+                         .requested = pull.requested,
+                         .update = pull.update,
                          .ready = entry.refresh.ready,
-                         .quota_is_reserved = checks_.ReservesQuota(slot.registry),
+                         .quota_is_reserved = checks_.ReservesQuota(pull.registry),
                          // The start jitter is for the first pull of an image only.
-                         .tried_before = entry.past.attempts > 0 || !entry.past.vanished.empty(),
+                         .tried_before = entry.history.attempts > 0 || !entry.history.vanished.empty(),
                          .first_at = first_at_,
-                         .lease_is_leaving = leases_.IsBeingReleased(LeaseFor(entry))};
-  if (auto health = registries_.find(slot.registry); health != registries_.end()) {
+                         .lease_being_deleted = leases_.IsBeingReleased(LeaseFor(entry))};
+  if (auto health = registries_.find(pull.registry); health != registries_.end()) {
     facts.registry_held_until = health->second.not_before;
     // Every place that sets the registry's health sets this reason, too.
-    facts.registry_failure = registry_failures_[slot.registry];
+    facts.registry_failure = registry_failures_[pull.registry];
   }
   return facts;
 }
@@ -216,8 +218,8 @@ void Pulls::StartDue(bool settled, bool may_start) {
   loop_.Check();
   plan::ScheduleInput input;
   input.settled = settled;
-  input.agent_downloads =
-      parts_.fetcher != nullptr && plan::MayFetch(runtime_.Asking().name, runtime_.Asking().version);
+  input.agent_downloads = parts_.fetcher != nullptr &&
+                          plan::MayFetch(runtime_.QueryContext().name, runtime_.QueryContext().version);
   input.hold_until = hold_until_;
   input.registries = registries_;
   input.usable = plan::Usable(disk_, limits_);
@@ -227,30 +229,31 @@ void Pulls::StartDue(bool settled, bool may_start) {
     Entry& entry = all[i];
     bool had_no_disk_space = std::exchange(entry.no_disk_space, false);
     bool waited_for_disk_space = std::exchange(entry.waits_for_disk_space, false);
-    std::optional<plan::Reason> was_held = std::exchange(entry.held, std::nullopt);
+    std::optional<plan::Reason> previous_hold_reason = std::exchange(entry.hold_reason, std::nullopt);
     const bool pulls = entry.action.kind == plan::ActionKind::kPull;
     if (entry.runs.empty() && !pulls) {  // most of them, most of the time
-      if (had_no_disk_space || waited_for_disk_space || was_held) loop_.Changed();
+      if (had_no_disk_space || waited_for_disk_space || previous_hold_reason) loop_.Changed();
       // Places are kept for registries whose pulls are due soon, so that a slow one does not take all.
-      if (plan::IsDueSoon(entry.action, plan::IsUsable(entry.seen), loop_.now()))
-        input.soon.insert(entry.want->reference.domain());
+      if (plan::IsDueSoon(entry.action, plan::IsUsable(entry.observed), loop_.now()))
+        input.soon.insert(entry.desired->reference.domain());
       continue;
     }
-    plan::PullCandidate slot = SlotOf(i);
+    plan::PullCandidate pull = CandidateOf(i);
     // A run counts as running until its event has come: before that, its bytes and its place are not free.
     if (!entry.runs.empty()) {
-      input.running.push_back(std::move(slot));
+      input.running.push_back(std::move(pull));
     } else if (entry.applies()) {
       const plan::StartVerdict verdict =
-          plan::EvaluateStart(FactsOfStart(entry, slot, input.usable), loop_.now());
+          plan::EvaluateStart(StartFactsFor(entry, pull, input.usable), loop_.now());
       entry.no_disk_space = verdict.no_disk_space;
-      entry.held = verdict.held;
-      if (verdict.may) input.due.push_back(std::move(slot));
+      entry.hold_reason = verdict.hold_reason;
+      if (verdict.may_start) input.due.push_back(std::move(pull));
     }
     if (waited_for_disk_space) waited.insert(i);
-    if (had_no_disk_space != entry.no_disk_space || was_held != entry.held) loop_.Changed();
+    if (had_no_disk_space != entry.no_disk_space || previous_hold_reason != entry.hold_reason)
+      loop_.Changed();
   }
-  start_again_ = base::TimePoint::max();
+  next_start_ = base::TimePoint::max();
   disk_is_short_ = false;
   // A runtime that is away cannot pull; when it is back, the first poll finds the missing images.
   // The flags above are set in any case, since status shows why nothing starts.
@@ -259,7 +262,7 @@ void Pulls::StartDue(bool settled, bool may_start) {
   const plan::PhaseCount phase = settled ? plan::PhaseCount() : CountPhase();
   input.may_reorder = plan::MayReorder(phase);
   plan::ScheduleOutput output = plan::Schedule(input, limits_, loop_.now());
-  start_again_ = output.next_turn_at;
+  next_start_ = output.next_turn_at;
   disk_is_short_ = !output.short_of_disk_space.empty();
   for (std::size_t index : output.short_of_disk_space) {
     all[index].waits_for_disk_space = true;
@@ -267,55 +270,56 @@ void Pulls::StartDue(bool settled, bool may_start) {
     loop_.ChangedIf(waited.erase(index) == 0);
   }
   loop_.ChangedIf(!waited.empty());
-  if (loop_.now() < first_at_) start_again_ = std::min(start_again_, first_at_);
+  if (loop_.now() < first_at_) next_start_ = std::min(next_start_, first_at_);
   // Credentials are searched for before a pull gets a place: a plugin that hangs must not hold one.
-  for (std::size_t index : output.to_look_up) loop_.ChangedIf(lookups_.Want(*all[index].want, loop_.now()));
+  for (std::size_t index : output.needs_credentials)
+    loop_.ChangedIf(lookups_.StartIfNeeded(*all[index].desired, loop_.now()));
   for (std::size_t index : output.start) Start(all[index]);
-  if (!settled) AskSizes(input, phase);
+  if (!settled) QuerySizes(input, phase);
   // This must follow the starts: an image that has just been started is not settled.
-  DecideForDiskSpace();
+  SettleWithoutDiskSpace();
 }
 
 // Records the pull (lease, attempts, reservation, run) before its worker can post its first event.
 void Pulls::Start(Entry& entry) {
   ActivePull run;
   run.id = next_run_++;
-  run.run.started_at = loop_.now();
-  run.run.movement.last_progress_at = loop_.now();
+  run.state.started_at = loop_.now();
+  run.state.progress.last_progress_at = loop_.now();
   run.lease = LeaseFor(entry);
   // A poll may see the new image before the pull's own event comes. Without this copy, "image replaced" would
   // compare the new image with itself.
-  if (plan::IsUsable(entry.seen)) run.before = entry.seen.local;
+  if (plan::IsUsable(entry.observed)) run.before = entry.observed.local;
   leases_.Begin(run.lease, entry.name(), loop_.now());
-  entry.past.attempts++;
-  entry.past.started_at = loop_.Wall();
+  entry.history.attempts++;
+  entry.history.started_at = loop_.Wall();
   if (entry.runs.empty())
-    entry.past.disk = plan::AfterBegin(entry.past.disk, plan::Usable(disk_, limits_), eviction_);
+    entry.history.disk = plan::AfterBegin(entry.history.disk, plan::Usable(disk_, limits_), eviction_);
   const std::vector<Entry>& all = entries_.all();
   // The room that images take can be measured only against a time at which no pull was writing.
   if (std::all_of(all.begin(), all.end(), [](const Entry& one) { return one.runs.empty(); }))
-    taken_ = plan::AfterFirstBegin(taken_, disk_.known ? disk_.available_bytes : 0);
-  PullJob job{.reference = entry.want->reference,
-              .credentials = lookups_.Take(*entry.want),
+    disk_usage_ = plan::AfterFirstBegin(disk_usage_, disk_.known ? disk_.available_bytes : 0);
+  PullJob job{.reference = entry.desired->reference,
+              .credentials = lookups_.Take(*entry.desired),
               .lease = run.lease,
-              .runtime = runtime_.Asking()};
+              .runtime = runtime_.QueryContext()};
   // Without it, CRI-O shares one pull between equal callers, and a cancel by the agent would fail kubelet's
   // pull (C32).
-  if (runtime_.status().name == "cri-o") job.sandbox_cgroup = cri::kOwnPull;
+  if (runtime_.status().name == "cri-o") job.sandbox_cgroup = cri::kOwnPullCgroup;
   // The callbacks run on the worker's thread, so they only post events.
-  job.unprotected = [this, name = entry.name(), id = run.id](const cri::CallError& error) {
+  job.on_unprotected = [this, name = entry.name(), id = run.id](const cri::CallError& error) {
     loop_.Push(PullUnprotected{name, id, error});
   };
-  job.sized = [this, name = entry.name(), id = run.id, path = disk_path_](const base::Call& call,
-                                                                          std::uint64_t bytes) {
-    auto decision = std::make_shared<Decision>();
-    loop_.Push(SizeKnown{name, id, bytes, probe_disk_(path), decision});
+  job.on_size = [this, name = entry.name(), id = run.id, path = disk_path_](const base::Call& call,
+                                                                            std::uint64_t bytes) {
+    auto decision = std::make_shared<AdmissionDecision>();
+    loop_.Push(PullSizeKnown{name, id, bytes, probe_disk_(path), decision});
     // The worker waits here, before anything is written, until CheckDiskBudget has decided whether the image
     // fits.
     decision->Await(call);
   };
-  job.fetched = [this, name = entry.name(), id = run.id] { loop_.Push(ContentFetched{name, id}); };
-  job.returned = [this, name = entry.name(), id = run.id] { loop_.Push(PullReturned{name, id}); };
+  job.on_fetched = [this, name = entry.name(), id = run.id] { loop_.Push(ContentFetched{name, id}); };
+  job.on_returned = [this, name = entry.name(), id = run.id] { loop_.Push(PullReturned{name, id}); };
   base::Call call{.stop = run.stop.get_token()};
   loop_.Submit(
       workers_,
@@ -326,7 +330,8 @@ void Pulls::Start(Entry& entry) {
         if (done.outcome.success) done.disk = probe_disk_(path);
         return done;
       });
-  base::Debug("pull started", {{"image", entry.want->reference.written()}, {"attempt", entry.past.attempts}});
+  base::Debug("pull started",
+              {{"image", entry.desired->reference.written()}, {"attempt", entry.history.attempts}});
   entry.runs.push_back(std::move(run));
   // An earlier poll that is due for other pulls stays.
   next_watch_ = std::min(next_watch_, loop_.now() + kFirstWatch);
@@ -371,13 +376,13 @@ void Pulls::StartWatchIfDue(Workers& workers) {
     // If a pull was replaced, only the newest run is of interest; both share the lease.
     const ActivePull& run = entry.runs.back();
     // After PullImage has returned, the worker only verifies the new image, and no byte moves any more.
-    if (!Shows(run) || run.returned) continue;
-    const base::Duration age = loop_.now() - run.run.started_at;
+    if (!ReportsProgress(run) || run.returned) continue;
+    const base::Duration age = loop_.now() - run.state.started_at;
     close = close || age < kCloseWatch;
     if (age < kFirstWatch) {
-      next_watch_ = std::min(next_watch_, run.run.started_at + kFirstWatch);
+      next_watch_ = std::min(next_watch_, run.state.started_at + kFirstWatch);
     } else {
-      targets.push_back({entry.name(), run.lease, run.id, entry.want->reference});
+      targets.push_back({entry.name(), run.lease, run.id, entry.desired->reference});
     }
   }
   if (targets.empty()) return;
@@ -385,7 +390,7 @@ void Pulls::StartWatchIfDue(Workers& workers) {
   watch_running_ = true;
   base::Call call{.stop = loop_.stopping()};
   loop_.Submit(workers, [this, call, targets = std::move(targets), path = disk_path_]() -> Event {
-    ProgressSeen seen;
+    ProgressPolled seen;
     for (const Target& target : targets) {
       auto progress = parts_.content.Progress(call.Within(kProgressTimeout), target.lease, target.reference);
       if (progress) {
@@ -400,7 +405,7 @@ void Pulls::StartWatchIfDue(Workers& workers) {
 }
 
 // A poll brings three facts for each pull: whether it moves, its size, and how far its registry is.
-void Pulls::Handle(const ProgressSeen& event) {
+void Pulls::Handle(const ProgressPolled& event) {
   loop_.Check();
   watch_running_ = false;
   if (event.unsupported) shows_progress_ = false;
@@ -408,19 +413,19 @@ void Pulls::Handle(const ProgressSeen& event) {
   // From 2.1 on, containerd has one queue of downloads for all pulls (C28). While any pull moves, one that
   // does not may just be waiting in it.
   bool any_active = std::any_of(event.pulls.begin(), event.pulls.end(),
-                                [](const ProgressSeen::One& one) { return one.progress.active; });
-  for (const ProgressSeen::One& one : event.pulls) {
+                                [](const ProgressPolled::One& one) { return one.progress.active; });
+  for (const ProgressPolled::One& one : event.pulls) {
     Entry* entry = entries_.Find(one.name);
     if (entry == nullptr) continue;
     for (ActivePull& run : entry->runs) {
       if (run.id != one.run) continue;
-      run.run.movement = plan::AfterProgress(
-          run.run.movement, Facts(one.progress, runtime_.queues() && any_active), loop_.now());
-      entry->past.disk = plan::AfterSize(entry->past.disk, run.run.movement.bytes_total);
-      plan::Distance& distance = distances_[entry->want->reference.domain()];
+      run.state.progress = plan::AfterProgress(
+          run.state.progress, Facts(one.progress, runtime_.queues() && any_active), loop_.now());
+      entry->history.disk = plan::AfterSize(entry->history.disk, run.state.progress.bytes_total);
+      plan::Distance& distance = distances_[entry->desired->reference.domain()];
       // A manifest that is still missing after the first polls shows that the registry is far.
-      distance = plan::AfterPollDuringPull(distance, run.run.movement.bytes_total > 0,
-                                           loop_.now() - run.run.started_at);
+      distance = plan::AfterPollDuringPull(distance, run.state.progress.bytes_total > 0,
+                                           loop_.now() - run.state.started_at);
       loop_.Changed();
     }
   }
@@ -442,7 +447,7 @@ plan::PhaseCount Pulls::CountPhase() const {
   for (const Entry& entry : entries_.listed()) {
     if (!entry.applies()) continue;
     // An image that failed for good is over, too: it brings no more bytes.
-    const bool over = !entry.past.pulled_id.empty() || plan::HasSettledOnFailure(entry.past);
+    const bool over = !entry.history.pulled_id.empty() || plan::HasFailedForGood(entry.history);
     if (over && entry.runs.empty()) {
       phase.over++;
     } else if (!entry.runs.empty()) {
@@ -455,58 +460,58 @@ plan::PhaseCount Pulls::CountPhase() const {
   return phase;
 }
 
-bool Pulls::MayAskSize(const Entry& entry) const {
-  auto health = registries_.find(entry.want->reference.domain());
+bool Pulls::MayQuerySize(const Entry& entry) const {
+  auto health = registries_.find(entry.desired->reference.domain());
   // A held registry gets no request at all, and sizes are the least urgent ones.
   if (health != registries_.end() && loop_.now() < health->second.not_before) return false;
-  return parts_.fetcher->MayAskSize(entry.want->reference, runtime_.Asking());
+  return parts_.fetcher->MayQuerySize(entry.desired->reference, runtime_.QueryContext());
 }
 
 // Asks for the sizes of images that wait, so that a large one does not start last. Costs one request each, so
 // it is limited to near registries, the cold phase and two at a time.
-void Pulls::AskSizes(const plan::ScheduleInput& input, const plan::PhaseCount& phase) {
+void Pulls::QuerySizes(const plan::ScheduleInput& input, const plan::PhaseCount& phase) {
   // The last few have places in any case.
-  if (parts_.fetcher == nullptr || input.due.size() < 2 || !plan::WantsSizes(phase)) return;
+  if (parts_.fetcher == nullptr || input.due.size() < 2 || !plan::NeedsSizes(phase)) return;
   int searched = 0;
-  std::string left_alone;  // the newest registry that is not asked; most lists have few
-  for (const plan::PullCandidate& slot : input.due) {
+  std::string skipped_registry;  // the newest registry that is not asked; most lists have few
+  for (const plan::PullCandidate& pull : input.due) {
     if (size_questions_ + searched >= kSizeQuestions) return;
-    if (slot.registry == left_alone) continue;
-    Entry& entry = entries_.all()[slot.entry];
-    if (!entry.runs.empty() || entry.size_requested || slot.bytes > 0) continue;
+    if (pull.registry == skipped_registry) continue;
+    Entry& entry = entries_.all()[pull.entry];
+    if (!entry.runs.empty() || entry.size_requested || pull.bytes > 0) continue;
     // Images of far registries keep their places (plan/schedule.h), so their sizes would be of no use.
-    if (slot.far || slot.update || slot.unlisted) continue;
-    if (!MayAskSize(entry)) {
-      left_alone = slot.registry;
+    if (pull.far || pull.update || pull.unlisted) continue;
+    if (!MayQuerySize(entry)) {
+      skipped_registry = pull.registry;
       continue;
     }
-    const plan::LookupState state = lookups_.StateOf(*entry.want, loop_.now()).state;
+    const plan::LookupState state = lookups_.StateOf(*entry.desired, loop_.now()).state;
     if (state != plan::LookupState::kDone) {
-      loop_.ChangedIf(lookups_.Want(*entry.want, loop_.now()));
+      loop_.ChangedIf(lookups_.StartIfNeeded(*entry.desired, loop_.now()));
       searched++;
       continue;
     }
     // A question that failed is not repeated: the pull itself brings the size.
     entry.size_requested = true;
     size_questions_++;
-    PullJob job{.reference = entry.want->reference,
-                .credentials = lookups_.Peek(*entry.want),
+    PullJob job{.reference = entry.desired->reference,
+                .credentials = lookups_.Peek(*entry.desired),
                 .lease = {},
-                .runtime = runtime_.Asking()};
+                .runtime = runtime_.QueryContext()};
     base::Call call{.stop = loop_.stopping()};
     loop_.Submit(workers_, [call, parts = parts_, job = std::move(job), name = entry.name()]() -> Event {
-      return SizeReceived{name, AskSize(call, parts, job)};
+      return SizeQueryDone{name, QuerySize(call, parts, job)};
     });
   }
 }
 
-void Pulls::Handle(const SizeReceived& event) {
+void Pulls::Handle(const SizeQueryDone& event) {
   loop_.Check();
   size_questions_--;
   Entry* entry = entries_.Find(event.name);
   // A pull that runs finds out by itself.
   if (entry == nullptr || !entry->runs.empty()) return;
-  entry->past.disk = plan::AfterSize(entry->past.disk, event.bytes);
+  entry->history.disk = plan::AfterSize(entry->history.disk, event.bytes);
   loop_.Changed();
 }
 
@@ -516,8 +521,8 @@ namespace {
 
 // Time limits for deleting the leases of ended pulls when the agent stops. With --once, nothing waits for the
 // end of the process.
-constexpr std::chrono::milliseconds kFarewell{300};
-constexpr std::chrono::seconds kFarewellOnce{5};
+constexpr std::chrono::milliseconds kReleaseTimeout{300};
+constexpr std::chrono::seconds kReleaseTimeoutOnce{5};
 
 }  // namespace
 
@@ -525,11 +530,11 @@ std::string Pulls::LeaseFor(const Entry& entry) const {
   // Requested images have leases of their own names, which a starting agent leaves alone: it does not know
   // who asked.
   if (!leases_.supported()) return "";
-  return entry.on_list ? cri::LeaseFor(options_.instance, entry.want->reference)
-                       : cri::RequestedLeaseFor(options_.instance, entry.want->reference);
+  return entry.on_list ? cri::LeaseFor(options_.instance, entry.desired->reference)
+                       : cri::RequestedLeaseFor(options_.instance, entry.desired->reference);
 }
 
-bool Pulls::Shows(const ActivePull& run) const {
+bool Pulls::ReportsProgress(const ActivePull& run) const {
   return shows_progress_ && leases_.supported() && !run.lease.empty();
 }
 
@@ -543,10 +548,10 @@ IdleLeaseUse Pulls::UseOf(const std::string& name, const std::string& lease) {
   }
   // Before the first poll, missing images are unknown; preflights may repeat their requests.
   // While this is not known, the lease stays: to drop it would lose bytes that the next pull needs.
-  bool missing = !entry->seen.known || entry->action.kind != plan::ActionKind::kKeep ||
-                 (!entry->on_list && !entry->seen.local);
+  bool missing = !entry->observed.known || entry->action.kind != plan::ActionKind::kKeep ||
+                 (!entry->on_list && !entry->observed.local);
   if (!missing) return IdleLeaseUse::kNone;
-  return entry->past.disk.kept > 0 ? IdleLeaseUse::kKeeps : IdleLeaseUse::kWaits;
+  return entry->history.disk.kept > 0 ? IdleLeaseUse::kHoldsBytes : IdleLeaseUse::kDeferred;
 }
 
 void Pulls::StartUpdatingLeases(Workers& workers) {
@@ -561,7 +566,7 @@ void Pulls::StartUpdatingLeases(Workers& workers) {
     for (const Entry& entry : entries_.listed()) {
       // Leases that a previous agent left tell by their name only to which image they belong. The name is a
       // hash, so it is compared with the names of all current entries.
-      if (entry.runs.empty()) work->owners.emplace(LeaseFor(entry), entry.want->reference);
+      if (entry.runs.empty()) work->owners.emplace(LeaseFor(entry), entry.desired->reference);
     }
   }
   base::Call call{.stop = loop_.stopping()};
@@ -580,12 +585,12 @@ void Pulls::Handle(const LeasesUpdated& event) {
     if (event.bytes_gone) {
       // Pulls wait for a new measurement of the disk. A poll that began before the deletion may still report
       // the old one.
-      trust_space_of_polls_after_ = runtime_.polls();
+      ignore_disk_of_polls_through_ = runtime_.polls();
       runtime_.PollNow();
     }
     for (Entry& entry : entries_.all()) {
       if (std::find(event.dropped.begin(), event.dropped.end(), LeaseFor(entry)) != event.dropped.end())
-        entry.past.disk = plan::AfterBytesGone(entry.past.disk, loop_.now());
+        entry.history.disk = plan::AfterBytesGone(entry.history.disk, loop_.now());
     }
   }
   leases_.Handle(event, loop_.now());
@@ -607,16 +612,16 @@ void Pulls::RememberKept(Entry& entry, const LeasesUpdated& event, const std::st
   auto kept = event.kept.find(lease);
   if (kept == event.kept.end() || !entry.runs.empty()) return;
   // An image that is present, or whose kept bytes are known already, learns nothing from an old lease.
-  if (UseOf(entry.name(), lease) != IdleLeaseUse::kWaits) return;
-  entry.past.disk = plan::AfterSize(entry.past.disk, kept->second.bytes_total);
-  entry.past.disk.kept = kept->second.bytes_done;
+  if (UseOf(entry.name(), lease) != IdleLeaseUse::kDeferred) return;
+  entry.history.disk = plan::AfterSize(entry.history.disk, kept->second.bytes_total);
+  entry.history.disk.kept = kept->second.bytes_done;
 }
 
 void Pulls::Handle(const PullUnprotected& event) {
   loop_.Check();
   // A runtime without leases is normal (CRI-O); that is no reason for a warning.
   bool unsupported = event.error.error_class == image::ErrorClass::kRuntimeUnsupported;
-  if (unsupported) leases_.FoundUnsupported();
+  if (unsupported) leases_.MarkUnsupported();
   Entry* entry = entries_.Find(event.name);
   if (entry == nullptr) return;
   for (ActivePull& run : entry->runs) {
@@ -625,16 +630,17 @@ void Pulls::Handle(const PullUnprotected& event) {
     run.lease.clear();
     if (unsupported) continue;
     base::Warn("pull without a lease: an interruption loses its bytes",
-               {{"image", entry->want->reference.written()}, {"error", event.error.message}});
+               {{"image", entry->desired->reference.written()}, {"error", event.error.message}});
   }
 }
 
 // A lease that is not deleted here would keep content for up to an hour after the agent has gone.
-void Pulls::DropLastLeases() {
+void Pulls::ReleaseLeasesAtExit() {
   if (!runtime_.up()) return;
-  base::Call call = base::Call().Within(options_.once ? base::Duration(kFarewellOnce) : kFarewell);
+  base::Call call =
+      base::Call().Within(options_.once ? base::Duration(kReleaseTimeoutOnce) : kReleaseTimeout);
   LeaseChanges work;
-  work.drop = leases_.LastToRelease(
+  work.drop = leases_.LeasesToReleaseAtExit(
       entries_.LeasesInUse(),
       [this](const std::string& name, const std::string& lease) { return UseOf(name, lease); });
   if (!work.drop.empty()) UpdateLeases(call, parts_.content, work);
@@ -670,7 +676,7 @@ bool IsRegistryFailure(plan::Reason reason) {
 // Returns how a run is counted. A pull that the agent ended itself counts as cancelled, unless its time was
 // up or it had stalled.
 PullEnd EndOf(const ActivePull& run, const PullOutcome& outcome, base::TimePoint now) {
-  PullEnd end{.result = PullResult::kCancelled, .took = now - run.run.started_at};
+  PullEnd end{.result = PullResult::kCancelled, .took = now - run.state.started_at};
   if (outcome.success && outcome.success->unpacked) {
     end.result = PullResult::kSucceeded;
     end.image_bytes = outcome.local ? outcome.local->size_bytes : 0;
@@ -678,7 +684,7 @@ PullEnd EndOf(const ActivePull& run, const PullOutcome& outcome, base::TimePoint
   }
   // The runtime said that the pull went well. That nobody could look at the image afterwards makes it no
   // failure.
-  if (outcome.unseen) {
+  if (outcome.verification_error) {
     end.result = PullResult::kSucceeded;
     return end;
   }
@@ -687,29 +693,29 @@ PullEnd EndOf(const ActivePull& run, const PullOutcome& outcome, base::TimePoint
     end.reason = plan::Reason::kNotUnpacked;
     return end;
   }
-  switch (run.ending) {
-    case Ending::kNot:
+  switch (run.cancel_reason) {
+    case CancelReason::kNone:
       if (outcome.failure) {
         end.result = PullResult::kFailed;
         end.reason = outcome.failure->reason;
       }
       break;
-    case Ending::kTimeUp:
+    case CancelReason::kDeadlineExceeded:
       end.result = PullResult::kFailed;
       end.reason = plan::Reason::kTimeout;
       break;
-    case Ending::kNoDiskSpace:
-    case Ending::kWaits:
+    case CancelReason::kNoDiskSpace:
+    case CancelReason::kDeferred:
       end.reason = plan::Reason::kDiskPressure;
       break;
-    case Ending::kReplaced:
+    case CancelReason::kReplaced:
       end.reason = plan::Reason::kStalled;
       break;
-    case Ending::kStalled:
+    case CancelReason::kStalled:
       end.result = PullResult::kFailed;
       end.reason = plan::Reason::kStalled;
       break;
-    case Ending::kNotWanted:
+    case CancelReason::kRemovedFromList:
       break;
   }
   return end;
@@ -725,49 +731,49 @@ void Pulls::Handle(PullDone event) {
   if (run) metrics_.PullEnded(EndOf(*run, event.outcome, loop_.now()));
   Entry* entry = entries_.Find(event.name);
   if (!run || entry == nullptr) return;  // the lease has no entry any more, so LeaseManager deletes it
-  entry->past.finished_at = loop_.Wall();
+  entry->history.finished_at = loop_.Wall();
   if (event.outcome.success) {
     // The next pull starts in this turn. The bound of later ones is another matter: this one's neighbours
     // have written meanwhile, and the next poll counts what all of them have taken.
     if (event.disk.known) {
       SetDisk(event.disk);
-      trust_space_of_polls_after_ = runtime_.polls();
+      ignore_disk_of_polls_through_ = runtime_.polls();
     }
     Succeeded(*entry, *run, std::move(event.outcome));
     return;
   }
   // A pull that ended before the runtime showed it has changed nothing of what its lease keeps.
-  if (entry->runs.empty() && !run->lease.empty() && run->run.movement.seen)
-    entry->past.disk.kept =
-        run->run.movement.bytes_done - std::min(run->run.movement.bytes_done, event.outcome.discarded);
-  if (event.outcome.unseen) {
+  if (entry->runs.empty() && !run->lease.empty() && run->state.progress.seen)
+    entry->history.disk.kept =
+        run->state.progress.bytes_done - std::min(run->state.progress.bytes_done, event.outcome.discarded);
+  if (event.outcome.verification_error) {
     // The first poll of the runtime that is back shows whether the image is here; nothing starts before.
-    base::Info("pull ended well, and the runtime has gone", {{"image", entry->want->reference.written()}});
-    runtime_.Failed(*event.outcome.unseen, entries_.Pulls());
+    base::Info("pull ended well, and the runtime has gone", {{"image", entry->desired->reference.written()}});
+    runtime_.Failed(*event.outcome.verification_error, entries_.Pulls());
     runtime_.PollNow();
     return;
   }
-  switch (run->ending) {
-    case Ending::kNot:
+  switch (run->cancel_reason) {
+    case CancelReason::kNone:
       if (event.outcome.failure) Failed(*entry, *run, *event.outcome.failure);
       break;
-    case Ending::kTimeUp:
+    case CancelReason::kDeadlineExceeded:
       Failed(*entry, *run,
              {.reason = plan::Reason::kTimeout, .error = "the pull did not end within its time"});
       break;
-    case Ending::kStalled:
+    case CancelReason::kStalled:
       Failed(*entry, *run,
              {.reason = plan::Reason::kStalled,
               .error = "no byte came for a long time, and other images wait for its room on the disk"});
       break;
-    case Ending::kNoDiskSpace:
-      DiscardBytes(*entry, cri::LeaseBytes::kReleaseNow, kPullEnds);
+    case CancelReason::kNoDiskSpace:
+      DiscardBytes(*entry, cri::LeaseDeletion::kSync, kPullEnds);
       break;
     // The agent ended these pulls for reasons that are not theirs. Nothing is counted as a failure, and
     // leases keep what is still needed.
-    case Ending::kWaits:
-    case Ending::kReplaced:
-    case Ending::kNotWanted:
+    case CancelReason::kDeferred:
+    case CancelReason::kReplaced:
+    case CancelReason::kRemovedFromList:
       break;
   }
 }
@@ -775,30 +781,30 @@ void Pulls::Handle(PullDone event) {
 void Pulls::Succeeded(Entry& entry, const ActivePull& run, PullOutcome outcome) {
   // The factor of disk usage is updated before AfterSuccess, which clears what the history knows about room.
   const plan::PullSuccess& success = *outcome.success;
-  entry.past.disk = plan::AfterSize(entry.past.disk, run.run.movement.bytes_total);
-  taken_ = plan::AfterEndedWell(taken_, entry.past.disk);
-  entry.past = plan::AfterSuccess(std::move(entry.past), success, loop_.now());
-  entry.seen.known = true;
-  entry.seen.local = std::move(outcome.local);
+  entry.history.disk = plan::AfterSize(entry.history.disk, run.state.progress.bytes_total);
+  disk_usage_ = plan::AfterEndedWell(disk_usage_, entry.history.disk);
+  entry.history = plan::AfterSuccess(std::move(entry.history), success, loop_.now());
+  entry.observed.known = true;
+  entry.observed.local = std::move(outcome.local);
   // A poll that began before the pull ended may report the image as absent. Believed, it would start the pull
   // again.
-  entry.trust_polls_after = runtime_.polls();
+  entry.ignore_polls_through = runtime_.polls();
   if (kubelet_ != nullptr) kubelet_->ImageChanged(entry);
   runtime_.PollInFull();
   if (!run.lease.empty()) leases_.ReleaseLease(run.lease);
   // A success ends the registry's probing phase.
-  RegistryServed(entry.want->reference.domain());
-  plan::Distance& distance = distances_[entry.want->reference.domain()];
-  distance = plan::AfterPull(distance, loop_.now() - run.run.started_at);
+  RecordRegistrySuccess(entry.desired->reference.domain());
+  plan::Distance& distance = distances_[entry.desired->reference.domain()];
+  distance = plan::AfterPull(distance, loop_.now() - run.state.started_at);
   // Another pull of the same name has nothing left to do.
   for (ActivePull& other : entry.runs) {
-    other.ending = Ending::kReplaced;
+    other.cancel_reason = CancelReason::kReplaced;
     other.stop.request_stop();
   }
-  base::LogFields fields = {{"image", entry.want->reference.written()},
+  base::LogFields fields = {{"image", entry.desired->reference.written()},
                             {"imageRef", success.id},
                             {"pulledWith", plan::PulledWithName(success.with)},
-                            {"took", loop_.now() - run.run.started_at}};
+                            {"took", loop_.now() - run.state.started_at}};
   if (success.unpacked) {
     base::Info("image pulled", fields);
     checks_.Pulled(entry, run.before);
@@ -812,20 +818,21 @@ void Pulls::Succeeded(Entry& entry, const ActivePull& run, PullOutcome outcome) 
 
 // A registry that serves a pull is in order. A pull that began beside one that met the limit, and was served
 // before it, does not end the hold.
-void Pulls::RegistryServed(const std::string& registry) {
+void Pulls::RecordRegistrySuccess(const std::string& registry) {
   auto health = registries_.find(registry);
   if (health != registries_.end() && loop_.now() >= health->second.limited_until) registries_.erase(health);
 }
 
 // Updates the health of the registry after a failed pull. Only failures that the next image would meet as
 // well count.
-void Pulls::RegistryAnswered(const Entry& entry, const plan::PullFailure& failure) {
+void Pulls::RecordPullFailure(const Entry& entry, const plan::PullFailure& failure) {
   const plan::Reason reason = failure.reason;
-  const std::string& registry = entry.want->reference.domain();
+  const std::string& registry = entry.desired->reference.domain();
   if (!IsRegistryFailure(reason)) {
     // A denial is an answer: the registry is reachable. Failures of the disk or of the runtime tell nothing
     // about it.
-    if (reason == plan::Reason::kAccessDenied || reason == plan::Reason::kNotFound) RegistryServed(registry);
+    if (reason == plan::Reason::kAccessDenied || reason == plan::Reason::kNotFound)
+      RecordRegistrySuccess(registry);
     return;
   }
   plan::RegistryHealth& health = registries_[registry];
@@ -834,27 +841,27 @@ void Pulls::RegistryAnswered(const Entry& entry, const plan::PullFailure& failur
                                       failure.retry_after.value_or(base::Duration(0)), loop_.now(),
                                       loop_.Random());
   // The limit counts requests from this node, the runtime's and a pod's too (R27).
-  if (reason == plan::Reason::kRateLimited) checks_.HeldByPull(registry, health.not_before);
+  if (reason == plan::Reason::kRateLimited) checks_.OnPullThrottled(registry, health.not_before);
 }
 
 // Returns true if this pull may be why the runtime went away. If a suspect ran, the others are cleared,
 // unless both kinds ran; at the second try at the latest, the suspect is taken for the cause.
-bool Pulls::MayHaveEndedRuntime(const Entry& entry, const ActivePull& run) {
+bool Pulls::MayHaveCrashedRuntime(const Entry& entry, const ActivePull& run) {
   // One end of the runtime breaks many pulls, whose events come one after the other. The first of them fixes
   // who ran at that moment; the ids tell which events belong to it.
-  if (run.id >= collapse_.runs_before) {
-    collapse_ = {.runs_before = next_run_};
+  if (run.id >= outage_.runs_before) {
+    outage_ = {.runs_before = next_run_};
     bool had_second_chance = false;
     for (const Entry& one : entries_.all()) {
       if (one.runs.empty() && &one != &entry) continue;
-      const bool suspect = plan::IsSuspicious(one.past);
-      (suspect ? collapse_.suspect_ran : collapse_.others_ran) = true;
-      had_second_chance = had_second_chance || (suspect && one.past.had_second_chance);
+      const bool suspect = plan::IsCrashSuspect(one.history);
+      (suspect ? outage_.suspect_ran : outage_.others_ran) = true;
+      had_second_chance = had_second_chance || (suspect && one.history.had_second_chance);
     }
     // The suspect has already had its second try beside others, so now it alone is blamed.
-    if (had_second_chance) collapse_.others_ran = false;
+    if (had_second_chance) outage_.others_ran = false;
   }
-  return !collapse_.suspect_ran || collapse_.others_ran || plan::IsSuspicious(entry.past);
+  return !outage_.suspect_ran || outage_.others_ran || plan::IsCrashSuspect(entry.history);
 }
 
 // The disk rule comes first, because it may take the failure over. The image's history comes next: it decides
@@ -862,29 +869,30 @@ bool Pulls::MayHaveEndedRuntime(const Entry& entry, const ActivePull& run) {
 void Pulls::Failed(Entry& entry, const ActivePull& run, const plan::PullFailure& given) {
   // If the disk rule's own filesystem is full, the pull is repeated by that rule. Only a full disk elsewhere
   // is a failure.
-  if (given.reason == plan::Reason::kDiskFull && FilledDisk(entry, given.error)) return;
+  if (given.reason == plan::Reason::kDiskFull && HandleDiskFull(entry, given.error)) return;
   plan::PullFailure failure = given;
   const bool runtime_down = given.reason == plan::Reason::kRuntimeDown;
-  if (runtime_down && MayHaveEndedRuntime(entry, run)) {
-    const plan::InterruptedRun cut{.took = loop_.now() - run.run.started_at,
-                                   .bytes = run.run.movement.bytes_done,
-                                   .beside_others = collapse_.suspect_ran && collapse_.others_ran};
-    entry.past = plan::AfterRuntimeEnd(std::move(entry.past), given, cut, loop_.now(), loop_.Random());
-    failure = {.reason = *entry.past.last_failure, .error = entry.past.last_error};
+  if (runtime_down && MayHaveCrashedRuntime(entry, run)) {
+    const plan::InterruptedRun cut{.took = loop_.now() - run.state.started_at,
+                                   .bytes = run.state.progress.bytes_done,
+                                   .beside_others = outage_.suspect_ran && outage_.others_ran};
+    entry.history =
+        plan::AfterRuntimeOutage(std::move(entry.history), given, cut, loop_.now(), loop_.Random());
+    failure = {.reason = *entry.history.last_failure, .error = entry.history.last_error};
   } else {
-    entry.past = plan::AfterFailure(std::move(entry.past), given, loop_.now(), loop_.Random());
+    entry.history = plan::AfterFailure(std::move(entry.history), given, loop_.now(), loop_.Random());
   }
   checks_.UpdateFailed(entry, failure);
-  RegistryAnswered(entry, failure);
-  base::LogFields fields = {{"image", entry.want->reference.written()},
+  RecordPullFailure(entry, failure);
+  base::LogFields fields = {{"image", entry.desired->reference.written()},
                             {"reason", plan::ReasonName(failure.reason)},
                             {"error", failure.error},
-                            {"failures", entry.past.failures},
-                            {"took", loop_.now() - run.run.started_at}};
-  if (entry.past.not_before == base::TimePoint::max()) {
+                            {"failures", entry.history.failures},
+                            {"took", loop_.now() - run.state.started_at}};
+  if (entry.history.not_before == base::TimePoint::max()) {
     fields.emplace_back("retry", "when the list changes or a retry is requested");
   } else {
-    fields.emplace_back("retryIn", std::max<base::Duration>(entry.past.not_before - loop_.now(), {}));
+    fields.emplace_back("retryIn", std::max<base::Duration>(entry.history.not_before - loop_.now(), {}));
   }
   base::Warn("pull failed", fields);
   if (runtime_down) {
@@ -899,8 +907,8 @@ void Pulls::Failed(Entry& entry, const ActivePull& run, const plan::PullFailure&
     DropKeptBytes();
     // A plugin that failed may be why the registry denied access, and the next try may go on where this one
     // ended.
-  } else if (plan::SettlesAtOnce(failure.reason) && entry.past.settled && !failure.plugin_failed) {
-    DiscardBytes(entry, cri::LeaseBytes::kReleaseLater);
+  } else if (plan::IsTerminalFailure(failure.reason) && entry.history.settled && !failure.plugin_failed) {
+    DiscardBytes(entry, cri::LeaseDeletion::kAsync);
   }
 }
 
@@ -909,7 +917,7 @@ void Pulls::Failed(Entry& entry, const ActivePull& run, const plan::PullFailure&
 void Pulls::ApplyPoll(std::uint64_t sequence, const RuntimePoll& poll) {
   loop_.Check();
   // An older poll may have measured the disk before bytes were deleted, or before a pull's end.
-  if (sequence > trust_space_of_polls_after_) ApplyDisk(poll.disk, poll.disk_path);
+  if (sequence > ignore_disk_of_polls_through_) ApplyDisk(poll.disk, poll.disk_path);
 }
 
 // Sets the figures by which pulls are admitted.
@@ -928,69 +936,69 @@ void Pulls::ApplyDisk(const plan::DiskSpace& disk, const std::string& path) {
   // Even a measurement that failed counts: bytes that are on their way out must not stop new pulls for ever.
   eviction_ = plan::AfterMeasure(eviction_, loop_.now());
   if (!disk_.known) return;
-  taken_ = plan::AfterMeasure(taken_, disk_.available_bytes);
+  disk_usage_ = plan::AfterMeasure(disk_usage_, disk_.available_bytes);
   const std::uint64_t usable = plan::Usable(disk_, limits_);
   for (Entry& entry : entries_.all())
-    entry.past.disk = plan::AfterMeasure(entry.past.disk, usable, loop_.now());
+    entry.history.disk = plan::AfterMeasure(entry.history.disk, usable, loop_.now());
 }
 
 bool Pulls::IsFar(const Entry& entry) const {
-  auto distance = distances_.find(entry.want->reference.domain());
+  auto distance = distances_.find(entry.desired->reference.domain());
   return distance != distances_.end() && distance->second == plan::Distance::kFar;
 }
 
 // The scheduler's view of a pull that runs or is due. plan::Schedule and the disk budget know entries only by
 // this, so that they stay pure.
-plan::PullCandidate Pulls::SlotOf(std::size_t index) const {
+plan::PullCandidate Pulls::CandidateOf(std::size_t index) const {
   const Entry& entry = entries_.all()[index];
-  plan::PullCandidate slot{.entry = index,
-                           .registry = entry.want->reference.domain(),
-                           .content = entry.want->reference.digest(),
-                           .priority = entry.want->priority,
-                           .update = plan::IsUsable(entry.seen),
+  plan::PullCandidate pull{.entry = index,
+                           .registry = entry.desired->reference.domain(),
+                           .content = entry.desired->reference.digest(),
+                           .priority = entry.desired->priority,
+                           .update = plan::IsUsable(entry.observed),
                            .requested = loop_.now() < entry.requested_until,
                            .unlisted = !entry.on_list,
-                           .suspect = plan::IsSuspicious(entry.past),
-                           .stalled = entry.past.last_failure == plan::Reason::kStalled,
+                           .suspect = plan::IsCrashSuspect(entry.history),
+                           .stalled = entry.history.last_failure == plan::Reason::kStalled,
                            .far = IsFar(entry),
-                           .failures = entry.past.failures,
-                           .bytes = entry.past.disk.compressed};
+                           .failures = entry.history.failures,
+                           .bytes = entry.history.disk.compressed};
   if (entry.runs.empty()) {
-    slot.lookup = lookups_.StateOf(*entry.want, loop_.now());
-    slot.disk = plan::ReservationOfDue(entry.past.disk, disk_factor_);
+    pull.lookup = lookups_.StateOf(*entry.desired, loop_.now());
+    pull.disk = plan::ReservationOfDue(entry.history.disk, disk_factor_);
   } else if (const ActivePull* run = entry.Current()) {
     // Bytes that an earlier pull has left are reported only once the runtime shows this pull.
-    const plan::Movement& movement = run->run.movement;
-    slot.disk = plan::ReservationOfRunning(
-        entry.past.disk, movement.seen ? movement.bytes_done : entry.past.disk.kept, disk_factor_);
-    slot.started_at = run->run.started_at;
-    slot.fetched = run->fetched;
-    slot.idle = Shows(*run) && plan::IsIdle(movement, slot.started_at, loop_.now());
-    slot.over = run->returned && loop_.now() - *run->returned < plan::kShortPoll;
-  } else if (entry.runs.back().ending == Ending::kWaits) {
+    const plan::ObservedProgress& progress = run->state.progress;
+    pull.disk = plan::ReservationOfRunning(
+        entry.history.disk, progress.seen ? progress.bytes_done : entry.history.disk.kept, disk_factor_);
+    pull.started_at = run->state.started_at;
+    pull.fetched = run->fetched;
+    pull.idle = ReportsProgress(*run) && plan::IsIdle(progress, pull.started_at, loop_.now());
+    pull.over = run->returned && loop_.now() - *run->returned < plan::kShortPoll;
+  } else if (entry.runs.back().cancel_reason == CancelReason::kDeferred) {
     // This pull is due again as soon as it has ended, so its room stays reserved.
-    slot.disk.reserved = plan::ReservationOfDue(entry.past.disk, disk_factor_).reserved;
+    pull.disk.reserved = plan::ReservationOfDue(entry.history.disk, disk_factor_).reserved;
   }
-  return slot;
+  return pull;
 }
 
-std::uint64_t Pulls::StillNeeds(const Entry& entry) const {
+std::uint64_t Pulls::RemainingDiskNeed(const Entry& entry) const {
   loop_.Check();
   const ActivePull* run = entry.Current();
-  const bool seen = run != nullptr && run->run.movement.seen;
-  return plan::ExpectedDiskUse(entry.past.disk, taken_,
-                               seen ? run->run.movement.bytes_done : entry.past.disk.kept);
+  const bool seen = run != nullptr && run->state.progress.seen;
+  return plan::ExpectedDiskUse(entry.history.disk, disk_usage_,
+                               seen ? run->state.progress.bytes_done : entry.history.disk.kept);
 }
 
-void Pulls::Handle(const SizeKnown& event) {
+void Pulls::Handle(const PullSizeKnown& event) {
   loop_.Check();
   // Even if the entry is gone: the worker waits for this decision and would hold its thread.
-  undecided_.push_back(event.decision);
+  pending_decisions_.push_back(event.decision);
   if (event.disk.known) ApplyDisk(event.disk, disk_path_);
   Entry* entry = entries_.Find(event.name);
   if (entry == nullptr) return;
   for (const ActivePull& run : entry->runs) {
-    if (run.id == event.run) entry->past.disk = plan::AfterSize(entry->past.disk, event.bytes);
+    if (run.id == event.run) entry->history.disk = plan::AfterSize(entry->history.disk, event.bytes);
   }
   loop_.Changed();
 }
@@ -999,21 +1007,21 @@ void Pulls::Handle(const SizeKnown& event) {
 // it sees the stop.
 void Pulls::CheckDiskBudget() {
   loop_.Check();
-  EndForDiskSpace();
-  for (const std::shared_ptr<Decision>& decision : undecided_) decision->Made();
-  undecided_.clear();
+  EvictForDiskSpace();
+  for (const std::shared_ptr<AdmissionDecision>& decision : pending_decisions_) decision->Set();
+  pending_decisions_.clear();
 }
 
-void Pulls::EndForDiskSpace() {
+void Pulls::EvictForDiskSpace() {
   const std::uint64_t usable = plan::Usable(disk_, limits_);
   std::vector<Entry>& all = entries_.all();
   // The factor is fixed for the whole turn, so that all reservations are comparable.
-  disk_factor_ = plan::FactorFor(taken_, std::any_of(all.begin(), all.end(), [](const Entry& entry) {
-                                   return plan::NeedsMoreThanUsual(entry.past.disk);
+  disk_factor_ = plan::FactorFor(disk_usage_, std::any_of(all.begin(), all.end(), [](const Entry& entry) {
+                                   return plan::NeedsMoreThanUsual(entry.history.disk);
                                  }));
   std::vector<plan::PullCandidate> running;
   for (std::size_t i = 0; i < all.size(); i++) {
-    if (!all[i].runs.empty() && all[i].Current() != nullptr) running.push_back(SlotOf(i));
+    if (!all[i].runs.empty() && all[i].Current() != nullptr) running.push_back(CandidateOf(i));
   }
   if (running.empty()) return;
   // Bytes of pulls that wait are discarded before a running pull is ended.
@@ -1022,33 +1030,33 @@ void Pulls::EndForDiskSpace() {
     return;
   }
   // One pull is ended at a time, and the rest is judged anew: its room may be enough for the others.
-  while (auto verdict = plan::ChoosePullToEnd(running, usable, eviction_)) {
+  while (auto verdict = plan::ChooseEviction(running, usable, eviction_)) {
     Entry& entry = all[verdict->entry];
     ActivePull& run = entry.runs.back();
     base::LogFields fields = {
-        {"image", entry.want->reference.written()}, {"needed", verdict->needed}, {"available", usable}};
-    if (verdict->ending == plan::PullToEnd::kOutOfDiskSpace) {
+        {"image", entry.desired->reference.written()}, {"needed", verdict->needed}, {"available", usable}};
+    if (verdict->reason == plan::EvictionReason::kOutOfDiskSpace) {
       base::Warn("pull ended: not enough room", fields);
-      run.ending = Ending::kNoDiskSpace;
-      entry.past.disk = plan::AfterDiskFull(entry.past.disk, verdict->competed, loop_.now());
+      run.cancel_reason = CancelReason::kNoDiskSpace;
+      entry.history.disk = plan::AfterDiskFull(entry.history.disk, verdict->competed, loop_.now());
       // The disk shows the room only later. Until then this keeps the next turn from ending another pull for
       // the same shortage.
-      eviction_ = plan::AfterEnding(eviction_, run.run.movement.bytes_done, loop_.now());
-      taken_ = plan::AfterRemoval(taken_);
+      eviction_ = plan::AfterEnding(eviction_, run.state.progress.bytes_done, loop_.now());
+      disk_usage_ = plan::AfterRemoval(disk_usage_);
     } else {
       base::Info("pull ended: others get the room first", fields);
-      run.ending = Ending::kWaits;
+      run.cancel_reason = CancelReason::kDeferred;
     }
     run.stop.request_stop();
     loop_.Changed();
-    std::erase_if(running, [&](const plan::PullCandidate& slot) { return slot.entry == verdict->entry; });
+    std::erase_if(running, [&](const plan::PullCandidate& pull) { return pull.entry == verdict->entry; });
   }
 }
 
 // Handles a runtime's report that no space is left. Returns true if that may be the filesystem that the disk
 // rule measures: the rule then decides about the next pull.
-bool Pulls::FilledDisk(Entry& entry, const std::string& error) {
-  const std::uint64_t whole = plan::ReservationOfRunning(entry.past.disk, 0).reserved;
+bool Pulls::HandleDiskFull(Entry& entry, const std::string& error) {
+  const std::uint64_t whole = plan::ReservationOfRunning(entry.history.disk, 0).reserved;
   // With that much room left on the measured filesystem, the full one must be another.
   if (!disk_.known || (plan::Usable(disk_, limits_) > 0 && whole < disk_.available_bytes)) return false;
   // A full disk ends all pulls that write, at about the same moment. Their events come one after the other,
@@ -1058,11 +1066,11 @@ bool Pulls::FilledDisk(Entry& entry, const std::string& error) {
                               [](const Entry& one) { return !one.runs.empty(); });
   base::Warn(
       "pull ended: not enough room",
-      {{"image", entry.want->reference.written()}, {"needed", whole}, {"available", 0}, {"error", error}});
+      {{"image", entry.desired->reference.written()}, {"needed", whole}, {"available", 0}, {"error", error}});
   // If others had left only few bytes that were not gone yet, fetching the whole image again would not help.
-  entry.past.disk = plan::AfterDiskFull(entry.past.disk, competed, loop_.now(), eviction_.returning);
+  entry.history.disk = plan::AfterDiskFull(entry.history.disk, competed, loop_.now(), eviction_.returning);
   eviction_ = plan::AfterEnding(eviction_, 0, loop_.now());
-  DiscardBytes(entry, cri::LeaseBytes::kReleaseNow);
+  DiscardBytes(entry, cri::LeaseDeletion::kSync);
   disk_.available_bytes = 0;  // until the next measurement; no pull starts in between
   return true;
 }
@@ -1071,39 +1079,39 @@ bool Pulls::FilledDisk(Entry& entry, const std::string& error) {
 std::uint64_t Pulls::KeptBytes() const {
   std::uint64_t sum = 0;
   for (const Entry& entry : entries_.all()) {
-    if (entry.runs.empty()) sum += entry.past.disk.kept;
+    if (entry.runs.empty()) sum += entry.history.disk.kept;
   }
   return sum;
 }
 
 // Deletes the entry's lease with all that it keeps. Without leases, the bytes were gone with the end of the
 // pull.
-void Pulls::DiscardBytes(Entry& entry, cri::LeaseBytes bytes, base::Duration after) {
-  entry.past.disk.kept = 0;
-  if (!leases_.supported()) entry.past.disk = plan::AfterBytesGone(entry.past.disk, loop_.now());
+void Pulls::DiscardBytes(Entry& entry, cri::LeaseDeletion bytes, base::Duration after) {
+  entry.history.disk.kept = 0;
+  if (!leases_.supported()) entry.history.disk = plan::AfterBytesGone(entry.history.disk, loop_.now());
   leases_.ReleaseLease(LeaseFor(entry), bytes, loop_.now() + after);
-  taken_ = plan::AfterRemoval(taken_);
+  disk_usage_ = plan::AfterRemoval(disk_usage_);
 }
 
 void Pulls::DropKeptBytes() {
   for (Entry& entry : entries_.all()) {
-    if (!entry.runs.empty() || entry.past.disk.kept == 0) continue;
-    eviction_ = plan::AfterKeptDropped(eviction_, entry.past.disk.kept, loop_.now());
-    DiscardBytes(entry, cri::LeaseBytes::kReleaseNow);
+    if (!entry.runs.empty() || entry.history.disk.kept == 0) continue;
+    eviction_ = plan::AfterKeptDropped(eviction_, entry.history.disk.kept, loop_.now());
+    DiscardBytes(entry, cri::LeaseDeletion::kSync);
   }
 }
 
 // Settles images without room when no running pull could give any back: waiting would not help.
-void Pulls::DecideForDiskSpace() {
+void Pulls::SettleWithoutDiskSpace() {
   // Room is on its way back, so an image without room may still fit.
   if (eviction_.pending) return;
   std::vector<Entry>& all = entries_.all();
   if (std::any_of(all.begin(), all.end(), [](const Entry& entry) { return !entry.runs.empty(); })) return;
   for (Entry& entry : all) {
     if (!entry.no_disk_space) continue;
-    loop_.ChangedIf(!entry.past.settled);
-    entry.past.settled = true;
-    if (entry.past.disk.kept > 0) DiscardBytes(entry, cri::LeaseBytes::kReleaseNow);
+    loop_.ChangedIf(!entry.history.settled);
+    entry.history.settled = true;
+    if (entry.history.disk.kept > 0) DiscardBytes(entry, cri::LeaseDeletion::kSync);
   }
 }
 

@@ -54,7 +54,7 @@ class Pulls {
   const std::string& disk_path() const { return disk_path_; }
 
   // Returns the estimated number of bytes of free room that this absent image will still take; 0 if unknown.
-  std::uint64_t StillNeeds(const Entry& entry) const;
+  std::uint64_t RemainingDiskNeed(const Entry& entry) const;
 
   // Sets the percentage of disk usage down to which kubelet's garbage collection frees room
   // (imageGCLowThresholdPercent); 0 if unknown.
@@ -74,9 +74,9 @@ class Pulls {
   void Hold(const RegistryHold& hold);
 
   void Handle(PullDone event);
-  void Handle(const ProgressSeen& event);
-  void Handle(const SizeKnown& event);
-  void Handle(const SizeReceived& event);
+  void Handle(const ProgressPolled& event);
+  void Handle(const PullSizeKnown& event);
+  void Handle(const SizeQueryDone& event);
   void Handle(const ContentFetched& event);
   void Handle(const PullReturned& event);
   void Handle(const PullUnprotected& event);
@@ -97,7 +97,7 @@ class Pulls {
   void StopAll();
   // Deletes the leases of pulls that are over. Leases of interrupted pulls stay: the next start goes on with
   // their bytes. Blocks for a moment.
-  void DropLastLeases();
+  void ReleaseLeasesAtExit();
 
  private:
   void SetDisk(const plan::DiskSpace& disk);
@@ -105,34 +105,34 @@ class Pulls {
   // How pulls end.
   void Succeeded(Entry& entry, const ActivePull& run, PullOutcome outcome);
   void Failed(Entry& entry, const ActivePull& run, const plan::PullFailure& failure);
-  bool MayHaveEndedRuntime(const Entry& entry, const ActivePull& run);
-  void RegistryServed(const std::string& registry);
-  void RegistryAnswered(const Entry& entry, const plan::PullFailure& failure);
+  bool MayHaveCrashedRuntime(const Entry& entry, const ActivePull& run);
+  void RecordRegistrySuccess(const std::string& registry);
+  void RecordPullFailure(const Entry& entry, const plan::PullFailure& failure);
 
   // Room on the disk.
-  void EndForDiskSpace();
-  plan::PullCandidate SlotOf(std::size_t index) const;
+  void EvictForDiskSpace();
+  plan::PullCandidate CandidateOf(std::size_t index) const;
   bool IsFar(const Entry& entry) const;  // its registry
   std::uint64_t KeptBytes() const;
-  void DiscardBytes(Entry& entry, cri::LeaseBytes bytes, base::Duration after = {});
+  void DiscardBytes(Entry& entry, cri::LeaseDeletion bytes, base::Duration after = {});
   void DropKeptBytes();
-  void DecideForDiskSpace();
-  bool FilledDisk(Entry& entry, const std::string& error);
+  void SettleWithoutDiskSpace();
+  bool HandleDiskFull(Entry& entry, const std::string& error);
 
   // The order of images with the same priority.
   plan::PhaseCount CountPhase() const;
-  bool MayAskSize(const Entry& entry) const;  // whether its registry may be asked now
-  void AskSizes(const plan::ScheduleInput& input, const plan::PhaseCount& phase);
+  bool MayQuerySize(const Entry& entry) const;  // whether its registry may be asked now
+  void QuerySizes(const plan::ScheduleInput& input, const plan::PhaseCount& phase);
 
   void Start(Entry& entry);
   ActivePull* FindRun(const std::string& name, std::uint64_t id);  // null: it has ended
-  plan::StartFacts FactsOfStart(const Entry& entry, const plan::PullCandidate& slot, std::uint64_t usable);
+  plan::StartFacts StartFactsFor(const Entry& entry, const plan::PullCandidate& pull, std::uint64_t usable);
 
   // Leases.
   std::string LeaseFor(const Entry& entry) const;
   IdleLeaseUse UseOf(const std::string& name, const std::string& lease);
   void RememberKept(Entry& entry, const LeasesUpdated& event, const std::string& lease);
-  bool Shows(const ActivePull& run) const;  // whether the runtime reports its progress
+  bool ReportsProgress(const ActivePull& run) const;  // whether the runtime reports its progress
 
   const PullOptions options_;
   const PullDependencies parts_;
@@ -150,21 +150,22 @@ class Pulls {
   std::map<std::string, plan::Distance> distances_;        // of registries; not Fetcher's near and far
   std::map<std::string, plan::Reason> registry_failures_;  // the newest of each that had any
   base::TimePoint first_at_;                               // startJitter
-  base::TimePoint start_again_ = base::TimePoint::max();
+  base::TimePoint next_start_ = base::TimePoint::max();
   std::uint64_t next_run_ = 1;
   // The newest end of the runtime under a pull.
   struct RuntimeOutage {
     std::uint64_t runs_before = 0;  // ended the pulls with ids below this
     bool suspect_ran = false;
     bool others_ran = false;  // that were no suspects
-  } collapse_;
+  } outage_;
   plan::DiskSpace disk_;
   std::string disk_path_;
-  std::vector<std::shared_ptr<Decision>> undecided_;  // of pulls whose size is news in this turn
+  std::vector<std::shared_ptr<AdmissionDecision>>
+      pending_decisions_;  // of pulls whose size is news in this turn
   plan::PendingSpaceRelease eviction_;
-  std::uint64_t trust_space_of_polls_after_ =
+  std::uint64_t ignore_disk_of_polls_through_ =
       0;  // polls up to this number may have run while bytes were being deleted
-  plan::DiskUsage taken_;
+  plan::DiskUsage disk_usage_;
   std::uint64_t disk_factor_ = plan::kMaxFactor;  // plan::FactorFor, of this turn
   bool disk_is_short_ = false;                    // plan::ScheduleOutput::short_of_disk_space
   base::TimePoint hold_until_;                    // the disk is full: nothing starts before

@@ -12,7 +12,7 @@ namespace prefetch::agent {
 namespace {
 
 // Registry rule R39: one whole check, tokens and retries included; plugins have their own minute.
-constexpr std::chrono::seconds kAskLimit{60};
+constexpr std::chrono::seconds kQueryTimeout{60};
 
 std::vector<std::string> DigestsOf(const std::optional<plan::Local>& local) {
   std::vector<std::string> digests;
@@ -22,7 +22,7 @@ std::vector<std::string> DigestsOf(const std::optional<plan::Local>& local) {
   return digests;
 }
 
-image::RegistryAnswer HeldBack(const image::Reference& reference) {
+image::RegistryAnswer CredentialsSuppressedAnswer(const image::Reference& reference) {
   return {.kind = image::RegistryAnswerKind::kAccessDenied,
           .detail = image::RegistryDetail::kNotSent,
           .message = reference.domain() +
@@ -42,7 +42,7 @@ bool IsWithheld(const image::RegistryQuestion& question, const image::RegistryAn
                   answer.detail == image::RegistryDetail::kUnauthenticated);
 }
 
-image::RegistryAnswer Withheld(image::RegistryAnswer answer) {
+image::RegistryAnswer CredentialsWithheldAnswer(image::RegistryAnswer answer) {
   answer.kind = image::RegistryAnswerKind::kIndeterminate;
   answer.detail = image::RegistryDetail::kCredentialsWithheld;
   answer.message =
@@ -55,7 +55,7 @@ image::RegistryAnswer Withheld(image::RegistryAnswer answer) {
 
 }  // namespace
 
-bool HasNoContent(const image::RegistryAnswer& answer) {
+bool IsLocalFailure(const image::RegistryAnswer& answer) {
   // Both are about this agent, not about the registry, so they must not count for its circuit.
   bool limited = answer.kind == image::RegistryAnswerKind::kRateLimited &&
                  answer.detail == image::RegistryDetail::kOwnLimit;
@@ -64,8 +64,8 @@ bool HasNoContent(const image::RegistryAnswer& answer) {
   return limited || stopped;
 }
 
-image::RegistryAnswer AskRegistry(const base::Call& call, const RegistryQueryParts& parts,
-                                  const RegistryQueryJob& job) {
+image::RegistryAnswer QueryRegistry(const base::Call& call, const RegistryQueryDependencies& parts,
+                                    const RegistryQueryJob& job) {
   image::RegistryQuestion question{.reference = job.reference,
                                    .local_digests = DigestsOf(job.local),
                                    .platform = parts.node,
@@ -75,24 +75,25 @@ image::RegistryAnswer AskRegistry(const base::Call& call, const RegistryQueryPar
                                    // that will succeed.
                                    .fetches_manifest = !job.local};
   const credentials::Lookup& lookup = *job.credentials;
-  bool lent = false;
+  bool restricted = false;
   for (const credentials::Credential& credential : lookup.credentials) {
-    bool held =
-        parts.refusals != nullptr && parts.refusals->Held(job.reference, credential.auth, parts.clock.Now());
+    bool held = parts.refusals != nullptr &&
+                parts.refusals->IsSuppressed(job.reference, credential.auth, parts.clock.Now());
     if (held) continue;
     question.credentials.push_back(credential.auth);
     // Noted with the answer: it may hold only for a credential that kubelet does not have.
-    lent = lent || credential.exposes;
+    restricted = restricted || credential.exposes;
   }
   // Without a credential that may be sent, an anonymous question would be one that no pull asks (A20).
-  if (question.credentials.empty() && !lookup.credentials.empty()) return HeldBack(job.reference);
-  image::RegistryAnswer answer = parts.resolver(call.Within(kAskLimit), question, job.runtime);
-  answer.lent = lent;
-  if (IsWithheld(question, answer)) return Withheld(std::move(answer));
+  if (question.credentials.empty() && !lookup.credentials.empty())
+    return CredentialsSuppressedAnswer(job.reference);
+  image::RegistryAnswer answer = parts.resolver(call.Within(kQueryTimeout), question, job.runtime);
+  answer.restricted = restricted;
+  if (IsWithheld(question, answer)) return CredentialsWithheldAnswer(std::move(answer));
   if (answer.kind == image::RegistryAnswerKind::kAccessDenied) {
     for (const credentials::ProviderReport& provider : lookup.providers) {
       // The denial may be due to a provider that this agent does not have, though kubelet has.
-      if (provider.not_given) {
+      if (provider.missing_on_agent) {
         answer.message += " (provider \"" + provider.name + "\" was skipped: " + provider.error + ")";
       }
     }
@@ -101,7 +102,7 @@ image::RegistryAnswer AskRegistry(const base::Call& call, const RegistryQueryPar
                            answer.detail == image::RegistryDetail::kBadCredentials;
   if (parts.refusals != nullptr && about_credentials) {
     for (const image::AuthConfig& auth : question.credentials) {
-      parts.refusals->Refused(job.reference, auth, parts.clock.Now());
+      parts.refusals->RecordRefusal(job.reference, auth, parts.clock.Now());
     }
   }
   return answer;
@@ -110,8 +111,8 @@ image::RegistryAnswer AskRegistry(const base::Call& call, const RegistryQueryPar
 namespace {
 
 // Number of different images that must have been refused before the credential itself is considered wrong.
-constexpr std::size_t kRefusalsThatCount = 3;
-constexpr std::chrono::minutes kHold{5};
+constexpr std::size_t kMinRefusals = 3;
+constexpr std::chrono::minutes kSuppressFor{5};
 constexpr std::size_t kMostRecords = 1024;
 
 // Names may hold any word: r.io/unauthorized/app:401. This removes URLs and references, and the tag if it
@@ -140,7 +141,7 @@ bool HasWord(std::string_view text, std::string_view word) {
 
 }  // namespace
 
-bool IsAboutTheCredential(const std::string& message, const image::Reference& reference) {
+bool IsAuthenticationFailure(const std::string& message, const image::Reference& reference) {
   const std::string error = WithoutNames(message, reference);
   // These words are about one repository. The same credential may be right for the next image.
   if (base::ContainsIgnoreCase(error, "insufficient_scope") || base::ContainsIgnoreCase(error, "denied")) {
@@ -152,7 +153,7 @@ bool IsAboutTheCredential(const std::string& message, const image::Reference& re
          base::ContainsIgnoreCase(error, "username/password");
 }
 
-std::string Refusals::Key(const image::Reference& reference, const image::AuthConfig& auth) const {
+std::string RefusedCredentials::Key(const image::Reference& reference, const image::AuthConfig& auth) const {
   std::string text = auth.username + '\0';
   // The separator keeps two pairs apart whose texts would be the same when put together.
   text += auth.password.Reveal();
@@ -161,32 +162,32 @@ std::string Refusals::Key(const image::Reference& reference, const image::AuthCo
   return key;
 }
 
-void Refusals::Refused(const image::Reference& reference, const image::AuthConfig& auth,
-                       base::TimePoint now) {
+void RefusedCredentials::RecordRefusal(const image::Reference& reference, const image::AuthConfig& auth,
+                                       base::TimePoint now) {
   std::string key = Key(reference, auth);
   base::Lock lock(mutex_);
   // Bounds the memory: tokens that live for hours are refused once each, at their end.
-  std::erase_if(records_, [now](const auto& one) { return now - one.second.newest > kHold; });
+  std::erase_if(records_, [now](const auto& one) { return now - one.second.newest > kSuppressFor; });
   // Forgetting all is harmless: a wrong password is refused for three more images, and held again.
   if (records_.size() >= kMostRecords && !records_.contains(key)) records_.clear();
   Record& record = records_[key];
   record.newest = now;
-  if (record.images.size() < kRefusalsThatCount) record.images.insert(reference.Normalized());
+  if (record.images.size() < kMinRefusals) record.images.insert(reference.Normalized());
 }
 
-void Refusals::Worked(const image::Reference& reference, const image::AuthConfig& auth) {
+void RefusedCredentials::RecordSuccess(const image::Reference& reference, const image::AuthConfig& auth) {
   std::string key = Key(reference, auth);
   base::Lock lock(mutex_);
   records_.erase(key);
 }
 
-bool Refusals::Held(const image::Reference& reference, const image::AuthConfig& auth,
-                    base::TimePoint now) const {
+bool RefusedCredentials::IsSuppressed(const image::Reference& reference, const image::AuthConfig& auth,
+                                      base::TimePoint now) const {
   std::string key = Key(reference, auth);
   base::Lock lock(mutex_);
   auto found = records_.find(key);
-  return found != records_.end() && found->second.images.size() >= kRefusalsThatCount &&
-         now - found->second.newest <= kHold;
+  return found != records_.end() && found->second.images.size() >= kMinRefusals &&
+         now - found->second.newest <= kSuppressFor;
 }
 
 }  // namespace prefetch::agent

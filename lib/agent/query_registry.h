@@ -1,5 +1,5 @@
-// AskRegistry: one registry check, start to end: the credentials that a pull would try, in its order, and the
-// local image to compare with. Refusals: credentials that registries have rejected lately.
+// QueryRegistry: one registry check, start to end: the credentials that a pull would try, in its order, and
+// the local image to compare with. Refusals: credentials that registries have rejected lately.
 #pragma once
 
 #include <functional>
@@ -26,23 +26,24 @@ namespace prefetch::agent {
 
 // Returns true if the message says that the credential itself is wrong (401), not that it lacks access to one
 // repository (403, or a missing scope). Pure.
-bool IsAboutTheCredential(const std::string& message, const image::Reference& reference);
+bool IsAuthenticationFailure(const std::string& message, const image::Reference& reference);
 
 // Remembers the credentials that a registry has rejected (401). Otherwise, a wrong password of forty entries
 // would become two hundred log-in attempts and a locked account (runtime rule C7: one PullImage sends a
 // rejected credential up to five times).
 //
 // Owned by the Agent; any thread may call. Keeps a salted hash of each credential, never the credential.
-class Refusals {
+class RefusedCredentials {
  public:
   // The registry has rejected this credential for this image.
-  void Refused(const image::Reference& reference, const image::AuthConfig& auth, base::TimePoint now)
+  void RecordRefusal(const image::Reference& reference, const image::AuthConfig& auth, base::TimePoint now)
       PREFETCH_EXCLUDES(mutex_);
   // The registry has accepted it, so earlier rejections were about something else, and are forgotten.
-  void Worked(const image::Reference& reference, const image::AuthConfig& auth) PREFETCH_EXCLUDES(mutex_);
-  // Returns true if this credential must not be sent to this registry now.
-  bool Held(const image::Reference& reference, const image::AuthConfig& auth, base::TimePoint now) const
+  void RecordSuccess(const image::Reference& reference, const image::AuthConfig& auth)
       PREFETCH_EXCLUDES(mutex_);
+  // Returns true if this credential must not be sent to this registry now.
+  bool IsSuppressed(const image::Reference& reference, const image::AuthConfig& auth,
+                    base::TimePoint now) const PREFETCH_EXCLUDES(mutex_);
 
  private:
   struct Record {
@@ -79,7 +80,7 @@ using RegistryHosts = std::function<status::RegistryHostsView(const image::Refer
 using RegistryAccessFor = std::function<image::RegistryAccess(const RegistryQueryContext& runtime)>;
 
 // An answer that tells nothing about the registry: we were stopped, or our own limits came first.
-bool HasNoContent(const image::RegistryAnswer& answer);
+bool IsLocalFailure(const image::RegistryAnswer& answer);
 
 struct RegistryQueryJob {
   image::Reference reference;
@@ -90,15 +91,15 @@ struct RegistryQueryJob {
 };
 
 // All that a question needs. Everything outlives the worker that uses it.
-struct RegistryQueryParts {
+struct RegistryQueryDependencies {
   const RegistryResolver& resolver;
-  Refusals* refusals;  // null: refused credentials are not counted
+  RefusedCredentials* refusals;  // null: refused credentials are not counted
   const base::Clock& clock;
   image::Platform node;
 };
 
 // Never shows a registry a credential that it has refused for several images just now.
-image::RegistryAnswer AskRegistry(const base::Call& call, const RegistryQueryParts& parts,
-                                  const RegistryQueryJob& job);
+image::RegistryAnswer QueryRegistry(const base::Call& call, const RegistryQueryDependencies& parts,
+                                    const RegistryQueryJob& job);
 
 }  // namespace prefetch::agent

@@ -158,7 +158,7 @@ void RuntimeView::ApplyMounts(std::vector<std::string> stale) {
 // configuration may have appeared.
 void RuntimeView::ApplyAccess() {
   if (!access_ || status_.name.empty()) return;
-  image::RegistryAccess access = access_(Asking());
+  image::RegistryAccess access = access_(QueryContext());
   if (status_.access == access) return;
   status_.access = std::move(access);
   access_logged_ = false;
@@ -202,7 +202,7 @@ constexpr std::chrono::seconds kMountinfoTimeout{1};
 }  // namespace
 
 const std::vector<std::string>& StaleMounts::Poll(base::TimePoint now) {
-  const base::OneAtATime::Use use(one_at_a_time_);
+  const base::SequenceChecker::Use use(sequence_checker_);
   if (mountinfo_.empty() || now < next_) return problems_;
   next_ = now + kMountsInterval;
   auto files = std::make_shared<std::vector<std::string>>();
@@ -212,7 +212,7 @@ const std::vector<std::string>& StaleMounts::Poll(base::TimePoint now) {
     return problems_;
   }
   problems_.clear();
-  for (const std::string& file : *files) problems_.push_back(plan::StaleMountWords(file));
+  for (const std::string& file : *files) problems_.push_back(plan::StaleMountMessage(file));
   return problems_;
 }
 

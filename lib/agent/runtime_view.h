@@ -35,7 +35,7 @@ class StaleMounts {
   const std::vector<std::string>& Poll(base::TimePoint now);
 
  private:
-  base::OneAtATime one_at_a_time_;
+  base::SequenceChecker sequence_checker_;
   const std::string mountinfo_;
   base::TimePoint next_;
   std::vector<std::string> problems_;
@@ -54,7 +54,7 @@ class RuntimeView {
   bool up() const { return status_.up; }
   bool ever_up() const { return ever_up_; }
   std::optional<base::Duration> DownFor() const;
-  RegistryQueryContext Asking() const { return {status_.name, status_.version, status_.registries}; }
+  RegistryQueryContext QueryContext() const { return {status_.name, status_.version, status_.registries}; }
   // Returns true if the runtime may keep a pull waiting for others, so that none of its bytes move:
   // containerd 2.1 and later.
   bool queues() const { return queues_; }

@@ -26,28 +26,28 @@ bool IsTheSameTime(const std::optional<base::WallTime>& a, const std::optional<b
 }
 
 // Returns the obstacle that makes a touch of this entry pointless, if there is one.
-std::optional<TouchResult> Hindrance(const Entry& entry, const TouchSurroundings& surroundings) {
-  if (!surroundings.records_note.empty()) {
-    return TouchResult{TouchObstacle::kRecordsNeverMatch, surroundings.records_note};
+std::optional<TouchResult> FindObstacle(const Entry& entry, const TouchContext& context) {
+  if (!context.records_note.empty()) {
+    return TouchResult{TouchObstacle::kRecordsNeverMatch, context.records_note};
   }
   // kubelet would pull with the node's credentials or with none, so a touch would fail where a mounted pull
   // secret was needed.
-  bool exposed = entry.past.pulled_id == entry.touch->image_id && entry.past.exposed;
+  bool exposed = entry.history.pulled_id == entry.touch_history->image_id && entry.history.exposed;
   if (!exposed) return std::nullopt;
-  return TouchResult{TouchObstacle::kPullSecret, "the agent pulled it with \"" + entry.past.credential +
+  return TouchResult{TouchObstacle::kPullSecret, "the agent pulled it with \"" + entry.history.credential +
                                                      "\", a credential that kubelet does not have"};
 }
 
-// Makes entry.touch describe the content that the entry has now, or none.
-void AdaptTo(Entry& entry, base::TimePoint now) {
+// Makes entry.touch_history describe the content that the entry has now, or none.
+void SyncHistory(Entry& entry, base::TimePoint now) {
   const std::string id = TouchableId(entry);
-  const plan::TouchHistory& past = *entry.touch;
-  const std::string& about = past.image_id.empty() ? past.of_content : past.image_id;
+  const plan::TouchHistory& past = *entry.touch_history;
+  const std::string& about = past.image_id.empty() ? past.paused_image_id : past.image_id;
   // While the same content is only being pulled again, say, its failures must go on counting: otherwise each
   // pull would start three more touches.
-  const bool still_there = id.empty() && entry.seen.local && entry.seen.local->id == about;
-  if (id == past.image_id && (past.of_content.empty() || still_there)) return;
-  entry.touch = still_there ? plan::SkipTouch(past) : plan::ForContent(past, id, now);
+  const bool still_there = id.empty() && entry.observed.local && entry.observed.local->id == about;
+  if (id == past.image_id && (past.paused_image_id.empty() || still_there)) return;
+  entry.touch_history = still_there ? plan::PauseTouch(past) : plan::ForContent(past, id, now);
 }
 
 }  // namespace
@@ -56,36 +56,36 @@ Entry* Touching::EntryOf(Entries& entries, const Part& part) {
   Entry* entry = entries.Find(part.name);
   // The entry may have got other content since the pod was created; a result about the old content says
   // nothing about it.
-  return entry != nullptr && entry->touch->image_id == part.image_id ? entry : nullptr;
+  return entry != nullptr && entry->touch_history->image_id == part.image_id ? entry : nullptr;
 }
 
 bool Touching::InPod(const Entry& entry) const {
   auto has = [&](const std::vector<Part>& parts) {
     return std::any_of(parts.begin(), parts.end(), [&](const Part& part) {
-      return part.name == entry.name() && part.image_id == entry.touch->image_id;
+      return part.name == entry.name() && part.image_id == entry.touch_history->image_id;
     });
   };
-  return has(beginning_) || (pod_ && has(pod_->parts));
+  return has(creating_) || (pod_ && has(pod_->parts));
 }
 
 // Sets the touch state of each entry from its verdict, its history and the obstacles. Returns whether a state
 // has changed. It starts nothing.
-bool Touching::Review(Entries& entries, const TouchSurroundings& surroundings, base::TimePoint now,
+bool Touching::Review(Entries& entries, const TouchContext& context, base::TimePoint now,
                       base::WallTime wall) {
   thread_.Check();
   now_ = now;
   wall_ = wall;
-  surroundings_ = surroundings;
+  context_ = context;
   next_change_ = base::TimePoint::max();
   bool changed = false;
   for (Entry& entry : entries.all()) {
-    AdaptTo(entry, now);
+    SyncHistory(entry, now);
     TouchNeed shown = NeedShown(entry);
     // A kubelet that may not verify at all would never close the image, so there is nothing to keep open.
-    if (shown == TouchNeed::kKeepOpen && !surroundings.kubelet_verifies) shown = TouchNeed::kNone;
-    if (shown != TouchNeed::kNone && entry.touch->failures < plan::kTouchesWithoutEffect) {
-      if (auto hindrance = Hindrance(entry, surroundings)) {
-        entry.touch = plan::AfterTouch(entry.touch, *hindrance, now, wall, 0);
+    if (shown == TouchNeed::kKeepOpen && !context.kubelet_verifies) shown = TouchNeed::kNone;
+    if (shown != TouchNeed::kNone && entry.touch_history->failures < plan::kTouchesWithoutEffect) {
+      if (auto obstacle = FindObstacle(entry, context)) {
+        entry.touch_history = plan::AfterTouch(entry.touch_history, *obstacle, now, wall, 0);
       }
     }
     // kubelet's files are open already, and the verdict is only held back (plan/verdict_hold.h). The touch
@@ -93,21 +93,21 @@ bool Touching::Review(Entries& entries, const TouchSurroundings& surroundings, b
     bool about_to_be_reported = shown != TouchNeed::kNone && NeedNow(entry) == TouchNeed::kNone;
     plan::TouchStatus status = plan::StatusOf({.need = shown,
                                                .running = InPod(entry) || about_to_be_reported,
-                                               .past = entry.touch,
-                                               .ground = ground_},
+                                               .past = entry.touch_history,
+                                               .pod_health = pod_health_},
                                               now, wall);
     // These two states end by time alone, so the loop must be woken for them.
     const bool has_time =
         status.state == plan::TouchState::kWaiting || status.state == plan::TouchState::kIneffective;
-    if (has_time && entry.touch->not_before > now) {
-      next_change_ = std::min(next_change_, entry.touch->not_before);
+    if (has_time && entry.touch_history->not_before > now) {
+      next_change_ = std::min(next_change_, entry.touch_history->not_before);
     }
     // Otherwise the small difference of the clocks would make a new Snapshot in every turn.
-    if (IsTheSameTime(status.next_attempt_at, entry.touched->next_attempt_at)) {
-      status.next_attempt_at = entry.touched->next_attempt_at;
+    if (IsTheSameTime(status.next_attempt_at, entry.touch_status->next_attempt_at)) {
+      status.next_attempt_at = entry.touch_status->next_attempt_at;
     }
-    if (status == *entry.touched) continue;
-    entry.touched = std::move(status);
+    if (status == *entry.touch_status) continue;
+    entry.touch_status = std::move(status);
     changed = true;
   }
   return changed;
@@ -119,16 +119,17 @@ std::vector<Touching::DuePart> Touching::Due(const Entries& entries) const {
   for (std::size_t i = 0; i < all.size(); i++) {
     const Entry& entry = all[i];
     // Ineffective touches are tried too, when their own time or that of the common obstacle has come.
-    const bool wanted = entry.touched->state == plan::TouchState::kDue ||
-                        entry.touched->state == plan::TouchState::kIneffective;
-    if (!wanted || entry.touch->not_before > now_ || NeedNow(entry) == TouchNeed::kNone) continue;
-    for (image::Reference& spelling : plan::SpellingsOf(entry.want)) {
+    const bool wanted = entry.touch_status->state == plan::TouchState::kDue ||
+                        entry.touch_status->state == plan::TouchState::kIneffective;
+    if (!wanted || entry.touch_history->not_before > now_ || NeedNow(entry) == TouchNeed::kNone) continue;
+    for (image::Reference& spelling : plan::SpellingsOf(entry.desired)) {
       TouchNeed need = NeedNow(entry, spelling);
       if (need == TouchNeed::kNone) continue;
-      plan::TouchCandidate candidate{.entry = due.size(),
-                                     .need = need,
-                                     .priority = entry.want->priority,
-                                     .failures = entry.touch->failures + entry.touch->passing};
+      plan::TouchCandidate candidate{
+          .entry = due.size(),
+          .need = need,
+          .priority = entry.desired->priority,
+          .failures = entry.touch_history->failures + entry.touch_history->transient_failures};
       due.push_back({i, std::move(spelling), candidate});
     }
   }
@@ -137,7 +138,7 @@ std::vector<Touching::DuePart> Touching::Due(const Entries& entries) const {
 
 std::optional<Touching::Job> Touching::Begin(Entries& entries) {
   // An obstacle to all pods holds every touch.
-  if (ground_.not_before > now_) return std::nullopt;
+  if (pod_health_.not_before > now_) return std::nullopt;
   std::vector<DuePart> due = Due(entries);
   if (due.empty()) {
     due_since_.reset();
@@ -147,15 +148,15 @@ std::optional<Touching::Job> Touching::Begin(Entries& entries) {
   // Images that are still being pulled may share the pod: one pod for twenty images costs the API server as
   // much as one for a single image.
   bool full = due.size() >= plan::kMostImagesOfATouch;
-  if (!full && surroundings_.more_to_come && now_ - *due_since_ < plan::kTouchCollects) return std::nullopt;
+  if (!full && context_.more_to_come && now_ - *due_since_ < plan::kTouchBatchDelay) return std::nullopt;
   due_since_.reset();
-  std::vector<TouchPods::Wanted> images;
+  std::vector<TouchPods::Target> images;
   std::vector<plan::TouchCandidate> candidates;
   for (const DuePart& part : due) candidates.push_back(part.candidate);
   for (std::size_t i : plan::NextTouch(std::move(candidates), pods_.MaxFailures())) {
     const Entry& entry = entries.all()[due[i].entry];
     // The report names images by their index in the request only.
-    beginning_.push_back({entry.name(), entry.touch->image_id, due[i].reference});
+    creating_.push_back({entry.name(), entry.touch_history->image_id, due[i].reference});
     images.push_back({due[i].reference, due[i].candidate.need == TouchNeed::kKeepOpen});
   }
   // The pod before may still be terminating under its own name.
@@ -175,7 +176,7 @@ std::optional<Touching::Job> Touching::NextJob(Entries& entries, base::TimePoint
   if (pod_) {
     // Verdicts may have opened since the last poll, which ends the pod without another call.
     EvaluatePod(entries);
-    if (pod_->over_at == base::TimePoint::max()) {
+    if (pod_->ended_at == base::TimePoint::max()) {
       if (now < pod_->next_poll) return std::nullopt;
       std::vector<image::Reference> images;
       for (const Part& part : pod_->parts) images.push_back(part.reference);
@@ -186,7 +187,7 @@ std::optional<Touching::Job> Touching::NextJob(Entries& entries, base::TimePoint
       job = [this, name = pod_->name, uid = pod_->uid](const base::Call& call) -> TouchReport {
         return pods_.End(call, name, uid);
       };
-    } else if (Settled(entries)) {
+    } else if (VerdictsSettled(entries)) {
       Conclude(entries);
     }
   }
@@ -194,7 +195,7 @@ std::optional<Touching::Job> Touching::NextJob(Entries& entries, base::TimePoint
     // Nothing is created before all leftovers are gone: a pod of ours under the same name would be a
     // conflict.
     if (!swept_) {
-      if (ground_.not_before > now) return std::nullopt;
+      if (pod_health_.not_before > now) return std::nullopt;
       job = [this](const base::Call& call) -> TouchReport { return pods_.Sweep(call); };
     } else {
       job = Begin(entries);
@@ -214,16 +215,16 @@ void Touching::Handle(TouchReport report, Entries& entries, base::TimePoint now,
 
 // Records an obstacle that every touch pod of this node would meet.
 void Touching::ReportFailure(const TouchResult& result) {
-  bool news = ground_.obstacle != result.obstacle || ground_.why != result.why;
-  bool was_hopeless = plan::CannotSucceed(ground_);
-  ground_ = plan::AfterPod(ground_, result, now_, random_());
+  bool news = pod_health_.obstacle != result.obstacle || pod_health_.why != result.why;
+  bool was_hopeless = plan::CannotSucceed(pod_health_);
+  pod_health_ = plan::AfterPod(pod_health_, result, now_, random_());
   metrics_.TouchPodEnded(result.obstacle);
   // An obstacle that lasts is logged once, and again when the agent gives up its quick retries.
-  if (!news && was_hopeless == plan::CannotSucceed(ground_)) return;
-  base::Warn(plan::CannotSucceed(ground_) ? "touches paused" : "touch failed",
+  if (!news && was_hopeless == plan::CannotSucceed(pod_health_)) return;
+  base::Warn(plan::CannotSucceed(pod_health_) ? "touches paused" : "touch failed",
              {{"obstacle", plan::TouchObstacleName(result.obstacle)},
               {"error", result.why},
-              {"retryIn", ground_.not_before - now_}});
+              {"retryIn", pod_health_.not_before - now_}});
 }
 
 void Touching::On(const TouchSwept& report, Entries& /*entries*/) {
@@ -232,7 +233,7 @@ void Touching::On(const TouchSwept& report, Entries& /*entries*/) {
 }
 
 void Touching::On(TouchBegun report, Entries& entries) {
-  std::vector<Part> parts = std::exchange(beginning_, {});
+  std::vector<Part> parts = std::exchange(creating_, {});
   std::vector<bool> in(parts.size(), true);
   for (auto& [index, result] : report.left_out) {
     in[index] = false;
@@ -240,13 +241,13 @@ void Touching::On(TouchBegun report, Entries& entries) {
     // Counted and logged once an entry: all its spellings share a registry, and so its obstacles.
     if (entry == nullptr || !IsFirst(parts, index)) continue;
     metrics_.Touched(result.obstacle);
-    base::Warn("image not touched", {{"image", entry->want->reference.written()},
+    base::Warn("image not touched", {{"image", entry->desired->reference.written()},
                                      {"obstacle", plan::TouchObstacleName(result.obstacle)},
                                      {"error", result.why}});
-    entry->touch = plan::AfterTouch(entry->touch, result, now_, wall_, random_());
+    entry->touch_history = plan::AfterTouch(entry->touch_history, result, now_, wall_, random_());
   }
   // The answer to the call may have been lost after the pod was created.
-  if (report.may_be_left) swept_ = false;
+  if (report.pod_may_exist) swept_ = false;
   if (report.failed.obstacle != TouchObstacle::kNone) {
     ReportFailure(report.failed);
     return;
@@ -256,7 +257,7 @@ void Touching::On(TouchBegun report, Entries& entries) {
   for (std::size_t i = 0; i < parts.size(); i++) {
     if (!in[i]) continue;
     if (Entry* entry = EntryOf(entries, parts[i]); entry != nullptr && IsFirst(parts, i)) {
-      entry->touch.Change([](plan::TouchHistory& touch) { touch.attempts++; });
+      entry->touch_history.Change([](plan::TouchHistory& touch) { touch.attempts++; });
     }
     pod.parts.push_back(parts[i]);
   }
@@ -267,7 +268,7 @@ void Touching::On(TouchBegun report, Entries& entries) {
   pod_ = std::move(pod);
 }
 
-void Touching::On(TouchSeen report, Entries& /*entries*/) {
+void Touching::On(TouchObserved report, Entries& /*entries*/) {
   if (!pod_) return;
   // Most pods are through within seconds; a pod that takes longer is asked about less often.
   pod_->poll_interval = std::min<base::Duration>(pod_->poll_interval * 3 / 2, kPodPollInterval);
@@ -285,7 +286,7 @@ void Touching::On(TouchSeen report, Entries& /*entries*/) {
   plan::PodEvaluation evaluation = plan::EvaluatePod(report.pod, {}, {});
   for (std::size_t i = 0; i < evaluation.images.size(); i++) {
     moved = moved || i >= pod_->evaluation.images.size() ||
-            evaluation.images[i].fate != pod_->evaluation.images[i].fate;
+            evaluation.images[i].outcome != pod_->evaluation.images[i].outcome;
   }
   if (moved) pod_->changed_at = now_;
   pod_->seen = std::move(report.pod);
@@ -295,30 +296,32 @@ void Touching::On(TouchSeen report, Entries& /*entries*/) {
 void Touching::On(TouchEnded report, Entries& /*entries*/) {
   // Even if the deletion failed: a sweep repeats it before the next pod.
   if (pod_) pod_->deleted = true;
-  if (report.may_be_left) swept_ = false;
+  if (report.pod_may_exist) swept_ = false;
 }
 
 // A pod is over when the verdicts of all its images are open, or when its status shows that nothing more will
 // come.
 void Touching::EvaluatePod(Entries& entries) {
-  if (pod_->over_at != base::TimePoint::max()) return;
+  if (pod_->ended_at != base::TimePoint::max()) return;
   bool all_open = std::all_of(pod_->parts.begin(), pod_->parts.end(), [&](const Part& part) {
     const Entry* entry = EntryOf(entries, part);
     // An entry that is gone, or has other content, must not hold up the pod.
     return entry == nullptr || NeedNow(*entry, part.reference) == TouchNeed::kNone;
   });
-  if (all_open || pod_->evaluation.over) pod_->over_at = now_;
+  if (all_open || pod_->evaluation.over) pod_->ended_at = now_;
 }
 
-void Touching::News(Entries& entries, base::TimePoint now) {
+void Touching::RetryAbandoned(Entries& entries, base::TimePoint now) {
   thread_.Check();
-  for (Entry& entry : entries.all()) entry.touch = plan::AfterNews(entry.touch, now);
+  for (Entry& entry : entries.all())
+    entry.touch_history = plan::AfterConditionsChanged(entry.touch_history, now);
 }
 
 void Touching::KubeletRestarted(Entries& entries, base::TimePoint now) {
   thread_.Check();
-  for (Entry& entry : entries.all()) entry.touch = plan::AfterKubeletRestart(entry.touch, now);
-  ground_ = plan::AfterKubeletRestart(ground_, now);
+  for (Entry& entry : entries.all())
+    entry.touch_history = plan::AfterKubeletRestart(entry.touch_history, now);
+  pod_health_ = plan::AfterKubeletRestart(pod_health_, now);
 }
 
 base::TimePoint Touching::NextTurn() const {
@@ -326,13 +329,13 @@ base::TimePoint Touching::NextTurn() const {
   // The report of the call under way wakes the loop.
   if (busy_) return base::TimePoint::max();
   if (pod_) {
-    if (pod_->over_at == base::TimePoint::max()) return pod_->next_poll;
-    return pod_->deleted ? pod_->over_at + plan::kTouchStableAfter : now_;
+    if (pod_->ended_at == base::TimePoint::max()) return pod_->next_poll;
+    return pod_->deleted ? pod_->ended_at + plan::kTouchStableAfter : now_;
   }
   base::TimePoint next = next_change_;
-  if (!swept_) next = std::min(next, ground_.not_before);
-  if (ground_.not_before > now_) next = std::min(next, ground_.not_before);
-  if (due_since_) next = std::min<base::TimePoint>(next, *due_since_ + plan::kTouchCollects);
+  if (!swept_) next = std::min(next, pod_health_.not_before);
+  if (pod_health_.not_before > now_) next = std::min(next, pod_health_.not_before);
+  if (due_since_) next = std::min<base::TimePoint>(next, *due_since_ + plan::kTouchBatchDelay);
   return next;
 }
 
@@ -343,11 +346,11 @@ using plan::TouchNeed;
 // Returns the need of the judged pod that needs most.
 TouchNeed NeedBy(const Entry& entry, const plan::VerdictsPtr& verdicts, const plan::SpellingsPtr& spellings) {
   // The verdict must be about this content: for a moment after a pull, it is still about the old one.
-  if (!verdicts || entry.verdict.image_id != entry.touch->image_id) return TouchNeed::kNone;
-  if (!spellings) return plan::NeedOf(entry.want, *verdicts);
+  if (!verdicts || entry.verdict.image_id != entry.touch_history->image_id) return TouchNeed::kNone;
+  if (!spellings) return plan::NeedOf(entry.desired, *verdicts);
   TouchNeed most = TouchNeed::kNone;
-  for (const plan::SpelledVerdicts& one : *spellings) {
-    most = std::max(most, plan::NeedOf(entry.want, *one.verdicts));
+  for (const plan::SpellingVerdicts& one : *spellings) {
+    most = std::max(most, plan::NeedOf(entry.desired, *one.verdicts));
   }
   return most;
 }
@@ -355,9 +358,9 @@ TouchNeed NeedBy(const Entry& entry, const plan::VerdictsPtr& verdicts, const pl
 }  // namespace
 
 std::string TouchableId(const Entry& entry) {
-  bool here = entry.applies() && entry.seen.local && entry.action.kind == plan::ActionKind::kKeep &&
+  bool here = entry.applies() && entry.observed.local && entry.action.kind == plan::ActionKind::kKeep &&
               entry.action.reason == plan::Reason::kPresent;
-  return here ? entry.seen.local->id : "";
+  return here ? entry.observed.local->id : "";
 }
 
 TouchNeed NeedNow(const Entry& entry) {
@@ -370,10 +373,10 @@ TouchNeed NeedShown(const Entry& entry) {
 
 TouchNeed NeedNow(const Entry& entry, const image::Reference& spelling) {
   // A list that dropped this spelling while the pod ran makes its result irrelevant.
-  if (!plan::IsSpelled(entry.want, spelling.written())) return TouchNeed::kNone;
+  if (!plan::IsSpelled(entry.desired, spelling.written())) return TouchNeed::kNone;
   if (!entry.verdict.newest_spellings) return NeedNow(entry);
   TouchNeed most = TouchNeed::kNone;
-  for (const plan::SpelledVerdicts& one : *entry.verdict.newest_spellings) {
+  for (const plan::SpellingVerdicts& one : *entry.verdict.newest_spellings) {
     if (one.image == spelling.written()) most = std::max(most, NeedBy(entry, one.verdicts, nullptr));
   }
   return most;
@@ -386,15 +389,15 @@ using plan::TouchObstacle;
 using plan::TouchResult;
 
 // Returns true if no verdict can still change because of this pod.
-bool Touching::Settled(Entries& entries) const {
+bool Touching::VerdictsSettled(Entries& entries) const {
   // A changed verdict is held for 3 s. After twice that, a verdict that has not opened stays closed.
-  if (now_ - pod_->over_at >= plan::kTouchStableAfter) return true;
+  if (now_ - pod_->ended_at >= plan::kTouchStableAfter) return true;
   for (std::size_t i = 0; i < pod_->parts.size(); i++) {
     const Entry* entry = EntryOf(entries, pod_->parts[i]);
     if (entry == nullptr || NeedNow(*entry, pod_->parts[i].reference) == TouchNeed::kNone) continue;
     bool failed = pod_->evaluation.pod.obstacle != TouchObstacle::kNone ||
                   (i < pod_->evaluation.images.size() &&
-                   pod_->evaluation.images[i].fate == plan::ContainerFate::kFailed);
+                   pod_->evaluation.images[i].outcome == plan::ContainerOutcome::kFailed);
     if (!failed) return false;
   }
   return true;
@@ -405,26 +408,26 @@ TouchResult Touching::ResultFor(const Entry& entry, std::size_t part) const {
   if (NeedNow(entry, pod_->parts[part].reference) == TouchNeed::kNone) return {};
   if (part < pod_->evaluation.images.size()) {
     const plan::ContainerEvaluation& evaluation = pod_->evaluation.images[part];
-    switch (evaluation.fate) {
-      case plan::ContainerFate::kFailed:
+    switch (evaluation.outcome) {
+      case plan::ContainerOutcome::kFailed:
         return evaluation.result;
-      case plan::ContainerFate::kPulled:
+      case plan::ContainerOutcome::kPulled:
         return {TouchObstacle::kNotRecorded, "kubelet ran the touch pod, and its records did not change"};
-      case plan::ContainerFate::kUndecided:
+      case plan::ContainerOutcome::kUndecided:
         break;
     }
   }
   return {TouchObstacle::kPullFailed, "kubelet did not finish with it within the touch pod's time"};
 }
 
-bool Touching::Opened(const Entry& entry, std::size_t part) const {
+bool Touching::IsOpen(const Entry& entry, std::size_t part) const {
   return ResultFor(entry, part).obstacle == TouchObstacle::kNone;
 }
 
 std::size_t Touching::DecisivePart(const Entry& entry, std::size_t first) const {
   // An entry is open only if all its spellings are, so the first that is not decides.
   for (std::size_t i = first; i < pod_->parts.size(); i++) {
-    if (pod_->parts[i].name == entry.name() && !Opened(entry, i)) return i;
+    if (pod_->parts[i].name == entry.name() && !IsOpen(entry, i)) return i;
   }
   return first;
 }
@@ -440,7 +443,7 @@ void Touching::Conclude(Entries& entries) {
   for (std::size_t i = 0; i < pod_->parts.size(); i++) {
     Entry* entry = EntryOf(entries, pod_->parts[i]);
     if (entry == nullptr) continue;
-    any_open = any_open || Opened(*entry, i);
+    any_open = any_open || IsOpen(*entry, i);
     if (!IsFirst(pod_->parts, i)) continue;
     std::size_t decisive = DecisivePart(*entry, i);
     TouchResult result = ResultFor(*entry, decisive);
@@ -448,10 +451,10 @@ void Touching::Conclude(Entries& entries) {
     // The failure is the pod's, and counted once below. Counted for each image, three failures of the API
     // server would give up every image.
     if (!opened && whole_pod_failed) continue;
-    entry->touch = plan::AfterTouch(entry->touch, result, now_, wall_, random_());
+    entry->touch_history = plan::AfterTouch(entry->touch_history, result, now_, wall_, random_());
     metrics_.Touched(result.obstacle);
     base::LogFields fields = {{"image", pod_->parts[decisive].reference.written()},
-                              {"imageRef", entry->touch->image_id},
+                              {"imageRef", entry->touch_history->image_id},
                               {"took", now_ - pod_->created_at}};
     if (opened) {
       base::Info("image touched", fields);
@@ -459,14 +462,14 @@ void Touching::Conclude(Entries& entries) {
     }
     fields.emplace_back("obstacle", plan::TouchObstacleName(result.obstacle));
     fields.emplace_back("error", result.why);
-    fields.emplace_back("failures", entry->touch->failures);
+    fields.emplace_back("failures", entry->touch_history->failures);
     base::Warn("touch had no effect", fields);
   }
   // If even one image opened, kubelet did work on the pod, so there is no obstacle to all.
   if (whole_pod_failed && !any_open) {
     ReportFailure(pod_->evaluation.pod);
   } else {
-    ground_ = plan::AfterPod(ground_, {}, now_, 0);
+    pod_health_ = plan::AfterPod(pod_health_, {}, now_, 0);
     metrics_.TouchPodEnded(TouchObstacle::kNone);
   }
   pod_.reset();

@@ -19,7 +19,7 @@
 namespace prefetch::agent {
 
 // The loop's facts besides its entries.
-struct TouchSurroundings {
+struct TouchContext {
   bool kubelet_verifies = false;  // every kubelet that may run here keeps records and decides by them
   std::string records_note;       // why its records never match here; empty: they do
   bool more_to_come = false;      // pulls are due or under way
@@ -39,8 +39,7 @@ class Touching {
 
   // Brings each entry's touch up to date; called once a turn. Returns true if anything that is shown has
   // changed.
-  bool Review(Entries& entries, const TouchSurroundings& surroundings, base::TimePoint now,
-              base::WallTime wall);
+  bool Review(Entries& entries, const TouchContext& context, base::TimePoint now, base::WallTime wall);
   // The next thing to do on the API server, if any is due. Its report is given to Handle before the next is
   // asked for.
   using Job = std::function<TouchReport(const base::Call& call)>;
@@ -50,7 +49,7 @@ class Touching {
   base::TimePoint NextTurn() const;
 
   // Credentials or kubelet's settings have changed: abandoned touches get another try.
-  void News(Entries& entries, base::TimePoint now);
+  void RetryAbandoned(Entries& entries, base::TimePoint now);
   // Waiting touches are due at once; given-up ones stay given up.
   void KubeletRestarted(Entries& entries, base::TimePoint now);
   // Returns true if a touch pod of this agent may exist.
@@ -79,23 +78,23 @@ class Touching {
     std::vector<Part> parts;
     base::TimePoint created_at, changed_at, next_poll;
     base::Duration poll_interval{};
-    plan::PodSeen seen;
+    plan::PodObservation seen;
     plan::PodEvaluation evaluation;
-    base::TimePoint over_at = base::TimePoint::max();
+    base::TimePoint ended_at = base::TimePoint::max();
     bool deleted = false;
   };
 
   void On(const TouchSwept& report, Entries& entries);
   void On(TouchBegun report, Entries& entries);
-  void On(TouchSeen report, Entries& entries);
+  void On(TouchObserved report, Entries& entries);
   void On(TouchEnded report, Entries& entries);
   std::optional<Job> Begin(Entries& entries);
   std::vector<DuePart> Due(const Entries& entries) const;
   void EvaluatePod(Entries& entries);
-  bool Settled(Entries& entries) const;
+  bool VerdictsSettled(Entries& entries) const;
   void Conclude(Entries& entries);
   plan::TouchResult ResultFor(const Entry& entry, std::size_t part) const;
-  bool Opened(const Entry& entry, std::size_t part) const;
+  bool IsOpen(const Entry& entry, std::size_t part) const;
   // The part that decides the result of an entry: the first of its spellings that is not open, if any.
   std::size_t DecisivePart(const Entry& entry, std::size_t first) const;
   // Not another spelling of an entry that stands before it.
@@ -105,18 +104,18 @@ class Touching {
   // The entry that the part was about, if it still is.
   static Entry* EntryOf(Entries& entries, const Part& part);
 
-  base::OneThread thread_;
+  base::ThreadChecker thread_;
   TouchPods& pods_;
   Metrics& metrics_;
   const std::function<double()> random_;
   base::TimePoint now_;
   base::WallTime wall_;
-  TouchSurroundings surroundings_;
-  plan::TouchGround ground_;
+  TouchContext context_;
+  plan::TouchPodHealth pod_health_;
   bool swept_ = false;  // no pod is left of an agent before, or of a call that failed
   bool busy_ = false;
   int slot_ = 0;
-  std::vector<Part> beginning_;  // of the Begin that is under way
+  std::vector<Part> creating_;  // of the Begin that is under way
   std::optional<base::TimePoint> due_since_;
   base::TimePoint next_change_ = base::TimePoint::max();  // an entry's not_before
   std::optional<Pod> pod_;

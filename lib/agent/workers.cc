@@ -5,7 +5,7 @@
 
 namespace prefetch::agent {
 
-Workers::Workers(int most_threads) : most_threads_(static_cast<std::size_t>(most_threads)) {}
+Workers::Workers(int max_threads) : max_threads_(static_cast<std::size_t>(max_threads)) {}
 
 Workers::~Workers() {
   std::vector<std::thread> threads;
@@ -29,7 +29,7 @@ void Workers::Submit(std::function<void()> job) {
     queue_.push_back(std::move(job));
     // Idle threads are counted against the whole queue, since a thread that was notified may not have taken
     // its job yet.
-    if (queue_.size() > idle_ && threads_.size() < most_threads_) AddThread();
+    if (queue_.size() > idle_ && threads_.size() < max_threads_) AddThread();
   }
   condition_.notify_one();
 }

@@ -16,7 +16,7 @@ namespace prefetch::agent {
 // started and waits for those that have: ask them to stop first.
 class Workers {
  public:
-  explicit Workers(int most_threads);
+  explicit Workers(int max_threads);
   ~Workers();
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
@@ -32,7 +32,7 @@ class Workers {
   std::deque<std::function<void()>> queue_ PREFETCH_GUARDED_BY(mutex_);
   bool stopping_ PREFETCH_GUARDED_BY(mutex_) = false;
   std::size_t idle_ PREFETCH_GUARDED_BY(mutex_) = 0;
-  const std::size_t most_threads_;
+  const std::size_t max_threads_;
   std::vector<std::thread> threads_ PREFETCH_GUARDED_BY(mutex_);
 };
 

@@ -25,7 +25,7 @@ bool IsAscii(char byte) {
   return static_cast<unsigned char>(byte) < 0x80;
 }
 
-bool Continues(char byte) {
+bool IsContinuationByte(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
 }
 
@@ -62,7 +62,7 @@ bool IsOwnSequence(std::string_view text) {
          std::string_view("mAHJK").find(rest.back()) != std::string_view::npos;
 }
 
-char Spelled(std::string_view character) {
+char AsciiFor(std::string_view character) {
   for (const Spelling& spelling : kSpellings) {
     if (spelling.utf8 == character) return spelling.ascii;
   }
@@ -82,24 +82,24 @@ bool LocaleLacksUtf8() {
 }
 
 TextOutput::TextOutput(std::ostream& stream, bool ascii)
-    : ascii_(ascii), stream_(stream), below_(stream.rdbuf(this)) {}
+    : ascii_(ascii), stream_(stream), target_(stream.rdbuf(this)) {}
 
 TextOutput::~TextOutput() {
   // The output has ended within a character or a sequence.
-  if (!started_.empty()) Put(IsAscii(started_.front()) ? " " : "?");
+  if (!pending_.empty()) Put(IsAscii(pending_.front()) ? " " : "?");
   const std::ios_base::iostate state = stream_.rdstate();
   // The exit code depends on the stream's state (StdoutDelivered), so a failed write must stay visible.
-  stream_.rdbuf(below_);  // which forgets a failure
+  stream_.rdbuf(target_);  // which forgets a failure
   stream_.setstate(state);
 }
 
 bool TextOutput::Put(std::string_view bytes) {
-  return below_->sputn(bytes.data(), static_cast<std::streamsize>(bytes.size())) ==
+  return target_->sputn(bytes.data(), static_cast<std::streamsize>(bytes.size())) ==
          static_cast<std::streamsize>(bytes.size());
 }
 
 bool TextOutput::Print() {
-  const std::string text = std::exchange(started_, {});
+  const std::string text = std::exchange(pending_, {});
   if (BeginsSequence(text.front())) {
     if (IsOwnSequence(text)) return Put(ReplaceAll(text, std::string_view(&kOwnEscape, 1), "\x1b"));
     bool written = Put(text.front() == '\r' ? " " : "?");
@@ -112,7 +112,7 @@ bool TextOutput::Print() {
   }
   if (text != "\t" && ControlAt(text) > 0) return Put(" ");
   if (!IsUtf8(text)) return Put("?");
-  if (ascii_ && !IsAscii(text.front())) return Put(std::string(1, Spelled(text)));
+  if (ascii_ && !IsAscii(text.front())) return Put(std::string(1, AsciiFor(text)));
   return Put(text);
 }
 
@@ -120,15 +120,15 @@ TextOutput::int_type TextOutput::overflow(int_type byte) {
   if (traits_type::eq_int_type(byte, traits_type::eof())) return traits_type::not_eof(byte);
   const char next = traits_type::to_char_type(byte);
   bool written = true;
-  const bool in_sequence = !started_.empty() && BeginsSequence(started_.front());
+  const bool in_sequence = !pending_.empty() && BeginsSequence(pending_.front());
   // The character before has ended too early, so it is not UTF-8. The new byte begins its own.
-  if (!started_.empty() && !in_sequence && !Continues(next)) {
-    started_.clear();
+  if (!pending_.empty() && !in_sequence && !IsContinuationByte(next)) {
+    pending_.clear();
     written = Put("?");
   }
-  started_ += next;
-  const bool whole = BeginsSequence(started_.front()) ? !IsPartOfSequence(started_)
-                                                      : started_.size() >= LengthOf(started_.front());
+  pending_ += next;
+  const bool whole = BeginsSequence(pending_.front()) ? !IsPartOfSequence(pending_)
+                                                      : pending_.size() >= LengthOf(pending_.front());
   if (whole) written = Print() && written;
   return written ? byte : traits_type::eof();
 }
@@ -136,14 +136,14 @@ TextOutput::int_type TextOutput::overflow(int_type byte) {
 std::streamsize TextOutput::xsputn(const char* bytes, std::streamsize count) {
   const std::string_view text(bytes, static_cast<std::size_t>(count));
   // Most output is plain ASCII, which needs no look at each byte by itself.
-  const bool plain = started_.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+  const bool plain = pending_.empty() && std::all_of(text.begin(), text.end(), [](char c) {
                        return c == '\n' || (c >= 0x20 && c < 0x7f);
                      });
-  return plain ? below_->sputn(bytes, count) : std::streambuf::xsputn(bytes, count);
+  return plain ? target_->sputn(bytes, count) : std::streambuf::xsputn(bytes, count);
 }
 
 int TextOutput::sync() {
-  return below_->pubsync();
+  return target_->pubsync();
 }
 
 bool NeedsAscii(int fd) {

@@ -37,13 +37,13 @@ class TextOutput : private std::streambuf {
   int sync() override;
   std::streamsize xsputn(const char* bytes, std::streamsize count) override;
   bool Put(std::string_view bytes);
-  // Prints the character or sequence in started_.
+  // Prints the character or sequence in pending_.
   bool Print();
 
   const bool ascii_;
   std::ostream& stream_;
-  std::streambuf* below_;
-  std::string started_;  // a character, or a terminal's sequence, that is not whole yet
+  std::streambuf* target_;
+  std::string pending_;  // a character, or a terminal's sequence, that is not whole yet
 };
 
 // Does `fd` need ASCII? A terminal in such a locale does. Files and pipes are UTF-8 everywhere.

@@ -20,7 +20,7 @@ struct Call {
 
   // Reports whether the caller waits for less than `usual`, but for half a second that it may have lost on
   // its way. A timeout of such a call shows nothing about the server that was asked.
-  bool IsHurried(Duration usual) const {
+  bool HasShortDeadline(Duration usual) const {
     return deadline < std::chrono::steady_clock::now() + usual - std::chrono::milliseconds(500);
   }
 

@@ -99,27 +99,27 @@ class FairQueue {
   // Takes the next item to work; Done ends that. nullopt: none waits.
   std::optional<Item> Take() {
     auto next = std::min_element(waiting_.begin(), waiting_.end(), [&](const Item& a, const Item& b) {
-      return AtWork(a.party) < AtWork(b.party);
+      return InProgress(a.party) < InProgress(b.party);
     });
     if (next == waiting_.end()) return std::nullopt;
     Item item = std::move(*next);
     waiting_.erase(next);
-    at_work_[item.party]++;
+    in_progress_[item.party]++;
     return item;
   }
   void Done(const std::string& party) {
-    if (auto found = at_work_.find(party); --found->second == 0) at_work_.erase(found);
+    if (auto found = in_progress_.find(party); --found->second == 0) in_progress_.erase(found);
   }
 
  private:
-  std::size_t AtWork(const std::string& party) const {
-    const auto found = at_work_.find(party);
-    return found == at_work_.end() ? 0 : found->second;
+  std::size_t InProgress(const std::string& party) const {
+    const auto found = in_progress_.find(party);
+    return found == in_progress_.end() ? 0 : found->second;
   }
 
   const std::size_t most_;
-  std::list<Item> waiting_;                     // the oldest first
-  std::map<std::string, std::size_t> at_work_;  // by party
+  std::list<Item> waiting_;                         // the oldest first
+  std::map<std::string, std::size_t> in_progress_;  // by party
 };
 
 }  // namespace prefetch::base

@@ -128,7 +128,7 @@ Result<FileKind> KindOf(const std::string& path) {
   return FileKind::kOther;
 }
 
-std::string WithoutEndSlashes(std::string path) {
+std::string WithoutTrailingSlashes(std::string path) {
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
   return path;
 }

@@ -44,7 +44,7 @@ Status WriteFileAtomically(const std::string& path, std::string_view content, un
 Result<std::vector<std::string>> ListDirectory(const std::string& path, std::size_t max_entries);
 
 // "/a//" is "/a"; "/" stays.
-std::string WithoutEndSlashes(std::string path);
+std::string WithoutTrailingSlashes(std::string path);
 
 enum class FileKind { kRegular, kDirectory, kOther };
 // The kind of file at `path`, through symbolic links. NotFound if it does not exist (a dangling link too).
@@ -87,7 +87,7 @@ class StampedFiles {
 // A value parsed from files: the same object until one of them changes, and, for comparable values, while the
 // value is the same. Not thread-safe.
 template <typename Value>
-class MadeOfFiles {
+class CachedFromFiles {
  public:
   // `load` is Value(StampedFiles&) and reads by its argument alone.
   template <typename Load>

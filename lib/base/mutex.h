@@ -51,7 +51,7 @@ using Condition = std::condition_variable_any;
 // Contracts about threads, for objects without a lock: the compiler checks who touches guarded members, and
 // the program ends at once, in every build, where two threads share what is meant for one.
 //
-//   OneThread thread_;
+//   ThreadChecker thread_;
 //   int n_ PREFETCH_GUARDED_BY(thread_);
 //   ...  thread_.Check();  n_++;
 
@@ -59,11 +59,11 @@ using Condition = std::condition_variable_any;
 //
 // The order of memory is relaxed on purpose: the check orders nothing, so it hides no race from the thread
 // sanitizer.
-class PREFETCH_TSA(capability("thread")) OneThread {
+class PREFETCH_TSA(capability("thread")) ThreadChecker {
  public:
-  OneThread() = default;
-  OneThread(const OneThread& /*other*/) {}
-  OneThread& operator=(const OneThread& /*other*/) { return *this; }
+  ThreadChecker() = default;
+  ThreadChecker(const ThreadChecker& /*other*/) {}
+  ThreadChecker& operator=(const ThreadChecker& /*other*/) { return *this; }
 
   // Ends the program if another thread has called it before.
   void Check() const PREFETCH_TSA(assert_capability(this)) {
@@ -81,17 +81,17 @@ class PREFETCH_TSA(capability("thread")) OneThread {
 };
 
 // For objects that several threads use, one after the other. A copy is used by nobody yet.
-class OneAtATime {
+class SequenceChecker {
  public:
-  OneAtATime() = default;
-  OneAtATime(const OneAtATime& /*other*/) {}
-  OneAtATime& operator=(const OneAtATime& /*other*/) { return *this; }
+  SequenceChecker() = default;
+  SequenceChecker(const SequenceChecker& /*other*/) {}
+  SequenceChecker& operator=(const SequenceChecker& /*other*/) { return *this; }
 
   // One use of the object, for as long as this lives. Ends the program if another thread uses it. A use
   // within a use of the same thread is welcome.
   class Use {
    public:
-    explicit Use(const OneAtATime& object) : object_(object) {
+    explicit Use(const SequenceChecker& object) : object_(object) {
       std::thread::id user;
       const std::thread::id self = std::this_thread::get_id();
       outermost_ = object_.user_.compare_exchange_strong(user, self, std::memory_order_relaxed);
@@ -104,7 +104,7 @@ class OneAtATime {
     Use& operator=(const Use&) = delete;
 
    private:
-    const OneAtATime& object_;
+    const SequenceChecker& object_;
     bool outermost_ = false;
   };
 

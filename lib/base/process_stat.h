@@ -16,7 +16,7 @@ struct ProcessStat {
   std::string_view started;  // in the kernel's ticks since the boot
 
   // It has ended, and may wait to be reaped.
-  bool IsGone() const { return state == "Z" || state == "X"; }
+  bool HasExited() const { return state == "Z" || state == "X"; }
 };
 
 // nullopt: this is no such text.

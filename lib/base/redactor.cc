@@ -42,7 +42,7 @@ struct View {
 };
 
 // Returns the text, undecoded.
-View AsItIs(std::string_view text);
+View IdentityView(std::string_view text);
 
 // Undoes escapes of URLs, JSON, Go and HTML until none is left. Leaves out backslashes and control
 // characters, since escapes differ in them most. Secrets go the same way, so that one with a "%41" is found
@@ -66,14 +66,14 @@ char Folded(char c);
 
 namespace {
 
-constexpr std::size_t kRun = 12;              // the shortest part of a secret that is redacted
-constexpr std::size_t kShortestSecret = 3;    // shorter ones would blank half of the text
-constexpr std::size_t kShortestEnd = 4;       // of a secret that a limit has cut
-constexpr std::size_t kMostText = 16 * 1024;  // decoded twice, it takes 16 MiB of memory
-constexpr std::size_t kLongText = 1024;       // 1 MiB of memory
-constexpr std::size_t kMostOfASecret = 8192;  // a long one must not push out many others
-constexpr std::size_t kMostOfAText = 512;     // secrets that are searched for beside those of the store
-constexpr std::size_t kShortestWord = 6;      // base64 of kShortestEnd characters
+constexpr std::size_t kRun = 12;               // the shortest part of a secret that is redacted
+constexpr std::size_t kShortestSecret = 3;     // shorter ones would blank half of the text
+constexpr std::size_t kShortestEnd = 4;        // of a secret that a limit has cut
+constexpr std::size_t kMostText = 16 * 1024;   // decoded twice, it takes 16 MiB of memory
+constexpr std::size_t kLongText = 1024;        // 1 MiB of memory
+constexpr std::size_t kMaxSecretBytes = 8192;  // a long one must not push out many others
+constexpr std::size_t kMaxExtraSecrets = 512;  // secrets that are searched for beside those of the store
+constexpr std::size_t kShortestWord = 6;       // base64 of kShortestEnd characters
 
 // A random base, so that nobody can prepare texts whose runs collide with those of a secret.
 std::uint64_t HashBase() {
@@ -106,7 +106,7 @@ template <typename Use>
 void ForEachForm(std::string_view secret, Use use) {
   std::string form = FoldedText(secret);
   use(form);
-  View view = WithoutEscapes(AsItIs(secret));
+  View view = WithoutEscapes(IdentityView(secret));
   std::string other = FoldedText(view.text);
   if (other != form) use(other);
   WipeString(form);
@@ -116,11 +116,11 @@ void ForEachForm(std::string_view secret, Use use) {
 // The parts of a text that are secret. The text is decoded in each way that may hide a secret, and all runs
 // of kRun characters are hashed once. A secret then costs one look-up for each of its runs, however long the
 // text is.
-class Marks {
+class SecretMatcher {
  public:
-  explicit Marks(std::string_view text)
+  explicit SecretMatcher(std::string_view text)
       : text_(text), secret_(text.size(), false), in_word_(text.size(), false) {
-    View plain = WithoutEscapes(AsItIs(text)), raw = AsItIs(text);
+    View plain = WithoutEscapes(IdentityView(text)), raw = IdentityView(text);
     std::vector<View> once = Decoded(plain);
     for (const View& decoded : once) {
       // Base64 of base64, and of hex. Few words of a decoded text look encoded by chance.
@@ -270,7 +270,7 @@ class Store {
   }
 
   // Searches without the lock, which each request that sends a secret needs.
-  void MarkIn(Marks& marks) PREFETCH_EXCLUDES(mutex_) {
+  void MarkIn(SecretMatcher& marks) PREFETCH_EXCLUDES(mutex_) {
     std::vector<std::shared_ptr<const Secret>> all;
     {
       Lock lock(mutex_);
@@ -297,7 +297,7 @@ class Store {
 // Secrets that registries and plugins hand out have a store of their own. However many there are, they never
 // push out those of the node's configuration.
 struct Stores {
-  Store own, handed_out;
+  Store own, received;
 };
 
 Stores& Secrets() {
@@ -305,14 +305,14 @@ Stores& Secrets() {
   return *stores;
 }
 
-// Returns the longest of the secrets, kMostOfAText at most. A plugin may write a hundred thousand short ones,
-// and the search for each of them costs as much as for a long one.
+// Returns the longest of the secrets, kMaxExtraSecrets at most. A plugin may write a hundred thousand short
+// ones, and the search for each of them costs as much as for a long one.
 std::vector<const Secret*> Longest(std::vector<const Secret*> secrets) {
   std::erase(secrets, nullptr);
-  if (secrets.size() <= kMostOfAText) return secrets;
-  std::nth_element(secrets.begin(), secrets.begin() + kMostOfAText, secrets.end(),
+  if (secrets.size() <= kMaxExtraSecrets) return secrets;
+  std::nth_element(secrets.begin(), secrets.begin() + kMaxExtraSecrets, secrets.end(),
                    [](const Secret* a, const Secret* b) { return a->Reveal().size() > b->Reveal().size(); });
-  secrets.resize(kMostOfAText);
+  secrets.resize(kMaxExtraSecrets);
   return secrets;
 }
 
@@ -320,19 +320,19 @@ std::vector<const Secret*> Longest(std::vector<const Secret*> secrets) {
 
 void RememberSecret(const Secret& secret, SecretOrigin origin) {
   ForEachPart(secret.Reveal(), [&](std::string_view part) {
-    ForEachForm(part.substr(0, kMostOfASecret), [&](std::string_view form) {
+    ForEachForm(part.substr(0, kMaxSecretBytes), [&](std::string_view form) {
       if (origin == SecretOrigin::kSent && Secrets().own.Renew(form)) return;
-      (origin == SecretOrigin::kOwn ? Secrets().own : Secrets().handed_out).Add(form);
+      (origin == SecretOrigin::kOwn ? Secrets().own : Secrets().received).Add(form);
     });
   });
 }
 
 std::string Redact(std::string_view text, const std::vector<const Secret*>& also) {
-  const OneLargeText turn(text.size(), kLongText);
+  const LargeTextLock turn(text.size(), kLongText);
   // The rest of a longer text is dropped, not passed on: it was not searched.
-  Marks marks(text.substr(0, kMostText));
+  SecretMatcher marks(text.substr(0, kMostText));
   Secrets().own.MarkIn(marks);
-  Secrets().handed_out.MarkIn(marks);
+  Secrets().received.MarkIn(marks);
   for (const Secret* secret : Longest(also)) {
     ForEachPart(secret->Reveal(), [&](std::string_view part) {
       ForEachForm(part, [&](std::string_view form) { marks.Add(form); });
@@ -449,7 +449,7 @@ bool IsEncoded(char c) {
   return Base64Digit(c) >= 0 || c == '=';
 }
 
-View AsItIs(std::string_view text) {
+View IdentityView(std::string_view text) {
   View view;
   for (std::size_t i = 0; i < text.size(); i++) {
     view.Add(text[i], static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i + 1));
@@ -548,31 +548,31 @@ std::vector<View> Decoded(const View& of, std::size_t shortest) {
 
 namespace {
 
-struct Door {
-  std::mutex& turn;
-  int& held;  // by this thread
+struct LockState {
+  std::mutex& mutex;
+  int& depth;  // by this thread
 };
 
-Door DoorOf(OneLargeText::Writer writer) {
+LockState LockStateOf(LargeTextLock::Writer writer) {
   static auto* turns = new std::mutex[2];  // lives as long as detached threads do
   thread_local int held[2] = {0, 0};
-  const std::size_t at = writer == OneLargeText::Writer::kApiServer ? 1 : 0;
+  const std::size_t at = writer == LargeTextLock::Writer::kApiServer ? 1 : 0;
   return {turns[at], held[at]};
 }
 
 }  // namespace
 
-OneLargeText::OneLargeText(std::size_t bytes, std::size_t large, Writer writer)
+LargeTextLock::LargeTextLock(std::size_t bytes, std::size_t large, Writer writer)
     : large_(bytes > large), writer_(writer) {
   if (!large_) return;
-  const Door door = DoorOf(writer_);
-  if (door.held++ == 0) door.turn.lock();
+  const LockState state = LockStateOf(writer_);
+  if (state.depth++ == 0) state.mutex.lock();
 }
 
-OneLargeText::~OneLargeText() {
+LargeTextLock::~LargeTextLock() {
   if (!large_) return;
-  const Door door = DoorOf(writer_);
-  if (--door.held == 0) door.turn.unlock();
+  const LockState state = LockStateOf(writer_);
+  if (--state.depth == 0) state.mutex.unlock();
 }
 
 namespace {
@@ -596,19 +596,19 @@ std::string WithoutWebTokens(std::string text) {
   return text;
 }
 
-constexpr std::array<std::string_view, 9> kTellingWords = {"password", "passwd",        "token",
-                                                           "secret",   "authorization", "credential",
-                                                           "api_key",  "apikey",        "access_key"};
+constexpr std::array<std::string_view, 9> kSecretWords = {"password", "passwd",        "token",
+                                                          "secret",   "authorization", "credential",
+                                                          "api_key",  "apikey",        "access_key"};
 
 // Returns the text without the words after "password:", "token=" and the like, also in JSON that is escaped.
-std::string WithoutToldSecrets(std::string_view text) {
+std::string WithoutAssignedSecrets(std::string_view text) {
   std::string out;
   const std::string lower = ToLower(text);
   std::size_t at = 0;
   while (true) {
     std::size_t found = std::string::npos, after = 0;
     // The earliest word counts, so that one pass goes through the text from left to right.
-    for (std::string_view word : kTellingWords) {
+    for (std::string_view word : kSecretWords) {
       std::size_t next = lower.find(word, at);
       if (next >= found) continue;
       found = next;
@@ -677,28 +677,28 @@ std::string WithoutLongTokens(std::string_view text) {
 
 }  // namespace
 
-std::string ForeignText(std::string_view text, std::size_t bytes, const std::vector<const Secret*>& also) {
+std::string SanitizedText(std::string_view text, std::size_t bytes, const std::vector<const Secret*>& also) {
   // Known secrets go first, in the text as it came: each later step changes bytes by which they are found.
   // The cut comes last, so that it leaves no beginning of a secret behind.
   return Truncate(InOneLine(WithoutUrlSecrets(WithoutWebTokens(Redact(text, also)))), bytes);
 }
 
-bool TellsOfASecret(std::string_view name) {
-  return std::any_of(kTellingWords.begin(), kTellingWords.end(),
+bool IsSecretName(std::string_view name) {
+  return std::any_of(kSecretWords.begin(), kSecretWords.end(),
                      [&](std::string_view word) { return ContainsIgnoreCase(name, word); });
 }
 
 bool MayBeSecret(std::string_view name, std::string_view value) {
-  return TellsOfASecret(name) || (value.size() >= kShortestValue && !value.starts_with('/'));
+  return IsSecretName(name) || (value.size() >= kShortestValue && !value.starts_with('/'));
 }
 
 void RememberVariable(std::string_view name, std::string_view value) {
-  if (TellsOfASecret(name)) RememberSecret(Secret(std::string(value)));
+  if (IsSecretName(name)) RememberSecret(Secret(std::string(value)));
 }
 
 std::string PluginText(std::string_view text, std::size_t bytes, const std::vector<const Secret*>& also) {
   const std::string clean = InOneLine(WithoutUrlSecrets(WithoutWebTokens(Redact(text, also))));
-  return Truncate(WithoutLongTokens(WithoutSchemes(WithoutToldSecrets(clean))), bytes);
+  return Truncate(WithoutLongTokens(WithoutSchemes(WithoutAssignedSecrets(clean))), bytes);
 }
 
 }  // namespace prefetch::base

@@ -14,9 +14,9 @@
 namespace prefetch::base {
 
 enum class SecretOrigin {
-  kOwn,        // of this node's configuration
-  kHandedOut,  // by a registry or a plugin: a stranger may have caused any number of them
-  kSent,       // the code that sends a secret does not know which: the store does
+  kOwn,       // of this node's configuration
+  kReceived,  // by a registry or a plugin: a stranger may have caused any number of them
+  kSent,      // the code that sends a secret does not know which: the store does
 };
 
 // Adds a secret, or its first 8 KiB, to the process-wide store. Its memory is bounded for each origin: of
@@ -34,22 +34,22 @@ inline constexpr std::size_t kMostRememberedBytes = 128 * 1024;
 // time proportional to text and secrets. Thread-safe.
 std::string Redact(std::string_view text, const std::vector<const Secret*>& also = {});
 
-// OneLargeText: of the texts that strangers may make large, one is looked into at a time.
+// LargeTextLock: of the texts that strangers may make large, one is looked into at a time.
 
 // Hold one while the tree of untrusted text exists, or its decodings: they take many times the memory of
 // the text, and those of many threads together would fill that of the process. Shorter texts go on at once.
 // Any thread; it may hold several. Nothing that waits for the network or for another thread belongs into its
 // scope.
-class OneLargeText {
+class LargeTextLock {
  public:
   static constexpr std::size_t kLarge = 16 * 1024;
   // The API server's answers do not wait for untrusted texts.
   enum class Writer { kUntrusted, kApiServer };
 
-  explicit OneLargeText(std::size_t bytes, std::size_t large = kLarge, Writer writer = Writer::kUntrusted);
-  ~OneLargeText();
-  OneLargeText(const OneLargeText&) = delete;
-  OneLargeText& operator=(const OneLargeText&) = delete;
+  explicit LargeTextLock(std::size_t bytes, std::size_t large = kLarge, Writer writer = Writer::kUntrusted);
+  ~LargeTextLock();
+  LargeTextLock(const LargeTextLock&) = delete;
+  LargeTextLock& operator=(const LargeTextLock&) = delete;
 
  private:
   const bool large_;
@@ -61,15 +61,15 @@ class OneLargeText {
 
 // Makes the text of another program fit for a log, a status or an error: without secrets (Redact), JSON Web
 // Tokens, and the user information and query of URLs; UTF-8 in one line; at most `bytes` bytes and "…".
-std::string ForeignText(std::string_view text, std::size_t bytes,
-                        const std::vector<const Secret*>& also = {});
+std::string SanitizedText(std::string_view text, std::size_t bytes,
+                          const std::vector<const Secret*>& also = {});
 
-// ForeignText for programs whose secrets are not all known: what follows words such as "password" or "Basic",
-// and long runs that look like tokens or keys, are redacted as well.
+// SanitizedText for programs whose secrets are not all known: what follows words such as "password" or
+// "Basic", and long runs that look like tokens or keys, are redacted as well.
 std::string PluginText(std::string_view text, std::size_t bytes, const std::vector<const Secret*>& also = {});
 
 // Does the name of a variable or field say that its value is a secret?
-bool TellsOfASecret(std::string_view name);
+bool IsSecretName(std::string_view name);
 // May the value of a variable that was declared for a plugin be a secret? Paths and short values only if the
 // name tells.
 bool MayBeSecret(std::string_view name, std::string_view value);

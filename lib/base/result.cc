@@ -31,8 +31,8 @@ Error Error::Wrap(std::string_view context) && {
   std::string message(context);
   message += ": ";
   message += message_;
-  // Context is for readers only. Code and owner decide about retries, so they stay.
-  return Error(code_, std::move(message)).CausedBy(owner_);
+  // Context is for readers only. Code and fault decide about retries, so they stay.
+  return Error(code_, std::move(message)).CausedBy(fault_);
 }
 
 Error FromErrno(int error_number, std::string_view what) {

@@ -31,8 +31,8 @@ enum class Code {
 std::string_view CodeName(Code code);
 
 // Whose fault a failure is, by the layer that saw it. Named only where a reaction depends on it.
-enum class Owner {
-  kNotNamed,
+enum class Fault {
+  kUnspecified,
   kStore,     // the runtime's content store, or this node
   kNetwork,   // between us and the registry
   kRegistry,  // it answered, and not as it should
@@ -44,13 +44,13 @@ class [[nodiscard]] Error {
   Error(Code code, std::string message) : code_(code), message_(std::move(message)) {}
 
   Code code() const { return code_; }
-  Owner owner() const { return owner_; }
+  Fault fault() const { return fault_; }
   const std::string& message() const { return message_; }
 
-  // "context: message", same code and owner.
+  // "context: message", same code and fault.
   Error Wrap(std::string_view context) &&;
-  Error CausedBy(Owner owner) && {
-    owner_ = owner;
+  Error CausedBy(Fault fault) && {
+    fault_ = fault;
     return std::move(*this);
   }
 
@@ -58,7 +58,7 @@ class [[nodiscard]] Error {
 
  private:
   Code code_;
-  Owner owner_ = Owner::kNotNamed;
+  Fault fault_ = Fault::kUnspecified;
   std::string message_;
 };
 

@@ -174,9 +174,9 @@ class Child {
   ProcessResult Finish();
 
  private:
-  enum : std::size_t { kIn, kOut, kErr, kExit, kStop, kPolled };
+  enum : std::size_t { kIn, kOut, kErr, kExit, kStop, kPollCount };
 
-  void Handle(const std::array<pollfd, kPolled>& polled);
+  void Handle(const std::array<pollfd, kPollCount>& polled);
   void Feed();
   void ReadOutput();
   void ReadErrors();
@@ -251,7 +251,7 @@ void Child::Drive(const Call& call, std::string_view input) {
     if (call.Stopped()) return Kill(ProcessEnd::kCancelled);
     if (!exited_ && now >= call.deadline) return Kill(ProcessEnd::kTimedOut);
     // poll(2) ignores negative descriptors, so that a closed pipe simply drops out.
-    std::array<pollfd, kPolled> polled{};
+    std::array<pollfd, kPollCount> polled{};
     polled[kIn] = {in_.get(), POLLOUT, 0};
     polled[kOut] = {out_.get(), POLLIN, 0};
     polled[kErr] = {err_.get(), POLLIN, 0};
@@ -263,7 +263,7 @@ void Child::Drive(const Call& call, std::string_view input) {
   }
 }
 
-void Child::Handle(const std::array<pollfd, kPolled>& polled) {
+void Child::Handle(const std::array<pollfd, kPollCount>& polled) {
   // Pipes come before the exit: what the child wrote last is read even if both are reported at once.
   if (polled[kIn].revents != 0) Feed();
   if (polled[kOut].revents != 0) ReadOutput();
@@ -349,20 +349,20 @@ constexpr std::size_t kLongestFile = 1 << 20;
 constexpr timespec kPause{.tv_sec = 0, .tv_nsec = 2'000'000};
 
 Mutex mutex;
-std::set<pid_t> waited_for PREFETCH_GUARDED_BY(mutex);
+std::set<pid_t> waited_children PREFETCH_GUARDED_BY(mutex);
 // Starts under way. The ids of their children are not in the table yet, so meanwhile the owner of a child is
 // unknown, and nothing is reaped.
 int starting PREFETCH_GUARDED_BY(mutex) = 0;
 // Children from before the first start: of a shell that became this process by `exec`. nullopt: none started.
-std::optional<std::set<pid_t>> not_ours PREFETCH_GUARDED_BY(mutex);
+std::optional<std::set<pid_t>> earlier_children PREFETCH_GUARDED_BY(mutex);
 
-bool Inherits() {
+bool IsReaper() {
   int is_subreaper = 0;
   return ::getpid() == 1 || (::prctl(PR_GET_CHILD_SUBREAPER, &is_subreaper) == 0 && is_subreaper != 0);
 }
 
 // waitid(2) that never blocks. `si_pid` is 0 if none has ended, or there is none.
-siginfo_t Ended(idtype_t type, pid_t id, int options) {
+siginfo_t PollChild(idtype_t type, pid_t id, int options) {
   siginfo_t info{};
   while (::waitid(type, static_cast<id_t>(id), &info, options | WEXITED | WNOHANG) != 0) {
     if (errno != EINTR) return {};
@@ -391,18 +391,18 @@ std::set<pid_t> Children() {
 void Reap() PREFETCH_REQUIRES(mutex) {
   while (starting == 0) {
     // WNOWAIT: the child is only looked at, and reaped if it has no waiter.
-    const pid_t first = Ended(P_ALL, 0, WNOWAIT).si_pid;
-    if (first == 0 || waited_for.count(first) != 0) return;
-    Ended(P_PID, first, 0);
-    if (not_ours) not_ours->erase(first);
+    const pid_t first = PollChild(P_ALL, 0, WNOWAIT).si_pid;
+    if (first == 0 || waited_children.count(first) != 0) return;
+    PollChild(P_PID, first, 0);
+    if (earlier_children) earlier_children->erase(first);
   }
 }
 
-bool IsGone(pid_t group) PREFETCH_REQUIRES(mutex) {
+bool IsGroupReaped(pid_t group) PREFETCH_REQUIRES(mutex) {
   // The group's number may be that of a child that is just starting.
   if (starting != 0) return false;
   // The number is free only once the last member is reaped. Then it may be a new child's.
-  if (waited_for.count(group) != 0) return true;
+  if (waited_children.count(group) != 0) return true;
   while (true) {
     siginfo_t info{};
     if (::waitid(P_PGID, static_cast<id_t>(group), &info, WEXITED | WNOHANG) != 0) return errno == ECHILD;
@@ -413,11 +413,11 @@ bool IsGone(pid_t group) PREFETCH_REQUIRES(mutex) {
 // Kills every orphan if no child has a waiter: while one has, an orphan may be its helper. Children without a
 // waiter keep their ids until this process reaps them, which the lock prevents, so no other process can be
 // hit. Returns true if some were left.
-bool KillUnowned() PREFETCH_REQUIRES(mutex) {
-  if (starting != 0 || !waited_for.empty() || !not_ours) return false;
+bool KillOrphans() PREFETCH_REQUIRES(mutex) {
+  if (starting != 0 || !waited_children.empty() || !earlier_children) return false;
   bool left = false;
   for (pid_t orphan : Children()) {
-    if (!not_ours->contains(orphan)) left = ::kill(orphan, SIGKILL) == 0 || left;
+    if (!earlier_children->contains(orphan)) left = ::kill(orphan, SIGKILL) == 0 || left;
   }
   return left;
 }
@@ -425,24 +425,24 @@ bool KillUnowned() PREFETCH_REQUIRES(mutex) {
 }  // namespace
 
 void ReapOrphans() {
-  if (!Inherits()) return;
+  if (!IsReaper()) return;
   Lock lock(mutex);
   Reap();
-  KillUnowned();
+  KillOrphans();
 }
 
 // Spawns without the lock, since a start waits for the disk that has the program.
 int StartChild(const std::function<int(pid_t& child)>& spawn, pid_t& child) {
   {
     Lock lock(mutex);
-    if (!not_ours) not_ours = Children();
+    if (!earlier_children) earlier_children = Children();
     starting++;
   }
   const int error = spawn(child);
   {
     Lock lock(mutex);
     starting--;
-    if (error == 0) waited_for.insert(child);
+    if (error == 0) waited_children.insert(child);
   }
   ReapOrphans();  // those that ended meanwhile
   return error;
@@ -453,20 +453,20 @@ siginfo_t ReapChild(pid_t child) {
   {
     // Together: a reaped child's id may be the next one's.
     Lock lock(mutex);
-    info = Ended(P_PID, child, 0);
-    waited_for.erase(child);
+    info = PollChild(P_PID, child, 0);
+    waited_children.erase(child);
   }
   ReapOrphans();
   return info;
 }
 
 void ReapKilledGroup(pid_t group, TimePoint limit) {
-  if (!Inherits()) return;
+  if (!IsReaper()) return;
   while (std::chrono::steady_clock::now() < limit) {
     {
       Lock lock(mutex);
       Reap();
-      if (IsGone(group) && !KillUnowned()) return;
+      if (IsGroupReaped(group) && !KillOrphans()) return;
     }
     ::nanosleep(&kPause, nullptr);
   }

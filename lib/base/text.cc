@@ -218,7 +218,7 @@ std::string HumanTime(std::chrono::seconds time) {
   return std::to_string((seconds + 43200) / 86400) + " d";
 }
 
-std::string Counted(std::size_t number, const char* one, const char* many) {
+std::string Plural(std::size_t number, const char* one, const char* many) {
   return std::to_string(number) + " " + (number == 1 ? one : many);
 }
 
@@ -286,7 +286,7 @@ std::size_t EditDistance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::string Meant(std::string_view word, const std::vector<std::string>& names) {
+std::string ClosestName(std::string_view word, const std::vector<std::string>& names) {
   // The table grows with both lengths, and a text of this length is no name.
   if (word.size() > kLongestWord) return "";
   std::string best;

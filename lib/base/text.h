@@ -44,7 +44,7 @@ std::string HumanBytes(std::uint64_t bytes);
 // "7 s", "3 min", "2 h", "5 d": rounded, for messages. Negative is "0 s".
 std::string HumanTime(std::chrono::seconds time);
 // "1 node", "2 nodes".
-std::string Counted(std::size_t number, const char* one, const char* many);
+std::string Plural(std::size_t number, const char* one, const char* many);
 
 // The first numbers of a version such as "v2.1.9-rc.1", one character between each two; at most `count`, and
 // fewer where the text has another word.
@@ -67,7 +67,7 @@ Character CharacterAt(std::string_view text, std::size_t at);
 
 // The first of the names that are nearest to `word`, without regard to upper and lower case. Empty: none is
 // near enough for a misspelling.
-std::string Meant(std::string_view word, const std::vector<std::string>& names);
+std::string ClosestName(std::string_view word, const std::vector<std::string>& names);
 
 // Table: rows of cells as lines of text. Pure.
 

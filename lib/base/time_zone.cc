@@ -48,7 +48,7 @@ class TimeZone::Parser {
     zone.summer_ = text_.starts_with(',') ? zone.standard_ + std::chrono::hours(1) : -Time();
     zone.to_summer_ = ReadChange();
     zone.to_standard_ = ReadChange();
-    zone.changes_ = true;
+    zone.has_dst_ = true;
   }
 
  private:
@@ -119,7 +119,7 @@ sys_seconds TimeZone::Change::LocalIn(year in) const {
 }
 
 std::optional<sys_seconds> TimeZone::NextChange(sys_seconds at) const {
-  if (!changes_) return std::nullopt;
+  if (!has_dst_) return std::nullopt;
   std::optional<sys_seconds> next;
   const year now = YearOf(at);
   // The time of a change is on the clock that it ends.

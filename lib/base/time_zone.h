@@ -39,7 +39,7 @@ class TimeZone {
 
   std::string_view name_ = "UTC";  // of the table
   std::chrono::seconds standard_{0}, summer_{0};
-  bool changes_ = false;
+  bool has_dst_ = false;
   Change to_summer_, to_standard_;
 };
 

@@ -53,12 +53,12 @@ class TokenBucket {
   std::optional<TimePoint> counted_at_;  // none: nothing was taken yet
 };
 
-// PeerRate: a rate that untrusted clients share. Each of them gets a part, so that one that asks too much
-// leaves the rest to the others. A value with one owner; the time is the caller's.
+// PeerRateLimiter: a rate that untrusted clients share. Each of them gets a part, so that one that asks too
+// much leaves the rest to the others. A value with one owner; the time is the caller's.
 
-class PeerRate {
+class PeerRateLimiter {
  public:
-  PeerRate(TokenRate all, TokenRate each) : all_(all), each_(each) {}
+  PeerRateLimiter(TokenRate all, TokenRate each) : all_(all), each_(each) {}
 
   // One for `peer`, an address. nullopt: it may go; else the time until one may, and nothing is taken.
   std::optional<Duration> Take(const std::string& peer, TimePoint now) {
@@ -74,7 +74,7 @@ class PeerRate {
   }
 
   // Takes `tokens` of the peer's own, as many as are there: it did not deserve what it got.
-  void Fine(const std::string& peer, double tokens, TimePoint now) {
+  void Penalize(const std::string& peer, double tokens, TimePoint now) {
     auto own = peers_.find(peer);
     if (own == peers_.end()) return;
     own->second.Take(std::clamp(own->second.At(now), 0.0, tokens), now);
@@ -93,7 +93,7 @@ class PeerRate {
 // Circuit: what fails several times in a row is left alone, each time for longer. A rule; its owner counts.
 
 // `base`, doubled `times` times, but no longer than `cap`. Fewer than one time: `base`.
-constexpr Duration Doubled(Duration base, int times, Duration cap) {
+constexpr Duration ExponentialBackoff(Duration base, int times, Duration cap) {
   for (int i = 0; i < times && base < cap; i++) base *= 2;
   return std::min(base, cap);
 }
@@ -103,12 +103,14 @@ struct Circuit {
   Duration first{0};  // how long it stays open the first time; each further time doubles this
   Duration longest{0};
 
-  constexpr bool IsOpen(int in_a_row) const { return in_a_row >= failures; }
+  constexpr bool IsOpen(int consecutive_failures) const { return consecutive_failures >= failures; }
   // `times_opened`: in a row, this one included.
-  constexpr Duration Pause(int times_opened) const { return Doubled(first, times_opened - 1, longest); }
+  constexpr Duration Pause(int times_opened) const {
+    return ExponentialBackoff(first, times_opened - 1, longest);
+  }
   // Where each further failure opens it anew. Zero: it is not open.
-  constexpr Duration PauseAfter(int in_a_row) const {
-    return IsOpen(in_a_row) ? Pause(in_a_row - failures + 1) : Duration::zero();
+  constexpr Duration PauseAfter(int consecutive_failures) const {
+    return IsOpen(consecutive_failures) ? Pause(consecutive_failures - failures + 1) : Duration::zero();
   }
 };
 

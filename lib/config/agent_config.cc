@@ -21,7 +21,7 @@ RegistryMode RegistryModeOf(const SourcedText& given, Mistakes& mistakes) {
   if (!given || given->value == "auto") return RegistryMode::kAuto;
   if (given->value == "pull") return RegistryMode::kPull;
   // An unknown word counts as "none" for the rest of the validation, which then asks for nothing more.
-  if (given->value != "none") mistakes.Add(given->by, "must be auto, pull or none");
+  if (given->value != "none") mistakes.Add(given->source, "must be auto, pull or none");
   return RegistryMode::kNone;
 }
 
@@ -30,7 +30,7 @@ RegistryConfig MakeRegistryConfig(const RawConfig& raw, Mistakes& mistakes) {
   config.mode = RegistryModeOf(raw.registry, mistakes);
   if (raw.registry_config_path) config.config_path = raw.registry_config_path->value;
   if (!config.config_path.empty() && !config.config_path.starts_with('/')) {
-    mistakes.Add(raw.registry_config_path->by,
+    mistakes.Add(raw.registry_config_path->source,
                  "must be containerd's config_path: absolute, or several with :");
   }
   config.containerd_config = AbsolutePath(raw.registry_containerd_config, mistakes);
@@ -47,38 +47,38 @@ RegistryConfig MakeRegistryConfig(const RawConfig& raw, Mistakes& mistakes) {
   return config;
 }
 
-Fetch FetchMode(const SourcedText& given, Mistakes& mistakes) {
-  if (given && given->value == "auto") return Fetch::kAuto;
-  if (given && given->value != "runtime") mistakes.Add(given->by, "must be auto or runtime");
-  return Fetch::kRuntime;
+FetchMode FetchModeOf(const SourcedText& given, Mistakes& mistakes) {
+  if (given && given->value == "auto") return FetchMode::kAuto;
+  if (given && given->value != "runtime") mistakes.Add(given->source, "must be auto or runtime");
+  return FetchMode::kRuntime;
 }
 
-Kubelet KubeletModeOf(const RawConfig& raw, Mistakes& mistakes) {
-  if (!raw.kubelet || raw.kubelet->value == "auto") return Kubelet::kAuto;
+KubeletMode KubeletModeOf(const RawConfig& raw, Mistakes& mistakes) {
+  if (!raw.kubelet || raw.kubelet->value == "auto") return KubeletMode::kAuto;
   if (raw.kubelet->value != "none") {
-    mistakes.Add(raw.kubelet->by, "must be none or auto");
-    return Kubelet::kAuto;
+    mistakes.Add(raw.kubelet->source, "must be none or auto");
+    return KubeletMode::kAuto;
   }
   // A declaration about a kubelet that does not exist shows a misunderstanding, so it is not ignored.
-  auto must_be_open = [&](const auto& given) {
-    if (given) mistakes.Add(given->by, "needs a kubelet, and --kubelet=none declares that there is none");
+  auto must_be_unset = [&](const auto& given) {
+    if (given) mistakes.Add(given->source, "needs a kubelet, and --kubelet=none declares that there is none");
   };
-  must_be_open(raw.kubelet_root);
-  must_be_open(raw.kubelet_config);
-  must_be_open(raw.kubelet_config_dir);
-  must_be_open(raw.kubelet_verification);
-  must_be_open(raw.kubelet_allowlist);
-  must_be_open(raw.kubelet_proc);
+  must_be_unset(raw.kubelet_root);
+  must_be_unset(raw.kubelet_config);
+  must_be_unset(raw.kubelet_config_dir);
+  must_be_unset(raw.kubelet_verification);
+  must_be_unset(raw.kubelet_allowlist);
+  must_be_unset(raw.kubelet_proc);
   // Only "true" is a contradiction; files for a whole fleet may state the default.
-  if (IsOn(raw.kubelet_api)) must_be_open(raw.kubelet_api);
-  return Kubelet::kNone;
+  if (IsOn(raw.kubelet_api)) must_be_unset(raw.kubelet_api);
+  return KubeletMode::kNone;
 }
 
 std::optional<kubelet::VerificationPolicy> Verification(const SourcedText& given, Mistakes& mistakes) {
   if (!given) return std::nullopt;
   auto policy = kubelet::ParseVerificationPolicy(given->value);
   if (!policy) {
-    mistakes.Add(given->by,
+    mistakes.Add(given->source,
                  "must be NeverVerify, NeverVerifyPreloadedImages, NeverVerifyAllowlistedImages or "
                  "AlwaysVerify");
   }
@@ -92,7 +92,7 @@ void CheckKubeletApi(const RawConfig& raw, AgentConfig& config, Mistakes& mistak
   if (raw.kubelet_address) {
     auto address = ParseHostPort(raw.kubelet_address->value);
     if (!address || address->host.empty() || address->port == 0) {
-      mistakes.Add(raw.kubelet_address->by, "must be host:port, such as 10.0.0.7:10250");
+      mistakes.Add(raw.kubelet_address->source, "must be host:port, such as 10.0.0.7:10250");
     } else {
       config.kubelet_address = *address;
     }
@@ -100,7 +100,7 @@ void CheckKubeletApi(const RawConfig& raw, AgentConfig& config, Mistakes& mistak
   // Settings that have no effect are mistakes: the operator expects one.
   if (config.kubelet_api) return;
   for (const SourcedText* given : {&raw.kubelet_address, &raw.kubelet_ca}) {
-    if (*given) mistakes.Add((*given)->by, "has a meaning only with --kubelet-api");
+    if (*given) mistakes.Add((*given)->source, "has a meaning only with --kubelet-api");
   }
 }
 
@@ -108,7 +108,7 @@ void CheckKubeletApi(const RawConfig& raw, AgentConfig& config, Mistakes& mistak
 void CheckDeclared(const RawConfig& raw, const AgentConfig& config, Mistakes& mistakes) {
   if (!raw.kubelet_verification && !raw.kubelet_allowlist) return;
   if (raw.kubelet_allowlist && !raw.kubelet_verification) {
-    mistakes.Add(raw.kubelet_allowlist->by,
+    mistakes.Add(raw.kubelet_allowlist->source,
                  "needs --kubelet-verification NeverVerifyAllowlistedImages beside it");
     return;
   }
@@ -117,8 +117,9 @@ void CheckDeclared(const RawConfig& raw, const AgentConfig& config, Mistakes& mi
   if (auto version = image::KubeletVersion::Parse(config.kubelet_version)) facts.version = *version;
   // kubelet itself would not start with these (K8), so the declaration cannot be true.
   if (auto possible = kubelet::PossibleSettings(facts); !possible) {
-    const std::string& by = raw.kubelet_allowlist ? raw.kubelet_allowlist->by : raw.kubelet_verification->by;
-    mistakes.Add(by, possible.error().message());
+    const std::string& source =
+        raw.kubelet_allowlist ? raw.kubelet_allowlist->source : raw.kubelet_verification->source;
+    mistakes.Add(source, possible.error().message());
   }
 }
 
@@ -126,7 +127,7 @@ std::string KubeletVersion(const SourcedText& given, Mistakes& mistakes) {
   if (!given) return "";
   base::Result<std::string> version = CheckedKubeletVersion(given->value);
   if (version) return *std::move(version);
-  mistakes.Add(given->by, version.error().message());
+  mistakes.Add(given->source, version.error().message());
   return "";
 }
 
@@ -134,7 +135,7 @@ std::optional<image::KubeletVersion> KubeletRules(const SourcedText& given, Mist
   if (!given) return std::nullopt;
   base::Result<image::KubeletVersion> rules = CheckedKubeletRules(given->value);
   if (rules) return *rules;
-  mistakes.Add(given->by, rules.error().message());
+  mistakes.Add(given->source, rules.error().message());
   return std::nullopt;
 }
 
@@ -142,10 +143,10 @@ std::optional<std::chrono::nanoseconds> Timeout(const SourcedText& given, bool o
   if (!given) return std::nullopt;
   std::optional<std::chrono::nanoseconds> timeout = doc::ParseDuration(given->value);
   if (!timeout || timeout->count() <= 0) {
-    mistakes.Add(given->by, "must be a duration such as \"90s\" or \"1h30m\"");
+    mistakes.Add(given->source, "must be a duration such as \"90s\" or \"1h30m\"");
     // A daemon does not end, so this setting would have no effect.
   } else if (!once) {
-    mistakes.Add(given->by, "has a meaning only with --once");
+    mistakes.Add(given->source, "has a meaning only with --once");
   }
   return timeout;
 }
@@ -154,21 +155,21 @@ void CheckProviderPair(const RawConfig& raw, Mistakes& mistakes) {
   const SourcedText& config = raw.image_credential_provider_config;
   const SourcedText& bin_dir = raw.image_credential_provider_bin_dir;
   // kubelet exits if one of these flags is missing (A1).
-  if (config && !bin_dir) mistakes.Add(config->by, "needs --image-credential-provider-bin-dir beside it");
-  if (bin_dir && !config) mistakes.Add(bin_dir->by, "needs --image-credential-provider-config beside it");
+  if (config && !bin_dir) mistakes.Add(config->source, "needs --image-credential-provider-bin-dir beside it");
+  if (bin_dir && !config) mistakes.Add(bin_dir->source, "needs --image-credential-provider-config beside it");
 }
 
 void SetTouch(const RawConfig& raw, AgentConfig& config, Mistakes& mistakes) {
   config.registry = MakeRegistryConfig(raw, mistakes);
-  config.fetch = FetchMode(raw.fetch, mistakes);
+  config.fetch = FetchModeOf(raw.fetch, mistakes);
   config.touch = IsOn(raw.touch);
   config.touch_image_volumes = IsOn(raw.touch_image_volumes);
   config.check_pull = IsOn(raw.check_pull);
-  if (config.touch && config.kubelet == Kubelet::kNone) {
-    mistakes.Add(raw.touch->by, "needs a kubelet, and --kubelet=none declares that there is none");
+  if (config.touch && config.kubelet == KubeletMode::kNone) {
+    mistakes.Add(raw.touch->source, "needs a kubelet, and --kubelet=none declares that there is none");
   }
   if (config.touch_image_volumes && !config.touch) {
-    mistakes.Add(raw.touch_image_volumes->by, "has a meaning only with --touch");
+    mistakes.Add(raw.touch_image_volumes->source, "has a meaning only with --touch");
   }
 }
 
@@ -179,7 +180,7 @@ void SetGate(const RawConfig& raw, AgentConfig& config, Mistakes& mistakes) {
     config.gate.result_label = raw.node_result_label->value;
     // Labels of Kubernetes' own domains steer schedulers and controllers.
     if (!base::IsOwnLabelKey(config.gate.result_label)) {
-      mistakes.Add(raw.node_result_label->by, "must be a label of a domain of yours: example.com/name");
+      mistakes.Add(raw.node_result_label->source, "must be a label of a domain of yours: example.com/name");
     }
   }
   config.gate.condition = IsOn(raw.node_condition);
@@ -187,10 +188,10 @@ void SetGate(const RawConfig& raw, AgentConfig& config, Mistakes& mistakes) {
   if (raw.startup_taint_key) {
     config.gate.taint_key = raw.startup_taint_key->value;
     if (!base::IsStartupTaintKey(config.gate.taint_key)) {
-      mistakes.Add(raw.startup_taint_key->by, base::kStartupTaintKeyRule);
+      mistakes.Add(raw.startup_taint_key->source, base::kStartupTaintKeyRule);
     }
     if (!config.gate.taint)
-      mistakes.Add(raw.startup_taint_key->by, "has a meaning only with --startup-taint");
+      mistakes.Add(raw.startup_taint_key->source, "has a meaning only with --startup-taint");
   }
   // Every feature that needs the API server turns it on; kube-api alone only reads kubelet's version.
   config.kube_api = IsOn(raw.kube_api) || config.gate.Any() || config.kubelet_api ||
@@ -200,14 +201,14 @@ void SetGate(const RawConfig& raw, AgentConfig& config, Mistakes& mistakes) {
   if (raw.instance) {
     config.gate.instance = raw.instance->value;
     if (!base::IsLabelPart(config.gate.instance)) {
-      mistakes.Add(raw.instance->by,
+      mistakes.Add(raw.instance->source,
                    "must be a label's name: at most 63 letters, digits, dots, dashes, underscores");
     }
   }
   if (!raw.gate_timeout) return;
   std::optional<std::chrono::nanoseconds> timeout = doc::ParseDuration(raw.gate_timeout->value);
   if (!timeout || timeout->count() <= 0) {
-    mistakes.Add(raw.gate_timeout->by, "must be a duration such as \"15m\"");
+    mistakes.Add(raw.gate_timeout->source, "must be a duration such as \"15m\"");
   } else {
     // Rounded up: "500ms" must not become "no time".
     config.gate.timeout = std::chrono::ceil<std::chrono::seconds>(*timeout);
@@ -218,11 +219,12 @@ void SetAudit(const RawConfig& raw, AgentConfig& config, Mistakes& mistakes) {
   if (!raw.audit_ignore) return;
   config.audit_ignore = raw.audit_ignore->value;
   if (config.audit_ignore.size() > kMostAuditPatterns) {
-    mistakes.Add(raw.audit_ignore->by, "must be at most " + std::to_string(kMostAuditPatterns) + " patterns");
+    mistakes.Add(raw.audit_ignore->source,
+                 "must be at most " + std::to_string(kMostAuditPatterns) + " patterns");
   }
   for (const std::string& pattern : config.audit_ignore) {
     if (base::Status good = image::CheckPattern(pattern); !good)
-      mistakes.Add(raw.audit_ignore->by, good.error().message());
+      mistakes.Add(raw.audit_ignore->source, good.error().message());
   }
 }
 
@@ -238,7 +240,7 @@ AgentConfig MakeConfig(const RawConfig& raw, Mistakes& mistakes) {
   if (config.lists.empty() && !(config.unpin && config.once))
     mistakes.Add("--list", "at least one file or directory is needed");
   for (const std::string& path : config.lists) {
-    if (path.empty()) mistakes.Add(raw.list->by, "must not be empty");
+    if (path.empty()) mistakes.Add(raw.list->source, "must not be empty");
   }
   config.runtime_endpoint = RuntimeEndpoint(raw.runtime_endpoint, mistakes);
   config.image_credential_provider_config = AbsolutePath(raw.image_credential_provider_config, mistakes);
@@ -246,7 +248,7 @@ AgentConfig MakeConfig(const RawConfig& raw, Mistakes& mistakes) {
   CheckProviderPair(raw, mistakes);
   if (raw.docker_config) config.docker_configs = raw.docker_config->value;
   for (const std::string& path : config.docker_configs) {
-    if (!path.starts_with('/')) mistakes.Add(raw.docker_config->by, "must be an absolute path");
+    if (!path.starts_with('/')) mistakes.Add(raw.docker_config->source, "must be an absolute path");
   }
   config.kubelet = KubeletModeOf(raw, mistakes);
   config.kubelet_version = KubeletVersion(raw.kubelet_version, mistakes);
@@ -258,7 +260,7 @@ AgentConfig MakeConfig(const RawConfig& raw, Mistakes& mistakes) {
   if (raw.kubelet_allowlist) config.kubelet_allowlist = raw.kubelet_allowlist->value;
   config.kubelet_proc = AbsolutePath(raw.kubelet_proc, mistakes);
   // After version and rules, since these decide which settings exist.
-  if (config.kubelet == Kubelet::kAuto) CheckDeclared(raw, config, mistakes);
+  if (config.kubelet == KubeletMode::kAuto) CheckDeclared(raw, config, mistakes);
   CheckKubeletApi(raw, config, mistakes);
   config.provider_service_account = raw.provider_service_account;
   config.preflight = raw.preflight.value_or(plan::CallerRules());
@@ -276,7 +278,7 @@ AgentConfig MakeConfig(const RawConfig& raw, Mistakes& mistakes) {
   config.pull_secrets = raw.pull_secrets.value_or(std::vector<PullSecret>());
   config.provider_environment = raw.provider_environment.value_or(PluginEnvironment());
   config.limits = raw.limits.value_or(plan::Limits());
-  if (config.limits.download_bytes_per_second > 0 && config.fetch != Fetch::kAuto) {
+  if (config.limits.download_bytes_per_second > 0 && config.fetch != FetchMode::kAuto) {
     mistakes.Add("limits.downloadBytesPerSecond", "has a meaning only with fetch: auto");
   }
   return config;
@@ -339,7 +341,7 @@ constexpr std::size_t kMostFileBytes = 1 << 20;
 std::optional<RawConfig> ReadNamedFile(const SourcedValue<std::string>& file, Mistakes& mistakes) {
   base::Result<std::string> bytes = base::ReadFile(file.value, kMostFileBytes);
   if (!bytes) {
-    mistakes.Add(file.by, bytes.error().message());
+    mistakes.Add(file.source, bytes.error().message());
     return std::nullopt;
   }
   doc::Problems problems(std::filesystem::path(file.value).filename().string());
@@ -352,7 +354,7 @@ std::optional<RawConfig> ReadNamedFile(const SourcedValue<std::string>& file, Mi
 PluginEnvironment ReadEnvironmentFile(const SourcedValue<std::string>& file, Mistakes& mistakes) {
   base::Result<std::string> bytes = base::ReadFile(file.value, kMostFileBytes);
   if (!bytes) {
-    mistakes.Add(file.by, bytes.error().message());
+    mistakes.Add(file.source, bytes.error().message());
     return {};
   }
   doc::Problems problems(std::filesystem::path(file.value).filename().string());
@@ -419,7 +421,7 @@ bool IsOn(const std::optional<SourcedValue<bool>>& given) {
 
 std::string AbsolutePath(const SourcedText& given, Mistakes& mistakes) {
   if (!given) return "";
-  if (!given->value.starts_with('/')) mistakes.Add(given->by, "must be an absolute path");
+  if (!given->value.starts_with('/')) mistakes.Add(given->source, "must be an absolute path");
   return given->value;
 }
 
@@ -427,7 +429,7 @@ std::string RuntimeEndpoint(const SourcedText& given, Mistakes& mistakes) {
   if (!given) return "";
   auto path = base::ParseUnixSocket(given->value);
   if (!path) {
-    mistakes.Add(given->by, path.error().message());
+    mistakes.Add(given->source, path.error().message());
     return "";
   }
   return "unix://" + *path;
@@ -438,10 +440,10 @@ std::string RuntimeEndpoint(const SourcedText& given, Mistakes& mistakes) {
 std::string ProxyUrl(const SourcedText& given, Mistakes& mistakes) {
   if (!given) return "";
   bool url = given->value.starts_with("http://") || given->value.starts_with("https://");
-  if (!url) mistakes.Add(given->by, "must be a URL such as http://proxy.acme.io:3128");
-  bool open = given->by.starts_with("--") || given->by.starts_with("PREFETCHD_");
+  if (!url) mistakes.Add(given->source, "must be a URL such as http://proxy.acme.io:3128");
+  bool open = given->source.starts_with("--") || given->source.starts_with("PREFETCHD_");
   if (url && open && given->value.find('@') != std::string::npos) {
-    mistakes.Add(given->by, "must not hold a password: put such a proxy into the configuration file");
+    mistakes.Add(given->source, "must not hold a password: put such a proxy into the configuration file");
   }
   return given->value;
 }
@@ -451,7 +453,7 @@ std::string SocketPath(const SourcedText& given, Mistakes& mistakes) {
   std::string path = AbsolutePath(given, mistakes);
   // The limit of unix(7) (C8).
   if (path.size() > base::kLongestSocketPath)
-    mistakes.Add(given->by, "the path of a socket has at most 107 bytes");
+    mistakes.Add(given->source, "the path of a socket has at most 107 bytes");
   return path;
 }
 
@@ -471,7 +473,7 @@ std::optional<ListenAddress> ParseHostPort(const std::string& text) {
 
 ListenAddress ListenAt(const SourcedText& given, Mistakes& mistakes) {
   if (auto address = ParseHostPort(given ? given->value : kDefaultListen)) return *address;
-  mistakes.Add(given ? given->by : "--listen", "must be host:port, such as 127.0.0.1:9477 or [::1]:9477");
+  mistakes.Add(given ? given->source : "--listen", "must be host:port, such as 127.0.0.1:9477 or [::1]:9477");
   return {};
 }
 
@@ -480,7 +482,7 @@ base::LogLevel LogLevelOf(const SourcedText& given, Mistakes& mistakes) {
   if (given->value == "debug") return base::LogLevel::kDebug;
   if (given->value == "warning") return base::LogLevel::kWarning;
   if (given->value == "error") return base::LogLevel::kError;
-  mistakes.Add(given->by, "must be debug, info, warning or error");
+  mistakes.Add(given->source, "must be debug, info, warning or error");
   return base::LogLevel::kInfo;
 }
 
@@ -488,7 +490,7 @@ std::optional<base::LogFormat> LogFormatOf(const SourcedText& given, Mistakes& m
   if (!given || given->value == "auto") return std::nullopt;
   if (given->value == "json") return base::LogFormat::kJson;
   if (given->value == "plain") return base::LogFormat::kPlain;
-  mistakes.Add(given->by, "must be auto, json or plain");
+  mistakes.Add(given->source, "must be auto, json or plain");
   return std::nullopt;
 }
 

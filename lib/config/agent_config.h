@@ -22,7 +22,7 @@
 namespace prefetch::config {
 
 // How the agent learns what the node's kubelet would do.
-enum class Kubelet {
+enum class KubeletMode {
   kAuto,  // from its files, and from the declared settings
   kNone,  // there is none: presence is the verdict
 };
@@ -58,7 +58,7 @@ struct RegistryConfig {
 };
 
 // The downloader of images.
-enum class Fetch {
+enum class FetchMode {
   kAuto,  // the agent, where that is quicker (plan/fetch_order.h)
   kRuntime,
 };
@@ -69,7 +69,7 @@ struct AgentConfig {
   std::string image_credential_provider_config;  // both of these two, or neither
   std::string image_credential_provider_bin_dir;
   std::vector<std::string> docker_configs;
-  Kubelet kubelet = Kubelet::kAuto;
+  KubeletMode kubelet = KubeletMode::kAuto;
   // Declarations about it; empty: none.
   std::string kubelet_version;  // "1.36" or "1.36.2"
   std::optional<image::KubeletVersion> kubelet_rules;
@@ -88,7 +88,7 @@ struct AgentConfig {
   // account.
   bool kube_api = false;
   RegistryConfig registry;
-  Fetch fetch = Fetch::kRuntime;
+  FetchMode fetch = FetchMode::kRuntime;
   bool touch = false;
   bool touch_image_volumes = false;
   bool accept_fleet_wide_node_writes = false;
@@ -135,8 +135,8 @@ base::Result<image::KubeletVersion> CheckedKubeletRules(std::string_view text);
 // The mistakes of a configuration; each begins with the source of the value.
 class Mistakes {
  public:
-  void Add(const std::string& by, std::string_view message) {
-    lines_.push_back(by + ": " + std::string(message));
+  void Add(const std::string& source, std::string_view message) {
+    lines_.push_back(source + ": " + std::string(message));
   }
   void AddAll(const doc::Problems& problems) {
     for (std::string& line : problems.Lines()) lines_.push_back(std::move(line));

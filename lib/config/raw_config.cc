@@ -11,8 +11,8 @@ namespace prefetch::config {
 namespace {
 
 template <typename T>
-void InheritValue(const std::optional<T>& under, std::optional<T>& over) {
-  if (!over) over = under;
+void InheritValue(const std::optional<T>& fallback, std::optional<T>& over) {
+  if (!over) over = fallback;
 }
 
 std::optional<SourcedValue<std::string>> Variable(const GetEnv& get, const std::string& name) {
@@ -30,15 +30,15 @@ void Read(SourcedValue<std::string> given, const Setting&, std::optional<Sourced
 void Read(const SourcedValue<std::string>& given, const Setting&, std::optional<SourcedValue<bool>>& field,
           doc::Problems& problems) {
   if (given.value != "true" && given.value != "false") {
-    problems.Add({}, given.by, "must be true or false");
+    problems.Add({}, given.source, "must be true or false");
   } else {
-    field = SourcedValue<bool>{given.value == "true", given.by};
+    field = SourcedValue<bool>{given.value == "true", given.source};
   }
 }
 
 void Read(const SourcedValue<std::string>& given, const Setting& setting,
           std::optional<SourcedValue<std::vector<std::string>>>& field, doc::Problems&) {
-  field = SourcedValue<std::vector<std::string>>{{}, given.by};
+  field = SourcedValue<std::vector<std::string>>{{}, given.source};
   for (std::string_view part : base::Split(given.value, setting.divider)) {
     // A divider at the end is no empty value.
     if (!part.empty()) field->value.emplace_back(part);
@@ -47,17 +47,17 @@ void Read(const SourcedValue<std::string>& given, const Setting& setting,
 
 }  // namespace
 
-RawConfig Overlay(const RawConfig& under, RawConfig over) {
+RawConfig Overlay(const RawConfig& fallback, RawConfig over) {
   for (const Setting& setting : Settings()) {
-    std::visit([&](auto member) { InheritValue(under.*member, over.*member); }, setting.member);
+    std::visit([&](auto member) { InheritValue(fallback.*member, over.*member); }, setting.member);
   }
   // The table has only settings with flags; these are of the file alone.
-  InheritValue(under.pull_secrets, over.pull_secrets);
-  InheritValue(under.provider_service_account, over.provider_service_account);
-  InheritValue(under.provider_environment, over.provider_environment);
-  InheritValue(under.provider_environment_file, over.provider_environment_file);
-  InheritValue(under.limits, over.limits);
-  InheritValue(under.preflight, over.preflight);
+  InheritValue(fallback.pull_secrets, over.pull_secrets);
+  InheritValue(fallback.provider_service_account, over.provider_service_account);
+  InheritValue(fallback.provider_environment, over.provider_environment);
+  InheritValue(fallback.provider_environment_file, over.provider_environment_file);
+  InheritValue(fallback.limits, over.limits);
+  InheritValue(fallback.preflight, over.preflight);
   return over;
 }
 

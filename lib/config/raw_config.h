@@ -21,7 +21,7 @@ namespace prefetch::config {
 template <typename T>
 struct SourcedValue {
   T value;
-  std::string by;
+  std::string source;
 };
 
 // A mounted pull secret, and its permitted uses. Any image pulled with it is usable by every pod of
@@ -114,7 +114,7 @@ struct RawConfig : FileOnlyConfig {
   std::optional<SourcedValue<std::string>> log_format;
 };
 
-// `under` fills the gaps of `over`.
+// `fallback` fills the gaps of `over`.
 RawConfig Overlay(const RawConfig& under, RawConfig over);
 
 // An `AgentConfiguration` file (prefetchd.dev/v1alpha1), YAML or JSON. Mistakes go to `problems`; nullopt if

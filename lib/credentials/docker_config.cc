@@ -71,14 +71,14 @@ std::optional<image::AuthConfig> DecodeAuthField(std::string_view text) {
   return auth;
 }
 
-base::Result<std::vector<KeyedAuth>> DecodeDockerConfig(std::string_view text, DockerConfigShape shape) {
+base::Result<std::vector<KeyedAuth>> DecodeDockerConfig(std::string_view text, DockerConfigFormat format) {
   doc::Problems problems("docker config");
-  std::optional<doc::Node> tree = doc::ParseJson(text, problems, doc::JsonRules::kGo, {.depth = kDeepest});
+  std::optional<doc::Node> tree = doc::ParseJson(text, problems, doc::JsonRules::kGo, {.depth = kMaxDepth});
   std::vector<KeyedAuth> auths;
   if (tree) {
     doc::SecretNode root(std::move(*tree));
     doc::Reader reader(root.node, problems);
-    if (shape == DockerConfigShape::kBare) {
+    if (format == DockerConfigFormat::kLegacy) {
       DecodeAuths(reader, auths);
     } else if (!reader.IsNull()) {
       ForEachGoMember(reader, "auths", [&](const doc::Reader& found) { DecodeAuths(found, auths); });
@@ -96,9 +96,9 @@ base::Result<std::vector<KeyedAuth>> DecodeDockerConfig(std::string_view text, D
   return auths;
 }
 
-DockerConfigShape ShapeOf(std::string_view path) {
+DockerConfigFormat FormatOf(std::string_view path) {
   std::string_view name = path.substr(path.rfind('/') + 1);
-  return name == ".dockercfg" ? DockerConfigShape::kBare : DockerConfigShape::kAuths;
+  return name == ".dockercfg" ? DockerConfigFormat::kLegacy : DockerConfigFormat::kAuths;
 }
 
 std::vector<std::string> DockerConfigCandidates(const DockerConfigSearch& search) {
@@ -126,7 +126,7 @@ NodeDockerConfig ReadFirstDockerConfig(const std::vector<std::string>& candidate
       config.problems.push_back(text.error().message());
       continue;
     }
-    base::Result<std::vector<KeyedAuth>> auths = DecodeDockerConfig(*text, ShapeOf(path));
+    base::Result<std::vector<KeyedAuth>> auths = DecodeDockerConfig(*text, FormatOf(path));
     // The text has passwords. It is overwritten before its memory is used for anything else.
     base::WipeString(*text);
     if (!auths) {
@@ -178,14 +178,14 @@ void DecodeHelpers(const doc::Reader& reader, CredHelpers& helpers) {
 
 }  // namespace
 
-base::Result<ContainersAuth> DecodeContainersAuth(std::string_view text, DockerConfigShape shape) {
+base::Result<ContainersAuth> DecodeContainersAuth(std::string_view text, DockerConfigFormat format) {
   doc::Problems problems("auth.json");
-  std::optional<doc::Node> tree = doc::ParseJson(text, problems, doc::JsonRules::kGo, {.depth = kDeepest});
+  std::optional<doc::Node> tree = doc::ParseJson(text, problems, doc::JsonRules::kGo, {.depth = kMaxDepth});
   ContainersAuth auth;
   if (tree) {
     doc::SecretNode root(std::move(*tree));
     doc::Reader reader(root.node, problems);
-    if (shape == DockerConfigShape::kBare) {
+    if (format == DockerConfigFormat::kLegacy) {
       DecodeGoMap(reader, auth.logins, LoginOf);
     } else if (!reader.IsNull()) {
       ForEachGoMember(reader, "auths",

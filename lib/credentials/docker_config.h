@@ -17,21 +17,21 @@
 
 namespace prefetch::credentials {
 
-enum class DockerConfigShape {
-  kAuths,  // config.json, .dockerconfigjson: {"auths": {…}}
-  kBare,   // .dockercfg: the map itself
+enum class DockerConfigFormat {
+  kAuths,   // config.json, .dockerconfigjson: {"auths": {…}}
+  kLegacy,  // .dockercfg: the map itself
 };
 
 // All entries of a document. A mistake in one makes the whole document an error (InvalidArgument), which
 // never quotes a value. Pure.
-base::Result<std::vector<KeyedAuth>> DecodeDockerConfig(std::string_view text, DockerConfigShape shape);
+base::Result<std::vector<KeyedAuth>> DecodeDockerConfig(std::string_view text, DockerConfigFormat format);
 
 // Returns user name and password of an "auth" field; nullopt if kubelet does not accept its base64, or if it
 // has no colon. Pure.
 std::optional<image::AuthConfig> DecodeAuthField(std::string_view text);
 
 // By the file's name: ".dockercfg" is bare, everything else is not.
-DockerConfigShape ShapeOf(std::string_view path);
+DockerConfigFormat FormatOf(std::string_view path);
 
 // kubelet's default search paths, as this process sees them.
 struct DockerConfigSearch {
@@ -66,7 +66,7 @@ struct ContainersLogin {
   // An entry without user and password: the next file counts.
   bool empty() const { return !broken && !identity_token && auth.username.empty() && auth.password.empty(); }
   // Compares everything but the keys.
-  bool SendsTheSameAs(const ContainersLogin& other) const {
+  bool HasSameCredentials(const ContainersLogin& other) const {
     return auth.username == other.auth.username && auth.password.Reveal() == other.auth.password.Reveal() &&
            identity_token == other.identity_token && broken == other.broken;
   }
@@ -83,11 +83,11 @@ struct ContainersAuth {
 // InvalidArgument, which never quotes a value: a file that the library does not read. A bare one has no
 // helpers. Pure.
 base::Result<ContainersAuth> DecodeContainersAuth(std::string_view text,
-                                                  DockerConfigShape shape = DockerConfigShape::kAuths);
+                                                  DockerConfigFormat format = DockerConfigFormat::kAuths);
 
 // Parts of docker's configuration files that all readers of them share. Internal to credentials/.
 
-inline constexpr std::size_t kDeepest = 1000;  // levels of JSON
+inline constexpr std::size_t kMaxDepth = 1000;  // levels of JSON
 
 // Calls `take` for every member that Go's decoder takes for `key`, in their order.
 template <typename Take>

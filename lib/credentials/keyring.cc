@@ -19,9 +19,9 @@ namespace prefetch::credentials {
 inline constexpr std::chrono::seconds kFilesTimeout{1};
 
 // Files that were read, or would have been, as they were then.
-struct Keyring::Stamped {
-  explicit Stamped(std::vector<std::string> of) : files(std::move(of)), stamps(base::StampsOf(files)) {}
-  friend bool operator==(const Stamped&, const Stamped&) = default;
+struct Keyring::StampedFiles {
+  explicit StampedFiles(std::vector<std::string> of) : files(std::move(of)), stamps(base::StampsOf(files)) {}
+  friend bool operator==(const StampedFiles&, const StampedFiles&) = default;
 
   std::vector<std::string> files;
   std::vector<base::FileStamp> stamps;
@@ -29,21 +29,21 @@ struct Keyring::Stamped {
 
 // Everything that was read, as of one moment. Immutable, but for the answers, which lock for themselves.
 struct Keyring::Sources {
-  Stamped own;       // the agent's sources of credentials
-  Stamped kubelets;  // only to compare with
-  std::vector<std::shared_ptr<PluginAnswers>> providers;
+  StampedFiles own;       // the agent's sources of credentials
+  StampedFiles kubelets;  // only to compare with
+  std::vector<std::shared_ptr<CachingProvider>> providers;
   bool provider_config_is_bad = false;
   bool had_good_provider_config = false;  // now or before: its providers are in force
   std::string unusable_provider_config;
   std::string provider_config_hash;
-  MissingProviders not_given;
+  MissingProviders missing_on_agent;
   NodeDockerConfig docker_config;
   std::vector<LoadedPullSecret> pull_secrets;
   std::vector<std::string> problems;
-  bool none_read = false;  // the files have not answered since the start
+  bool never_read = false;  // the files have not answered since the start
 
   // A provider whose configuration is unchanged, with its answers so far.
-  std::shared_ptr<PluginAnswers> AnswersOf(const Provider& provider) const {
+  std::shared_ptr<CachingProvider> AnswersOf(const Provider& provider) const {
     auto found = std::find_if(providers.begin(), providers.end(),
                               [&](const auto& answers) { return answers->provider() == provider; });
     return found == providers.end() ? nullptr : *found;
@@ -82,10 +82,10 @@ struct Layer {
     origins.push_back({source, std::move(name), exposes});
   }
   void AppendTo(std::vector<Credential>& out, const Target& target) const {
-    for (const KeyedMatch& match : LookUp(indexes, target)) {
+    for (const KeyedMatch& match : MatchAll(indexes, target)) {
       const Origin& origin = origins[match.from];
       out.push_back(
-          {match.entry->auth, origin.source, origin.name, ShownKey(match.entry->key), origin.exposes});
+          {match.entry->auth, origin.source, origin.name, DisplayKey(match.entry->key), origin.exposes});
     }
   }
 };
@@ -165,71 +165,73 @@ Keyring::Keyring(KeyringOptions options, const base::Clock& clock)
       clock_(clock),
       search_{.docker_config = options_.docker_config_search, .kubelets = {}},
       sources_(std::make_shared<const Sources>(
-          Sources{.own = Stamped({}), .kubelets = Stamped({}), .none_read = true})) {
+          Sources{.own = StampedFiles({}), .kubelets = StampedFiles({}), .never_read = true})) {
   // The first reading has a time limit, too: an NFS mount that is gone must not keep the agent from starting.
-  // `gave_up_` makes the late result count as a change, so that images that were denied meanwhile are tried
-  // again.
+  // `first_read_late_` makes the late result count as a change, so that images that were denied meanwhile are
+  // tried again.
   if (files_.Run([this] { Reload(); }, kFilesTimeout)) return;
   base::Lock lock(mutex_);
-  gave_up_ = sources_->none_read;
+  first_read_late_ = sources_->never_read;
 }
 
 Keyring::~Keyring() = default;
 
 Keyring::AskProvider Keyring::AskAndWait(const base::Call& call, const Target& target) const {
-  return [this, &call, &target](PluginAnswers& provider, ProviderReport& report) -> std::optional<Answered> {
-    auto identity = IdentityOf(call, provider.provider(), options_, report);
-    if (!identity) return std::nullopt;
-    return provider.Get(call, target.repository(), &report.ran_for, *identity);
-  };
+  return
+      [this, &call, &target](CachingProvider& provider, ProviderReport& report) -> std::optional<Answered> {
+        auto identity = IdentityOf(call, provider.provider(), options_, report);
+        if (!identity) return std::nullopt;
+        return provider.Get(call, target.repository(), &report.ran_for, *identity);
+      };
 }
 
-Keyring::AskProvider Keyring::AskNow(const Target& target) const {
-  return [this, &target](PluginAnswers& provider, ProviderReport& report) -> std::optional<Answered> {
+Keyring::AskProvider Keyring::AskWithoutWaiting(const Target& target) const {
+  return [this, &target](CachingProvider& provider, ProviderReport& report) -> std::optional<Answered> {
     // A token comes from the API server, which is a call that may block.
     if (NeedsGrant(provider.provider(), options_)) return std::nullopt;
     auto identity = IdentityOf({}, provider.provider(), options_, report);
     if (!identity) return std::nullopt;
-    return provider.GetNow(target.repository(), *identity);
+    return provider.TryGet(target.repository(), *identity);
   };
 }
 
 Keyring::AskProvider Keyring::ForAnyPod(AskProvider ask) {
-  return [ask = std::move(ask)](PluginAnswers& provider, ProviderReport& report) -> std::optional<Answered> {
-    if (!provider.provider().token_attributes) return ask(provider, report);
-    report.outcome = ProviderOutcome::kSkipped;
-    // The credential of such a provider is that of the configured account. kubelet would not use it for any
-    // pod.
-    report.error = "it serves pods of one service account";
-    return std::nullopt;
-  };
+  return
+      [ask = std::move(ask)](CachingProvider& provider, ProviderReport& report) -> std::optional<Answered> {
+        if (!provider.provider().token_attributes) return ask(provider, report);
+        report.outcome = ProviderOutcome::kSkipped;
+        // The credential of such a provider is that of the configured account. kubelet would not use it for
+        // any pod.
+        report.error = "it serves pods of one service account";
+        return std::nullopt;
+      };
 }
 
 Lookup Keyring::Find(const base::Call& call, const image::Reference& reference,
                      const std::vector<std::string>& list_sources) {
   const Target target(reference.Repository());
-  return Gather(target, &list_sources, AskAndWait(call, target)).value_or(Lookup{});
+  return Collect(target, &list_sources, AskAndWait(call, target)).value_or(Lookup{});
 }
 
 Lookup Keyring::FindForAnyPod(const base::Call& call, const image::Reference& reference) {
   const Target target(reference.Repository());
-  return Gather(target, nullptr, ForAnyPod(AskAndWait(call, target))).value_or(Lookup{});
+  return Collect(target, nullptr, ForAnyPod(AskAndWait(call, target))).value_or(Lookup{});
 }
 
-std::optional<Lookup> Keyring::FindNow(const image::Reference& reference,
+std::optional<Lookup> Keyring::TryFind(const image::Reference& reference,
                                        const std::vector<std::string>& list_sources) {
   const Target target(reference.Repository());
-  return Gather(target, &list_sources, AskNow(target));
+  return Collect(target, &list_sources, AskWithoutWaiting(target));
 }
 
-std::optional<Lookup> Keyring::FindNowForAnyPod(const image::Reference& reference) {
+std::optional<Lookup> Keyring::TryFindForAnyPod(const image::Reference& reference) {
   const Target target(reference.Repository());
-  return Gather(target, nullptr, ForAnyPod(AskNow(target)));
+  return Collect(target, nullptr, ForAnyPod(AskWithoutWaiting(target)));
 }
 
 // Asks one provider about this target; its answer goes to `answer`. nullopt if its program would have to run,
 // and may not.
-std::optional<ProviderReport> Keyring::Ask(PluginAnswers& provider, const Target& target,
+std::optional<ProviderReport> Keyring::Ask(CachingProvider& provider, const Target& target,
                                            const AskProvider& ask, AnswerCache::Answer& answer) {
   ProviderReport report;
   report.name = provider.provider().name;
@@ -254,8 +256,8 @@ std::optional<ProviderReport> Keyring::Ask(PluginAnswers& provider, const Target
 // Collects the credentials for one target in kubelet's order (A18). An earlier credential is tried first by
 // every pull, so another order would pull with another one than kubelet. Returns nullopt if a plugin would
 // have to run and may not.
-std::optional<Lookup> Keyring::Gather(const Target& target, const std::vector<std::string>* list_sources,
-                                      const AskProvider& ask) {
+std::optional<Lookup> Keyring::Collect(const Target& target, const std::vector<std::string>* list_sources,
+                                       const AskProvider& ask) {
   std::shared_ptr<const Sources> sources = Current();
   Lookup lookup;
   lookup.repository = target.repository();
@@ -275,7 +277,7 @@ std::optional<Lookup> Keyring::Gather(const Target& target, const std::vector<st
   // A18, A19: up to 1.32, docker configuration and plugins are one keyring, so that the longer key wins over
   // the source. From 1.33 on, each source has its own, and the docker configuration comes first.
   Layer& provider_layer = SeparatesKeyrings(options_.kubelet_version) ? plugins : node;
-  for (const std::shared_ptr<PluginAnswers>& provider : sources->providers) {
+  for (const std::shared_ptr<CachingProvider>& provider : sources->providers) {
     AnswerCache::Answer answer;
     std::optional<ProviderReport> report = Ask(*provider, target, ask, answer);
     if (!report) return std::nullopt;
@@ -288,12 +290,12 @@ std::optional<Lookup> Keyring::Gather(const Target& target, const std::vector<st
 
   // Providers that only kubelet has are part of the report: they are the likely reason if the registry denies
   // this pull.
-  for (SkippedProvider& skipped : SkippedProviders(sources->not_given, target)) {
+  for (SkippedProvider& skipped : SkippedProviders(sources->missing_on_agent, target)) {
     lookup.providers.push_back({.name = std::move(skipped.name),
                                 .matched = true,
                                 .pattern = std::move(skipped.pattern),
                                 .error = std::move(skipped.why),
-                                .not_given = true,
+                                .missing_on_agent = true,
                                 .ran_for = std::nullopt});
   }
 
@@ -307,7 +309,7 @@ std::optional<Lookup> Keyring::Gather(const Target& target, const std::vector<st
 std::string Keyring::TokenProviderFor(const image::Reference& reference) {
   std::shared_ptr<const Sources> sources = Current();
   Target target(reference.Repository());
-  for (const std::shared_ptr<PluginAnswers>& answers : sources->providers) {
+  for (const std::shared_ptr<CachingProvider>& answers : sources->providers) {
     const Provider& provider = answers->provider();
     if (provider.token_attributes && FirstMatch(provider, target) != nullptr) return provider.name;
   }
@@ -318,7 +320,7 @@ std::vector<std::string> Keyring::ProvidersFor(const image::Reference& reference
   std::shared_ptr<const Sources> sources = Current();
   const Target target(reference.Repository());
   std::vector<std::string> names;
-  for (const std::shared_ptr<PluginAnswers>& answers : sources->providers) {
+  for (const std::shared_ptr<CachingProvider>& answers : sources->providers) {
     if (FirstMatch(answers->provider(), target) != nullptr) names.push_back(answers->provider().name);
   }
   return names;
@@ -327,7 +329,7 @@ std::vector<std::string> Keyring::ProvidersFor(const image::Reference& reference
 int Keyring::waiting() const {
   base::Lock lock(mutex_);
   int all = 0;
-  for (const std::shared_ptr<PluginAnswers>& provider : sources_->providers) all += provider->waiting();
+  for (const std::shared_ptr<CachingProvider>& provider : sources_->providers) all += provider->waiting();
   return all;
 }
 
@@ -341,9 +343,9 @@ KeyringHealth Keyring::Health() {
   std::shared_ptr<const Sources> sources = Current();
   KeyringHealth health{.problems = sources->problems,
                        .unusable_provider_config = sources->unusable_provider_config,
-                       .not_given = sources->not_given.Count()};
+                       .missing_on_agent = sources->missing_on_agent.Count()};
   if (files_.Hangs(kFilesTimeout))
-    health.problems.emplace_back(sources->none_read ? kFilesHangAtStart : kFilesHang);
+    health.problems.emplace_back(sources->never_read ? kFilesHangAtStart : kFilesHang);
   base::Lock lock(mutex_);
   health.changes = changes_;
   return health;
@@ -383,8 +385,8 @@ void Keyring::CheckFiles(base::TimePoint now) {
   // A configuration may be bad because of something outside the watched files (a folder's permissions), so a
   // bad one is read again at each look.
   const bool was_bad = before->provider_config_is_bad;
-  const bool changed = Stamped(OwnFiles(search)) != before->own;
-  const bool kubelets_changed = Stamped(KubeletsFiles(search.kubelets)) != before->kubelets;
+  const bool changed = StampedFiles(OwnFiles(search)) != before->own;
+  const bool kubelets_changed = StampedFiles(KubeletsFiles(search.kubelets)) != before->kubelets;
   read = read || changed || kubelets_changed || was_bad;
   std::shared_ptr<const Sources> sources = read ? Read(search, before.get()) : before;
   base::Lock lock(mutex_);
@@ -396,13 +398,13 @@ void Keyring::CheckFiles(base::TimePoint now) {
   read_at_ = now;
 }
 
-void Keyring::UseKubeletRoot(const std::string& root) {
+void Keyring::SetKubeletRoot(const std::string& root) {
   base::Lock lock(mutex_);
   if (root.empty() || std::exchange(search_.docker_config.kubelet_root, root) == root) return;
   checked_at_ = base::TimePoint();  // the next caller reads the files again
 }
 
-void Keyring::KubeletUses(const KubeletsProviders& providers) {
+void Keyring::SetKubeletProviders(const KubeletProviderFlags& providers) {
   base::Lock lock(mutex_);
   if (std::exchange(search_.kubelets, providers) == providers) return;
   checked_at_ = base::TimePoint();
@@ -412,12 +414,12 @@ void Keyring::KubeletUses(const KubeletsProviders& providers) {
 
 namespace {
 
-constexpr char kLastGoodReason[] =
+constexpr char kLastValidNote[] =
     " (the last good configuration stays in force; a kubelet that restarts exits)";
 
 // Before 1.33 kubelet sorts plugins by name, and its own name for the node docker config comes first
 // (A19).
-bool ByName(const std::shared_ptr<PluginAnswers>& a, const std::shared_ptr<PluginAnswers>& b) {
+bool ByName(const std::shared_ptr<CachingProvider>& a, const std::shared_ptr<CachingProvider>& b) {
   return a->provider().name < b->provider().name;
 }
 
@@ -429,14 +431,14 @@ void WarnOfUnusableKeys(const NodeDockerConfig& now, const NodeDockerConfig* bef
   }
   for (const std::string& key : now.index.unusable_keys()) {
     base::Warn("key of a docker config is not an address, and is left out",
-               {{"file", now.path}, {"key", ShownKey(key)}});
+               {{"file", now.path}, {"key", DisplayKey(key)}});
   }
 }
 
 // Reports named files that do not exist. The first usable one counts, as for kubelet; yet an absent one is a
 // mistake or a missing mount, even if another one is used.
-void AddAbsent(const std::vector<std::string>& named, const std::string& used,
-               std::vector<std::string>& problems) {
+void ReportAbsent(const std::vector<std::string>& named, const std::string& used,
+                  std::vector<std::string>& problems) {
   std::vector<std::string> absent;
   for (const std::string& path : named) {
     if (::access(path.c_str(), F_OK) != 0 && errno == ENOENT) absent.push_back(path);
@@ -473,7 +475,7 @@ void Keyring::Reload() {
   sources_ = std::move(sources);
   checked_at_ = read_at_ = now;
   // This happens under the same lock as the new sources, so that no caller sees the files without the change.
-  if (std::exchange(gave_up_, false)) changes_++;
+  if (std::exchange(first_read_late_, false)) changes_++;
 }
 
 std::vector<std::string> Keyring::DockerConfigPaths(const Search& search) const {
@@ -490,7 +492,7 @@ std::vector<std::string> Keyring::OwnFiles(const Search& search) const {
   return files;
 }
 
-std::vector<std::string> Keyring::KubeletsFiles(const KubeletsProviders& kubelets) const {
+std::vector<std::string> Keyring::KubeletsFiles(const KubeletProviderFlags& kubelets) const {
   std::vector<std::string> files;
   if (kubelets.config.empty()) return files;
   AddProviderFiles(kubelets.config, options_.kubelet_version, files);
@@ -502,13 +504,13 @@ std::vector<std::string> Keyring::KubeletsFiles(const KubeletsProviders& kubelet
 }
 
 std::shared_ptr<const Keyring::Sources> Keyring::Read(const Search& search, const Sources* before) const {
-  // Stamped before they are read: a file that changes in between is read once more.
-  auto now = std::make_shared<Sources>(
-      Sources{.own = Stamped(OwnFiles(search)), .kubelets = Stamped(KubeletsFiles(search.kubelets))});
+  // StampedFiles before they are read: a file that changes in between is read once more.
+  auto now = std::make_shared<Sources>(Sources{.own = StampedFiles(OwnFiles(search)),
+                                               .kubelets = StampedFiles(KubeletsFiles(search.kubelets))});
   now->docker_config = ReadFirstDockerConfig(DockerConfigPaths(search));
   for (const std::string& problem : now->docker_config.problems)
     now->problems.push_back(problem + "; the file is left out, as kubelet does, until it is mended");
-  AddAbsent(options_.docker_configs, now->docker_config.path, now->problems);
+  ReportAbsent(options_.docker_configs, now->docker_config.path, now->problems);
   WarnOfUnusableKeys(now->docker_config, before != nullptr ? &before->docker_config : nullptr);
   for (const PullSecret& secret : options_.pull_secrets) {
     now->pull_secrets.push_back(LoadPullSecret(secret));
@@ -532,7 +534,7 @@ void Keyring::ReadProviders(Sources& now, const Sources* before) const {
   if (now.provider_config_is_bad) {
     // kubelet reads its configuration once, so a running kubelet still has the last good one (A1).
     if (before != nullptr) now.providers = before->providers;
-    std::string kept = now.had_good_provider_config ? kLastGoodReason : "";
+    std::string kept = now.had_good_provider_config ? kLastValidNote : "";
     for (const std::string& problem : config.problems) now.problems.push_back(problem + kept);
     if (!now.had_good_provider_config) now.unusable_provider_config = config.problems.front();
     return;
@@ -540,10 +542,10 @@ void Keyring::ReadProviders(Sources& now, const Sources* before) const {
   for (Provider& provider : config.providers) {
     // A provider whose configuration did not change keeps its cached answers. Otherwise each change of any
     // file would run all plugins again.
-    std::shared_ptr<PluginAnswers> kept = before != nullptr ? before->AnswersOf(provider) : nullptr;
+    std::shared_ptr<CachingProvider> kept = before != nullptr ? before->AnswersOf(provider) : nullptr;
     now.providers.push_back(kept ? kept
-                                 : std::make_shared<PluginAnswers>(std::move(provider), Surroundings(),
-                                                                   clock_, options_.run_plugin));
+                                 : std::make_shared<CachingProvider>(std::move(provider), MakePluginContext(),
+                                                                     clock_, options_.run_plugin));
   }
   if (!SeparatesKeyrings(options_.kubelet_version)) {
     std::sort(now.providers.begin(), now.providers.end(), ByName);
@@ -552,22 +554,22 @@ void Keyring::ReadProviders(Sources& now, const Sources* before) const {
 
 // Compares the agent's providers with kubelet's. The configuration is read without a look for the programs:
 // one that is not in force, for want of a program, names its providers all the same.
-void Keyring::Compare(const KubeletsProviders& kubelets, Sources& now) const {
+void Keyring::Compare(const KubeletProviderFlags& kubelets, Sources& now) const {
   if (kubelets.config.empty()) return;
-  OwnProviders own{.config = options_.provider_config, .bin_dir = options_.provider_bin_dir, .named = {}};
+  AgentProviders own{.config = options_.provider_config, .bin_dir = options_.provider_bin_dir, .entries = {}};
   if (!own.config.empty()) {
     const ProviderConfig config = LoadProviderConfig(own.config, std::nullopt, options_.kubelet_version);
     for (const Provider& provider : config.providers) {
-      own.named.push_back({provider.name, CompareProgram(own.bin_dir, kubelets.bin_dir, provider.name),
-                           provider.match_images});
+      own.entries.push_back({provider.name, CompareProgram(own.bin_dir, kubelets.bin_dir, provider.name),
+                             provider.match_images});
     }
   }
-  now.not_given = FindMissingProviders(
+  now.missing_on_agent = FindMissingProviders(
       kubelets, LoadProviderConfig(kubelets.config, std::nullopt, options_.kubelet_version), own);
-  for (std::string& problem : ProblemsOf(now.not_given)) now.problems.push_back(std::move(problem));
+  for (std::string& problem : ProblemsOf(now.missing_on_agent)) now.problems.push_back(std::move(problem));
 }
 
-PluginSurroundings Keyring::Surroundings() const {
+PluginContext Keyring::MakePluginContext() const {
   return {.bin_dir = options_.provider_bin_dir,
           .environment = options_.provider_environment,
           .working_directory = options_.provider_working_directory,

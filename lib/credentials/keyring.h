@@ -37,7 +37,7 @@ struct Credential {
   image::AuthConfig auth;
   Source source = Source::kProvider;
   std::string name;   // the provider, the file, or the pull secret's name
-  std::string match;  // the key that matched, as ShownKey shows it: "https://index.docker.io/v1/"
+  std::string match;  // the key that matched, as DisplayKey shows it: "https://index.docker.io/v1/"
   // Not the node's own: a mounted pull secret's, or a named service account's. Every pod of the node may use
   // images that were pulled with it (kubelet's rule K28).
   bool exposes = false;
@@ -59,8 +59,8 @@ struct ProviderReport {
   std::string error;  // scrubbed
   // It has tokenAttributes: its credentials are for pods of one service account, not for the node.
   bool token_attributes = false;
-  bool for_account = false;  // it was asked with a token of the account that the configuration names
-  bool not_given = false;    // it is kubelet's, and was not given here: skipped
+  bool for_account = false;       // it was asked with a token of the account that the configuration names
+  bool missing_on_agent = false;  // it is kubelet's, and was not given here: skipped
   // How long its program ran for this lookup; none: it did not run (its answer was known, or another lookup's
   // run was shared).
   std::optional<base::Duration> ran_for;
@@ -80,7 +80,7 @@ struct KeyringHealth {
   // runs goes on with the last good one, as the Keyring does; and it passes over a docker config that is bad.
   std::string unusable_provider_config;
   // How many of kubelet's credential providers are not among those that were given (MissingProviders).
-  std::size_t not_given = 0;
+  std::size_t missing_on_agent = 0;
   // Counts how often the files have changed: an image denied with the old ones is worth another try.
   std::uint64_t changes = 0;
 
@@ -133,11 +133,11 @@ class Keyring {
   // providers that serve one service account.
   Lookup FindForAnyPod(const base::Call& call, const image::Reference& reference) PREFETCH_EXCLUDES(mutex_);
 
-  std::optional<Lookup> FindNowForAnyPod(const image::Reference& reference) PREFETCH_EXCLUDES(mutex_);
+  std::optional<Lookup> TryFindForAnyPod(const image::Reference& reference) PREFETCH_EXCLUDES(mutex_);
 
   // Returns what Find would, if that neither runs a plugin nor waits for another call; else nullopt. Blocks
   // as a disk does.
-  std::optional<Lookup> FindNow(const image::Reference& reference,
+  std::optional<Lookup> TryFind(const image::Reference& reference,
                                 const std::vector<std::string>& list_sources = {}) PREFETCH_EXCLUDES(mutex_);
 
   // The first provider with tokenAttributes that is for this image: what kubelet gets of it is for pods of
@@ -160,45 +160,45 @@ class Keyring {
   std::string provider_config_hash() const PREFETCH_EXCLUDES(mutex_);
   // kubelet's root directory, as learnt from the node. If the configuration names no docker config,
   // config.json is looked for there.
-  void UseKubeletRoot(const std::string& root) PREFETCH_EXCLUDES(mutex_);
+  void SetKubeletRoot(const std::string& root) PREFETCH_EXCLUDES(mutex_);
   // A provider that kubelet has and the agent lacks is a problem. Every lookup that would use it has that
   // problem, too.
-  void KubeletUses(const KubeletsProviders& providers) PREFETCH_EXCLUDES(mutex_);
+  void SetKubeletProviders(const KubeletProviderFlags& providers) PREFETCH_EXCLUDES(mutex_);
   // Reads every file anew, now.
   void Reload() PREFETCH_EXCLUDES(mutex_);
 
  private:
-  struct Stamped;
+  struct StampedFiles;
   struct Sources;
   // Facts that decide which files are read, and compared.
   struct Search {
     DockerConfigSearch docker_config;
-    KubeletsProviders kubelets;
+    KubeletProviderFlags kubelets;
 
     friend bool operator==(const Search&, const Search&) = default;
   };
   // Asks a provider for which an image is. nullopt: it is not asked, and `report` says why; or, with nothing
   // said, its program would have to run and may not.
-  using AskProvider = std::function<std::optional<base::Result<AnswerCache::Answer>>(PluginAnswers& provider,
-                                                                                     ProviderReport& report)>;
+  using AskProvider = std::function<std::optional<base::Result<AnswerCache::Answer>>(
+      CachingProvider& provider, ProviderReport& report)>;
 
   // `list_sources` null: without pull secrets.
   AskProvider AskAndWait(const base::Call& call, const Target& target) const;
-  AskProvider AskNow(const Target& target) const;
+  AskProvider AskWithoutWaiting(const Target& target) const;
   static AskProvider ForAnyPod(AskProvider ask);
-  std::optional<Lookup> Gather(const Target& target, const std::vector<std::string>* list_sources,
-                               const AskProvider& ask) PREFETCH_EXCLUDES(mutex_);
-  static std::optional<ProviderReport> Ask(PluginAnswers& provider, const Target& target,
+  std::optional<Lookup> Collect(const Target& target, const std::vector<std::string>* list_sources,
+                                const AskProvider& ask) PREFETCH_EXCLUDES(mutex_);
+  static std::optional<ProviderReport> Ask(CachingProvider& provider, const Target& target,
                                            const AskProvider& ask, AnswerCache::Answer& answer);
   std::shared_ptr<const Sources> Current() PREFETCH_EXCLUDES(mutex_);
   void CheckFiles(base::TimePoint now) PREFETCH_EXCLUDES(mutex_);
   std::shared_ptr<const Sources> Read(const Search& search, const Sources* before) const;
   std::vector<std::string> DockerConfigPaths(const Search& search) const;
   void ReadProviders(Sources& now, const Sources* before) const;
-  void Compare(const KubeletsProviders& kubelets, Sources& now) const;
-  PluginSurroundings Surroundings() const;
+  void Compare(const KubeletProviderFlags& kubelets, Sources& now) const;
+  PluginContext MakePluginContext() const;
   std::vector<std::string> OwnFiles(const Search& search) const;
-  std::vector<std::string> KubeletsFiles(const KubeletsProviders& kubelets) const;
+  std::vector<std::string> KubeletsFiles(const KubeletProviderFlags& kubelets) const;
 
   const KeyringOptions options_;
   const base::Clock& clock_;
@@ -208,8 +208,9 @@ class Keyring {
   base::TimePoint checked_at_ PREFETCH_GUARDED_BY(mutex_);
   base::TimePoint read_at_ PREFETCH_GUARDED_BY(mutex_);
   std::uint64_t changes_ PREFETCH_GUARDED_BY(mutex_) = 0;
-  bool gave_up_ PREFETCH_GUARDED_BY(mutex_) = false;  // searches begin before the files have been read
-  base::TimedReader files_;                           // last: its job uses what stands above
+  bool first_read_late_ PREFETCH_GUARDED_BY(mutex_) =
+      false;                 // searches begin before the files have been read
+  base::TimedReader files_;  // last: its job uses what stands above
 };
 
 }  // namespace prefetch::credentials

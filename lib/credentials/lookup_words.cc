@@ -50,7 +50,7 @@ namespace {
 
 using Row = base::TableRow;
 
-std::string Why(const ProviderReport& report) {
+std::string OutcomeText(const ProviderReport& report) {
   if (!report.matched) return "no entry of matchImages matches";
   std::string matches = report.pattern + " matches";
   switch (report.outcome) {
@@ -83,7 +83,7 @@ std::string LookupText(const std::string& image, const Lookup& lookup) {
   std::vector<Row> providers;
   for (const ProviderReport& report : lookup.providers) {
     providers.push_back(
-        {"provider", report.name, std::string(ProviderOutcomeName(report.outcome)), Why(report)});
+        {"provider", report.name, std::string(ProviderOutcomeName(report.outcome)), OutcomeText(report)});
   }
   return text + base::Table(std::move(providers), "  ");
 }

@@ -65,13 +65,13 @@ std::optional<Pattern> Pattern::Parse(std::string_view text) {
   pattern.path_ = std::move(url->path);
   // "[::1]" without a port keeps its brackets, which then are a glob's character class: one character, which
   // is no host.
-  pattern.never_ = parts.host.starts_with('[');
+  pattern.matches_nothing_ = parts.host.starts_with('[');
   return pattern;
 }
 
 bool Pattern::Matches(const Target& target) const {
   // A15: a star stands for one label only, so the numbers of labels have to be equal.
-  if (never_ || !target.valid_ || labels_.size() != target.labels_.size()) return false;
+  if (matches_nothing_ || !target.valid_ || labels_.size() != target.labels_.size()) return false;
   // A15: no port is not 443, and the path is a plain prefix.
   if (port_ != target.port_ || !target.path_.starts_with(path_)) return false;
   // Labels are compared from the end, since that is where registries differ.
@@ -84,7 +84,7 @@ bool Pattern::Matches(const Target& target) const {
 // The other pattern is read as text: a star in it is a letter that only a star matches, and a star matches
 // whatever may replace it.
 bool Pattern::Covers(const Pattern& other) const {
-  return other.never_ || Matches(Target(other.text_));
+  return other.matches_nothing_ || Matches(Target(other.text_));
 }
 
 namespace {
@@ -199,7 +199,7 @@ HostAndPort SplitHostAndPort(std::string_view host) {
   return {host.substr(0, colon), host.substr(colon + 1)};
 }
 
-std::string ShownKey(std::string_view key) {
+std::string DisplayKey(std::string_view key) {
   constexpr std::string_view kAfterScheme = "://";
   key = key.substr(0, key.find_first_of("?#"));
   std::size_t scheme = key.find(kAfterScheme);
@@ -263,7 +263,7 @@ std::vector<const KeyIndex::Entry*> KeyIndex::DefaultRegistry() const {
   return found;
 }
 
-std::vector<KeyedMatch> LookUp(const std::vector<const KeyIndex*>& indexes, const Target& target) {
+std::vector<KeyedMatch> MatchAll(const std::vector<const KeyIndex*>& indexes, const Target& target) {
   std::vector<KeyedMatch> found;
   for (std::size_t i = 0; i < indexes.size(); i++) {
     for (const KeyIndex::Entry* entry : indexes[i]->Match(target)) found.push_back({entry, i});

@@ -44,7 +44,7 @@ class Pattern {
   Pattern() = default;
   std::string text_, port_, path_;
   std::vector<std::string> labels_;
-  bool never_ = false;
+  bool matches_nothing_ = false;
 };
 
 // A registry's address as kubelet takes it apart, which is Go's URL parser (A14).
@@ -61,7 +61,7 @@ std::optional<RegistryUrl> ParseRegistryUrl(std::string_view text);
 
 // A key of a docker config or of a plugin's answer, fit to be shown: its user information, query and fragment
 // may hold a password, and are left out. "https://u:p@quay.io/v1/?t" -> "https://quay.io/v1/". Pure.
-std::string ShownKey(std::string_view key);
+std::string DisplayKey(std::string_view key);
 
 // Host and port apart, the brackets of an IPv6 address with a port gone.
 struct HostAndPort {
@@ -114,7 +114,7 @@ struct KeyedMatch {
   const KeyIndex::Entry* entry = nullptr;
   std::size_t from = 0;
 };
-std::vector<KeyedMatch> LookUp(const std::vector<const KeyIndex*>& indexes, const Target& target);
+std::vector<KeyedMatch> MatchAll(const std::vector<const KeyIndex*>& indexes, const Target& target);
 
 // "docker.io/…", "index.docker.io/…", and every name whose first part has neither "." nor ":".
 bool IsDefaultRegistry(std::string_view repository);

@@ -15,15 +15,15 @@ namespace prefetch::credentials {
 namespace {
 
 constexpr std::size_t kMostPatternsShown = 3;
-constexpr const char* kGive =
+constexpr const char* kRemedy =
     "mount kubelet's file and its plugins, and name them with --image-credential-provider-config and "
     "--image-credential-provider-bin-dir";
 
-std::string LastPart(const std::string& path) {
+std::string BaseName(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-std::string WasGiven(bool none) {
+std::string AgentConfigText(bool none) {
   return none ? "the agent was given none" : "the agent was given others";
 }
 
@@ -34,7 +34,8 @@ bool Matches(const std::vector<Pattern>& patterns, const Target& target) {
 
 // Returns kubelet's patterns that no pattern of the agent's provider covers. Each pattern is compared by
 // itself: several together cover no more than each alone.
-std::vector<Pattern> NotAmong(const std::vector<Pattern>& own, const std::vector<Pattern>& kubelets) {
+std::vector<Pattern> UncoveredPatterns(const std::vector<Pattern>& own,
+                                       const std::vector<Pattern>& kubelets) {
   std::vector<Pattern> lacking;
   for (const Pattern& pattern : kubelets) {
     const bool covered =
@@ -45,31 +46,31 @@ std::vector<Pattern> NotAmong(const std::vector<Pattern>& own, const std::vector
 }
 
 // The problem with this one.
-std::string WhyMissing(const MissingProviders& all, const MissingProviders::Missing& one) {
-  switch (one.how) {
-    case MissingProviders::How::kNone:
-    case MissingProviders::How::kOthers:
-      return WasGiven(one.how == MissingProviders::How::kNone);
-    case MissingProviders::How::kNoProgram:
+std::string MissingReason(const MissingProviders& all, const MissingProviders::Missing& one) {
+  switch (one.cause) {
+    case MissingProviders::Cause::kNoConfig:
+    case MissingProviders::Cause::kNotConfigured:
+      return AgentConfigText(one.cause == MissingProviders::Cause::kNoConfig);
+    case MissingProviders::Cause::kNoProgram:
       return "the agent has no program " + ProgramIn(all.bin_dir, one.provider.name);
-    case MissingProviders::How::kOtherProgram:
+    case MissingProviders::Cause::kDifferentProgram:
       return "the agent runs " + ProgramIn(all.bin_dir, one.provider.name) +
              ", which is another program than " + ProgramIn(all.kubelets.bin_dir, one.provider.name);
-    case MissingProviders::How::kFewerImages:
+    case MissingProviders::Cause::kFewerImages:
       return "the agent's provider of that name, from " + all.own_config +
              ", does not match all of its images";
   }
   std::abort();
 }
 
-MissingProviders::How HowMissing(ProgramHere program) {
-  return program == ProgramHere::kAbsent ? MissingProviders::How::kNoProgram
-                                         : MissingProviders::How::kOtherProgram;
+MissingProviders::Cause CauseFor(ProgramComparison program) {
+  return program == ProgramComparison::kAbsent ? MissingProviders::Cause::kNoProgram
+                                               : MissingProviders::Cause::kDifferentProgram;
 }
 
 std::string ShownPatterns(const MissingProviders::Missing& one) {
   std::vector<std::string> shown;
-  for (const Pattern& pattern : NotAmong(one.own_images, one.provider.match_images)) {
+  for (const Pattern& pattern : UncoveredPatterns(one.own_images, one.provider.match_images)) {
     if (shown.size() == kMostPatternsShown) {
       shown.emplace_back("…");
       break;
@@ -85,8 +86,8 @@ std::size_t MissingProviders::Count() const {
   return unreadable.empty() ? providers.size() : 1;
 }
 
-MissingProviders FindMissingProviders(const KubeletsProviders& kubelets, const ProviderConfig& there,
-                                      const OwnProviders& own) {
+MissingProviders FindMissingProviders(const KubeletProviderFlags& kubelets, const ProviderConfig& there,
+                                      const AgentProviders& own) {
   if (kubelets.config.empty()) return {};
   MissingProviders missing{.kubelets = kubelets,
                            .unreadable = "",
@@ -96,21 +97,21 @@ MissingProviders FindMissingProviders(const KubeletsProviders& kubelets, const P
   if (!there.problems.empty()) {
     if (own.config == kubelets.config) return {};  // its own problem, which is told
     // Paths differ between host and container, so the name is the only sign that both are one file.
-    missing.perhaps_same = LastPart(own.config) == LastPart(kubelets.config);
+    missing.may_be_same_file = BaseName(own.config) == BaseName(kubelets.config);
     missing.unreadable = there.problems.front();
     return missing;
   }
   for (const Provider& provider : there.providers) {
-    auto given = std::find_if(own.named.begin(), own.named.end(),
-                              [&](const OwnProviders::Named& one) { return one.name == provider.name; });
-    if (given == own.named.end()) {
-      missing.providers.push_back(
-          {provider, own.config.empty() ? MissingProviders::How::kNone : MissingProviders::How::kOthers});
-    } else if (given->program != ProgramHere::kSame) {
+    auto given = std::find_if(own.entries.begin(), own.entries.end(),
+                              [&](const AgentProviders::Entry& one) { return one.name == provider.name; });
+    if (given == own.entries.end()) {
+      missing.providers.push_back({provider, own.config.empty() ? MissingProviders::Cause::kNoConfig
+                                                                : MissingProviders::Cause::kNotConfigured});
+    } else if (given->program != ProgramComparison::kSame) {
       // The order is that of certainty: another program makes a comparison of the patterns pointless.
-      missing.providers.push_back({provider, HowMissing(given->program)});
-    } else if (!NotAmong(given->match_images, provider.match_images).empty()) {
-      missing.providers.push_back({provider, MissingProviders::How::kFewerImages, given->match_images});
+      missing.providers.push_back({provider, CauseFor(given->program)});
+    } else if (!UncoveredPatterns(given->match_images, provider.match_images).empty()) {
+      missing.providers.push_back({provider, MissingProviders::Cause::kFewerImages, given->match_images});
     }
   }
   return missing.providers.empty() ? MissingProviders{} : missing;
@@ -118,7 +119,7 @@ MissingProviders FindMissingProviders(const KubeletsProviders& kubelets, const P
 
 // A difference that is certain says "will be refused". One that may not matter says "may be refused".
 std::vector<std::string> ProblemsOf(const MissingProviders& missing) {
-  if (missing.perhaps_same) {
+  if (missing.may_be_same_file) {
     return {"kubelet uses credential providers from " + missing.kubelets.config +
             ", and the agent cannot read that file (" + missing.unreadable + ") to compare it with " +
             missing.own_config +
@@ -126,18 +127,19 @@ std::vector<std::string> ProblemsOf(const MissingProviders& missing) {
   }
   if (!missing.unreadable.empty()) {
     return {"kubelet uses credential providers from " + missing.kubelets.config + "; " +
-            WasGiven(missing.own_config.empty()) + ", and cannot read that file (" + missing.unreadable +
-            "): images of these providers' registries will be refused (401); " + kGive};
+            AgentConfigText(missing.own_config.empty()) + ", and cannot read that file (" +
+            missing.unreadable + "): images of these providers' registries will be refused (401); " +
+            kRemedy};
   }
   std::vector<std::string> problems;
   for (const MissingProviders::Missing& one : missing.providers) {
     // Another program may know these registries; another provider of the agent's may match these images.
-    const bool perhaps =
-        one.how == MissingProviders::How::kOtherProgram || one.how == MissingProviders::How::kFewerImages;
+    const bool perhaps = one.cause == MissingProviders::Cause::kDifferentProgram ||
+                         one.cause == MissingProviders::Cause::kFewerImages;
     const char* refused = perhaps ? " may be refused (401); " : " will be refused (401); ";
     problems.push_back("kubelet uses the credential provider \"" + one.provider.name + "\" from " +
-                       missing.kubelets.config + "; " + WhyMissing(missing, one) + ": images of " +
-                       ShownPatterns(one) + refused + kGive);
+                       missing.kubelets.config + "; " + MissingReason(missing, one) + ": images of " +
+                       ShownPatterns(one) + refused + kRemedy);
   }
   return problems;
 }
@@ -146,8 +148,8 @@ std::vector<SkippedProvider> SkippedProviders(const MissingProviders& missing, c
   if (!missing.unreadable.empty()) {
     return {{missing.kubelets.config, "",
              "kubelet uses the providers of this file; " +
-                 (missing.perhaps_same ? "the agent has those of " + missing.own_config
-                                       : WasGiven(missing.own_config.empty())) +
+                 (missing.may_be_same_file ? "the agent has those of " + missing.own_config
+                                           : AgentConfigText(missing.own_config.empty())) +
                  ", and cannot read it"}};
   }
   std::vector<SkippedProvider> skipped;
@@ -156,12 +158,12 @@ std::vector<SkippedProvider> SkippedProviders(const MissingProviders& missing, c
     if (Matches(one.own_images, target)) continue;
     for (const Pattern& pattern : one.provider.match_images) {
       if (!pattern.Matches(target)) continue;
-      const bool other = one.how == MissingProviders::How::kOtherProgram;
+      const bool other = one.cause == MissingProviders::Cause::kDifferentProgram;
       skipped.push_back(
           {other ? ProgramIn(missing.kubelets.bin_dir, one.provider.name) : one.provider.name, pattern.text(),
            other ? "kubelet runs it; the agent runs " + ProgramIn(missing.bin_dir, one.provider.name) +
                        ", which is another program"
-                 : "kubelet uses it, from " + missing.kubelets.config + "; " + WhyMissing(missing, one)});
+                 : "kubelet uses it, from " + missing.kubelets.config + "; " + MissingReason(missing, one)});
       break;
     }
   }
@@ -198,19 +200,19 @@ std::string ProgramIn(const std::string& bin_dir, const std::string& provider) {
 }
 
 // The checks go from cheap to expensive: paths, file stamps, sizes, and only then the bytes.
-ProgramHere CompareProgram(const std::string& own_bin_dir, const std::string& kubelets_bin_dir,
-                           const std::string& provider) {
+ProgramComparison CompareProgram(const std::string& own_bin_dir, const std::string& kubelets_bin_dir,
+                                 const std::string& provider) {
   const std::string own = ProgramIn(own_bin_dir, provider);
-  if (own_bin_dir.empty() || !IsProgramFile(own)) return ProgramHere::kAbsent;
-  if (kubelets_bin_dir.empty() || kubelets_bin_dir == own_bin_dir) return ProgramHere::kSame;
+  if (own_bin_dir.empty() || !IsProgramFile(own)) return ProgramComparison::kAbsent;
+  if (kubelets_bin_dir.empty() || kubelets_bin_dir == own_bin_dir) return ProgramComparison::kSame;
   const std::string kubelets = ProgramIn(kubelets_bin_dir, provider);
   const base::FileStamp here = base::StampOf(own), there = base::StampOf(kubelets);
   // kubelet's program is not visible here, which proves no difference.
-  if (there == base::FileStamp{}) return ProgramHere::kSame;
+  if (there == base::FileStamp{}) return ProgramComparison::kSame;
   // One file, mounted twice: the usual case, without reading it.
-  if (here.device == there.device && here.inode == there.inode) return ProgramHere::kSame;
+  if (here.device == there.device && here.inode == there.inode) return ProgramComparison::kSame;
   const bool same = here.size == there.size && HaveSameBytes(own, kubelets);
-  return same ? ProgramHere::kSame : ProgramHere::kAnother;
+  return same ? ProgramComparison::kSame : ProgramComparison::kDifferent;
 }
 
 }  // namespace prefetch::credentials

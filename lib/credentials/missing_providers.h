@@ -13,10 +13,10 @@
 namespace prefetch::credentials {
 
 // Compares the program that the agent runs for a credential provider with kubelet's.
-enum class ProgramHere {
-  kSame,     // or kubelet's is not to be seen here
-  kAbsent,   // the agent has none
-  kAnother,  // it has other bytes than kubelet's
+enum class ProgramComparison {
+  kSame,       // or kubelet's is not to be seen here
+  kAbsent,     // the agent has none
+  kDifferent,  // it has other bytes than kubelet's
 };
 
 // The path of a provider's program.
@@ -24,46 +24,46 @@ std::string ProgramIn(const std::string& bin_dir, const std::string& provider);
 
 // Folders as they are reached here; kubelet's may be empty. Blocks as a disk does, and reads both programs
 // where they are two files of one size.
-ProgramHere CompareProgram(const std::string& own_bin_dir, const std::string& kubelets_bin_dir,
-                           const std::string& provider);
+ProgramComparison CompareProgram(const std::string& own_bin_dir, const std::string& kubelets_bin_dir,
+                                 const std::string& provider);
 
 // kubelet's flags, as their paths are reached here. Empty: none, or not known.
-struct KubeletsProviders {
+struct KubeletProviderFlags {
   std::string config;
   std::string bin_dir;
 
-  friend bool operator==(const KubeletsProviders&, const KubeletsProviders&) = default;
+  friend bool operator==(const KubeletProviderFlags&, const KubeletProviderFlags&) = default;
 };
 
-struct OwnProviders {
-  struct Named {
+struct AgentProviders {
+  struct Entry {
     std::string name;
-    ProgramHere program = ProgramHere::kSame;  // beside kubelet's
+    ProgramComparison program = ProgramComparison::kSame;  // beside kubelet's
     std::vector<Pattern> match_images{};
   };
 
   std::string config;  // empty: none
   std::string bin_dir;
-  std::vector<Named> named;  // in the configuration
+  std::vector<Entry> entries;  // in the configuration
 };
 
 struct MissingProviders {
-  enum class How {
-    kNone,          // the agent has no configuration at all
-    kOthers,        // its configuration has others
-    kNoProgram,     // its folder does not have the program
-    kOtherProgram,  // its program is another one
-    kFewerImages,   // its provider of that name does not match all of these images
+  enum class Cause {
+    kNoConfig,          // the agent has no configuration at all
+    kNotConfigured,     // its configuration has others
+    kNoProgram,         // its folder does not have the program
+    kDifferentProgram,  // its program is another one
+    kFewerImages,       // its provider of that name does not match all of these images
   };
   struct Missing {
     Provider provider;  // kubelet's
-    How how = How::kNone;
+    Cause cause = Cause::kNoConfig;
     std::vector<Pattern> own_images{};  // if kFewerImages
   };
 
-  KubeletsProviders kubelets;      // without a configuration: nothing is missing
+  KubeletProviderFlags kubelets;   // without a configuration: nothing is missing
   std::string unreadable;          // why the configuration cannot be read here; empty: it was read
-  bool perhaps_same = false;       // unreadable, and the agent's own may be that file, mounted elsewhere
+  bool may_be_same_file = false;   // unreadable, and the agent's own may be that file, mounted elsewhere
   std::string own_config;          // empty: the agent has no configuration at all
   std::string bin_dir;             // the agent's
   std::vector<Missing> providers;  // none if it cannot be read
@@ -74,8 +74,8 @@ struct MissingProviders {
 
 // `there` is what kubelet's configuration says. The agent's own may be the same file mounted elsewhere: the
 // names and matchImages of its providers decide.
-MissingProviders FindMissingProviders(const KubeletsProviders& kubelets, const ProviderConfig& there,
-                                      const OwnProviders& own);
+MissingProviders FindMissingProviders(const KubeletProviderFlags& kubelets, const ProviderConfig& there,
+                                      const AgentProviders& own);
 
 // Returns a sentence for each provider, for status and log.
 std::vector<std::string> ProblemsOf(const MissingProviders& missing);

@@ -18,23 +18,23 @@ namespace prefetch::credentials {
 namespace {
 
 constexpr std::size_t kLongestResponse = 1 << 20;
-constexpr std::size_t kKeptErrors = 4096;
-constexpr std::size_t kLongestWords = 1024;
+constexpr std::size_t kMaxStderr = 4096;
+constexpr std::size_t kMaxQuotedBytes = 1024;
 
-base::Command CommandOf(const Provider& provider, const PluginSurroundings& surroundings) {
+base::Command CommandOf(const Provider& provider, const PluginContext& context) {
   base::Command command;
   // No shell and no search in PATH, as with kubelet (A8).
-  const std::string& directory = surroundings.bin_dir;
+  const std::string& directory = context.bin_dir;
   command.argv = {directory + (directory.ends_with('/') ? "" : "/") + provider.name};
   command.argv.insert(command.argv.end(), provider.args.begin(), provider.args.end());
-  std::map<std::string, std::string> environment = surroundings.environment;
-  // A8: the provider's variables win over those of the surroundings.
+  std::map<std::string, std::string> environment = context.environment;
+  // A8: the provider's variables win over those of the context.
   for (const auto& [name, value] : provider.env) environment[name] = value;
   for (const auto& [name, value] : environment) command.environment.push_back(name + "=" + value);
-  command.directory = surroundings.working_directory;
+  command.directory = context.working_directory;
   // A plugin that writes without end is stopped here, and cannot exhaust the agent's memory.
   command.max_output = kLongestResponse;
-  command.max_errors = kKeptErrors;
+  command.max_errors = kMaxStderr;
   return command;
 }
 
@@ -49,33 +49,33 @@ std::vector<base::Secret> SecretsOf(const base::ProcessResult& result, const Pro
 }
 
 // Returns ": " and the plugin's message without secrets (A11); empty if it wrote none.
-std::string StderrWords(const base::ProcessResult& result, const Provider& provider,
-                        const base::Secret& token) {
+std::string StderrText(const base::ProcessResult& result, const Provider& provider,
+                       const base::Secret& token) {
   const std::vector<base::Secret> secrets = SecretsOf(result, provider);
   std::vector<const base::Secret*> all = {&token};
   for (const base::Secret& secret : secrets) all.push_back(&secret);
-  const std::string text = base::PluginText(result.errors, kLongestWords, all);
+  const std::string text = base::PluginText(result.errors, kMaxQuotedBytes, all);
   return text.empty() ? "" : ": " + text;
 }
 
 // `cut_short`: the caller's deadline was earlier than the plugin's own timeout.
-base::Error Failure(const base::ProcessResult& result, const PluginSurroundings& surroundings, bool cut_short,
-                    const std::string& stderr_words) {
+base::Error Failure(const base::ProcessResult& result, const PluginContext& context, bool cut_short,
+                    const std::string& stderr_text) {
   switch (result.end) {
     case base::ProcessEnd::kExited:
-      return base::Unavailable("exited " + std::to_string(result.code) + stderr_words);
+      return base::Unavailable("exited " + std::to_string(result.code) + stderr_text);
     case base::ProcessEnd::kSignalled:
-      return base::Unavailable("was killed by signal " + std::to_string(result.code) + stderr_words);
+      return base::Unavailable("was killed by signal " + std::to_string(result.code) + stderr_text);
     case base::ProcessEnd::kTimedOut:
       // A deadline of the caller says nothing about the plugin, so the words differ.
-      return base::DeadlineExceeded(
-          (cut_short ? "did not answer in the time that was left"
-                     : "did not answer within " + doc::FormatDuration(surroundings.timeout)) +
-          stderr_words);
+      return base::DeadlineExceeded((cut_short
+                                         ? "did not answer in the time that was left"
+                                         : "did not answer within " + doc::FormatDuration(context.timeout)) +
+                                    stderr_text);
     case base::ProcessEnd::kCancelled:
       return base::Cancelled("a stop was requested");
     case base::ProcessEnd::kOutputLimit:
-      return base::ResourceExhausted("wrote more than 1 MiB" + stderr_words);
+      return base::ResourceExhausted("wrote more than 1 MiB" + stderr_text);
   }
   return base::Internal("ended in an unknown way");
 }
@@ -83,7 +83,7 @@ base::Error Failure(const base::ProcessResult& result, const PluginSurroundings&
 }  // namespace
 
 base::Result<PluginResponse> RunPlugin(const base::Call& call, const Provider& provider,
-                                       const PluginSurroundings& surroundings, const std::string& image,
+                                       const PluginContext& context, const std::string& image,
                                        const PluginIdentity& identity) {
   base::Secret request = EncodeRequest({.api_version = provider.api_version,
                                         .image = image,
@@ -91,15 +91,15 @@ base::Result<PluginResponse> RunPlugin(const base::Call& call, const Provider& p
                                         .service_account_annotations = identity.annotations});
   // The request may carry a token. It goes through stdin, never into arguments or variables, which other
   // processes can read.
-  const base::Call limited = call.Within(surroundings.timeout);
+  const base::Call limited = call.Within(context.timeout);
   base::Result<base::ProcessResult> result =
-      base::RunProcess(limited, CommandOf(provider, surroundings), request.Reveal());
+      base::RunProcess(limited, CommandOf(provider, context), request.Reveal());
   if (!result) return std::move(result).error();
   if (result->end != base::ProcessEnd::kExited || result->code != 0) {
-    return Failure(*result, surroundings, limited.deadline == call.deadline,
-                   StderrWords(*result, provider, identity.token));
+    return Failure(*result, context, limited.deadline == call.deadline,
+                   StderrText(*result, provider, identity.token));
   }
-  auto response = DecodeResponse(result->output.Reveal(), provider.api_version, surroundings.kubelet_version);
+  auto response = DecodeResponse(result->output.Reveal(), provider.api_version, context.kubelet_version);
   // A26.
   if (response && provider.token_attributes && EchoesToken(*response, *provider.token_attributes, identity)) {
     return base::InvalidArgument(
@@ -130,7 +130,7 @@ image::AuthConfig DecodeEntry(const doc::Reader& value, doc::UnknownKeys unknown
   doc::ObjectReader entry(value);
   auth.username = entry.String("username").value_or("");
   auth.password = base::Secret(entry.String("password").value_or(""));
-  base::RememberSecret(auth.password, base::SecretOrigin::kHandedOut);
+  base::RememberSecret(auth.password, base::SecretOrigin::kReceived);
   entry.Finish(unknown);
   return auth;
 }

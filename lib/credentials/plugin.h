@@ -89,7 +89,7 @@ bool EchoesToken(const PluginResponse& response, const TokenAttributes& attribut
 constexpr std::chrono::seconds kPluginTimeout{60};  // as kubelet
 
 // Settings that all plugins of a node share.
-struct PluginSurroundings {
+struct PluginContext {
   std::string bin_dir;
   std::map<std::string, std::string> environment;  // instead of kubelet's own; a provider's env goes over it
   std::string working_directory = "/";             // kubelet's
@@ -102,12 +102,12 @@ struct PluginSurroundings {
 // the process itself. An Error means that this provider has no credentials now; its message has the plugin's
 // stderr without secrets.
 base::Result<PluginResponse> RunPlugin(const base::Call& call, const Provider& provider,
-                                       const PluginSurroundings& surroundings, const std::string& image,
+                                       const PluginContext& context, const std::string& image,
                                        const PluginIdentity& identity = {});
 
 // Runs plugins: RunPlugin, or a model of it.
 using PluginRunner = std::function<base::Result<PluginResponse>(
-    const base::Call& call, const Provider& provider, const PluginSurroundings& surroundings,
-    const std::string& image, const PluginIdentity& identity)>;
+    const base::Call& call, const Provider& provider, const PluginContext& context, const std::string& image,
+    const PluginIdentity& identity)>;
 
 }  // namespace prefetch::credentials

@@ -13,74 +13,74 @@ std::string_view HostOf(std::string_view repository) {
 
 // Returns true for a failure of the executing caller's own: its time ran out, or it was stopped. Callers that
 // wait have other deadlines, so such a failure is not shared.
-bool IsPersonal(const base::Result<AnswerCache::Answer>& outcome, const base::Call& call) {
+bool IsCallerFailure(const base::Result<AnswerCache::Answer>& outcome, const base::Call& call) {
   return !outcome.ok() && (call.Stopped() || std::chrono::steady_clock::now() >= call.deadline);
 }
 
 // The key for all images of a registry together.
-AnswerCache::Subject OfHost(const AnswerCache::Subject& subject) {
+AnswerCache::Subject HostSubject(const AnswerCache::Subject& subject) {
   return {std::string(HostOf(subject.repository)), subject.identity};
 }
 
 }  // namespace
 
-std::optional<PluginAnswers::Outcome> PluginAnswers::Known(const AnswerCache::Subject& subject) {
+std::optional<CachingProvider::Outcome> CachingProvider::FindKnown(const AnswerCache::Subject& subject) {
   if (AnswerCache::Answer answer = cache_.Find(subject, clock_.Now())) return answer;
-  // A plugin that hangs costs a minute each time. The known hang is returned as the answer until kHangs is
-  // over.
-  auto hang = hangs_.find(OfHost(subject));
+  // A plugin that hangs costs a minute each time. The known hang is returned as the answer until kHangBackOff
+  // is over.
+  auto hang = hangs_.find(HostSubject(subject));
   if (hang == hangs_.end() || clock_.Now() >= hang->second.until) return std::nullopt;
   return hang->second.error;
 }
 
-void PluginAnswers::Remember(const AnswerCache::Subject& subject, const base::Error& failure) {
+void CachingProvider::RememberHang(const AnswerCache::Subject& subject, const base::Error& failure) {
   const base::TimePoint now = clock_.Now();
   // Old hangs are removed here, so that the map does not grow with every registry of a long run.
   std::erase_if(hangs_, [now](const auto& one) { return now >= one.second.until; });
-  hangs_.insert_or_assign(OfHost(subject), Hang{now + kHangs, failure});
+  hangs_.insert_or_assign(HostSubject(subject), Hang{now + kHangBackOff, failure});
 }
 
-std::optional<base::Result<AnswerCache::Answer>> PluginAnswers::GetNow(const std::string& repository,
-                                                                       const PluginIdentity& identity) {
+std::optional<base::Result<AnswerCache::Answer>> CachingProvider::TryGet(const std::string& repository,
+                                                                         const PluginIdentity& identity) {
   base::Lock lock(mutex_);
-  return Known({repository, identity.cache_key});
+  return FindKnown({repository, identity.cache_key});
 }
 
-std::shared_ptr<PluginAnswers::Flight> PluginAnswers::FlightToWaitFor(
+std::shared_ptr<CachingProvider::InFlightCall> CachingProvider::FindShareableCall(
     const AnswerCache::Subject& subject) const {
   // The plugin answers by image, so another image's answer would not help. Before its first answer, one for
   // the registry is assumed.
   if (last_type_ == CacheKeyType::kImage) return nullptr;
-  for (const auto& [other, flight] : flights_) {
+  for (const auto& [other, in_flight_call] : in_flight_) {
     // A27: answers for another account or other annotations are not shared.
     if (other.identity != subject.identity) continue;
     bool same_host = HostOf(other.repository) == HostOf(subject.repository);
-    if (last_type_ == CacheKeyType::kGlobal || same_host) return flight;
+    if (last_type_ == CacheKeyType::kGlobal || same_host) return in_flight_call;
   }
   return nullptr;
 }
 
-bool PluginAnswers::Wait(const base::Call& call, Flight& flight) {
-  flight.waiting++;
+bool CachingProvider::Wait(const base::Call& call, InFlightCall& in_flight_call) {
+  in_flight_call.waiting++;
   waiting_++;
   // An hour stands for "for ever": an execution takes a minute at most.
-  bool landed = landed_.wait_until(mutex_, call.stop, call.Within(std::chrono::hours(1)).deadline,
-                                   [&] { return flight.landed; });
-  if (!landed) {
-    flight.waiting--;
+  bool done = call_done_.wait_until(mutex_, call.stop, call.Within(std::chrono::hours(1)).deadline,
+                                    [&] { return in_flight_call.done; });
+  if (!done) {
+    in_flight_call.waiting--;
     waiting_--;
   }
-  return landed;
+  return done;
 }
 
-int PluginAnswers::waiting() const {
+int CachingProvider::waiting() const {
   base::Lock lock(mutex_);
   return waiting_;
 }
 
-PluginAnswers::Outcome PluginAnswers::Execute(const base::Call& call, const AnswerCache::Subject& subject,
-                                              const PluginIdentity& identity) {
-  base::Result<PluginResponse> response = run_(call, provider_, surroundings_, subject.repository, identity);
+CachingProvider::Outcome CachingProvider::Execute(const base::Call& call, const AnswerCache::Subject& subject,
+                                                  const PluginIdentity& identity) {
+  base::Result<PluginResponse> response = run_(call, provider_, context_, subject.repository, identity);
   if (!response) return std::move(response).error();
   auto answer = std::make_shared<const KeyIndex>(response->auth);
   std::chrono::nanoseconds duration = response->cache_duration.value_or(provider_.default_cache_duration);
@@ -90,22 +90,22 @@ PluginAnswers::Outcome PluginAnswers::Execute(const base::Call& call, const Answ
   return AnswerCache::Answer(answer);
 }
 
-base::Result<AnswerCache::Answer> PluginAnswers::Get(const base::Call& call, const std::string& repository,
-                                                     std::optional<base::Duration>* ran_for,
-                                                     const PluginIdentity& identity) {
+base::Result<AnswerCache::Answer> CachingProvider::Get(const base::Call& call, const std::string& repository,
+                                                       std::optional<base::Duration>* ran_for,
+                                                       const PluginIdentity& identity) {
   const AnswerCache::Subject subject{repository, identity.cache_key};
-  auto flight = std::make_shared<Flight>();
+  auto in_flight_call = std::make_shared<InFlightCall>();
   {
     base::Lock lock(mutex_);
     bool waited_for_another = false;
     while (true) {
       // After each wait the cache is asked again: the execution that was awaited may have answered for this
       // image as well.
-      if (std::optional<Outcome> known = Known(subject)) return *known;
-      auto same = flights_.find(subject);
-      bool is_same = same != flights_.end();
-      std::shared_ptr<Flight> other = is_same ? same->second : nullptr;
-      if (!is_same && !waited_for_another) other = FlightToWaitFor(subject);
+      if (std::optional<Outcome> known = FindKnown(subject)) return *known;
+      auto same = in_flight_.find(subject);
+      bool is_same = same != in_flight_.end();
+      std::shared_ptr<InFlightCall> other = is_same ? same->second : nullptr;
+      if (!is_same && !waited_for_another) other = FindShareableCall(subject);
       if (!other) break;
       // One wait for another image is enough. If its answer did not help, a second wait would not, either.
       waited_for_another = waited_for_another || !is_same;
@@ -117,23 +117,23 @@ base::Result<AnswerCache::Answer> PluginAnswers::Get(const base::Call& call, con
       if (is_same && other->shared) return *other->shared;
     }
     // Callers for the same image find this flight from now on. The lock is released while the plugin runs.
-    flights_[subject] = flight;
+    in_flight_[subject] = in_flight_call;
   }
   base::TimePoint started = clock_.Now();
   Outcome outcome = Execute(call, subject, identity);
   if (ran_for != nullptr) *ran_for = clock_.Now() - started;
   base::Lock lock(mutex_);
-  flights_.erase(subject);
-  flight->landed = true;
-  waiting_ -= flight->waiting;  // they go on from here, as soon as they wake up
-  if (!IsPersonal(outcome, call)) {
-    flight->shared = outcome;
+  in_flight_.erase(subject);
+  in_flight_call->done = true;
+  waiting_ -= in_flight_call->waiting;  // they go on from here, as soon as they wake up
+  if (!IsCallerFailure(outcome, call)) {
+    in_flight_call->shared = outcome;
     // Only a timeout of the plugin's own is remembered: a refusal may be about this image alone.
     if (!outcome && outcome.error().code() == base::Code::kDeadlineExceeded) {
-      Remember(subject, outcome.error());
+      RememberHang(subject, outcome.error());
     }
   }
-  landed_.notify_all();
+  call_done_.notify_all();
   return outcome;
 }
 
@@ -179,7 +179,7 @@ void AnswerCache::Put(const Subject& subject, CacheKeyType type, std::chrono::na
   if (duration <= std::chrono::nanoseconds(0)) return;  // a negative one would be stored as already expired
   Subject key = KeyOf(subject, type);
   // A pod may name any number of images for which a plugin answers.
-  if (entries_.size() >= kMostAnswers && !entries_.contains(key)) {
+  if (entries_.size() >= kMaxAnswers && !entries_.contains(key)) {
     entries_.erase(std::min_element(entries_.begin(), entries_.end(), [](const auto& a, const auto& b) {
       return a.second.expires_at < b.second.expires_at;
     }));

@@ -1,4 +1,4 @@
-// PluginAnswers: one provider's answers, from its cache or from an execution that many clients share.
+// CachingProvider: one provider's answers, from its cache or from an execution that many clients share.
 #pragma once
 
 #include <cstddef>
@@ -38,9 +38,9 @@ class AnswerCache {
   // Returns the answer for `subject`: one for the image, else one for its registry, else a global one.
   // Returns nullptr if none is valid. An answer may have no credentials.
   Answer Find(const Subject& subject, base::TimePoint now);
-  static constexpr std::size_t kMostAnswers = 6000;  // more than a list has repositories
+  static constexpr std::size_t kMaxAnswers = 6000;  // more than a list has repositories
   // Stores `answer` under the key of its cache type, if `duration` is positive. If there would be more than
-  // kMostAnswers, drops the one that expires first.
+  // kMaxAnswers, drops the one that expires first.
   void Put(const Subject& subject, CacheKeyType type, std::chrono::nanoseconds duration, Answer answer,
            base::TimePoint now);
 
@@ -60,7 +60,7 @@ class AnswerCache {
   std::optional<base::TimePoint> swept_at_;
 };
 
-constexpr std::chrono::seconds kHangs{60};
+constexpr std::chrono::seconds kHangBackOff{60};
 
 // A resource. Any thread may call, many at once. `clock` outlives it.
 //
@@ -69,18 +69,18 @@ constexpr std::chrono::seconds kHangs{60};
 // answer for the whole registry, and ten images pulled at once should not be ten executions. It does not wait
 // for plugins that are known to answer by image. A failure is shared with the same image only, except for a
 // plugin that did not answer within its time: it is assumed to hang for that registry, and is not asked again
-// for kHangs.
-class PluginAnswers {
+// for kHangBackOff.
+class CachingProvider {
  public:
-  PluginAnswers(Provider provider, PluginSurroundings surroundings, const base::Clock& clock,
-                PluginRunner run = RunPlugin)
+  CachingProvider(Provider provider, PluginContext context, const base::Clock& clock,
+                  PluginRunner run = RunPlugin)
       : provider_(std::move(provider)),
-        surroundings_(std::move(surroundings)),
+        context_(std::move(context)),
         clock_(clock),
         run_(std::move(run)),
-        cache_(surroundings_.kubelet_version) {}
-  PluginAnswers(const PluginAnswers&) = delete;
-  PluginAnswers& operator=(const PluginAnswers&) = delete;
+        cache_(context_.kubelet_version) {}
+  CachingProvider(const CachingProvider&) = delete;
+  CachingProvider& operator=(const CachingProvider&) = delete;
 
   const Provider& provider() const { return provider_; }
 
@@ -91,7 +91,7 @@ class PluginAnswers {
                                         const PluginIdentity& identity = {}) PREFETCH_EXCLUDES(mutex_);
 
   // The answer of Get, if it is known; nullopt: the plugin has to run.
-  std::optional<base::Result<AnswerCache::Answer>> GetNow(const std::string& repository,
+  std::optional<base::Result<AnswerCache::Answer>> TryGet(const std::string& repository,
                                                           const PluginIdentity& identity = {})
       PREFETCH_EXCLUDES(mutex_);
 
@@ -101,29 +101,30 @@ class PluginAnswers {
  private:
   using Outcome = base::Result<AnswerCache::Answer>;
   // One execution. Lives as long as a call waits for it.
-  struct Flight {
-    bool landed = false;
+  struct InFlightCall {
+    bool done = false;
     int waiting = 0;                // number of calls that wait for it
     std::optional<Outcome> shared;  // none: it failed for reasons of the caller's own (stopped, out of time)
   };
 
-  std::optional<Outcome> Known(const AnswerCache::Subject& subject) PREFETCH_REQUIRES(mutex_);
-  void Remember(const AnswerCache::Subject& subject, const base::Error& failure) PREFETCH_REQUIRES(mutex_);
-  std::shared_ptr<Flight> FlightToWaitFor(const AnswerCache::Subject& subject) const
+  std::optional<Outcome> FindKnown(const AnswerCache::Subject& subject) PREFETCH_REQUIRES(mutex_);
+  void RememberHang(const AnswerCache::Subject& subject, const base::Error& failure)
+      PREFETCH_REQUIRES(mutex_);
+  std::shared_ptr<InFlightCall> FindShareableCall(const AnswerCache::Subject& subject) const
       PREFETCH_REQUIRES(mutex_);
   // False if the caller's time is over first.
-  bool Wait(const base::Call& call, Flight& flight) PREFETCH_REQUIRES(mutex_);
+  bool Wait(const base::Call& call, InFlightCall& in_flight_call) PREFETCH_REQUIRES(mutex_);
   Outcome Execute(const base::Call& call, const AnswerCache::Subject& subject, const PluginIdentity& identity)
       PREFETCH_EXCLUDES(mutex_);
 
   const Provider provider_;
-  const PluginSurroundings surroundings_;
+  const PluginContext context_;
   const base::Clock& clock_;
   const PluginRunner run_;
   mutable base::Mutex mutex_;
-  base::Condition landed_;
+  base::Condition call_done_;
   AnswerCache cache_ PREFETCH_GUARDED_BY(mutex_);
-  std::map<AnswerCache::Subject, std::shared_ptr<Flight>> flights_ PREFETCH_GUARDED_BY(mutex_);
+  std::map<AnswerCache::Subject, std::shared_ptr<InFlightCall>> in_flight_ PREFETCH_GUARDED_BY(mutex_);
   std::optional<CacheKeyType> last_type_ PREFETCH_GUARDED_BY(mutex_);
   int waiting_ PREFETCH_GUARDED_BY(mutex_) = 0;
   // Registries for which it did not answer, by host and identity.

@@ -182,7 +182,7 @@ void CheckNamesAreUnique(const std::vector<Provider>& providers, std::vector<std
 
 // Explains a dangling link. Flatcar on AKS links its plugin into /usr/bin, and a container has a /usr/bin of
 // its own.
-std::string WhyNotThere(const std::string& path, const std::string& error) {
+std::string MissingFileReason(const std::string& path, const std::string& error) {
   std::error_code failed;
   const std::filesystem::path target = std::filesystem::read_symlink(path, failed);
   if (failed) return error;
@@ -207,7 +207,7 @@ void CheckExecutables(const std::vector<Provider>& providers, const std::string&
     std::string path = JoinPath(bin_dir, provider.name);
     base::Result<base::FileKind> kind = base::KindOf(path);
     if (!kind) {
-      problems.push_back("plugin: " + WhyNotThere(path, kind.error().message()));
+      problems.push_back("plugin: " + MissingFileReason(path, kind.error().message()));
     } else if (*kind == base::FileKind::kDirectory) {
       problems.push_back("plugin: " + path + " is a directory");
     } else if (::access(path.c_str(), X_OK) != 0) {

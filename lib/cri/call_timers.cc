@@ -21,12 +21,12 @@ __attribute__((weak)) void grpc_timer_manager_tick();
 namespace prefetch::cri {
 namespace {
 
-constexpr std::chrono::milliseconds kCheckEvery{100};
+constexpr std::chrono::milliseconds kCheckInterval{100};
 
 // Checks gRPC's timers while calls are under way. Lives as long as the process.
-class Checker {
+class TimerChecker {
  public:
-  Checker() : thread_([this] { Loop(); }) { thread_.detach(); }
+  TimerChecker() : thread_([this] { Loop(); }) { thread_.detach(); }
 
   void Begin() {
     base::Lock lock(mutex_);
@@ -46,7 +46,7 @@ class Checker {
         while (calls_ == 0) changed_.wait(mutex_);
       }
       // The lock is not held here, so calls that begin or end never wait for a check.
-      std::this_thread::sleep_for(kCheckEvery);
+      std::this_thread::sleep_for(kCheckInterval);
       grpc_timer_manager_tick();
     }
   }
@@ -64,33 +64,33 @@ void SearchNoLockCycles() {
 }
 
 // Null if gRPC checks its timers itself.
-Checker* Initialize() {
+TimerChecker* Initialize() {
   SearchNoLockCycles();
   grpc_event_engine::experimental::SetEventEngineFactory([] { return std::make_unique<TimerEngine>(); });
   grpc_init();
   if (grpc_timer_manager_set_threading == nullptr || grpc_timer_manager_tick == nullptr) return nullptr;
   grpc_timer_manager_set_threading(false);
-  return new Checker;
+  return new TimerChecker;
 }
 
-Checker* TheChecker() {
-  static Checker* const checker = Initialize();
+TimerChecker* GlobalTimerChecker() {
+  static TimerChecker* const checker = Initialize();
   return checker;
 }
 
 }  // namespace
 
 void InitializeGrpc() {
-  (void)TheChecker();
+  (void)GlobalTimerChecker();
 }
 
-CallUnderWay::CallUnderWay(base::TimePoint deadline)
-    : counted_(deadline != base::TimePoint::max() && TheChecker() != nullptr) {
-  if (counted_) TheChecker()->Begin();
+TimedCall::TimedCall(base::TimePoint deadline)
+    : counted_(deadline != base::TimePoint::max() && GlobalTimerChecker() != nullptr) {
+  if (counted_) GlobalTimerChecker()->Begin();
 }
 
-CallUnderWay::~CallUnderWay() {
-  if (counted_) TheChecker()->End();
+TimedCall::~TimedCall() {
+  if (counted_) GlobalTimerChecker()->End();
 }
 
 namespace {
@@ -110,7 +110,7 @@ struct TimerEngine::State {
   base::Condition changed;
   std::map<Key, absl::AnyInvocable<void()>> due PREFETCH_GUARDED_BY(mutex);
   std::intptr_t last_number PREFETCH_GUARDED_BY(mutex) = 0;
-  bool over PREFETCH_GUARDED_BY(mutex) = false;
+  bool stopping PREFETCH_GUARDED_BY(mutex) = false;
   std::thread thread PREFETCH_GUARDED_BY(mutex);
 
   TaskHandle Add(const std::shared_ptr<State>& self, Duration when, absl::AnyInvocable<void()> closure);
@@ -147,7 +147,7 @@ void TimerEngine::State::Loop() {
     absl::AnyInvocable<void()> closure;
     {
       base::Lock lock(mutex);
-      while (!over && (due.empty() || due.begin()->first.first > Clock::now())) {
+      while (!stopping && (due.empty() || due.begin()->first.first > Clock::now())) {
         if (due.empty()) {
           changed.wait(mutex);
         } else {
@@ -155,7 +155,7 @@ void TimerEngine::State::Loop() {
           changed.wait_until(mutex, next);
         }
       }
-      if (over) return;
+      if (stopping) return;
       closure = std::move(due.begin()->second);
       due.erase(due.begin());
     }
@@ -170,7 +170,7 @@ TimerEngine::~TimerEngine() {
   std::thread thread;
   {
     base::Lock lock(state_->mutex);
-    state_->over = true;
+    state_->stopping = true;
     // Closures are destroyed without the lock: one of them may own an object that calls the engine.
     left.swap(state_->due);
     thread.swap(state_->thread);

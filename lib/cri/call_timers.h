@@ -17,13 +17,13 @@ namespace prefetch::cri {
 void InitializeGrpc();
 
 // A call with a deadline exists as long as this does: gRPC keeps the deadline to within 100 ms then.
-class [[nodiscard]] CallUnderWay {
+class [[nodiscard]] TimedCall {
  public:
   // The end of time: the call has no deadline, so nothing is checked for it.
-  explicit CallUnderWay(base::TimePoint deadline);
-  CallUnderWay(CallUnderWay&& other) noexcept : counted_(other.counted_) { other.counted_ = false; }
-  CallUnderWay& operator=(CallUnderWay&&) = delete;
-  ~CallUnderWay();
+  explicit TimedCall(base::TimePoint deadline);
+  TimedCall(TimedCall&& other) noexcept : counted_(other.counted_) { other.counted_ = false; }
+  TimedCall& operator=(TimedCall&&) = delete;
+  ~TimedCall();
 
  private:
   bool counted_;

@@ -198,19 +198,20 @@ bool IsDigit(char c) {
   return c >= '0' && c <= '9';
 }
 
-bool InName(char c) {
+bool IsNameCharacter(char c) {
   return IsDigit(c) || (c >= 'a' && c <= 'z') || c == '.' || c == '_' || c == '-' || c == '/';
 }
 
 // Replaces `name` where it stands by itself, and not as a part of a longer name or word.
-std::string WithoutName(std::string_view text, std::string_view name) {
+std::string MaskName(std::string_view text, std::string_view name) {
   std::string out;
   std::size_t from = 0;
   // A part of a longer name stays: "a/app" must not be cut out of "a/app-denied".
   for (std::size_t at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {
     if (at < from) continue;
     std::size_t end = at + name.size();
-    if ((at > 0 && InName(text[at - 1])) || (end < text.size() && InName(text[end]))) continue;
+    if ((at > 0 && IsNameCharacter(text[at - 1])) || (end < text.size() && IsNameCharacter(text[end])))
+      continue;
     out.append(text.substr(from, at - from)).append(kPlaceholder);
     from = end;
   }
@@ -218,7 +219,7 @@ std::string WithoutName(std::string_view text, std::string_view name) {
 }
 
 // Replaces the text between `open` and the next of `close` with the placeholder.
-std::string WithoutBetween(std::string_view text, std::string_view open, std::string_view close) {
+std::string MaskBetween(std::string_view text, std::string_view open, std::string_view close) {
   std::string out;
   while (true) {
     std::size_t at = text.find(open);
@@ -231,21 +232,21 @@ std::string WithoutBetween(std::string_view text, std::string_view open, std::st
   }
 }
 
-std::string TakeNamesOut(std::string_view message, std::vector<std::string> names) {
+std::string MaskNames(std::string_view message, std::vector<std::string> names) {
   std::string text = base::ToLower(message);
   // C15: names and URLs may contain the words of any rule.
-  text = WithoutBetween(text, "://", " \"\n\t");  // http, https, docker
-  text = WithoutBetween(text, "\"/v2/", "\"");
-  text = WithoutBetween(text, "[manifests ", "]");
-  text = WithoutBetween(text, "body start \"", "\"");
+  text = MaskBetween(text, "://", " \"\n\t");  // http, https, docker
+  text = MaskBetween(text, "\"/v2/", "\"");
+  text = MaskBetween(text, "[manifests ", "]");
+  text = MaskBetween(text, "body start \"", "\"");
   // With a mirror, the name and host in these are not those that were asked for.
-  text = WithoutBetween(text, "reading manifest ", " ");
-  text = WithoutBetween(text, "reading manifest <...> in ", " ");
-  text = WithoutBetween(text, "pinging container registry ", " ");
+  text = MaskBetween(text, "reading manifest ", " ");
+  text = MaskBetween(text, "reading manifest <...> in ", " ");
+  text = MaskBetween(text, "pinging container registry ", " ");
   // Longest first: a repository is the beginning of its names with tag, and would leave the tag behind.
   std::sort(names.begin(), names.end(), [](const auto& a, const auto& b) { return a.size() > b.size(); });
   for (const std::string& name : names) {
-    if (!name.empty()) text = WithoutName(text, base::ToLower(name));
+    if (!name.empty()) text = MaskName(text, base::ToLower(name));
   }
   return text;
 }
@@ -281,20 +282,20 @@ std::optional<ErrorClass> ByText(RpcCode code, std::string_view text) {
   // The order is that of the table in C14, which has the reason of each place. `own` leaves out what the
   // server wrote: its words on disks, certificates and networks say nothing about this node (C30). Limits are
   // the exception, since servers report them in their own text.
-  FailureReading reading = ReadFailure(text);
-  if (auto found = FirstMatch(kPolicyAndDiskRules, reading.own)) return found;
+  ParsedFailure parsed = ParseFailure(text);
+  if (auto found = FirstMatch(kPolicyAndDiskRules, parsed.own)) return found;
   if (auto found = FirstMatch(kLimitRules, text)) return found;
-  if (auto found = FirstMatch(kNetworkRules, reading.own)) return found;
-  if (reading.own.ends_with(": eof")) return ErrorClass::kUnreachable;
-  if (auto found = ClassOfFailure(reading)) return found;
+  if (auto found = FirstMatch(kNetworkRules, parsed.own)) return found;
+  if (parsed.own.ends_with(": eof")) return ErrorClass::kUnreachable;
+  if (auto found = ClassOfFailure(parsed)) return found;
   // The kernel uses these words for the node's own files.
-  const std::string of_registry = base::ReplaceAll(reading.own, "permission denied", "");
+  const std::string of_registry = base::ReplaceAll(parsed.own, "permission denied", "");
   if (auto found = FirstMatch(kAccessRules, of_registry)) return found;
-  if (auto found = UnknownManifestType(reading.own)) return found;
-  if (auto found = FirstMatch(kNotFoundRules, reading.own)) return found;
+  if (auto found = UnknownManifestType(parsed.own)) return found;
+  if (auto found = FirstMatch(kNotFoundRules, parsed.own)) return found;
   // This text is containerd's alone, about a lease that the agent named. The registry did not say it.
   if (text.find("lease does not exist") != std::string_view::npos) return ErrorClass::kRuntimeError;
-  if (auto found = FirstMatch(kLastRules, reading.own)) return found;
+  if (auto found = FirstMatch(kLastRules, parsed.own)) return found;
   // Rule 13's last shape, here since a missing parent snapshot ends in these words too.
   if (code == RpcCode::kNotFound && text.find(": not found") != std::string_view::npos)
     return ErrorClass::kNotFound;
@@ -343,7 +344,7 @@ std::optional<ErrorClass> ByTransport(RpcCode code, std::string_view text) {
 }  // namespace
 
 ErrorClass Classify(RpcCode code, std::string_view message, const std::vector<std::string>& names) {
-  std::string without_names = TakeNamesOut(message, names);
+  std::string without_names = MaskNames(message, names);
   std::string_view text = base::TrimSpace(OwnWords(without_names));
   if (auto found = ByTransport(code, text)) return *found;
   if (auto found = ByText(code, text)) return *found;
@@ -353,7 +354,7 @@ ErrorClass Classify(RpcCode code, std::string_view message, const std::vector<st
 namespace {
 
 // Separates two parts of a text.
-constexpr std::string_view kBetween = ": ";
+constexpr std::string_view kSeparator = ": ";
 
 // The words with which a part of the text between colons begins, and the step that they belong to.
 struct StepWords {
@@ -414,7 +415,7 @@ constexpr std::array<std::string_view, 3> kStatusWords = {
     "statuscode: ", "received unexpected http status: ", "invalid status code from registry "};
 
 // Returns the HTTP status with which the text begins.
-std::optional<int> NumberAt(std::string_view text) {
+std::optional<int> ParseStatus(std::string_view text) {
   int status = 0;
   auto [end, error] =
       std::from_chars(text.data(), text.data() + std::min<std::size_t>(text.size(), 3), status);
@@ -426,7 +427,7 @@ std::optional<int> NumberAt(std::string_view text) {
 
 std::optional<int> StatusAt(std::string_view text) {
   for (std::string_view words : kStatusWords) {
-    if (text.starts_with(words)) return NumberAt(text.substr(words.size()));
+    if (text.starts_with(words)) return ParseStatus(text.substr(words.size()));
   }
   return std::nullopt;
 }
@@ -439,10 +440,10 @@ std::string_view CodeOf(std::string_view part) {
 
 // Splits the text at `at`: the runtime's own words go into `own`, and the words that it quotes from a server
 // into `quoted`. A server can write anything, so its words must not be taken for the runtime's.
-void Quote(FailureReading& reading, std::string_view text, std::size_t at) {
+void SplitQuotedPart(ParsedFailure& parsed, std::string_view text, std::size_t at) {
   at = std::min(at, text.size());
-  reading.own = text.substr(0, at);
-  reading.quoted = text.substr(at);
+  parsed.own = text.substr(0, at);
+  parsed.quoted = text.substr(at);
 }
 
 // After these words of containerd comes the status, and then perhaps the server's text:
@@ -460,33 +461,35 @@ bool IsGrpcCodeName(std::string_view code) {
 
 // Reads one part of containerd's text. `at` is its begin, `next` that of the part after it. Returns true if
 // nothing of the text is left to read.
-bool ReadContainerds(FailureReading& reading, std::string_view text, std::size_t at, std::size_t next) {
-  const std::string_view part = text.substr(at, next - at - kBetween.size());
+bool ParseContainerdPart(ParsedFailure& parsed, std::string_view text, std::size_t at, std::size_t next) {
+  const std::string_view part = text.substr(at, next - at - kSeparator.size());
   const std::string_view rest = text.substr(std::min(next, text.size()));
   if (part == "server message") {
-    reading.code = CodeOf(rest.substr(0, rest.find(kBetween)));
-    Quote(reading, text, next);
+    parsed.code = CodeOf(rest.substr(0, rest.find(kSeparator)));
+    SplitQuotedPart(parsed, text, next);
     return true;
   }
   if (AnnouncesStatus(part)) {
-    reading.status = NumberAt(rest).value_or(0);
-    if (reading.status == 0) return false;
-    Quote(reading, text, next + std::min({rest.find('\n'), rest.find(" - server message: "), rest.size()}));
+    parsed.status = ParseStatus(rest).value_or(0);
+    if (parsed.status == 0) return false;
+    SplitQuotedPart(parsed, text,
+                    next + std::min({rest.find('\n'), rest.find(" - server message: "), rest.size()}));
     return true;
   }
   const std::string_view code = CodeOf(part);
-  if (reading.source != ErrorSource::kContainerd || code.empty() || IsGrpcCodeName(code)) return false;
-  reading.code = code;
-  Quote(reading, text, at);
+  if (parsed.source != ErrorSource::kContainerd || code.empty() || IsGrpcCodeName(code)) return false;
+  parsed.code = code;
+  SplitQuotedPart(parsed, text, at);
   return true;
 }
 
 // The same for containers/image. Once it has named itself, a status or a code is the server's.
-bool ReadContainersImages(FailureReading& reading, std::string_view text, std::size_t at, std::size_t next) {
-  reading.status = StatusAt(text.substr(at)).value_or(0);
-  reading.code = CodeOf(text.substr(at, next - at - kBetween.size()));
-  if (reading.status == 0 && reading.code.empty()) return false;
-  Quote(reading, text, at);
+bool ParseContainersImagePart(ParsedFailure& parsed, std::string_view text, std::size_t at,
+                              std::size_t next) {
+  parsed.status = StatusAt(text.substr(at)).value_or(0);
+  parsed.code = CodeOf(text.substr(at, next - at - kSeparator.size()));
+  if (parsed.status == 0 && parsed.code.empty()) return false;
+  SplitQuotedPart(parsed, text, at);
   return true;
 }
 
@@ -494,23 +497,24 @@ bool ReadContainersImages(FailureReading& reading, std::string_view text, std::s
 
 // Go programs join the causes of an error by colons, the outermost first. So the parts are read from left to
 // right, until a part names a status or a code.
-FailureReading ReadFailure(std::string_view text) {
-  FailureReading reading{.own = text};
+ParsedFailure ParseFailure(std::string_view text) {
+  ParsedFailure parsed{.own = text};
   for (std::size_t at = 0, next = 0; at <= text.size(); at = next) {
-    next = std::min(text.find(kBetween, at), text.size()) + kBetween.size();
+    next = std::min(text.find(kSeparator, at), text.size()) + kSeparator.size();
     const std::string_view part = text.substr(at);
     auto step = std::find_if(kSteps.begin(), kSteps.end(),
                              [&](const StepWords& words) { return part.starts_with(words.begin); });
     if (step != kSteps.end()) {
-      reading.source = step->source;
+      parsed.source = step->source;
       // The last step counts: outer parts name what was wanted, inner ones where it failed.
-      if (step->step != Step::kUnknown) reading.step = step->step;
-    } else if (reading.source == ErrorSource::kContainersImage ? ReadContainersImages(reading, text, at, next)
-                                                               : ReadContainerds(reading, text, at, next)) {
+      if (step->step != Step::kUnknown) parsed.step = step->step;
+    } else if (parsed.source == ErrorSource::kContainersImage
+                   ? ParseContainersImagePart(parsed, text, at, next)
+                   : ParseContainerdPart(parsed, text, at, next)) {
       break;
     }
   }
-  return reading;
+  return parsed;
 }
 
 namespace {
@@ -525,17 +529,16 @@ struct FailureRow {
   std::string_view words = {};
   ErrorSource source = ErrorSource::kUnknown;  // any
 
-  bool Matches(const FailureReading& reading) const {
+  bool Matches(const ParsedFailure& parsed) const {
     auto has = [&](std::string_view text) { return text.find(words) != std::string_view::npos; };
-    return (source == ErrorSource::kUnknown || source == reading.source) &&
-           (step == Step::kUnknown || step == reading.step) &&
-           (from == 0 || (reading.status >= from && reading.status <= to)) &&
-           (code.empty() || code == reading.code) &&
-           (words.empty() || has(reading.own) || has(reading.quoted));
+    return (source == ErrorSource::kUnknown || source == parsed.source) &&
+           (step == Step::kUnknown || step == parsed.step) &&
+           (from == 0 || (parsed.status >= from && parsed.status <= to)) &&
+           (code.empty() || code == parsed.code) && (words.empty() || has(parsed.own) || has(parsed.quoted));
   }
 };
 
-constexpr ErrorSource kOfCrio = ErrorSource::kContainersImage;
+constexpr ErrorSource kCrioSource = ErrorSource::kContainersImage;
 
 // First match wins. Statuses as registry rule R22 has them.
 constexpr std::array kFailures = std::to_array<FailureRow>({
@@ -580,17 +583,17 @@ constexpr std::array kFailures = std::to_array<FailureRow>({
     {ErrorClass::kUnsupportedImage, Step::kDocument, 0, 0, "", "unsupported schema version"},
     {ErrorClass::kUnsupportedImage, Step::kDocument, 0, 0, "", "no fslayers in manifest"},
     {ErrorClass::kUnsupportedImage, Step::kUnknown, 0, 0, "", "unsupported image-specific operation",
-     kOfCrio},
+     kCrioSource},
     {ErrorClass::kCorrupt, Step::kBlob, 0, 0, "", "digest did not match"},
-    {ErrorClass::kUnpackFailed, Step::kUnpack, 0, 0, "", "unpacking failed", kOfCrio},
+    {ErrorClass::kUnpackFailed, Step::kUnpack, 0, 0, "", "unpacking failed", kCrioSource},
 });
 
 }  // namespace
 
-std::optional<ErrorClass> ClassOfFailure(const FailureReading& reading) {
+std::optional<ErrorClass> ClassOfFailure(const ParsedFailure& parsed) {
   // A row of one step comes before the row of any step for the same status or code.
   auto row = std::find_if(kFailures.begin(), kFailures.end(),
-                          [&](const FailureRow& failure) { return failure.Matches(reading); });
+                          [&](const FailureRow& failure) { return failure.Matches(parsed); });
   if (row == kFailures.end()) return std::nullopt;
   return row->error_class;
 }

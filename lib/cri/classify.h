@@ -35,7 +35,7 @@ enum class RpcCode {
 // UNKNOWN.
 image::ErrorClass Classify(RpcCode code, std::string_view message, const std::vector<std::string>& names);
 
-// FailureReading: what a runtime's words on a failed pull are made of (C30).
+// ParsedFailure: what a runtime's words on a failed pull are made of (C30).
 
 // Whose library speaks: containerd's resolver, or containers/image, which CRI-O and podman pull with.
 enum class ErrorSource { kUnknown, kContainerd, kContainersImage };
@@ -51,7 +51,7 @@ enum class Step {
   kUnpack,
 };
 
-struct FailureReading {
+struct ParsedFailure {
   ErrorSource source = ErrorSource::kUnknown;
   Step step = Step::kUnknown;
   int status = 0;         // of HTTP; 0 if the text has none
@@ -62,10 +62,10 @@ struct FailureReading {
 };
 
 // `text` in lower case and without names. The views are of `text`, or of static storage.
-FailureReading ReadFailure(std::string_view text);
+ParsedFailure ParseFailure(std::string_view text);
 
 // The table (runtime, step, status or code) -> class (C30).
 // No answer for a failure that has neither a status nor a code nor words that its step gives a meaning.
-std::optional<image::ErrorClass> ClassOfFailure(const FailureReading& reading);
+std::optional<image::ErrorClass> ClassOfFailure(const ParsedFailure& parsed);
 
 }  // namespace prefetch::cri

@@ -32,7 +32,7 @@ CallError Unsupported() {
 }
 
 // Turns the one failure that is an answer into success, and reports it in `happened`.
-grpc::Status Except(const grpc::Status& status, grpc::StatusCode expected, bool& happened) {
+grpc::Status TreatAsSuccess(const grpc::Status& status, grpc::StatusCode expected, bool& happened) {
   happened = status.error_code() == expected;
   return happened ? grpc::Status::OK : status;
 }
@@ -77,16 +77,16 @@ template <typename Invoke>
 std::optional<CallError> ContainerdApi::Run(const base::Call& call, std::string_view method, Invoke invoke) {
   const std::uint64_t generation = channel_.Generation();
   // A runtime without these services is asked once for each connection (C24). Another daemon may have them.
-  if (unsupported_in_ == generation) return Unsupported();
+  if (unsupported_generation_ == generation) return Unsupported();
   // Each of these calls may be made twice: if the first one had its effect, the second one finds it.
-  const RpcSubject subject{.method = method, .harmless = true};
+  const RpcSubject subject{.method = method, .idempotent = true};
   auto failed = RunRpc(channel_, call.Within(kLimit), subject, [&](grpc::ClientContext& context) {
     context.AddMetadata(kNamespaceHeader, kKubernetesNamespace);
     return invoke(context);
   });
   if (!failed || failed->error_class != ErrorClass::kRuntimeUnsupported) return failed;
   // A containerd whose images service is disabled still has leases.
-  if (!method.starts_with("Images.")) unsupported_in_ = generation;
+  if (!method.starts_with("Images.")) unsupported_generation_ = generation;
   return Unsupported();
 }
 
@@ -97,21 +97,23 @@ CallResult<bool> ContainerdApi::CreateLease(const base::Call& call, const LeaseI
   leases::CreateResponse response;
   bool existed = false;
   auto failed = Run(call, "Leases.Create", [&](grpc::ClientContext& context) {
-    return Except(stubs_->leases->Create(&context, request, &response), grpc::StatusCode::ALREADY_EXISTS,
-                  existed);
+    return TreatAsSuccess(stubs_->leases->Create(&context, request, &response),
+                          grpc::StatusCode::ALREADY_EXISTS, existed);
   });
   if (failed) return std::move(*failed);
   return !existed;
 }
 
-CallResult<bool> ContainerdApi::DeleteLease(const base::Call& call, const std::string& id, LeaseBytes bytes) {
+CallResult<bool> ContainerdApi::DeleteLease(const base::Call& call, const std::string& id,
+                                            LeaseDeletion deletion) {
   leases::DeleteRequest request;
   request.set_id(id);
-  request.set_sync(bytes == LeaseBytes::kReleaseNow);
+  request.set_sync(deletion == LeaseDeletion::kSync);
   leases::Empty response;
   bool absent = false;
   auto failed = Run(call, "Leases.Delete", [&](grpc::ClientContext& context) {
-    return Except(stubs_->leases->Delete(&context, request, &response), grpc::StatusCode::NOT_FOUND, absent);
+    return TreatAsSuccess(stubs_->leases->Delete(&context, request, &response), grpc::StatusCode::NOT_FOUND,
+                          absent);
   });
   if (failed) return std::move(*failed);
   return !absent;
@@ -138,8 +140,8 @@ CallResult<std::optional<std::set<LeaseResource>>> ContainerdApi::ListResources(
   leases::ListResourcesResponse response;
   bool absent = false;
   auto failed = Run(call, "Leases.ListResources", [&](grpc::ClientContext& context) {
-    return Except(stubs_->leases->ListResources(&context, request, &response), grpc::StatusCode::NOT_FOUND,
-                  absent);
+    return TreatAsSuccess(stubs_->leases->ListResources(&context, request, &response),
+                          grpc::StatusCode::NOT_FOUND, absent);
   });
   if (failed) return std::move(*failed);
   if (absent) return std::optional<std::set<LeaseResource>>();
@@ -158,8 +160,8 @@ CallResult<bool> ContainerdApi::AddResource(const base::Call& call, const std::s
   leases::Empty response;
   bool absent = false;
   auto failed = Run(call, "Leases.AddResource", [&](grpc::ClientContext& context) {
-    return Except(stubs_->leases->AddResource(&context, request, &response), grpc::StatusCode::NOT_FOUND,
-                  absent);
+    return TreatAsSuccess(stubs_->leases->AddResource(&context, request, &response),
+                          grpc::StatusCode::NOT_FOUND, absent);
   });
   if (failed) return std::move(*failed);
   return !absent;
@@ -172,7 +174,8 @@ CallResult<std::optional<ContentInfo>> ContainerdApi::Info(const base::Call& cal
   content::InfoResponse response;
   bool absent = false;
   auto failed = Run(call, "Content.Info", [&](grpc::ClientContext& context) {
-    return Except(stubs_->content->Info(&context, request, &response), grpc::StatusCode::NOT_FOUND, absent);
+    return TreatAsSuccess(stubs_->content->Info(&context, request, &response), grpc::StatusCode::NOT_FOUND,
+                          absent);
   });
   if (failed) return std::move(*failed);
   if (absent) return std::optional<ContentInfo>();
@@ -249,7 +252,8 @@ CallResult<std::optional<ImageName>> ContainerdApi::GetImageName(const base::Cal
   names::ImageResponse response;
   bool absent = false;
   auto failed = Run(call, "Images.Get", [&](grpc::ClientContext& context) {
-    return Except(stubs_->names->Get(&context, request, &response), grpc::StatusCode::NOT_FOUND, absent);
+    return TreatAsSuccess(stubs_->names->Get(&context, request, &response), grpc::StatusCode::NOT_FOUND,
+                          absent);
   });
   if (failed) return std::move(*failed);
   if (absent) return std::optional<ImageName>();
@@ -294,7 +298,8 @@ CallResult<bool> ContainerdApi::SetImageLabels(const base::Call& call, const Ima
   names::ImageResponse response;
   bool absent = false;
   auto failed = Run(call, "Images.Update", [&](grpc::ClientContext& context) {
-    return Except(stubs_->names->Update(&context, request, &response), grpc::StatusCode::NOT_FOUND, absent);
+    return TreatAsSuccess(stubs_->names->Update(&context, request, &response), grpc::StatusCode::NOT_FOUND,
+                          absent);
   });
   if (failed) return std::move(*failed);
   return !absent;
@@ -324,7 +329,8 @@ CallResult<bool> ContainerdApi::SnapshotExists(const base::Call& call, const std
   snapshots::StatSnapshotResponse response;
   bool absent = false;
   auto failed = Run(call, "Snapshots.Stat", [&](grpc::ClientContext& context) {
-    return Except(stubs_->snapshots->Stat(&context, request, &response), grpc::StatusCode::NOT_FOUND, absent);
+    return TreatAsSuccess(stubs_->snapshots->Stat(&context, request, &response), grpc::StatusCode::NOT_FOUND,
+                          absent);
   });
   if (failed) return std::move(*failed);
   return !absent;
@@ -338,8 +344,8 @@ CallResult<bool> ContainerdApi::PrepareSnapshot(const base::Call& call, const st
   snapshots::PrepareSnapshotResponse response;
   bool existed = false;
   auto failed = Run(call, "Snapshots.Prepare", [&](grpc::ClientContext& context) {
-    return Except(stubs_->snapshots->Prepare(&context, request, &response), grpc::StatusCode::ALREADY_EXISTS,
-                  existed);
+    return TreatAsSuccess(stubs_->snapshots->Prepare(&context, request, &response),
+                          grpc::StatusCode::ALREADY_EXISTS, existed);
   });
   if (failed) return std::move(*failed);
   return !existed;
@@ -374,11 +380,11 @@ bool MayBeManifest(const ContentInfo& info) {
 
 }  // namespace
 
-PullStore::Learnt& PullStore::IsOfCurrentDaemon() {
+PullStore::DaemonFacts& PullStore::CurrentDaemonFacts() {
   std::uint64_t now = api_.Generation();
   // Another daemon may have another snapshotter, and another version that treats leases otherwise.
-  if (learnt_.generation != now) learnt_ = {.generation = now};
-  return learnt_;
+  if (daemon_facts_.generation != now) daemon_facts_ = {.generation = now};
+  return daemon_facts_;
 }
 
 void PullStore::Forget(const std::string& lease) {
@@ -388,10 +394,10 @@ void PullStore::Forget(const std::string& lease) {
   written_.erase(lease);
 }
 
-void PullStore::LearnFrom(const std::set<LeaseResource>& resources) {
+void PullStore::NoteLeaseContent(const std::set<LeaseResource>& resources) {
   base::Lock lock(mutex_);
   // Once the agent has named something itself, a lease with content no longer proves anything.
-  if (!resources.empty() && !named_something_) IsOfCurrentDaemon().fills_leases = true;
+  if (!resources.empty() && !added_resources_) CurrentDaemonFacts().fills_leases = true;
 }
 
 // Returns nothing for content that is no manifest of an image. That is no failure: an index has such labels,
@@ -422,7 +428,7 @@ CallResult<std::vector<ContentInfo>> PullStore::Candidates(const base::Call& cal
   {
     base::Lock lock(mutex_);
     // The runtime puts a pull's content into its lease. An empty lease then means that nothing has come yet.
-    if (IsOfCurrentDaemon().fills_leases) return candidates;
+    if (CurrentDaemonFacts().fills_leases) return candidates;
   }
   std::string label = SourceLabel(reference.domain());
   auto listed = api_.ListWithLabel(call, label);
@@ -476,9 +482,10 @@ CallResult<std::set<std::string>> PullStore::Committed(const base::Call& call, c
   return known;
 }
 
-CallResult<std::set<std::string>> PullStore::CommittedUnder(const base::Call& call, const std::string& lease,
-                                                            const StoredManifest& manifest,
-                                                            const PullFacts& facts) {
+CallResult<std::set<std::string>> PullStore::CommittedInLease(const base::Call& call,
+                                                              const std::string& lease,
+                                                              const StoredManifest& manifest,
+                                                              const PullFacts& facts) {
   std::set<std::string> known;
   {
     base::Lock lock(mutex_);
@@ -491,14 +498,14 @@ CallResult<std::set<std::string>> PullStore::CommittedUnder(const base::Call& ca
   return committed;
 }
 
-std::optional<CallError> PullStore::NameInLease(const base::Call& call, const std::string& lease,
-                                                const StoredManifest& manifest,
-                                                const std::set<LeaseResource>& resources) {
+std::optional<CallError> PullStore::AddToLease(const base::Call& call, const std::string& lease,
+                                               const StoredManifest& manifest,
+                                               const std::set<LeaseResource>& resources) {
   if (resources.count({"content", manifest.digest}) != 0)
     return std::nullopt;  // done, by the runtime or by us
   {
     base::Lock lock(mutex_);
-    named_something_ = true;
+    added_resources_ = true;
   }
   std::vector<LeaseResource> wanted = ResourcesOf(manifest);
   // The manifest comes last: its presence in the lease says that all the others are named.
@@ -515,7 +522,7 @@ std::optional<CallError> PullStore::NameInLease(const base::Call& call, const st
 // since the pull would otherwise seem to lose them.
 void PullStore::BridgeCommits(const std::string& lease, PullFacts& facts) {
   base::Lock lock(mutex_);
-  std::map<std::string, Written>& written = written_[lease];
+  std::map<std::string, IngestProgress>& written = written_[lease];
   base::TimePoint now = std::chrono::steady_clock::now();
   for (const doc::Blob& blob : facts.manifest->blobs) {
     auto ingest = facts.ingests.find(blob.digest);
@@ -532,7 +539,7 @@ void PullStore::BridgeCommits(const std::string& lease, PullFacts& facts) {
 CallResult<std::string> PullStore::Snapshotter(const base::Call& call) {
   {
     base::Lock lock(mutex_);
-    if (std::string known = IsOfCurrentDaemon().snapshotter; !known.empty()) return known;
+    if (std::string known = CurrentDaemonFacts().snapshotter; !known.empty()) return known;
   }
   auto mountpoint = api_.ImageFsMountpoint(call);
   if (!mountpoint) return mountpoint.error();
@@ -541,7 +548,7 @@ CallResult<std::string> PullStore::Snapshotter(const base::Call& call) {
   if (at == std::string::npos) return std::string(kUsualSnapshotter);
   std::string snapshotter = mountpoint->substr(at + kSnapshotterFolder.size());
   base::Lock lock(mutex_);
-  IsOfCurrentDaemon().snapshotter = snapshotter;
+  CurrentDaemonFacts().snapshotter = snapshotter;
   return snapshotter;
 }
 

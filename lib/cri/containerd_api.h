@@ -59,7 +59,7 @@ class ContainerdApi {
   // False: there is one already.
   CallResult<bool> CreateLease(const base::Call& call, const LeaseInfo& lease);
   CallResult<bool> DeleteLease(const base::Call& call, const std::string& id,
-                               LeaseBytes bytes = LeaseBytes::kReleaseLater);
+                               LeaseDeletion deletion = LeaseDeletion::kAsync);
   CallResult<std::vector<LeaseInfo>> ListLeases(const base::Call& call);
   // nullopt: no such lease.
   CallResult<std::optional<std::set<LeaseResource>>> ListResources(const base::Call& call,
@@ -104,8 +104,9 @@ class ContainerdApi {
 
   RpcChannel channel_, events_;
   std::unique_ptr<Stubs> stubs_;
-  static constexpr std::uint64_t kSupported = ~std::uint64_t{0};
-  std::atomic<std::uint64_t> unsupported_in_{kSupported};  // the generation that does not have these calls
+  static constexpr std::uint64_t kNoGeneration = ~std::uint64_t{0};
+  std::atomic<std::uint64_t> unsupported_generation_{
+      kNoGeneration};  // the generation that does not have these calls
 };
 
 // PullStore: what containerd's store has of the pulls under way: which manifest a pull fetches, and which of
@@ -130,12 +131,12 @@ class PullStore {
   CallResult<std::set<std::string>> Committed(const base::Call& call, const StoredManifest& manifest,
                                               const PullFacts& facts, std::set<std::string> known);
   // The same of a pull, whose lease names its blobs: one that was complete stays so, and is asked about once.
-  CallResult<std::set<std::string>> CommittedUnder(const base::Call& call, const std::string& lease,
-                                                   const StoredManifest& manifest, const PullFacts& facts)
+  CallResult<std::set<std::string>> CommittedInLease(const base::Call& call, const std::string& lease,
+                                                     const StoredManifest& manifest, const PullFacts& facts)
       PREFETCH_EXCLUDES(mutex_);
-  std::optional<CallError> NameInLease(const base::Call& call, const std::string& lease,
-                                       const StoredManifest& manifest,
-                                       const std::set<LeaseResource>& resources) PREFETCH_EXCLUDES(mutex_);
+  std::optional<CallError> AddToLease(const base::Call& call, const std::string& lease,
+                                      const StoredManifest& manifest,
+                                      const std::set<LeaseResource>& resources) PREFETCH_EXCLUDES(mutex_);
   CallResult<std::string> Snapshotter(const base::Call& call) PREFETCH_EXCLUDES(mutex_);
   // A blob that has been fetched is neither an ingest nor content for the moment in which it is committed: it
   // then counts as before, so that progress never goes back.
@@ -143,7 +144,7 @@ class PullStore {
   void Forget(const std::string& lease) PREFETCH_EXCLUDES(mutex_);
   // A lease that holds something before anything was named in it by us: the runtime honours the header, and
   // its store need not be searched, which on a node with thousands of blobs is dear.
-  void LearnFrom(const std::set<LeaseResource>& resources) PREFETCH_EXCLUDES(mutex_);
+  void NoteLeaseContent(const std::set<LeaseResource>& resources) PREFETCH_EXCLUDES(mutex_);
 
  private:
   CallResult<std::optional<StoredManifest>> ReadManifest(const base::Call& call, const ContentInfo& info);
@@ -157,22 +158,22 @@ class PullStore {
   std::map<std::string, StoredManifest> manifests_ PREFETCH_GUARDED_BY(mutex_);
   // By lease: blobs that were complete when they were asked about.
   std::map<std::string, std::set<std::string>> committed_ PREFETCH_GUARDED_BY(mutex_);
-  struct Written {
+  struct IngestProgress {
     std::uint64_t bytes = 0;
     base::TimePoint seen;
   };
   // By lease and digest: an ingest when it was seen last.
-  std::map<std::string, std::map<std::string, Written>> written_ PREFETCH_GUARDED_BY(mutex_);
+  std::map<std::string, std::map<std::string, IngestProgress>> written_ PREFETCH_GUARDED_BY(mutex_);
   // Facts that hold while the daemon at the other end is the same.
-  struct Learnt {
+  struct DaemonFacts {
     std::uint64_t generation = 0;
     std::string snapshotter;
     bool fills_leases = false;
   };
-  Learnt& IsOfCurrentDaemon() PREFETCH_REQUIRES(mutex_);
-  Learnt learnt_ PREFETCH_GUARDED_BY(mutex_);
+  DaemonFacts& CurrentDaemonFacts() PREFETCH_REQUIRES(mutex_);
+  DaemonFacts daemon_facts_ PREFETCH_GUARDED_BY(mutex_);
   // Leases may hold what we named there; under the next daemon, too.
-  bool named_something_ PREFETCH_GUARDED_BY(mutex_) = false;
+  bool added_resources_ PREFETCH_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace prefetch::cri

@@ -92,14 +92,14 @@ class BlobWriter {
 };
 
 enum class BlobState {
-  kOpen,   // can be written
-  kWhole,  // is there already; also belongs to the lease from now on
-  kTaken,  // another writer has the ingest
+  kWritable,  // can be written
+  kExists,    // is there already; also belongs to the lease from now on
+  kLocked,    // another writer has the ingest
 };
 
 struct OpenedBlob {
-  BlobState state = BlobState::kOpen;
-  std::unique_ptr<BlobWriter> writer;  // if and only if kOpen
+  BlobState state = BlobState::kWritable;
+  std::unique_ptr<BlobWriter> writer;  // if and only if kWritable
 };
 
 // The fate of ingests that are not complete.
@@ -109,13 +109,13 @@ enum class PartialIngests {
 };
 
 // When content goes that nothing but a lease has kept.
-enum class LeaseBytes {
+enum class LeaseDeletion {
   // The runtime's garbage collector runs by and by: containerd's may rest for 49 times as long as one run
   // takes.
-  kReleaseLater,
+  kAsync,
   // It runs at once, and the call returns when it is done. It holds up the runtime's other work meanwhile:
   // for room only.
-  kReleaseNow,
+  kSync,
 };
 
 // Any thread may call, many at once. Owned by main.
@@ -127,9 +127,9 @@ class ContentService {
   // killed agent has left it, with its bytes), and lasts at least half of `lifetime`.
   virtual CallResult<bool> EnsureLease(const base::Call& call, const std::string& id,
                                        std::chrono::seconds lifetime) = 0;
-  // False: there was none, which is the wish. `bytes`: when the content goes that only leases kept.
+  // False: there was none, which is the wish. `deletion`: when the content goes that only leases kept.
   virtual CallResult<bool> DeleteLease(const base::Call& call, const std::string& id,
-                                       LeaseBytes bytes = LeaseBytes::kReleaseLater) = 0;
+                                       LeaseDeletion deletion = LeaseDeletion::kAsync) = 0;
   // Ids of our leases (by their prefix), to drop leases without an entry.
   virtual CallResult<std::vector<std::string>> ListLeases(const base::Call& call) = 0;
   // The names of images that have the pin of `owner`, with both of its labels (C39); empty: of any agent.
@@ -168,8 +168,8 @@ class ContentService {
   // Returns true if a container starts from the image with this id, when no pull of it is known to have ended
   // well: it is unpacked, or all that it needs is here and can be unpacked, which the runtime does for the
   // first container (containerd, WithNewSnapshot in its CRI opts/container.go). `chain_id` may be empty.
-  virtual CallResult<bool> IsWhole(const base::Call& call, const std::string& id,
-                                   const std::string& chain_id) = 0;
+  virtual CallResult<bool> IsRunnable(const base::Call& call, const std::string& id,
+                                      const std::string& chain_id) = 0;
 };
 
 }  // namespace prefetch::cri

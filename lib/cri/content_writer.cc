@@ -48,7 +48,7 @@ struct ContentWriter::Connection {
 class ContentWriter::Stream final : public BlobWriter {
  public:
   Stream(Connection& connection, const base::Call& call, const std::string& lease, const BlobToWrite& blob)
-      : connection_(connection), call_(call), blob_(blob), under_way_(Prepare(context_, call_)) {
+      : connection_(connection), call_(call), blob_(blob), timed_call_(Prepare(context_, call_)) {
     SetNamespace(context_);
     context_.AddMetadata(kLeaseHeader, lease);
     // Registered before the call, which blocks until there is a connection.
@@ -77,14 +77,14 @@ class ContentWriter::Stream final : public BlobWriter {
       offset_ = static_cast<std::uint64_t>(std::max<std::int64_t>(response.offset(), 0));
       // C37: the answer to STAT has the digest of the bytes that are there.
       is_whole_ = response.digest() == blob_.digest;
-      return BlobState::kOpen;
+      return BlobState::kWritable;
     }
     const grpc::Status status = Finish();
-    if (status.error_code() == grpc::StatusCode::ALREADY_EXISTS) return BlobState::kWhole;
+    if (status.error_code() == grpc::StatusCode::ALREADY_EXISTS) return BlobState::kExists;
     // A connection that is gone has the same code. Only another writer's lock has these words.
     if (status.error_code() == grpc::StatusCode::UNAVAILABLE &&
         status.error_message().find("locked") != std::string::npos) {
-      return BlobState::kTaken;
+      return BlobState::kLocked;
     }
     return Failure(status);
   }
@@ -137,7 +137,7 @@ class ContentWriter::Stream final : public BlobWriter {
     over_ = true;
     calls_->WritesDone();
     grpc::Status status = calls_->Finish();
-    connection_.channel.Ended(status);
+    connection_.channel.OnCallEnded(status);
     return status;
   }
   // A call that ended well before its answer came is a failure as well, which its status does not show.
@@ -150,7 +150,7 @@ class ContentWriter::Stream final : public BlobWriter {
   const base::Call call_;
   const BlobToWrite blob_;
   grpc::ClientContext context_;
-  CallUnderWay under_way_;
+  TimedCall timed_call_;
   std::unique_ptr<grpc::ClientReaderWriter<content::WriteContentRequest, content::WriteContentResponse>>
       calls_;
   std::uint64_t offset_ = 0;
@@ -171,7 +171,7 @@ CallResult<std::pair<BlobState, std::unique_ptr<ContentWriter::Stream>>> Content
   auto stream = std::make_unique<Stream>(*connection_, call, lease, blob);
   auto state = stream->Begin();
   if (!state) return state.error();
-  if (*state != BlobState::kOpen) stream.reset();
+  if (*state != BlobState::kWritable) stream.reset();
   return std::pair(*state, std::move(stream));
 }
 

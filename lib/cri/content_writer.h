@@ -30,7 +30,7 @@ class ContentWriter {
 
  private:
   class Stream;
-  // nullptr with another state than kOpen.
+  // nullptr with another state than kWritable.
   CallResult<std::pair<BlobState, std::unique_ptr<Stream>>> Begin(const base::Call& call,
                                                                   const std::string& lease,
                                                                   const BlobToWrite& blob);

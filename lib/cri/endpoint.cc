@@ -58,7 +58,7 @@ std::optional<std::string> UnreachableReason(const Endpoint& endpoint) {
 }
 
 // The order decides if several runtimes run on a node.
-const std::vector<Endpoint>& UsualEndpoints() {
+const std::vector<Endpoint>& WellKnownEndpoints() {
   static const auto* const kUsual = new std::vector<Endpoint>{
       {"/run/containerd/containerd.sock"},
       {"/run/crio/crio.sock"},

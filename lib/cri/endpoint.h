@@ -30,10 +30,10 @@ inline constexpr const char* kPermissionDenied = "permission denied";
 std::optional<std::string> UnreachableReason(const Endpoint& endpoint);
 
 // Where container runtimes usually listen, most common first (C9).
-const std::vector<Endpoint>& UsualEndpoints();
+const std::vector<Endpoint>& WellKnownEndpoints();
 
 // The first of `candidates` on which a server listens. Unavailable otherwise, with a sentence that names each
 // with its fault, and a remedy.
-base::Result<Endpoint> DiscoverEndpoint(const std::vector<Endpoint>& candidates = UsualEndpoints());
+base::Result<Endpoint> DiscoverEndpoint(const std::vector<Endpoint>& candidates = WellKnownEndpoints());
 
 }  // namespace prefetch::cri

@@ -19,11 +19,11 @@ namespace {
 // The label that bounds a lease's life, RFC 3339 (containerd's garbage collector reads it).
 constexpr const char* kExpireLabel = "containerd.io/gc.expire";
 // containerd reads an ingest again to know its digest; this much takes a fraction of a second.
-constexpr std::uint64_t kCheaplyRead = 64 * 1024 * 1024;
+constexpr std::uint64_t kMaxCheapRead = 64 * 1024 * 1024;
 // A lease that only starts the collector expires after this, should the agent die meanwhile.
 constexpr std::chrono::minutes kCollection{1};
 // Ends the name of a lease that stands in for another one for the moment in which that is made anew.
-constexpr std::string_view kRenewal = "-renewal";
+constexpr std::string_view kRenewalSuffix = "-renewal";
 
 std::string ExpiresAfter(std::chrono::seconds lifetime) {
   return base::Rfc3339(std::chrono::system_clock::now() + lifetime);
@@ -47,7 +47,7 @@ std::optional<CallError> Renew(const base::Call& call, ContainerdApi& api, const
   if (!resources) return resources.error();
   std::set<LeaseResource> held = resources->value_or(std::set<LeaseResource>());
   // A second lease holds everything while the first is away.
-  LeaseInfo bridge{id + std::string(kRenewal), {{kExpireLabel, expires}}};
+  LeaseInfo bridge{id + std::string(kRenewalSuffix), {{kExpireLabel, expires}}};
   if (auto failed = Copy(call, api, bridge, held)) return failed;
   if (auto deleted = api.DeleteLease(call, id); !deleted) return deleted.error();
   if (auto failed = Copy(call, api, {id, {{kExpireLabel, expires}}}, held)) return failed;
@@ -76,7 +76,7 @@ struct GrpcContentService::Native {
       return made.error();
     // A snapshotter that makes none has its own ways: the lease goes in any case.
     (void)api.PrepareSnapshot(call, *snapshotter, id);
-    if (auto deleted = api.DeleteLease(call, id, LeaseBytes::kReleaseNow); !deleted) return deleted.error();
+    if (auto deleted = api.DeleteLease(call, id, LeaseDeletion::kSync); !deleted) return deleted.error();
     return std::nullopt;
   }
 
@@ -111,10 +111,10 @@ CallResult<bool> GrpcContentService::EnsureLease(const base::Call& call, const s
 }
 
 CallResult<bool> GrpcContentService::DeleteLease(const base::Call& call, const std::string& id,
-                                                 LeaseBytes bytes) {
+                                                 LeaseDeletion deletion) {
   native_->pulls.Forget(id);
-  auto deleted = native_->api.DeleteLease(call, id, bytes);
-  if (!deleted || !*deleted || bytes == LeaseBytes::kReleaseLater) return deleted;
+  auto deleted = native_->api.DeleteLease(call, id, deletion);
+  if (!deleted || !*deleted || deletion == LeaseDeletion::kAsync) return deleted;
   // On a full disk, that has removed the blobs only (runtime rule C38).
   if (auto failed = native_->CollectSnapshots(call, id)) return std::move(*failed);
   return true;
@@ -127,7 +127,7 @@ CallResult<std::vector<std::string>> GrpcContentService::ListLeases(const base::
   std::vector<std::string> ours;
   for (LeaseInfo& lease : *all) {
     // Stand-ins expire by themselves; another pull may need them now.
-    if (lease.id.starts_with(kLeasePrefix) && !lease.id.ends_with(kRenewal))
+    if (lease.id.starts_with(kLeasePrefix) && !lease.id.ends_with(kRenewalSuffix))
       ours.push_back(std::move(lease.id));
   }
   return ours;
@@ -172,7 +172,7 @@ CallResult<PullProgress> GrpcContentService::Progress(const base::Call& call, co
   if (!resources) return resources.error();
   if (!*resources) return ProgressFrom(facts);
   facts.resources = std::move(**resources);
-  native_->pulls.LearnFrom(facts.resources);
+  native_->pulls.NoteLeaseContent(facts.resources);
   // The order of these questions: a blob leaves the ingests when it becomes content, so ingests come first,
   // and it is then found as content. The other way round, it could be missed in both.
   auto ingests = native_->api.Ingests(call);
@@ -181,9 +181,9 @@ CallResult<PullProgress> GrpcContentService::Progress(const base::Call& call, co
   auto manifest = native_->pulls.Manifest(call, lease, reference, facts.resources);
   if (!manifest) return manifest.error();
   if (*manifest) {
-    if (auto failed = native_->pulls.NameInLease(call, lease, **manifest, facts.resources))
+    if (auto failed = native_->pulls.AddToLease(call, lease, **manifest, facts.resources))
       return std::move(*failed);
-    auto committed = native_->pulls.CommittedUnder(call, lease, **manifest, facts);
+    auto committed = native_->pulls.CommittedInLease(call, lease, **manifest, facts);
     if (!committed) return committed.error();
     facts.committed = std::move(*committed);
     facts.manifest = std::move(*manifest);
@@ -214,7 +214,7 @@ CallResult<std::uint64_t> GrpcContentService::FinishIngests(const base::Call& ca
     // An empty one saves nobody a byte.
     const bool discards = complete || ingest->second.written == 0 || partial == PartialIngests::kAbort;
     // The manifest may have named another size than the blob has.
-    if (!discards && ingest->second.written > kCheaplyRead) continue;
+    if (!discards && ingest->second.written > kMaxCheapRead) continue;
     auto gone = native_->Writer().Finish(call, lease, resource.id, discards);
     if (!gone) return gone.error();
     discarded += *gone;
@@ -268,8 +268,8 @@ CallResult<bool> GrpcContentService::IsUnpacked(const base::Call& call, const st
 
 // The id of an image is the digest of its configuration. A label of the manifest points to that, whether the
 // image was pulled or imported (seen on containerd 1.6.20, 1.7.24 and 2.1).
-CallResult<bool> GrpcContentService::IsWhole(const base::Call& call, const std::string& id,
-                                             const std::string& chain_id) {
+CallResult<bool> GrpcContentService::IsRunnable(const base::Call& call, const std::string& id,
+                                                const std::string& chain_id) {
   if (!chain_id.empty()) {
     auto unpacked = IsUnpacked(call, chain_id);
     if (unpacked && *unpacked) return unpacked;

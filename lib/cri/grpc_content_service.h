@@ -29,7 +29,8 @@ class GrpcContentService final : public ContentService {
 
   CallResult<bool> EnsureLease(const base::Call& call, const std::string& id,
                                std::chrono::seconds lifetime) override;
-  CallResult<bool> DeleteLease(const base::Call& call, const std::string& id, LeaseBytes bytes) override;
+  CallResult<bool> DeleteLease(const base::Call& call, const std::string& id,
+                               LeaseDeletion deletion) override;
   CallResult<std::vector<std::string>> ListLeases(const base::Call& call) override;
   CallResult<std::set<std::string>> ListPins(const base::Call& call, const std::string& owner) override;
   CallResult<PinResult> Pin(const base::Call& call, const std::string& name,
@@ -45,8 +46,8 @@ class GrpcContentService final : public ContentService {
   CallResult<std::string> Snapshotter(const base::Call& call) override;
   CallError WatchImages(const base::Call& call, const std::function<void()>& changed) override;
   CallResult<bool> IsUnpacked(const base::Call& call, const std::string& chain_id) override;
-  CallResult<bool> IsWhole(const base::Call& call, const std::string& id,
-                           const std::string& chain_id) override;
+  CallResult<bool> IsRunnable(const base::Call& call, const std::string& id,
+                              const std::string& chain_id) override;
 
  private:
   struct Native;

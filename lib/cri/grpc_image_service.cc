@@ -88,7 +88,7 @@ std::optional<CallError> NotReady(const v1::RuntimeStatus& status) {
     for (const std::string& more : {condition.reason(), condition.message()}) {
       if (!more.empty()) words.append(": ").append(more);
     }
-    return CallError{image::ErrorClass::kRuntimeDown, base::ForeignText(words, kLongestWords)};
+    return CallError{image::ErrorClass::kRuntimeDown, base::SanitizedText(words, kMaxQuotedBytes)};
   }
   return std::nullopt;
 }
@@ -110,14 +110,14 @@ constexpr std::chrono::milliseconds kStopCheck{50};
 
 // One of the ImageStatus calls that are under way. It must stay at its address until it has ended, hence a
 // list.
-struct StatusFlight {
+struct StatusCall {
   std::size_t index = 0;
   grpc::ClientContext context;
   v1::ImageStatusRequest request;
   v1::ImageStatusResponse response;
   grpc::Status status;
   std::unique_ptr<grpc::ClientAsyncResponseReader<v1::ImageStatusResponse>> reader;
-  std::optional<CallUnderWay> under_way;
+  std::optional<TimedCall> timed_call;
 };
 
 }  // namespace
@@ -150,7 +150,7 @@ CallResult<RuntimeInfo> GrpcImageService::Connect(const base::Call& call) {
   base::Call limited = call.Within(kShortLimit);
   v1::VersionRequest version_request;
   v1::VersionResponse version;
-  auto failed = RunRpc(channels_->calls, limited, {.method = "Version", .harmless = true},
+  auto failed = RunRpc(channels_->calls, limited, {.method = "Version", .idempotent = true},
                        [&](grpc::ClientContext& context) {
                          return channels_->runtime->Version(&context, version_request, &version);
                        });
@@ -158,7 +158,7 @@ CallResult<RuntimeInfo> GrpcImageService::Connect(const base::Call& call) {
   v1::StatusRequest status_request;
   status_request.set_verbose(true);
   v1::StatusResponse status;
-  failed = RunRpc(channels_->calls, limited, {.method = "Status", .harmless = true},
+  failed = RunRpc(channels_->calls, limited, {.method = "Status", .idempotent = true},
                   [&](grpc::ClientContext& context) {
                     return channels_->runtime->Status(&context, status_request, &status);
                   });
@@ -175,8 +175,8 @@ std::uint64_t GrpcImageService::Generation() {
 CallResult<std::vector<image::LocalImage>> GrpcImageService::ListImages(const base::Call& call) {
   v1::ListImagesRequest request;
   v1::ListImagesResponse response;
-  auto failed = RunRpc(channels_->calls, call.Within(kListLimit), {.method = "ListImages", .harmless = true},
-                       [&](grpc::ClientContext& context) {
+  auto failed = RunRpc(channels_->calls, call.Within(kListLimit),
+                       {.method = "ListImages", .idempotent = true}, [&](grpc::ClientContext& context) {
                          return channels_->images->ListImages(&context, request, &response);
                        });
   if (failed) return std::move(*failed);
@@ -192,7 +192,7 @@ CallResult<std::optional<ImageDetails>> GrpcImageService::ImageStatus(const base
   v1::ImageStatusResponse response;
   request.mutable_image()->set_image(name);
   request.set_verbose(true);
-  RpcSubject subject{.method = "ImageStatus", .image_names = NamesOf(name), .harmless = true};
+  RpcSubject subject{.method = "ImageStatus", .image_names = NamesOf(name), .idempotent = true};
   auto failed =
       RunRpc(channels_->calls, call.Within(kShortLimit), subject, [&](grpc::ClientContext& context) {
         return channels_->images->ImageStatus(&context, request, &response);
@@ -214,17 +214,17 @@ CallResult<std::vector<std::optional<ImageDetails>>> GrpcImageService::ImageStat
   if (!first) return first.error();
   all[0] = *std::move(first);
   base::Call limited = call.Within(kListLimit);
-  std::list<StatusFlight> flights;
+  std::list<StatusCall> flights;
   std::optional<CallError> failed;
   std::size_t next = 1;
   grpc::CompletionQueue queue;
   while (!flights.empty() || (!failed && next < names.size())) {
     while (!failed && next < names.size() && flights.size() < kInFlight) {
-      StatusFlight& flight = flights.emplace_back();
+      StatusCall& flight = flights.emplace_back();
       flight.index = next++;
       flight.request.mutable_image()->set_image(names[flight.index]);
       flight.request.set_verbose(true);
-      flight.under_way.emplace(Prepare(flight.context, limited));
+      flight.timed_call.emplace(Prepare(flight.context, limited));
       flight.reader = channels_->images->AsyncImageStatus(&flight.context, flight.request, &queue);
       flight.reader->Finish(&flight.response, &flight.status, &flight);
     }
@@ -234,18 +234,18 @@ CallResult<std::vector<std::optional<ImageDetails>>> GrpcImageService::ImageStat
     if (queue.AsyncNext(&tag, &ok, until) != grpc::CompletionQueue::GOT_EVENT) {
       if (!call.Stopped() || failed) continue;
       failed = CallError{ErrorClass::kCancelled, "stopped"};
-      for (StatusFlight& flight : flights) flight.context.TryCancel();
+      for (StatusCall& flight : flights) flight.context.TryCancel();
       continue;
     }
     auto ended = std::find_if(flights.begin(), flights.end(),
-                              [&](const StatusFlight& flight) { return &flight == tag; });
-    channels_->calls.Ended(ended->status);
+                              [&](const StatusCall& flight) { return &flight == tag; });
+    channels_->calls.OnCallEnded(ended->status);
     if (ended->status.ok()) {
       if (ended->response.has_image()) all[ended->index] = Details(ended->response);
     } else if (!failed) {
       failed = ToCallError(ended->status, limited, channels_->calls.Connected(),
                            {.method = "ImageStatus", .image_names = NamesOf(names[ended->index])});
-      for (StatusFlight& flight : flights) flight.context.TryCancel();
+      for (StatusCall& flight : flights) flight.context.TryCancel();
     }
     flights.erase(ended);
   }
@@ -283,7 +283,7 @@ CallResult<std::vector<ImageFilesystem>> GrpcImageService::ImageFsInfo(const bas
   v1::ImageFsInfoRequest request;
   v1::ImageFsInfoResponse response;
   auto failed = RunRpc(channels_->calls, call.Within(kFsInfoLimit),
-                       {.method = "ImageFsInfo", .harmless = true}, [&](grpc::ClientContext& context) {
+                       {.method = "ImageFsInfo", .idempotent = true}, [&](grpc::ClientContext& context) {
                          return channels_->images->ImageFsInfo(&context, request, &response);
                        });
   if (failed) return std::move(*failed);

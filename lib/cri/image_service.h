@@ -22,7 +22,7 @@
 namespace prefetch::cri {
 
 // The maximum size of a runtime's words, before a "…" (C18).
-inline constexpr std::size_t kLongestWords = 1021;
+inline constexpr std::size_t kMaxQuotedBytes = 1021;
 
 struct CallError {
   image::ErrorClass error_class = image::ErrorClass::kUnknown;
@@ -79,13 +79,13 @@ struct PullRequest {
   std::optional<image::AuthConfig> auth;  // none: anonymous (the field stays unset)
   // containerd only: the lease of ours under which the runtime is to keep fetched content. Empty: none.
   std::string lease;
-  // CRI-O only: the parent cgroup of the sandbox for which it is pulled, see kOwnPull. Empty: none.
+  // CRI-O only: the parent cgroup of the sandbox for which it is pulled, see kOwnPullCgroup. Empty: none.
   std::string sandbox_cgroup = {};
 };
 
 // As `sandbox_cgroup`: CRI-O shares the pull only with calls that send the same (C32). Its base name is the
 // slice that CRI-O takes without any, where it takes one at all.
-inline constexpr const char* kOwnPull = "prefetchd/system.slice";
+inline constexpr const char* kOwnPullCgroup = "prefetchd/system.slice";
 
 // Every call may block until its Call says otherwise; any thread may call, many at once. Owned by main.
 // Each call waits for a connection that is being made (C10); a runtime that is away is kRuntimeDown at the

@@ -26,7 +26,7 @@ class Fingerprint {
   std::uint64_t value_ = 14695981039346656037ULL;
 };
 
-bool IsOurs(const PullFacts& facts, const std::string& digest) {
+bool BelongsToManifest(const PullFacts& facts, const std::string& digest) {
   for (const doc::Blob& blob : facts.manifest->blobs) {
     if (blob.digest == digest) return true;
   }
@@ -46,14 +46,14 @@ PullProgress ProgressFrom(const PullFacts& facts) {
     // Unpacking is what is left if every blob is complete and the pull has not ended.
     progress.unpacking = true;
     for (const doc::Blob& blob : facts.manifest->blobs) {
-      progress.bytes_total = base::Plus(progress.bytes_total, blob.size_bytes);
+      progress.bytes_total = base::SaturatingAdd(progress.bytes_total, blob.size_bytes);
       bool complete = facts.committed.count(blob.digest) != 0;
       if (complete) progress.bytes_done += blob.size_bytes;
       progress.unpacking = progress.unpacking && complete;
     }
     for (const auto& [digest, bytes] : facts.ingests) {
       // Ingests are those of all pulls. A blob that has been committed meanwhile is counted above.
-      if (!IsOurs(facts, digest) || facts.committed.count(digest) != 0) continue;
+      if (!BelongsToManifest(facts, digest) || facts.committed.count(digest) != 0) continue;
       progress.bytes_done += bytes;
       progress.active = true;
     }
@@ -108,7 +108,7 @@ using Labels = std::map<std::string, std::string>;
 constexpr std::size_t kMostBlobs = 1000;
 
 // A blob with this label keeps the one with the digest that is its value.
-const std::string kKeeps = "containerd.io/gc.ref.content.";
+const std::string kGcRefPrefix = "containerd.io/gc.ref.content.";
 
 ImageDocument Document(std::string_view kind, std::string_view bytes, Labels labels) {
   const std::string digest = "sha256:" + base::Sha256Hex(bytes);
@@ -128,7 +128,7 @@ bool CanBeWritten(const doc::Blob& blob) {
 std::optional<ImageBlobs> BlobsOf(const image::Reference& reference, std::string_view index,
                                   std::string_view manifest) {
   const std::optional<doc::ImageManifest> read = doc::ParseImageManifest(manifest);
-  if (!read || !read->can_be_unpacked || read->from_elsewhere) return std::nullopt;
+  if (!read || !read->can_be_unpacked || read->has_foreign_layers) return std::nullopt;
   const std::vector<doc::Blob>& listed = read->blobs;
   if (listed.size() > kMostBlobs) return std::nullopt;
   // An image that cannot be written exactly as containerd would write it is left to the runtime.
@@ -138,10 +138,10 @@ std::optional<ImageBlobs> BlobsOf(const image::Reference& reference, std::string
   ImageBlobs image;
   for (std::size_t i = 0; i < listed.size(); i++) {
     const doc::Blob& blob = listed[i];
-    image.size_bytes = base::Plus(image.size_bytes, blob.size_bytes);
+    image.size_bytes = base::SaturatingAdd(image.size_bytes, blob.size_bytes);
     // These labels keep the blobs once the lease is gone: containerd's collector follows them from the
     // manifest.
-    of_manifest[kKeeps + (i == 0 ? "config" : "l." + std::to_string(i - 1))] = blob.digest;
+    of_manifest[kGcRefPrefix + (i == 0 ? "config" : "l." + std::to_string(i - 1))] = blob.digest;
     image.blobs.push_back({.ref = (i == 0 ? "config-" : "layer-") + blob.digest,
                            .digest = blob.digest,
                            .size_bytes = blob.size_bytes,
@@ -151,7 +151,7 @@ std::optional<ImageBlobs> BlobsOf(const image::Reference& reference, std::string
   image.documents.push_back(Document("manifest-", manifest, std::move(of_manifest)));
   if (index.empty()) return image;
   Labels of_index = source;
-  of_index[kKeeps + "m.0"] = image.documents.front().blob.digest;
+  of_index[kGcRefPrefix + "m.0"] = image.documents.front().blob.digest;
   image.documents.push_back(Document("index-", index, std::move(of_index)));
   return image;
 }

@@ -40,7 +40,7 @@ grpc::ChannelArguments Arguments(std::string_view purpose, int max_message_bytes
 // The caller's deadline is over. The connection shows whether the runtime is silent or absent (C12).
 CallError TimedOut(bool connected, const RpcSubject& subject) {
   std::string method(subject.method);
-  if (connected && subject.harmless) {
+  if (connected && subject.idempotent) {
     return {ErrorClass::kTimeout,
             "the container runtime does not answer " + method + " in time: is it stopped, or overloaded?"};
   }
@@ -81,7 +81,7 @@ std::uint64_t RpcChannel::Generation() {
   return generation_.Now();
 }
 
-void RpcChannel::Ended(const grpc::Status& status) {
+void RpcChannel::OnCallEnded(const grpc::Status& status) {
   if (status.error_code() == grpc::StatusCode::UNAVAILABLE) {
     generation_.Raise();
   } else if (Connected()) {
@@ -89,14 +89,14 @@ void RpcChannel::Ended(const grpc::Status& status) {
   }
 }
 
-CallUnderWay Prepare(grpc::ClientContext& context, const base::Call& call) {
+TimedCall Prepare(grpc::ClientContext& context, const base::Call& call) {
   context.set_wait_for_ready(true);
   base::Duration left = call.deadline - std::chrono::steady_clock::now();
   // Monotonic, so that a clock that is set does not end calls. The cap keeps the sum in range.
   left = std::min<base::Duration>(left, std::chrono::hours(48));  // more than any pullTimeout
   auto nanos = std::chrono::duration_cast<std::chrono::nanoseconds>(left).count();
   context.set_deadline(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_nanos(nanos, GPR_TIMESPAN)));
-  return CallUnderWay(call.deadline);
+  return TimedCall(call.deadline);
 }
 
 std::optional<CallError> ToCallError(const grpc::Status& status, const base::Call& call, bool connected,
@@ -110,8 +110,8 @@ std::optional<CallError> ToCallError(const grpc::Status& status, const base::Cal
   if (code == RpcCode::kDeadlineExceeded && late) return TimedOut(connected, subject);
   ErrorClass error_class = Classify(code, status.error_message(), subject.image_names);
   // C18: the class is read from the full text, and only then the text is scrubbed and cut.
-  std::string words = base::ForeignText(status.error_message(), kLongestWords,
-                                        {subject.credential ? &subject.credential->password : nullptr});
+  std::string words = base::SanitizedText(status.error_message(), kMaxQuotedBytes,
+                                          {subject.credential ? &subject.credential->password : nullptr});
   if (words.empty()) words = std::string(subject.method) + " failed without a message";
   if (error_class == ErrorClass::kRuntimeUnsupported) words = Unsupported(words);
   return CallError{error_class, std::move(words)};

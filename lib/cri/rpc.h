@@ -70,7 +70,7 @@ class RpcChannel {
   // Another answer than before: perhaps another daemon is at the other end.
   std::uint64_t Generation();
   // How a call over it ended.
-  void Ended(const grpc::Status& status);
+  void OnCallEnded(const grpc::Status& status);
 
  private:
   Endpoint endpoint_;
@@ -86,7 +86,7 @@ struct RpcSubject {
   const image::AuthConfig* credential = nullptr;  // blanked in messages; outlives the call
   // To make it twice is as good as once, so it may be made once more where its connection turns out to have
   // been dead.
-  bool harmless = false;
+  bool idempotent = false;
 };
 
 // The status of a call that has ended, as an error; nullopt if it went well.
@@ -95,7 +95,7 @@ std::optional<CallError> ToCallError(const grpc::Status& status, const base::Cal
 
 // Gives a call that is to be made its deadline, and lets it wait for a connection that is being made. Keep
 // the result until the call has ended.
-CallUnderWay Prepare(grpc::ClientContext& context, const base::Call& call);
+TimedCall Prepare(grpc::ClientContext& context, const base::Call& call);
 
 // Runs `invoke(context)`, which makes one blocking call on `channel` and returns its grpc::Status. nullopt:
 // it went well.
@@ -106,12 +106,12 @@ std::optional<CallError> RunRpc(RpcChannel& channel, const base::Call& call, con
   if (std::optional<CallError> down = channel.DowntimeReason()) return down;
   channel.Generation();  // a connection that has gone is noticed before this call makes another one
   grpc::Status status;
-  for (int tries = subject.harmless ? 2 : 1; tries > 0; tries--) {
+  for (int tries = subject.idempotent ? 2 : 1; tries > 0; tries--) {
     grpc::ClientContext context;
-    const CallUnderWay under_way = Prepare(context, call);
+    const TimedCall timed_call = Prepare(context, call);
     std::stop_callback cancel(call.stop, [&context] { context.TryCancel(); });
     status = invoke(context);
-    channel.Ended(status);
+    channel.OnCallEnded(status);
     // If a server listens all the same, an earlier connection broke
     // unnoticed.
     if (status.error_code() != grpc::StatusCode::UNAVAILABLE || call.Stopped() || channel.DowntimeReason())

@@ -51,7 +51,7 @@ image::RuntimeRegistries ParseRuntimeRegistries(std::string_view json) {
     registries.config_path.clear();
     hosts.AddAny();
   }
-  registries.in_tables = hosts.Hosts();
+  registries.hosts_in_tables = hosts.Hosts();
   registries.has_mirrors = registry.Member("mirrors").HasContent();
   return registries;
 }

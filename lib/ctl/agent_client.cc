@@ -90,7 +90,7 @@ base::Result<http::Response> AgentClient::Send(const base::Call& call, http::Req
       code, "cannot ask the agent at " + address_ + ": " + response.error().message() + " (" + advice + ")");
 }
 
-base::Status AgentClient::ShowToken(http::Request& request) const {
+base::Status AgentClient::AddToken(http::Request& request) const {
   if (token_file_.empty() || !socket_.empty()) return {};
   auto text = base::ReadFile(token_file_, kLongestToken);
   // InvalidArgument, since waiting does not bring the file, as it may bring an agent.
@@ -109,7 +109,7 @@ base::Error AgentClient::Unexpected(const http::Response& response) const {
 }
 
 base::Result<std::string> AgentClient::StatusJson(const base::Call& call) const {
-  auto response = Send(call.Within(kAnswerWithin), {.url = "/v1/status"});
+  auto response = Send(call.Within(kAnswerTimeout), {.url = "/v1/status"});
   if (!response) return std::move(response).error();
   if (response->status != 200) return Unexpected(*response);
   return std::move(response->body);
@@ -138,10 +138,10 @@ base::Result<std::string> AgentClient::ImageJson(const base::Call& call, const s
 
 base::Result<status::CheckResult> AgentClient::Check(const base::Call& call,
                                                      const status::CheckRequest& check, base::Duration within,
-                                                     base::Duration* again_after) const {
+                                                     base::Duration* retry_delay) const {
   http::Request request{.method = "POST", .url = "/v1/check", .body = doc::WriteJson(status::ToNode(check))};
   request.headers.Add("Content-Type", "application/json");
-  if (base::Status shown = ShowToken(request); !shown) return shown.error();
+  if (base::Status shown = AddToken(request); !shown) return shown.error();
   auto response = Send(call.Within(within), std::move(request));
   if (!response) return std::move(response).error();
   if (response->status == 401 || response->status == 403) {
@@ -153,7 +153,7 @@ base::Result<status::CheckResult> AgentClient::Check(const base::Call& call,
   if (response->status == 429 || response->status == 503) {
     auto retry_after = kube::ParseRetryAfter(response->headers.Get("Retry-After").value_or(""),
                                              std::chrono::system_clock::now());
-    if (again_after != nullptr) *again_after = retry_after.value_or(std::chrono::seconds(0));
+    if (retry_delay != nullptr) *retry_delay = retry_after.value_or(std::chrono::seconds(0));
     return base::ResourceExhausted(Unexpected(*response).message() + ": " + ErrorOf(*response));
   }
   if (response->status == 400 || response->status == 413) {
@@ -172,7 +172,7 @@ base::Result<status::RetryResult> AgentClient::Retry(const base::Call& call,
                                                      const status::RetryRequest& retry) const {
   http::Request request{.method = "POST", .url = "/v1/retry", .body = doc::WriteJson(status::ToNode(retry))};
   request.headers.Add("Content-Type", "application/json");
-  auto response = Send(call.Within(kAnswerWithin), std::move(request));
+  auto response = Send(call.Within(kAnswerTimeout), std::move(request));
   if (!response) return std::move(response).error();
   const std::string agent = "the agent at " + address_;
   if (response->status == 429) return base::ResourceExhausted(agent + " refuses: " + ErrorOf(*response));

@@ -24,7 +24,7 @@ bool IsAgentAddress(const std::string& text);
 inline constexpr const char* kTokenFile = "/var/run/secrets/prefetchd/token";
 
 // Time limit for answers that an agent knows without asking others.
-inline constexpr std::chrono::seconds kAnswerWithin{10};
+inline constexpr std::chrono::seconds kAnswerTimeout{10};
 
 struct ImageQuery {
   bool credentials = true;  // look them up; the agent may run plugins for it
@@ -39,7 +39,7 @@ class AgentClient {
   // An agent that is asked over the network is shown the token in this file, read anew for each preflight:
   // kubelet replaces it. Empty: none.
   void UseToken(std::string file) { token_file_ = socket_.empty() ? std::move(file) : ""; }
-  bool ShowsToken() const { return !token_file_.empty(); }
+  bool UsesToken() const { return !token_file_.empty(); }
 
   // Returns the status document. Errors are whole sentences that tell the user what to do.
   base::Result<status::StatusDocument> Status(const base::Call& call) const;
@@ -53,11 +53,11 @@ class AgentClient {
   // nothing should take long. InvalidArgument: the agent refuses the questions; PermissionDenied: it pulls
   // for no check, or not for one from here; ResourceExhausted: it sends Retry-After; NotFound, Unavailable
   // and DeadlineExceeded: it may be there in a moment; any other error stays. PermissionDenied also where it
-  // refuses the token. `again_after`: how much patience it asks for with ResourceExhausted; zero: it does not
+  // refuses the token. `retry_delay`: how much patience it asks for with ResourceExhausted; zero: it does not
   // say.
   base::Result<status::CheckResult> Check(const base::Call& call, const status::CheckRequest& request,
-                                          base::Duration within = kAnswerWithin,
-                                          base::Duration* again_after = nullptr) const;
+                                          base::Duration within = kAnswerTimeout,
+                                          base::Duration* retry_delay = nullptr) const;
 
   // PermissionDenied: it does not take retries from here. ResourceExhausted: too many; the sentence says when
   // it takes another one.
@@ -69,7 +69,7 @@ class AgentClient {
 
   // Any complete answer. Errors say what to do.
   base::Result<http::Response> Send(const base::Call& call, http::Request request) const;
-  base::Status ShowToken(http::Request& request) const;
+  base::Status AddToken(http::Request& request) const;
   // The error for an unexpected answer.
   base::Error Unexpected(const http::Response& response) const;
 

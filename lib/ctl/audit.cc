@@ -36,7 +36,7 @@ int Print(const screen::Audit& audit, const AuditOptions& options, std::ostream&
   } else {
     out << screen::AuditText(audit, StdoutTerminal().width) << std::flush;
   }
-  return audit.Clean() ? kOk : kNo;
+  return audit.Clean() ? kOk : kNegative;
 }
 
 // Adds all images that kubelet pulls for a pod.
@@ -65,7 +65,7 @@ class FromCluster {
   FromCluster(kube::Api& api, std::vector<std::string>& notes) : api_(api), notes_(notes) {}
 
   void Pods(const base::Call& call, std::vector<screen::PodImage>& images) {
-    auto done = ForAll<kube::Pod>(
+    auto done = ForEachObject<kube::Pod>(
         call, {.limit = kPodsPerPage},
         [&](const kube::ListOptions& options) { return api_.ListPods(call, "", options); },
         // A list that begins anew must not count its first pages twice.
@@ -73,7 +73,7 @@ class FromCluster {
     if (!done) Note(done.failure(), "the pods that brought them are not known");
   }
   void Pulls(const base::Call& call, std::vector<screen::PodPull>& pulls) {
-    auto done = ForAll<kube::PodEvent>(
+    auto done = ForEachObject<kube::PodEvent>(
         call, {.limit = kEventsPerPage},
         [&](const kube::ListOptions& options) { return api_.ListPodEvents(call, "", "Pulled", options); },
         [&] { pulls.clear(); },
@@ -126,7 +126,7 @@ int AuditOfNode(const base::Call& call, const AgentClient& agent, const AuditOpt
   if (!status) return Fail(kUnreachable, status.error(), err);
   facts.nodes.push_back(screen::AuditNodeOf(*status, status->node));
   // No findings must not look like a clean node.
-  if (!facts.nodes.front().Told())
+  if (!facts.nodes.front().HasReported())
     return Fail(kUnreachable,
                 base::Unavailable("node " + status->node + " " + WhyNotShown(facts.nodes.front())), err);
   facts.listed = screen::ListedNames(*status);
@@ -147,44 +147,45 @@ int AuditOfFleet(const base::Call& call, kube::Api& api, const AuditOptions& opt
   auto roster = ListMembers(call, api, options.query);
   if (!roster) {
     progress.Close();
-    return Fail(kUnreachable, Explain(roster.failure()), err);
+    return Fail(kUnreachable, ToUserError(roster.failure()), err);
   }
   const std::vector<FleetMember>& members = roster->members;
   // One element for each member: the threads that ask write without a lock, each to its own.
   facts.nodes.resize(members.size());
   base::Mutex mutex;
   FleetTokens tokens;
-  FleetAsk ask{.name_space = options.query.name_space, .tokens = &tokens};
-  ask.each = [&](std::size_t i, const status::StatusDocument& document) {
+  FleetPollOptions poll{.name_space = options.query.name_space, .tokens = &tokens};
+  poll.each = [&](std::size_t i, const status::StatusDocument& document) {
     facts.nodes[i] = screen::AuditNodeOf(document, members[i].node);
     base::Lock lock(mutex);
     // Nodes may have different lists: an image counts as listed if any node lists it.
     facts.listed.merge(screen::ListedNames(document));
   };
-  ask.progress = [&](std::size_t asked) {
+  poll.progress = [&](std::size_t asked) {
     std::string count = std::to_string(asked);
     progress.Show("asked " + count + " of " + std::to_string(members.size()) + " nodes", count);
   };
-  FleetAnswers answers = AskMembers(call, api, members, ask);
-  std::size_t heard = 0;
+  FleetAnswers answers = PollMembers(call, api, members, poll);
+  std::size_t answered = 0;
   for (std::size_t i = 0; i < facts.nodes.size(); i++) {
-    heard += facts.nodes[i].Told() ? 1 : 0;
-    if (!facts.nodes[i].heard) facts.nodes[i] = {.node = members[i].node, .why = answers.nodes[i].message};
+    answered += facts.nodes[i].HasReported() ? 1 : 0;
+    if (!facts.nodes[i].answered)
+      facts.nodes[i] = {.node = members[i].node, .error = answers.nodes[i].message};
   }
   std::vector<std::string> notes;
   FromCluster cluster(api, notes);
   // The pods of a whole cluster are an expensive list, needed only to name the pods behind unlisted images.
-  if (heard > 0 && options.pods_file.empty() && AnythingUnlisted(facts)) cluster.Pods(call, facts.pods);
-  if (heard > 0) cluster.Pulls(call, facts.pulls);
+  if (answered > 0 && options.pods_file.empty() && AnythingUnlisted(facts)) cluster.Pods(call, facts.pods);
+  if (answered > 0) cluster.Pulls(call, facts.pulls);
   progress.Close();
   if (call.Stopped()) return kInterrupted;
   // Without the right to ask agents, every node fails for the same reason, so only the reason is printed.
-  if (answers.forbidden) return Fail(kUnreachable, Explain(*answers.forbidden), err);
-  if (heard == 0) {
+  if (answers.forbidden) return Fail(kUnreachable, ToUserError(*answers.forbidden), err);
+  if (answered == 0) {
     std::string why = "no node matches";
     if (!facts.nodes.empty()) {
       const screen::AuditNode& first = facts.nodes.front();
-      why = first.heard ? "node " + first.node + " " + WhyNotShown(first) : first.why;
+      why = first.answered ? "node " + first.node + " " + WhyNotShown(first) : first.error;
     }
     return Fail(kUnreachable, base::Unavailable("no agent could be asked, so nothing is known: " + why), err);
   }
@@ -200,9 +201,9 @@ int AuditOfPods(const AuditOptions& options, std::ostream& out, std::ostream& er
   facts.pods = *std::move(pods);
   Mistakes mistakes;
   const plan::ImageList list = ReadListFiles(options.lists, mistakes).list;
-  if (!mistakes.empty()) return Refuse(mistakes, err);
+  if (!mistakes.empty()) return RejectInput(mistakes, err);
   // Normalised, since pods and the list may spell an image differently.
-  for (const plan::DesiredImage& want : list.images) facts.listed.insert(want.reference.Normalized());
+  for (const plan::DesiredImage& desired : list.images) facts.listed.insert(desired.reference.Normalized());
   return Print(screen::MakePodAudit(facts), options, out, err);
 }
 

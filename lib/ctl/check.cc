@@ -51,16 +51,16 @@ std::optional<image::PullPolicy> Policy(const std::optional<std::string>& text, 
 
 // Returns whose credentials count for the pods. A wrong coordinate is a mistake and not an unknown secret,
 // since the answer would be about another pod.
-status::CheckIdentity Identity(const CheckOptions& options, bool shows_token, Mistakes& mistakes) {
+status::CheckIdentity Identity(const CheckOptions& options, bool with_token, Mistakes& mistakes) {
   status::CheckIdentity identity;
   for (const std::string& text : options.pod_secrets) {
     // A pod that shows its token may name Secrets of its own namespace only, so the namespace is left out.
-    auto secret = shows_token ? status::ParseOwnSecret(text) : status::ParseCoordinates(text);
+    auto secret = with_token ? status::ParseOwnSecret(text) : status::ParseCoordinates(text);
     if (secret) {
       identity.secrets.push_back(*std::move(secret));
     } else {
-      mistakes.emplace_back(!shows_token ? "--pod-secret must be NAMESPACE/NAME/UID"
-                                         : "--pod-secret must be NAME or NAME/UID");
+      mistakes.emplace_back(!with_token ? "--pod-secret must be NAMESPACE/NAME/UID"
+                                        : "--pod-secret must be NAME or NAME/UID");
     }
   }
   if (!options.pod_service_account) return identity;
@@ -70,8 +70,8 @@ status::CheckIdentity Identity(const CheckOptions& options, bool shows_token, Mi
 }
 
 // Reads options and manifests completely before any agent is asked, so that one run reports every mistake.
-Request Understand(const base::Call& call, const CheckOptions& options, bool shows_token,
-                   Mistakes& mistakes) {
+Request ParseOptions(const base::Call& call, const CheckOptions& options, bool with_token,
+                     Mistakes& mistakes) {
   Request request;
   auto timeout = doc::ParseDuration(options.timeout);
   if (timeout && timeout->count() > 0) {
@@ -84,7 +84,7 @@ Request Understand(const base::Call& call, const CheckOptions& options, bool sho
                  Policy(options.default_check_policy, "--default-check-policy", mistakes)};
   read.pod_template_paths = options.pod_template_paths;
   read.allow_unread = options.allow_unread;
-  status::CheckIdentity identity = Identity(options, shows_token, mistakes);
+  status::CheckIdentity identity = Identity(options, with_token, mistakes);
   std::vector<manifest::ImageUse> uses;
   ReadManifestFiles(
       call, FindManifests(options.files, mistakes), read,
@@ -96,7 +96,7 @@ Request Understand(const base::Call& call, const CheckOptions& options, bool sho
           request.notes.push_back(file.name + ":" + std::to_string(reference.at.line) + ": " +
                                   manifest::ReferenceTitle(reference) + ", which is not checked");
         }
-        for (const manifest::OpenImage& image : file.manifests.open) {
+        for (const manifest::UnresolvedImage& image : file.manifests.unresolved) {
           request.notes.push_back(file.name + ":" + std::to_string(image.at.line) + ": " +
                                   base::InOneLine(image.why) + ", which is not checked");
         }
@@ -108,7 +108,7 @@ Request Understand(const base::Call& call, const CheckOptions& options, bool sho
       mistakes);
   for (const CheckOptions::Image& image : options.images) {
     auto policy = Policy(image.policy, "--policy", mistakes);
-    uses.push_back(screen::ImageByItself(image.image, policy, read.policy));
+    uses.push_back(screen::StandaloneUse(image.image, policy, read.policy));
     auto reference = image::Reference::Parse(image.image);
     if (!reference) mistakes.push_back("--image " + image.image + ": " + reference.error().message());
   }
@@ -116,7 +116,7 @@ Request Understand(const base::Call& call, const CheckOptions& options, bool sho
     mistakes.emplace_back("name manifests with -f, or images with --image");
   }
   request.items = screen::CheckItems(uses, read.policy, identity,
-                                     options.default_namespace.value_or(shows_token ? "" : "default"));
+                                     options.default_namespace.value_or(with_token ? "" : "default"));
   return request;
 }
 
@@ -141,19 +141,19 @@ void Print(const Request& request, const status::CheckResult& result, const Chec
 // Annotates the page of the CI job. The answers are printed already, so a failure changes no exit code.
 void AnnotateResult(const base::Call& call, const CheckOptions& options, const std::string& line,
                     std::ostream& out, std::ostream& err) {
-  if (options.annotate.empty()) return;
+  if (options.annotation_target.empty()) return;
   auto annotated = Annotate(
-      call, options.annotate, line, [](const char* name) { return std::getenv(name); }, out);
+      call, options.annotation_target, line, [](const char* name) { return std::getenv(name); }, out);
   if (!annotated)
-    err << "warning: --annotate " << options.annotate << ": " << annotated.error().message() << "\n";
+    err << "warning: --annotate " << options.annotation_target << ": " << annotated.error().message() << "\n";
 }
 
 // Exit code 3 if an agent is there and did not decide all in time; 4 if no agent answered. An agent that
 // accepts a question and then stays silent counts as absent.
-int Unanswered(const base::Error& error, bool any_decided, std::ostream& err) {
+int UnansweredExitCode(const base::Error& error, bool any_decided, std::ostream& err) {
   // A busy agent is there, though it decided nothing.
   bool busy = error.code() == base::Code::kResourceExhausted;
-  return ComesBack(error.code()) && (any_decided || busy) ? Fail(kTimedOut, error, err) : Fail(error, err);
+  return IsTransient(error.code()) && (any_decided || busy) ? Fail(kTimedOut, error, err) : Fail(error, err);
 }
 
 }  // namespace
@@ -163,14 +163,15 @@ int Check(const base::Call& call, AgentClient agent, const CheckOptions& options
           std::ostream& err) {
   Mistakes mistakes;
   agent.UseToken(options.token_file);
-  Request request = Understand(call, options, agent.ShowsToken(), mistakes);
-  if (!mistakes.empty()) return Refuse(mistakes, err);
+  Request request = ParseOptions(call, options, agent.UsesToken(), mistakes);
+  if (!mistakes.empty()) return RejectInput(mistakes, err);
   for (const std::string& note : request.notes) err << "note: " << note << "\n";
   // A gate that checks nothing must not look like one that passed.
   if (request.items.empty() && !request.list.empty()) {
-    return Refuse({request.list +
-                   " is an image list, which has no pods: name manifests with -f, or images with --image"},
-                  err);
+    return RejectInput(
+        {request.list +
+         " is an image list, which has no pods: name manifests with -f, or images with --image"},
+        err);
   }
   for (const manifest::UnreadObject& object : request.unread) err << UnreadLine(object) << "\n";
   if (!request.unread.empty())
@@ -182,9 +183,10 @@ int Check(const base::Call& call, AgentClient agent, const CheckOptions& options
     // JSON is printed in any case, since a program parses it.
     const bool github = options.output == CheckOutput::kGithub && !result.ok;
     if (options.output == CheckOutput::kJson || github) Print(request, result, options, out);
-    return result.ok ? kOk : kNo;
+    return result.ok ? kOk : kNegative;
   }
-  base::Status asked = AskAll(call.Within(request.timeout), agent, request.items, options.pull, result, err);
+  base::Status asked =
+      RunChecks(call.Within(request.timeout), agent, request.items, options.pull, result, err);
   // "It is being pulled" counts as an answer, too.
   bool any_decided = std::any_of(result.answers.begin(), result.answers.end(),
                                  [](const status::CheckAnswer& answer) { return !answer.result.empty(); });
@@ -194,13 +196,13 @@ int Check(const base::Call& call, AgentClient agent, const CheckOptions& options
   if (call.Stopped()) return kInterrupted;
   // Partial answers are printed as well: in a timeout they show which images hold up the pod.
   if (asked.ok() || any_decided) Print(request, result, options, out);
-  const bool unasked = !asked.ok() && !any_decided;
-  AnnotateResult(
-      call, options,
-      unasked ? asked.error().message() : screen::CheckLine(request.items, result, options.unknown_passes),
-      out, err);
-  if (!asked.ok()) return Unanswered(asked.error(), any_decided, err);
-  return result.ok ? kOk : kNo;
+  const bool no_decision = !asked.ok() && !any_decided;
+  AnnotateResult(call, options,
+                 no_decision ? asked.error().message()
+                             : screen::CheckLine(request.items, result, options.unknown_passes),
+                 out, err);
+  if (!asked.ok()) return UnansweredExitCode(asked.error(), any_decided, err);
+  return result.ok ? kOk : kNegative;
 }
 
 namespace {
@@ -209,18 +211,18 @@ using std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kReportInterval{10};
 // The first progress line comes after this time.
-constexpr std::chrono::seconds kFirstReport{3};
+constexpr std::chrono::seconds kFirstReportDelay{3};
 // An agent reads at most 64 KiB of a request.
 constexpr std::size_t kMostQuestionBytes = 48 * 1024;
 constexpr std::size_t kQuestionOverhead = 64;
 constexpr std::size_t kMostAtOnce = 8;
 // Maximum time for which the agent holds its answer for a pull; and time before the deadline at which the
 // agent is asked last.
-constexpr std::chrono::seconds kHeldFor{5};
+constexpr std::chrono::seconds kLongPollTimeout{5};
 constexpr std::chrono::milliseconds kLastCallReserve{500};
-constexpr std::chrono::milliseconds kPullPause{200};
+constexpr std::chrono::milliseconds kPullPollInterval{200};
 // Time for the agent to write its answer, after its registries have answered.
-constexpr std::chrono::milliseconds kForTheAnswer{750};
+constexpr std::chrono::milliseconds kAnswerReserve{750};
 
 // Items that go into one request, by their numbers.
 struct Batch {
@@ -245,7 +247,7 @@ std::size_t MostInBatch(image::PullPolicy policy) {
 
 // Returns the lane of a question. Questions that delay each other share one: those of one policy and, where
 // registries are asked, of one registry.
-std::pair<image::PullPolicy, std::string> QueueOf(const status::CheckQuestion& question) {
+std::pair<image::PullPolicy, std::string> LaneOf(const status::CheckQuestion& question) {
   if (question.policy == image::PullPolicy::kNever) return {question.policy, ""};
   auto reference = image::Reference::Parse(question.image);
   return {question.policy, reference ? reference->domain() : ""};
@@ -258,7 +260,7 @@ std::vector<Batch> Batches(const std::vector<screen::CheckItem>& items) {
   for (std::size_t i = 0; i < items.size(); i++) {
     const status::CheckQuestion& question = items[i].question;
     std::size_t bytes = doc::WriteJson(status::ToNode({.questions = {question}})).size() + kQuestionOverhead;
-    std::vector<Batch>& lane = lanes[QueueOf(question)];
+    std::vector<Batch>& lane = lanes[LaneOf(question)];
     if (lane.empty() || lane.back().items.size() == MostInBatch(question.policy) ||
         lane.back().bytes + bytes > kMostQuestionBytes) {
       bool may_take_long = question.policy != image::PullPolicy::kNever;
@@ -278,10 +280,10 @@ std::vector<Batch> Batches(const std::vector<screen::CheckItem>& items) {
 }
 
 // One run. Its threads take one batch after the other.
-class CheckAsking {
+class CheckRun {
  public:
-  CheckAsking(const base::Call& call, const AgentClient& agent, const std::vector<screen::CheckItem>& items,
-              bool pull, std::ostream& err)
+  CheckRun(const base::Call& call, const AgentClient& agent, const std::vector<screen::CheckItem>& items,
+           bool pull, std::ostream& err)
       : agent_(agent),
         items_(items),
         pull_(pull),
@@ -289,8 +291,8 @@ class CheckAsking {
         err_(err),
         started_(steady_clock::now()),
         // One stop source for both: the caller's stop and a permanent failure end all threads.
-        stop_all_(call.stop, [this] { over_.request_stop(); }),
-        call_{call.deadline, over_.get_token()} {
+        stop_all_(call.stop, [this] { cancel_.request_stop(); }),
+        call_{call.deadline, cancel_.get_token()} {
     result_.answers.resize(items.size());
   }
 
@@ -324,23 +326,23 @@ class CheckAsking {
   }
 
   // Returns the time for which the agent may hold its answer for pulls.
-  base::Duration HoldFor() const {
+  base::Duration LongPollTimeout() const {
     // Room for the answer itself and for one more question.
     base::Duration left = call_.deadline - steady_clock::now() - 2 * kLastCallReserve;
-    return std::clamp<base::Duration>(left, base::Duration::zero(), kHeldFor);
+    return std::clamp<base::Duration>(left, base::Duration::zero(), kLongPollTimeout);
   }
 
   // Returns the time for which the agent may ask registries, so that its answer is here before the end.
-  base::Duration TimeForRegistries() const {
+  base::Duration RegistryTimeout() const {
     base::Duration left = call_.deadline - steady_clock::now();
     // With a short time limit, the answer gets a quarter at most.
-    left -= std::min<base::Duration>(left / 4, kForTheAnswer);
+    left -= std::min<base::Duration>(left / 4, kAnswerReserve);
     return std::clamp<base::Duration>(left, base::Duration::zero(), status::kMostRegistryTime);
   }
 
   const Batch* Next() PREFETCH_EXCLUDES(mutex_) {
     base::Lock lock(mutex_);
-    return next_ < batches_.size() && !over_.stop_requested() ? &batches_[next_++] : nullptr;
+    return next_ < batches_.size() && !cancel_.stop_requested() ? &batches_[next_++] : nullptr;
   }
 
   // Stores the answers. Returns the items that are being pulled.
@@ -364,9 +366,9 @@ class CheckAsking {
 
   void Fail(const base::Error& error) PREFETCH_REQUIRES(mutex_) {
     // A permanent error replaces one that may pass: it is the one that the user can act on.
-    bool stays = !ComesBack(error.code()) && error.code() != base::Code::kCancelled;
-    if (!failure_ || (stays && ComesBack(failure_->code()))) failure_ = error;
-    if (stays) over_.request_stop();
+    bool permanent = !IsTransient(error.code()) && error.code() != base::Code::kCancelled;
+    if (!failure_ || (permanent && IsTransient(failure_->code()))) failure_ = error;
+    if (permanent) cancel_.request_stop();
   }
 
   // Waits a moment before the agent is asked again. Returns false if there is no time for that.
@@ -376,20 +378,20 @@ class CheckAsking {
       const std::size_t first = pending.front();
       std::string where =
           items_[first].question.image + ": " + base::WithoutControls(result_.answers[first].message);
-      if (steady_clock::now() + kPullPause + kLastCallReserve >= call_.deadline) {
+      if (steady_clock::now() + kPullPollInterval + kLastCallReserve >= call_.deadline) {
         Fail(base::DeadlineExceeded("the time is over, and " + Count(pending.size()) +
                                     " not here yet; a pull that has begun goes on (" + where + ")"));
         return false;
       }
       ReportLine("waiting: " + Count(pending.size()) + " not here yet", where);
     }
-    return base::Pause(call_, kPullPause);
+    return base::Pause(call_, kPullPollInterval);
   }
 
   // Reports progress from time to time, until `done`.
   void ReportProgress(const std::stop_token& done) PREFETCH_EXCLUDES(mutex_) {
     base::Call until_done{.stop = done};
-    for (base::Duration pause = kFirstReport; base::Pause(until_done, pause); pause = kReportInterval) {
+    for (base::Duration pause = kFirstReportDelay; base::Pause(until_done, pause); pause = kReportInterval) {
       base::Lock lock(mutex_);
       auto open = std::find_if(result_.answers.begin(), result_.answers.end(),
                                [](const status::CheckAnswer& answer) { return answer.result.empty(); });
@@ -412,23 +414,23 @@ class CheckAsking {
   base::Result<status::CheckResult> AskWithRetries(status::CheckRequest request, bool may_take_long) {
     RetryPause pauses(call_.deadline);
     while (true) {
-      request.wait = HoldFor();
-      request.within = TimeForRegistries();
+      request.wait = LongPollTimeout();
+      request.within = RegistryTimeout();
       // Questions that need no registry and no pull are answered at once. A time limit for these finds an
       // agent that accepts connections and hangs.
       base::Duration within = base::Duration::max() / 4;
-      if (!may_take_long && !request.pull) within = kAnswerWithin;
+      if (!may_take_long && !request.pull) within = kAnswerTimeout;
       base::Duration retry_after{};
       auto result = agent_.Check(call_, request, within, &retry_after);
-      if (result || !ComesBack(result.error().code()) || call_.Stopped()) return result;
-      auto pause = pauses.Next(steady_clock::now(), retry_after, Spread());
+      if (result || !IsTransient(result.error().code()) || call_.Stopped()) return result;
+      auto pause = pauses.Next(steady_clock::now(), retry_after, RandomFraction());
       if (!pause) return result;
       ReportWaiting(result.error());
       if (!base::Pause(call_, *pause)) return result;
     }
   }
 
-  double Spread() PREFETCH_EXCLUDES(mutex_) {
+  double RandomFraction() PREFETCH_EXCLUDES(mutex_) {
     base::Lock lock(mutex_);
     return std::uniform_real_distribution<double>(0, 1)(random_);
   }
@@ -455,7 +457,7 @@ class CheckAsking {
   const std::vector<Batch> batches_;
   std::ostream& err_;
   const steady_clock::time_point started_;
-  std::stop_source over_;  // the caller's wish, or a failure that stays
+  std::stop_source cancel_;  // the caller's wish, or a failure that stays
   std::stop_callback<std::function<void()>> stop_all_;
   const base::Call call_;
   base::Mutex mutex_;
@@ -468,15 +470,15 @@ class CheckAsking {
 
 }  // namespace
 
-bool ComesBack(base::Code code) {
+bool IsTransient(base::Code code) {
   return code == base::Code::kNotFound || code == base::Code::kUnavailable ||
          code == base::Code::kDeadlineExceeded || code == base::Code::kResourceExhausted;
 }
 
-base::Status AskAll(const base::Call& call, const AgentClient& agent,
-                    const std::vector<screen::CheckItem>& items, bool pull, status::CheckResult& result,
-                    std::ostream& err) {
-  return CheckAsking(call, agent, items, pull, err).Run(result);
+base::Status RunChecks(const base::Call& call, const AgentClient& agent,
+                       const std::vector<screen::CheckItem>& items, bool pull, status::CheckResult& result,
+                       std::ostream& err) {
+  return CheckRun(call, agent, items, pull, err).Run(result);
 }
 
 namespace {
@@ -569,10 +571,10 @@ namespace {
 
 using base::Duration;
 
-constexpr std::chrono::milliseconds kAskAgain{500};
-constexpr std::chrono::seconds kMostSpread{5};
+constexpr std::chrono::milliseconds kRetryInterval{500};
+constexpr std::chrono::seconds kMaxJitter{5};
 // The minimum time for the answer to a last try.
-constexpr std::chrono::milliseconds kLastTry{500};
+constexpr std::chrono::milliseconds kLastTryReserve{500};
 
 Duration Part(Duration span, double part) {
   return std::chrono::duration_cast<Duration>(span * part);
@@ -582,17 +584,17 @@ Duration Part(Duration span, double part) {
 
 std::optional<Duration> RetryPause::Next(base::TimePoint now, Duration retry_after, double spread) {
   if (retry_after <= Duration::zero()) {
-    if (last_ || now + kAskAgain >= deadline_) return std::nullopt;
-    return kAskAgain;
+    if (last_ || now + kRetryInterval >= deadline_) return std::nullopt;
+    return kRetryInterval;
   }
   // The random part lets jobs that started together come back one after the other. It is limited, so that a
   // long wait does not become much longer.
-  const Duration pause =
-      std::max<Duration>(retry_after, kAskAgain) + Part(std::min<Duration>(retry_after, kMostSpread), spread);
-  if (now + pause <= deadline_ - kLastTry) return pause;
+  const Duration pause = std::max<Duration>(retry_after, kRetryInterval) +
+                         Part(std::min<Duration>(retry_after, kMaxJitter), spread);
+  if (now + pause <= deadline_ - kLastTryReserve) return pause;
   // The last try comes as late as possible, and at slightly different moments for pods with the same
   // deadline.
-  const Duration last = deadline_ - kLastTry - Part(kLastTry, spread) - now;
+  const Duration last = deadline_ - kLastTryReserve - Part(kLastTryReserve, spread) - now;
   if (last_ || last <= Duration::zero()) return std::nullopt;
   last_ = true;
   return last;

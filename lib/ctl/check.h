@@ -40,8 +40,8 @@ struct CheckOptions {
   bool unknown_passes = false;
   bool pull = false;  // have the agent pull missing images
   CheckOutput output = CheckOutput::kText;
-  std::size_t width = 0;  // of the terminal; 0: it is none
-  std::string annotate;   // where the job's page gets its line; empty: nowhere
+  std::size_t width = 0;          // of the terminal; 0: it is none
+  std::string annotation_target;  // where the job's page gets its line; empty: nowhere
 };
 
 // Asks the agent about all of them side by side, and keeps trying to reach it within the timeout, telling so
@@ -58,12 +58,12 @@ int Check(const base::Call& call, AgentClient agent, const CheckOptions& options
 // that stayed without an answer; a permanent error (InvalidArgument, Internal …) ends all. With `pull`, the
 // agent pulls absent images, and is asked again until that has ended; pulls that run at the call's deadline
 // stay `pending`.
-base::Status AskAll(const base::Call& call, const AgentClient& agent,
-                    const std::vector<screen::CheckItem>& items, bool pull, status::CheckResult& result,
-                    std::ostream& err);
+base::Status RunChecks(const base::Call& call, const AgentClient& agent,
+                       const std::vector<screen::CheckItem>& items, bool pull, status::CheckResult& result,
+                       std::ostream& err);
 
 // Returns true if the same question may be answered in a moment.
-bool ComesBack(base::Code code);
+bool IsTransient(base::Code code);
 
 // `prefetchctl check --annotate`: one line for the page of the CI job.
 

@@ -25,8 +25,8 @@ base::Result<kube::Cluster> Find(const ClusterOptions& options) {
       {.file = options.kubeconfig, .context = options.context, .environment = Environment()});
   // The pod's own account is only a fallback. A file or context that the user named must not be replaced
   // silently by another cluster.
-  bool asked_for = !options.kubeconfig.empty() || !options.context.empty();
-  if (cluster || asked_for || cluster.error().code() != base::Code::kNotFound) return cluster;
+  bool is_explicit = !options.kubeconfig.empty() || !options.context.empty();
+  if (cluster || is_explicit || cluster.error().code() != base::Code::kNotFound) return cluster;
   auto in_cluster = kube::InCluster(kube::ProcessEnv);
   if (in_cluster) return in_cluster;
   return base::NotFound("no cluster is known: " + cluster.error().message() + "; " +
@@ -52,7 +52,7 @@ base::Result<std::unique_ptr<Cluster>> Cluster::Open(const ClusterOptions& optio
   return std::unique_ptr<Cluster>(new Cluster(*std::move(found)));
 }
 
-base::Error Explain(const kube::Failure& failure, const std::string& example) {
+base::Error ToUserError(const kube::Failure& failure, const std::string& example) {
   if (failure.kind != kube::ApiError::kForbidden) return kube::ToError(failure);
   // The message begins with the attempted call, which says which right is missing; the server's own text
   // follows.
@@ -106,7 +106,8 @@ class Workloads {
     const std::string name_space = TextAt(object, {"metadata", "namespace"});
     const std::string version = TextAt(object, {"apiVersion"}), kind = TextAt(object, {"kind"});
     known_.insert(Key(version, kind, name_space, TextAt(object, {"metadata", "name"})));
-    if (!IsMade(object, name_space)) read.push_back(manifest::ReadObject(object, problems, options));
+    if (!HasKnownController(object, name_space))
+      read.push_back(manifest::ReadObject(object, problems, options));
   }
 
  private:
@@ -115,7 +116,7 @@ class Workloads {
     return GroupOf(version) + "/" + kind + "/" + name_space + "/" + name;
   }
 
-  bool IsMade(const Node& object, const std::string& name_space) const {
+  bool HasKnownController(const Node& object, const std::string& name_space) const {
     const Node* owners = doc::ValueAt(object, {"metadata", "ownerReferences"});
     if (owners == nullptr) return false;
     for (const Node& owner : owners->items) {
@@ -149,7 +150,7 @@ kube::Answer<kube::Done> ReadWorkloads(const base::Call& call, kube::Api& api,
   for (const std::string& name_space : namespaces.empty() ? std::vector<std::string>{""} : namespaces) {
     for (const kube::Resource& resource : kWorkloads) {
       std::vector<manifest::Manifests> read;
-      auto done = ForAll<Node>(
+      auto done = ForEachObject<Node>(
           call, {.label_selector = "", .field_selector = "", .limit = kObjectsPerPage, .continue_token = ""},
           [&](const kube::ListOptions& page) { return api.ListObjects(call, resource, name_space, page); },
           [&] { read.clear(); }, [&](const Node& object) { workloads.Add(object, options, problems, read); });

@@ -49,7 +49,7 @@ class Cluster {
 
 // A failed call as the last word of a command: one sentence, which names the right that is missing if one is,
 // and the file of deploy/examples that grants it.
-base::Error Explain(const kube::Failure& failure, const std::string& example = "fleet-viewer.yaml");
+base::Error ToUserError(const kube::Failure& failure, const std::string& example = "fleet-viewer.yaml");
 
 // The proxies that the environment names, as other command-line tools use them.
 
@@ -63,7 +63,7 @@ using ListPage = std::function<kube::Answer<kube::Page<T>>(const kube::ListOptio
 
 inline constexpr int kMostPages = 2000;  // of a list: a million objects in pages of 500
 
-inline constexpr std::chrono::minutes kLongestList{5};  // however slowly its pages come
+inline constexpr std::chrono::minutes kListTimeout{5};  // however slowly its pages come
 
 inline kube::Failure EndlessPages() {
   return {.kind = kube::ApiError::kMalformed,
@@ -74,23 +74,24 @@ inline kube::Failure EndlessPages() {
 // where it is busy. Fails if the pages never end. `keep` sees each object once it is known to stay; objects
 // are not held.
 template <typename T>
-kube::Answer<kube::Done> ForAll(const base::Call& call, kube::ListOptions options, const ListPage<T>& list,
-                                const std::function<void()>& begin_anew, const std::function<void(T)>& keep) {
+kube::Answer<kube::Done> ForEachObject(const base::Call& call, kube::ListOptions options,
+                                       const ListPage<T>& list, const std::function<void()>& restart,
+                                       const std::function<void(T)>& keep) {
   using std::chrono::seconds;
-  constexpr int kMaxRestarts = 3;
+  constexpr int kMaxAttempts = 3;
   constexpr seconds kMaxRetryAfter{5};
-  const base::TimePoint end = call.Within(kLongestList).deadline;
+  const base::TimePoint end = call.Within(kListTimeout).deadline;
   int pages = 0;
-  for (int beginnings = 1;;) {
+  for (int attempts = 1;;) {
     if (++pages > kMostPages || (pages > 1 && std::chrono::steady_clock::now() >= end)) return EndlessPages();
     auto page = list(options);
     if (!page) {
       kube::ApiError kind = page.failure().kind;
-      bool may_pass = kind == kube::ApiError::kGone || kind == kube::ApiError::kTooManyRequests;
-      if (!may_pass || beginnings == kMaxRestarts) return std::move(page).failure();
-      beginnings++;
+      bool transient = kind == kube::ApiError::kGone || kind == kube::ApiError::kTooManyRequests;
+      if (!transient || attempts == kMaxAttempts) return std::move(page).failure();
+      attempts++;
       base::Pause(call, std::min(page.failure().retry_after.value_or(seconds(0)), kMaxRetryAfter));
-      begin_anew();
+      restart();
       options.continue_token.clear();
       continue;
     }
@@ -104,7 +105,7 @@ template <typename T>
 kube::Answer<std::vector<T>> ListAll(const base::Call& call, const kube::ListOptions& options,
                                      const ListPage<T>& list) {
   std::vector<T> all;
-  auto done = ForAll<T>(
+  auto done = ForEachObject<T>(
       call, options, list, [&] { all.clear(); }, [&](T one) { all.push_back(std::move(one)); });
   if (!done) return std::move(done).failure();
   return all;

@@ -18,14 +18,14 @@ std::string FishQuoted(const std::string& text) {
 }
 
 // The command so far, as a script keeps it: " list diff".
-std::string At(const std::vector<std::string>& words) {
+std::string CommandPath(const std::vector<std::string>& words) {
   std::string at;
   for (const std::string& word : words) at += " " + word;
   return at;
 }
 
-std::vector<const CompletionCommand*> Below(const CompletionCommand& command,
-                                            const std::vector<CompletionCommand>& commands) {
+std::vector<const CompletionCommand*> Subcommands(const CompletionCommand& command,
+                                                  const std::vector<CompletionCommand>& commands) {
   std::vector<const CompletionCommand*> below;
   for (const CompletionCommand& other : commands) {
     bool child = other.words.size() == command.words.size() + 1 &&
@@ -39,7 +39,7 @@ std::vector<const CompletionCommand*> Below(const CompletionCommand& command,
 std::string AllCommands(const std::vector<CompletionCommand>& commands) {
   std::vector<std::string> all;
   for (const CompletionCommand& command : commands) {
-    if (!command.words.empty()) all.push_back(Quoted(At(command.words)));
+    if (!command.words.empty()) all.push_back(Quoted(CommandPath(command.words)));
   }
   return base::Join(all, "|");
 }
@@ -47,7 +47,8 @@ std::string AllCommands(const std::vector<CompletionCommand>& commands) {
 // "' list diff --output'|' list diff -o'": an option, where it belongs.
 std::string OptionPattern(const CompletionCommand& command, const CompletionOption& option) {
   std::vector<std::string> names;
-  for (const std::string& name : option.names) names.push_back(Quoted(At(command.words) + " " + name));
+  for (const std::string& name : option.names)
+    names.push_back(Quoted(CommandPath(command.words) + " " + name));
   return base::Join(names, "|");
 }
 
@@ -59,10 +60,10 @@ std::string BashCommandCase(const CompletionCommand& command,
   for (const CompletionOption& option : command.options) {
     options.insert(options.end(), option.names.begin(), option.names.end());
   }
-  for (const CompletionCommand* below : Below(command, commands)) words.push_back(below->words.back());
+  for (const CompletionCommand* below : Subcommands(command, commands)) words.push_back(below->words.back());
   // Files are offered only if nothing better is known.
   bool files = command.takes_arguments && words.empty();
-  return "    " + Quoted(At(command.words)) + ") options=" + Quoted(base::Join(options, " ")) +
+  return "    " + Quoted(CommandPath(command.words)) + ") options=" + Quoted(base::Join(options, " ")) +
          " words=" + Quoted(base::Join(words, " ")) + (files ? " files=1" : "") + " ;;\n";
 }
 
@@ -87,16 +88,16 @@ std::string Described(const std::string& name, const std::string& help) {
 }
 
 std::string ZshCommandCase(const CompletionCommand& command, const std::vector<CompletionCommand>& commands) {
-  std::string text = "    " + Quoted(At(command.words)) + ")\n      options=(";
+  std::string text = "    " + Quoted(CommandPath(command.words)) + ")\n      options=(";
   for (const CompletionOption& option : command.options) {
     for (const std::string& name : option.names) text += "\n        " + Described(name, option.help);
   }
   text += ")\n      words_here=(";
   for (const std::string& argument : command.arguments) text += "\n        " + Quoted(argument);
-  for (const CompletionCommand* below : Below(command, commands)) {
+  for (const CompletionCommand* below : Subcommands(command, commands)) {
     text += "\n        " + Described(below->words.back(), below->help);
   }
-  bool files = command.takes_arguments && command.arguments.empty() && Below(command, commands).empty();
+  bool files = command.takes_arguments && command.arguments.empty() && Subcommands(command, commands).empty();
   return text + ")" + (files ? "\n      files=1" : "") + " ;;\n";
 }
 
@@ -210,7 +211,7 @@ std::string FishCompletion(const std::vector<CompletionCommand>& commands) {
       "    switch \"$at $word\"\n"
       "      case";
   for (const CompletionCommand& command : commands) {
-    if (!command.words.empty()) text += " " + FishQuoted(At(command.words));
+    if (!command.words.empty()) text += " " + FishQuoted(CommandPath(command.words));
   }
   text +=
       "\n        set at \"$at $word\"\n"
@@ -220,8 +221,8 @@ std::string FishCompletion(const std::vector<CompletionCommand>& commands) {
       "end\n"
       "complete -c prefetchctl -f\n";
   for (const CompletionCommand& command : commands) {
-    const std::string here =
-        "complete -c prefetchctl -n " + FishQuoted("__prefetchctl_is " + FishQuoted(At(command.words)));
+    const std::string here = "complete -c prefetchctl -n " +
+                             FishQuoted("__prefetchctl_is " + FishQuoted(CommandPath(command.words)));
     for (const CompletionOption& option : command.options) {
       text += here;
       for (const std::string& name : option.names) {
@@ -233,7 +234,7 @@ std::string FishCompletion(const std::vector<CompletionCommand>& commands) {
       }
       text += " -d " + FishQuoted(FirstPart(option.help)) + "\n";
     }
-    const auto below = Below(command, commands);
+    const auto below = Subcommands(command, commands);
     for (const CompletionCommand* one : below) {
       text +=
           here + " -a " + FishQuoted(one->words.back()) + " -d " + FishQuoted(FirstPart(one->help)) + "\n";
@@ -272,7 +273,7 @@ Completions CompletionsOf(const std::vector<std::string>& words,
     }
     return found;
   }
-  const auto below = Below(*command, commands);
+  const auto below = Subcommands(*command, commands);
   for (const std::string& argument : command->arguments) offer(argument, "");
   for (const CompletionCommand* one : below) offer(one->words.back(), one->help);
   found.files = command->takes_arguments && command->arguments.empty() && below.empty();

@@ -25,14 +25,14 @@ using Lines = std::vector<std::string>;
 
 constexpr const char* kRegistriesConf = "/etc/containers/registries.conf";
 
-struct Asked {
+struct RequestedImage {
   std::string name;  // as it was written
   image::Reference reference;
 };
 
 // All names are parsed before anything is asked, so that one run reports every mistake.
-std::vector<Asked> ParseImages(const std::vector<std::string>& names, Lines& mistakes) {
-  std::vector<Asked> images;
+std::vector<RequestedImage> ParseImages(const std::vector<std::string>& names, Lines& mistakes) {
+  std::vector<RequestedImage> images;
   for (const std::string& name : names) {
     auto reference = image::Reference::Parse(name);
     if (reference) {
@@ -89,13 +89,13 @@ class Crio {
   std::shared_ptr<const registry::RegistriesConf> conf_;
 };
 
-struct Found {
+struct LookupOutput {
   std::vector<doc::Node> json;
   std::string text;
   bool all = true;
 };
 
-void Print(Found found, bool json, const std::string& note, std::ostream& out) {
+void Print(LookupOutput found, bool json, const std::string& note, std::ostream& out) {
   if (!json) {
     out << found.text << note;
     // One image gives one object, so that `jq .credentials` needs no index.
@@ -135,7 +135,7 @@ void CheckDockerConfig(const std::string& path, Lines& good, Lines& warnings, Li
   }
   good.push_back(path + ": " + Count(config.index.size(), "login", "logins"));
   for (const std::string& key : config.index.unusable_keys()) {
-    warnings.push_back(path + ": " + credentials::ShownKey(key) + " is no address, and is left out");
+    warnings.push_back(path + ": " + credentials::DisplayKey(key) + " is no address, and is left out");
   }
 }
 
@@ -180,7 +180,7 @@ credentials::Lookup LookupOf(const status::ImageDocument& document, const image:
   return lookup;
 }
 
-std::string SettingsWords(const config::RawConfig& raw) {
+std::string SettingsText(const config::RawConfig& raw) {
   std::string words = raw.image_credential_provider_config
                           ? "credential providers of " + raw.image_credential_provider_config->value
                           : "no credential providers";
@@ -190,28 +190,28 @@ std::string SettingsWords(const config::RawConfig& raw) {
 }
 
 // Returns true if nothing listens at the address.
-bool IsNobodyThere(const base::Error& error) {
+bool IsUnreachable(const base::Error& error) {
   return error.code() == base::Code::kNotFound || error.code() == base::Code::kUnavailable;
 }
 
 }  // namespace
 
-std::optional<int> AskForCredentials(const base::Call& call, const AgentClient& agent,
-                                     const CredentialsOptions& options, const config::GetEnv& get_env,
-                                     std::ostream& out, std::ostream& err) {
+std::optional<int> FetchAgentCredentials(const base::Call& call, const AgentClient& agent,
+                                         const CredentialsOptions& options, const config::GetEnv& get_env,
+                                         std::ostream& out, std::ostream& err) {
   Lines mistakes;
-  std::vector<Asked> images = ParseImages(options.images, mistakes);
+  std::vector<RequestedImage> images = ParseImages(options.images, mistakes);
   if (images.empty() || !mistakes.empty()) return std::nullopt;  // FindCredentials says what is wrong
-  Found found;
-  for (const Asked& image : images) {
+  LookupOutput found;
+  for (const RequestedImage& image : images) {
     auto json = agent.ImageJson(call, image.name, {});
     // Each image may run a credential plugin, so the user can interrupt between them.
     if (call.Stopped()) return kInterrupted;
     // Only before the first answer: an agent that stops halfway must not mix two ways of finding credentials
     // in one output.
-    if (!json && found.json.empty() && IsNobodyThere(json.error())) {
+    if (!json && found.json.empty() && IsUnreachable(json.error())) {
       err << "note: no agent answers here, so these settings count: "
-          << SettingsWords(GatherCredentials(options.flags, get_env, mistakes)) << "\n";
+          << SettingsText(LoadCredentialConfig(options.flags, get_env, mistakes)) << "\n";
       return std::nullopt;
     }
     if (!json) return Fail(json.error(), err);
@@ -224,28 +224,28 @@ std::optional<int> AskForCredentials(const base::Call& call, const AgentClient& 
   }
   const bool all = found.all;
   Print(std::move(found), options.json, "As this node's agent finds them.\n", out);
-  return all ? kOk : kNo;
+  return all ? kOk : kNegative;
 }
 
 int FindCredentials(const base::Call& call, const CredentialsOptions& options, const config::GetEnv& get_env,
                     std::ostream& out, std::ostream& err) {
   Lines mistakes;
-  const config::RawConfig raw = GatherCredentials(options.flags, get_env, mistakes);
+  const config::RawConfig raw = LoadCredentialConfig(options.flags, get_env, mistakes);
   credentials::KeyringOptions keyring_options = ToKeyringOptions(raw, mistakes);
-  std::vector<Asked> images = ParseImages(options.images, mistakes);
+  std::vector<RequestedImage> images = ParseImages(options.images, mistakes);
   if (images.empty() && mistakes.empty()) mistakes.emplace_back("an IMAGE is needed, or --check");
-  if (!mistakes.empty()) return Refuse(mistakes, err);
+  if (!mistakes.empty()) return RejectInput(mistakes, err);
 
   base::SystemClock clock;
   credentials::Keyring keyring(keyring_options, clock);
   credentials::KeyringHealth health = keyring.Health();
   // kubelet would not start with this file (A1), so its credentials cannot be predicted.
-  if (!health.unusable_provider_config.empty()) return Refuse(health.problems, err);
+  if (!health.unusable_provider_config.empty()) return RejectInput(health.problems, err);
   Lines warnings = health.problems;
   const Crio crio(raw, get_env, warnings);
   for (const std::string& problem : warnings) err << "warning: " << problem << "\n";
-  Found found;
-  for (const Asked& image : images) {
+  LookupOutput found;
+  for (const RequestedImage& image : images) {
     credentials::Lookup lookup = keyring.Find(call, image.reference, options.sources);
     found.all = found.all && !lookup.credentials.empty();
     found.json.push_back(credentials::LookupJson(image.name, lookup));
@@ -261,14 +261,14 @@ int FindCredentials(const base::Call& call, const CredentialsOptions& options, c
   }
   bool all = found.all;
   Print(std::move(found), options.json, PullSecretNote(keyring_options, options.sources), out);
-  return all ? kOk : kNo;
+  return all ? kOk : kNegative;
 }
 
 int CheckCredentials(const CredentialsOptions& options, const config::GetEnv& get_env, std::ostream& out,
                      std::ostream& err) {
   Lines good, warnings, mistakes;
   if (!options.images.empty()) mistakes.emplace_back("--check takes no IMAGE");
-  config::RawConfig raw = GatherCredentials(options.flags, get_env, mistakes);
+  config::RawConfig raw = LoadCredentialConfig(options.flags, get_env, mistakes);
   image::KubeletVersion version = DeclaredKubeletVersion(raw, mistakes);
   CheckProviders(raw, version, good, mistakes);
   if (raw.docker_config) {
@@ -285,7 +285,7 @@ int CheckCredentials(const CredentialsOptions& options, const config::GetEnv& ge
   // Good parts go to standard output, so that a pipeline can compare them; warnings and mistakes do not.
   for (const std::string& line : good) out << line << "\n";
   for (const std::string& line : warnings) err << "warning: " << line << "\n";
-  return mistakes.empty() ? kOk : Refuse(mistakes, err);
+  return mistakes.empty() ? kOk : RejectInput(mistakes, err);
 }
 
 }  // namespace prefetch::ctl

@@ -31,9 +31,9 @@ int FindCredentials(const base::Call& call, const CredentialsOptions& options, c
 // As this node's agent finds them. nullopt: no agent is there, so that nothing was asked; `err` has a line
 // with the settings by which FindCredentials looks instead. Exit code as FindCredentials, 4 where the agent
 // fails.
-std::optional<int> AskForCredentials(const base::Call& call, const AgentClient& agent,
-                                     const CredentialsOptions& options, const config::GetEnv& get_env,
-                                     std::ostream& out, std::ostream& err);
+std::optional<int> FetchAgentCredentials(const base::Call& call, const AgentClient& agent,
+                                         const CredentialsOptions& options, const config::GetEnv& get_env,
+                                         std::ostream& out, std::ostream& err);
 
 // Reads the configuration alone; no plugin is run. A line for each good file on `out`, one for each mistake
 // on `err`. Exit code: 0 good, 2 not.

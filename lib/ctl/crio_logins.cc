@@ -20,17 +20,17 @@ namespace {
 constexpr std::size_t kMaxAuthFileBytes = 1024 * 1024;
 constexpr std::size_t kMaxNamespacedFiles = 10000;
 
-using Shape = credentials::DockerConfigShape;
+using Shape = credentials::DockerConfigFormat;
 
 // The files of a service that runs as root, in its order: containers/image pkg/docker/config/config.go
 // (getAuthFilePaths).
 constexpr const char* kLegacyAuthFile = "/root/.dockercfg";
-constexpr const char* kUsualAuthFiles[] = {"/run/containers/0/auth.json",
-                                           "/root/.config/containers/auth.json", "/root/.docker/config.json",
-                                           kLegacyAuthFile};
+constexpr const char* kDefaultAuthFiles[] = {"/run/containers/0/auth.json",
+                                             "/root/.config/containers/auth.json",
+                                             "/root/.docker/config.json", kLegacyAuthFile};
 
 // Docker Hub has several names in these files; config.go (normalizeRegistry).
-std::string HubAsOne(const std::string& registry) {
+std::string NormalizedHub(const std::string& registry) {
   return registry == "docker.io" || registry == "registry-1.docker.io" ? "index.docker.io" : registry;
 }
 
@@ -42,13 +42,13 @@ std::string RegistryOfKey(std::string_view key, Shape shape) {
     if (rest.starts_with(scheme)) rest.remove_prefix(scheme.size());
   }
   const bool whole = shape == Shape::kAuths && rest.size() == key.size();
-  return HubAsOne(std::string(whole ? rest : rest.substr(0, rest.find('/'))));
+  return NormalizedHub(std::string(whole ? rest : rest.substr(0, rest.find('/'))));
 }
 
 constexpr const char* kCrioSocket = "/run/crio/crio.sock";
 constexpr const char* kHelpersFile = "registries.conf";
 
-bool IsThere(const std::string& path) {
+bool Exists(const std::string& path) {
   std::error_code error;
   return std::filesystem::exists(path, error);
 }
@@ -68,7 +68,7 @@ std::vector<AuthFile> ReadAuthFiles(const std::vector<std::string>& paths, const
                                     const std::string& host_root, std::vector<std::string>& problems) {
   std::vector<AuthFile> files;
   for (const std::string& path : paths) {
-    const Shape shape = path == legacy ? Shape::kBare : Shape::kAuths;
+    const Shape shape = path == legacy ? Shape::kLegacy : Shape::kAuths;
     auto text = base::ReadFile(host_root + path, kMaxAuthFileBytes);
     if (!text) {
       // Missing files are no problem: CRI-O goes on to the next one.
@@ -105,8 +105,8 @@ std::vector<std::string> Unseen(const std::vector<std::string>& paths, const std
     const std::string folder = path.substr(0, path.rfind('/'));
     // In a pod, a missing file proves nothing. With mounted folders, a missing file is absent if its folder
     // is visible.
-    const bool hidden = view == HostView::kPod ? !IsThere(host_root + path)
-                                               : view == HostView::kMounted && !IsThere(host_root + folder);
+    const bool hidden = view == HostView::kPod ? !Exists(host_root + path)
+                                               : view == HostView::kMounted && !Exists(host_root + folder);
     if (hidden) unseen.push_back(path);
   }
   return unseen;
@@ -123,7 +123,7 @@ void AddOnce(std::vector<std::string>& problems, std::string problem) {
 
 // Takes the first file that names a helper for the registry, or has a login: config.go
 // (findCredentialsInFile). "quay.io": {} is no login, and hides those of the same file for shorter keys.
-bool TakeFromFiles(const std::vector<AuthFile>& files, const image::Reference& as, CrioPlace& place,
+bool TakeFromFiles(const std::vector<AuthFile>& files, const image::Reference& as, CrioEndpoint& place,
                    std::vector<std::string>& problems) {
   for (const AuthFile& file : files) {
     const auto helper = file.auth.helpers.find(as.domain());
@@ -142,7 +142,7 @@ bool TakeFromFiles(const std::vector<AuthFile>& files, const image::Reference& a
     if (login == found.end()) continue;
     place.file = file.path;
     place.match = (*login)->key;
-    const std::string entry = file.path + ": the entry " + credentials::ShownKey(place.match);
+    const std::string entry = file.path + ": the entry " + credentials::DisplayKey(place.match);
     if (found.size() > 1) {
       AddOnce(problems, entry + " is one of several for this registry; CRI-O takes any of them");
     } else if ((*login)->broken) {
@@ -156,7 +156,7 @@ bool TakeFromFiles(const std::vector<AuthFile>& files, const image::Reference& a
 // Takes the first program or file that is known to answer. A program may have no login, and CRI-O then asks
 // the next one; only CRI-O knows that.
 void TakeOwnLogin(const registry::RegistriesConf& conf, const std::vector<AuthFile>& files,
-                  const image::Reference& as, CrioPlace& place, std::vector<std::string>& problems) {
+                  const image::Reference& as, CrioEndpoint& place, std::vector<std::string>& problems) {
   const std::vector<std::string> usual = {kAuthFilesHelper};
   for (const std::string& helper : conf.helpers && !conf.helpers->empty() ? *conf.helpers : usual) {
     if (helper != kAuthFilesHelper) {
@@ -169,7 +169,7 @@ void TakeOwnLogin(const registry::RegistriesConf& conf, const std::vector<AuthFi
   }
 }
 
-std::string OwnLogin(const CrioPlace& place) {
+std::string OwnLoginText(const CrioEndpoint& place) {
   if (place.file.empty()) return "";
   const std::string of = " of " + place.file;
   if (place.helper) {
@@ -177,25 +177,26 @@ std::string OwnLogin(const CrioPlace& place) {
                                   : "from credential helper " + *place.helper) +
            of;
   }
-  return credentials::ShownKey(place.match) + of;
+  return credentials::DisplayKey(place.match) + of;
 }
 
-std::string What(const CrioPlace& place, bool sees_all) {
-  const std::string login = OwnLogin(place);
-  if (place.given) return "the credentials above" + (login.empty() ? "" : ", not its own login " + login);
+std::string LoginText(const CrioEndpoint& place, bool all_visible) {
+  const std::string login = OwnLoginText(place);
+  if (place.uses_pull_credentials)
+    return "the credentials above" + (login.empty() ? "" : ", not its own login " + login);
   if (!login.empty() && place.helper) return "its own login " + login + ", if that has one";
   if (!login.empty()) return "its own login " + login;
-  return sees_all ? "anonymous" : "anonymous, or a login that cannot be seen from here";
+  return all_visible ? "anonymous" : "anonymous, or a login that cannot be seen from here";
 }
 
 }  // namespace
 
 std::vector<const credentials::ContainersLogin*> CrioLoginsFor(
     const std::vector<credentials::ContainersLogin>& logins, const image::Reference& repository,
-    credentials::DockerConfigShape shape) {
+    credentials::DockerConfigFormat shape) {
   // The longest key wins: the repository, then each folder above it, then the registry (R50). A bare file has
   // registries alone.
-  for (std::string key = shape == Shape::kBare ? repository.domain() : repository.Repository();
+  for (std::string key = shape == Shape::kLegacy ? repository.domain() : repository.Repository();
        !key.empty();) {
     for (const credentials::ContainersLogin& one : logins) {
       if (one.key == key) return {&one};
@@ -203,12 +204,12 @@ std::vector<const credentials::ContainersLogin*> CrioLoginsFor(
     const std::size_t slash = key.rfind('/');
     key.resize(slash == std::string::npos ? 0 : slash);
   }
-  const std::string registry = HubAsOne(repository.domain());
+  const std::string registry = NormalizedHub(repository.domain());
   std::vector<const credentials::ContainersLogin*> found;
   for (const credentials::ContainersLogin& one : logins) {
     if (RegistryOfKey(one.key, shape) != registry) continue;
     const bool is_new = std::none_of(found.begin(), found.end(),
-                                     [&](const auto* other) { return one.SendsTheSameAs(*other); });
+                                     [&](const auto* other) { return one.HasSameCredentials(*other); });
     if (is_new) found.push_back(&one);
   }
   return found;
@@ -219,24 +220,26 @@ CrioLogins FindCrioLogins(const registry::CrioSettings& settings, const registry
                           bool has_credentials) {
   CrioLogins logins;
   if (settings.global_auth_file.empty()) {
-    logins.looked_in.assign(std::begin(kUsualAuthFiles), std::end(kUsualAuthFiles));
+    logins.searched.assign(std::begin(kDefaultAuthFiles), std::end(kDefaultAuthFiles));
   } else {
-    logins.looked_in = {settings.global_auth_file};
+    logins.searched = {settings.global_auth_file};
   }
-  logins.unseen = Unseen(logins.looked_in, host_root, view);
+  logins.unseen = Unseen(logins.searched, host_root, view);
   // The visible drop-ins name no file, but crio.conf, which is not visible, may name one.
-  if (settings.said_in.empty() && view == HostView::kPod && !IsThere(host_root + registry::kCrioFile)) {
+  if (settings.auth_file_source.empty() && view == HostView::kPod &&
+      !Exists(host_root + registry::kCrioFile)) {
     logins.unseen.insert(logins.unseen.begin(), registry::kCrioFile);
   }
   const std::vector<AuthFile> files = ReadAuthFiles(
-      logins.looked_in, settings.global_auth_file.empty() ? kLegacyAuthFile : "", host_root, logins.problems);
-  registry::PullEndpoints places = registry::PlacesOf(conf, image);
-  if (!places.only_runtime.empty()) logins.problems.push_back(places.only_runtime);
-  for (const registry::PullEndpoint& place : places.places) {
+      logins.searched, settings.global_auth_file.empty() ? kLegacyAuthFile : "", host_root, logins.problems);
+  registry::PullEndpoints places = registry::PullEndpointsFor(conf, image);
+  if (!places.only_by_pull_reason.empty()) logins.problems.push_back(places.only_by_pull_reason);
+  for (const registry::PullEndpoint& place : places.endpoints) {
     // CRI-O never asks a blocked place.
     if (!place.blocked_by.empty()) continue;
     // The credentials of a pull go to the registry of the image's name alone (R48).
-    CrioPlace out{.name = place.as.Repository(), .given = place.same_domain && has_credentials};
+    CrioEndpoint out{.name = place.as.Repository(),
+                     .uses_pull_credentials = place.same_domain && has_credentials};
     TakeOwnLogin(conf, files, place.as, out, logins.problems);
     logins.places.push_back(std::move(out));
   }
@@ -246,8 +249,8 @@ CrioLogins FindCrioLogins(const registry::CrioSettings& settings, const registry
 
 std::string CrioText(const CrioLogins& logins) {
   std::string text;
-  for (const CrioPlace& place : logins.places) {
-    text += "  CRI-O to " + place.name + ": " + What(place, logins.unseen.empty()) + "\n";
+  for (const CrioEndpoint& place : logins.places) {
+    text += "  CRI-O to " + place.name + ": " + LoginText(place, logins.unseen.empty()) + "\n";
   }
   if (!logins.unseen.empty()) {
     text += "  not visible from here: " + base::Join(logins.unseen, ", ") + "; run the command on the node\n";
@@ -261,16 +264,16 @@ std::string CrioText(const CrioLogins& logins) {
 
 doc::Node CrioJson(const CrioLogins& logins) {
   std::vector<doc::Node> places, namespaced, unseen;
-  for (const CrioPlace& place : logins.places) {
+  for (const CrioEndpoint& place : logins.places) {
     const char* without = logins.unseen.empty() ? "none" : "unknown";
     const char* own = place.helper ? "helper" : "own";
-    const char* sends = place.given ? "given" : place.file.empty() ? without : own;
+    const char* sends = place.uses_pull_credentials ? "given" : place.file.empty() ? without : own;
     places.push_back(doc::Node::Mapping());
     places.back()
         .Set("place", doc::Node::String(place.name))
         .Set("sends", doc::Node::String(sends))
         .Set("file", doc::Node::String(place.file))
-        .Set("match", doc::Node::String(place.file.empty() ? "" : credentials::ShownKey(place.match)));
+        .Set("match", doc::Node::String(place.file.empty() ? "" : credentials::DisplayKey(place.match)));
     if (place.helper) places.back().Set("helper", doc::Node::String(*place.helper));
   }
   for (const std::string& file : logins.namespaced) namespaced.push_back(doc::Node::String(file));
@@ -283,7 +286,7 @@ doc::Node CrioJson(const CrioLogins& logins) {
 }
 
 bool HasCrioSocket(const std::string& host_root) {
-  return IsThere(host_root + kCrioSocket);
+  return Exists(host_root + kCrioSocket);
 }
 
 std::string UnseenCrioText() {

@@ -14,18 +14,19 @@
 namespace prefetch::ctl {
 
 // A place that CRI-O asks, and the login that it sends there.
-struct CrioPlace {
-  std::string name;    // "mirror.acme.io/quay/app"
-  bool given = false;  // the credentials of the pull
-  std::string file;    // CRI-O's own login for this name, sent unless `given`; empty: it has none
-  std::string match;   // its key in that file; of a helper, the registry
+struct CrioEndpoint {
+  std::string name;                    // "mirror.acme.io/quay/app"
+  bool uses_pull_credentials = false;  // the credentials of the pull
+  std::string
+      file;  // CRI-O's own login for this name, sent unless `uses_pull_credentials`; empty: it has none
+  std::string match;  // its key in that file; of a helper, the registry
   // A program that CRI-O runs for its own login (docker-credential-HELPER); `file` names it.
   std::optional<std::string> helper;
 };
 
 struct CrioLogins {
-  std::vector<CrioPlace> places;        // as they are asked; empty: only CRI-O knows
-  std::vector<std::string> looked_in;   // CRI-O's own files, those that are not there as well
+  std::vector<CrioEndpoint> places;     // as they are asked; empty: only CRI-O knows
+  std::vector<std::string> searched;    // CRI-O's own files, those that are not there as well
   std::vector<std::string> unseen;      // those of them that the node may have, and that are not visible here
   std::vector<std::string> namespaced;  // files for pulls of pods of one namespace
   std::vector<std::string> problems;
@@ -35,7 +36,7 @@ struct CrioLogins {
 // registry, each with another login: the library takes one by Go's order of maps, which is none. Pure.
 std::vector<const credentials::ContainersLogin*> CrioLoginsFor(
     const std::vector<credentials::ContainersLogin>& logins, const image::Reference& repository,
-    credentials::DockerConfigShape shape = credentials::DockerConfigShape::kAuths);
+    credentials::DockerConfigFormat shape = credentials::DockerConfigFormat::kAuths);
 
 // How much of the node's files is here.
 enum class HostView {

@@ -39,7 +39,7 @@ void PrintMistakes(const Mistakes& mistakes, std::ostream& err) {
   }
 }
 
-int Refuse(const Mistakes& mistakes, std::ostream& err) {
+int RejectInput(const Mistakes& mistakes, std::ostream& err) {
   PrintMistakes(mistakes, err);
   return kBadInput;
 }

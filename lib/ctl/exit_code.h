@@ -10,7 +10,14 @@
 
 namespace prefetch::ctl {
 
-enum ExitCode { kOk = 0, kNo = 1, kBadInput = 2, kTimedOut = 3, kUnreachable = 4, kInterrupted = 128 + 2 };
+enum ExitCode {
+  kOk = 0,
+  kNegative = 1,
+  kBadInput = 2,
+  kTimedOut = 3,
+  kUnreachable = 4,
+  kInterrupted = 128 + 2
+};
 
 // Prints the error as one sentence to `err` and gives the exit code for it.
 int Fail(const base::Error& error, std::ostream& err);
@@ -24,6 +31,6 @@ using Mistakes = std::vector<std::string>;
 void PrintMistakes(const Mistakes& mistakes, std::ostream& err);
 
 // The same, with the exit code of bad input.
-int Refuse(const Mistakes& mistakes, std::ostream& err);
+int RejectInput(const Mistakes& mistakes, std::ostream& err);
 
 }  // namespace prefetch::ctl

@@ -195,12 +195,12 @@ int ExportAllowlist(const ExportAllowlistOptions& options, std::ostream& out, st
   std::vector<std::string> mistakes;
   KubeletVersion version = Version(options, mistakes);
   std::vector<image::Reference> names = ReadNames(options.lists, mistakes);
-  if (!mistakes.empty()) return Refuse(mistakes, err);
+  if (!mistakes.empty()) return RejectInput(mistakes, err);
   auto exported = kubelet::ExportAllowlist(names, version);
-  if (!exported) return Refuse({exported.error().message()}, err);
+  if (!exported) return RejectInput({exported.error().message()}, err);
   // A name that no pattern matches would be refused to pods on every node, so nothing is printed at all.
-  for (const kubelet::NotExempt& each : exported->not_exempt) mistakes.push_back(each.why);
-  if (!mistakes.empty()) return Refuse(mistakes, err);
+  for (const kubelet::UnmatchedName& each : exported->unmatched) mistakes.push_back(each.why);
+  if (!mistakes.empty()) return RejectInput(mistakes, err);
   out << Head(options, version, exported->patterns)
       << (options.output == AllowlistOutput::kYaml ? DropIn(version, exported->patterns)
                                                    : OpenShift(exported->patterns));
@@ -274,7 +274,7 @@ int ExportPinnedImageSet(const ExportPinnedOptions& options, std::ostream& out, 
     mistakes.push_back("a PinnedImageSet has at most " + std::to_string(kMostImages) + " images, not " +
                        std::to_string(names.size()) + ": split the list");
   }
-  if (!mistakes.empty()) return Refuse(mistakes, err);
+  if (!mistakes.empty()) return RejectInput(mistakes, err);
   out << "# Pins the images of a list on the nodes of a pool: CRI-O pulls them by digest and kubelet never "
          "collects them.\n"
       << doc::WriteYaml(Document(options, names));

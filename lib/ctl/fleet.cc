@@ -21,10 +21,10 @@ using std::chrono::seconds;
 using std::chrono::steady_clock;
 
 // The shortest life that an API server gives; a wait that takes longer requests another token.
-constexpr std::int64_t kTokenLife = 600;
-constexpr seconds kRenewAfter{kTokenLife * 8 / 10};
-constexpr seconds kAskAgainAfter{60};
-constexpr seconds kTokenWithin{5};
+constexpr std::int64_t kTokenSeconds = 600;
+constexpr seconds kRenewAfter{kTokenSeconds * 8 / 10};
+constexpr seconds kRefusalTtl{60};
+constexpr seconds kTokenTimeout{5};
 
 }  // namespace
 
@@ -32,17 +32,17 @@ const base::Secret* FleetTokens::TokenOf(const base::Call& call, kube::Api& api,
                                          const std::string& name_space,
                                          const std::vector<std::string>& accounts) {
   for (const std::string& account : accounts) {
-    auto held = held_.find(account);
-    if (held == held_.end() || steady_clock::now() >= held->second.until) {
-      auto created = api.CreateToken(call.Within(kTokenWithin), name_space, account,
-                                     std::string(plan::kCallerAudience), kTokenLife);
+    auto cached = cache_.find(account);
+    if (cached == cache_.end() || steady_clock::now() >= cached->second.until) {
+      auto created = api.CreateToken(call.Within(kTokenTimeout), name_space, account,
+                                     std::string(plan::kCallerAudience), kTokenSeconds);
       // A refusal is remembered for a while, too: a watch must not ask for the missing right every two
       // seconds.
-      Held fresh{std::nullopt, steady_clock::now() + kAskAgainAfter};
+      CachedToken fresh{std::nullopt, steady_clock::now() + kRefusalTtl};
       if (created) fresh = {std::move(created->token), steady_clock::now() + kRenewAfter};
-      held = held_.insert_or_assign(account, std::move(fresh)).first;
+      cached = cache_.insert_or_assign(account, std::move(fresh)).first;
     }
-    if (held->second.token) return &*held->second.token;
+    if (cached->second.token) return &*cached->second.token;
   }
   return nullptr;
 }
@@ -67,14 +67,15 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr seconds kOneAnswer{10};
-constexpr std::size_t kAskedAtOnce = 32;
+constexpr seconds kMemberTimeout{10};
+constexpr std::size_t kParallelRequests = 32;
 constexpr seconds kMaxRetryAfter{5};  // with a server that says 429
 
 kube::Answer<std::string> Get(const base::Call& call, kube::Api& api, const std::string& name_space,
                               const FleetMember& member, const std::optional<http::SecretHeader>& token) {
   auto get = [&] {
-    return api.PodProxyGet(call.Within(kOneAnswer), name_space, member.pod, member.port, "/v1/status", token);
+    return api.PodProxyGet(call.Within(kMemberTimeout), name_space, member.pod, member.port, "/v1/status",
+                           token);
   };
   auto body = get();
   // Tries once more, after the time that the busy API server names.
@@ -85,117 +86,117 @@ kube::Answer<std::string> Get(const base::Call& call, kube::Api& api, const std:
 
 // Returns true if the agent may have rejected the token; it may still answer without one. A 403 may be the
 // API server's as well, which then repeats it.
-bool MayBeTheToken(kube::ApiError error) {
+bool MayBeTokenError(kube::ApiError error) {
   return error == kube::ApiError::kUnauthorized || error == kube::ApiError::kForbidden ||
          error == kube::ApiError::kTooManyRequests || error == kube::ApiError::kServerError;
 }
 
 // The answers of all agents. Several threads ask.
-class FleetAsking {
+class FleetPoll {
  public:
-  FleetAsking(kube::Api& api, const std::vector<FleetMember>& members, const FleetAsk& ask,
-              FleetTokens::Headers tokens)
-      : api_(api), members_(members), ask_(ask), tokens_(std::move(tokens)) {
+  FleetPoll(kube::Api& api, const std::vector<FleetMember>& members, const FleetPollOptions& poll,
+            FleetTokens::Headers tokens)
+      : api_(api), members_(members), poll_(poll), tokens_(std::move(tokens)) {
     answers_.nodes.resize(members.size());
   }
 
-  void Ask(const base::Call& call, std::size_t i) {
-    answers_.nodes[i] = AnswerOf(call, i);
+  void Poll(const base::Call& call, std::size_t i) {
+    answers_.nodes[i] = PollMember(call, i);
     base::Lock lock(mutex_);
     done_++;
-    if (ask_.progress) ask_.progress(done_);
+    if (poll_.progress) poll_.progress(done_);
   }
 
   // After all threads have ended.
   FleetAnswers Take() {
     base::Lock lock(mutex_);
     // A single 403 may be one agent's. Only if nobody let the user in is the right missing.
-    if (let_in_ == 0) answers_.forbidden = std::move(forbidden_);
+    if (authorized_ == 0) answers_.forbidden = std::move(forbidden_);
     return std::move(answers_);
   }
 
  private:
-  screen::FleetNode NotHeard(const FleetMember& member, std::string why) const {
-    screen::NodeSigns signs = member.signs;
-    signs.why = std::move(why);
-    signs.about_the_list_asked = ask_.demand == nullptr;
-    return screen::NodeWithoutDetail(member.node, signs);
+  screen::FleetNode WithoutDetail(const FleetMember& member, std::string why) const {
+    screen::ClusterFacts facts = member.facts;
+    facts.why = std::move(why);
+    facts.pod_readiness_counts = poll_.demand == nullptr;
+    return screen::NodeWithoutDetail(member.node, facts);
   }
 
-  kube::Answer<std::string> Heard(const base::Call& call, const FleetMember& member) const {
+  kube::Answer<std::string> FetchStatus(const base::Call& call, const FleetMember& member) const {
     if (auto token = tokens_.find(member.account); token != tokens_.end()) {
-      auto body = Get(call, api_, ask_.name_space, member, token->second);
-      if (body || !MayBeTheToken(body.failure().kind)) return body;
+      auto body = Get(call, api_, poll_.name_space, member, token->second);
+      if (body || !MayBeTokenError(body.failure().kind)) return body;
     }
-    return Get(call, api_, ask_.name_space, member, std::nullopt);
+    return Get(call, api_, poll_.name_space, member, std::nullopt);
   }
 
-  screen::FleetNode AnswerOf(const base::Call& call, std::size_t i) {
+  screen::FleetNode PollMember(const base::Call& call, std::size_t i) {
     const FleetMember& member = members_[i];
-    if (member.pod.empty()) return NotHeard(member, "");
+    if (member.pod.empty()) return WithoutDetail(member, "");
     // A dead node would cost the whole time limit of one question.
-    if (member.signs.is_dead) return NotHeard(member, "its node is dead: " + member.signs.leaving);
-    if (call.Stopped()) return NotHeard(member, "it was not asked");
-    auto body = Heard(call, member);
+    if (member.facts.is_dead) return WithoutDetail(member, "its node is dead: " + member.facts.leaving);
+    if (call.Stopped()) return WithoutDetail(member, "it was not asked");
+    auto body = FetchStatus(call, member);
     {
       base::Lock lock(mutex_);
       if (!body && body.failure().kind == kube::ApiError::kForbidden) {
         forbidden_ = body.failure();
       } else {
-        let_in_++;
+        authorized_++;
       }
     }
-    if (!body) return NotHeard(member, WhyNotHeard(body.failure()));
+    if (!body) return WithoutDetail(member, ConnectionFailureReason(body.failure()));
     auto document = status::ParseStatusDocument(*body);
-    if (!document) return NotHeard(member, document.error().message());
+    if (!document) return WithoutDetail(member, document.error().message());
     // Without the lock: drawing or digesting a document is the expensive part.
-    if (ask_.each) ask_.each(i, *document);
+    if (poll_.each) poll_.each(i, *document);
     screen::FleetNode node =
-        ask_.demand == nullptr
-            ? screen::DigestStatus(*document, member.node)
-            : screen::DigestStatus(screen::NarrowTo(*std::move(document), *ask_.demand), member.node);
+        poll_.demand == nullptr
+            ? screen::SummarizeStatus(*document, member.node)
+            : screen::SummarizeStatus(screen::NarrowTo(*std::move(document), *poll_.demand), member.node);
     // Known from the Node object, not from the agent.
-    node.leaving = member.signs.leaving;
+    node.leaving = member.facts.leaving;
     return node;
   }
 
   kube::Api& api_;
   const std::vector<FleetMember>& members_;
-  const FleetAsk& ask_;
+  const FleetPollOptions& poll_;
   const FleetTokens::Headers tokens_;  // by the agents' account
   FleetAnswers answers_;               // a thread writes only the nodes that it has taken
   base::Mutex mutex_;
   std::size_t done_ PREFETCH_GUARDED_BY(mutex_) = 0;
-  std::size_t let_in_ PREFETCH_GUARDED_BY(mutex_) = 0;
+  std::size_t authorized_ PREFETCH_GUARDED_BY(mutex_) = 0;
   std::optional<kube::Failure> forbidden_ PREFETCH_GUARDED_BY(mutex_);
 };
 
 }  // namespace
 
-std::string WhyNotHeard(const kube::Failure& failure, const std::string& verb) {
+std::string ConnectionFailureReason(const kube::Failure& failure, const std::string& verb) {
   if (failure.kind == kube::ApiError::kTimeout) return "it did not answer in time";
   if (failure.kind == kube::ApiError::kForbidden) return "you may not " + verb + " pods/proxy of its pod";
   std::size_t end = failure.message.find(": ");
   return end == std::string::npos ? failure.message : failure.message.substr(end + 2);
 }
 
-void AskAtOnce(std::size_t count, const std::function<void(std::size_t index)>& ask) {
+void ParallelFor(std::size_t count, const std::function<void(std::size_t index)>& ask) {
   std::atomic<std::size_t> next{0};
   std::vector<std::jthread> threads;
-  for (std::size_t i = 0; i < std::min(kAskedAtOnce, count); i++) {
+  for (std::size_t i = 0; i < std::min(kParallelRequests, count); i++) {
     threads.emplace_back([&] {
       for (std::size_t index = next++; index < count; index = next++) ask(index);
     });
   }
 }
 
-FleetAnswers AskMembers(const base::Call& call, kube::Api& api, const std::vector<FleetMember>& members,
-                        const FleetAsk& ask) {
-  FleetAsking asking(
-      api, members, ask,
-      ask.tokens == nullptr ? FleetTokens::Headers() : ask.tokens->For(call, api, ask.name_space, members));
-  AskAtOnce(members.size(), [&](std::size_t i) { asking.Ask(call, i); });
-  return asking.Take();
+FleetAnswers PollMembers(const base::Call& call, kube::Api& api, const std::vector<FleetMember>& members,
+                         const FleetPollOptions& poll) {
+  FleetPoll poller(api, members, poll,
+                   poll.tokens == nullptr ? FleetTokens::Headers()
+                                          : poll.tokens->For(call, api, poll.name_space, members));
+  ParallelFor(members.size(), [&](std::size_t i) { poller.Poll(call, i); });
+  return poller.Take();
 }
 
 namespace {
@@ -203,14 +204,14 @@ namespace {
 // A Node holds the names of 50 images and its managed fields: some 30 KB, of 4 MiB that an answer may have.
 constexpr int kNodesPerPage = 100;
 constexpr int kAgentsPerPage = 250;
-constexpr std::uint16_t kUsualPort = 9477;
+constexpr std::uint16_t kDefaultPort = 9477;
 
 std::uint16_t PortOf(const kube::Pod& pod) {
   for (const kube::PodContainer& container : pod.containers) {
     auto port = container.ports.find("http");
     if (port != container.ports.end()) return port->second;
   }
-  return kUsualPort;
+  return kDefaultPort;
 }
 
 // Returns true if `a` is the better one of two agents on a node. During a rollout, the old one goes while the
@@ -230,40 +231,40 @@ std::optional<bool> IsUp(const kube::Node& node) {
   return std::nullopt;
 }
 
-struct Sign {
+struct TaintReason {
   std::string_view taint, why;
 };
-constexpr Sign kDead[] = {
+constexpr TaintReason kDeadTaints[] = {
     {"node.kubernetes.io/out-of-service", "out of service"},
     {"node.cloudprovider.kubernetes.io/shutdown", "shut down"},
     {"node.kubernetes.io/unreachable", "kubelet does not report"},
 };
-constexpr Sign kLeaving[] = {
+constexpr TaintReason kLeavingTaints[] = {
     {"karpenter.sh/disrupted", "Karpenter removes it"},
     {"karpenter.sh/disruption", "Karpenter removes it"},  // before Karpenter 1.0
     {"ToBeDeletedByClusterAutoscaler", "Cluster Autoscaler removes it"},
     {"cloud.google.com/impending-node-termination", "its machine ends"},
 };
 
-std::string TaintedAs(const kube::Node& node, std::span<const Sign> signs) {
-  for (const Sign& sign : signs) {
+std::string ReasonByTaint(const kube::Node& node, std::span<const TaintReason> reasons) {
+  for (const TaintReason& reason : reasons) {
     for (const kube::Taint& taint : node.taints) {
-      if (taint.key == sign.taint) return std::string(sign.why);
+      if (taint.key == reason.taint) return std::string(reason.why);
     }
   }
   return "";
 }
 
 // Returns why nothing on the node can answer; empty if something may.
-std::string WhyDead(const kube::Node& node) {
+std::string DeadReason(const kube::Node& node) {
   for (const kube::NodeCondition& condition : node.conditions) {
     if (condition.type == "Ready" && condition.status == "Unknown") return "kubelet does not report";
   }
-  return TaintedAs(node, kDead);
+  return ReasonByTaint(node, kDeadTaints);
 }
 
-std::string WhyLeaving(const kube::Node& node) {
-  if (std::string why = TaintedAs(node, kLeaving); !why.empty()) return why;
+std::string LeavingReason(const kube::Node& node) {
+  if (std::string why = ReasonByTaint(node, kLeavingTaints); !why.empty()) return why;
   if (node.deleting) return "being deleted";
   return node.unschedulable ? "cordoned" : "";
 }
@@ -288,7 +289,7 @@ bool IsControlPlane(const kube::Node& node) {
 void LeaveOut(const std::vector<kube::Node>& nodes, const std::set<std::string>& had_agents,
               FleetRoster& roster) {
   auto has_agent = [&](const FleetMember& member) {
-    return member.signs.has_pod || had_agents.contains(member.node);
+    return member.facts.has_pod || had_agents.contains(member.node);
   };
   std::set<std::string> virtual_ones, control_planes;
   for (const kube::Node& node : nodes) {
@@ -309,7 +310,7 @@ void LeaveOut(const std::vector<kube::Node>& nodes, const std::set<std::string>&
 
 }  // namespace
 
-bool IsForAPerson(const kube::Failure& failure) {
+bool NeedsUserAction(const kube::Failure& failure) {
   switch (failure.kind) {
     case kube::ApiError::kForbidden:
     case kube::ApiError::kUnauthorized:
@@ -346,26 +347,26 @@ kube::Answer<FleetRoster> ListMembers(const base::Call& call, kube::Api& api, co
   FleetRoster roster;
   for (const kube::Node& node : *nodes) {
     FleetMember member{.node = node.name};
-    member.signs.node_is_up = IsUp(node);
+    member.facts.node_is_up = IsUp(node);
     // A node that is dead or leaving is reported as such, and nobody waits for it.
     if (!query.include_unready) {
-      member.signs.leaving = WhyDead(node);
-      member.signs.is_dead = !member.signs.leaving.empty();
-      if (!member.signs.is_dead) member.signs.leaving = WhyLeaving(node);
+      member.facts.leaving = DeadReason(node);
+      member.facts.is_dead = !member.facts.leaving.empty();
+      if (!member.facts.is_dead) member.facts.leaving = LeavingReason(node);
     }
     auto label = node.labels.find("prefetchd.dev/" + query.instance);
-    if (label != node.labels.end()) member.signs.label = base::InOneLine(label->second);
+    if (label != node.labels.end()) member.facts.label = base::InOneLine(label->second);
     if (auto pod = by_node.find(node.name); pod != by_node.end()) {
       member.pod = pod->second->name;
       member.account = pod->second->service_account;
       member.port = PortOf(*pod->second);
-      member.signs.has_pod = true;
-      member.signs.pod_ready = pod->second->ready;
-      member.signs.pod_phase = pod->second->phase;
+      member.facts.has_pod = true;
+      member.facts.pod_ready = pod->second->ready;
+      member.facts.pod_phase = pod->second->phase;
     }
     roster.members.push_back(std::move(member));
   }
-  if (query.leave_out && query.nodes == kUsualNodes) LeaveOut(*nodes, had_agents, roster);
+  if (query.leave_out && query.nodes == kDefaultNodeSelector) LeaveOut(*nodes, had_agents, roster);
   std::sort(roster.members.begin(), roster.members.end(),
             [](const FleetMember& a, const FleetMember& b) { return a.node < b.node; });
   return roster;

@@ -38,23 +38,23 @@ class FleetTokens {
   const base::Secret* TokenOf(const base::Call& call, kube::Api& api, const std::string& name_space,
                               const std::vector<std::string>& accounts);
 
-  struct Held {
+  struct CachedToken {
     std::optional<base::Secret> token;  // none: it was refused
     std::chrono::steady_clock::time_point until;
   };
-  std::map<std::string, Held> held_;  // by the fleet's account
+  std::map<std::string, CachedToken> cache_;  // by the fleet's account
 };
 
 // The agents of many nodes: which there are, and what each says through the API server's pod proxy.
 
 // The nodes that take agents, unless a selector is given.
-inline constexpr const char* kUsualNodes = "kubernetes.io/os=linux";
+inline constexpr const char* kDefaultNodeSelector = "kubernetes.io/os=linux";
 
 // Which nodes there are, and which pod of the agent is on each.
 struct FleetQuery {
   std::string name_space = "prefetchd";                   // of the agents
   std::string pods = "app.kubernetes.io/name=prefetchd";  // label selector of the agents
-  std::string nodes = kUsualNodes;                        // label selector of the nodes; empty: all
+  std::string nodes = kDefaultNodeSelector;               // label selector of the nodes; empty: all
   std::string instance = "prefetchd";                     // whose node label counts: prefetchd.dev/<instance>
   // The usual selector leaves out nodes without pods of the usual DaemonSet (deploy/base/daemonset.yaml):
   // virtual nodes, and control planes unless one of them has an agent.
@@ -68,7 +68,7 @@ struct FleetMember {
   std::string pod;      // empty: none is there
   std::string account;  // of the pod
   std::uint16_t port = 0;
-  screen::NodeSigns signs;  // but for signs that are known only after asking
+  screen::ClusterFacts facts;  // but for signs that are known only after asking
 };
 
 struct FleetRoster {
@@ -82,7 +82,7 @@ kube::Answer<FleetRoster> ListMembers(const base::Call& call, kube::Api& api, co
                                       const std::set<std::string>& had_agents = {});
 
 // Returns true if the failure lasts until a user changes something, so that trying again wastes time.
-bool IsForAPerson(const kube::Failure& failure);
+bool NeedsUserAction(const kube::Failure& failure);
 
 // A line about nodes that were left out; none if there are none.
 void NoteLeftOut(std::size_t left_out, std::ostream& err);
@@ -90,9 +90,9 @@ void NoteLeftOut(std::size_t left_out, std::ostream& err);
 // Calls `ask` once for each index below `count`, on 32 threads: enough for two thousand nodes in seconds,
 // and no burden for an API server, which counts no proxied request for its priority and fairness. Returns
 // after the last call.
-void AskAtOnce(std::size_t count, const std::function<void(std::size_t index)>& ask);
+void ParallelFor(std::size_t count, const std::function<void(std::size_t index)>& ask);
 
-struct FleetAsk {
+struct FleetPollOptions {
   std::string name_space;
   // Shown to the agents, so that they hide nothing; nullptr: the agents answer with the public view.
   FleetTokens* tokens = nullptr;
@@ -114,10 +114,10 @@ struct FleetAnswers {
 
 // A failure to hear a pod, without the pod's name, so that nodes with the same trouble read the same. `verb`:
 // of the right to its proxy.
-std::string WhyNotHeard(const kube::Failure& failure, const std::string& verb = "get");
+std::string ConnectionFailureReason(const kube::Failure& failure, const std::string& verb = "get");
 
 // Ends by `call`; members that were not asked by then have no detail.
-FleetAnswers AskMembers(const base::Call& call, kube::Api& api, const std::vector<FleetMember>& members,
-                        const FleetAsk& ask);
+FleetAnswers PollMembers(const base::Call& call, kube::Api& api, const std::vector<FleetMember>& members,
+                         const FleetPollOptions& poll);
 
 }  // namespace prefetch::ctl

@@ -48,14 +48,14 @@ void AssumeSize(std::uint64_t bytes, plan::LoadImage& image) {
 // The tables go from the whole load to its parts: registries, priorities, pull windows, and a rollout of the
 // DaemonSet.
 void Print(const plan::FleetLoad& load, const plan::FleetOptions& options, std::ostream& out) {
-  out << base::Counted(load.images, "image", "images") << ", " << base::HumanBytes(load.bytes)
-      << " for each node; " << base::Counted(options.nodes, "node", "nodes") << ", "
-      << base::HumanBytes(base::Times(load.bytes, options.nodes)) << " in all\n";
+  out << base::Plural(load.images, "image", "images") << ", " << base::HumanBytes(load.bytes)
+      << " for each node; " << base::Plural(options.nodes, "node", "nodes") << ", "
+      << base::HumanBytes(base::SaturatingMul(load.bytes, options.nodes)) << " in all\n";
   std::vector<base::TableRow> rows = {{"REGISTRY", "IMAGES", "A NODE", "ALL NODES", "PULLS", "REQUESTS"}};
   for (const plan::RegistryLoad& one : load.registries) {
     rows.push_back({one.registry, std::to_string(one.images), base::HumanBytes(one.bytes),
-                    base::HumanBytes(base::Times(one.bytes, options.nodes)), std::to_string(one.pulls),
-                    std::to_string(one.requests)});
+                    base::HumanBytes(base::SaturatingMul(one.bytes, options.nodes)),
+                    std::to_string(one.pulls), std::to_string(one.requests)});
   }
   out << "\n" << base::Table(std::move(rows));
   rows = {{"PRIORITY", "IMAGES", "A NODE", "ON A NODE AFTER", "ON ALL NODES AFTER"}};
@@ -71,8 +71,8 @@ void Print(const plan::FleetLoad& load, const plan::FleetOptions& options, std::
   }
   if (!load.windows.empty()) out << "\n" << base::Table(std::move(rows));
   const plan::LoadRollout& rollout = load.rollout;
-  out << "\nBy a rollout of the DaemonSet: " << base::Counted(rollout.waves, "wave", "waves") << " of "
-      << base::Counted(rollout.nodes, "node", "nodes") << ", " << plan::HumanSeconds(rollout.wave_seconds)
+  out << "\nBy a rollout of the DaemonSet: " << base::Plural(rollout.waves, "wave", "waves") << " of "
+      << base::Plural(rollout.nodes, "node", "nodes") << ", " << plan::HumanSeconds(rollout.wave_seconds)
       << " each, " << plan::HumanSeconds(rollout.wave_seconds * static_cast<double>(rollout.waves))
       << " in all\n";
   rows = {{"START JITTER", "IN THE FIRST SECOND", "REQUESTS/S THEN", "ALL NODES READY AFTER"}};
@@ -173,17 +173,17 @@ int PlanFleet(const base::Call& call, const PlanOptions& options, const config::
   if (!timeout || timeout->count() <= 0)
     mistakes.emplace_back("--timeout must be a duration such as 90s or 5m");
   plan::FleetOptions fleet{.nodes = options.nodes,
-                           .node_rate = base::Times(options.node_rate, kMegabyte),
-                           .registry_rate = base::Times(options.registry_rate, kMegabyte),
+                           .node_rate = base::SaturatingMul(options.node_rate, kMegabyte),
+                           .registry_rate = base::SaturatingMul(options.registry_rate, kMegabyte),
                            .hub_pulls = options.hub_pulls,
                            .start_jitter = JitterOf(options.start_jitter, mistakes)};
   const image::Platform platform = PlatformOf(options.platform, mistakes);
   const ListFiles files = ReadListFiles(options.lists, mistakes);
-  auto keyring = ToKeyringOptions(GatherCredentials(options.credentials, get_env, mistakes), mistakes);
+  auto keyring = ToKeyringOptions(LoadCredentialConfig(options.credentials, get_env, mistakes), mistakes);
   // All mistakes are reported together, before the first request.
-  if (!mistakes.empty()) return Refuse(mistakes, err);
+  if (!mistakes.empty()) return RejectInput(mistakes, err);
 
-  std::vector<TagQuestion> questions;
+  std::vector<TagQuery> questions;
   for (const plan::DesiredImage& image : files.list.images) {
     questions.push_back({image.reference, image.sources.empty() ? "" : image.sources.front(), ""});
     if (image.nodes == plan::NodeScope()) continue;
@@ -191,7 +191,7 @@ int PlanFleet(const base::Call& call, const PlanOptions& options, const config::
   }
   std::vector<ManifestAnswer> answers(questions.size());
   if (options.image_size == 0) {
-    answers = AskManifests(call.Within(*timeout), keyring, get_env, questions, platform, err);
+    answers = FetchManifests(call.Within(*timeout), keyring, get_env, questions, platform, err);
     if (call.Stopped()) return kInterrupted;
   }
   std::vector<plan::LoadImage> images;
@@ -201,7 +201,7 @@ int PlanFleet(const base::Call& call, const PlanOptions& options, const config::
                           .priority = files.list.images[i].priority,
                           .windows = files.list.images[i].pull_windows};
     if (options.image_size > 0) {
-      AssumeSize(base::Times(options.image_size, kMegabyte), image);
+      AssumeSize(base::SaturatingMul(options.image_size, kMegabyte), image);
     } else if (!answers[i].manifest || !AddManifest(*answers[i].manifest, image)) {
       complete = false;
       const std::string why = answers[i].manifest ? "its manifest cannot be read" : answers[i].error;
@@ -214,7 +214,7 @@ int PlanFleet(const base::Call& call, const PlanOptions& options, const config::
   const plan::FleetLoad load = plan::LoadOf(images, fleet);
   options.json ? PrintJson(load, fleet, out) : Print(load, fleet, out);
   for (const std::string& warning : load.warnings) err << "warning: " << warning << "\n";
-  return complete ? kOk : kNo;
+  return complete ? kOk : kNegative;
 }
 
 }  // namespace prefetch::ctl

@@ -51,8 +51,8 @@ std::string NameOf(const std::string& path) {
 
 struct ListPath {
   std::string path;
-  bool given = false;  // itself, and not by its folder
-  bool piped = false;  // it can be read once
+  bool is_explicit = false;  // itself, and not by its folder
+  bool piped = false;        // it can be read once
 };
 
 // Returns the list files that the paths stand for.
@@ -83,13 +83,13 @@ std::string SourceNameOf(const ListPath& file) {
   return file.path == kStdin ? "stdin" : NameOf(file.path);
 }
 
-std::string_view EndingOf(list::SourceForm form) {
+std::string_view EndingOf(list::SourceFormat form) {
   switch (form) {
-    case list::SourceForm::kPlain:
+    case list::SourceFormat::kPlain:
       return ".txt";
-    case list::SourceForm::kYaml:
+    case list::SourceFormat::kYaml:
       return ".yaml";
-    case list::SourceForm::kJson:
+    case list::SourceFormat::kJson:
       return ".json";
   }
   std::abort();
@@ -99,9 +99,9 @@ std::string_view EndingOf(list::SourceForm form) {
 // is read; so a name that contradicts the content gets another ending.
 std::string KeyFor(const ListPath& file, const std::string& text) {
   std::string name = SourceNameOf(file);
-  if (!file.given) return name;
-  const list::SourceForm form = list::FormOfFile(name, text);
-  if (list::IsListFileName(name) && list::FormOfName(name) == form) return name;
+  if (!file.is_explicit) return name;
+  const list::SourceFormat form = list::FormatOfFile(name, text);
+  if (list::IsListFileName(name) && list::FormatOfName(name) == form) return name;
   // The agent skips names that begin with a dot, and Kubernetes' own links in a mounted ConfigMap have such
   // names.
   name.erase(0, std::min(name.find_first_not_of('.'), name.size()));
@@ -125,7 +125,7 @@ base::Result<std::vector<deploy::ListFile>> ReadLists(const std::vector<ListPath
 
 // Validates the lists that were read. A pipe cannot be read again, so its text is checked here; errors name
 // it as they would name a file.
-bool CheckTaken(const GenerateFlags& flags, const std::vector<ListPath>& files, std::ostream& err) {
+bool ValidateLists(const GenerateFlags& flags, const std::vector<ListPath>& files, std::ostream& err) {
   std::vector<std::string> paths = flags.lists;
   for (std::size_t i = 0; i < files.size(); i++) {
     if (!files[i].piped) continue;
@@ -133,14 +133,14 @@ bool CheckTaken(const GenerateFlags& flags, const std::vector<ListPath>& files, 
     std::erase_if(paths, [&](const std::string& path) { return IsStdin(path) || path == files[i].path; });
     const std::string& text = flags.options.lists[i].text;
     const std::string name = SourceNameOf(files[i]);
-    auto content = list::DecodeSource(name, list::FormOfFile(name, text), text, flags.capabilities);
+    auto content = list::DecodeSource(name, list::FormatOfFile(name, text), text, flags.capabilities);
     if (!content) return Fail(kBadInput, content.error(), err), false;
   }
   std::ostringstream unused;  // a line for each good file: standard output is for manifests
   return paths.empty() || ListCheck(paths, flags.capabilities, unused, err) == kOk;
 }
 
-base::Status CheckWords(const deploy::GenerateOptions& options) {
+base::Status CheckImageAndVersion(const deploy::GenerateOptions& options) {
   if (!options.image.empty()) {
     auto image = image::Reference::Parse(options.image);
     if (!image) return base::InvalidArgument("--image: " + image.error().message());
@@ -153,7 +153,7 @@ base::Status CheckWords(const deploy::GenerateOptions& options) {
   return {};
 }
 
-bool NamesFolder(const std::string& path) {
+bool IsFolderPath(const std::string& path) {
   auto kind = base::KindOf(path);
   return path.ends_with('/') || (kind && *kind == base::FileKind::kDirectory);
 }
@@ -187,7 +187,7 @@ base::Status WriteFolder(const std::vector<doc::Node>& documents, const std::str
 }
 
 base::Status Write(const std::vector<doc::Node>& documents, const std::string& output, std::ostream& out) {
-  if (!output.empty() && NamesFolder(output)) return WriteFolder(documents, output);
+  if (!output.empty() && IsFolderPath(output)) return WriteFolder(documents, output);
   std::string text;
   for (const doc::Node& document : documents) text += "---\n" + doc::WriteYaml(document);
   if (output.empty()) {
@@ -199,7 +199,7 @@ base::Status Write(const std::vector<doc::Node>& documents, const std::string& o
 }
 
 // Reads the lists into the options. Returns false, with the mistakes printed, if one of them is invalid.
-bool TakeLists(GenerateFlags& flags, std::ostream& err) {
+bool LoadLists(GenerateFlags& flags, std::ostream& err) {
   auto files = FilesAt(flags.lists);
   if (!files) return Fail(kBadInput, files.error(), err), false;
   auto lists = ReadLists(*files);
@@ -208,20 +208,20 @@ bool TakeLists(GenerateFlags& flags, std::ostream& err) {
   flags.options.lists = *std::move(lists);
   auto sizes = deploy::CheckLists(flags.options.lists);
   if (!sizes) return Fail(kBadInput, sizes.error(), err), false;
-  return CheckTaken(flags, *files, err);
+  return ValidateLists(flags, *files, err);
 }
 
 // Returns the pods' spellings of the images of all lists that the agents get. The lists have been validated.
 std::vector<std::string> ImagesForPolicy(const GenerateFlags& flags) {
   std::set<std::string> spellings;
   for (const deploy::ListFile& one : flags.options.lists) {
-    const list::SourceForm form = list::FormOfFile(one.name, one.text);
+    const list::SourceFormat form = list::FormatOfFile(one.name, one.text);
     auto content = list::DecodeSource(one.name, form, one.text, flags.capabilities);
-    if (content) AddAlike(*content, spellings);
+    if (content) AddSpellings(*content, spellings);
   }
   if (deploy::ListsOwnImage(flags.options)) {
     auto own = image::Reference::Parse(flags.options.image);
-    if (own) AddAlike(*own, spellings);
+    if (own) AddSpellings(*own, spellings);
   }
   return {spellings.begin(), spellings.end()};
 }
@@ -242,13 +242,13 @@ std::string WithProviderEnvironment(const std::string& text) {
 }
 
 // Reads agent.yaml into the options; false, with the mistakes printed, if agents would not start with it.
-bool TakeAgentConfig(GenerateFlags& flags, std::ostream& err) {
+bool ReadAgentConfig(GenerateFlags& flags, std::ostream& err) {
   if (flags.agent_config.empty()) return true;
   auto text = base::ReadFile(flags.agent_config, kMostConfigBytes);
   if (!text) return Fail(kBadInput, text.error(), err), false;
   doc::Problems problems(flags.agent_config);
   auto raw = config::ReadConfigFile(*text, problems);
-  if (!problems.empty() || !raw) return Refuse(problems.Lines(), err), false;
+  if (!problems.empty() || !raw) return RejectInput(problems.Lines(), err), false;
   // The shipped file's only field: platforms need it for their credential plugins.
   if (!raw->provider_environment_file) *text = WithProviderEnvironment(*text);
   flags.options.agent_config = *std::move(text);
@@ -267,7 +267,7 @@ base::Status CheckAgentConfig(const GenerateFlags& flags, const std::vector<doc:
   // mount may be completed by a patch, which is a note.
   std::set<std::string> declared, mounted;
   for (const config::PullSecret& secret : config->pull_secrets)
-    declared.insert(base::WithoutEndSlashes(secret.path));
+    declared.insert(base::WithoutTrailingSlashes(secret.path));
   for (const std::string& secret : flags.options.mounted_pull_secrets) {
     const std::string folder = deploy::FolderOfPullSecret(secret);
     mounted.insert(folder);
@@ -315,15 +315,15 @@ int Print(const base::Result<deploy::Generated>& generated, const std::string& o
 }
 
 // Adds a note with all settings that the manifests would remove from the running installation.
-void NoteTakenAway(const GenerateFlags& flags, deploy::Generated& generated) {
-  if (!flags.runs) return;
-  const std::vector<std::string> gone =
-      deploy::TakenAway(*flags.runs, generated.documents, flags.agent_config.empty());
-  if (gone.empty()) return;
+void NoteRemovedSettings(const GenerateFlags& flags, deploy::Generated& generated) {
+  if (!flags.installed) return;
+  const std::vector<std::string> removed =
+      deploy::RemovedSettings(*flags.installed, generated.documents, flags.agent_config.empty());
+  if (removed.empty()) return;
   generated.notes.push_back(
       "these manifests remove settings of the DaemonSet in the cluster; to keep them, give their options, "
       "too: " +
-      base::Join(gone, ", "));
+      base::Join(removed, ", "));
 }
 
 }  // namespace
@@ -338,7 +338,7 @@ int ReadInstalled(const base::Call& call, kube::Api& api, GenerateFlags& flags, 
   auto found = ListAll<doc::Node>(
       call, {.label_selector = "", .field_selector = "metadata.name=" + name},
       [&](const kube::ListOptions& page) { return api.ListObjects(call, kDaemonSets, space, page); });
-  if (!found) return Fail(kUnreachable, Explain(found.failure(), "workload-list.yaml"), err);
+  if (!found) return Fail(kUnreachable, ToUserError(found.failure(), "workload-list.yaml"), err);
   if (found->empty()) {
     return Fail(
         kBadInput,
@@ -346,14 +346,14 @@ int ReadInstalled(const base::Call& call, kube::Api& api, GenerateFlags& flags, 
                               ": give --image instead, or --namespace and --instance of the installation"),
         err);
   }
-  flags.runs = std::move(found->front());
+  flags.installed = std::move(found->front());
   return kOk;
 }
 
 int Generate(GenerateFlags flags, std::ostream& out, std::ostream& err) {
   // All input is checked before anything is printed.
-  if (auto words = CheckWords(flags.options); !words) return Fail(kBadInput, words.error(), err);
-  if (!TakeLists(flags, err) || !TakeAgentConfig(flags, err)) return kBadInput;
+  if (auto words = CheckImageAndVersion(flags.options); !words) return Fail(kBadInput, words.error(), err);
+  if (!LoadLists(flags, err) || !ReadAgentConfig(flags, err)) return kBadInput;
   const std::vector<std::string>& components = flags.options.components;
   if (std::find(components.begin(), components.end(), "policy") != components.end()) {
     flags.options.policy_images = ImagesForPolicy(flags);
@@ -364,14 +364,14 @@ int Generate(GenerateFlags flags, std::ostream& out, std::ostream& err) {
   if (generated) {
     auto starts = CheckAgentConfig(flags, generated->documents, generated->notes);
     if (!starts) return Fail(kBadInput, starts.error(), err);
-    NoteTakenAway(flags, *generated);
+    NoteRemovedSettings(flags, *generated);
   }
   return Print(generated, flags.output, out, err);
 }
 
 int GenerateCompat(const deploy::CompatOptions& options, const std::string& output, std::ostream& out,
                    std::ostream& err) {
-  if (auto words = CheckWords(options.common); !words) return Fail(kBadInput, words.error(), err);
+  if (auto words = CheckImageAndVersion(options.common); !words) return Fail(kBadInput, words.error(), err);
   NoteNewer(options.common.kubelet_version, err);
   NoteLatest(options.common.image, err);
   return Print(deploy::GenerateCompat(deploy::EmbeddedFiles(), options), output, out, err);
@@ -470,7 +470,7 @@ base::Result<config::AgentConfig> ConfigOfManifests(const std::vector<doc::Node>
   if (container == nullptr) return base::Internal("the manifests have no DaemonSet");
   const std::map<std::string, std::string> variables = VariablesOf(*container);
   doc::Problems problems("agent.yaml");
-  config::RawConfig said = config::ReadEnvironment(
+  config::RawConfig environment = config::ReadEnvironment(
       [&](const char* name) {
         auto found = variables.find(name);
         return found == variables.end() ? nullptr : found->second.c_str();
@@ -479,10 +479,10 @@ base::Result<config::AgentConfig> ConfigOfManifests(const std::vector<doc::Node>
   std::optional<config::RawConfig> file = config::ReadConfigFile(AgentYaml(documents), problems);
   if (!problems.empty() || !file) return base::InvalidArgument(base::Join(problems.Lines(), "\n"));
   // The same order as in prefetchd: flags win over variables, and both over the file.
-  return config::Validate(config::Overlay(*file, config::Overlay(said, FlagsOf(*container))));
+  return config::Validate(config::Overlay(*file, config::Overlay(environment, FlagsOf(*container))));
 }
 
-void AddAlike(const image::Reference& reference, std::set<std::string>& spellings) {
+void AddSpellings(const image::Reference& reference, std::set<std::string>& spellings) {
   spellings.insert(reference.written());
   // kubelet adds ":latest" if tag and digest are missing, and changes nothing else (K1).
   if (reference.has_digest() || reference.tag() != "latest") return;
@@ -491,16 +491,16 @@ void AddAlike(const image::Reference& reference, std::set<std::string>& spelling
   spellings.insert(with_tag.substr(0, with_tag.size() - std::string_view(":latest").size()));
 }
 
-void AddAlike(const list::SourceContent& content, std::set<std::string>& spellings) {
-  for (const list::ListEntry& entry : content.entries) AddAlike(entry.image.reference, spellings);
+void AddSpellings(const list::SourceContent& content, std::set<std::string>& spellings) {
+  for (const list::ListEntry& entry : content.entries) AddSpellings(entry.image.reference, spellings);
 }
 
 int ExportPolicy(const std::vector<std::string>& lists, std::ostream& out, std::ostream& err) {
   Mistakes mistakes;
   ListFiles files = ReadListFiles(lists, mistakes);
-  if (!mistakes.empty()) return Refuse(mistakes, err);
+  if (!mistakes.empty()) return RejectInput(mistakes, err);
   std::set<std::string> spellings;
-  for (const list::LoadedSource& source : files.sources) AddAlike(*source.content, spellings);
+  for (const list::LoadedSource& source : files.sources) AddSpellings(*source.content, spellings);
   auto made = deploy::PolicyConfigMap({spellings.begin(), spellings.end()});
   if (!made) return Fail(kBadInput, made.error(), err);
   out << "# The images by which deploy/components/policy judges, one spelling a line.\n"

@@ -23,7 +23,7 @@ struct GenerateFlags {
   std::string agent_config;         // a file of kind AgentConfiguration; empty: the shipped one
   std::string output;               // a file, or a folder (it is there, or ends with "/"); empty: `out`
   list::Capabilities capabilities;
-  std::optional<doc::Node> runs;  // the agent's DaemonSet in the cluster, if it was read
+  std::optional<doc::Node> installed;  // the agent's DaemonSet in the cluster, if it was read
 };
 
 // Reads the DaemonSet of the installation that the options name. Returns kBadInput or kUnreachable, with the
@@ -46,8 +46,8 @@ int GenerateTouchDaemonSet(const std::vector<std::string>& lists, const deploy::
 
 // The entry's own text, and the others that kubelet makes the same of: it adds ":latest" where tag and digest
 // are missing, and changes nothing else. "nginx" and "docker.io/library/nginx" are two.
-void AddAlike(const image::Reference& reference, std::set<std::string>& spellings);
-void AddAlike(const list::SourceContent& content, std::set<std::string>& spellings);
+void AddSpellings(const image::Reference& reference, std::set<std::string>& spellings);
+void AddSpellings(const list::SourceContent& content, std::set<std::string>& spellings);
 
 // `prefetchctl list export --for policy`: the ConfigMap for list files. Exit code: 0 printed, 2 bad input.
 int ExportPolicy(const std::vector<std::string>& lists, std::ostream& out, std::ostream& err);

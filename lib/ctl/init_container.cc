@@ -28,23 +28,23 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr seconds kUsualTimeout{60};
+constexpr seconds kDefaultTimeout{60};
 constexpr seconds kLeastTimeout{5};            // a restarting agent is away for a few seconds
 constexpr const char* kBefore = "containers";  // new keys of a pod's spec stand before this one
 
 // The parsed command line.
-struct UnderstoodFlags {
+struct ParsedFlags {
   deploy::InitContainerOptions container;  // but for the images
   bool may_be_shorter = true;              // the timeout is a default
 };
 
-UnderstoodFlags Understand(const InitContainerFlags& flags, Mistakes& mistakes) {
-  UnderstoodFlags wanted{.container = {.platform = flags.platform,
-                                       .image = flags.image,
-                                       .port = flags.port.value_or(deploy::InitContainerOptions().port),
-                                       .timeout = kUsualTimeout,
-                                       .images = {},
-                                       .pod_secrets = {}}};
+ParsedFlags ParseFlags(const InitContainerFlags& flags, Mistakes& mistakes) {
+  ParsedFlags parsed{.container = {.platform = flags.platform,
+                                   .image = flags.image,
+                                   .port = flags.port.value_or(deploy::InitContainerOptions().port),
+                                   .timeout = kDefaultTimeout,
+                                   .images = {},
+                                   .pod_secrets = {}}};
   if (auto good = deploy::CheckPlatform(deploy::EmbeddedFiles(), flags.platform); !good) {
     mistakes.push_back(good.error().message());
   }
@@ -53,8 +53,8 @@ UnderstoodFlags Understand(const InitContainerFlags& flags, Mistakes& mistakes) 
   if (flags.timeout) {
     auto timeout = doc::ParseDuration(*flags.timeout);
     if (timeout && *timeout >= kLeastTimeout) {
-      wanted.container.timeout = std::chrono::duration_cast<seconds>(*timeout);
-      wanted.may_be_shorter = false;
+      parsed.container.timeout = std::chrono::duration_cast<seconds>(*timeout);
+      parsed.may_be_shorter = false;
     } else {
       mistakes.emplace_back("--timeout must be a duration of 5s or more, such as 90s");
     }
@@ -63,7 +63,7 @@ UnderstoodFlags Understand(const InitContainerFlags& flags, Mistakes& mistakes) 
   if (flags.file.empty() == flags.checked.empty()) {
     mistakes.emplace_back("name a manifest with -f, or the pod's images with --check-image, and not both");
   }
-  return wanted;
+  return parsed;
 }
 
 doc::Node SecretItem(const std::string& secret) {
@@ -104,7 +104,7 @@ std::vector<deploy::CheckedImage> ImagesOf(const manifest::PodInTree& pod, const
     uses.push_back(use);
   }
   std::vector<deploy::CheckedImage> images;
-  for (const manifest::WantedImage& image : manifest::Strongest(uses)) {
+  for (const manifest::UsedImage& image : manifest::CombineUses(uses)) {
     images.push_back({image.image, std::string(image::PullPolicyName(image.policy))});
   }
   return images;
@@ -112,7 +112,7 @@ std::vector<deploy::CheckedImage> ImagesOf(const manifest::PodInTree& pod, const
 
 // The limit of all commands that read manifests. The text is edited as a whole, so its documents have no
 // limit of their own.
-manifest::ReadOptions LongText() {
+manifest::ReadOptions LargeInputOptions() {
   manifest::ReadOptions options;
   options.limits.bytes = doc::kMostSavedBytes;
   return options;
@@ -121,9 +121,9 @@ manifest::ReadOptions LongText() {
 // One manifest, with the parts to insert into it.
 class Manifest {
  public:
-  Manifest(const InitContainerFlags& flags, const UnderstoodFlags& wanted, std::string text)
+  Manifest(const InitContainerFlags& flags, const ParsedFlags& parsed, std::string text)
       : flags_(flags),
-        wanted_(wanted),
+        parsed_(parsed),
         name_(flags.file == kStdin ? "stdin" : flags.file),
         text_(std::move(text)) {
     documents_ = Parse(text_);
@@ -131,18 +131,18 @@ class Manifest {
 
   void PutContainers() {
     doc::Problems problems(name_);
-    manifest::ReadOptions options = LongText();
+    manifest::ReadOptions options = LargeInputOptions();
     options.pod_template_paths = flags_.pod_template_paths;
     pods_ = manifest::FindPods(documents_, problems, options);
     for (const std::string& line : problems.Lines()) mistakes_.push_back(line);
     if (!mistakes_.empty()) return;
     for (const manifest::PodInTree& pod : pods_) PutInto(pod);
-    if (mistakes_.empty() && items_.empty()) mistakes_.push_back(name_ + ": " + NothingFound());
+    if (mistakes_.empty() && items_.empty()) mistakes_.push_back(name_ + ": " + NothingFoundMessage());
     for (const doc::NamedItem& item : items_) items_of_[item.mapping].push_back(&item);
   }
 
   // Returns the whole text; notes() then lists what was lost.
-  std::string Written() {
+  std::string ChangedText() {
     std::vector<doc::Node> changed = documents_;
     for (std::size_t i = 0; i < documents_.size(); i++) ChangeTree(documents_[i], changed[i]);
     // The text is edited in place, so that comments stay, and then parsed again: it is used only if it means
@@ -168,12 +168,12 @@ class Manifest {
   }
 
  private:
-  std::string NothingFound() const {
+  std::string NothingFoundMessage() const {
     if (!notes_.empty()) return "no pod in it is for nodes with agents";
     doc::Problems problems(name_);
     // FindPods returns only pods that take an init container; images of workflows are found by the reader
     // alone.
-    if (!manifest::ReadManifests(text_, problems, LongText()).uses.empty()) {
+    if (!manifest::ReadManifests(text_, problems, LargeInputOptions()).uses.empty()) {
       return "its pods are made by Tekton or Argo: print the container with --check-image, and add it as the "
              "first step";
     }
@@ -186,19 +186,19 @@ class Manifest {
   }
   bool IsJson() const {
     doc::Problems problems(name_);
-    return doc::ParseJson(text_, problems, doc::JsonRules::kStrict, LongText().limits).has_value() &&
+    return doc::ParseJson(text_, problems, doc::JsonRules::kStrict, LargeInputOptions().limits).has_value() &&
            problems.empty();
   }
   std::vector<doc::Node> Parse(const std::string& text) {
     doc::Problems problems(name_);
-    std::vector<doc::Node> documents = manifest::ParseManifests(text, problems, LongText().limits);
+    std::vector<doc::Node> documents = manifest::ParseManifests(text, problems, LargeInputOptions().limits);
     for (const std::string& line : problems.Lines()) mistakes_.push_back(line);
     return documents;
   }
 
   void PutInto(const manifest::PodInTree& pod) {
     const manifest::Pod& about = *pod.uses.front().pod;
-    deploy::InitContainerOptions options = wanted_.container;
+    deploy::InitContainerOptions options = parsed_.container;
     options.images = ImagesOf(pod, name_, mistakes_);
     if (options.images.empty()) return;
     const auto& systems = about.nodes.operating_systems;
@@ -207,7 +207,7 @@ class Manifest {
       notes_.push_back(PodTitle(about) + " is left as it is: it is for Windows, where no agent runs");
       return;
     }
-    if (auto deadline = DeadlineOf(pod); deadline && wanted_.may_be_shorter) {
+    if (auto deadline = DeadlineOf(pod); deadline && parsed_.may_be_shorter) {
       // Half of the deadline is left to the pod's own work. A timeout that the user gave is not changed.
       options.timeout = std::min(options.timeout, *deadline / 2);
     }
@@ -245,14 +245,14 @@ class Manifest {
 
   bool IsSame(const std::string& text, const std::vector<doc::Node>& documents) const {
     doc::Problems problems(name_);
-    const std::vector<doc::Node> read = manifest::ParseManifests(text, problems, LongText().limits);
+    const std::vector<doc::Node> read = manifest::ParseManifests(text, problems, LargeInputOptions().limits);
     // Content is compared, not style.
     return problems.empty() &&
            std::equal(read.begin(), read.end(), documents.begin(), documents.end(), doc::SameContent);
   }
 
   const InitContainerFlags& flags_;
-  const UnderstoodFlags& wanted_;
+  const ParsedFlags& parsed_;
   std::string name_;
   std::string text_;
   std::vector<doc::Node> documents_;
@@ -276,8 +276,8 @@ int Write(const std::string& text, const InitContainerFlags& flags, const std::s
   return kOk;
 }
 
-int PrintAlone(const InitContainerFlags& flags, UnderstoodFlags wanted, Mistakes mistakes, std::ostream& out,
-               std::ostream& err) {
+int PrintContainer(const InitContainerFlags& flags, ParsedFlags parsed, Mistakes mistakes, std::ostream& out,
+                   std::ostream& err) {
   for (const CheckOptions::Image& image : flags.checked) {
     auto reference = image::Reference::Parse(image.image);
     if (!reference) {
@@ -286,19 +286,19 @@ int PrintAlone(const InitContainerFlags& flags, UnderstoodFlags wanted, Mistakes
     }
     auto policy = image.policy ? image::ParsePullPolicy(*image.policy) : image::DefaultPullPolicy(*reference);
     if (!policy) mistakes.emplace_back("--policy must be Never, IfNotPresent or Always");
-    wanted.container.images.push_back(
+    parsed.container.images.push_back(
         {image.image, std::string(policy ? image::PullPolicyName(*policy) : "")});
   }
-  if (!mistakes.empty()) return Refuse(mistakes, err);
-  wanted.container.pod_secrets = flags.pod_secrets;
+  if (!mistakes.empty()) return RejectInput(mistakes, err);
+  parsed.container.pod_secrets = flags.pod_secrets;
   std::vector<doc::Node> secrets;
   for (const std::string& secret : flags.image_pull_secrets) {
-    wanted.container.pod_secrets.push_back(secret);
+    parsed.container.pod_secrets.push_back(secret);
     secrets.push_back(SecretItem(secret));
   }
   doc::Node spec = doc::Node::Mapping();
   if (!secrets.empty()) spec.Set("imagePullSecrets", doc::Node::Sequence(std::move(secrets)));
-  spec.Set("initContainers", doc::Node::Sequence({deploy::InitContainer(wanted.container)}))
+  spec.Set("initContainers", doc::Node::Sequence({deploy::InitContainer(parsed.container)}))
       .Set("volumes", doc::Node::Sequence({deploy::TokenVolume()}));
   return Write(doc::WriteYaml(spec), flags, "the namespace of the pod", out, err);
 }
@@ -307,16 +307,16 @@ int PrintAlone(const InitContainerFlags& flags, UnderstoodFlags wanted, Mistakes
 
 int GenerateInitContainer(const InitContainerFlags& flags, std::ostream& out, std::ostream& err) {
   Mistakes mistakes;
-  const UnderstoodFlags wanted = Understand(flags, mistakes);
-  if (!flags.checked.empty()) return PrintAlone(flags, wanted, std::move(mistakes), out, err);
-  if (!mistakes.empty()) return Refuse(mistakes, err);
-  auto text = ReadFileOrStdin(flags.file, LongText().limits.bytes);
+  const ParsedFlags parsed = ParseFlags(flags, mistakes);
+  if (!flags.checked.empty()) return PrintContainer(flags, parsed, std::move(mistakes), out, err);
+  if (!mistakes.empty()) return RejectInput(mistakes, err);
+  auto text = ReadFileOrStdin(flags.file, LargeInputOptions().limits.bytes);
   if (!text) return Fail(kBadInput, text.error(), err);
-  Manifest manifest(flags, wanted, *std::move(text));
+  Manifest manifest(flags, parsed, *std::move(text));
   manifest.PutContainers();
-  if (!manifest.mistakes().empty()) return Refuse(manifest.mistakes(), err);
+  if (!manifest.mistakes().empty()) return RejectInput(manifest.mistakes(), err);
   std::vector<std::string> namespaces;
-  const std::string written = manifest.Written();
+  const std::string written = manifest.ChangedText();
   for (const std::string& note : manifest.notes()) err << "note: " << note << "\n";
   for (const std::string& name : manifest.namespaces()) {
     namespaces.push_back(name.empty() ? "the namespace of the pod" : "the namespace " + name);

@@ -105,7 +105,7 @@ int Lint(const base::Call& call, const LintOptions& options, std::ostream& out, 
     // Formats for programs need mistakes in the result itself, not on standard error.
     for (const std::string& mistake : mistakes) unread.push_back({"", mistake});
     // Kept apart, since these are known only after all files were read.
-    Mistakes nowhere;
+    Mistakes unplaced;
     ReadManifestFiles(
         call, paths, read,
         [&](ManifestFile file) {
@@ -113,16 +113,16 @@ int Lint(const base::Call& call, const LintOptions& options, std::ostream& out, 
           std::move(file.mistakes.begin(), file.mistakes.end(), std::back_inserter(mistakes));
           linter.Add(file.manifests, std::move(file.ignores));
         },
-        nowhere);
-    for (const std::string& mistake : nowhere) unread.push_back({"", mistake});
-    std::move(nowhere.begin(), nowhere.end(), std::back_inserter(mistakes));
+        unplaced);
+    for (const std::string& mistake : unplaced) unread.push_back({"", mistake});
+    std::move(unplaced.begin(), unplaced.end(), std::back_inserter(mistakes));
     if (call.Stopped()) return kInterrupted;
     result = linter.Finish();
     result.unread = std::move(unread);
     Print(result, options, started, out);
   }
-  if (!mistakes.empty()) return Refuse(mistakes, err);
-  return result.Fails() ? kNo : kOk;
+  if (!mistakes.empty()) return RejectInput(mistakes, err);
+  return result.Fails() ? kNegative : kOk;
 }
 
 }  // namespace prefetch::ctl

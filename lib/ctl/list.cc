@@ -138,7 +138,7 @@ screen::ListDifference ToDifference(const list::ListChange& change) {
 
 int Print(const std::vector<screen::ListDifference>& differences, bool json, std::ostream& out) {
   out << (json ? screen::ListDifferencesJson(differences) : screen::ListDifferencesText(differences));
-  return differences.empty() ? kOk : kNo;
+  return differences.empty() ? kOk : kNegative;
 }
 
 }  // namespace
@@ -166,12 +166,12 @@ int DiffListWithNode(const base::Call& call, const AgentClient& agent, const Lis
 namespace {
 
 // Added to the place of an image outside of a container, whose policy no manifest states.
-constexpr const char* kSeen = " (seen, policy unknown)";
+constexpr const char* kPolicyUnknownNote = " (seen, policy unknown)";
 
 // Collects images, and notes those that it leaves out.
-class Gathered {
+class ImageCollector {
  public:
-  explicit Gathered(const std::vector<std::string>& exclude) : exclude_(exclude) {}
+  explicit ImageCollector(const std::vector<std::string>& exclude) : exclude_(exclude) {}
 
   void Add(const image::Reference& reference, std::string from) {
     bool excluded = std::any_of(exclude_.begin(), exclude_.end(), [&](const std::string& pattern) {
@@ -199,7 +199,7 @@ std::string NoReference(const manifest::ImageUse& use) {
 }
 
 // Adds the images of one file. `left_out` gets the objects whose images are not known.
-void AddFile(ManifestFile file, Gathered& gathered, Mistakes& left_out, Mistakes& mistakes) {
+void AddFile(ManifestFile file, ImageCollector& collector, Mistakes& left_out, Mistakes& mistakes) {
   if (file.manifests.HasList()) left_out.push_back(file.name + " is an image list: --list imports it");
   std::move(file.mistakes.begin(), file.mistakes.end(), std::back_inserter(mistakes));
   for (const manifest::ImageUse& use : file.manifests.uses) {
@@ -209,7 +209,7 @@ void AddFile(ManifestFile file, Gathered& gathered, Mistakes& left_out, Mistakes
     std::string from =
         (file.name == "stdin" || of_cluster) && !use.pod->name.empty() ? PodTitle(*use.pod) : place;
     if (use.reference) {
-      gathered.Add(*use.reference, from + (use.policy_known ? "" : kSeen));
+      collector.Add(*use.reference, from + (use.policy_known ? "" : kPolicyUnknownNote));
     } else if (of_cluster) {
       left_out.push_back(from + ": " + NoReference(use));
     } else {
@@ -218,7 +218,7 @@ void AddFile(ManifestFile file, Gathered& gathered, Mistakes& left_out, Mistakes
     }
   }
   for (const manifest::UnreadObject& object : file.manifests.unread) left_out.push_back(UnreadLine(object));
-  for (const manifest::OpenImage& image : file.manifests.open) {
+  for (const manifest::UnresolvedImage& image : file.manifests.unresolved) {
     left_out.push_back(Place(file.name, image.at) + ":" + std::to_string(image.at.column) + ": " +
                        base::InOneLine(image.why));
   }
@@ -231,23 +231,23 @@ manifest::ReadOptions OptionsOf(const ListImportOptions& options) {
   return read;
 }
 
-void AddManifests(const base::Call& call, const ListImportOptions& options, Gathered& gathered,
+void AddManifests(const base::Call& call, const ListImportOptions& options, ImageCollector& collector,
                   Mistakes& left_out, Mistakes& mistakes) {
   std::vector<ManifestPath> paths = FindManifests(options.manifests, mistakes);
   ReadManifestFiles(
       call, paths, OptionsOf(options),
-      [&](ManifestFile file) { AddFile(std::move(file), gathered, left_out, mistakes); }, mistakes);
+      [&](ManifestFile file) { AddFile(std::move(file), collector, left_out, mistakes); }, mistakes);
 }
 
-void AddLists(const std::vector<std::string>& paths, Gathered& gathered, Mistakes& mistakes) {
+void AddLists(const std::vector<std::string>& paths, ImageCollector& collector, Mistakes& mistakes) {
   for (const list::LoadedSource& source : ReadListFiles(paths, mistakes).sources) {
     for (const list::ListEntry& entry : source.content->entries) {
-      gathered.Add(entry.image.reference, Place(source.info.name, entry.at));
+      collector.Add(entry.image.reference, Place(source.info.name, entry.at));
     }
   }
 }
 
-void AddCrictl(const std::vector<std::string>& paths, Gathered& gathered, Mistakes& mistakes) {
+void AddCrictl(const std::vector<std::string>& paths, ImageCollector& collector, Mistakes& mistakes) {
   for (const std::string& path : paths) {
     auto text = ReadFileOrStdin(path, doc::kMostSavedBytes);
     if (!text) {
@@ -256,14 +256,14 @@ void AddCrictl(const std::vector<std::string>& paths, Gathered& gathered, Mistak
     }
     doc::Problems problems(path == "-" ? "stdin" : path);
     for (const image::Reference& reference : list::ReadCrictlImages(*text, problems)) {
-      gathered.Add(reference, problems.source());
+      collector.Add(reference, problems.source());
     }
     for (std::string& line : problems.Lines()) mistakes.push_back(std::move(line));
   }
 }
 
 // Adds lists of other tools. Any other text is read as manifests (`helm get manifest`).
-void AddForeign(const ListImportOptions& options, Gathered& gathered, Mistakes& left_out,
+void AddForeign(const ListImportOptions& options, ImageCollector& collector, Mistakes& left_out,
                 Mistakes& mistakes) {
   for (const std::string& path : options.foreign) {
     auto text = ReadFileOrStdin(path, doc::kMostSavedBytes);
@@ -282,25 +282,25 @@ void AddForeign(const ListImportOptions& options, Gathered& gathered, Mistakes& 
                            : manifest::ReadManifests(*text, problems, read);
     }
     file.mistakes = problems.Lines();
-    AddFile(std::move(file), gathered, left_out, mistakes);
+    AddFile(std::move(file), collector, left_out, mistakes);
     if (!images) continue;
     for (const list::ForeignImage& image : *images)
-      gathered.Add(image.reference, Place(problems.source(), image.at));
+      collector.Add(image.reference, Place(problems.source(), image.at));
   }
 }
 
 // Returns an exit code. A cluster may have objects that are not well-formed. They are notes here and no
 // mistakes, so that the other images are still imported.
-int AddWorkloads(const base::Call& call, kube::Api& api, const ListImportOptions& options, Gathered& gathered,
-                 Mistakes& left_out, std::ostream& err) {
+int AddWorkloads(const base::Call& call, kube::Api& api, const ListImportOptions& options,
+                 ImageCollector& collector, Mistakes& left_out, std::ostream& err) {
   doc::Problems problems(kClusterSource);
   auto done = ReadWorkloads(
       call, api, options.namespaces, OptionsOf(options), problems, [&](manifest::Manifests manifests) {
         AddFile({.name = kClusterSource, .manifests = std::move(manifests), .ignores = {}, .mistakes = {}},
-                gathered, left_out, left_out);
+                collector, left_out, left_out);
       });
   if (call.Stopped()) return kInterrupted;
-  if (!done) return Fail(kUnreachable, Explain(done.failure(), "workload-list.yaml"), err);
+  if (!done) return Fail(kUnreachable, ToUserError(done.failure(), "workload-list.yaml"), err);
   for (std::string& line : problems.Lines()) left_out.push_back(std::move(line));
   return kOk;
 }
@@ -312,27 +312,28 @@ int WriteConfigMap(const base::Call& call, kube::Api& api, const std::string& co
   const std::size_t slash = config_map.find('/');
   auto done = api.SetConfigMapText(call, config_map.substr(0, slash), config_map.substr(slash + 1),
                                    "images.yaml", text);
-  if (!done) return Fail(kUnreachable, Explain(done.failure(), "workload-list.yaml"), err);
+  if (!done) return Fail(kUnreachable, ToUserError(done.failure(), "workload-list.yaml"), err);
   out << "configmap " << config_map << ": " << draft.size() << (draft.size() == 1 ? " image" : " images")
       << "\n";
   return kOk;
 }
 
-void AddMarked(const ListImportOptions& options, Gathered& gathered, Mistakes& mistakes) {
+void AddMarked(const ListImportOptions& options, ImageCollector& collector, Mistakes& mistakes) {
   if (options.markers.empty()) return;
-  std::set<std::string> met;
+  std::set<std::string> matched;
   for (const ManifestPath& path : FindFiles(
            options.marked, [](const std::string&) { return true; }, mistakes)) {
     auto text = base::ReadFile(path.path, doc::kMostSavedBytes);
-    if (!text && path.named) mistakes.push_back(text.error().message());
+    if (!text && path.explicitly_named) mistakes.push_back(text.error().message());
     if (!text || !base::IsUtf8(*text)) continue;  // folders contain programs and pictures as well
     for (const std::string& marker : options.markers) {
       doc::Problems problems(path.path);
       for (const list::MarkedImage& image : list::ReadMarkedImages(*text, marker, problems)) {
         // In a manifest, a marked image stands in `args` or `env`, and some program makes a container of it:
         // its policy is unknown.
-        gathered.Add(image.reference, Place(path.path, image.at) + (IsManifestName(path.path) ? kSeen : ""));
-        met.insert(marker);
+        collector.Add(image.reference,
+                      Place(path.path, image.at) + (IsManifestName(path.path) ? kPolicyUnknownNote : ""));
+        matched.insert(marker);
       }
       for (std::string& line : problems.Lines()) mistakes.push_back(std::move(line));
     }
@@ -341,7 +342,7 @@ void AddMarked(const ListImportOptions& options, Gathered& gathered, Mistakes& m
   if (!mistakes.empty()) return;
   for (const std::string& marker : options.markers) {
     // Most probably a typing error, which would silently lose all marked images.
-    if (!met.contains(marker)) mistakes.push_back("no line with the marker \"" + marker + "\" was found");
+    if (!matched.contains(marker)) mistakes.push_back("no line with the marker \"" + marker + "\" was found");
   }
 }
 
@@ -350,40 +351,40 @@ void AddMarked(const ListImportOptions& options, Gathered& gathered, Mistakes& m
 int ImportList(const base::Call& call, const AgentClient* agent, kube::Api* api,
                const ListImportOptions& options, std::ostream& out, std::ostream& err) {
   Mistakes mistakes;
-  Gathered gathered(options.exclude);
+  ImageCollector collector(options.exclude);
   Mistakes left_out;
   for (const std::string& pattern : options.exclude) {
     if (base::Status good = image::CheckPattern(pattern); !good)
       mistakes.push_back("--exclude: " + good.error().message());
   }
-  AddForeign(options, gathered, left_out, mistakes);
-  AddManifests(call, options, gathered, left_out, mistakes);
-  AddLists(options.lists, gathered, mistakes);
-  AddCrictl(options.crictl, gathered, mistakes);
-  AddMarked(options, gathered, mistakes);
+  AddForeign(options, collector, left_out, mistakes);
+  AddManifests(call, options, collector, left_out, mistakes);
+  AddLists(options.lists, collector, mistakes);
+  AddCrictl(options.crictl, collector, mistakes);
+  AddMarked(options, collector, mistakes);
   if (call.Stopped()) return kInterrupted;
-  if (!mistakes.empty()) return Refuse(mistakes, err);
+  if (!mistakes.empty()) return RejectInput(mistakes, err);
   // Asked last: mistakes in files are reported without any call.
   if (agent != nullptr) {
     auto status = agent->Status(call);
     if (!status) return Fail(kUnreachable, status.error(), err);
     for (const status::StatusImage& image : status->images) {
       if (auto reference = image::Reference::Parse(image.image))
-        gathered.Add(*reference, "node " + status->node);
+        collector.Add(*reference, "node " + status->node);
     }
   }
   if (api != nullptr) {
-    const int exit_code = AddWorkloads(call, *api, options, gathered, left_out, err);
+    const int exit_code = AddWorkloads(call, *api, options, collector, left_out, err);
     if (exit_code != kOk) return exit_code;
   }
   for (const std::string& line : left_out) err << line << "\n";
-  if (gathered.draft().size() == 0) {
+  if (collector.draft().size() == 0) {
     return Fail(kBadInput, base::NotFound("no image was found, and an empty list makes every node ready"),
                 err);
   }
-  const std::string text = gathered.draft().Write(options.output, left_out);
+  const std::string text = collector.draft().Write(options.output, left_out);
   if (api != nullptr && !options.config_map.empty()) {
-    return WriteConfigMap(call, *api, options.config_map, gathered.draft(), text, out, err);
+    return WriteConfigMap(call, *api, options.config_map, collector.draft(), text, out, err);
   }
   out << text;
   return kOk;
@@ -404,7 +405,7 @@ struct List {
 // The questions for one list.
 struct Question {
   std::size_t list = 0;
-  TagQuestion tag;
+  TagQuery tag;
 };
 
 std::vector<List> ListsToLock(const std::vector<std::string>& paths, Mistakes& mistakes) {
@@ -445,12 +446,12 @@ struct Failures {
 
 // Puts digests into the lists' locks, and reports images without one. A registry that does not answer is
 // reported with one image, since the reason is the same for the others.
-Failures Sort(const std::vector<Question>& questions, const std::vector<RegistryAnswer>& answers,
-              std::vector<List>& lists, std::ostream& err) {
+Failures RecordAnswers(const std::vector<Question>& questions, const std::vector<RegistryAnswer>& answers,
+                       std::vector<List>& lists, std::ostream& err) {
   Failures failures;
   std::map<std::string, std::size_t> silent;  // images of each registry that does not answer
   for (std::size_t i = 0; i < questions.size(); i++) {
-    const TagQuestion& tag = questions[i].tag;
+    const TagQuery& tag = questions[i].tag;
     const RegistryAnswer& answer = answers[i];
     if (!answer.digest.empty()) {
       lists[questions[i].list].now[tag.reference.Normalized()] = answer.digest;
@@ -493,7 +494,7 @@ void Print(const std::vector<list::LockChange>& changes, std::ostream& out) {
 }
 
 // True if the lock agrees, or now agrees, with the registries.
-bool Settle(const List& list, bool check, std::ostream& out, Mistakes& mistakes) {
+bool CompareOrWriteLock(const List& list, bool check, std::ostream& out, Mistakes& mistakes) {
   std::vector<list::LockChange> changes = list::DiffLocks(list.before, list.now);
   Print(changes, out);
   std::string images = std::to_string(list.now.size()) + (list.now.size() == 1 ? " image" : " images");
@@ -537,26 +538,26 @@ int LockLists(const base::Call& call, const ListLockOptions& options, const conf
   auto timeout = doc::ParseDuration(options.timeout);
   if (!timeout || timeout->count() <= 0)
     mistakes.emplace_back("--timeout must be a duration such as 90s or 5m");
-  auto keyring = ToKeyringOptions(GatherCredentials(options.credentials, get_env, mistakes), mistakes);
+  auto keyring = ToKeyringOptions(LoadCredentialConfig(options.credentials, get_env, mistakes), mistakes);
   std::vector<List> lists = ListsToLock(options.files, mistakes);
-  if (!mistakes.empty()) return Refuse(mistakes, err);
+  if (!mistakes.empty()) return RejectInput(mistakes, err);
 
   base::Call limited = call.Within(*timeout);
   std::vector<Question> questions = Questions(lists);
-  std::vector<TagQuestion> tags;
+  std::vector<TagQuery> tags;
   for (const Question& question : questions) tags.push_back(question.tag);
-  std::vector<RegistryAnswer> answers = AskTagDigests(limited, keyring, get_env, tags, options.runtime, err);
+  std::vector<RegistryAnswer> answers = ResolveTags(limited, keyring, get_env, tags, options.runtime, err);
   if (call.Stopped()) return kInterrupted;
-  Failures failures = Sort(questions, answers, lists, err);
+  Failures failures = RecordAnswers(questions, answers, lists, err);
   bool late = failures.unreachable && std::chrono::steady_clock::now() >= limited.deadline;
   // Nothing is written unless all tags were answered: a lock that is only partly new would mix two moments.
   if (failures.unreachable) return late ? kTimedOut : kUnreachable;
-  if (failures.refused) return kNo;
+  if (failures.refused) return kNegative;
   bool same = true;
   // No early exit: every list is reported.
-  for (const List& list : lists) same = Settle(list, options.check, out, mistakes) && same;
-  if (!mistakes.empty()) return Refuse(mistakes, err);
-  return same ? kOk : kNo;
+  for (const List& list : lists) same = CompareOrWriteLock(list, options.check, out, mistakes) && same;
+  if (!mistakes.empty()) return RejectInput(mistakes, err);
+  return same ? kOk : kNegative;
 }
 
 }  // namespace prefetch::ctl

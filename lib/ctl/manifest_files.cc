@@ -30,10 +30,10 @@ namespace fs = std::filesystem;
 constexpr std::size_t kBatch = 64;
 constexpr unsigned kMostThreads = 8;
 
-using Wanted = std::function<bool(const std::string&)>;
+using NameFilter = std::function<bool(const std::string&)>;
 
-// Returns the wanted files below the folder in the order of their names.
-std::vector<std::string> Walk(const std::string& folder, const Wanted& wanted, Mistakes& mistakes) {
+// Returns the accept files below the folder in the order of their names.
+std::vector<std::string> Walk(const std::string& folder, const NameFilter& accept, Mistakes& mistakes) {
   std::vector<std::string> files;
   std::error_code error;
   fs::recursive_directory_iterator at(folder, error), end;
@@ -47,7 +47,7 @@ std::vector<std::string> Walk(const std::string& folder, const Wanted& wanted, M
       if (is_folder) at.disable_recursion_pending();
       continue;
     }
-    if (wanted(name) && at->is_regular_file(unreadable)) files.push_back(at->path().string());
+    if (accept(name) && at->is_regular_file(unreadable)) files.push_back(at->path().string());
     // FindFiles reports it. Walking on through a whole disk would help nobody.
     if (files.size() > kMostManifestFiles) break;
   }
@@ -85,24 +85,24 @@ class Paths {
   std::unordered_set<std::string> known_;
 };
 
-void AddExisting(const ManifestPath& path, base::FileKind kind, const Wanted& wanted, Paths& paths,
+void AddExisting(const ManifestPath& path, base::FileKind kind, const NameFilter& accept, Paths& paths,
                  Mistakes& mistakes) {
-  if (kind != base::FileKind::kDirectory) return paths.Add(path.path, path.named);
-  for (const std::string& file : Walk(path.path, wanted, mistakes)) paths.Add(file, false);
+  if (kind != base::FileKind::kDirectory) return paths.Add(path.path, path.explicitly_named);
+  for (const std::string& file : Walk(path.path, accept, mistakes)) paths.Add(file, false);
 }
 
 // A word is standard input, a path, or a pattern, in this order.
-void AddWord(const std::string& word, const Wanted& wanted, Paths& paths, Mistakes& mistakes) {
+void AddWord(const std::string& word, const NameFilter& accept, Paths& paths, Mistakes& mistakes) {
   if (word == "-") return paths.Add(word, true);
   // An existing file wins over a pattern: its own name may have brackets.
-  if (auto kind = base::KindOf(word)) return AddExisting({word, true}, *kind, wanted, paths, mistakes);
+  if (auto kind = base::KindOf(word)) return AddExisting({word, true}, *kind, accept, paths, mistakes);
   if (word.find_first_of("*?[") == std::string::npos) {
     return mistakes.push_back(word + ": there is no such file or folder");
   }
   std::vector<std::string> files = Match(word);
   if (files.empty()) mistakes.push_back(word + ": no file matches this pattern");
   for (const std::string& file : files) {
-    if (auto kind = base::KindOf(file)) AddExisting({file, false}, *kind, wanted, paths, mistakes);
+    if (auto kind = base::KindOf(file)) AddExisting({file, false}, *kind, accept, paths, mistakes);
   }
 }
 
@@ -131,7 +131,7 @@ std::string ReadStdin(std::size_t most_bytes) {
 constexpr std::size_t kPiece = 64U << 10;
 
 // Returns a reader that hands over what follows, one piece at a time.
-manifest::ReadMore MoreOf(std::istream& in) {
+manifest::ReadMore PieceReader(std::istream& in) {
   return [&in](std::string& text) {
     const std::size_t had = text.size();
     text.resize(had + kPiece);
@@ -142,7 +142,7 @@ manifest::ReadMore MoreOf(std::istream& in) {
 }
 
 // The error for a file that could be opened a moment ago.
-base::Error Gone(const std::string& path) {
+base::Error CannotReopen(const std::string& path) {
   return base::NotFound(path + " cannot be opened again");
 }
 
@@ -153,12 +153,12 @@ void ReadLong(const ManifestPath& path, std::string text, const manifest::ReadOp
   std::ifstream in;
   if (path.path != "-") in.open(path.path, std::ios::binary);
   if (path.path != "-" && !in) {
-    file.mistakes.push_back(Gone(path.path).message());
+    file.mistakes.push_back(CannotReopen(path.path).message());
     return;
   }
   doc::Problems problems(file.name);
   file.manifests =
-      manifest::ReadLongManifests(text, MoreOf(path.path == "-" ? std::cin : in), problems, options);
+      manifest::ReadLongManifests(text, PieceReader(path.path == "-" ? std::cin : in), problems, options);
   file.ignores = manifest::lint::Ignores::Read(file.name, text);
   file.mistakes = problems.Lines();
 }
@@ -177,7 +177,7 @@ ManifestFile ReadOne(const ManifestPath& path, manifest::ReadOptions options) {
       .name = path.path == "-" ? "stdin" : path.path, .manifests = {}, .ignores = {}, .mistakes = {}};
   // In a folder of charts or other configuration, unknown objects are normal. In a file that was named, they
   // may be the pods that matter.
-  if (!path.named) options.non_manifests = manifest::NonManifests::kPassOver;
+  if (!path.explicitly_named) options.non_manifests = manifest::NonManifests::kSkip;
   std::string text;
   bool whole = true;
   if (path.path == "-") {
@@ -205,7 +205,7 @@ ManifestFile ReadOne(const ManifestPath& path, manifest::ReadOptions options) {
   file.ignores = manifest::lint::Ignores::Read(file.name, text);
   file.mistakes = problems.Lines();
   // A file that was found in a folder need not be a manifest.
-  if (!path.named && !LooksLikeObject(text)) file.mistakes.clear();
+  if (!path.explicitly_named && !LooksLikeObject(text)) file.mistakes.clear();
   // A template is the usual reason, which YAML's own message does not mention.
   if (!file.mistakes.empty() && text.find("{{") != std::string::npos) {
     file.mistakes.push_back(file.name +
@@ -237,10 +237,10 @@ bool IsManifestName(const std::string& name) {
   return name.ends_with(".yaml") || name.ends_with(".yml") || name.ends_with(".json");
 }
 
-std::vector<ManifestPath> FindFiles(const std::vector<std::string>& words, const Wanted& wanted,
+std::vector<ManifestPath> FindFiles(const std::vector<std::string>& words, const NameFilter& accept,
                                     Mistakes& mistakes) {
   Paths paths;
-  for (const std::string& word : words) AddWord(word, wanted, paths, mistakes);
+  for (const std::string& word : words) AddWord(word, accept, paths, mistakes);
   if (paths.size() > kMostManifestFiles) {
     mistakes.push_back("more than " + std::to_string(kMostManifestFiles) + " files: name fewer");
     return {};
@@ -271,9 +271,9 @@ base::Status ReadPieces(const std::string& path, const std::function<bool(std::s
     if (text) return {};
     if (text.error().code() != base::Code::kResourceExhausted) return std::move(text).error();
     file.open(path, std::ios::binary);
-    if (!file) return Gone(path);
+    if (!file) return CannotReopen(path);
   }
-  const manifest::ReadMore more = MoreOf(path == "-" ? std::cin : file);
+  const manifest::ReadMore more = PieceReader(path == "-" ? std::cin : file);
   for (std::string piece; more(piece) && take(piece);) piece.clear();
   if (file.bad()) return base::Unavailable(path + " cannot be read to its end");
   return {};
@@ -282,17 +282,17 @@ base::Status ReadPieces(const std::string& path, const std::function<bool(std::s
 void ReadManifestFiles(const base::Call& call, const std::vector<ManifestPath>& paths,
                        const manifest::ReadOptions& options, const std::function<void(ManifestFile)>& take,
                        Mistakes& mistakes) {
-  std::set<std::string> met;
+  std::set<std::string> matched;
   // Batches bound the memory, and keep results in the order of the files.
   for (std::size_t i = 0; i < paths.size() && !call.Stopped(); i += kBatch) {
     for (ManifestFile& file : ReadBatch(&paths[i], std::min(kBatch, paths.size() - i), options)) {
-      met.insert(file.manifests.paths_met.begin(), file.manifests.paths_met.end());
+      matched.insert(file.manifests.matched_paths.begin(), file.manifests.matched_paths.end());
       take(std::move(file));
     }
   }
   if (paths.empty()) return;
   for (const std::string& path : options.pod_template_paths) {
-    if (!met.contains(path))
+    if (!matched.contains(path))
       mistakes.push_back("--pod-template-path " + path + ": no object in these manifests has a pod there");
   }
 }
@@ -316,7 +316,7 @@ list::LoadedSource ReadStdin(std::string& text, const list::Capabilities& capabi
   }
   text = *std::move(read);
   // Standard input has no name, so the content decides about the form.
-  auto content = list::DecodeSource(source.info.name, list::FormOfText(text), text, capabilities);
+  auto content = list::DecodeSource(source.info.name, list::FormatOfText(text), text, capabilities);
   if (!content) {
     source.info.error = content.error().message();
     return source;

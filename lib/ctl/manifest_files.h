@@ -21,8 +21,9 @@ namespace prefetch::ctl {
 constexpr std::size_t kMostManifestFiles = 100'000;
 
 struct ManifestPath {
-  std::string path;   // "-" is standard input
-  bool named = true;  // by itself: then it has to be a manifest. False: found in a folder or by a pattern
+  std::string path;  // "-" is standard input
+  bool explicitly_named =
+      true;  // by itself: then it has to be a manifest. False: found in a folder or by a pattern
 };
 
 // The files that `words` name, each once: a file is itself, a folder all files below it whose names are
@@ -30,7 +31,7 @@ struct ManifestPath {
 // a pattern as the shell has it. Missing files, and a pattern or folder with nothing in it, go to
 // `mistakes`.
 std::vector<ManifestPath> FindFiles(const std::vector<std::string>& words,
-                                    const std::function<bool(const std::string&)>& wanted,
+                                    const std::function<bool(const std::string&)>& accept,
                                     std::vector<std::string>& mistakes);
 // *.yaml, *.yml and *.json.
 bool IsManifestName(const std::string& name);
@@ -65,7 +66,7 @@ std::string UnreadLine(const manifest::UnreadObject& object);
 // List files as the commands read them that are about lists and not about one agent.
 
 // All features of agents: each agent itself judges whether it has those that a list needs.
-inline constexpr list::Capabilities kAnyAgent{.refresh = true, .touch = true, .registry_checks = true};
+inline constexpr list::Capabilities kAllCapabilities{.refresh = true, .touch = true, .registry_checks = true};
 
 struct ListFiles {
   plan::ImageList list;                     // merged
@@ -81,6 +82,6 @@ bool IsStdin(const std::string& path);
 // Files whatever their names, the list files of folders, and "-" for standard input, as agents with
 // `capabilities` read them. Invalid lists go to `mistakes`, as does a path with no list file.
 ListFiles ReadListFiles(const std::vector<std::string>& paths, Mistakes& mistakes,
-                        const list::Capabilities& capabilities = kAnyAgent);
+                        const list::Capabilities& capabilities = kAllCapabilities);
 
 }  // namespace prefetch::ctl

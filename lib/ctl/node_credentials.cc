@@ -24,8 +24,8 @@ std::string Absolute(const std::string& path) {
 
 }  // namespace
 
-config::RawConfig GatherCredentials(const config::RawConfig& flags, const config::GetEnv& get_env,
-                                    Lines& mistakes) {
+config::RawConfig LoadCredentialConfig(const config::RawConfig& flags, const config::GetEnv& get_env,
+                                       Lines& mistakes) {
   auto raw = config::LoadRawConfig(flags, get_env);
   // With mistakes in file or environment, the flags alone are used, so that all other mistakes are found in
   // the same run.
@@ -38,7 +38,7 @@ image::KubeletVersion DeclaredKubeletVersion(const config::RawConfig& raw, Lines
   if (!raw.kubelet_version) return {};
   auto checked = config::CheckedKubeletVersion(raw.kubelet_version->value);
   if (!checked) {
-    mistakes.push_back(raw.kubelet_version->by + ": " + checked.error().message());
+    mistakes.push_back(raw.kubelet_version->source + ": " + checked.error().message());
     return {};
   }
   auto version = image::KubeletVersion::Parse(*checked);
@@ -55,9 +55,9 @@ credentials::KeyringOptions ToKeyringOptions(const config::RawConfig& raw, Lines
   const auto& bin_dir = raw.image_credential_provider_bin_dir;
   // kubelet exits if one of these flags is missing (A1).
   if (config && !bin_dir)
-    mistakes.push_back(config->by + ": needs --image-credential-provider-bin-dir beside it");
+    mistakes.push_back(config->source + ": needs --image-credential-provider-bin-dir beside it");
   if (bin_dir && !config)
-    mistakes.push_back(bin_dir->by + ": needs --image-credential-provider-config beside it");
+    mistakes.push_back(bin_dir->source + ": needs --image-credential-provider-config beside it");
   if (config) options.provider_config = Absolute(config->value);
   if (bin_dir) options.provider_bin_dir = Absolute(bin_dir->value);
   if (raw.docker_config) {

@@ -12,8 +12,8 @@ namespace prefetch::ctl {
 
 // Flags, environment and file laid over each other; the flags alone, with the mistakes said, if those two
 // have any.
-config::RawConfig GatherCredentials(const config::RawConfig& flags, const config::GetEnv& get_env,
-                                    std::vector<std::string>& mistakes);
+config::RawConfig LoadCredentialConfig(const config::RawConfig& flags, const config::GetEnv& get_env,
+                                       std::vector<std::string>& mistakes);
 // The options of a Keyring; paths are absolute.
 credentials::KeyringOptions ToKeyringOptions(const config::RawConfig& raw,
                                              std::vector<std::string>& mistakes);

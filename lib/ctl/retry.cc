@@ -21,7 +21,7 @@ namespace {
 
 using status::RetryState;
 
-std::string_view Words(RetryState state) {
+std::string_view StateText(RetryState state) {
   switch (state) {
     case RetryState::kRequested:
       return "retry requested";
@@ -33,7 +33,7 @@ std::string_view Words(RetryState state) {
   std::abort();
 }
 
-Mistakes MistakesOf(const std::vector<std::string>& images) {
+Mistakes CheckImages(const std::vector<std::string>& images) {
   Mistakes mistakes;
   for (const std::string& image : images) {
     auto reference = image::Reference::Parse(image);
@@ -51,7 +51,7 @@ std::string Nodes(std::size_t count) {
 
 // Returns the reason for which an agent or the API server refused the retry, and the way out where there is
 // one.
-std::string WhyRefused(const kube::Failure& failure) {
+std::string RetryRefusalReason(const kube::Failure& failure) {
   // The API server names the reason of its own refusals.
   if (failure.kind == kube::ApiError::kForbidden && failure.reason.empty()) {
     return "its agent takes a retry only with a fleet token: install component fleet";
@@ -59,7 +59,7 @@ std::string WhyRefused(const kube::Failure& failure) {
   if (failure.kind == kube::ApiError::kTooManyRequests && failure.retry_after) {
     return "it had too many requests, and takes another one in " + base::HumanTime(*failure.retry_after);
   }
-  std::string why = WhyNotHeard(failure, "create");
+  std::string why = ConnectionFailureReason(failure, "create");
   if (failure.kind == kube::ApiError::kForbidden) why += " (deploy/examples/fleet-operator.yaml grants it)";
   return why;
 }
@@ -73,12 +73,12 @@ class FleetRetries {
 
   void Add(const FleetMember& member, const kube::Answer<std::string>& answer) {
     if (!answer) {
-      Refused(member, WhyRefused(answer.failure()));
+      AddRefusal(member, RetryRefusalReason(answer.failure()));
       return;
     }
     auto result = status::ParseRetryResult(*answer);
     if (!result) {
-      Refused(member, result.error().message());
+      AddRefusal(member, result.error().message());
       return;
     }
     base::Lock lock(mutex_);
@@ -89,7 +89,7 @@ class FleetRetries {
       if (image.state != RetryState::kNotListed) counts.listed++;
     }
   }
-  void Refused(const FleetMember& member, const std::string& why) {
+  void AddRefusal(const FleetMember& member, const std::string& why) {
     base::Lock lock(mutex_);
     refused_[why].insert(member.node);
   }
@@ -119,7 +119,7 @@ class FleetRetries {
     }
     if (asked_ == 0 && refused_.empty()) err << "prefetchctl: no agent was found\n";
     if (asked_ == 0) return kUnreachable;
-    return all_listed && refused_.empty() ? kOk : kNo;
+    return all_listed && refused_.empty() ? kOk : kNegative;
   }
 
  private:
@@ -137,8 +137,8 @@ class FleetRetries {
 
 int Retry(const base::Call& call, const AgentClient& agent, const RetryOptions& options, std::ostream& out,
           std::ostream& err) {
-  const Mistakes mistakes = MistakesOf(options.images);
-  if (!mistakes.empty()) return Refuse(mistakes, err);
+  const Mistakes mistakes = CheckImages(options.images);
+  if (!mistakes.empty()) return RejectInput(mistakes, err);
   auto result = agent.Retry(call, {options.images});
   if (call.Stopped()) return kInterrupted;
   if (!result) return Fail(result.error(), err);
@@ -148,7 +148,7 @@ int Retry(const base::Call& call, const AgentClient& agent, const RetryOptions& 
     out << "nothing to retry: no image of this node waits for its next attempt\n";
   } else {
     for (const status::RetriedImage& image : result->images) {
-      out << Words(image.state) << ": " << image.image << "\n";
+      out << StateText(image.state) << ": " << image.image << "\n";
     }
   }
   out.flush();
@@ -157,28 +157,28 @@ int Retry(const base::Call& call, const AgentClient& agent, const RetryOptions& 
   const bool all_listed =
       std::none_of(result->images.begin(), result->images.end(),
                    [](const status::RetriedImage& image) { return image.state == RetryState::kNotListed; });
-  return all_listed ? kOk : kNo;
+  return all_listed ? kOk : kNegative;
 }
 
 int RetryFleet(const base::Call& call, kube::Api& api, const FleetQuery& query,
                const std::vector<std::string>& images, std::ostream& out, std::ostream& err) {
-  const Mistakes mistakes = MistakesOf(images);
-  if (!mistakes.empty()) return Refuse(mistakes, err);
+  const Mistakes mistakes = CheckImages(images);
+  if (!mistakes.empty()) return RejectInput(mistakes, err);
   auto roster = ListMembers(call, api, query);
   if (call.Stopped()) return kInterrupted;
-  if (!roster) return Fail(kUnreachable, Explain(roster.failure()), err);
+  if (!roster) return Fail(kUnreachable, ToUserError(roster.failure()), err);
   FleetTokens tokens;
   const FleetTokens::Headers headers = tokens.For(call, api, query.name_space, roster->members);
   const std::string body = doc::WriteJson(status::ToNode({images}));
   FleetRetries retries(images);
-  AskAtOnce(roster->members.size(), [&](std::size_t i) {
+  ParallelFor(roster->members.size(), [&](std::size_t i) {
     const FleetMember& member = roster->members[i];
     // No agent runs on this Node that could be asked.
-    if (member.pod.empty() || member.signs.is_dead) return;
+    if (member.pod.empty() || member.facts.is_dead) return;
     auto token = headers.find(member.account);
     std::optional<http::SecretHeader> header;
     if (token != headers.end()) header = token->second;
-    retries.Add(member, api.PodProxyPost(call.Within(kAnswerWithin), query.name_space, member.pod,
+    retries.Add(member, api.PodProxyPost(call.Within(kAnswerTimeout), query.name_space, member.pod,
                                          member.port, "/v1/retry", body, std::move(header)));
   });
   if (call.Stopped()) return kInterrupted;

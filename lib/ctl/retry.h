@@ -17,11 +17,12 @@ struct RetryOptions {
   bool json = false;
 };
 
-// Returns the exit code: kNo if an image is not on the list of the node.
+// Returns the exit code: kNegative if an image is not on the list of the node.
 int Retry(const base::Call& call, const AgentClient& agent, const RetryOptions& options, std::ostream& out,
           std::ostream& err);
 
-// The same of all nodes. kNo if an image is on the list of no node, or if an agent did not take the request.
+// The same of all nodes. kNegative if an image is on the list of no node, or if an agent did not take the
+// request.
 int RetryFleet(const base::Call& call, kube::Api& api, const FleetQuery& query,
                const std::vector<std::string>& images, std::ostream& out, std::ostream& err);
 

@@ -23,10 +23,10 @@ constexpr std::chrono::seconds kRefresh{1};
 
 // Makes the page about many nodes for a single one.
 std::string PageOf(const status::StatusDocument& document) {
-  report::Gathering gathering;
-  gathering.Add(document.node, document);
-  screen::Fleet fleet = screen::GatherFleet({screen::DigestStatus(document, document.node)});
-  return report::Page(std::move(gathering).Take(std::move(fleet)), base::SystemClock().Wall());
+  report::ReportBuilder builder;
+  builder.Add(document.node, document);
+  screen::Fleet fleet = screen::GatherFleet({screen::SummarizeStatus(document, document.node)});
+  return report::Page(std::move(builder).Take(std::move(fleet)), base::SystemClock().Wall());
 }
 
 // Returns the screen of one request.
@@ -46,11 +46,11 @@ base::Result<std::string> Screen(const base::Call& call, const AgentClient& agen
 
 }  // namespace
 
-int Results(const base::Call& call, const AgentClient& agent, screen::ResultsFormat format, std::ostream& out,
-            std::ostream& err) {
+int PrintResults(const base::Call& call, const AgentClient& agent, screen::ResultsFormat format,
+                 std::ostream& out, std::ostream& err) {
   auto status = agent.Status(call);
   if (!status) return Fail(kUnreachable, status.error(), err);
-  out << screen::ResultsHead(format) << screen::ResultRows(*status, status->node, format) << std::flush;
+  out << screen::ResultsHeader(format) << screen::ResultRows(*status, status->node, format) << std::flush;
   return kOk;
 }
 
@@ -89,17 +89,17 @@ class FleetPage {
  public:
   void Add(const std::string& node, const status::StatusDocument& document) {
     base::Lock lock(mutex_);
-    gathering_.Add(node, document);
+    builder_.Add(node, document);
   }
   // After all threads have ended.
   std::string Page(screen::Fleet fleet) {
     base::Lock lock(mutex_);
-    return report::Page(std::move(gathering_).Take(std::move(fleet)), base::SystemClock().Wall());
+    return report::Page(std::move(builder_).Take(std::move(fleet)), base::SystemClock().Wall());
   }
 
  private:
   base::Mutex mutex_;
-  report::Gathering gathering_ PREFETCH_GUARDED_BY(mutex_);
+  report::ReportBuilder builder_ PREFETCH_GUARDED_BY(mutex_);
 };
 
 // Returns the screen of one round of a watch. Failures are text as well: an API server that is away for a
@@ -108,10 +108,10 @@ std::string Round(const base::Call& call, kube::Api& api, const FleetStatusOptio
                   FleetTokens& tokens, const Terminal& terminal) {
   const base::Call limited = call.Within(options.timeout);
   auto roster = ListMembers(limited, api, options.query);
-  if (!roster) return Explain(roster.failure()).message() + "\n";
+  if (!roster) return ToUserError(roster.failure()).message() + "\n";
   FleetAnswers answers =
-      AskMembers(limited, api, roster->members, {.name_space = options.query.name_space, .tokens = &tokens});
-  if (answers.forbidden) return Explain(*answers.forbidden).message() + "\n";
+      PollMembers(limited, api, roster->members, {.name_space = options.query.name_space, .tokens = &tokens});
+  if (answers.forbidden) return ToUserError(*answers.forbidden).message() + "\n";
   auto screen = Screen(screen::GatherFleet(std::move(answers.nodes)), options, terminal);
   return screen ? *std::move(screen) : screen.error().message() + "\n";
 }
@@ -132,41 +132,41 @@ int FleetStatus(const base::Call& call, kube::Api& api, const FleetStatusOptions
   auto roster = ListMembers(limited, api, options.query);
   if (!roster) {
     progress.Close();
-    return Fail(kUnreachable, Explain(roster.failure()), err);
+    return Fail(kUnreachable, ToUserError(roster.failure()), err);
   }
   const std::vector<FleetMember>& members = roster->members;
   // Rows are made as documents come, so that a thousand documents need not be kept. Each thread writes the
   // rows of its own member only.
   std::vector<std::string> rows(options.results ? members.size() : 0);
-  FleetAsk ask{.name_space = options.query.name_space, .tokens = &tokens};
+  FleetPollOptions poll{.name_space = options.query.name_space, .tokens = &tokens};
   if (options.results) {
-    ask.each = [&](std::size_t i, const status::StatusDocument& document) {
+    poll.each = [&](std::size_t i, const status::StatusDocument& document) {
       rows[i] = screen::ResultRows(document, members[i].node, *options.results);
     };
   }
   FleetPage page;
   if (options.output == "html") {
-    ask.each = [&](std::size_t i, const status::StatusDocument& document) {
+    poll.each = [&](std::size_t i, const status::StatusDocument& document) {
       page.Add(members[i].node, document);
     };
   }
-  ask.progress = [&](std::size_t asked) {
+  poll.progress = [&](std::size_t asked) {
     std::string count = std::to_string(asked);
     progress.Show("asked " + count + " of " + std::to_string(members.size()) + " nodes", count);
   };
-  FleetAnswers answers = AskMembers(limited, api, members, ask);
+  FleetAnswers answers = PollMembers(limited, api, members, poll);
   progress.Close();
   if (call.Stopped()) return kInterrupted;
   // Without the right to ask pods, an empty screen would look like a fleet without agents.
-  if (answers.forbidden) return Fail(kUnreachable, Explain(*answers.forbidden), err);
+  if (answers.forbidden) return Fail(kUnreachable, ToUserError(*answers.forbidden), err);
   NoteLeftOut(roster->left_out, err);
   if (options.results) {
-    out << screen::ResultsHead(*options.results);
+    out << screen::ResultsHeader(*options.results);
     for (const std::string& row : rows) out << row;
     out << std::flush;
     if (std::any_of(answers.nodes.begin(), answers.nodes.end(),
                     [](const screen::FleetNode& node) { return node.public_only; })) {
-      err << "prefetchctl: " << screen::kHiddenWords << "\n";
+      err << "prefetchctl: " << screen::kHiddenText << "\n";
     }
     return kOk;
   }

@@ -19,8 +19,8 @@ struct StatusOptions {
 };
 
 // A row for each image.
-int Results(const base::Call& call, const AgentClient& agent, screen::ResultsFormat format, std::ostream& out,
-            std::ostream& err);
+int PrintResults(const base::Call& call, const AgentClient& agent, screen::ResultsFormat format,
+                 std::ostream& out, std::ostream& err);
 
 // Until `call.stop` with --watch; else once.
 int Status(const base::Call& call, const AgentClient& agent, const StatusOptions& options, std::ostream& out,

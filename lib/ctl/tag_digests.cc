@@ -30,7 +30,7 @@ constexpr std::size_t kMostQuestionsAtOnce = 16;  // over all registries
 constexpr registry::ThrottleLimits kTagThrottle{
     .checks = kMostQuestionsAtOnce, .requests_per_host = 8, .rate = {.per_second = 100, .burst = 100}};
 // Added to the time that a registry names.
-constexpr milliseconds kCourtesy{50};
+constexpr milliseconds kRetryMargin{50};
 
 http::CurlOptions HttpFor(const config::GetEnv& get_env) {
   http::CurlOptions options = EnvironmentProxies(get_env);
@@ -39,10 +39,11 @@ http::CurlOptions HttpFor(const config::GetEnv& get_env) {
 }
 
 // One run. Its threads take one question after the other.
-class TagAsking {
+class TagResolver {
  public:
-  TagAsking(const base::Call& call, const credentials::KeyringOptions& keyring, const config::GetEnv& get_env,
-            const std::vector<TagQuestion>& questions, const image::Platform& platform, std::ostream& err)
+  TagResolver(const base::Call& call, const credentials::KeyringOptions& keyring,
+              const config::GetEnv& get_env, const std::vector<TagQuery>& questions,
+              const image::Platform& platform, std::ostream& err)
       : call_(call),
         questions_(questions),
         err_(err),
@@ -55,7 +56,7 @@ class TagAsking {
   // Asks as `runtime` does. CRI-O's own rules for manifests are not known here, so a tag that CRI-O can ask
   // for is asked for in containerd's way, too, and a refusal of that becomes a warning.
   std::vector<RegistryAnswer> Run(NodeRuntime runtime) {
-    return Each<RegistryAnswer>([this, runtime](const TagQuestion& question) {
+    return Each<RegistryAnswer>([this, runtime](const TagQuery& question) {
       const image::RegistryQuestion of = QuestionOf(question);
       if (runtime == NodeRuntime::kContainerd) return Ask(client_, question, of);
       RegistryAnswer answer = Ask(crio_, question, of);
@@ -67,10 +68,10 @@ class TagAsking {
   }
 
   std::vector<ManifestAnswer> Manifests() {
-    return Each<ManifestAnswer>([this](const TagQuestion& question) -> ManifestAnswer {
+    return Each<ManifestAnswer>([this](const TagQuery& question) -> ManifestAnswer {
       const image::RegistryQuestion of = QuestionOf(question);
       auto manifest = AskWithRetries<base::Result<image::ImageManifest>>(
-          question, [&] { return client_.contents().Manifest(call_, of); },
+          question, [&] { return client_.contents().FetchManifest(call_, of); },
           [&](const auto& got) { return got ? std::nullopt : client_.contents().RetryAfter(of); });
       if (!manifest) return {.manifest = std::nullopt, .error = manifest.error().message()};
       return {.manifest = *std::move(manifest), .error = ""};
@@ -80,7 +81,7 @@ class TagAsking {
  private:
   // Threads take questions one by one, so that a slow registry holds up only the threads that wait for it.
   template <typename Answer>
-  std::vector<Answer> Each(const std::function<Answer(const TagQuestion&)>& ask) {
+  std::vector<Answer> Each(const std::function<Answer(const TagQuery&)>& ask) {
     std::vector<Answer> answers(questions_.size());
     std::atomic<std::size_t> next = 0;
     auto work = [&] {
@@ -99,21 +100,20 @@ class TagAsking {
   // Asks again for as long as the registry sends Retry-After, and the call has the time. `retry_after_of`
   // returns for how long.
   template <typename Answer>
-  Answer AskWithRetries(const TagQuestion& question, const std::function<Answer()>& ask,
+  Answer AskWithRetries(const TagQuery& question, const std::function<Answer()>& ask,
                         const std::function<std::optional<base::Duration>(const Answer&)>& retry_after_of)
       PREFETCH_EXCLUDES(mutex_) {
     while (true) {
       Answer answer = ask();
       const std::optional<base::Duration> retry_after = retry_after_of(answer);
       // A wait beyond the deadline could only end without an answer.
-      if (!retry_after || steady_clock::now() + *retry_after + kCourtesy >= call_.deadline) return answer;
+      if (!retry_after || steady_clock::now() + *retry_after + kRetryMargin >= call_.deadline) return answer;
       ReportRateLimit(question.reference.domain(), std::chrono::ceil<milliseconds>(*retry_after));
-      if (!base::Pause(call_, *retry_after + kCourtesy)) return answer;
+      if (!base::Pause(call_, *retry_after + kRetryMargin)) return answer;
     }
   }
 
-  RegistryAnswer Ask(registry::Client& client, const TagQuestion& question,
-                     const image::RegistryQuestion& of) {
+  RegistryAnswer Ask(registry::Client& client, const TagQuery& question, const image::RegistryQuestion& of) {
     return AskWithRetries<RegistryAnswer>(
         question, [&] { return client.Ask(call_, of); },
         [](const RegistryAnswer& got) -> std::optional<base::Duration> {
@@ -121,12 +121,12 @@ class TagAsking {
         });
   }
 
-  image::RegistryQuestion QuestionOf(const TagQuestion& asked) {
+  image::RegistryQuestion QuestionOf(const TagQuery& asked) {
     image::RegistryQuestion question{
         .reference = asked.reference, .local_digests = {}, .platform = platform_, .credentials = {}};
     question.fetches_manifest = true;  // a lock of what no node can pull would be worse than none
     // With the known digest, the client answers "same" or "moved", as for an image on a node.
-    if (!asked.known.empty()) question.local_digests.push_back(asked.known);
+    if (!asked.known_digest.empty()) question.local_digests.push_back(asked.known_digest);
     credentials::Lookup lookup = keyring_.Find(call_, asked.reference, {asked.source});
     for (credentials::Credential& credential : lookup.credentials) {
       question.credentials.push_back(std::move(credential.auth));
@@ -139,14 +139,14 @@ class TagAsking {
     base::Lock lock(mutex_);
     base::TimePoint until = steady_clock::now() + wait;
     base::TimePoint& reported_until = reported_until_[registry];
-    if (until <= reported_until + kCourtesy) return;
+    if (until <= reported_until + kRetryMargin) return;
     reported_until = until;
     err_ << registry << " limits requests: continuing in "
          << base::HumanTime(std::chrono::ceil<std::chrono::seconds>(wait)) << std::endl;
   }
 
   const base::Call& call_;
-  const std::vector<TagQuestion>& questions_;
+  const std::vector<TagQuery>& questions_;
   std::ostream& err_;
   base::SystemClock clock_;
   http::CurlClient http_;
@@ -159,18 +159,17 @@ class TagAsking {
 
 }  // namespace
 
-std::vector<RegistryAnswer> AskTagDigests(const base::Call& call, const credentials::KeyringOptions& keyring,
-                                          const config::GetEnv& get_env,
-                                          const std::vector<TagQuestion>& questions, NodeRuntime runtime,
-                                          std::ostream& err) {
-  return TagAsking(call, keyring, get_env, questions, image::Platform::Host(), err).Run(runtime);
+std::vector<RegistryAnswer> ResolveTags(const base::Call& call, const credentials::KeyringOptions& keyring,
+                                        const config::GetEnv& get_env, const std::vector<TagQuery>& questions,
+                                        NodeRuntime runtime, std::ostream& err) {
+  return TagResolver(call, keyring, get_env, questions, image::Platform::Host(), err).Run(runtime);
 }
 
-std::vector<ManifestAnswer> AskManifests(const base::Call& call, const credentials::KeyringOptions& keyring,
-                                         const config::GetEnv& get_env,
-                                         const std::vector<TagQuestion>& questions,
-                                         const image::Platform& platform, std::ostream& err) {
-  return TagAsking(call, keyring, get_env, questions, platform, err).Manifests();
+std::vector<ManifestAnswer> FetchManifests(const base::Call& call, const credentials::KeyringOptions& keyring,
+                                           const config::GetEnv& get_env,
+                                           const std::vector<TagQuery>& questions,
+                                           const image::Platform& platform, std::ostream& err) {
+  return TagResolver(call, keyring, get_env, questions, platform, err).Manifests();
 }
 
 }  // namespace prefetch::ctl

@@ -16,10 +16,10 @@
 
 namespace prefetch::ctl {
 
-struct TagQuestion {
+struct TagQuery {
   image::Reference reference;
-  std::string source;  // the list that has it: mounted pull secrets are for some of them only
-  std::string known;   // the digest that it had before; empty: none
+  std::string source;        // the list that has it: mounted pull secrets are for some of them only
+  std::string known_digest;  // the digest that it had before; empty: none
 };
 
 enum class NodeRuntime { kContainerd, kCrio };
@@ -29,11 +29,11 @@ enum class NodeRuntime { kContainerd, kCrio };
 // registry gets at most eight questions at a time and 50 a second, ten times what an agent allows itself:
 // this is one desk, not a fleet. A registry that sends Retry-After (429) is asked again once the time that it
 // names has passed, as long as the call has that time; `err` is told.
-std::vector<image::RegistryAnswer> AskTagDigests(const base::Call& call,
-                                                 const credentials::KeyringOptions& keyring,
-                                                 const config::GetEnv& get_env,
-                                                 const std::vector<TagQuestion>& questions,
-                                                 NodeRuntime runtime, std::ostream& err);
+std::vector<image::RegistryAnswer> ResolveTags(const base::Call& call,
+                                               const credentials::KeyringOptions& keyring,
+                                               const config::GetEnv& get_env,
+                                               const std::vector<TagQuery>& questions, NodeRuntime runtime,
+                                               std::ostream& err);
 
 struct ManifestAnswer {
   std::optional<image::ImageManifest> manifest;
@@ -41,9 +41,9 @@ struct ManifestAnswer {
 };
 
 // The manifests of many images for one platform, asked for in the same way.
-std::vector<ManifestAnswer> AskManifests(const base::Call& call, const credentials::KeyringOptions& keyring,
-                                         const config::GetEnv& get_env,
-                                         const std::vector<TagQuestion>& questions,
-                                         const image::Platform& platform, std::ostream& err);
+std::vector<ManifestAnswer> FetchManifests(const base::Call& call, const credentials::KeyringOptions& keyring,
+                                           const config::GetEnv& get_env,
+                                           const std::vector<TagQuery>& questions,
+                                           const image::Platform& platform, std::ostream& err);
 
 }  // namespace prefetch::ctl

@@ -52,14 +52,14 @@ std::string Fit(std::string_view screen, const Terminal& terminal) {
 
 // Draws over the previous screen and clears the rest of each line, so that nothing flickers. Lines that have
 // scrolled away stay. "\xff": base::kOwnEscape.
-std::string DrawnAnew(const std::string& screen) {
+std::string Redraw(const std::string& screen) {
   return "\xff[H" + base::ReplaceAll(screen, "\n", "\xff[K\n") + "\xff[J";
 }
 
 }  // namespace
 
 int WatchScreen(const base::Call& call, std::chrono::nanoseconds pause, std::ostream& out,
-                const std::function<std::string(const Terminal&)>& look) {
+                const std::function<std::string(const Terminal&)>& render) {
   std::string shown;
   // Cleared once; afterwards screens are drawn over each other.
   if (StdoutTerminal().interactive) out << "\xff[2J";
@@ -67,11 +67,11 @@ int WatchScreen(const base::Call& call, std::chrono::nanoseconds pause, std::ost
   do {
     const Terminal terminal = StdoutTerminal();  // its size may have changed
     const auto began = std::chrono::steady_clock::now();
-    std::string screen = look(terminal);
+    std::string screen = render(terminal);
     took = std::chrono::steady_clock::now() - began;
     if (call.Stopped()) break;
     if (terminal.interactive) {
-      out << DrawnAnew(Fit(screen, terminal)) << std::flush;
+      out << Redraw(Fit(screen, terminal)) << std::flush;
     } else if (screen != shown) {
       out << screen << std::flush;
     }
@@ -89,8 +89,8 @@ Terminal StderrTerminal() {
   return TerminalOf(STDERR_FILENO);
 }
 
-Progress::Progress(std::ostream& out, const Terminal& terminal, bool quiet_first)
-    : out_(out), terminal_(terminal), pace_(std::chrono::steady_clock::now(), quiet_first) {}
+Progress::Progress(std::ostream& out, const Terminal& terminal, bool delay_first_line)
+    : out_(out), terminal_(terminal), pace_(std::chrono::steady_clock::now(), delay_first_line) {}
 
 void Progress::Show(const std::string& line, const std::string& key,
                     const std::vector<std::string>& details) {
@@ -103,7 +103,7 @@ void Progress::Show(const std::string& line, const std::string& key,
     return;
   }
   // A log of a CI job keeps every line, so only news and occasional signs of life are printed.
-  if (pace_.Due(key, std::chrono::steady_clock::now())) out_ << line << "\n" << std::flush;
+  if (pace_.ShouldLog(key, std::chrono::steady_clock::now())) out_ << line << "\n" << std::flush;
 }
 
 void Progress::ShowProblem(const std::string& sentence, std::ostream& err) {
@@ -115,9 +115,9 @@ void Progress::ShowProblem(const std::string& sentence, std::ostream& err) {
   }
 }
 
-base::Error Progress::FinalError(const base::Error& trouble, std::chrono::seconds waited) const {
+base::Error Progress::FinalError(const base::Error& last_error, std::chrono::seconds waited) const {
   // A message that stands on standard error already is not repeated.
-  if (trouble.message() != shown_problem_) return trouble;
+  if (last_error.message() != shown_problem_) return last_error;
   return base::Unavailable("gave up after " + base::HumanTime(waited));
 }
 

@@ -26,10 +26,10 @@ struct Terminal {
 Terminal StdoutTerminal();
 Terminal StderrTerminal();
 
-// Shows what `look` returns again and again, at most every `pause`, until the call is stopped (kInterrupted)
-// or nobody reads any more. A terminal is drawn anew; elsewhere only changes are printed.
+// Shows what `render` returns again and again, at most every `pause`, until the call is stopped
+// (kInterrupted) or nobody reads any more. A terminal is drawn anew; elsewhere only changes are printed.
 int WatchScreen(const base::Call& call, std::chrono::nanoseconds pause, std::ostream& out,
-                const std::function<std::string(const Terminal&)>& look);
+                const std::function<std::string(const Terminal&)>& render);
 
 // Progress: what a long work says while it goes on: a view that is drawn anew on a terminal, plain lines
 // elsewhere.
@@ -50,8 +50,8 @@ inline std::string OneLine(const std::string& sentence, const Terminal& terminal
 
 class Progress {
  public:
-  // `quiet_first`: without a terminal nothing is said of work that ends within some seconds.
-  Progress(std::ostream& out, const Terminal& terminal, bool quiet_first = false);
+  // `delay_first_line`: without a terminal nothing is said of work that ends within some seconds.
+  Progress(std::ostream& out, const Terminal& terminal, bool delay_first_line = false);
   ~Progress() { Close(); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -63,7 +63,7 @@ class Progress {
   // printed.
   void ShowProblem(const std::string& sentence, std::ostream& err);
   // The last words about trouble that did not pass: the sentence, unless `err` has it already.
-  base::Error FinalError(const base::Error& trouble, std::chrono::seconds waited) const;
+  base::Error FinalError(const base::Error& last_error, std::chrono::seconds waited) const;
   // Takes the view away; what comes next is printed in its place.
   void Close();
 

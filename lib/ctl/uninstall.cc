@@ -41,7 +41,7 @@ class ApiRetries {
   explicit ApiRetries(const base::Call& call) : call_(call) {}
 
   bool Wait(const Failure& failure) {
-    kube::Retry retry = kube::NextTry(failure, ++failures_, Spread());
+    kube::Retry retry = kube::NextTry(failure, ++failures_, RandomFraction());
     // Missing rights and missing nodes do not change while the command runs.
     bool passing = retry.step != kube::Step::kGiveUp && failure.kind != kube::ApiError::kForbidden &&
                    failure.kind != kube::ApiError::kNotFound;
@@ -50,7 +50,7 @@ class ApiRetries {
   }
 
  private:
-  double Spread() { return std::uniform_real_distribution<double>(0, 1)(random_); }
+  double RandomFraction() { return std::uniform_real_distribution<double>(0, 1)(random_); }
 
   const base::Call& call_;
   unsigned failures_ = 0;
@@ -58,13 +58,13 @@ class ApiRetries {
 };
 
 // The agent's traces on a node.
-struct Findings {
+struct Traces {
   std::vector<std::string> labels;
   bool condition = false;
   std::vector<std::string> taints;
 
   bool Any() const { return !labels.empty() || condition || !taints.empty(); }
-  std::string Words() const {
+  std::string ToText() const {
     std::vector<std::string> words;
     for (const std::string& label : labels) words.push_back("label " + label);
     if (condition) words.push_back("condition " + std::string(plan::kConditionType));
@@ -74,8 +74,8 @@ struct Findings {
 };
 
 // Without an instance, everything with the agent's prefix is cleared, also what removed instances have left.
-Findings Look(const Node& node, const UninstallOptions& options) {
-  Findings found;
+Traces FindTraces(const Node& node, const UninstallOptions& options) {
+  Traces found;
   for (const auto& [key, value] : node.labels) {
     bool ours = options.instance.empty() ? key.starts_with(plan::kLabelPrefix)
                                          : key == std::string(plan::kLabelPrefix) + options.instance;
@@ -94,7 +94,7 @@ Findings Look(const Node& node, const UninstallOptions& options) {
 
 // Repeats a call until it succeeds or no try is left. A node that is gone has nothing to clear.
 template <typename Try>
-std::optional<Failure> Persist(const base::Call& call, const Try& attempt) {
+std::optional<Failure> RetryCall(const base::Call& call, const Try& attempt) {
   ApiRetries retries(call);
   while (true) {
     std::optional<Failure> failure = attempt();
@@ -124,17 +124,18 @@ std::optional<Failure> RemoveTaints(const base::Call& call, kube::Api& api, cons
 
 // Clears one node. The taint goes first, since it keeps pods away. After a failure nothing else is tried.
 std::optional<Failure> Clear(const base::Call& call, kube::Api& api, const std::string& name,
-                             const Findings& found) {
+                             const Traces& found) {
   std::optional<Failure> failure;
-  auto persist = [&](const auto& attempt) {
-    if (!failure) failure = Persist(call, attempt);
+  auto retry_call = [&](const auto& attempt) {
+    if (!failure) failure = RetryCall(call, attempt);
   };
-  if (!found.taints.empty()) persist([&] { return RemoveTaints(call, api, name, found.taints); });
+  if (!found.taints.empty()) retry_call([&] { return RemoveTaints(call, api, name, found.taints); });
   for (const std::string& label : found.labels) {
-    persist([&] { return FailureOf(api.SetNodeLabel(call.Within(kCallLimit), name, label, std::nullopt)); });
+    retry_call(
+        [&] { return FailureOf(api.SetNodeLabel(call.Within(kCallLimit), name, label, std::nullopt)); });
   }
   if (found.condition) {
-    persist([&] {
+    retry_call([&] {
       return FailureOf(
           api.RemoveNodeCondition(call.Within(kCallLimit), name, std::string(plan::kConditionType)));
     });
@@ -157,13 +158,13 @@ kube::Answer<std::vector<Node>> ListNodes(const base::Call& call, kube::Api& api
 
 struct Task {
   std::string node;
-  Findings found;
+  Traces found;
 };
 
 // Clears one node after the other, until none is left. Several threads run this.
-class Clearing {
+class NodeCleaner {
  public:
-  Clearing(kube::Api& api, const std::vector<Task>& tasks, std::ostream& out, std::ostream& err)
+  NodeCleaner(kube::Api& api, const std::vector<Task>& tasks, std::ostream& out, std::ostream& err)
       : api_(api), tasks_(tasks), out_(out), progress_(err, StderrTerminal(), true) {}
 
   void Run(const base::Call& call) PREFETCH_EXCLUDES(mutex_) {
@@ -176,7 +177,7 @@ class Clearing {
       } else {
         cleared_++;
         progress_.Close();
-        out_ << tasks_[i].node << ": cleared " << tasks_[i].found.Words() << "\n" << std::flush;
+        out_ << tasks_[i].node << ": cleared " << tasks_[i].found.ToText() << "\n" << std::flush;
       }
       std::size_t done = cleared_ + failures_.size();
       progress_.Show(std::to_string(done) + " of " + std::to_string(tasks_.size()) + " nodes",
@@ -212,16 +213,16 @@ std::string Count(std::size_t count) {
 
 // Failures come first and are bounded, so that the summary stays visible. Pins are noted in any case, because
 // the API server does not know of them.
-int Summarize(const base::Call& call, Clearing& clearing, std::size_t nodes, std::size_t tasks,
+int Summarize(const base::Call& call, NodeCleaner& cleaner, std::size_t nodes, std::size_t tasks,
               std::ostream& out, std::ostream& err) {
-  std::vector<std::string> failures = clearing.failures();
+  std::vector<std::string> failures = cleaner.failures();
   for (std::size_t i = 0; i < std::min(failures.size(), kMaxFailuresShown); i++) {
     err << "prefetchctl: " << failures[i] << "\n";
   }
   if (failures.size() > kMaxFailuresShown) {
     err << "prefetchctl: … and " << Count(failures.size() - kMaxFailuresShown) << " more\n";
   }
-  std::size_t cleared = clearing.cleared();
+  std::size_t cleared = cleaner.cleared();
   out << "cleared " << Count(cleared) << "; " << nodes - tasks << " of " << Count(nodes)
       << " had nothing of ours\n";
   err << kPinsNote;
@@ -229,7 +230,7 @@ int Summarize(const base::Call& call, Clearing& clearing, std::size_t nodes, std
   std::size_t left = tasks - cleared;
   err << "prefetchctl: " << (call.Stopped() ? "stopped: " : "") << Count(left) << (left == 1 ? " is" : " are")
       << " not cleared; run it again: it goes on with the rest\n";
-  return kNo;
+  return kNegative;
 }
 
 }  // namespace
@@ -245,23 +246,23 @@ int Uninstall(const base::Call& call, kube::Api& api, const UninstallOptions& op
   if (!nodes) return Fail(kUnreachable, kube::ToError(nodes.failure()), err);
   std::vector<Task> tasks;
   for (const Node& node : *nodes) {
-    Findings found = Look(node, options);
+    Traces found = FindTraces(node, options);
     if (found.Any()) tasks.push_back({node.name, std::move(found)});
   }
   if (options.dry_run) {
-    for (const Task& task : tasks) out << task.node << ": would clear " << task.found.Words() << "\n";
+    for (const Task& task : tasks) out << task.node << ": would clear " << task.found.ToText() << "\n";
     out << "would clear " << Count(tasks.size()) << " of " << nodes->size() << "; nothing was changed\n";
     err << kPinsNote;
     return kOk;
   }
-  Clearing clearing(api, tasks, out, err);
+  NodeCleaner cleaner(api, tasks, out, err);
   {
     std::vector<std::jthread> threads;
     for (unsigned i = 0; i < std::min<std::size_t>(kAtOnce, tasks.size()); i++) {
-      threads.emplace_back([&] { clearing.Run(call); });
+      threads.emplace_back([&] { cleaner.Run(call); });
     }
   }
-  return Summarize(call, clearing, nodes->size(), tasks.size(), out, err);
+  return Summarize(call, cleaner, nodes->size(), tasks.size(), out, err);
 }
 
 }  // namespace prefetch::ctl

@@ -157,7 +157,7 @@ int PrintVerdicts(const VerdictOptions& options, std::ostream& out, std::ostream
   kubelet::VerdictQuestion question{.image = options.image, .image_id = options.image_id};
   question.pod = Pod(options, mistakes);
   std::string root = Root(options, mistakes);
-  if (!mistakes.empty()) return Refuse(mistakes, err);
+  if (!mistakes.empty()) return RejectInput(mistakes, err);
   // Records are filed under the image id (K18).
   if (!options.image_id.empty()) {
     question.record = kubelet::ReadRecordFile(root, options.image_id);

@@ -21,23 +21,23 @@ namespace {
 using std::chrono::seconds;
 using std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kLook{250};
+constexpr std::chrono::milliseconds kPollInterval{250};
 // An agent reads a list file at most 60 ms after a change (list/watcher.h). A list that was edited just
 // before must count: an answer that would end the wait is asked for once more after this time.
-constexpr std::chrono::milliseconds kListIsRead{200};
+constexpr std::chrono::milliseconds kListReadDelay{200};
 constexpr std::size_t kNodeDetails = 10;  // lines below the first, on a terminal
 
 // Returns how the wait ends with this document, if it does. A permanent failure can still heal: a missing tag
 // may be pushed meanwhile.
-std::optional<screen::WaitEnd> EndOf(const status::StatusDocument& document, bool fail_fast) {
-  if (document.ready) return screen::WaitEnd::kReady;
-  if (fail_fast && screen::AnyFailedPermanently(document)) return screen::WaitEnd::kFailedFast;
+std::optional<screen::WaitOutcome> OutcomeOf(const status::StatusDocument& document, bool fail_fast) {
+  if (document.ready) return screen::WaitOutcome::kReady;
+  if (fail_fast && screen::AnyFailedPermanently(document)) return screen::WaitOutcome::kFailedFast;
   return std::nullopt;
 }
 
-int CodeOf(screen::WaitEnd end) {
-  if (end == screen::WaitEnd::kReady) return kOk;
-  return end == screen::WaitEnd::kTimedOut ? kTimedOut : kNo;
+int ExitCodeOf(screen::WaitOutcome end) {
+  if (end == screen::WaitOutcome::kReady) return kOk;
+  return end == screen::WaitOutcome::kTimedOut ? kTimedOut : kNegative;
 }
 
 }  // namespace
@@ -57,14 +57,14 @@ int Wait(const base::Call& call, const AgentClient& agent, const WaitOptions& op
   auto started = steady_clock::now();
   base::Call limited = call.Within(options.timeout);
   std::optional<status::StatusDocument> newest;
-  std::optional<base::Error> trouble;
+  std::optional<base::Error> last_error;
   const auto waited = [&] { return std::chrono::duration_cast<seconds>(steady_clock::now() - started); };
-  const auto finish = [&](screen::WaitEnd end) {
+  const auto finish = [&](screen::WaitOutcome end) {
     progress.Close();
     out << screen::WaitResult(*newest, end, waited(), terminal.width);
-    return CodeOf(end);
+    return ExitCodeOf(end);
   };
-  // An answer ends the wait only if it was asked for after kListIsRead: it may be about the list before an
+  // An answer ends the wait only if it was asked for after kListReadDelay: it may be about the list before an
   // edit.
   do {
     auto asked = steady_clock::now();
@@ -72,29 +72,29 @@ int Wait(const base::Call& call, const AgentClient& agent, const WaitOptions& op
     if (call.Stopped()) break;
     if (!status) {
       // A restarting agent comes back. The error is kept for the end, unless it is the time limit itself.
-      if (steady_clock::now() < limited.deadline) trouble = status.error();
+      if (steady_clock::now() < limited.deadline) last_error = status.error();
       progress.ShowProblem(status.error().message(), err);
       continue;
     }
-    trouble.reset();
+    last_error.reset();
     terminal = StdoutTerminal();  // its size may have changed
     newest = screen::NarrowTo(*std::move(status), options.demand);
-    if (auto end = EndOf(*newest, options.fail_fast)) {
-      if (asked - started >= kListIsRead) return finish(*end);
+    if (auto end = OutcomeOf(*newest, options.fail_fast)) {
+      if (asked - started >= kListReadDelay) return finish(*end);
       continue;
     }
     std::size_t width = LineWidth(terminal);
     progress.Show(screen::WaitLine(*newest, width), screen::WaitKey(*newest),
                   screen::WaitDetails(*newest, width, DetailLines(terminal, kNodeDetails)));
-  } while (base::Pause(limited, kLook) && steady_clock::now() < limited.deadline);
+  } while (base::Pause(limited, kPollInterval) && steady_clock::now() < limited.deadline);
   progress.Close();
   if (call.Stopped()) return kInterrupted;
-  if (trouble || !newest)
+  if (last_error || !newest)
     return Fail(kUnreachable,
-                progress.FinalError(trouble.value_or(base::Unavailable("the agent did not answer in time")),
-                                    waited()),
+                progress.FinalError(
+                    last_error.value_or(base::Unavailable("the agent did not answer in time")), waited()),
                 err);
-  return finish(EndOf(*newest, options.fail_fast).value_or(screen::WaitEnd::kTimedOut));
+  return finish(OutcomeOf(*newest, options.fail_fast).value_or(screen::WaitOutcome::kTimedOut));
 }
 
 namespace {
@@ -102,20 +102,20 @@ namespace {
 using std::chrono::seconds;
 using std::chrono::steady_clock;
 
-constexpr seconds kReadyFor{30};          // a node that was ready is not asked again before
-constexpr std::size_t kFleetDetails = 8;  // lines below the first, on a terminal
+constexpr seconds kReadyPollInterval{30};  // a node that was ready is not asked again before
+constexpr std::size_t kFleetDetails = 8;   // lines below the first, on a terminal
 
-bool AsksForAnything(const screen::WaitDemand& demand) {
+bool HasDemand(const screen::WaitDemand& demand) {
   return demand.list || demand.policy || !demand.hash.empty();
 }
 
 // The state of the nodes, from one round to the next.
-class Watch {
+class FleetPoller {
  public:
-  Watch(kube::Api& api, const FleetWaitOptions& options) : api_(api), options_(options) {}
+  FleetPoller(kube::Api& api, const FleetWaitOptions& options) : api_(api), options_(options) {}
 
   // Takes one round. A failure is the API server's: of listing, or of asking any agent.
-  std::optional<kube::Failure> Look(const base::Call& call) {
+  std::optional<kube::Failure> Poll(const base::Call& call) {
     auto now = steady_clock::now();
     if (!listed_at_ || now - *listed_at_ >= options_.list_every) {
       // At first all nodes count: a DaemonSet that has just been changed gets pods for new nodes within
@@ -125,21 +125,20 @@ class Watch {
       auto roster = ListMembers(call, api_, query, had_agents_);
       if (!roster) return std::move(roster).failure();
       for (const FleetMember& member : roster->members) {
-        if (member.signs.has_pod) had_agents_.insert(member.node);
+        if (member.facts.has_pod) had_agents_.insert(member.node);
       }
       members_ = std::move(roster->members);
       left_out_ = roster->left_out;
       listed_at_ = now;
     }
     std::vector<FleetMember> due = Due(now);
-    FleetAnswers answers =
-        AskMembers(call, api_, due,
-                   {.name_space = options_.query.name_space,
-                    .tokens = &tokens_,
-                    .demand = AsksForAnything(options_.demand) ? &options_.demand : nullptr});
+    FleetAnswers answers = PollMembers(call, api_, due,
+                                       {.name_space = options_.query.name_space,
+                                        .tokens = &tokens_,
+                                        .demand = HasDemand(options_.demand) ? &options_.demand : nullptr});
     if (answers.forbidden) return std::move(answers.forbidden);
     for (screen::FleetNode& node : answers.nodes) {
-      Known& known = known_[node.name];
+      LastAnswer& known = last_answers_[node.name];
       known = {now, std::move(node)};
     }
     return std::nullopt;
@@ -150,16 +149,16 @@ class Watch {
   screen::Fleet Gather() const {
     std::vector<screen::FleetNode> nodes;
     for (const FleetMember& member : members_) {
-      auto known = known_.find(member.node);
-      if (known == known_.end()) continue;
+      auto known = last_answers_.find(member.node);
+      if (known == last_answers_.end()) continue;
       nodes.push_back(known->second.node);
-      nodes.back().leaving = member.signs.leaving;
+      nodes.back().leaving = member.facts.leaving;
     }
     return screen::GatherFleet(std::move(nodes));
   }
 
  private:
-  struct Known {
+  struct LastAnswer {
     steady_clock::time_point at;
     screen::FleetNode node;
   };
@@ -167,12 +166,12 @@ class Watch {
   std::vector<FleetMember> Due(steady_clock::time_point now) const {
     std::vector<FleetMember> due;
     std::copy_if(members_.begin(), members_.end(), std::back_inserter(due), [&](const FleetMember& member) {
-      auto known = known_.find(member.node);
-      const bool is_known = known != known_.end();
+      auto known = last_answers_.find(member.node);
+      const bool is_known = known != last_answers_.end();
       // Nodes that are ready or leaving are asked rarely, which leaves the API server to the others.
-      const bool no_hurry = is_known && (known->second.node.state == screen::NodeState::kReady ||
-                                         !member.signs.leaving.empty());
-      return !no_hurry || now - known->second.at >= kReadyFor;
+      const bool low_priority = is_known && (known->second.node.state == screen::NodeState::kReady ||
+                                             !member.facts.leaving.empty());
+      return !low_priority || now - known->second.at >= kReadyPollInterval;
     });
     return due;
   }
@@ -184,7 +183,7 @@ class Watch {
   std::vector<FleetMember> members_;
   std::size_t left_out_ = 0;
   std::set<std::string> had_agents_;
-  std::map<std::string, Known> known_;  // by node
+  std::map<std::string, LastAnswer> last_answers_;  // by node
 };
 
 // Returns a key whose change is worth a line in a log.
@@ -202,36 +201,36 @@ int FleetWait(const base::Call& call, kube::Api& api, const FleetWaitOptions& op
   Progress progress(out, terminal);
   auto started = steady_clock::now();
   base::Call limited = call.Within(options.timeout);
-  Watch watch(api, options);
+  FleetPoller poller(api, options);
   std::optional<screen::Fleet> newest;
-  std::optional<kube::Failure> trouble;
+  std::optional<kube::Failure> last_error;
   steady_clock::duration took{};
   const auto waited = [&] { return std::chrono::duration_cast<seconds>(steady_clock::now() - started); };
-  auto end_with = [&](screen::FleetEnd end, int code) {
+  auto end_with = [&](screen::FleetOutcome end, int code) {
     progress.Close();
     out << screen::FleetResult(*newest, options.target, end, waited(), terminal.width) << std::flush;
-    NoteLeftOut(watch.left_out(), err);
+    NoteLeftOut(poller.left_out(), err);
     return code;
   };
   do {
     auto began = steady_clock::now();
-    auto failure = watch.Look(limited);
+    auto failure = poller.Poll(limited);
     if (call.Stopped()) break;
     took = steady_clock::now() - began;
     if (failure) {
       bool in_time = steady_clock::now() < limited.deadline;
-      if (in_time) trouble = failure;
+      if (in_time) last_error = failure;
       // A failure at the deadline is most probably the deadline's own.
-      if (in_time && IsForAPerson(*failure)) break;
-      progress.ShowProblem(Explain(*failure).message(), err);
+      if (in_time && NeedsUserAction(*failure)) break;
+      progress.ShowProblem(ToUserError(*failure).message(), err);
       continue;
     }
-    trouble.reset();
+    last_error.reset();
     // A round that the time limit cut short knows nothing new about the nodes that it did not reach.
-    if (!newest || steady_clock::now() < limited.deadline) newest = watch.Gather();
-    screen::FleetEnd end = screen::EvaluateFleet(*newest, options.target, options.fail_fast);
-    if (end == screen::FleetEnd::kReady) return end_with(end, kOk);
-    if (end == screen::FleetEnd::kFailedPermanently) return end_with(end, kNo);
+    if (!newest || steady_clock::now() < limited.deadline) newest = poller.Gather();
+    screen::FleetOutcome end = screen::EvaluateFleet(*newest, options.target, options.fail_fast);
+    if (end == screen::FleetOutcome::kReady) return end_with(end, kOk);
+    if (end == screen::FleetOutcome::kFailedPermanently) return end_with(end, kNegative);
     terminal = StdoutTerminal();  // its size may have changed
     std::size_t width = LineWidth(terminal);
     progress.Show(screen::FleetLine(*newest, width), KeyOf(*newest),
@@ -240,14 +239,14 @@ int FleetWait(const base::Call& call, kube::Api& api, const FleetWaitOptions& op
            steady_clock::now() < limited.deadline);
   progress.Close();
   if (call.Stopped()) return kInterrupted;
-  if (trouble || !newest) {
+  if (last_error || !newest) {
     return Fail(kUnreachable,
-                progress.FinalError(
-                    trouble ? Explain(*trouble) : base::Unavailable("the API server did not answer in time"),
-                    waited()),
+                progress.FinalError(last_error ? ToUserError(*last_error)
+                                               : base::Unavailable("the API server did not answer in time"),
+                                    waited()),
                 err);
   }
-  return end_with(screen::FleetEnd::kContinue, kTimedOut);
+  return end_with(screen::FleetOutcome::kContinue, kTimedOut);
 }
 
 }  // namespace prefetch::ctl

@@ -22,7 +22,7 @@ constexpr seconds kWebhookLimit{15};
 constexpr const char* kSignature = "X-Prefetchd-Signature-256";
 
 // Returns the only line of a file, as `kubectl create secret` and `echo` write it.
-std::string OneLine(const std::string& path, Mistakes& mistakes) {
+std::string ReadLine(const std::string& path, Mistakes& mistakes) {
   auto text = base::ReadFile(path, kMostSecretBytes);
   if (!text) {
     mistakes.push_back(text.error().message());
@@ -36,7 +36,7 @@ std::string OneLine(const std::string& path, Mistakes& mistakes) {
 
 // Returns true for answers that stay the same until a user corrects the URL, which contains the credentials,
 // too.
-bool RejectsTheUrl(int status) {
+bool IsPermanentRejection(int status) {
   return status == 401 || status == 403 || status == 404 || status == 410;
 }
 
@@ -57,7 +57,7 @@ class FleetWatch {
   int Run() {
     while (true) {
       const int exit = Round();
-      if (options_.once || for_a_person_) return exit;
+      if (options_.once || needs_user_action_) return exit;
       if (!base::Pause(call_, options_.interval)) return kInterrupted;
     }
   }
@@ -73,22 +73,22 @@ class FleetWatch {
     if (!roster) return Unreachable(roster.failure());
     if (std::exchange(left_out_, roster->left_out) != roster->left_out) NoteLeftOut(left_out_, err_);
     FleetAnswers answers =
-        AskMembers(call_, api_, roster->members, {.name_space = query.name_space, .tokens = &tokens_});
+        PollMembers(call_, api_, roster->members, {.name_space = query.name_space, .tokens = &tokens_});
     if (call_.Stopped()) return kInterrupted;
     if (answers.forbidden) return Unreachable(*answers.forbidden);
     const screen::FleetNotice notice = news_.Compare(screen::GatherFleet(std::move(answers.nodes)));
     if (notice.Empty()) return kOk;
-    if (!Send(screen::NoticeJson(notice, clock_.Wall()))) return call_.Stopped() ? kInterrupted : kNo;
-    news_.Delivered(notice);
+    if (!Send(screen::NoticeJson(notice, clock_.Wall()))) return call_.Stopped() ? kInterrupted : kNegative;
+    news_.MarkDelivered(notice);
     out_ << base::Rfc3339(clock_.Wall()) << " told of "
-         << base::Counted(notice.failing.nodes.size(), "failing node", "failing nodes") << " and "
+         << base::Plural(notice.failing.nodes.size(), "failing node", "failing nodes") << " and "
          << notice.recovered.size() << " that recovered" << std::endl;
     return kOk;
   }
 
   int Unreachable(const kube::Failure& failure) {
-    for_a_person_ = IsForAPerson(failure);
-    return Fail(kUnreachable, Explain(failure), err_);
+    needs_user_action_ = NeedsUserAction(failure);
+    return Fail(kUnreachable, ToUserError(failure), err_);
   }
 
   // The URL may be a secret, so no message has it.
@@ -102,13 +102,13 @@ class FleetWatch {
     auto response = client_.Send(call_.Within(kWebhookLimit), request);
     if (response && response->status >= 200 && response->status < 300) return true;
     if (call_.Stopped()) return false;
-    for_a_person_ = response && RejectsTheUrl(response->status);
+    needs_user_action_ = response && IsPermanentRejection(response->status);
     err_ << "prefetchctl: the webhook "
          << (response ? "answers " + std::to_string(response->status)
                       : "cannot be reached (" + std::string(base::CodeName(response.error().code())) + ")")
-         << (for_a_person_   ? ": correct the URL in --webhook-file, and start again"
-             : options_.once ? ""
-                             : "; the news is sent again in the next round")
+         << (needs_user_action_ ? ": correct the URL in --webhook-file, and start again"
+             : options_.once    ? ""
+                                : "; the news is sent again in the next round")
          << std::endl;
     return false;
   }
@@ -124,7 +124,7 @@ class FleetWatch {
   FleetTokens tokens_;
   screen::FleetNews news_;
   std::size_t left_out_ = 0;
-  bool for_a_person_ = false;  // the last failure lasts until a user changes something
+  bool needs_user_action_ = false;  // the last failure lasts until a user changes something
 };
 
 }  // namespace
@@ -132,12 +132,12 @@ class FleetWatch {
 int WatchFleet(const base::Call& call, kube::Api& api, const config::GetEnv& get_env,
                const WatchOptions& options, std::ostream& out, std::ostream& err) {
   Mistakes mistakes;
-  std::string url = OneLine(options.webhook_file, mistakes);
+  std::string url = ReadLine(options.webhook_file, mistakes);
   if (!url.starts_with("https://") && !url.starts_with("http://") && mistakes.empty()) {
     mistakes.push_back(options.webhook_file + ": must have a URL that begins with https:// or http://");
   }
-  std::string key = options.secret_file.empty() ? "" : OneLine(options.secret_file, mistakes);
-  if (!mistakes.empty()) return Refuse(mistakes, err);
+  std::string key = options.secret_file.empty() ? "" : ReadLine(options.secret_file, mistakes);
+  if (!mistakes.empty()) return RejectInput(mistakes, err);
   return FleetWatch(call, api, get_env, options, base::Secret(std::move(url)), base::Secret(std::move(key)),
                     out, err)
       .Run();

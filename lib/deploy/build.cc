@@ -17,7 +17,7 @@ namespace {
 using base::Status;
 
 // The tree has a few levels. The limit catches kustomizations that include each other.
-constexpr int kDeepest = 8;  // kustomizations inside each other
+constexpr int kMaxDepth = 8;  // kustomizations inside each other
 
 // Resolves a path of a kustomization: "overlays/kind" and "../generic" give "overlays/generic". The files are
 // embedded, so no file system does this.
@@ -86,7 +86,7 @@ class Builder {
   }
 
   Status ApplyFolder(const std::string& folder, Objects& objects, int depth) {
-    if (depth >= kDeepest) return base::InvalidArgument(folder + ": is too deep");
+    if (depth >= kMaxDepth) return base::InvalidArgument(folder + ": is too deep");
     std::string path = folder + "/kustomization.yaml";
     auto text = Read(path);
     if (!text) return text.error();
@@ -110,7 +110,7 @@ class Builder {
     auto documents = ReadDocuments(path);
     if (!documents) return documents.error();
     for (doc::Node& body : *documents) {
-      // These names stay in first_name: references and patches use them, whatever suffix the object gets
+      // These names stay in original_name: references and patches use them, whatever suffix the object gets
       // later.
       std::string name = TextAt(body, {"metadata", "name"});
       std::string name_space = TextAt(body, {"metadata", "namespace"});
@@ -163,7 +163,7 @@ class Builder {
       return {};
     }
     for (Object& object : objects.all) {
-      if (object.Kind() == "ConfigMap" && object.first_name == source.name) {
+      if (object.Kind() == "ConfigMap" && object.original_name == source.name) {
         Change(source, made, object);
         return {};
       }
@@ -198,10 +198,11 @@ class Builder {
     doc::Problems problems(path);
     std::optional<doc::Node> content = doc::ParseYaml(text, problems);
     if (!content || !problems.empty()) return problems.ToStatus().error();
-    return Patched(*content, patch.target, path, objects);
+    return ApplyToMatches(*content, patch.target, path, objects);
   }
 
-  static Status Patched(const doc::Node& content, Target target, const std::string& path, Objects& objects) {
+  static Status ApplyToMatches(const doc::Node& content, Target target, const std::string& path,
+                               Objects& objects) {
     bool operations = content.kind == doc::Node::Kind::kSequence;
     // A strategic patch without a target applies to the object that it names itself.
     if (!operations && target.kind.empty() && target.name.empty()) {
@@ -300,7 +301,7 @@ struct Place {
 };
 
 // Returns the place to which a pointer leads. Its parent must exist.
-base::Result<Place> Follow(doc::Node& object, std::string_view pointer) {
+base::Result<Place> ResolvePointer(doc::Node& object, std::string_view pointer) {
   auto none = [whole = std::string(pointer)] {
     return base::InvalidArgument("there is nothing at " + whole);
   };
@@ -323,7 +324,7 @@ base::Result<Place> Follow(doc::Node& object, std::string_view pointer) {
   }
 }
 
-base::Status Operate(const std::string& operation, const Place& place, const doc::Node* value) {
+base::Status ApplyOperation(const std::string& operation, const Place& place, const doc::Node* value) {
   auto impossible = [&] { return base::InvalidArgument("cannot " + operation + " " + place.key); };
   doc::Node& parent = *place.parent;
   bool add = operation == "add", remove = operation == "remove";
@@ -374,9 +375,9 @@ void MergePatch(const doc::Node& patch, doc::Node& object) {
 
 base::Status JsonPatch(const doc::Node& operations, doc::Node& object) {
   for (const doc::Node& one : operations.items) {
-    auto place = Follow(object, TextAt(one, {"path"}));
+    auto place = ResolvePointer(object, TextAt(one, {"path"}));
     if (!place) return place.error();
-    auto done = Operate(TextAt(one, {"op"}), *place, one.Find("value"));
+    auto done = ApplyOperation(TextAt(one, {"op"}), *place, one.Find("value"));
     if (!done) return done;
   }
   return {};

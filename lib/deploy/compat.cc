@@ -47,12 +47,12 @@ base::Status Check(const Files& files, const CompatOptions& options) {
   return {};
 }
 
-void RemoveObject(Objects& objects, std::string_view kind, std::string_view first_name) {
+void RemoveObject(Objects& objects, std::string_view kind, std::string_view original_name) {
   std::vector<Object>& all = objects.all;
-  all.erase(
-      std::remove_if(all.begin(), all.end(),
-                     [&](const Object& one) { return one.Kind() == kind && one.first_name == first_name; }),
-      all.end());
+  all.erase(std::remove_if(
+                all.begin(), all.end(),
+                [&](const Object& one) { return one.Kind() == kind && one.original_name == original_name; }),
+            all.end());
 }
 
 // A DaemonSet's selector is immutable. The new manifests can only replace the old DaemonSet if their selector
@@ -97,7 +97,7 @@ void UseSecret(const CompatOptions& options, Objects& objects, AgentDaemonSet& a
                 base::Join(Repositories(options), "\", \"") + "\"]\n";
 }
 
-base::Error OtherPolicy() {
+base::Error UnexpectedPolicyError() {
   return base::InvalidArgument("components/node-gate: the policy is another one than migrate knows");
 }
 
@@ -105,7 +105,7 @@ base::Error OtherPolicy() {
 base::Status LimitToAccount(const std::string& user, std::string_view name, Objects& objects) {
   Object* policy = FindObject(objects, "ValidatingAdmissionPolicy", name);
   doc::Node* conditions = policy == nullptr ? nullptr : ValueAt(policy->body, {"spec", "matchConditions"});
-  if (conditions == nullptr || conditions->items.size() != 1) return OtherPolicy();
+  if (conditions == nullptr || conditions->items.size() != 1) return UnexpectedPolicyError();
   Put(conditions->items[0], "expression", doc::Node::String("request.userInfo.username == '" + user + "'"));
   return {};
 }
@@ -118,7 +118,7 @@ base::Status LimitToLabel(const CompatOptions& options, const std::string& accou
   }
   Object* policy = FindObject(objects, "ValidatingAdmissionPolicy", "prefetchd-node-gate");
   doc::Node* validations = ValueAt(policy->body, {"spec", "validations"});
-  if (validations == nullptr) return OtherPolicy();
+  if (validations == nullptr) return UnexpectedPolicyError();
   std::string key = std::string(kLabelPrefix) + options.name;
   std::size_t changed = 0;
   for (doc::Node& validation : validations->items) {

@@ -273,7 +273,7 @@ doc::Node NodeOf(const Toleration& toleration) {
 
 // Returns whether the affinity keeps pods off nodes with this label. A node must match only one of the terms,
 // so a term that asks for the label outweighs those that exclude it.
-bool KeepsOff(const doc::Node& pod_spec, const std::string& key) {
+bool ExcludesNodesWith(const doc::Node& pod_spec, const std::string& key) {
   const doc::Node* terms = doc::ValueAt(
       pod_spec,
       {"affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"});
@@ -341,7 +341,7 @@ std::vector<std::string> NotesOnNodes(const NodeChoice& choice, const doc::Node&
   std::vector<std::string> notes;
   for (const std::string& text : choice.selectors) {
     auto label = LabelOf(text);
-    if (!label || !label->key.starts_with(kRole) || !KeepsOff(pod_spec, label->key)) continue;
+    if (!label || !label->key.starts_with(kRole) || !ExcludesNodesWith(pod_spec, label->key)) continue;
     notes.push_back("--node-selector " + text +
                     " selects control planes, and the agent runs there only with --include-control-plane");
   }

@@ -152,7 +152,7 @@ ListFile ListOfOwnImage(const std::string& image) {
 }
 
 // Describes the chosen installation as a kustomization over the embedded tree.
-Kustomization TopOf(const GenerateOptions& options) {
+Kustomization TopKustomization(const GenerateOptions& options) {
   Kustomization top;
   top.resources = {"overlays/" + options.platform};
   top.components = ComponentFolders(options);
@@ -181,7 +181,7 @@ base::Status SetAgentConfig(const std::string& text, Objects& objects) {
 }
 
 // The component has all parts. Those that were not chosen are removed from the agent's arguments.
-void ChangeGate(const GenerateOptions& options, AgentDaemonSet& agent) {
+void ApplyGate(const GenerateOptions& options, AgentDaemonSet& agent) {
   if (!Contains(options.components, kNodeGate)) return;
   const std::vector<GatePart> gate = GateOf(options);
   if (!HasGate(gate, GatePart::kLabel)) agent.RemoveArg("--node-label");
@@ -205,8 +205,8 @@ base::Status SetStartupTaintKey(const std::string& key, Objects& objects) {
   return base::Internal("components/node-gate: the policy has no variable startupTaints");
 }
 
-void Change(const GenerateOptions& options, const std::vector<ConfigMapSource>& lists,
-            AgentDaemonSet& agent) {
+void ApplyOptions(const GenerateOptions& options, const std::vector<ConfigMapSource>& lists,
+                  AgentDaemonSet& agent) {
   if (!options.image.empty()) agent.SetImage(options.image);
   if (!options.kubelet_version.empty()) agent.SetEnv("PREFETCHD_KUBELET_VERSION", options.kubelet_version);
   if (options.port) agent.SetPort(*options.port);
@@ -226,7 +226,7 @@ void Change(const GenerateOptions& options, const std::vector<ConfigMapSource>& 
     agent.SetRunFolder("/run/prefetchd-" + options.instance);
     agent.SetArg("--instance", options.instance);
   }
-  ChangeGate(options, agent);
+  ApplyGate(options, agent);
   std::vector<std::string> names;
   for (const ConfigMapSource& list : lists) names.push_back(list.name);
   if (names.size() > 1) agent.SetListMaps(names);
@@ -285,11 +285,11 @@ base::Result<Generated> Generate(const Files& files, const GenerateOptions& give
   for (const base::Status& checked : {CheckOptions(files, options), CheckLists(options.lists)}) {
     if (!checked) return checked.error();
   }
-  Kustomization top = TopOf(options);
+  Kustomization top = TopKustomization(options);
   auto objects = Build(files, top);
   if (!objects) return objects.error();
   AgentDaemonSet agent(*objects);
-  Change(options, top.config_maps, agent);
+  ApplyOptions(options, top.config_maps, agent);
   for (const base::Status& set : {SetAgentConfig(options.agent_config, *objects),
                                   SetStartupTaintKey(options.startup_taint_key, *objects)}) {
     if (!set) return set.error();
@@ -342,7 +342,7 @@ base::Status AddControlPlane(const Files& files, doc::Node& daemon_set) {
   return {};
 }
 
-base::Status ForNodes(const Files& files, const NodeChoice& nodes, doc::Node& daemon_set) {
+base::Status ApplyNodeChoice(const Files& files, const NodeChoice& nodes, doc::Node& daemon_set) {
   if (auto checked = CheckNodeChoice(nodes); !checked) return checked;
   ChooseNodes(nodes, Sub(Sub(Sub(daemon_set, "spec"), "template"), "spec"));
   return nodes.control_plane ? AddControlPlane(files, daemon_set) : base::Status();
@@ -383,7 +383,7 @@ base::Result<Generated> GenerateTouchDaemonSets(const Files& files, const std::v
   if (!space) return space.error();
   auto made = Documents(files, "touch-daemonset/daemonset.yaml");
   if (!made) return made.error();
-  if (auto chosen = ForNodes(files, nodes, made->front()); !chosen) return chosen.error();
+  if (auto chosen = ApplyNodeChoice(files, nodes, made->front()); !chosen) return chosen.error();
   Generated out;
   out.notes = NotesOnNodes(nodes, *doc::ValueAt(made->front(), {"spec", "template", "spec"}));
   out.documents = *std::move(space);

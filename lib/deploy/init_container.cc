@@ -21,7 +21,7 @@ Node Map(const std::vector<std::pair<std::string, Node>>& members) {
   return map;
 }
 
-Node Words(const std::vector<std::string>& words) {
+Node StringSequence(const std::vector<std::string>& words) {
   std::vector<Node> items;
   for (const std::string& word : words) items.push_back(Node::String(word));
   return Node::Sequence(std::move(items));
@@ -42,7 +42,7 @@ std::vector<std::string> Arguments(const InitContainerOptions& options) {
 // OpenShift assigns a range of users to each namespace, and rejects any other user. There, no user is set.
 Node SecurityContext(const std::string& platform) {
   Node context = Map({{"allowPrivilegeEscalation", Node::Bool(false)},
-                      {"capabilities", Map({{"drop", Words({"ALL"})}})},
+                      {"capabilities", Map({{"drop", StringSequence({"ALL"})}})},
                       {"readOnlyRootFilesystem", Node::Bool(true)},
                       {"runAsNonRoot", Node::Bool(true)}});
   if (platform != kOpenShift) context.Set("runAsUser", Node::Int(kNobody));
@@ -64,8 +64,8 @@ doc::Node InitContainer(const InitContainerOptions& options) {
               {"image", Node::String(options.image)},
               // The check must start without its registry: Always would need it.
               {"imagePullPolicy", Node::String("IfNotPresent")},
-              {"command", Words({"/usr/bin/prefetchctl"})},
-              {"args", Words(Arguments(options))},
+              {"command", StringSequence({"/usr/bin/prefetchctl"})},
+              {"args", StringSequence(Arguments(options))},
               {"env", Node::Sequence({std::move(address)})},
               {"terminationMessagePolicy", Node::String("FallbackToLogsOnError")},
               {"securityContext", SecurityContext(options.platform)},

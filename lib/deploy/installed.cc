@@ -102,16 +102,18 @@ std::string ImageOfAgent(const Node& daemon_set) {
 
 // Compares with each DaemonSet that is generated now. The affinity is compared as a whole, since its parts
 // have no names that a message could use.
-std::vector<std::string> TakenAway(const Node& runs, const std::vector<Node>& documents, bool same_config) {
-  std::vector<std::string> gone;
+std::vector<std::string> RemovedSettings(const Node& installed, const std::vector<Node>& documents,
+                                         bool same_config) {
+  std::vector<std::string> removed;
   for (const Node& one : documents) {
     if (TextAt(one, {"kind"}) != "DaemonSet") continue;
-    const Parts before = PartsOf(runs, same_config), after = PartsOf(one, same_config);
-    std::set_difference(before.begin(), before.end(), after.begin(), after.end(), std::back_inserter(gone));
-    if (Affinity(PodSpec(runs)) != Affinity(PodSpec(one)))
-      gone.emplace_back("the choice of nodes (--include-control-plane)");
+    const Parts before = PartsOf(installed, same_config), after = PartsOf(one, same_config);
+    std::set_difference(before.begin(), before.end(), after.begin(), after.end(),
+                        std::back_inserter(removed));
+    if (Affinity(PodSpec(installed)) != Affinity(PodSpec(one)))
+      removed.emplace_back("the choice of nodes (--include-control-plane)");
   }
-  return gone;
+  return removed;
 }
 
 }  // namespace prefetch::deploy

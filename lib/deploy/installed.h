@@ -16,7 +16,7 @@ std::string ImageOfAgent(const doc::Node& daemon_set);
 // away. A container's image does not count, nor do ConfigMaps that differ in their hash alone, since new
 // content is what users change; but with `same_config`, the agent's own configuration counts: nobody has
 // given a new one.
-std::vector<std::string> TakenAway(const doc::Node& runs, const std::vector<doc::Node>& documents,
-                                   bool same_config);
+std::vector<std::string> RemovedSettings(const doc::Node& installed, const std::vector<doc::Node>& documents,
+                                         bool same_config);
 
 }  // namespace prefetch::deploy

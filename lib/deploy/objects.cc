@@ -48,7 +48,7 @@ std::vector<std::string> InPod(std::vector<std::string> rest) {
 }
 
 // References that kustomize knows without `configurations`, of the kinds that this tree has.
-std::vector<Reference> UsualReferences() {
+std::vector<Reference> BuiltInReferences() {
   return {{"ConfigMap", "DaemonSet", InPod({"volumes", "configMap", "name"})},
           {"ConfigMap", "DaemonSet", InPod({"volumes", "projected", "sources", "configMap", "name"})},
           {"ConfigMap", "DaemonSet", InPod({"containers", "envFrom", "configMapRef", "name"})},
@@ -68,21 +68,21 @@ void SetLabel(doc::Node& mapping, const std::pair<std::string, std::string>& lab
 }
 
 // Finds the object to which others refer by `name`, so that its final name can replace it.
-const Object* Referred(const Objects& objects, const std::string& kind, const std::string& name) {
+const Object* FindReferenced(const Objects& objects, const std::string& kind, const std::string& name) {
   for (const Object& object : objects.all) {
-    if (object.Kind() == kind && object.first_name == name) return &object;
+    if (object.Kind() == kind && object.original_name == name) return &object;
   }
   return nullptr;
 }
 
 // Updates the subjects of a binding. They name service accounts by name and namespace, and both may have
 // changed.
-void MendSubjects(const Objects& objects, Object& binding) {
+void UpdateSubjects(const Objects& objects, Object& binding) {
   doc::Node* subjects = Find(binding.body, "subjects");
   if (subjects == nullptr) return;
   for (doc::Node& subject : subjects->items) {
     for (const Object& account : objects.all) {
-      bool same = account.Kind() == "ServiceAccount" && account.first_name == TextAt(subject, {"name"}) &&
+      bool same = account.Kind() == "ServiceAccount" && account.original_name == TextAt(subject, {"name"}) &&
                   account.name_space == TextAt(subject, {"namespace"});
       if (!same) continue;
       Put(subject, "name", doc::Node::String(account.Name()));
@@ -107,7 +107,7 @@ bool Matches(const Target& target, const Object& object) {
                   TextAt(object.body, {"metadata", "labels", target.label_key}) == target.label_value;
   // Patches name objects as the files have them, so the first name counts.
   return labelled && (target.kind.empty() || target.kind == object.Kind()) &&
-         (target.name.empty() || target.name == object.first_name);
+         (target.name.empty() || target.name == object.original_name);
 }
 
 bool IsClusterWide(const std::string& kind) {
@@ -121,7 +121,7 @@ void SetNamespace(Objects& objects, const std::string& name_space) {
     if (object.Kind() == "Namespace") Put(meta, "name", doc::Node::String(name_space));
     if (!IsClusterWide(object.Kind())) Put(meta, "namespace", doc::Node::String(name_space));
     for (const Reference& field : objects.namespaces) {
-      if (field.in != object.Kind()) continue;
+      if (field.referrer_kind != object.Kind()) continue;
       ForEachAt(object.body, field.path, 0, [&](doc::Node& value) { value.text = name_space; });
     }
   }
@@ -160,17 +160,18 @@ void FinishNames(Objects& objects) {
     // Hashes come first: the references below take the final names. A hash does not depend on other names.
     if (object.hashed) SetName(object, object.Name() + "-" + ConfigMapHash(object.body));
   }
-  std::vector<Reference> references = UsualReferences();
+  std::vector<Reference> references = BuiltInReferences();
   references.insert(references.end(), objects.references.begin(), objects.references.end());
   for (Object& object : objects.all) {
     for (const Reference& reference : references) {
-      // Without `in`, the reference may stand in objects of any kind.
-      if (!reference.in.empty() && reference.in != object.Kind()) continue;
+      // Without `referrer_kind`, the reference may stand in objects of any kind.
+      if (!reference.referrer_kind.empty() && reference.referrer_kind != object.Kind()) continue;
       ForEachAt(object.body, reference.path, 0, [&](doc::Node& name) {
-        if (const Object* other = Referred(objects, reference.kind, name.text)) name.text = other->Name();
+        if (const Object* other = FindReferenced(objects, reference.kind, name.text))
+          name.text = other->Name();
       });
     }
-    MendSubjects(objects, object);
+    UpdateSubjects(objects, object);
   }
 }
 
@@ -182,9 +183,9 @@ void SortForCreation(Objects& objects) {
                    [&](const Object& a, const Object& b) { return rank(a) < rank(b); });
 }
 
-Object* FindObject(Objects& objects, std::string_view kind, std::string_view first_name) {
+Object* FindObject(Objects& objects, std::string_view kind, std::string_view original_name) {
   for (Object& object : objects.all) {
-    if (object.Kind() == kind && object.first_name == first_name) return &object;
+    if (object.Kind() == kind && object.original_name == original_name) return &object;
   }
   return nullptr;
 }

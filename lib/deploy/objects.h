@@ -14,9 +14,9 @@ namespace prefetch::deploy {
 
 struct Object {
   doc::Node body;
-  std::string first_name;  // as others refer to it; its final name may have a suffix and a hash
-  std::string name_space;  // as others refer to it; empty: none
-  bool hashed = false;     // its name ends with a hash of its content
+  std::string original_name;  // as others refer to it; its final name may have a suffix and a hash
+  std::string name_space;     // as others refer to it; empty: none
+  bool hashed = false;        // its name ends with a hash of its content
 
   std::string Kind() const;
   std::string Name() const;
@@ -25,7 +25,7 @@ struct Object {
 // A field of one kind of objects that holds names of another kind.
 struct Reference {
   std::string kind;               // of the referenced object; empty: a namespace
-  std::string in;                 // the kind that refers; empty: any
+  std::string referrer_kind;      // the kind that refers; empty: any
   std::vector<std::string> path;  // sequences on the way are gone through
 };
 
@@ -36,7 +36,7 @@ struct Objects {
 };
 
 // Finds an object by kind and first name; nullptr if there is none.
-Object* FindObject(Objects& objects, std::string_view kind, std::string_view first_name);
+Object* FindObject(Objects& objects, std::string_view kind, std::string_view original_name);
 bool Matches(const Target& target, const Object& object);
 // Returns whether objects of this kind have no namespace. Knows the kinds that this tree has.
 bool IsClusterWide(const std::string& kind);

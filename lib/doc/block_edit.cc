@@ -79,7 +79,7 @@ std::size_t LengthOf(std::size_t first, std::size_t dash, const Lines& lines) {
 }
 
 // An item of the same name is replaced. A new one goes to the front, above the comments of the first.
-std::optional<LineEdit> IntoSequence(const Node& sequence, const Node& item, const Lines& lines) {
+std::optional<LineEdit> EditSequence(const Node& sequence, const Node& item, const Lines& lines) {
   for (const Node& one : sequence.items) {
     if (TextAt(one, {"name"}) != TextAt(item, {"name"})) continue;
     auto dash = DashOf(one, lines);
@@ -93,7 +93,7 @@ std::optional<LineEdit> IntoSequence(const Node& sequence, const Node& item, con
 }
 
 // Fills an empty `key:` on its own line. Its comment stays.
-std::optional<LineEdit> IntoNothing(const Member& there, const NamedItem& put, const Lines& lines) {
+std::optional<LineEdit> EditEmptyKey(const Member& there, const NamedItem& put, const Lines& lines) {
   if (there.at.line == 0 || there.at.line > lines.size() || !there.value.members.empty()) return std::nullopt;
   const std::string_view line = lines[there.at.line - 1];
   const std::size_t indent = there.at.column - 1;
@@ -111,8 +111,8 @@ std::optional<LineEdit> IntoNothing(const Member& there, const NamedItem& put, c
 // Returns nullopt if the text is written in a way that lines cannot change, such as flow style.
 std::optional<LineEdit> EditFor(const NamedItem& put, const Lines& lines) {
   if (const Member* there = MemberOf(*put.mapping, put.key)) {
-    return there->value.items.empty() ? IntoNothing(*there, put, lines)
-                                      : IntoSequence(there->value, put.item, lines);
+    return there->value.items.empty() ? EditEmptyKey(*there, put, lines)
+                                      : EditSequence(there->value, put.item, lines);
   }
   const Member* next = MemberOf(*put.mapping, put.before);
   if (next == nullptr || next->at.line == 0 || next->at.line > lines.size()) return std::nullopt;

@@ -399,7 +399,7 @@ void JsonItems::Feed(std::string_view bytes) {
     }
     const std::size_t room = most_bytes_ - std::min(item_.size(), most_bytes_);
     // Bytes beyond the limit are dropped and noted; the structure is followed to the end.
-    cut_ = cut_ || plain > room;
+    truncated_ = truncated_ || plain > room;
     item_.append(bytes.substr(0, std::min(plain, room)));
     here_.column += static_cast<std::uint32_t>(plain);
     bytes.remove_prefix(plain);
@@ -408,7 +408,7 @@ void JsonItems::Feed(std::string_view bytes) {
 
 void JsonItems::Keep(std::string& text, char c) {
   if (text.size() == most_bytes_) {
-    cut_ = true;
+    truncated_ = true;
   } else {
     text += c;
   }

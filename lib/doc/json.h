@@ -105,9 +105,9 @@ class JsonItems {
   // it.
   const std::string& rest() const { return rest_; }
   // The document has no member `items`, or it is no list: then rest() is all of it.
-  bool whole() const { return !seen_items_; }
+  bool has_no_items() const { return !seen_items_; }
   // Some item, or the rest, was longer than allowed.
-  bool cut() const { return cut_; }
+  bool truncated() const { return truncated_; }
 
  private:
   void Byte(char c);
@@ -125,7 +125,7 @@ class JsonItems {
   bool in_string_ = false, escaped_ = false;
   bool in_key_ = false;       // a string of the outermost object that may be a key
   bool after_items_ = false;  // the key `items` was the last thing
-  bool in_item_ = false, seen_items_ = false, cut_ = false;
+  bool in_item_ = false, seen_items_ = false, truncated_ = false;
 };
 
 }  // namespace prefetch::doc

@@ -19,9 +19,9 @@ constexpr std::size_t kLeastRest = 4;
 }  // namespace
 
 KubernetesStream::KubernetesStream(std::string_view text, Problems& problems, const Limits& limits,
-                                   LimitsOf limits_of)
+                                   LimitScope limits_of)
     : problems_(problems), limits_(limits), limits_of_(limits_of), text_(text), as_json_(problems.source()) {
-  if (limits_of == LimitsOf::kStream) {
+  if (limits_of == LimitScope::kStream) {
     limits_ = LimitsFor(text.size(), limits);
     if (text.size() > limits.bytes) {
       Stop({}, TooLong(limits.bytes));
@@ -66,7 +66,7 @@ std::optional<Node> KubernetesStream::NextJson() {
   const std::size_t offset = json_->offset();
   const bool is_json = json_only_ || json_values_ > 1 || json_->out_of_range();
   begin_ = json_->at();
-  spent_.nodes = json_->nodes();
+  usage_.nodes = json_->nodes();
   json_.reset();
   text_.remove_prefix(offset);
   ended_ = as_json_.empty() || is_json || !SkipSpace();
@@ -122,15 +122,15 @@ std::optional<Node> KubernetesStream::NextYaml() {
     Pass(line().size() + 1);
   }
   Limits limits = limits_;
-  if (limits_of_ == LimitsOf::kDocument) {
+  if (limits_of_ == LimitScope::kDocument) {
     if (document.size() > limits.bytes) return Stop(begin, "this document " + TooLong(limits.bytes));
     limits = LimitsFor(document.size(), limits);
-    spent_ = {};
+    usage_ = {};
   }
   // A text that looks like JSON and is neither is more often JSON with a mistake.
   Problems as_yaml(problems_.source());
   std::optional<Node> node = ReadKubernetesDocument(document, begin, as_yaml, RepeatedKeys::kLastCounts,
-                                                    TextBehind::kProblem, limits, spent_);
+                                                    TrailingText::kProblem, limits, usage_);
   if (!node) problems_.Append(as_json_.empty() || json_values_ > 0 ? as_yaml : as_json_);
   ended_ = ended_ || !node;
   as_json_ = Problems(problems_.source());
@@ -140,7 +140,7 @@ std::optional<Node> KubernetesStream::NextYaml() {
 std::optional<std::vector<Node>> ReadKubernetesDocuments(std::string_view text, Problems& problems,
                                                          const Limits& limits) {
   const std::size_t before = problems.count();
-  KubernetesStream stream(text, problems, limits, LimitsOf::kStream);
+  KubernetesStream stream(text, problems, limits, LimitScope::kStream);
   std::vector<Node> documents;
   while (std::optional<Node> document = stream.Next()) documents.push_back(*std::move(document));
   return problems.count() > before ? std::nullopt : std::optional(std::move(documents));

@@ -1,6 +1,6 @@
 // KubernetesStream: the documents of a file of manifests, as kubectl finds and reads them.
 //
-//   KubernetesStream stream(text, problems, limits, LimitsOf::kStream);
+//   KubernetesStream stream(text, problems, limits, LimitScope::kStream);
 //   while (std::optional<Node> document = stream.Next()) …
 //
 // UTF-16 needs a byte order mark; bytes that are no UTF-8 become U+FFFD. A text that begins with `{` is a
@@ -21,13 +21,13 @@
 namespace prefetch::doc {
 
 // Whether the Limits are for all documents together, or for each one.
-enum class LimitsOf { kStream, kDocument };
+enum class LimitScope { kStream, kDocument };
 
 // Not thread-safe. Time and memory are linear in the text.
 class KubernetesStream {
  public:
   // The text and the Problems outlive the stream.
-  KubernetesStream(std::string_view text, Problems& problems, const Limits& limits, LimitsOf limits_of);
+  KubernetesStream(std::string_view text, Problems& problems, const Limits& limits, LimitScope limits_of);
 
   KubernetesStream(const KubernetesStream&) = delete;
   KubernetesStream& operator=(const KubernetesStream&) = delete;
@@ -45,12 +45,12 @@ class KubernetesStream {
 
   Problems& problems_;
   Limits limits_;
-  LimitsOf limits_of_;
+  LimitScope limits_of_;
   std::string repaired_;
   std::string_view text_;  // the rest, which stands at begin_
   Position begin_{1, 1};
   bool ended_ = false;
-  Spent spent_;
+  LimitUsage usage_;
   Problems as_json_;
   std::optional<JsonValues> json_;  // while the text is taken for JSON
   std::size_t json_values_ = 0;

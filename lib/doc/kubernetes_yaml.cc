@@ -49,7 +49,7 @@ constexpr Index kNoIndex = ~Index{0};
 constexpr std::size_t kMostTagBytes = 1024;
 
 // A node as it was written. Aliases and merges are resolved after the document's end, as in go-yaml.
-struct Written {
+struct WrittenNode {
   enum class Kind { kScalar, kSequence, kMapping, kAlias };
   Kind kind = Kind::kScalar;
   bool plain = false;
@@ -64,15 +64,15 @@ struct Written {
 // decoded.
 class WrittenDocument {
  public:
-  WrittenDocument(Problems& problems, const Limits& limits, const Spent& spent)
-      : problems_(problems), limits_(limits), spent_(spent) {}
+  WrittenDocument(Problems& problems, const Limits& limits, const LimitUsage& usage)
+      : problems_(problems), limits_(limits), usage_(usage) {}
 
   // Returns false, with the problem added, after a mistake. `at` is the place of the event.
   bool Take(const yaml_event_t& event, Position at) {
     switch (event.type) {
       case YAML_SCALAR_EVENT: {
         const auto& scalar = event.data.scalar;
-        Written node{.plain = scalar.plain_implicit != 0, .at = at, .tag = TextOf(scalar.tag)};
+        WrittenNode node{.plain = scalar.plain_implicit != 0, .at = at, .tag = TextOf(scalar.tag)};
         node.text.assign(reinterpret_cast<const char*>(scalar.value), scalar.length);
         if (node.tag.size() > kMostTagBytes) return Stop(at, "has a tag of more than 1024 bytes");
         return Add(std::move(node), TextOf(scalar.anchor)) != kNoIndex;
@@ -80,12 +80,12 @@ class WrittenDocument {
       case YAML_ALIAS_EVENT: {
         const auto found = anchors_.find(TextOf(event.data.alias.anchor));
         if (found == anchors_.end()) return Stop(at, "the referenced anchor is not defined");
-        return Add({.kind = Written::Kind::kAlias, .at = at, .alias = found->second}, "") != kNoIndex;
+        return Add({.kind = WrittenNode::Kind::kAlias, .at = at, .alias = found->second}, "") != kNoIndex;
       }
       case YAML_SEQUENCE_START_EVENT:
-        return Begin(Written::Kind::kSequence, TextOf(event.data.sequence_start.anchor), at);
+        return Begin(WrittenNode::Kind::kSequence, TextOf(event.data.sequence_start.anchor), at);
       case YAML_MAPPING_START_EVENT:
-        return Begin(Written::Kind::kMapping, TextOf(event.data.mapping_start.anchor), at);
+        return Begin(WrittenNode::Kind::kMapping, TextOf(event.data.mapping_start.anchor), at);
       case YAML_SEQUENCE_END_EVENT:
       case YAML_MAPPING_END_EVENT:
         open_.pop_back();
@@ -104,7 +104,7 @@ class WrittenDocument {
     return true;
   }
 
-  const Written& operator[](Index index) const { return nodes_[index]; }
+  const WrittenNode& operator[](Index index) const { return nodes_[index]; }
   bool empty() const { return nodes_.empty(); }
 
  private:
@@ -113,8 +113,8 @@ class WrittenDocument {
     return false;
   }
 
-  Index Add(Written node, const std::string& anchor) {
-    if (spent_.nodes + nodes_.size() >= limits_.nodes) {
+  Index Add(WrittenNode node, const std::string& anchor) {
+    if (usage_.nodes + nodes_.size() >= limits_.nodes) {
       Stop(node.at, "has more than " + std::to_string(limits_.nodes) + " values");
       return kNoIndex;
     }
@@ -125,7 +125,7 @@ class WrittenDocument {
     return index;
   }
 
-  bool Begin(Written::Kind kind, const std::string& anchor, Position at) {
+  bool Begin(WrittenNode::Kind kind, const std::string& anchor, Position at) {
     if (open_.size() == limits_.depth) {
       return Stop(at, "is nested deeper than " + std::to_string(limits_.depth) + " levels");
     }
@@ -136,8 +136,8 @@ class WrittenDocument {
 
   Problems& problems_;
   const Limits& limits_;
-  const Spent& spent_;
-  std::vector<Written> nodes_;  // the first is the root
+  const LimitUsage& usage_;
+  std::vector<WrittenNode> nodes_;  // the first is the root
   std::vector<Index> open_;
   std::map<std::string, Index> anchors_;
 };
@@ -147,38 +147,38 @@ class WrittenDocument {
 class Decoder {
  public:
   Decoder(const WrittenDocument& written, Problems& problems, RepeatedKeys repeated, const Limits& limits,
-          Spent& spent)
-      : written_(written), problems_(problems), repeated_(repeated), limits_(limits), spent_(spent) {}
+          LimitUsage& usage)
+      : written_(written), problems_(problems), repeated_(repeated), limits_(limits), usage_(usage) {}
 
   // Returns false, with the problem added, if the document cannot be read. An alias has its own place, and
   // what is within it has the place where it was written.
   bool Decode(Index index, Position at, std::size_t depth, Node& node) {
-    const Written& from = written_[index];
+    const WrittenNode& from = written_[index];
     if (!Count(from, at)) return false;
-    if (from.kind == Written::Kind::kAlias) {
-      return Through(index, at, [&] { return Decode(from.alias, at, depth, node); });
+    if (from.kind == WrittenNode::Kind::kAlias) {
+      return ThroughAlias(index, at, [&] { return Decode(from.alias, at, depth, node); });
     }
     node.at = at;
     std::string error;
     switch (from.kind) {
-      case Written::Kind::kScalar:
+      case WrittenNode::Kind::kScalar:
         ResolveKubernetesScalar({from.tag, from.text, from.plain}, node, error);
         FinishNumber(node);
         return error.empty() || Stop(at, error);
-      case Written::Kind::kSequence:
+      case WrittenNode::Kind::kSequence:
         if (depth == limits_.depth) return TooDeep(at);
         node.kind = Node::Kind::kSequence;
         for (Index child : from.children) {
           if (!Decode(child, written_[child].at, depth + 1, node.items.emplace_back())) return false;
         }
         return true;
-      case Written::Kind::kMapping: {
+      case WrittenNode::Kind::kMapping: {
         if (depth == limits_.depth) return TooDeep(at);
         node.kind = Node::Kind::kMapping;
         Keys keys;
         return Members(from, depth, node, keys);
       }
-      case Written::Kind::kAlias:
+      case WrittenNode::Kind::kAlias:
         break;
     }
     return false;
@@ -201,27 +201,27 @@ class Decoder {
   }
 
   // go-yaml's own bound for documents that are mostly aliases, and ours.
-  bool Count(const Written& from, Position at) {
+  bool Count(const WrittenNode& from, Position at) {
     decoded_++;
-    spent_.nodes++;
+    usage_.nodes++;
     if (!active_.empty()) {
       aliased_++;
-      spent_.copied_bytes += from.text.size();
+      usage_.copied_bytes += from.text.size();
     }
     const bool mostly_aliases = aliased_ > 100 && decoded_ > 1000 && aliased_ > decoded_ * 99 / 100;
-    if (mostly_aliases || spent_.nodes > limits_.nodes) {
+    if (mostly_aliases || usage_.nodes > limits_.nodes) {
       return Stop(at, mostly_aliases ? "has too many aliases"
                                      : "has more than " + std::to_string(limits_.nodes) +
                                            " values, those with anchors and aliases counted again");
     }
-    if (spent_.copied_bytes > limits_.bytes) {
+    if (usage_.copied_bytes > limits_.bytes) {
       return Stop(at, "has more than " + std::to_string(limits_.bytes) + " bytes of anchors and aliases");
     }
     return true;
   }
 
   template <typename Work>
-  bool Through(Index alias, Position at, Work work) {
+  bool ThroughAlias(Index alias, Position at, Work work) {
     if (std::find(active_.begin(), active_.end(), alias) != active_.end()) {
       return Stop(at, "an alias must not name a node that contains it");
     }
@@ -231,12 +231,12 @@ class Decoder {
     return good;
   }
 
-  bool Members(const Written& from, std::size_t depth, Node& node, Keys& keys) {
+  bool Members(const WrittenNode& from, std::size_t depth, Node& node, Keys& keys) {
     for (std::size_t i = 0; i + 1 < from.children.size(); i += 2) {
       const Index key = from.children[i];
       const Index value = from.children[i + 1];
-      const Written& written = written_[key];
-      const bool merges = written.kind == Written::Kind::kScalar && written.text == "<<" &&
+      const WrittenNode& written = written_[key];
+      const bool merges = written.kind == WrittenNode::Kind::kScalar && written.text == "<<" &&
                           (written.plain || written.tag == "tag:yaml.org,2002:merge");
       if (merges ? !Merge(value, depth, node, keys) : !AddMember(key, value, depth, node, keys)) return false;
     }
@@ -252,7 +252,7 @@ class Decoder {
     if (!Decode(value, written_[value].at, depth + 1, member.value)) return false;
     const auto [found, is_new] = keys.emplace(member.key, Key{type, node.members.size()});
     if (is_new) {
-      spent_.copied_bytes += active_.empty() ? 0 : member.key.size();
+      usage_.copied_bytes += active_.empty() ? 0 : member.key.size();
       node.members.push_back(std::move(member));
       return true;
     }
@@ -270,12 +270,12 @@ class Decoder {
   }
 
   bool DecodeKey(Index index, Position at, ScalarType& type, std::string& key) {
-    const Written& from = written_[index];
+    const WrittenNode& from = written_[index];
     if (!Count(from, at)) return false;
-    if (from.kind == Written::Kind::kAlias) {
-      return Through(index, at, [&] { return DecodeKey(from.alias, at, type, key); });
+    if (from.kind == WrittenNode::Kind::kAlias) {
+      return ThroughAlias(index, at, [&] { return DecodeKey(from.alias, at, type, key); });
     }
-    if (from.kind != Written::Kind::kScalar) return Stop(at, "a key must be a string");
+    if (from.kind != WrittenNode::Kind::kScalar) return Stop(at, "a key must be a string");
     Node scalar;
     std::string error;
     type = ResolveKubernetesScalar({from.tag, from.text, from.plain}, scalar, error);
@@ -284,19 +284,19 @@ class Decoder {
   }
 
   bool MergeOne(Index index, std::size_t depth, Node& node, Keys& keys) {
-    const Written& from = written_[index];
-    const Written& target = from.kind == Written::Kind::kAlias ? written_[from.alias] : from;
-    if (target.kind != Written::Kind::kMapping) return Stop(from.at, "<< must name mappings");
+    const WrittenNode& from = written_[index];
+    const WrittenNode& target = from.kind == WrittenNode::Kind::kAlias ? written_[from.alias] : from;
+    if (target.kind != WrittenNode::Kind::kMapping) return Stop(from.at, "<< must name mappings");
     if (!Count(from, from.at)) return false;
-    if (from.kind != Written::Kind::kAlias) return Members(target, depth, node, keys);
-    return Through(index, from.at,
-                   [&] { return Count(target, from.at) && Members(target, depth, node, keys); });
+    if (from.kind != WrittenNode::Kind::kAlias) return Members(target, depth, node, keys);
+    return ThroughAlias(index, from.at,
+                        [&] { return Count(target, from.at) && Members(target, depth, node, keys); });
   }
 
   // The first of several merged mappings counts. Later members replace earlier ones, so the first comes last.
   bool Merge(Index index, std::size_t depth, Node& node, Keys& keys) {
-    const Written& from = written_[index];
-    if (from.kind != Written::Kind::kSequence) return MergeOne(index, depth, node, keys);
+    const WrittenNode& from = written_[index];
+    if (from.kind != WrittenNode::Kind::kSequence) return MergeOne(index, depth, node, keys);
     for (auto child = from.children.rbegin(); child != from.children.rend(); ++child) {
       if (!MergeOne(*child, depth, node, keys)) return false;
     }
@@ -307,7 +307,7 @@ class Decoder {
   Problems& problems_;
   RepeatedKeys repeated_;
   const Limits& limits_;
-  Spent& spent_;
+  LimitUsage& usage_;
   std::vector<Index> active_;  // aliases that are being decoded
   std::size_t decoded_ = 0;
   std::size_t aliased_ = 0;
@@ -429,10 +429,10 @@ bool HasOnlyJsonNumbers(const Node& node, Problems& problems) {
 }  // namespace
 
 std::optional<Node> ReadKubernetesDocument(std::string_view text, Position begin, Problems& problems,
-                                           RepeatedKeys repeated, TextBehind behind, const Limits& limits,
-                                           Spent& spent) {
+                                           RepeatedKeys repeated, TrailingText trailing, const Limits& limits,
+                                           LimitUsage& usage) {
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
-  WrittenDocument written(problems, limits, spent);
+  WrittenDocument written(problems, limits, usage);
   GoDifferences differences(text, begin, problems);
   YamlStream stream(text, begin);
   while (const yaml_event_t* event = stream.Next()) {
@@ -445,10 +445,11 @@ std::optional<Node> ReadKubernetesDocument(std::string_view text, Position begin
     Node root;
     root.at = begin;
     if (written.empty()) return root;
-    Decoder decoder(written, problems, repeated, limits, spent);
+    Decoder decoder(written, problems, repeated, limits, usage);
     if (!decoder.Decode(0, written[0].at, 0, root) || !HasOnlyJsonNumbers(root, problems))
       return std::nullopt;
-    event = behind == TextBehind::kProblem && event->type == YAML_DOCUMENT_END_EVENT ? stream.Next() : event;
+    event =
+        trailing == TrailingText::kProblem && event->type == YAML_DOCUMENT_END_EVENT ? stream.Next() : event;
     if (event != nullptr && event->type != YAML_DOCUMENT_START_EVENT) return root;
     problems.Add(event == nullptr ? stream.error_at() : stream.PlaceOf(event->start_mark), "",
                  "kubectl does not read what is behind the end of a document; put --- before it");
@@ -467,9 +468,9 @@ std::optional<Node> ReadKubernetesYaml(std::string_view text, Problems& problems
   const Limits fitting = LimitsFor(text.size(), limits);
   // YAML refuses the control character that stands for half a character.
   const std::optional<std::string> wide = Utf8OfUtf16(text, "\1");
-  Spent spent;
-  return ReadKubernetesDocument(wide ? *wide : text, {1, 1}, problems, repeated, TextBehind::kIgnored,
-                                fitting, spent);
+  LimitUsage usage;
+  return ReadKubernetesDocument(wide ? *wide : text, {1, 1}, problems, repeated, TrailingText::kIgnored,
+                                fitting, usage);
 }
 
 std::size_t GoSpaceAt(std::string_view text) {

@@ -29,19 +29,19 @@ std::optional<Node> ReadKubernetesYaml(std::string_view text, Problems& problems
                                        const Limits& limits = {});
 
 // The share of its Limits that a stream of documents has taken.
-struct Spent {
+struct LimitUsage {
   std::size_t nodes = 0;
   std::size_t copied_bytes = 0;
 };
 
 // Text behind the end of the document, which Kubernetes' programs do not read.
-enum class TextBehind { kIgnored, kProblem };
+enum class TrailingText { kIgnored, kProblem };
 
 // The same for one document of a stream: `text` stands at `begin` of its file. doc/kubernetes_stream.h finds
 // the documents.
 std::optional<Node> ReadKubernetesDocument(std::string_view text, Position begin, Problems& problems,
-                                           RepeatedKeys repeated, TextBehind behind, const Limits& limits,
-                                           Spent& spent);
+                                           RepeatedKeys repeated, TrailingText trailing, const Limits& limits,
+                                           LimitUsage& usage);
 
 // Length of the space, by Go's unicode.IsSpace, that `text` begins with.
 std::size_t GoSpaceAt(std::string_view text);

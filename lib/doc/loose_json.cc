@@ -130,7 +130,7 @@ bool IsLayerType(std::string_view type) {
 }  // namespace
 
 std::optional<ImageManifest> ParseImageManifest(std::string_view json) {
-  const base::OneLargeText turn(json.size());
+  const base::LargeTextLock turn(json.size());
   const LooseJson root = LooseJson::Parse(json);
   const LooseJson layers = root.Member("layers"), config = root.Member("config");
   std::optional<Blob> first = ParseDescriptor(config);
@@ -142,8 +142,9 @@ std::optional<ImageManifest> ParseImageManifest(std::string_view json) {
     if (!blob) return std::nullopt;
     const std::string type = layer.Text("mediaType");
     manifest.can_be_unpacked &= IsLayerType(type);
-    manifest.from_elsewhere |= type.find("nondistributable") != std::string::npos ||
-                               type.find("foreign") != std::string::npos || layer.Member("urls").HasContent();
+    manifest.has_foreign_layers |= type.find("nondistributable") != std::string::npos ||
+                                   type.find("foreign") != std::string::npos ||
+                                   layer.Member("urls").HasContent();
     if (listed.insert(*blob).second) manifest.blobs.push_back(*std::move(blob));
   }
   return manifest;

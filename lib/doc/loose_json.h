@@ -60,7 +60,7 @@ struct ImageManifest {
   bool can_be_unpacked = false;
   // It has layers that only their own servers may distribute
   // (application/vnd.oci.image.layer.nondistributable…). The registry does not have them.
-  bool from_elsewhere = false;
+  bool has_foreign_layers = false;
 };
 
 // Reads a manifest of OCI or of Docker's schema 2. nullopt: not an image manifest (an index, a configuration,

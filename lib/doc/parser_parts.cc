@@ -11,7 +11,7 @@ namespace prefetch::doc {
 namespace {
 
 // Comparing all pairs is cheaper than sorting up to about this number, and allocates nothing.
-constexpr std::size_t kFew = 16;
+constexpr std::size_t kMaxPairwise = 16;
 
 bool AllDiffer(const std::vector<Member>& members) {
   for (std::size_t i = 1; i < members.size(); i++) {
@@ -26,7 +26,7 @@ bool AllDiffer(const std::vector<Member>& members) {
 
 void ResolveDuplicates(Node& mapping, Duplicates rule, Problems& problems) {
   std::vector<Member>& members = mapping.members;
-  if (members.size() <= kFew && AllDiffer(members)) return;
+  if (members.size() <= kMaxPairwise && AllDiffer(members)) return;
   // Indices of four bytes each, since a mapping may have a hundred thousand keys. Sorting avoids quadratic
   // time.
   std::vector<std::uint32_t> sorted(members.size());

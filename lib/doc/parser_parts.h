@@ -30,9 +30,9 @@ bool IsYamlNull(std::string_view word);
 bool LooksLikeFloat(std::string_view word);
 std::optional<double> SpecialFloat(std::string_view word);
 
-// The UTF-8 of UTF-16 with a byte order mark, which is left out; nullopt if there is no such mark. `bad`
-// stands for halves of characters.
-std::optional<std::string> Utf8OfUtf16(std::string_view text, std::string_view bad);
+// The UTF-8 of UTF-16 with a byte order mark, which is left out; nullopt if there is no such mark.
+// `replacement` stands for halves of characters.
+std::optional<std::string> Utf8OfUtf16(std::string_view text, std::string_view replacement);
 
 // The place of the byte at `offset`.
 Position PositionAt(std::string_view text, std::size_t offset);

@@ -100,14 +100,14 @@ Position Columns::InCharacters(Position bytes) {
 namespace {
 
 // Returns true for a control character that is neither a tab nor a part of a line break.
-bool IsBad(std::string_view text, std::size_t i) {
+bool IsForbiddenControl(std::string_view text, std::size_t i) {
   auto c = static_cast<unsigned char>(text[i]);
   if (c == '\r') return i + 1 == text.size() || text[i + 1] != '\n';
   return (c < 0x20 && c != '\t' && c != '\n') || c == 0x7F;
 }
 
 // Returns the offset of the first byte that belongs to no character.
-std::size_t OffsetOfBadUtf8(std::string_view text) {
+std::size_t OffsetOfInvalidUtf8(std::string_view text) {
   std::size_t line = 0;
   for (std::size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n', line)) {
     if (!base::IsUtf8(text.substr(line, end - line))) break;
@@ -133,7 +133,7 @@ constexpr std::size_t kLeastBytesOfANode = 8;
 
 }  // namespace
 
-std::optional<std::string> Utf8OfUtf16(std::string_view text, std::string_view bad) {
+std::optional<std::string> Utf8OfUtf16(std::string_view text, std::string_view replacement) {
   const bool little = text.starts_with("\xFF\xFE");
   if (!little && !text.starts_with("\xFE\xFF")) return std::nullopt;
   auto unit = [&](std::size_t i) -> std::uint32_t {
@@ -149,7 +149,7 @@ std::optional<std::string> Utf8OfUtf16(std::string_view text, std::string_view b
       base::AppendUtf8(out, 0x10000 + ((c & 0x3FF) << 10) + (low & 0x3FF));
       i += 2;
     } else if ((c & 0xF800) == 0xD800 || i + 1 == text.size()) {
-      out += bad;
+      out += replacement;
     } else {
       base::AppendUtf8(out, c);
     }
@@ -184,14 +184,14 @@ std::optional<std::string_view> CheckText(std::string_view text, std::size_t max
   }
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   for (std::size_t i = 0; i < text.size(); i++) {
-    if (!IsBad(text, i)) continue;
+    if (!IsForbiddenControl(text, i)) continue;
     problems.Add(PositionAt(text, i), "",
                  text[i] == '\r' ? "a carriage return must be followed by a line feed"
                                  : "is not text: there is a control character here");
     return std::nullopt;
   }
   if (!base::IsUtf8(text)) {
-    problems.Add(PositionAt(text, OffsetOfBadUtf8(text)), "", "is not text in UTF-8");
+    problems.Add(PositionAt(text, OffsetOfInvalidUtf8(text)), "", "is not text in UTF-8");
     return std::nullopt;
   }
   return text;

@@ -23,7 +23,7 @@ std::string Append(const std::string& path, std::string_view key) {
 }
 
 std::string Suggestion(const std::string& key, const std::vector<std::string>& known) {
-  const std::string meant = base::Meant(key, known);
+  const std::string meant = base::ClosestName(key, known);
   return meant.empty() ? "" : "; did you mean \"" + meant + "\"?";
 }
 
@@ -246,7 +246,7 @@ bool IsMisspelt(std::string_view key, std::string_view name) {
   static constexpr std::size_t kMostTypos = 2;
   if (key == name || key.size() > name.size() + kMostTypos || name.size() > key.size() + kMostTypos)
     return false;
-  return !base::Meant(key, {std::string(name)}).empty();
+  return !base::ClosestName(key, {std::string(name)}).empty();
 }
 
 void ReportMisspelt(const Reader& mapping, std::initializer_list<std::string_view> names) {

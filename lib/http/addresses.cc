@@ -9,11 +9,11 @@
 namespace prefetch::http {
 
 bool IsAddress(std::string_view text) {
-  return text.find('%') == std::string_view::npos && AsV6(text);
+  return text.find('%') == std::string_view::npos && ToIpv6(text);
 }
 
 std::string TextOf(const sockaddr& address) {
-  const auto v6 = AsV6(address);
+  const auto v6 = ToIpv6(address);
   if (!v6) return "";
   char text[INET6_ADDRSTRLEN] = "";
   const bool v4 = IN6_IS_ADDR_V4MAPPED(&*v6);
@@ -21,7 +21,7 @@ std::string TextOf(const sockaddr& address) {
   return text;
 }
 
-std::optional<in6_addr> AsV6(const sockaddr& address) {
+std::optional<in6_addr> ToIpv6(const sockaddr& address) {
   if (address.sa_family == AF_INET6) {
     sockaddr_in6 v6;
     std::memcpy(&v6, &address, sizeof v6);
@@ -36,7 +36,7 @@ std::optional<in6_addr> AsV6(const sockaddr& address) {
   return mapped;
 }
 
-std::optional<in6_addr> AsV6(std::string_view text) {
+std::optional<in6_addr> ToIpv6(std::string_view text) {
   const std::string address(text.substr(0, text.find('%')));
   in6_addr v6{};
   if (::inet_pton(AF_INET6, address.c_str(), &v6) == 1) return v6;
@@ -46,7 +46,7 @@ std::optional<in6_addr> AsV6(std::string_view text) {
   return v6;
 }
 
-std::vector<std::string> AddressesOf(const std::string& host) {
+std::vector<std::string> ResolveHost(const std::string& host) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;

@@ -20,12 +20,12 @@ std::string TextOf(const sockaddr& address);
 
 // Returns the address as an IPv6 address: an IPv4 address as the mapped one. nullopt for a family that is not
 // IP's, and for a text that is no address; the text may name an interface ("fe80::1%eth0"). Pure.
-std::optional<in6_addr> AsV6(const sockaddr& address);
-std::optional<in6_addr> AsV6(std::string_view text);
+std::optional<in6_addr> ToIpv6(const sockaddr& address);
+std::optional<in6_addr> ToIpv6(std::string_view text);
 
 // The addresses of `host`, a name or an address, as texts; empty if DNS does not answer. Blocks for as long
 // as the resolver waits.
-std::vector<std::string> AddressesOf(const std::string& host);
+std::vector<std::string> ResolveHost(const std::string& host);
 
 // The addresses of this machine's interfaces, as texts; empty if they cannot be read.
 std::vector<std::string> InterfaceAddresses();

@@ -30,12 +30,12 @@ struct Tls {
 
 // Which addresses a name may resolve to, judged at the moment of connecting, so that a name that changes its
 // address in between gains nothing. Link-local addresses are where clouds keep a machine's credentials.
-enum class Peers {
+enum class AddressPolicy {
   kAny,
-  kLoopbackToo,  // not link-local, not multicast, not unspecified
-  kElsewhere,    // nor loopback
-  kOthers,       // nor this machine's own, nor one of Request::not_these
-  kPublic,       // nor private (RFC 1918, RFC 4193, RFC 6598)
+  kAllowLoopback,  // not link-local, not multicast, not unspecified
+  kNoLoopback,     // nor loopback
+  kOtherHosts,     // nor this machine's own, nor one of Request::excluded_addresses
+  kPublic,         // nor private (RFC 1918, RFC 4193, RFC 6598)
 };
 
 struct SecretHeader {
@@ -67,10 +67,11 @@ struct Request {
   // The limit for the body of a 3xx, 4xx or 5xx, instead of max_body_bytes; the client closes the connection
   // after it. 0: no such cut, and a body longer than max_body_bytes is a failure, as for any answer.
   std::size_t max_error_body_bytes = 0;
-  Peers peers = Peers::kAny;           // of direct connections; a proxy is the operator's, wherever it stands
-  std::vector<std::string> not_these;  // addresses that kOthers and kPublic exclude, too
-  bool http2 = false;                  // where a TLS server offers it
-  bool gzip = false;                   // accepts a compressed answer; its body and limits are the text's
+  AddressPolicy address_policy =
+      AddressPolicy::kAny;  // of direct connections; a proxy is the operator's, wherever it stands
+  std::vector<std::string> excluded_addresses;  // addresses that kOtherHosts and kPublic exclude, too
+  bool http2 = false;                           // where a TLS server offers it
+  bool gzip = false;  // accepts a compressed answer; its body and limits are the text's
   // Header fields that Go's net/http refuses make the answer Fault::kMalformed, as for a program in Go, and
   // those of a proxy's answer to CONNECT Fault::kProxy. Without it, they are passed over.
   bool headers_as_go = false;
@@ -89,23 +90,23 @@ enum class Fault {
   kNone,
   kRequest,               // was not sent: it is wrong, or this process is out of memory
   kStopped,               // call.stop, or Request::sink
-  kName,                  // DNS
+  kDns,                   // DNS
   kConnect,               // refused, no route, no such socket file
-  kAddress,               // the name resolves only to addresses that Request::peers excludes
+  kExcludedAddress,       // the name resolves only to addresses that Request::address_policy excludes
   kTls,                   // the other side speaks no TLS, or none that we do, or refused our certificate
   kUntrustedCertificate,  // its certificate is not one to trust, or was made for another name
   kProxy,                 // the proxy did not connect us
   kProxyAuth,             // it wants to know who we are (407)
   kTimeout,               // connecting, waiting or reading took too long
   kReset,                 // the connection ended before the answer did
-  kGarbage,               // what came is not HTTP
+  kNotHttp,               // what came is not HTTP
   kMalformed,             // it is HTTP, with fields that Go's client refuses (Request::headers_as_go)
   kLongHeaders,           // longer ones than allowed
   kTooLong,               // a longer body than allowed
   kEncoding,              // the body is compressed in a way that was not accepted, or broken
 };
 
-struct Exchanged {
+struct ExchangeResult {
   base::Result<Response> response;
   Fault fault = Fault::kNone;  // kNone if and only if there is a response
   // The shortest that the kernel has seen on this connection, however busy both sides were: how far the
@@ -131,7 +132,7 @@ class Client {
     return Exchange(call, request).response;
   }
   // The same, and says where it broke.
-  virtual Exchanged Exchange(const base::Call& call, const Request& request) = 0;
+  virtual ExchangeResult Exchange(const base::Call& call, const Request& request) = 0;
 };
 
 // Values for Request::authorization.

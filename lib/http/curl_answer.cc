@@ -32,13 +32,13 @@ bool IsContentLength(std::string_view value) {
   return length && *length <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
 }
 
-bool TellsLength(std::string_view name) {
+bool IsLengthHeader(std::string_view name) {
   return base::EqualsIgnoreCase(name, "Content-Length") || base::EqualsIgnoreCase(name, "Transfer-Encoding");
 }
 
 // Returns whether Go's client takes the field after those before it. It refuses the answer otherwise, and
 // libcurl passes over much of it. A runtime would fail where we would go on.
-bool IsFieldOfGo(const CurlAnswer& answer, std::string_view name, std::string_view value) {
+bool IsAcceptedByGo(const CurlAnswer& answer, std::string_view name, std::string_view value) {
   const Headers& before = answer.response.headers;
   std::string without_blanks(name);
   std::erase(without_blanks, ' ');  // which names the field otherwise, and is no mistake
@@ -60,14 +60,14 @@ std::size_t OnHeader(char* data, std::size_t, std::size_t size, void* self) {
   if (line.starts_with("HTTP/")) {  // one more block, after a 1xx
     answer.response.headers = {};
     answer.status = StatusOf(line);
-    answer.whole_headers = false;
+    answer.headers_complete = false;
     answer.http_1_0 = line.starts_with("HTTP/1.0");
   }
   std::size_t colon = line.find(':');
   const bool folded = raw.starts_with(' ') || raw.starts_with('\t');
   // A field behind the blank line is a trailer. No request asks for one.
-  const bool head = !line.starts_with("HTTP/") && !line.empty() && !answer.whole_headers;
-  if (line.empty() && !folded) answer.whole_headers = true;
+  const bool head = !line.starts_with("HTTP/") && !line.empty() && !answer.headers_complete;
+  if (line.empty() && !folded) answer.headers_complete = true;
   const bool field = head && !folded && colon != std::string_view::npos;
   if (answer.header_bytes > kMaxHeaderBytes ||
       (field && answer.response.headers.fields().size() == kMaxHeaderFields)) {
@@ -77,12 +77,12 @@ std::size_t OnHeader(char* data, std::size_t, std::size_t size, void* self) {
   if (!head) return size;
   Headers& headers = answer.response.headers;
   if (folded && !headers.fields().empty() && IsFieldValue(line) &&
-      !TellsLength(headers.fields().back().first)) {
+      !IsLengthHeader(headers.fields().back().first)) {
     headers.ContinueLast(line);
     return size;
   }
   const std::string_view name = line.substr(0, colon), value = base::TrimSpace(line.substr(colon + 1));
-  answer.malformed = answer.as_go && (!field || !IsFieldOfGo(answer, name, value));
+  answer.malformed = answer.as_go && (!field || !IsAcceptedByGo(answer, name, value));
   if (answer.malformed) return 0;
   if (field && IsFieldName(name) && IsFieldValue(value)) headers.Add(std::string(name), std::string(value));
   return size;
@@ -91,13 +91,14 @@ std::size_t OnHeader(char* data, std::size_t, std::size_t size, void* self) {
 // A return value other than `size` ends the transfer.
 std::size_t OnBody(char* data, std::size_t, std::size_t size, void* self) {
   CurlAnswer& answer = *static_cast<CurlAnswer*>(self);
-  // Only the beginning of an error's body is of use. The exchange ends there, and that is no failure (`cut`).
+  // Only the beginning of an error's body is of use. The exchange ends there, and that is no failure
+  // (`error_body_cut`).
   if (answer.status >= 300 && answer.max_error_body_bytes > 0) {
     const std::size_t room = answer.max_error_body_bytes - answer.response.body.size();
     answer.response.body.append(data, std::min(size, room));
     answer.body_bytes += std::min(size, room);
-    answer.cut = size > room;
-    return answer.cut ? 0 : size;
+    answer.error_body_cut = size > room;
+    return answer.error_body_cut ? 0 : size;
   }
   // A body that is too long fails, since half a document must not be taken for one.
   if (size > answer.max_body_bytes - answer.body_bytes) {
@@ -108,8 +109,8 @@ std::size_t OnBody(char* data, std::size_t, std::size_t size, void* self) {
   // The sink gets content only: the body of any other status is a text about a failure.
   if (answer.sink != nullptr && (answer.status == 200 || answer.status == 206)) {
     answer.response.status = answer.status;
-    answer.unwanted = !(*answer.sink)(answer.response, {data, size});
-    return answer.unwanted ? 0 : size;
+    answer.aborted_by_sink = !(*answer.sink)(answer.response, {data, size});
+    return answer.aborted_by_sink ? 0 : size;
   }
   answer.response.body.append(data, size);
   return size;
@@ -119,7 +120,7 @@ curl_socket_t OnSocket(void* self, curlsocktype, curl_sockaddr* address) {
   CurlAnswer& answer = *static_cast<CurlAnswer*>(self);
   // R41: the address is checked here, after the name was resolved, for each connection. A check of the name
   // before would not see what DNS answers this time.
-  answer.address_refused = !IsAllowed(answer.peers, address->addr, answer.not_these);
+  answer.address_refused = !IsAllowed(answer.address_policy, address->addr, answer.excluded_addresses);
   if (answer.address_refused) return CURL_SOCKET_BAD;
   return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
@@ -131,11 +132,12 @@ curl_socket_t OnSocket(void* self, curlsocktype, curl_sockaddr* address) {
 int OnConnected(void* self, char* peer, char*, int, int) {
   CurlAnswer& answer = *static_cast<CurlAnswer*>(self);
   // A proxy has answered CONNECT by now, and libcurl passes its headers on like the server's.
-  answer.asked = true;
+  answer.request_sent = true;
   answer.header_bytes = 0;
-  answer.whole_headers = false;
-  const std::optional<in6_addr> address = AsV6(std::string_view(peer));
-  if (answer.looks_at_addresses && !(address && IsAllowed(answer.peers, *address, answer.not_these))) {
+  answer.headers_complete = false;
+  const std::optional<in6_addr> address = ToIpv6(std::string_view(peer));
+  if (answer.checks_addresses &&
+      !(address && IsAllowed(answer.address_policy, *address, answer.excluded_addresses))) {
     answer.address_refused = true;
     return CURL_PREREQFUNC_ABORT;
   }
@@ -146,7 +148,7 @@ int OnConnected(void* self, char* peer, char*, int, int) {
     if (std::string_view(line->data).starts_with("X509v3 Subject Alternative Name:"))
       return CURL_PREREQFUNC_OK;
   }
-  answer.nameless = true;
+  answer.no_subject_alt_name = true;
   return CURL_PREREQFUNC_ABORT;
 }
 
@@ -161,14 +163,14 @@ void Receive(CURL* easy, CurlAnswer& answer) {
   curl_easy_setopt(easy, CURLOPT_PREREQDATA, &answer);
 }
 
-void LookAtCertificates(CURL* easy) {
+void RequireSubjectAltName(CURL* easy) {
   curl_easy_setopt(easy, CURLOPT_CERTINFO, 1L);
 }
 
-void LookAtAddresses(CURL* easy, CurlAnswer& answer) {
+void CheckAddresses(CURL* easy, CurlAnswer& answer) {
   curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, &OnSocket);
   curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, &answer);
-  answer.looks_at_addresses = true;
+  answer.checks_addresses = true;
 }
 
 namespace {
@@ -234,8 +236,8 @@ Kind KindOf(const in6_addr& address) {
 }
 
 // Returns true if both are one address, each in any of the spellings of an IPv4 address.
-bool IsThis(const std::string& text, const in6_addr& address) {
-  const std::optional<in6_addr> other = AsV6(text);
+bool IsSameAddress(const std::string& text, const in6_addr& address) {
+  const std::optional<in6_addr> other = ToIpv6(text);
   if (!other) return false;
   const unsigned char* one = InnerV4(address);
   const unsigned char* two = InnerV4(*other);
@@ -243,41 +245,43 @@ bool IsThis(const std::string& text, const in6_addr& address) {
   return IN6_ARE_ADDR_EQUAL(&*other, &address);
 }
 
-bool IsOfOthers(const in6_addr& address, const std::vector<std::string>& not_these) {
+bool IsOtherHost(const in6_addr& address, const std::vector<std::string>& excluded_addresses) {
   // A network chooses the length of a prefix of its own (RFC 6052), so where the IPv4 address stands is
   // unknown.
   if (IsLocalNat64(address)) return false;
-  const auto is_it = [&](const std::string& text) { return IsThis(text, address); };
+  const auto is_it = [&](const std::string& text) { return IsSameAddress(text, address); };
   const std::vector<std::string> here = InterfaceAddresses();
   // Without interfaces, nothing proves that the address is another machine's.
   return !here.empty() && std::none_of(here.begin(), here.end(), is_it) &&
-         std::none_of(not_these.begin(), not_these.end(), is_it);
+         std::none_of(excluded_addresses.begin(), excluded_addresses.end(), is_it);
 }
 
-bool IsElsewhere(Kind kind) {
+bool IsRemote(Kind kind) {
   return kind == Kind::kPlain || kind == Kind::kPrivate;
 }
 
 }  // namespace
 
-bool IsAllowed(Peers peers, const sockaddr& address, const std::vector<std::string>& not_these) {
-  const std::optional<in6_addr> v6 = AsV6(address);
-  return !v6 || IsAllowed(peers, *v6, not_these);
+bool IsAllowed(AddressPolicy address_policy, const sockaddr& address,
+               const std::vector<std::string>& excluded_addresses) {
+  const std::optional<in6_addr> v6 = ToIpv6(address);
+  return !v6 || IsAllowed(address_policy, *v6, excluded_addresses);
 }
 
-bool IsAllowed(Peers peers, const in6_addr& address, const std::vector<std::string>& not_these) {
+bool IsAllowed(AddressPolicy address_policy, const in6_addr& address,
+               const std::vector<std::string>& excluded_addresses) {
   const Kind kind = KindOf(address);
-  switch (peers) {
-    case Peers::kAny:
+  switch (address_policy) {
+    case AddressPolicy::kAny:
       return true;
-    case Peers::kLoopbackToo:
+    case AddressPolicy::kAllowLoopback:
       return kind != Kind::kSpecial;
-    case Peers::kElsewhere:
-      return IsElsewhere(kind);
-    case Peers::kOthers:
-      return IsElsewhere(kind) && IsOfOthers(address, not_these);
-    case Peers::kPublic:
-      return kind == Kind::kPlain && IsOfOthers(address, not_these);
+    case AddressPolicy::kNoLoopback:
+      return IsRemote(kind);
+    case AddressPolicy::kOtherHosts:
+      return IsRemote(kind) && IsOtherHost(address, excluded_addresses);
+    case AddressPolicy::kPublic:
+      return kind == Kind::kPlain && IsOtherHost(address, excluded_addresses);
   }
   return false;
 }
@@ -302,7 +306,7 @@ base::Error ConnectFailed(const CurlFailure& failure) {
 
 // Owners of certificates get a code of their own for these: new files may have replaced the ones that were
 // sent.
-bool IsMistrust(int code) {
+bool IsCertificateError(int code) {
   return code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_ISSUER_ERROR ||
          code == CURLE_SSL_CERTPROBLEM || code == CURLE_SSL_CACERT_BADFILE;
 }
@@ -317,9 +321,10 @@ bool IsTlsAlert(const CurlFailure& failure) {
 base::Error TlsFailed(const CurlFailure& failure) {
   std::string message = "TLS with " + std::string(failure.peer) + " failed";
   if (!failure.tls_text.empty())
-    message += ": " + base::ForeignText(failure.tls_text, kMaxTlsText);  // quotes certificates
+    message += ": " + base::SanitizedText(failure.tls_text, kMaxTlsText);  // quotes certificates
   // The request brought its own certificates, so their owner can read newer ones and try again.
-  if (failure.own_trust && IsMistrust(failure.code)) return base::PermissionDenied(std::move(message));
+  if (failure.own_trust && IsCertificateError(failure.code))
+    return base::PermissionDenied(std::move(message));
   return base::Unavailable(std::move(message));
 }
 
@@ -389,12 +394,12 @@ Fault CurlFault(const CurlFailure& failure) {
     case CURLE_OK:
       return Fault::kNone;
     case CURLE_COULDNT_RESOLVE_HOST:
-      return Fault::kName;
+      return Fault::kDns;
     case CURLE_COULDNT_RESOLVE_PROXY:
     case CURLE_PROXY:
       return failure.proxy_status == 407 ? Fault::kProxyAuth : Fault::kProxy;
     case CURLE_COULDNT_CONNECT:
-      return failure.address_refused ? Fault::kAddress : Fault::kConnect;
+      return failure.address_refused ? Fault::kExcludedAddress : Fault::kConnect;
     case CURLE_OPERATION_TIMEDOUT:
       return Fault::kTimeout;
     case CURLE_PEER_FAILED_VERIFICATION:
@@ -417,7 +422,7 @@ Fault CurlFault(const CurlFailure& failure) {
       return IsTlsAlert(failure) ? Fault::kTls : Fault::kReset;
     case CURLE_UNSUPPORTED_PROTOCOL:
     case CURLE_WEIRD_SERVER_REPLY:
-      return Fault::kGarbage;
+      return Fault::kNotHttp;
     case CURLE_BAD_CONTENT_ENCODING:
       return Fault::kEncoding;
     default:

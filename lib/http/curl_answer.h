@@ -22,36 +22,38 @@ struct CurlAnswer {
   std::size_t max_error_body_bytes = 0;
   const BodySink* sink = nullptr;  // Request::sink, if it has one
   std::size_t body_bytes = 0;      // that came
-  bool unwanted = false;           // the sink said so
+  bool aborted_by_sink = false;    // the sink said so
   std::size_t header_bytes = 0;
   int status = 0;                 // of the header block under way
   bool http_1_0 = false;          // the same
-  bool whole_headers = false;     // the blank line at their end came
+  bool headers_complete = false;  // the blank line at their end came
   Fault too_long = Fault::kNone;  // or kLongHeaders, or kTooLong
   bool as_go = false;             // Request::headers_as_go
   bool malformed = false;         // a field is one that Go's client refuses
-  bool asked = false;             // the request goes out; headers before it are a proxy's, for CONNECT
-  bool cut = false;               // enough of an error's body was read
-  Peers peers = Peers::kAny;
-  std::vector<std::string> not_these;
-  bool looks_at_addresses = false;
+  bool request_sent = false;      // the request goes out; headers before it are a proxy's, for CONNECT
+  bool error_body_cut = false;    // enough of an error's body was read
+  AddressPolicy address_policy = AddressPolicy::kAny;
+  std::vector<std::string> excluded_addresses;
+  bool checks_addresses = false;
   bool address_refused = false;
   CURL* easy = nullptr;
-  bool nameless = false;  // the peer's certificate has no name where names belong
+  bool no_subject_alt_name = false;  // the peer's certificate has no name where names belong
 };
 
 // `easy` puts headers and body into `answer`, which outlives the exchange.
 void Receive(CURL* easy, CurlAnswer& answer);
 // The exchange ends before anything is sent if the peer's certificate has no name where names belong.
-void LookAtCertificates(CURL* easy);
-// The exchange ends before anything is sent if `answer.peers` does not allow the address of its connection, a
-// new one or one that stands.
-void LookAtAddresses(CURL* easy, CurlAnswer& answer);
+void RequireSubjectAltName(CURL* easy);
+// The exchange ends before anything is sent if `answer.address_policy` does not allow the address of its
+// connection, a new one or one that stands.
+void CheckAddresses(CURL* easy, CurlAnswer& answer);
 
 // An IPv6 address that stands for an IPv4 address (mapped, NAT64, 6to4) counts as that. A family that is not
 // IP's is allowed.
-bool IsAllowed(Peers peers, const sockaddr& address, const std::vector<std::string>& not_these = {});
-bool IsAllowed(Peers peers, const in6_addr& address, const std::vector<std::string>& not_these);
+bool IsAllowed(AddressPolicy address_policy, const sockaddr& address,
+               const std::vector<std::string>& excluded_addresses = {});
+bool IsAllowed(AddressPolicy address_policy, const in6_addr& address,
+               const std::vector<std::string>& excluded_addresses);
 
 // A CURLcode as an Error of ours: the one place that knows libcurl's failures.
 
@@ -62,7 +64,7 @@ struct CurlFailure {
   std::string_view peer;         // "registry.example:443" or the socket's path; holds no secret
   bool connected = false;        // did this attempt get a connection?
   bool own_trust = false;        // were certificates given with the request (Request::tls)?
-  bool address_refused = false;  // did the last address looked at not suit Request::peers?
+  bool address_refused = false;  // did the last address looked at not suit Request::address_policy?
   long proxy_status = 0;         // of a proxy's answer to CONNECT, or 0
 };
 

@@ -24,7 +24,7 @@ namespace {
 // look-ups. A connection that is closed costs the next request three round trips and a small window.
 constexpr std::size_t kMaxIdleHandles = 24;
 // Handles that a client keeps while it rests. Each has two descriptors, and one for each of its connections.
-constexpr std::size_t kHandlesAtRest = 2;
+constexpr std::size_t kMinIdleHandles = 2;
 constexpr long kMaxIdleConnections = 4;           // of one handle
 constexpr long kStalledBelow = 64;                // bytes a second (registry rule R39)
 constexpr std::chrono::seconds kLongestPoll{60};  // only so that it fits libcurl's int
@@ -50,9 +50,9 @@ std::optional<base::Duration> RoundTripOf(CURL* easy) {
   return std::chrono::microseconds(shortest);
 }
 
-CurlOptions WithProxiesAsGoReads(CurlOptions options) {
+CurlOptions WithNormalizedProxies(CurlOptions options) {
   for (std::string* proxy : {&options.proxy, &options.http_proxy, &options.https_proxy}) {
-    *proxy = ProxyAsGoReads(*proxy);
+    *proxy = NormalizeProxyUrl(*proxy);
   }
   return options;
 }
@@ -73,7 +73,7 @@ class CurlClient::Handle {
   Handle& operator=(const Handle&) = delete;
 
   bool valid() const { return multi_ != nullptr && easy_ != nullptr; }
-  Exchanged Send(const base::Call& call, const Request& request, const CurlOptions& options);
+  ExchangeResult Send(const base::Call& call, const Request& request, const CurlOptions& options);
 
  private:
   void Prepare(const Request& request, const CurlOptions& options, curl_slist* lines, CurlAnswer& answer);
@@ -117,7 +117,7 @@ void CurlClient::Handle::Prepare(const Request& request, const CurlOptions& opti
   Set(CURLOPT_SSL_VERIFYPEER, 1L);
   Set(CURLOPT_SSL_VERIFYHOST, 2L);
   if (request.url.starts_with("https://") && (request.tls == nullptr || request.tls->verify)) {
-    LookAtCertificates(easy_);
+    RequireSubjectAltName(easy_);
   }
   if (!options.ca_file.empty()) {
     Set(CURLOPT_CAINFO, options.ca_file.c_str());
@@ -128,8 +128,8 @@ void CurlClient::Handle::Prepare(const Request& request, const CurlOptions& opti
   // An empty text keeps libcurl from reading no_proxy from the environment.
   Set(CURLOPT_NOPROXY, "");
   // With a proxy, the address of the connection is the proxy's, which an operator has chosen.
-  if (*proxy == '\0' && request.unix_socket.empty() && request.peers != Peers::kAny) {
-    LookAtAddresses(easy_, answer);
+  if (*proxy == '\0' && request.unix_socket.empty() && request.address_policy != AddressPolicy::kAny) {
+    CheckAddresses(easy_, answer);
   }
   Set(CURLOPT_USERAGENT, options.user_agent.c_str());
   Set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(request.connect_timeout.count()));
@@ -169,25 +169,25 @@ void CurlClient::Handle::Trust(const Tls& tls) {
   Set(CURLOPT_SSLKEY_BLOB, &key);
 }
 
-Exchanged CurlClient::Handle::Send(const base::Call& call, const Request& request,
-                                   const CurlOptions& options) {
-  Renamed renamed = Rename(request);
+ExchangeResult CurlClient::Handle::Send(const base::Call& call, const Request& request,
+                                        const CurlOptions& options) {
+  ServerNameOverride override_name = OverrideServerName(request);
   HeaderLines lines, connect_to;
-  AddHeaders(request, renamed, lines);
+  AddHeaders(request, override_name, lines);
   CurlAnswer answer;
   answer.max_body_bytes = request.max_body_bytes;
   answer.max_error_body_bytes = request.max_error_body_bytes;
   if (request.sink) answer.sink = &request.sink;
   answer.as_go = request.headers_as_go;
-  answer.peers = request.peers;
-  answer.not_these = request.not_these;
+  answer.address_policy = request.address_policy;
+  answer.excluded_addresses = request.excluded_addresses;
   answer.easy = easy_;
   own_trust_ = request.tls != nullptr;
   Prepare(request, options, lines.get(), answer);
   if (request.tls) Trust(*request.tls);
-  if (!renamed.url.empty()) {
-    connect_to.AddLine(renamed.connect_to);
-    Set(CURLOPT_URL, renamed.url.c_str());
+  if (!override_name.url.empty()) {
+    connect_to.AddLine(override_name.connect_to);
+    Set(CURLOPT_URL, override_name.url.c_str());
     Set(CURLOPT_CONNECT_TO, connect_to.get());
   }
   if (curl_multi_add_handle(multi_, easy_) != CURLM_OK) {
@@ -205,7 +205,7 @@ Exchanged CurlClient::Handle::Send(const base::Call& call, const Request& reques
   if (!end.status) {
     return {.response = std::move(end.status).error(),
             .fault = end.fault,
-            .broken_status = answer.asked && answer.whole_headers ? answer.status : 0};
+            .broken_status = answer.request_sent && answer.headers_complete ? answer.status : 0};
   }
   answer.response.status = static_cast<int>(status);
   return {.response = std::move(answer.response), .round_trip = round_trip};
@@ -246,13 +246,13 @@ CurlClient::Handle::End CurlClient::Handle::Finish(CURLcode code, const std::str
   // CURLE_TOO_LARGE, which the headers of older ones do not have.
   constexpr int kTooLarge = 100;
   const bool long_field =
-      (code == CURLE_OUT_OF_MEMORY || static_cast<int>(code) == kTooLarge) && !answer.whole_headers;
+      (code == CURLE_OUT_OF_MEMORY || static_cast<int>(code) == kTooLarge) && !answer.headers_complete;
   const Fault too_long = long_field ? Fault::kLongHeaders : answer.too_long;
   if (too_long != Fault::kNone) {
     const char* part = too_long == Fault::kLongHeaders ? "longer headers" : "a longer body";
     return {base::ResourceExhausted(peer + " answered with " + part + " than allowed"), too_long};
   }
-  if (answer.malformed && answer.asked) {
+  if (answer.malformed && answer.request_sent) {
     return {base::Unavailable(peer + " answered with headers that are not HTTP"), Fault::kMalformed};
   }
   if (answer.malformed) {
@@ -261,11 +261,11 @@ CurlClient::Handle::End CurlClient::Handle::Finish(CURLcode code, const std::str
   }
   // The answer's own verdicts come before libcurl's code, which only reports that a callback has ended the
   // transfer.
-  if (answer.unwanted) return {base::Cancelled(peer + " was interrupted"), Fault::kStopped};
+  if (answer.aborted_by_sink) return {base::Cancelled(peer + " was interrupted"), Fault::kStopped};
   // If a connection ends amid the headers of an answer to HEAD, libcurl takes that for the answer's end.
-  if (code == CURLE_OK && !answer.whole_headers) code = CURLE_PARTIAL_FILE;
-  if (code == CURLE_OK || answer.cut) return {};
-  if (answer.nameless) {
+  if (code == CURLE_OK && !answer.headers_complete) code = CURLE_PARTIAL_FILE;
+  if (code == CURLE_OK || answer.error_body_cut) return {};
+  if (answer.no_subject_alt_name) {
     std::string message = "TLS with " + peer + " failed: the certificate has no subject alternative name";
     return {own_trust_ ? base::PermissionDenied(message) : base::Unavailable(message),
             Fault::kUntrustedCertificate};
@@ -284,7 +284,7 @@ CurlClient::Handle::End CurlClient::Handle::Finish(CURLcode code, const std::str
   return {CurlError(failure), CurlFault(failure)};
 }
 
-CurlClient::CurlClient(CurlOptions options) : options_(WithProxiesAsGoReads(std::move(options))) {
+CurlClient::CurlClient(CurlOptions options) : options_(WithNormalizedProxies(std::move(options))) {
   RememberProxyPasswords(options_);
   // Never undone: other parts of the process may use libcurl as well, and the process ends soon after.
   static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
@@ -292,18 +292,18 @@ CurlClient::CurlClient(CurlOptions options) : options_(WithProxiesAsGoReads(std:
 }
 
 CurlClient::~CurlClient() {
-  std::thread tidier;
+  std::thread reaper;
   {
     base::Lock lock(mutex_);
     ending_ = true;
-    tidier.swap(tidier_);
+    reaper.swap(reaper_);
     changed_.notify_all();
   }
-  if (tidier.joinable()) tidier.join();
+  if (reaper.joinable()) reaper.join();
 }
 
 // A handle belongs to one request at a time, since libcurl's easy handles are not thread-safe.
-std::unique_ptr<CurlClient::Handle> CurlClient::Take() {
+std::unique_ptr<CurlClient::Handle> CurlClient::AcquireHandle() {
   {
     base::Lock lock(mutex_);
     if (!idle_.empty()) {
@@ -316,52 +316,52 @@ std::unique_ptr<CurlClient::Handle> CurlClient::Take() {
   return std::make_unique<Handle>();
 }
 
-void CurlClient::GiveBack(std::unique_ptr<Handle> handle) {
+void CurlClient::ReleaseHandle(std::unique_ptr<Handle> handle) {
   const base::TimePoint now = std::chrono::steady_clock::now();
   std::vector<Idle> unused;  // their connections are closed without the lock
   base::Lock lock(mutex_);
   idle_.push_back({std::move(handle), now});
-  unused = TakeUnused(now);
-  StartTidying();
+  unused = TakeExpired(now);
+  StartReaper();
 }
 
 // Returns the handles that were idle for too long, and those that are too many. The oldest are first in the
 // list.
-std::vector<CurlClient::Idle> CurlClient::TakeUnused(base::TimePoint now) {
+std::vector<CurlClient::Idle> CurlClient::TakeExpired(base::TimePoint now) {
   auto kept = std::find_if(idle_.begin(), idle_.end(),
-                           [&](const Idle& one) { return now - one.since <= options_.keep_idle; });
+                           [&](const Idle& one) { return now - one.since <= options_.idle_timeout; });
   if (const auto most = idle_.end() - std::min(idle_.size(), kMaxIdleHandles); kept < most) kept = most;
   std::vector<Idle> unused(std::make_move_iterator(idle_.begin()), std::make_move_iterator(kept));
   idle_.erase(idle_.begin(), kept);
   return unused;
 }
 
-void CurlClient::StartTidying() {
-  if (tidying_ || ending_ || idle_.size() <= kHandlesAtRest) return;
-  if (tidier_.joinable()) tidier_.join();  // has ended, but for its last instructions
+void CurlClient::StartReaper() {
+  if (reaping_ || ending_ || idle_.size() <= kMinIdleHandles) return;
+  if (reaper_.joinable()) reaper_.join();  // has ended, but for its last instructions
   try {
-    tidier_ = std::thread([this] { Tidy(); });
-    tidying_ = true;
+    reaper_ = std::thread([this] { ReapIdle(); });
+    reaping_ = true;
   } catch (const std::system_error&) {
     return;  // a container's limit of threads: the next request tries it again
   }
 }
 
-void CurlClient::Tidy() {
+void CurlClient::ReapIdle() {
   while (true) {
     // Declared before the lock, so that connections are closed after it is released.
     std::vector<Idle> unused;
     base::Lock lock(mutex_);
-    if (ending_ || idle_.size() <= kHandlesAtRest) {
-      tidying_ = false;
+    if (ending_ || idle_.size() <= kMinIdleHandles) {
+      reaping_ = false;
       return;
     }
-    changed_.wait_until(mutex_, idle_.front().since + options_.keep_idle + std::chrono::milliseconds(1));
-    unused = TakeUnused(std::chrono::steady_clock::now());
+    changed_.wait_until(mutex_, idle_.front().since + options_.idle_timeout + std::chrono::milliseconds(1));
+    unused = TakeExpired(std::chrono::steady_clock::now());
   }
 }
 
-Exchanged CurlClient::Exchange(const base::Call& call, const Request& request) {
+ExchangeResult CurlClient::Exchange(const base::Call& call, const Request& request) {
   // Only errors need it, and to look for secrets in it takes time.
   auto what = [&] {
     return (IsFieldName(request.method) ? request.method : "?") + " " + DisplayUrl(request.url);
@@ -371,12 +371,12 @@ Exchanged CurlClient::Exchange(const base::Call& call, const Request& request) {
   base::RememberSecret(request.authorization, base::SecretOrigin::kSent);
   if (request.secret_header) base::RememberSecret(request.secret_header->value, base::SecretOrigin::kSent);
   if (request.tls) base::RememberSecret(request.tls->key_pem);
-  auto handle = Take();
+  auto handle = AcquireHandle();
   if (!handle->valid()) return {base::ResourceExhausted(what() + ": out of memory"), Fault::kRequest};
-  Exchanged exchanged = handle->Send(call, request, options_);
+  ExchangeResult exchanged = handle->Send(call, request, options_);
   // The handle is kept after a failure, too: Send has closed the connection of a transfer that did not end,
   // and the others are still good.
-  GiveBack(std::move(handle));
+  ReleaseHandle(std::move(handle));
   if (!exchanged.response) exchanged.response = std::move(exchanged.response).error().Wrap(what());
   return exchanged;
 }

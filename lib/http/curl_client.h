@@ -24,7 +24,7 @@ struct CurlOptions {
   std::string ca_file;      // PEM, instead of the system's roots; empty: the system's
   // Connections that were not used for this long are closed: those of a few handles at the end of the next
   // request, those of more at once.
-  std::chrono::milliseconds keep_idle{20'000};
+  std::chrono::milliseconds idle_timeout{20'000};
 };
 
 // TLS 1.2 or newer; HTTP/1.1 unless a request allows HTTP/2 (a handle has one request at a time). Keeps
@@ -41,7 +41,7 @@ class CurlClient final : public Client {
   CurlClient(const CurlClient&) = delete;
   CurlClient& operator=(const CurlClient&) = delete;
 
-  Exchanged Exchange(const base::Call& call, const Request& request) override PREFETCH_EXCLUDES(mutex_);
+  ExchangeResult Exchange(const base::Call& call, const Request& request) override PREFETCH_EXCLUDES(mutex_);
 
  private:
   class Handle;
@@ -49,19 +49,19 @@ class CurlClient final : public Client {
     std::unique_ptr<Handle> handle;
     base::TimePoint since;
   };
-  std::unique_ptr<Handle> Take() PREFETCH_EXCLUDES(mutex_);
-  void GiveBack(std::unique_ptr<Handle> handle) PREFETCH_EXCLUDES(mutex_);
-  std::vector<Idle> TakeUnused(base::TimePoint now) PREFETCH_REQUIRES(mutex_);
-  void StartTidying() PREFETCH_REQUIRES(mutex_);
-  void Tidy() PREFETCH_EXCLUDES(mutex_);
+  std::unique_ptr<Handle> AcquireHandle() PREFETCH_EXCLUDES(mutex_);
+  void ReleaseHandle(std::unique_ptr<Handle> handle) PREFETCH_EXCLUDES(mutex_);
+  std::vector<Idle> TakeExpired(base::TimePoint now) PREFETCH_REQUIRES(mutex_);
+  void StartReaper() PREFETCH_REQUIRES(mutex_);
+  void ReapIdle() PREFETCH_EXCLUDES(mutex_);
 
   const CurlOptions options_;
   base::Mutex mutex_;
   base::Condition changed_;
   std::vector<Idle> idle_ PREFETCH_GUARDED_BY(mutex_);  // the last used last: its connections live
-  bool tidying_ PREFETCH_GUARDED_BY(mutex_) = false;
+  bool reaping_ PREFETCH_GUARDED_BY(mutex_) = false;
   bool ending_ PREFETCH_GUARDED_BY(mutex_) = false;
-  std::thread tidier_ PREFETCH_GUARDED_BY(mutex_);  // while many are idle
+  std::thread reaper_ PREFETCH_GUARDED_BY(mutex_);  // while many are idle
 };
 
 }  // namespace prefetch::http

@@ -71,7 +71,7 @@ std::string PeerOf(const Request& request) {
 
 // libcurl takes the name for TLS from the URL. So the URL gets the name that the certificate must have, and
 // the connection and the Host header keep the address.
-Renamed Rename(const Request& request) {
+ServerNameOverride OverrideServerName(const Request& request) {
   if (!request.tls || request.tls->server_name.empty() || !request.url.starts_with("https://")) return {};
   std::string rest = request.url.substr(std::string_view("https://").size());
   std::size_t end = std::min(rest.find_first_of("/?#"), rest.size());
@@ -86,7 +86,7 @@ Renamed Rename(const Request& request) {
           .connect_to = "::" + authority + (has_port ? "" : ":")};
 }
 
-std::string ProxyAsGoReads(std::string_view text) {
+std::string NormalizeProxyUrl(std::string_view text) {
   if (text.empty()) return "";
   const std::size_t colon = text.find("://");
   const bool has_scheme = colon != std::string_view::npos;
@@ -127,8 +127,8 @@ const char* ProxyFor(const CurlOptions& options, const std::string& url) {
   return parsed->scheme == "https" ? options.https_proxy.c_str() : options.http_proxy.c_str();
 }
 
-void AddHeaders(const Request& request, const Renamed& renamed, HeaderLines& lines) {
-  if (!renamed.host_header.empty()) lines.Add("Host", renamed.host_header);
+void AddHeaders(const Request& request, const ServerNameOverride& override_name, HeaderLines& lines) {
+  if (!override_name.host_header.empty()) lines.Add("Host", override_name.host_header);
   for (const auto& field : request.headers.fields()) lines.Add(field.first, field.second);
   if (!request.authorization.empty()) lines.Add("Authorization", request.authorization.Reveal());
   if (request.secret_header) lines.Add(request.secret_header->name, request.secret_header->value.Reveal());
@@ -142,7 +142,7 @@ namespace {
 using Address = in6_addr;
 
 std::optional<Address> ParseAddress(const std::string& text) {
-  return IsAddress(text) ? AsV6(text) : std::nullopt;
+  return IsAddress(text) ? ToIpv6(text) : std::nullopt;
 }
 
 bool IsV4(const Address& address) {

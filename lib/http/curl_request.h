@@ -61,20 +61,20 @@ std::string PeerOf(const Request& request);
 
 // Another server name: libcurl verifies the URL's host and nothing else, so the name becomes the URL's host,
 // and the connection goes to the host that stood there. Empty where there is no such name.
-struct Renamed {
+struct ServerNameOverride {
   std::string url;
   std::string host_header;  // the host that stood there, with its port: what the request is still meant for
   std::string connect_to;   // "HOST:PORT:CONNECT-HOST:CONNECT-PORT" with the first two left out: any
 };
 
-Renamed Rename(const Request& request);
+ServerNameOverride OverrideServerName(const Request& request);
 
-void AddHeaders(const Request& request, const Renamed& renamed, HeaderLines& lines);
+void AddHeaders(const Request& request, const ServerNameOverride& override_name, HeaderLines& lines);
 
 // A proxy's URL for libcurl, so that it means what Go's net/http reads in it: without a scheme it is http;
 // without a port it has the scheme's (libcurl takes 1080); a socks5 proxy resolves the names, which libcurl
 // calls socks5h. Empty stays empty.
-std::string ProxyAsGoReads(std::string_view text);
+std::string NormalizeProxyUrl(std::string_view text);
 
 // Adds the passwords of proxies to the secrets that no foreign text may repeat (base/redactor.h).
 void RememberProxyPasswords(const CurlOptions& options);

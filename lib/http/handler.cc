@@ -46,17 +46,17 @@ std::optional<std::string_view> ServerRequest::Query(std::string_view name) cons
   return std::nullopt;
 }
 
-Deferred ServerAnswer::TakeJob() && {
+Deferred HandlerResult::TakeJob() && {
   if (!deferred()) std::abort();
   return std::get<1>(std::move(answer_));
 }
 
-ServerResponse ServerAnswer::TakeResponse() && {
+ServerResponse HandlerResult::TakeResponse() && {
   if (deferred()) std::abort();
   return std::get<0>(std::move(answer_));
 }
 
-ServerResponse ServerAnswer::Wait(const base::Call& call) && {
+ServerResponse HandlerResult::Wait(const base::Call& call) && {
   if (!deferred()) return std::move(*this).TakeResponse();
   // The result of a job may be another job, so this goes on until there is a response.
   return std::get<1>(answer_)(call).Wait(call);
@@ -98,48 +98,48 @@ ServerResponse MethodNotAllowedResponse(std::initializer_list<Method> allowed) {
   return response;
 }
 
-BodyBudget::Held BodyBudget::Giver(std::function<void()> give_back) {
-  return Held(this, [give_back = std::move(give_back)](const void*) { give_back(); });
+BodyBudget::Reservation BodyBudget::MakeReservation(std::function<void()> give_back) {
+  return Reservation(this, [give_back = std::move(give_back)](const void*) { give_back(); });
 }
 
 // Many connections may send the same body, such as one status document. It counts once.
-BodyBudget::Held BodyBudget::Hold(const SharedBody& body, bool local) {
+BodyBudget::Reservation BodyBudget::ReserveBody(const SharedBody& body, bool local) {
   {
     base::Lock lock(mutex_);
-    auto known = senders_.find(body.get());
-    if (known == senders_.end()) {
+    auto known = body_users_.find(body.get());
+    if (known == body_users_.end()) {
       // A body that is alone always has room. Otherwise a list longer than the limit could never be shown.
-      if (used_ + body->size() > LimitFor(local) && !senders_.empty()) return nullptr;
-      known = senders_.emplace(body.get(), 0).first;
+      if (used_ + body->size() > LimitFor(local) && !body_users_.empty()) return nullptr;
+      known = body_users_.emplace(body.get(), 0).first;
       used_ += body->size();
     }
     known->second++;
   }
   // The body is held as well, so that its address, which is the key, cannot be used by another one meanwhile.
-  return Giver([self = shared_from_this(), body] { self->LetGo(body); });
+  return MakeReservation([self = shared_from_this(), body] { self->ReleaseBody(body); });
 }
 
-void BodyBudget::LetGo(const SharedBody& body) {
+void BodyBudget::ReleaseBody(const SharedBody& body) {
   base::Lock lock(mutex_);
-  auto known = senders_.find(body.get());
+  auto known = body_users_.find(body.get());
   if (--known->second > 0) return;
-  senders_.erase(known);
+  body_users_.erase(known);
   used_ -= body->size();
 }
 
-BodyBudget::Held BodyBudget::HoldBytes(std::size_t bytes, bool local) {
+BodyBudget::Reservation BodyBudget::Reserve(std::size_t bytes, bool local) {
   {
     base::Lock lock(mutex_);
     if (used_ + bytes > LimitFor(local)) return nullptr;
     used_ += bytes;
   }
-  return Giver([self = shared_from_this(), bytes] {
+  return MakeReservation([self = shared_from_this(), bytes] {
     base::Lock lock(self->mutex_);
     self->used_ -= bytes;
   });
 }
 
-bool BodyBudget::Crowded() const {
+bool BodyBudget::IsUnderPressure() const {
   base::Lock lock(mutex_);
   return used_ > limits_.network / 4 * 3;
 }
@@ -181,7 +181,7 @@ std::string NameOf(std::string_view host) {
 
 }  // namespace
 
-bool IsHostOfOurs(std::string_view host, const std::vector<std::string_view>& own) {
+bool IsTrustedHostName(std::string_view host, const std::vector<std::string_view>& own) {
   if (host.empty()) return true;
   const std::string name = NameOf(host);
   if (name.empty()) return false;
@@ -196,14 +196,14 @@ bool IsHostOfOurs(std::string_view host, const std::vector<std::string_view>& ow
          std::any_of(std::begin(kPrivateSuffixes), std::end(kPrivateSuffixes), ends_name);
 }
 
-bool MayBeOfAPage(const ServerRequest& request, const std::vector<std::string_view>& own) {
+bool MayComeFromBrowserPage(const ServerRequest& request, const std::vector<std::string_view>& own) {
   bool ours = true;
   for (const auto& [name, value] : request.headers.fields()) {
     // Every Host header has to fit: a request may have several.
-    if (base::EqualsIgnoreCase(name, "Host")) ours = ours && IsHostOfOurs(value, own);
+    if (base::EqualsIgnoreCase(name, "Host")) ours = ours && IsTrustedHostName(value, own);
   }
   // A page cannot set a header that begins with "Sec-".
-  if (ours || request.headers.Has(kNoPageHeader)) return false;
+  if (ours || request.headers.Has(kNotBrowserHeader)) return false;
   return request.headers.Get("Accept-Encoding").value_or("") != "gzip";
 }
 

@@ -38,26 +38,26 @@ class BodyBudget : public std::enable_shared_from_this<BodyBudget> {
   explicit BodyBudget(BodyLimits limits = {}) : limits_(limits) {}
 
   // Gives its bytes back when the last copy goes.
-  using Held = std::shared_ptr<const void>;
+  using Reservation = std::shared_ptr<const void>;
 
   // For as long as an answer with this body is being sent. A body counts once, however many send it. nullptr:
   // there is no room for it now. One that is alone always has room, or a long list could never be shown.
-  Held Hold(const SharedBody& body, bool local) PREFETCH_EXCLUDES(mutex_);
+  Reservation ReserveBody(const SharedBody& body, bool local) PREFETCH_EXCLUDES(mutex_);
   // The same for other memory: a request's body, the kernel's buffer of a connection.
-  Held HoldBytes(std::size_t bytes, bool local) PREFETCH_EXCLUDES(mutex_);
+  Reservation Reserve(std::size_t bytes, bool local) PREFETCH_EXCLUDES(mutex_);
   // Three quarters of the neighbours' share are taken: slow readers are disconnected.
-  bool Crowded() const PREFETCH_EXCLUDES(mutex_);
+  bool IsUnderPressure() const PREFETCH_EXCLUDES(mutex_);
   std::size_t used() const PREFETCH_EXCLUDES(mutex_);
 
  private:
   std::size_t LimitFor(bool local) const { return local ? limits_.bytes : limits_.network; }
-  Held Giver(std::function<void()> give_back);
-  void LetGo(const SharedBody& body) PREFETCH_EXCLUDES(mutex_);
+  Reservation MakeReservation(std::function<void()> give_back);
+  void ReleaseBody(const SharedBody& body) PREFETCH_EXCLUDES(mutex_);
 
   const BodyLimits limits_;
   mutable base::Mutex mutex_;
   std::size_t used_ PREFETCH_GUARDED_BY(mutex_) = 0;
-  std::map<const std::string*, std::size_t> senders_ PREFETCH_GUARDED_BY(mutex_);  // of each body
+  std::map<const std::string*, std::size_t> body_users_ PREFETCH_GUARDED_BY(mutex_);  // of each body
 };
 
 // A HEAD request is given to the handler as kGet, and its answer goes out without the body.
@@ -88,30 +88,30 @@ struct ServerResponse {
   SharedBody shared = nullptr;
 };
 
-class ServerAnswer;
+class HandlerResult;
 
 // An answer that takes a while: it asks a runtime, a registry, a credential plugin. The server runs it on an
 // extra thread while it serves other clients, and gives its result to the client. Once `call` is stopped (the
 // server stops; the client is gone) or past its deadline, the result is void: the job must end soon. An
 // exception becomes a 500. The job owns its copies of the request, which no longer exists when it runs. Its
 // result may be another job, for a step of another kind.
-using Deferred = std::function<ServerAnswer(const base::Call& call)>;
+using Deferred = std::function<HandlerResult(const base::Call& call)>;
 
 // The party that a job waits for. A few jobs of each kind run at once, on threads that no other kind gets.
 enum class JobKind {
-  kSlow,   // servers elsewhere, and plugins
-  kLogin,  // the server that knows the client
-  kNear,   // programs and files of this node
-  kQuick,  // nothing: it computes for milliseconds. One runs after the other, and none is refused
+  kRemote,          // servers elsewhere, and plugins
+  kAuthentication,  // the server that knows the client
+  kLocal,           // programs and files of this node
+  kCompute,         // nothing: it computes for milliseconds. One runs after the other, and none is refused
 };
 inline constexpr std::size_t kJobKinds = 4;
 
 // A handler's result: the response, or the job that makes it.
-class ServerAnswer {
+class HandlerResult {
  public:
-  ServerAnswer(ServerResponse response) : answer_(std::move(response)) {}  // NOLINT: as Result has it
+  HandlerResult(ServerResponse response) : answer_(std::move(response)) {}  // NOLINT: as Result has it
   // Jobs of one `group` share the threads of one client, from whatever addresses they come; empty: none.
-  ServerAnswer(Deferred job, JobKind kind = JobKind::kSlow, std::string group = "")  // NOLINT: likewise
+  HandlerResult(Deferred job, JobKind kind = JobKind::kRemote, std::string group = "")  // NOLINT: likewise
       : answer_(std::move(job)), kind_(kind), group_(std::move(group)) {}
 
   bool deferred() const { return answer_.index() == 1; }
@@ -127,13 +127,13 @@ class ServerAnswer {
 
  private:
   std::variant<ServerResponse, Deferred> answer_;
-  JobKind kind_ = JobKind::kSlow;
+  JobKind kind_ = JobKind::kRemote;
   std::string group_;
 };
 
 // Runs on the server's one thread: it must not block, since all other clients wait meanwhile; work that may
 // block is returned as a Deferred. An exception becomes a 500.
-using Handler = std::function<ServerAnswer(const ServerRequest&)>;
+using Handler = std::function<HandlerResult(const ServerRequest&)>;
 
 ServerResponse JsonResponse(int status, std::string json);
 ServerResponse SharedJsonResponse(int status, SharedBody json);
@@ -148,14 +148,14 @@ ServerResponse MethodNotAllowedResponse(std::initializer_list<Method> allowed); 
 // Can no stranger own this name? `host` is a Host header's value: an address, a name without a dot, a name
 // that no public registry gives out (localhost, .svc, .local, .internal), or one of `own`; each with or
 // without a port. True for an empty one: browsers always send it.
-bool IsHostOfOurs(std::string_view host, const std::vector<std::string_view>& own);
+bool IsTrustedHostName(std::string_view host, const std::vector<std::string_view>& own);
 
 // Whether the request may come from a page of a stranger's name. Pages cannot set Sec- headers, nor
 // Accept-Encoding, for which browsers send more than Go programs (kubectl, through the API server's proxy)
 // do.
-bool MayBeOfAPage(const ServerRequest& request, const std::vector<std::string_view>& own);
+bool MayComeFromBrowserPage(const ServerRequest& request, const std::vector<std::string_view>& own);
 
 // Sent by prefetchctl, since the API server's proxy passes on the name by which the API server was asked.
-inline constexpr std::string_view kNoPageHeader = "Sec-Prefetchd";
+inline constexpr std::string_view kNotBrowserHeader = "Sec-Prefetchd";
 
 }  // namespace prefetch::http

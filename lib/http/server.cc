@@ -38,7 +38,7 @@ constexpr std::size_t kSmallBody = std::size_t{16} << 10;
 // The kernel's buffer of a connection counts as the process's memory, and grows to megabytes for a client
 // that does not read. The kernel takes twice these sizes, for its own bookkeeping (socket(7), SO_SNDBUF).
 constexpr int kFirstBuffer = 16 << 10;
-constexpr int kCrowdedBuffer = 32 << 10;
+constexpr int kPressureBuffer = 32 << 10;
 constexpr int kRoomyBuffer = 256 << 10;  // so that a distant client is served quickly
 
 MHD_Result CollectHeader(void* headers, MHD_ValueKind, const char* name, const char* value) {
@@ -48,7 +48,7 @@ MHD_Result CollectHeader(void* headers, MHD_ValueKind, const char* name, const c
 
 // libmicrohttpd would decode the path in place before the handler is called. ParseTarget is stricter and
 // needs the raw target, so this decoder does nothing.
-std::size_t KeepEscapes(void*, MHD_Connection*, char* text) {
+std::size_t NoUnescape(void*, MHD_Connection*, char* text) {
   return std::char_traits<char>::length(text);
 }
 
@@ -83,7 +83,7 @@ base::Status Server::Loop::Start() {
                              MHD_OPTION_NOTIFY_CONNECTION, &OnConnection, this,             //
                              MHD_OPTION_NOTIFY_COMPLETED, &OnCompleted, this,               //
                              MHD_OPTION_URI_LOG_CALLBACK, &OnTarget, this,                  //
-                             MHD_OPTION_UNESCAPE_CALLBACK, &KeepEscapes, nullptr,           //
+                             MHD_OPTION_UNESCAPE_CALLBACK, &NoUnescape, nullptr,            //
                              MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,  // our thread blocks it
                              MHD_OPTION_END);
   if (daemon_ == nullptr) return base::Internal("cannot serve " + listener_.address());
@@ -111,12 +111,13 @@ Server::Loop::~Loop() {
 }
 
 // Returns the time in milliseconds for which the loop may sleep; -1 for no limit.
-int Server::Loop::Pause() {
+int Server::Loop::PollTimeout() {
   auto now = std::chrono::steady_clock::now();
   // The thread sleeps until the earliest of three times: an old connection, a deferred answer,
   // libmicrohttpd's own.
   std::optional<base::TimePoint> next = Sweep(now);
-  if (!deferred_.empty()) next = std::min(next.value_or(base::TimePoint::max()), EndOf(deferred_.front()));
+  if (!deferred_.empty())
+    next = std::min(next.value_or(base::TimePoint::max()), DeadlineOf(deferred_.front()));
   int wait = -1;
   if (next) {
     auto until = std::chrono::ceil<std::chrono::milliseconds>(*next - now).count();
@@ -134,17 +135,17 @@ void Server::Loop::Run(const std::stop_token& stop) {
   int epoll = MHD_get_daemon_info(daemon_, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
   // A closed unix socket always shows as a hang-up. TCP cannot tell a client that is gone from one that only
   // sends no more: a client of a deferred answer that closes its side counts as gone.
-  short departure = listener_.local() ? short{0} : short{POLLRDHUP};
+  short hang_up_events = listener_.local() ? short{0} : short{POLLRDHUP};
   std::vector<pollfd> ready;
   bool again = false;
   while (!stop.stop_requested()) {
-    int wait = Pause();
+    int wait = PollTimeout();
     // If it was full, libmicrohttpd accepts connections again only in the run after the one that made room.
     if (again) wait = 0;
     ready.assign({{epoll, POLLIN, 0}, {wake_.get(), POLLIN, 0}});
     // Suspended connections are in no set of libmicrohttpd's, so their departure is polled for here.
     for (const Connection& connection : deferred_) {
-      if (LooksForDeparture(connection)) ready.push_back({connection.fd, departure, 0});
+      if (PollsForHangUp(connection)) ready.push_back({connection.fd, hang_up_events, 0});
     }
     std::size_t before = Open();
     if (::poll(ready.data(), ready.size(), wait) > 0) StopForDisconnectedClients(ready.data() + 2);
@@ -156,11 +157,12 @@ void Server::Loop::Run(const std::stop_token& stop) {
 }
 
 // A long answer gets a larger send buffer, if the budget allows it. Short answers go through the small one.
-bool Server::Loop::MakeRoomInSocket(Connection& connection) {
-  if (connection.buffer != nullptr) return true;
-  int size = limits_.budget->Crowded() ? kCrowdedBuffer : kRoomyBuffer;
-  connection.buffer = limits_.budget->HoldBytes(static_cast<std::size_t>(size) * 2, listener_.local());
-  if (connection.buffer == nullptr) return false;
+bool Server::Loop::GrowSendBuffer(Connection& connection) {
+  if (connection.buffer_reservation != nullptr) return true;
+  int size = limits_.budget->IsUnderPressure() ? kPressureBuffer : kRoomyBuffer;
+  connection.buffer_reservation =
+      limits_.budget->Reserve(static_cast<std::size_t>(size) * 2, listener_.local());
+  if (connection.buffer_reservation == nullptr) return false;
   if (!listener_.local()) ::setsockopt(connection.fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
   return true;
 }
@@ -173,12 +175,12 @@ MHD_Result Server::Loop::Queue(MHD_Connection* mhd, Connection& connection, Serv
     response.body = base::WithoutControls(base::ToUtf8(response.body));
   }
   if (body == nullptr) body = std::make_shared<const std::string>(std::move(response.body));
-  BodyBudget::Held held;
+  BodyBudget::Reservation held;
   if (body->size() > kSmallBody) {
-    held = limits_.budget->Hold(body, listener_.local());
+    held = limits_.budget->ReserveBody(body, listener_.local());
     // A refusal is a short answer, which always has room, so this ends.
-    if (held == nullptr || !MakeRoomInSocket(connection)) {
-      return Queue(mhd, connection, NoRoom());
+    if (held == nullptr || !GrowSendBuffer(connection)) {
+      return Queue(mhd, connection, OverloadedResponse());
     }
   }
   return SendAnswer(mhd, response, std::move(body), std::move(held)) ? MHD_YES : MHD_NO;
@@ -194,13 +196,13 @@ void Server::Loop::Opened(MHD_Connection* mhd, void** context) {
   connection.self = std::prev(connections_.end());
   if (!listener_.local()) ::setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &kFirstBuffer, sizeof kFirstBuffer);
   *context = &connection;
-  of_peer_[connection.peer]++;
+  connections_by_peer_[connection.peer]++;
   // The new connection is counted first, so that it is part of its address's share.
-  MakeRoomFor(connection);
+  EvictFor(connection);
 }
 
 void Server::Loop::Closed(Connection& connection) {
-  if (!connection.shut) Forget(connection);
+  if (!connection.disconnected) Forget(connection);
   connections_.erase(connection.self);
 }
 
@@ -225,7 +227,7 @@ void* Server::Loop::OnTarget(void*, const char* target, MHD_Connection* mhd) {
       MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context);
   connection->target = target;
   // The connection may have had a request before (keep-alive).
-  connection->seen = connection->too_long = connection->no_room = false;
+  connection->headers_seen = connection->too_long = connection->no_room = false;
   connection->body.clear();
   return connection;
 }
@@ -235,7 +237,7 @@ void Server::Loop::OnCompleted(void* self, MHD_Connection*, void** context, MHD_
   Connection& connection = *static_cast<Connection*>(*context);
   connection.target.clear();
   connection.body = std::string();  // gives its memory back while the connection idles
-  connection.reading.reset();
+  connection.body_reservation.reset();
   if (code == MHD_REQUEST_TERMINATED_COMPLETED_OK) static_cast<Loop*>(self)->Renew(connection);
 }
 
@@ -260,8 +262,8 @@ MHD_Result Server::Loop::Receive(MHD_Connection* mhd, Connection& connection, co
     connection.answer.reset();
     return Queue(mhd, connection, std::move(answer));
   }
-  if (!connection.seen) {  // the headers are here; the body, if any, comes in later calls
-    connection.seen = true;
+  if (!connection.headers_seen) {  // the headers are here; the body, if any, comes in later calls
+    connection.headers_seen = true;
     const char* length = MHD_lookup_connection_value(mhd, MHD_HEADER_KIND, "Content-Length");
     auto declared = base::ParseUint(length == nullptr ? "0" : length);
     // A body that is too long by its own header is refused before it is read.
@@ -275,9 +277,9 @@ MHD_Result Server::Loop::Receive(MHD_Connection* mhd, Connection& connection, co
     return MHD_YES;
   }
   // The body is complete here, so an answer can be given.
-  if (connection.no_room) return Queue(mhd, connection, NoRoom());
+  if (connection.no_room) return Queue(mhd, connection, OverloadedResponse());
   if (connection.too_long) return Queue(mhd, connection, TooLong(limits_.body_bytes));
-  ServerAnswer answer = Answer(mhd, connection, method);
+  HandlerResult answer = Answer(mhd, connection, method);
   if (answer.deferred()) return Defer(mhd, connection, std::move(answer));
   return Queue(mhd, connection, std::move(answer).TakeResponse());
 }
@@ -287,16 +289,16 @@ MHD_Result Server::Loop::Receive(MHD_Connection* mhd, Connection& connection, co
 void Server::Loop::ReadBody(Connection& connection, std::string_view part) {
   std::size_t size = connection.body.size() + part.size();
   connection.too_long |= size > limits_.body_bytes;
-  if (size > kSmallBody && connection.reading == nullptr && !connection.no_room) {
+  if (size > kSmallBody && connection.body_reservation == nullptr && !connection.no_room) {
     // The largest body is reserved at once: its length may not be known, and a later refusal would waste what
     // was read.
-    connection.reading = limits_.budget->HoldBytes(limits_.body_bytes, listener_.local());
-    connection.no_room = connection.reading == nullptr;
+    connection.body_reservation = limits_.budget->Reserve(limits_.body_bytes, listener_.local());
+    connection.no_room = connection.body_reservation == nullptr;
   }
   if (!connection.too_long && !connection.no_room) connection.body.append(part);
 }
 
-ServerAnswer Server::Loop::Answer(MHD_Connection* mhd, Connection& connection, const char* method) const {
+HandlerResult Server::Loop::Answer(MHD_Connection* mhd, Connection& connection, const char* method) const {
   auto known = ParseMethod(method);
   if (!known) return ErrorResponse(501, "unknown method");
   auto target = ParseTarget(connection.target);

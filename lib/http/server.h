@@ -67,7 +67,7 @@ struct ServerLimits {
   // that wait; further clients get 503 with Retry-After.
   unsigned deferred_threads = 4;
   unsigned deferred_queue = 16;
-  // Threads of each kind that one address gets at most, and one ServerAnswer::group; 0: all.
+  // Threads of each kind that one address gets at most, and one HandlerResult::group; 0: all.
   unsigned deferred_per_client = 0;
   unsigned connections = 512;
   // Half of all connections; yet far more than a gateway or a scraper that speaks for many holds open towards

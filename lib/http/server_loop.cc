@@ -13,7 +13,7 @@ namespace {
 
 struct Sent {
   SharedBody body;
-  BodyBudget::Held held;
+  BodyBudget::Reservation held;
 };
 
 void DeleteSent(void* sent) {
@@ -23,7 +23,7 @@ void DeleteSent(void* sent) {
 }  // namespace
 
 bool SendAnswer(MHD_Connection* connection, const ServerResponse& response, SharedBody body,
-                BodyBudget::Held held) {
+                BodyBudget::Reservation held) {
   auto* sent = new Sent{std::move(body), std::move(held)};
   // libmicrohttpd only reads the body; its signature is older than const.
   MHD_Response* message = MHD_create_response_from_buffer_with_free_callback_cls(
@@ -49,61 +49,63 @@ bool SendAnswer(MHD_Connection* connection, const ServerResponse& response, Shar
 // Cuts connections that have had their time, so that there is room for others. The list is in order of time,
 // so the first one that may stay ends the loop.
 std::optional<base::TimePoint> Server::Loop::Sweep(base::TimePoint now) {
-  bool crowded = Open() > limits_.connections / 2 || (!listener_.local() && limits_.budget->Crowded());
+  bool crowded =
+      Open() > limits_.connections / 2 || (!listener_.local() && limits_.budget->IsUnderPressure());
   auto granted = crowded ? limits_.request_time / 10 : limits_.request_time;
   for (Connection& connection : connections_) {
     // It is cut already, and libmicrohttpd has not closed it yet.
-    if (connection.shut) continue;
+    if (connection.disconnected) continue;
     if (now < connection.since + granted) return connection.since + granted;
-    Shut(connection);
+    Disconnect(connection);
   }
   return std::nullopt;
 }
 
-void Server::Loop::Shut(Connection& connection) {
+void Server::Loop::Disconnect(Connection& connection) {
   // libmicrohttpd owns the descriptor. It notices the shutdown, closes the connection, and calls
   // OnConnection.
   ::shutdown(connection.fd, SHUT_RDWR);
-  connection.shut = true;
+  connection.disconnected = true;
   Forget(connection);
 }
 
 void Server::Loop::Forget(const Connection& connection) {
-  auto count = of_peer_.find(connection.peer);
-  if (count != of_peer_.end() && --count->second == 0) of_peer_.erase(count);
+  auto count = connections_by_peer_.find(connection.peer);
+  if (count != connections_by_peer_.end() && --count->second == 0) connections_by_peer_.erase(count);
 }
 
-void Server::Loop::ShutOldestOf(const std::string* peer) {
+void Server::Loop::DisconnectOldestOf(const std::string* peer) {
   auto oldest = std::find_if(connections_.begin(), connections_.end(), [&](const Connection& one) {
-    return !one.shut && (peer == nullptr || one.peer == *peer);
+    return !one.disconnected && (peer == nullptr || one.peer == *peer);
   });
-  if (oldest != connections_.end()) Shut(*oldest);
+  if (oldest != connections_.end()) Disconnect(*oldest);
 }
 
 // Cuts the oldest connection of an address that has too many. Pods whose address is translated come from the
 // node's own address, as kubelet's probes do, so the newest connection gets in.
-void Server::Loop::MakeRoomFor(const Connection& newest) {
+void Server::Loop::EvictFor(const Connection& newest) {
   // Only root may open the unix socket, so its clients need no shares.
   if (listener_.local()) return;
-  if (of_peer_[newest.peer] > limits_.connections_per_address) return ShutOldestOf(&newest.peer);
+  if (connections_by_peer_[newest.peer] > limits_.connections_per_address)
+    return DisconnectOldestOf(&newest.peer);
   if (Open() <= limits_.connections - limits_.connections / 8) return;
   // Near the limit of all connections, the address with most of them gives one up. If none has two, a machine
   // with many addresses may have opened them all.
-  auto busiest = std::max_element(of_peer_.begin(), of_peer_.end(),
+  auto busiest = std::max_element(connections_by_peer_.begin(), connections_by_peer_.end(),
                                   [](const auto& a, const auto& b) { return a.second < b.second; });
-  ShutOldestOf(busiest->second > 1 ? &busiest->first : nullptr);
+  DisconnectOldestOf(busiest->second > 1 ? &busiest->first : nullptr);
 }
 
 // Gives up deferred answers whose time is over. Their connections are suspended while a job makes the answer.
 void Server::Loop::SweepDeferred(base::TimePoint now) {
-  while (!deferred_.empty() && now >= EndOf(deferred_.front())) {
+  while (!deferred_.empty() && now >= DeadlineOf(deferred_.front())) {
     GiveUp(deferred_.front(), ErrorResponse(504, "this took too long"));
   }
 }
 
 // Suspends the connection while a thread of ServerJobs makes the answer. The loop goes on with other
 // connections meanwhile.
-MHD_Result Server::Loop::Defer(MHD_Connection* mhd, Connection& connection, ServerAnswer answer) {
+MHD_Result Server::Loop::Defer(MHD_Connection* mhd, Connection& connection, HandlerResult answer) {
   std::stop_source stop;
   auto now = std::chrono::steady_clock::now();
   // A job has a number and no pointer to its connection: the connection may be gone when the job ends.
@@ -116,12 +118,12 @@ MHD_Result Server::Loop::Defer(MHD_Connection* mhd, Connection& connection, Serv
                       .address = connection.peer,
                       .group = answer.group()};
   job.work = std::move(answer).TakeJob();
-  if (!jobs_->Submit(std::move(job))) return Queue(mhd, connection, NoRoom());
+  if (!jobs_->Submit(std::move(job))) return Queue(mhd, connection, OverloadedResponse());
   connection.suspended = mhd;
   connection.job = id;
   connection.kind = kind;
   connection.stop = std::move(stop);
-  connection.gone = false;
+  connection.client_gone = false;
   connection.since = now;
   // Splicing keeps the object at its address, to which libmicrohttpd has a pointer.
   deferred_.splice(deferred_.end(), connections_, connection.self);
@@ -158,8 +160,8 @@ void Server::Loop::ResumeDone() {
 void Server::Loop::StopForDisconnectedClients(const pollfd* seen) {
   for (auto next = deferred_.begin(); next != deferred_.end();) {
     Connection& connection = *next++;  // it may move to the other list
-    if (!LooksForDeparture(connection) || (seen++)->revents == 0) continue;
-    connection.gone = true;
+    if (!PollsForHangUp(connection) || (seen++)->revents == 0) continue;
+    connection.client_gone = true;
     connection.stop.request_stop();
     // A running job keeps its connection until it has noticed the stop. A job that waits makes room at once.
     if (jobs_->Drop(connection.job)) Resume(connection, ErrorResponse(503, "the client went away"));
@@ -183,7 +185,7 @@ namespace {
 // Retry-After of a client that finds no room. Most answers take milliseconds.
 constexpr std::chrono::seconds kRetryAfter{1};
 
-ServerAnswer Run(const Deferred& work, const base::Call& call) {
+HandlerResult Run(const Deferred& work, const base::Call& call) {
   try {
     return work(call);
   } catch (...) {
@@ -201,7 +203,7 @@ std::vector<std::string> Clients(const ServerJobs::Job& job) {
 
 }  // namespace
 
-ServerResponse NoRoom() {
+ServerResponse OverloadedResponse() {
   ServerResponse response = ErrorResponse(503, "too many such requests at once; try again later");
   response.headers.Add("Retry-After", std::to_string(kRetryAfter.count()));
   return response;
@@ -210,7 +212,7 @@ ServerResponse NoRoom() {
 ServerJobs::ServerJobs(const Limits& limits, int wake) : limits_(limits), wake_(wake) {
   base::Lock lock(mutex_);
   for (Lane& lane : lanes_) lane.most_threads = limits.threads;
-  QueueOf(JobKind::kQuick).most_threads = 1;
+  LaneFor(JobKind::kCompute).most_threads = 1;
 }
 
 void ServerJobs::Wake() const {
@@ -242,32 +244,32 @@ bool ServerJobs::Submit(Job job) {
   return Admit(std::move(job));
 }
 
-// The job is queued before a thread is made for it, since SeeToThread counts waiting jobs. If no thread can
+// The job is queued before a thread is made for it, since EnsureThread counts waiting jobs. If no thread can
 // be made, the job is taken back.
 bool ServerJobs::Admit(Job job) {
   const JobKind kind = job.kind;
-  if (ending_ || !MakeRoomFor(job)) return false;
+  if (ending_ || !EvictFor(job)) return false;
   job.turn = ++turns_;
   waiting_.push_back(std::move(job));
-  SeeToThread(kind);
-  if (QueueOf(kind).threads == 0) {  // the process may have no more threads
+  EnsureThread(kind);
+  if (LaneFor(kind).threads == 0) {  // the process may have no more threads
     // No thread would ever take the job.
     waiting_.pop_back();
     return false;
   }
-  QueueOf(kind).changed.notify_one();
+  LaneFor(kind).changed.notify_one();
   return true;
 }
 
 // Makes a place in a full queue: the client with the most waiting jobs loses its newest one. So a client that
 // floods the server displaces its own jobs, and a client with a single question gets in.
-bool ServerJobs::MakeRoomFor(const Job& newest) {
-  if (newest.kind == JobKind::kQuick) return true;
-  const auto counts = [](const Job& job) { return job.kind != JobKind::kQuick; };
+bool ServerJobs::EvictFor(const Job& newest) {
+  if (newest.kind == JobKind::kCompute) return true;
+  const auto counts = [](const Job& job) { return job.kind != JobKind::kCompute; };
   const auto waiting = static_cast<unsigned>(std::count_if(waiting_.begin(), waiting_.end(), counts));
   if (limits_.threads == 0) return false;
   // Beyond this, a client with many waiting jobs has to give one up for a client with fewer.
-  if (waiting + QueueOf(newest.kind).running < limits_.threads + limits_.queue) return true;
+  if (waiting + LaneFor(newest.kind).running < limits_.threads + limits_.queue) return true;
   std::map<std::string, unsigned> shares;
   for (const Job& job : waiting_) {
     if (!counts(job)) continue;
@@ -289,14 +291,14 @@ bool ServerJobs::MakeRoomFor(const Job& newest) {
   };
   // The newest of them goes: the others have waited longer.
   const auto last = std::find_if(waiting_.rbegin(), waiting_.rend(), of_largest);
-  done_.push_back({last->id, NoRoom()});
+  done_.push_back({last->id, OverloadedResponse()});
   waiting_.erase(std::next(last).base());
   Wake();
   return true;
 }
 
-void ServerJobs::SeeToThread(JobKind kind) {
-  Lane& lane = QueueOf(kind);
+void ServerJobs::EnsureThread(JobKind kind) {
+  Lane& lane = LaneFor(kind);
   const auto waiting = static_cast<unsigned>(
       std::count_if(waiting_.begin(), waiting_.end(), [kind](const Job& job) { return job.kind == kind; }));
   // Threads are created when there is work for one more, since most servers never defer an answer.
@@ -327,14 +329,14 @@ std::vector<ServerJobs::Done> ServerJobs::TakeDone() {
 
 // Returns the job of the client with the fewest running jobs, and of equals the one that has waited longest.
 ServerJobs::Waiting::iterator ServerJobs::Next(JobKind kind) {
-  const Lane& lane = QueueOf(kind);
+  const Lane& lane = LaneFor(kind);
   auto best = waiting_.end();
   unsigned fewest = 0;
   for (auto job = waiting_.begin(); job != waiting_.end(); ++job) {
     if (job->kind != kind) continue;
     unsigned most = 0;
     for (const std::string& client : Clients(*job)) {
-      if (auto running = lane.of_client.find(client); running != lane.of_client.end()) {
+      if (auto running = lane.running_by_client.find(client); running != lane.running_by_client.end()) {
         most = std::max(most, running->second);
       }
     }
@@ -350,22 +352,23 @@ ServerJobs::Waiting::iterator ServerJobs::Next(JobKind kind) {
 // A client's first job may always begin. Further ones begin only while half of the threads are free, which
 // leaves threads to other clients.
 bool ServerJobs::MayBegin(const Lane& lane, JobKind kind, unsigned running) const {
-  if (kind == JobKind::kQuick || limits_.per_client == 0 || running == 0) return true;
+  if (kind == JobKind::kCompute || limits_.per_client == 0 || running == 0) return true;
   return running < limits_.per_client && lane.running < lane.most_threads / 2;
 }
 
 void ServerJobs::Begin(const Job& job) {
-  Lane& lane = QueueOf(job.kind);
+  Lane& lane = LaneFor(job.kind);
   lane.running++;
-  for (const std::string& client : Clients(job)) lane.of_client[client]++;
+  for (const std::string& client : Clients(job)) lane.running_by_client[client]++;
 }
 
 void ServerJobs::End(const Job& job) {
-  Lane& lane = QueueOf(job.kind);
+  Lane& lane = LaneFor(job.kind);
   lane.running--;
   const std::vector<std::string> ended = Clients(job);
   for (const std::string& client : ended) {
-    if (auto found = lane.of_client.find(client); --found->second == 0) lane.of_client.erase(found);
+    if (auto found = lane.running_by_client.find(client); --found->second == 0)
+      lane.running_by_client.erase(found);
   }
   // Clients whose jobs have waited meanwhile come before the next job of this one.
   turns_++;
@@ -387,7 +390,7 @@ void ServerJobs::Work(JobKind kind) {
       // A waiting job may belong to a client that has its share. It begins when one of that client's jobs
       // ends.
       while (next == waiting_.end() && !ending_) {
-        QueueOf(kind).changed.wait(mutex_);
+        LaneFor(kind).changed.wait(mutex_);
         next = Next(kind);
       }
       if (ending_) return;
@@ -396,11 +399,11 @@ void ServerJobs::Work(JobKind kind) {
       waiting_.erase(next);
       Begin(job);
     }
-    ServerAnswer answer = Run(job.work, job.call);
+    HandlerResult answer = Run(job.work, job.call);
     job.work = nullptr;  // it is gone, with all that it holds, before its answer is seen
     base::Lock lock(mutex_);
     End(job);
-    QueueOf(kind).changed.notify_one();  // for a client that had its share
+    LaneFor(kind).changed.notify_one();  // for a client that had its share
     if (answer.deferred()) {
       Job rest{.id = job.id,
                .work = nullptr,
@@ -411,7 +414,7 @@ void ServerJobs::Work(JobKind kind) {
       rest.work = std::move(answer).TakeJob();
       // The next step belongs to another kind, and waits for a thread of that kind like a new job.
       if (!job.call.Stopped() && Admit(std::move(rest))) continue;
-      answer = NoRoom();
+      answer = OverloadedResponse();
     }
     done_.push_back({job.id, std::move(answer).TakeResponse()});
     Wake();

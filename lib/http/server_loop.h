@@ -34,24 +34,24 @@ namespace prefetch::http {
 // more, the client with most waiting jobs loses its newest one.
 
 // There is no room for it now: 503 with Retry-After.
-ServerResponse NoRoom();
+ServerResponse OverloadedResponse();
 
 // Owned by a Server's loop, which alone calls it; the jobs run on threads that start when they are first
 // needed and take over its signal mask. A job is named by a number of the caller's choice.
 class ServerJobs {
  public:
   struct Limits {
-    unsigned threads = 0;     // of each kind but kQuick, which has one
+    unsigned threads = 0;     // of each kind but kCompute, which has one
     unsigned per_client = 0;  // of these; 0: no limit
-    unsigned queue = 0;       // jobs of all kinds but kQuick that wait for a thread
+    unsigned queue = 0;       // jobs of all kinds but kCompute that wait for a thread
   };
   struct Job {
     std::uint64_t id = 0;
     Deferred work;
     base::Call call;
-    JobKind kind = JobKind::kSlow;
+    JobKind kind = JobKind::kRemote;
     std::string address;     // of the client; empty: no limit counts
-    std::string group;       // as ServerAnswer::group
+    std::string group;       // as HandlerResult::group
     std::uint64_t turn = 0;  // of Submit's own: the smallest is next
   };
   struct Done {
@@ -81,17 +81,17 @@ class ServerJobs {
     unsigned most_threads = 0;
     unsigned threads = 0;
     unsigned running = 0;
-    std::map<std::string, unsigned> of_client;  // running jobs, by Clients()
+    std::map<std::string, unsigned> running_by_client;  // running jobs, by Clients()
     base::Condition changed;
   };
   using Waiting = std::list<Job>;
 
   void Work(JobKind kind) PREFETCH_EXCLUDES(mutex_);
-  Lane& QueueOf(JobKind kind) PREFETCH_REQUIRES(mutex_) { return lanes_[static_cast<std::size_t>(kind)]; }
+  Lane& LaneFor(JobKind kind) PREFETCH_REQUIRES(mutex_) { return lanes_[static_cast<std::size_t>(kind)]; }
   // Takes it into the queue and sees to a thread.
   bool Admit(Job job) PREFETCH_REQUIRES(mutex_);
-  bool MakeRoomFor(const Job& newest) PREFETCH_REQUIRES(mutex_);
-  void SeeToThread(JobKind kind) PREFETCH_REQUIRES(mutex_);
+  bool EvictFor(const Job& newest) PREFETCH_REQUIRES(mutex_);
+  void EnsureThread(JobKind kind) PREFETCH_REQUIRES(mutex_);
   // The job that begins next; end(): none may begin now.
   Waiting::iterator Next(JobKind kind) PREFETCH_REQUIRES(mutex_);
   void Begin(const Job& job) PREFETCH_REQUIRES(mutex_);
@@ -115,25 +115,26 @@ class ServerJobs {
 // One connection, and the request on it that is being read. Owned by one of the loop's lists.
 struct Connection {
   int fd = -1;
-  base::TimePoint since;  // of the accept, of the end of the last request, or of a deferred answer's step
-  bool shut = false;      // cut by us; libmicrohttpd will notice and close it
-  std::string peer;       // the client's address; empty: over a unix socket
+  base::TimePoint since;      // of the accept, of the end of the last request, or of a deferred answer's step
+  bool disconnected = false;  // cut by us; libmicrohttpd will notice and close it
+  std::string peer;           // the client's address; empty: over a unix socket
   std::list<Connection>::iterator self;
-  std::string target;  // as it came, from the request line
-  bool seen = false;   // the headers have been looked at
+  std::string target;         // as it came, from the request line
+  bool headers_seen = false;  // the headers have been looked at
   bool too_long = false;
-  bool no_room = false;      // for its body
-  BodyBudget::Held reading;  // the memory of a long body
+  bool no_room = false;                      // for its body
+  BodyBudget::Reservation body_reservation;  // the memory of a long body
   std::string body;
   // A deferred answer. While its job is awaited libmicrohttpd has suspended the connection; once there is an
   // answer it is resumed, and libmicrohttpd asks for that answer as it asked for it the first time.
   MHD_Connection* suspended = nullptr;
   std::uint64_t job = 0;
   std::stop_source stop{std::nostopstate};
-  bool gone = false;  // the client, as far as one can see
+  bool client_gone = false;  // the client, as far as one can see
   std::optional<ServerResponse> answer;
-  JobKind kind = JobKind::kSlow;  // of the job's first step
-  BodyBudget::Held buffer;        // the kernel's, of a connection that got a long answer; until it is closed
+  JobKind kind = JobKind::kRemote;  // of the job's first step
+  BodyBudget::Reservation
+      buffer_reservation;  // the kernel's, of a connection that got a long answer; until it is closed
 };
 
 class Server::Loop {
@@ -158,38 +159,38 @@ class Server::Loop {
   MHD_Result Receive(MHD_Connection* mhd, Connection& connection, const char* method, const char* upload,
                      std::size_t& upload_size);
   void ReadBody(Connection& connection, std::string_view part);
-  ServerAnswer Answer(MHD_Connection* mhd, Connection& connection, const char* method) const;
+  HandlerResult Answer(MHD_Connection* mhd, Connection& connection, const char* method) const;
   void Opened(MHD_Connection* mhd, void** context);
   void Closed(Connection& connection);
-  void Shut(Connection& connection);
+  void Disconnect(Connection& connection);
   void Forget(const Connection& connection);  // as one of its address's
   // Cuts the oldest connection of `peer`, or of all for nullptr, that waits for no answer, if there is one.
-  void ShutOldestOf(const std::string* peer);
+  void DisconnectOldestOf(const std::string* peer);
   // One more has come: an address with too many of them, or the one with most, makes room.
-  void MakeRoomFor(const Connection& newest);
+  void EvictFor(const Connection& newest);
   void Renew(Connection& connection);
   // Cuts connections that are too old; returns when the next one will be.
   std::optional<base::TimePoint> Sweep(base::TimePoint now);
   // The same for deferred answers; libmicrohttpd has to run afterwards.
   void SweepDeferred(base::TimePoint now);
-  base::TimePoint EndOf(const Connection& deferred) const {
+  base::TimePoint DeadlineOf(const Connection& deferred) const {
     return deferred.since + limits_.deferred_time + limits_.deferred_grace;
   }
   // Until when nothing is due, in poll's milliseconds.
-  int Pause();
+  int PollTimeout();
   std::size_t Open() const { return connections_.size() + deferred_.size(); }
 
   // Admits it to the budget and hands it to libmicrohttpd.
   MHD_Result Queue(MHD_Connection* mhd, Connection& connection, ServerResponse response);
-  bool MakeRoomInSocket(Connection& connection);
-  MHD_Result Defer(MHD_Connection* mhd, Connection& connection, ServerAnswer answer);
+  bool GrowSendBuffer(Connection& connection);
+  MHD_Result Defer(MHD_Connection* mhd, Connection& connection, HandlerResult answer);
   void Resume(Connection& connection, ServerResponse response);
   // Lets go of a client before its job has ended.
   void GiveUp(Connection& connection, ServerResponse response);
   void ResumeDone();
   // A quick job is not worth stopping, and a client that has closed its side for sending may still read.
-  static bool LooksForDeparture(const Connection& connection) {
-    return !connection.gone && connection.kind != JobKind::kQuick;
+  static bool PollsForHangUp(const Connection& connection) {
+    return !connection.client_gone && connection.kind != JobKind::kCompute;
   }
   // `seen` is what poll saw of the deferred connections whose client was there, in their order.
   void StopForDisconnectedClients(const pollfd* seen);
@@ -200,9 +201,9 @@ class Server::Loop {
   const Handler handler_;
   base::Fd wake_;
   MHD_Daemon* daemon_ = nullptr;
-  std::list<Connection> connections_;        // the longest waiting first
-  std::list<Connection> deferred_;           // those whose answer is being made, the oldest first
-  std::map<std::string, unsigned> of_peer_;  // connections that are not cut, by address
+  std::list<Connection> connections_;                    // the longest waiting first
+  std::list<Connection> deferred_;                       // those whose answer is being made, the oldest first
+  std::map<std::string, unsigned> connections_by_peer_;  // connections that are not cut, by address
   std::uint64_t last_job_ = 0;
   std::unique_ptr<ServerJobs> jobs_;
   std::jthread thread_;
@@ -212,6 +213,6 @@ class Server::Loop {
 // sent or the client is gone.
 // False: there is no memory for it.
 bool SendAnswer(MHD_Connection* connection, const ServerResponse& response, SharedBody body,
-                BodyBudget::Held held);
+                BodyBudget::Reservation held);
 
 }  // namespace prefetch::http

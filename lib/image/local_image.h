@@ -40,7 +40,7 @@ class LocalImageIndex {
   // The image that has this tag and no repo digest for it, or nullptr; valid as long as this index. `ctr
   // images import`, `kind load` and archives for nodes without a network leave such names, and their images
   // start. A pull that failed on containerd 1.6.20 (layers that are no image layers) leaves one, too, and its
-  // image does not start. cri::ContentService::IsWhole tells them apart.
+  // image does not start. cri::ContentService::IsRunnable tells them apart.
   const LocalImage* FindTagged(const Reference& reference) const;
   // Every tag and digest name of the image with that id, sorted, each once; empty if there is none. Names
   // that share an id share their content.

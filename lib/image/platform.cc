@@ -90,18 +90,18 @@ std::string Platform::ToString() const {
   return text;
 }
 
-bool RunsForeign(std::string_view node, std::string_view image) {
+bool CanRunForeign(std::string_view node, std::string_view image) {
   // Only what containerd chooses from an index: other emulation (binfmt_misc) is unknown to it.
   if (node == "amd64") return image == "386";
   return node == "arm64" && image == "arm";
 }
 
-bool Runs(const Platform& node, const Platform& image) {
+bool CanRun(const Platform& node, const Platform& image) {
   // C20: an empty field is unknown and accepted.
   if (!image.os.empty() && image.os != node.os) return false;
   if (image.architecture.empty()) return true;
   // The variant of a foreign architecture is not compared: the node's variant is one of its own architecture.
-  if (image.architecture != node.architecture) return RunsForeign(node.architecture, image.architecture);
+  if (image.architecture != node.architecture) return CanRunForeign(node.architecture, image.architecture);
   return VariantRuns(node, image.variant);
 }
 

@@ -24,11 +24,11 @@ struct Platform {
 
 // Returns true if a machine of the architecture `node` runs programs of the other architecture `image`, as
 // containerd assumes when it chooses from an index (C20): amd64 runs 386, and arm64 runs arm.
-bool RunsForeign(std::string_view node, std::string_view image);
+bool CanRunForeign(std::string_view node, std::string_view image);
 
 // Returns true if an image whose configuration claims `image` can run on `node`. Empty fields of `image` are
 // unknown and accepted (runtime rule C20); arm64's v8 is the same as no variant; arm v7 runs v6 and v5;
-// RunsForeign holds.
-bool Runs(const Platform& node, const Platform& image);
+// CanRunForeign holds.
+bool CanRun(const Platform& node, const Platform& image);
 
 }  // namespace prefetch::image

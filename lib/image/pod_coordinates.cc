@@ -16,7 +16,7 @@ std::string NameAndUid(const Coordinates& of) {
 
 }  // namespace
 
-std::string TextOf(const PodCoordinates& pod) {
+std::string TextOf(const PodCredentialRefs& pod) {
   std::vector<std::string> parts;
   if (!pod.secrets.empty()) {
     std::vector<std::string> secrets;
@@ -28,11 +28,11 @@ std::string TextOf(const PodCoordinates& pod) {
   return base::Join(parts, " and ");
 }
 
-std::string WithWords(const PodCoordinates& pod) {
-  return WithWords(TextOf(pod));
+std::string DescribeCredentials(const PodCredentialRefs& pod) {
+  return DescribeCredentials(TextOf(pod));
 }
 
-std::string WithWords(const std::string& text) {
+std::string DescribeCredentials(const std::string& text) {
   return text.empty() ? "without pull secrets" : "with " + text;
 }
 

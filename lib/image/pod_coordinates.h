@@ -1,5 +1,5 @@
-// PodCoordinates: which pull secrets and which service account a pod has, by their coordinates alone. Their
-// content is never known here.
+// PodCredentialRefs: which pull secrets and which service account a pod has, by their coordinates alone.
+// Their content is never known here.
 #pragma once
 
 #include <map>
@@ -21,22 +21,22 @@ struct Coordinates {
 };
 
 // A value. The default is a pod that has neither.
-struct PodCoordinates {
+struct PodCredentialRefs {
   std::vector<Coordinates> secrets;  // by name
   std::optional<Coordinates> service_account;
 
   bool empty() const { return secrets.empty() && !service_account; }
 
-  friend bool operator==(const PodCoordinates&, const PodCoordinates&) = default;
+  friend bool operator==(const PodCredentialRefs&, const PodCredentialRefs&) = default;
 };
 
 // "secrets team/pull, team/more and service account team/runner"; with its UID where one is known: "secret
 // team/pull (UID 9a41)". Two texts are equal where the pods are; empty: it has neither.
-std::string TextOf(const PodCoordinates& pod);
+std::string TextOf(const PodCredentialRefs& pod);
 // Describes such a pod, behind "a pod" or "pods": "with secret team/pull", "without pull secrets".
-std::string WithWords(const PodCoordinates& pod);
+std::string DescribeCredentials(const PodCredentialRefs& pod);
 // The same from a TextOf.
-std::string WithWords(const std::string& text);
+std::string DescribeCredentials(const std::string& text);
 
 // NodeLabels: the labels of a Node, and which of them an entry of the list selects.
 

@@ -23,7 +23,7 @@ constexpr std::string_view kOfficialPrefix = "library/";
 constexpr std::string_view kDefaultTag = "latest";
 
 // The mistake in one sentence, or empty.
-using Complaint = std::optional<std::string>;
+using ParseProblem = std::optional<std::string>;
 
 const char kInvalidFormat[] = "invalid reference format";
 const char kPathTooLong[] = "path is longer than 255";
@@ -86,14 +86,14 @@ bool IsTag(std::string_view text) {
 
 // A port that is only too large has a message of its own: the format is right, and the general message would
 // hide the mistake.
-Complaint CheckPort(std::string_view port) {
+ParseProblem CheckPort(std::string_view port) {
   if (port.empty() || !std::all_of(port.begin(), port.end(), IsDigit)) return kInvalidFormat;
   std::optional<std::uint64_t> number = base::ParseUint(port);
   if (!number || *number == 0 || *number > kHighestPort) return "port must be between 1 and 65535";
   return {};
 }
 
-Complaint CheckAddress(const std::string& literal) {
+ParseProblem CheckAddress(const std::string& literal) {
   // inet_pton alone is not enough: it accepts an IPv4 address at the end, and the grammar does not.
   in6_addr ignored;
   if (literal.empty() || literal.find_first_not_of("0123456789abcdefABCDEF:") != std::string::npos) {
@@ -104,7 +104,7 @@ Complaint CheckAddress(const std::string& literal) {
 }
 
 // The grammar allows more than DNS does. A host that DNS cannot resolve is rejected here, with the reason.
-Complaint CheckHostName(std::string_view host) {
+ParseProblem CheckHostName(std::string_view host) {
   for (std::string_view label : base::Split(host, '.')) {
     if (label.empty() || !IsAlphanumeric(label.front()) || !IsAlphanumeric(label.back())) {
       return kInvalidFormat;
@@ -120,7 +120,7 @@ Complaint CheckHostName(std::string_view host) {
 
 // Checks a host and its port. An IPv6 address is in brackets, since its colons would be taken for that of the
 // port.
-Complaint CheckDomain(std::string_view domain) {
+ParseProblem CheckDomain(std::string_view domain) {
   std::string_view host = domain;
   std::string_view after;
   if (domain.starts_with('[')) {
@@ -128,19 +128,19 @@ Complaint CheckDomain(std::string_view domain) {
     if (close == std::string_view::npos) return kInvalidFormat;
     host = domain.substr(1, close - 1);
     after = domain.substr(close + 1);
-    if (Complaint complaint = CheckAddress(std::string(host))) return complaint;
+    if (ParseProblem complaint = CheckAddress(std::string(host))) return complaint;
   } else {
     std::size_t colon = std::min(domain.find(':'), domain.size());
     host = domain.substr(0, colon);
     after = domain.substr(colon);
-    if (Complaint complaint = CheckHostName(host)) return complaint;
+    if (ParseProblem complaint = CheckHostName(host)) return complaint;
   }
   if (after.empty()) return {};
   if (!after.starts_with(':')) return kInvalidFormat;
   return CheckPort(after.substr(1));
 }
 
-Complaint CheckPath(std::string_view path) {
+ParseProblem CheckPath(std::string_view path) {
   // The most common mistake has its own words. It is checked first, since the grammar would only report the
   // format.
   if (HasUpper(path)) return "path must be lowercase";
@@ -188,11 +188,11 @@ base::Result<Reference> Reference::Parse(std::string_view written) {
 
   // By the grammar, "my_host.example" is no domain; yet a path may begin so, and the runtimes ask that host.
   if (out.domain.find('_') == std::string::npos || !IsComponent(out.domain)) {
-    if (Complaint complaint = CheckDomain(out.domain)) return refuse(*complaint);
+    if (ParseProblem complaint = CheckDomain(out.domain)) return refuse(*complaint);
   } else if (out.domain.size() + 1 + out.path.size() > kLongestPath) {
     return refuse(kPathTooLong);  // the library counts such a host as a part of the path
   }
-  if (Complaint complaint = CheckPath(out.path)) return refuse(*complaint);
+  if (ParseProblem complaint = CheckPath(out.path)) return refuse(*complaint);
   if (colon < name.size()) {
     out.tag = name.substr(colon + 1);
     out.tag_written = true;

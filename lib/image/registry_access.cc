@@ -10,7 +10,7 @@ namespace prefetch::image {
 namespace {
 
 // Images of Docker Hub are named docker.io, and a runtime's tables may name the servers that have them.
-bool Means(std::string_view host, std::string_view registry) {
+bool ServesRegistry(std::string_view host, std::string_view registry) {
   if (host == "*" || host == registry) return true;
   return registry == "docker.io" && (host == "registry-1.docker.io" || host == "index.docker.io");
 }
@@ -19,7 +19,7 @@ bool Means(std::string_view host, std::string_view registry) {
 
 bool IsOnlyByPull(const RegistryAccess& access, std::string_view registry) {
   return std::any_of(access.by_pull.begin(), access.by_pull.end(),
-                     [&](const std::string& host) { return Means(host, registry); });
+                     [&](const std::string& host) { return ServesRegistry(host, registry); });
 }
 
 namespace {
@@ -48,9 +48,9 @@ void TableHosts::Add(std::string_view name) {
 }
 
 void TableHosts::AddHeader(std::string_view name) {
-  constexpr std::array<std::string_view, 2> kTellTheClient = {"User-Agent", "X-Meta-Source-Client"};
+  constexpr std::array<std::string_view, 2> kClientHeaders = {"User-Agent", "X-Meta-Source-Client"};
   // Any other header may change what a registry answers, and only the runtime sends it.
-  any_ |= std::none_of(kTellTheClient.begin(), kTellTheClient.end(),
+  any_ |= std::none_of(kClientHeaders.begin(), kClientHeaders.end(),
                        [&](std::string_view known) { return base::EqualsIgnoreCase(name, known); });
 }
 

@@ -18,7 +18,7 @@ struct RuntimeRegistries {
   std::string config_path;  // folders of hosts.toml files, as written; empty: none is written
   // Hosts for which it has mirrors, authorities, client certificates or credentials in tables of its own,
   // which only the runtime can follow; sorted. "*": any host.
-  std::vector<std::string> in_tables;
+  std::vector<std::string> hosts_in_tables;
   bool has_mirrors = false;      // some of them are mirrors: then no release has a config_path by default
   bool local_pull = false;       // from 2.1 on: something in it keeps pulls from the transfer service
   bool discards_layers = false;  // discard_unpacked_layers: once they are unpacked, they need not stay

@@ -40,7 +40,7 @@ bool IsTransient(const RegistryAnswer& answer) {
 namespace {
 
 struct Row {
-  RegistryDetail::Word word;
+  RegistryDetail::Code code;
   std::string_view name;
 };
 
@@ -102,7 +102,7 @@ constexpr Row kRows[] = {
 
 constexpr bool IsInOrder() {
   for (std::size_t i = 0; i < std::size(kRows); i++) {
-    if (kRows[i].word != i) return false;
+    if (kRows[i].code != i) return false;
   }
   return std::size(kRows) == RegistryDetail::kStatus + 1;
 }
@@ -111,8 +111,8 @@ static_assert(IsInOrder());
 }  // namespace
 
 std::string RegistryDetail::name() const {
-  std::string name(kRows[word_].name);
-  return word_ == kStatus ? name + std::to_string(status_) : name;
+  std::string name(kRows[code_].name);
+  return code_ == kStatus ? name + std::to_string(status_) : name;
 }
 
 }  // namespace prefetch::image

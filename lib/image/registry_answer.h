@@ -15,7 +15,7 @@ namespace prefetch::image {
 // The exact obstacle.
 class RegistryDetail {
  public:
-  enum Word : std::uint8_t {
+  enum Code : std::uint8_t {
     kNone,
     kAddress,
     kBadChallenge,
@@ -69,21 +69,21 @@ class RegistryDetail {
     kStatus,  // an HTTP status that has no word of its own
   };
 
-  constexpr RegistryDetail(Word word = kNone) : word_(word) {}  // NOLINT(google-explicit-constructor)
+  constexpr RegistryDetail(Code code = kNone) : code_(code) {}  // NOLINT(google-explicit-constructor)
   static constexpr RegistryDetail Status(int status) {
     RegistryDetail detail(kStatus);
     detail.status_ = static_cast<std::int16_t>(status);
     return detail;
   }
 
-  constexpr Word word() const { return word_; }
+  constexpr Code code() const { return code_; }
   constexpr int status() const { return status_; }  // of kStatus; else 0
   std::string name() const;                         // "Tls", "Status502"; empty: kNone
 
   friend constexpr bool operator==(const RegistryDetail&, const RegistryDetail&) = default;
 
  private:
-  Word word_;
+  Code code_;
   std::int16_t status_ = 0;
 };
 
@@ -129,7 +129,7 @@ struct RegistryAnswer {
   int requests = 0;                        // HTTP requests that it took, tokens included
   // Asked with a credential that not every pod of the node has: of a pull secret that the agent was given, or
   // of a service account.
-  bool lent = false;
+  bool restricted = false;
 
   friend bool operator==(const RegistryAnswer&, const RegistryAnswer&) = default;
 };
@@ -147,16 +147,16 @@ constexpr int kRequestsPerRegistry = 2;  // checks, or their requests, at once
 constexpr int kChecksAtOnce = 8;         // over all registries
 
 // Questions without an answer; then one probe at a time.
-constexpr base::Circuit kSilentRegistry{
+constexpr base::Circuit kRegistryCircuit{
     .failures = 5, .first = std::chrono::seconds(60), .longest = std::chrono::minutes(15)};
 // Pulls that fail without an answer of the registry; then one pull at a time. One failure may be chance.
-constexpr base::Circuit kFailingPulls{
+constexpr base::Circuit kPullCircuit{
     .failures = 2, .first = std::chrono::seconds(1), .longest = std::chrono::minutes(1)};
 // A 429 without a time (R27).
-constexpr base::Circuit kLimitedRegistry{
+constexpr base::Circuit kRateLimitCircuit{
     .failures = 1, .first = std::chrono::seconds(60), .longest = std::chrono::hours(1)};
 // Docker Hub counts pulls by hours.
-constexpr base::Circuit kLimitedDockerHub{
+constexpr base::Circuit kDockerHubLimitCircuit{
     .failures = 1, .first = std::chrono::minutes(15), .longest = std::chrono::hours(1)};
 
 }  // namespace prefetch::image

@@ -40,7 +40,7 @@ struct RegistryQuestion {
   bool untrusted_name = false;
   // Addresses of this node and of the API server, for untrusted_name. nullopt: they are not known yet, and a
   // registry that only the pod names is not asked.
-  std::optional<std::vector<std::string>> not_these = std::vector<std::string>();
+  std::optional<std::vector<std::string>> excluded_addresses = std::vector<std::string>();
   // The manifest is fetched as well, as a pull by containerd would, where that costs nothing but a request
   // (R53). Otherwise the answer is what HEAD tells, and a pull may still find something else.
   bool fetches_manifest = false;
@@ -76,13 +76,15 @@ class ContentSource {
  public:
   virtual ~ContentSource() = default;
 
-  virtual base::Result<ImageManifest> Manifest(const base::Call& call, const RegistryQuestion& image) = 0;
+  virtual base::Result<ImageManifest> FetchManifest(const base::Call& call,
+                                                    const RegistryQuestion& image) = 0;
   // Gives exactly those bytes to `sink`, in order and in parts, on this thread. After a failure, the ones
   // that it got are good as far as anybody can tell; a further call asks for the rest. Their digest is the
   // caller's to check: only a whole blob has one. Cancelled also if `sink` returned false. It may block for
   // some seconds, which slows the sender.
-  virtual base::Status Bytes(const base::Call& call, const RegistryQuestion& image, const BlobRange& range,
-                             const std::function<bool(std::string_view part)>& sink) = 0;
+  virtual base::Status FetchBytes(const base::Call& call, const RegistryQuestion& image,
+                                  const BlobRange& range,
+                                  const std::function<bool(std::string_view part)>& sink) = 0;
   // Returns how long from now the image's own registry is not to be asked for it, after a 429. nullopt: it
   // sent no Retry-After.
   virtual std::optional<base::Duration> RetryAfter(const RegistryQuestion&) { return std::nullopt; }

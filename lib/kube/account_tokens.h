@@ -38,25 +38,26 @@ class AccountTokens {
       PREFETCH_EXCLUDES(mutex_);
 
  private:
-  struct Held {
+  struct CachedToken {
     AccountToken account;
-    base::TimePoint renew_at, look_again_at, dies_at;
+    base::TimePoint renew_at, recheck_at, expires_at;
   };
-  struct Failed {
+  struct RecentFailure {
     base::Error error;
     base::TimePoint until;
   };
 
-  base::Result<AccountToken> Ask(const base::Call& call, const std::string& audience)
+  base::Result<AccountToken> Refresh(const base::Call& call, const std::string& audience)
       PREFETCH_EXCLUDES(mutex_);
-  base::Result<Held> Renewed(const base::Call& call, const std::string& audience, const Held* held) const;
+  base::Result<CachedToken> Renew(const base::Call& call, const std::string& audience,
+                                  const CachedToken* cached) const;
 
   Api& api_;
   const base::Clock& clock_;
   const std::string name_space_, name_;
   base::Mutex mutex_;
-  std::map<std::string, Held> held_ PREFETCH_GUARDED_BY(mutex_);      // by audience
-  std::map<std::string, Failed> failed_ PREFETCH_GUARDED_BY(mutex_);  // by audience
+  std::map<std::string, CachedToken> cached_ PREFETCH_GUARDED_BY(mutex_);      // by audience
+  std::map<std::string, RecentFailure> failures_ PREFETCH_GUARDED_BY(mutex_);  // by audience
 };
 
 }  // namespace prefetch::kube

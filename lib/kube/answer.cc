@@ -151,8 +151,8 @@ StatusWords ReadStatus(const std::string& body, const std::vector<const base::Se
   auto status = ParseStatus(body);
   if (!status) return {};
   // Admission webhooks write these texts, too.
-  StatusWords words{base::ForeignText(TextAt(*status, {"message"}), kLongestMessage, secrets),
-                    base::ForeignText(TextAt(*status, {"reason"}), kLongestMessage, secrets),
+  StatusWords words{base::SanitizedText(TextAt(*status, {"message"}), kLongestMessage, secrets),
+                    base::SanitizedText(TextAt(*status, {"reason"}), kLongestMessage, secrets),
                     {}};
   const doc::Node* wait = ValueAt(*status, {"details", "retryAfterSeconds"});
   if (wait != nullptr && wait->kind == doc::Node::Kind::kInt) {
@@ -220,7 +220,7 @@ milliseconds BackOff(unsigned failures, double spread) {
   return Scale(std::min(kFirstBackOff * (1U << doublings), kLongestBackOff), spread);
 }
 
-milliseconds Later(const Failure& failure, unsigned failures, double spread) {
+milliseconds BackOffOrRetryAfter(const Failure& failure, unsigned failures, double spread) {
   // The longer one counts: a server's wish never shortens the back-off.
   milliseconds wait = BackOff(failures, spread);
   if (!failure.retry_after) return wait;
@@ -230,8 +230,9 @@ milliseconds Later(const Failure& failure, unsigned failures, double spread) {
 }
 
 // Returns no wait the first time, and the back-off from then on.
-milliseconds FirstAtOnce(const Failure& failure, unsigned failures, double spread) {
-  return failures <= 1 && !failure.retry_after ? milliseconds(0) : Later(failure, failures, spread);
+milliseconds ImmediateFirst(const Failure& failure, unsigned failures, double spread) {
+  return failures <= 1 && !failure.retry_after ? milliseconds(0)
+                                               : BackOffOrRetryAfter(failure, failures, spread);
 }
 
 }  // namespace
@@ -241,20 +242,20 @@ Retry NextTry(const Failure& failure, unsigned failures, double spread) {
     case ApiError::kUnauthorized:
     case ApiError::kTlsError:
       // The first 401 is most likely a rotated token, whose successor is on the disk already.
-      if (failures <= 1 && !failure.of_pod) return {Step::kReadCredentialAgain, milliseconds(0)};
+      if (failures <= 1 && !failure.from_pod) return {Step::kReadCredentialAgain, milliseconds(0)};
       return {Step::kSendAgain, BackOff(failures, spread)};
     case ApiError::kConflict:
       // Another writer was faster. With the new version, the same change most likely succeeds at once.
-      return {Step::kReadObjectAgain, FirstAtOnce(failure, failures, spread)};
+      return {Step::kReadObjectAgain, ImmediateFirst(failure, failures, spread)};
     case ApiError::kGone:
-      return {Step::kListAnew, FirstAtOnce(failure, failures, spread)};
+      return {Step::kRestartList, ImmediateFirst(failure, failures, spread)};
     case ApiError::kTooManyRequests:
     case ApiError::kServerError:
     case ApiError::kUnreachable:
     case ApiError::kTimeout:
     case ApiError::kNotFound:
     case ApiError::kNoCredential:
-      return {Step::kSendAgain, Later(failure, failures, spread)};
+      return {Step::kSendAgain, BackOffOrRetryAfter(failure, failures, spread)};
     case ApiError::kForbidden:
     case ApiError::kMalformed:
       // An administrator must change something, and nothing reports when it is done.

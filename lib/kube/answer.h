@@ -49,7 +49,7 @@ struct Failure {
   // without secrets.
   std::string message;
   std::optional<std::chrono::seconds> retry_after;  // as the server wishes; at most a day
-  bool of_pod = false;  // of a 401: the pod behind pods/proxy rejected the credential that was meant for it
+  bool from_pod = false;  // of a 401: the pod behind pods/proxy rejected the credential that was meant for it
 
   friend bool operator==(const Failure&, const Failure&) = default;
 };
@@ -116,7 +116,7 @@ Failure Malformed(std::string_view attempt, std::string_view why);
 enum class Step {
   kReadCredentialAgain,  // read token and certificates again, at once; HttpApi does this one by itself
   kReadObjectAgain,      // get the object anew, change it anew, send again
-  kListAnew,             // begin the list from its first page
+  kRestartList,          // begin the list from its first page
   kSendAgain,            // the same call
   kGiveUp,               // the same call fails again: only other input helps
 };

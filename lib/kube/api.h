@@ -147,7 +147,7 @@ struct Page {
   std::string continue_token;  // for the next page; empty: this is the last one
 };
 
-enum class DryRun { kNo, kYes };  // yes: admission runs and says what would be stored; nothing is
+enum class DryRun { kNegative, kYes };  // yes: admission runs and says what would be stored; nothing is
 
 // A kind of objects that stand in namespaces. Its version is v1.
 struct Resource {

@@ -25,7 +25,7 @@ base::Result<std::string> ServerUrl(const std::string& host, const std::string& 
   return "https://" + (ipv6 ? "[" + host + "]" : host) + ":" + port;
 }
 
-base::Status MustBeThere(const std::string& file) {
+base::Status CheckExists(const std::string& file) {
   auto kind = base::KindOf(file);
   if (!kind) return std::move(kind).error().Wrap("the pod's service account");
   return {};
@@ -53,7 +53,7 @@ base::Result<Cluster> InCluster(const GetEnv& get_env, const std::string& folder
   // Both are checked here, so that a pod without a service account gets a clear error at its start, and not a
   // TLS failure later.
   for (const std::string& file : {cluster.token_file, cluster.ca_file}) {
-    if (base::Status there = MustBeThere(file); !there) return std::move(there).error();
+    if (base::Status there = CheckExists(file); !there) return std::move(there).error();
   }
   // An unreadable file leaves the namespace empty. Callers that need one then fail with a clear error.
   auto name_space = base::ReadFile(folder + "/namespace", kLongestNamespace);

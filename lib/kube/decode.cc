@@ -218,7 +218,7 @@ doc::Node Text(std::string_view text) {
   return doc::Node::String(std::string(text));
 }
 
-doc::Node Under(const char* key, doc::Node value) {
+doc::Node Nested(const char* key, doc::Node value) {
   doc::Node outer = doc::Node::Mapping();
   outer.Set(key, std::move(value));
   return outer;
@@ -232,7 +232,7 @@ doc::Node Time(base::WallTime time) {
 std::string ConditionsPatch(doc::Node condition) {
   std::vector<doc::Node> conditions;
   conditions.push_back(std::move(condition));
-  return doc::WriteJson(Under("status", Under("conditions", doc::Node::Sequence(std::move(conditions)))));
+  return doc::WriteJson(Nested("status", Nested("conditions", doc::Node::Sequence(std::move(conditions)))));
 }
 
 doc::Node InvolvedNode(const NodeEvent& event) {
@@ -248,11 +248,11 @@ doc::Node InvolvedNode(const NodeEvent& event) {
 std::string LabelPatch(const std::string& key, const std::optional<std::string>& value) {
   // A default Node is null, which removes the label (RFC 7386).
   doc::Node label = value ? Text(*value) : doc::Node();
-  return doc::WriteJson(Under("metadata", Under("labels", Under(key.c_str(), std::move(label)))));
+  return doc::WriteJson(Nested("metadata", Nested("labels", Nested(key.c_str(), std::move(label)))));
 }
 
 std::string ConfigMapPatch(const std::string& key, const std::string& text) {
-  return doc::WriteJson(Under("data", Under(key.c_str(), Text(text))));
+  return doc::WriteJson(Nested("data", Nested(key.c_str(), Text(text))));
 }
 
 std::string TaintsPatch(const std::string& resource_version, const std::vector<Taint>& taints) {
@@ -267,8 +267,8 @@ std::string TaintsPatch(const std::string& resource_version, const std::vector<T
     list.push_back(std::move(item));
   }
   // With this version in it, the server refuses the patch (409) if the Node has changed since it was read.
-  doc::Node patch = Under("metadata", Under("resourceVersion", Text(resource_version)));
-  patch.Set("spec", Under("taints", doc::Node::Sequence(std::move(list))));
+  doc::Node patch = Nested("metadata", Nested("resourceVersion", Text(resource_version)));
+  patch.Set("spec", Nested("taints", doc::Node::Sequence(std::move(list))));
   return doc::WriteJson(patch);
 }
 
@@ -344,7 +344,7 @@ std::string DeleteBody(const std::string& uid) {
   doc::Node body = doc::Node::Mapping();
   body.Set("apiVersion", Text("v1")).Set("kind", Text("DeleteOptions"));
   // The next agent may have made a pod of the same name since. That pod stays.
-  if (!uid.empty()) body.Set("preconditions", Under("uid", Text(uid)));
+  if (!uid.empty()) body.Set("preconditions", Nested("uid", Text(uid)));
   return doc::WriteJson(body);
 }
 

@@ -47,7 +47,7 @@ std::string FindProgram(const std::string& command, const std::string& folder, c
 }
 
 // client-go leaves query and fragment out of a URL with a path.
-std::string ServerAsClientGoNamesIt(const std::string& server) {
+std::string ClientGoServerName(const std::string& server) {
   const std::size_t end = server.find_first_of("?#"), begin = server.find("://");
   const std::size_t path = begin == std::string::npos ? begin : server.find('/', begin + 3);
   return path != std::string::npos && path + 1 < std::min(end, server.size()) ? server.substr(0, end)
@@ -57,7 +57,7 @@ std::string ServerAsClientGoNamesIt(const std::string& server) {
 // Returns the cluster as the plugin protocol describes it (provideClusterInfo).
 doc::Node ClusterInfo(const Cluster& cluster, const PluginCluster& described) {
   doc::Node info = doc::Node::Mapping();
-  info.Set("server", doc::Node::String(ServerAsClientGoNamesIt(described.server)));
+  info.Set("server", doc::Node::String(ClientGoServerName(described.server)));
   if (!cluster.tls_server_name.empty()) {
     info.Set("tls-server-name", doc::Node::String(cluster.tls_server_name));
   }
@@ -108,7 +108,7 @@ void ReadEnvironment(doc::ObjectReader& exec, ExecPlugin& plugin, PluginUse use)
       value = entry.String("value").value_or("");
     }
     const bool unfit = name.find('=') != std::string::npos || HasNul(name + value);
-    if (name.empty() || (unfit && use == PluginUse::kInUse)) {
+    if (name.empty() || (unfit && use == PluginUse::kActive)) {
       item.Fail("must have the name of an environment variable, and a value that one can have");
       continue;
     }
@@ -130,7 +130,7 @@ std::string StderrTail(const base::ProcessResult& result, const ExecPlugin& plug
 }
 
 // Only exit code 0 is a success, whatever the plugin has printed.
-base::Status EndedWell(const base::ProcessResult& result, const ExecPlugin& plugin) {
+base::Status CheckExit(const base::ProcessResult& result, const ExecPlugin& plugin) {
   switch (result.end) {
     case base::ProcessEnd::kExited:
       if (result.code == 0) return {};
@@ -166,7 +166,7 @@ std::optional<ExecPlugin> DecodeExecPlugin(doc::ObjectReader& exec, const std::s
   ReadEnvironment(exec, plugin, use);
   const bool wants_cluster = exec.Bool("provideClusterInfo").value_or(false);
   const bool known = plugin.api_version == kV1 || plugin.api_version == kV1Beta1;
-  if (plugin.api_version.empty() || (!known && use != PluginUse::kInClear)) {
+  if (plugin.api_version.empty() || (!known && use != PluginUse::kPlainHttp)) {
     exec.Fail("apiVersion", "must be " + std::string(kV1) + " or " + std::string(kV1Beta1));
   }
   if (command.empty()) exec.Fail("command", "is required");
@@ -178,10 +178,10 @@ std::optional<ExecPlugin> DecodeExecPlugin(doc::ObjectReader& exec, const std::s
     exec.Fail("interactiveMode", "must be Never, IfAvailable or Always");
   }
   // Rejected before the run: such a plugin would wait for input that never comes.
-  if (use == PluginUse::kInUse && mode == "Always") {
+  if (use == PluginUse::kActive && mode == "Always") {
     exec.Fail("interactiveMode", "needs a terminal, and plugins get none here");
   }
-  if (use != PluginUse::kInUse) return std::nullopt;
+  if (use != PluginUse::kActive) return std::nullopt;
   if (HasNul(command) || std::any_of(plugin.args.begin(), plugin.args.end(), HasNul)) {
     exec.Fail("has an argument that no program can get");
   }
@@ -241,7 +241,7 @@ base::Result<ExecCredential> RunExecPlugin(const base::Call& call, const ExecPlu
     std::string hint = plugin.install_hint.empty() ? "" : " (" + plugin.install_hint + ")";
     return std::move(result).error().Wrap(subject + hint);
   }
-  if (base::Status ended = EndedWell(*result, plugin); !ended) return std::move(ended).error().Wrap(subject);
+  if (base::Status ended = CheckExit(*result, plugin); !ended) return std::move(ended).error().Wrap(subject);
   auto credential = DecodeExecCredential(result->output.Reveal(), plugin.api_version);
   if (!credential) return std::move(credential).error().Wrap(subject);
   return credential;

@@ -31,9 +31,9 @@ struct PluginCluster {
 };
 
 enum class PluginUse {
-  kInUse,
-  kBesideOthers,  // there is another credential: the plugin is checked, and not asked
-  kInClear,       // the server has no https: even a version is good that kubectl does not know
+  kActive,
+  kOverridden,  // there is another credential: the plugin is checked, and not asked
+  kPlainHttp,   // the server has no https: even a version is good that kubectl does not know
 };
 
 // The user entry's `exec` object. Mistakes go to the reader's Problems.

@@ -74,7 +74,7 @@ struct HttpApi::Verb {
   std::string other_path;                // Target::kOther
   std::size_t max_body_bytes = kLongestObject;
   std::optional<http::SecretHeader> header;
-  http::Headers further;
+  http::Headers extra_headers;
 
   std::string Attempt() const {
     std::string attempt = verb + " " + resource;
@@ -121,7 +121,7 @@ Answer<http::Response> HttpApi::Send(const base::Call& call, const Verb& verb) {
                    .secret = verb.secret,
                    .max_body_bytes = verb.max_body_bytes,
                    .header = verb.header,
-                   .further = verb.further});
+                   .extra_headers = verb.extra_headers});
 }
 
 template <typename T>
@@ -129,7 +129,7 @@ Answer<T> HttpApi::SendFor(const base::Call& call, const Verb& verb, const Decod
                            std::string_view object) {
   auto response = Send(call, verb);
   if (!response) return std::move(response).failure();
-  using Turn = base::OneLargeText;
+  using Turn = base::LargeTextLock;
   const Turn turn(response->body.size(), Turn::kLarge, Turn::Writer::kApiServer);
   doc::Problems problems("answer");
   const auto tree = doc::ParseJson(response->body, problems, doc::JsonRules::kLenient, kAnswerLimits);
@@ -143,7 +143,7 @@ Answer<T> HttpApi::SendFor(const base::Call& call, const Verb& verb, const Decod
 
 // An API server answers every write with the resulting object. Another answer (a proxy's page) means that
 // nothing was written.
-Answer<Done> HttpApi::SendForNothing(const base::Call& call, const Verb& verb) {
+Answer<Done> HttpApi::SendWrite(const base::Call& call, const Verb& verb) {
   return SendFor<Done>(call, verb, [](const doc::Node&) { return Done{}; });
 }
 
@@ -178,7 +178,7 @@ Answer<Done> HttpApi::SetNodeLabel(const base::Call& call, const std::string& na
   Verb verb{.verb = "patch", .resource = "nodes", .name = name};
   verb.content_type = kMergePatch;
   verb.body = LabelPatch(key, value);
-  return SendForNothing(call, verb);
+  return SendWrite(call, verb);
 }
 
 Answer<Node> HttpApi::SetNodeTaints(const base::Call& call, const std::string& name,
@@ -202,7 +202,7 @@ Answer<Done> HttpApi::SetNodeCondition(const base::Call& call, const std::string
   verb.content_type = kStrategicPatch;
   // A strategic patch merges conditions by type, so those of kubelet stay.
   verb.body = ConditionPatch(condition);
-  return SendForNothing(call, verb);
+  return SendWrite(call, verb);
 }
 
 Answer<Done> HttpApi::RemoveNodeCondition(const base::Call& call, const std::string& name,
@@ -210,7 +210,7 @@ Answer<Done> HttpApi::RemoveNodeCondition(const base::Call& call, const std::str
   Verb verb{.verb = "patch", .resource = "nodes/status", .name = name};
   verb.content_type = kStrategicPatch;
   verb.body = ConditionRemoval(type);
-  return SendForNothing(call, verb);
+  return SendWrite(call, verb);
 }
 
 Answer<NodeEvent> HttpApi::CreateEvent(const base::Call& call, const NodeEvent& event) {
@@ -231,7 +231,7 @@ Answer<Done> HttpApi::UpdateEvent(const base::Call& call, const NodeEvent& event
   Verb verb{.verb = "patch", .resource = "events", .name_space = kNodeEventNamespace, .name = event.name};
   verb.content_type = kMergePatch;
   verb.body = EventPatch(event);
-  return SendForNothing(call, verb);
+  return SendWrite(call, verb);
 }
 
 Answer<ServiceAccount> HttpApi::GetServiceAccount(const base::Call& call, const std::string& name_space,
@@ -329,7 +329,7 @@ Answer<Done> HttpApi::DeletePod(const base::Call& call, const std::string& name_
   Verb verb{.verb = "delete", .resource = "pods", .name_space = name_space, .name = name};
   verb.content_type = kJson;
   verb.body = DeleteBody(uid);
-  return SendForNothing(call, verb);
+  return SendWrite(call, verb);
 }
 
 Answer<Page<doc::Node>> HttpApi::ListObjects(const base::Call& call, const Resource& resource,
@@ -354,14 +354,14 @@ Answer<Done> HttpApi::SetConfigMapText(const base::Call& call, const std::string
   Verb verb{.verb = "patch", .resource = "configmaps", .name_space = name_space, .name = name};
   verb.content_type = kMergePatch;
   verb.body = ConfigMapPatch(key, text);
-  return SendForNothing(call, verb);
+  return SendWrite(call, verb);
 }
 
 Answer<std::string> HttpApi::PodProxyGet(const base::Call& call, const std::string& name_space,
                                          const std::string& name, std::uint16_t port, const std::string& path,
                                          std::optional<http::SecretHeader> header) {
-  return AskPod(call, {.verb = "get", .resource = "pods/proxy", .name_space = name_space, .name = name}, port,
-                path, std::move(header));
+  return SendToPod(call, {.verb = "get", .resource = "pods/proxy", .name_space = name_space, .name = name},
+                   port, path, std::move(header));
 }
 
 Answer<std::string> HttpApi::PodProxyPost(const base::Call& call, const std::string& name_space,
@@ -371,11 +371,11 @@ Answer<std::string> HttpApi::PodProxyPost(const base::Call& call, const std::str
   Verb verb{.verb = "create", .resource = "pods/proxy", .name_space = name_space, .name = name};
   verb.content_type = kJson;
   verb.body = body;
-  return AskPod(call, std::move(verb), port, path, std::move(header));
+  return SendToPod(call, std::move(verb), port, path, std::move(header));
 }
 
-Answer<std::string> HttpApi::AskPod(const base::Call& call, Verb verb, std::uint16_t port,
-                                    const std::string& path, std::optional<http::SecretHeader> header) {
+Answer<std::string> HttpApi::SendToPod(const base::Call& call, Verb verb, std::uint16_t port,
+                                       const std::string& path, std::optional<http::SecretHeader> header) {
   // A bad name stays bad, and Path() rejects it.
   if (IsName(verb.name)) verb.name += ":" + std::to_string(port);
   verb.other_path = path;
@@ -383,7 +383,7 @@ Answer<std::string> HttpApi::AskPod(const base::Call& call, Verb verb, std::uint
   verb.header = std::move(header);
   // The agent sees the API server's name as Host, and would otherwise take the request for that of a
   // browser's page.
-  verb.further.Add(std::string(http::kNoPageHeader), "1");
+  verb.extra_headers.Add(std::string(http::kNotBrowserHeader), "1");
   auto response = Send(call, verb);
   if (!response) return std::move(response).failure();
   return std::move(response->body);
@@ -405,30 +405,31 @@ std::shared_ptr<const http::Tls> TrustOnly(const std::string& ca_pem, const http
 }
 
 Answer<http::Response> SendOnce(const base::Call& call, http::Client& client, const base::Clock& clock,
-                                const Ask& ask, const std::string& ca_pem, const Identity& identity,
-                                const Proof& proof) {
-  http::Request request{.method = ask.method, .url = ask.url, .headers = {{"Accept", ask.accept}}};
-  if (!ask.content_type.empty()) request.headers.Add("Content-Type", ask.content_type);
-  for (const auto& [name, value] : ask.further.fields()) request.headers.Add(name, value);
+                                const ApiRequest& api_request, const std::string& ca_pem,
+                                const Identity& identity, const RequestAuth& auth) {
+  http::Request request{
+      .method = api_request.method, .url = api_request.url, .headers = {{"Accept", api_request.accept}}};
+  if (!api_request.content_type.empty()) request.headers.Add("Content-Type", api_request.content_type);
+  for (const auto& [name, value] : api_request.extra_headers.fields()) request.headers.Add(name, value);
   for (const auto& [name, value] : identity.cluster().impersonation.fields()) {
     request.headers.Add(name, value);
   }
-  request.authorization = proof.authorization;
-  request.secret_header = ask.header;
-  request.body = ask.body;
-  request.tls = ca_pem.empty() ? proof.tls : TrustOnly(ca_pem, *proof.tls);
+  request.authorization = auth.authorization;
+  request.secret_header = api_request.header;
+  request.body = api_request.body;
+  request.tls = ca_pem.empty() ? auth.tls : TrustOnly(ca_pem, *auth.tls);
   request.connect_timeout = kLongestConnect;
-  request.max_body_bytes = ask.max_body_bytes;
+  request.max_body_bytes = api_request.max_body_bytes;
   auto response = client.Send(call, request);
-  if (!response) return FailureOf(response.error(), ask.attempt);
+  if (!response) return FailureOf(response.error(), api_request.attempt);
   // The server may repeat any of these in its answer.
-  const std::vector<const base::Secret*> sent = {&proof.authorization,
-                                                 ask.header ? &ask.header->value : nullptr, ask.secret};
-  if (auto failure = FailureOf(*response, ask.attempt, sent, clock.Wall())) {
+  const std::vector<const base::Secret*> sent = {
+      &auth.authorization, api_request.header ? &api_request.header->value : nullptr, api_request.secret};
+  if (auto failure = FailureOf(*response, api_request.attempt, sent, clock.Wall())) {
     // pods/proxy passes a pod's own 401 on, which is no reason to read the credential again. The API server
     // sends a Status with each 401 of its own (apiserver/pkg/endpoints/filters/authentication.go,
     // Unauthorized).
-    failure->of_pod = ask.header && response->status == 401 && !IsStatus(response->body);
+    failure->from_pod = api_request.header && response->status == 401 && !IsStatus(response->body);
     return *std::move(failure);
   }
   return *std::move(response);
@@ -445,20 +446,21 @@ Failure NoCredential(const base::Error& error, const std::string& attempt) {
 }  // namespace
 
 Answer<http::Response> Exchange(const base::Call& call, http::Client& client, Identity& identity,
-                                const base::Clock& clock, const Ask& ask, const std::string& ca_pem) {
+                                const base::Clock& clock, const ApiRequest& api_request,
+                                const std::string& ca_pem) {
   // One limit for both tries and for a plugin's run, so that a caller waits for 30 s at most.
   base::Call bounded = call.Within(kLongestCall);
-  auto proof = identity.Current(bounded);
-  if (!proof) return NoCredential(proof.error(), ask.attempt);
-  auto answer = SendOnce(bounded, client, clock, ask, ca_pem, identity, *proof);
+  auto auth = identity.Current(bounded);
+  if (!auth) return NoCredential(auth.error(), api_request.attempt);
+  auto answer = SendOnce(bounded, client, clock, api_request, ca_pem, identity, *auth);
   // A request that was refused for its credential has done nothing, so it may be sent again, a write too.
   if (answer || NextTry(answer.failure(), 1, 0).step != Step::kReadCredentialAgain) return answer;
   // A new identity changes nothing about a trust that is not the identity's.
   if (!ca_pem.empty() && answer.failure().kind == ApiError::kTlsError) return answer;
   // Only a credential that differs is worth a second request.
-  auto other = identity.Replacement(bounded, *proof);
+  auto other = identity.Replacement(bounded, *auth);
   if (!other) return answer;
-  return SendOnce(bounded, client, clock, ask, ca_pem, identity, *other);
+  return SendOnce(bounded, client, clock, api_request, ca_pem, identity, *other);
 }
 
 }  // namespace prefetch::kube

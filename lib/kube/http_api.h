@@ -70,10 +70,10 @@ class HttpApi final : public Api {
 
  private:
   struct Verb;
-  Answer<std::string> AskPod(const base::Call& call, Verb verb, std::uint16_t port, const std::string& path,
-                             std::optional<http::SecretHeader> header);
+  Answer<std::string> SendToPod(const base::Call& call, Verb verb, std::uint16_t port,
+                                const std::string& path, std::optional<http::SecretHeader> header);
   Answer<http::Response> Send(const base::Call& call, const Verb& verb);
-  Answer<Done> SendForNothing(const base::Call& call, const Verb& verb);
+  Answer<Done> SendWrite(const base::Call& call, const Verb& verb);
   // Returns nullopt if the JSON object is not of the requested kind.
   template <typename T>
   using Decode = std::function<std::optional<T>(const doc::Node& object)>;
@@ -92,7 +92,7 @@ class HttpApi final : public Api {
 
 // One request to the API server, or to a kubelet, with the credential that goes with it. Internal to kube/.
 
-struct Ask {
+struct ApiRequest {
   std::string attempt;  // for messages: "get nodes \"n1\""
   std::string method = "GET";
   std::string url;
@@ -102,7 +102,7 @@ struct Ask {
   std::string accept = "application/json";
   std::size_t max_body_bytes = 4 * 1024 * 1024;  // of the answer
   std::optional<http::SecretHeader> header;      // for the pod to which the API server passes the request on
-  http::Headers further;                         // likewise
+  http::Headers extra_headers;                   // likewise
 };
 
 // Returns the 2xx answer, or the failure. HttpApi and KubeletApi share its limits (bytes, and 30 s). After a
@@ -111,6 +111,7 @@ struct Ask {
 //
 // `ca_pem` replaces the authorities of `identity`, unless it is empty.
 Answer<http::Response> Exchange(const base::Call& call, http::Client& client, Identity& identity,
-                                const base::Clock& clock, const Ask& ask, const std::string& ca_pem = "");
+                                const base::Clock& clock, const ApiRequest& api_request,
+                                const std::string& ca_pem = "");
 
 }  // namespace prefetch::kube

@@ -10,8 +10,8 @@ namespace prefetch::kube {
 namespace {
 
 constexpr std::size_t kLongestFile = 1 << 20;
-constexpr std::chrono::seconds kReadAnyway{60};  // file times can be too coarse to show a change
-constexpr std::chrono::hours kLongestWait{1};    // in one piece: the deadline may be the end of time
+constexpr std::chrono::seconds kForcedReadInterval{60};  // file times can be too coarse to show a change
+constexpr std::chrono::hours kLongestWait{1};            // in one piece: the deadline may be the end of time
 
 std::vector<std::string> FilesOf(const Cluster& cluster) {
   std::vector<std::string> files = {cluster.token_file, cluster.ca_file, cluster.certificate_file,
@@ -29,14 +29,14 @@ bool Same(const base::Secret& a, const base::Secret& b) {
 Identity::Identity(Cluster cluster, const base::Clock& clock)
     : cluster_(std::move(cluster)), clock_(clock), files_(FilesOf(cluster_)) {
   base::Lock lock(mutex_);
-  Take({.ca_pem = cluster_.ca_pem,
-        .certificate_pem = cluster_.certificate_pem,
-        .token = cluster_.token,
-        .key_pem = cluster_.key_pem});
+  SetFileMaterial({.ca_pem = cluster_.ca_pem,
+                   .certificate_pem = cluster_.certificate_pem,
+                   .token = cluster_.token,
+                   .key_pem = cluster_.key_pem});
 }
 
 bool Identity::FilesAreDue(const std::vector<base::FileStamp>& stamps) const {
-  return !read_at_ || stamps != stamps_ || clock_.Now() - *read_at_ >= kReadAnyway;
+  return !read_at_ || stamps != stamps_ || clock_.Now() - *read_at_ >= kForcedReadInterval;
 }
 
 // Starts from what the configuration itself has, and replaces it by what the files have.
@@ -71,11 +71,11 @@ base::Result<Identity::Material> Identity::ReadMaterial() const {
   return material;
 }
 
-base::Status Identity::ReadFiles(bool anyway) {
+base::Status Identity::ReadFiles(bool force) {
   if (files_.empty()) return {};
   // Stamps are taken before the files are read, so that a change in between shows next time.
   std::vector<base::FileStamp> stamps = base::StampsOf(files_);
-  if (!anyway && !FilesAreDue(stamps)) return {};
+  if (!force && !FilesAreDue(stamps)) return {};
   auto material = ReadMaterial();
   if (!material) {
     if (read_at_) return {};  // the last version stays in use
@@ -83,12 +83,12 @@ base::Status Identity::ReadFiles(bool anyway) {
   }
   stamps_ = std::move(stamps);
   read_at_ = clock_.Now();
-  Take(*std::move(material));
+  SetFileMaterial(*std::move(material));
   return {};
 }
 
-void Identity::Take(Material material) {
-  bool same = proof_.tls && material.ca_pem == from_files_.ca_pem &&
+void Identity::SetFileMaterial(Material material) {
+  bool same = auth_.tls && material.ca_pem == from_files_.ca_pem &&
               material.certificate_pem == from_files_.certificate_pem &&
               Same(material.token, from_files_.token) && Same(material.key_pem, from_files_.key_pem);
   from_files_ = std::move(material);
@@ -96,7 +96,7 @@ void Identity::Take(Material material) {
   if (!same) Rebuild();
 }
 
-void Identity::TakePlugins(ExecCredential credential) {
+void Identity::SetPluginCredential(ExecCredential credential) {
   plugin_expires_ = base::TimePoint::max();
   if (credential.expires) {
     // The expiry is turned into monotonic time once, so that a clock that is set later does not matter.
@@ -137,8 +137,8 @@ void Identity::Rebuild() {
   } else if (!cluster_.username.empty()) {
     authorization = http::BasicAuthorization(cluster_.username, cluster_.password);
   }
-  proof_ = {
-      .tls = std::move(tls), .authorization = std::move(authorization), .generation = proof_.generation + 1};
+  auth_ = {
+      .tls = std::move(tls), .authorization = std::move(authorization), .generation = auth_.generation + 1};
 }
 
 bool Identity::PluginIsDue() const {
@@ -177,39 +177,39 @@ base::Status Identity::RunPlugin(const base::Call& call) {
   plugin_runs_ = false;
   plugin_done_.notify_all();
   if (!credential) return std::move(credential).error();
-  TakePlugins(*std::move(credential));
+  SetPluginCredential(*std::move(credential));
   return {};
 }
 
-base::Status Identity::Refresh(const base::Call& call, bool anyway) {
+base::Status Identity::Refresh(const base::Call& call, bool force) {
   {
     base::Lock lock(mutex_);
     // Files come first: a plugin's run may take long, and needs none of them.
-    if (base::Status read = ReadFiles(anyway); !read) return read;
+    if (base::Status read = ReadFiles(force); !read) return read;
     // The server has refused the plugin's credential, whatever expiry the plugin gave.
-    if (anyway) plugin_expires_ = clock_.Now();
+    if (force) plugin_expires_ = clock_.Now();
   }
   return cluster_.exec ? RunPlugin(call) : base::Status();
 }
 
-base::Result<Proof> Identity::Current(const base::Call& call) {
+base::Result<RequestAuth> Identity::Current(const base::Call& call) {
   if (base::Status fresh = Refresh(call, false); !fresh) return std::move(fresh).error();
   base::Lock lock(mutex_);
-  return proof_;
+  return auth_;
 }
 
 // Called after a refusal. Returns another credential if there is one, so a request is repeated only if it may
 // succeed.
-std::optional<Proof> Identity::Replacement(const base::Call& call, const Proof& refused) {
+std::optional<RequestAuth> Identity::Replacement(const base::Call& call, const RequestAuth& refused) {
   {
     base::Lock lock(mutex_);  // another thread has been here meanwhile
-    if (proof_.generation != refused.generation) return proof_;
+    if (auth_.generation != refused.generation) return auth_;
   }
   // The caller keeps the refusal that it has, which explains more than a plugin's second failure.
   if (base::Status fresh = Refresh(call, true); !fresh) return std::nullopt;
   base::Lock lock(mutex_);
-  if (proof_.generation == refused.generation) return std::nullopt;
-  return proof_;
+  if (auth_.generation == refused.generation) return std::nullopt;
+  return auth_;
 }
 
 }  // namespace prefetch::kube

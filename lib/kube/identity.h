@@ -20,7 +20,7 @@
 namespace prefetch::kube {
 
 // The proof of identity for one request. A value.
-struct Proof {
+struct RequestAuth {
   std::shared_ptr<const http::Tls> tls;
   base::Secret authorization;    // empty: none (a certificate, or a cluster that asks for nothing)
   std::uint64_t generation = 0;  // another number: another credential, or other authorities
@@ -39,11 +39,12 @@ class Identity {
   const Cluster& cluster() const { return cluster_; }
 
   // Fails only if there has never been a credential, or if the plugin fails.
-  base::Result<Proof> Current(const base::Call& call) PREFETCH_EXCLUDES(mutex_);
+  base::Result<RequestAuth> Current(const base::Call& call) PREFETCH_EXCLUDES(mutex_);
 
   // Reads all files and runs the plugin again, after the server has refused `refused` or its certificate was
   // not trusted. Returns nullopt if that brings no other credential or authority.
-  std::optional<Proof> Replacement(const base::Call& call, const Proof& refused) PREFETCH_EXCLUDES(mutex_);
+  std::optional<RequestAuth> Replacement(const base::Call& call, const RequestAuth& refused)
+      PREFETCH_EXCLUDES(mutex_);
 
  private:
   // The credentials from files and plugin.
@@ -53,9 +54,9 @@ class Identity {
   };
 
   bool FilesAreDue(const std::vector<base::FileStamp>& stamps) const PREFETCH_REQUIRES(mutex_);
-  base::Status ReadFiles(bool anyway) PREFETCH_REQUIRES(mutex_);
+  base::Status ReadFiles(bool force) PREFETCH_REQUIRES(mutex_);
   base::Result<Material> ReadMaterial() const PREFETCH_REQUIRES(mutex_);
-  void Take(Material material) PREFETCH_REQUIRES(mutex_);
+  void SetFileMaterial(Material material) PREFETCH_REQUIRES(mutex_);
   void Rebuild() PREFETCH_REQUIRES(mutex_);
 
   bool PluginIsDue() const PREFETCH_REQUIRES(mutex_);
@@ -63,8 +64,8 @@ class Identity {
   // another thread runs it.
   base::Result<bool> ClaimPlugin(const base::Call& call) PREFETCH_EXCLUDES(mutex_);
   base::Status RunPlugin(const base::Call& call) PREFETCH_EXCLUDES(mutex_);
-  void TakePlugins(ExecCredential credential) PREFETCH_REQUIRES(mutex_);
-  base::Status Refresh(const base::Call& call, bool anyway) PREFETCH_EXCLUDES(mutex_);
+  void SetPluginCredential(ExecCredential credential) PREFETCH_REQUIRES(mutex_);
+  base::Status Refresh(const base::Call& call, bool force) PREFETCH_EXCLUDES(mutex_);
 
   const Cluster cluster_;
   const base::Clock& clock_;
@@ -78,7 +79,7 @@ class Identity {
   bool plugin_runs_ PREFETCH_GUARDED_BY(mutex_) = false;
   std::optional<ExecCredential> from_plugin_ PREFETCH_GUARDED_BY(mutex_);
   base::TimePoint plugin_expires_ PREFETCH_GUARDED_BY(mutex_);
-  Proof proof_ PREFETCH_GUARDED_BY(mutex_);
+  RequestAuth auth_ PREFETCH_GUARDED_BY(mutex_);
 };
 
 }  // namespace prefetch::kube

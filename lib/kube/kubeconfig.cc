@@ -174,11 +174,11 @@ void DecodeUser(KubeconfigEntry& entry, const PluginCluster& described, const Ku
   if (object.Has("auth-provider")) object.Fail("exec", "contradicts the auth-provider beside it");
   const bool certificate = !cluster.certificate_pem.empty() || !cluster.certificate_file.empty();
   const bool otherwise = has_token || !cluster.username.empty() || certificate;
-  const PluginUse use = !https      ? PluginUse::kInClear
-                        : otherwise ? PluginUse::kBesideOthers
-                                    : PluginUse::kInUse;
+  const PluginUse use = !https      ? PluginUse::kPlainHttp
+                        : otherwise ? PluginUse::kOverridden
+                                    : PluginUse::kActive;
   auto plugin = DecodeExecPlugin(*exec, entry.folder, cluster, described, options.environment, get_env, use);
-  if (use == PluginUse::kInUse) cluster.exec = std::move(plugin);
+  if (use == PluginUse::kActive) cluster.exec = std::move(plugin);
 }
 
 // Neither kubectl nor we send a credential in clear. All members that are not named here are credentials.
@@ -253,7 +253,8 @@ std::string ResolvePath(const std::string& folder, const std::string& path) {
   return whole;
 }
 
-base::Result<KubeconfigFiles> KubeconfigFiles::Read(const std::vector<std::string>& paths, bool may_miss) {
+base::Result<KubeconfigFiles> KubeconfigFiles::Read(const std::vector<std::string>& paths,
+                                                    bool skip_missing) {
   KubeconfigFiles all;
   base::Status absent;
   for (const std::string& path : paths) {
@@ -261,7 +262,7 @@ base::Result<KubeconfigFiles> KubeconfigFiles::Read(const std::vector<std::strin
     if (!text) {
       bool missing = text.error().code() == base::Code::kNotFound;
       // A file that exists and cannot be read is an error in any case: it may have the entry that is meant.
-      if (!missing || !may_miss) return std::move(text).error().Wrap("kubeconfig");
+      if (!missing || !skip_missing) return std::move(text).error().Wrap("kubeconfig");
       absent = text.status();
       continue;
     }

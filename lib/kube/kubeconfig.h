@@ -44,8 +44,8 @@ struct KubeconfigEntry {
 // Not thread-safe. Entries live as long as this object.
 class KubeconfigFiles {
  public:
-  // `may_miss`: skips missing files, as long as one exists.
-  static base::Result<KubeconfigFiles> Read(const std::vector<std::string>& paths, bool may_miss);
+  // `skip_missing`: skips missing files, as long as one exists.
+  static base::Result<KubeconfigFiles> Read(const std::vector<std::string>& paths, bool skip_missing);
 
   // The first entry of that name in `list` ("clusters"), whose body is under `key` ("cluster"), and may be
   // missing.

@@ -67,9 +67,10 @@ Answer<http::Response> KubeletApi::Get(const base::Call& call, const KubeletAddr
   }
   bool ipv6 = kubelet.host.find(':') != std::string::npos;
   std::string host = ipv6 ? "[" + kubelet.host + "]" : kubelet.host;
-  Ask ask{.attempt = attempt, .url = "https://" + host + ":" + std::to_string(kubelet.port) + path};
-  ask.accept = accept;
-  return Exchange(call, client_, identity_, clock_, ask, ca_pem_);
+  ApiRequest api_request{.attempt = attempt,
+                         .url = "https://" + host + ":" + std::to_string(kubelet.port) + path};
+  api_request.accept = accept;
+  return Exchange(call, client_, identity_, clock_, api_request, ca_pem_);
 }
 
 Answer<std::string> KubeletApi::GetConfig(const base::Call& call, const KubeletAddress& kubelet) {

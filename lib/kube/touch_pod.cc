@@ -117,14 +117,14 @@ std::string Quoted(const std::string& text) {
   return "\"" + text + "\"";
 }
 
-std::optional<std::string> WhatChangedInContainers(const TouchPodSpec& spec, const Pod& got) {
+std::optional<std::string> FindContainerChange(const TouchPodSpec& spec, const Pod& admitted) {
   std::size_t wanted = spec.image_volumes ? 1 : spec.images.size();
-  for (const PodContainer& container : got.containers) {
+  for (const PodContainer& container : admitted.containers) {
     // An init container would run first, and the images might never be pulled.
     if (container.init) return "added the init container " + Quoted(container.name);
   }
-  for (std::size_t i = 0; i < got.containers.size(); i++) {
-    const PodContainer& container = got.containers[i];
+  for (std::size_t i = 0; i < admitted.containers.size(); i++) {
+    const PodContainer& container = admitted.containers[i];
     if (i >= wanted || container.name != NameOf("image", i)) {
       return "added the container " + Quoted(container.name);
     }
@@ -135,7 +135,7 @@ std::optional<std::string> WhatChangedInContainers(const TouchPodSpec& spec, con
     bool pulls = container.pull_policy == "Always" || container.pull_policy == PolicyOf(spec.images[i]);
     if (!pulls) return "set imagePullPolicy to " + Quoted(container.pull_policy);
   }
-  if (got.containers.size() != wanted) return "took away a container";
+  if (admitted.containers.size() != wanted) return "took away a container";
   return std::nullopt;
 }
 
@@ -168,22 +168,22 @@ std::string TouchPodName(std::string_view node, std::string_view instance, int s
   return "touch-" + hash.substr(0, kNameHashDigits) + "-" + std::to_string(slot);
 }
 
-std::optional<std::string> WhatAdmissionChanged(const TouchPodSpec& spec, const Pod& got) {
+std::optional<std::string> FindAdmissionChange(const TouchPodSpec& spec, const Pod& admitted) {
   // K39: with a pull secret, kubelet records the image for that secret alone, so the touch would close it.
-  if (!got.image_pull_secrets.empty()) {
-    return "added the pull secret " + Quoted(got.image_pull_secrets.front()) +
+  if (!admitted.image_pull_secrets.empty()) {
+    return "added the pull secret " + Quoted(admitted.image_pull_secrets.front()) +
            ", for which alone the image would be recorded";
   }
-  if (auto changed = WhatChangedInContainers(spec, got)) return changed;
+  if (auto changed = FindContainerChange(spec, admitted)) return changed;
   std::vector<std::string> volumes;
   for (std::size_t i = 1; spec.image_volumes && i < spec.images.size(); i++) {
     volumes.push_back(spec.images[i].name);
   }
-  if (got.image_volumes != volumes) return "changed the image volumes";
-  if (got.node != spec.node) return "moved it to the node " + Quoted(got.node);
+  if (admitted.image_volumes != volumes) return "changed the image volumes";
+  if (admitted.node != spec.node) return "moved it to the node " + Quoted(admitted.node);
   // A provider may give another account another credential (A24), and kubelet would record that account.
-  if (got.service_account != spec.service_account) {
-    return "changed the service account to " + Quoted(got.service_account);
+  if (admitted.service_account != spec.service_account) {
+    return "changed the service account to " + Quoted(admitted.service_account);
   }
   return std::nullopt;
 }

@@ -45,10 +45,10 @@ doc::Node TouchPod(const TouchPodSpec& spec);
 constexpr int kTouchPodNames = 2;
 std::string TouchPodName(std::string_view node, std::string_view instance, int slot);
 
-// Names a difference between `spec` and `got`, the server's answer to its creation, that would falsify the
-// touch: a pull secret (the record would be that secret's), an image, a container or a volume that was not
-// asked for, another node or service account, a policy that does not pull. nullopt: nothing. `Always` instead
-// of IfNotPresent (AlwaysPullImages) does no harm.
-std::optional<std::string> WhatAdmissionChanged(const TouchPodSpec& spec, const Pod& got);
+// Names a difference between `spec` and `admitted`, the server's answer to its creation, that would falsify
+// the touch: a pull secret (the record would be that secret's), an image, a container or a volume that was
+// not asked for, another node or service account, a policy that does not pull. nullopt: nothing. `Always`
+// instead of IfNotPresent (AlwaysPullImages) does no harm.
+std::optional<std::string> FindAdmissionChange(const TouchPodSpec& spec, const Pod& admitted);
 
 }  // namespace prefetch::kube

@@ -53,15 +53,15 @@ GcSpacePass PassFor(const GcRules& rules, const ImageDisk& disk, const Candidate
   GcSpacePass pass{.bytes_to_high = due ? 0 : available - least + 1};
   std::uint64_t available_then = available - std::min(available, pass.bytes_to_high);
   std::uint64_t target = Percent(disk.capacity_bytes, 100 - rules.low_percent);
-  pass.wants_bytes = target - std::min(target, available_then);
+  pass.target_bytes = target - std::min(target, available_then);
   std::uint64_t surely_freed = 0;
   for (const GcImage* image : order) {
-    if (surely_freed >= pass.wants_bytes) break;
+    if (surely_freed >= pass.target_bytes) break;
     // imageMinimumGCAge protects an image only for a collection that runs now. In a later one it will be old
     // enough.
     if (due && image->first_seen_age < rules.minimum_age) continue;
-    pass.takes.push_back(image->id);
-    pass.takes_bytes += image->size_bytes;
+    pass.removed_ids.push_back(image->id);
+    pass.removed_bytes += image->size_bytes;
     // An image of unknown use may stay. It frees nothing for certain, so the forecast goes on to the next
     // one.
     if (image->in_use.has_value()) surely_freed += image->size_bytes;
@@ -79,7 +79,7 @@ std::string SpaceWarning(const GcRules& rules, const GcSpacePass& pass) {
                          : base::HumanBytes(pass.bytes_to_high) +
                                " more bring the image disk to kubelet's high threshold of ";
   return when + std::to_string(rules.high_percent) + " %: it then removes images that no container uses, " +
-         base::HumanBytes(pass.wants_bytes) + " in all, and " + Images(pass.takes.size()) +
+         base::HumanBytes(pass.target_bytes) + " in all, and " + Images(pass.removed_ids.size()) +
          " may be among the first.";
 }
 
@@ -96,7 +96,7 @@ std::vector<std::string> Warnings(const GcRules& rules, const ImageDisk& disk, c
                                   const Candidates& order) {
   std::vector<std::string> out;
   bool near = forecast.space && forecast.space->bytes_to_high <= Percent(disk.capacity_bytes, kNearPercent);
-  if (near && !forecast.space->takes.empty()) out.push_back(SpaceWarning(rules, *forecast.space));
+  if (near && !forecast.space->removed_ids.empty()) out.push_back(SpaceWarning(rules, *forecast.space));
   // K34: such a collection deletes records even of images that stay.
   if (near) {
     out.emplace_back(

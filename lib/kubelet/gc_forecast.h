@@ -38,10 +38,10 @@ struct GcImage {
 
 // One collection for space, computed as if kubelet could remove these images only.
 struct GcSpacePass {
-  std::uint64_t bytes_to_high = 0;  // more on the disk, and it runs; 0: it runs at the next look
-  std::uint64_t wants_bytes = 0;    // the bytes it then tries to free
-  std::vector<std::string> takes;   // ids, first to last
-  std::uint64_t takes_bytes = 0;    // their sizes; less than wants_bytes: kubelet fails to free enough
+  std::uint64_t bytes_to_high = 0;       // more on the disk, and it runs; 0: it runs at the next look
+  std::uint64_t target_bytes = 0;        // the bytes it then tries to free
+  std::vector<std::string> removed_ids;  // ids, first to last
+  std::uint64_t removed_bytes = 0;       // their sizes; less than target_bytes: kubelet fails to free enough
 };
 
 struct GcForecast {

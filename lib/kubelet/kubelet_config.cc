@@ -164,7 +164,7 @@ void DecodePolicy(MergedFields& fields, KubeletConfig& config) {
   std::optional<std::string> name = field.value ? field.value->String() : std::nullopt;
   // Whether a patch emptied the field decides whether kubelet starts: the default was filled in before (K49).
   bool empty = !field.value || (name && name->empty());
-  config.policy_emptied = empty && field.by_patch;
+  config.policy_cleared = empty && field.by_patch;
   if (empty || !name) return;
   config.policy.value = ParseVerificationPolicy(*name);
   if (!config.policy.value) field.value->Fail("is not a verification policy");

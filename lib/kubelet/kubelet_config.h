@@ -31,7 +31,7 @@ struct KubeletConfig {
 
   SourcedValue<VerificationPolicy> policy;
   // A drop-in took the policy back, so that the one that kubelet had filled in itself is gone, too.
-  bool policy_emptied = false;
+  bool policy_cleared = false;
   SourcedValue<std::vector<std::string>> allowlist;
   SourcedValue<FeatureGates> gates;
   // As the main file has them, before any drop-in: kubelet fills in its default policy by these.
@@ -78,7 +78,7 @@ SettingsFacts ToSettingsFacts(const KubeletConfig& config);
 // path.
 base::Result<SettingsFacts> DecodeKubeletConfig(std::string_view text, const std::string& source);
 
-// ReportedByKubelet: the settings that the running kubelet reports on its own port (K45, the strongest
+// KubeletReport: the settings that the running kubelet reports on its own port (K45, the strongest
 // source). They are in force, whatever was written into files since kubelet started. Pure; kube/kubelet_api.h
 // asks.
 
@@ -86,13 +86,13 @@ base::Result<SettingsFacts> DecodeKubeletConfig(std::string_view text, const std
 constexpr const char* kConfigzSource = "configz";
 constexpr const char* kMetricsSource = "kubelet's metrics";
 
-struct ReportedByKubelet {
+struct KubeletReport {
   std::optional<KubeletConfig> config;  // of /configz: after files, drop-ins and flags; `from` is "configz"
   std::optional<bool> gate;             // KubeletEnsureSecretPulledImages, of /metrics: its true value
   // Parts of its answer that do not fit, one sentence each.
   std::vector<std::string> remarks;
 
-  friend bool operator==(const ReportedByKubelet&, const ReportedByKubelet&) = default;
+  friend bool operator==(const KubeletReport&, const KubeletReport&) = default;
 };
 
 // The `kubeletconfig` object of /configz, which has neither apiVersion nor kind. InvalidArgument if it is no

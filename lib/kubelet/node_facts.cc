@@ -26,7 +26,7 @@ std::optional<KubeletConfig> KnownConfig(const ConfigReading& reading,
 }
 
 SettingsFacts SettingsOf(const std::optional<KubeletConfig>& config, const CommandLine& flags,
-                         const Declared& declared) {
+                         const KubeletDeclarations& declared) {
   SettingsFacts facts;
   if (config) {
     facts = ToSettingsFacts(*config);
@@ -74,7 +74,7 @@ std::vector<std::string> Refusals(const std::optional<KubeletConfig>& config, co
     std::optional<image::KubeletVersion> rules = RulesFor(settings);
     // K51: a newer kubelet may accept what all known ones reject.
     if (rules && image::IsNewerThanKnown(*rules)) rules.reset();
-    AppendRefusals(config->main_file, WhyNotStarted(*config, flags, rules), sentences);
+    AppendRefusals(config->main_file, StartupErrors(*config, flags, rules), sentences);
   }
   if (auto possible = PossibleSettings(settings); !possible) {
     std::string subject = config ? config->policy.from : "what was declared";
@@ -104,7 +104,7 @@ std::string OriginName(ConfigReading::Origin origin) {
       return kDeclaredSource;
     case ConfigReading::Origin::kCommandLine:
       return kCommandLineSource;
-    case ConfigReading::Origin::kUsual:
+    case ConfigReading::Origin::kWellKnown:
       return kDefaultSource;
   }
   return "";
@@ -173,8 +173,8 @@ struct InForce {
   std::optional<SettingsFacts> written;  // what files and flags say, where kubelet itself says what counts
 };
 
-InForce SettingsInForce(const Declared& declared, const ConfigReading& reading,
-                        const std::optional<CommandLine>& command_line, const ReportedByKubelet* reported) {
+InForce SettingsInForce(const KubeletDeclarations& declared, const ConfigReading& reading,
+                        const std::optional<CommandLine>& command_line, const KubeletReport* reported) {
   InForce in_force{.config = KnownConfig(reading, command_line),
                    .flags = command_line.value_or(CommandLine{}),
                    .written = {}};
@@ -189,9 +189,9 @@ InForce SettingsInForce(const Declared& declared, const ConfigReading& reading,
 
 }  // namespace
 
-NodeFacts Combine(const Declared& declared, const ConfigReading& reading,
-                  const std::optional<CommandLine>& command_line, const std::string& host_prefix,
-                  const ReportedByKubelet* reported) {
+NodeFacts MakeNodeFacts(const KubeletDeclarations& declared, const ConfigReading& reading,
+                        const std::optional<CommandLine>& command_line, const std::string& host_prefix,
+                        const KubeletReport* reported) {
   const auto [config, flags, written] = SettingsInForce(declared, reading, command_line, reported);
   const std::string root_flag = command_line ? command_line->root_dir : "";
   const std::string host_root = root_flag.empty() ? kDefaultRoot : root_flag;
@@ -244,13 +244,14 @@ bool HasFilledInPolicy(const KubeletConfig& config, const FeatureGates& flags, K
   // Without a main file the defaults are filled in before even the flags are read.
   bool main = !config.main_file.empty();
   FeatureGates first = main ? MergeGates(flags, config.main_gates) : FeatureGates{};
-  bool filled = VerifiesImages(first, version) && !config.policy_emptied;
+  bool filled = VerifiesImages(first, version) && !config.policy_cleared;
   if (!config.drop_ins) return filled;
   FeatureGates files = config.gates.value.value_or(FeatureGates{});
   return filled || VerifiesImages(MergeGates(flags, files), version);
 }
 
-std::string WhyNotPolicy(const KubeletConfig& config, const FeatureGates& flags, KubeletVersion version) {
+std::string PolicyStartupError(const KubeletConfig& config, const FeatureGates& flags,
+                               KubeletVersion version) {
   if (config.policy.value) return "";  // PossibleSettings looks at those
   FeatureGates files = config.gates.value.value_or(FeatureGates{});
   bool gate = VerifiesImages(MergeGates(files, flags), version);
@@ -281,7 +282,7 @@ GcRules GcRulesOf(const KubeletConfig& config, const CommandLine& flags) {
   return limits;
 }
 
-std::vector<std::string> WhyNotStarted(const KubeletConfig& config, const CommandLine& flags,
+std::vector<std::string> StartupErrors(const KubeletConfig& config, const CommandLine& flags,
                                        std::optional<KubeletVersion> version) {
   std::vector<std::string> reasons;
   GcRules limits = GcRulesOf(config, flags);
@@ -296,7 +297,8 @@ std::vector<std::string> WhyNotStarted(const KubeletConfig& config, const Comman
                       ")");
   }
   if (version) {
-    if (std::string why = WhyNotPolicy(config, flags.gates, *version); !why.empty()) reasons.push_back(why);
+    if (std::string why = PolicyStartupError(config, flags.gates, *version); !why.empty())
+      reasons.push_back(why);
   }
   return reasons;
 }
@@ -306,7 +308,7 @@ namespace {
 constexpr image::KubeletVersion kFirstWithGate{1, 33};
 constexpr std::size_t kLongestListShown = 300;
 
-std::string OriginWords(const std::string& file) {
+std::string SourceText(const std::string& file) {
   return file.empty() ? "kubelet's command line" : file;
 }
 
@@ -330,15 +332,15 @@ std::string PolicyContradiction(VerificationPolicy policy, const KubeletConfig& 
   // The gate comes first: while it is off, no policy has any effect (K7).
   if (GateOf(settings) == std::optional<bool>(false)) {
     bool by_flags = flags.gates != FeatureGates{};
-    return declared_words + (by_flags ? "kubelet's command line" : OriginWords(config.gates.from)) +
+    return declared_words + (by_flags ? "kubelet's command line" : SourceText(config.gates.from)) +
            " leaves the feature gate KubeletEnsureSecretPulledImages off, so that kubelet verifies nothing";
   }
   VerificationPolicy actual = settings.policy.value_or(VerificationPolicy::kNeverVerifyPreloadedImages);
   if (actual == policy) return "";
   const std::string name(VerificationPolicyName(actual));
   if (!settings.policy)
-    return declared_words + OriginWords(config.policy.from) + " leaves it at kubelet's default, " + name;
-  return declared_words + OriginWords(config.policy.from) + " says " + name;
+    return declared_words + SourceText(config.policy.from) + " leaves it at kubelet's default, " + name;
+  return declared_words + SourceText(config.policy.from) + " says " + name;
 }
 
 // The order of patterns and repetitions change nothing for kubelet.
@@ -361,8 +363,9 @@ void AddPath(const std::string& what, const std::string& declared, const std::st
 
 }  // namespace
 
-std::vector<std::string> SettingsContradictions(const Declared& declared, const KubeletConfig& config,
-                                                const CommandLine& flags, const SettingsFacts& settings) {
+std::vector<std::string> SettingsContradictions(const KubeletDeclarations& declared,
+                                                const KubeletConfig& config, const CommandLine& flags,
+                                                const SettingsFacts& settings) {
   std::vector<std::string> sentences;
   // One declaration may serve nodes of several versions. A version without the gate contradicts nothing.
   if (auto rules = RulesFor(settings); rules && *rules < kFirstWithGate) return sentences;
@@ -372,13 +375,13 @@ std::vector<std::string> SettingsContradictions(const Declared& declared, const 
   }
   if (!declared.allowlist.empty() && !SamePatterns(declared.allowlist, settings.allowlist)) {
     sentences.push_back("declared allowlist " + Shown(declared.allowlist) + ", but " +
-                        OriginWords(config.allowlist.from) + " says " + Shown(settings.allowlist));
+                        SourceText(config.allowlist.from) + " says " + Shown(settings.allowlist));
   }
   return sentences;
 }
 
-std::vector<std::string> PathContradictions(const Declared& declared, const CommandLine& command_line,
-                                            const std::string& host_root) {
+std::vector<std::string> PathContradictions(const KubeletDeclarations& declared,
+                                            const CommandLine& command_line, const std::string& host_root) {
   std::vector<std::string> sentences;
   AddPath("kubelet root", declared.root, host_root, sentences);
   AddPath("kubelet configuration", declared.config_file, command_line.config, sentences);

@@ -19,7 +19,7 @@ namespace prefetch::kubelet {
 constexpr const char* kDefaultRoot = "/var/lib/kubelet";
 
 // The operator's declarations about kubelet. Empty: none.
-struct Declared {
+struct KubeletDeclarations {
   std::optional<image::KubeletVersion> version;
   std::optional<image::KubeletVersion> rules;  // as SettingsFacts::rules
   std::optional<VerificationPolicy> policy;
@@ -32,22 +32,22 @@ struct Declared {
   // empty: none.
   std::string start_file{};
 
-  friend bool operator==(const Declared&, const Declared&) = default;
+  friend bool operator==(const KubeletDeclarations&, const KubeletDeclarations&) = default;
 };
 
 // The result of reading kubelet's configuration files.
 struct ConfigReading {
   enum class State {
-    kNone,    // none was named, and none is where they usually are
-    kRead,    // as `config` has it
-    kBroken,  // `problems` says which file cannot be read, or which kubelet would refuse
+    kNone,     // none was named, and none is where they usually are
+    kRead,     // as `config` has it
+    kInvalid,  // `problems` says which file cannot be read, or which kubelet would refuse
   };
-  enum class Origin { kDeclared, kCommandLine, kUsual };  // who named the files
+  enum class Origin { kDeclared, kCommandLine, kWellKnown };  // who named the files
 
   State state = State::kNone;
-  Origin origin = Origin::kUsual;
+  Origin origin = Origin::kWellKnown;
   KubeletConfig config;               // if kRead
-  std::vector<std::string> problems;  // if kBroken
+  std::vector<std::string> problems;  // if kInvalid
 
   friend bool operator==(const ConfigReading&, const ConfigReading&) = default;
 };
@@ -77,21 +77,22 @@ struct NodeFacts {
 // defaults. Flags beat files, which beat declarations. `host_prefix` is put before a root that is not
 // declared. `reported`: by the kubelet that runs; null: it was not asked, or does not answer. Its answer wins
 // over flags and files.
-NodeFacts Combine(const Declared& declared, const ConfigReading& reading,
-                  const std::optional<CommandLine>& command_line, const std::string& host_prefix = "",
-                  const ReportedByKubelet* reported = nullptr);
+NodeFacts MakeNodeFacts(const KubeletDeclarations& declared, const ConfigReading& reading,
+                        const std::optional<CommandLine>& command_line, const std::string& host_prefix = "",
+                        const KubeletReport* reported = nullptr);
 
-// Contradictions between declarations and the node: parts of Combine.
+// Contradictions between declarations and the node: parts of MakeNodeFacts.
 //
 // One sentence each: "declared verification AlwaysVerify, but FILE says NeverVerify". `settings` are the
 // node's. A version without the gate contradicts nothing, so that one declaration can serve nodes of several.
-std::vector<std::string> SettingsContradictions(const Declared& declared, const KubeletConfig& config,
-                                                const CommandLine& flags, const SettingsFacts& settings);
+std::vector<std::string> SettingsContradictions(const KubeletDeclarations& declared,
+                                                const KubeletConfig& config, const CommandLine& flags,
+                                                const SettingsFacts& settings);
 
 // Paths that were declared may lie below a mount of ours; they differ if they do not even end as kubelet's
 // do.
-std::vector<std::string> PathContradictions(const Declared& declared, const CommandLine& command_line,
-                                            const std::string& host_root);
+std::vector<std::string> PathContradictions(const KubeletDeclarations& declared,
+                                            const CommandLine& command_line, const std::string& host_root);
 
 // Would a kubelet start with these files and flags? Checks across fields (K8,
 // K44, K49); MergeKubeletConfigs checks single fields. Pure. Internal to
@@ -106,7 +107,7 @@ GcRules GcRulesOf(const KubeletConfig& config, const CommandLine& flags);
 // Note that kubelet fills in its default policy before it reads drop-ins and flags. If one of these turns the
 // gate off, the policy that kubelet filled in remains; if one turns it on, there is no policy. kubelet
 // rejects both.
-std::vector<std::string> WhyNotStarted(const KubeletConfig& config, const CommandLine& flags,
+std::vector<std::string> StartupErrors(const KubeletConfig& config, const CommandLine& flags,
                                        std::optional<image::KubeletVersion> version);
 
 }  // namespace prefetch::kubelet

@@ -27,10 +27,10 @@ std::string RootOnHost(const std::string& root, const std::string& host_prefix) 
 
 }  // namespace
 
-NodeFactsReader::NodeFactsReader(Declared declared, std::string proc_dir, std::vector<UsualConfig> usual,
-                                 std::string host_prefix)
+NodeFactsReader::NodeFactsReader(KubeletDeclarations declared, std::string proc_dir,
+                                 std::vector<WellKnownConfig> well_known, std::string host_prefix)
     : declared_(std::move(declared)),
-      usual_(std::move(usual)),
+      well_known_(std::move(well_known)),
       host_prefix_(std::move(host_prefix)),
       polls_process_(!proc_dir.empty()),
       process_(std::move(proc_dir), RootOnHost(declared_.root, host_prefix_)),
@@ -50,8 +50,8 @@ void NodeFactsReader::ChooseFiles() {
   if (!is_declared && !line) {
     // If there are several kubelets, a usual path may belong to any of them.
     if (!process_.problems().empty()) return;
-    for (const UsualConfig& usual : usual_) {
-      candidates_.emplace_back(OnHost(usual.file), OnHost(usual.drop_ins), Origin::kUsual);
+    for (const WellKnownConfig& usual : well_known_) {
+      candidates_.emplace_back(OnHost(usual.file), OnHost(usual.drop_ins), Origin::kWellKnown);
     }
     return;
   }
@@ -65,11 +65,11 @@ void NodeFactsReader::ChooseFiles() {
   if (!file.empty() || !folder.empty()) candidates_.emplace_back(file, folder, origin);
 }
 
-bool NodeFactsReader::Moved() {
+bool NodeFactsReader::HasChanged() {
   if (PollProcess()) process_changed_ = true;
   if (!facts_ || process_changed_) return true;
   for (const ConfigFiles& files : candidates_) {
-    if (files.Moved()) return true;
+    if (files.HasChanged()) return true;
     // Read() stops at the first candidate with a configuration, so later ones have no say.
     if (files.reading().state != ConfigReading::State::kNone) break;
   }
@@ -86,7 +86,7 @@ std::string NodeFactsReader::provider_bin_dir() const {
   return line ? OnHost(line->image_credential_provider_bin_dir) : "";
 }
 
-NodeFacts NodeFactsReader::Read(const std::shared_ptr<const ReportedByKubelet>& reported) {
+NodeFacts NodeFactsReader::Read(const std::shared_ptr<const KubeletReport>& reported) {
   if (PollProcess()) process_changed_ = true;
   // Another process may name other files, so the candidates are chosen anew. Their caches go with them.
   const bool chosen = std::exchange(chosen_, true);
@@ -104,7 +104,7 @@ NodeFacts NodeFactsReader::Read(const std::shared_ptr<const ReportedByKubelet>& 
   if (facts_ && *reading == reading_ && reported == reported_) return *facts_;
   reading_ = *reading;
   reported_ = reported;
-  facts_ = Combine(declared_, reading_, process_.command_line(), host_prefix_, reported_.get());
+  facts_ = MakeNodeFacts(declared_, reading_, process_.command_line(), host_prefix_, reported_.get());
   if (!IsDeclared()) {
     const std::vector<std::string>& problems = process_.problems();
     facts_->problems.insert(facts_->problems.end(), problems.begin(), problems.end());
@@ -128,7 +128,7 @@ ConfigFiles::Stamps ConfigFiles::ReadStamps() const {
   Stamps stamps;
   if (!file_.empty()) stamps.main = StampOf(file_);
   // A usual folder is a guess. It says nothing if the usual file beside it is not there.
-  if (folder_.empty() || (OnlyUsual() && stamps.main.error != 0)) return stamps;
+  if (folder_.empty() || (IsWellKnown() && stamps.main.error != 0)) return stamps;
   auto drop_ins = ListDropIns(folder_);
   if (drop_ins) {
     stamps.drop_ins = *std::move(drop_ins);
@@ -138,15 +138,15 @@ ConfigFiles::Stamps ConfigFiles::ReadStamps() const {
   return stamps;
 }
 
-bool ConfigFiles::IsSettled(const Stamps& stamps) {
+bool ConfigFiles::IsStable(const Stamps& stamps) {
   auto now = std::chrono::system_clock::now().time_since_epoch();
   std::int64_t newest = stamps.main.changed_ns;
   for (const DropIn& drop_in : stamps.drop_ins) newest = std::max(newest, drop_in.stamp.changed_ns);
   return std::chrono::nanoseconds(newest) + kTick < now;
 }
 
-ConfigReading ConfigFiles::Broken(const std::string& lines) const {
-  ConfigReading reading{.state = ConfigReading::State::kBroken, .origin = origin_};
+ConfigReading ConfigFiles::InvalidReading(const std::string& lines) const {
+  ConfigReading reading{.state = ConfigReading::State::kInvalid, .origin = origin_};
   for (std::string_view line : base::Split(lines, '\n')) {
     reading.problems.push_back("kubelet's configuration cannot be used: " + std::string(line));
   }
@@ -162,27 +162,27 @@ ConfigReading ConfigFiles::ReadAll(const Stamps& stamps) const {
       // A file at a usual place is a guess, so its absence is no mistake. Any other failure to read it is
       // reported.
       bool absent = text.error().code() == base::Code::kNotFound;
-      return OnlyUsual() && absent ? none : Broken(text.error().message());
+      return IsWellKnown() && absent ? none : InvalidReading(text.error().message());
     }
     // Some distributions keep a kubeconfig under the same name.
-    if (OnlyUsual() && !IsKubeletConfig(*text)) return none;
+    if (IsWellKnown() && !IsKubeletConfig(*text)) return none;
     documents.main = ConfigDocument{file_, *std::move(text)};
   }
   bool folder_absent = stamps.folder_error && stamps.folder_error->code() == base::Code::kNotFound;
-  bool has_folder = !folder_.empty() && !(OnlyUsual() && folder_absent);
+  bool has_folder = !folder_.empty() && !(IsWellKnown() && folder_absent);
   if (has_folder && stamps.folder_error) {
-    return Broken("drop-in folder " + folder_ + ": " + stamps.folder_error->message());
+    return InvalidReading("drop-in folder " + folder_ + ": " + stamps.folder_error->message());
   }
   if (has_folder) documents.drop_ins.emplace();
   for (const DropIn& drop_in : stamps.drop_ins) {
     auto text = base::ReadFile(drop_in.path, kLongestConfig);
     // One file that cannot be read makes all settings unknown, since it may set any of them.
-    if (!text) return Broken(text.error().message());
+    if (!text) return InvalidReading(text.error().message());
     documents.drop_ins->push_back({drop_in.path, *std::move(text)});
   }
-  if (!documents.main && stamps.drop_ins.empty() && OnlyUsual()) return none;
+  if (!documents.main && stamps.drop_ins.empty() && IsWellKnown()) return none;
   auto config = MergeKubeletConfigs(documents);
-  if (!config) return Broken(config.error().message());
+  if (!config) return InvalidReading(config.error().message());
   return {.state = ConfigReading::State::kRead, .origin = origin_, .config = *std::move(config)};
 }
 
@@ -191,7 +191,7 @@ const ConfigReading& ConfigFiles::Read() {
   if (seen_ && *seen_ == stamps) return reading_;
   // The stamps are taken before the files are read: a change in between shows in the next poll. If the files
   // are too young, they are read again next time.
-  bool settled = IsSettled(stamps);
+  bool settled = IsStable(stamps);
   reading_ = ReadAll(stamps);
   seen_ = settled ? std::optional<Stamps>(std::move(stamps)) : std::nullopt;
   return reading_;
@@ -202,7 +202,7 @@ namespace {
 // Bounds of one walk. It runs at each poll of kubelet's configuration, so a path that leads to a huge folder
 // must not cost more.
 constexpr std::size_t kMaxEntries = 1000;
-constexpr std::size_t kDeepest = 16;
+constexpr std::size_t kMaxDepth = 16;
 
 std::int64_t Nanoseconds(const timespec& time) {
   return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
@@ -221,9 +221,9 @@ class Walk {
  public:
   base::Status Visit(const std::string& path, std::size_t depth) {
     struct stat info {};
-    if (++entries_ > kMaxEntries || depth > kDeepest) {
+    if (++entries_ > kMaxEntries || depth > kMaxDepth) {
       return base::ResourceExhausted("more than " + std::to_string(kMaxEntries) + " entries or " +
-                                     std::to_string(kDeepest) + " levels");
+                                     std::to_string(kMaxDepth) + " levels");
     }
     // lstat, so that a link to a directory is not followed, as with kubelet. A loop is impossible then.
     if (::lstat(path.c_str(), &info) != 0) return base::FromErrno(errno, "stat " + path);
@@ -279,14 +279,14 @@ bool StartFile::Poll() {
   std::string now = std::to_string(stamp.inode) + "@" + std::to_string(stamp.modified_ns);
   if (now == seen_) return false;
   seen_ = std::move(now);
-  made_ns_ = stamp.modified_ns;
+  created_ns_ = stamp.modified_ns;
   return true;
 }
 
-std::optional<base::WallTime> StartFile::MadeAt() const {
+std::optional<base::WallTime> StartFile::CreatedAt() const {
   if (seen_.empty()) return std::nullopt;
   return base::WallTime(
-      std::chrono::duration_cast<base::WallTime::duration>(std::chrono::nanoseconds(made_ns_)));
+      std::chrono::duration_cast<base::WallTime::duration>(std::chrono::nanoseconds(created_ns_)));
 }
 
 namespace {
@@ -298,7 +298,7 @@ constexpr std::size_t kMostProcesses = 1 << 20;
 constexpr unsigned kScansOfNewProcess = 3;
 constexpr unsigned kScansBetweenFullScans = 16;
 // A second kubelet that is younger may be about to become another program, or the first about to end.
-constexpr double kPassingSeconds = 1;
+constexpr double kTransientSeconds = 1;
 
 // Returns the words behind "Uid:" in /proc/PID/status, say.
 std::vector<std::string_view> StatusField(std::string_view status, std::string_view name) {
@@ -312,7 +312,7 @@ std::vector<std::string_view> StatusField(std::string_view status, std::string_v
 
 // Rejects processes of other users and of containers: any of them may call itself kubelet, and must not
 // choose the files that the agent reads.
-bool IsTheHosts(std::string_view status) {
+bool IsHostProcess(std::string_view status) {
   std::vector<std::string_view> uids = StatusField(status, "Uid:");
   if (uids.empty() || (uids[0] != "0" && uids[0] != std::to_string(::geteuid()))) return false;
   // A number for each PID namespace that the process is in, from the one of this /proc inwards.
@@ -349,7 +349,7 @@ std::string Normal(const std::string& path) {
 KubeletProcess::KubeletProcess(std::string proc_dir, std::string root)
     : proc_dir_(std::move(proc_dir)), root_(Normal(root)) {}
 
-bool KubeletProcess::IsMeant(const CommandLine& line) const {
+bool KubeletProcess::MatchesRoot(const CommandLine& line) const {
   return root_.empty() || root_ == Normal(line.root_dir.empty() ? kDefaultRoot : line.root_dir);
 }
 
@@ -359,30 +359,31 @@ bool KubeletProcess::StillRuns() const {
   if (!text) return false;
   std::optional<base::ProcessStat> stat = base::ParseProcessStat(*text);
   // The kernel reuses process ids. Only id and start time together name a process.
-  return stat && stat->started == started_ && !stat->IsGone();
+  return stat && stat->started == started_ && !stat->HasExited();
 }
 
-std::optional<KubeletProcess::Found> KubeletProcess::Examine(const std::string& pid) const {
+std::optional<KubeletProcess::Candidate> KubeletProcess::Examine(const std::string& pid) const {
   const std::string process = proc_dir_ + "/" + pid;
   // The name first: reading a cmdline can wait for a process that hangs in the kernel, reading stat cannot.
   auto text = base::ReadFile(process + "/stat", kLongestFile);
   if (!text) return std::nullopt;
   std::optional<base::ProcessStat> stat = base::ParseProcessStat(*text);
-  if (!stat || stat->IsGone() || (stat->name != "kubelet" && stat->name != "hyperkube")) return std::nullopt;
+  if (!stat || stat->HasExited() || (stat->name != "kubelet" && stat->name != "hyperkube"))
+    return std::nullopt;
   auto status = base::ReadFile(process + "/status", kLongestFile);
-  if (!status || !IsTheHosts(*status)) return std::nullopt;
+  if (!status || !IsHostProcess(*status)) return std::nullopt;
   auto cmdline = base::ReadFile(process + "/cmdline", kLongestFile);
   if (!cmdline) return std::nullopt;
   std::vector<std::string> arguments = SplitArguments(*cmdline);
   if (!IsKubelet(arguments)) return std::nullopt;
-  Found found{pid, std::string(stat->parent), std::string(stat->started), ParseCommandLine(arguments)};
+  Candidate found{pid, std::string(stat->parent), std::string(stat->started), ParseCommandLine(arguments)};
   MakeAbsolute(process, found.command_line);
   return found;
 }
 
 // Returns all processes that look like a kubelet of this host.
-std::vector<KubeletProcess::Found> KubeletProcess::Scan() {
-  std::vector<Found> all;
+std::vector<KubeletProcess::Candidate> KubeletProcess::Scan() {
+  std::vector<Candidate> all;
   auto names = base::ListDirectory(proc_dir_, kMostProcesses);
   if (!names) return all;
   // Most processes stay what they are, and a node has thousands, so known ones are skipped between the full
@@ -395,7 +396,7 @@ std::vector<KubeletProcess::Found> KubeletProcess::Scan() {
     auto before = others_.find(*pid);
     unsigned scans = before == others_.end() ? 0 : before->second;
     if (examine_all || scans < kScansOfNewProcess) {
-      if (std::optional<Found> found = Examine(name)) {
+      if (std::optional<Candidate> found = Examine(name)) {
         all.push_back(*std::move(found));
         continue;
       }
@@ -409,23 +410,23 @@ std::vector<KubeletProcess::Found> KubeletProcess::Scan() {
 
 // Removes candidates that are probably not the kubelet: children of another candidate, and very young
 // processes. There may be several candidates left, or none; in that case the next poll decides.
-void KubeletProcess::LeaveOutPassing(std::vector<Found>& all) const {
+void KubeletProcess::DropTransient(std::vector<Candidate>& all) const {
   std::set<std::string> pids;
-  for (const Found& one : all) pids.insert(one.pid);
+  for (const Candidate& one : all) pids.insert(one.pid);
   auto uptime = base::ReadFile(proc_dir_ + "/uptime", kLongestFile);
   const double now = uptime ? std::strtod(uptime->c_str(), nullptr) : 0;
   const double ticks = static_cast<double>(::sysconf(_SC_CLK_TCK));
-  std::erase_if(all, [&](const Found& one) {
+  std::erase_if(all, [&](const Candidate& one) {
     if (pids.contains(one.parent)) return true;
-    return now > 0 && now - std::strtod(one.started.c_str(), nullptr) / ticks < kPassingSeconds;
+    return now > 0 && now - std::strtod(one.started.c_str(), nullptr) / ticks < kTransientSeconds;
   });
 }
 
 // Removes the kubelets of other roots if the one that is meant runs here, or was seen here. While it is away,
 // another kubelet must not take its place.
-void KubeletProcess::LeaveOutOthers(std::vector<Found>& all) const {
-  const auto is_meant = [this](const Found& one) { return IsMeant(one.command_line); };
-  const bool seen = command_line_ && IsMeant(*command_line_);
+void KubeletProcess::DropOtherRoots(std::vector<Candidate>& all) const {
+  const auto is_meant = [this](const Candidate& one) { return MatchesRoot(one.command_line); };
+  const bool seen = command_line_ && MatchesRoot(*command_line_);
   if (!seen && std::none_of(all.begin(), all.end(), is_meant)) return;
   std::erase_if(all, std::not_fn(is_meant));
 }
@@ -436,19 +437,19 @@ bool KubeletProcess::Poll() {
   if (proc_dir_.empty()) return false;
   const bool runs = StillRuns();
   // A kubelet of another root counts until the one that is meant starts.
-  if (runs && IsMeant(*command_line_)) return false;
+  if (runs && MatchesRoot(*command_line_)) return false;
   if (!runs) pid_.clear();
-  std::vector<Found> all = Scan();
-  LeaveOutOthers(all);
+  std::vector<Candidate> all = Scan();
+  DropOtherRoots(all);
   std::optional<CommandLine> command_line = command_line_;
   std::vector<std::string> problems;
-  if (all.size() > 1) LeaveOutPassing(all);
+  if (all.size() > 1) DropTransient(all);
   if (all.size() == 1) {
     pid_ = all.front().pid;
     started_ = all.front().started;
     process_ = pid_ + "@" + started_;
     command_line = std::move(all.front().command_line);
-    if (IsMeant(*command_line)) others_.clear();
+    if (MatchesRoot(*command_line)) others_.clear();
   } else if (all.size() > 1) {
     // With several kubelets, the agent takes none rather than the wrong one.
     command_line.reset();
@@ -464,7 +465,7 @@ bool KubeletProcess::Poll() {
   return changed;
 }
 
-std::optional<base::WallTime> KubeletProcess::BeganAt() const {
+std::optional<base::WallTime> KubeletProcess::StartedAt() const {
   // The kernel gives a process' start in ticks since boot, and the time of boot in whole seconds ("btime").
   auto text = base::ReadFile(proc_dir_ + "/stat", kLongestFile);
   auto ticks = base::ParseUint(started_);
@@ -479,7 +480,7 @@ std::optional<base::WallTime> KubeletProcess::BeganAt() const {
   return std::nullopt;
 }
 
-std::vector<UsualConfig> UsualConfigs() {
+std::vector<WellKnownConfig> WellKnownConfigs() {
   return {
       {"/var/lib/kubelet/config.yaml", ""},                                              // kubeadm
       {"/home/kubernetes/kubelet-config.yaml", ""},                                      // GKE

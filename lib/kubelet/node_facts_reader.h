@@ -58,7 +58,7 @@ class ConfigFiles {
 
   const ConfigReading& Read();
   // Would Read() read anything again? Some stats.
-  bool Moved() const { return !seen_ || *seen_ != ReadStamps(); }
+  bool HasChanged() const { return !seen_ || *seen_ != ReadStamps(); }
   const ConfigReading& reading() const { return reading_; }  // of the last Read()
 
  private:
@@ -73,10 +73,10 @@ class ConfigFiles {
 
   Stamps ReadStamps() const;
   // Whether the files are so old that a change from now on shows in their stamps.
-  static bool IsSettled(const Stamps& stamps);
+  static bool IsStable(const Stamps& stamps);
   ConfigReading ReadAll(const Stamps& stamps) const;
-  ConfigReading Broken(const std::string& lines) const;
-  bool OnlyUsual() const { return origin_ == ConfigReading::Origin::kUsual; }
+  ConfigReading InvalidReading(const std::string& lines) const;
+  bool IsWellKnown() const { return origin_ == ConfigReading::Origin::kWellKnown; }
 
   std::string file_;
   std::string folder_;
@@ -102,12 +102,12 @@ class StartFile {
   // Another text, another file; empty: none was seen.
   const std::string& seen() const { return seen_; }
   // nullopt: none was seen.
-  std::optional<base::WallTime> MadeAt() const;
+  std::optional<base::WallTime> CreatedAt() const;
 
  private:
   const std::string path_;
   std::string seen_;
-  std::int64_t made_ns_ = 0;
+  std::int64_t created_ns_ = 0;
 };
 
 // KubeletProcess: finds the kubelet that runs here, and with which flags (K46). Internal to
@@ -135,7 +135,7 @@ class KubeletProcess {
   // line.
   const std::string& process() const { return process_; }
   // When it began, to the second; nullopt: none was seen, or the host's boot time cannot be read.
-  std::optional<base::WallTime> BeganAt() const;
+  std::optional<base::WallTime> StartedAt() const;
   // Its paths are absolute. Returns nullopt if no kubelet was ever seen, or if there are several. While
   // kubelet is away, returns the flags with which it ran last.
   const std::optional<CommandLine>& command_line() const { return command_line_; }
@@ -143,7 +143,7 @@ class KubeletProcess {
   const std::vector<std::string>& problems() const { return problems_; }
 
  private:
-  struct Found {
+  struct Candidate {
     std::string pid;
     std::string parent;   // the pid
     std::string started;  // in the kernel's ticks, as it was written
@@ -151,11 +151,11 @@ class KubeletProcess {
   };
 
   bool StillRuns() const;
-  bool IsMeant(const CommandLine& line) const;
-  void LeaveOutOthers(std::vector<Found>& all) const;
-  std::vector<Found> Scan();
-  void LeaveOutPassing(std::vector<Found>& all) const;
-  std::optional<Found> Examine(const std::string& pid) const;
+  bool MatchesRoot(const CommandLine& line) const;
+  void DropOtherRoots(std::vector<Candidate>& all) const;
+  std::vector<Candidate> Scan();
+  void DropTransient(std::vector<Candidate>& all) const;
+  std::optional<Candidate> Examine(const std::string& pid) const;
 
   const std::string proc_dir_;
   const std::string root_;
@@ -169,34 +169,34 @@ class KubeletProcess {
 };
 
 // Where distributions put kubelet's configuration (K50).
-struct UsualConfig {
+struct WellKnownConfig {
   std::string file;      // empty: this distribution has drop-ins only
   std::string drop_ins;  // empty: no such folder
 
-  friend bool operator==(const UsualConfig&, const UsualConfig&) = default;
+  friend bool operator==(const WellKnownConfig&, const WellKnownConfig&) = default;
 };
 
 // In the order in which they are tried. A file found there is a guess: flags may say more, and a file of
 // such a name may be something else.
-std::vector<UsualConfig> UsualConfigs();
+std::vector<WellKnownConfig> WellKnownConfigs();
 
 // No lock: several threads may use it, one after the other. Blocks only as a disk does.
 class NodeFactsReader {
  public:
-  // `proc_dir`: /proc if the host's processes can be seen there; empty: do not look. `usual` (UsualConfigs())
-  // are tried in turn if neither `declared` nor a command line names a file: the first that is there counts.
-  // `host_prefix` is put before every path that the command line or `usual` names, for a host's filesystem
-  // that is mounted at a place of its own; absolute links on it then lead astray.
-  NodeFactsReader(Declared declared, std::string proc_dir, std::vector<UsualConfig> usual,
+  // `proc_dir`: /proc if the host's processes can be seen there; empty: do not look. `well_known`
+  // (WellKnownConfigs()) are tried in turn if neither `declared` nor a command line names a file: the first
+  // that is there counts. `host_prefix` is put before every path that the command line or `well_known` names,
+  // for a host's filesystem that is mounted at a place of its own; absolute links on it then lead astray.
+  NodeFactsReader(KubeletDeclarations declared, std::string proc_dir, std::vector<WellKnownConfig> well_known,
                   std::string host_prefix = "");
 
   // Fresh each time, and cheap while nothing changes: a read of kubelet's stat, a stat of each file, and a
   // listing of the drop-in folder.
   // `reported` by the kubelet that runs, if it was asked: the same pointer means the same.
-  NodeFacts Read(const std::shared_ptr<const ReportedByKubelet>& reported = nullptr);
+  NodeFacts Read(const std::shared_ptr<const KubeletReport>& reported = nullptr);
   // Would Read() see another kubelet, or other files, than the last one did? By the same stats, and nothing
   // is made of them. Counts as a look for a kubelet that is away.
-  bool Moved();
+  bool HasChanged();
 
   // The command line of the kubelet that was seen, with the host's own paths, as of the last Read(); nullopt
   // if none was seen.
@@ -209,8 +209,8 @@ class NodeFactsReader {
   // empty: none was seen. As of the last Read().
   const std::string& process() const { return polls_process_ ? process_.process() : start_.seen(); }
   // When that process began; nullopt: it cannot be told.
-  std::optional<base::WallTime> process_began_at() const {
-    return polls_process_ ? process_.BeganAt() : start_.MadeAt();
+  std::optional<base::WallTime> process_started_at() const {
+    return polls_process_ ? process_.StartedAt() : start_.CreatedAt();
   }
 
  private:
@@ -220,8 +220,8 @@ class NodeFactsReader {
   bool PollProcess();
   std::string OnHost(const std::string& path) const { return path.empty() ? "" : host_prefix_ + path; }
 
-  const Declared declared_;
-  const std::vector<UsualConfig> usual_;
+  const KubeletDeclarations declared_;
+  const std::vector<WellKnownConfig> well_known_;
   const std::string host_prefix_;
   const bool polls_process_;
   KubeletProcess process_;
@@ -229,9 +229,9 @@ class NodeFactsReader {
   bool process_changed_ = false;  // since the last Read()
   std::vector<ConfigFiles> candidates_;
   bool chosen_ = false;
-  ConfigReading reading_;                              // what facts_ was made of
-  std::shared_ptr<const ReportedByKubelet> reported_;  // likewise
-  std::optional<NodeFacts> facts_;                     // nullopt: to be made
+  ConfigReading reading_;                          // what facts_ was made of
+  std::shared_ptr<const KubeletReport> reported_;  // likewise
+  std::optional<NodeFacts> facts_;                 // nullopt: to be made
 };
 
 }  // namespace prefetch::kubelet

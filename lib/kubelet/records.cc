@@ -138,7 +138,7 @@ std::array<int, 3> Numbers(std::string_view version) {
 
 }  // namespace
 
-std::string WhyRecordsNeverMatch(std::string_view name, std::string_view version) {
+std::string RecordMismatchReason(std::string_view name, std::string_view version) {
   constexpr std::array<int, 3> kFirstThatMatches{1, 35, 2};
   // K18: CRI-O before 1.35.2 names the image of a pull by another id than its ImageStatus does.
   if (name != "cri-o" || version.empty() || Numbers(version) >= kFirstThatMatches) return "";

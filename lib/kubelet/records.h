@@ -72,6 +72,6 @@ enum class RecordsAccess {
 // Returns why no record of kubelet's ever matches an image of this runtime; empty if they match. `name` and
 // `version` are those of CRI's Version. Verdicts need no rule of their own for it: the record of an image id
 // is never there.
-std::string WhyRecordsNeverMatch(std::string_view name, std::string_view version);
+std::string RecordMismatchReason(std::string_view name, std::string_view version);
 
 }  // namespace prefetch::kubelet

@@ -15,7 +15,7 @@ using image::KubeletVersion;
 
 constexpr KubeletVersion kHasGate{1, 33};
 // Stands for every kubelet that is newer than the rules.
-constexpr KubeletVersion kBeyondTheRules{1, image::kNewestKnownKubelet.minor + 1};
+constexpr KubeletVersion kNewerThanRules{1, image::kNewestKnownKubelet.minor + 1};
 
 constexpr std::array<std::pair<VerificationPolicy, std::string_view>, 4> kPolicyNames = {{
     {VerificationPolicy::kNeverVerify, "NeverVerify"},
@@ -72,8 +72,8 @@ base::Status CheckGate(const SettingsFacts& facts, KubeletVersion version, bool 
                                "gate KubeletEnsureSecretPulledImages is off");
 }
 
-base::Result<KubeletSettings> GateOn(const SettingsFacts& facts, KubeletVersion version,
-                                     VerificationPolicy policy) {
+base::Result<KubeletSettings> SettingsWithGateOn(const SettingsFacts& facts, KubeletVersion version,
+                                                 VerificationPolicy policy) {
   if (image::IsNewerThanKnown(version)) return KubeletSettings{version, true, policy, {}};
   if (policy != VerificationPolicy::kNeverVerifyAllowlistedImages && !facts.allowlist.empty()) {
     return base::InvalidArgument("an allowlist is allowed only with NeverVerifyAllowlistedImages");
@@ -95,7 +95,7 @@ void AddSettings(const SettingsFacts& facts, KubeletVersion version, std::vector
     if (!gate) possible.push_back({.version = version, .gate = false});
     if (!gate) continue;
     for (VerificationPolicy policy : PossiblePolicies(facts)) {
-      auto settings = GateOn(facts, version, policy);
+      auto settings = SettingsWithGateOn(facts, version, policy);
       if (!settings) refused = settings.status();
       if (settings) possible.push_back(*std::move(settings));
     }
@@ -123,7 +123,7 @@ std::optional<KubeletVersion> RulesFor(const SettingsFacts& facts) {
   return newer && facts.rules ? facts.rules : facts.version;
 }
 
-std::string WhyBeyondTheRules(const SettingsFacts& facts) {
+std::string UnknownRulesReason(const SettingsFacts& facts) {
   const std::optional<KubeletVersion> rules = RulesFor(facts);
   if (!rules || !image::IsNewerThanKnown(*rules)) return "";
   const std::string newest = image::kNewestKnownKubelet.ToString();
@@ -141,7 +141,7 @@ base::Result<std::vector<KubeletSettings>> PossibleSettings(const SettingsFacts&
   if (possible.empty()) return refused.error();
   // This comes last: values that every known kubelet rejects are mistakes, though a newer kubelet may accept
   // them.
-  if (!facts.version && !facts.rules) AddSettings(facts, kBeyondTheRules, possible, refused);
+  if (!facts.version && !facts.rules) AddSettings(facts, kNewerThanRules, possible, refused);
   return possible;
 }
 
@@ -201,7 +201,7 @@ bool IsPrefixPattern(std::string_view pattern) {
   return pattern.ends_with("/*");
 }
 
-std::string WhyNotExact(const std::string& pattern, image::KubeletVersion version) {
+std::string ExactPatternError(const std::string& pattern, image::KubeletVersion version) {
   auto reference = image::Reference::Parse(pattern);
   if (!reference) return reference.error().message();
   if (WrittenRepository(*reference) != pattern) return "must have no tag and no digest";
@@ -213,13 +213,13 @@ std::string WhyNotExact(const std::string& pattern, image::KubeletVersion versio
 }
 
 // The reason for which kubelet rejects a pattern; empty if it does not.
-std::string WhyRefused(const std::string& pattern, image::KubeletVersion version) {
+std::string PatternError(const std::string& pattern, image::KubeletVersion version) {
   if (pattern.empty()) return "must not be empty";
   if (base::TrimSpace(pattern) != pattern) return "must not begin or end with white space";
   std::string_view body = pattern;
   if (IsPrefixPattern(pattern)) body.remove_suffix(1);
   if (body.find('*') != std::string_view::npos) return "a * is allowed only as the last part, after a /";
-  if (!IsPrefixPattern(pattern)) return WhyNotExact(pattern, version);
+  if (!IsPrefixPattern(pattern)) return ExactPatternError(pattern, version);
   return body == "/" ? "must have a name before the /*" : "";
 }
 
@@ -231,7 +231,7 @@ base::Result<Allowlist> Allowlist::Parse(const std::vector<std::string>& pattern
   list.version_ = version;
   std::vector<std::string> refused;
   for (const std::string& pattern : patterns) {
-    std::string why = WhyRefused(pattern, version);
+    std::string why = PatternError(pattern, version);
     // All wrong patterns are reported at once, so that the operator corrects them in one step.
     if (!why.empty()) {
       refused.push_back("allowlist pattern \"" + base::Truncate(base::ToUtf8(pattern), 200) + "\": " + why);
@@ -282,7 +282,7 @@ std::string PatternFor(const Reference& image, KubeletVersion version) {
   return "";
 }
 
-NotExempt WithoutPattern(const Reference& image, KubeletVersion version) {
+UnmatchedName WithoutPattern(const Reference& image, KubeletVersion version) {
   std::string in_full = image.Repository() + image.written().substr(WrittenRepository(image).size());
   return {image.written(), "no pattern of kubelet " + version.ToString() + " matches \"" + image.written() +
                                "\"; write \"" + in_full + "\" in the list and in the pods"};
@@ -302,7 +302,7 @@ base::Result<AllowlistExport> ExportAllowlist(const std::vector<Reference>& imag
   for (const Reference& image : images) {
     std::string pattern = PatternFor(image, version);
     if (pattern.empty()) {
-      out.not_exempt.push_back(WithoutPattern(image, version));
+      out.unmatched.push_back(WithoutPattern(image, version));
     } else {
       patterns.insert(std::move(pattern));
     }

@@ -38,17 +38,17 @@ class Allowlist {
 // list (K12, K13). Pure.
 
 // A name that no pattern of this kubelet matches.
-struct NotExempt {
+struct UnmatchedName {
   std::string image;  // as written
   std::string why;    // one sentence, with what to write instead
 
-  friend bool operator==(const NotExempt&, const NotExempt&) = default;
+  friend bool operator==(const UnmatchedName&, const UnmatchedName&) = default;
 };
 
 struct AllowlistExport {
-  // Each is accepted by Allowlist::Parse, and together they match every name that is not in `not_exempt`.
-  std::vector<std::string> patterns;  // sorted by bytes, each once
-  std::vector<NotExempt> not_exempt;  // in the order of the list
+  // Each is accepted by Allowlist::Parse, and together they match every name that is not in `unmatched`.
+  std::vector<std::string> patterns;     // sorted by bytes, each once
+  std::vector<UnmatchedName> unmatched;  // in the order of the list
 };
 
 // Since 1.36, each name gets an exact pattern. Before, kubelet compares exact patterns with all that a pod
@@ -108,7 +108,7 @@ base::Result<std::vector<KubeletSettings>> PossibleSettings(const SettingsFacts&
 // Returns the version whose rules apply: `rules` for a kubelet newer than the known rules, else `version`.
 std::optional<image::KubeletVersion> RulesFor(const SettingsFacts& facts);
 // Returns a sentence if kubelet is newer than all rules that may be applied to it; else empty.
-std::string WhyBeyondTheRules(const SettingsFacts& facts);
+std::string UnknownRulesReason(const SettingsFacts& facts);
 
 // The feature gates that decide whether a kubelet verifies images (K7). Pure.
 

@@ -15,8 +15,8 @@ struct Finding {
   Outcome outcome = Outcome::kMustPull;
   VerdictReason reason = VerdictReason::kImageAbsent;
   std::string rule;
-  std::string why;   // the first half of the sentence
-  std::string help;  // what would change it; may be empty
+  std::string why;     // the first half of the sentence
+  std::string remedy;  // what would change it; may be empty
 };
 
 // "the node", "2 secrets and 1 service account", "nobody".
@@ -24,7 +24,7 @@ std::string GranteeOf(const CredentialEntry& entry);
 // "reg.io/a (the node), reg.io/b (1 secret) and 3 more".
 std::string RepositoriesOf(const PulledRecord& record);
 // A name out of a file or a flag, fit for a terminal: no control characters, not endless.
-std::string Shown(const std::string& name);
+std::string Printable(const std::string& name);
 
 // The finding as a verdict for a container of kNever or kIfNotPresent.
 Verdict ToVerdict(const Finding& finding, image::PullPolicy policy);
@@ -42,9 +42,10 @@ constexpr KubeletVersion kMatchesServiceAccounts{1, 34};
 constexpr KubeletVersion kMayDecodeMore{1, 37};
 // K26: an entry with this many secrets accepts no rotated secret unseen, and kubelet adds secrets to it only
 // by a pull.
-constexpr std::size_t kFullEntry = 100;
+constexpr std::size_t kMaxEntrySecrets = 100;
 
-const char kOpenItHelp[] = "a pull by kubelet with the node's own credentials would open it to every pod";
+const char kOpenRecordRemedy[] =
+    "a pull by kubelet with the node's own credentials would open it to every pod";
 
 // Steps 2a and 2c (K20): kubelet cannot decode its own file, which forces a pull.
 Finding Undecodable(const std::string& file, const std::string& step, KubeletVersion version) {
@@ -85,7 +86,7 @@ std::optional<Finding> ByPolicy(const image::Reference& image, bool tracked,
     case VerificationPolicy::kNeverVerifyAllowlistedImages:
       if (!settings.allowlist.Matches(image)) return std::nullopt;
       return Finding{Outcome::kUse, Reason::kAllowlisted, rule,
-                     Shown(image.written()) + " is on kubelet's allowlist", ""};
+                     Printable(image.written()) + " is on kubelet's allowlist", ""};
     case VerificationPolicy::kAlwaysVerify:
       return std::nullopt;
   }
@@ -103,10 +104,11 @@ Finding WithoutRecord(bool intent, VerificationPolicy policy) {
   if (policy == VerificationPolicy::kNeverVerifyAllowlistedImages) {
     return {Outcome::kMustPull, Reason::kNotAllowlisted, rule,
             "The name is not on kubelet's allowlist and kubelet has no record of pulling this image",
-            kOpenItHelp};
+            kOpenRecordRemedy};
   }
   return {Outcome::kMustPull, Reason::kVerificationAlways, rule,
-          "kubelet verifies every image (AlwaysVerify) and has no record of pulling this one", kOpenItHelp};
+          "kubelet verifies every image (AlwaysVerify) and has no record of pulling this one",
+          kOpenRecordRemedy};
 }
 
 // Step 6 (K23): the record has no entry for the pod's repository. An interrupted pull leaves a record without
@@ -116,11 +118,11 @@ Finding UnderOtherName(const std::string& trimmed, const PulledRecord& record) {
   if (record.mapping.empty()) {
     return {Outcome::kMustPull, Reason::kPullInterrupted, rule,
             "kubelet's record of this image names no repository: an interrupted pull leaves such a record",
-            kOpenItHelp};
+            kOpenRecordRemedy};
   }
   return {
       Outcome::kMustPull, Reason::kRecordedUnderOtherName, rule,
-      "kubelet recorded the same image for " + RepositoriesOf(record) + " and not for " + Shown(trimmed) +
+      "kubelet recorded the same image for " + RepositoriesOf(record) + " and not for " + Printable(trimmed) +
           ", which the pod names",
       "a pull by kubelet under the pod's name with the node's own credentials would open it to every pod"};
 }
@@ -134,7 +136,7 @@ bool SameHash(const HashedSecret& pods, const HashedSecret& recorded) {
 bool AcceptsSecret(const CredentialEntry& entry, const PodIdentity& pod) {
   for (const HashedSecret& mine : pod.secrets) {
     for (const HashedSecret& recorded : entry.secrets) {
-      bool rotated = mine.secret == recorded.secret && entry.secrets.size() < kFullEntry;
+      bool rotated = mine.secret == recorded.secret && entry.secrets.size() < kMaxEntrySecrets;
       if (SameHash(mine, recorded) || rotated) return true;
     }
   }
@@ -156,7 +158,7 @@ bool SameName(const Coordinates& a, const Coordinates& b) {
 // Returns how many UIDs the record has for a pull secret that the pod names without one. If there are several
 // such secrets, the number that says most counts, which is one.
 std::size_t UidsOfSecrets(const CredentialEntry& entry, const PodIdentity& pod) {
-  if (entry.secrets.size() >= kFullEntry) return 0;
+  if (entry.secrets.size() >= kMaxEntrySecrets) return 0;
   std::size_t found = 0;
   for (const HashedSecret& mine : pod.secrets) {
     if (!mine.secret.uid.empty()) continue;
@@ -224,14 +226,14 @@ std::optional<Finding> ByName(const std::string& repository, const CredentialEnt
 // Steps 7 to 12: the record has an entry for the repository.
 Finding ByEntry(const std::string& trimmed, const CredentialEntry& entry, const PodIdentity& pod,
                 KubeletVersion version) {
-  const std::string repository = Shown(trimmed);
+  const std::string repository = Printable(trimmed);
   if (entry.node_pods_accessible) {
     return {Outcome::kUse, Reason::kOpenToNode, "7: open to the node",
             "kubelet's record opens " + repository + " to every pod of this node", ""};
   }
   if (entry.secrets.empty() && entry.service_accounts.empty()) {
     return {Outcome::kMustPull, Reason::kRecordedForNobody, "8: record has credentials",
-            "kubelet's record of " + repository + " names no credential", kOpenItHelp};
+            "kubelet's record of " + repository + " names no credential", kOpenRecordRemedy};
   }
   if (AcceptsSecret(entry, pod)) {
     return {Outcome::kUse, Reason::kRecordedForPod, "10: pull secrets",
@@ -245,7 +247,7 @@ Finding ByEntry(const std::string& trimmed, const CredentialEntry& entry, const 
   return {Outcome::kMustPull, Reason::kRecordedForOthers, "12: no credential matches",
           "kubelet's record opens " + repository + " to " + GranteeOf(entry) +
               " only, and the pod has none of them",
-          kOpenItHelp};
+          kOpenRecordRemedy};
 }
 
 // The finding for a file in an unknown folder of kubelet.
@@ -282,7 +284,7 @@ Finding Verify(const VerdictFacts& facts, const image::Reference& image, const P
 }
 
 // The finding for a kubelet that is newer than the rules here. Its help names both ways out.
-Finding BeyondTheRules(KubeletVersion version) {
+Finding NewerThanRules(KubeletVersion version) {
   const std::string newest = image::kNewestKnownKubelet.ToString();
   return {Outcome::kUnknown, Reason::kKubeletNewer, "0: rules known",
           "kubelet " + version.ToString() + " is newer than the rules that this agent knows (" +
@@ -293,15 +295,15 @@ Finding BeyondTheRules(KubeletVersion version) {
 // Judges for a kubelet that is newer than the rules (K51). An image that is not verified at all, or is
 // recorded for the whole node, starts by every plausible rule; the record even with the gate off. All else
 // may have changed.
-Finding VerifyBeyondTheRules(const VerdictFacts& facts, const image::Reference& image,
+Finding VerifyNewerThanRules(const VerdictFacts& facts, const image::Reference& image,
                              const KubeletSettings& settings) {
   const bool readable = facts.record.reading != Reading::kUndecodable &&
                         (facts.record.reading == Reading::kFound || facts.intent != Reading::kUndecodable);
-  if (!readable) return BeyondTheRules(settings.version);
+  if (!readable) return NewerThanRules(settings.version);
   Finding finding = Verify(facts, image, {}, settings);
   const bool by_gate = settings.gate && (finding.reason == Reason::kVerificationNever ||
                                          finding.reason == Reason::kRecordUnreadable);
-  return by_gate || finding.reason == Reason::kOpenToNode ? finding : BeyondTheRules(settings.version);
+  return by_gate || finding.reason == Reason::kOpenToNode ? finding : NewerThanRules(settings.version);
 }
 
 // Judges from step 1 on, and chooses which rules hold for the rest.
@@ -309,11 +311,11 @@ Finding Find(const VerdictFacts& facts, const image::Reference& image, const Pod
              const KubeletSettings& settings) {
   if (facts.image_id.empty()) {
     return {Outcome::kMustPull, Reason::kImageAbsent, "1: image present",
-            "The runtime does not have " + Shown(image.written()) + " under this name", ""};
+            "The runtime does not have " + Printable(image.written()) + " under this name", ""};
   }
   // After the absent image, on which all rules agree, and before the gate, whose meaning a newer kubelet may
   // change.
-  if (image::IsNewerThanKnown(settings.version)) return VerifyBeyondTheRules(facts, image, settings);
+  if (image::IsNewerThanKnown(settings.version)) return VerifyNewerThanRules(facts, image, settings);
   if (!settings.gate) {
     return {Outcome::kUse, Reason::kGateOff, "0: feature gate",
             "this kubelet does not verify images (KubeletEnsureSecretPulledImages is off)", ""};
@@ -324,7 +326,7 @@ Finding Find(const VerdictFacts& facts, const image::Reference& image, const Pod
 // All three policies get the same verdict: kubelet refuses such a name whatever the policy.
 Verdicts InvalidName(const std::string& complaint) {
   Verdict refused{VerdictResult::kRefused, Reason::kInvalidImageName, "0: image name",
-                  "kubelet refuses the name (InvalidImageName): " + Shown(complaint) + "."};
+                  "kubelet refuses the name (InvalidImageName): " + Printable(complaint) + "."};
   return {refused, refused, refused};
 }
 
@@ -342,7 +344,7 @@ const Verdict& Verdicts::For(PullPolicy policy) const {
   return never;
 }
 
-PodIdentity IdentityOf(const image::PodCoordinates& pod) {
+PodIdentity IdentityOf(const image::PodCredentialRefs& pod) {
   PodIdentity identity{.secrets = {}, .service_account = pod.service_account};
   for (const Coordinates& secret : pod.secrets) identity.secrets.push_back({secret, base::Secret()});
   return identity;
@@ -448,7 +450,7 @@ Reading ReadIntent(const VerdictQuestion& question, image::KubeletVersion versio
 }
 
 // Returns the settings whose declaration would make the verdict firm. `possible` is in the order of versions.
-std::string WhatToDeclare(const std::vector<KubeletSettings>& possible) {
+std::string MissingDeclarations(const std::vector<KubeletSettings>& possible) {
   std::vector<std::string> open;
   if (possible.front().version != possible.back().version) {
     open.emplace_back("its version (--kubelet-version)");
@@ -463,7 +465,7 @@ std::string WhatToDeclare(const std::vector<KubeletSettings>& possible) {
 
 Verdict Unknown(const std::vector<KubeletSettings>& possible) {
   return {VerdictResult::kUnknown, VerdictReason::kFactsUnknown, "facts",
-          "It depends on unknown settings of kubelet; declare " + WhatToDeclare(possible) + "."};
+          "It depends on unknown settings of kubelet; declare " + MissingDeclarations(possible) + "."};
 }
 
 // Returns the kubelet whose words are shown: the newest one whose rules are known, or the newest if none is.
@@ -475,8 +477,8 @@ std::size_t DecisiveKubelet(const std::vector<KubeletSettings>& possible) {
 
 // Returns the verdict that all possible kubelets share, in the words of one of them. Only results are
 // compared: they may have different reasons for the same result.
-Verdict Agreed(const std::vector<Verdicts>& all, image::PullPolicy policy,
-               const std::vector<KubeletSettings>& possible) {
+Verdict AgreedVerdict(const std::vector<Verdicts>& all, image::PullPolicy policy,
+                      const std::vector<KubeletSettings>& possible) {
   const Verdict& decisive = all[DecisiveKubelet(possible)].For(policy);
   bool agree = std::all_of(all.begin(), all.end(),
                            [&](const Verdicts& each) { return each.For(policy).result == decisive.result; });
@@ -501,8 +503,9 @@ Verdicts VerdictsFor(const VerdictQuestion& question, const std::vector<KubeletS
     all.push_back(DecideVerdicts(facts, question.pod, settings));
   }
   using image::PullPolicy;
-  return {Agreed(all, PullPolicy::kNever, possible), Agreed(all, PullPolicy::kIfNotPresent, possible),
-          Agreed(all, PullPolicy::kAlways, possible)};
+  return {AgreedVerdict(all, PullPolicy::kNever, possible),
+          AgreedVerdict(all, PullPolicy::kIfNotPresent, possible),
+          AgreedVerdict(all, PullPolicy::kAlways, possible)};
 }
 
 namespace {
@@ -542,7 +545,7 @@ std::string Consequence(VerdictResult result) {
 
 }  // namespace
 
-std::string Shown(const std::string& name) {
+std::string Printable(const std::string& name) {
   std::string text = base::Truncate(base::ToUtf8(name), kLongestName);
   // A name may come from a file that others write. Control characters could change what a terminal shows.
   for (char& c : text) {
@@ -566,7 +569,7 @@ std::string RepositoriesOf(const PulledRecord& record) {
   for (const auto& [repository, entry] : record.mapping) {
     // A record may have hundreds of repositories, and this is one sentence.
     if (parts.size() == kMostRepositories) break;
-    parts.push_back(Shown(repository) + " (" + GranteeOf(entry) + ")");
+    parts.push_back(Printable(repository) + " (" + GranteeOf(entry) + ")");
   }
   std::string text = base::Join(parts, ", ");
   std::size_t left = record.mapping.size() - parts.size();
@@ -576,7 +579,7 @@ std::string RepositoriesOf(const PulledRecord& record) {
 Verdict ToVerdict(const Finding& finding, image::PullPolicy policy) {
   VerdictResult result = ResultOf(finding.outcome, policy);
   std::string message = finding.why + ", " + Consequence(result);
-  if (!finding.help.empty()) message += "; " + finding.help;
+  if (!finding.remedy.empty()) message += "; " + finding.remedy;
   return {result, finding.reason, finding.rule, message + "."};
 }
 

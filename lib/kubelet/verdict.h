@@ -45,8 +45,8 @@ enum class VerdictReason {
   kFactsUnknown,            // it depends on unknown facts about kubelet
 };
 
-std::string_view VerdictResultName(VerdictResult result);             // "Starts"
-std::string_view VerdictReasonName(VerdictReason reason);             // "OpenToNode"
+std::string_view VerdictResultName(VerdictResult result);  // "Starts"
+std::string_view VerdictReasonName(VerdictReason reason);  // "OpenToNode"
 
 struct Verdict {
   VerdictResult result = VerdictResult::kUnknown;
@@ -78,7 +78,7 @@ struct PodIdentity {
   std::optional<Coordinates> service_account;
 };
 // The identity of a pod that only a list or a manifest describes, so that hashes are not known.
-PodIdentity IdentityOf(const image::PodCoordinates& pod);
+PodIdentity IdentityOf(const image::PodCredentialRefs& pod);
 
 // The node's facts, as one kubelet reads them.
 struct VerdictFacts {

@@ -54,37 +54,37 @@ void VerdictReader::SetRoot(std::string root) {
   Forget();
 }
 
-bool VerdictReader::Restamp(Known& known) const {
-  if (known.image_id.empty()) return false;
-  base::FileStamp record = base::StampOf(pulled_ + known.record_name);
-  base::FileStamp intent = base::StampOf(pulling_ + known.intent_name);
-  known.intent_absent = intent == kNoFile && errno == ENOENT;
+bool VerdictReader::UpdateStamps(ImageEntry& entry) const {
+  if (entry.image_id.empty()) return false;
+  base::FileStamp record = base::StampOf(pulled_ + entry.record_name);
+  base::FileStamp intent = base::StampOf(pulling_ + entry.intent_name);
+  entry.intent_absent = intent == kNoFile && errno == ENOENT;
   // Files in unknown folders have no stamp here: only their presence counts for the verdict.
   bool unknown = std::any_of(unknown_.begin(), unknown_.end(), [&](const std::string& folder) {
-    return base::KindOf(folder + known.record_name) || base::KindOf(folder + known.intent_name);
+    return base::KindOf(folder + entry.record_name) || base::KindOf(folder + entry.intent_name);
   });
-  if (unknown != std::exchange(known.in_unknown_folder, unknown)) known.fresh = true;
-  if (!known.fresh && record == known.record && intent == known.intent) return false;
-  known.fresh = IsFresh(record) || IsFresh(intent);
-  known.record = record;
-  known.intent = intent;
+  if (unknown != std::exchange(entry.in_unknown_folder, unknown)) entry.recently_changed = true;
+  if (!entry.recently_changed && record == entry.record && intent == entry.intent) return false;
+  entry.recently_changed = IsFresh(record) || IsFresh(intent);
+  entry.record = record;
+  entry.intent = intent;
   return true;
 }
 
 void VerdictReader::Decide(const ImageOnNode& image, const std::vector<KubeletSettings>& possible,
-                           Known& known) const {
+                           ImageEntry& entry) const {
   VerdictQuestion question{.image = image.image, .image_id = image.image_id, .pod = IdentityOf(*image.pod)};
   if (!image.image_id.empty()) {
-    question.record = ReadRecordNamed(root_, known.record_name);
+    question.record = ReadRecordNamed(root_, entry.record_name);
     // Most images have no intent, so the open is saved. One that comes now is seen by its stamp next time.
-    if (!known.intent_absent) question.intent = ReadIntentNamed(root_, known.intent_name);
+    if (!entry.intent_absent) question.intent = ReadIntentNamed(root_, entry.intent_name);
   }
-  question.in_unknown_folder = known.in_unknown_folder;
-  known.intent_found = known.intent != kNoFile;
+  question.in_unknown_folder = entry.in_unknown_folder;
+  entry.intent_found = entry.intent != kNoFile;
   Verdicts verdicts = VerdictsFor(question, possible);
   // The old object stays, so that callers see by its address that nothing changed.
-  if (known.verdicts && *known.verdicts == verdicts) return;
-  known.verdicts = std::make_shared<const Verdicts>(std::move(verdicts));
+  if (entry.verdicts && *entry.verdicts == verdicts) return;
+  entry.verdicts = std::make_shared<const Verdicts>(std::move(verdicts));
 }
 
 RecordsAccess VerdictReader::CheckAccess() const {
@@ -107,7 +107,7 @@ std::vector<base::FileStamp> VerdictReader::FolderStamps() const {
   return folders;
 }
 
-bool VerdictReader::Moved() const {
+bool VerdictReader::HasChanged() const {
   // A folder that comes shows in the time of the one that it is in.
   return FolderStamps() != folders_ ||
          RecordsFolderIsReplaced(root_) != (access_ == RecordsAccess::kReplaced);
@@ -134,41 +134,41 @@ VerdictReading VerdictReader::Read(const std::vector<ImageOnNode>& images,
     return reading;
   }
   reading.verdicts.reserve(images.size());
-  std::unordered_map<std::string, Known> now;
+  std::unordered_map<std::string, ImageEntry> now;
   now.reserve(images.size());
   for (const ImageOnNode& image : images) {
     std::string key = KeyOf(image);
-    auto before = known_.find(key);
+    auto before = entries_.find(key);
     auto [at, is_new] = now.try_emplace(std::move(key));
-    Known& known = at->second;
+    ImageEntry& entry = at->second;
     bool decide = true;
     bool touched = false;
-    if (is_new && before != known_.end() && before->second.image_id == image.image_id) {
-      known = std::move(before->second);
-      bool look = changes.all || changes.names.contains(known.record_name) ||
-                  changes.names.contains(known.intent_name);
-      touched = look && Restamp(known);
+    if (is_new && before != entries_.end() && before->second.image_id == image.image_id) {
+      entry = std::move(before->second);
+      bool look = changes.all || changes.names.contains(entry.record_name) ||
+                  changes.names.contains(entry.intent_name);
+      touched = look && UpdateStamps(entry);
       decide = touched;
     } else if (is_new) {
-      known.image_id = image.image_id;
-      known.record_name = FileNameFor(image.image_id);
-      known.intent_name = FileNameFor(image.image);
+      entry.image_id = image.image_id;
+      entry.record_name = FileNameFor(image.image_id);
+      entry.intent_name = FileNameFor(image.image);
       // Another image under the same name is read anew. Its old verdict is kept to compare with, so that an
       // equal one is not announced as a change.
-      if (before != known_.end()) known.verdicts = before->second.verdicts;
-      Restamp(known);
+      if (before != entries_.end()) entry.verdicts = before->second.verdicts;
+      UpdateStamps(entry);
     } else {
       decide = false;  // the same image twice
     }
     if (decide) {
-      Decide(image, possible, known);
+      Decide(image, possible, entry);
       reading.files_read++;
     }
-    reading.verdicts.push_back(known.verdicts);
-    reading.pull_under_way.push_back(known.intent_found);
+    reading.verdicts.push_back(entry.verdicts);
+    reading.pull_under_way.push_back(entry.intent_found);
     reading.files_changed.push_back(touched);
   }
-  known_ = std::move(now);
+  entries_ = std::move(now);
   return reading;
 }
 
@@ -245,7 +245,7 @@ using std::chrono::steady_clock;
 
 // One change often causes several events. They are reported together after this quiet time, or after
 // kDebounce at the latest.
-constexpr int kQuietMs = 5;
+constexpr int kCoalesceMs = 5;
 constexpr std::chrono::milliseconds kDebounce{50};
 // Interval at which missing folders are looked for. It also finds what inotify cannot see.
 constexpr int kRearmMs = 10'000;
@@ -264,7 +264,7 @@ class Watches {
  public:
   explicit Watches(const std::string& root)
       : inotify_(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK)),
-        ways_{root, root + "/image_manager"},
+        parents_{root, root + "/image_manager"},
         files_{root + "/image_manager/pulled", root + "/image_manager/pulling"} {}
 
   int fd() const { return inotify_.get(); }
@@ -279,7 +279,7 @@ class Watches {
       if (id < 0) {
         // The limit of inotify watches on this node is reached. The agent's regular polls still find every
         // change, and one warning is enough.
-        if ((errno == ENOSPC || errno == ENOMEM) && !std::exchange(complained_, true)) {
+        if ((errno == ENOSPC || errno == ENOMEM) && !std::exchange(warned_, true)) {
           base::Warn("kubelet's records cannot be watched; the agent polls them",
                      {{"folder", path}, {"error", std::strerror(errno)}});
         }
@@ -288,7 +288,7 @@ class Watches {
       added = added || !watches_.contains(id);
       now[id] = files;
     };
-    for (const std::string& path : ways_) watch(path, kFolderMask, false);
+    for (const std::string& path : parents_) watch(path, kFolderMask, false);
     for (const std::string& path : files_) watch(path, kFilesMask, true);
     watches_ = std::move(now);
     return added;
@@ -328,9 +328,9 @@ class Watches {
   }
 
   base::Fd inotify_;
-  std::vector<std::string> ways_, files_;
+  std::vector<std::string> parents_, files_;
   std::map<int, bool> watches_;  // by its id: are the files in it what we look for
-  bool complained_ = false;
+  bool warned_ = false;
 };
 
 }  // namespace
@@ -368,7 +368,7 @@ void RecordWatch::Run(const std::string& root, const Callback& callback) {
       changes.Add(watches.Drain());
       // This pause is not ended by the next event: a file that is rewritten all the time would wake the
       // thread for each write.
-      ::poll(&stop, 1, kQuietMs);
+      ::poll(&stop, 1, kCoalesceMs);
     } while (steady_clock::now() < latest && Wait(watches.fd(), 0));
     if (changes.all || !changes.names.empty()) callback(std::move(changes));
   }

@@ -23,7 +23,7 @@ namespace prefetch::kubelet {
 struct ImageOnNode {
   std::string image;     // as the pods write it
   std::string image_id;  // empty: the runtime does not have it
-  base::Shared<image::PodCoordinates> pod{};
+  base::Shared<image::PodCredentialRefs> pod{};
 
   friend bool operator==(const ImageOnNode&, const ImageOnNode&) = default;
 };
@@ -61,13 +61,13 @@ class VerdictReader {
   VerdictReading Read(const std::vector<ImageOnNode>& images, const std::vector<KubeletSettings>& possible,
                       FileChanges changes, bool same = false);
   // Would Read() see other folders than the last one did? Some stats.
-  bool Moved() const;
+  bool HasChanged() const;
   // Another root, or other settings of kubelet: everything is read again next time.
-  void Forget() { known_.clear(); }
+  void Forget() { entries_.clear(); }
   void SetRoot(std::string root);
 
  private:
-  struct Known {
+  struct ImageEntry {
     std::string image_id;
     std::string record_name, intent_name;  // of the files
     base::FileStamp record, intent;
@@ -75,22 +75,23 @@ class VerdictReader {
     bool intent_absent = false;  // for certain
     bool in_unknown_folder = false;
     // A stamp was taken so soon after a change that another one could have the same.
-    bool fresh = false;
+    bool recently_changed = false;
     std::shared_ptr<const Verdicts> verdicts;
   };
 
   // False if both files are as they were.
-  bool Restamp(Known& known) const;
-  void Decide(const ImageOnNode& image, const std::vector<KubeletSettings>& possible, Known& known) const;
+  bool UpdateStamps(ImageEntry& entry) const;
+  void Decide(const ImageOnNode& image, const std::vector<KubeletSettings>& possible,
+              ImageEntry& entry) const;
   RecordsAccess CheckAccess() const;
   std::vector<base::FileStamp> FolderStamps() const;
 
   std::string root_;
-  std::string pulled_, pulling_;                     // its folders, with a slash
-  std::vector<std::string> unknown_;                 // UnknownFolders of the last Read
-  RecordsAccess access_ = RecordsAccess::kReadable;  // of the last Read
-  std::vector<base::FileStamp> folders_;             // the root's image_manager, pulled, pulling
-  std::unordered_map<std::string, Known> known_;     // by image and pod
+  std::string pulled_, pulling_;                         // its folders, with a slash
+  std::vector<std::string> unknown_;                     // UnknownFolders of the last Read
+  RecordsAccess access_ = RecordsAccess::kReadable;      // of the last Read
+  std::vector<base::FileStamp> folders_;                 // the root's image_manager, pulled, pulling
+  std::unordered_map<std::string, ImageEntry> entries_;  // by image and pod
 };
 
 // The files below kubelet's root directory, as they are (K14). Read only: nothing is locked or written, only

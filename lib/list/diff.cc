@@ -36,7 +36,9 @@ std::string Spellings(const plan::DesiredImage& image) {
 }
 
 std::string ReadyAsTexts(const plan::DesiredImage& image) {
-  auto text = [](const image::PodCoordinates& pod) { return pod.empty() ? "default" : image::TextOf(pod); };
+  auto text = [](const image::PodCredentialRefs& pod) {
+    return pod.empty() ? "default" : image::TextOf(pod);
+  };
   std::set<std::string> texts = {text(image.ready_as)};
   for (const plan::PodProfile& other : image.other_pods) texts.insert(text(other.ready_as));
   return base::Join({texts.begin(), texts.end()}, "; ");

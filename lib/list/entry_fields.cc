@@ -101,8 +101,8 @@ void ReadRegistryFields(ObjectReader& object, const Capabilities& capabilities, 
 }
 
 template <typename T>
-void Inherit(const std::optional<T>& under, std::optional<T>& over) {
-  if (!over) over = under;
+void Inherit(const std::optional<T>& fallback, std::optional<T>& over) {
+  if (!over) over = fallback;
 }
 
 template <typename T>
@@ -126,7 +126,7 @@ std::vector<const char*> Leniences(const EntryFields& fields) {
 
 // Defaults about registries do not apply to entries that are never checked, nor to strict ones (refresh:
 // Always). They are reset here, so that the canonical form is a list with the same meaning.
-void DropWhatDoesNotConcern(plan::DesiredImage& image) {
+void ResetUnusedRegistryFields(plan::DesiredImage& image) {
   static const plan::DesiredImage kDefault;
   bool asks_registry = image.refresh != Refresh::kIfNotPresent || image.ready_for == PullPolicy::kAlways;
   if (!asks_registry) image.refresh_interval = kDefault.refresh_interval;
@@ -201,24 +201,24 @@ bool CheckStrict(const ObjectReader& object, const EntryFields& own, const Entry
   return fields.empty();
 }
 
-EntryFields Overlay(const EntryFields& under, EntryFields over) {
-  Inherit(under.required, over.required);
-  Inherit(under.ready_for, over.ready_for);
-  Inherit(under.refresh, over.refresh);
-  Inherit(under.refresh_interval, over.refresh_interval);
-  Inherit(under.max_age, over.max_age);
-  Inherit(under.on_unreachable, over.on_unreachable);
-  Inherit(under.on_access_denied, over.on_access_denied);
-  Inherit(under.on_tag_missing, over.on_tag_missing);
-  Inherit(under.on_stale, over.on_stale);
-  Inherit(under.priority, over.priority);
-  Inherit(under.open, over.open);
-  Inherit(under.pull_timeout, over.pull_timeout);
-  Inherit(under.platforms, over.platforms);
-  Inherit(under.node_selector, over.node_selector);
-  Inherit(under.ready_as, over.ready_as);
-  Inherit(under.pin, over.pin);
-  Inherit(under.pull_windows, over.pull_windows);
+EntryFields Overlay(const EntryFields& fallback, EntryFields over) {
+  Inherit(fallback.required, over.required);
+  Inherit(fallback.ready_for, over.ready_for);
+  Inherit(fallback.refresh, over.refresh);
+  Inherit(fallback.refresh_interval, over.refresh_interval);
+  Inherit(fallback.max_age, over.max_age);
+  Inherit(fallback.on_unreachable, over.on_unreachable);
+  Inherit(fallback.on_access_denied, over.on_access_denied);
+  Inherit(fallback.on_tag_missing, over.on_tag_missing);
+  Inherit(fallback.on_stale, over.on_stale);
+  Inherit(fallback.priority, over.priority);
+  Inherit(fallback.open, over.open);
+  Inherit(fallback.pull_timeout, over.pull_timeout);
+  Inherit(fallback.platforms, over.platforms);
+  Inherit(fallback.node_selector, over.node_selector);
+  Inherit(fallback.ready_as, over.ready_as);
+  Inherit(fallback.pin, over.pin);
+  Inherit(fallback.pull_windows, over.pull_windows);
   return over;
 }
 
@@ -266,7 +266,7 @@ void Apply(const EntryFields& fields, plan::DesiredImage& image) {
   // A default may ask for refreshes of all entries. It is dropped for a digest, which always names the same
   // content; CheckContradictions rejects the entry's own refresh.
   if (image.reference.has_digest()) image.refresh = Refresh::kIfNotPresent;
-  DropWhatDoesNotConcern(image);
+  ResetUnusedRegistryFields(image);
 }
 
 // The field `pullWindow`.
@@ -397,7 +397,7 @@ class PodParts {
   void AddSecret(const Reader& item) {
     ObjectReader object(item);
     std::optional<Coordinates> secret = ReadCoordinates(object);
-    if (!secret || !IsOfThePod(object, *secret)) return;
+    if (!secret || !IsPodObstacle(object, *secret)) return;
     // All secrets have the same namespace, so that equal names mean the same Secret.
     bool twice = std::any_of(pod_.secrets.begin(), pod_.secrets.end(),
                              [&](const Coordinates& known) { return known.name == secret->name; });
@@ -407,11 +407,11 @@ class PodParts {
 
   void SetAccount(const ObjectReader& object) {
     std::optional<Coordinates> account = ReadCoordinates(object);
-    if (account && IsOfThePod(object, *account)) pod_.service_account = std::move(account);
+    if (account && IsPodObstacle(object, *account)) pod_.service_account = std::move(account);
   }
 
   // The secrets are a set: their order in the file must not influence the hash.
-  image::PodCoordinates Take() {
+  image::PodCredentialRefs Take() {
     std::sort(pod_.secrets.begin(), pod_.secrets.end(),
               [](const Coordinates& a, const Coordinates& b) { return a.name < b.name; });
     return std::move(pod_);
@@ -420,14 +420,14 @@ class PodParts {
  private:
   // The first namespace that appears is the pod's: a pod can only use Secrets and a ServiceAccount of its own
   // namespace.
-  bool IsOfThePod(const ObjectReader& object, const Coordinates& of) {
+  bool IsPodObstacle(const ObjectReader& object, const Coordinates& of) {
     if (namespace_.empty()) namespace_ = of.namespace_name;
     if (of.namespace_name == namespace_) return true;
     object.Fail("namespace", "must be " + namespace_ + ", too: readyAs is one pod, which has one namespace");
     return false;
   }
 
-  image::PodCoordinates pod_;
+  image::PodCredentialRefs pod_;
   std::string namespace_;
 };
 
@@ -441,7 +441,7 @@ Node CoordinatesNode(const Coordinates& of) {
 
 }  // namespace
 
-std::optional<image::PodCoordinates> ReadReadyAs(ObjectReader& object) {
+std::optional<image::PodCredentialRefs> ReadReadyAs(ObjectReader& object) {
   std::optional<ObjectReader> written = object.Object("readyAs");
   if (!written) return std::nullopt;
   PodParts parts;
@@ -456,7 +456,7 @@ std::optional<image::PodCoordinates> ReadReadyAs(ObjectReader& object) {
   return parts.Take();
 }
 
-Node ReadyAsNode(const image::PodCoordinates& pod) {
+Node ReadyAsNode(const image::PodCredentialRefs& pod) {
   Node node = Node::Mapping();
   if (!pod.secrets.empty()) {
     std::vector<Node> secrets;

@@ -26,7 +26,7 @@ struct EntryFields {
   std::optional<std::chrono::seconds> pull_timeout;
   std::optional<std::vector<image::Platform>> platforms;
   std::optional<image::NodeLabels> node_selector;
-  std::optional<base::Shared<image::PodCoordinates>> ready_as;
+  std::optional<base::Shared<image::PodCredentialRefs>> ready_as;
   std::optional<bool> pin;
   std::optional<std::vector<plan::PullWindow>> pull_windows;  // one; none: at any time
 };
@@ -34,7 +34,7 @@ struct EntryFields {
 // Reads all fields but `image`, and rejects those that need a missing capability.
 EntryFields ReadFields(doc::ObjectReader& object, const Capabilities& capabilities);
 
-// `under` fills the gaps of `over`.
+// `fallback` fills the gaps of `over`.
 EntryFields Overlay(const EntryFields& under, EntryFields over);
 
 // `refresh: Always` is strict: rejects fields that ask for less. Returns false if there is one.
@@ -57,10 +57,10 @@ void Apply(const EntryFields& fields, plan::DesiredImage& image);
 //
 // nullopt: it is not written. `{}` is a pod without credentials, which is what no default means, too. It is
 // one pod: a secret in another namespace than the first is a mistake, and so is a secret that is named twice.
-std::optional<image::PodCoordinates> ReadReadyAs(doc::ObjectReader& object);
+std::optional<image::PodCredentialRefs> ReadReadyAs(doc::ObjectReader& object);
 
 // The same as a node, which is not for a pod without credentials.
-doc::Node ReadyAsNode(const image::PodCoordinates& pod);
+doc::Node ReadyAsNode(const image::PodCredentialRefs& pod);
 
 // The field `pullWindow`: {start: "22:00", end: "06:00", days: [Mon, Tue], timeZone: Europe/Berlin}. The
 // whole of each day is any time, which no default means, too.

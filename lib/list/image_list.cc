@@ -20,7 +20,7 @@ using doc::Reader;
 
 // Returns why `text` cannot be an image name, for those mistakes where quoting the text could publish a
 // password; empty if it may be a name. The error messages appear in the status and in logs.
-std::string_view WhyNoName(std::string_view text) {
+std::string_view NameProblem(std::string_view text) {
   if (text.find("://") != std::string_view::npos) return "must be an image name, not a URL";
   std::size_t at = text.find('@');
   if (at != std::string_view::npos && text.find('/', at) != std::string_view::npos) {
@@ -43,8 +43,9 @@ class Collector {
 
   // Returns nullopt, and reports the problem, if `text` is no image name or if the source already lists the
   // same spelling. Another spelling of a name is an entry of its own, since kubelet distinguishes them.
-  std::optional<image::Reference> Name(std::string_view text, doc::Position at, const std::string& path) {
-    if (std::string_view wrong = WhyNoName(text); !wrong.empty()) {
+  std::optional<image::Reference> ParseName(std::string_view text, doc::Position at,
+                                            const std::string& path) {
+    if (std::string_view wrong = NameProblem(text); !wrong.empty()) {
       problems_.Add(at, path, wrong);
       return std::nullopt;
     }
@@ -103,7 +104,7 @@ SourceContent DecodeText(std::string_view bytes, Problems& problems) {
     if (name.empty() || name.starts_with('#')) continue;
     if (TooMany(++count, at, problems)) break;
     if (collector.Repeats(name, at)) continue;
-    std::optional<image::Reference> reference = collector.Name(name, at, "");
+    std::optional<image::Reference> reference = collector.ParseName(name, at, "");
     if (!reference) continue;
     ListEntry entry;
     entry.image.reference = *std::move(reference);
@@ -122,7 +123,7 @@ void DecodeEntry(const Reader& item, const EntryFields& defaults, const Capabili
   std::optional<Reader> name = object.Find("image", Need::kRequired);
   std::optional<std::string> text = name ? name->String() : std::nullopt;
   if (text) {
-    if (auto reference = collector.Name(*text, name->node().at, name->path())) {
+    if (auto reference = collector.ParseName(*text, name->node().at, name->path())) {
       entry.image.reference = *std::move(reference);
     }
   }
@@ -168,52 +169,52 @@ bool IsListFileName(std::string_view name) {
          name.ends_with(".json");
 }
 
-SourceForm FormOfName(std::string_view name) {
-  if (name.ends_with(".txt")) return SourceForm::kPlain;
-  return name.ends_with(".json") ? SourceForm::kJson : SourceForm::kYaml;
+SourceFormat FormatOfName(std::string_view name) {
+  if (name.ends_with(".txt")) return SourceFormat::kPlain;
+  return name.ends_with(".json") ? SourceFormat::kJson : SourceFormat::kYaml;
 }
 
-SourceForm FormOfText(std::string_view text) {
+SourceFormat FormatOfText(std::string_view text) {
   if (text.starts_with(doc::kByteOrderMark)) text.remove_prefix(doc::kByteOrderMark.size());
   for (std::string_view line : base::Split(text, '\n')) {
     line = base::TrimSpace(line);
     if (line.empty() || line.starts_with('#')) continue;
     // Only the first line that is neither blank nor a comment decides.
-    if (line.starts_with('{')) return SourceForm::kJson;
-    if (image::Reference::Parse(line)) return SourceForm::kPlain;
+    if (line.starts_with('{')) return SourceFormat::kJson;
+    if (image::Reference::Parse(line)) return SourceFormat::kPlain;
     // A quoted name is a mistake in a plain list. The error message for plain text names the quotes; the one
     // for YAML would be about the document.
     const bool quoted =
         line.size() > 1 && (line.front() == '"' || line.front() == '\'') && line.back() == line.front();
-    if (quoted) return SourceForm::kPlain;
+    if (quoted) return SourceFormat::kPlain;
     bool key = line.ends_with(':') || line.find(": ") != std::string_view::npos;
     bool structure = std::string_view("-%[!&*?|>\"'").find(line.front()) != std::string_view::npos;
-    return key || structure ? SourceForm::kYaml : SourceForm::kPlain;
+    return key || structure ? SourceFormat::kYaml : SourceFormat::kPlain;
   }
-  return SourceForm::kPlain;
+  return SourceFormat::kPlain;
 }
 
-SourceForm FormOfFile(std::string_view name, std::string_view text) {
-  SourceForm form = FormOfText(text);
+SourceFormat FormatOfFile(std::string_view name, std::string_view text) {
+  SourceFormat form = FormatOfText(text);
   // A YAML document may begin with "{" as well, and YAML's rules then allow more than JSON's do.
   bool yaml = name.ends_with(".yaml") || name.ends_with(".yml");
-  return form == SourceForm::kJson && yaml ? SourceForm::kYaml : form;
+  return form == SourceFormat::kJson && yaml ? SourceFormat::kYaml : form;
 }
 
 base::Result<SourceContent> DecodeSource(const std::string& name, std::string_view bytes,
                                          const Capabilities& capabilities) {
-  return DecodeSource(name, FormOfName(name), bytes, capabilities);
+  return DecodeSource(name, FormatOfName(name), bytes, capabilities);
 }
 
-base::Result<SourceContent> DecodeSource(const std::string& name, SourceForm form, std::string_view bytes,
+base::Result<SourceContent> DecodeSource(const std::string& name, SourceFormat form, std::string_view bytes,
                                          const Capabilities& capabilities) {
   Problems problems(name);
   SourceContent content;
-  if (form == SourceForm::kPlain) {
+  if (form == SourceFormat::kPlain) {
     content = DecodeText(bytes, problems);
   } else if (!base::TrimSpace(bytes).empty()) {
     doc::Limits limits{.bytes = kMaxSourceBytes};
-    std::optional<doc::Node> root = form == SourceForm::kJson
+    std::optional<doc::Node> root = form == SourceFormat::kJson
                                         ? doc::ParseJson(bytes, problems, doc::JsonRules::kStrict, limits)
                                         : doc::ParseYaml(bytes, problems, limits);
     bool nothing = root && root->kind == doc::Node::Kind::kNull && problems.empty();

@@ -118,7 +118,7 @@ void MergeInto(DesiredImage& image, const DesiredImage& other, std::vector<std::
   if (image.sources.back() != other.sources.front()) image.sources.push_back(other.sources.front());
 }
 
-DesiredImage Named(const ListEntry& entry, const std::string& source) {
+DesiredImage WithSource(const ListEntry& entry, const std::string& source) {
   DesiredImage image = entry.image;
   image.from = {source + ":" + std::to_string(entry.at.line)};
   image.sources = {source};
@@ -126,7 +126,7 @@ DesiredImage Named(const ListEntry& entry, const std::string& source) {
 }
 
 // Returns true if a tag that moves makes nodes not ready until the window opens, whatever its length.
-bool MustAgree(const DesiredImage& image) {
+bool NeedsRegistryAgreement(const DesiredImage& image) {
   return image.refresh == plan::Refresh::kAlways ||
          (image.refresh == plan::Refresh::kIfDigestChanged && image.ready_for == image::PullPolicy::kAlways);
 }
@@ -150,12 +150,12 @@ void WarnOfWindows(plan::ImageList& list) {
     }
     if (first == nullptr) return;
     std::string name = first->reference.written();
-    if (others > 0) name += " and " + base::Counted(others, "other", "others");
+    if (others > 0) name += " and " + base::Plural(others, "other", "others");
     list.warnings.push_back(
         name + ": a tag that moves makes nodes not ready until the pullWindow opens, up to " +
         base::HumanTime(plan::LongestClosed(first->pull_windows)) + ", because of " + why);
   };
-  warn(MustAgree, "refresh: Always or readyFor: Always");
+  warn(NeedsRegistryAgreement, "refresh: Always or readyFor: Always");
   warn(GoesStale, "onStale: NotReady with a shorter maxAge");
 }
 
@@ -179,7 +179,7 @@ plan::ImageList Merge(const std::vector<LoadedSource>& sources) {
     // An empty source is valid, but is more often the result of a failed template than intended.
     if (source.content->entries.empty()) list.warnings.push_back(source.info.name + ": lists no images");
     for (const ListEntry& entry : source.content->entries) {
-      DesiredImage image = Named(entry, source.info.name);
+      DesiredImage image = WithSource(entry, source.info.name);
       bool new_pod = pods.insert(image.reference.written() + "\n" + image::TextOf(*image.ready_as)).second;
       auto [at, is_new] = by_name.emplace(image.reference.Normalized(), list.images.size());
       if (is_new) {

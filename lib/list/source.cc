@@ -46,7 +46,7 @@ constexpr const char* kDataLink = "/..data";
 std::string Absolute(const std::string& path) {
   std::error_code error;
   std::filesystem::path absolute = std::filesystem::absolute(path, error);
-  return base::WithoutEndSlashes(
+  return base::WithoutTrailingSlashes(
       (error ? std::filesystem::path(path) : absolute).lexically_normal().string());
 }
 
@@ -108,19 +108,19 @@ base::Result<std::string> ListSources::ReadBytes(Source& source) const {
   auto kind = base::KindOf(source.path);
   // Only pipes that the process was started with are read. Any other FIFO could block the agent for as long
   // as nobody writes to it.
-  bool piped = source.given && kind && *kind == base::FileKind::kOther && IsOwnDescriptor(source.path);
+  bool piped = source.is_explicit && kind && *kind == base::FileKind::kOther && IsOwnDescriptor(source.path);
   return piped ? source.pipe.Read(source.path, kMaxSourceBytes, pipe_timeout_)
                : base::ReadFile(source.path, kMaxSourceBytes);
 }
 
 // Returns true until the file has been blank for blank_grace_.
-bool ListSources::MayBeFilled(const std::string& path, bool blank, base::TimePoint at) {
+bool ListSources::IsWithinBlankGrace(const std::string& path, bool blank, base::TimePoint at) {
   if (!blank) {
     blank_since_.erase(path);
     return false;
   }
   if (at - blank_since_.try_emplace(path, at).first->second >= blank_grace_) return false;
-  held_.insert(path);
+  blank_pending_.insert(path);
   return true;
 }
 
@@ -136,14 +136,14 @@ void ListSources::Load(Source& source, base::WallTime now, base::TimePoint at) {
   // A writer that truncates a file and fills it later leaves it blank for a moment. Until it has been blank
   // for long enough, it replaces neither entries nor an error.
   const bool lists_nothing = source.content && source.content->entries.empty() && source.error.empty();
-  if (MayBeFilled(source.path, IsBlank(*bytes), at) && !lists_nothing) return;
+  if (IsWithinBlankGrace(source.path, IsBlank(*bytes), at) && !lists_nothing) return;
   // The name is part of the hash because error messages contain it: a changed name needs another decoding.
   std::string bytes_hash = base::Sha256Hex(source.name + "\n" + *bytes);
   if (bytes_hash == source.bytes_hash) return;
   source.bytes_hash = bytes_hash;
   changed_ = true;
   base::Result<SourceContent> content =
-      DecodeSource(source.name, FormOfFile(source.name, *bytes), *bytes, capabilities_);
+      DecodeSource(source.name, FormatOfFile(source.name, *bytes), *bytes, capabilities_);
   // The last valid content stays in force, beside the error.
   if (!content) {
     source.error = content.error().message();
@@ -159,10 +159,10 @@ void ListSources::Load(Source& source, base::WallTime now, base::TimePoint at) {
 // are being written keep their last version until their writer is done.
 bool ListSources::Refresh(base::WallTime now, const std::set<std::string>& being_written,
                           base::TimePoint at) {
-  const base::OneAtATime::Use use(one_at_a_time_);
+  const base::SequenceChecker::Use use(sequence_checker_);
   std::vector<std::string> order;
   std::set<std::string> present;
-  held_.clear();
+  blank_pending_.clear();
   has_new_blank_ = false;
   for (const std::string& file : being_written) blank_since_.erase(file);  // its writer is still there
   std::map<std::string, std::string> path_errors;  // source path -> why its path cannot be looked at
@@ -175,7 +175,7 @@ bool ListSources::Refresh(base::WallTime now, const std::set<std::string>& being
       // (below).
       if (being_written.contains(file) && !sources_.contains(file)) continue;
       // An agent may start between a writer's truncation and its writing.
-      if (!sources_.contains(file) && MayBeFilled(file, IsBlankFile(file), at)) {
+      if (!sources_.contains(file) && IsWithinBlankGrace(file, IsBlankFile(file), at)) {
         has_new_blank_ = true;
         continue;
       }
@@ -195,7 +195,7 @@ bool ListSources::Refresh(base::WallTime now, const std::set<std::string>& being
   for (std::size_t i = 0; i < order.size(); i++) {
     Source& source = sources_[order[i]];
     source.path = order[i];
-    source.given = std::find(paths_.begin(), paths_.end(), order[i]) != paths_.end();
+    source.is_explicit = std::find(paths_.begin(), paths_.end(), order[i]) != paths_.end();
     if (std::exchange(source.name, names[i]) != names[i]) changed_ = true;
     if (auto error = path_errors.find(order[i]); error != path_errors.end()) {
       source.bytes_hash.clear();
@@ -214,9 +214,9 @@ bool ListSources::Refresh(base::WallTime now, const std::set<std::string>& being
   return std::exchange(changed_, false);
 }
 
-std::optional<base::TimePoint> ListSources::BlankAt() const {
+std::optional<base::TimePoint> ListSources::NextBlankDeadline() const {
   std::optional<base::TimePoint> first;
-  for (const std::string& file : held_) {
+  for (const std::string& file : blank_pending_) {
     const base::TimePoint at = blank_since_.at(file) + blank_grace_;
     if (!first || at < *first) first = at;
   }
@@ -225,7 +225,7 @@ std::optional<base::TimePoint> ListSources::BlankAt() const {
 
 ListReading ListSources::Read(base::WallTime now, const std::set<std::string>& being_written,
                               base::TimePoint at) {
-  const base::OneAtATime::Use use(one_at_a_time_);
+  const base::SequenceChecker::Use use(sequence_checker_);
   const bool changed = Refresh(now, being_written, at);
   return {List(), changed};
 }

@@ -82,7 +82,7 @@ class ListSources {
   // Returns true if there is a new file that is blank, and does not exist yet.
   bool HasNewBlank() const { return has_new_blank_; }
   // Returns the first time at which a Refresh takes a file as blank; nullopt if none is.
-  std::optional<base::TimePoint> BlankAt() const;
+  std::optional<base::TimePoint> NextBlankDeadline() const;
 
   // Returns the sources one by one, as of the last Refresh.
   const std::vector<LoadedSource>& Loaded() const { return loaded_; }
@@ -98,7 +98,7 @@ class ListSources {
     std::string content_hash;
     std::optional<base::WallTime> loaded_at;
     std::string error;
-    bool given = false;  // itself, and not by its directory
+    bool is_explicit = false;  // itself, and not by its directory
     PipedList pipe;
   };
   // The file or folder at one of the paths.
@@ -111,11 +111,11 @@ class ListSources {
   Found InspectDirectory(const std::string& path);
   Found KeepKnown(const std::string& path, std::string error) const;
   base::Result<std::string> ReadBytes(Source& source) const;
-  bool MayBeFilled(const std::string& path, bool blank, base::TimePoint at);
+  bool IsWithinBlankGrace(const std::string& path, bool blank, base::TimePoint at);
   void Load(Source& source, base::WallTime now, base::TimePoint at);
   void Fail(Source& source, std::string error);
 
-  base::OneAtATime one_at_a_time_;
+  base::SequenceChecker sequence_checker_;
   std::vector<std::string> paths_;
   Capabilities capabilities_;
   std::chrono::milliseconds pipe_timeout_;
@@ -126,8 +126,8 @@ class ListSources {
   std::map<std::string, Source> sources_;  // by path
   std::map<std::string, base::TimePoint> blank_since_;  // by path
   bool has_new_blank_ = false;
-  std::set<std::string> held_;      // paths of blank files that may still be filled, at the last look
-  std::vector<std::string> order_;  // paths of the sources, as at the last look
+  std::set<std::string> blank_pending_;  // paths of blank files that may still be filled, at the last look
+  std::vector<std::string> order_;       // paths of the sources, as at the last look
   std::vector<LoadedSource> loaded_;
   bool changed_ = true;
 };

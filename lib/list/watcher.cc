@@ -135,12 +135,12 @@ bool ListWatcher::WaitForChange(int inotify_fd, milliseconds limit) const {
 }
 
 void ListWatcher::Run(const Callback& callback) {
-  ListSources sources(paths_, capabilities_, std::chrono::seconds(3), timing_.empty);
+  ListSources sources(paths_, capabilities_, std::chrono::seconds(3), timing_.blank_grace);
   PathWatch watch(sources.paths());
   std::vector<plan::ListSource> logged;
   bool first = true;
   // Files that come one after the other and are blank do not delay the first list forever.
-  const base::TimePoint hold_until = clock_.Now() + 2 * timing_.empty;
+  const base::TimePoint hold_until = clock_.Now() + 2 * timing_.blank_grace;
   while (!Readable(stop_.get())) {
     std::string complaint;
     watch.Arm(&complaint);
@@ -163,7 +163,7 @@ void ListWatcher::Run(const Callback& callback) {
     if (watch.Arm(nullptr)) continue;
 
     base::Duration until_next = timing_.poll;
-    if (auto blank_at = sources.BlankAt()) {
+    if (auto blank_at = sources.NextBlankDeadline()) {
       until_next = std::clamp<base::Duration>(*blank_at - now, milliseconds(0), until_next);
     }
     auto next_poll = steady_clock::now() + until_next;

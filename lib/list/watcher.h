@@ -26,7 +26,7 @@ struct WatchTiming {
   // watcher reads it when it is closed, or after this time. Until then, the last version stays in force.
   std::chrono::milliseconds unclosed{60'000};
   // Time after which a file that is blank all along counts. Its writer may be about to fill it.
-  std::chrono::milliseconds empty{2'000};
+  std::chrono::milliseconds blank_grace{2'000};
 };
 
 // Owned by main; lives until its destructor, which stops the thread and waits for it (milliseconds).
@@ -37,7 +37,7 @@ class ListWatcher {
   // the watcher.
   using Callback = std::function<void(plan::ImageList list)>;
 
-  // `clock` (for ListSource::loaded_at, and WatchTiming::empty) outlives the watcher.
+  // `clock` (for ListSource::loaded_at, and WatchTiming::blank_grace) outlives the watcher.
   ListWatcher(std::vector<std::string> paths, const Capabilities& capabilities, const base::Clock& clock,
               const WatchTiming& timing = {});
   ~ListWatcher();

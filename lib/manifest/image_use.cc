@@ -44,15 +44,15 @@ std::string ReferenceTitle(const StepReference& reference) {
 
 namespace {
 
-constexpr std::string_view kWords[] = {"check",    "checker", "precheck", "preflight", "prepull",
-                                       "prefetch", "warmup",  "verify",   "verifier"};
+constexpr std::string_view kCheckWords[] = {"check",    "checker", "precheck", "preflight", "prepull",
+                                            "prefetch", "warmup",  "verify",   "verifier"};
 
 bool IsCheckName(std::string_view name) {
   std::string words = base::ToLower(name);
   std::replace_if(
       words.begin(), words.end(), [](char c) { return c == '_' || c == '.'; }, '-');
   for (std::string_view part : base::Split(words, '-')) {
-    for (std::string_view word : kWords) {
+    for (std::string_view word : kCheckWords) {
       // The ending also finds "imagecheck".
       if (part == word || part.ends_with("check")) return true;
     }
@@ -90,18 +90,18 @@ std::string KeyOf(const ImageUse& use) {
 
 }  // namespace
 
-std::vector<WantedImage> Strongest(const std::vector<ImageUse>& uses) {
-  std::vector<WantedImage> wanted;
+std::vector<UsedImage> CombineUses(const std::vector<ImageUse>& uses) {
+  std::vector<UsedImage> wanted;
   std::unordered_map<std::string, std::size_t> index;  // of an image in `wanted`
   for (const ImageUse& use : uses) {
     auto [known, is_new] = index.emplace(KeyOf(use), wanted.size());
     if (is_new) wanted.push_back({use.image, use.policy, {}});
-    WantedImage& image = wanted[known->second];
+    UsedImage& image = wanted[known->second];
     if (use.policy > image.policy) {
       image.image = use.image;
       image.policy = use.policy;
     }
-    image.wanted_by.push_back(use);
+    image.uses.push_back(use);
   }
   return wanted;
 }

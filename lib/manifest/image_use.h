@@ -83,7 +83,7 @@ struct StepReference {
 std::string ReferenceTitle(const StepReference& reference);
 
 // An image that its manifest does not name: a variable stands for it, or nothing.
-struct OpenImage {
+struct UnresolvedImage {
   std::string why;                 // `container "app" has a variable for its image: $(params.image)`
   doc::Position at;                // of the key
   doc::Position holder_at;         // where the container begins
@@ -94,7 +94,7 @@ struct OpenImage {
 struct PodImages {
   std::vector<ImageUse> uses;
   std::vector<StepReference> references;  // their images are not among the uses
-  std::vector<OpenImage> open;
+  std::vector<UnresolvedImage> unresolved;
 };
 
 // An object that may run pods, and in which no image was found.
@@ -140,15 +140,15 @@ image::PullPolicy EffectivePolicy(std::optional<image::PullPolicy> explicit_poli
 
 // Combines the uses of one image by several containers.
 
-struct WantedImage {
+struct UsedImage {
   std::string image;  // as the first use with the strongest policy has written it
   image::PullPolicy policy = image::PullPolicy::kIfNotPresent;
-  std::vector<ImageUse> wanted_by;  // never empty; in the order in which they were given
+  std::vector<ImageUse> uses;  // never empty; in the order in which they were given
 };
 
 // Returns each image of `uses` once, with the strongest policy of its uses (Always > IfNotPresent > Never),
 // in the order of first use. Two spellings of one normalised name are one image; invalid names are the same
 // if their bytes are. Pure.
-std::vector<WantedImage> Strongest(const std::vector<ImageUse>& uses);
+std::vector<UsedImage> CombineUses(const std::vector<ImageUse>& uses);
 
 }  // namespace prefetch::manifest

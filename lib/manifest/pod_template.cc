@@ -134,8 +134,8 @@ void ReadOs(ObjectReader& spec, NodeDemand& nodes) {
 }  // namespace
 
 NodeDemand ReadNodeDemand(const doc::Node& node) {
-  doc::Problems nobodys("");
-  ObjectReader spec(Reader(node, nobodys));
+  doc::Problems ignored_problems("");
+  ObjectReader spec(Reader(node, ignored_problems));
   NodeDemand nodes;
   ReadSelector(spec, nodes);
   ReadAffinity(spec, nodes);
@@ -226,7 +226,7 @@ void ReadRunnerConfig(std::string_view text, doc::Position at, const Pod& owner,
     use.path = use.name;
     use.pod = pod;
     if (value.find('$') != std::string::npos) {
-      images.open.push_back(
+      images.unresolved.push_back(
           {.why = use.name + " of " + PodTitle(owner) + " has a variable for its image: " + value,
            .at = use.at,
            .holder_at = use.at,
@@ -397,7 +397,7 @@ class ShapeFinder {
   void Text(const Reader& holder, const std::string& key, const Reader& value, const std::string& text) {
     const bool open = HasVariable(text);
     if (!open && !NamesImage(key, text)) return;
-    ImageField field{.image = text, .path = value.path(), .at = value.node().at, .open = open};
+    ImageField field{.image = text, .path = value.path(), .at = value.node().at, .unresolved = open};
     const auto& members = holder.node().members;
     const auto member = std::find_if(members.begin(), members.end(),
                                      [&](const doc::Member& one) { return &one.value == &value.node(); });
@@ -484,7 +484,7 @@ struct Context {
 
   // Whether a missing image or a misspelt key is a mistake. In a mapping that only looks like a pod, it means
   // nothing.
-  bool exact() const { return found.origin != Origin::kShape && found.shape != TemplateShape::kJenkins; }
+  bool is_strict() const { return found.origin != Origin::kShape && found.shape != TemplateShape::kJenkins; }
 };
 
 // Returns the pod's spec: within a template, or directly at the end of a path. nullopt: there is none.
@@ -536,14 +536,14 @@ struct Field {
   std::string_view key;
 };
 
-std::string UseWords(const ImageUse& use, const Context& context) {
+std::string UseText(const ImageUse& use, const Context& context) {
   const std::string kind = use.kind == UseKind::kImageVolume ? "volume" : "container";
   return (use.name.empty() ? "a " + kind : kind + " \"" + use.name + "\"") + " of " + PodTitle(*context.pod);
 }
 
-void AddOpen(const ImageUse& use, doc::Position at, const std::string& why, const Context& context) {
-  context.images.open.push_back(
-      {.why = UseWords(use, context) + " " + why, .at = at, .holder_at = use.holder_at, .pod = context.pod});
+void AddUnresolved(const ImageUse& use, doc::Position at, const std::string& why, const Context& context) {
+  context.images.unresolved.push_back(
+      {.why = UseText(use, context) + " " + why, .at = at, .holder_at = use.holder_at, .pod = context.pod});
 }
 
 // Jenkins' kubernetes plugin sets IfNotPresent unless `alwaysPullImage` is true.
@@ -565,7 +565,7 @@ void ReadPolicy(const std::optional<Reader>& policy, const Field& field, ImageUs
     const Variables::Resolved resolved =
         text ? variables->Resolve(policy->node().text) : Variables::Resolved();
     // The variable's value comes from another object or a run, so no rule about policies applies.
-    if (resolved.open) {
+    if (resolved.unresolved) {
       use.policy_known = false;
     } else if (text) {
       // The resolved text is checked like a written one; the position stays that of the variable.
@@ -611,8 +611,8 @@ void ReadUse(Field image_field, Field policy_field, ImageUse use, const Context&
   // The policy is read even without an image, so that a mistake in it is reported.
   ReadPolicy(policy, policy_field, use, context);
   if (!value) {
-    if (context.exact() && context.pod->from_template && use.kind != UseKind::kField) {
-      AddOpen(use, use.holder_at, "has no image here", context);
+    if (context.is_strict() && context.pod->from_template && use.kind != UseKind::kField) {
+      AddUnresolved(use, use.holder_at, "has no image here", context);
     }
     return;
   }
@@ -623,9 +623,9 @@ void ReadUse(Field image_field, Field policy_field, ImageUse use, const Context&
   use.path = value->path();
   if (context.found.variables) {
     Variables::Resolved resolved = context.found.variables->Resolve(*image);
-    if (resolved.open) {
-      return AddOpen(use, use.key_at, "has a variable for its image: " + base::Truncate(*image, 200),
-                     context);
+    if (resolved.unresolved) {
+      return AddUnresolved(use, use.key_at, "has a variable for its image: " + base::Truncate(*image, 200),
+                           context);
     }
     image = std::move(resolved.text);
   }
@@ -633,7 +633,7 @@ void ReadUse(Field image_field, Field policy_field, ImageUse use, const Context&
     if (!MayBeBlank(*image, use.kind, context.pod->from_template))
       value->Fail("must name an image");
     else
-      AddOpen(use, use.key_at, "has no image here", context);
+      AddUnresolved(use, use.key_at, "has no image here", context);
     return;
   }
   // An invalid reference is kept as a use without reference: kubelet's answer to it (InvalidImageName) is a
@@ -659,7 +659,7 @@ void ReadContainer(const Reader& item, UseKind kind, const Context& context, Obj
     return Field{defaults != nullptr && !container.Has(key) ? *defaults : container, key};
   };
   for (const std::string_view key : {"image", "imagePullPolicy"}) {
-    if (context.exact() && !container.Has(key)) doc::ReportMisspelt(item, {key});
+    if (context.is_strict() && !container.Has(key)) doc::ReportMisspelt(item, {key});
   }
   const bool flag = context.found.shape == TemplateShape::kJenkins;
   ReadUse(field("image"), field(flag ? "alwaysPullImage" : "imagePullPolicy"), std::move(use), context);
@@ -670,7 +670,7 @@ void ReadList(ObjectReader& holder, std::string_view key, UseKind kind, const Co
 }
 
 void ReadContainers(ObjectReader& spec, const Context& context) {
-  if (context.exact()) {
+  if (context.is_strict()) {
     doc::ReportMisspelt(spec.reader(), {"containers", "initContainers", "ephemeralContainers"});
   }
   for (const ContainerList& list : kContainerLists) ReadList(spec, list.key, list.kind, context);

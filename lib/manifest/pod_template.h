@@ -73,7 +73,7 @@ struct ImageField {
   std::string path;
   doc::Position at, key_at, holder_at;
   const doc::Node* policy = nullptr;  // of a field beside it
-  bool open = false;                  // there is a variable in it
+  bool unresolved = false;            // there is a variable in it
 };
 
 // Parts of a custom resource, found by their shape alone.

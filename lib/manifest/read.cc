@@ -20,7 +20,7 @@ namespace prefetch::manifest {
 // Internal to manifest/.
 
 // The type that the items of a list have if they name none: a PodList from the API server holds such Pods.
-struct Implied {
+struct ImpliedType {
   std::string api_version, kind;
 };
 
@@ -35,17 +35,17 @@ class ObjectVisitor {
       : options_(options), manifests_(manifests), pods_(pods) {}
 
   // Visits an object, or a sequence of objects.
-  void Visit(const doc::Reader& value, const Implied& implied);
+  void Visit(const doc::Reader& value, const ImpliedType& implied);
 
   // Returns the type of the items of a list, which come one by one.
-  Implied TypeOfItems(const doc::Reader& list) const;
+  ImpliedType TypeOfItems(const doc::Reader& list) const;
 
  private:
   // Folders contain YAML that is no manifest, which is passed over there.
-  bool IsPassedOver(const doc::Node& value, const Implied& implied) const;
+  bool IsSkipped(const doc::Node& value, const ImpliedType& implied) const;
 
   // Returns nullopt, with the problem added, if there is no good type.
-  static std::optional<Implied> ReadType(doc::ObjectReader& object, const Implied& implied);
+  static std::optional<ImpliedType> ReadType(doc::ObjectReader& object, const ImpliedType& implied);
 
   static std::string TypeField(doc::ObjectReader& object, std::string_view key, const std::string& implied);
 
@@ -104,7 +104,7 @@ class ObjectVisitor {
 
   void AddUnread(doc::ObjectReader& object, const ObjectType& type, const Pod& pod, const std::string& why);
 
-  std::size_t Seen() const;
+  std::size_t ResultCount() const;
 
   Pod Describe(doc::ObjectReader& object, const ObjectType& type) const;
 
@@ -170,7 +170,7 @@ bool IsList(const Node& object, const std::string& kind) {
 
 // Returns true if the value is no object of Kubernetes. Directories contain YAML that is no manifest, such as
 // values.yaml.
-bool IsNoObject(const Node& value, const Implied& implied) {
+bool IsNoObject(const Node& value, const ImpliedType& implied) {
   if (value.kind != Node::Kind::kMapping) return true;
   if (!implied.kind.empty() || value.Find("kind") != nullptr) return false;
   // Chart.yaml of Helm has an apiVersion, and nothing else of an object.
@@ -180,7 +180,7 @@ bool IsNoObject(const Node& value, const Implied& implied) {
 
 // Returns the type of the items of a list that name none. The API server omits it in the items of a typed
 // list.
-Implied ImpliedBy(const Implied& list) {
+ImpliedType ImpliedBy(const ImpliedType& list) {
   if (list.kind == "List") return {};
   return {list.api_version,
           list.kind.ends_with("List") ? list.kind.substr(0, list.kind.size() - 4) : list.kind};
@@ -192,7 +192,7 @@ bool IsJenkins(const Node& value) {
 
 }  // namespace
 
-void ObjectVisitor::Visit(const Reader& value, const Implied& implied) {
+void ObjectVisitor::Visit(const Reader& value, const ImpliedType& implied) {
   if (value.node().kind == Node::Kind::kSequence) {
     for (const Reader& item : value.Items()) Visit(item, implied);
     return;
@@ -202,10 +202,10 @@ void ObjectVisitor::Visit(const Reader& value, const Implied& implied) {
     ObjectReader object(value);
     return VisitCustom(object, {"", kJenkins});
   }
-  if (IsPassedOver(value.node(), implied)) return;
+  if (IsSkipped(value.node(), implied)) return;
   ObjectReader object(value);
   if (value.node().kind != Node::Kind::kMapping) return;  // ObjectReader has reported the mistake.
-  const std::optional<Implied> type = ReadType(object, implied);
+  const std::optional<ImpliedType> type = ReadType(object, implied);
   if (!type) return;
   if (IsList(value.node(), type->kind)) {
     for (const Reader& item : object.Items("items")) Visit(item, ImpliedBy(*type));
@@ -214,19 +214,19 @@ void ObjectVisitor::Visit(const Reader& value, const Implied& implied) {
   }
 }
 
-Implied ObjectVisitor::TypeOfItems(const Reader& list) const {
-  if (list.node().kind != Node::Kind::kMapping || IsPassedOver(list.node(), {})) return {};
+ImpliedType ObjectVisitor::TypeOfItems(const Reader& list) const {
+  if (list.node().kind != Node::Kind::kMapping || IsSkipped(list.node(), {})) return {};
   ObjectReader object(list);
-  return ImpliedBy(ReadType(object, {}).value_or(Implied()));
+  return ImpliedBy(ReadType(object, {}).value_or(ImpliedType()));
 }
 
-bool ObjectVisitor::IsPassedOver(const Node& value, const Implied& implied) const {
-  return options_.non_manifests == NonManifests::kPassOver && IsNoObject(value, implied);
+bool ObjectVisitor::IsSkipped(const Node& value, const ImpliedType& implied) const {
+  return options_.non_manifests == NonManifests::kSkip && IsNoObject(value, implied);
 }
 
-std::optional<Implied> ObjectVisitor::ReadType(ObjectReader& object, const Implied& implied) {
+std::optional<ImpliedType> ObjectVisitor::ReadType(ObjectReader& object, const ImpliedType& implied) {
   // kubectl adds the type where both fields are missing.
-  Implied type = object.Has("apiVersion") || object.Has("kind") ? Implied() : implied;
+  ImpliedType type = object.Has("apiVersion") || object.Has("kind") ? ImpliedType() : implied;
   type.api_version = TypeField(object, "apiVersion", type.api_version);
   type.kind = TypeField(object, "kind", type.kind);
   if (type.api_version.empty() || type.kind.empty()) return std::nullopt;
@@ -278,7 +278,7 @@ void ObjectVisitor::SetParameters(const Reader& holder, std::string_view path, c
 // explain itself: by a mistake, by containers in a wrong place, or as unread.
 void ObjectVisitor::VisitBuiltIn(ObjectReader& object, const ObjectType& type, const BuiltInKind& kind) {
   const Pod pod = Describe(object, type);
-  const std::size_t mistakes = object.reader().problems().count(), seen = Seen();
+  const std::size_t mistakes = object.reader().problems().count(), seen = ResultCount();
   std::optional<Reader> value = BuiltInTemplate(object.reader(), kind);
   FoundTemplate found{.value = value.value_or(object.reader()), .variables = variables_};
   if (!value && IsHookTemplate(object.reader().node(), type)) {
@@ -287,7 +287,7 @@ void ObjectVisitor::VisitBuiltIn(ObjectReader& object, const ObjectType& type, c
   }
   if (value) ReadTemplate(found, pod, object.reader(), nullptr);
   // Nothing was found, and no mistake explains it. Containers in the wrong place are the usual reason.
-  if (Seen() > seen || object.reader().problems().count() > mistakes) return;
+  if (ResultCount() > seen || object.reader().problems().count() > mistakes) return;
   // The API server writes `status`, so containers in it are no mistake of the author.
   for (const auto& [key, member] : object.reader().Members()) {
     if (key == "status") continue;
@@ -309,12 +309,12 @@ bool ObjectVisitor::IsHookTemplate(const Node& object, const ObjectType& type) {
 
 void ObjectVisitor::VisitCustom(ObjectReader& object, const ObjectType& type) {
   // Fields of custom resources may have any type, so only known places report mistakes.
-  doc::Problems nobodys("");
-  ObjectReader leniently(Reader(object.reader().node(), nobodys));
+  doc::Problems ignored_problems("");
+  ObjectReader leniently(Reader(object.reader().node(), ignored_problems));
   Pod pod = Describe(leniently, type);
   pod.source = object.reader().problems().source();
   const bool podless = IsPodless(type);
-  const std::size_t seen = Seen(), pods = manifests_.pods;
+  const std::size_t seen = ResultCount(), pods = manifests_.pods;
   const std::size_t mistakes = object.reader().problems().count();
   Claimed claimed;
   std::optional<Workflow> workflow = FindWorkflow(object.reader(), type, variables_);
@@ -328,15 +328,15 @@ void ObjectVisitor::VisitCustom(ObjectReader& object, const ObjectType& type) {
   for (const std::string& path : options_.pod_template_paths) {
     for (const Reader& value : AtPath(object.reader(), path)) {
       // A path to a place that is known already is right, although it finds nothing new.
-      if (claimed.contains(&value.node())) manifests_.paths_met.insert(path);
+      if (claimed.contains(&value.node())) manifests_.matched_paths.insert(path);
       FoundTemplate found{.value = value, .origin = Origin::kCustomPath, .variables = variables_};
-      if (ReadTemplate(found, pod, object.reader(), &claimed)) manifests_.paths_met.insert(path);
+      if (ReadTemplate(found, pod, object.reader(), &claimed)) manifests_.matched_paths.insert(path);
     }
   }
   if (!podless) VisitShapes(object.reader(), type, pod, claimed);
   VisitTexts(object.reader(), type, pod);
-  if (Seen() > seen || manifests_.pods > pods || object.reader().problems().count() > mistakes) return;
-  manifests_.passed_over[base::Truncate(TypeName(type), kLongestTypeShown)]++;
+  if (ResultCount() > seen || manifests_.pods > pods || object.reader().problems().count() > mistakes) return;
+  manifests_.skipped[base::Truncate(TypeName(type), kLongestTypeShown)]++;
   if (podless || type.kind.ends_with("List")) return;
   // A run or a pipeline that only names other objects is complete. A Task has its own steps, so one without
   // images is unread.
@@ -346,7 +346,7 @@ void ObjectVisitor::VisitCustom(ObjectReader& object, const ObjectType& type) {
 }
 
 void ObjectVisitor::AddReferring(ObjectReader& object, const Pod& pod) {
-  manifests_.open.push_back(
+  manifests_.unresolved.push_back(
       {.why = PodTitle(pod) + " names no image here: they are in the objects that it refers to",
        .at = object.KeyAt("kind").value_or(object.reader().node().at),
        .holder_at = object.reader().node().at,
@@ -406,8 +406,8 @@ void ObjectVisitor::AddUnread(ObjectReader& object, const ObjectType& type, cons
 
 // Returns a number that grows with everything that was found. Callers compare it to learn whether an object
 // had anything.
-std::size_t ObjectVisitor::Seen() const {
-  return manifests_.uses.size() + manifests_.references.size() + manifests_.open.size() + visited_;
+std::size_t ObjectVisitor::ResultCount() const {
+  return manifests_.uses.size() + manifests_.references.size() + manifests_.unresolved.size() + visited_;
 }
 
 Pod ObjectVisitor::Describe(ObjectReader& object, const ObjectType& type) const {
@@ -429,15 +429,15 @@ namespace {
 // Reads the items of a list one by one, as the objects of a whole cluster may not fit in memory as one tree.
 void ReadJsonList(std::string& text, const ReadMore& more, doc::Problems& problems,
                   const ReadOptions& options, ObjectVisitor& visitor) {
-  std::optional<Implied> implied;
+  std::optional<ImpliedType> implied;
   std::size_t number = 0, total = 0;
   doc::JsonItems* list = nullptr;
   doc::JsonItems items(options.limits.bytes, [&](std::string_view item, doc::Position at) {
     if (!implied) {
       // Items that name no type get that of the list, which is still incomplete and closed here.
-      doc::Problems nobodys("");
-      const auto begun = doc::ParseJson(list->rest() + "]}", nobodys, doc::JsonRules::kLenient);
-      implied = begun ? visitor.TypeOfItems(doc::Reader(*begun, nobodys)) : Implied();
+      doc::Problems ignored_problems("");
+      const auto begun = doc::ParseJson(list->rest() + "]}", ignored_problems, doc::JsonRules::kLenient);
+      implied = begun ? visitor.TypeOfItems(doc::Reader(*begun, ignored_problems)) : ImpliedType();
     }
     // Each item is freed before the next one is read, so the list is never in memory as a whole.
     const auto node = doc::ParseJson(item, problems, doc::JsonRules::kLenient, options.limits, at);
@@ -452,12 +452,12 @@ void ReadJsonList(std::string& text, const ReadMore& more, doc::Problems& proble
     text.clear();
   } while (!problems.Full() && more(text));
   // An item beyond the limit would have been read only in part.
-  if (items.cut()) return problems.Add({}, "", "a part of it " + doc::TooLong(options.limits.bytes));
+  if (items.truncated()) return problems.Add({}, "", "a part of it " + doc::TooLong(options.limits.bytes));
   if (problems.Full()) return;
   const auto rest = doc::ParseJson(items.rest(), problems, doc::JsonRules::kLenient, options.limits);
   if (!rest) return;
   const doc::Reader whole(*rest, problems);
-  if (items.whole()) return visitor.Visit(whole, {});
+  if (items.has_no_items()) return visitor.Visit(whole, {});
   // Adds the mistakes in the list's own type.
   visitor.TypeOfItems(whole);
 }
@@ -481,7 +481,7 @@ Manifests ReadLongManifests(std::string& text, const ReadMore& more, doc::Proble
   if (text.size() > doc::kMostSavedBytes) {
     problems.Add({}, "", doc::TooLong(doc::kMostSavedBytes));
   } else {
-    doc::KubernetesStream stream(text, problems, options.limits, doc::LimitsOf::kDocument);
+    doc::KubernetesStream stream(text, problems, options.limits, doc::LimitScope::kDocument);
     while (std::optional<Node> document = stream.Next()) visitor.Visit(Reader(*document, problems), {});
   }
   return manifests;
@@ -558,16 +558,17 @@ void ObjectVisitor::AddField(const ImageField& field, const Pod& owner) {
   auto pod = std::make_shared<Pod>(owner);
   pod->identity_elsewhere = true;
   Variables::Resolved resolved{field.image, false};
-  if (field.open)
+  if (field.unresolved)
     // A field with a variable names no image until the variable has a value.
     resolved = variables_ ? variables_->Resolve(field.image) : Variables::Resolved{field.image, true};
   auto reference = image::Reference::Parse(resolved.text);
-  if (resolved.open || !reference) {
-    manifests_.open.push_back({.why = field.path + " of " + PodTitle(owner) +
-                                      " has a variable for its image: " + base::Truncate(field.image, 200),
-                               .at = field.key_at,
-                               .holder_at = field.holder_at,
-                               .pod = pod});
+  if (resolved.unresolved || !reference) {
+    manifests_.unresolved.push_back(
+        {.why = field.path + " of " + PodTitle(owner) +
+                " has a variable for its image: " + base::Truncate(field.image, 200),
+         .at = field.key_at,
+         .holder_at = field.holder_at,
+         .pod = pod});
     return;
   }
   ImageUse use{.image = resolved.text, .kind = UseKind::kField, .name = field.path};
@@ -638,11 +639,11 @@ void ObjectVisitor::VisitText(const FoundTemplate& found, const Pod& pod, const 
   // Kept until the end: uses refer to these nodes.
   texts_.push_back(ParseManifests(text, problems, options_.limits));
   if (!problems.empty()) {
-    manifests_.open.push_back({.why = "the text in " + found.value.path() + " of " + PodTitle(pod) +
-                                      " cannot be read as a manifest",
-                               .at = node.at,
-                               .holder_at = node.at,
-                               .pod = std::make_shared<const Pod>(pod)});
+    manifests_.unresolved.push_back({.why = "the text in " + found.value.path() + " of " + PodTitle(pod) +
+                                            " cannot be read as a manifest",
+                                     .at = node.at,
+                                     .holder_at = node.at,
+                                     .pod = std::make_shared<const Pod>(pod)});
     return;
   }
   const auto outer = std::exchange(variables_, found.variables);

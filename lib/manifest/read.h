@@ -19,7 +19,7 @@ namespace prefetch::manifest {
 
 // The handling of documents with neither apiVersion nor kind. In a file that the user named, such a document
 // is a mistake; folders may have such files (values.yaml).
-enum class NonManifests { kMistake, kPassOver };
+enum class NonManifests { kError, kSkip };
 
 struct ReadOptions {
   PolicyRules policy;
@@ -28,7 +28,7 @@ struct ReadOptions {
   std::vector<std::string> pod_template_paths;
   // Kinds that may stay unread: "JobSet", "JobSet.jobset.x-k8s.io", or a pattern of the latter ("*.acme.io").
   std::vector<std::string> allow_unread;
-  NonManifests non_manifests = NonManifests::kMistake;
+  NonManifests non_manifests = NonManifests::kError;
   // Limits of one text. The schemas of custom resources, which are skipped, nest deeply.
   doc::Limits limits{.bytes = 10 << 20, .depth = 100, .nodes = 1'000'000};
 };
@@ -36,12 +36,12 @@ struct ReadOptions {
 struct Manifests : PodImages {
   std::size_t pods = 0;  // pods and pod templates
   std::vector<UnreadObject> unread;
-  std::set<std::string> paths_met;  // those of pod_template_paths that led to a pod
+  std::set<std::string> matched_paths;  // those of pod_template_paths that led to a pod
   // Objects without pods, how many of each type: {"Service", 2}, {"Certificate.cert-manager.io", 1}.
-  std::map<std::string, std::size_t> passed_over;
+  std::map<std::string, std::size_t> skipped;
 
   // Returns true if a list of prefetchd is among them.
-  bool HasList() const { return passed_over.contains("ImageList.prefetchd.dev"); }
+  bool HasList() const { return skipped.contains("ImageList.prefetchd.dev"); }
 };
 
 // The documents of a text, as ReadManifests reads them. Pure.

@@ -20,14 +20,14 @@ using SharedVariables = std::shared_ptr<const Variables>;
 
 enum class WorkflowForm { kTask, kStepAction, kPipeline, kArgo };
 
-struct OfWorkflow {
+struct WorkflowKind {
   std::string_view kind, group;
   std::string_view path;  // of the Task, the Pipeline, the spec with `templates`
   WorkflowForm form;
   std::string_view given = "";  // of the values that a run has for the parameters
 };
 
-constexpr OfWorkflow kOfWorkflows[] = {
+constexpr WorkflowKind kWorkflowKinds[] = {
     {"Task", "tekton.dev", "spec", WorkflowForm::kTask},
     {"ClusterTask", "tekton.dev", "spec", WorkflowForm::kTask},
     {"StepAction", "tekton.dev", "spec", WorkflowForm::kStepAction},
@@ -75,7 +75,7 @@ void SetParameters(const std::optional<Reader>& list, std::initializer_list<cons
       const std::optional<std::string> text = TextOf(item.node(), key);
       if (!text) continue;
       Variables::Resolved value = scope.Resolve(*text);
-      if (!value.open) variables.Set(prefix + name, std::move(value.text));
+      if (!value.unresolved) variables.Set(prefix + name, std::move(value.text));
       break;
     }
   }
@@ -192,9 +192,9 @@ class WorkflowFinder {
 std::optional<Workflow> FindWorkflow(const Reader& object, const ObjectType& type,
                                      const SharedVariables& outer) {
   const auto* row =
-      std::find_if(std::begin(kOfWorkflows), std::end(kOfWorkflows),
-                   [&](const OfWorkflow& one) { return one.kind == type.kind && one.group == type.group; });
-  if (row == std::end(kOfWorkflows)) return std::nullopt;
+      std::find_if(std::begin(kWorkflowKinds), std::end(kWorkflowKinds),
+                   [&](const WorkflowKind& one) { return one.kind == type.kind && one.group == type.group; });
+  if (row == std::end(kWorkflowKinds)) return std::nullopt;
   Workflow found;
   const Variables scope = outer ? *outer : Variables();
   const std::optional<Reader> value = AtSteps(object, row->path);
@@ -223,11 +223,11 @@ std::optional<Workflow> FindWorkflow(const Reader& object, const ObjectType& typ
 
 namespace {
 
-struct Marks {
+struct Delimiters {
   std::string_view begin, end;
 };
 // A form comes before those that are its beginning.
-constexpr Marks kForms[] = {{"${{", "}}"}, {"{{", "}}"}, {"${", "}"}, {"$(", ")"}};
+constexpr Delimiters kForms[] = {{"${{", "}}"}, {"{{", "}}"}, {"${", "}"}, {"$(", ")"}};
 
 // Returns "params.image" for "inputs.params.image" and "params['image']": Tekton accepts all of these.
 std::string NameOf(std::string_view inner) {
@@ -247,7 +247,7 @@ Variables::Resolved Variables::Resolve(std::string_view text) const {
   Resolved resolved;
   while (!text.empty()) {
     const auto form = std::find_if(std::begin(kForms), std::end(kForms),
-                                   [&](const Marks& one) { return text.starts_with(one.begin); });
+                                   [&](const Delimiters& one) { return text.starts_with(one.begin); });
     const std::size_t end =
         form == std::end(kForms) ? std::string_view::npos : text.find(form->end, form->begin.size());
     if (end == std::string_view::npos) {
@@ -258,7 +258,7 @@ Variables::Resolved Variables::Resolve(std::string_view text) const {
     }
     const std::size_t whole = end + form->end.size();
     const auto value = values_.find(NameOf(text.substr(form->begin.size(), end - form->begin.size())));
-    resolved.open = resolved.open || value == values_.end();
+    resolved.unresolved = resolved.unresolved || value == values_.end();
     resolved.text += value == values_.end() ? std::string(text.substr(0, whole)) : value->second;
     text.remove_prefix(whole);
   }

@@ -16,8 +16,8 @@ class Variables {
   void Set(const std::string& name, std::string value) { values_[name] = std::move(value); }
 
   struct Resolved {
-    std::string text;   // with the values of all variables that have one
-    bool open = false;  // a variable without a value is left in it
+    std::string text;         // with the values of all variables that have one
+    bool unresolved = false;  // a variable without a value is left in it
   };
   Resolved Resolve(std::string_view text) const;
 

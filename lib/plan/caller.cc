@@ -40,8 +40,8 @@ std::vector<std::size_t> EndsOfWord(std::string_view name, std::string_view word
 
 // The namespace decides as much as the name: in any other namespace, a user who may create ServiceAccounts
 // could give one this name.
-bool IsOfTheFleet(const Caller& caller, const AgentPlace& place) {
-  return caller.name_space == place.name_space && IsFleetAccount(caller.service_account);
+bool IsOfTheFleet(const Caller& caller, const AgentLocation& location) {
+  return caller.name_space == location.name_space && IsFleetAccount(caller.service_account);
 }
 
 // Returns the caller's identity as the API server states it, before its rights are judged. Users that are not
@@ -147,17 +147,18 @@ std::optional<RejectionReason> CheckClaims(const TokenClaims& claims, CallerPurp
 }
 
 std::variant<Caller, RejectionReason> EvaluateReview(const TokenReview& review, CallerPurpose purpose,
-                                                     const AgentPlace& place, const CallerRules& rules) {
+                                                     const AgentLocation& location,
+                                                     const CallerRules& rules) {
   auto caller = CallerOf(review);
   if (std::holds_alternative<RejectionReason>(caller)) return caller;
   // The review repeats the checks of CheckClaims with verified values.
-  const bool of_the_fleet = IsOfTheFleet(std::get<Caller>(caller), place);
+  const bool of_the_fleet = IsOfTheFleet(std::get<Caller>(caller), location);
   if (purpose == CallerPurpose::kFleet) {
     if (!of_the_fleet) return RejectionReason::kNotAdmitted;
     return caller;
   }
   if (review.node.empty() || review.pod_uid.empty()) return RejectionReason::kNotBound;
-  if (review.node != place.node) return RejectionReason::kOtherNode;
+  if (review.node != location.node) return RejectionReason::kOtherNode;
   // A pattern of the configuration may match the fleet's account, too. That account is for the status alone,
   // so it is rejected here whatever the patterns say.
   if (of_the_fleet || !Admits(rules, std::get<Caller>(caller))) return RejectionReason::kNotAdmitted;

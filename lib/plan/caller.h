@@ -49,7 +49,7 @@ enum class CallerPurpose {
 };
 
 // Where the agent runs.
-struct AgentPlace {
+struct AgentLocation {
   std::string node, name_space;
 };
 
@@ -109,7 +109,7 @@ std::optional<RejectionReason> CheckClaims(const TokenClaims& claims, CallerPurp
                                            std::string_view node, base::WallTime now);
 // `rules` are for pods; a fleet token needs none.
 std::variant<Caller, RejectionReason> EvaluateReview(const TokenReview& review, CallerPurpose purpose,
-                                                     const AgentPlace& place, const CallerRules& rules);
+                                                     const AgentLocation& location, const CallerRules& rules);
 
 // This caller's rights. `listed`: the image that it asks about is on the list.
 CheckRights RightsOf(const CallerRules& rules, bool listed);

@@ -38,7 +38,7 @@ CheckStep Decided(CheckVerdict verdict) {
   return {.need = CheckNeed::kNothing, .verdict = std::move(verdict)};
 }
 
-CheckVerdict RuntimeIsAway(const CheckFacts& facts, const std::string& error) {
+CheckVerdict RuntimeDownVerdict(const CheckFacts& facts, const std::string& error) {
   return MakeVerdict(facts, VerdictResult::kUnknown, Reason::kRuntimeDown,
                      error.empty() ? "the container runtime has not answered yet"
                                    : "the container runtime could not be asked: " + error);
@@ -72,12 +72,13 @@ CheckVerdict ByKubelet(const CheckFacts& facts, const ImageState& image) {
   return verdict;
 }
 
-std::string AlwaysAsks(const std::string& rest) {
+std::string AlwaysMessage(const std::string& rest) {
   return "imagePullPolicy Always contacts the registry at every start" + rest;
 }
 // "…, and WHAT", for a pod that fails or waits though the image may be here.
-std::string InTheWay(const ImageState& image, const std::string& what) {
-  return AlwaysAsks(", and " + what + (image.present ? "; that the image is on the node does not help" : ""));
+std::string BlockedMessage(const ImageState& image, const std::string& what) {
+  return AlwaysMessage(", and " + what +
+                       (image.present ? "; that the image is on the node does not help" : ""));
 }
 
 // An answer that keeps a pod from pulling, in words that follow "…, and ".
@@ -142,61 +143,61 @@ CheckVerdict PullByAnswer(const CheckFacts& facts, CheckVerdict pulls) {
 // Judges a pod with Always by the registry's answer to this very question (K4).
 CheckVerdict AlwaysByAnswer(const CheckFacts& facts, const ImageState& image) {
   if (auto obstacle = ObstacleOf(facts)) {
-    return MakeVerdict(facts, obstacle->result, obstacle->reason, InTheWay(image, obstacle->what));
+    return MakeVerdict(facts, obstacle->result, obstacle->reason, BlockedMessage(image, obstacle->what));
   }
   if (facts.registry->kind == RegistryAnswerKind::kMoved) {
     return PullByAnswer(
         facts,
         MakeVerdict(facts, VerdictResult::kPulls, image.present ? Reason::kTagMoved : Reason::kImageAbsent,
-                    AlwaysAsks(image.present ? "; the tag has changed since the node pulled it."
-                                             : "; it is not on the node.")));
+                    AlwaysMessage(image.present ? "; the tag has changed since the node pulled it."
+                                                : "; it is not on the node.")));
   }
   if (!image.usable) return MakeVerdict(facts, VerdictResult::kPulls, image.reason, image.message);
   return Passes(MakeVerdict(facts, VerdictResult::kPulls, Reason::kUpToDate,
-                            AlwaysAsks("; it gives access now, and the tag names the node's image")));
+                            AlwaysMessage("; it gives access now, and the tag names the node's image")));
 }
 
 // Judges a pod with Always by the registry's last answer. This question sends no request: the caller may not
 // cause one, or the agent asks no registry.
-CheckVerdict AlwaysByWhatIsKnown(const CheckFacts& facts, const ImageState& image) {
+CheckVerdict AlwaysByLastAnswer(const CheckFacts& facts, const ImageState& image) {
   if (!facts.asks_registries) {
     return MakeVerdict(facts, VerdictResult::kPulls, Reason::kPolicyAlways,
-                       AlwaysAsks(", and this agent asks no registry"));
+                       AlwaysMessage(", and this agent asks no registry"));
   }
   if (!image.registry) {
     return MakeVerdict(
         facts, VerdictResult::kPulls, Reason::kPolicyAlways,
-        AlwaysAsks(", and the answer here has only known facts: ask over the agent's socket, or give "
-                   "the entry readyFor: Always"));
+        AlwaysMessage(", and the answer here has only known facts: ask over the agent's socket, or give "
+                      "the entry readyFor: Always"));
   }
   // An answer that only one pod's credential could get says nothing about other pods.
-  const bool lent = image.registry->lent || image.exposed;
-  if (image.usable && image.registry->agrees && lent) {
+  const bool restricted = image.registry->restricted || image.exposed;
+  if (image.usable && image.registry->agrees && restricted) {
     const std::string others = ", and the agent got its answer with a credential that not every pod has";
     if (!facts.own_credentials) {
-      return MakeVerdict(facts, VerdictResult::kPulls, Reason::kPolicyAlways, AlwaysAsks(others));
+      return MakeVerdict(facts, VerdictResult::kPulls, Reason::kPolicyAlways, AlwaysMessage(others));
     }
     // The pod's credentials are known by the client's word only, and the agent cannot try them.
     return MakeVerdict(facts, VerdictResult::kUnknown, Reason::kPolicyAlways,
-                       AlwaysAsks(others + "; the pod's own credentials are not tested"));
+                       AlwaysMessage(others + "; the pod's own credentials are not tested"));
   }
   if (image.usable && image.registry->agrees) {
     return Passes(MakeVerdict(facts, VerdictResult::kPulls, Reason::kUpToDate,
-                              AlwaysAsks("; it agreed at the agent's last question")));
+                              AlwaysMessage("; it agreed at the agent's last question")));
   }
   return MakeVerdict(facts, VerdictResult::kPulls, image.registry->always_reason,
-                     AlwaysAsks(": " + image.registry->always_message));
+                     AlwaysMessage(": " + image.registry->always_message));
 }
 
 CheckStep DecideAlways(const CheckFacts& facts, const ImageState& image) {
   // A question to the registry uses the node's credentials and counts against its limits, so it needs a
   // right.
-  if (!facts.asks_registries || !facts.rights.registry) return Decided(AlwaysByWhatIsKnown(facts, image));
+  if (!facts.asks_registries || !facts.rights.registry) return Decided(AlwaysByLastAnswer(facts, image));
   return facts.registry ? Decided(AlwaysByAnswer(facts, image)) : Need(CheckNeed::kRegistry);
 }
 
 // Decides for Never and IfNotPresent. A pod with IfNotPresent may still need the registry, if kubelet pulls.
-CheckStep DecideOthers(const CheckFacts& facts, const ImageState& image) {
+CheckStep DecideNonAlways(const CheckFacts& facts, const ImageState& image) {
   if (facts.kubelet == CheckKubelet::kNotKnown) {
     return Decided(MakeVerdict(facts, VerdictResult::kUnknown, Reason::kFactsUnknown,
                                "kubelet's verdict is not known yet"));
@@ -212,13 +213,13 @@ CheckStep DecideOthers(const CheckFacts& facts, const ImageState& image) {
 }
 
 // Returns true if a pod that pulls by itself would fare no better than this node's failed pull.
-bool StandsForPods(const CheckFacts& facts, Reason reason) {
+bool HoldsForPods(const CheckFacts& facts, Reason reason) {
   if (facts.policy == PullPolicy::kNever) return true;  // it does not pull
   if (reason == Reason::kAccessDenied || reason == Reason::kBadCredentialFormat) {
     // Only the pod's own credentials could succeed where the node's were denied.
     return !facts.own_credentials;
   }
-  return SettlesAtOnce(reason);
+  return IsTerminalFailure(reason);
 }
 
 CheckVerdict Pending(const CheckFacts& facts, Reason reason, std::string message) {
@@ -259,7 +260,7 @@ std::string FixedSentence(Reason reason) {
 
 // Returns the same without texts of registries, runtimes, plugins and API servers. Such a text may repeat
 // what the node sent, and a pod may read it.
-ImageState ForPods(ImageState image) {
+ImageState RedactForPods(ImageState image) {
   if (!IsOwnSentence(image.reason)) image.message = FixedSentence(image.reason);
   // The view is shared with the Snapshot, so it is copied before the change.
   if (image.registry) {
@@ -269,13 +270,13 @@ ImageState ForPods(ImageState image) {
   }
   return image;
 }
-CheckFacts ForPods(CheckFacts facts) {
+CheckFacts RedactForPods(CheckFacts facts) {
   constexpr const char* kSilent = "it does not answer";
   if (facts.registry) facts.registry->message.clear();
   if (!facts.runtime_error.empty()) facts.runtime_error = kSilent;
   if (!facts.runtime) return facts;
   if (facts.runtime->error) facts.runtime->error = kSilent;
-  if (facts.runtime->image) facts.runtime->image = ForPods(*std::move(facts.runtime->image));
+  if (facts.runtime->image) facts.runtime->image = RedactForPods(*std::move(facts.runtime->image));
   return facts;
 }
 
@@ -283,7 +284,7 @@ CheckStep Decide(const CheckFacts& facts) {
   if (!facts.reference) {
     // K3: kubelet refuses such a name for every policy, so no other fact is needed.
     return Decided(MakeVerdict(facts, VerdictResult::kRefused, PodReason::kInvalidImageName,
-                               "kubelet refuses the name (InvalidImageName): " + facts.bad_name));
+                               "kubelet refuses the name (InvalidImageName): " + facts.name_error));
   }
   if (!facts.listed && !facts.rights.unlisted) {
     // This comes before any question to the runtime: a caller without the right must not learn whether an
@@ -292,17 +293,17 @@ CheckStep Decide(const CheckFacts& facts) {
                                "it is not on this node's list, so the agent does not keep it here"));
   }
   if (!facts.runtime) return Need(CheckNeed::kRuntime);
-  if (!facts.runtime->image) return Decided(RuntimeIsAway(facts, facts.runtime->error.value_or("")));
+  if (!facts.runtime->image) return Decided(RuntimeDownVerdict(facts, facts.runtime->error.value_or("")));
   const ImageState& image = *facts.runtime->image;
   // An entry for other platforms is not pulled here: the image could not run on this node.
   if (facts.rights.pull && !image.present && image.applies) return Need(CheckNeed::kPull);
   if (facts.runtime->error && IsUnreported(image, facts.runtime_down)) {
     // The last report does not count any more, or there was none. Guessing from it would call an image absent
     // that the runtime still has.
-    return Decided(RuntimeIsAway(facts, facts.runtime_error));
+    return Decided(RuntimeDownVerdict(facts, facts.runtime_error));
   }
   CheckStep step =
-      facts.policy == PullPolicy::kAlways ? DecideAlways(facts, image) : DecideOthers(facts, image);
+      facts.policy == PullPolicy::kAlways ? DecideAlways(facts, image) : DecideNonAlways(facts, image);
   if (facts.runtime->error && step.need == CheckNeed::kNothing) {
     // A runtime that restarts takes nothing away, but the caller should know.
     step.verdict.message += " The runtime does not answer: this result is from the last look at its images.";
@@ -310,18 +311,18 @@ CheckStep Decide(const CheckFacts& facts) {
   return step;
 }
 
-std::optional<CheckVerdict> OfPull(const CheckFacts& facts, const ImageState& image) {
+std::optional<CheckVerdict> EvaluateRequestedPull(const CheckFacts& facts, const ImageState& image) {
   switch (StateOfRequested(image)) {
     case RequestedState::kPending:
       return PullIsPending(facts, image);
-    case RequestedState::kHere:
+    case RequestedState::kPresent:
       return std::nullopt;
     case RequestedState::kFailed:
       return MakeVerdict(
-          facts, StandsForPods(facts, image.reason) ? VerdictResult::kRefused : VerdictResult::kUnknown,
+          facts, HoldsForPods(facts, image.reason) ? VerdictResult::kRefused : VerdictResult::kUnknown,
           image.reason,
           "it is not on the node, and this node could not pull it" +
-              (facts.discreet ? "" : ": " + image.message));
+              (facts.redact_messages ? "" : ": " + image.message));
   }
   std::abort();
 }
@@ -363,19 +364,19 @@ bool IsUnreported(const ImageState& image, bool runtime_down) {
 }
 
 CheckStep DecideCheck(const CheckFacts& facts) {
-  return facts.discreet ? Decide(ForPods(facts)) : Decide(facts);
+  return facts.redact_messages ? Decide(RedactForPods(facts)) : Decide(facts);
 }
 
 std::optional<CheckVerdict> VerdictOfPull(const CheckFacts& facts, const ImageState* image) {
   if (image == nullptr) return Pending(facts, Reason::kQueued, kWaitsForItsTurn);
-  return OfPull(facts, facts.discreet ? ForPods(*image) : *image);
+  return EvaluateRequestedPull(facts, facts.redact_messages ? RedactForPods(*image) : *image);
 }
 
 namespace {
 
 // After this many transient failures (an unreachable registry, say), clients need not wait: about a minute's
 // worth.
-constexpr int kTriesThatCount = 6;
+constexpr int kTriesUntilFailed = 6;
 
 }  // namespace
 
@@ -419,8 +420,8 @@ base::TimePoint ForgetRequestedAt(const History& past, base::TimePoint requested
                   std::min<base::TimePoint>(past.not_before, requested_until + kRequestMemory));
 }
 
-const ImageState* PulledFor(const Snapshot& snapshot, const image::Reference& reference,
-                            base::TimePoint requested_at) {
+const ImageState* FindRequestedImage(const Snapshot& snapshot, const image::Reference& reference,
+                                     base::TimePoint requested_at) {
   // An entry of the list is pulled anyway, so it answers for the request, too.
   if (const ImageState* listed = FindImage(snapshot, reference)) {
     // The request may end the back-off of an older failure.
@@ -430,13 +431,13 @@ const ImageState* PulledFor(const Snapshot& snapshot, const image::Reference& re
   }
   auto found =
       std::find_if(snapshot.requested.begin(), snapshot.requested.end(), [&](const ImageState& image) {
-        return image.want->reference == reference && image.requested_at >= requested_at;
+        return image.desired->reference == reference && image.requested_at >= requested_at;
       });
   return found == snapshot.requested.end() ? nullptr : &*found;
 }
 
 RequestedState StateOfRequested(const ImageState& image) {
-  if (image.usable) return RequestedState::kHere;
+  if (image.usable) return RequestedState::kPresent;
   // A pull does not repair a present image that is unusable for these reasons.
   if (!image.applies || image.reason == Reason::kWrongPlatform) return RequestedState::kFailed;
   if (image.phase != Phase::kFailing) return RequestedState::kPending;
@@ -444,8 +445,8 @@ RequestedState StateOfRequested(const ImageState& image) {
   if (image.reason == Reason::kDiskPressure) return RequestedState::kFailed;
   // Its next try is due, so the last failure is not the last word.
   if (image.pull.state == PullState::kQueued) return RequestedState::kPending;
-  bool tried_enough = image.pull.attempts >= kTriesThatCount;
-  return SettlesAtOnce(image.reason) || tried_enough ? RequestedState::kFailed : RequestedState::kPending;
+  bool tried_enough = image.pull.attempts >= kTriesUntilFailed;
+  return IsTerminalFailure(image.reason) || tried_enough ? RequestedState::kFailed : RequestedState::kPending;
 }
 
 }  // namespace prefetch::plan

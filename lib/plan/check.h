@@ -62,10 +62,10 @@ struct CheckFacts {
   image::PullPolicy policy = image::PullPolicy::kNever;
   bool own_credentials = false;  // the pod has pull secrets or a service account, which the agent cannot use
   CheckRights rights;
-  bool discreet =
+  bool redact_messages =
       false;  // the client is a pod: it hears no words of registries, runtimes, plugins, API servers
-  std::optional<image::Reference> reference;  // none: it is no name, and `bad_name` says why
-  std::string bad_name;
+  std::optional<image::Reference> reference;  // none: it is no name, and `name_error` says why
+  std::string name_error;
   bool listed = false;
   bool asks_registries = false;  // this agent does
   bool runtime_down = false;     // the node is not ready since the runtime is away
@@ -106,8 +106,8 @@ struct CheckStep {
 CheckStep DecideCheck(const CheckFacts& facts);
 
 // Judges an image that was not here and that the agent was asked to pull. `image` is the entry of the list,
-// or of the request (plan::PulledFor); null while it waits for a place. Returns nullopt once the image is
-// here, and DecideCheck then decides anew.
+// or of the request (plan::FindRequestedImage); null while it waits for a place. Returns nullopt once the
+// image is here, and DecideCheck then decides anew.
 std::optional<CheckVerdict> VerdictOfPull(const CheckFacts& facts, const ImageState* image);
 
 // ---- Requested images: images that a preflight asked the agent to pull (`prefetchctl check --pull`). These
@@ -123,7 +123,7 @@ constexpr std::chrono::hours kRequestMemory{1};
 
 // Limit for requests that skip a back-off on one node: three at once, then one a minute, so that no client
 // can hammer a registry. Operators and preflights have a limit each.
-constexpr base::TokenRate kRetries{.per_second = 1.0 / 60, .burst = 3};
+constexpr base::TokenRate kRetryRequestRate{.per_second = 1.0 / 60, .burst = 3};
 
 // Returns true if the same question may get another answer from the registry soon.
 bool IsWorthAnotherCheck(image::RegistryAnswerKind kind);
@@ -143,13 +143,13 @@ base::TimePoint ForgetRequestedAt(const History& past, base::TimePoint requested
 
 // Returns the state that answers a request made at `requested_at`: that of the list's entry, or of a request
 // that is not older. Returns nullptr while the request waits for a place, or the loop has not seen it.
-const ImageState* PulledFor(const Snapshot& snapshot, const image::Reference& reference,
-                            base::TimePoint requested_at);
+const ImageState* FindRequestedImage(const Snapshot& snapshot, const image::Reference& reference,
+                                     base::TimePoint requested_at);
 
 // The state of a request for a pull.
 enum class RequestedState {
   kPending,  // it is being pulled, waits for a place, or is tried again after a transient error
-  kHere,
+  kPresent,
   kFailed,  // another try is not worth waiting for
 };
 // `image` is on the list, or requested.

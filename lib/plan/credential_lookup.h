@@ -8,7 +8,7 @@
 
 namespace prefetch::plan {
 
-enum class LookupState { kDone, kWanted, kUnderWay };
+enum class LookupState { kDone, kNeeded, kUnderWay };
 
 struct CredentialLookup {
   LookupState state = LookupState::kDone;

@@ -27,9 +27,10 @@ Action PullWhenAllowed(Reason due, const History& past, base::TimePoint now) {
 namespace {
 
 Selection SelectionOf(const NodeScope& scope, const image::Platform& node, const image::NodeLabels* labels) {
-  const bool runs = scope.platforms.empty() ||
-                    std::any_of(scope.platforms.begin(), scope.platforms.end(),
-                                [&](const image::Platform& platform) { return image::Runs(node, platform); });
+  const bool runs = scope.platforms.empty() || std::any_of(scope.platforms.begin(), scope.platforms.end(),
+                                                           [&](const image::Platform& platform) {
+                                                             return image::CanRun(node, platform);
+                                                           });
   if (!runs) return Selection::kOtherPlatform;
   if (scope.node_selector.empty()) return Selection::kApplies;
   if (labels == nullptr) return Selection::kLabelsUnknown;
@@ -38,10 +39,10 @@ Selection SelectionOf(const NodeScope& scope, const image::Platform& node, const
 
 }  // namespace
 
-Selection SelectionOf(const DesiredImage& want, const image::Platform& node,
+Selection SelectionOf(const DesiredImage& desired, const image::Platform& node,
                       const image::NodeLabels* labels) {
-  Selection best = SelectionOf(want.nodes, node, labels);
-  for (const NodeScope& scope : want.other_nodes) best = std::min(best, SelectionOf(scope, node, labels));
+  Selection best = SelectionOf(desired.nodes, node, labels);
+  for (const NodeScope& scope : desired.other_nodes) best = std::min(best, SelectionOf(scope, node, labels));
   return best;
 }
 
@@ -91,15 +92,15 @@ StartVerdict EvaluateStart(const StartFacts& facts, base::TimePoint now) {
   StartVerdict verdict{.no_disk_space = !facts.fits};
   // The registry's trouble is reported rather than the disk's if both hold the entry. `held` is for
   // status; Schedule enforces the hold.
-  if (now < facts.disk_held_until) verdict.held = Reason::kDiskFull;
-  if (now < facts.registry_held_until) verdict.held = facts.registry_failure;
+  if (now < facts.disk_held_until) verdict.hold_reason = Reason::kDiskFull;
+  if (now < facts.registry_held_until) verdict.hold_reason = facts.registry_failure;
   // An update that readiness waits for may use one of the last pulls.
   const bool spared = facts.update && facts.ready && !facts.requested && facts.quota_is_reserved;
   // startJitter spreads the first pulls of a fleet. A pull that was tried, or that a client waits for, is no
   // part of that wave.
   const bool too_early = !facts.tried_before && !facts.requested && now < facts.first_at;
   // While a lease of this name is being deleted, a new pull under it would lose its bytes.
-  verdict.may = facts.fits && !spared && !too_early && !facts.lease_is_leaving;
+  verdict.may_start = facts.fits && !spared && !too_early && !facts.lease_being_deleted;
   return verdict;
 }
 

@@ -35,7 +35,8 @@ enum class Selection {
   kOtherPlatform,
 };
 // `labels`: null if they are not known.
-Selection SelectionOf(const DesiredImage& want, const image::Platform& node, const image::NodeLabels* labels);
+Selection SelectionOf(const DesiredImage& desired, const image::Platform& node,
+                      const image::NodeLabels* labels);
 
 // Returns true if the image is present, for this platform, no artifact, and unpacked. Ignores kubelet's
 // verdict and the registry.
@@ -70,14 +71,14 @@ struct StartFacts {
   bool ready = false;                              // readiness does not wait for the update
   bool quota_is_reserved = false;                  // the registry's last pulls are kept for missing images
   bool tried_before = false;
-  base::TimePoint first_at;       // no first pull before (startJitter)
-  bool lease_is_leaving = false;  // a lease of this name is being deleted
+  base::TimePoint first_at;          // no first pull before (startJitter)
+  bool lease_being_deleted = false;  // a lease of this name is being deleted
 };
 
 struct StartVerdict {
-  bool may = false;
+  bool may_start = false;
   bool no_disk_space = false;
-  std::optional<Reason> held;  // the hold of the registry or the disk, for status; nullopt: none
+  std::optional<Reason> hold_reason;  // the hold of the registry or the disk, for status; nullopt: none
 
   friend bool operator==(const StartVerdict&, const StartVerdict&) = default;
 };

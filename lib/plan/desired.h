@@ -89,7 +89,7 @@ std::string_view OpenName(Open open);
 // default of `ready_as` is any pod that brings none.
 struct PodProfile {
   image::Reference reference;
-  base::Shared<image::PodCoordinates> ready_as{};
+  base::Shared<image::PodCredentialRefs> ready_as{};
 };
 
 // The nodes that an entry is for: those of any of these platforms, if they have all labels of the selector.
@@ -101,16 +101,16 @@ struct NodeScope {
 };
 
 // The labels of this Node, as far as the agent has read them.
-struct SeenLabels {
+struct ObservedLabels {
   std::optional<image::NodeLabels> labels;
-  bool to_come = false;  // there are none yet, and the API server may still tell them
+  bool pending = false;  // there are none yet, and the API server may still tell them
 
-  friend bool operator==(const SeenLabels&, const SeenLabels&) = default;
+  friend bool operator==(const ObservedLabels&, const ObservedLabels&) = default;
 };
 
 struct DesiredImage {
   image::Reference reference;
-  base::Shared<image::PodCoordinates> ready_as;
+  base::Shared<image::PodCredentialRefs> ready_as;
   // Variants in further sources: the same name spelled otherwise, or for another pod; each pair once, in
   // their order. The runtime has one image for all of them. kubelet keeps its records and intents by the
   // pod's spelling and identity, so each has its own verdict (PodsOf in plan/spellings.h).

@@ -26,10 +26,10 @@ constexpr std::uint64_t kPlausibleFactor = 128;
 constexpr std::uint64_t kPlausibleUnknown = 16ULL << 30;
 // Time for which bytes of a dropped lease may remain. containerd's collector runs at once when a lease is
 // deleted, and walks all that it has.
-constexpr std::chrono::seconds kBytesGo{60};
+constexpr std::chrono::seconds kReleaseLimit{60};
 // The same after the first time that an image ran out of room. If 5 s were too short, the next time has
-// kBytesGo.
-constexpr std::chrono::seconds kOwnBytesGo{5};
+// kReleaseLimit.
+constexpr std::chrono::seconds kFirstReleaseLimit{5};
 // Measurements that are older than this may not show yet that a lease was dropped.
 constexpr std::chrono::seconds kSettles{2};
 // Upper limit of a wait for room: nothing reports the end of a lease that could not be dropped.
@@ -38,11 +38,11 @@ constexpr std::chrono::seconds kEvictionLimit{20};
 // Kept bytes below this share of the fetched ones would give back next to nothing.
 constexpr std::uint64_t kKeptShare = 16;
 
-constexpr std::uint64_t kAll = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
 
-using base::Minus;
-using base::Plus;
-using base::Times;
+using base::SaturatingAdd;
+using base::SaturatingMul;
+using base::SaturatingSub;
 
 }  // namespace
 
@@ -56,7 +56,7 @@ DiskHistory AfterSize(DiskHistory past, std::uint64_t compressed) {
 DiskHistory AfterBegin(DiskHistory past, std::uint64_t usable, const PendingSpaceRelease& eviction) {
   // While room is coming back, `usable` understates what this pull will get, so it must not become an upper
   // limit of what the pull had.
-  past.began_with = eviction.pending ? kAll : Plus(usable, past.kept);
+  past.began_with = eviction.pending ? kUnlimited : SaturatingAdd(usable, past.kept);
   return past;
 }
 
@@ -68,12 +68,12 @@ DiskHistory AfterDiskFull(DiskHistory past, bool competed, base::TimePoint now, 
   if (competed) {
     past.alone = true;
   } else {
-    past.measured_until = now + kBytesGo;
+    past.measured_until = now + kReleaseLimit;
     past.measured = false;
     past.ran_out++;
     const std::uint64_t by_size =
-        past.compressed == 0 ? kPlausibleUnknown : Times(past.compressed, kPlausibleFactor);
-    past.plausible = std::max(by_size, Times(past.least, 2));
+        past.compressed == 0 ? kPlausibleUnknown : SaturatingMul(past.compressed, kPlausibleFactor);
+    past.plausible = std::max(by_size, SaturatingMul(past.least, 2));
   }
   return past;
 }
@@ -82,7 +82,7 @@ DiskHistory AfterBytesGone(DiskHistory past, base::TimePoint now) {
   if (now >= past.measured_until) return past;
   past.measured = false;
   if (past.ran_out == 1)
-    past.measured_until = std::min<base::TimePoint>(past.measured_until, now + kOwnBytesGo);
+    past.measured_until = std::min<base::TimePoint>(past.measured_until, now + kFirstReleaseLimit);
   return past;
 }
 
@@ -93,10 +93,10 @@ DiskHistory AfterMeasure(DiskHistory past, std::uint64_t usable, base::TimePoint
   past.measured = true;
   // These are three upper limits of what the pull had, and the smallest counts. Too large a value would keep
   // the image waiting for room that it does not need.
-  const std::uint64_t had = std::min({Minus(usable, past.others), past.began_with, past.plausible});
+  const std::uint64_t had = std::min({SaturatingSub(usable, past.others), past.began_with, past.plausible});
   // A tenth more is enough to try again. A smaller gain may be a log file. `least` never falls, since an
   // earlier, larger shortage was seen on the same image.
-  past.least = std::max(past.least, Plus(had, had / 10));
+  past.least = std::max(past.least, SaturatingAdd(had, had / 10));
   return past;
 }
 
@@ -132,7 +132,7 @@ DiskUsage AfterEndedWell(DiskUsage past, const DiskHistory& image) {
   // Bytes that an earlier pull had kept were on the disk before `free_before` was measured. Counting them as
   // brought here would lower the bound too far.
   if (past.free_before == 0 || image.compressed == 0 || image.kept > 0) return past;
-  past.fetched = Plus(past.fetched, image.compressed);
+  past.fetched = SaturatingAdd(past.fetched, image.compressed);
   past.news = true;
   return past;
 }
@@ -146,16 +146,16 @@ DiskUsage AfterMeasure(DiskUsage past, std::uint64_t available) {
   if (!past.news) return past;
   past.news = false;
   // This includes what running pulls have written so far, so the bound errs upwards.
-  const std::uint64_t taken = Minus(past.free_before, available);
+  const std::uint64_t taken = SaturatingSub(past.free_before, available);
   // The room taken per compressed byte, with half as much added, rounded up. If less than the blobs was
   // taken, the layers were here already, or other programs have given room back: that measurement says
   // nothing.
-  if (taken >= past.fetched) past.factor = (Times(taken, 3) / 2 + past.fetched - 1) / past.fetched;
+  if (taken >= past.fetched) past.factor = (SaturatingMul(taken, 3) / 2 + past.fetched - 1) / past.fetched;
   return past;
 }
 
 bool NeedsMoreThanUsual(const DiskHistory& past) {
-  return past.alone || past.least > Times(past.compressed, kUsualFactor);
+  return past.alone || past.least > SaturatingMul(past.compressed, kUsualFactor);
 }
 
 std::uint64_t FactorFor(const DiskUsage& taken, bool any_needs_much) {
@@ -167,12 +167,13 @@ std::uint64_t FactorFor(const DiskUsage& taken, bool any_needs_much) {
 DiskReservation ReservationOfRunning(const DiskHistory& past, std::uint64_t done, std::uint64_t factor) {
   // `least` and `most` assume that fetched bytes are unpacked already, `reserved` that none is. `least` alone
   // decides that a pull cannot fit, so it must never be too large.
-  const std::uint64_t left = Minus(past.compressed, done);
+  const std::uint64_t left = SaturatingSub(past.compressed, done);
   return {
-      .least = Times(left, kLeastFactor),
-      .most = Times(left, factor),
-      .reserved = Minus(
-          std::max(past.compressed == 0 ? kUnknownMost : Times(past.compressed, factor), past.least), done),
+      .least = SaturatingMul(left, kLeastFactor),
+      .most = SaturatingMul(left, factor),
+      .reserved = SaturatingSub(
+          std::max(past.compressed == 0 ? kUnknownMost : SaturatingMul(past.compressed, factor), past.least),
+          done),
       .returns = done,
       .alone = past.alone};
 }
@@ -180,16 +181,17 @@ DiskReservation ReservationOfRunning(const DiskHistory& past, std::uint64_t done
 DiskReservation ReservationOfDue(const DiskHistory& past, std::uint64_t factor) {
   DiskReservation claim = ReservationOfRunning(past, past.kept, factor);
   if (past.compressed == 0) claim.least = kUnknownLeast;
-  claim.least = std::max(claim.least, Minus(past.least, past.kept));
+  claim.least = std::max(claim.least, SaturatingSub(past.least, past.kept));
   return claim;
 }
 
 std::uint64_t ExpectedDiskUse(const DiskHistory& past, const DiskUsage& taken, std::uint64_t done) {
   // The bound is half as much again as what pulls have taken, so two thirds of it are the expected use.
   const std::uint64_t bound = std::max(taken.factor, taken.largest);
-  const std::uint64_t taken_so_far =
-      bound == 0 ? Times(past.compressed, kExpectedFactor) : Times(past.compressed, 2 * bound) / 3;
-  return Minus(std::max({taken_so_far, Times(past.compressed, kLeastFactor), past.least}), done);
+  const std::uint64_t taken_so_far = bound == 0 ? SaturatingMul(past.compressed, kExpectedFactor)
+                                                : SaturatingMul(past.compressed, 2 * bound) / 3;
+  return SaturatingSub(std::max({taken_so_far, SaturatingMul(past.compressed, kLeastFactor), past.least}),
+                       done);
 }
 
 bool MayFit(const DiskReservation& claim, std::uint64_t usable) {
@@ -198,28 +200,28 @@ bool MayFit(const DiskReservation& claim, std::uint64_t usable) {
 
 DiskBudget::DiskBudget(std::uint64_t usable, const std::vector<PullCandidate>& running)
     : usable_(usable), running_(running) {
-  for (const PullCandidate& slot : running) one_runs_alone_ = one_runs_alone_ || slot.disk.alone;
+  for (const PullCandidate& pull : running) exclusive_ = exclusive_ || pull.disk.alone;
 }
 
-bool DiskBudget::Admits(const PullCandidate& due, bool has_place) {
+bool DiskBudget::Admits(const PullCandidate& due, bool has_slot) {
   // A running pull of lower rank may have to make room, so it counts with the least that it still needs. One
   // of higher rank keeps its whole reservation.
   std::uint64_t taken = promised_;
-  for (const PullCandidate& slot : running_) {
-    taken = Plus(taken, ComesBefore(slot, due) ? slot.disk.reserved : slot.disk.least);
+  for (const PullCandidate& pull : running_) {
+    taken = SaturatingAdd(taken, ComesBefore(pull, due) ? pull.disk.reserved : pull.disk.least);
   }
-  const std::uint64_t left = Minus(usable_, taken);
+  const std::uint64_t left = SaturatingSub(usable_, taken);
   const bool nothing_runs = running_.empty() && !any_starts_;
   // With nothing else on the disk, trying is the only way to find out what the image needs. Beside others,
   // the upper bound has to fit.
   bool starts = nothing_runs ? MayFit(due.disk, left)
-                             : left > 0 && due.disk.reserved <= left && !due.disk.alone && !one_runs_alone_;
+                             : left > 0 && due.disk.reserved <= left && !due.disk.alone && !exclusive_;
   // A pull that has to wait keeps its claim. Otherwise small images of lower priority could take the room for
   // ever.
-  promised_ = Plus(promised_, due.disk.alone ? kAll : due.disk.reserved);
-  if (!starts || !has_place) return false;
+  promised_ = SaturatingAdd(promised_, due.disk.alone ? kUnlimited : due.disk.reserved);
+  if (!starts || !has_slot) return false;
   any_starts_ = true;
-  one_runs_alone_ = one_runs_alone_ || due.disk.alone;
+  exclusive_ = exclusive_ || due.disk.alone;
   return true;
 }
 
@@ -227,7 +229,7 @@ PendingSpaceRelease AfterEnding(PendingSpaceRelease past, std::uint64_t returns,
   past.pending = true;
   // AfterBytesDropped and AfterBytesGone shorten this once the lease is gone.
   past.until = now + kEvictionLimit;
-  past.returning = Plus(past.returning, returns);
+  past.returning = SaturatingAdd(past.returning, returns);
   past.at_least = true;
   return past;
 }
@@ -256,16 +258,16 @@ PendingSpaceRelease AfterMeasure(PendingSpaceRelease past, base::TimePoint now) 
 
 bool KeptBytesMatter(std::uint64_t kept, const std::vector<PullCandidate>& running) {
   std::uint64_t fetched = 0;
-  for (const PullCandidate& slot : running) fetched = Plus(fetched, slot.disk.returns);
+  for (const PullCandidate& pull : running) fetched = SaturatingAdd(fetched, pull.disk.returns);
   return kept > 0 && kept >= fetched / kKeptShare;
 }
 
-std::optional<EvictionChoice> ChoosePullToEnd(const std::vector<PullCandidate>& running, std::uint64_t usable,
-                                              const PendingSpaceRelease& eviction) {
-  // kAll: the filesystem cannot be measured, so no pull is ended for it.
-  if (running.empty() || usable == kAll) return std::nullopt;
+std::optional<EvictionChoice> ChooseEviction(const std::vector<PullCandidate>& running, std::uint64_t usable,
+                                             const PendingSpaceRelease& eviction) {
+  // kUnlimited: the filesystem cannot be measured, so no pull is ended for it.
+  if (running.empty() || usable == kUnlimited) return std::nullopt;
   std::vector<const PullCandidate*> order;
-  for (const PullCandidate& slot : running) order.push_back(&slot);
+  for (const PullCandidate& pull : running) order.push_back(&pull);
   std::sort(order.begin(), order.end(),
             [](const PullCandidate* a, const PullCandidate* b) { return ComesBefore(*a, *b); });
   const bool competed = order.size() > 1;
@@ -274,27 +276,28 @@ std::optional<EvictionChoice> ChoosePullToEnd(const std::vector<PullCandidate>& 
     // many.
     if (eviction.pending) return std::nullopt;
     const PullCandidate& last = *order.back();
-    return EvictionChoice{last.entry, PullToEnd::kOutOfDiskSpace, competed, last.disk.reserved};
+    return EvictionChoice{last.entry, EvictionReason::kOutOfDiskSpace, competed, last.disk.reserved};
   }
   // First: does any pull not fit even if all pulls of lower rank make room? In rank order, so that the pull
-  // of highest rank is ended only if nothing else can help it. `behind` holds what the pulls after `slot`
+  // of highest rank is ended only if nothing else can help it. `behind` holds what the pulls after `pull`
   // give back.
-  const std::uint64_t coming = Plus(usable, eviction.returning);
+  const std::uint64_t coming = SaturatingAdd(usable, eviction.returning);
   std::uint64_t behind = 0;
-  for (const PullCandidate* slot : order) behind = Plus(behind, slot->disk.returns);
-  for (const PullCandidate* slot : order) {
-    behind = Minus(behind, slot->disk.returns);
-    if (slot->disk.least > Plus(coming, behind)) {
-      return EvictionChoice{slot->entry, PullToEnd::kOutOfDiskSpace, competed, slot->disk.least};
+  for (const PullCandidate* pull : order) behind = SaturatingAdd(behind, pull->disk.returns);
+  for (const PullCandidate* pull : order) {
+    behind = SaturatingSub(behind, pull->disk.returns);
+    if (pull->disk.least > SaturatingAdd(coming, behind)) {
+      return EvictionChoice{pull->entry, EvictionReason::kOutOfDiskSpace, competed, pull->disk.least};
     }
   }
   // Then: may some of them have to wait? The first may take all. A pull with all its bytes (`most` is 0)
   // gives back less than its repetition costs, so it goes on.
   std::uint64_t most = 0;
-  for (const PullCandidate* slot : order) most = Plus(most, slot->disk.most);
+  for (const PullCandidate* pull : order) most = SaturatingAdd(most, pull->disk.most);
   if (most <= coming) return std::nullopt;
   for (std::size_t i = order.size(); i-- > 1;) {
-    if (order[i]->disk.most > 0) return EvictionChoice{order[i]->entry, PullToEnd::kWaits, competed, most};
+    if (order[i]->disk.most > 0)
+      return EvictionChoice{order[i]->entry, EvictionReason::kDeferred, competed, most};
   }
   return std::nullopt;
 }
@@ -330,7 +333,7 @@ std::string DecidingLimit(const DiskSpace& disk, const Limits& limits) {
   if (!disk.known) return "";
   std::string limit = "diskMinFreeBytes";
   if (KeptByPercent(disk, limits) >= limits.disk_min_free_bytes) {
-    limit = limits.percent_is_kubelets ? "kubelet's imageGCLowThresholdPercent (" : "diskHighPercent (";
+    limit = limits.percent_from_kubelet ? "kubelet's imageGCLowThresholdPercent (" : "diskHighPercent (";
     limit += std::to_string(Percent(limits)) + " %)";
   }
   return base::HumanBytes(disk.available_bytes) + " of the image filesystem's " +

@@ -129,14 +129,14 @@ class DiskBudget {
   DiskBudget(std::uint64_t usable, const std::vector<PullCandidate>& running);
 
   // Returns true if the pull may start now. A pull that has to wait keeps its reservation against the pulls
-  // that are passed to later calls. `has_place`: only space may stand against the start.
-  bool Admits(const PullCandidate& due, bool has_place);
+  // that are passed to later calls. `has_slot`: only space may stand against the start.
+  bool Admits(const PullCandidate& due, bool has_slot);
 
  private:
   const std::uint64_t usable_;
   const std::vector<PullCandidate>& running_;
   std::uint64_t promised_ = 0;  // to the pulls of earlier calls
-  bool one_runs_alone_ = false;
+  bool exclusive_ = false;
   bool any_starts_ = false;
 };
 
@@ -163,22 +163,22 @@ PendingSpaceRelease AfterMeasure(PendingSpaceRelease past, base::TimePoint now);
 // the disk is exhausted.
 bool KeptBytesMatter(std::uint64_t kept, const std::vector<PullCandidate>& running);
 
-enum class PullToEnd {
+enum class EvictionReason {
   kOutOfDiskSpace,  // it does not fit, or the disk is exhausted: its bytes go, too
-  kWaits,           // it may fit once the others are done: its bytes stay
+  kDeferred,        // it may fit once the others are done: its bytes stay
 };
 struct EvictionChoice {
   std::size_t entry = 0;
-  PullToEnd ending = PullToEnd::kWaits;
+  EvictionReason reason = EvictionReason::kDeferred;
   bool competed = false;
-  // More than there is: what this pull may still take (kOutOfDiskSpace), or all that run (kWaits).
+  // More than there is: what this pull may still take (kOutOfDiskSpace), or all that run (kDeferred).
   std::uint64_t needed = 0;
 };
 // Returns the running pull that has to end, or nullopt. If the pulls together need more space than there is,
 // the one of lowest priority ends, and the newest among equals. Only one ends at a time, since the space that
 // it gives back may be enough.
-std::optional<EvictionChoice> ChoosePullToEnd(const std::vector<PullCandidate>& running, std::uint64_t usable,
-                                              const PendingSpaceRelease& eviction);
+std::optional<EvictionChoice> ChooseEviction(const std::vector<PullCandidate>& running, std::uint64_t usable,
+                                             const PendingSpaceRelease& eviction);
 
 // ---- The disk rule: after a pull the image filesystem must stay below kubelet's image GC threshold with
 // some bytes free, so that a prefetch never makes kubelet evict (kubelet's rule K41). Pure.

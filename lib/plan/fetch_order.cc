@@ -39,7 +39,7 @@ FetchOrder::Shares FetchOrder::CountShares() const {
   Shares shares;
   for (const auto& [digest, blob] : blobs_) {
     // A stream that yields is about to end, so it is no part of any share.
-    if (blob.state != Blob::State::kMoves) continue;
+    if (blob.state != Blob::State::kActive) continue;
     shares.registries[blob.registry]++;
     shares.images[ImageOf(blob)]++;
   }
@@ -57,7 +57,7 @@ FetchOrder::Blobs::iterator FetchOrder::Best(const Shares& shares, base::TimePoi
   std::tuple<int, int, std::pair<ImageId, std::size_t>> least;
   for (auto it = blobs_.begin(); it != blobs_.end(); ++it) {
     const Blob& blob = it->second;
-    if (blob.state != Blob::State::kWaits) continue;
+    if (blob.state != Blob::State::kQueued) continue;
     const Registry& registry = registries_[blob.registry];
     const int of_registry = count(shares.registries, blob.registry);
     if (now < registry.not_before || of_registry >= registry.most) continue;
@@ -73,7 +73,7 @@ std::optional<FetchOrder::Step> FetchOrder::Next(base::TimePoint now) {
   auto best = Best(CountShares(), now);
   if (best == blobs_.end()) return std::nullopt;
   Blob& blob = best->second;
-  blob.state = Blob::State::kMoves;
+  blob.state = Blob::State::kActive;
   // Steps are numbered so that Refused() can tell requests that ran side by side from later ones.
   blob.begun = ++steps_;
   blob.window_at = now;
@@ -144,8 +144,8 @@ std::optional<FetchOrder::Yield> FetchOrder::StreamToPreempt(base::TimePoint now
   for (auto it = blobs_.begin(); it != blobs_.end(); ++it) {
     const Blob& blob = it->second;
     // One stream at a time gives way. Its place may be enough.
-    if (blob.state == Blob::State::kYields) return std::nullopt;
-    if (blob.state != Blob::State::kMoves) continue;
+    if (blob.state == Blob::State::kYielding) return std::nullopt;
+    if (blob.state != Blob::State::kActive) continue;
     const auto [registry, image] = count_of(blob);
     const bool stalled = ImageOf(blob) != ImageOf(waits) && IsStalled(blob, now);
     // A difference of one is an even share: giving it up would only turn the two round, again and again.
@@ -157,12 +157,12 @@ std::optional<FetchOrder::Yield> FetchOrder::StreamToPreempt(base::TimePoint now
     rank = now_rank;
   }
   if (most == blobs_.end()) return std::nullopt;
-  most->second.state = Blob::State::kYields;
+  most->second.state = Blob::State::kYielding;
   return Yield{.digest = most->first, .stalled = std::get<bool>(rank)};
 }
 
 void FetchOrder::GaveUp(const std::string& digest) {
-  if (auto found = blobs_.find(digest); found != blobs_.end()) found->second.state = Blob::State::kWaits;
+  if (auto found = blobs_.find(digest); found != blobs_.end()) found->second.state = Blob::State::kQueued;
 }
 
 void FetchOrder::Postponed(const std::string& digest) {
@@ -171,7 +171,7 @@ void FetchOrder::Postponed(const std::string& digest) {
 
 void FetchOrder::Retry() {
   for (auto& [digest, blob] : blobs_) {
-    if (blob.state == Blob::State::kPostponed) blob.state = Blob::State::kWaits;
+    if (blob.state == Blob::State::kPostponed) blob.state = Blob::State::kQueued;
   }
 }
 
@@ -196,7 +196,7 @@ bool FetchOrder::Refused(const std::string& digest, base::TimePoint until) {
     registry.most = std::max(1, moving / 2);
     registry.halved = steps_ + 1;
   }
-  blob.state = Blob::State::kWaits;
+  blob.state = Blob::State::kQueued;
   return true;
 }
 
@@ -210,7 +210,7 @@ void FetchOrder::Failed(const std::string& digest) {
   blobs_.erase(digest);
 }
 
-FetchOrder::Progress FetchOrder::Of(ImageId image) const {
+FetchOrder::Progress FetchOrder::ProgressOf(ImageId image) const {
   auto found = images_.find(image);
   if (found == images_.end() || found->second.failed) return Progress::kFailed;
   return found->second.missing.empty() ? Progress::kComplete : Progress::kUnderWay;
@@ -259,7 +259,7 @@ FetchChoice ChooseFetch(const FetchFacts& facts, base::TimePoint now) {
   return {FetchBy::kAgent, FetchReason::kFar};
 }
 
-bool MayAskSize(const FetchHealth& health, base::TimePoint now) {
+bool MayQuerySize(const FetchHealth& health, base::TimePoint now) {
   // `near_until` has to be in the future: an unknown registry counts as far, and far ones are not asked.
   return now < health.near_until && now >= health.failed_until && now >= health.denied_until;
 }
@@ -267,7 +267,7 @@ bool MayAskSize(const FetchHealth& health, base::TimePoint now) {
 FetchHealth AfterFetchFailed(FetchHealth health, base::TimePoint now) {
   // Images that are fetched side by side fail together, which is one failure.
   if (now >= health.failed_until) health.failures++;
-  health.failed_until = now + base::Doubled(kFetchOffFirst, health.failures - 1, kFetchOffPeriod);
+  health.failed_until = now + base::ExponentialBackoff(kFetchOffFirst, health.failures - 1, kFetchOffPeriod);
   return health;
 }
 
@@ -276,7 +276,7 @@ FetchHealth AfterFetched(FetchHealth health) {
   return health;
 }
 
-bool MayBeForgotten(const FetchHealth& health, base::TimePoint now) {
+bool CanDiscard(const FetchHealth& health, base::TimePoint now) {
   // A failure after the last one's time still doubles the next time.
   const base::TimePoint failed =
       health.failures > 0 ? health.failed_until + kFetchOffPeriod : base::TimePoint();
@@ -325,7 +325,7 @@ base::TimePoint YieldPolicy::NextBurst(base::TimePoint now) const {
 }
 
 void YieldPolicy::BurstEnded(base::TimePoint began, base::TimePoint now) {
-  pause_until_ = now + kPauses * (now - began);
+  pause_until_ = now + kPauseFactor * (now - began);
 }
 
 }  // namespace prefetch::plan

@@ -93,13 +93,13 @@ bool MayFetch(std::string_view runtime, std::string_view version);
 
 // May a near registry be asked for the size of an image, before its pull? That is one more request; from
 // near, it costs nobody anything. Not after it has denied one: pulls find out which credentials it refuses.
-bool MayAskSize(const FetchHealth& health, base::TimePoint now);
+bool MayQuerySize(const FetchHealth& health, base::TimePoint now);
 
 FetchHealth AfterFetchFailed(FetchHealth health, base::TimePoint now);
 // An image was fetched.
 FetchHealth AfterFetched(FetchHealth health);
 // Nothing of it counts any more.
-bool MayBeForgotten(const FetchHealth& health, base::TimePoint now);
+bool CanDiscard(const FetchHealth& health, base::TimePoint now);
 // `retry_after`: nullopt if it asked for none.
 FetchHealth AfterLimited(FetchHealth health, std::optional<base::Duration> retry_after, base::TimePoint now);
 FetchHealth AfterSizeDenied(FetchHealth health, base::TimePoint now);
@@ -114,7 +114,7 @@ constexpr int kFetchStreams = 16;  // for all registries; browsers and object st
 constexpr std::uint64_t kFetchFloor = 16 * 1024;
 constexpr std::chrono::seconds kFetchFloorTime{2};
 // Pause after a rate-limited request (429, 503) without Retry-After.
-constexpr std::chrono::seconds kAfterRefusal{1};
+constexpr std::chrono::seconds kDefaultRetryAfter{1};
 
 struct BlobToFetch {
   std::string digest;
@@ -170,7 +170,7 @@ class FetchOrder {
 
   // The state of an image: all of its blobs are complete, one of them has failed, or neither is true yet.
   enum class Progress { kUnderWay, kComplete, kFailed };
-  Progress Of(ImageId image) const;
+  Progress ProgressOf(ImageId image) const;
   bool Wants(const std::string& digest) const { return blobs_.contains(digest); }
 
  private:
@@ -178,7 +178,7 @@ class FetchOrder {
     std::string registry;
     std::uint64_t size = 0;
     std::set<std::pair<ImageId, std::size_t>> wanted_by;  // with its rank there; never empty
-    enum class State { kWaits, kPostponed, kMoves, kYields } state = State::kWaits;
+    enum class State { kQueued, kPostponed, kActive, kYielding } state = State::kQueued;
     std::uint64_t begun = 0;    // the number of its step
     base::TimePoint window_at;  // since when `window_bytes` came
     std::uint64_t window_bytes = 0;
@@ -224,7 +224,7 @@ constexpr std::chrono::seconds kForeignPullIdleAfter{1};
 // nothing moves.
 constexpr std::chrono::seconds kMaxHold{10};
 // Then one stream goes on in bursts of 512 KiB. The pause after one is this many times its own duration.
-constexpr int kPauses = 4;
+constexpr int kPauseFactor = 4;
 
 class YieldPolicy {
  public:

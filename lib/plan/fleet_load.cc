@@ -96,7 +96,7 @@ void WarnOfEcr(const RegistryLoad& load, double burst_of_node, const FleetOption
 
 void WarnOfPublicEcr(const RegistryLoad& load, const FleetOptions& options,
                      std::vector<std::string>& warnings) {
-  const std::uint64_t bytes = base::Times(load.bytes, options.nodes);
+  const std::uint64_t bytes = base::SaturatingMul(load.bytes, options.nodes);
   if (bytes <= kPublicEcrBytes) return;
   warnings.push_back("public.ecr.aws: " + base::HumanBytes(bytes) + ", and ECR Public sends " +
                      base::HumanBytes(kPublicEcrBytes) +
@@ -117,7 +117,7 @@ void CompareWithWindow(const std::vector<PullWindow>& windows, const FleetOption
   load.fleet_seconds = FleetSeconds(load.bytes, jitter, options);
   if (load.fleet_seconds <= static_cast<double>(seconds(load.open).count())) return;
   warnings.push_back(
-      "pullWindow " + load.text + ": " + base::Counted(load.images, "image needs ", "images need ") +
+      "pullWindow " + load.text + ": " + base::Plural(load.images, "image needs ", "images need ") +
       HumanSeconds(load.fleet_seconds) + ", and it is open for " + base::HumanTime(load.open) +
       ": pulls that have not started wait for the next one; open it for longer, or shorten the list");
 }
@@ -149,24 +149,24 @@ FleetLoad LoadOf(const std::vector<LoadImage>& images, const FleetOptions& optio
     std::uint64_t bytes = 0, asked = image->manifests;
     for (const LoadBlob& blob : image->blobs) {
       if (!blob.digest.empty() && !fetched.insert(blob.digest).second) continue;
-      bytes = base::Plus(bytes, blob.bytes);
+      bytes = base::SaturatingAdd(bytes, blob.bytes);
       asked++;
     }
     load.images++;
-    load.bytes = base::Plus(load.bytes, bytes);
+    load.bytes = base::SaturatingAdd(load.bytes, bytes);
     registry.images++;
-    registry.bytes = base::Plus(registry.bytes, bytes);
-    registry.pulls = base::Plus(registry.pulls, options.nodes);
-    registry.requests = base::Plus(registry.requests, base::Times(asked, options.nodes));
-    requests = base::Plus(requests, base::Times(asked, options.nodes));
+    registry.bytes = base::SaturatingAdd(registry.bytes, bytes);
+    registry.pulls = base::SaturatingAdd(registry.pulls, options.nodes);
+    registry.requests = base::SaturatingAdd(registry.requests, base::SaturatingMul(asked, options.nodes));
+    requests = base::SaturatingAdd(requests, base::SaturatingMul(asked, options.nodes));
     if (!image->windows.empty()) {
       LoadWindow& window = windows[image->windows];
       window.images++;
-      window.bytes = base::Plus(window.bytes, bytes);
+      window.bytes = base::SaturatingAdd(window.bytes, bytes);
     }
     LoadPriority& reached = load.priorities.back();
     reached.images++;
-    reached.bytes = base::Plus(reached.bytes, bytes);
+    reached.bytes = base::SaturatingAdd(reached.bytes, bytes);
     reached.node_seconds = NodeSeconds(load.bytes, options);
     reached.fleet_seconds = FleetSeconds(load.bytes, options.start_jitter, options);
   }

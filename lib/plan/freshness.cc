@@ -32,8 +32,8 @@ base::Duration Jittered(base::Duration interval, double random) {
 
 // Returns the pause after a check without an answer. It doubles with each such check in a row, up to the
 // interval.
-base::Duration AfterSilence(const Freshness& past, const DesiredImage& want, double random) {
-  return Spread(Doubled(kSilentBase, past.silent - 1, want.refresh_interval), random);
+base::Duration AfterSilence(const Freshness& past, const DesiredImage& desired, double random) {
+  return Spread(ExponentialBackoff(kSilentBase, past.silent - 1, desired.refresh_interval), random);
 }
 
 // The registry has spoken about the tag, so its earlier silence, denial or useless answer no longer holds.
@@ -45,7 +45,7 @@ void ResetFailures(Freshness& past) {
 }
 
 // The registry named a digest, so the tag exists, whatever earlier answers said.
-void TagIsThere(Freshness& past, const std::string& digest) {
+void ApplyTagFound(Freshness& past, const std::string& digest) {
   ResetFailures(past);
   past.missing = false;
   past.missing_since.reset();
@@ -59,7 +59,7 @@ void TagIsThere(Freshness& past, const std::string& digest) {
 
 // The image on the node is the registry's version. Earlier doubts end with that: changed credentials, a
 // failed update, and the lag of a mirror.
-void Confirm(Freshness& past, Answered when) {
+void Confirm(Freshness& past, AnswerTime when) {
   past.confirmed_at = when.at;
   past.confirmed_wall = when.wall;
   past.invalidated_at.reset();
@@ -70,7 +70,7 @@ void Confirm(Freshness& past, Answered when) {
   past.pull_due = false;
 }
 
-void TagIsMissing(Freshness& past, const DesiredImage& want, Answered when, double random) {
+void ApplyTagMissing(Freshness& past, const DesiredImage& desired, AnswerTime when, double random) {
   // R23: a tag is missing after two answers a minute apart. The first one changes neither readiness nor what
   // earlier answers have established.
   if (!past.missing_since) past.missing_since = when.at;
@@ -79,10 +79,10 @@ void TagIsMissing(Freshness& past, const DesiredImage& want, Answered when, doub
   past.missing = past.missing || confirmed;
   past.silent = 0;
   past.next_check =
-      when.at + (past.missing ? Jittered(want.refresh_interval, random) : Spread(kConfirmAfter, random));
+      when.at + (past.missing ? Jittered(desired.refresh_interval, random) : Spread(kConfirmAfter, random));
 }
 
-void AccessIsDenied(Freshness& past, const DesiredImage& want, Answered when, double random) {
+void ApplyDenied(Freshness& past, const DesiredImage& desired, AnswerTime when, double random) {
   past.silent = 0;
   past.denied = true;
   past.denials++;
@@ -90,33 +90,34 @@ void AccessIsDenied(Freshness& past, const DesiredImage& want, Answered when, do
   // over, too.
   past.confirmed_at.reset();
   past.age_from = base::TimePoint::min();
-  past.next_check = when.at + Spread(Doubled(kDeniedBase, past.denials - 1, want.refresh_interval), random);
+  past.next_check =
+      when.at + Spread(ExponentialBackoff(kDeniedBase, past.denials - 1, desired.refresh_interval), random);
 }
 
-void NoAnswer(Freshness& past, const DesiredImage& want, const RegistryAnswer& answer, Answered when,
-              double random) {
+void ApplyNoAnswer(Freshness& past, const DesiredImage& desired, const RegistryAnswer& answer,
+                   AnswerTime when, double random) {
   // Everything that earlier answers have established stays: silence is no answer.
   if (past.silent == 0) past.silent_since = when.at;
   past.silent++;
-  base::Duration wait = AfterSilence(past, want, random);
+  base::Duration wait = AfterSilence(past, desired, random);
   if (answer.retry_after) wait = std::max<base::Duration>(wait, *answer.retry_after);
   past.next_check = when.at + wait;
 }
 
 // The answer cannot be compared with the local image, so a pull takes the place of the check.
-void Undecided(Freshness& past, const DesiredImage& want, const RegistryAnswer& answer, Answered when,
-               double random) {
-  past.next_check = when.at + Jittered(want.refresh_interval, random);
+void ApplyIndeterminate(Freshness& past, const DesiredImage& desired, const RegistryAnswer& answer,
+                        AnswerTime when, double random) {
+  past.next_check = when.at + Jittered(desired.refresh_interval, random);
   if (answer.only_by_pull && answer.requests == 0) {  // no registry was asked yet
     past.pull_due = true;
     return;
   }
   past.silent = 0;
   past.undecided = true;
-  // A pull is the check here. One within kPullUndecidedEvery has to do, unless the entry is not ready without
-  // an answer.
-  bool lately = past.pulled_undecided_at && when.at - *past.pulled_undecided_at < kPullUndecidedEvery;
-  if (IsUrgent(want) || !lately) past.pull_due = true;
+  // A pull is the check here. One within kUndecidedPullInterval has to do, unless the entry is not ready
+  // without an answer.
+  bool lately = past.pulled_undecided_at && when.at - *past.pulled_undecided_at < kUndecidedPullInterval;
+  if (IsUrgent(desired) || !lately) past.pull_due = true;
 }
 
 // Returns the answer that a check would have got, if the failed pull shows it. nullopt: the runtime itself
@@ -142,7 +143,7 @@ std::optional<RegistryAnswerKind> AnswerOf(Reason failure) {
 }
 
 // Applies one answer: each kind changes what it speaks about, and plans the next check.
-void ApplyAnswer(Freshness& past, const DesiredImage& want, const RegistryAnswer& answer, Answered when,
+void ApplyAnswer(Freshness& past, const DesiredImage& desired, const RegistryAnswer& answer, AnswerTime when,
                  double random) {
   past.newest = answer;
   past.answered_at = when.at;
@@ -150,36 +151,36 @@ void ApplyAnswer(Freshness& past, const DesiredImage& want, const RegistryAnswer
   switch (answer.kind) {
     case RegistryAnswerKind::kSame:
     case RegistryAnswerKind::kMoved:
-      TagIsThere(past, answer.digest);
-      past.next_check = when.at + Jittered(want.refresh_interval, random);
+      ApplyTagFound(past, answer.digest);
+      past.next_check = when.at + Jittered(desired.refresh_interval, random);
       return;
     case RegistryAnswerKind::kTagMissing:
-      TagIsMissing(past, want, when, random);
+      ApplyTagMissing(past, desired, when, random);
       return;
     case RegistryAnswerKind::kAccessDenied:
-      AccessIsDenied(past, want, when, random);
+      ApplyDenied(past, desired, when, random);
       return;
     case RegistryAnswerKind::kRateLimited:
     case RegistryAnswerKind::kUnreachable:
     case RegistryAnswerKind::kServerError:
-      NoAnswer(past, want, answer, when, random);
+      ApplyNoAnswer(past, desired, answer, when, random);
       return;
     case RegistryAnswerKind::kIndeterminate:
-      Undecided(past, want, answer, when, random);
+      ApplyIndeterminate(past, desired, answer, when, random);
       return;
   }
 }
 
 }  // namespace
 
-bool AsksRegistry(const DesiredImage& want) {
-  if (want.ready_for == image::PullPolicy::kAlways) return true;
-  return want.refresh != Refresh::kIfNotPresent && !want.reference.has_digest();
+bool NeedsRegistryCheck(const DesiredImage& desired) {
+  if (desired.ready_for == image::PullPolicy::kAlways) return true;
+  return desired.refresh != Refresh::kIfNotPresent && !desired.reference.has_digest();
 }
 
-bool IsUrgent(const DesiredImage& want) {
-  return want.refresh == Refresh::kAlways || want.ready_for == image::PullPolicy::kAlways ||
-         want.on_unreachable == OnFailure::kNotReady;
+bool IsUrgent(const DesiredImage& desired) {
+  return desired.refresh == Refresh::kAlways || desired.ready_for == image::PullPolicy::kAlways ||
+         desired.on_unreachable == OnFailure::kNotReady;
 }
 
 bool HasDigest(const Local& local, const std::string& digest) {
@@ -188,17 +189,17 @@ bool HasDigest(const Local& local, const std::string& digest) {
                                              digest) != local.other_digests.end();
 }
 
-bool IsAnother(const Local& before, const Local& now) {
+bool IsDifferentImage(const Local& before, const Local& now) {
   // An imported image has no digest. Image ids are compared with each other only, never with a registry's
   // digest (R10).
   bool comparable = !before.digest.empty() && !now.digest.empty();
   return comparable ? before.digest != now.digest : before.id != now.id;
 }
 
-Freshness PlanFirstCheck(Freshness past, const DesiredImage& want, base::TimePoint now, double random) {
+Freshness PlanFirstCheck(Freshness past, const DesiredImage& desired, base::TimePoint now, double random) {
   if (past.next_check != base::TimePoint()) return past;
-  bool awaited = want.refresh == Refresh::kAlways || want.ready_for == image::PullPolicy::kAlways;
-  base::Duration within = want.refresh_interval;
+  bool awaited = desired.refresh == Refresh::kAlways || desired.ready_for == image::PullPolicy::kAlways;
+  base::Duration within = desired.refresh_interval;
   if (awaited) within = std::min<base::Duration>(within, kFirstUrgentCheck);
   // A random moment within the interval, so that a fleet that starts together asks evenly. `age_from` is set
   // here, since after a start freshness is unknown and maxAge counts from there: a restart during an outage
@@ -208,25 +209,26 @@ Freshness PlanFirstCheck(Freshness past, const DesiredImage& want, base::TimePoi
   return past;
 }
 
-Freshness AfterNewDemand(Freshness past, const DesiredImage& want, base::TimePoint now, double random) {
+Freshness AfterDesiredChanged(Freshness past, const DesiredImage& desired, base::TimePoint now,
+                              double random) {
   if (past.next_check == base::TimePoint()) return past;
   // The earlier of the two times counts: a shorter interval takes effect at once, and a longer one does not
   // postpone a check that is due.
   base::TimePoint planned = std::exchange(past.next_check, {});
   base::TimePoint age_from = past.age_from;
-  past = PlanFirstCheck(std::move(past), want, now, random);
+  past = PlanFirstCheck(std::move(past), desired, now, random);
   past.next_check = std::min(past.next_check, planned);
   past.age_from = age_from;
   return past;
 }
 
-Freshness AfterAnswer(Freshness past, const DesiredImage& want, const Local& local,
-                      const RegistryAnswer& answer, Answered when, double random) {
-  ApplyAnswer(past, want, answer, when, random);
+Freshness AfterAnswer(Freshness past, const DesiredImage& desired, const Local& local,
+                      const RegistryAnswer& answer, AnswerTime when, double random) {
+  ApplyAnswer(past, desired, answer, when, random);
   // Only an answer about the tag changes with whose credential it was got. Silence and denials leave that as
   // it is.
   if (answer.kind == RegistryAnswerKind::kSame || answer.kind == RegistryAnswerKind::kMoved) {
-    past.lent = answer.lent;
+    past.restricted = answer.restricted;
   }
   // The image may have changed since the question to the registry.
   bool same =
@@ -235,18 +237,18 @@ Freshness AfterAnswer(Freshness past, const DesiredImage& want, const Local& loc
   return past;
 }
 
-Freshness AfterSkippedCheck(Freshness past, const DesiredImage& want, const RegistryAnswer& why,
-                            Answered when, double random) {
-  ApplyAnswer(past, want, why, when, random);
+Freshness AfterSkippedCheck(Freshness past, const DesiredImage& desired, const RegistryAnswer& why,
+                            AnswerTime when, double random) {
+  ApplyAnswer(past, desired, why, when, random);
   // The registry gets its probes anyway. Entries that can wait ask a full interval later, so that a registry
   // that comes back does not meet all missed checks at once.
-  if (!IsUrgent(want)) past.next_check = when.at + Jittered(want.refresh_interval, random);
+  if (!IsUrgent(desired)) past.next_check = when.at + Jittered(desired.refresh_interval, random);
   return past;
 }
 
-Freshness AfterPulled(Freshness past, const DesiredImage& want, const std::optional<Local>& before,
-                      const Local& now_local, Answered when, double random) {
-  if (before && IsAnother(*before, now_local)) {
+Freshness AfterPulled(Freshness past, const DesiredImage& desired, const std::optional<Local>& before,
+                      const Local& now_local, AnswerTime when, double random) {
+  if (before && IsDifferentImage(*before, now_local)) {
     past.changed_from = before->digest;
     past.changed_wall = when.wall;
   }
@@ -254,30 +256,30 @@ Freshness AfterPulled(Freshness past, const DesiredImage& want, const std::optio
   // R12: the pull ended well, and yet brought another digest than the registry named, so it came from a
   // mirror. If `pull_due` is set, the pull itself was the check, and there is no digest to compare with.
   bool missed = before && !past.remote.empty() && !HasDigest(now_local, past.remote) && !past.pull_due;
-  past.next_check = when.at + Jittered(want.refresh_interval, random);
+  past.next_check = when.at + Jittered(desired.refresh_interval, random);
   past.pull_due = false;
   if (missed) {
     past.lags = past.lag_digest == past.remote ? past.lags + 1 : 1;
     past.lag_digest = past.remote;
-    past.lag_until = when.at + Spread(Doubled(kLagBase, past.lags - 1, kLagCap), random);
+    past.lag_until = when.at + Spread(ExponentialBackoff(kLagBase, past.lags - 1, kLagCap), random);
     past.update_failure.reset();
     past.update_error.clear();
     // The tag may have moved once more meanwhile: that is no lag, as the next answer shows.
     past.next_check = when.at + Spread(kConfirmAfter, random);
     return past;
   }
-  TagIsThere(past, now_local.digest);
+  ApplyTagFound(past, now_local.digest);
   Confirm(past, when);
   return past;
 }
 
-Freshness AfterUpdateFailed(Freshness past, const DesiredImage& want, Reason reason, const std::string& error,
-                            Answered when, double random) {
+Freshness AfterUpdateFailed(Freshness past, const DesiredImage& desired, Reason reason,
+                            const std::string& error, AnswerTime when, double random) {
   if (past.undecided) past.pulled_undecided_at = when.at;
   past.pull_due = false;
   std::optional<RegistryAnswerKind> answer_kind = AnswerOf(reason);
   if (answer_kind) {
-    ApplyAnswer(past, want,
+    ApplyAnswer(past, desired,
                 {.kind = *answer_kind, .detail = image::RegistryDetail::kOnPull, .message = error}, when,
                 random);
     return past;
@@ -339,12 +341,12 @@ Reason SilenceReason(const Freshness& past) {
 
 // The facts of one decision, by name.
 struct Facts {
-  const DesiredImage& want;
+  const DesiredImage& desired;
   const Local& local;
   const Freshness& past;
   base::TimePoint now;
 
-  bool strict() const { return want.refresh == Refresh::kAlways; }
+  bool strict() const { return desired.refresh == Refresh::kAlways; }
   bool Blocks(OnFailure directive) const { return strict() || directive == OnFailure::kNotReady; }
   bool moved() const { return !past.remote.empty() && !HasDigest(local, past.remote); }
   bool lagging() const { return moved() && past.lag_digest == past.remote; }
@@ -359,14 +361,14 @@ struct Facts {
   bool confirmed_within(base::Duration age) const {
     return past.confirmed_at && !invalidated() && now - *past.confirmed_at < age;
   }
-  bool overdue() const { return !confirmed_within(2 * want.refresh_interval); }
+  bool overdue() const { return !confirmed_within(2 * desired.refresh_interval); }
   // `strict` entries have a limit of their own, overdue(). min() as `age_from` marks a denial, which no time
   // heals.
   bool too_old() const {
-    if (!want.max_age || strict()) return false;
-    if (past.confirmed_at && !invalidated()) return now - *past.confirmed_at >= *want.max_age;
+    if (!desired.max_age || strict()) return false;
+    if (past.confirmed_at && !invalidated()) return now - *past.confirmed_at >= *desired.max_age;
     if (past.age_from == base::TimePoint::min()) return true;
-    return now - std::max(past.age_from, past.invalidated_at.value_or(past.age_from)) >= *want.max_age;
+    return now - std::max(past.age_from, past.invalidated_at.value_or(past.age_from)) >= *desired.max_age;
   }
   Reason OverdueReason() const { return past.confirmed_at ? Reason::kCheckOverdue : Reason::kNotChecked; }
 };
@@ -374,20 +376,20 @@ struct Facts {
 // Returns all that stands against it, in the order of R45: the most certain cause first, since the first one
 // that blocks is reported.
 std::vector<Cause> CausesOf(const Facts& facts) {
-  const DesiredImage& want = facts.want;
+  const DesiredImage& desired = facts.desired;
   const Freshness& past = facts.past;
   std::vector<Cause> causes;
   if (facts.signature_refused()) causes.push_back({Reason::kSignatureRejected, true});
-  if (past.denied) causes.push_back({Reason::kAccessDenied, facts.Blocks(want.on_access_denied)});
+  if (past.denied) causes.push_back({Reason::kAccessDenied, facts.Blocks(desired.on_access_denied)});
   if (past.missing) {
-    causes.push_back({Reason::kTagMissing, facts.Blocks(want.on_tag_missing)});
+    causes.push_back({Reason::kTagMissing, facts.Blocks(desired.on_tag_missing)});
   } else if (past.missing_since) {
     causes.push_back({Reason::kTagMissingUnconfirmed, false});
   }
   if (past.silent > 0) {
-    causes.push_back({SilenceReason(past), facts.silence_counts() && facts.Blocks(want.on_unreachable)});
+    causes.push_back({SilenceReason(past), facts.silence_counts() && facts.Blocks(desired.on_unreachable)});
   }
-  if (past.undecided) causes.push_back({Reason::kIndeterminate, facts.Blocks(want.on_unreachable)});
+  if (past.undecided) causes.push_back({Reason::kIndeterminate, facts.Blocks(desired.on_unreachable)});
   if (past.update_failure && !facts.signature_refused()) {
     causes.push_back({*past.update_failure, facts.strict()});
   }
@@ -397,14 +399,14 @@ std::vector<Cause> CausesOf(const Facts& facts) {
   } else if (facts.moved()) {
     causes.push_back({facts.MovedReason(), facts.strict()});
   }
-  if (facts.too_old()) causes.push_back({Reason::kStale, facts.Blocks(want.on_stale)});
+  if (facts.too_old()) causes.push_back({Reason::kStale, facts.Blocks(desired.on_stale)});
   if (facts.strict() && facts.overdue() && !facts.lagging()) causes.push_back({facts.OverdueReason(), true});
   return causes;
 }
 
 // Returns the registry's result for a pod with Always; kUpToDate if such a pod would pass. Directives do not
 // count here: kubelet knows none of them.
-Reason WhyNotAlways(const Facts& facts) {
+Reason AlwaysReason(const Facts& facts) {
   const Freshness& past = facts.past;
   if (facts.signature_refused()) return Reason::kSignatureRejected;
   if (past.denied) return Reason::kAccessDenied;
@@ -419,7 +421,7 @@ Reason WhyNotAlways(const Facts& facts) {
 // Returns true if only silence stands against it, and the last confirmation is younger than maxAge: the
 // operator has declared that much silence acceptable.
 bool FreshThroughSilence(const Facts& facts, const std::vector<Cause>& causes) {
-  if (!facts.want.max_age || !facts.confirmed_within(*facts.want.max_age)) return false;
+  if (!facts.desired.max_age || !facts.confirmed_within(*facts.desired.max_age)) return false;
   return causes.size() == 1 && facts.past.silent > 0;
 }
 
@@ -427,7 +429,7 @@ bool FreshThroughSilence(const Facts& facts, const std::vector<Cause>& causes) {
 // image stays in use during the pull.
 void DecidePull(const Facts& facts, RefreshDecision& decision) {
   const Freshness& past = facts.past;
-  if (facts.want.refresh == Refresh::kIfNotPresent) return;  // the local image stays, whatever the answer
+  if (facts.desired.refresh == Refresh::kIfNotPresent) return;  // the local image stays, whatever the answer
   if (past.pull_due) {
     decision.pull = true;
     decision.pull_reason = past.undecided ? Reason::kIndeterminate : Reason::kCheckedByPull;
@@ -444,16 +446,16 @@ void DecidePull(const Facts& facts, RefreshDecision& decision) {
 
 }  // namespace
 
-RefreshDecision DecideRefresh(const DesiredImage& want, const Local& local, const Freshness& past,
+RefreshDecision DecideRefresh(const DesiredImage& desired, const Local& local, const Freshness& past,
                               base::TimePoint now) {
   RefreshDecision decision;
-  if (!AsksRegistry(want)) {
-    if (want.reference.has_digest()) decision.reason = Reason::kPinnedByDigest;
+  if (!NeedsRegistryCheck(desired)) {
+    if (desired.reference.has_digest()) decision.reason = Reason::kPinnedByDigest;
     return decision;
   }
-  Facts facts{want, local, past, now};
+  Facts facts{desired, local, past, now};
   DecidePull(facts, decision);
-  decision.always_reason = WhyNotAlways(facts);
+  decision.always_reason = AlwaysReason(facts);
   decision.agrees = decision.always_reason == Reason::kUpToDate;
   // The first cause that blocks is the reason for unreadiness, even if a more certain one stands before it
   // that the operator told the agent to accept.
@@ -467,7 +469,7 @@ RefreshDecision DecideRefresh(const DesiredImage& want, const Local& local, cons
   if (!causes.empty()) decision.reason = causes.front().reason;
   bool clean = causes.empty() || FreshThroughSilence(facts, causes);
   if (!clean) return decision;
-  base::Duration lately = want.max_age ? base::Duration(*want.max_age) : 2 * want.refresh_interval;
+  base::Duration lately = desired.max_age ? base::Duration(*desired.max_age) : 2 * desired.refresh_interval;
   decision.fresh = facts.confirmed_within(lately) && !past.invalidated_at;
   decision.reason = decision.fresh                              ? Reason::kUpToDate
                     : past.confirmed_at && !past.invalidated_at ? Reason::kCheckOverdue
@@ -475,7 +477,7 @@ RefreshDecision DecideRefresh(const DesiredImage& want, const Local& local, cons
   return decision;
 }
 
-base::TimePoint NextRefreshChange(const DesiredImage& want, const Freshness& past, base::TimePoint now) {
+base::TimePoint NextRefreshChange(const DesiredImage& desired, const Freshness& past, base::TimePoint now) {
   base::TimePoint next = base::TimePoint::max();
   auto at = [&](base::TimePoint time) {
     if (time > now) next = std::min(next, time);
@@ -485,10 +487,10 @@ base::TimePoint NextRefreshChange(const DesiredImage& want, const Freshness& pas
   if (past.silent >= 2) at(past.silent_since + kConfirmAfter);
   if (past.invalidated_at) at(*past.invalidated_at + kConfirmAfter);
   if (past.confirmed_at) {
-    at(*past.confirmed_at + 2 * want.refresh_interval);
-    if (want.max_age) at(*past.confirmed_at + *want.max_age);
-  } else if (want.max_age && past.age_from != base::TimePoint::min()) {
-    at(past.age_from + *want.max_age);
+    at(*past.confirmed_at + 2 * desired.refresh_interval);
+    if (desired.max_age) at(*past.confirmed_at + *desired.max_age);
+  } else if (desired.max_age && past.age_from != base::TimePoint::min()) {
+    at(past.age_from + *desired.max_age);
   }
   return next;
 }

@@ -21,7 +21,7 @@ namespace prefetch::plan {
 constexpr std::chrono::seconds kConfirmAfter{60};
 // Minimum time between two pulls of an image whose registry gives no answer that can be compared: such a pull
 // is the check.
-constexpr std::chrono::hours kPullUndecidedEvery{24};
+constexpr std::chrono::hours kUndecidedPullInterval{24};
 // The first check of an entry that is not ready before the registry was asked.
 constexpr std::chrono::seconds kFirstUrgentCheck{10};
 
@@ -47,8 +47,9 @@ struct Freshness {
   // maxAge counts from here if nothing was confirmed: the first poll of this agent. min() after a denial: it
   // is over then.
   base::TimePoint age_from;
-  // The registry said what holds about the tag to a credential that not every pod has (RegistryAnswer::lent).
-  bool lent = false;
+  // The registry said what holds about the tag to a credential that not every pod has
+  // (RegistryAnswer::restricted).
+  bool restricted = false;
   // The credentials, or the local image, have changed since the confirmation: it does not count for more than
   // kConfirmAfter.
   std::optional<base::TimePoint> invalidated_at;
@@ -70,37 +71,38 @@ struct Freshness {
 
 // Returns true if the agent checks this entry with its registry: for `refresh` (tags only), or for `readyFor:
 // Always` (digests too, for access).
-bool AsksRegistry(const DesiredImage& want);
+bool NeedsRegistryCheck(const DesiredImage& desired);
 // Returns true if a registry that does not answer makes the entry unready, sooner or later.
-bool IsUrgent(const DesiredImage& want);
+bool IsUrgent(const DesiredImage& desired);
 // Returns true if the local image has this digest.
 bool HasDigest(const Local& local, const std::string& digest);
 // Returns true if these are different images, by their digests. If one of them was imported, it has no digest
 // for its name, and the ids count.
-bool IsAnother(const Local& before, const Local& now);
+bool IsDifferentImage(const Local& before, const Local& now);
 
 // The entry is here, and no check is planned yet: within one jittered interval, sooner where readiness waits
 // for it. `random` is uniform in [0, 1) here and below.
-Freshness PlanFirstCheck(Freshness past, const DesiredImage& want, base::TimePoint now, double random);
+Freshness PlanFirstCheck(Freshness past, const DesiredImage& desired, base::TimePoint now, double random);
 // The entry's demands have changed: asks again within the new interval at the latest.
-Freshness AfterNewDemand(Freshness past, const DesiredImage& want, base::TimePoint now, double random);
+Freshness AfterDesiredChanged(Freshness past, const DesiredImage& desired, base::TimePoint now,
+                              double random);
 
-struct Answered {
+struct AnswerTime {
   base::TimePoint at;
   base::WallTime wall;
 };
 
-Freshness AfterAnswer(Freshness past, const DesiredImage& want, const Local& local,
-                      const image::RegistryAnswer& answer, Answered when, double random);
+Freshness AfterAnswer(Freshness past, const DesiredImage& desired, const Local& local,
+                      const image::RegistryAnswer& answer, AnswerTime when, double random);
 // The registry is held (plan/registry_pace.h), and was not asked: no answer, without a request.
-Freshness AfterSkippedCheck(Freshness past, const DesiredImage& want, const image::RegistryAnswer& why,
-                            Answered when, double random);
+Freshness AfterSkippedCheck(Freshness past, const DesiredImage& desired, const image::RegistryAnswer& why,
+                            AnswerTime when, double random);
 // A pull of ours has ended well: `before` is the image that it replaced, if any.
-Freshness AfterPulled(Freshness past, const DesiredImage& want, const std::optional<Local>& before,
-                      const Local& now_local, Answered when, double random);
+Freshness AfterPulled(Freshness past, const DesiredImage& desired, const std::optional<Local>& before,
+                      const Local& now_local, AnswerTime when, double random);
 // A pull that should have replaced the local image has failed.
-Freshness AfterUpdateFailed(Freshness past, const DesiredImage& want, Reason reason, const std::string& error,
-                            Answered when, double random);
+Freshness AfterUpdateFailed(Freshness past, const DesiredImage& desired, Reason reason,
+                            const std::string& error, AnswerTime when, double random);
 // Another program has put another image under the name (kubelet, for a pod with Always; an operator).
 Freshness AfterReplacedByOthers(Freshness past, const Local& now_local, base::TimePoint now);
 // The node's credentials have changed: confirmations by the old ones must be repeated, now.
@@ -129,10 +131,10 @@ struct RefreshDecision {
   friend bool operator==(const RefreshDecision&, const RefreshDecision&) = default;
 };
 
-RefreshDecision DecideRefresh(const DesiredImage& want, const Local& local, const Freshness& past,
+RefreshDecision DecideRefresh(const DesiredImage& desired, const Local& local, const Freshness& past,
                               base::TimePoint now);
 
 // When the decision may change though nothing is heard: a directive's time, an age; max(): never.
-base::TimePoint NextRefreshChange(const DesiredImage& want, const Freshness& past, base::TimePoint now);
+base::TimePoint NextRefreshChange(const DesiredImage& desired, const Freshness& past, base::TimePoint now);
 
 }  // namespace prefetch::plan

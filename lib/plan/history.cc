@@ -15,22 +15,22 @@ constexpr minutes kTransientBackoffCap{5};
 constexpr minutes kSlowBase{5};
 constexpr hours kSlowCap{1};
 // Passing failures in a row after which the entry no longer holds up the others: about a minute's worth.
-constexpr int kFailuresThatSettle = 6;
+constexpr int kFailuresUntilSettled = 6;
 
 // An image that disappears several times within this period was evicted by kubelet, not replaced by an
 // operator.
 constexpr hours kEvictionMemory{2};
-constexpr std::size_t kEvictionsThatCount = 3;
+constexpr std::size_t kEvictionsUntilBackoff = 3;
 constexpr minutes kEvictionBase{5};
 // The first one that counts waits for kEvictionBase, and the fifth for kSlowCap. More need not be remembered.
-constexpr std::size_t kEvictionsRemembered = kEvictionsThatCount + 4;
+constexpr std::size_t kEvictionsRemembered = kEvictionsUntilBackoff + 4;
 
 // Ends of the runtime in a row that make each image that was pulled at the time a suspect: one may be a
 // restart.
-constexpr int kEndsThatCount = 2;
+constexpr int kOutagesUntilSuspect = 2;
 // A pull that lasted this long, and has more bytes than the one before, would end well without further
 // restarts.
-constexpr minutes kRanOn{1};
+constexpr minutes kMinProgressTime{1};
 // Others were pulled at the time as well, so most suspects are none: each is soon tried alone.
 constexpr seconds kBeforeTriedAlone{10};
 
@@ -42,9 +42,9 @@ base::Duration Delay(Retry retry, int failures, double random) {
     case Retry::kTransient:
       // The first retry is immediate: the bytes of the failed pull may still be there (C26).
       if (failures <= 1) return {};
-      return Scaled(Doubled(kTransientBackoffBase, failures - 1, kTransientBackoffCap), random);
+      return Scaled(ExponentialBackoff(kTransientBackoffBase, failures - 1, kTransientBackoffCap), random);
     case Retry::kSlow:
-      return Spread(Doubled(kSlowBase, failures - 1, kSlowCap), random);
+      return Spread(ExponentialBackoff(kSlowBase, failures - 1, kSlowCap), random);
     case Retry::kHourly:
       return Spread(kSlowCap, random);
     case Retry::kNever:
@@ -55,7 +55,7 @@ base::Duration Delay(Retry retry, int failures, double random) {
 
 }  // namespace
 
-bool SettlesAtOnce(Reason reason) {
+bool IsTerminalFailure(Reason reason) {
   switch (RetryFor(reason)) {
     case Retry::kNone:
     case Retry::kAtOnce:
@@ -69,9 +69,10 @@ bool SettlesAtOnce(Reason reason) {
   std::abort();
 }
 
-bool HasSettledOnFailure(const History& past) {
+bool HasFailedForGood(const History& past) {
   if (past.failures == 0) return false;
-  return past.failures >= kFailuresThatSettle || (past.last_failure && SettlesAtOnce(*past.last_failure));
+  return past.failures >= kFailuresUntilSettled ||
+         (past.last_failure && IsTerminalFailure(*past.last_failure));
 }
 
 History AfterFailure(History past, const PullFailure& failure, base::TimePoint now, double random) {
@@ -84,43 +85,44 @@ History AfterFailure(History past, const PullFailure& failure, base::TimePoint n
     return past;
   }
   // A failure that the runtime survived breaks the row. A suspect stays one until it is pulled.
-  if (!IsSuspicious(past)) past.outages_in_a_row = 0;
+  if (!IsCrashSuspect(past)) past.outages_in_a_row = 0;
   past.failures++;
   past.failed_at = now;
   past.retry_requested_at.reset();
   const bool disk_full = failure.reason == Reason::kDiskFull;
-  if (disk_full) past.full_disks++;
+  if (disk_full) past.disk_full_failures++;
   // Failures for a full disk have their own count: a long outage of the registry must not make the first full
   // disk wait for an hour, nor the other way round.
-  base::Duration delay = Delay(retry, disk_full ? past.full_disks : past.failures - past.full_disks, random);
+  base::Duration delay =
+      Delay(retry, disk_full ? past.disk_full_failures : past.failures - past.disk_full_failures, random);
   if (failure.retry_after) {
     delay = std::max(delay, *failure.retry_after);
     past.retry_after_until = now + *failure.retry_after;
   }
   past.not_before = delay == base::Duration::max() ? base::TimePoint::max() : now + delay;
-  past.settled = past.settled || HasSettledOnFailure(past);
+  past.settled = past.settled || HasFailedForGood(past);
   return past;
 }
 
-bool IsSuspicious(const History& past) {
-  return past.outages_in_a_row >= kEndsThatCount;
+bool IsCrashSuspect(const History& past) {
+  return past.outages_in_a_row >= kOutagesUntilSuspect;
 }
 
-History AfterRuntimeEnd(History past, const PullFailure& failure, const InterruptedRun& run,
-                        base::TimePoint now, double random) {
+History AfterRuntimeOutage(History past, const PullFailure& failure, const InterruptedRun& run,
+                           base::TimePoint now, double random) {
   // An image that gets on under restarts is more likely their victim than their cause, so the row begins
   // anew.
-  const bool made_progress = run.took >= kRanOn && run.bytes > past.bytes_at_end;
+  const bool made_progress = run.took >= kMinProgressTime && run.bytes > past.bytes_at_last_outage;
   // Once only: a suspect that ran beside others gets the benefit of the doubt. `had_second_chance` stays set
   // until the image makes progress, so a runtime that always ends beside others still makes the row grow.
-  const bool in_doubt = IsSuspicious(past) && run.beside_others && !past.had_second_chance;
+  const bool in_doubt = IsCrashSuspect(past) && run.beside_others && !past.had_second_chance;
   past.had_second_chance = !made_progress && (in_doubt || past.had_second_chance);
   if (!in_doubt) past.outages_in_a_row++;
   if (made_progress) past.outages_in_a_row = 1;
-  past.bytes_at_end = std::max(past.bytes_at_end, run.bytes);  // 0: not looked at yet
-  if (!IsSuspicious(past)) return AfterFailure(std::move(past), failure, now, random);
+  past.bytes_at_last_outage = std::max(past.bytes_at_last_outage, run.bytes);  // 0: not looked at yet
+  if (!IsCrashSuspect(past)) return AfterFailure(std::move(past), failure, now, random);
   const bool settled = past.settled;
-  const bool tried_alone = past.outages_in_a_row > kEndsThatCount;
+  const bool tried_alone = past.outages_in_a_row > kOutagesUntilSuspect;
   std::string text = "suspected of ending the container runtime, which went away " +
                      std::to_string(past.outages_in_a_row) +
                      " times in a row while this image was pulled; it is tried again alone: " + failure.error;
@@ -136,7 +138,7 @@ History AfterRuntimeEnd(History past, const PullFailure& failure, const Interrup
 History AfterSuccess(History past, const PullSuccess& success, base::TimePoint now) {
   // An image that was not unpacked is no full success: its failures go on counting.
   if (success.unpacked) {
-    past.failures = past.full_disks = 0;
+    past.failures = past.disk_full_failures = 0;
     past.last_failure.reset();
     past.last_error.clear();
     past.not_before = now;
@@ -144,7 +146,7 @@ History AfterSuccess(History past, const PullSuccess& success, base::TimePoint n
   past.disk = AfterDiskSpaceFound(past.disk);
   past.retry_requested_at.reset();
   past.outages_in_a_row = 0;
-  past.bytes_at_end = 0;
+  past.bytes_at_last_outage = 0;
   past.had_second_chance = false;
   past.pulled_id = success.id;
   past.pulled_at = now;
@@ -172,7 +174,7 @@ History AfterRetryRequested(History past, base::TimePoint now, base::WallTime wa
 
 History AfterUpdateDropped(History past, base::TimePoint now) {
   past.outages_in_a_row = 0;
-  past.failures = past.full_disks = 0;
+  past.failures = past.disk_full_failures = 0;
   past.last_failure.reset();
   past.last_error.clear();
   past.not_before = now;
@@ -182,7 +184,7 @@ History AfterUpdateDropped(History past, base::TimePoint now) {
 History AfterVanished(History past, base::TimePoint now) {
   // The earlier failures were about getting the image here, and it was here since.
   past.attempts = 0;
-  past.failures = past.full_disks = 0;
+  past.failures = past.disk_full_failures = 0;
   past.last_failure.reset();
   past.last_error.clear();
   past.not_before = now;
@@ -190,9 +192,9 @@ History AfterVanished(History past, base::TimePoint now) {
   past.vanished.push_back(now);
   // The oldest time goes, so that the history of an image that is evicted all the time stays short.
   if (past.vanished.size() > kEvictionsRemembered) past.vanished.erase(past.vanished.begin());
-  if (IsEvictedAgainAndAgain(past)) {
-    int beyond = static_cast<int>(past.vanished.size() - kEvictionsThatCount);
-    const base::Duration pause = Doubled(kEvictionBase, beyond, kSlowCap);
+  if (IsEvictedRepeatedly(past)) {
+    int beyond = static_cast<int>(past.vanished.size() - kEvictionsUntilBackoff);
+    const base::Duration pause = ExponentialBackoff(kEvictionBase, beyond, kSlowCap);
     // kubelet cannot take away an image that is not there. If our own pause counted, a long one would make
     // the evictions before it look old, and the image would be pulled at once again.
     for (base::TimePoint& at : past.vanished) at += pause;
@@ -204,8 +206,8 @@ History AfterVanished(History past, base::TimePoint now) {
   return past;
 }
 
-bool IsEvictedAgainAndAgain(const History& past) {
-  return past.vanished.size() >= kEvictionsThatCount;
+bool IsEvictedRepeatedly(const History& past) {
+  return past.vanished.size() >= kEvictionsUntilBackoff;
 }
 
 }  // namespace prefetch::plan

@@ -16,12 +16,12 @@
 namespace prefetch::plan {
 
 struct History {
-  int attempts = 0;          // pulls started since the image last vanished, or since the start
-  int failures = 0;          // consecutive, of those; a runtime restart or our own cancel is none
-  int full_disks = 0;        // those for kDiskFull, included in `failures`; their back-off is their own
-  int outages_in_a_row = 0;  // in a row, pulls in which the runtime went away, and this image may be why
-  std::uint64_t bytes_at_end = 0;  // that the image had when the runtime went away last
-  bool had_second_chance = false;  // a suspect's pull was cut while others ran that may be why
+  int attempts = 0;            // pulls started since the image last vanished, or since the start
+  int failures = 0;            // consecutive, of those; a runtime restart or our own cancel is none
+  int disk_full_failures = 0;  // those for kDiskFull, included in `failures`; their back-off is their own
+  int outages_in_a_row = 0;    // in a row, pulls in which the runtime went away, and this image may be why
+  std::uint64_t bytes_at_last_outage = 0;  // that the image had when the runtime went away last
+  bool had_second_chance = false;          // a suspect's pull was cut while others ran that may be why
   std::optional<Reason> last_failure;
   std::string last_error;  // scrubbed
   // No pull of this entry before; max(): not before the list changes or a retry is requested.
@@ -62,11 +62,11 @@ struct PullFailure {
 };
 
 // Returns true if the next try comes too late for `--once` and `wait` to wait for it.
-bool SettlesAtOnce(Reason reason);
+bool IsTerminalFailure(Reason reason);
 
-// Returns true if the newest tries have failed and another one is not worth waiting for: SettlesAtOnce, or
-// six failures in a row.
-bool HasSettledOnFailure(const History& past);
+// Returns true if the newest tries have failed and another one is not worth waiting for: IsTerminalFailure,
+// or six failures in a row.
+bool HasFailedForGood(const History& past);
 
 // `random` is uniform in [0, 1).
 History AfterFailure(History past, const PullFailure& failure, base::TimePoint now, double random);
@@ -81,12 +81,12 @@ struct InterruptedRun {
 // after a minute of progress, counts as a restart of the runtime. Otherwise the image becomes a suspect, and
 // is pulled alone. A suspect that was pulled beside others gets one more try, since one of them may be the
 // cause.
-History AfterRuntimeEnd(History past, const PullFailure& failure, const InterruptedRun& run,
-                        base::TimePoint now, double random);
+History AfterRuntimeOutage(History past, const PullFailure& failure, const InterruptedRun& run,
+                           base::TimePoint now, double random);
 
 // Returns true if the runtime has gone away several times in a row under pulls of this image. Such images are
 // tried one at a time.
-bool IsSuspicious(const History& past);
+bool IsCrashSuspect(const History& past);
 
 struct PullSuccess {
   std::string id;
@@ -101,7 +101,7 @@ History AfterSuccess(History past, const PullSuccess& success, base::TimePoint n
 History AfterNewCredentials(History past, base::TimePoint now);
 
 // A result that is younger than this answers a request of a preflight.
-constexpr std::chrono::seconds kFreshFailure{5};
+constexpr std::chrono::seconds kRecentFailure{5};
 
 // A request to pull the image now skips the back-off once, but not a Retry-After of the registry. The
 // failures still count for the next pause. Unchanged if no back-off holds the image.
@@ -115,12 +115,12 @@ History AfterUpdateDropped(History past, base::TimePoint now);
 History AfterVanished(History past, base::TimePoint now);
 
 // Returns true if the image has vanished so often that its pulls slow down.
-bool IsEvictedAgainAndAgain(const History& past);
+bool IsEvictedRepeatedly(const History& past);
 
 // ---- Backoff helpers: doubling and jitter. The caller passes the random number, so that each rule stays a
 // pure function.
 
-using base::Doubled;
+using base::ExponentialBackoff;
 
 inline base::Duration Scaled(base::Duration duration, double factor) {
   return std::chrono::duration_cast<base::Duration>(std::chrono::duration<double>(duration) * factor);

@@ -8,12 +8,12 @@ namespace prefetch::plan {
 
 namespace {
 
-std::string Progress(const Movement& movement) {
-  if (!movement.seen) return "the pull has started";
-  if (movement.bytes_total == 0) return base::HumanBytes(movement.bytes_done) + " so far";
-  std::string text = base::HumanBytes(movement.bytes_done) + " of " + base::HumanBytes(movement.bytes_total);
-  if (movement.bytes_per_second >= 1) {
-    text += ", " + base::HumanBytes(static_cast<std::uint64_t>(movement.bytes_per_second)) + "/s";
+std::string Progress(const ObservedProgress& progress) {
+  if (!progress.seen) return "the pull has started";
+  if (progress.bytes_total == 0) return base::HumanBytes(progress.bytes_done) + " so far";
+  std::string text = base::HumanBytes(progress.bytes_done) + " of " + base::HumanBytes(progress.bytes_total);
+  if (progress.bytes_per_second >= 1) {
+    text += ", " + base::HumanBytes(static_cast<std::uint64_t>(progress.bytes_per_second)) + "/s";
   }
   return text;
 }
@@ -32,16 +32,16 @@ std::string NoDiskSpace(const EntryFacts& facts) {
   return "it needs at least " + base::HumanBytes(facts.disk_space_needed) + ", and " + text;
 }
 
-std::string AwaitsWindow(const EntryFacts& facts) {
+std::string WindowMessage(const EntryFacts& facts) {
   std::vector<std::string> windows;
-  for (const PullWindow& window : facts.want->pull_windows) windows.push_back(TextOf(window));
+  for (const PullWindow& window : facts.desired->pull_windows) windows.push_back(TextOf(window));
   std::string text = "waits for its pullWindow (" + base::Join(windows, "; ") + ")";
   if (facts.window_opens) text += ", which opens at " + base::Rfc3339(*facts.window_opens);
   return text;
 }
 
 // Returns the message of a reason, for entries without a better error text.
-std::string Sentence(Reason reason, const EntryFacts& facts) {
+std::string MessageFor(Reason reason, const EntryFacts& facts) {
   switch (reason) {
     case Reason::kPresent:
       return "on the node";
@@ -61,16 +61,16 @@ std::string Sentence(Reason reason, const EntryFacts& facts) {
                  ? "waits for room on the disk: running pulls may need what is left of it"
                  : "waits for its turn";
     case Reason::kOutsidePullWindow:
-      return AwaitsWindow(facts);
+      return WindowMessage(facts);
     case Reason::kPulling:
-      return facts.run ? Progress(facts.run->movement) : "the pull has started";
+      return facts.run ? Progress(facts.run->progress) : "the pull has started";
     case Reason::kUnpacking:
       return "all bytes are here, the runtime unpacks them";
     case Reason::kDiskPressure:
       return NoDiskSpace(facts);
     case Reason::kWrongPlatform:
       return "the runtime's image of this name is for " +
-             (facts.seen.local ? facts.seen.local->platform : std::string("another platform")) +
+             (facts.observed.local ? facts.observed.local->platform : std::string("another platform")) +
              ": push it for this node's platform too, or restrict the entry with platforms";
     case Reason::kNotAnImage:
       return "the runtime has an OCI artifact under this name: no container starts from it";
@@ -85,7 +85,7 @@ std::string Sentence(Reason reason, const EntryFacts& facts) {
 }
 
 // Returns what keeps the next try of a failed image from starting.
-std::string Waits(Reason held) {
+std::string HoldMessage(Reason held) {
   std::string name(ReasonName(held));
   if (held == Reason::kDiskFull) return "the next try waits until the disk has room again (" + name + ")";
   return "the next try waits, since the registry has trouble with other images, too (" + name + ")";
@@ -94,8 +94,8 @@ std::string Waits(Reason held) {
 // The failure that an operator can act on while the entry waits for its window; none: only the window holds
 // it. Evictions are no failed pulls, and do not count as such.
 std::optional<Reason> FailureBeforeWindow(const EntryFacts& facts) {
-  const History& past = facts.past;
-  const bool evicted = past.last_failure == Reason::kEvictedByKubelet && !facts.seen.local;
+  const History& past = facts.history;
+  const bool evicted = past.last_failure == Reason::kEvictedByKubelet && !facts.observed.local;
   return past.failures > 0 || evicted ? past.last_failure : std::nullopt;
 }
 
@@ -104,7 +104,7 @@ bool OnlyAwaitsWindow(const EntryFacts& facts) {
 }
 
 PullStatus PullOf(const EntryFacts& facts, base::TimePoint now, base::WallTime wall) {
-  const History& past = facts.past;
+  const History& past = facts.history;
   PullStatus pull;
   pull.attempts = past.attempts;
   pull.started_at = past.started_at;
@@ -112,12 +112,12 @@ PullStatus PullOf(const EntryFacts& facts, base::TimePoint now, base::WallTime w
   pull.last_error = past.last_error;
   pull.retry_requested_at = past.retry_requested_at;
   if (facts.run) {
-    const Movement& movement = facts.run->movement;
-    pull.state = movement.unpacking ? PullState::kUnpacking : PullState::kPulling;
-    pull.bytes_known = movement.seen;
-    pull.bytes_done = movement.bytes_done;
-    pull.bytes_total = movement.bytes_total;
-    pull.bytes_per_second = movement.bytes_per_second;
+    const ObservedProgress& progress = facts.run->progress;
+    pull.state = progress.unpacking ? PullState::kUnpacking : PullState::kPulling;
+    pull.bytes_known = progress.seen;
+    pull.bytes_done = progress.bytes_done;
+    pull.bytes_total = progress.bytes_total;
+    pull.bytes_per_second = progress.bytes_per_second;
     pull.finished_at.reset();
     return pull;
   }
@@ -137,9 +137,9 @@ PullStatus PullOf(const EntryFacts& facts, base::TimePoint now, base::WallTime w
         pull.state = PullState::kFailed;
       } else {
         // A closed window is no failure: metrics and alerts must not count a retry.
-        pull.state = !OnlyAwaitsWindow(facts)                          ? PullState::kWaiting
-                     : IsUsable(facts.seen) && !past.pulled_id.empty() ? PullState::kDone
-                                                                       : PullState::kNone;
+        pull.state = !OnlyAwaitsWindow(facts)                              ? PullState::kWaiting
+                     : IsUsable(facts.observed) && !past.pulled_id.empty() ? PullState::kDone
+                                                                           : PullState::kNone;
         pull.next_attempt_at =
             wall + std::chrono::duration_cast<base::WallTime::duration>(facts.action.until - now);
       }
@@ -149,24 +149,24 @@ PullStatus PullOf(const EntryFacts& facts, base::TimePoint now, base::WallTime w
 }
 
 // Returns true if another try is not worth waiting for. `reason` is that of the state.
-bool HasSettledOnFailure(const EntryFacts& facts, Reason reason) {
+bool HasFailedForGood(const EntryFacts& facts, Reason reason) {
   return facts.no_disk_space || facts.action.kind == ActionKind::kKeep ||
-         reason == Reason::kEvictedByKubelet || HasSettledOnFailure(facts.past);
+         reason == Reason::kEvictedByKubelet || HasFailedForGood(facts.history);
 }
 
 // Reason and phase of an entry that is not on the node as it should be.
 void EvaluateAbsent(const EntryFacts& facts, ImageState& state) {
   if (facts.run) {
-    state.reason = facts.run->movement.unpacking ? Reason::kUnpacking : Reason::kPulling;
+    state.reason = facts.run->progress.unpacking ? Reason::kUnpacking : Reason::kPulling;
     state.phase = Phase::kProgressing;
   } else if (facts.no_disk_space) {
     state.reason = Reason::kDiskPressure;
     state.phase = Phase::kFailing;
   } else if (facts.action.kind == ActionKind::kPull) {
     // The entry's own failure comes first: the trouble of other images at its registry is not why it failed.
-    const bool has_failed = facts.past.failures > 0;
-    state.reason = has_failed ? *facts.past.last_failure : facts.held.value_or(Reason::kQueued);
-    state.phase = facts.held || has_failed ? Phase::kFailing : Phase::kProgressing;
+    const bool has_failed = facts.history.failures > 0;
+    state.reason = has_failed ? *facts.history.last_failure : facts.hold_reason.value_or(Reason::kQueued);
+    state.phase = facts.hold_reason || has_failed ? Phase::kFailing : Phase::kProgressing;
   } else if (OnlyAwaitsWindow(facts)) {
     state.reason = facts.action.reason;
     state.phase = Phase::kProgressing;
@@ -177,17 +177,19 @@ void EvaluateAbsent(const EntryFacts& facts, ImageState& state) {
   }
   // An entry that was ready once has settled in its history. If its image is gone and can come back, it is
   // worth waiting for again.
-  if (state.phase == Phase::kFailing && !HasSettledOnFailure(facts, state.reason)) state.settled = false;
+  if (state.phase == Phase::kFailing && !HasFailedForGood(facts, state.reason)) state.settled = false;
   // The last error is only shown with the reason that it explains. An eviction has a fixed sentence with the
   // cure.
-  bool error_says_it = state.phase == Phase::kFailing && !facts.past.last_error.empty() &&
-                       facts.past.last_failure == state.reason && state.reason != Reason::kEvictedByKubelet;
-  state.message = error_says_it ? facts.past.last_error : Sentence(state.reason, facts);
-  if (facts.action.kind == ActionKind::kPull && !facts.run && facts.held && facts.held != state.reason) {
-    state.message += "; " + Waits(*facts.held);
+  bool error_says_it = state.phase == Phase::kFailing && !facts.history.last_error.empty() &&
+                       facts.history.last_failure == state.reason &&
+                       state.reason != Reason::kEvictedByKubelet;
+  state.message = error_says_it ? facts.history.last_error : MessageFor(state.reason, facts);
+  if (facts.action.kind == ActionKind::kPull && !facts.run && facts.hold_reason &&
+      facts.hold_reason != state.reason) {
+    state.message += "; " + HoldMessage(*facts.hold_reason);
   }
   if (facts.action.reason == Reason::kOutsidePullWindow && state.reason != Reason::kOutsidePullWindow) {
-    state.message += "; the next try " + AwaitsWindow(facts);
+    state.message += "; the next try " + WindowMessage(facts);
   }
 }
 
@@ -218,11 +220,11 @@ void EvaluateVerdict(const EntryFacts& facts, ImageState& state) {
     state.message = "kubelet's verdict is not known yet";
     return;
   }
-  image::PullPolicy policy = facts.want->ready_for;
+  image::PullPolicy policy = facts.desired->ready_for;
   // For pods with Always, the registry decides the rest: see EvaluateRegistry.
-  const bool registry_decides = policy == image::PullPolicy::kAlways && !facts.want->also_for_never;
+  const bool registry_decides = policy == image::PullPolicy::kAlways && !facts.desired->also_for_never;
   // The verdict for Never is the stricter one: such a pod may not fall back on a pull.
-  if (facts.want->also_for_never) policy = image::PullPolicy::kNever;
+  if (facts.desired->also_for_never) policy = image::PullPolicy::kNever;
   if (policy == image::PullPolicy::kAlways) policy = image::PullPolicy::kIfNotPresent;
   state.ready = registry_decides || IsReadyFor(state, policy, true);
   state.phase = state.ready ? Phase::kReady : Phase::kFailing;
@@ -239,14 +241,14 @@ void EvaluateVerdict(const EntryFacts& facts, ImageState& state) {
 // Applies the registry's objections to a present image that kubelet lets pods use.
 void EvaluateRegistry(const EntryFacts& facts, ImageState& state) {
   const RegistryView& registry_view = *state.registry;
-  bool for_always = facts.want->ready_for == image::PullPolicy::kAlways;
+  bool for_always = facts.desired->ready_for == image::PullPolicy::kAlways;
   if (!state.ready || (facts.refresh->ready && (!for_always || registry_view.agrees))) return;
   state.ready = false;
   state.reason = facts.refresh->ready ? registry_view.always_reason : registry_view.reason;
   state.message = facts.refresh->ready ? registry_view.always_message : registry_view.message;
   // A first answer, or a running update, comes without any action of an operator.
   bool on_its_way = state.reason == Reason::kNotChecked || state.reason == Reason::kTagMissingUnconfirmed ||
-                    (facts.refresh->pull && facts.past.failures == 0);
+                    (facts.refresh->pull && facts.history.failures == 0);
   state.phase = on_its_way ? Phase::kProgressing : Phase::kFailing;
 }
 
@@ -259,18 +261,18 @@ void EvaluateUsable(const EntryFacts& facts, ImageState& state) {
     state.ready = true;
     state.phase = Phase::kReady;
     state.reason = Reason::kPresent;
-    state.message = Sentence(state.reason, facts);
+    state.message = MessageFor(state.reason, facts);
   }
   if (state.registry) {
     EvaluateRegistry(facts, state);
-  } else if (state.ready && facts.want->ready_for == image::PullPolicy::kAlways) {
+  } else if (state.ready && facts.desired->ready_for == image::PullPolicy::kAlways) {
     state.ready = false;
     state.phase = Phase::kFailing;
     state.reason = Reason::kPolicyAlways;
-    state.message = Sentence(state.reason, facts);
+    state.message = MessageFor(state.reason, facts);
   }
   if (facts.action.reason == Reason::kOutsidePullWindow && !facts.run) {
-    state.message += "; an update " + AwaitsWindow(facts);
+    state.message += "; an update " + WindowMessage(facts);
   }
 }
 
@@ -308,8 +310,8 @@ bool IsReadyFor(const ImageState& image, image::PullPolicy policy, bool has_kube
 // Goes from the general to the particular: does the entry concern this node, is the image here, does kubelet
 // let pods use it, does the registry object. The first obstacle gives the reason that status shows.
 ImageState EvaluateImage(const EntryFacts& facts, base::TimePoint now, base::WallTime wall) {
-  ImageState state{.want = facts.want, .applies = facts.selection <= Selection::kLabelsUnknown};
-  state.settled = facts.past.settled && facts.touch->settled;
+  ImageState state{.desired = facts.desired, .applies = facts.selection <= Selection::kLabelsUnknown};
+  state.settled = facts.history.settled && facts.touch->settled;
   // An entry for other nodes counts as ready: nothing is to be done on this node, and it must not hold it
   // back.
   if (!state.applies) {
@@ -317,34 +319,34 @@ ImageState EvaluateImage(const EntryFacts& facts, base::TimePoint now, base::Wal
     state.phase = Phase::kReady;
     const bool other_platform = facts.selection == Selection::kOtherPlatform;
     state.reason = other_platform ? Reason::kOtherPlatform : Reason::kNotSelected;
-    state.message = Sentence(state.reason, facts);
+    state.message = MessageFor(state.reason, facts);
     return state;
   }
   if (facts.selection == Selection::kLabelsUnknown) {
     // Nobody knows whether pods of this node need it, so the node is not ready.
     state.reason = Reason::kFactsUnknown;
-    state.phase = facts.labels_to_come ? Phase::kProgressing : Phase::kFailing;
-    state.settled = !facts.labels_to_come;
-    state.message = facts.labels_to_come
+    state.phase = facts.labels_pending ? Phase::kProgressing : Phase::kFailing;
+    state.settled = !facts.labels_pending;
+    state.message = facts.labels_pending
                         ? "the entry has a nodeSelector, and the agent has not read its Node yet"
                         : kNoLabels;
     return state;
   }
-  if (facts.seen.local) {
-    state.present = facts.seen.local->runs_here;
-    state.image_id = facts.seen.local->id;
-    state.digest = facts.seen.local->digest;
-    state.other_digests = facts.seen.local->other_digests;
-    state.size_bytes = facts.seen.local->size_bytes;
-    state.aliases = facts.seen.local->aliases;
-    state.pinned = facts.seen.local->pinned;
+  if (facts.observed.local) {
+    state.present = facts.observed.local->runs_here;
+    state.image_id = facts.observed.local->id;
+    state.digest = facts.observed.local->digest;
+    state.other_digests = facts.observed.local->other_digests;
+    state.size_bytes = facts.observed.local->size_bytes;
+    state.aliases = facts.observed.local->aliases;
+    state.pinned = facts.observed.local->pinned;
     state.pin_problem = facts.pin_problem;
     // Credentials are known for the agent's own pulls only. Another id means that kubelet or another client
     // has pulled it since.
-    if (state.image_id == facts.past.pulled_id) {
-      state.pulled_with = facts.past.pulled_with;
-      state.credential = facts.past.credential;
-      state.exposed = facts.past.exposed;
+    if (state.image_id == facts.history.pulled_id) {
+      state.pulled_with = facts.history.pulled_with;
+      state.credential = facts.history.credential;
+      state.exposed = facts.history.exposed;
     }
   }
   state.pull = PullOf(facts, now, wall);
@@ -354,12 +356,12 @@ ImageState EvaluateImage(const EntryFacts& facts, base::TimePoint now, base::Wal
     state.spellings = facts.spellings;
   }
   if (facts.refresh != nullptr && facts.freshness != nullptr) {
-    const Local* local = facts.seen.local ? &*facts.seen.local : nullptr;
+    const Local* local = facts.observed.local ? &*facts.observed.local : nullptr;
     state.registry = std::make_shared<const RegistryView>(
-        ViewOf(facts.want, local, *facts.freshness, *facts.refresh, now, wall));
+        ViewOf(facts.desired, local, *facts.freshness, *facts.refresh, now, wall));
   }
   // The registry's view is built first, for absent images as well, so that status shows its answers.
-  if (IsUsable(facts.seen)) {
+  if (IsUsable(facts.observed)) {
     EvaluateUsable(facts, state);
   } else {
     EvaluateAbsent(facts, state);
@@ -380,17 +382,18 @@ std::string AnswerWords(const Freshness& past) {
   return past.newest && !past.newest->message.empty() ? ": " + past.newest->message : std::string();
 }
 
-std::string Moved(const DesiredImage& want, const Local* local, const Freshness& past) {
+std::string Moved(const DesiredImage& desired, const Local* local, const Freshness& past) {
   std::string change = "the tag has changed: " + Short(local == nullptr ? "" : local->digest) + " here, " +
                        Short(past.remote) + " in the registry";
-  if (want.refresh == Refresh::kIfNotPresent) {
+  if (desired.refresh == Refresh::kIfNotPresent) {
     return change + "; it is not pulled again, since refresh is IfNotPresent";
   }
   return change + "; the node's image stays in use until then";
 }
 
 // `reason` stands against calling the image current.
-std::string Sentence(Reason reason, const DesiredImage& want, const Local* local, const Freshness& past) {
+std::string MessageFor(Reason reason, const DesiredImage& desired, const Local* local,
+                       const Freshness& past) {
   switch (reason) {
     case Reason::kUpToDate:
       return "the registry agreed";
@@ -402,7 +405,7 @@ std::string Sentence(Reason reason, const DesiredImage& want, const Local* local
     case Reason::kCheckOverdue:
       return "the registry has not agreed for longer than two refresh intervals" + AnswerWords(past);
     case Reason::kTagMoved:
-      return Moved(want, local, past);
+      return Moved(desired, local, past);
     case Reason::kLocalDigestUnknown:
       return "the runtime does not report its image's digest, so the agent pulls it again";
     case Reason::kMirrorLag:
@@ -436,7 +439,7 @@ std::string Sentence(Reason reason, const DesiredImage& want, const Local* local
 
 }  // namespace
 
-RegistryView ViewOf(const DesiredImage& want, const Local* local, const Freshness& past,
+RegistryView ViewOf(const DesiredImage& desired, const Local* local, const Freshness& past,
                     const RefreshDecision& decision, base::TimePoint now, base::WallTime wall) {
   RegistryView view;
   if (past.newest) {
@@ -446,18 +449,18 @@ RegistryView ViewOf(const DesiredImage& want, const Local* local, const Freshnes
     view.checked_at = past.answered_wall;
   }
   view.digest = past.remote;
-  view.lent = past.lent;
+  view.restricted = past.restricted;
   view.confirmed_at = past.confirmed_wall;
   if (past.next_check != base::TimePoint()) {
     view.next_check_at = wall + std::chrono::duration_cast<base::WallTime::duration>(past.next_check - now);
   }
   view.fresh = decision.fresh;
-  view.in_order = decision.ready;
+  view.acceptable = decision.ready;
   view.agrees = decision.agrees;
   view.reason = decision.reason;
-  view.message = Sentence(decision.reason, want, local, past);
+  view.message = MessageFor(decision.reason, desired, local, past);
   view.always_reason = decision.always_reason;
-  if (!decision.agrees) view.always_message = Sentence(decision.always_reason, want, local, past);
+  if (!decision.agrees) view.always_message = MessageFor(decision.always_reason, desired, local, past);
   view.silent = past.silent;
   view.changed_from = past.changed_from;
   view.changed_at = past.changed_wall;

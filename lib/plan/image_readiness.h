@@ -16,26 +16,26 @@
 namespace prefetch::plan {
 
 // The pull that runs for an entry.
-struct Run {
+struct RunningPull {
   base::TimePoint started_at;
-  Movement movement;
+  ObservedProgress progress;
 };
 
 // All that is known about one entry. References outlive the call.
 struct EntryFacts {
-  const base::Shared<DesiredImage>& want;
+  const base::Shared<DesiredImage>& desired;
   Selection selection = Selection::kApplies;
-  bool labels_to_come = false;  // of the Node; with kLabelsUnknown
-  const Observation& seen;
-  const History& past;
+  bool labels_pending = false;  // of the Node; with kLabelsUnknown
+  const Observation& observed;
+  const History& history;
   Action action;
   std::optional<base::WallTime> window_opens{};  // its pull windows are closed until then
-  std::optional<Run> run;
+  std::optional<RunningPull> run;
   // kubelet's verdicts; null: not known yet. Without a kubelet, presence is the verdict.
   bool has_kubelet = false;
   bool learning = false;  // KubeletStatus::learning
   VerdictsPtr verdicts;
-  SpellingsPtr spellings{};             // as HeldVerdict::shown_spellings
+  SpellingsPtr spellings{};             // as DebouncedVerdict::shown_spellings
   bool no_disk_space = false;           // the disk rule holds it back
   bool waits_for_disk_space = false;    // it could start, but for the room that running pulls may still need
   std::uint64_t disk_space_needed = 0;  // at least; 0: not known
@@ -45,7 +45,7 @@ struct EntryFacts {
   const RefreshDecision* refresh = nullptr;
   const Freshness* freshness = nullptr;
   // Why nothing starts for it although it is due (its registry is held, the disk is full); none: its turn.
-  std::optional<Reason> held;
+  std::optional<Reason> hold_reason;
   bool looking_up = false;          // its credentials are searched for; nothing else holds it back
   std::string pin_problem{};        // Pinning::ProblemOf
   base::Shared<TouchStatus> touch;  // kNone where touching is off
@@ -76,7 +76,7 @@ bool IsReadyFor(const ImageState& image, image::PullPolicy policy, bool has_kube
 
 // Returns the state of the entry's registry checks, with a sentence for operators. `local` is the present
 // image; null if it is absent.
-RegistryView ViewOf(const DesiredImage& want, const Local* local, const Freshness& past,
+RegistryView ViewOf(const DesiredImage& desired, const Local* local, const Freshness& past,
                     const RefreshDecision& decision, base::TimePoint now, base::WallTime wall);
 
 }  // namespace prefetch::plan

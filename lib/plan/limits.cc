@@ -10,7 +10,7 @@ Limits WithThreshold(Limits limits, int kubelet_percent) {
   // again (K41).
   if (limits.disk_high_percent && *limits.disk_high_percent <= kubelet_percent) return limits;
   limits.disk_high_percent = kubelet_percent;
-  limits.percent_is_kubelets = true;
+  limits.percent_from_kubelet = true;
   return limits;
 }
 
@@ -19,28 +19,28 @@ namespace {
 // The shown rate is an average over at most this time and the poll after it.
 constexpr std::chrono::seconds kRateWindow{10};
 
-void Rate(Movement& movement, base::TimePoint now) {
-  base::Duration window = now - movement.rate_window_start;
+void Rate(ObservedProgress& progress, base::TimePoint now) {
+  base::Duration window = now - progress.rate_window_start;
   // Bytes become fewer when the runtime discards an ingest (C26). The rate is then counted anew, and is never
   // negative.
-  if (movement.bytes_done < movement.rated_bytes) {
-    movement.rated_bytes = movement.bytes_done;
-    movement.rate_window_start = now;
-    movement.bytes_per_second = 0;
+  if (progress.bytes_done < progress.rated_bytes) {
+    progress.rated_bytes = progress.bytes_done;
+    progress.rate_window_start = now;
+    progress.bytes_per_second = 0;
     return;
   }
   double took = std::chrono::duration<double>(window).count();
   if (took <= 0) return;
-  movement.bytes_per_second = static_cast<double>(movement.bytes_done - movement.rated_bytes) / took;
+  progress.bytes_per_second = static_cast<double>(progress.bytes_done - progress.rated_bytes) / took;
   if (window >= kRateWindow) {
-    movement.rate_window_start = now;
-    movement.rated_bytes = movement.bytes_done;
+    progress.rate_window_start = now;
+    progress.rated_bytes = progress.bytes_done;
   }
 }
 
 }  // namespace
 
-Movement AfterProgress(Movement past, const ProgressFacts& seen, base::TimePoint now) {
+ObservedProgress AfterProgress(ObservedProgress past, const ProgressFacts& seen, base::TimePoint now) {
   if (!past.seen) {
     past.rate_window_start = now;
     past.rated_bytes = seen.bytes_done;
@@ -53,7 +53,7 @@ Movement AfterProgress(Movement past, const ProgressFacts& seen, base::TimePoint
   if (moved || held) past.last_progress_at = now;
   const std::uint64_t came = seen.bytes_done - std::min(seen.bytes_done, past.bytes_done);
   const auto worth_it =
-      static_cast<double>(kPullFloor) *
+      static_cast<double>(kMinPullRate) *
       std::chrono::duration<double>(past.seen ? now - past.observed_at : kIdleAfter).count();
   if (held || static_cast<double>(came) >= worth_it) past.last_fast_at = now;
   past.observed_at = now;
@@ -66,8 +66,8 @@ Movement AfterProgress(Movement past, const ProgressFacts& seen, base::TimePoint
   return past;
 }
 
-bool IsIdle(const Movement& movement, base::TimePoint started_at, base::TimePoint now) {
-  return !movement.unpacking && now - std::max(movement.last_fast_at, started_at) >= kIdleAfter;
+bool IsIdle(const ObservedProgress& progress, base::TimePoint started_at, base::TimePoint now) {
+  return !progress.unpacking && now - std::max(progress.last_fast_at, started_at) >= kIdleAfter;
 }
 
 namespace {
@@ -79,21 +79,21 @@ base::TimePoint EndOfVisible(base::TimePoint started_at, base::Duration pull_tim
 
 }  // namespace
 
-base::TimePoint NextEvaluation(const Movement& movement, bool visible, base::TimePoint started_at,
+base::TimePoint NextEvaluation(const ObservedProgress& progress, bool visible, base::TimePoint started_at,
                                base::Duration pull_timeout, const Limits& limits) {
   if (!visible) return started_at + pull_timeout;
   base::TimePoint end = EndOfVisible(started_at, pull_timeout, limits);
-  if (movement.unpacking) return end;
+  if (progress.unpacking) return end;
   return std::min<base::TimePoint>(end,
-                                   std::max(movement.last_progress_at, started_at) + limits.stall_timeout);
+                                   std::max(progress.last_progress_at, started_at) + limits.stall_timeout);
 }
 
-PullVerdict EvaluatePull(const Movement& movement, bool visible, base::TimePoint started_at,
+PullVerdict EvaluatePull(const ObservedProgress& progress, bool visible, base::TimePoint started_at,
                          base::Duration pull_timeout, const Limits& limits, base::TimePoint now) {
   // Without bytes, a stall and a slow download look the same, so only the entry's own timeout is left.
   if (!visible) return now >= started_at + pull_timeout ? PullVerdict::kEnd : PullVerdict::kContinue;
   if (now >= EndOfVisible(started_at, pull_timeout, limits)) return PullVerdict::kEnd;
-  if (now >= NextEvaluation(movement, visible, started_at, pull_timeout, limits))
+  if (now >= NextEvaluation(progress, visible, started_at, pull_timeout, limits))
     return PullVerdict::kReplace;
   return PullVerdict::kContinue;
 }

@@ -27,7 +27,7 @@ struct Limits {
   // default, where neither is (K41).
   std::uint64_t disk_min_free_bytes = 5ULL << 30;
   std::optional<int> disk_high_percent;
-  bool percent_is_kubelets = false;  // WithThreshold took kubelet's
+  bool percent_from_kubelet = false;  // WithThreshold took kubelet's
   // If the runtime reports progress (containerd), a pull without progress for `stall_timeout` is replaced. A
   // pull ends after `pull_limit` or the entry's pullTimeout, whichever is longer. If the runtime reports
   // none, pullTimeout is the only limit.
@@ -49,12 +49,12 @@ Limits WithThreshold(Limits limits, int kubelet_percent);
 // (plan/disk_budget.h). A stalled pull is replaced.
 
 // A pull that brings fewer bytes a second during this time leaves its place to other registries.
-constexpr std::uint64_t kPullFloor = 16 * 1024;
+constexpr std::uint64_t kMinPullRate = 16 * 1024;
 constexpr std::chrono::seconds kIdleAfter{5};
 
 // The observed progress of one running pull. A value: agent::Pulls keeps it in the ActivePull, and updates it
 // after each reading of progress.
-struct Movement {
+struct ObservedProgress {
   // Last time that anything moved, or that the stall timer was paused (unpacking, containerd's queue).
   base::TimePoint last_progress_at;
   std::uint64_t fingerprint = 0;
@@ -63,7 +63,7 @@ struct Movement {
   bool seen = false;  // the runtime has shown us this pull at all
   bool unpacking = false;
   double bytes_per_second = 0;
-  base::TimePoint last_fast_at;  // last time above kPullFloor, or that the stall timer was paused
+  base::TimePoint last_fast_at;  // last time above kMinPullRate, or that the stall timer was paused
   base::TimePoint observed_at;
   base::TimePoint rate_window_start;  // since when, and from how many bytes, the rate is counted
   std::uint64_t rated_bytes = 0;
@@ -80,11 +80,11 @@ struct ProgressFacts {
   bool may_be_queued = false;
 };
 
-Movement AfterProgress(Movement past, const ProgressFacts& seen, base::TimePoint now);
+ObservedProgress AfterProgress(ObservedProgress past, const ProgressFacts& seen, base::TimePoint now);
 
 // Returns true if no bytes have come for kIdleAfter at a speed that is worth a place. A pull that has just
 // begun has its place like any other, so that the limit of parallel pulls holds while registries answer.
-bool IsIdle(const Movement& movement, base::TimePoint started_at, base::TimePoint now);
+bool IsIdle(const ObservedProgress& progress, base::TimePoint started_at, base::TimePoint now);
 
 enum class PullVerdict {
   kContinue,
@@ -93,11 +93,11 @@ enum class PullVerdict {
 };
 
 // `visible`: the runtime shows bytes. If not, `pull_timeout` is the one deadline.
-PullVerdict EvaluatePull(const Movement& movement, bool visible, base::TimePoint started_at,
+PullVerdict EvaluatePull(const ObservedProgress& progress, bool visible, base::TimePoint started_at,
                          base::Duration pull_timeout, const Limits& limits, base::TimePoint now);
 
 // Returns the time at which EvaluatePull may decide otherwise without new progress.
-base::TimePoint NextEvaluation(const Movement& movement, bool visible, base::TimePoint started_at,
+base::TimePoint NextEvaluation(const ObservedProgress& progress, bool visible, base::TimePoint started_at,
                                base::Duration pull_timeout, const Limits& limits);
 
 }  // namespace prefetch::plan

@@ -17,7 +17,7 @@ constexpr std::size_t kShortHash = 13;  // "sha256:" and six digits
 bool OnlyFailuresAreLeft(const Snapshot& snapshot) {
   if (snapshot.readiness.reason != Reason::kImagesNotReady) return false;
   return std::all_of(snapshot.images.begin(), snapshot.images.end(), [](const ImageState& image) {
-    return !image.applies || !image.want->required || image.ready ||
+    return !image.applies || !image.desired->required || image.ready ||
            (image.settled && image.phase == Phase::kFailing);
   });
 }
@@ -90,7 +90,7 @@ DesiredGate DesiredGateFor(const Snapshot& snapshot, const GateOptions& options,
   desired.condition = {StatusFor(readiness), std::string(ReasonName(readiness.reason)), MessageFor(snapshot)};
   bool time_is_over = running_for >= options.timeout;
   // A node must not stay without pods for ever because of an image that cannot come.
-  desired.taint_may_go = readiness.ready || OnlyFailuresAreLeft(snapshot) || time_is_over;
+  desired.may_remove_taint = readiness.ready || OnlyFailuresAreLeft(snapshot) || time_is_over;
   // The time limit is for the start alone: once the taint has gone for a good reason (kGone), a node that
   // becomes unready later has given nothing up.
   bool gives_up = taint == TaintHistory::kGivenUp || (taint == TaintHistory::kNotKnown && time_is_over);
@@ -100,12 +100,12 @@ DesiredGate DesiredGateFor(const Snapshot& snapshot, const GateOptions& options,
 }
 
 // Writes differences only: each write to a Node costs the API server, and goes to all watchers.
-GateUpdates WritesFor(const DesiredGate& desired, const NodeSeen& seen, const GateOptions& options) {
+GateUpdates WritesFor(const DesiredGate& desired, const ObservedGate& seen, const GateOptions& options) {
   GateUpdates writes;
   if (options.label && seen.label != desired.label) writes.label = desired.label;
   writes.result = !options.result_label.empty() && seen.result != desired.result;
   if (options.condition && seen.condition != desired.condition) writes.condition = desired.condition;
-  writes.remove_taint = options.taint && seen.tainted && desired.taint_may_go;
+  writes.remove_taint = options.taint && seen.tainted && desired.may_remove_taint;
   return writes;
 }
 
@@ -116,8 +116,8 @@ std::vector<GateEvent> ChangesFor(const Snapshot& snapshot, base::WallTime now) 
     // A clock that was set back puts a change into the future. Such a change counts as just as old, in both
     // directions.
     auto age = now - *image.registry->changed_at;
-    if (age > kChangeIsNews || age < -kChangeIsNews) continue;
-    changes.push_back({image.want->reference.written(), "ImageReplaced",
+    if (age > kChangeEventWindow || age < -kChangeEventWindow) continue;
+    changes.push_back({image.desired->reference.written(), "ImageReplaced",
                        "the tag had changed: " + Known(image.registry->changed_from) + " was replaced by " +
                            Known(image.digest)});
   }
@@ -128,8 +128,8 @@ std::vector<GateEvent> EventsFor(const Snapshot& snapshot, std::size_t most) {
   std::vector<GateEvent> events;
   for (const ImageState& image : snapshot.images) {
     if (events.size() == most) break;
-    if (!image.applies || !image.want->required || image.ready || !IsWorthAnEvent(image.reason)) continue;
-    events.push_back({image.want->reference.written(), std::string(ReasonName(image.reason)),
+    if (!image.applies || !image.desired->required || image.ready || !IsWorthAnEvent(image.reason)) continue;
+    events.push_back({image.desired->reference.written(), std::string(ReasonName(image.reason)),
                       base::Truncate(image.message, kLongestMessage)});
   }
   return events;

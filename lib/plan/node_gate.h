@@ -58,7 +58,7 @@ struct DesiredGate {
   // is taken away.
   std::optional<std::string> result;
   GateCondition condition;
-  bool taint_may_go = false;
+  bool may_remove_taint = false;
   bool gave_up = false;  // …since its time is over
 
   friend bool operator==(const DesiredGate&, const DesiredGate&) = default;
@@ -76,7 +76,7 @@ DesiredGate DesiredGateFor(const Snapshot& snapshot, const GateOptions& options,
                            TaintHistory taint);
 
 // The Node object's present state, as far as it concerns us.
-struct NodeSeen {
+struct ObservedGate {
   std::optional<std::string> label, result;
   std::optional<GateCondition> condition;
   bool tainted = false;
@@ -92,7 +92,7 @@ struct GateUpdates {
 };
 
 // The writes that turn `seen` into `desired`; none for parts that are not opted into.
-GateUpdates WritesFor(const DesiredGate& desired, const NodeSeen& seen, const GateOptions& options);
+GateUpdates WritesFor(const DesiredGate& desired, const ObservedGate& seen, const GateOptions& options);
 
 // One image to report as an Event of the Node.
 struct GateEvent {
@@ -107,7 +107,7 @@ struct GateEvent {
 std::vector<GateEvent> EventsFor(const Snapshot& snapshot, std::size_t most);
 
 // Time for which a change is worth an event, even if the API server is away meanwhile.
-constexpr std::chrono::minutes kChangeIsNews{30};
+constexpr std::chrono::minutes kChangeEventWindow{30};
 
 // Images whose tag had changed and that this agent has replaced lately, with the digests before and after;
 // reason "ImageReplaced", in the list's order. The same change is always the same GateEvent.

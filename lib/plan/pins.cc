@@ -13,7 +13,7 @@ namespace {
 std::uint64_t SpaceForImages(const DiskSpace& disk, const Limits& limits) {
   // The disk rule refuses nothing while the filesystem cannot be measured.
   if (!disk.known) return std::numeric_limits<std::uint64_t>::max();
-  return base::Minus(disk.capacity_bytes, KeptFree(disk, limits));
+  return base::SaturatingSub(disk.capacity_bytes, KeptFree(disk, limits));
 }
 
 }  // namespace
@@ -32,7 +32,7 @@ PinDecision DecidePins(const std::vector<DesiredPin>& desired, const std::set<st
       continue;
     }
     const std::uint64_t size =
-        counted.contains(candidate.id) ? 0 : base::Times(candidate.size_bytes, kLeastFactor);
+        counted.contains(candidate.id) ? 0 : base::SaturatingMul(candidate.size_bytes, kLeastFactor);
     if (size > space - taken) {
       decision.refused[candidate.name] =
           "the images of the list that are pinned before it take at least " + base::HumanBytes(taken) +

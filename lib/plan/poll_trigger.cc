@@ -12,10 +12,10 @@ using std::chrono::minutes;
 using std::chrono::seconds;
 
 // One change causes several events.
-constexpr milliseconds kSoon{100};
+constexpr milliseconds kFirstPollDelay{100};
 // containerd's CRI plugin learns of a change by the same events, and lists its old images until then.
 // agent::ImageWatch may have reported the last event 250 ms before that event.
-constexpr milliseconds kLate{850};
+constexpr milliseconds kSecondPollDelay{850};
 // The minimum time between the starts of two such polls, however many events come. kShareOfTime, in durations
 // of the last poll, is a second minimum: polls take a twentieth of the time at most, unless
 // kPollFloorUnderLoad allows more.
@@ -35,18 +35,18 @@ constexpr seconds kLongStream{10};
 }  // namespace
 
 PollTrigger AfterRuntimeEvent(PollTrigger trigger, base::TimePoint now) {
-  trigger.soon = std::min<base::TimePoint>(trigger.soon, now + kSoon);
+  trigger.first_poll_at = std::min<base::TimePoint>(trigger.first_poll_at, now + kFirstPollDelay);
   // The early look finds most changes. The late one follows the newest event, and finds what the runtime's
   // list did not show yet at the early one.
-  trigger.late = now + kLate;
+  trigger.second_poll_at = now + kSecondPollDelay;
   return trigger;
 }
 
 PollTrigger AfterPollBegan(PollTrigger trigger, base::TimePoint now) {
   // A trigger that is not due yet stays: this poll began before the time at which the runtime's list shows
   // the change.
-  if (trigger.soon <= now) trigger.soon = base::TimePoint::max();
-  if (trigger.late <= now) trigger.late = base::TimePoint::max();
+  if (trigger.first_poll_at <= now) trigger.first_poll_at = base::TimePoint::max();
+  if (trigger.second_poll_at <= now) trigger.second_poll_at = base::TimePoint::max();
   trigger.started_at = now;
   return trigger;
 }
@@ -57,7 +57,7 @@ PollTrigger AfterPollEnded(PollTrigger trigger, base::TimePoint now) {
 }
 
 base::TimePoint NextPoll(const PollTrigger& trigger) {
-  base::TimePoint due = std::min(trigger.soon, trigger.late);
+  base::TimePoint due = std::min(trigger.first_poll_at, trigger.second_poll_at);
   if (due == base::TimePoint::max()) return due;
   const base::Duration most = std::max<base::Duration>(kPollFloorUnderLoad, kShareUnderLoad * trigger.took);
   const base::Duration floor =
@@ -65,13 +65,13 @@ base::TimePoint NextPoll(const PollTrigger& trigger) {
   return std::max<base::TimePoint>(due, trigger.started_at + floor);
 }
 
-bool WasStable(base::Duration stood) {
-  return stood >= kLongStream;
+bool WasStable(base::Duration connected_for) {
+  return connected_for >= kLongStream;
 }
 
-base::Duration ReconnectDelay(base::Duration stood, int failures, bool unsupported) {
+base::Duration ReconnectDelay(base::Duration connected_for, int failures, bool unsupported) {
   if (unsupported) return kWatchUnsupported;
-  if (WasStable(stood)) return kWatchAgain;
+  if (WasStable(connected_for)) return kWatchAgain;
   // The bound of the shift only keeps it defined: the limit is reached after three failures.
   return std::min<base::Duration>(kWatchAgain * (1 << std::min(failures, 6)), kWatchAgainMost);
 }
@@ -80,27 +80,27 @@ namespace {
 
 // No event reports a change of kubelet's configuration, or of kubelet itself. A restart takes it seconds, and
 // then its new configuration counts.
-constexpr std::chrono::seconds kGlanceInterval{2};
+constexpr std::chrono::seconds kQuickPollInterval{2};
 // This interval is for changes that no stat shows, such as a new rule of a security module.
 constexpr std::chrono::seconds kFullInterval{8};
 
 }  // namespace
 
 PollDepth DueKubeletPoll(const KubeletPolls& polls, bool news, base::TimePoint now) {
-  if (news || polls.full <= now) return PollDepth::kFull;
-  return polls.glance <= now ? PollDepth::kGlance : PollDepth::kNone;
+  if (news || polls.next_full <= now) return PollDepth::kFull;
+  return polls.next_quick <= now ? PollDepth::kQuick : PollDepth::kNone;
 }
 
 KubeletPolls AfterKubeletPollBegan(KubeletPolls polls, PollDepth depth, base::TimePoint now) {
   if (depth == PollDepth::kNone) return polls;
   // A full look includes what a glance would see.
-  polls.glance = now + kGlanceInterval;
-  if (depth == PollDepth::kFull) polls.full = now + kFullInterval;
+  polls.next_quick = now + kQuickPollInterval;
+  if (depth == PollDepth::kFull) polls.next_full = now + kFullInterval;
   return polls;
 }
 
 base::TimePoint NextKubeletPoll(const KubeletPolls& polls) {
-  return std::min(polls.glance, polls.full);
+  return std::min(polls.next_quick, polls.next_full);
 }
 
 }  // namespace prefetch::plan

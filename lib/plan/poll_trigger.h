@@ -8,8 +8,8 @@ namespace prefetch::plan {
 
 // A value that the loop carries forward.
 struct PollTrigger {
-  base::TimePoint soon = base::TimePoint::max();
-  base::TimePoint late = base::TimePoint::max();
+  base::TimePoint first_poll_at = base::TimePoint::max();
+  base::TimePoint second_poll_at = base::TimePoint::max();
   base::TimePoint started_at;  // the newest poll
   base::Duration took{};
 };
@@ -21,25 +21,26 @@ PollTrigger AfterPollEnded(PollTrigger trigger, base::TimePoint now);
 // TimePoint::max(): it has told nothing since.
 base::TimePoint NextPoll(const PollTrigger& trigger);
 
-// The time of the next connection to the runtime's event stream, which has ended after `stood`. `failures`:
-// streams in a row that did not stand for long, this one not counted. `unsupported`: this runtime has none.
-base::Duration ReconnectDelay(base::Duration stood, int failures, bool unsupported);
-// Returns true if the stream stood for long enough to count as stable.
-bool WasStable(base::Duration stood);
+// The time of the next connection to the runtime's event stream, which has ended after `connected_for`.
+// `failures`: streams in a row that did not stand for long, this one not counted. `unsupported`: this runtime
+// has none.
+base::Duration ReconnectDelay(base::Duration connected_for, int failures, bool unsupported);
+// Returns true if the stream connected_for for long enough to count as stable.
+bool WasStable(base::Duration connected_for);
 
 // ---- KubeletPolls: schedules the polls of kubelet's files. A glance only checks whether a file has changed.
 // A full poll follows a change, and comes every 8 s.
 
 enum class PollDepth {
   kNone,
-  kGlance,  // some stats; in full at once if they differ from those of the poll before
+  kQuick,  // some stats; in full at once if they differ from those of the poll before
   kFull,
 };
 
 // A value that the loop carries forward.
 struct KubeletPolls {
-  base::TimePoint glance;
-  base::TimePoint full;
+  base::TimePoint next_quick;
+  base::TimePoint next_full;
 };
 
 // `news`: something is known to have changed, so that no glance is needed.

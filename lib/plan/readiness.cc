@@ -50,7 +50,7 @@ Readiness Summarize(const NodeFacts& node, const std::vector<ImageState>& images
   std::size_t failing = 0;
   const ImageState* first_failing = nullptr;
   for (const ImageState& image : images) {
-    if (!image.applies || !image.want->required) continue;
+    if (!image.applies || !image.desired->required) continue;
     out.required++;
     if (image.ready) out.required_ready++;
     if (image.phase == Phase::kFailing) {
@@ -74,7 +74,7 @@ Readiness Summarize(const NodeFacts& node, const std::vector<ImageState>& images
     // A source whose new version is invalid still has its last valid one in force, and holds nothing back.
     if (source.loaded_at) continue;
     // The invalid source is the reason, since it needs an operator. The node's trouble is kept beside it for
-    // questions about the other sources (AskReady).
+    // questions about the other sources (EvaluateReady).
     if (trouble) {
       out.node_problem = std::move(trouble->message);
       out.node_reason = trouble->reason;
@@ -88,7 +88,7 @@ Readiness Summarize(const NodeFacts& node, const std::vector<ImageState>& images
         Count(out.required - out.required_ready, "required image is", "required images are") + " not ready";
     if (first_failing != nullptr) {
       message += ", " + std::to_string(failing) + " failing: first " +
-                 first_failing->want->reference.written() + " (" +
+                 first_failing->desired->reference.written() + " (" +
                  std::string(ReasonName(first_failing->reason)) + ")";
     }
     return NotReady(out, failing > 0 ? Phase::kFailing : Phase::kProgressing, Reason::kImagesNotReady,
@@ -103,13 +103,13 @@ Readiness Summarize(const NodeFacts& node, const std::vector<ImageState>& images
   return out;
 }
 
-std::string StaleMountWords(const std::string& file) {
+std::string StaleMountMessage(const std::string& file) {
   return file +
          " was replaced on the node, and the agent still has the old file mounted: restart the agent's pod, "
          "and mount the folder instead of the file";
 }
 
-std::string VersionContradictionWords(const std::string& declared, const std::string& by_node) {
+std::string VersionContradictionMessage(const std::string& declared, const std::string& by_node) {
   return "declared version " + declared + ", but the Node says " + by_node;
 }
 
@@ -149,36 +149,38 @@ bool Has(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-ReadyAnswer No(ReadyAnswer answer, std::string why, std::string public_why) {
+ReadyAnswer NotReadyAnswer(ReadyAnswer answer, std::string why, std::string public_why) {
   answer.ready = false;
   answer.message = std::move(why);
   answer.public_message = std::move(public_why);
   return answer;
 }
 // Every caller may hear such a reason: it names only what the caller wrote, and the agent's own terms.
-ReadyAnswer No(ReadyAnswer answer, const std::string& why) {
-  return No(std::move(answer), why, why);
+ReadyAnswer NotReadyAnswer(ReadyAnswer answer, const std::string& why) {
+  return NotReadyAnswer(std::move(answer), why, why);
 }
 
 }  // namespace
 
-ReadyAnswer AskReady(const Snapshot& snapshot, const ReadyQuestion& query) {
+ReadyAnswer EvaluateReady(const Snapshot& snapshot, const ReadyQuestion& query) {
   ReadyAnswer answer;
   for (const ImageState& image : snapshot.images) {
-    if (query.source.empty() || Has(image.want->sources, query.source)) answer.entries.push_back(&image);
+    if (query.source.empty() || Has(image.desired->sources, query.source)) answer.entries.push_back(&image);
   }
   // The hash comes first: the caller has rolled out a new list, and any answer about the old one would
   // mislead it.
   if (!query.hash.empty() && query.hash != snapshot.list.hash) {
-    return No(answer, "the list in force is " +
-                          (snapshot.list.hash.empty() ? std::string("none") : snapshot.list.hash) + ", not " +
-                          query.hash);
+    return NotReadyAnswer(
+        answer, "the list in force is " +
+                    (snapshot.list.hash.empty() ? std::string("none") : snapshot.list.hash) + ", not " +
+                    query.hash);
   }
   if (!query.source.empty()) {
     const ListSource* source = FindSource(snapshot.list, query.source);
-    if (source == nullptr) return No(answer, "there is no source " + query.source + " in the list");
+    if (source == nullptr)
+      return NotReadyAnswer(answer, "there is no source " + query.source + " in the list");
     const std::string unknown = "no valid version of " + query.source + " is known";
-    if (!source->loaded_at) return No(answer, unknown + ": " + source->error, unknown);
+    if (!source->loaded_at) return NotReadyAnswer(answer, unknown + ": " + source->error, unknown);
   }
   // Problems of the whole node (the list, the runtime) come before any entry. An invalid list of another
   // source does not concern a question about one source.
@@ -186,11 +188,12 @@ ReadyAnswer AskReady(const Snapshot& snapshot, const ReadyQuestion& query) {
                               snapshot.readiness.reason == Reason::kImagesNotReady ||
                               (!query.source.empty() && snapshot.readiness.reason == Reason::kListInvalid);
   if (!only_entries_missing) {
-    return No(answer, snapshot.readiness.message, std::string(ReasonName(snapshot.readiness.reason)));
+    return NotReadyAnswer(answer, snapshot.readiness.message,
+                          std::string(ReasonName(snapshot.readiness.reason)));
   }
   if (!snapshot.readiness.node_problem.empty()) {
-    return No(answer, snapshot.readiness.node_problem,
-              std::string(ReasonName(snapshot.readiness.node_reason)));
+    return NotReadyAnswer(answer, snapshot.readiness.node_problem,
+                          std::string(ReasonName(snapshot.readiness.node_reason)));
   }
   std::size_t missing = 0;
   const ImageState* first = nullptr;
@@ -199,25 +202,26 @@ ReadyAnswer AskReady(const Snapshot& snapshot, const ReadyQuestion& query) {
     // every policy.
     bool met = query.policy && image->applies
                    ? IsReadyFor(*image, *query.policy, snapshot.kubelet.has_value()) &&
-                         (!image->registry || image->registry->in_order)
+                         (!image->registry || image->registry->acceptable)
                    : image->ready;
-    if (met || !image->want->required) continue;
+    if (met || !image->desired->required) continue;
     if (missing++ == 0) first = image;
   }
   if (first != nullptr) {
     Reason reason = first->reason;
     if (query.policy == image::PullPolicy::kAlways && first->usable) {
       if (!first->registry) {
-        return No(answer, "pods with Always contact the registry, and the agent does not ask it about " +
-                              first->want->reference.written() +
-                              ": give it readyFor: Always, or a refresh, in the list");
+        return NotReadyAnswer(answer,
+                              "pods with Always contact the registry, and the agent does not ask it about " +
+                                  first->desired->reference.written() +
+                                  ": give it readyFor: Always, or a refresh, in the list");
       }
       if (!first->registry->agrees) reason = first->registry->always_reason;
     }
-    return No(answer, std::to_string(missing) +
-                          (missing == 1 ? " required image is" : " required images are") +
-                          " not ready: first " + first->want->reference.written() + " (" +
-                          std::string(ReasonName(reason)) + ")");
+    return NotReadyAnswer(answer, std::to_string(missing) +
+                                      (missing == 1 ? " required image is" : " required images are") +
+                                      " not ready: first " + first->desired->reference.written() + " (" +
+                                      std::string(ReasonName(reason)) + ")");
   }
   answer.ready = true;
   answer.message =

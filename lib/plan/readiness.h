@@ -1,5 +1,5 @@
 // Summarize: readiness of the node, from that of its entries and the state of list, runtime and credentials.
-// AskReady: the answer of /readyz. Pure.
+// EvaluateReady: the answer of /readyz. Pure.
 #pragma once
 
 #include <chrono>
@@ -18,10 +18,10 @@ namespace prefetch::plan {
 // Messages about kubelet and mounts that status, explain and readiness share.
 
 // A file that was mounted by itself, and replaced on the node.
-std::string StaleMountWords(const std::string& file);
+std::string StaleMountMessage(const std::string& file);
 
 // The declared version of kubelet, and the one by its Node.
-std::string VersionContradictionWords(const std::string& declared, const std::string& by_node);
+std::string VersionContradictionMessage(const std::string& declared, const std::string& by_node);
 
 // For KubeletStatus::records_note; empty: the records can be read. `gate_is_on`: of each kubelet that may run
 // here, so that it keeps records.
@@ -49,7 +49,7 @@ std::string WithPullsUnderWay(std::string error, std::size_t pulls);
 // The node's readiness from that of its entries.
 Readiness Summarize(const NodeFacts& node, const std::vector<ImageState>& images);
 
-// ---- AskReady: the answer of /readyz to a question with conditions.
+// ---- EvaluateReady: the answer of /readyz to a question with conditions.
 
 struct ReadyQuestion {
   // For pods of this policy, instead of each entry's readyFor.
@@ -69,6 +69,6 @@ struct ReadyAnswer {
       entries;  // those that the question is about; they live as long as the Snapshot
 };
 
-ReadyAnswer AskReady(const Snapshot& snapshot, const ReadyQuestion& query);
+ReadyAnswer EvaluateReady(const Snapshot& snapshot, const ReadyQuestion& query);
 
 }  // namespace prefetch::plan

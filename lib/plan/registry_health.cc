@@ -13,7 +13,7 @@ constexpr std::chrono::hours kRegistryForgottenAfter{1};
 
 }  // namespace
 
-bool MayBeForgotten(const RegistryHealth& health, base::TimePoint now) {
+bool CanDiscard(const RegistryHealth& health, base::TimePoint now) {
   return now >= std::max(health.not_before, health.limited_until) + kRegistryForgottenAfter;
 }
 
@@ -25,11 +25,11 @@ RegistryHealth AfterRegistryFailure(RegistryHealth past, bool rate_limited, base
     // Answers to pulls that ran side by side are one wave. Counted one by one, four pulls would double the
     // pause four times.
     if (now >= past.limited_until) past.limited++;
-    delay = std::max(image::kLimitedRegistry.PauseAfter(past.limited), retry_after);
+    delay = std::max(image::kRateLimitCircuit.PauseAfter(past.limited), retry_after);
     // Jitter only adds here: a registry must not be asked before the time that it named.
     delay += std::chrono::duration_cast<base::Duration>(std::chrono::duration<double>(delay) * random / 10);
   } else {
-    delay = image::kFailingPulls.PauseAfter(past.failures);
+    delay = image::kPullCircuit.PauseAfter(past.failures);
     delay = std::chrono::duration_cast<base::Duration>(std::chrono::duration<double>(delay) * random);
   }
   // A later failure never shortens a hold, such as that of a 429.

@@ -1,4 +1,4 @@
-// What pulls show of one registry: whether it answers (RegistryHealth), and how far away it is (Distance).
+// One registry as pulls see it: whether it answers (RegistryHealth), and how far away it is (Distance). Pure;
 // Pure; the loop keeps one of each for each registry. RegistryPace is the same for the agent's own requests.
 #pragma once
 
@@ -27,7 +27,7 @@ RegistryHealth AfterRetryRequested(RegistryHealth past, base::TimePoint now);
 
 // Returns true if the registry has not been held for an hour. Its state may then be discarded, if no entry
 // uses the registry.
-bool MayBeForgotten(const RegistryHealth& health, base::TimePoint now);
+bool CanDiscard(const RegistryHealth& health, base::TimePoint now);
 
 // How far away a registry is, judged by the pulls of this process. Each pull from a far registry waits for
 // several round trips before its first layer moves, so more pulls at a time keep the link busy

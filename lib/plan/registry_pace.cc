@@ -44,7 +44,7 @@ bool ReservesQuota(const RegistryPace& pace, base::TimePoint now) {
   return pace.allowance->remaining <= std::max(kFewPulls, pace.allowance->limit / 10);
 }
 
-bool MayBeForgotten(const RegistryPace& pace, base::TimePoint now) {
+bool CanDiscard(const RegistryPace& pace, base::TimePoint now) {
   return pace.running == 0 && now >= pace.held_until + kForgottenAfter && !ReservesQuota(pace, now) &&
          pace.budget.At(now) >= image::kRegistryRequests.burst;
 }
@@ -79,7 +79,7 @@ RegistryPace AfterCheck(RegistryPace past, const image::RegistryAnswer& answer, 
       return past;
     case RegistryAnswerKind::kRateLimited: {
       past.holds++;
-      base::Duration wait = image::kLimitedRegistry.Pause(past.holds);
+      base::Duration wait = image::kRateLimitCircuit.Pause(past.holds);
       if (answer.retry_after) wait = *answer.retry_after;
       // Jitter, so that the nodes that were told the same time do not come back together.
       Hold(past, now + Spread(wait, random));
@@ -94,9 +94,9 @@ RegistryPace AfterCheck(RegistryPace past, const image::RegistryAnswer& answer, 
       }
       past.silences++;
       // A failed probe holds the registry again at once. It takes five failures only the first time.
-      if (past.probing || image::kSilentRegistry.IsOpen(past.silences)) {
+      if (past.probing || image::kRegistryCircuit.IsOpen(past.silences)) {
         past.holds++;
-        base::Duration wait = image::kSilentRegistry.Pause(past.holds);
+        base::Duration wait = image::kRegistryCircuit.Pause(past.holds);
         if (answer.retry_after) wait = std::max<base::Duration>(wait, *answer.retry_after);
         Hold(past, now + Scaled(wait, 0.75 + random / 2));
       }
@@ -110,7 +110,7 @@ RegistryPace AfterCheck(RegistryPace past, const image::RegistryAnswer& answer, 
   return past;
 }
 
-RegistryPace AfterHeldByPull(RegistryPace past, base::TimePoint until) {
+RegistryPace AfterPullThrottled(RegistryPace past, base::TimePoint until) {
   Hold(past, until);
   if (!past.trouble) {
     past.trouble = image::RegistryAnswer{.kind = RegistryAnswerKind::kRateLimited,
@@ -120,7 +120,7 @@ RegistryPace AfterHeldByPull(RegistryPace past, base::TimePoint until) {
   return past;
 }
 
-image::RegistryAnswer HeldAnswer(const RegistryPace& pace) {
+image::RegistryAnswer AnswerWhileHeld(const RegistryPace& pace) {
   image::RegistryAnswer answer = pace.trouble.value_or(image::RegistryAnswer{});
   // A hold without a known cause is shown as silence: a default RegistryAnswer would say that the answer
   // could not be compared.
@@ -131,11 +131,11 @@ image::RegistryAnswer HeldAnswer(const RegistryPace& pace) {
   return answer;
 }
 
-ChecksToStart ScheduleChecks(std::vector<CheckSlot> slots, const std::map<std::string, RegistryPace>& paces,
-                             base::TimePoint now) {
+ChecksToStart ScheduleChecks(std::vector<CheckCandidate> checks,
+                             const std::map<std::string, RegistryPace>& paces, base::TimePoint now) {
   ChecksToStart out;
   // Entries whose readiness waits for the answer go first, then those that have waited longest.
-  std::stable_sort(slots.begin(), slots.end(), [](const CheckSlot& a, const CheckSlot& b) {
+  std::stable_sort(checks.begin(), checks.end(), [](const CheckCandidate& a, const CheckCandidate& b) {
     if (a.urgent != b.urgent) return a.urgent;
     return a.due < b.due;
   });
@@ -148,26 +148,28 @@ ChecksToStart ScheduleChecks(std::vector<CheckSlot> slots, const std::map<std::s
     base::TokenBucket budget;
   };
   std::map<std::string, Capacity> capacities;
-  std::map<std::string, int> looking;
-  for (const CheckSlot& slot : slots) {
-    if (slot.lookup.state == LookupState::kUnderWay) looking[slot.registry]++;
+  std::map<std::string, int> lookups_running;
+  for (const CheckCandidate& check : checks) {
+    if (check.lookup.state == LookupState::kUnderWay) lookups_running[check.registry]++;
   }
   static const RegistryPace kNew;
-  for (const CheckSlot& slot : slots) {
-    auto found = paces.find(slot.registry);
+  for (const CheckCandidate& check : checks) {
+    auto found = paces.find(check.registry);
     const RegistryPace& pace = found == paces.end() ? kNew : found->second;
-    bool due = slot.due <= now;
+    bool due = check.due <= now;
     // A due entry of a held registry gets its answer without a request, so that its directives can take
     // effect.
     if (now < pace.held_until) {
-      if (due) out.unasked.push_back(slot.entry);
+      if (due) out.skipped.push_back(check.entry);
       continue;
     }
     Capacity& capacity =
-        capacities.try_emplace(slot.registry, Capacity{pace.running + looking[slot.registry], pace.budget})
+        capacities
+            .try_emplace(check.registry,
+                         Capacity{pace.running + lookups_running[check.registry], pace.budget})
             .first->second;
-    if (slot.lookup.state == LookupState::kUnderWay) continue;
-    // After a hold, one question at a time: the first slot that comes is the probe, due or not.
+    if (check.lookup.state == LookupState::kUnderWay) continue;
+    // After a hold, one question at a time: the first check that comes is the probe, due or not.
     if (pace.probing ? capacity.running > 0 : !due) continue;
     if (capacity.running >= image::kRequestsPerRegistry || total >= image::kChecksAtOnce) continue;
     // The copy of the budget in `capacity` is spent here. The real one is charged by AfterStart, once the
@@ -178,14 +180,14 @@ ChecksToStart ScheduleChecks(std::vector<CheckSlot> slots, const std::map<std::s
       continue;
     }
     capacity.running++;
-    if (slot.lookup.state == LookupState::kWanted) {
-      out.to_look_up.push_back(slot.entry);
+    if (check.lookup.state == LookupState::kNeeded) {
+      out.needs_credentials.push_back(check.entry);
       continue;
     }
-    // A look-up of credentials has no place among all checks, so plugins that hang do not stop other
+    // A look-up of credentials has no slot among all checks, so plugins that hang do not stop other
     // registries.
     total++;
-    out.start.push_back(slot.entry);
+    out.start.push_back(check.entry);
   }
   return out;
 }

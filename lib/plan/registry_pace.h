@@ -43,7 +43,7 @@ RegistryPace AfterStart(RegistryPace past, base::TimePoint now);
 RegistryPace AfterCheck(RegistryPace past, const image::RegistryAnswer& answer, base::TimePoint now,
                         base::WallTime wall, double random);
 // A pull was told to come later: checks do the same.
-RegistryPace AfterHeldByPull(RegistryPace past, base::TimePoint until);
+RegistryPace AfterPullThrottled(RegistryPace past, base::TimePoint until);
 
 // So few pulls are left that absent images get them all; present ones wait (R28). A reported number counts
 // for the limit's window, or for six hours if the registry names none.
@@ -51,12 +51,12 @@ bool ReservesQuota(const RegistryPace& pace, base::TimePoint now);
 
 // Nothing is lost if this is forgotten, once no entry is of that registry: no request runs, its budget is
 // full, and it has not been held for an hour.
-bool MayBeForgotten(const RegistryPace& pace, base::TimePoint now);
+bool CanDiscard(const RegistryPace& pace, base::TimePoint now);
 
 // The answer for an entry while its registry is held.
-image::RegistryAnswer HeldAnswer(const RegistryPace& pace);
+image::RegistryAnswer AnswerWhileHeld(const RegistryPace& pace);
 
-struct CheckSlot {
+struct CheckCandidate {
   std::size_t entry = 0;
   std::string registry;
   base::TimePoint due;
@@ -66,14 +66,14 @@ struct CheckSlot {
 
 struct ChecksToStart {
   std::vector<std::size_t> start;
-  std::vector<std::size_t> to_look_up;  // could start, but for their credentials
-  std::vector<std::size_t> unasked;     // due, and their registry is held
+  std::vector<std::size_t> needs_credentials;  // could start, but for their credentials
+  std::vector<std::size_t> skipped;            // due, and their registry is held
   base::TimePoint next_turn_at = base::TimePoint::max();
 };
 
-// `slots`: the entries that are due, and of each registry that waits for a probe at least one other. Those
+// `checks`: the entries that are due, and of each registry that waits for a probe at least one other. Those
 // whose time has not come are only used as probes.
-ChecksToStart ScheduleChecks(std::vector<CheckSlot> slots, const std::map<std::string, RegistryPace>& paces,
-                             base::TimePoint now);
+ChecksToStart ScheduleChecks(std::vector<CheckCandidate> checks,
+                             const std::map<std::string, RegistryPace>& paces, base::TimePoint now);
 
 }  // namespace prefetch::plan

@@ -17,7 +17,7 @@ bool IsOfHigherRank(const PullCandidate& a, const PullCandidate& b) {
          std::tie(b.stalled, b.update, a.requested, a.priority);
 }
 
-struct Places {
+struct SlotsInUse {
   int total = 0;  // that move
   int all = 0;    // with those that are idle
   int large = 0;
@@ -31,35 +31,35 @@ struct Places {
     auto own = idle.find(registry);
     return total + (own == idle.end() ? 0 : own->second);
   }
-  void Take(const PullCandidate& slot, const Limits& limits) {
-    if (slot.over) return;
-    // A pull whose content is here only unpacks, so its place among downloads is free. It still counts
+  void Take(const PullCandidate& pull, const Limits& limits) {
+    if (pull.over) return;
+    // A pull whose content is here only unpacks, so its slot among downloads is free. It still counts
     // against the limits below.
-    if (!slot.fetched) {
+    if (!pull.fetched) {
       all++;
-      slot.idle ? idle[slot.registry]++ : total++;
-      of_registry[slot.registry]++;
+      pull.idle ? idle[pull.registry]++ : total++;
+      of_registry[pull.registry]++;
     }
-    if (slot.bytes > limits.large_image_bytes) large++;
-    if (slot.unlisted) unlisted++;
-    if (slot.suspect) suspects++;
+    if (pull.bytes > limits.large_image_bytes) large++;
+    if (pull.unlisted) unlisted++;
+    if (pull.suspect) suspects++;
   }
 };
 
-// Places that are kept for a moment, from lower priorities, for entries whose credentials are looked up.
-class ReservedPlaces {
+// SlotsInUse that are kept for a moment, from lower priorities, for entries whose credentials are looked up.
+class ReservedSlots {
  public:
-  // Moves on to `slot`. Slots come in the order of Schedule.
-  void MoveTo(const PullCandidate& slot) {
-    if (last_ && (IsOfHigherRank(*last_, slot) || IsOfHigherRank(slot, *last_))) {
-      total_ += alike_;
-      alike_ = 0;
+  // Moves on to `pull`. Candidates come in the order of Schedule.
+  void MoveTo(const PullCandidate& pull) {
+    if (last_ && (IsOfHigherRank(*last_, pull) || IsOfHigherRank(pull, *last_))) {
+      total_ += same_rank_;
+      same_rank_ = 0;
     }
-    last_ = &slot;
+    last_ = &pull;
   }
-  void Add(const PullCandidate& slot) {
-    alike_++;
-    of_registry_[slot.registry]++;
+  void Add(const PullCandidate& pull) {
+    same_rank_++;
+    of_registry_[pull.registry]++;
   }
   int total() const { return total_; }
   int of_registry(const std::string& registry) const {
@@ -69,36 +69,36 @@ class ReservedPlaces {
 
  private:
   const PullCandidate* last_ = nullptr;
-  int total_ = 0;  // kept by images of higher rank than the one in question
-  int alike_ = 0;  // by what counts for as much
+  int total_ = 0;      // kept by images of higher rank than the one in question
+  int same_rank_ = 0;  // by what counts for as much
   std::map<std::string, int> of_registry_;
 };
 
-// Places in all, for one slot or another.
-class TotalPlaces {
+// SlotsInUse in all, for one pull or another.
+class TotalSlots {
  public:
-  TotalPlaces(const std::vector<PullCandidate>& running, int parallel) : parallel_(parallel) {
-    // Pulls that only unpack hold no place among downloads, so they say nothing about who has all places.
+  TotalSlots(const std::vector<PullCandidate>& running, int parallel) : parallel_(parallel) {
+    // Pulls that only unpack hold no slot among downloads, so they say nothing about who has all slots.
     int total = 0;
     bool of_one = true;
-    for (const PullCandidate& slot : running) {
-      if (slot.over || slot.fetched) continue;
-      if (total++ == 0) hog_ = slot.registry;
-      of_one = of_one && slot.registry == hog_;
-      // The newest of its pulls counts. While pulls of one registry still end and others start, places come
+    for (const PullCandidate& pull : running) {
+      if (pull.over || pull.fetched) continue;
+      if (total++ == 0) dominant_registry_ = pull.registry;
+      of_one = of_one && pull.registry == dominant_registry_;
+      // The newest of its pulls counts. While pulls of one registry still end and others start, slots come
       // free without an extra one.
-      one_more_from_ = std::max(one_more_from_, slot.started_at);
+      one_more_from_ = std::max(one_more_from_, pull.started_at);
     }
     // A limit of one pull stays one: the operator asked for no parallel pulls.
     if (parallel < 2 || total < parallel || !of_one) return;
     with_one_more_ = total + 1;
-    if (one_more_from_ != base::TimePoint::max()) one_more_from_ += kHoggedFor;
+    if (one_more_from_ != base::TimePoint::max()) one_more_from_ += kDominanceLimit;
   }
 
-  // Returns the places that this registry may use. If time alone brings one more, `next_turn_at` becomes that
+  // Returns the slots that this registry may use. If time alone brings one more, `next_turn_at` becomes that
   // time at the latest.
   int Of(const std::string& registry, base::TimePoint now, base::TimePoint& next_turn_at) const {
-    if (with_one_more_ == 0 || registry == hog_) return parallel_;
+    if (with_one_more_ == 0 || registry == dominant_registry_) return parallel_;
     if (now >= one_more_from_) return with_one_more_;
     next_turn_at = std::min(next_turn_at, one_more_from_);
     return parallel_;
@@ -107,15 +107,15 @@ class TotalPlaces {
 
  private:
   const int parallel_;
-  std::string hog_;
-  int with_one_more_ = 0;  // 0: no registry has all places
+  std::string dominant_registry_;
+  int with_one_more_ = 0;  // 0: no registry has all slots
   base::TimePoint one_more_from_;
 };
 
 // Returns the limit of pulls at a time, in all. Once the node has settled, pods' own pulls come first.
 int ParallelPulls(const ScheduleInput& input, const Limits& limits) {
   if (input.settled) return limits.parallel_pulls_when_ready;
-  const auto is_far = [](const PullCandidate& slot) { return slot.far; };
+  const auto is_far = [](const PullCandidate& pull) { return pull.far; };
   const bool any_far = std::any_of(input.due.begin(), input.due.end(), is_far) ||
                        std::any_of(input.running.begin(), input.running.end(), is_far);
   return any_far ? std::max(limits.parallel_pulls, limits.parallel_pulls_far) : limits.parallel_pulls;
@@ -126,17 +126,17 @@ class RegistryLimits {
  public:
   RegistryLimits(const ScheduleInput& input, const Limits& limits, int parallel, base::TimePoint now)
       : input_(input), limits_(limits), parallel_(parallel), now_(now) {
-    // A registry that is held cannot use a place now, so no place is kept for it.
+    // A registry that is held cannot use a slot now, so no slot is kept for it.
     for (const std::string& registry : input.soon) {
       if (now >= HeldUntil(registry)) waiting_.insert(registry);
     }
-    for (const PullCandidate& slot : input.due) {
-      if (now >= HeldUntil(slot.registry) && IsPrompt(slot.lookup, now)) waiting_.insert(slot.registry);
+    for (const PullCandidate& pull : input.due) {
+      if (now >= HeldUntil(pull.registry) && IsPrompt(pull.lookup, now)) waiting_.insert(pull.registry);
     }
     if (input.settled || limits.parallel_pulls_far <= limits.parallel_pulls) return;
-    for (const std::vector<PullCandidate>* slots : {&input.due, &input.running}) {
-      for (const PullCandidate& slot : *slots) {
-        if (slot.far) far_.insert(slot.registry);
+    for (const std::vector<PullCandidate>* pulls : {&input.due, &input.running}) {
+      for (const PullCandidate& pull : *pulls) {
+        if (pull.far) far_.insert(pull.registry);
       }
     }
   }
@@ -146,8 +146,8 @@ class RegistryLimits {
     return health == input_.registries.end() ? base::TimePoint() : health->second.not_before;
   }
   int Of(const std::string& registry) const {
-    // The last place stays for another registry, so that one that hangs cannot stop all others. Each registry
-    // keeps one place at least.
+    // The last slot stays for another registry, so that one that hangs cannot stop all others. Each registry
+    // keeps one slot at least.
     bool others_wait = waiting_.size() > waiting_.count(registry);
     return others_wait ? std::min(Own(registry), std::max(1, parallel_ - 1)) : Own(registry);
   }
@@ -156,7 +156,7 @@ class RegistryLimits {
   int Own(const std::string& registry) const {
     auto health = input_.registries.find(registry);
     bool on_probation =
-        health != input_.registries.end() && image::kFailingPulls.IsOpen(health->second.failures);
+        health != input_.registries.end() && image::kPullCircuit.IsOpen(health->second.failures);
     // One probe at a time until the registry has answered well.
     if (on_probation) return 1;
     return far_.contains(registry) ? std::max(limits_.per_registry_pulls, limits_.parallel_pulls_far)
@@ -167,79 +167,80 @@ class RegistryLimits {
   const Limits& limits_;
   const int parallel_;
   const base::TimePoint now_;
-  std::set<std::string> waiting_;  // registries that could use a place, or have their share already
+  std::set<std::string> waiting_;  // registries that could use a slot, or have their share already
   std::set<std::string> far_;      // registries that may have more pulls for it
 };
 
-// Pulls whose content was brought leave no more than `most` places, and none where one pull at a time is all.
-std::vector<PullCandidate> WithFreePlaces(std::vector<PullCandidate> running,
-                                          const RegistryLimits& registries, int most) {
+// Pulls whose content was brought leave no more than `most` slots, and none where one pull at a time is all.
+std::vector<PullCandidate> WithFreeSlots(std::vector<PullCandidate> running, const RegistryLimits& registries,
+                                         int most) {
   int free = most > 1 ? most : 0;
-  for (PullCandidate& slot : running) {
-    slot.fetched = slot.fetched && free > 0 && registries.Of(slot.registry) > 1;
-    if (slot.fetched) free--;
+  for (PullCandidate& pull : running) {
+    pull.fetched = pull.fetched && free > 0 && registries.Of(pull.registry) > 1;
+    if (pull.fetched) free--;
   }
   return running;
 }
 
 // Two names of one digest: the second pull would ask for the same bytes. It starts once the first has ended,
 // and finds them here.
-bool SameContentRuns(const PullCandidate& slot, const std::vector<PullCandidate>& running) {
-  return !slot.content.empty() &&
+bool SameContentRuns(const PullCandidate& pull, const std::vector<PullCandidate>& running) {
+  return !pull.content.empty() &&
          std::any_of(running.begin(), running.end(),
-                     [&](const PullCandidate& other) { return other.content == slot.content; });
+                     [&](const PullCandidate& other) { return other.content == pull.content; });
 }
 
 // Returns the number of credential look-ups under way of each registry.
-std::map<std::string, int> SearchesUnderWay(const std::vector<PullCandidate>& due) {
-  std::map<std::string, int> looking;
-  for (const PullCandidate& slot : due) {
-    if (slot.lookup.state == LookupState::kUnderWay) looking[slot.registry]++;
+std::map<std::string, int> CountRunningLookups(const std::vector<PullCandidate>& due) {
+  std::map<std::string, int> lookups_running;
+  for (const PullCandidate& pull : due) {
+    if (pull.lookup.state == LookupState::kUnderWay) lookups_running[pull.registry]++;
   }
-  return looking;
+  return lookups_running;
 }
 
-Places TakenBy(std::vector<PullCandidate>& running, bool settled, const Limits& limits) {
-  Places taken;
-  for (PullCandidate& slot : running) {
-    slot.idle = slot.idle && !settled;  // pods' own pulls come first then
-    taken.Take(slot, limits);
+SlotsInUse PlacesTakenBy(std::vector<PullCandidate>& running, bool settled, const Limits& limits) {
+  SlotsInUse taken;
+  for (PullCandidate& pull : running) {
+    pull.idle = pull.idle && !settled;  // pods' own pulls come first then
+    taken.Take(pull, limits);
   }
   return taken;
 }
 
 // Pulls of unlisted images, and large ones of a settled node, have limits among themselves.
-bool MayJoin(const PullCandidate& slot, const Places& taken, bool settled, const Limits& limits,
-             int parallel) {
-  if (slot.unlisted && taken.unlisted >= std::max(1, parallel / 2)) return false;
-  return !settled || slot.bytes <= limits.large_image_bytes || taken.large == 0;
+bool IsWithinGroupLimits(const PullCandidate& pull, const SlotsInUse& taken, bool settled,
+                         const Limits& limits, int parallel) {
+  if (pull.unlisted && taken.unlisted >= std::max(1, parallel / 2)) return false;
+  return !settled || pull.bytes <= limits.large_image_bytes || taken.large == 0;
 }
 
-// Whether a due pull finds a place.
-struct PlaceForSlot {
+// Whether a due pull finds a slot.
+struct FreeSlot {
   int registry_limit = 0, of_registry = 0;
   bool is_free = false;
-  bool is_reserved = false;  // look-ups of images that count for more keep all places that are left
+  bool is_reserved = false;  // look-ups of images that count for more keep all slots that are left
 };
 
-// Starts the look-up of credentials of a slot with a place, and keeps the place for it.
-void StartLookup(const PullCandidate& slot, const PlaceForSlot& place, base::TimePoint now,
-                 std::map<std::string, int>& looking, ReservedPlaces& reserved, ScheduleOutput& output) {
-  const bool under_way = slot.lookup.state == LookupState::kUnderWay;
-  if (!place.is_free) return;
-  if (!under_way && place.of_registry + looking[slot.registry] >= place.registry_limit) return;
-  // The look-up starts even while places are kept: look-ups that all hang then keep them for one moment
+// Starts the look-up of credentials of a pull with a slot, and keeps the slot for it.
+void StartLookup(const PullCandidate& pull, const FreeSlot& slot, base::TimePoint now,
+                 std::map<std::string, int>& lookups_running, ReservedSlots& reserved,
+                 ScheduleOutput& output) {
+  const bool under_way = pull.lookup.state == LookupState::kUnderWay;
+  if (!slot.is_free) return;
+  if (!under_way && slot.of_registry + lookups_running[pull.registry] >= slot.registry_limit) return;
+  // The look-up starts even while slots are kept: look-ups that all hang then keep them for one moment
   // together, and not one after the other.
   if (!under_way) {
-    output.to_look_up.push_back(slot.entry);
-    looking[slot.registry]++;
+    output.needs_credentials.push_back(pull.entry);
+    lookups_running[pull.registry]++;
   }
-  if (place.is_reserved || place.of_registry + reserved.of_registry(slot.registry) >= place.registry_limit) {
+  if (slot.is_reserved || slot.of_registry + reserved.of_registry(pull.registry) >= slot.registry_limit) {
     return;
   }
-  reserved.Add(slot);
-  const base::TimePoint since = under_way ? slot.lookup.since : now;
-  // At that time the kept place is free for others, and no event reports it.
+  reserved.Add(pull);
+  const base::TimePoint since = under_way ? pull.lookup.since : now;
+  // At that time the kept slot is free for others, and no event reports it.
   output.next_turn_at = std::min<base::TimePoint>(output.next_turn_at, since + kPromptLookup);
 }
 
@@ -250,10 +251,10 @@ bool ComesBefore(const PullCandidate& a, const PullCandidate& b) {
   return std::tie(a.started_at, a.failures, a.entry) < std::tie(b.started_at, b.failures, b.entry);
 }
 
-// One pass over the due pulls, in their order. For each slot the questions are: may its registry be asked, is
-// there a place, are its credentials known, is there room on the disk. The place comes before the
+// One pass over the due pulls, in their order. For each pull the questions are: may its registry be asked, is
+// there a slot, are its credentials known, is there room on the disk. The slot comes before the
 // credentials, so that only pulls that could start run a plugin. The disk comes last, and DiskBudget hears of
-// every slot, since one that waits keeps its claim against those behind it.
+// every pull, since one that waits keeps its claim against those behind it.
 ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::TimePoint now) {
   ScheduleOutput output;
   if (input.due.empty()) return output;
@@ -265,92 +266,92 @@ ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::
   std::vector<PullCandidate> due = input.due;
   std::stable_sort(due.begin(), due.end(), ComesBefore);
   if (input.may_reorder && !input.settled) MoveLargestFirst(due, parallel);
-  // `registries` comes before `running`: a pull gives its place up only if its registry may have several.
+  // `registries` comes before `running`: a pull gives its slot up only if its registry may have several.
   const RegistryLimits registries(input, limits, parallel, now);
-  std::vector<PullCandidate> running = WithFreePlaces(input.running, registries, parallel);
-  Places taken = TakenBy(running, input.settled, limits);
+  std::vector<PullCandidate> running = WithFreeSlots(input.running, registries, parallel);
+  SlotsInUse taken = PlacesTakenBy(running, input.settled, limits);
   const int most = parallel > 1 ? kWithIdle * parallel : 1;
-  const TotalPlaces places(running, parallel);
+  const TotalSlots slots(running, parallel);
   DiskBudget disk(input.usable, input.running);
-  ReservedPlaces reserved;
-  std::map<std::string, int> looking = SearchesUnderWay(due);
+  ReservedSlots reserved;
+  std::map<std::string, int> lookups_running = CountRunningLookups(due);
   const bool shares = input.agent_downloads && !input.settled && parallel > 1;
-  const PullCandidate* waits = nullptr;  // the first one without a place
-  for (const PullCandidate& slot : due) {
-    // No slot behind this one can start, whatever its registry is.
-    if (taken.total >= places.Most() && !shares) break;
-    // A held registry takes no claim to places or room: the images of others go past it.
-    if (base::TimePoint held_until = registries.HeldUntil(slot.registry); now < held_until) {
+  const PullCandidate* waits = nullptr;  // the first one without a slot
+  for (const PullCandidate& pull : due) {
+    // No pull behind this one can start, whatever its registry is.
+    if (taken.total >= slots.Most() && !shares) break;
+    // A held registry takes no claim to slots or room: the images of others go past it.
+    if (base::TimePoint held_until = registries.HeldUntil(pull.registry); now < held_until) {
       output.next_turn_at = std::min(output.next_turn_at, held_until);
       continue;
     }
     // A look-up that takes long has lost its claims, so that a plugin that hangs delays its own images only.
-    if (!IsPrompt(slot.lookup, now)) continue;
+    if (!IsPrompt(pull.lookup, now)) continue;
     // Suspects run one at a time. If two ran, nobody could tell which of them ends the runtime.
-    if (SameContentRuns(slot, running) || (slot.suspect && taken.suspects > 0)) continue;
-    reserved.MoveTo(slot);
-    const int total_limit = places.Of(slot.registry, now, output.next_turn_at);
-    const int total = taken.TotalFor(slot.registry);
-    PlaceForSlot place{.registry_limit = registries.Of(slot.registry),
-                       .of_registry = taken.of_registry[slot.registry]};
+    if (SameContentRuns(pull, running) || (pull.suspect && taken.suspects > 0)) continue;
+    reserved.MoveTo(pull);
+    const int total_limit = slots.Of(pull.registry, now, output.next_turn_at);
+    const int total = taken.TotalFor(pull.registry);
+    FreeSlot slot{.registry_limit = registries.Of(pull.registry),
+                  .of_registry = taken.of_registry[pull.registry]};
     const bool beyond =
-        shares && place.of_registry == 0 && (waits == nullptr || !IsOfHigherRank(*waits, slot));
-    place.is_free = (total < total_limit || beyond) && taken.all < most &&
-                    place.of_registry < place.registry_limit &&
-                    MayJoin(slot, taken, input.settled, limits, parallel);
-    place.is_reserved = total + reserved.total() >= total_limit && !beyond;
-    if (waits == nullptr && !place.is_free) waits = &slot;
-    if (slot.lookup.state != LookupState::kDone) {
+        shares && slot.of_registry == 0 && (waits == nullptr || !IsOfHigherRank(*waits, pull));
+    slot.is_free = (total < total_limit || beyond) && taken.all < most &&
+                   slot.of_registry < slot.registry_limit &&
+                   IsWithinGroupLimits(pull, taken, input.settled, limits, parallel);
+    slot.is_reserved = total + reserved.total() >= total_limit && !beyond;
+    if (waits == nullptr && !slot.is_free) waits = &pull;
+    if (pull.lookup.state != LookupState::kDone) {
       // This makes the claim without a start: the room must still be there when the look-up ends.
-      disk.Admits(slot, false);
-      StartLookup(slot, place, now, looking, reserved, output);
+      disk.Admits(pull, false);
+      StartLookup(pull, slot, now, lookups_running, reserved, output);
       continue;
     }
-    const bool has_place = place.is_free && !place.is_reserved;
-    if (!disk.Admits(slot, has_place)) {
+    const bool has_slot = slot.is_free && !slot.is_reserved;
+    if (!disk.Admits(pull, has_slot)) {
       // Only entries that nothing but room holds back report it as their reason.
-      if (has_place) output.short_of_disk_space.push_back(slot.entry);
+      if (has_slot) output.short_of_disk_space.push_back(pull.entry);
       continue;
     }
-    taken.Take(slot, limits);
-    running.push_back(slot);
-    output.start.push_back(slot.entry);
+    taken.Take(pull, limits);
+    running.push_back(pull);
+    output.start.push_back(pull.entry);
   }
   return output;
 }
 
 namespace {
 
-using Slots = std::vector<PullCandidate>::iterator;
+using Candidates = std::vector<PullCandidate>::iterator;
 
-// Returns the bytes of all slots. A slot of unknown size counts as the average of the others; at least one
+// Returns the bytes of all pulls. A pull of unknown size counts as the average of the others; at least one
 // size has to be known.
-double SumOfBytes(Slots begin, Slots end) {
+double SumOfBytes(Candidates begin, Candidates end) {
   double sum = 0;
   std::ptrdiff_t known = 0;
-  for (Slots slot = begin; slot != end; ++slot) {
-    sum += static_cast<double>(slot->bytes);
-    if (slot->bytes > 0) known++;
+  for (Candidates pull = begin; pull != end; ++pull) {
+    sum += static_cast<double>(pull->bytes);
+    if (pull->bytes > 0) known++;
   }
   return sum * static_cast<double>(end - begin) / static_cast<double>(known);
 }
 
-// Returns the largest slot that may be moved, or `end`. An image of a far registry keeps its place, since
+// Returns the largest pull that may be moved, or `end`. An image of a far registry keeps its slot, since
 // latency and not its size decides how long it takes.
-Slots Largest(Slots begin, Slots end) {
-  Slots largest = end;
-  for (Slots slot = begin; slot != end; ++slot) {
-    if (slot->far || slot->bytes == 0) continue;
-    if (largest == end || slot->bytes > largest->bytes) largest = slot;
+Candidates Largest(Candidates begin, Candidates end) {
+  Candidates largest = end;
+  for (Candidates pull = begin; pull != end; ++pull) {
+    if (pull->far || pull->bytes == 0) continue;
+    if (largest == end || pull->bytes > largest->bytes) largest = pull;
   }
   return largest;
 }
 
-void MoveAmongEquals(Slots begin, Slots end, int parallel) {
+void MoveAmongEquals(Candidates begin, Candidates end, int parallel) {
   // Each round moves one image to the front and goes on with the rest. It ends when the largest of the rest
   // fits into the share that one of `parallel` pulls has anyway.
   while (end - begin > 1) {
-    Slots largest = Largest(begin, end);
+    Candidates largest = Largest(begin, end);
     if (largest == end) return;
     if (static_cast<double>(largest->bytes) * parallel <= SumOfBytes(begin, end)) return;
     std::rotate(begin, largest, std::next(largest));
@@ -364,19 +365,19 @@ bool MayReorder(const PhaseCount& phase) {
   return 2 * phase.over >= phase.images;
 }
 
-bool WantsSizes(const PhaseCount& phase) {
+bool NeedsSizes(const PhaseCount& phase) {
   return 2 * (phase.over + phase.running) >= phase.images;
 }
 
-bool AreEqual(const PullCandidate& a, const PullCandidate& b) {
+bool HaveEqualRank(const PullCandidate& a, const PullCandidate& b) {
   return a.stalled == b.stalled && a.update == b.update && a.requested == b.requested &&
          a.priority == b.priority && a.failures == b.failures;
 }
 
 void MoveLargestFirst(std::vector<PullCandidate>& due, int parallel) {
-  for (Slots begin = due.begin(); begin != due.end();) {
-    const Slots end =
-        std::find_if(begin, due.end(), [&](const PullCandidate& slot) { return !AreEqual(*begin, slot); });
+  for (Candidates begin = due.begin(); begin != due.end();) {
+    const Candidates end = std::find_if(
+        begin, due.end(), [&](const PullCandidate& pull) { return !HaveEqualRank(*begin, pull); });
     MoveAmongEquals(begin, end, parallel);
     begin = end;
   }

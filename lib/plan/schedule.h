@@ -27,14 +27,14 @@ struct PullCandidate {
   int priority = 0;
   bool update = false;     // a usable image is here, so the pull goes behind those of absent images
   bool requested = false;  // a preflight waits for it now, so it goes first
-  bool unlisted = false;   // requested, and on no list: such pulls never take more than half of the places
-  bool suspect = false;    // plan::IsSuspicious: such pulls run one at a time
-  bool stalled = false;  // its last pull stalled: it goes behind all others, since it may hold a place again
+  bool unlisted = false;   // requested, and on no list: such pulls never take more than half of the slots
+  bool suspect = false;    // plan::IsCrashSuspect: such pulls run one at a time
+  bool stalled = false;    // its last pull stalled: it goes behind all others, since it may hold a slot again
   // The pull runs. `fetched`: the agent has fetched its content, and PullImage unpacks it. `over`: PullImage
-  // has returned, less than kShortPoll ago, and the image is looked at. Such a pull takes no place.
+  // has returned, less than kShortPoll ago, and the image is looked at. Such a pull takes no slot.
   bool fetched = false;
   bool over = false;
-  bool idle = false;        // plan::IsIdle of a running pull: it takes no place of other registries
+  bool idle = false;        // plan::IsIdle of a running pull: it takes no slot of other registries
   bool far = false;         // the registry is far: its distance, above
   int failures = 0;         // entries that failed go behind those of their priority that did not
   std::uint64_t bytes = 0;  // 0: not known
@@ -46,14 +46,14 @@ struct PullCandidate {
 // The one order of pulls. Schedule starts due pulls in this order, and the disk budget ends running pulls in
 // its reverse. With two orders, a pull could be started only to be ended for the pull that it overtook. The
 // criteria are, in this order: its last pull has not stalled, the image is missing, a preflight requests it,
-// highest priority, started first, fewest failures, place in the list.
+// highest priority, started first, fewest failures, slot in the list.
 bool ComesBefore(const PullCandidate& a, const PullCandidate& b);
 
 // After PullImage has returned, the worker verifies the new image, which takes milliseconds. If it takes
-// longer than this, the pull keeps its place, so that pulls do not pile up behind a runtime that hangs.
+// longer than this, the pull keeps its slot, so that pulls do not pile up behind a runtime that hangs.
 constexpr std::chrono::seconds kShortPoll{1};
 
-// An entry whose next try is due within this time counts as one that could use a place.
+// An entry whose next try is due within this time counts as one that could use a slot.
 constexpr std::chrono::seconds kSoonDue{10};
 
 struct ScheduleInput {
@@ -71,7 +71,7 @@ struct ScheduleInput {
 struct ScheduleOutput {
   std::vector<std::size_t> start;  // entries, in the order to start them
   // Entries that lack only their credentials. The caller looks these up now.
-  std::vector<std::size_t> to_look_up;
+  std::vector<std::size_t> needs_credentials;
   // Entries that lack only disk space, which other pulls may still need.
   std::vector<std::size_t> short_of_disk_space;
   // The earliest time at which a due pull that only waits for a time may start; max() if there is none.
@@ -82,23 +82,23 @@ struct ScheduleOutput {
 // of one pull stays one.
 constexpr int kWithIdle = 4;
 
-// A registry that took every place when it alone had work leaves others one place more, beyond the limit,
+// A registry that took every slot when it alone had work leaves others one slot more, beyond the limit,
 // once its pulls have run for this time. A limit of one pull stays one.
-constexpr std::chrono::seconds kHoggedFor{10};
+constexpr std::chrono::seconds kDominanceLimit{10};
 
 // Returns the due pulls that start now. No pull starts before `hold_until`.
 //
 // Until the node is settled, if the agent downloads, a registry without a running pull may start one beyond
-// the limit: registries that hang may have all places, and the agent's streams are shared among registries. A
+// the limit: registries that hang may have all slots, and the agent's streams are shared among registries. A
 // pull of higher rank that waits comes first. Where the runtime downloads, its own queue would hold such a
 // pull.
 //
-// If the agent has fetched the content of a pull, the runtime only unpacks it. The places of such pulls are
+// If the agent has fetched the content of a pull, the runtime only unpacks it. The slots of such pulls are
 // free for further downloads, up to as many again as the limit. A limit of one pull stays one.
 //
-// No registry gets the last place while another registry could use it, so a registry that hangs does not stop
-// the others. A registry that alone has work gets all places. Pulls of another registry that become due later
-// wait for kHoggedFor at most.
+// No registry gets the last slot while another registry could use it, so a registry that hangs does not stop
+// the others. A registry that alone has work gets all slots. Pulls of another registry that become due later
+// wait for kDominanceLimit at most.
 ScheduleOutput Schedule(const ScheduleInput& input, const Limits& limits, base::TimePoint now);
 
 // A pull phase begins when images are missing. In its second half, Schedule starts a large image before
@@ -115,14 +115,14 @@ struct PhaseCount {
 // Half of them are over.
 bool MayReorder(const PhaseCount& phase);
 // Soon they are: the sizes of the others are worth a question.
-bool WantsSizes(const PhaseCount& phase);
+bool NeedsSizes(const PhaseCount& phase);
 
-// Returns true if only its place in the list puts `a` before or behind `b`.
-bool AreEqual(const PullCandidate& a, const PullCandidate& b);
+// Returns true if only its slot in the list puts `a` before or behind `b`.
+bool HaveEqualRank(const PullCandidate& a, const PullCandidate& b);
 
 // `due` is in order. An image that is larger than its share of all that wait among its equals goes to their
 // front: with `parallel` pulls at a time, it would end after all others. Images of far registries keep their
-// places, as their time is not their size's alone. Images of unknown size keep them, too; for the sum they
+// slots, as their time is not their size's alone. Images of unknown size keep them, too; for the sum they
 // count as the average of the others.
 void MoveLargestFirst(std::vector<PullCandidate>& due, int parallel);
 

@@ -55,7 +55,7 @@ std::string_view PulledWithName(PulledWith with) {
 
 const ImageState* FindImage(const Snapshot& snapshot, const image::Reference& reference) {
   auto found = std::find_if(snapshot.images.begin(), snapshot.images.end(),
-                            [&](const ImageState& image) { return image.want->reference == reference; });
+                            [&](const ImageState& image) { return image.desired->reference == reference; });
   return found == snapshot.images.end() ? nullptr : &*found;
 }
 
@@ -63,7 +63,7 @@ const kubelet::Verdicts* VerdictsOfPod(const ImageState& image, const PodProfile
   // Without `spellings` there is one pod, or the image is absent. In both cases `verdicts` hold for all pods.
   if (!image.spellings) return image.verdicts.get();
   auto found =
-      std::find_if(image.spellings->begin(), image.spellings->end(), [&](const SpelledVerdicts& one) {
+      std::find_if(image.spellings->begin(), image.spellings->end(), [&](const SpellingVerdicts& one) {
         return one.image == pod.reference.written() && one.ready_as == pod.ready_as;
       });
   return found == image.spellings->end() ? nullptr : found->verdicts.get();

@@ -69,22 +69,23 @@ struct RegistryView {
   std::optional<base::WallTime> confirmed_at;  // when it agreed last
   std::optional<base::WallTime> next_check_at;
   bool fresh = false;
-  bool in_order = true;  // what the entry's directives make of the answer does not keep it from being ready
+  bool acceptable = true;  // what the entry's directives make of the answer does not keep it from being ready
   // The registry's result for a pod with Always (plan/freshness.h), and a sentence about an obstacle.
   bool agrees = false;
   Reason always_reason = Reason::kNotChecked;
   std::string always_message;
   Reason reason = Reason::kNotChecked;  // why it is not fresh, or not ready
   int silent = 0;                       // checks in a row without an answer
-  bool lent = false;  // what agrees was said to a credential that not every pod has (Freshness::lent)
+  bool restricted =
+      false;  // what agrees was said to a credential that not every pod has (Freshness::restricted)
   // The newest change that this agent pulled.
   std::string changed_from;
   std::optional<base::WallTime> changed_at;
 };
 
 struct ImageState {
-  base::Shared<DesiredImage> want;  // the list's own
-  bool applies = true;              // false: its platforms or nodeSelector exclude this node
+  base::Shared<DesiredImage> desired;  // the list's own
+  bool applies = true;                 // false: its platforms or nodeSelector exclude this node
   bool present = false;
   bool usable = false;  // present, and nothing is in the way but what kubelet may say
   std::string image_id;

@@ -16,23 +16,23 @@ namespace prefetch::plan {
 
 using VerdictsPtr = std::shared_ptr<const kubelet::Verdicts>;
 
-struct SpelledVerdicts {
+struct SpellingVerdicts {
   std::string image;     // as pods write it
   VerdictsPtr verdicts;  // never null
-  base::Shared<image::PodCoordinates> ready_as{};
+  base::Shared<image::PodCredentialRefs> ready_as{};
 
-  friend bool operator==(const SpelledVerdicts&, const SpelledVerdicts&) = default;
+  friend bool operator==(const SpellingVerdicts&, const SpellingVerdicts&) = default;
 };
 // Null: there is one pod.
-using SpellingsPtr = std::shared_ptr<const std::vector<SpelledVerdicts>>;
+using SpellingsPtr = std::shared_ptr<const std::vector<SpellingVerdicts>>;
 
 // All of an entry, the first one first.
-std::vector<PodProfile> PodsOf(const DesiredImage& want);
-bool SamePod(const PodProfile& a, const PodProfile& b);
-bool SamePods(const DesiredImage& a, const DesiredImage& b);
+std::vector<PodProfile> PodsOf(const DesiredImage& desired);
+bool IsSamePod(const PodProfile& a, const PodProfile& b);
+bool HaveSamePods(const DesiredImage& a, const DesiredImage& b);
 // How these write it, each text once.
-std::vector<image::Reference> SpellingsOf(const DesiredImage& want);
-bool IsSpelled(const DesiredImage& want, const std::string& written);
+std::vector<image::Reference> SpellingsOf(const DesiredImage& desired);
+bool IsSpelled(const DesiredImage& desired, const std::string& written);
 
 // An entry's verdicts: the worst for each policy, and the verdicts behind it.
 struct EntryVerdicts {
@@ -41,6 +41,6 @@ struct EntryVerdicts {
 };
 // `each` must not be empty. Returns `before` unchanged if nothing differs, so that Snapshots share the old
 // objects.
-EntryVerdicts WorstOf(std::vector<SpelledVerdicts> each, EntryVerdicts before = {});
+EntryVerdicts WorstOf(std::vector<SpellingVerdicts> each, EntryVerdicts before = {});
 
 }  // namespace prefetch::plan

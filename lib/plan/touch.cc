@@ -28,22 +28,22 @@ constexpr minutes kHopelessPause{10};
 // Time after which a touch that was given up is tried again, if that may help.
 constexpr minutes kGivenUpPause{60};
 // After this many tries, readiness does not wait for a transient obstacle to pass.
-constexpr int kPassingThatSettle = 6;
+constexpr int kTransientUntilSettled = 6;
 
 // Says how a touch is repeated: a few times, without end, or not before something changes.
-enum class Again { kCounted, kTransient, kNever };
+enum class RetryKind { kCounted, kTransient, kNever };
 
-Again AgainAfter(TouchObstacle obstacle) {
+RetryKind RetryKindFor(TouchObstacle obstacle) {
   switch (obstacle) {
     case TouchObstacle::kRegistryTrouble:
     case TouchObstacle::kApiServer:
-      return Again::kTransient;
+      return RetryKind::kTransient;
     case TouchObstacle::kPullSecret:
     case TouchObstacle::kTokenProvider:
     // Every further touch has the same result: kubelet has no secret for it, would record the account of the
     // touch pod, or never finds its records with this runtime (K18).
     case TouchObstacle::kRecordsNeverMatch:
-      return Again::kNever;
+      return RetryKind::kNever;
     case TouchObstacle::kNone:
     case TouchObstacle::kNoNodeCredentials:
     case TouchObstacle::kPullFailed:
@@ -53,7 +53,7 @@ Again AgainAfter(TouchObstacle obstacle) {
     case TouchObstacle::kNamespaceMissing:
     case TouchObstacle::kForbidden:
     case TouchObstacle::kPodNeverRan:
-      return Again::kCounted;
+      return RetryKind::kCounted;
   }
   std::abort();
 }
@@ -149,12 +149,12 @@ std::string_view TouchObstacleName(TouchObstacle obstacle) {
   std::abort();
 }
 
-TouchNeed NeedOf(const DesiredImage& want, const kubelet::Verdicts& verdicts) {
-  switch (want.open) {
+TouchNeed NeedOf(const DesiredImage& desired, const kubelet::Verdicts& verdicts) {
+  switch (desired.open) {
     case Open::kNever:
       return TouchNeed::kNone;
     case Open::kAuto:
-      return IsClosed(verdicts.For(want.ready_for)) ? TouchNeed::kOpen : TouchNeed::kNone;
+      return IsClosed(verdicts.For(desired.ready_for)) ? TouchNeed::kOpen : TouchNeed::kNone;
     // Judged for Never, the strictest policy. A preloaded image is open today, and the first pod with a
     // secret of its own would close it (K29), so a record is made before.
     case Open::kAlways:
@@ -169,10 +169,10 @@ TouchNeed NeedOf(const DesiredImage& want, const kubelet::Verdicts& verdicts) {
 
 // Another content starts anew: the failures were about the content before.
 TouchHistory ForContent(TouchHistory past, const std::string& image_id, base::TimePoint now) {
-  if (past.image_id == image_id && past.of_content.empty()) return past;
-  // The same content may be touched again, after SkipTouch: its attempts still count.
-  if (past.image_id.empty() && !image_id.empty() && past.of_content == image_id) {
-    past.image_id = std::exchange(past.of_content, {});
+  if (past.image_id == image_id && past.paused_image_id.empty()) return past;
+  // The same content may be touched again, after PauseTouch: its attempts still count.
+  if (past.image_id.empty() && !image_id.empty() && past.paused_image_id == image_id) {
+    past.image_id = std::exchange(past.paused_image_id, {});
     return past;
   }
   TouchHistory fresh;
@@ -181,14 +181,14 @@ TouchHistory ForContent(TouchHistory past, const std::string& image_id, base::Ti
   return fresh;
 }
 
-TouchHistory SkipTouch(TouchHistory past) {
-  if (!past.image_id.empty()) past.of_content = std::exchange(past.image_id, {});
+TouchHistory PauseTouch(TouchHistory past) {
+  if (!past.image_id.empty()) past.paused_image_id = std::exchange(past.image_id, {});
   return past;
 }
 
-TouchHistory AfterNews(TouchHistory past, base::TimePoint now) {
+TouchHistory AfterConditionsChanged(TouchHistory past, base::TimePoint now) {
   past.failures = 0;
-  past.passing = 0;
+  past.transient_failures = 0;
   past.not_before = now;
   past.obstacle = TouchObstacle::kNone;
   past.why.clear();
@@ -211,23 +211,26 @@ TouchHistory AfterTouch(TouchHistory past, const TouchResult& result, base::Time
   past.why = result.why;
   past.opened = result.obstacle == TouchObstacle::kNone;
   if (past.opened) {
-    past.failures = past.passing = 0;
+    past.failures = past.transient_failures = 0;
     past.not_before = now;
     return past;
   }
-  switch (AgainAfter(result.obstacle)) {
-    case Again::kNever:
+  switch (RetryKindFor(result.obstacle)) {
+    case RetryKind::kNever:
       // This gives up at once.
       past.failures = std::max(past.failures, kTouchesWithoutEffect);
       break;
-    case Again::kCounted:
+    case RetryKind::kCounted:
       past.failures++;
-      past.passing = 0;
-      past.not_before = now + Spread(Doubled(kCountedBase, 2 * (past.failures - 1), kCountedCap), random);
+      past.transient_failures = 0;
+      past.not_before =
+          now + Spread(ExponentialBackoff(kCountedBase, 2 * (past.failures - 1), kCountedCap), random);
       break;
-    case Again::kTransient:
-      past.passing++;
-      past.not_before = now + Spread(Doubled(kTransientBase, past.passing - 1, kTransientCap), random);
+    case RetryKind::kTransient:
+      past.transient_failures++;
+      past.not_before =
+          now +
+          Spread(ExponentialBackoff(kTransientBase, past.transient_failures - 1, kTransientCap), random);
       break;
   }
   if (past.failures < kTouchesWithoutEffect) return past;
@@ -238,7 +241,7 @@ TouchHistory AfterTouch(TouchHistory past, const TouchResult& result, base::Time
   return past;
 }
 
-bool IsOfThePod(TouchObstacle obstacle) {
+bool IsPodObstacle(TouchObstacle obstacle) {
   switch (obstacle) {
     case TouchObstacle::kAdmission:
     case TouchObstacle::kQuota:
@@ -260,29 +263,30 @@ bool IsOfThePod(TouchObstacle obstacle) {
   std::abort();
 }
 
-TouchGround AfterKubeletRestart(TouchGround past, base::TimePoint now) {
+TouchPodHealth AfterKubeletRestart(TouchPodHealth past, base::TimePoint now) {
   past.not_before = std::min(past.not_before, now);
   return past;
 }
 
-TouchGround AfterPod(TouchGround past, const TouchResult& result, base::TimePoint now, double random) {
+TouchPodHealth AfterPod(TouchPodHealth past, const TouchResult& result, base::TimePoint now, double random) {
   if (result.obstacle == TouchObstacle::kNone) return {.not_before = now};
-  bool passing = AgainAfter(result.obstacle) == Again::kTransient;
+  bool passing = RetryKindFor(result.obstacle) == RetryKind::kTransient;
   // Only failures of one kind in a row count: an outage of the API server says nothing about a quota.
-  if (passing != (AgainAfter(past.obstacle) == Again::kTransient)) past.failures = 0;
+  if (passing != (RetryKindFor(past.obstacle) == RetryKind::kTransient)) past.failures = 0;
   past.failures++;
   past.obstacle = result.obstacle;
   past.why = result.why;
-  base::Duration wait = passing ? Doubled(kTransientBase, past.failures - 1, kTransientCap)
-                                : Doubled(kCountedBase, 2 * (past.failures - 1), kCountedCap);
+  base::Duration wait = passing ? ExponentialBackoff(kTransientBase, past.failures - 1, kTransientCap)
+                                : ExponentialBackoff(kCountedBase, 2 * (past.failures - 1), kCountedCap);
   if (CannotSucceed(past)) wait = kHopelessPause;
   past.not_before = now + Spread(wait, random);
   return past;
 }
 
-bool CannotSucceed(const TouchGround& ground) {
-  return ground.obstacle != TouchObstacle::kNone && AgainAfter(ground.obstacle) != Again::kTransient &&
-         ground.failures >= kTouchesWithoutEffect;
+bool CannotSucceed(const TouchPodHealth& pod_health) {
+  return pod_health.obstacle != TouchObstacle::kNone &&
+         RetryKindFor(pod_health.obstacle) != RetryKind::kTransient &&
+         pod_health.failures >= kTouchesWithoutEffect;
 }
 
 // A touch that runs is shown as such, whatever the verdict is by now, because its result is still to come.
@@ -300,14 +304,15 @@ TouchStatus StatusOf(const TouchFacts& facts, base::TimePoint now, base::WallTim
   }
   // An obstacle of all pods is the reason for the entry, too, unless the entry was given up for a reason of
   // its own.
-  bool of_the_ground = facts.ground.obstacle != TouchObstacle::kNone && past.failures < kTouchesWithoutEffect;
-  status.obstacle = of_the_ground ? facts.ground.obstacle : past.obstacle;
-  status.why = of_the_ground ? facts.ground.why : past.why;
-  bool given_up = past.failures >= kTouchesWithoutEffect || CannotSucceed(facts.ground);
-  base::TimePoint next = std::max(past.not_before, facts.ground.not_before);
+  bool of_all_pods =
+      facts.pod_health.obstacle != TouchObstacle::kNone && past.failures < kTouchesWithoutEffect;
+  status.obstacle = of_all_pods ? facts.pod_health.obstacle : past.obstacle;
+  status.why = of_all_pods ? facts.pod_health.why : past.why;
+  bool given_up = past.failures >= kTouchesWithoutEffect || CannotSucceed(facts.pod_health);
+  base::TimePoint next = std::max(past.not_before, facts.pod_health.not_before);
   status.state = given_up ? TouchState::kIneffective : next > now ? TouchState::kWaiting : TouchState::kDue;
-  status.settled =
-      given_up || past.passing >= kPassingThatSettle || facts.ground.failures >= kPassingThatSettle;
+  status.settled = given_up || past.transient_failures >= kTransientUntilSettled ||
+                   facts.pod_health.failures >= kTransientUntilSettled;
   if (next > now && next != base::TimePoint::max()) {
     status.next_attempt_at = wall + std::chrono::duration_cast<base::WallTime::duration>(next - now);
   }
@@ -369,13 +374,13 @@ std::string Words(std::string_view reason, std::string_view message) {
   std::string text(reason);
   if (!text.empty() && !message.empty()) text += ": ";
   text += message;
-  return base::ForeignText(text, kLongestWhy);
+  return base::SanitizedText(text, kLongestWhy);
 }
 
 }  // namespace
 
-ContainerEvaluation EvaluateContainer(const ContainerSeen& seen) {
-  using Fate = ContainerFate;
+ContainerEvaluation EvaluateContainer(const ContainerObservation& seen) {
+  using Fate = ContainerOutcome;
   // A container that ended has run, so its image was there.
   if (!seen.terminated_reason.empty()) return {Fate::kPulled, {}};
   if (IsOneOf(seen.waiting_reason, {"", "ContainerCreating", "PodInitializing"})) return {};
@@ -391,15 +396,15 @@ ContainerEvaluation EvaluateContainer(const ContainerSeen& seen) {
   return {Fate::kFailed, std::move(result)};
 }
 
-PodEvaluation EvaluatePod(const PodSeen& seen, base::Duration idle, base::Duration age) {
+PodEvaluation EvaluatePod(const PodObservation& seen, base::Duration idle, base::Duration age) {
   PodEvaluation evaluation;
   bool any_status = false;
   // A pod without container statuses was not accepted by kubelet yet.
   bool undecided = seen.containers.empty();
-  for (const ContainerSeen& container : seen.containers) {
+  for (const ContainerObservation& container : seen.containers) {
     evaluation.images.push_back(EvaluateContainer(container));
-    undecided = undecided || evaluation.images.back().fate == ContainerFate::kUndecided;
-    any_status = any_status || evaluation.images.back().fate != ContainerFate::kUndecided;
+    undecided = undecided || evaluation.images.back().outcome == ContainerOutcome::kUndecided;
+    any_status = any_status || evaluation.images.back().outcome != ContainerOutcome::kUndecided;
   }
   bool ended = seen.phase == "Failed" || seen.phase == "Succeeded";
   bool late = idle >= kTouchIdleLimit || age >= kTouchLimit;

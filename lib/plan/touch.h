@@ -73,7 +73,7 @@ constexpr std::size_t kMostImagesOfATouch = 20;
 // changes, or for an hour if kubelet's pull failed.
 constexpr int kTouchesWithoutEffect = 3;
 // Time for which a pod that is not full waits for more images that are on their way.
-constexpr std::chrono::seconds kTouchCollects{5};
+constexpr std::chrono::seconds kTouchBatchDelay{5};
 // kubelet is not running the pod if its status has not changed for this long.
 constexpr std::chrono::seconds kTouchIdleLimit{60};
 // Time limit of a touch in all; the pod's own activeDeadlineSeconds is a little longer.
@@ -89,15 +89,15 @@ enum class TouchNeed {
 };
 // For an image that is here and usable. Never for an image that is exempt for good, and never for a verdict
 // that is not firm.
-TouchNeed NeedOf(const DesiredImage& want, const kubelet::Verdicts& verdicts);
+TouchNeed NeedOf(const DesiredImage& desired, const kubelet::Verdicts& verdicts);
 
 // The touches so far of one entry. A value.
 struct TouchHistory {
-  std::string image_id;    // that all this is about; empty: none may be touched now
-  std::string of_content;  // what all this was about, while none may be touched
+  std::string image_id;         // that all this is about; empty: none may be touched now
+  std::string paused_image_id;  // what all this was about, while none may be touched
   int attempts = 0;
   int failures = 0;                               // in a row, those that count
-  int passing = 0;                                // in a row, those that do not
+  int transient_failures = 0;                     // in a row, those that do not
   base::TimePoint not_before;                     // max(): not before something changes
   TouchObstacle obstacle = TouchObstacle::kNone;  // of the newest touch; none: it had its effect
   std::string why;
@@ -109,9 +109,9 @@ struct TouchHistory {
 TouchHistory ForContent(TouchHistory past, const std::string& image_id, base::TimePoint now);
 // The content is still there, and is not to be touched just now: it is pulled again, say. Its attempts count
 // when it is.
-TouchHistory SkipTouch(TouchHistory past);
+TouchHistory PauseTouch(TouchHistory past);
 // Credentials or kubelet's settings have changed: abandoned touches get another try.
-TouchHistory AfterNews(TouchHistory past, base::TimePoint now);
+TouchHistory AfterConditionsChanged(TouchHistory past, base::TimePoint now);
 
 // The reason for the wait may have gone with the old kubelet process. Failures are still counted, so that a
 // kubelet that restarts again and again makes no more pods than another one.
@@ -126,25 +126,25 @@ TouchHistory AfterTouch(TouchHistory past, const TouchResult& result, base::Time
                         base::WallTime wall, double random);
 
 // Back-off that applies to every touch pod (quota, admission, API server). A value.
-struct TouchGround {
+struct TouchPodHealth {
   int failures = 0;  // in a row
   base::TimePoint not_before;
   TouchObstacle obstacle = TouchObstacle::kNone;
   std::string why;
 };
-TouchGround AfterKubeletRestart(TouchGround past, base::TimePoint now);
+TouchPodHealth AfterKubeletRestart(TouchPodHealth past, base::TimePoint now);
 // A pod that came to nothing as a whole; obstacle kNone: one that kubelet has gone through.
-TouchGround AfterPod(TouchGround past, const TouchResult& result, base::TimePoint now, double random);
-bool IsOfThePod(TouchObstacle obstacle);
+TouchPodHealth AfterPod(TouchPodHealth past, const TouchResult& result, base::TimePoint now, double random);
+bool IsPodObstacle(TouchObstacle obstacle);
 // The entry has failed so often that it is not worth waiting for; it is still tried, at long intervals.
-bool CannotSucceed(const TouchGround& ground);
+bool CannotSucceed(const TouchPodHealth& pod_health);
 
 // Inputs of StatusOf.
 struct TouchFacts {
   TouchNeed need = TouchNeed::kNone;
   bool running = false;  // it is in the pod that is there, or what that brought is not said yet
   const TouchHistory& past;
-  const TouchGround& ground;
+  const TouchPodHealth& pod_health;
 };
 TouchStatus StatusOf(const TouchFacts& facts, base::TimePoint now, base::WallTime wall);
 
@@ -162,28 +162,28 @@ std::vector<std::size_t> NextTouch(std::vector<TouchCandidate> due,
                                    std::size_t most_that_failed = kMostImagesOfATouch);
 
 // kubelet's status of one container of the pod.
-struct ContainerSeen {
+struct ContainerObservation {
   std::string waiting_reason, waiting_message, terminated_reason;
   image::ErrorClass error = image::ErrorClass::kUnknown;  // what waiting_message means
 };
-enum class ContainerFate { kUndecided, kPulled, kFailed };
+enum class ContainerOutcome { kUndecided, kPulled, kFailed };
 struct ContainerEvaluation {
-  ContainerFate fate = ContainerFate::kUndecided;
+  ContainerOutcome outcome = ContainerOutcome::kUndecided;
   TouchResult result;  // of kFailed
 };
-ContainerEvaluation EvaluateContainer(const ContainerSeen& seen);
+ContainerEvaluation EvaluateContainer(const ContainerObservation& seen);
 
-struct PodSeen {
+struct PodObservation {
   bool gone = false;
   std::string phase, reason, message;
-  std::vector<ContainerSeen> containers;  // in the order of the images; empty: no status yet
+  std::vector<ContainerObservation> containers;  // in the order of the images; empty: no status yet
 };
 struct PodEvaluation {
   bool over = false;                        // nothing more is to be learnt from it
   TouchResult pod;                          // an obstacle of the pod as a whole
-  std::vector<ContainerEvaluation> images;  // as PodSeen::containers
+  std::vector<ContainerEvaluation> images;  // as PodObservation::containers
 };
 // `idle`: since it said something new; `age`: since it was created.
-PodEvaluation EvaluatePod(const PodSeen& seen, base::Duration idle, base::Duration age);
+PodEvaluation EvaluatePod(const PodObservation& seen, base::Duration idle, base::Duration age);
 
 }  // namespace prefetch::plan

@@ -23,7 +23,7 @@ bool Has(const std::vector<std::uint64_t>& sorted, std::uint64_t hash) {
 std::vector<std::uint64_t> NamesOf(const ImageList& list) {
   std::vector<std::uint64_t> names;
   names.reserve(list.images.size());
-  for (const DesiredImage& want : list.images) names.push_back(HashOf(want.reference.Normalized()));
+  for (const DesiredImage& desired : list.images) names.push_back(HashOf(desired.reference.Normalized()));
   std::sort(names.begin(), names.end());
   return names;
 }

@@ -23,9 +23,9 @@ bool SameResults(const Verdicts& a, const Verdicts& b) {
 // Drops the verdicts of pods that are no longer in `pods`.
 void Narrow(const std::vector<PodProfile>& pods, VerdictsPtr& verdicts, SpellingsPtr& spellings) {
   if (!spellings) return;
-  std::vector<SpelledVerdicts> left;
+  std::vector<SpellingVerdicts> left;
   for (const PodProfile& pod : pods) {
-    auto known = std::find_if(spellings->begin(), spellings->end(), [&](const SpelledVerdicts& one) {
+    auto known = std::find_if(spellings->begin(), spellings->end(), [&](const SpellingVerdicts& one) {
       return one.image == pod.reference.written() && one.ready_as == pod.ready_as;
     });
     if (known != spellings->end()) left.push_back(*known);
@@ -36,7 +36,7 @@ void Narrow(const std::vector<PodProfile>& pods, VerdictsPtr& verdicts, Spelling
   spellings = std::move(all.each);
 }
 
-HeldVerdict Shown(HeldVerdict held) {
+DebouncedVerdict Shown(DebouncedVerdict held) {
   held.shown = held.newest;
   held.shown_spellings = held.newest_spellings;
   held.differs_since.reset();
@@ -45,7 +45,7 @@ HeldVerdict Shown(HeldVerdict held) {
 
 }  // namespace
 
-HeldVerdict AfterReading(HeldVerdict past, const VerdictSeen& seen, base::TimePoint now) {
+DebouncedVerdict AfterReading(DebouncedVerdict past, const VerdictReadout& seen, base::TimePoint now) {
   bool another_image = past.image_id != seen.image_id;
   past.newest = seen.verdicts;
   past.newest_spellings = seen.spellings;
@@ -57,19 +57,19 @@ HeldVerdict AfterReading(HeldVerdict past, const VerdictSeen& seen, base::TimePo
   bool holds = past.shown && !another_image && IsFirm(*past.shown) &&
                (seen.files_changed || seen.pull_under_way || past.differs_since.has_value());
   if (!holds || SameResults(*past.shown, *past.newest)) return Shown(std::move(past));
-  // The first difference counts, so that files that change all the time hold a verdict for kHoldVerdict at
-  // most.
+  // The first difference counts, so that files that change all the time hold a verdict for kVerdictDebounce
+  // at most.
   if (!past.differs_since) past.differs_since = now;
   return AfterTime(std::move(past), now);
 }
 
-HeldVerdict AfterNewList(HeldVerdict past, const DesiredImage& was, const DesiredImage& is) {
+DebouncedVerdict AfterNewList(DebouncedVerdict past, const DesiredImage& was, const DesiredImage& is) {
   // An absent image is absent under every spelling, and for all pods.
-  if (SamePods(was, is) || past.image_id.empty()) return past;
+  if (HaveSamePods(was, is) || past.image_id.empty()) return past;
   const std::vector<PodProfile> before = PodsOf(was), pods = PodsOf(is);
   bool all_known = std::all_of(pods.begin(), pods.end(), [&](const PodProfile& one) {
     return std::any_of(before.begin(), before.end(),
-                       [&](const PodProfile& known) { return SamePod(one, known); });
+                       [&](const PodProfile& known) { return IsSamePod(one, known); });
   });
   // For a new pod nothing was read yet. Showing the others' verdicts would call the entry ready too early.
   if (!all_known) return {};
@@ -78,15 +78,16 @@ HeldVerdict AfterNewList(HeldVerdict past, const DesiredImage& was, const Desire
   return past;
 }
 
-HeldVerdict AfterTime(HeldVerdict past, base::TimePoint now) {
+DebouncedVerdict AfterTime(DebouncedVerdict past, base::TimePoint now) {
   return past.differs_since && now >= NextRelease(past) ? Shown(std::move(past)) : past;
 }
 
-base::TimePoint NextRelease(const HeldVerdict& held) {
+base::TimePoint NextRelease(const DebouncedVerdict& held) {
   if (!held.differs_since) return base::TimePoint::max();
-  base::TimePoint latest = *held.differs_since + kHoldVerdict;
+  base::TimePoint latest = *held.differs_since + kVerdictDebounce;
   // While kubelet pulls, its record is still to come. Without a pull, quiet files are stable.
-  return held.pull_under_way ? latest : std::min<base::TimePoint>(latest, held.changed_at + kSettledAfter);
+  return held.pull_under_way ? latest
+                             : std::min<base::TimePoint>(latest, held.changed_at + kFilesStableAfter);
 }
 
 }  // namespace prefetch::plan

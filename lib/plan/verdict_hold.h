@@ -14,12 +14,12 @@
 
 namespace prefetch::plan {
 
-constexpr std::chrono::seconds kHoldVerdict{3};
+constexpr std::chrono::seconds kVerdictDebounce{3};
 // Files that have not changed for this long are stable, unless kubelet has an intent.
-constexpr std::chrono::milliseconds kSettledAfter{500};
+constexpr std::chrono::milliseconds kFilesStableAfter{500};
 
 // One reading of kubelet's files for one image.
-struct VerdictSeen {
+struct VerdictReadout {
   VerdictsPtr verdicts;      // never null; of several pods the worst
   SpellingsPtr spellings{};  // what those were; null: the entry has one pod
   std::string image_id;
@@ -28,23 +28,23 @@ struct VerdictSeen {
 };
 
 // The shown verdict of one image, and the last one read. A value.
-struct HeldVerdict {
+struct DebouncedVerdict {
   VerdictsPtr shown;  // null: nothing is known yet
   VerdictsPtr newest;
-  SpellingsPtr shown_spellings, newest_spellings;  // as VerdictSeen::spellings
+  SpellingsPtr shown_spellings, newest_spellings;  // as VerdictReadout::spellings
   std::string image_id;                            // that `shown` is about
   bool pull_under_way = false;
   base::TimePoint changed_at;                    // when the files changed last
   std::optional<base::TimePoint> differs_since;  // `newest` says otherwise than `shown` since then
 };
 
-HeldVerdict AfterReading(HeldVerdict past, const VerdictSeen& seen, base::TimePoint now);
+DebouncedVerdict AfterReading(DebouncedVerdict past, const VerdictReadout& seen, base::TimePoint now);
 // The list has the entry for other pods, or spells it otherwise. The state of pods that stay is kept;
 // where there is a new one, nothing is known.
-HeldVerdict AfterNewList(HeldVerdict past, const DesiredImage& was, const DesiredImage& is);
+DebouncedVerdict AfterNewList(DebouncedVerdict past, const DesiredImage& was, const DesiredImage& is);
 // Time has passed: lets `newest` be shown if it is due.
-HeldVerdict AfterTime(HeldVerdict past, base::TimePoint now);
+DebouncedVerdict AfterTime(DebouncedVerdict past, base::TimePoint now);
 // When AfterTime has something to do; TimePoint::max(): never.
-base::TimePoint NextRelease(const HeldVerdict& held);
+base::TimePoint NextRelease(const DebouncedVerdict& held);
 
 }  // namespace prefetch::plan

@@ -3,19 +3,19 @@
 namespace prefetch::plan {
 namespace {
 
-std::string WhatCounts(const VersionEstimate& estimate) {
+std::string EffectiveVersionText(const VersionEstimate& estimate) {
   return estimate.last ? "the last known version of kubelet, " + estimate.last_text + ", counts"
                        : "kubelet's version is not known";
 }
 
 std::string RefusedWords(const VersionEstimate& estimate, const NodeReport& report) {
   return "the API server refuses to show this agent its Node (" + report.trouble +
-         "): " + WhatCounts(estimate) + "; grant get on nodes, or set --kubelet-version";
+         "): " + EffectiveVersionText(estimate) + "; grant get on nodes, or set --kubelet-version";
 }
 
 std::string UnreachableWords(const VersionEstimate& estimate, const NodeReport& report) {
   return std::string(estimate.unconfirmed ? "kubelet was started again, and the" : "the") +
-         " API server does not show this Node (" + report.trouble + "): " + WhatCounts(estimate);
+         " API server does not show this Node (" + report.trouble + "): " + EffectiveVersionText(estimate);
 }
 
 std::string SilentWords(const VersionEstimate& estimate, const NodeReport& report) {
@@ -24,7 +24,7 @@ std::string SilentWords(const VersionEstimate& estimate, const NodeReport& repor
 
 std::string UnconfirmedWords(const VersionEstimate& estimate) {
   return "kubelet was started again and has not reported to its Node within a minute: " +
-         WhatCounts(estimate);
+         EffectiveVersionText(estimate);
 }
 
 // No kubelet has been started since the Node was read, so the last version holds. A refusal is reported at
@@ -32,7 +32,7 @@ std::string UnconfirmedWords(const VersionEstimate& estimate) {
 VersionInForce Settled(const VersionEstimate& estimate, const NodeReport& report, base::TimePoint now) {
   VersionInForce in_force{.version = estimate.last};
   if (!report.silent_since) return in_force;
-  const base::TimePoint reported_at = *report.silent_since + kSilenceReportedAfter;
+  const base::TimePoint reported_at = *report.silent_since + kOutageReportedAfter;
   if (report.refused) {
     in_force.problem = RefusedWords(estimate, report);
   } else if (now >= reported_at) {
@@ -44,14 +44,15 @@ VersionInForce Settled(const VersionEstimate& estimate, const NodeReport& report
 }
 
 VersionInForce Awaited(base::TimePoint seen_at) {
-  return {.version = std::nullopt, .awaited = true, .problem = "", .until = seen_at + kUnconfirmedLimit};
+  return {.version = std::nullopt, .awaited = true, .problem = "", .until = seen_at + kConfirmationTimeout};
 }
 
 // The first kubelet that was seen may be a new one. There is no version to hold, and the Node may still show
 // the version of the kubelet before, also while the API server is away.
 VersionInForce FirstSeen(const VersionEstimate& estimate, const NodeReport& report, base::TimePoint now) {
   if (!report.version) return Settled(estimate, report, now);
-  if (now < estimate.unconfirmed->seen_at + kUnconfirmedLimit) return Awaited(estimate.unconfirmed->seen_at);
+  if (now < estimate.unconfirmed->seen_at + kConfirmationTimeout)
+    return Awaited(estimate.unconfirmed->seen_at);
   VersionEstimate first = estimate;
   first.last = report.version;
   first.last_text = report.version_text;
@@ -70,7 +71,7 @@ VersionEstimate AfterStart(VersionEstimate past, const KubeletStart& start) {
   KubeletStart newest = start;
   // A kubelet that crashes at its start is started every few seconds: what is not known since the first of
   // these starts is not known again for each of them.
-  if (past.unconfirmed && start.seen_at < past.unconfirmed->seen_at + kUnconfirmedLimit)
+  if (past.unconfirmed && start.seen_at < past.unconfirmed->seen_at + kConfirmationTimeout)
     newest.seen_at = past.unconfirmed->seen_at;
   past.unconfirmed = newest;
   return past;
@@ -101,7 +102,7 @@ VersionInForce VersionAt(const VersionEstimate& estimate, const NodeReport& repo
   const base::TimePoint seen_at = estimate.unconfirmed->seen_at;
   if (now < seen_at + kHoldVersion) {
     in_force.until = seen_at + kHoldVersion;
-  } else if (now < seen_at + kUnconfirmedLimit) {
+  } else if (now < seen_at + kConfirmationTimeout) {
     return Awaited(seen_at);
   } else {
     in_force.problem = UnconfirmedWords(estimate);

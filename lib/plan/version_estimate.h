@@ -17,9 +17,9 @@ namespace prefetch::plan {
 // upgrades, and a verdict must not flap.
 constexpr std::chrono::seconds kHoldVersion{3};
 // Then it is not known until the Node confirms it, but not for longer than this after the sign.
-constexpr std::chrono::seconds kUnconfirmedLimit{60};
+constexpr std::chrono::seconds kConfirmationTimeout{60};
 // A shorter outage of the API server is not reported.
-constexpr std::chrono::minutes kSilenceReportedAfter{2};
+constexpr std::chrono::minutes kOutageReportedAfter{2};
 
 // A process of kubelet's that took the place of another one, or the first one that is seen.
 struct KubeletStart {

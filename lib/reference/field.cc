@@ -55,7 +55,7 @@ std::string RangeOf(const Field& field) {
 
 }  // namespace
 
-Fields Below(const std::string& path, Fields fields) {
+Fields WithPrefix(const std::string& path, Fields fields) {
   for (Field& field : fields) field.path = path + field.path;
   return fields;
 }
@@ -364,7 +364,7 @@ Fields CheckRequestFields() {
 
 Fields CheckResultFields() {
   Fields fields = status::CheckResultFields();
-  Append(fields, Below("results[].", ReportFields()));
+  Append(fields, WithPrefix("results[].", ReportFields()));
   Append(
       fields,
       {{.path = "unread",
@@ -501,7 +501,7 @@ Fields RegistryFields(const plan::DesiredImage& standard) {
 }
 
 // Returns the fields that `defaults` and an entry have in common: all except `image`.
-Fields EntryFieldsOf() {
+Fields CommonEntryFields() {
   // The defaults are those of the agent's own type.
   const plan::DesiredImage standard;
   Fields fields = {{.path = "required",
@@ -560,7 +560,7 @@ Fields ListFields() {
   Fields fields = FormatFields(list::kListApiVersion, list::kListKind);
   fields.push_back(
       {.path = "defaults", .form = Form::kObject, .help = "Values for entries that do not have the field"});
-  Append(fields, Below("defaults.", EntryFieldsOf()));
+  Append(fields, WithPrefix("defaults.", CommonEntryFields()));
   fields.push_back({.path = "images",
                     .form = Form::kObjects,
                     .help = "The entries, each spelling of an image once",
@@ -572,7 +572,7 @@ Fields ListFields() {
                     .help = "The reference, as pods write it: `ghcr.io/acme/runner:v3`",
                     .required = true,
                     .pattern = ReferencePattern()});
-  Append(fields, Below("images[].", EntryFieldsOf()));
+  Append(fields, WithPrefix("images[].", CommonEntryFields()));
   return fields;
 }
 

@@ -17,7 +17,7 @@ using doc::FormatFields;
 using doc::WordsOf;
 
 // `fields` below another path: "verdicts" and "Never" give "verdicts.Never".
-Fields Below(const std::string& path, Fields fields);
+Fields WithPrefix(const std::string& path, Fields fields);
 void Append(Fields& fields, Fields more);
 
 // Is the text of `fallback` a value of this form? Else it is words: "the usual sockets".

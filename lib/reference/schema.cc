@@ -17,7 +17,7 @@ constexpr const char* kDraft = "https://json-schema.org/draft/2020-12/schema";
 constexpr const char* kTime = R"(^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$)";
 // The form of words that later versions may add to an enum. A client that validates with an older schema must
 // accept them.
-constexpr const char* kWordOfLater = "^[A-Z][A-Za-z0-9]*$";
+constexpr const char* kFutureWordPattern = "^[A-Z][A-Za-z0-9]*$";
 
 Node Text(std::string text) {
   return Node::String(std::move(text));
@@ -45,7 +45,7 @@ Node WordsSchema(const Field& field, bool null) {
   }
   std::vector<Node> either;
   either.push_back(Node::Mapping().Set("enum", std::move(words)));
-  either.push_back(Node::Mapping().Set("type", Text("string")).Set("pattern", Text(kWordOfLater)));
+  either.push_back(Node::Mapping().Set("type", Text("string")).Set("pattern", Text(kFutureWordPattern)));
   schema.Set("anyOf", Node::Sequence(std::move(either)));
   return schema;
 }

@@ -17,7 +17,7 @@ using image::RegistryAnswer;
 using image::RegistryDetail;
 
 // A younger token that gets 400 or 403 has not expired: the answer is about the image (R19).
-constexpr std::chrono::seconds kOldToken{60};
+constexpr std::chrono::seconds kExpirySuspectedAfter{60};
 // Maximum number of credentials for one server (R20).
 constexpr std::size_t kMaxCredentials = 5;
 
@@ -26,7 +26,7 @@ RegistryAnswer NotAuthorized(RegistryDetail detail, std::string message) {
 }
 
 // The agent refuses this for safety, but the runtime may do it. Only a pull can tell.
-RegistryAnswer LeftToPulls(RegistryDetail detail, std::string message) {
+RegistryAnswer DeferToPull(RegistryDetail detail, std::string message) {
   return {.kind = image::RegistryAnswerKind::kIndeterminate,
           .detail = detail,
           .only_by_pull = true,
@@ -69,9 +69,9 @@ bool LoginIsWithheld(const ClientOptions& options, HostState& states, const Chai
          states.ChallengeOf(host.host.server.Origin(), question.reference.path());
 }
 
-Authenticator::Authenticator(const Parts& parts, const base::Call& call, const ChainedHost& host,
+Authenticator::Authenticator(const ClientState& state, const base::Call& call, const ChainedHost& host,
                              Session& session, std::string repository)
-    : parts_(parts),
+    : state_(state),
       call_(call),
       host_(host),
       session_(session),
@@ -80,9 +80,9 @@ Authenticator::Authenticator(const Parts& parts, const base::Call& call, const C
 
 // Never sends a request. Without a challenge of this repository, the first request goes out without a
 // credential, so that a password is sent only to a server that has asked for it.
-Authenticator::Authorization Authenticator::Remembered(const AuthConfig* credential) {
+Authenticator::Authorization Authenticator::CachedAuthorization(const AuthConfig* credential) {
   // Answering the last challenge in advance saves the round trip of a 401.
-  auto challenge = parts_.host_states.ChallengeOf(origin_, repository_);
+  auto challenge = state_.host_states.ChallengeOf(origin_, repository_);
   if (!challenge) return {};
   if (challenge->scheme == "basic") {
     if (credential == nullptr) return {};
@@ -90,10 +90,10 @@ Authenticator::Authorization Authenticator::Remembered(const AuthConfig* credent
     return {.value = http::BasicAuthorization(credential->username, credential->password),
             .token_key = {},
             .token = {},
-            .remembered = true};
+            .preemptive = true};
   }
   std::string key = TokenKey(*challenge, credential);
-  auto cached = parts_.tokens.Find(key);
+  auto cached = state_.tokens.Find(key);
   if (!cached) return {};
   sent_credential_ |= credential != nullptr;
   return {.value = http::BearerAuthorization(cached->text),
@@ -115,43 +115,45 @@ std::string Authenticator::TokenKey(const Challenge& challenge, const AuthConfig
 // is not about the authorization, the authorization was new and so is wrong, the challenge cannot be read,
 // the challenge asks again for what was just refused. Each saves a request that the server would refuse as
 // well.
-std::optional<Authenticator::Authorized> Authenticator::AfterRefusal(const Reply& reply,
-                                                                     const Authorization& used,
-                                                                     const AuthConfig* credential) {
+std::optional<Authenticator::AuthorizationResult> Authenticator::NextAuthorization(
+    const Reply& reply, const Authorization& used, const AuthConfig* credential) {
   int status = reply.response->status;
   // Some registries report an expired token in other ways: ECR by 403, its public registry by 400 (R19).
-  bool old = used.from_cache && used.age > kOldToken && (status == 403 || status == 400);
-  if ((status != 401 && !old) || reply.elsewhere) return std::nullopt;
+  bool old = used.from_cache && used.age > kExpirySuspectedAfter && (status == 403 || status == 400);
+  if ((status != 401 && !old) || reply.redirected) return std::nullopt;
   // The server rejected a credential or token that was made for its challenge. Another answer to the same
   // challenge would be rejected as well.
-  if (used.sent() && !used.from_cache && !used.remembered) return std::nullopt;
+  if (used.sent() && !used.from_cache && !used.preemptive) return std::nullopt;
   auto challenge = ChooseChallenge(reply.response->headers.All("WWW-Authenticate"));
   if (!challenge)
-    return Authorized{.authorization = std::nullopt,
-                      .refusal = LeftToPulls(RegistryDetail::kBadChallenge, challenge.error().message())};
+    return AuthorizationResult{
+        .authorization = std::nullopt,
+        .refusal = DeferToPull(RegistryDetail::kBadChallenge, challenge.error().message())};
   if (*challenge) {
-    parts_.host_states.NoteChallenge(origin_, repository_, **challenge);
+    state_.host_states.NoteChallenge(origin_, repository_, **challenge);
   } else if (used.from_cache) {
     // A registry that reports an expired token by 400 or 403 sends no challenge with it. The last one still
     // names the token service.
-    *challenge = parts_.host_states.ChallengeOf(origin_, repository_);
+    *challenge = state_.host_states.ChallengeOf(origin_, repository_);
   }
   // The password was wrong, unless the server now asks for something else.
-  if (used.remembered && (!*challenge || (*challenge)->scheme == "basic")) return std::nullopt;
+  if (used.preemptive && (!*challenge || (*challenge)->scheme == "basic")) return std::nullopt;
   if (!*challenge) {
-    return Authorized{.authorization = std::nullopt,
-                      .refusal = NotAuthorized(RegistryDetail::kNoChallenge,
-                                               host_.host.server.Authority() +
-                                                   " refuses without naming an authentication scheme")};
+    return AuthorizationResult{
+        .authorization = std::nullopt,
+        .refusal = NotAuthorized(
+            RegistryDetail::kNoChallenge,
+            host_.host.server.Authority() + " refuses without naming an authentication scheme")};
   }
   // A new token would have the same scope, so it would be refused for the same reason.
   if (used.from_cache && (*challenge)->Get("error") == "insufficient_scope") return std::nullopt;
-  if (used.from_cache) parts_.tokens.Drop(used.token_key, used.token);
-  return Answer(**challenge, credential);
+  if (used.from_cache) state_.tokens.Drop(used.token_key, used.token);
+  return AnswerChallenge(**challenge, credential);
 }
 
-Authenticator::Authorized Authenticator::Answer(const Challenge& challenge, const AuthConfig* credential) {
-  if (challenge.scheme == "bearer") return AnswerBearer(challenge, credential);
+Authenticator::AuthorizationResult Authenticator::AnswerChallenge(const Challenge& challenge,
+                                                                  const AuthConfig* credential) {
+  if (challenge.scheme == "bearer") return AnswerBearerChallenge(challenge, credential);
   if (credential == nullptr) {
     return {.authorization = std::nullopt,
             .refusal = NotAuthorized(RegistryDetail::kNoCredentials,
@@ -167,17 +169,17 @@ Authenticator::Authorized Authenticator::Answer(const Challenge& challenge, cons
 
 // The realm is validated before the credential is touched: it is untrusted input, and decides to which server
 // a password goes.
-Authenticator::Authorized Authenticator::AnswerBearer(const Challenge& challenge,
-                                                      const AuthConfig* credential) {
-  auto realm = ValidateRealm(challenge.Get("realm"), session_.Server(), parts_.options.trusted_realms);
+Authenticator::AuthorizationResult Authenticator::AnswerBearerChallenge(const Challenge& challenge,
+                                                                        const AuthConfig* credential) {
+  auto realm = ValidateRealm(challenge.Get("realm"), session_.Server(), state_.options.trusted_realms);
   if (!realm)
     return {.authorization = std::nullopt,
-            .refusal = LeftToPulls(RegistryDetail::kBadChallenge, realm.error().message())};
-  realm->trusted |= parts_.options.trust_every_realm;
+            .refusal = DeferToPull(RegistryDetail::kBadChallenge, realm.error().message())};
+  realm->trusted |= state_.options.trust_every_realm;
   // A password only goes to a token service that belongs to the registry (R21).
   if (credential != nullptr && !realm->trusted) {
     return {.authorization = std::nullopt,
-            .refusal = LeftToPulls(RegistryDetail::kUntrustedRealm,
+            .refusal = DeferToPull(RegistryDetail::kUntrustedRealm,
                                    host_.host.server.Authority() + " wants the password sent to " +
                                        base::Redact(realm->url.Authority()) +
                                        ", which is not known to belong to it")};
@@ -187,14 +189,14 @@ Authenticator::Authorized Authenticator::AnswerBearer(const Challenge& challenge
                        .scopes = PullScopes(challenge.Get("scope"), repository_),
                        .credential = credential};
   const std::string service = request.realm.url.ToString(), identity = IdentityOf(credential);
-  request.post_first = credential != nullptr && parts_.options.IsForContainerd() &&
-                       !parts_.host_states.PostFails(service, identity);
+  request.post_first = credential != nullptr && state_.options.IsForContainerd() &&
+                       !state_.host_states.PostFails(service, identity);
   sent_credential_ |= credential != nullptr;
   std::string key = TokenKey(challenge, credential);
   TokenOutcome outcome =
       // Threads that need the same token at once share one request.
-      parts_.tokens.Fetch(call_, key, [&] { return AskForToken(session_, request, parts_.clock.Wall()); });
-  if (outcome.post_fails) parts_.host_states.NotePostFails(service, identity);
+      state_.tokens.Fetch(call_, key, [&] { return RequestToken(session_, request, state_.clock.Wall()); });
+  if (outcome.post_fails) state_.host_states.NotePostFails(service, identity);
   if (!outcome.token) return {.authorization = std::nullopt, .refusal = std::move(outcome.refusal)};
   return {.authorization = Authorization{.value = http::BearerAuthorization(outcome.token->text),
                                          .token_key = std::move(key),
@@ -210,12 +212,12 @@ using Kind = image::RegistryAnswerKind;
 constexpr std::size_t kMaxTokenBody = 1 << 20;
 
 Reply Post(Session& session, const TokenRequest& request) {
-  Question question{.method = "POST",
-                    .url = request.realm.url,
-                    .accept = "application/json",
-                    .form = PasswordForm(*request.credential, request.service, request.scopes),
-                    .max_body_bytes = kMaxTokenBody,
-                    .gzip = true};
+  SessionRequest question{.method = "POST",
+                          .url = request.realm.url,
+                          .accept = "application/json",
+                          .form = PasswordForm(*request.credential, request.service, request.scopes),
+                          .max_body_bytes = kMaxTokenBody,
+                          .gzip = true};
   // Before it is sent: the service may repeat it in its answer.
   base::RememberSecret(request.credential->password, base::SecretOrigin::kSent);
   Reply reply = session.AskTokenService(question, request.realm.trusted);
@@ -224,11 +226,11 @@ Reply Post(Session& session, const TokenRequest& request) {
 }
 
 Reply Get(Session& session, const TokenRequest& request) {
-  Question question{.method = "GET",
-                    .url = {},
-                    .accept = "application/json",
-                    .max_body_bytes = kMaxTokenBody,
-                    .gzip = true};
+  SessionRequest question{.method = "GET",
+                          .url = {},
+                          .accept = "application/json",
+                          .max_body_bytes = kMaxTokenBody,
+                          .gzip = true};
   auto url = http::ParseAbsoluteUrl(TokenUrl(request.realm.url, request.service, request.scopes));
   if (!url) {
     return {.response = std::nullopt,
@@ -252,7 +254,7 @@ bool FallsBackToGet(const Reply& reply) {
   return status == 400 || status == 401 || status == 404 || status == 405;
 }
 
-image::RegistryAnswer OfStatus(int status, bool credential) {
+image::RegistryAnswer AnswerForStatus(int status, bool credential) {
   switch (status) {
     case 400:
       return {.kind = Kind::kAccessDenied, .detail = RegistryDetail::kBadRequest};
@@ -271,12 +273,12 @@ image::RegistryAnswer OfStatus(int status, bool credential) {
   }
 }
 
-TokenOutcome Refused(const TokenRequest& request, const http::Response& response, base::WallTime now) {
+TokenOutcome RefusalAnswer(const TokenRequest& request, const http::Response& response, base::WallTime now) {
   TokenOutcome outcome{.token = std::nullopt,
-                       .refusal = OfStatus(response.status, request.credential != nullptr)};
+                       .refusal = AnswerForStatus(response.status, request.credential != nullptr)};
   std::vector<const base::Secret*> secrets;
   if (request.credential != nullptr) secrets.push_back(&request.credential->password);
-  std::string said = base::ForeignText(ParseOciError(response.body).message, kLongestWords, secrets);
+  std::string said = base::SanitizedText(ParseOciError(response.body).message, kMaxQuotedBytes, secrets);
   outcome.refusal.message = "token service " + http::DisplayUrl(request.realm.url.ToString()) + " answered " +
                             std::to_string(response.status) + (said.empty() ? "" : ": " + said);
   if (auto wait = response.headers.Get("Retry-After")) {
@@ -287,7 +289,7 @@ TokenOutcome Refused(const TokenRequest& request, const http::Response& response
 
 }  // namespace
 
-TokenOutcome AskForToken(Session& session, const TokenRequest& request, base::WallTime now) {
+TokenOutcome RequestToken(Session& session, const TokenRequest& request, base::WallTime now) {
   TokenRequestForm form = request.post_first ? TokenRequestForm::kPost : TokenRequestForm::kGet;
   Reply reply = request.post_first ? Post(session, request) : Get(session, request);
   if (request.post_first && FallsBackToGet(reply)) {
@@ -297,7 +299,7 @@ TokenOutcome AskForToken(Session& session, const TokenRequest& request, base::Wa
   if (!reply.response) {
     // The challenge named this address, and the agent does not follow it there (R41). The runtime does. A pod
     // must not learn from it which addresses are this node's.
-    if (reply.fault == http::Fault::kAddress && !session.untrusted_name()) {
+    if (reply.fault == http::Fault::kExcludedAddress && !session.untrusted_name()) {
       reply.refusal.kind = Kind::kIndeterminate;
       reply.refusal.only_by_pull = true;
       reply.refusal.detail = RegistryDetail::kUntrustedRealm;
@@ -306,7 +308,7 @@ TokenOutcome AskForToken(Session& session, const TokenRequest& request, base::Wa
     return {.token = std::nullopt, .refusal = std::move(reply.refusal)};
   }
   // For the runtimes, a 3xx without a usable Location is no refusal: they read its body.
-  if (reply.response->status >= 400) return Refused(request, *reply.response, now);
+  if (reply.response->status >= 400) return RefusalAnswer(request, *reply.response, now);
   auto token = IsPlainOrGzip(*reply.response)
                    ? ParseTokenResponse(reply.response->body, form)
                    : base::Result<Token>(base::InvalidArgument("the answer is encoded in an unknown way"));

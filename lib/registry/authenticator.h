@@ -25,13 +25,13 @@ std::vector<const image::AuthConfig*> IdentitiesFor(const ClientOptions& options
 bool LoginIsWithheld(const ClientOptions& options, HostState& states, const ChainedHost& host,
                      const image::RegistryQuestion& question);
 // The end of a message about such a host.
-inline constexpr std::string_view kLoginWithheld =
+inline constexpr std::string_view kLoginWithheldMessage =
     "asks for credentials, but is not trusted with them (registryTrustedMirrors): only a pull can tell";
 
 // Serves one repository of one server. Not thread-safe. Its arguments must outlive it.
 class Authenticator {
  public:
-  Authenticator(const Parts& parts, const base::Call& call, const ChainedHost& host, Session& session,
+  Authenticator(const ClientState& state, const base::Call& call, const ChainedHost& host, Session& session,
                 std::string repository);
 
   // A request's authorization: none, a password, a token.
@@ -40,29 +40,29 @@ class Authenticator {
     std::string token_key;  // of the token cache; empty: this is no token
     base::Secret token;
     bool from_cache = false;
-    bool remembered = false;  // a password that this host asked for last time, sent before it asks again
+    bool preemptive = false;  // a password that this host asked for last time, sent before it asks again
     base::Duration age{0};    // of a token from the cache
     bool sent() const { return !value.empty(); }
   };
-  struct Authorized {
+  struct AuthorizationResult {
     std::optional<Authorization> authorization;
     image::RegistryAnswer refusal;
   };
 
   // Returns the authorization that this host demanded last, if no request is needed for it.
-  Authorization Remembered(const image::AuthConfig* credential);
+  Authorization CachedAuthorization(const image::AuthConfig* credential);
   // Called when a request was rejected. Returns the next authorization to try; nullopt: the refusal stands.
-  std::optional<Authorized> AfterRefusal(const Reply& reply, const Authorization& used,
-                                         const image::AuthConfig* credential);
+  std::optional<AuthorizationResult> NextAuthorization(const Reply& reply, const Authorization& used,
+                                                       const image::AuthConfig* credential);
   // Returns whether any credential was sent so far.
   bool sent_credential() const { return sent_credential_; }
 
  private:
-  Authorized Answer(const Challenge& challenge, const image::AuthConfig* credential);
-  Authorized AnswerBearer(const Challenge& challenge, const image::AuthConfig* credential);
+  AuthorizationResult AnswerChallenge(const Challenge& challenge, const image::AuthConfig* credential);
+  AuthorizationResult AnswerBearerChallenge(const Challenge& challenge, const image::AuthConfig* credential);
   std::string TokenKey(const Challenge& challenge, const image::AuthConfig* credential) const;
 
-  Parts parts_;
+  ClientState state_;
   const base::Call& call_;
   const ChainedHost& host_;
   Session& session_;
@@ -82,7 +82,7 @@ struct TokenRequest {
 };
 
 // One GET; or one POST, and a GET where the service does not support POST. Blocks.
-TokenOutcome AskForToken(Session& session, const TokenRequest& request, base::WallTime now);
+TokenOutcome RequestToken(Session& session, const TokenRequest& request, base::WallTime now);
 
 // The challenge's scopes and "repository:<path>:pull", each once, sorted, as the runtimes do it; of actions
 // only "pull" is asked for, whatever the challenge suggests, and a scope that has no other is left out.

@@ -13,7 +13,7 @@
 namespace prefetch::registry {
 namespace {
 
-using base::Owner;
+using base::Fault;
 using image::AuthConfig;
 using image::ImageManifest;
 using image::RegistryQuestion;
@@ -22,7 +22,7 @@ constexpr int kMaxAttempts = 3;  // requests for one identity, tokens apart
 // Pause before a server that is busy for a moment is asked again. The runtime asks again at once.
 constexpr std::chrono::milliseconds kBusyPause{200};
 // Object stores sign their URLs for 5 minutes and more; one that has expired costs a request.
-constexpr std::chrono::minutes kTargetLasts{4};
+constexpr std::chrono::minutes kRedirectTtl{4};
 
 std::string Sha256(const std::string& text) {
   return "sha256:" + base::Sha256Hex(text);
@@ -36,22 +36,22 @@ RegistryQuestion ByDigest(RegistryQuestion image, const std::string& digest) {
 }
 
 // Classifies an answer that is not the requested content.
-base::Error Refused(const std::string& who, const Reply& reply) {
+base::Error RefusalError(const std::string& who, const Reply& reply) {
   const http::Response& response = *reply.response;
   const std::string words = who + " answered " + std::to_string(response.status);
   switch (response.status) {
     case 401:
     case 403:
-      return base::PermissionDenied(words).CausedBy(Owner::kImage);
+      return base::PermissionDenied(words).CausedBy(Fault::kImage);
     case 404:
-      return base::NotFound(words).CausedBy(Owner::kImage);
+      return base::NotFound(words).CausedBy(Fault::kImage);
     case 416:  // it sends no parts, so another attempt, of the agent or of the runtime, has to begin anew
-      return base::InvalidArgument(words).CausedBy(Owner::kRegistry);
+      return base::InvalidArgument(words).CausedBy(Fault::kRegistry);
     case 429:
     case 503:
-      return base::ResourceExhausted(words).CausedBy(Owner::kRegistry);
+      return base::ResourceExhausted(words).CausedBy(Fault::kRegistry);
     default:
-      return base::Unavailable(words).CausedBy(Owner::kRegistry);
+      return base::Unavailable(words).CausedBy(Fault::kRegistry);
   }
 }
 
@@ -60,20 +60,21 @@ bool IsBusy(const http::Response& response) {
   return response.status == 503 && !response.headers.Get("Retry-After");
 }
 
-base::Error NoReply(const base::Call& call, const std::string& who, const Reply& reply) {
+base::Error NoReplyError(const base::Call& call, const std::string& who, const Reply& reply) {
   if (call.Stopped() || reply.fault == http::Fault::kStopped) return base::Cancelled("stopped");
   // Answers that would come again are no Unavailable, which is asked again. The runtime may follow a redirect
   // that the agent refuses.
   if (reply.fault == http::Fault::kTooLong || reply.fault == http::Fault::kLongHeaders ||
       reply.fault == http::Fault::kEncoding)
     return base::InvalidArgument(who + " sends more than was asked for, or in another encoding")
-        .CausedBy(Owner::kRegistry);
-  if (reply.fault == http::Fault::kAddress || reply.refusal.detail == image::RegistryDetail::kBadRedirect ||
+        .CausedBy(Fault::kRegistry);
+  if (reply.fault == http::Fault::kExcludedAddress ||
+      reply.refusal.detail == image::RegistryDetail::kBadRedirect ||
       reply.refusal.detail == image::RegistryDetail::kInsecureRedirect)
-    return base::PermissionDenied(reply.refusal.message).CausedBy(Owner::kRegistry);
+    return base::PermissionDenied(reply.refusal.message).CausedBy(Fault::kRegistry);
   if (reply.refusal.kind == image::RegistryAnswerKind::kAccessDenied)
-    return base::PermissionDenied(reply.refusal.message).CausedBy(Owner::kImage);
-  return base::Unavailable(reply.refusal.message).CausedBy(Owner::kNetwork);
+    return base::PermissionDenied(reply.refusal.message).CausedBy(Fault::kImage);
+  return base::Unavailable(reply.refusal.message).CausedBy(Fault::kNetwork);
 }
 
 // Returns whether the server has received the request. A timeout does not show this.
@@ -84,7 +85,7 @@ bool IsReached(http::Fault fault) {
 // Returns whether the next server must not be asked, and the runtime must pull instead. A mirror may ask for
 // credentials that only the runtime may present. A mirror that the agent cannot reach may be for the node
 // alone (on a loopback address, for example), and the registry behind it must be spared the load.
-bool LeftToRuntime(const base::Error& error, bool reached, const ChainedHost& host) {
+bool MustDeferToRuntime(const base::Error& error, bool reached, const ChainedHost& host) {
   return error.code() == base::Code::kCancelled || error.code() == base::Code::kResourceExhausted ||
          (host.mirror && (!reached || error.code() == base::Code::kPermissionDenied));
 }
@@ -93,71 +94,73 @@ bool LeftToRuntime(const base::Error& error, bool reached, const ChainedHost& ho
 
 std::vector<const AuthConfig*> BlobSource::Identities(const ChainedHost& host,
                                                       const RegistryQuestion& image) {
-  std::vector<const AuthConfig*> identities = IdentitiesFor(parts_.options, host, image.credentials);
+  std::vector<const AuthConfig*> identities = IdentitiesFor(state_.options, host, image.credentials);
   base::Lock lock(mutex_);
-  const std::string* taken = taken_.Find(host.host.server.Origin() + "/" + image.reference.path());
-  if (taken == nullptr) return identities;
+  const std::string* accepted =
+      accepted_identities_.Find(host.host.server.Origin() + "/" + image.reference.path());
+  if (accepted == nullptr) return identities;
   // The identity that the server accepted last comes first: each blob would otherwise begin with rejected
   // requests.
   std::stable_partition(identities.begin(), identities.end(),
-                        [&](const AuthConfig* credential) { return IdentityOf(credential) == *taken; });
+                        [&](const AuthConfig* credential) { return IdentityOf(credential) == *accepted; });
   return identities;
 }
 
-void BlobSource::NoteTaken(const ChainedHost& host, const RegistryQuestion& image,
-                           const AuthConfig* credential) {
+void BlobSource::RememberIdentity(const ChainedHost& host, const RegistryQuestion& image,
+                                  const AuthConfig* credential) {
   base::Lock lock(mutex_);
-  taken_.At(host.host.server.Origin() + "/" + image.reference.path()) = IdentityOf(credential);
+  accepted_identities_.GetOrCreate(host.host.server.Origin() + "/" + image.reference.path()) =
+      IdentityOf(credential);
 }
 
 // Asks one server with one identity after the other. A rejected identity is sent once for an image, and not
 // with each request.
-BlobSource::Asked BlobSource::AskHost(const base::Call& call, const ChainedHost& host,
-                                      const RegistryQuestion& image, Question question) {
+BlobSource::HostOutcome BlobSource::AskHost(const base::Call& call, const ChainedHost& host,
+                                            const RegistryQuestion& image, SessionRequest question) {
   const std::string who = host.host.server.Authority();
   if (!host.problem.empty())
-    return {base::Unavailable(who + " cannot be asked: " + host.problem).CausedBy(Owner::kNetwork)};
-  Session session(parts_, call, host);
-  Authenticator authenticator(parts_, call, host, session, image.reference.path());
-  base::Error last = base::Unavailable(who + " was not asked").CausedBy(Owner::kNetwork);
+    return {base::Unavailable(who + " cannot be asked: " + host.problem).CausedBy(Fault::kNetwork)};
+  Session session(state_, call, host);
+  Authenticator authenticator(state_, call, host, session, image.reference.path());
+  base::Error last = base::Unavailable(who + " was not asked").CausedBy(Fault::kNetwork);
   for (const AuthConfig* credential : Identities(host, image)) {
     const std::string origin = host.host.server.Origin();
     // The server sent Retry-After (R27), which covers blobs as well.
-    if (auto not_now = parts_.host_states.RefusalReason(origin, IdentityOf(credential)))
-      return {base::ResourceExhausted(not_now->message).CausedBy(Owner::kRegistry)};
-    auto authorization = authenticator.Remembered(credential);
+    if (auto refusal = state_.host_states.RefusalReason(origin, IdentityOf(credential)))
+      return {base::ResourceExhausted(refusal->message).CausedBy(Fault::kRegistry)};
+    auto authorization = authenticator.CachedAuthorization(credential);
     bool was_busy = false;
     for (int turn = 1;; turn++) {
       question.authorization = authorization.value;
       Reply reply = session.Fetch(question);
-      if (!reply.response) return {NoReply(call, who, reply), IsReached(reply.fault)};
+      if (!reply.response) return {NoReplyError(call, who, reply), IsReached(reply.fault)};
       if (reply.response->status == 200 || reply.response->status == 206) {
-        NoteTaken(host, image, credential);
-        parts_.host_states.NoteServed(origin, IdentityOf(credential));
+        RememberIdentity(host, image, credential);
+        state_.host_states.NoteSuccess(origin, IdentityOf(credential));
         return {std::move(reply)};
       }
       if (IsBusy(*reply.response) && !std::exchange(was_busy, true) && base::Pause(call, kBusyPause))
         continue;
       if (turn < kMaxAttempts) {
-        if (auto next = authenticator.AfterRefusal(reply, authorization, credential)) {
+        if (auto next = authenticator.NextAuthorization(reply, authorization, credential)) {
           if (next->authorization) {
             authorization = std::move(*next->authorization);
             continue;
           }
           last = next->refusal.kind == image::RegistryAnswerKind::kAccessDenied
-                     ? base::PermissionDenied(next->refusal.message).CausedBy(Owner::kImage)
-                     : base::Unavailable(next->refusal.message).CausedBy(Owner::kRegistry);
+                     ? base::PermissionDenied(next->refusal.message).CausedBy(Fault::kImage)
+                     : base::Unavailable(next->refusal.message).CausedBy(Fault::kRegistry);
           break;
         }
       }
-      last = Refused(who, reply);
+      last = RefusalError(who, reply);
       // The limit of another server, after a redirect, is not this one's. A limit without a time is for the
       // caller to judge.
       const auto wait = reply.response->headers.Get("Retry-After");
-      if (wait && last.code() == base::Code::kResourceExhausted && !reply.elsewhere) {
+      if (wait && last.code() == base::Code::kResourceExhausted && !reply.redirected) {
         const std::string_view date = reply.response->headers.Get("Date").value_or("");
-        if (auto retry_after = ParseRetryAfter(*wait, date, parts_.clock.Wall())) {
-          parts_.host_states.Note(
+        if (auto retry_after = ParseRetryAfter(*wait, date, state_.clock.Wall())) {
+          state_.host_states.Note(
               origin, IdentityOf(credential),
               {.kind = image::RegistryAnswerKind::kRateLimited, .retry_after = retry_after});
         }
@@ -175,11 +178,11 @@ std::optional<base::Duration> BlobSource::RetryAfter(const RegistryQuestion& ima
   std::optional<base::Duration> longest;
   for (const ChainedHost& host : hosts_(image.reference)->hosts) {
     if (host.mirror) continue;
-    for (const AuthConfig* credential : IdentitiesFor(parts_.options, host, image.credentials)) {
-      auto not_now = parts_.host_states.RefusalReason(host.host.server.Origin(), IdentityOf(credential));
-      if (not_now && not_now->kind == image::RegistryAnswerKind::kRateLimited)
+    for (const AuthConfig* credential : IdentitiesFor(state_.options, host, image.credentials)) {
+      auto refusal = state_.host_states.RefusalReason(host.host.server.Origin(), IdentityOf(credential));
+      if (refusal && refusal->kind == image::RegistryAnswerKind::kRateLimited)
         longest = std::max<base::Duration>(longest.value_or(base::Duration(0)),
-                                           not_now->retry_after.value_or(std::chrono::milliseconds(0)));
+                                           refusal->retry_after.value_or(std::chrono::milliseconds(0)));
     }
   }
   return longest;
@@ -187,28 +190,29 @@ std::optional<base::Duration> BlobSource::RetryAfter(const RegistryQuestion& ima
 
 // Goes through the hosts of the chain, as the runtime does. The first answer with content ends it. A failure
 // that must be left to the runtime ends it, too.
-base::Result<Reply> BlobSource::AskInOrder(const base::Call& call, const RegistryQuestion& image,
-                                           const std::function<Question(const Host&)>& question,
-                                           const std::string& first) {
+base::Result<Reply> BlobSource::TryHosts(const base::Call& call, const RegistryQuestion& image,
+                                         const std::function<SessionRequest(const Host&)>& question,
+                                         const std::string& first) {
   std::shared_ptr<const HostChain> chain = hosts_(image.reference);
-  if (!chain->only_by_pull.empty()) return base::InvalidArgument(chain->only_by_pull).CausedBy(Owner::kImage);
+  if (!chain->only_by_pull_reason.empty())
+    return base::InvalidArgument(chain->only_by_pull_reason).CausedBy(Fault::kImage);
   std::vector<const ChainedHost*> hosts;
   for (const ChainedHost& host : chain->hosts) {
     // Renamed and blocked places come from registries.conf, and CRI-O pulls by itself.
     if (host.as || !host.blocked_by.empty())
-      return base::InvalidArgument("only CRI-O can follow its registries").CausedBy(Owner::kImage);
-    if (Answers(host.host, image.reference.has_digest())) hosts.push_back(&host);
+      return base::InvalidArgument("only CRI-O can follow its registries").CausedBy(Fault::kImage);
+    if (CanServe(host.host, image.reference.has_digest())) hosts.push_back(&host);
   }
   // The server `first` has served this image before, so it is asked first.
   std::stable_partition(hosts.begin(), hosts.end(),
                         [&](const ChainedHost* host) { return host->host.server.Origin() == first; });
   base::Error last = base::InvalidArgument("no server may be asked for " + image.reference.Repository())
-                         .CausedBy(Owner::kImage);
+                         .CausedBy(Fault::kImage);
   for (const ChainedHost* host : hosts) {
-    Asked asked = AskHost(call, *host, image, question(host->host));
+    HostOutcome asked = AskHost(call, *host, image, question(host->host));
     if (asked.reply) return std::move(asked.reply);
     last = std::move(asked.reply).error();
-    if (LeftToRuntime(last, asked.reached, *host)) break;
+    if (MustDeferToRuntime(last, asked.reached, *host)) break;
   }
   return last;
 }
@@ -218,13 +222,13 @@ base::Result<Reply> BlobSource::AskInOrder(const base::Call& call, const Registr
 base::Result<BlobSource::Document> BlobSource::GetDocument(const base::Call& call,
                                                            const RegistryQuestion& image) {
   const auto question = [&](const Host& host) {
-    return Question{.url = ManifestUrl(host, image.reference),
-                    .accept = std::string(kAcceptedManifests),
-                    .authorization = {},
-                    .form = {},
-                    .max_body_bytes = kManifestLimits.bytes};
+    return SessionRequest{.url = ManifestUrl(host, image.reference),
+                          .accept = std::string(kAcceptedManifests),
+                          .authorization = {},
+                          .form = {},
+                          .max_body_bytes = kManifestLimits.bytes};
   };
-  auto reply = AskInOrder(call, image, question, "");
+  auto reply = TryHosts(call, image, question, "");
   if (!reply) return std::move(reply).error();
   Document document{.text = std::move(reply->response->body),
                     .digest = {},
@@ -237,19 +241,19 @@ base::Result<BlobSource::Document> BlobSource::GetDocument(const base::Call& cal
       (reported.starts_with("sha256:") && reported != document.digest)) {
     return base::InvalidArgument("the manifest of " + image.reference.Repository() +
                                  " does not match its digest")
-        .CausedBy(Owner::kImage);
+        .CausedBy(Fault::kImage);
   }
   return document;
 }
 
-base::Result<ImageManifest> BlobSource::Manifest(const base::Call& call, const RegistryQuestion& image) {
+base::Result<ImageManifest> BlobSource::FetchManifest(const base::Call& call, const RegistryQuestion& image) {
   auto document = GetDocument(call, image);
   if (!document) return std::move(document).error();
   // The runtime cannot pull an image that it would not unpack. If the agent brought its content, the image
   // would be recorded nevertheless.
-  auto chosen = ChooseManifest(document->text, image.platform, ForeignPlatforms::kLeave);
+  auto chosen = ChooseManifest(document->text, image.platform, ForeignPlatforms::kIgnore);
   if (!chosen && chosen.error().code() == base::Code::kNotFound)
-    return base::InvalidArgument(chosen.error().message()).CausedBy(Owner::kImage);
+    return base::InvalidArgument(chosen.error().message()).CausedBy(Fault::kImage);
   if (!chosen) {
     return ImageManifest{.index = {},
                          .manifest = std::move(document->text),
@@ -265,31 +269,32 @@ base::Result<ImageManifest> BlobSource::Manifest(const base::Call& call, const R
 }
 
 // A copy, because other streams may change the place meanwhile.
-BlobSource::Place BlobSource::PlaceOf(const std::string& key) {
+BlobSource::BlobLocation BlobSource::FindLocation(const std::string& key) {
   base::Lock lock(mutex_);
-  Place* place = places_.Find(key);
-  return place == nullptr ? Place{} : *place;
+  BlobLocation* location = locations_.Find(key);
+  return location == nullptr ? BlobLocation{} : *location;
 }
 
-void BlobSource::NotePlace(const std::string& key, const Reply& reply) {
+void BlobSource::RememberLocation(const std::string& key, const Reply& reply) {
   base::Lock lock(mutex_);
-  Place& place = places_.At(key);
-  place.origin = reply.asked;
+  BlobLocation& location = locations_.GetOrCreate(key);
+  location.origin = reply.asked_origin;
   // The target of an earlier redirect may have expired.
-  place.target.reset();
-  if (reply.elsewhere) place.target = reply.last;
-  place.until = parts_.clock.Now() + kTargetLasts;
+  location.target.reset();
+  if (reply.redirected) location.target = reply.final_url;
+  location.until = state_.clock.Now() + kRedirectTtl;
 }
 
 // Asks the URL to which the blob's server redirected last time, which saves one request when a blob is
 // continued. nullopt: the URL is unknown or has expired.
-std::optional<Reply> BlobSource::RequestTarget(const base::Call& call, const RegistryQuestion& image,
-                                               const Place& place, const Question& question) {
-  if (!place.target || parts_.clock.Now() >= place.until) return std::nullopt;
+std::optional<Reply> BlobSource::RequestCachedRedirect(const base::Call& call, const RegistryQuestion& image,
+                                                       const BlobLocation& location,
+                                                       const SessionRequest& question) {
+  if (!location.target || state_.clock.Now() >= location.until) return std::nullopt;
   std::shared_ptr<const HostChain> chain = hosts_(image.reference);
   for (const ChainedHost& host : chain->hosts) {
-    if (host.host.server.Origin() != place.origin || !host.problem.empty()) continue;
-    Reply reply = Session(parts_, call, host).RequestCachedRedirect(question, *place.target);
+    if (host.host.server.Origin() != location.origin || !host.problem.empty()) continue;
+    Reply reply = Session(state_, call, host).RequestCachedRedirect(question, *location.target);
     // Any other status means that the signature has expired, or that the store ignores ranges.
     if (reply.response && reply.response->status == 206) return reply;
     return std::nullopt;
@@ -300,11 +305,11 @@ std::optional<Reply> BlobSource::RequestTarget(const base::Call& call, const Reg
 // Delivers the bytes from `range.begin` to `range.end` in order. First the redirect target of last time, then
 // the hosts in order. Each request begins at the first byte that is missing, so a broken connection costs no
 // byte twice.
-base::Status BlobSource::Bytes(const base::Call& call, const RegistryQuestion& image,
-                               const image::BlobRange& range,
-                               const std::function<bool(std::string_view part)>& sink) {
+base::Status BlobSource::FetchBytes(const base::Call& call, const RegistryQuestion& image,
+                                    const image::BlobRange& range,
+                                    const std::function<bool(std::string_view part)>& sink) {
   if (!image::IsDigest(range.digest))
-    return base::InvalidArgument(range.digest + " is no digest").CausedBy(Owner::kImage);
+    return base::InvalidArgument(range.digest + " is no digest").CausedBy(Fault::kImage);
   const RegistryQuestion by_digest = ByDigest(image, range.digest);
   const std::string key = image.reference.Repository() + "@" + range.digest;
   std::uint64_t at = range.begin;
@@ -317,29 +322,29 @@ base::Status BlobSource::Bytes(const base::Call& call, const RegistryQuestion& i
   // A server that is asked after another one broke off continues at the byte where that one stopped.
   const auto question = [&](const Host& host) {
     const std::uint64_t from = at;
-    return Question{.url = BlobUrl(host, by_digest.reference),
-                    .accept = "*/*",
-                    .authorization = {},
-                    .form = {},
-                    .max_body_bytes = static_cast<std::size_t>(range.end - from),
-                    .range = from == 0 && range.end == range.size ? "" : RangeHeader(from, range.end),
-                    .sink = [&, from](const http::Response& head, std::string_view part) {
-                      other_bytes = other_bytes || !is_that(head, from);
-                      if (other_bytes || !sink(part)) return false;
-                      at += part.size();
-                      return true;
-                    }};
+    return SessionRequest{.url = BlobUrl(host, by_digest.reference),
+                          .accept = "*/*",
+                          .authorization = {},
+                          .form = {},
+                          .max_body_bytes = static_cast<std::size_t>(range.end - from),
+                          .range = from == 0 && range.end == range.size ? "" : RangeHeader(from, range.end),
+                          .sink = [&, from](const http::Response& head, std::string_view part) {
+                            other_bytes = other_bytes || !is_that(head, from);
+                            if (other_bytes || !sink(part)) return false;
+                            at += part.size();
+                            return true;
+                          }};
   };
-  const Place place = PlaceOf(key);
-  if (!RequestTarget(call, by_digest, place, question(Host{})) && at < range.end && !other_bytes) {
-    auto asked = AskInOrder(call, by_digest, question, place.origin);
+  const BlobLocation location = FindLocation(key);
+  if (!RequestCachedRedirect(call, by_digest, location, question(Host{})) && at < range.end && !other_bytes) {
+    auto asked = TryHosts(call, by_digest, question, location.origin);
     if (!asked && !other_bytes) return std::move(asked).error();
-    if (asked) NotePlace(key, *asked);
+    if (asked) RememberLocation(key, *asked);
   }
   if (other_bytes || at != range.end) {
     return base::InvalidArgument("the server of " + image.reference.Repository() +
                                  " sent other bytes than were asked for")
-        .CausedBy(Owner::kRegistry);
+        .CausedBy(Fault::kRegistry);
   }
   return {};
 }

@@ -22,22 +22,22 @@ class BlobSource final : public image::ContentSource {
  public:
   using HostsFor = std::function<std::shared_ptr<const HostChain>(const image::Reference&)>;
 
-  // Everything in `parts` outlives it.
-  BlobSource(Parts parts, HostsFor hosts) : parts_(std::move(parts)), hosts_(std::move(hosts)) {}
+  // Everything in `state` outlives it.
+  BlobSource(ClientState state, HostsFor hosts) : state_(std::move(state)), hosts_(std::move(hosts)) {}
   BlobSource(const BlobSource&) = delete;
   BlobSource& operator=(const BlobSource&) = delete;
 
-  base::Result<image::ImageManifest> Manifest(const base::Call& call,
-                                              const image::RegistryQuestion& image) override;
-  base::Status Bytes(const base::Call& call, const image::RegistryQuestion& image,
-                     const image::BlobRange& range,
-                     const std::function<bool(std::string_view part)>& sink) override
+  base::Result<image::ImageManifest> FetchManifest(const base::Call& call,
+                                                   const image::RegistryQuestion& image) override;
+  base::Status FetchBytes(const base::Call& call, const image::RegistryQuestion& image,
+                          const image::BlobRange& range,
+                          const std::function<bool(std::string_view part)>& sink) override
       PREFETCH_EXCLUDES(mutex_);
   std::optional<base::Duration> RetryAfter(const image::RegistryQuestion& image) override;
 
  private:
   // The server that had a blob, and the target of its redirect.
-  struct Place {
+  struct BlobLocation {
     std::string origin;
     std::optional<http::AbsoluteUrl> target;
     base::TimePoint until;  // of the target
@@ -48,33 +48,34 @@ class BlobSource final : public image::ContentSource {
     std::optional<base::Duration> round_trip;
   };
 
-  struct Asked {
+  struct HostOutcome {
     base::Result<Reply> reply;  // success: with status 200 or 206
     bool reached = true;        // false: not even a connection came about, or nothing over it
   };
 
   base::Result<Document> GetDocument(const base::Call& call, const image::RegistryQuestion& image);
-  base::Result<Reply> AskInOrder(const base::Call& call, const image::RegistryQuestion& image,
-                                 const std::function<Question(const Host&)>& question,
-                                 const std::string& first);
-  Asked AskHost(const base::Call& call, const ChainedHost& host, const image::RegistryQuestion& image,
-                Question question);
-  std::optional<Reply> RequestTarget(const base::Call& call, const image::RegistryQuestion& image,
-                                     const Place& place, const Question& question);
+  base::Result<Reply> TryHosts(const base::Call& call, const image::RegistryQuestion& image,
+                               const std::function<SessionRequest(const Host&)>& question,
+                               const std::string& first);
+  HostOutcome AskHost(const base::Call& call, const ChainedHost& host, const image::RegistryQuestion& image,
+                      SessionRequest question);
+  std::optional<Reply> RequestCachedRedirect(const base::Call& call, const image::RegistryQuestion& image,
+                                             const BlobLocation& location, const SessionRequest& question);
   // Like IdentitiesFor, but with the identity first that this server accepted for this repository last time.
   std::vector<const image::AuthConfig*> Identities(const ChainedHost& host,
                                                    const image::RegistryQuestion& image)
       PREFETCH_EXCLUDES(mutex_);
-  void NoteTaken(const ChainedHost& host, const image::RegistryQuestion& image,
-                 const image::AuthConfig* credential) PREFETCH_EXCLUDES(mutex_);
-  Place PlaceOf(const std::string& key) PREFETCH_EXCLUDES(mutex_);
-  void NotePlace(const std::string& key, const Reply& reply) PREFETCH_EXCLUDES(mutex_);
+  void RememberIdentity(const ChainedHost& host, const image::RegistryQuestion& image,
+                        const image::AuthConfig* credential) PREFETCH_EXCLUDES(mutex_);
+  BlobLocation FindLocation(const std::string& key) PREFETCH_EXCLUDES(mutex_);
+  void RememberLocation(const std::string& key, const Reply& reply) PREFETCH_EXCLUDES(mutex_);
 
-  const Parts parts_;
+  const ClientState state_;
   const HostsFor hosts_;
   base::Mutex mutex_;
-  LruMap<std::string> taken_ PREFETCH_GUARDED_BY(mutex_){1024};  // identities, by server and repository
-  LruMap<Place> places_ PREFETCH_GUARDED_BY(mutex_){256};        // by registry, repository and digest
+  LruMap<std::string> accepted_identities_ PREFETCH_GUARDED_BY(mutex_){
+      1024};                                                         // identities, by server and repository
+  LruMap<BlobLocation> locations_ PREFETCH_GUARDED_BY(mutex_){256};  // by registry, repository and digest
 };
 
 }  // namespace prefetch::registry

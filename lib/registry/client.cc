@@ -12,12 +12,12 @@ using image::RegistryAnswer;
 using image::RegistryDetail;
 using Kind = image::RegistryAnswerKind;
 
-bool Answered(const RegistryAnswer& answer) {
+bool IsConclusive(const RegistryAnswer& answer) {
   return answer.kind == Kind::kSame || answer.kind == Kind::kMoved;
 }
 
 // This node's own limit (R29) kept the request back, so it is no answer of the registry.
-RegistryAnswer NoTurn(const base::Call& call) {
+RegistryAnswer OwnLimitAnswer(const base::Call& call) {
   if (call.Stopped()) {
     return {.kind = Kind::kUnreachable,
             .detail = RegistryDetail::kStopped,
@@ -28,26 +28,26 @@ RegistryAnswer NoTurn(const base::Call& call) {
           .message = "not asked: this node already sends as many requests to registries as its limit allows"};
 }
 
-RegistryAnswer NobodyToAsk(const image::Reference& reference) {
+RegistryAnswer NoHostsAnswer(const image::Reference& reference) {
   return {.kind = Kind::kIndeterminate,
           .detail = RegistryDetail::kNoHosts,
           .message = "hosts.toml leaves no server that may be asked for " + reference.Repository()};
 }
 
-RegistryAnswer LeftToPulls(std::string why) {
+RegistryAnswer DeferToPull(std::string why) {
   return {.kind = Kind::kIndeterminate, .only_by_pull = true, .message = std::move(why)};
 }
 
-RegistryAnswer Blocked(const ChainedHost& host) {
+RegistryAnswer BlockedAnswer(const ChainedHost& host) {
   return {.kind = Kind::kAccessDenied,
           .detail = RegistryDetail::kBlocked,
           .message = "registries.conf blocks " + host.blocked_by};
 }
 
 // CRI-O has its own credentials, and uses them if a pull brings none (R48).
-RegistryAnswer AsksForItsOwn(const RegistryAnswer& refused) {
+RegistryAnswer CrioCredentialsAnswer(const RegistryAnswer& refused) {
   RegistryAnswer answer =
-      LeftToPulls(refused.answered_by +
+      DeferToPull(refused.answered_by +
                   " asks for credentials, and only CRI-O knows its own: the agent checks by pulling");
   answer.detail = RegistryDetail::kCredentialsWithheld;
   answer.requests = refused.requests;
@@ -67,16 +67,16 @@ Client::Client(http::Client& http, const base::Clock& clock, ClientOptions optio
       contents_({http_, clock_, options_, throttle_, host_states_, tokens_},
                 [this](const image::Reference& reference) { return HostsFor(reference); }) {
   if (!options_.registries) return;
-  places_.emplace(options_.registries, options_.hosts.host_root, options_.hosts.system_ca_files);
+  endpoint_files_.emplace(options_.registries, options_.hosts.host_root, options_.hosts.system_ca_files);
 }
 
 std::shared_ptr<const HostChain> Client::HostsFor(const image::Reference& reference) {
-  return places_ ? places_->ChainFor(reference) : files_.ChainFor(reference.domain());
+  return endpoint_files_ ? endpoint_files_->ChainFor(reference) : files_.ChainFor(reference.domain());
 }
 
 RegistryAnswer Client::Ask(const base::Call& call, const image::RegistryQuestion& question) {
-  auto pass = throttle_.EnterCheck(call);
-  if (!pass.granted()) return NoTurn(call);
+  auto permit = throttle_.AcquireCheck(call);
+  if (!permit.granted()) return OwnLimitAnswer(call);
   return AskChain(call.Within(options_.times.check), question);
 }
 
@@ -84,21 +84,21 @@ RegistryAnswer Client::Ask(const base::Call& call, const image::RegistryQuestion
 // then go only to the registry's own server (R48).
 RegistryAnswer Client::AskHost(const base::Call& call, const std::vector<ChainedHost>& chain,
                                const ChainedHost& host, const image::RegistryQuestion& question) {
-  Parts parts{http_,
-              clock_,
-              options_,
-              throttle_,
-              host_states_,
-              tokens_,
-              question.untrusted_name,
-              question.not_these.value_or(std::vector<std::string>())};
-  if (!host.as) return Conversation(parts, call, chain, host, question).Run();
+  ClientState state{http_,
+                    clock_,
+                    options_,
+                    throttle_,
+                    host_states_,
+                    tokens_,
+                    question.untrusted_name,
+                    question.excluded_addresses.value_or(std::vector<std::string>())};
+  if (!host.as) return HostCheck(state, call, chain, host, question).Run();
   image::RegistryQuestion renamed = question;
   renamed.reference = *host.as;
   if (!host.own) renamed.credentials.clear();
-  RegistryAnswer answer = Conversation(parts, call, chain, host, renamed).Run();
+  RegistryAnswer answer = HostCheck(state, call, chain, host, renamed).Run();
   bool refused = answer.kind == Kind::kAccessDenied && renamed.credentials.empty();
-  return refused ? AsksForItsOwn(answer) : answer;
+  return refused ? CrioCredentialsAnswer(answer) : answer;
 }
 
 // The first success decides (R37). Otherwise the last host's answer counts, since mirrors know less: a
@@ -106,16 +106,16 @@ RegistryAnswer Client::AskHost(const base::Call& call, const std::vector<Chained
 // the last mirror's answer counts.
 RegistryAnswer Client::AskChain(const base::Call& call, const image::RegistryQuestion& question) {
   std::shared_ptr<const HostChain> chain = HostsFor(question.reference);
-  if (!chain->only_by_pull.empty()) return LeftToPulls(chain->only_by_pull);
-  RegistryAnswer answer = NobodyToAsk(question.reference);
+  if (!chain->only_by_pull_reason.empty()) return DeferToPull(chain->only_by_pull_reason);
+  RegistryAnswer answer = NoHostsAnswer(question.reference);
   bool asked = false, withheld = false;
   int requests = 0;
   for (const ChainedHost& host : chain->hosts) {
-    if (!Answers(host.host, question.reference.has_digest())) continue;
+    if (!CanServe(host.host, question.reference.has_digest())) continue;
     if (options_.skip_mirrors && host.mirror) continue;
     if (!host.blocked_by.empty()) {
       // The answer of a host that was asked explains more than the block of a later one.
-      if (!asked) answer = Blocked(host);
+      if (!asked) answer = BlockedAnswer(host);
       continue;
     }
     asked = true;
@@ -130,7 +130,7 @@ RegistryAnswer Client::AskChain(const base::Call& call, const image::RegistryQue
     image::RegistryQuestion asked_here = question;
     asked_here.untrusted_name = question.untrusted_name && host.own && question.credentials.empty() &&
                                 (chain->source.empty() || chain->source.ends_with("/_default"));
-    if (asked_here.untrusted_name && !question.not_these) {
+    if (asked_here.untrusted_name && !question.excluded_addresses) {
       answer = {
           .kind = Kind::kUnreachable,
           .message = "the agent asks no registry that only pods name until DNS resolves the API server"};
@@ -138,14 +138,14 @@ RegistryAnswer Client::AskChain(const base::Call& call, const image::RegistryQue
     }
     answer = AskHost(call, chain->hosts, host, asked_here);
     requests += answer.requests;
-    if (Answered(answer) || answer.only_by_pull || answer.ends_pull) break;
+    if (IsConclusive(answer) || answer.only_by_pull || answer.ends_pull) break;
     withheld |= host.mirror && LoginIsWithheld(options_, host_states_, host, question);
   }
   // The mirror may have what the registry refuses, and containerd would log in there.
   if (withheld && (answer.kind == Kind::kAccessDenied || answer.kind == Kind::kTagMissing)) {
     answer.kind = Kind::kIndeterminate;
     answer.only_by_pull = true;
-    answer.message += "; a mirror " + std::string(kLoginWithheld);
+    answer.message += "; a mirror " + std::string(kLoginWithheldMessage);
     answer.detail = RegistryDetail::kCredentialsWithheld;
   }
   answer.requests = requests;

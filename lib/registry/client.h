@@ -57,7 +57,7 @@ class Client {
   HostState host_states_;
   TokenCache tokens_;
   HostFiles files_;
-  std::optional<EndpointFiles> places_;  // of CRI-O's node, where they decide instead
+  std::optional<EndpointFiles> endpoint_files_;  // of CRI-O's node, where they decide instead
   BlobSource contents_;
 };
 

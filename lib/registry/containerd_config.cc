@@ -35,7 +35,7 @@ base::Status CheckServer(const toml::table& root);
 // until all files are merged, it is another key than that of another file.
 base::Result<bool> CheckImages(const toml::table& images);
 
-// The same for the members of version 2's plugin that are carried over. These count as they are written
+// The same for the members of version 2's plugin that are carried overlay. These count as they are written
 // alone, those within them in any letters.
 base::Result<bool> CheckOldPlugin(const toml::table& cri);
 
@@ -51,15 +51,15 @@ constexpr const char* kOldPlugin = "io.containerd.grpc.v1.cri";
 constexpr const char* kNewPlugin = "io.containerd.cri.v1.images";
 constexpr const char* kShortPlugin = "cri";
 // The default of containerd. Any other number keeps pulls local (C29).
-constexpr std::int64_t kUsualDownloads = 3;
+constexpr std::int64_t kDefaultDownloads = 3;
 
 // How keys are found: go-toml matches those of containerd's structures in any case (containerd_config.cc
 // refuses two of them). Those that are carried over from version 2 count as they are written.
-enum class Letters { kAny, kAsWritten };
+enum class KeyCase { kAny, kAsWritten };
 
 // Each function below reads a table whose types are checked.
-const toml::node* Find(const toml::table& table, std::string_view key, Letters letters = Letters::kAny) {
-  if (letters == Letters::kAsWritten) return table.get(key);
+const toml::node* Find(const toml::table& table, std::string_view key, KeyCase key_case = KeyCase::kAny) {
+  if (key_case == KeyCase::kAsWritten) return table.get(key);
   for (auto&& [name, node] : table) {
     if (base::EqualsIgnoreCase(name.str(), key)) return &node;
   }
@@ -67,14 +67,14 @@ const toml::node* Find(const toml::table& table, std::string_view key, Letters l
 }
 
 const toml::table* FindTable(const toml::table& table, std::string_view key,
-                             Letters letters = Letters::kAny) {
-  const toml::node* node = Find(table, key, letters);
+                             KeyCase key_case = KeyCase::kAny) {
+  const toml::node* node = Find(table, key, key_case);
   return node == nullptr ? nullptr : node->as_table();
 }
 
 template <typename T>
-std::optional<T> Value(const toml::table& table, std::string_view key, Letters letters) {
-  const toml::node* node = Find(table, key, letters);
+std::optional<T> Value(const toml::table& table, std::string_view key, KeyCase key_case) {
+  const toml::node* node = Find(table, key, key_case);
   return node == nullptr ? std::nullopt : node->value_exact<T>();
 }
 
@@ -113,8 +113,8 @@ RegistryTable ReadRegistry(const toml::table& table) {
     return HasAuth(entry) || HasEntries(entry, "tls");
   };
   registry.has_mirrors = AddHosts(table, "mirrors", always, registry.hosts);
-  registry.has_others = AddHosts(table, "configs", has_credentials_or_tls, registry.hosts);
-  registry.has_others |= AddHosts(table, "auths", always, registry.hosts);
+  registry.has_credentials = AddHosts(table, "configs", has_credentials_or_tls, registry.hosts);
+  registry.has_credentials |= AddHosts(table, "auths", always, registry.hosts);
   if (const toml::table* headers = FindTable(table, "headers")) {
     for (auto&& [name, value] : *headers) registry.hosts.AddHeader(name.str());
   }
@@ -122,61 +122,61 @@ RegistryTable ReadRegistry(const toml::table& table) {
 }
 
 // Reads the fields that both plugins' tables have.
-ImagesTable ReadCommon(const toml::table& table, Letters letters) {
+ImagesTable ReadCommon(const toml::table& table, KeyCase key_case) {
   ImagesTable images;
-  if (const toml::table* registry = FindTable(table, "registry", letters)) {
+  if (const toml::table* registry = FindTable(table, "registry", key_case)) {
     images.registry = ReadRegistry(*registry);
   }
-  images.max_concurrent_downloads = Value<std::int64_t>(table, "max_concurrent_downloads", letters);
-  images.image_pull_with_sync_fs = Value<bool>(table, "image_pull_with_sync_fs", letters);
+  images.max_concurrent_downloads = Value<std::int64_t>(table, "max_concurrent_downloads", key_case);
+  images.image_pull_with_sync_fs = Value<bool>(table, "image_pull_with_sync_fs", key_case);
   return images;
 }
 
-void ReadSnapshots(const toml::table& table, ImagesTable& images, Letters letters) {
-  images.disable_snapshot_annotations = Value<bool>(table, "disable_snapshot_annotations", letters);
-  images.discard_unpacked_layers = Value<bool>(table, "discard_unpacked_layers", letters);
+void ReadSnapshots(const toml::table& table, ImagesTable& images, KeyCase key_case) {
+  images.disable_snapshot_annotations = Value<bool>(table, "disable_snapshot_annotations", key_case);
+  images.discard_unpacked_layers = Value<bool>(table, "discard_unpacked_layers", key_case);
 }
 
 ImagesTable ReadOldPlugin(const toml::table& table) {
-  ImagesTable images = ReadCommon(table, Letters::kAsWritten);
-  if (const toml::table* containerd = FindTable(table, "containerd", Letters::kAsWritten)) {
+  ImagesTable images = ReadCommon(table, KeyCase::kAsWritten);
+  if (const toml::table* containerd = FindTable(table, "containerd", KeyCase::kAsWritten)) {
     images.has_runtimes = containerd->contains("runtimes");
-    ReadSnapshots(*containerd, images, Letters::kAsWritten);
+    ReadSnapshots(*containerd, images, KeyCase::kAsWritten);
   }
   return images;
 }
 
 ImagesTable ReadNewPlugin(const toml::table& table) {
-  ImagesTable images = ReadCommon(table, Letters::kAny);
-  ReadSnapshots(table, images, Letters::kAny);
-  images.use_local_image_pull = Value<bool>(table, "use_local_image_pull", Letters::kAny);
+  ImagesTable images = ReadCommon(table, KeyCase::kAny);
+  ReadSnapshots(table, images, KeyCase::kAny);
+  images.use_local_image_pull = Value<bool>(table, "use_local_image_pull", KeyCase::kAny);
   return images;
 }
 
 // Nested tables are merged key by key. A later value replaces the earlier one, even by an empty one.
 template <typename T>
-void Override(std::optional<T>& under, const std::optional<T>& over) {
-  if (over) under = over;
+void Override(std::optional<T>& target, const std::optional<T>& overlay) {
+  if (overlay) target = overlay;
 }
 
-void Override(RegistryTable& under, const RegistryTable& over) {
-  Override(under.config_path, over.config_path);
-  under.hosts.Add(over.hosts);
-  under.has_mirrors |= over.has_mirrors;
-  under.has_others |= over.has_others;
+void Override(RegistryTable& target, const RegistryTable& overlay) {
+  Override(target.config_path, overlay.config_path);
+  target.hosts.Add(overlay.hosts);
+  target.has_mirrors |= overlay.has_mirrors;
+  target.has_credentials |= overlay.has_credentials;
 }
 
-void Override(ImagesTable& under, const ImagesTable& over) {
-  if (over.registry) {
-    if (!under.registry) under.registry.emplace();
-    Override(*under.registry, *over.registry);
+void Override(ImagesTable& target, const ImagesTable& overlay) {
+  if (overlay.registry) {
+    if (!target.registry) target.registry.emplace();
+    Override(*target.registry, *overlay.registry);
   }
-  Override(under.max_concurrent_downloads, over.max_concurrent_downloads);
-  Override(under.image_pull_with_sync_fs, over.image_pull_with_sync_fs);
-  Override(under.use_local_image_pull, over.use_local_image_pull);
-  Override(under.disable_snapshot_annotations, over.disable_snapshot_annotations);
-  Override(under.discard_unpacked_layers, over.discard_unpacked_layers);
-  under.has_runtimes |= over.has_runtimes;
+  Override(target.max_concurrent_downloads, overlay.max_concurrent_downloads);
+  Override(target.image_pull_with_sync_fs, overlay.image_pull_with_sync_fs);
+  Override(target.use_local_image_pull, overlay.use_local_image_pull);
+  Override(target.disable_snapshot_annotations, overlay.disable_snapshot_annotations);
+  Override(target.discard_unpacked_layers, overlay.discard_unpacked_layers);
+  target.has_runtimes |= overlay.has_runtimes;
 }
 
 // Migrates from version 2 to 3: members of the old table replace those of the new one, and a `registry` is
@@ -191,30 +191,31 @@ void Migrate(const ImagesTable& cri, ImagesTable& images) {
 }
 
 base::Status ReadPlugins(const toml::table& plugins, ContainerdConfig& config) {
-  auto idle = [&](const toml::node* node) {
-    if (node != nullptr && config.idle_line == 0) config.idle_line = node->source().begin.line;
+  auto note_ignored = [&](const toml::node* node) {
+    if (node != nullptr && config.ignored_table_line == 0)
+      config.ignored_table_line = node->source().begin.line;
   };
   const toml::node* short_node = plugins.get(kShortPlugin);
   const toml::node* old_node = plugins.get(kOldPlugin);
   const toml::node* new_node = plugins.get(kNewPlugin);
   // Plugins have full names since version 2, so a short name has no effect.
-  if (config.version >= 2) idle(std::exchange(short_node, nullptr));
+  if (config.version >= 2) note_ignored(std::exchange(short_node, nullptr));
   for (const toml::node* node : {old_node, short_node, new_node}) {
     if (node == nullptr) continue;
-    if (!node->is_table()) return Wrong(*node, "a plugin is no table");
+    if (!node->is_table()) return TomlError(*node, "a plugin is no table");
     const toml::table& table = *node->as_table();
     auto checked = node == new_node ? CheckImages(table) : CheckOldPlugin(table);
     if (!checked) return checked.status();
-    config.other_letters |= *checked;
+    config.other_case |= *checked;
   }
   if (short_node != nullptr && old_node != nullptr) {
     // Go's maps have no order.
-    return Wrong(*short_node, "the plugin is there twice, in different spellings");
+    return TomlError(*short_node, "the plugin is there twice, in different spellings");
   }
   if (short_node != nullptr) old_node = short_node;
   if (old_node != nullptr) config.cri = ReadOldPlugin(*old_node->as_table());
   const ImagesTable nothing{.has_runtimes = config.cri.has_runtimes};
-  if (config.version >= kImagesVersion && config.cri != nothing) idle(old_node);
+  if (config.version >= kImagesVersion && config.cri != nothing) note_ignored(old_node);
   if (new_node != nullptr) config.images = ReadNewPlugin(*new_node->as_table());
   return {};
 }
@@ -226,7 +227,7 @@ base::Status CheckPluginLists(const toml::table& root, std::int64_t version) {
     if (node == nullptr || version < 2) continue;
     for (const toml::node& item : *node->as_array()) {
       if (item.as_string()->get().find('.') == std::string::npos) {
-        return Wrong(item, std::string(key) + " holds a short name");
+        return TomlError(item, std::string(key) + " holds a short name");
       }
     }
   }
@@ -236,7 +237,7 @@ base::Status CheckPluginLists(const toml::table& root, std::int64_t version) {
 // Releases up to 2.2 merge all files, and then migrate the result to version 3 if the last file with a
 // version has version 2. In files of version 1 the plugins are renamed, and they count as of the version
 // reached so far, so that such a file alone is never migrated.
-ImagesTable TogetherFirst(const std::vector<NamedConfig>& files) {
+ImagesTable MergeThenMigrate(const std::vector<NamedConfig>& files) {
   ImagesTable cri, images;
   std::int64_t version = kImagesVersion;
   for (const NamedConfig& file : files) {
@@ -249,7 +250,7 @@ ImagesTable TogetherFirst(const std::vector<NamedConfig>& files) {
 }
 
 // Later releases, whose newest version is 4, migrate each file by itself and then merge them.
-ImagesTable EachFirst(const std::vector<NamedConfig>& files) {
+ImagesTable MigrateThenMerge(const std::vector<NamedConfig>& files) {
   ImagesTable images;
   for (const NamedConfig& file : files) {
     ImagesTable own = file.config.images;
@@ -263,11 +264,11 @@ ImagesTable EachFirst(const std::vector<NamedConfig>& files) {
 bool PullsLocally(const ImagesTable& images, const RegistryTable& registry) {
   return images.use_local_image_pull.value_or(false) || !images.disable_snapshot_annotations.value_or(true) ||
          images.discard_unpacked_layers.value_or(false) || images.image_pull_with_sync_fs.value_or(false) ||
-         images.max_concurrent_downloads.value_or(kUsualDownloads) != kUsualDownloads ||
-         registry.has_mirrors || registry.has_others;
+         images.max_concurrent_downloads.value_or(kDefaultDownloads) != kDefaultDownloads ||
+         registry.has_mirrors || registry.has_credentials;
 }
 
-image::RuntimeRegistries Reduced(const ImagesTable& images) {
+image::RuntimeRegistries ToRuntimeRegistries(const ImagesTable& images) {
   RegistryTable registry = images.registry.value_or(RegistryTable{});
   image::RuntimeRegistries known{.known = true, .config_path = registry.config_path.value_or("")};
   if (!image::IsConfigPath(known.config_path)) {
@@ -275,25 +276,25 @@ image::RuntimeRegistries Reduced(const ImagesTable& images) {
     // A path that cannot be followed may name servers for any registry.
     registry.hosts.AddAny();
   }
-  known.in_tables = registry.hosts.Hosts();
+  known.hosts_in_tables = registry.hosts.Hosts();
   known.has_mirrors = registry.has_mirrors;
   known.local_pull = PullsLocally(images, registry);
   known.discards_layers = images.discard_unpacked_layers.value_or(false);
   return known;
 }
 
-std::string IdleNote(const NamedConfig& file) {
-  std::string note = file.path + ", line " + std::to_string(file.config.idle_line);
+std::string IgnoredTableNote(const NamedConfig& file) {
+  std::string note = file.path + ", line " + std::to_string(file.config.ignored_table_line);
   note += ": this plugin's table has no effect in a file of version " + std::to_string(file.config.version);
   note += "; [plugins.\"" + std::string(kNewPlugin) + "\"] of version 3 configures pulls";
   return note;
 }
 
-std::string DiscordNote(const std::string& root) {
+std::string DisagreementNote(const std::string& root) {
   std::string note = "containerd's releases do not agree on what " + root;
   note += " says of registries, since it and its imports are of several versions or older than 2, or have ";
   note += "tables of another version: write them in version 3, as `containerd config migrate` does";
-  note += kUntilThen;
+  note += kChecksByPullNote;
   return note;
 }
 
@@ -307,12 +308,12 @@ base::Result<ContainerdConfig> ParseContainerdConfig(std::string_view text) {
   const toml::table& root = toml->root();
   if (base::Status checked = CheckServer(root); !checked) return checked.error();
   ContainerdConfig config;
-  config.version = Value<std::int64_t>(root, "version", Letters::kAny).value_or(0);
+  config.version = Value<std::int64_t>(root, "version", KeyCase::kAny).value_or(0);
   if (config.version < 0 || config.version > kNewestVersion) {
-    return Wrong(*Find(root, "version"), "no version from 0 to " + std::to_string(kNewestVersion));
+    return TomlError(*Find(root, "version"), "no version from 0 to " + std::to_string(kNewestVersion));
   }
   if (const toml::node* imports = Find(root, "imports")) {
-    if (imports->as_array()->size() > kMaxImports) return Wrong(*imports, "imports is too long a list");
+    if (imports->as_array()->size() > kMaxImports) return TomlError(*imports, "imports is too long a list");
     for (const toml::node& item : *imports->as_array()) config.imports.push_back(TextOf(*item.as_string()));
   }
   if (base::Status checked = CheckPluginLists(root, config.version); !checked) return checked.error();
@@ -322,47 +323,47 @@ base::Result<ContainerdConfig> ParseContainerdConfig(std::string_view text) {
   return config;
 }
 
-ContainerdSettings Assemble(const std::vector<NamedConfig>& files) {
-  ContainerdSettings word;
-  const ImagesTable images = TogetherFirst(files);
-  word.registries = Reduced(images);
+ContainerdSettings MergeContainerdConfigs(const std::vector<NamedConfig>& files) {
+  ContainerdSettings settings;
+  const ImagesTable images = MergeThenMigrate(files);
+  settings.registries = ToRuntimeRegistries(images);
   for (const NamedConfig& file : files) {
-    if (file.config.idle_line > 0) word.notes.push_back(IdleNote(file));
+    if (file.config.ignored_table_line > 0) settings.notes.push_back(IgnoredTableNote(file));
   }
   const std::string& root = files.front().path;
-  const bool other_letters = std::any_of(files.begin(), files.end(),
-                                         [](const NamedConfig& file) { return file.config.other_letters; });
+  const bool other_case =
+      std::any_of(files.begin(), files.end(), [](const NamedConfig& file) { return file.config.other_case; });
   std::string unknown;
   // The release is not known here. If the two ways of merging differ, no reading can be trusted.
-  if (word.registries != Reduced(EachFirst(files))) {
-    unknown = DiscordNote(root);
-  } else if (files.size() > 1 && other_letters) {
+  if (settings.registries != ToRuntimeRegistries(MigrateThenMerge(files))) {
+    unknown = DisagreementNote(root);
+  } else if (files.size() > 1 && other_case) {
     unknown = root +
               " and its imports have keys of plugins in different spellings: write them in lower case" +
-              kUntilThen;
-  } else if (word.registries.has_mirrors && !images.registry->config_path.value_or("").empty()) {
+              kChecksByPullNote;
+  } else if (settings.registries.has_mirrors && !images.registry->config_path.value_or("").empty()) {
     unknown = root + " has both mirrors and a config_path: containerd's CRI plugin does not start with it";
   }
   if (!unknown.empty()) {
-    word.registries = {.in_tables = {"*"}};
-    word.notes.push_back(std::move(unknown));
+    settings.registries = {.hosts_in_tables = {"*"}};
+    settings.notes.push_back(std::move(unknown));
   }
-  return word;
+  return settings;
 }
 
-ContainerdSettings OnlyTheRuntimeKnows(std::string note) {
-  ContainerdSettings word;
-  word.registries.in_tables = {"*"};
-  word.notes.push_back(std::move(note));
-  return word;
+ContainerdSettings UnknownSettings(std::string note) {
+  ContainerdSettings settings;
+  settings.registries.hosts_in_tables = {"*"};
+  settings.notes.push_back(std::move(note));
+  return settings;
 }
 
 namespace {
 
 enum class Shape {
   kText,
-  kWhole,
-  kFlag,
+  kInteger,
+  kBool,
   kDuration,      // a text
   kDurations,     // a table of such texts, none empty
   kTexts,         // a list of texts
@@ -394,17 +395,17 @@ constexpr std::array kDecryptionMembers = {Member{"key_model", Shape::kText}};
 // Members of the plugin's tables in both versions of the configuration.
 constexpr std::array kCommonMembers = {Member{"registry", Shape::kTable, kRegistryMembers},
                                        Member{"image_decryption", Shape::kTable, kDecryptionMembers},
-                                       Member{"max_concurrent_downloads", Shape::kWhole},
+                                       Member{"max_concurrent_downloads", Shape::kInteger},
                                        Member{"image_pull_progress_timeout", Shape::kDuration},
-                                       Member{"image_pull_with_sync_fs", Shape::kFlag},
-                                       Member{"stats_collect_period", Shape::kWhole}};
+                                       Member{"image_pull_with_sync_fs", Shape::kBool},
+                                       Member{"stats_collect_period", Shape::kInteger}};
 // Members of the table `containerd` in version 2, and of the plugin's own table in version 3.
 constexpr std::array kSnapshotsMembers = {Member{"snapshotter", Shape::kText},
-                                          Member{"disable_snapshot_annotations", Shape::kFlag},
-                                          Member{"discard_unpacked_layers", Shape::kFlag}};
+                                          Member{"disable_snapshot_annotations", Shape::kBool},
+                                          Member{"discard_unpacked_layers", Shape::kBool}};
 constexpr std::array kNewMembers = {
     Member{"pinned_images", Shape::kTextMap}, Member{"runtime_platforms", Shape::kTables, kPlatformMembers},
-    Member{"concurrent_layer_fetch_buffer", Shape::kWhole}, Member{"use_local_image_pull", Shape::kFlag}};
+    Member{"concurrent_layer_fetch_buffer", Shape::kInteger}, Member{"use_local_image_pull", Shape::kBool}};
 constexpr std::array kOldMembers = {Member{"sandbox_image", Shape::kText},
                                     Member{"containerd", Shape::kTable}};
 constexpr std::array kRuntimesMembers = {Member{"runtimes", Shape::kTables}};
@@ -414,17 +415,17 @@ constexpr std::array kGrpcMembers = {Member{"address", Shape::kText},
                                      Member{"tcp_tls_ca", Shape::kText},
                                      Member{"tcp_tls_cert", Shape::kText},
                                      Member{"tcp_tls_key", Shape::kText},
-                                     Member{"uid", Shape::kWhole},
-                                     Member{"gid", Shape::kWhole},
-                                     Member{"max_recv_message_size", Shape::kWhole},
-                                     Member{"max_send_message_size", Shape::kWhole}};
-constexpr std::array kTtrpcMembers = {Member{"address", Shape::kText}, Member{"uid", Shape::kWhole},
-                                      Member{"gid", Shape::kWhole}};
-constexpr std::array kDebugMembers = {Member{"address", Shape::kText}, Member{"uid", Shape::kWhole},
-                                      Member{"gid", Shape::kWhole}, Member{"level", Shape::kText},
+                                     Member{"uid", Shape::kInteger},
+                                     Member{"gid", Shape::kInteger},
+                                     Member{"max_recv_message_size", Shape::kInteger},
+                                     Member{"max_send_message_size", Shape::kInteger}};
+constexpr std::array kTtrpcMembers = {Member{"address", Shape::kText}, Member{"uid", Shape::kInteger},
+                                      Member{"gid", Shape::kInteger}};
+constexpr std::array kDebugMembers = {Member{"address", Shape::kText}, Member{"uid", Shape::kInteger},
+                                      Member{"gid", Shape::kInteger}, Member{"level", Shape::kText},
                                       Member{"format", Shape::kText}};
 constexpr std::array kMetricsMembers = {Member{"address", Shape::kText},
-                                        Member{"grpc_histogram", Shape::kFlag}};
+                                        Member{"grpc_histogram", Shape::kBool}};
 constexpr std::array kCgroupMembers = {Member{"path", Shape::kText}};
 constexpr std::array kProxyMembers = {Member{"type", Shape::kText}, Member{"address", Shape::kText},
                                       Member{"platform", Shape::kText}, Member{"exports", Shape::kTextMap},
@@ -432,7 +433,7 @@ constexpr std::array kProxyMembers = {Member{"type", Shape::kText}, Member{"addr
 constexpr std::array kProcessorMembers = {Member{"accepts", Shape::kTexts}, Member{"returns", Shape::kText},
                                           Member{"path", Shape::kText}, Member{"args", Shape::kTexts},
                                           Member{"env", Shape::kTexts}};
-constexpr std::array kServerMembers = {Member{"version", Shape::kWhole},
+constexpr std::array kServerMembers = {Member{"version", Shape::kInteger},
                                        Member{"root", Shape::kText},
                                        Member{"state", Shape::kText},
                                        Member{"temp", Shape::kText},
@@ -443,7 +444,7 @@ constexpr std::array kServerMembers = {Member{"version", Shape::kWhole},
                                        Member{"disabled_plugins", Shape::kTexts},
                                        Member{"required_plugins", Shape::kTexts},
                                        Member{"plugins", Shape::kTable},
-                                       Member{"oom_score", Shape::kWhole},
+                                       Member{"oom_score", Shape::kInteger},
                                        Member{"cgroup", Shape::kTable, kCgroupMembers},
                                        Member{"proxy_plugins", Shape::kTables, kProxyMembers},
                                        Member{"timeouts", Shape::kDurations},
@@ -476,9 +477,9 @@ const char* Mistake(const toml::node& node, Shape kind) {
   switch (kind) {
     case Shape::kText:
       return node.is_string() ? nullptr : " is no string";
-    case Shape::kWhole:
+    case Shape::kInteger:
       return node.is_integer() ? nullptr : " is no whole number";
-    case Shape::kFlag:
+    case Shape::kBool:
       return node.is_boolean() ? nullptr : " is neither true nor false";
     case Shape::kDuration:
       return IsEmpty(node) || IsDuration(node) ? nullptr : " is no duration";
@@ -513,7 +514,7 @@ class ShapeCheck {
       auto node = GoMember(table, member.key);
       if (!node) return node.status();
       if (*node == nullptr) continue;
-      other_letters_ |= table.get(member.key) == nullptr;
+      other_case_ |= table.get(member.key) == nullptr;
       if (base::Status checked = Value(**node, member); !checked) return checked;
     }
     return {};
@@ -530,25 +531,25 @@ class ShapeCheck {
   }
 
   // A key of Members() had other letters than containerd's.
-  bool other_letters() const { return other_letters_; }
+  bool other_case() const { return other_case_; }
 
  private:
   // Checks the type of one value, and then the members of a table.
   base::Status Value(const toml::node& node, const Member& member) {
     if (const char* mistake = Mistake(node, member.kind))
-      return Wrong(node, std::string(member.key) + mistake);
+      return TomlError(node, std::string(member.key) + mistake);
     if (member.kind == Shape::kTable) return Members(*node.as_table(), member.members);
     if (member.kind != Shape::kTables && member.kind != Shape::kTablesOfUrls) return {};
     for (const auto& [key, one] : *node.as_table()) {
       const std::string which = "an entry of " + std::string(member.key);
-      if (!one.is_table()) return Wrong(one, which + " is no table");
-      if (member.kind == Shape::kTablesOfUrls && !IsUrl(key)) return Wrong(one, which + " is no URL");
+      if (!one.is_table()) return TomlError(one, which + " is no table");
+      if (member.kind == Shape::kTablesOfUrls && !IsUrl(key)) return TomlError(one, which + " is no URL");
       if (base::Status checked = Members(*one.as_table(), member.members); !checked) return checked;
     }
     return {};
   }
 
-  bool other_letters_ = false;
+  bool other_case_ = false;
 };
 
 }  // namespace
@@ -564,7 +565,7 @@ base::Result<bool> CheckImages(const toml::table& images) {
         std::span<const Member>(kNewMembers)}) {
     if (base::Status checked = check.Members(images, members); !checked) return checked.error();
   }
-  return check.other_letters();
+  return check.other_case();
 }
 
 base::Result<bool> CheckOldPlugin(const toml::table& cri) {
@@ -576,7 +577,7 @@ base::Result<bool> CheckOldPlugin(const toml::table& cri) {
     if (base::Status checked = check.Exact(table, kRuntimesMembers); !checked) return checked.error();
     if (base::Status checked = check.Exact(table, kSnapshotsMembers); !checked) return checked.error();
   }
-  return check.other_letters();
+  return check.other_case();
 }
 
 namespace {
@@ -587,7 +588,7 @@ constexpr std::size_t kMaxImported = 1000;
 
 // Cleans an absolute path like Go's filepath.Clean.
 std::string Cleaned(const std::string& path) {
-  return base::WithoutEndSlashes(std::filesystem::path(path).lexically_normal());
+  return base::WithoutTrailingSlashes(std::filesystem::path(path).lexically_normal());
 }
 
 // Loads a file and its imports.
@@ -604,34 +605,34 @@ class ConfigLoader {
       std::string path = std::move(pending.front());
       pending.pop_front();
       if (!loaded.insert(path).second) continue;
-      if (loaded.size() > kMaxFiles) return OnlyTheRuntimeKnows(file_ + " imports too many files");
-      if (auto word = Read(path)) return *std::move(word);
+      if (loaded.size() > kMaxFiles) return UnknownSettings(file_ + " imports too many files");
+      if (auto settings = Read(path)) return *std::move(settings);
       for (const std::string& import : files_.back().config.imports) {
         // containerd knows patterns by their "*". Go and fnmatch() do not agree on the other signs.
         if (import.find('*') != std::string::npos && import.find_first_of("?[\\") != std::string::npos) {
-          return OnlyTheRuntimeKnows(
+          return UnknownSettings(
               Unusable(path, "imports has ?, [ or \\ beside a *, which only containerd follows"));
         }
         for (std::string& found : Imported(path, import)) pending.push_back(std::move(found));
       }
     }
-    ContainerdSettings word = Assemble(files_);
-    word.notes.insert(word.notes.end(), notes_.begin(), notes_.end());
-    return word;
+    ContainerdSettings settings = MergeContainerdConfigs(files_);
+    settings.notes.insert(settings.notes.end(), notes_.begin(), notes_.end());
+    return settings;
   }
 
  private:
-  std::string Here(const std::string& path) const { return host_root_ + path; }
+  std::string OnHost(const std::string& path) const { return host_root_ + path; }
 
   // The result if that file ends the reading.
   std::optional<ContainerdSettings> Read(const std::string& path) {
-    auto text = disk_.Read(Here(path), kMaxFileBytes);
+    auto text = disk_.Read(OnHost(path), kMaxFileBytes);
     if (!text) return NotRead(path, text.error());
     auto config = ParseContainerdConfig(*text);
     // The file may contain passwords of registries.
     base::WipeString(*text);
     if (!config) {
-      return OnlyTheRuntimeKnows(Unusable(path, config.error().message()));
+      return UnknownSettings(Unusable(path, config.error().message()));
     }
     files_.push_back({path, std::move(*config)});
     return std::nullopt;
@@ -645,10 +646,10 @@ class ConfigLoader {
                                "configuration elsewhere, set --registry-containerd-config"}};
     }
     if (absent) {
-      return OnlyTheRuntimeKnows(
+      return UnknownSettings(
           NotVisible(path + ", which " + file_ + " imports,", "mount it at the same path"));
     }
-    return OnlyTheRuntimeKnows(Unreadable(path, error.message()));
+    return UnknownSettings(Unreadable(path, error.message()));
   }
 
   std::vector<std::string> Imported(const std::string& by, const std::string& import) {
@@ -678,7 +679,7 @@ class ConfigLoader {
   }
 
   std::vector<std::string> Entries(const std::string& folder) {
-    auto names = disk_.List(Here(folder), kMaxImported);
+    auto names = disk_.List(OnHost(folder), kMaxImported);
     if (names) return *std::move(names);
     bool absent = names.error().code() == base::Code::kNotFound;
     notes_.push_back(folder + ", from which " + file_ + " imports, " +

@@ -27,9 +27,9 @@ namespace prefetch::registry {
 // A `registry` table.
 struct RegistryTable {
   std::optional<std::string> config_path;
-  image::TableHosts hosts;   // those that its tables configure
-  bool has_mirrors = false;  // any in `mirrors`
-  bool has_others = false;   // any in `configs` or `auths`, empty ones too
+  image::TableHosts hosts;       // those that its tables configure
+  bool has_mirrors = false;      // any in `mirrors`
+  bool has_credentials = false;  // any in `configs` or `auths`, empty ones too
 
   friend bool operator==(const RegistryTable&, const RegistryTable&) = default;
 };
@@ -51,8 +51,9 @@ struct ContainerdConfig {
   std::vector<std::string> imports;  // as written
   ImagesTable cri;                   // plugins."io.containerd.grpc.v1.cri", below version 2 also plugins.cri
   ImagesTable images;                // plugins."io.containerd.cri.v1.images"
-  bool other_letters = false;        // a key of these tables has others than containerd's
-  std::size_t idle_line = 0;  // where a table stands that has no effect in a file of that version; 0: nowhere
+  bool other_case = false;           // a key of these tables has others than containerd's
+  std::size_t ignored_table_line =
+      0;  // where a table stands that has no effect in a file of that version; 0: nowhere
 };
 
 // InvalidArgument, with the line and never a value: containerd, or its CRI plugin, does not start with it.
@@ -73,10 +74,10 @@ struct ContainerdSettings {
 };
 
 // The file that containerd is started with and what it imports, in the order of loading; at least one.
-ContainerdSettings Assemble(const std::vector<NamedConfig>& files);
+ContainerdSettings MergeContainerdConfigs(const std::vector<NamedConfig>& files);
 
 // For a file that is there and that cannot be used.
-ContainerdSettings OnlyTheRuntimeKnows(std::string note);
+ContainerdSettings UnknownSettings(std::string note);
 
 // ContainerdFiles: containerd's configuration file on this node, with all that it imports.
 
@@ -98,7 +99,7 @@ class ContainerdFiles {
   const std::string file_;
   const std::string host_root_;
   base::Mutex mutex_;
-  base::MadeOfFiles<ContainerdSettings> settings_ PREFETCH_GUARDED_BY(mutex_);
+  base::CachedFromFiles<ContainerdSettings> settings_ PREFETCH_GUARDED_BY(mutex_);
 };
 
 }  // namespace prefetch::registry

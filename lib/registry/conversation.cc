@@ -26,20 +26,20 @@ using Kind = image::RegistryAnswerKind;
 // Maximum number of times that one request is sent: with the remembered authorization or without any, and
 // then with the answer to the server's challenge. If the server refuses that answer, it would refuse the next
 // one, too (R19).
-constexpr int kMaxTurns = 2;
+constexpr int kMaxSends = 2;
 
 bool IsDockerHub(const Host& host) {
   return host.server.host == "registry-1.docker.io";
 }
 
 // Mirrors may pass a GET on to Docker Hub, which counts it as a pull.
-bool CountsGets(const Host& host, const image::Reference& reference) {
+bool CountsGetAsPull(const Host& host, const image::Reference& reference) {
   return IsDockerHub(host) || reference.domain() == "docker.io";
 }
 
 // Returns whether another attempt within the check is useful (R25): the failure is transient, and the server
 // named no time.
-bool IsWorthAnotherTry(const RegistryAnswer& answer) {
+bool IsRetryable(const RegistryAnswer& answer) {
   return !answer.retry_after && IsTransient(answer);
 }
 
@@ -52,7 +52,8 @@ std::optional<std::uint64_t> SizeOf(bool head, const http::Response& response) {
 }
 
 bool IsTextOf(const doc::Node& node, ManifestKind kind) {
-  return node.kind == doc::Node::Kind::kString && ManifestKindOf(node.text, TypeReader::kContainerd) == kind;
+  return node.kind == doc::Node::Kind::kString &&
+         ManifestKindOf(node.text, MediaTypeRules::kContainerd) == kind;
 }
 
 using doc::GoType;
@@ -93,7 +94,7 @@ struct ManifestCheck {
 
 // Returns the mistake for which containerd rejects such a document (`core/images`, Children).
 ManifestCheck CheckManifest(std::string_view text, ManifestKind kind) {
-  const base::OneLargeText turn(text.size());
+  const base::LargeTextLock turn(text.size());
   doc::Problems problems("manifest");
   bool beyond_limits = false;
   auto root = doc::ParseJson(text, problems, doc::JsonRules::kGo, kManifestLimits, beyond_limits);
@@ -126,48 +127,48 @@ std::chrono::milliseconds Jittered(std::chrono::milliseconds delay) {
 
 }  // namespace
 
-Conversation::Conversation(const Parts& parts, const base::Call& call, const std::vector<ChainedHost>& chain,
-                           const ChainedHost& host, const image::RegistryQuestion& question)
-    : parts_(parts),
+HostCheck::HostCheck(const ClientState& state, const base::Call& call, const std::vector<ChainedHost>& chain,
+                     const ChainedHost& host, const image::RegistryQuestion& question)
+    : state_(state),
       call_(call),
       chain_(chain),
       host_(host),
       question_(question),
       origin_(host.host.server.Origin()),
-      session_(parts, call, host),
-      authenticator_(parts, call, host, session_, question.reference.path()) {}
+      session_(state, call, host),
+      authenticator_(state, call, host, session_, question.reference.path()) {}
 
 // Tries one identity after the other. The answer to the last one that was tried counts.
-RegistryAnswer Conversation::Run() {
+RegistryAnswer HostCheck::Run() {
   RegistryAnswer answer;
-  for (const AuthConfig* credential : IdentitiesFor(parts_.options, host_, question_.credentials)) {
+  for (const AuthConfig* credential : IdentitiesFor(state_.options, host_, question_.credentials)) {
     answer = RunAs(credential);
     // Only a denial can depend on the credential (R20).
     if (answer.kind != Kind::kAccessDenied) break;
   }
-  if (LacksLogin()) answer = LoginLeftToPulls();
-  answer.requests = session_.requests() + requests_elsewhere_;
+  if (LacksLogin()) answer = DeferLoginToPull();
+  answer.requests = session_.requests() + requests_to_other_hosts_;
   answer.allowance = allowance_;
   if (answer.requests > 0) answer.answered_by = host_.host.server.Authority();
   return answer;
 }
 
-RegistryAnswer Conversation::RunAs(const AuthConfig* credential) {
+RegistryAnswer HostCheck::RunAs(const AuthConfig* credential) {
   std::string identity = IdentityOf(credential);
   // RefusalReason may make this check the server's probe, and Note ends the probe. They enclose all retries,
   // so that each check counts as one failure of the server at most.
-  if (auto not_now = parts_.host_states.RefusalReason(origin_, identity)) return std::move(*not_now);
-  RegistryAnswer answer = Once(credential);
-  for (std::chrono::milliseconds delay : parts_.options.times.retries) {
-    if (!IsWorthAnotherTry(answer) || !Pause(Jittered(delay))) break;
-    answer = Once(credential);
+  if (auto refusal = state_.host_states.RefusalReason(origin_, identity)) return std::move(*refusal);
+  RegistryAnswer answer = Attempt(credential);
+  for (std::chrono::milliseconds delay : state_.options.times.retries) {
+    if (!IsRetryable(answer) || !Pause(Jittered(delay))) break;
+    answer = Attempt(credential);
   }
-  parts_.host_states.Note(origin_, identity, answer);
+  state_.host_states.Note(origin_, identity, answer);
   return answer;
 }
 
 // Waits for `delay`. Returns false if the call ends first.
-bool Conversation::Pause(std::chrono::milliseconds delay) const {
+bool HostCheck::Pause(std::chrono::milliseconds delay) const {
   auto until = std::chrono::steady_clock::now() + delay;
   if (until >= call_.deadline) return false;
   base::Mutex mutex;
@@ -182,50 +183,51 @@ bool Conversation::Pause(std::chrono::milliseconds delay) const {
 }
 
 // One attempt: HEAD or GET, with the authorization that was good for this server before.
-RegistryAnswer Conversation::Once(const AuthConfig* credential) {
+RegistryAnswer HostCheck::Attempt(const AuthConfig* credential) {
   // HEAD costs the registry less, and Docker Hub does not count it as a pull (R28).
   // A server may refuse the HEAD of one repository only. containerd always sends it, so a prediction does,
   // too; CRI-O never does.
-  const bool gets = !IsForContainerd() && !CountsGets(host_.host, question_.reference);
-  const bool skips_head = question_.fetches_manifest ? gets : parts_.host_states.HeadFails(origin_);
+  const bool gets = !IsForContainerd() && !CountsGetAsPull(host_.host, question_.reference);
+  const bool skips_head = question_.fetches_manifest ? gets : state_.host_states.HeadFails(origin_);
   std::string method = skips_head ? "GET" : "HEAD";
-  Authorization authorization = authenticator_.Remembered(credential);
-  Reply reply =
-      AskAs(method, question_.reference, std::string(kAcceptedManifests), authorization, credential);
+  Authorization authorization = authenticator_.CachedAuthorization(credential);
+  Reply reply = AskWithChallenge(method, question_.reference, std::string(kAcceptedManifests), authorization,
+                                 credential);
   if (!reply.response) return std::move(reply.refusal);
   return Evaluate(method, reply, authorization, credential);
 }
 
 // The challenge loop: sends the request, answers the server's challenge, and sends it again. A refusal that
 // no new authorization can mend is returned as it is, since its status and body have the reason.
-Reply Conversation::AskAs(const std::string& method, const image::Reference& reference,
-                          const std::string& accept, Authorization& authorization,
-                          const AuthConfig* credential) {
+Reply HostCheck::AskWithChallenge(const std::string& method, const image::Reference& reference,
+                                  const std::string& accept, Authorization& authorization,
+                                  const AuthConfig* credential) {
   for (int turn = 1;; turn++) {
     Reply reply = Ask(method, reference, accept, authorization);
     // A redirect has led to another server, which wants a login. The runtime would log in there. The agent
     // sends credentials to the registry's own server only (R40).
-    if (reply.response && reply.response->status == 401 && reply.elsewhere) {
-      RegistryAnswer answer = Unusable(RegistryDetail::kCredentialsWithheld,
-                                       "redirects to " + base::Redact(reply.last.Authority()) +
-                                           ", which asks for credentials: the agent checks by pulling");
+    if (reply.response && reply.response->status == 401 && reply.redirected) {
+      RegistryAnswer answer =
+          PullFailureAnswer(RegistryDetail::kCredentialsWithheld,
+                            "redirects to " + base::Redact(reply.final_url.Authority()) +
+                                ", which asks for credentials: the agent checks by pulling");
       answer.only_by_pull = true;
       return {.response = std::nullopt, .refusal = std::move(answer)};
     }
-    if (!reply.response || turn == kMaxTurns) return reply;
-    auto next = authenticator_.AfterRefusal(reply, authorization, credential);
+    if (!reply.response || turn == kMaxSends) return reply;
+    auto next = authenticator_.NextAuthorization(reply, authorization, credential);
     if (!next) return reply;
     if (!next->authorization) return {.response = std::nullopt, .refusal = std::move(next->refusal)};
     authorization = std::move(*next->authorization);
   }
 }
 
-Reply Conversation::Ask(const std::string& method, const Authorization& authorization) {
+Reply HostCheck::Ask(const std::string& method, const Authorization& authorization) {
   return Ask(method, question_.reference, std::string(kAcceptedManifests), authorization);
 }
 
-Reply Conversation::Ask(const std::string& method, const image::Reference& reference, std::string accept,
-                        const Authorization& authorization) {
+Reply HostCheck::Ask(const std::string& method, const image::Reference& reference, std::string accept,
+                     const Authorization& authorization) {
   http::AbsoluteUrl url = ManifestUrl(host_.host, reference);
   Reply reply = session_.AskHost({.method = method,
                                   .url = std::move(url),
@@ -244,48 +246,49 @@ Reply Conversation::Ask(const std::string& method, const image::Reference& refer
 
 // Each GET is one more request. So it is sent only if it may change the answer: the server does not support
 // HEAD, or the reason for the refusal is in the body alone.
-RegistryAnswer Conversation::Evaluate(const std::string& method, const Reply& reply,
-                                      Authorization& authorization, const AuthConfig* credential) {
+RegistryAnswer HostCheck::Evaluate(const std::string& method, const Reply& reply,
+                                   Authorization& authorization, const AuthConfig* credential) {
   const http::Response& response = *reply.response;
   bool head = method == "HEAD";
   if (response.status / 100 == 2) {
-    return EvaluateManifest(head ? How::kHead : How::kGetForHead, response, authorization, credential);
+    return EvaluateManifest(head ? RequestPurpose::kHead : RequestPurpose::kGetForHead, response,
+                            authorization, credential);
   }
   // containerd fails at a 501, and CRI-O sends no HEAD.
   if (head && (response.status == 405 || (response.status == 501 && !IsForContainerd()))) {
-    // Remembered for a day, so that later checks save the HEAD (R6).
-    parts_.host_states.NoteHeadFails(origin_);
-    return GetInstead(How::kGetForHead, authorization, credential);
+    // CachedAuthorization for a day, so that later checks save the HEAD (R6).
+    state_.host_states.NoteHeadFails(origin_);
+    return GetInstead(RequestPurpose::kGetForHead, authorization, credential);
   }
   // containerd asks no other host after such a status.
   if (head && response.status / 100 == 3 && IsForContainerd()) {
-    RegistryAnswer answer = Refused(response, authorization, credential);
+    RegistryAnswer answer = RefusalAnswer(response, authorization, credential);
     answer.ends_pull = true;
     return answer;
   }
   // Only a body contains the reason. Docker Hub is an exception, since a GET counts as a pull there.
   if (head && (response.status == 403 || response.status == 400) && !IsDockerHub(host_.host)) {
-    Reply told = Ask("GET", authorization);
-    if (told.response && told.response->status == response.status) {
-      return Refused(*told.response, authorization, credential);
+    Reply with_body = Ask("GET", authorization);
+    if (with_body.response && with_body.response->status == response.status) {
+      return RefusalAnswer(*with_body.response, authorization, credential);
     }
   }
-  return Refused(response, authorization, credential);
+  return RefusalAnswer(response, authorization, credential);
 }
 
-RegistryAnswer Conversation::AskNext(RegistryDetail detail, const std::string& why) const {
+RegistryAnswer HostCheck::NextHostAnswer(RegistryDetail detail, const std::string& why) const {
   return {
       .kind = Kind::kIndeterminate, .detail = detail, .message = host_.host.server.Authority() + " " + why};
 }
 
-RegistryAnswer Conversation::Unusable(RegistryDetail detail, const std::string& why) const {
-  RegistryAnswer answer = AskNext(detail, why);
+RegistryAnswer HostCheck::PullFailureAnswer(RegistryDetail detail, const std::string& why) const {
+  RegistryAnswer answer = NextHostAnswer(detail, why);
   answer.ends_pull = IsForContainerd();
   return answer;
 }
 
-std::optional<RegistryAnswer> Conversation::MistakeOfType(const Described& described) const {
-  switch (described.kind) {
+std::optional<RegistryAnswer> HostCheck::CheckType(const ManifestDescriptor& descriptor) const {
+  switch (descriptor.kind) {
     case ManifestKind::kHtml:
       return RegistryAnswer{
           .kind = Kind::kServerError,
@@ -293,12 +296,14 @@ std::optional<RegistryAnswer> Conversation::MistakeOfType(const Described& descr
           .ends_pull = IsForContainerd(),
           .message = host_.host.server.Authority() + " answered with a web page, not with a manifest"};
     case ManifestKind::kSchema1:
-      return Unusable(RegistryDetail::kSchema1, "has a manifest of schema 1: its digest cannot be compared");
+      return PullFailureAnswer(RegistryDetail::kSchema1,
+                               "has a manifest of schema 1: its digest cannot be compared");
     case ManifestKind::kUnknown:
       if (!IsForContainerd()) break;
-      return Unusable(RegistryDetail::kNoManifest, "answered with the type \"" +
-                                                       base::ForeignText(described.type, kLongestWords) +
-                                                       "\", which containerd does not take for a manifest");
+      return PullFailureAnswer(RegistryDetail::kNoManifest,
+                               "answered with the type \"" +
+                                   base::SanitizedText(descriptor.type, kMaxQuotedBytes) +
+                                   "\", which containerd does not take for a manifest");
     case ManifestKind::kIndex:
     case ManifestKind::kManifest:
       break;
@@ -306,121 +311,129 @@ std::optional<RegistryAnswer> Conversation::MistakeOfType(const Described& descr
   return std::nullopt;
 }
 
-std::optional<RegistryAnswer> Conversation::MistakeOfReported(const Described& described) const {
-  if (!image::IsDigest(described.digest) || !described.digest.starts_with("sha256:")) {
-    return Unusable(RegistryDetail::kDigestMismatch, "names the digest \"" +
-                                                         base::ForeignText(described.digest, kLongestWords) +
-                                                         "\", which containerd does not take");
+std::optional<RegistryAnswer> HostCheck::CheckReportedDescriptor(const ManifestDescriptor& descriptor) const {
+  if (!image::IsDigest(descriptor.digest) || !descriptor.digest.starts_with("sha256:")) {
+    return PullFailureAnswer(RegistryDetail::kDigestMismatch,
+                             "names the digest \"" + base::SanitizedText(descriptor.digest, kMaxQuotedBytes) +
+                                 "\", which containerd does not take");
   }
-  if (*described.size == 0) return Unusable(RegistryDetail::kNoManifest, "answered with an empty manifest");
+  if (*descriptor.size == 0)
+    return PullFailureAnswer(RegistryDetail::kNoManifest, "answered with an empty manifest");
   return std::nullopt;
 }
 
 // Examines a 2xx answer in containerd's order: digest and size in the headers, the size limit, the type, and
 // then the body. Some mistakes lead containerd to the next host, and others end its pull, so the first
 // mistake in this order decides.
-RegistryAnswer Conversation::EvaluateManifest(How how, const http::Response& response,
-                                              Authorization& authorization, const AuthConfig* credential) {
-  const bool head = how == How::kHead;
+RegistryAnswer HostCheck::EvaluateManifest(RequestPurpose purpose, const http::Response& response,
+                                           Authorization& authorization, const AuthConfig* credential) {
+  const bool head = purpose == RequestPurpose::kHead;
   const std::string_view type = response.headers.Get("Content-Type").value_or("");
-  Described described{
-      .kind = ManifestKindOf(type, IsForContainerd() ? TypeReader::kContainerd : TypeReader::kCrio),
+  ManifestDescriptor descriptor{
+      .kind = ManifestKindOf(type, IsForContainerd() ? MediaTypeRules::kContainerd : MediaTypeRules::kCrio),
       .type = std::string(type.substr(0, type.find(';'))),
       .digest = std::string(response.headers.Get("Docker-Content-Digest").value_or("")),
       .size = SizeOf(head, response)};
   // containerd reads the header only for a reference without a digest.
   const image::Reference& reference = question_.reference;
   if (IsForContainerd() && reference.has_digest() && question_.fetches_manifest) {
-    described.digest = reference.digest();  // the fetch compares the bytes with it
+    descriptor.digest = reference.digest();  // the fetch compares the bytes with it
   }
   // A digest without a size counts for nothing: containerd then takes type and digest of the manifest itself.
-  const bool suffices = !described.digest.empty() && (described.size || CountsGets(host_.host, reference));
+  const bool suffices =
+      !descriptor.digest.empty() && (descriptor.size || CountsGetAsPull(host_.host, reference));
   if (head && IsForContainerd() && !suffices) {
     return GetForDigest(authorization, credential);
   }
   // containerd's resolver goes to the next host at a manifest that is too large, and leaves the type to the
   // fetch.
-  const bool is_reported =
-      IsForContainerd() && how != How::kGetForDigest && described.size && !described.digest.empty();
-  if (is_reported && *described.size > kManifestLimits.bytes) {
-    return AskNext(RegistryDetail::kManifestTooLarge, "has a manifest that is too large");
+  const bool is_reported = IsForContainerd() && purpose != RequestPurpose::kGetForDigest && descriptor.size &&
+                           !descriptor.digest.empty();
+  if (is_reported && *descriptor.size > kManifestLimits.bytes) {
+    return NextHostAnswer(RegistryDetail::kManifestTooLarge, "has a manifest that is too large");
   }
-  if (auto mistake = MistakeOfType(described)) return *std::move(mistake);
-  parts_.host_states.NoteRegistry(origin_);
-  const std::string& reported = described.digest;
+  if (auto mistake = CheckType(descriptor)) return *std::move(mistake);
+  state_.host_states.NoteRegistry(origin_);
+  const std::string& reported = descriptor.digest;
   if (is_reported) {
-    if (auto mistake = MistakeOfReported(described)) return *std::move(mistake);
+    if (auto mistake = CheckReportedDescriptor(descriptor)) return *std::move(mistake);
   }
-  if (head) return EvaluateHead(described, authorization, credential);
-  if (!IsPlainOrGzip(response)) return UnknownEncoding();
+  if (head) return EvaluateHead(descriptor, authorization, credential);
+  if (!IsPlainOrGzip(response)) return UnknownEncodingAnswer();
   // Without Content-Length, a truncated body looks complete. A digest over it would look like a new image.
-  const ManifestCheck check = CheckManifest(response.body, described.kind);
+  const ManifestCheck check = CheckManifest(response.body, descriptor.kind);
   if (reported.empty() || IsForContainerd()) {
-    if (check.beyond_limits) return BeyondLimits();
+    if (check.beyond_limits) return BeyondLimitsAnswer();
     if (!check.mistake.empty()) {
-      return Unusable(RegistryDetail::kNoManifest,
-                      reported.empty() ? "answered without a manifest or a digest"
-                                       : "answered with a manifest that " + std::string(check.mistake));
+      return PullFailureAnswer(RegistryDetail::kNoManifest,
+                               reported.empty()
+                                   ? "answered without a manifest or a digest"
+                                   : "answered with a manifest that " + std::string(check.mistake));
     }
   }
   std::string computed = "sha256:" + base::Sha256Hex(response.body);
   // A proxy may have changed the body.
   if (reported.starts_with("sha256:") && reported != computed) {
-    return Unusable(RegistryDetail::kDigestMismatch, "sent a manifest that does not match its digest");
+    return PullFailureAnswer(RegistryDetail::kDigestMismatch,
+                             "sent a manifest that does not match its digest");
   }
-  if (how == How::kGetForDigest || reported.empty() || !described.size) described.size = response.body.size();
-  RegistryAnswer answer = Compared(image::IsDigest(reported) && !IsForContainerd() ? reported : computed);
-  return Fetched(std::move(answer), described, authorization, credential);
+  if (purpose == RequestPurpose::kGetForDigest || reported.empty() || !descriptor.size)
+    descriptor.size = response.body.size();
+  RegistryAnswer answer =
+      CompareDigest(image::IsDigest(reported) && !IsForContainerd() ? reported : computed);
+  return ConfirmByFetch(std::move(answer), descriptor, authorization, credential);
 }
 
 // The runtimes decode more encodings than this client, so only a pull can tell.
-RegistryAnswer Conversation::UnknownEncoding() const {
-  return LeftToPulls(RegistryDetail::kNotAcceptable, "answered with an unknown Content-Encoding");
+RegistryAnswer HostCheck::UnknownEncodingAnswer() const {
+  return DeferToPull(RegistryDetail::kNotAcceptable, "answered with an unknown Content-Encoding");
 }
 
 // Go's decoder, which the runtimes use, has larger limits (10,000 levels).
-RegistryAnswer Conversation::BeyondLimits() const {
-  return LeftToPulls(RegistryDetail::kTooLong,
+RegistryAnswer HostCheck::BeyondLimitsAnswer() const {
+  return DeferToPull(RegistryDetail::kTooLong,
                      "has a manifest that has more levels or values, or a larger number, than is read here: "
                      "only a pull can tell");
 }
 
-RegistryAnswer Conversation::LeftToPulls(RegistryDetail detail, const std::string& why) const {
-  RegistryAnswer answer = AskNext(detail, why);
+RegistryAnswer HostCheck::DeferToPull(RegistryDetail detail, const std::string& why) const {
+  RegistryAnswer answer = NextHostAnswer(detail, why);
   answer.only_by_pull = true;
   return answer;
 }
 
 // A question about the newest digest is content with what the registry itself tells (R37).
-bool Conversation::LacksLogin() const {
-  return question_.fetches_manifest && LoginIsWithheld(parts_.options, parts_.host_states, host_, question_);
+bool HostCheck::LacksLogin() const {
+  return question_.fetches_manifest && LoginIsWithheld(state_.options, state_.host_states, host_, question_);
 }
 
-RegistryAnswer Conversation::LoginLeftToPulls() const {
-  return LeftToPulls(RegistryDetail::kCredentialsWithheld, std::string(kLoginWithheld));
+RegistryAnswer HostCheck::DeferLoginToPull() const {
+  return DeferToPull(RegistryDetail::kCredentialsWithheld, std::string(kLoginWithheldMessage));
 }
 
-RegistryAnswer Conversation::EvaluateHead(const Described& described, Authorization& authorization,
-                                          const AuthConfig* credential) {
-  if (!image::IsDigest(described.digest)) return GetForDigest(authorization, credential);
-  RegistryAnswer answer = Compared(described.digest);
-  if (described.kind == ManifestKind::kIndex) answer = ComparedByPlatform(std::move(answer), authorization);
-  return Fetched(std::move(answer), described, authorization, credential);
+RegistryAnswer HostCheck::EvaluateHead(const ManifestDescriptor& descriptor, Authorization& authorization,
+                                       const AuthConfig* credential) {
+  if (!image::IsDigest(descriptor.digest)) return GetForDigest(authorization, credential);
+  RegistryAnswer answer = CompareDigest(descriptor.digest);
+  if (descriptor.kind == ManifestKind::kIndex) answer = CompareByPlatform(std::move(answer), authorization);
+  return ConfirmByFetch(std::move(answer), descriptor, authorization, credential);
 }
 
-RegistryAnswer Conversation::GetForDigest(Authorization& authorization, const AuthConfig* credential) {
-  RegistryAnswer answer = GetInstead(How::kGetForDigest, authorization, credential);
-  // Remembered only if GET gave a digest. A login page that answers both requests shows nothing about the
-  // HEAD of the registry behind it.
-  if (!answer.digest.empty()) parts_.host_states.NoteHeadFails(origin_);
+RegistryAnswer HostCheck::GetForDigest(Authorization& authorization, const AuthConfig* credential) {
+  RegistryAnswer answer = GetInstead(RequestPurpose::kGetForDigest, authorization, credential);
+  // CachedAuthorization only if GET gave a digest. A login page that answers both requests shows nothing
+  // about the HEAD of the registry behind it.
+  if (!answer.digest.empty()) state_.host_states.NoteHeadFails(origin_);
   return answer;
 }
 
-RegistryAnswer Conversation::GetInstead(How how, Authorization& authorization, const AuthConfig* credential) {
-  Reply reply = AskAs("GET", question_.reference, std::string(kAcceptedManifests), authorization, credential);
+RegistryAnswer HostCheck::GetInstead(RequestPurpose purpose, Authorization& authorization,
+                                     const AuthConfig* credential) {
+  Reply reply = AskWithChallenge("GET", question_.reference, std::string(kAcceptedManifests), authorization,
+                                 credential);
   // If HEAD named no digest, containerd takes the body of any answer as the manifest, and asks no other host
   // if there is none. The body of an error is never a manifest here.
-  const bool last = how == How::kGetForDigest && IsForContainerd();
+  const bool last = purpose == RequestPurpose::kGetForDigest && IsForContainerd();
   // For want of HEAD, containerd is content with the headers.
   if (reply.broke_in_body && reply.fault != http::Fault::kTooLong) {
     reply.refusal.ends_pull = IsForContainerd();
@@ -428,9 +441,9 @@ RegistryAnswer Conversation::GetInstead(How how, Authorization& authorization, c
   if (reply.response) {
     const int status = reply.response->status;
     if (status / 100 == 2 || (last && status < 400)) {
-      return EvaluateManifest(how, *reply.response, authorization, credential);
+      return EvaluateManifest(purpose, *reply.response, authorization, credential);
     }
-    reply.refusal = Refused(*reply.response, authorization, credential);
+    reply.refusal = RefusalAnswer(*reply.response, authorization, credential);
     // containerd asks no other host after such a status.
     if (status / 100 == 3) reply.refusal.ends_pull = IsForContainerd();
   }
@@ -450,22 +463,22 @@ RegistryAnswer Conversation::GetInstead(How how, Authorization& authorization, c
 // of the chain that has it, which may be another host than the one that named the digest (R53). Locks, and
 // questions about absent images, repeat this fetch. Docker Hub is left out, since it counts the fetch as a
 // pull.
-RegistryAnswer Conversation::Fetched(RegistryAnswer answer, const Described& described,
-                                     Authorization& authorization, const AuthConfig* credential) {
+RegistryAnswer HostCheck::ConfirmByFetch(RegistryAnswer answer, const ManifestDescriptor& descriptor,
+                                         Authorization& authorization, const AuthConfig* credential) {
   const bool told = answer.kind == Kind::kSame || answer.kind == Kind::kMoved;
   const bool wanted =
-      question_.fetches_manifest && IsForContainerd() && !CountsGets(host_.host, question_.reference);
+      question_.fetches_manifest && IsForContainerd() && !CountsGetAsPull(host_.host, question_.reference);
   if (!told || !wanted) return answer;
   RegistryAnswer refusal;
   for (const ChainedHost& host : chain_) {
-    Fetch fetch;
+    FetchResult fetch;
     if (&host == &host_) {
-      fetch = FetchHere(answer, described, authorization, credential);
+      fetch = FetchFromHost(answer, descriptor, authorization, credential);
       refusal = std::move(fetch.refusal);
-    } else if (host.problem.empty() && !(parts_.options.skip_mirrors && host.mirror)) {
-      Conversation other(parts_, call_, chain_, host, question_);
-      fetch = other.FetchAsAny(answer, described);
-      requests_elsewhere_ += other.session_.requests();
+    } else if (host.problem.empty() && !(state_.options.skip_mirrors && host.mirror)) {
+      HostCheck other(state_, call_, chain_, host, question_);
+      fetch = other.FetchWithEachIdentity(answer, descriptor);
+      requests_to_other_hosts_ += other.session_.requests();
     }
     if (fetch.verdict) return *std::move(fetch.verdict);
   }
@@ -474,24 +487,27 @@ RegistryAnswer Conversation::Fetched(RegistryAnswer answer, const Described& des
 }
 
 // Fetches from another host of the chain, with one identity after the other, as Run() does.
-Conversation::Fetch Conversation::FetchAsAny(const RegistryAnswer& answer, const Described& described) {
-  Fetch fetch;
-  for (const AuthConfig* credential : IdentitiesFor(parts_.options, host_, question_.credentials)) {
-    Authorization authorization = authenticator_.Remembered(credential);
-    fetch = FetchHere(answer, described, authorization, credential);
+HostCheck::FetchResult HostCheck::FetchWithEachIdentity(const RegistryAnswer& answer,
+                                                        const ManifestDescriptor& descriptor) {
+  FetchResult fetch;
+  for (const AuthConfig* credential : IdentitiesFor(state_.options, host_, question_.credentials)) {
+    Authorization authorization = authenticator_.CachedAuthorization(credential);
+    fetch = FetchFromHost(answer, descriptor, authorization, credential);
     if (fetch.verdict || fetch.refusal.kind != Kind::kAccessDenied) break;
   }
-  if (LacksLogin()) fetch.verdict = LoginLeftToPulls();
+  if (LacksLogin()) fetch.verdict = DeferLoginToPull();
   return fetch;
 }
 
 // A verdict ends the search. Without one, containerd goes on to the next host. So a refusal leads to the next
 // host, while wrong bytes of a host that has the digest end the pull.
-Conversation::Fetch Conversation::FetchHere(const RegistryAnswer& answer, const Described& described,
-                                            Authorization& authorization, const AuthConfig* credential) {
+HostCheck::FetchResult HostCheck::FetchFromHost(const RegistryAnswer& answer,
+                                                const ManifestDescriptor& descriptor,
+                                                Authorization& authorization, const AuthConfig* credential) {
   const auto named = image::Reference::Parse(question_.reference.Repository() + "@" + answer.digest);
-  if (!named) return {.verdict = Unusable(RegistryDetail::kInternal, named.error().message()), .refusal = {}};
-  Reply reply = AskAs("GET", *named, described.type + ", */*", authorization, credential);
+  if (!named)
+    return {.verdict = PullFailureAnswer(RegistryDetail::kInternal, named.error().message()), .refusal = {}};
+  Reply reply = AskWithChallenge("GET", *named, descriptor.type + ", */*", authorization, credential);
   if (!reply.response) {
     // This node's own limit kept the request back. The registry has already named the digest, so its answer
     // counts.
@@ -504,30 +520,31 @@ Conversation::Fetch Conversation::FetchHere(const RegistryAnswer& answer, const 
   }
   const http::Response& response = *reply.response;
   if (response.status / 100 != 2) {
-    RegistryAnswer refused = Refused(response, authorization, credential);
+    RegistryAnswer refused = RefusalAnswer(response, authorization, credential);
     if (refused.kind != Kind::kTagMissing) return {.verdict = {}, .refusal = std::move(refused)};
     return {.verdict = {},
-            .refusal = Unusable(RegistryDetail::kNoManifest,
-                                "names the digest " + answer.digest + ", and does not have it")};
+            .refusal = PullFailureAnswer(RegistryDetail::kNoManifest,
+                                         "names the digest " + answer.digest + ", and does not have it")};
   }
-  if (!IsPlainOrGzip(response)) return {.verdict = UnknownEncoding(), .refusal = {}};
-  const bool whole = !described.size || *described.size == response.body.size();
+  if (!IsPlainOrGzip(response)) return {.verdict = UnknownEncodingAnswer(), .refusal = {}};
+  const bool whole = !descriptor.size || *descriptor.size == response.body.size();
   if (!whole || "sha256:" + base::Sha256Hex(response.body) != answer.digest) {
-    return {.verdict = Unusable(RegistryDetail::kDigestMismatch,
-                                "has another manifest than " + answer.digest + ", the digest that was named"),
+    return {.verdict = PullFailureAnswer(
+                RegistryDetail::kDigestMismatch,
+                "has another manifest than " + answer.digest + ", the digest that was named"),
             .refusal = {}};
   }
-  const ManifestCheck check = CheckManifest(response.body, described.kind);
-  if (check.beyond_limits) return {.verdict = BeyondLimits(), .refusal = {}};
+  const ManifestCheck check = CheckManifest(response.body, descriptor.kind);
+  if (check.beyond_limits) return {.verdict = BeyondLimitsAnswer(), .refusal = {}};
   if (check.mistake.empty()) return {.verdict = answer, .refusal = {}};
-  return {
-      .verdict = Unusable(RegistryDetail::kNoManifest, "has a manifest that " + std::string(check.mistake)),
-      .refusal = {}};
+  return {.verdict = PullFailureAnswer(RegistryDetail::kNoManifest,
+                                       "has a manifest that " + std::string(check.mistake)),
+          .refusal = {}};
 }
 
 // Compares the registry's digest with those of the image that is here. A reference with a digest names its
 // content, so another digest is a mistake of the server and not a new image.
-RegistryAnswer Conversation::Compared(const std::string& digest) const {
+RegistryAnswer HostCheck::CompareDigest(const std::string& digest) const {
   RegistryAnswer answer{.kind = Kind::kMoved, .digest = digest};
   const image::Reference& reference = question_.reference;
   if (reference.has_digest()) {
@@ -547,9 +564,9 @@ RegistryAnswer Conversation::Compared(const std::string& digest) const {
 
 // An index that has changed only for other platforms counts as unchanged, if the runtime names the digest of
 // this platform's manifest (R10). Docker Hub is an exception, since a GET counts as a pull there.
-RegistryAnswer Conversation::ComparedByPlatform(RegistryAnswer moved, const Authorization& authorization) {
+RegistryAnswer HostCheck::CompareByPlatform(RegistryAnswer moved, const Authorization& authorization) {
   const auto& local = question_.local_digests;
-  bool asked_for = parts_.options.compare_platforms && !IsDockerHub(host_.host);
+  bool asked_for = state_.options.compare_platforms && !IsDockerHub(host_.host);
   if (moved.kind != Kind::kMoved || local.empty() || !asked_for) return moved;
   Reply reply = Ask("GET", authorization);
   if (!reply.response || reply.response->status != 200) return moved;
@@ -563,8 +580,8 @@ RegistryAnswer Conversation::ComparedByPlatform(RegistryAnswer moved, const Auth
 
 // Turns a refusal into an answer. The server's own words go into the message as untrusted input: without
 // control characters, shortened, and without the credentials that the server may have echoed.
-RegistryAnswer Conversation::Refused(const http::Response& response, const Authorization& authorization,
-                                     const AuthConfig* credential) {
+RegistryAnswer HostCheck::RefusalAnswer(const http::Response& response, const Authorization& authorization,
+                                        const AuthConfig* credential) {
   OciError error = ParseOciError(response.body);
   auto challenge = ChooseChallenge(response.headers.All("WWW-Authenticate"));
   std::string_view challenge_error = challenge && *challenge ? (*challenge)->Get("error") : "";
@@ -572,30 +589,30 @@ RegistryAnswer Conversation::Refused(const http::Response& response, const Autho
                                .oci_code = error.code,
                                .body = response.body,
                                .html = ManifestKindOf(response.headers.Get("Content-Type").value_or(""),
-                                                      TypeReader::kCrio) == ManifestKind::kHtml,
+                                                      MediaTypeRules::kCrio) == ManifestKind::kHtml,
                                .credential = credential != nullptr && authorization.sent(),
                                .insufficient_scope = challenge_error == "insufficient_scope"});
   RegistryAnswer answer{.kind = found.kind, .detail = found.detail};
   std::vector<const base::Secret*> secrets = {&authorization.value};
   if (credential != nullptr) secrets.push_back(&credential->password);
   std::string reported =
-      base::ForeignText(error.message.empty() ? error.code : error.message, kLongestWords, secrets);
+      base::SanitizedText(error.message.empty() ? error.code : error.message, kMaxQuotedBytes, secrets);
   answer.message = host_.host.server.Authority() + " answered " + std::to_string(response.status) +
                    (reported.empty() ? "" : ": " + reported);
   if (answer.kind == Kind::kRateLimited || answer.kind == Kind::kServerError) {
     auto wait = response.headers.Get("Retry-After");
     if (!wait) wait = response.headers.Get("X-Retry-After");
     std::string_view date = response.headers.Get("Date").value_or("");
-    if (wait) answer.retry_after = ParseRetryAfter(*wait, date, parts_.clock.Wall());
+    if (wait) answer.retry_after = ParseRetryAfter(*wait, date, state_.clock.Wall());
   }
-  if (answer.kind == Kind::kTagMissing) return Missing(std::move(answer), authorization);
+  if (answer.kind == Kind::kTagMissing) return NotFoundAnswer(std::move(answer), authorization);
   return answer;
 }
 
 // A 404 is only trustworthy from a known registry (R23): a captive portal or a wrong address answers 404 as
 // well. Every registry has "/v2/".
-RegistryAnswer Conversation::Missing(RegistryAnswer answer, const Authorization& authorization) {
-  if (!parts_.host_states.IsRegistry(origin_)) {
+RegistryAnswer HostCheck::NotFoundAnswer(RegistryAnswer answer, const Authorization& authorization) {
+  if (!state_.host_states.IsRegistry(origin_)) {
     Reply root = session_.AskHost({.method = "GET",
                                    .url = ApiRootUrl(host_.host, question_.reference),
                                    .accept = "application/json",
@@ -608,7 +625,7 @@ RegistryAnswer Conversation::Missing(RegistryAnswer answer, const Authorization&
           .detail = RegistryDetail::kNotARegistry,
           .message = host_.host.server.Authority() + " answered 404, and knows no /v2/ either: no registry"};
     }
-    if (root.response) parts_.host_states.NoteRegistry(origin_);
+    if (root.response) state_.host_states.NoteRegistry(origin_);
   }
   // Some registries answer 404 for images that the caller may not see. Without a challenge, no credential was
   // sent, so the 404 is uncertain.
@@ -619,7 +636,7 @@ RegistryAnswer Conversation::Missing(RegistryAnswer answer, const Authorization&
   return answer;
 }
 
-void Conversation::NoteAllowance(const http::Response& response) {
+void HostCheck::NoteAllowance(const http::Response& response) {
   auto limit = ParseRateLimit(response.headers.Get("RateLimit-Limit").value_or(""));
   auto remaining = ParseRateLimit(response.headers.Get("RateLimit-Remaining").value_or(""));
   if (!limit || !remaining) return;

@@ -76,12 +76,12 @@ std::shared_ptr<const EndpointFiles::Server> EndpointFiles::ServerOf(const std::
 }
 
 std::shared_ptr<const HostChain> EndpointFiles::ChainFor(const image::Reference& reference) {
-  PullEndpoints places = PlacesOf(*conf_, reference);
+  PullEndpoints places = PullEndpointsFor(*conf_, reference);
   auto chain = std::make_shared<HostChain>();
-  chain->only_by_pull = std::move(places.only_runtime);
+  chain->only_by_pull_reason = std::move(places.only_by_pull_reason);
   if (!places.prefix.empty()) chain->source = "the entry " + places.prefix + " of registries.conf";
   base::Lock lock(mutex_);
-  for (PullEndpoint& place : places.places) {
+  for (PullEndpoint& place : places.endpoints) {
     std::shared_ptr<const Server> server = ServerOf(place.as.domain(), place.insecure);
     ChainedHost host = server->host;
     host.own = place.same_domain;
@@ -91,8 +91,8 @@ std::shared_ptr<const HostChain> EndpointFiles::ChainFor(const image::Reference&
     chain->notes.insert(chain->notes.end(), server->notes.begin(), server->notes.end());
     if (!host.problem.empty()) {
       // Without the certificates, the agent would reject a server that CRI-O accepts, or be rejected by it.
-      chain->only_by_pull = "The certificates for " + host.as->domain() + " cannot be used here (" +
-                            host.problem + "); only a pull can tell.";
+      chain->only_by_pull_reason = "The certificates for " + host.as->domain() + " cannot be used here (" +
+                                   host.problem + "); only a pull can tell.";
     }
     chain->hosts.push_back(std::move(host));
   }
@@ -101,11 +101,11 @@ std::shared_ptr<const HostChain> EndpointFiles::ChainFor(const image::Reference&
 
 namespace {
 
-constexpr std::string_view kPullingTells = "; only a pull can tell";
+constexpr std::string_view kOnlyPullTells = "; only a pull can tell";
 
 // Returns how many characters of `name` a prefix covers: whole parts only (R46). "*.acme.io" covers all
 // labels before the domain as well.
-std::optional<std::size_t> LengthTaken(std::string_view name, std::string_view prefix) {
+std::optional<std::size_t> PrefixLength(std::string_view name, std::string_view prefix) {
   std::size_t end = prefix.size();
   if (prefix.starts_with("*.")) {
     std::string_view domain = prefix.substr(1);
@@ -128,7 +128,7 @@ const ConfRegistry* EntryFor(const RegistriesConf& conf, const std::string& repo
   const ConfRegistry* found = nullptr;
   for (const ConfRegistry& entry : conf.registries) {
     bool longer = entry.prefix.size() > (found == nullptr ? 0 : found->prefix.size());
-    if (longer && LengthTaken(repository, entry.prefix)) found = &entry;
+    if (longer && PrefixLength(repository, entry.prefix)) found = &entry;
   }
   return found;
 }
@@ -138,7 +138,7 @@ std::optional<image::Reference> Renamed(const image::Reference& reference, const
                                         const std::string& location) {
   if (location.empty()) return reference;
   const std::string& name = reference.Normalized();
-  auto taken = LengthTaken(name, prefix);
+  auto taken = PrefixLength(name, prefix);
   if (!taken) return std::nullopt;
   std::string renamed = location + name.substr(*taken);
   auto parsed = image::Reference::Parse(renamed);
@@ -167,7 +167,7 @@ std::string WithoutTagAndDigest(std::string_view written) {
 
 // Returns why a short name cannot be asked for; empty if its meaning is unambiguous. CRI-O may resolve it to
 // another registry than the agent assumes.
-std::string WhyNotThatName(const RegistriesConf& conf, const image::Reference& reference) {
+std::string ShortNameProblem(const RegistriesConf& conf, const image::Reference& reference) {
   if (!IsShortName(reference.written())) return "";
   auto alias = conf.aliases.find(WithoutTagAndDigest(reference.written()));
   if (alias != conf.aliases.end() && !alias->second.empty()) {
@@ -188,19 +188,19 @@ class EndpointList {
   EndpointList(const RegistriesConf& conf, const image::Reference& reference)
       : conf_(conf), reference_(reference) {}
 
-  PullEndpoints Of(const ConfRegistry& entry) {
+  PullEndpoints ForEntry(const ConfRegistry& entry) {
     found_.prefix = entry.prefix;
     for (const ConfEndpoint& mirror : entry.mirrors) {
       if (MayAnswer(entry, mirror, reference_.has_digest())) Add(mirror, true);
     }
     Add(entry.own, false);
     // If one place is unknown, the order of the others means nothing.
-    if (!found_.only_runtime.empty()) found_.places.clear();
+    if (!found_.only_by_pull_reason.empty()) found_.endpoints.clear();
     return std::move(found_);
   }
 
-  PullEndpoints OfItsOwn() {
-    found_.places.push_back({.as = reference_, .blocked_by = {}});
+  PullEndpoints ForUnlisted() {
+    found_.endpoints.push_back({.as = reference_, .blocked_by = {}});
     return std::move(found_);
   }
 
@@ -208,19 +208,19 @@ class EndpointList {
   void Add(const ConfEndpoint& endpoint, bool mirror) {
     auto renamed = Renamed(reference_, found_.prefix, endpoint.location);
     if (!renamed) {
-      found_.only_runtime = "The location " + endpoint.location +
-                            " in registries.conf makes no image's name of " + reference_.Repository() +
-                            std::string(kPullingTells) + ".";
+      found_.only_by_pull_reason = "The location " + endpoint.location +
+                                   " in registries.conf makes no image's name of " + reference_.Repository() +
+                                   std::string(kOnlyPullTells) + ".";
       return;
     }
     // The name at that place decides whether it is blocked.
     const ConfRegistry* judge = EntryFor(conf_, renamed->Repository());
     bool same_domain = renamed->domain() == reference_.domain();
-    found_.places.push_back({.as = std::move(*renamed),
-                             .insecure = endpoint.insecure,
-                             .mirror = mirror,
-                             .same_domain = same_domain,
-                             .blocked_by = judge != nullptr && judge->blocked ? judge->prefix : ""});
+    found_.endpoints.push_back({.as = std::move(*renamed),
+                                .insecure = endpoint.insecure,
+                                .mirror = mirror,
+                                .same_domain = same_domain,
+                                .blocked_by = judge != nullptr && judge->blocked ? judge->prefix : ""});
   }
 
   const RegistriesConf& conf_;
@@ -230,14 +230,15 @@ class EndpointList {
 
 }  // namespace
 
-PullEndpoints PlacesOf(const RegistriesConf& conf, const image::Reference& reference) {
-  std::string why_not = WhyNotThatName(conf, reference);
+PullEndpoints PullEndpointsFor(const RegistriesConf& conf, const image::Reference& reference) {
+  std::string why_not = ShortNameProblem(conf, reference);
   if (!why_not.empty()) {
-    return {.places = {}, .prefix = {}, .only_runtime = why_not + std::string(kPullingTells) + "."};
+    return {
+        .endpoints = {}, .prefix = {}, .only_by_pull_reason = why_not + std::string(kOnlyPullTells) + "."};
   }
   EndpointList list(conf, reference);
   const ConfRegistry* entry = EntryFor(conf, reference.Repository());
-  return entry != nullptr ? list.Of(*entry) : list.OfItsOwn();
+  return entry != nullptr ? list.ForEntry(*entry) : list.ForUnlisted();
 }
 
 }  // namespace prefetch::registry

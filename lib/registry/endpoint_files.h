@@ -42,10 +42,10 @@ class EndpointFiles {
   const std::vector<std::string> system_ca_files_;
   base::Mutex mutex_;
   // By domain and insecurity.
-  std::map<std::pair<std::string, bool>, base::MadeOfFiles<Server>> servers_ PREFETCH_GUARDED_BY(mutex_);
+  std::map<std::pair<std::string, bool>, base::CachedFromFiles<Server>> servers_ PREFETCH_GUARDED_BY(mutex_);
 };
 
-// PlacesOf: where CRI-O asks for an image, in order, as its registries.conf says (R46 to R48). Pure.
+// PullEndpointsFor: where CRI-O asks for an image, in order, as its registries.conf says (R46 to R48). Pure.
 //
 // Unlike hosts.toml, an entry is chosen by the whole name of the image, and gives it another name at each
 // place. Where that cannot be followed faithfully, only a pull can tell.
@@ -60,11 +60,11 @@ struct PullEndpoint {
 };
 
 struct PullEndpoints {
-  std::vector<PullEndpoint> places;  // at least one, unless only the runtime knows
-  std::string prefix;                // of the entry that was chosen; empty: there is none for that image
-  std::string only_runtime;          // why only a pull can tell, a sentence; empty: the places are known
+  std::vector<PullEndpoint> endpoints;  // at least one, unless only the runtime knows
+  std::string prefix;                   // of the entry that was chosen; empty: there is none for that image
+  std::string only_by_pull_reason;      // why only a pull can tell, a sentence; empty: the places are known
 };
 
-PullEndpoints PlacesOf(const RegistriesConf& conf, const image::Reference& reference);
+PullEndpoints PullEndpointsFor(const RegistriesConf& conf, const image::Reference& reference);
 
 }  // namespace prefetch::registry

@@ -19,12 +19,12 @@ inline constexpr std::size_t kLongestGoText = 1024;  // ours
 // nullptr: it is not there. Each error is InvalidArgument, with the line and never a value.
 base::Result<const toml::node*> GoMember(const toml::table& table, std::string_view key);
 // Where a key is written; else where its table is.
-const toml::node& GoPlace(const toml::table& table, std::string_view key);
+const toml::node& GoMemberOrTable(const toml::table& table, std::string_view key);
 
 // Empty: it is not there, or is empty.
 base::Result<std::string> GoText(const toml::table& table, std::string_view key);
 // `value` stays if it is not there.
-base::Status GoFlag(const toml::table& table, std::string_view key, bool& value);
+base::Status GoBool(const toml::table& table, std::string_view key, bool& value);
 // nullopt: it is not there, which is not the same as an empty list.
 base::Result<std::optional<std::vector<std::string>>> GoTexts(const toml::table& table, std::string_view key,
                                                               std::size_t most);

@@ -24,7 +24,7 @@ http::AbsoluteUrl Server(std::string_view scheme, std::string_view registry) {
 
 }  // namespace
 
-bool WritesPort(std::string_view registry) {
+bool HasPort(std::string_view registry) {
   std::size_t colon = registry.rfind(':');
   return colon != std::string_view::npos && registry.find(']', colon) == std::string_view::npos;
 }
@@ -35,7 +35,7 @@ bool IsLocalhost(std::string_view host) {
 
 // containerd tries https on a host with scheme http if it has a TLS configuration. The releases differ in the
 // exception for port 80 (`rules`).
-void PreferHttps(Host& host, bool writes_port, bool tls, const RuntimeRules& rules) {
+void PreferHttps(Host& host, bool has_port, bool tls, const RuntimeRules& rules) {
   auto tries_it = [&] {
     switch (rules.tls_before_http) {
       case TlsBeforeHttp::kNever:
@@ -45,12 +45,12 @@ void PreferHttps(Host& host, bool writes_port, bool tls, const RuntimeRules& rul
       case TlsBeforeHttp::kUnlessPort80OrNone:
         return host.server.port != 80;
       case TlsBeforeHttp::kUnlessPort80:
-        return !writes_port || host.server.port != 80;
+        return !has_port || host.server.port != 80;
     }
     return false;
   };
   host.https_first = host.server.scheme == "http" && tls && tries_it();
-  if (host.https_first && !writes_port) host.https_port = 443;
+  if (host.https_first && !has_port) host.https_port = 443;
 }
 
 // Only names of this machine differ from plain https: releases of containerd use http there, by the port or
@@ -67,15 +67,15 @@ Host DefaultHost(std::string_view registry, const RuntimeRules& rules) {
       host.skip_verify = true;
       break;
     case LocalhostServer::kByPort:
-      if (WritesPort(registry) && host.server.port != 443) host.server = Server("http", registry);
+      if (HasPort(registry) && host.server.port != 443) host.server = Server("http", registry);
       host.skip_verify = host.server.port != 80;
       break;
   }
-  PreferHttps(host, WritesPort(registry), host.skip_verify, rules);
+  PreferHttps(host, HasPort(registry), host.skip_verify, rules);
   return host;
 }
 
-Host TableHost(std::string_view registry) {
+Host CriTablesHost(std::string_view registry) {
   if (registry == kDockerHub) registry = kDockerHubServer;
   Host host{.server = Server("https", registry)};
   if (IsLocalhost(host.server.host)) host.server = Server("http", registry);
@@ -90,7 +90,7 @@ Host CrioHost(std::string_view registry, bool insecure) {
   host.https_port = host.server.port;
   host.server = Server("http", registry);
   host.https_first = true;
-  host.http_after_all = true;
+  host.http_fallback = true;
   host.skip_verify = true;
   return host;
 }
@@ -196,7 +196,7 @@ std::optional<Version> ParseVersion(std::string_view text) {
 }  // namespace
 
 // The last row that is not newer than the version counts. So the rows must be in the order of the releases.
-RuntimeRules RulesOf(std::string_view containerd_version) {
+RuntimeRules RuntimeRulesFor(std::string_view containerd_version) {
   const auto version = ParseVersion(containerd_version);
   // An unknown version gets the rules of the newest release.
   if (!version) return {};

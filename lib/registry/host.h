@@ -57,7 +57,7 @@ struct RuntimeRules {
 
 // "1.6.20", "v2.3.4", "1.7.24~ds1"; what cannot be read counts as the newest release, and so does a patch
 // that is not told among those of its minor release.
-RuntimeRules RulesOf(std::string_view containerd_version);
+RuntimeRules RuntimeRulesFor(std::string_view containerd_version);
 
 struct ClientPair {
   std::string certificate_file;
@@ -75,7 +75,7 @@ struct Host {
   bool https_first = false;
   // With https_first, CRI-O's `insecure`: http follows whatever is wrong with https, and not only where that
   // is not spoken; and https has a port of its own where the name has none.
-  bool http_after_all = false;
+  bool http_fallback = false;
   std::uint16_t https_port = 0;       // 0: the server's
   std::vector<std::string> ca_files;  // PEM, beside the system's authorities
   std::vector<ClientPair> client_pairs;
@@ -86,7 +86,7 @@ struct Host {
 };
 
 // May a request for that reference be answered here? A tag needs both capabilities.
-inline bool Answers(const Host& host, bool by_digest) {
+inline bool CanServe(const Host& host, bool by_digest) {
   return host.pull && (by_digest || host.resolve);
 }
 
@@ -111,17 +111,17 @@ struct ChainedHost {
   std::optional<image::Reference> as;
   std::string blocked_by;  // the prefix of the entry of registries.conf that forbids to ask; empty: none does
   // The TLS settings of hosts.toml, loaded; nullptr: as for any server. `tls` has its certificates, for
-  // `host` alone; `tls_elsewhere` has only its authorities, for the targets of redirects.
-  std::shared_ptr<const http::Tls> tls, tls_elsewhere;
+  // `host` alone; `redirect_tls` has only its authorities, for the targets of redirects.
+  std::shared_ptr<const http::Tls> tls, redirect_tls;
   std::string problem;  // a file that hosts.toml names, or a certificate, cannot be read: it cannot be asked
 };
 
 // A value; the last host's word is the chain's where no host knows the tag.
 struct HostChain {
   std::vector<ChainedHost> hosts;
-  std::string source;              // the folder or entry of these settings; empty: the defaults hold
-  std::string only_by_pull;        // no server is asked: the reason, a sentence; empty: the hosts are
-  std::vector<std::string> notes;  // mistakes that were found, a sentence each; no secrets
+  std::string source;               // the folder or entry of these settings; empty: the defaults hold
+  std::string only_by_pull_reason;  // no server is asked: the reason, a sentence; empty: the hosts are
+  std::vector<std::string> notes;   // mistakes that were found, a sentence each; no secrets
   // Some folder or file that may count is not to be seen: the runtime may ask other servers.
   bool is_guess = false;
 };
@@ -133,11 +133,11 @@ struct HostChain {
 // The default host of containerd with a config_path, or with its transfer service.
 Host DefaultHost(std::string_view registry, const RuntimeRules& rules);
 // The default host of containerd's CRI plugin without a config_path: localhost by plain http.
-Host TableHost(std::string_view registry);
+Host CriTablesHost(std::string_view registry);
 // Sets https_first of a host of scheme http, by that release. `tls`: it has settings of TLS.
-void PreferHttps(Host& host, bool writes_port, bool tls, const RuntimeRules& rules);
+void PreferHttps(Host& host, bool has_port, bool tls, const RuntimeRules& rules);
 // Returns whether the name of a registry has a port: "reg:5000", "[::1]:5000".
-bool WritesPort(std::string_view registry);
+bool HasPort(std::string_view registry);
 
 // As CRI-O has it: https, on localhost as well. `insecure`: any certificate will do, and plain http, too
 // (R47).

@@ -28,11 +28,11 @@ bool IsFolder(const std::string& path) {
 }
 
 // Returns whether a missing folder is worth a note. The default of a release may rightly be absent.
-bool IsMissed(const RuntimeConfig& runtime) {
+bool IsExpected(const RuntimeConfig& runtime) {
   return !runtime.config_path.empty() && !runtime.path_is_default;
 }
 
-std::string NotHere(const std::string& root) {
+std::string NotMountedNote(const std::string& root) {
   return root +
          ", where containerd finds its mirrors, is not visible to the agent: if the node has it, mount it at "
          "the same path, or set registryHostRoot. Until then the agent asks the registries themselves.";
@@ -56,7 +56,7 @@ class HostsLoader {
       : options_(options),
         roots_(roots),
         registry_(registry),
-        rules_(RulesOf(options.runtime.containerd_version)),
+        rules_(RuntimeRulesFor(options.runtime.containerd_version)),
         disk_(disk),
         tls_(options.host_root, options.system_ca_files, disk) {}
 
@@ -74,9 +74,9 @@ class HostsLoader {
   }
 
  private:
-  std::string Here(const std::string& path) const { return options_.host_root + path; }
+  std::string OnHost(const std::string& path) const { return options_.host_root + path; }
   bool IsFolderHere(const std::string& path) {
-    auto kind = disk_.KindOf(Here(path));
+    auto kind = disk_.KindOf(OnHost(path));
     return kind && *kind == base::FileKind::kDirectory;
   }
 
@@ -85,9 +85,10 @@ class HostsLoader {
   void LoadTls(ChainedHost& chained) {
     chained.problem.clear();
     tls_.Load(chained, chain_.notes);
-    if (!chained.problem.empty() && chain_.only_by_pull.empty()) {
-      chain_.only_by_pull = "The certificates for " + registry_ + " cannot be used here (" + chained.problem +
-                            "). containerd pulls nothing from it without them; only a pull can tell.";
+    if (!chained.problem.empty() && chain_.only_by_pull_reason.empty()) {
+      chain_.only_by_pull_reason = "The certificates for " + registry_ + " cannot be used here (" +
+                                   chained.problem +
+                                   "). containerd pulls nothing from it without them; only a pull can tell.";
     }
     if (chained.problem.empty()) chained.problem = chained.host.problem;
   }
@@ -95,17 +96,17 @@ class HostsLoader {
   // The first folder that exists counts, as for containerd, even if it has no valid hosts.toml. Without any
   // folder, the registry's own server is asked.
   std::vector<Host> Hosts() {
-    if (roots_.by_tables) return {TableHost(registry_)};
+    if (roots_.by_tables) return {CriTablesHost(registry_)};
     for (const std::string& root : roots_.folders) {
       if (!IsFolderHere(root)) {
-        if (IsMissed(options_.runtime)) {
-          chain_.notes.push_back(NotHere(root));
+        if (IsExpected(options_.runtime)) {
+          chain_.notes.push_back(NotMountedNote(root));
           chain_.is_guess = true;
         }
         continue;
       }
       for (const std::string& folder : HostFolders(root, registry_)) {
-        if (IsFolderHere(folder)) return OfFolder(folder);
+        if (IsFolderHere(folder)) return HostsInFolder(folder);
       }
     }
     return {DefaultHost(registry_, rules_)};
@@ -114,19 +115,19 @@ class HostsLoader {
   // containerd ignores a hosts.toml that it cannot parse, and goes on with the certificates in the folder. A
   // file that only the agent cannot read or parse is different: then only a pull can tell, or the answer is a
   // guess.
-  std::vector<Host> OfFolder(const std::string& folder) {
+  std::vector<Host> HostsInFolder(const std::string& folder) {
     chain_.source = folder;
     std::string file = folder + "/hosts.toml";
-    auto text = disk_.Read(Here(file), kMaxTomlBytes);
+    auto text = disk_.Read(OnHost(file), kMaxTomlBytes);
     if (text && !text->empty()) {
       auto hosts = ParseHostsToml(*text, folder, registry_, rules_);
       base::WipeString(*text);  // headers may be secret
       if (hosts) {
-        NoteLost(file, *hosts);
+        NoteUnusableHosts(file, *hosts);
         return std::move(*hosts);
       }
       if (hosts.error().code() == base::Code::kResourceExhausted) {
-        chain_.only_by_pull =
+        chain_.only_by_pull_reason =
             file + " is not followed here (" + hosts.error().message() + "); only a pull can tell.";
       } else {
         chain_.notes.push_back(file + " is ignored, as the runtime does: " + hosts.error().message());
@@ -136,10 +137,10 @@ class HostsLoader {
           file + " cannot be read, so the agent asks the registry's own server: " + text.error().message());
       chain_.is_guess = true;
     }
-    return {WithCertificatesOf(folder)};
+    return {HostWithCertificates(folder)};
   }
 
-  void NoteLost(const std::string& file, const std::vector<Host>& hosts) {
+  void NoteUnusableHosts(const std::string& file, const std::vector<Host>& hosts) {
     for (std::size_t i = 0; i < hosts.size(); i++) {
       if (hosts[i].problem.empty()) continue;
       const std::string which = i + 1 == hosts.size() ? "the server" : "host " + std::to_string(i + 1);
@@ -149,9 +150,9 @@ class HostsLoader {
 
   // Reads a folder without a valid hosts.toml in Docker's way: *.crt are authorities, *.cert is a client
   // certificate.
-  Host WithCertificatesOf(const std::string& folder) {
+  Host HostWithCertificates(const std::string& folder) {
     Host host = DefaultHost(registry_, rules_);
-    auto names = disk_.List(Here(folder), kMaxFolderEntries);
+    auto names = disk_.List(OnHost(folder), kMaxFolderEntries);
     if (!names) return host;
     for (const std::string& name : *names) {
       std::string path = folder + "/" + name;
@@ -162,7 +163,7 @@ class HostsLoader {
       host.client_pairs.push_back({path, has_key ? folder + "/" + key : ""});
     }
     const bool tls = host.skip_verify || !host.ca_files.empty() || !host.client_pairs.empty();
-    PreferHttps(host, WritesPort(registry_), tls, rules_);
+    PreferHttps(host, HasPort(registry_), tls, rules_);
     return host;
   }
 
@@ -180,13 +181,13 @@ class HostsLoader {
 std::vector<std::string> NotesOnFolders(const RuntimeConfig& runtime, const std::string& host_root) {
   std::vector<std::string> notes;
   ConfigRoots roots = RootsOf(runtime);
-  bool missed = IsMissed(runtime);
+  bool missed = IsExpected(runtime);
   if (roots.ignored && (missed || HoldsAnything(runtime.config_path, host_root))) {
     notes.emplace_back(kIgnored);
   }
   if (!missed) return notes;
   for (const std::string& root : roots.folders) {
-    if (!IsFolder(host_root + root)) notes.push_back(NotHere(root));
+    if (!IsFolder(host_root + root)) notes.push_back(NotMountedNote(root));
   }
   return notes;
 }
@@ -252,7 +253,7 @@ void TlsFiles::Load(ChainedHost& chained, std::vector<std::string>& notes) {
   }
   if (!tls.ca_pem.empty()) {
     tls.ca_pem += SystemAuthorities();
-    chained.tls_elsewhere = std::make_shared<const http::Tls>(http::Tls{.ca_pem = tls.ca_pem});
+    chained.redirect_tls = std::make_shared<const http::Tls>(http::Tls{.ca_pem = tls.ca_pem});
   }
   if (!host.client_pairs.empty()) {
     const ClientPair& pair = host.client_pairs.front();
@@ -279,13 +280,13 @@ constexpr std::string_view kDefaultPath = "/etc/containerd/certs.d:/etc/docker/c
 }  // namespace
 
 std::string_view DefaultConfigPath(std::string_view containerd_version) {
-  return RulesOf(containerd_version).default_config_path ? kDefaultPath : "";
+  return RuntimeRulesFor(containerd_version).default_config_path ? kDefaultPath : "";
 }
 
 ConfigRoots RootsOf(const RuntimeConfig& config) {
   if (!config.containerd) return {};
   std::string_view path = config.config_path;
-  bool transfer = RulesOf(config.containerd_version).transfer_service && !config.local_pull;
+  bool transfer = RuntimeRulesFor(config.containerd_version).transfer_service && !config.local_pull;
   bool several = path.find(':') != std::string_view::npos;
   if (transfer && several && !config.split_config_path) return {.folders = {}, .ignored = true};
   ConfigRoots roots{.folders = {}, .by_tables = path.empty() && !transfer};

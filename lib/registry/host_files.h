@@ -33,7 +33,7 @@ struct ConfigRoots {
   // containerd takes "a:b" for one absent folder, so a and b have no effect on pulls, and must have none on
   // our questions.
   bool ignored = false;
-  // The CRI plugin finds servers by its own tables, which have other defaults (TableHost).
+  // The CRI plugin finds servers by its own tables, which have other defaults (CriTablesHost).
   bool by_tables = false;
 };
 
@@ -74,7 +74,7 @@ class HostFiles {
   const HostFilesOptions options_;
   const ConfigRoots roots_;
   base::Mutex mutex_;
-  std::map<std::string, base::MadeOfFiles<HostChain>> chains_ PREFETCH_GUARDED_BY(mutex_);  // by registry
+  std::map<std::string, base::CachedFromFiles<HostChain>> chains_ PREFETCH_GUARDED_BY(mutex_);  // by registry
 };
 
 // TlsFiles: the authorities and certificates that a Host names, read from this node's disk (R32, R42).
@@ -88,7 +88,7 @@ class TlsFiles {
            base::StampedFiles& files)
       : host_root_(host_root), system_ca_files_(system_ca_files), files_(files) {}
 
-  // Fills in `tls`, `tls_elsewhere` and `problem` by what `host` says. Blocks only as a disk does.
+  // Fills in `tls`, `redirect_tls` and `problem` by what `host` says. Blocks only as a disk does.
   void Load(ChainedHost& chained, std::vector<std::string>& notes);
 
  private:

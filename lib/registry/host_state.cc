@@ -12,11 +12,11 @@ using Kind = image::RegistryAnswerKind;
 using std::chrono::milliseconds;
 
 // Facts about a server expire, since the server may change.
-constexpr std::chrono::hours kHeadFailsFor{24};
-constexpr std::chrono::hours kKnownFor{1};
+constexpr std::chrono::hours kHeadFailsTtl{24};
+constexpr std::chrono::hours kFactTtl{1};
 // Maximum number of identities of one server whose limits are remembered. Each new password is another
 // identity, so the number needs a bound.
-constexpr std::size_t kMaxHolds = 64;
+constexpr std::size_t kMaxLimitedIdentities = 64;
 
 bool IsDockerHub(const std::string& server) {
   return server == "https://registry-1.docker.io";
@@ -29,88 +29,90 @@ bool IsDockerHub(const std::string& server) {
 std::optional<RegistryAnswer> HostState::RefusalReason(const std::string& server,
                                                        const std::string& identity) {
   base::Lock lock(mutex_);
-  Page& page = pages_.At(server);
+  ServerState& state = servers_.GetOrCreate(server);
   base::TimePoint now = clock_.Now();
   // A limit holds for the identity that met it (R27).
-  auto hold = page.holds.find(identity);
-  if (hold != page.holds.end() && now < hold->second.until) {
+  auto rate_limit = state.rate_limits.find(identity);
+  if (rate_limit != state.rate_limits.end() && now < rate_limit->second.until) {
     return RegistryAnswer{.kind = Kind::kRateLimited,
                           .detail = RegistryDetail::kOnHold,
                           .message = server + " limits requests: it gets none until the pause is over",
-                          .retry_after = std::chrono::ceil<milliseconds>(hold->second.until - now)};
+                          .retry_after = std::chrono::ceil<milliseconds>(rate_limit->second.until - now)};
   }
-  if (!circuit_ || !image::kSilentRegistry.IsOpen(page.failures)) return std::nullopt;
-  if (now < page.open_until || page.probing) {
-    base::Duration left = std::max<base::Duration>(page.open_until - now, std::chrono::seconds(1));
+  if (!circuit_ || !image::kRegistryCircuit.IsOpen(state.failures)) return std::nullopt;
+  if (now < state.circuit_open_until || state.probing) {
+    base::Duration left = std::max<base::Duration>(state.circuit_open_until - now, std::chrono::seconds(1));
     return RegistryAnswer{
         .kind = Kind::kUnreachable,
         .detail = RegistryDetail::kCircuitOpen,
-        .message = server + " has failed " + std::to_string(page.failures) +
-                   " times in a row and is left alone for a while; last: " + page.last_failure,
+        .message = server + " has failed " + std::to_string(state.failures) +
+                   " times in a row and is left alone for a while; last: " + state.last_failure,
         .retry_after = std::chrono::ceil<milliseconds>(left)};
   }
   // When the pause is over, a single request tests the server. The others wait for its result (R29).
-  page.probing = true;
+  state.probing = true;
   return std::nullopt;
 }
 
-void HostState::NoteLimit(Page& page, const std::string& server, const std::string& identity,
+void HostState::NoteLimit(ServerState& state, const std::string& server, const std::string& identity,
                           const RegistryAnswer& answer) {
   // The holds of others are dropped rather than this one: this identity has just met a limit. The others meet
   // theirs again at the cost of one request each.
-  if (page.holds.size() >= kMaxHolds && page.holds.count(identity) == 0) page.holds.clear();
-  Hold& hold = page.holds[identity];
+  if (state.rate_limits.size() >= kMaxLimitedIdentities && state.rate_limits.count(identity) == 0)
+    state.rate_limits.clear();
+  RateLimit& rate_limit = state.rate_limits[identity];
   const base::TimePoint now = clock_.Now();
   // Concurrent requests that hit the same limit count once.
-  if (now >= hold.until) hold.in_a_row++;
-  const base::Circuit& limit = IsDockerHub(server) ? image::kLimitedDockerHub : image::kLimitedRegistry;
-  base::Duration wait = limit.Pause(hold.in_a_row);
+  if (now >= rate_limit.until) rate_limit.consecutive++;
+  const base::Circuit& limit = IsDockerHub(server) ? image::kDockerHubLimitCircuit : image::kRateLimitCircuit;
+  base::Duration wait = limit.Pause(rate_limit.consecutive);
   if (answer.retry_after) wait = *answer.retry_after;
   // A later answer must not shorten an earlier pause.
-  hold.until = std::max(hold.until, now + wait);
+  rate_limit.until = std::max(rate_limit.until, now + wait);
 }
 
-void HostState::NoteFailure(Page& page, const RegistryAnswer& answer) {
-  page.failures++;
-  page.last_failure = answer.message;
-  if (!image::kSilentRegistry.IsOpen(page.failures)) return;
-  page.open_until = clock_.Now() + image::kSilentRegistry.PauseAfter(page.failures);
+void HostState::NoteFailure(ServerState& state, const RegistryAnswer& answer) {
+  state.failures++;
+  state.last_failure = answer.message;
+  if (!image::kRegistryCircuit.IsOpen(state.failures)) return;
+  state.circuit_open_until = clock_.Now() + image::kRegistryCircuit.PauseAfter(state.failures);
 }
 
 void HostState::Note(const std::string& server, const std::string& identity, const RegistryAnswer& answer) {
   base::Lock lock(mutex_);
-  Page& page = pages_.At(server);
+  ServerState& state = servers_.GetOrCreate(server);
   // Every end of a request ends the probe, so that a stopped one does not block the server forever.
-  page.probing = false;
+  state.probing = false;
   if (answer.detail == RegistryDetail::kStopped || answer.detail == RegistryDetail::kOwnLimit)
     return;  // says nothing about the server
   if (answer.kind == Kind::kRateLimited) {
-    NoteLimit(page, server, identity, answer);
+    NoteLimit(state, server, identity, answer);
   } else {
-    page.holds.erase(identity);
+    state.rate_limits.erase(identity);
   }
   if (answer.kind == Kind::kUnreachable || answer.kind == Kind::kServerError) {
-    NoteFailure(page, answer);
+    NoteFailure(state, answer);
     return;
   }
-  page.failures = 0;
+  state.failures = 0;
 }
 
-void HostState::NoteServed(const std::string& server, const std::string& identity) {
+void HostState::NoteSuccess(const std::string& server, const std::string& identity) {
   base::Lock lock(mutex_);
-  Page& page = pages_.At(server);
-  auto hold = page.holds.find(identity);
-  if (hold != page.holds.end() && clock_.Now() >= hold->second.until) page.holds.erase(hold);
+  ServerState& state = servers_.GetOrCreate(server);
+  auto rate_limit = state.rate_limits.find(identity);
+  if (rate_limit != state.rate_limits.end() && clock_.Now() >= rate_limit->second.until)
+    state.rate_limits.erase(rate_limit);
 }
 
 bool HostState::HeadFails(const std::string& server) {
   base::Lock lock(mutex_);
-  return clock_.Now() < pages_.At(server).head_fails_until;
+  return clock_.Now() < servers_.GetOrCreate(server).head_fails_until;
 }
 
 void HostState::NoteHeadFails(const std::string& server) {
   base::Lock lock(mutex_);
-  pages_.At(server).head_fails_until = clock_.Now() + kHeadFailsFor;
+  servers_.GetOrCreate(server).head_fails_until = clock_.Now() + kHeadFailsTtl;
 }
 
 bool HostState::PostFails(const std::string& service, const std::string& identity) {
@@ -121,30 +123,30 @@ bool HostState::PostFails(const std::string& service, const std::string& identit
 
 void HostState::NotePostFails(const std::string& service, const std::string& identity) {
   base::Lock lock(mutex_);
-  post_fails_until_.At(service + "\n" + identity) = clock_.Now() + kKnownFor;
+  post_fails_until_.GetOrCreate(service + "\n" + identity) = clock_.Now() + kFactTtl;
 }
 
 bool HostState::IsRegistry(const std::string& server) {
   base::Lock lock(mutex_);
-  return clock_.Now() < pages_.At(server).registry_until;
+  return clock_.Now() < servers_.GetOrCreate(server).registry_until;
 }
 
 void HostState::NoteRegistry(const std::string& server) {
   base::Lock lock(mutex_);
-  pages_.At(server).registry_until = clock_.Now() + kKnownFor;
+  servers_.GetOrCreate(server).registry_until = clock_.Now() + kFactTtl;
 }
 
 HostState::Protocol HostState::SchemeOf(const std::string& server) {
   base::Lock lock(mutex_);
-  Page& page = pages_.At(server);
-  return clock_.Now() < page.protocol_until ? page.protocol : Protocol::kUnknown;
+  ServerState& state = servers_.GetOrCreate(server);
+  return clock_.Now() < state.protocol_until ? state.protocol : Protocol::kUnknown;
 }
 
 void HostState::NoteScheme(const std::string& server, Protocol what) {
   base::Lock lock(mutex_);
-  Page& page = pages_.At(server);
-  page.protocol = what;
-  page.protocol_until = clock_.Now() + kKnownFor;
+  ServerState& state = servers_.GetOrCreate(server);
+  state.protocol = what;
+  state.protocol_until = clock_.Now() + kFactTtl;
 }
 
 std::optional<Challenge> HostState::ChallengeOf(const std::string& server, const std::string& path) {
@@ -156,7 +158,7 @@ std::optional<Challenge> HostState::ChallengeOf(const std::string& server, const
 void HostState::NoteChallenge(const std::string& server, const std::string& path,
                               const Challenge& challenge) {
   base::Lock lock(mutex_);
-  challenges_.At(server + "/" + path) = challenge;
+  challenges_.GetOrCreate(server + "/" + path) = challenge;
 }
 
 namespace {
@@ -165,23 +167,24 @@ constexpr std::size_t kMaxLanes = 512;  // Maximum number of lanes. Beyond it, i
 
 }  // namespace
 
-Throttle::Lane& Throttle::QueueOf(const std::string& host) {
+Throttle::Lane& Throttle::LaneFor(const std::string& host) {
   auto found = lanes_.find(host);
   if (found != lanes_.end()) return found->second;
   if (lanes_.size() >= kMaxLanes) {
-    std::erase_if(lanes_, [](const auto& entry) { return entry.second.inside == 0; });
+    std::erase_if(lanes_, [](const auto& entry) { return entry.second.in_flight == 0; });
   }
-  return lanes_.emplace(host, Lane{.inside = 0, .budget = base::TokenBucket(limits_.rate)}).first->second;
+  return lanes_.emplace(host, Lane{.in_flight = 0, .budget = base::TokenBucket(limits_.rate)}).first->second;
 }
 
-base::TimePoint Throttle::Opens(const std::string& host, const Lane& lane, base::TimePoint now) const {
+base::TimePoint Throttle::NextAdmission(const std::string& host, const Lane& lane,
+                                        base::TimePoint now) const {
   // The empty name is the lane of whole checks, which has no rate (R29).
   int most = host.empty() ? limits_.checks : limits_.requests_per_host;
-  if (lane.inside >= most) return base::TimePoint::max();
+  if (lane.in_flight >= most) return base::TimePoint::max();
   return host.empty() ? now : now + lane.budget.WaitAt(now);
 }
 
-Throttle::Pass Throttle::Enter(const base::Call& call, const std::string& host) {
+Throttle::Permit Throttle::Acquire(const base::Call& call, const std::string& host) {
   // The callback takes the lock, so that a stop cannot occur unnoticed between the check below and the wait.
   std::stop_callback wake(call.stop, [this] {
     base::Lock lock(mutex_);
@@ -191,10 +194,10 @@ Throttle::Pass Throttle::Enter(const base::Call& call, const std::string& host) 
   while (true) {
     auto now = std::chrono::steady_clock::now();
     if (call.Stopped() || now >= call.deadline) return {};
-    Lane& lane = QueueOf(host);
-    base::TimePoint opens = Opens(host, lane, now);
+    Lane& lane = LaneFor(host);
+    base::TimePoint opens = NextAdmission(host, lane, now);
     if (opens <= now) {
-      lane.inside++;
+      lane.in_flight++;
       lane.budget.Take(1, now);
       return {this, host};
     }
@@ -207,10 +210,10 @@ Throttle::Pass Throttle::Enter(const base::Call& call, const std::string& host) 
   }
 }
 
-void Throttle::Leave(const std::string& host) {
+void Throttle::Release(const std::string& host) {
   base::Lock lock(mutex_);
   auto found = lanes_.find(host);
-  if (found != lanes_.end()) found->second.inside--;
+  if (found != lanes_.end()) found->second.in_flight--;
   changed_.notify_all();
 }
 

@@ -21,54 +21,54 @@ namespace prefetch::registry {
 // Throttle: limits this node's requests to registries (R29).
 
 // At once, of checks for parties that ask the agent, beside its own: one for each thread that answers them.
-constexpr int kChecksForOthers = 16;
+constexpr int kClientChecks = 16;
 
 struct ThrottleLimits {
-  int checks = image::kChecksAtOnce + kChecksForOthers;  // at once, over all registries
+  int checks = image::kChecksAtOnce + kClientChecks;  // at once, over all registries
   // At once. One more than either the agent itself or the pods that ask it use.
   int requests_per_host = image::kRequestsPerRegistry + 1;
   base::TokenRate rate = image::kRegistryRequests;  // of requests to one host
 };
 
-// Thread-safe. A Pass from Enter leaves when it is destroyed, so a Throttle must outlive its Passes.
+// Thread-safe. A Permit from Acquire leaves when it is destroyed, so a Throttle must outlive its Permits.
 class Throttle {
  public:
   explicit Throttle(ThrottleLimits limits) : limits_(limits) {}
   Throttle(const Throttle&) = delete;
   Throttle& operator=(const Throttle&) = delete;
 
-  class Pass {
+  class Permit {
    public:
-    Pass() = default;
-    Pass(Pass&& other) noexcept
+    Permit() = default;
+    Permit(Permit&& other) noexcept
         : throttle_(std::exchange(other.throttle_, nullptr)), host_(std::move(other.host_)) {}
-    Pass& operator=(Pass&&) = delete;
-    ~Pass() {
-      if (throttle_ != nullptr) throttle_->Leave(host_);
+    Permit& operator=(Permit&&) = delete;
+    ~Permit() {
+      if (throttle_ != nullptr) throttle_->Release(host_);
     }
     bool granted() const { return throttle_ != nullptr; }
 
    private:
     friend class Throttle;
-    Pass(Throttle* throttle, std::string host) : throttle_(throttle), host_(std::move(host)) {}
+    Permit(Throttle* throttle, std::string host) : throttle_(throttle), host_(std::move(host)) {}
     Throttle* throttle_ = nullptr;
     std::string host_;
   };
 
   // Waits for its turn: for a whole check, or for one request to `host`. Not granted: the call ended first.
-  Pass EnterCheck(const base::Call& call) { return Enter(call, ""); }
-  Pass EnterHost(const base::Call& call, const std::string& host) { return Enter(call, host); }
+  Permit AcquireCheck(const base::Call& call) { return Acquire(call, ""); }
+  Permit AcquireHost(const base::Call& call, const std::string& host) { return Acquire(call, host); }
 
  private:
   struct Lane {
-    int inside = 0;
+    int in_flight = 0;
     base::TokenBucket budget;
   };
-  Pass Enter(const base::Call& call, const std::string& host) PREFETCH_EXCLUDES(mutex_);
-  void Leave(const std::string& host) PREFETCH_EXCLUDES(mutex_);
+  Permit Acquire(const base::Call& call, const std::string& host) PREFETCH_EXCLUDES(mutex_);
+  void Release(const std::string& host) PREFETCH_EXCLUDES(mutex_);
   // Returns when `lane` admits the next one: now or earlier, at a time, or never before another one leaves.
-  base::TimePoint Opens(const std::string& host, const Lane& lane, base::TimePoint now) const;
-  Lane& QueueOf(const std::string& host) PREFETCH_REQUIRES(mutex_);
+  base::TimePoint NextAdmission(const std::string& host, const Lane& lane, base::TimePoint now) const;
+  Lane& LaneFor(const std::string& host) PREFETCH_REQUIRES(mutex_);
 
   const ThrottleLimits limits_;
   base::Mutex mutex_;
@@ -95,7 +95,7 @@ class HostState {
 
   // Notes that the server has sent a part of a blob. Many requests run at once, so this does not end a hold
   // that began in the meantime.
-  void NoteServed(const std::string& server, const std::string& identity) PREFETCH_EXCLUDES(mutex_);
+  void NoteSuccess(const std::string& server, const std::string& identity) PREFETCH_EXCLUDES(mutex_);
 
   // Notes that HEAD does not work there: GET is used for 24 hours.
   bool HeadFails(const std::string& server) PREFETCH_EXCLUDES(mutex_);
@@ -118,27 +118,27 @@ class HostState {
       PREFETCH_EXCLUDES(mutex_);
 
  private:
-  struct Hold {
+  struct RateLimit {
     base::TimePoint until;
-    int in_a_row = 0;
+    int consecutive = 0;
   };
-  struct Page {
+  struct ServerState {
     base::TimePoint head_fails_until, registry_until, protocol_until;
     Protocol protocol = Protocol::kUnknown;
     int failures = 0;  // in a row
-    base::TimePoint open_until;
+    base::TimePoint circuit_open_until;
     bool probing = false;
     std::string last_failure;
-    std::map<std::string, Hold> holds;  // by identity
+    std::map<std::string, RateLimit> rate_limits;  // by identity
   };
-  void NoteLimit(Page& page, const std::string& server, const std::string& identity,
+  void NoteLimit(ServerState& state, const std::string& server, const std::string& identity,
                  const image::RegistryAnswer& answer) PREFETCH_REQUIRES(mutex_);
-  void NoteFailure(Page& page, const image::RegistryAnswer& answer) PREFETCH_REQUIRES(mutex_);
+  void NoteFailure(ServerState& state, const image::RegistryAnswer& answer) PREFETCH_REQUIRES(mutex_);
 
   const base::Clock& clock_;
   const bool circuit_;
   base::Mutex mutex_;
-  LruMap<Page> pages_ PREFETCH_GUARDED_BY(mutex_){256};
+  LruMap<ServerState> servers_ PREFETCH_GUARDED_BY(mutex_){256};
   LruMap<Challenge> challenges_ PREFETCH_GUARDED_BY(mutex_){4096};
   LruMap<base::TimePoint> post_fails_until_ PREFETCH_GUARDED_BY(mutex_){1024};
 };

@@ -19,10 +19,10 @@ namespace prefetch::registry {
 // own. Pure.
 
 // The reason; empty: there is none.
-std::string_view OnlyGoTomlTells(const std::vector<TomlExpression>& file, TomlDialect dialect);
+std::string_view UnpredictableReason(const std::vector<TomlExpression>& file, TomlDialect dialect);
 
 // Whether the name of a table has brackets, as [host."https://[fd00::1]"] has. go-toml v1 refuses it.
-bool HasBracketsInATable(const std::vector<TomlExpression>& file);
+bool HasBracketsInTableName(const std::vector<TomlExpression>& file);
 
 namespace {
 
@@ -31,8 +31,8 @@ constexpr std::size_t kMaxHosts = 32;
 constexpr std::size_t kMaxValues = 32;  // of one key
 
 // The file may be valid for the runtime, and is beyond the limits of the agent.
-base::Error OnlyForTheRuntime(const toml::node& node, std::string_view what) {
-  return base::ResourceExhausted(Wrong(node, what).message());
+base::Error BeyondOwnLimits(const toml::node& node, std::string_view what) {
+  return base::ResourceExhausted(TomlError(node, what).message());
 }
 
 // --- What go-toml decodes: types alone ---
@@ -43,7 +43,7 @@ struct Header {
 };
 
 // The keys that a host has, and that the top level has for `server`.
-struct Written {
+struct HostSettings {
   const toml::node* capabilities = nullptr;  // a list of strings
   const toml::node* ca = nullptr;
   const toml::node* client = nullptr;
@@ -80,31 +80,31 @@ class Decoder {
  public:
   explicit Decoder(const RuntimeRules& rules) : rules_(rules) {}
 
-  base::Status Read(const toml::table& table, Written& written) const {
+  base::Status Read(const toml::table& table, HostSettings& settings) const {
     for (const toml::node* node : Find(table, "capabilities")) {
       const toml::array* array = node->as_array();
       bool strings = array != nullptr && std::all_of(array->begin(), array->end(),
                                                      [](const toml::node& item) { return item.is_string(); });
-      if (!strings) return Wrong(*node, "capabilities is no list of strings");
-      written.capabilities = node;
+      if (!strings) return TomlError(*node, "capabilities is no list of strings");
+      settings.capabilities = node;
     }
     for (const toml::node* node : Find(table, "skip_verify")) {
-      if (!node->is_boolean()) return Wrong(*node, "skip_verify is neither true nor false");
-      written.skip_verify = node->as_boolean()->get();
+      if (!node->is_boolean()) return TomlError(*node, "skip_verify is neither true nor false");
+      settings.skip_verify = node->as_boolean()->get();
     }
     for (const toml::node* node : Find(table, "override_path")) {
-      if (!node->is_boolean()) return Wrong(*node, "override_path is neither true nor false");
-      written.override_path = node->as_boolean()->get();
+      if (!node->is_boolean()) return TomlError(*node, "override_path is neither true nor false");
+      settings.override_path = node->as_boolean()->get();
     }
     if (rules_.dial_timeout) {
       for (const toml::node* node : Find(table, "dial_timeout")) {
-        if (!node->is_string()) return Wrong(*node, "dial_timeout is no string");
-        written.dial_timeout = node;
+        if (!node->is_string()) return TomlError(*node, "dial_timeout is no string");
+        settings.dial_timeout = node;
       }
     }
-    if (base::Status read = ReadAny(table, "ca", written.ca); !read) return read;
-    if (base::Status read = ReadAny(table, "client", written.client); !read) return read;
-    return ReadHeader(table, written);
+    if (base::Status read = ReadAny(table, "ca", settings.ca); !read) return read;
+    if (base::Status read = ReadAny(table, "client", settings.client); !read) return read;
+    return ReadHeader(table, settings);
   }
 
   std::vector<const toml::node*> Find(const toml::table& table, std::string_view key) const {
@@ -122,20 +122,21 @@ class Decoder {
           rules_.toml == TomlDialect::kGoToml2)
         continue;
       const bool is_same = value == nullptr || node->type() == value->type();
-      if (!is_same && (node->is_array() || node->is_table())) return Wrong(*node, "another type than before");
+      if (!is_same && (node->is_array() || node->is_table()))
+        return TomlError(*node, "another type than before");
       value = node;
     }
     return {};
   }
 
-  base::Status ReadHeader(const toml::table& table, Written& written) const {
+  base::Status ReadHeader(const toml::table& table, HostSettings& settings) const {
     for (const toml::node* node : Find(table, "header")) {
       const toml::table* header = node->as_table();
-      if (header == nullptr) return Wrong(*node, "header is no table");
+      if (header == nullptr) return TomlError(*node, "header is no table");
       for (const auto& [name, value] : *header) {
         std::string text = FromAsciiToml(name.str());
-        std::erase_if(written.header, [&](const Header& earlier) { return earlier.name == text; });
-        written.header.push_back({std::move(text), &value});
+        std::erase_if(settings.header, [&](const Header& earlier) { return earlier.name == text; });
+        settings.header.push_back({std::move(text), &value});
       }
     }
     return {};
@@ -156,13 +157,14 @@ base::Result<std::vector<std::string>> Texts(const toml::node& node, std::string
   std::vector<std::string> texts;
   if (const auto* one = node.as_string()) return std::vector<std::string>{TextOf(*one)};
   const toml::array* array = node.as_array();
-  if (array == nullptr) return Wrong(node, std::string(key) + " is neither a string nor a list of strings");
+  if (array == nullptr)
+    return TomlError(node, std::string(key) + " is neither a string nor a list of strings");
   for (const toml::node& item : *array) {
     const auto* text = item.as_string();
-    if (text == nullptr) return Wrong(item, std::string(key) + " holds something that is no string");
+    if (text == nullptr) return TomlError(item, std::string(key) + " holds something that is no string");
     texts.push_back(TextOf(*text));
   }
-  if (texts.size() > kMaxValues) return OnlyForTheRuntime(node, std::string(key) + " is too long a list");
+  if (texts.size() > kMaxValues) return BeyondOwnLimits(node, std::string(key) + " is too long a list");
   return texts;
 }
 
@@ -173,30 +175,30 @@ class HostMaker {
 
   // Reads everything but the server. Returns true if the host has TLS settings, which decide whether http is
   // tried by https first (R33).
-  base::Result<bool> ReadKeys(const Written& written, Host& host) const {
-    host.skip_verify = written.skip_verify.value_or(false);
-    bool tls = written.skip_verify.has_value();
-    if (written.capabilities != nullptr) {
-      if (base::Status read = ReadCapabilities(*written.capabilities, host); !read) return read.error();
+  base::Result<bool> ReadKeys(const HostSettings& settings, Host& host) const {
+    host.skip_verify = settings.skip_verify.value_or(false);
+    bool tls = settings.skip_verify.has_value();
+    if (settings.capabilities != nullptr) {
+      if (base::Status read = ReadCapabilities(*settings.capabilities, host); !read) return read.error();
     }
-    if (written.ca != nullptr) {
-      auto files = Texts(*written.ca, "ca");
+    if (settings.ca != nullptr) {
+      auto files = Texts(*settings.ca, "ca");
       if (!files) return std::move(files).error();
       for (const std::string& file : *files) host.ca_files.push_back(InFolder(folder_, file));
       tls = true;
     }
-    if (written.client != nullptr) {
-      if (base::Status read = ReadClient(*written.client, host); !read) return read.error();
+    if (settings.client != nullptr) {
+      if (base::Status read = ReadClient(*settings.client, host); !read) return read.error();
       tls |= !host.client_pairs.empty();
     }
-    for (const Header& header : written.header) {
+    for (const Header& header : settings.header) {
       if (base::Status read = ReadHeader(header, host); !read) return read.error();
     }
     if (host.headers.size() > kMaxValues) {
-      return OnlyForTheRuntime(*written.header.front().value, "there are too many headers");
+      return BeyondOwnLimits(*settings.header.front().value, "there are too many headers");
     }
-    if (written.dial_timeout != nullptr) {
-      auto timed = ReadDialTimeout(*written.dial_timeout, host);
+    if (settings.dial_timeout != nullptr) {
+      auto timed = ReadDialTimeout(*settings.dial_timeout, host);
       if (!timed) return std::move(timed).error();
       tls |= *timed && rules_.dial_timeout_means_tls;
     }
@@ -204,25 +206,25 @@ class HostMaker {
   }
 
   // "https://host:5000/path". Without a server if it names no host.
-  base::Result<Host> OfUrl(const toml::node& at, std::string text, const Written& written) const {
+  base::Result<Host> OfUrl(const toml::node& at, std::string text, const HostSettings& settings) const {
     Host host;
-    auto tls = ReadKeys(written, host);
+    auto tls = ReadKeys(settings, host);
     if (!tls) return std::move(tls).error();
     if (text.empty()) return host;
     if (!text.starts_with("http")) text.insert(0, "https://");
     auto url = ParseGoUrl(text);
-    if (!url) return Wrong(at, "this is no URL");
+    if (!url) return TomlError(at, "this is no URL");
     if (url->host.empty()) return host;
     std::string path = CleanedPath(url->path);
-    if (!written.override_path && !path.ends_with("/v2")) path += "/v2";
+    if (!settings.override_path && !path.ends_with("/v2")) path += "/v2";
     TakeServer(*url, path, host);
-    PreferHttps(host, WritesPort(url->host), *tls, rules_);
+    PreferHttps(host, HasPort(url->host), *tls, rules_);
     return host;
   }
 
   // Gives the host a server that does not exist. The runtime keeps such a host in its chain, although nothing
   // can be asked there.
-  static void Lose(Host& host, std::string why) {
+  static void MarkUnusable(Host& host, std::string why) {
     host.server = {.scheme = "https", .host = "invalid", .port = 443, .target = "/v2"};
     host.problem = std::move(why);
   }
@@ -230,13 +232,13 @@ class HostMaker {
  private:
   static void TakeServer(const GoUrl& url, const std::string& path, Host& host) {
     auto server = http::ParseAbsoluteUrl(url.scheme + "://" + url.host);
-    if (!server) return Lose(host, "its URL cannot be asked: " + server.error().message());
+    if (!server) return MarkUnusable(host, "its URL cannot be asked: " + server.error().message());
     host.server = std::move(*server);
     host.server.target = path == "/" ? "" : EscapedPath(base::ReplaceAll(path, "//", "/"));
     // containerd puts the path into another URL as it is.
     bool fits = path.find_first_of("?#%") == std::string::npos;
     fits = fits && http::ParseAbsoluteUrl(host.server.ToString()).ok();
-    if (!fits) Lose(host, "the path of its URL cannot be asked for");
+    if (!fits) MarkUnusable(host, "the path of its URL cannot be asked for");
   }
 
   base::Status ReadCapabilities(const toml::node& node, Host& host) const {
@@ -247,7 +249,7 @@ class HostMaker {
       std::string word = base::ToLower(item.as_string()->get());
       bool known =
           word == "pull" || word == "resolve" || word == "push" || (word == "referrers" && rules_.referrers);
-      if (!known) return Wrong(item, "an unknown capability");
+      if (!known) return TomlError(item, "an unknown capability");
       host.pull |= word == "pull";
       host.resolve |= word == "resolve";
     }
@@ -259,7 +261,7 @@ class HostMaker {
     if (const auto* file = node.as_string()) return ClientPair{InFolder(folder_, TextOf(*file)), ""};
     const toml::array* pair = node.as_array();
     if (pair == nullptr || pair->size() != 2 || !(*pair)[0].is_string() || !(*pair)[1].is_string()) {
-      return Wrong(node, "client holds something that is neither a file nor a pair of files");
+      return TomlError(node, "client holds something that is neither a file nor a pair of files");
     }
     return ClientPair{InFolder(folder_, TextOf(*(*pair)[0].as_string())),
                       InFolder(folder_, TextOf(*(*pair)[1].as_string()))};
@@ -267,7 +269,7 @@ class HostMaker {
 
   base::Status ReadClient(const toml::node& node, Host& host) const {
     const toml::array* array = node.as_array();
-    if (array == nullptr && !node.is_string()) return Wrong(node, "client is neither a file nor a list");
+    if (array == nullptr && !node.is_string()) return TomlError(node, "client is neither a file nor a list");
     std::vector<const toml::node*> items;
     if (array == nullptr) items.push_back(&node);
     for (std::size_t i = 0; array != nullptr && i < array->size(); i++) items.push_back(array->get(i));
@@ -276,7 +278,7 @@ class HostMaker {
       if (!pair) return std::move(pair).error();
       host.client_pairs.push_back(std::move(*pair));
     }
-    if (items.size() > kMaxValues) return OnlyForTheRuntime(node, "client is too long a list");
+    if (items.size() > kMaxValues) return BeyondOwnLimits(node, "client is too long a list");
     return {};
   }
 
@@ -298,7 +300,7 @@ class HostMaker {
     std::string text = TextOf(*node.as_string());
     if (text.empty()) return false;
     auto duration = doc::ParseDuration(text);
-    if (!duration) return Wrong(node, "dial_timeout is no duration");
+    if (!duration) return TomlError(node, "dial_timeout is no duration");
     if (duration->count() < 0) host.problem = "its dial_timeout is negative";
     if (duration->count() > 0) host.dial_timeout = std::chrono::ceil<std::chrono::milliseconds>(*duration);
     return true;
@@ -316,12 +318,12 @@ class HostsFile {
       : expressions_(expressions), registry_(registry), maker_(maker), rules_(rules), decoder_(rules) {}
 
   base::Result<std::vector<Host>> Read(const toml::table& root) {
-    if (Panics(root)) return OnlyForTheRuntime(*root.get("host"), "a host is no table");
-    Written top;
+    if (Panics(root)) return BeyondOwnLimits(*root.get("host"), "a host is no table");
+    HostSettings top;
     std::string server;
     const toml::node* server_node = &root;
     for (const toml::node* node : decoder_.Find(root, "server")) {
-      if (!node->is_string()) return Wrong(*node, "server is no string");
+      if (!node->is_string()) return TomlError(*node, "server is no string");
       server = TextOf(*node->as_string());
       server_node = node;
     }
@@ -329,13 +331,13 @@ class HostsFile {
     if (base::Status read = Collect(root); !read) return read.error();
     std::vector<Host> hosts;
     for (const std::string& url : Order()) {
-      const OneHost& one = ByUrl(url);
-      auto host = maker_.OfUrl(*one.node, url, one.written);
+      const HostEntry& one = ByUrl(url);
+      auto host = maker_.OfUrl(*one.node, url, one.settings);
       if (!host) return std::move(host).error();
-      if (host->server.host.empty()) HostMaker::Lose(*host, "its URL names no host");
+      if (host->server.host.empty()) HostMaker::MarkUnusable(*host, "its URL names no host");
       hosts.push_back(std::move(*host));
     }
-    if (hosts.size() > kMaxHosts) return OnlyForTheRuntime(root, "there are too many hosts");
+    if (hosts.size() > kMaxHosts) return BeyondOwnLimits(root, "there are too many hosts");
     auto last = maker_.OfUrl(*server_node, server, top);
     if (!last) return std::move(last).error();
     hosts.push_back(last->server.host.empty() ? OwnServer(top) : std::move(*last));
@@ -343,10 +345,10 @@ class HostsFile {
   }
 
  private:
-  struct OneHost {
+  struct HostEntry {
     std::string url;
     const toml::node* node;
-    Written written;
+    HostSettings settings;
   };
 
   // Collects all hosts with the right types, in the order of their places in the file.
@@ -357,11 +359,11 @@ class HostsFile {
       return base::InvalidArgument("no [host] table, which this runtime needs");
     }
     for (const toml::node* node : found) {
-      if (!node->is_table()) return Wrong(*node, "host is no table");
+      if (!node->is_table()) return TomlError(*node, "host is no table");
       for (const auto& [url, table] : *node->as_table()) {
-        if (!table.is_table()) return Wrong(table, "a host is no table");
-        OneHost& one = Of(FromAsciiToml(url.str()), table);
-        if (base::Status read = decoder_.Read(*table.as_table(), one.written); !read) return read;
+        if (!table.is_table()) return TomlError(table, "a host is no table");
+        HostEntry& one = EntryFor(FromAsciiToml(url.str()), table);
+        if (base::Status read = decoder_.Read(*table.as_table(), one.settings); !read) return read;
       }
     }
     return Sort();
@@ -382,15 +384,16 @@ class HostsFile {
   // The lines of their tables order the hosts. go-toml v1 has none for "x = {…}", and gives hosts of one line
   // no order.
   base::Status Sort() {
-    auto line = [](const OneHost& one) {
+    auto line = [](const HostEntry& one) {
       return one.node->as_table()->is_inline() ? 0 : FirstLine(*one.node);
     };
     std::stable_sort(hosts_.begin(), hosts_.end(),
-                     [&](const OneHost& a, const OneHost& b) { return line(a) < line(b); });
-    const auto same = std::adjacent_find(
-        hosts_.begin(), hosts_.end(), [&](const OneHost& a, const OneHost& b) { return line(a) == line(b); });
+                     [&](const HostEntry& a, const HostEntry& b) { return line(a) < line(b); });
+    const auto same =
+        std::adjacent_find(hosts_.begin(), hosts_.end(),
+                           [&](const HostEntry& a, const HostEntry& b) { return line(a) == line(b); });
     if (rules_.toml == TomlDialect::kGoToml1 && same != hosts_.end()) {
-      return OnlyForTheRuntime(*same->node, "hosts without an order");
+      return BeyondOwnLimits(*same->node, "hosts without an order");
     }
     return {};
   }
@@ -404,15 +407,15 @@ class HostsFile {
                        [](const auto& host) { return !host.second.is_table(); });
   }
 
-  OneHost& Of(const std::string& url, const toml::node& node) {
-    for (OneHost& one : hosts_) {
+  HostEntry& EntryFor(const std::string& url, const toml::node& node) {
+    for (HostEntry& one : hosts_) {
       if (one.url == url) return one;
     }
-    return hosts_.emplace_back(OneHost{url, &node, {}});
+    return hosts_.emplace_back(HostEntry{url, &node, {}});
   }
 
-  const OneHost& ByUrl(const std::string& url) const {
-    return *std::find_if(hosts_.begin(), hosts_.end(), [&](const OneHost& one) { return one.url == url; });
+  const HostEntry& ByUrl(const std::string& url) const {
+    return *std::find_if(hosts_.begin(), hosts_.end(), [&](const HostEntry& one) { return one.url == url; });
   }
 
   // The URLs that are asked: by go-toml v1 all, by the place of their tables. For v2 containerd takes them
@@ -420,7 +423,7 @@ class HostsFile {
   std::vector<std::string> Order() const {
     std::vector<std::string> urls;
     if (rules_.toml == TomlDialect::kGoToml1) {
-      for (const OneHost& one : hosts_) urls.push_back(one.url);
+      for (const HostEntry& one : hosts_) urls.push_back(one.url);
       return urls;
     }
     std::string last;
@@ -434,7 +437,7 @@ class HostsFile {
   }
 
   // The registry's own server, with the keys of the top level but for the capabilities.
-  Host OwnServer(const Written& top) const {
+  Host OwnServer(const HostSettings& top) const {
     Host host = DefaultHost(registry_, rules_);
     bool skip_verify = host.skip_verify;
     auto tls = maker_.ReadKeys(top, host);
@@ -442,7 +445,7 @@ class HostsFile {
     host.skip_verify |= skip_verify;
     host.pull = host.resolve = true;  // as containerd does, whatever the file says
     host.https_port = 0;
-    PreferHttps(host, WritesPort(registry_), any_tls, rules_);
+    PreferHttps(host, HasPort(registry_), any_tls, rules_);
     return host;
   }
 
@@ -451,7 +454,7 @@ class HostsFile {
   const HostMaker& maker_;
   const RuntimeRules& rules_;
   const Decoder decoder_;
-  std::vector<OneHost> hosts_;
+  std::vector<HostEntry> hosts_;
 };
 
 }  // namespace
@@ -462,10 +465,10 @@ base::Result<std::vector<Host>> ParseHostsToml(std::string_view text, std::strin
   if (rules.toml == TomlDialect::kGoToml1 && text.starts_with(doc::kByteOrderMark))
     text.remove_prefix(doc::kByteOrderMark.size());
   const std::vector<TomlExpression> expressions = TomlExpressions(text);
-  if (std::string_view why = OnlyGoTomlTells(expressions, rules.toml); !why.empty()) {
+  if (std::string_view why = UnpredictableReason(expressions, rules.toml); !why.empty()) {
     return base::ResourceExhausted(std::string(why));
   }
-  if (rules.toml == TomlDialect::kGoToml1 && HasBracketsInATable(expressions)) {
+  if (rules.toml == TomlDialect::kGoToml1 && HasBracketsInTableName(expressions)) {
     return base::InvalidArgument("containerd 1 takes no brackets in the name of a table");
   }
   if (rules.toml == TomlDialect::kGoToml2 && !base::IsUtf8(text)) {
@@ -504,7 +507,7 @@ bool IsPlain(const Keys& fields, bool of_host) {
 }
 
 // Finds where go-toml v2 panics, and containerd with it.
-class PanicSearch {
+class PanicDetector {
  public:
   bool Panics(const TomlExpression& one) {
     const bool is_value = one.kind == TomlExpression::Kind::kValue;
@@ -540,8 +543,8 @@ class PanicSearch {
 
 }  // namespace
 
-std::string_view OnlyGoTomlTells(const std::vector<TomlExpression>& file, TomlDialect dialect) {
-  PanicSearch search;
+std::string_view UnpredictableReason(const std::vector<TomlExpression>& file, TomlDialect dialect) {
+  PanicDetector search;
   for (const TomlExpression& one : file) {
     if (dialect == TomlDialect::kGoToml2 && search.Panics(one)) return "containerd's own code panics at it";
     if (dialect == TomlDialect::kGoToml1 && one.has_time) return "it has dates or times";
@@ -549,7 +552,7 @@ std::string_view OnlyGoTomlTells(const std::vector<TomlExpression>& file, TomlDi
   return search.is_unclear() ? "a time stands in a host of one line" : "";
 }
 
-bool HasBracketsInATable(const std::vector<TomlExpression>& file) {
+bool HasBracketsInTableName(const std::vector<TomlExpression>& file) {
   return std::any_of(file.begin(), file.end(), [](const TomlExpression& one) {
     return one.kind != TomlExpression::Kind::kValue &&
            std::any_of(one.keys.begin(), one.keys.end(),

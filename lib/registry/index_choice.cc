@@ -52,7 +52,7 @@ std::optional<Rank> RankOf(const image::Platform& node, const std::optional<imag
   if (!entry->os.empty() && entry->os != node.os) return std::nullopt;
   const bool own = entry->architecture == node.architecture;
   const bool taken =
-      foreign == ForeignPlatforms::kTake && image::RunsForeign(node.architecture, entry->architecture);
+      foreign == ForeignPlatforms::kAccept && image::CanRunForeign(node.architecture, entry->architecture);
   if (!own && !taken) return std::nullopt;
   const std::optional<std::uint64_t> level = LevelOf(entry->architecture, entry->variant);
   const std::uint64_t most = own ? LevelOf(node.architecture, node.variant).value_or(1)
@@ -66,7 +66,7 @@ std::optional<Rank> RankOf(const image::Platform& node, const std::optional<imag
 
 base::Result<std::string> ChooseManifest(std::string_view index, const image::Platform& node,
                                          ForeignPlatforms foreign) {
-  const base::OneLargeText turn(index.size());
+  const base::LargeTextLock turn(index.size());
   doc::Problems problems("index");
   auto root = doc::ParseJson(index, problems, doc::JsonRules::kLenient, kManifestLimits);
   const doc::Node* manifests = root ? root->Find("manifests") : nullptr;

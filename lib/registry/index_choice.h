@@ -17,14 +17,14 @@ constexpr doc::Limits kManifestLimits{.bytes = 4 * 1048 * 1048, .depth = 32, .no
 
 // Entries for another architecture that the node merely runs (386 on amd64).
 enum class ForeignPlatforms {
-  kTake,   // as containerd up to 2.0 and CRI-O
-  kLeave,  // as containerd's transfer service: from 2.1 on, it neither fetches nor unpacks them
+  kAccept,  // as containerd up to 2.0 and CRI-O
+  kIgnore,  // as containerd's transfer service: from 2.1 on, it neither fetches nor unpacks them
 };
 
 // Returns the digest of the best entry: the node's own architecture before one that it can also run, then the
 // highest variant up to the node's, then the first entry. Entries without a platform come last. Attestations
 // (os "unknown") are no images. NotFound: nothing for this platform. InvalidArgument: no index.
 base::Result<std::string> ChooseManifest(std::string_view index, const image::Platform& node,
-                                         ForeignPlatforms foreign = ForeignPlatforms::kTake);
+                                         ForeignPlatforms foreign = ForeignPlatforms::kAccept);
 
 }  // namespace prefetch::registry

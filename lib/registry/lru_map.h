@@ -11,7 +11,7 @@ namespace prefetch::registry {
 template <typename Value>
 class LruMap {
  public:
-  explicit LruMap(std::size_t most) : most_(most) {}
+  explicit LruMap(std::size_t capacity) : capacity_(capacity) {}
 
   // nullptr if it is not there; counts as use. Valid until the next change.
   Value* Find(const std::string& key) {
@@ -21,11 +21,11 @@ class LruMap {
     return &found->second->second;
   }
   // The value of that key, which is made if it is not there.
-  Value& At(const std::string& key) {
+  Value& GetOrCreate(const std::string& key) {
     if (Value* value = Find(key)) return *value;
     entries_.emplace_front(key, Value{});
     index_[key] = entries_.begin();
-    if (index_.size() > most_) {
+    if (index_.size() > capacity_) {
       index_.erase(entries_.back().first);
       entries_.pop_back();
     }
@@ -41,7 +41,7 @@ class LruMap {
 
  private:
   using Entries = std::list<std::pair<std::string, Value>>;
-  std::size_t most_;
+  std::size_t capacity_;
   Entries entries_;  // the latest used first
   std::map<std::string, typename Entries::iterator> index_;
 };

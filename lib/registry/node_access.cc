@@ -17,7 +17,7 @@ std::shared_ptr<const DecidedAccess> NodeAccess::For(const RuntimeFacts& runtime
   std::shared_ptr<const RegistriesSettings> crio = crio_ && is_crio ? crio_->Current() : nullptr;
   base::Lock lock(mutex_);
   // Current() returns the same pointer while the files are unchanged, so comparing pointers is sufficient.
-  bool same_files = of_containerd_ == containerd && of_crio_ == crio;
+  bool same_files = containerd_settings_ == containerd && crio_settings_ == crio;
   if (decided_ && decided_->runtime == runtime && same_files) return decided_;
   FileFacts files;
   if (containerd) files.containerd = *containerd;
@@ -40,8 +40,8 @@ std::shared_ptr<const DecidedAccess> NodeAccess::For(const RuntimeFacts& runtime
         declared_.config_path.empty() && !runtime.registries.known && !files.containerd.registries.known;
   }
   decided_ = std::make_shared<const DecidedAccess>(std::move(decided));
-  of_containerd_ = std::move(containerd);
-  of_crio_ = std::move(crio);
+  containerd_settings_ = std::move(containerd);
+  crio_settings_ = std::move(crio);
   return decided_;
 }
 
@@ -52,7 +52,7 @@ bool MayDownload(const DecidedAccess& decided, std::string_view registry) {
          !image::IsOnlyByPull(decided.access, registry);
 }
 
-std::string ByPullWords(const image::RegistryAccess& access, const RuntimeFacts& runtime) {
+std::string ByPullReason(const image::RegistryAccess& access, const RuntimeFacts& runtime) {
   if (access.by_pull_source == "declared")
     return "It is declared that only the runtime can follow its mirrors.";
   bool of_containerd = runtime.registries.known || !access.config_path_source.empty();
@@ -72,7 +72,7 @@ std::string ByPullWords(const image::RegistryAccess& access, const RuntimeFacts&
 namespace {
 
 constexpr const char* kContainerd = "containerd";
-constexpr const char* kEverything = "*";
+constexpr const char* kAllRegistries = "*";
 constexpr const char* kDeclared = "declared";
 constexpr const char* kRuntime = "runtime";
 constexpr const char* kFile = "file";
@@ -80,11 +80,11 @@ constexpr const char* kDefault = "default";
 constexpr const char* kRegistriesConf = "registries.conf";
 
 image::RegistryAccess OnlyByPull(const char* source) {
-  return {.by_pull = {kEverything}, .by_pull_source = source};
+  return {.by_pull = {kAllRegistries}, .by_pull_source = source};
 }
 
 // The access by CRI-O's registries.conf, if it is configured and can be followed.
-image::RegistryAccess OfCrio(const RegistriesSettings& settings) {
+image::RegistryAccess CrioAccess(const RegistriesSettings& settings) {
   if (settings.file.empty()) return OnlyByPull(kRuntime);
   image::RegistryAccess access = settings.conf ? image::RegistryAccess() : OnlyByPull(kFile);
   if (settings.conf) {
@@ -121,7 +121,7 @@ void FindConfigPath(const DeclaredAccess& declared, const std::string& version, 
     NoteContradiction(declared.config_path, source, access);
     return;
   }
-  if (!registries.known && !registries.in_tables.empty()) return;  // only the runtime knows
+  if (!registries.known && !registries.hosts_in_tables.empty()) return;  // only the runtime knows
   access.config_path = registries.config_path;
   if (registries.config_path.empty() && !registries.has_mirrors)
     access.config_path = DefaultConfigPath(version);
@@ -134,7 +134,7 @@ void FindConfigPath(const DeclaredAccess& declared, const std::string& version, 
 image::RegistryAccess DecideAccess(const DeclaredAccess& declared, const RuntimeFacts& runtime,
                                    const FileFacts& files) {
   if (declared.by_pull) return OnlyByPull(kDeclared);
-  if (runtime.name == kCrioRuntime) return OfCrio(files.crio);
+  if (runtime.name == kCrioRuntime) return CrioAccess(files.crio);
   // Only containerd and CRI-O have configurations that are followed here. An unknown runtime is asked by
   // pulling.
   if (runtime.name != kContainerd) return OnlyByPull(runtime.name.empty() ? "" : kRuntime);
@@ -149,7 +149,7 @@ image::RegistryAccess DecideAccess(const DeclaredAccess& declared, const Runtime
   access.discards_layers = source.registries.discards_layers;
   // A file that cannot be used does not contradict a declared path.
   bool usable = source.registries.known || access.config_path_source.empty();
-  if (usable) access.by_pull = source.registries.in_tables;
+  if (usable) access.by_pull = source.registries.hosts_in_tables;
   if (!access.by_pull.empty()) access.by_pull_source = source.name;
   return access;
 }

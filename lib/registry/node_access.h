@@ -77,8 +77,8 @@ class NodeAccess {
   base::Mutex mutex_;
   std::shared_ptr<const DecidedAccess> decided_ PREFETCH_GUARDED_BY(mutex_);
   // The files' settings at the time of the decision.
-  std::shared_ptr<const ContainerdSettings> of_containerd_ PREFETCH_GUARDED_BY(mutex_);
-  std::shared_ptr<const RegistriesSettings> of_crio_ PREFETCH_GUARDED_BY(mutex_);
+  std::shared_ptr<const ContainerdSettings> containerd_settings_ PREFETCH_GUARDED_BY(mutex_);
+  std::shared_ptr<const RegistriesSettings> crio_settings_ PREFETCH_GUARDED_BY(mutex_);
 };
 
 // Returns whether the agent may download content of this registry instead of the runtime. That needs more
@@ -87,6 +87,6 @@ class NodeAccess {
 bool MayDownload(const DecidedAccess& decided, std::string_view registry);
 
 // Returns a sentence about why a registry of this node is only asked by pulling.
-std::string ByPullWords(const image::RegistryAccess& access, const RuntimeFacts& runtime);
+std::string ByPullReason(const image::RegistryAccess& access, const RuntimeFacts& runtime);
 
 }  // namespace prefetch::registry

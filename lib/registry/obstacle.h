@@ -5,11 +5,11 @@
 
 namespace prefetch::registry {
 
-inline constexpr const char* kUntilThen = ". Until then the agent checks by pulling";
+inline constexpr const char* kChecksByPullNote = ". Until then the agent checks by pulling";
 
 // `remedy` in the imperative.
 inline std::string NotVisible(const std::string& path, const std::string& remedy) {
-  return path + " is not visible to the agent: " + remedy + kUntilThen;
+  return path + " is not visible to the agent: " + remedy + kChecksByPullNote;
 }
 
 inline std::string Unusable(const std::string& path, const std::string& why) {
@@ -17,7 +17,7 @@ inline std::string Unusable(const std::string& path, const std::string& why) {
 }
 
 inline std::string Unreadable(const std::string& path, const std::string& why) {
-  return path + " cannot be read: " + why + kUntilThen;
+  return path + " cannot be read: " + why + kChecksByPullNote;
 }
 
 }  // namespace prefetch::registry

@@ -26,7 +26,8 @@ constexpr std::size_t kMaxConfAliases = 8192;
 base::Status TrimLocation(const toml::node& at, std::string& location) {
   while (location.ends_with('/')) location.pop_back();
   bool url = location.starts_with("http://") || location.starts_with("https://");
-  return url ? base::Status(Wrong(at, "a location is a name without http:// or https://")) : base::Status();
+  return url ? base::Status(TomlError(at, "a location is a name without http:// or https://"))
+             : base::Status();
 }
 
 // An entry and its place, for error messages.
@@ -38,31 +39,32 @@ struct LocatedEntry {
 base::Result<std::string> ConfLocation(const toml::table& table, std::string_view key) {
   auto text = GoText(table, key);
   if (!text) return std::move(text).error();
-  if (base::Status trimmed = TrimLocation(GoPlace(table, key), *text); !trimmed) return trimmed.error();
+  if (base::Status trimmed = TrimLocation(GoMemberOrTable(table, key), *text); !trimmed)
+    return trimmed.error();
   return std::move(*text);
 }
 
 base::Status ReadMirror(const toml::node& at, ConfRegistry& entry) {
   const toml::table* table = at.as_table();
-  if (table == nullptr) return Wrong(at, "a mirror is no table");
+  if (table == nullptr) return TomlError(at, "a mirror is no table");
   ConfEndpoint mirror;
   auto location = ConfLocation(*table, "location");
   if (!location) return std::move(location).error();
-  if (location->empty()) return Wrong(at, "a mirror without a location");
+  if (location->empty()) return TomlError(at, "a mirror without a location");
   mirror.location = std::move(*location);
-  if (base::Status read = GoFlag(*table, "insecure", mirror.insecure); !read) return read;
+  if (base::Status read = GoBool(*table, "insecure", mirror.insecure); !read) return read;
   auto use = GoText(*table, "pull-from-mirror");
   if (!use) return std::move(use).error();
   if (entry.mirrors_by_digest_only && !use->empty()) {
     // CRI-O rejects the whole file for this and for the other contradictions below.
-    return Wrong(at, "pull-from-mirror beside the registry's mirror-by-digest-only");
+    return TomlError(at, "pull-from-mirror beside the registry's mirror-by-digest-only");
   }
   if (*use == "digest-only") {
     mirror.use = MirrorUse::kDigestOnly;
   } else if (*use == "tag-only") {
     mirror.use = MirrorUse::kTagOnly;
   } else if (!use->empty() && *use != "all") {
-    return Wrong(at, "pull-from-mirror is neither all, digest-only nor tag-only");
+    return TomlError(at, "pull-from-mirror is neither all, digest-only nor tag-only");
   }
   entry.mirrors.push_back(std::move(mirror));
   return {};
@@ -73,8 +75,9 @@ base::Status ReadMirrors(const toml::table& table, ConfRegistry& entry) {
   if (!node) return std::move(node).error();
   if (*node == nullptr) return {};
   const toml::array* mirrors = (*node)->as_array();
-  if (mirrors == nullptr) return Wrong(**node, "mirror is written [mirror] instead of [[registry.mirror]]");
-  if (mirrors->size() > kMaxConfMirrors) return Wrong(**node, "too many mirrors");
+  if (mirrors == nullptr)
+    return TomlError(**node, "mirror is written [mirror] instead of [[registry.mirror]]");
+  if (mirrors->size() > kMaxConfMirrors) return TomlError(**node, "too many mirrors");
   for (const toml::node& mirror : *mirrors) {
     if (base::Status read = ReadMirror(mirror, entry); !read) return read;
   }
@@ -83,7 +86,7 @@ base::Status ReadMirrors(const toml::table& table, ConfRegistry& entry) {
 
 base::Result<ConfRegistry> ReadRegistryEntry(const toml::node& at) {
   const toml::table* table = at.as_table();
-  if (table == nullptr) return Wrong(at, "a registry is no table");
+  if (table == nullptr) return TomlError(at, "a registry is no table");
   ConfRegistry entry;
   auto prefix = ConfLocation(*table, "prefix");
   if (!prefix) return std::move(prefix).error();
@@ -93,15 +96,15 @@ base::Result<ConfRegistry> ReadRegistryEntry(const toml::node& at) {
   entry.own.location = std::move(*location);
   // "/" is a prefix that matches no image.
   if (auto written = GoText(*table, "prefix"); written->empty()) {
-    if (entry.own.location.empty()) return Wrong(at, "a registry with neither prefix nor location");
+    if (entry.own.location.empty()) return TomlError(at, "a registry with neither prefix nor location");
     entry.prefix = entry.own.location;
   }
   auto use = GoText(*table, "pull-from-mirror");
   if (!use) return std::move(use).error();
-  if (!use->empty()) return Wrong(at, "pull-from-mirror belongs to a mirror");
-  if (base::Status read = GoFlag(*table, "insecure", entry.own.insecure); !read) return read.error();
-  if (base::Status read = GoFlag(*table, "blocked", entry.blocked); !read) return read.error();
-  if (base::Status read = GoFlag(*table, "mirror-by-digest-only", entry.mirrors_by_digest_only); !read) {
+  if (!use->empty()) return TomlError(at, "pull-from-mirror belongs to a mirror");
+  if (base::Status read = GoBool(*table, "insecure", entry.own.insecure); !read) return read.error();
+  if (base::Status read = GoBool(*table, "blocked", entry.blocked); !read) return read.error();
+  if (base::Status read = GoBool(*table, "mirror-by-digest-only", entry.mirrors_by_digest_only); !read) {
     return read.error();
   }
   if (base::Status read = ReadMirrors(*table, entry); !read) return read.error();
@@ -110,8 +113,8 @@ base::Result<ConfRegistry> ReadRegistryEntry(const toml::node& at) {
 
 base::Result<std::vector<LocatedEntry>> ReadEntries(const toml::node& node) {
   const toml::array* array = node.as_array();
-  if (array == nullptr) return Wrong(node, "registry is written [registry] instead of [[registry]]");
-  if (array->size() > kMaxConfEntries) return Wrong(node, "too many registries");
+  if (array == nullptr) return TomlError(node, "registry is written [registry] instead of [[registry]]");
+  if (array->size() > kMaxConfEntries) return TomlError(node, "too many registries");
   std::vector<LocatedEntry> entries;
   for (const toml::node& at : *array) {
     auto entry = ReadRegistryEntry(at);
@@ -123,9 +126,9 @@ base::Result<std::vector<LocatedEntry>> ReadEntries(const toml::node& node) {
 
 base::Status ValidatePrefix(const toml::node& at, const ConfRegistry& entry) {
   bool wildcard = entry.prefix.starts_with("*.");
-  if (!wildcard && entry.own.location.empty()) return Wrong(at, "a registry without a location");
+  if (!wildcard && entry.own.location.empty()) return TomlError(at, "a registry without a location");
   if (wildcard && entry.prefix.find_first_of("/@:") != std::string::npos) {
-    return Wrong(at, "a prefix with * is *.example.com, without port and path");
+    return TomlError(at, "a prefix with * is *.example.com, without port and path");
   }
   return {};
 }
@@ -141,7 +144,7 @@ base::Result<std::vector<ConfRegistry>> ValidateEntries(std::vector<LocatedEntry
     const std::string& where = entry.own.location.empty() ? entry.prefix : entry.own.location;
     std::pair<bool, bool> settings{entry.own.insecure, entry.blocked};
     if (of_location.try_emplace(where, settings).first->second != settings) {
-      return Wrong(*one.at, "a location is there twice, and insecure or blocked differ");
+      return TomlError(*one.at, "a location is there twice, and insecure or blocked differ");
     }
     std::string prefix = entry.prefix;
     by_prefix.try_emplace(std::move(prefix), std::move(entry));
@@ -173,7 +176,8 @@ bool IsDomain(std::string_view text) {
 base::Status ValidateSearch(const toml::node& at, std::vector<std::string>& search) {
   for (std::string& host : search) {
     if (base::Status trimmed = TrimLocation(at, host); !trimmed) return trimmed;
-    if (!IsDomain(host)) return Wrong(at, "unqualified-search-registries holds something that is no host");
+    if (!IsDomain(host))
+      return TomlError(at, "unqualified-search-registries holds something that is no host");
   }
   return {};
 }
@@ -185,16 +189,16 @@ bool HasTagOrDigest(std::string_view name) {
 
 base::Result<std::map<std::string, std::string>> ReadAliases(const toml::node& node) {
   const toml::table* table = node.as_table();
-  if (table == nullptr) return Wrong(node, "aliases is no table");
-  if (table->size() > kMaxConfAliases) return Wrong(node, "too many aliases");
+  if (table == nullptr) return TomlError(node, "aliases is no table");
+  if (table->size() > kMaxConfAliases) return TomlError(node, "too many aliases");
   std::map<std::string, std::string> aliases;
   for (const auto& [key, value] : *table) {
     std::string name(key.str());
     const auto* text = value.as_string();
     if (text == nullptr || text->get().size() > kLongestGoText)
-      return Wrong(value, "an alias must be a short string");
+      return TomlError(value, "an alias must be a short string");
     bool is_short = IsShortName(name) && !HasTagOrDigest(name) && image::Reference::Parse(name);
-    if (!is_short) return Wrong(value, "an alias must be for a short name");
+    if (!is_short) return TomlError(value, "an alias must be for a short name");
     std::string means = TextOf(*text);
     // An empty alias revokes one of an earlier file (R49).
     if (means.empty()) {
@@ -203,7 +207,7 @@ base::Result<std::map<std::string, std::string>> ReadAliases(const toml::node& n
     }
     auto reference = image::Reference::Parse(means);
     if (!reference || IsShortName(means) || HasTagOrDigest(means)) {
-      return Wrong(value, "an alias is registry/repository, without tag and digest");
+      return TomlError(value, "an alias is registry/repository, without tag and digest");
     }
     aliases[name] = reference->Repository();
   }
@@ -212,22 +216,22 @@ base::Result<std::map<std::string, std::string>> ReadAliases(const toml::node& n
 
 // Version 1 of the format: [registries.search], [registries.insecure] and [registries.block], each with a
 // list `registries`.
-struct FirstVersion {
+struct V1Lists {
   std::optional<std::vector<std::string>> search, insecure, block;
   bool any() const { return search || insecure || block; }
 };
 
-base::Result<FirstVersion> ReadFirstVersion(const toml::node& node) {
+base::Result<V1Lists> ReadV1Lists(const toml::node& node) {
   const toml::table* table = node.as_table();
-  if (table == nullptr) return Wrong(node, "registries is no table");
-  FirstVersion found;
+  if (table == nullptr) return TomlError(node, "registries is no table");
+  V1Lists found;
   const std::pair<const char*, std::optional<std::vector<std::string>>*> lists[] = {
       {"search", &found.search}, {"insecure", &found.insecure}, {"block", &found.block}};
   for (const auto& [key, list] : lists) {
     auto member = GoMember(*table, key);
     if (!member) return std::move(member).error();
     if (*member == nullptr) continue;
-    if (!(*member)->is_table()) return Wrong(**member, "a list of registries is no table");
+    if (!(*member)->is_table()) return TomlError(**member, "a list of registries is no table");
     auto texts = GoTexts(*(*member)->as_table(), "registries", kMaxConfEntries);
     if (!texts) return std::move(texts).error();
     *list = std::move(*texts);
@@ -236,7 +240,7 @@ base::Result<FirstVersion> ReadFirstVersion(const toml::node& node) {
 }
 
 // Turns the lists of version 1 into entries of version 2. A location may be in both lists.
-base::Result<std::vector<LocatedEntry>> EntriesOf(const toml::node& at, const FirstVersion& first) {
+base::Result<std::vector<LocatedEntry>> EntriesOf(const toml::node& at, const V1Lists& first) {
   std::vector<LocatedEntry> entries;
   std::map<std::string, std::size_t> known;
   auto entry_of = [&](const std::string& location) -> ConfRegistry& {
@@ -258,7 +262,7 @@ base::Result<std::vector<LocatedEntry>> EntriesOf(const toml::node& at, const Fi
 
 base::Status ValidateMode(const toml::node& at, std::string_view mode) {
   bool known = mode.empty() || mode == "disabled" || mode == "enforcing" || mode == "permissive";
-  return known ? base::Status() : base::Status(Wrong(at, "short-name-mode is none that there is"));
+  return known ? base::Status() : base::Status(TomlError(at, "short-name-mode is none that there is"));
 }
 
 // Reads the top level of a file, of either version.
@@ -269,21 +273,21 @@ class ConfReader {
   // Version 2 comes first: whether the file has any of its members decides whether those of version 1 are a
   // mistake.
   base::Result<RegistriesConf> Read(ConfKind kind) {
-    if (base::Status read = ReadSecond(); !read) return read.error();
-    if (base::Status read = ReadFirst(kind); !read) return read.error();
+    if (base::Status read = ReadV2(); !read) return read.error();
+    if (base::Status read = ReadV1(kind); !read) return read.error();
     auto entries = ValidateEntries(std::move(entries_));
     if (!entries) return std::move(entries).error();
     conf_.registries = std::move(*entries);
     if (conf_.search) {
-      const char* key = is_second_ ? "unqualified-search-registries" : "registries";
-      base::Status judged = ValidateSearch(GoPlace(root_, key), *conf_.search);
+      const char* key = is_v2_ ? "unqualified-search-registries" : "registries";
+      base::Status judged = ValidateSearch(GoMemberOrTable(root_, key), *conf_.search);
       if (!judged) return judged.error();
     }
     return std::move(conf_);
   }
 
  private:
-  base::Status ReadSecond() {
+  base::Status ReadV2() {
     auto registry = GoMember(root_, "registry");
     if (!registry) return std::move(registry).error();
     if (*registry != nullptr) {
@@ -303,28 +307,29 @@ class ConfReader {
     }
     auto mode = GoText(root_, "short-name-mode");
     if (!mode) return std::move(mode).error();
-    if (base::Status judged = ValidateMode(GoPlace(root_, "short-name-mode"), *mode); !judged) return judged;
+    if (base::Status judged = ValidateMode(GoMemberOrTable(root_, "short-name-mode"), *mode); !judged)
+      return judged;
     auto helpers = GoTexts(root_, "credential-helpers", kMaxConfSearch);
     if (!helpers) return std::move(helpers).error();
     conf_.helpers = std::move(*helpers);
     // This setting does not influence the servers, but a wrong type makes CRI-O reject the file.
     auto layers = GoText(root_, "additional-layer-store-auth-helper");
     if (!layers) return std::move(layers).error();
-    is_second_ = *registry != nullptr || conf_.search || *aliases != nullptr || !mode->empty() ||
-                 conf_.helpers || !layers->empty();
+    is_v2_ = *registry != nullptr || conf_.search || *aliases != nullptr || !mode->empty() || conf_.helpers ||
+             !layers->empty();
     return {};
   }
 
-  base::Status ReadFirst(ConfKind kind) {
+  base::Status ReadV1(ConfKind kind) {
     auto registries = GoMember(root_, "registries");
     if (!registries) return std::move(registries).error();
     if (*registries == nullptr) return {};
     const toml::node& at = **registries;
-    auto first = ReadFirstVersion(at);
+    auto first = ReadV1Lists(at);
     if (!first) return std::move(first).error();
     if (!first->any()) return {};
-    if (kind == ConfKind::kDropIn) return Wrong(at, "a drop-in of version 1 of the format");
-    if (is_second_) return Wrong(at, "versions 1 and 2 of the format in one file");
+    if (kind == ConfKind::kDropIn) return TomlError(at, "a drop-in of version 1 of the format");
+    if (is_v2_) return TomlError(at, "versions 1 and 2 of the format in one file");
     auto entries = EntriesOf(at, *first);
     if (!entries) return std::move(entries).error();
     entries_ = std::move(*entries);
@@ -335,7 +340,7 @@ class ConfReader {
   const toml::table& root_;
   RegistriesConf conf_;
   std::vector<LocatedEntry> entries_;
-  bool is_second_ = false;
+  bool is_v2_ = false;
 };
 
 }  // namespace
@@ -402,26 +407,26 @@ class RegistriesLoader {
       : file_(file), host_root_(host_root), disk_(disk) {}
 
   RegistriesSettings Load() {
-    RegistriesSettings word{.file = file_, .conf = nullptr, .notes = {}};
+    RegistriesSettings settings{.file = file_, .conf = nullptr, .notes = {}};
     if (auto problem = ReadAll()) {
-      word.notes.push_back(std::move(*problem));
+      settings.notes.push_back(std::move(*problem));
     } else {
-      word.conf = std::make_shared<const RegistriesConf>(std::move(conf_));
+      settings.conf = std::make_shared<const RegistriesConf>(std::move(conf_));
     }
-    return word;
+    return settings;
   }
 
  private:
   // A sentence about the obstacle to following the configuration.
   using Problem = std::optional<std::string>;
-  enum class Absent { kMay, kMustNot };
+  enum class IfAbsent { kAllowed, kProblem };
 
-  std::string Here(const std::string& path) const { return host_root_ + path; }
+  std::string OnHost(const std::string& path) const { return host_root_ + path; }
 
   Problem ReadAll() {
     bool usual = file_ == kUsualFile;
-    if (usual && disk_.KindOf(Here(kRootsFile))) {
-      if (auto problem = Read(kRootsFile, ConfKind::kMain, Absent::kMustNot)) return problem;
+    if (usual && disk_.KindOf(OnHost(kRootsFile))) {
+      if (auto problem = Read(kRootsFile, ConfKind::kMain, IfAbsent::kProblem)) return problem;
     } else {
       if (auto problem = ReadMain(usual)) return problem;
       if (auto problem = ReadDropIns(kUsualDropIns)) return problem;
@@ -431,19 +436,19 @@ class RegistriesLoader {
   }
 
   Problem ReadMain(bool usual) {
-    if (!usual) return Read(file_, ConfKind::kMain, Absent::kMustNot);
+    if (!usual) return Read(file_, ConfKind::kMain, IfAbsent::kProblem);
     // Every node with CRI-O has the folder, even without the file. If the folder is missing here, it is not
     // mounted.
     std::string folder = FolderOf(file_);
-    auto kind = disk_.KindOf(Here(folder));
+    auto kind = disk_.KindOf(OnHost(folder));
     if (!kind || *kind != base::FileKind::kDirectory) {
       return NotVisible(folder + ", where CRI-O finds its mirrors (registries.conf),",
                         "mount it at the same path, or set registryHostRoot");
     }
-    return Read(file_, ConfKind::kMain, Absent::kMay);
+    return Read(file_, ConfKind::kMain, IfAbsent::kAllowed);
   }
 
-  Problem Read(const std::string& path, ConfKind kind, Absent absent) {
+  Problem Read(const std::string& path, ConfKind kind, IfAbsent absent) {
     auto conf = Parse(path, kind, absent);
     if (!conf) return conf.error().message();
     if (*conf) Update(conf_, **conf);
@@ -451,13 +456,13 @@ class RegistriesLoader {
   }
 
   // Returns nullopt if the file is absent, and may be.
-  base::Result<std::optional<RegistriesConf>> Parse(const std::string& path, ConfKind kind, Absent absent) {
-    auto text = disk_.Read(Here(path), kMaxRegistriesBytes);
+  base::Result<std::optional<RegistriesConf>> Parse(const std::string& path, ConfKind kind, IfAbsent absent) {
+    auto text = disk_.Read(OnHost(path), kMaxRegistriesBytes);
     if (!text && text.error().code() == base::Code::kNotFound) {
-      if (IsLink(Here(path))) {
+      if (IsLink(OnHost(path))) {
         return base::NotFound(NotVisible("The target of the link " + path, "mount it as well"));
       }
-      if (absent == Absent::kMay) return std::optional<RegistriesConf>();
+      if (absent == IfAbsent::kAllowed) return std::optional<RegistriesConf>();
       return base::NotFound(NotVisible(path, "mount it at the same path"));
     }
     if (!text) {
@@ -469,23 +474,24 @@ class RegistriesLoader {
   }
 
   Problem ReadDropIns(const std::string& folder) {
-    auto names = disk_.List(Here(folder), kMaxFolderNames);
-    if (!names && names.error().code() == base::Code::kNotFound && !IsLink(Here(folder))) return std::nullopt;
+    auto names = disk_.List(OnHost(folder), kMaxFolderNames);
+    if (!names && names.error().code() == base::Code::kNotFound && !IsLink(OnHost(folder)))
+      return std::nullopt;
     if (!names) return Unreadable(folder, names.error().message());
     for (const std::string& name : *names) {
       std::string path = folder + "/" + name;
       if (!name.ends_with(".conf")) continue;
-      auto kind = disk_.KindOf(Here(path));
+      auto kind = disk_.KindOf(OnHost(path));
       if (kind && *kind == base::FileKind::kDirectory) continue;
       if (++drop_ins_ > kMaxDropIns) return Unusable(folder, "too many files");
-      if (auto problem = Read(path, ConfKind::kDropIn, Absent::kMay)) return problem;
+      if (auto problem = Read(path, ConfKind::kDropIn, IfAbsent::kAllowed)) return problem;
     }
     return std::nullopt;
   }
 
   // Reads aliases that users of podman confirmed on the node; CRI-O uses them, too.
   Problem ReadShortNames() {
-    auto names = Parse(kShortNames, ConfKind::kMain, Absent::kMay);
+    auto names = Parse(kShortNames, ConfKind::kMain, IfAbsent::kAllowed);
     if (!names) return names.error().message();
     if (!*names) return std::nullopt;
     RegistriesConf aliases;
@@ -523,7 +529,7 @@ base::Result<const toml::table*> TableAt(const toml::table& parent, std::string_
   if (!node) return std::move(node).error();
   if (*node == nullptr) return static_cast<const toml::table*>(nullptr);
   const toml::table* table = (*node)->as_table();
-  if (table == nullptr) return Wrong(**node, std::string(key) + " is no table");
+  if (table == nullptr) return TomlError(**node, std::string(key) + " is no table");
   return table;
 }
 
@@ -560,7 +566,7 @@ base::Status UpdateCrioSettings(std::string_view text, const std::string& path, 
   CrioSettings read = settings;
   auto named = Take(**image, "global_auth_file", read.global_auth_file);
   if (!named) return std::move(named).error();
-  if (*named) read.said_in = path;
+  if (*named) read.auth_file_source = path;
   auto folder = Take(**image, "namespaced_auth_dir", read.namespaced_auth_dir);
   if (!folder) return std::move(folder).error();
   settings = std::move(read);

@@ -98,7 +98,7 @@ class RegistriesFiles {
   const std::string file_;
   const std::string host_root_;
   base::Mutex mutex_;
-  base::MadeOfFiles<RegistriesSettings> settings_ PREFETCH_GUARDED_BY(mutex_);
+  base::CachedFromFiles<RegistriesSettings> settings_ PREFETCH_GUARDED_BY(mutex_);
 };
 
 // CrioSettings: what CRI-O's own configuration says of the logins that it has itself (R50): crio.conf and its
@@ -109,7 +109,7 @@ inline constexpr const char* kCrioFile = "/etc/crio/crio.conf";
 // A value. Paths as the host has them.
 struct CrioSettings {
   std::string global_auth_file;  // empty: the usual places of containers/image
-  std::string said_in;           // the file that names it
+  std::string auth_file_source;  // the file that names it
   std::string namespaced_auth_dir = "/etc/crio/auth";
 
   friend bool operator==(const CrioSettings&, const CrioSettings&) = default;

@@ -59,11 +59,11 @@ StatusClass ClassOfFault(http::Fault fault) {
       return {Kind::kIndeterminate, RegistryDetail::kInternal};
     case http::Fault::kStopped:
       return {Kind::kUnreachable, RegistryDetail::kStopped};
-    case http::Fault::kName:
+    case http::Fault::kDns:
       return {Kind::kUnreachable, RegistryDetail::kDns};
     case http::Fault::kConnect:
       return {Kind::kUnreachable, RegistryDetail::kConnect};
-    case http::Fault::kAddress:
+    case http::Fault::kExcludedAddress:
       return {Kind::kUnreachable, RegistryDetail::kAddress};
     case http::Fault::kTls:
     case http::Fault::kUntrustedCertificate:
@@ -76,7 +76,7 @@ StatusClass ClassOfFault(http::Fault fault) {
       return {Kind::kUnreachable, RegistryDetail::kTimeout};
     case http::Fault::kReset:
       return {Kind::kUnreachable, RegistryDetail::kReset};
-    case http::Fault::kGarbage:
+    case http::Fault::kNotHttp:
     case http::Fault::kMalformed:
       return {Kind::kServerError, RegistryDetail::kNotARegistry};
     case http::Fault::kLongHeaders:
@@ -144,10 +144,10 @@ bool IsContentRange(std::string_view text, std::uint64_t begin, std::uint64_t en
   return text == range + std::to_string(size) || text == range + "*";
 }
 
-ManifestKind ManifestKindOf(std::string_view content_type, TypeReader reader) {
+ManifestKind ManifestKindOf(std::string_view content_type, MediaTypeRules reader) {
   const std::string_view written = content_type.substr(0, content_type.find(';'));
   const std::string lower = base::ToLower(base::TrimSpace(written));
-  const std::string_view type = reader == TypeReader::kContainerd ? written : std::string_view(lower);
+  const std::string_view type = reader == MediaTypeRules::kContainerd ? written : std::string_view(lower);
   if (lower == "text/html" || lower == "application/xhtml+xml") return ManifestKind::kHtml;
   if (type == "application/vnd.docker.distribution.manifest.list.v2+json" ||
       type == "application/vnd.oci.image.index.v1+json") {
@@ -270,10 +270,10 @@ bool IsRedirect(int status) {
   return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
 }
 
-base::Result<http::AbsoluteUrl> FollowRedirect(const std::vector<http::AbsoluteUrl>& passed,
+base::Result<http::AbsoluteUrl> FollowRedirect(const std::vector<http::AbsoluteUrl>& visited,
                                                std::string_view location) {
-  if (passed.size() > kMaxRedirects) return base::InvalidArgument("it redirects too often");
-  auto next = http::ResolveLocation(passed.back(), location);
+  if (visited.size() > kMaxRedirects) return base::InvalidArgument("it redirects too often");
+  auto next = http::ResolveLocation(visited.back(), location);
   if (!next) {
     base::Error error = std::move(next).error().Wrap("it redirects to an unusable URL");
     const auto go = ParseGoUrl(location);
@@ -282,7 +282,7 @@ base::Result<http::AbsoluteUrl> FollowRedirect(const std::vector<http::AbsoluteU
     return theirs ? base::PermissionDenied(error.message()) : std::move(error);
   }
   // A redirect must not remove the protection that the operator configured (R40).
-  if (passed.back().scheme == "https" && next->scheme == "http") {
+  if (visited.back().scheme == "https" && next->scheme == "http") {
     return base::PermissionDenied("it redirects from https to plain http");
   }
   return next;

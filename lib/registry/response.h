@@ -62,8 +62,8 @@ enum class ManifestKind {
 };
 
 // Parameters ("; charset=utf-8") do not matter. CRI-O ignores case and blanks, too; containerd does not.
-enum class TypeReader { kContainerd, kCrio };
-ManifestKind ManifestKindOf(std::string_view content_type, TypeReader reader);
+enum class MediaTypeRules { kContainerd, kCrio };
+ManifestKind ManifestKindOf(std::string_view content_type, MediaTypeRules reader);
 
 // Returns whether the body came as it is or by gzip, which is all that Go's client decodes by itself.
 bool IsPlainOrGzip(const http::Response& response);
@@ -80,7 +80,7 @@ inline constexpr std::string_view kAcceptedManifests =
 
 struct OciError {
   std::string code;     // "MANIFEST_UNKNOWN", in upper case; empty: the body is no such document
-  std::string message;  // as written; show it through base::ForeignText only
+  std::string message;  // as written; show it through base::SanitizedText only
 
   friend bool operator==(const OciError&, const OciError&) = default;
 };
@@ -89,7 +89,7 @@ struct OciError {
 OciError ParseOciError(std::string_view body);
 
 // The maximum size of a registry's words in a message (R43).
-inline constexpr std::size_t kLongestWords = 200;
+inline constexpr std::size_t kMaxQuotedBytes = 200;
 
 // Parses the times for which a registry sends Retry-After (R26, R28). Pure.
 
@@ -112,11 +112,11 @@ std::optional<RateLimitValue> ParseRateLimit(std::string_view value);
 
 bool IsRedirect(int status);  // 301, 302, 303, 307, 308
 
-// Returns the URL to ask next. `passed` are the URLs asked so far: first the original one, last the newest.
+// Returns the URL to ask next. `visited` are the URLs asked so far: first the original one, last the newest.
 // InvalidArgument: no readable Location, or more than nine redirects, which end a circle as well.
 // PermissionDenied: the runtimes follow it, and the agent does not: from https to plain http, or a URL with
 // user information.
-base::Result<http::AbsoluteUrl> FollowRedirect(const std::vector<http::AbsoluteUrl>& passed,
+base::Result<http::AbsoluteUrl> FollowRedirect(const std::vector<http::AbsoluteUrl>& visited,
                                                std::string_view location);
 
 // Authorization and the headers of hosts.toml are for the server of the first URL only.

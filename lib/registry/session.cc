@@ -26,8 +26,8 @@ http::AbsoluteUrl OverHttps(const Host& host, http::AbsoluteUrl url) {
 // A server that answers a TLS hello with something else speaks plain http, or an unknown protocol.
 bool MaySpeakPlainHttp(const Host& host, http::Fault fault) {
   bool nobody = fault == http::Fault::kConnect || fault == http::Fault::kTimeout;
-  if (host.http_after_all && nobody) return true;
-  return fault == http::Fault::kTls || fault == http::Fault::kReset || fault == http::Fault::kGarbage;
+  if (host.http_fallback && nobody) return true;
+  return fault == http::Fault::kTls || fault == http::Fault::kReset || fault == http::Fault::kNotHttp;
 }
 
 // Returns true if the URL belongs to this host, which may have different ports for https and http. Other URLs
@@ -55,7 +55,7 @@ Reply RefusedRedirect(const base::Error& error, const http::AbsoluteUrl& from) {
 }
 
 // Returns the request that follows a POST which is redirected by 301, 302 or 303.
-Question WithoutForm(const Question& post) {
+SessionRequest WithoutForm(const SessionRequest& post) {
   return {.method = "GET",
           .url = post.url,
           .accept = post.accept,
@@ -68,9 +68,9 @@ Question WithoutForm(const Question& post) {
 bool WasSent(http::Fault fault) {
   switch (fault) {
     case http::Fault::kRequest:
-    case http::Fault::kName:
+    case http::Fault::kDns:
     case http::Fault::kConnect:
-    case http::Fault::kAddress:
+    case http::Fault::kExcludedAddress:
     case http::Fault::kTls:
     case http::Fault::kUntrustedCertificate:
     case http::Fault::kProxy:
@@ -80,7 +80,7 @@ bool WasSent(http::Fault fault) {
     case http::Fault::kStopped:
     case http::Fault::kTimeout:
     case http::Fault::kReset:
-    case http::Fault::kGarbage:
+    case http::Fault::kNotHttp:
     case http::Fault::kMalformed:
     case http::Fault::kLongHeaders:
     case http::Fault::kTooLong:
@@ -90,27 +90,29 @@ bool WasSent(http::Fault fault) {
   return true;
 }
 
-Session::Session(const Parts& parts, const base::Call& call, const ChainedHost& host)
-    : parts_(parts), call_(call), host_(host) {}
+Session::Session(const ClientState& state, const base::Call& call, const ChainedHost& host)
+    : state_(state), call_(call), host_(host) {}
 
 http::AbsoluteUrl Session::Server() const {
   const http::AbsoluteUrl& server = host_.host.server;
-  bool plain = parts_.host_states.SchemeOf(server.Origin()) == HostState::Protocol::kHttp;
+  bool plain = state_.host_states.SchemeOf(server.Origin()) == HostState::Protocol::kHttp;
   return host_.host.https_first && !plain ? OverHttps(host_.host, server) : server;
 }
 
 // Limits the addresses to which a request may go (R41). A registry that the operator wrote may have any
 // address except link-local ones, and even these if the operator wrote the address itself. Servers that a
 // registry names must not be on this machine.
-http::Peers Session::PeersFor(const http::AbsoluteUrl& url) const {
+http::AddressPolicy Session::AddressPolicyFor(const http::AbsoluteUrl& url) const {
   const std::string& own = host_.host.server.host;
-  if (parts_.untrusted_name) return EndsInNumber(url.host) ? http::Peers::kPublic : http::Peers::kOthers;
-  if (url.host == own) return http::IsAddress(own) ? http::Peers::kAny : http::Peers::kLoopbackToo;
-  return IsLocalhost(own) ? http::Peers::kLoopbackToo : http::Peers::kElsewhere;
+  if (state_.untrusted_name)
+    return EndsInNumber(url.host) ? http::AddressPolicy::kPublic : http::AddressPolicy::kOtherHosts;
+  if (url.host == own)
+    return http::IsAddress(own) ? http::AddressPolicy::kAny : http::AddressPolicy::kAllowLoopback;
+  return IsLocalhost(own) ? http::AddressPolicy::kAllowLoopback : http::AddressPolicy::kNoLoopback;
 }
 
-http::Exchanged Session::Send(const Question& question, const http::AbsoluteUrl& url, bool meant,
-                              OwnHeaders own_headers) {
+http::ExchangeResult Session::Send(const SessionRequest& question, const http::AbsoluteUrl& url,
+                                   bool is_target_host, OwnHeaders own_headers) {
   http::Request request{.method = question.method, .url = url.ToString()};
   request.headers.Add("Accept", question.accept);
   if (!question.form.empty()) {
@@ -118,27 +120,27 @@ http::Exchanged Session::Send(const Question& question, const http::AbsoluteUrl&
     request.body = question.form;
   }
   // Credentials and headers go to the intended server only, and not to the target of a redirect (R40).
-  if (meant) request.authorization = question.authorization;
-  if (meant && own_headers == OwnHeaders::kSend) {
+  if (is_target_host) request.authorization = question.authorization;
+  if (is_target_host && own_headers == OwnHeaders::kSend) {
     for (const auto& header : host_.host.headers) {
       request.headers.Add(header.first, std::string(header.second.Reveal()));
     }
   }
-  request.tls = IsOfHost(host_.host, url) ? host_.tls : host_.tls_elsewhere;
+  request.tls = IsOfHost(host_.host, url) ? host_.tls : host_.redirect_tls;
   request.connect_timeout =
-      std::min(parts_.options.times.connect, host_.host.dial_timeout.value_or(parts_.options.times.connect));
-  request.stall_timeout = parts_.options.times.stall;
+      std::min(state_.options.times.connect, host_.host.dial_timeout.value_or(state_.options.times.connect));
+  request.stall_timeout = state_.options.times.stall;
   request.max_body_bytes = question.max_body_bytes;
   request.max_error_body_bytes = kErrorBodyBytes;
-  request.peers = PeersFor(url);
-  if (parts_.untrusted_name) request.not_these = parts_.not_these;
+  request.address_policy = AddressPolicyFor(url);
+  if (state_.untrusted_name) request.excluded_addresses = state_.excluded_addresses;
   request.http2 = true;
   request.headers_as_go = true;  // the runtimes' client refuses the same answers
   request.gzip = question.gzip;
   if (!question.range.empty()) request.headers.Add("Range", question.range);
   request.sink = question.sink;
-  const auto limit = fetches_ ? parts_.options.times.content : parts_.options.times.request;
-  http::Exchanged exchanged = parts_.http.Exchange(call_.Within(limit), request);
+  const auto limit = is_download_ ? state_.options.times.content : state_.options.times.request;
+  http::ExchangeResult exchanged = state_.http.Exchange(call_.Within(limit), request);
   base::WipeString(request.body);
   // Requests that never reached a server do not count against its limits.
   if (WasSent(exchanged.fault)) requests_++;
@@ -147,20 +149,20 @@ http::Exchanged Session::Send(const Question& question, const http::AbsoluteUrl&
 
 // Follows redirects by hand and not in the HTTP client, because each step needs a decision: whether the
 // target may be asked, and whether it gets credentials.
-Reply Session::Follow(const Question& question, OwnHeaders own_headers) {
-  std::vector<http::AbsoluteUrl> passed = {question.url};
-  std::optional<Question> bare;  // is sent instead behind some redirects
+Reply Session::Follow(const SessionRequest& question, OwnHeaders own_headers) {
+  std::vector<http::AbsoluteUrl> visited = {question.url};
+  std::optional<SessionRequest> bare;  // is sent instead behind some redirects
   while (true) {
-    bool home = SameServer(passed.front(), passed.back());
+    bool same_server = SameServer(visited.front(), visited.back());
     const base::TimePoint sent = std::chrono::steady_clock::now();
-    http::Exchanged got = Send(bare ? *bare : question, passed.back(), home, own_headers);
+    http::ExchangeResult got = Send(bare ? *bare : question, visited.back(), same_server, own_headers);
     if (!got.response) {
       Reply reply{.response = std::nullopt,
                   .fault = got.fault,
                   .broke_in_body = got.broken_status / 100 == 2,
                   .refusal = AnswerToFault(got.fault, got.response.error())};
       // The registry sent us to an address that the agent does not follow (R41). The runtime does.
-      if (got.fault == http::Fault::kAddress && !home && !parts_.untrusted_name) {
+      if (got.fault == http::Fault::kExcludedAddress && !same_server && !state_.untrusted_name) {
         reply.refusal.kind = Kind::kIndeterminate;
         reply.refusal.only_by_pull = true;
       }
@@ -169,49 +171,50 @@ Reply Session::Follow(const Question& question, OwnHeaders own_headers) {
     const std::string_view location = got.response->headers.Get("Location").value_or("");
     if (!IsRedirect(got.response->status) || location.empty()) {
       return {.response = std::move(*got.response),
-              .elsewhere = !home,
-              .last = passed.back(),
-              .asked = host_.host.server.Origin(),
+              .redirected = !same_server,
+              .final_url = visited.back(),
+              .asked_origin = host_.host.server.Origin(),
               .took = std::chrono::steady_clock::now() - sent,
               .round_trip = got.round_trip};
     }
-    auto next = FollowRedirect(passed, location);
-    if (!next) return RefusedRedirect(next.error(), passed.back());
+    auto next = FollowRedirect(visited, location);
+    if (!next) return RefusedRedirect(next.error(), visited.back());
     // A form contains a login, which must not go to another server.
-    if (!question.form.empty() && !SameServer(passed.front(), *next)) {
-      return RefusedRedirect(base::PermissionDenied("it redirects a login to another server"), passed.back());
+    if (!question.form.empty() && !SameServer(visited.front(), *next)) {
+      return RefusedRedirect(base::PermissionDenied("it redirects a login to another server"),
+                             visited.back());
     }
     // Go's client sends the same request again only at 307 and 308.
     if (!question.form.empty() && got.response->status < 307) bare = WithoutForm(question);
-    passed.push_back(std::move(*next));
+    visited.push_back(std::move(*next));
   }
 }
 
 // Asks by https first (R33). Servers that do not speak it are asked by plain http. The result is remembered
 // for an hour, so that later questions do not begin with a TLS handshake that fails, and a server that has
 // spoken https is not asked by plain http.
-Reply Session::RequestWithSchemeFallback(const Question& question) {
+Reply Session::RequestWithSchemeFallback(const SessionRequest& question) {
   const std::string origin = host_.host.server.Origin();
-  HostState::Protocol protocol = parts_.host_states.SchemeOf(origin);
+  HostState::Protocol protocol = state_.host_states.SchemeOf(origin);
   if (protocol != HostState::Protocol::kHttp) {
-    Question secure = question;
+    SessionRequest secure = question;
     secure.url = OverHttps(host_.host, question.url);
     int before = requests_;
     Reply reply = Follow(secure, OwnHeaders::kSend);
-    if (reply.response) parts_.host_states.NoteScheme(origin, HostState::Protocol::kHttps);
+    if (reply.response) state_.host_states.NoteScheme(origin, HostState::Protocol::kHttps);
     if (protocol == HostState::Protocol::kHttps || !MaySpeakPlainHttp(host_.host, reply.fault)) return reply;
     requests_ = before;  // The server has not received a request yet.
   }
   Reply reply = Follow(question, OwnHeaders::kSend);
-  if (reply.response) parts_.host_states.NoteScheme(origin, HostState::Protocol::kHttp);
+  if (reply.response) state_.host_states.NoteScheme(origin, HostState::Protocol::kHttp);
   return reply;
 }
 
 // The pass limits the node's own requests to this server. It is taken here and not in Send, so that a
 // question with redirects takes one.
-Reply Session::AskHost(const Question& question) {
-  auto pass = parts_.throttle.EnterHost(call_, host_.host.server.Origin());
-  if (!pass.granted()) {
+Reply Session::AskHost(const SessionRequest& question) {
+  auto permit = state_.throttle.AcquireHost(call_, host_.host.server.Origin());
+  if (!permit.granted()) {
     return {
         .response = std::nullopt,
         .refusal = {
@@ -224,25 +227,25 @@ Reply Session::AskHost(const Question& question) {
 }
 
 // A download has no pass of the throttle: plan::FetchOrder limits the streams, and a blob may take minutes.
-Reply Session::Fetch(const Question& question) {
-  fetches_ = true;
+Reply Session::Fetch(const SessionRequest& question) {
+  is_download_ = true;
   Reply reply =
       host_.host.https_first ? RequestWithSchemeFallback(question) : Follow(question, OwnHeaders::kSend);
-  fetches_ = false;
+  is_download_ = false;
   return reply;
 }
 
-Reply Session::RequestCachedRedirect(const Question& question, const http::AbsoluteUrl& url) {
-  fetches_ = true;
+Reply Session::RequestCachedRedirect(const SessionRequest& question, const http::AbsoluteUrl& url) {
+  is_download_ = true;
   // The URL is signed, and its object store gets neither credentials nor headers (R51).
-  http::Exchanged got = Send(question, url, false, OwnHeaders::kLeaveOut);
-  fetches_ = false;
-  Reply reply{.response = std::nullopt, .elsewhere = true, .last = url, .fault = got.fault};
+  http::ExchangeResult got = Send(question, url, false, OwnHeaders::kLeaveOut);
+  is_download_ = false;
+  Reply reply{.response = std::nullopt, .redirected = true, .final_url = url, .fault = got.fault};
   if (got.response) reply.response = std::move(*got.response);
   return reply;
 }
 
-Reply Session::AskTokenService(const Question& question, bool trusted) {
+Reply Session::AskTokenService(const SessionRequest& question, bool trusted) {
   return Follow(question, trusted ? OwnHeaders::kSend : OwnHeaders::kLeaveOut);
 }
 

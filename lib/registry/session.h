@@ -19,7 +19,7 @@
 namespace prefetch::registry {
 
 // The state that all checks and downloads of a client share. Owned by Client.
-struct Parts {
+struct ClientState {
   http::Client& http;
   const base::Clock& clock;
   const ClientOptions& options;
@@ -29,10 +29,10 @@ struct Parts {
   // A stranger wrote the server's name. Neither it nor its redirects may lead to this node or its own
   // network.
   bool untrusted_name = false;
-  std::vector<std::string> not_these = {};  // as RegistryQuestion has it
+  std::vector<std::string> excluded_addresses = {};  // as RegistryQuestion has it
 };
 
-struct Question {
+struct SessionRequest {
   std::string method = "GET";
   http::AbsoluteUrl url;
   std::string accept;
@@ -47,11 +47,11 @@ struct Question {
 // A complete answer with any status, or a refusal.
 struct Reply {
   std::optional<http::Response> response;
-  bool elsewhere = false;                         // it came from another server, by a redirect
-  http::AbsoluteUrl last;                         // the URL that gave it
-  std::string asked;                              // the origin of the host that was asked
+  bool redirected = false;                        // it came from another server, by a redirect
+  http::AbsoluteUrl final_url;                    // the URL that gave it
+  std::string asked_origin;                       // the origin of the host that was asked
   base::Duration took{0};                         // of the last exchange
-  std::optional<base::Duration> round_trip = {};  // of its connection, see http::Exchanged
+  std::optional<base::Duration> round_trip = {};  // of its connection, see http::ExchangeResult
   http::Fault fault = http::Fault::kNone;
   bool broke_in_body = false;     // the answer was to be a good one
   image::RegistryAnswer refusal;  // if there is no response
@@ -60,37 +60,37 @@ struct Reply {
 // Not thread-safe. Its arguments must outlive it.
 class Session {
  public:
-  Session(const Parts& parts, const base::Call& call, const ChainedHost& host);
+  Session(const ClientState& state, const base::Call& call, const ChainedHost& host);
 
   // Asks the host itself: with its headers, in its turn.
-  Reply AskHost(const Question& question);
+  Reply AskHost(const SessionRequest& question);
   // Gets content of an image: as AskHost, but not in turn with checks, and for as long as bytes come.
-  Reply Fetch(const Question& question);
+  Reply Fetch(const SessionRequest& question);
   // The same from a URL to which this host has redirected: without anything that is meant for the host.
-  Reply RequestCachedRedirect(const Question& question, const http::AbsoluteUrl& url);
+  Reply RequestCachedRedirect(const SessionRequest& question, const http::AbsoluteUrl& url);
   // Asks a token service. `trusted`: it belongs to the registry, and gets the host's headers too.
-  Reply AskTokenService(const Question& question, bool trusted);
+  Reply AskTokenService(const SessionRequest& question, bool trusted);
 
   // Returns the URL under which the host is asked: plain http if it does not speak https.
   http::AbsoluteUrl Server() const;
   int requests() const { return requests_; }
-  bool untrusted_name() const { return parts_.untrusted_name; }
+  bool untrusted_name() const { return state_.untrusted_name; }
 
  private:
   // Do the headers that hosts.toml has for this host go along?
   enum class OwnHeaders { kSend, kLeaveOut };
-  Reply Follow(const Question& question, OwnHeaders own_headers);
-  // `meant`: this URL is the server that the question was for, and not one that it sent us to.
-  http::Exchanged Send(const Question& question, const http::AbsoluteUrl& url, bool meant,
-                       OwnHeaders own_headers);
-  Reply RequestWithSchemeFallback(const Question& question);
-  http::Peers PeersFor(const http::AbsoluteUrl& url) const;
+  Reply Follow(const SessionRequest& question, OwnHeaders own_headers);
+  // `is_target_host`: this URL is the server that the question was for, and not one that it sent us to.
+  http::ExchangeResult Send(const SessionRequest& question, const http::AbsoluteUrl& url, bool is_target_host,
+                            OwnHeaders own_headers);
+  Reply RequestWithSchemeFallback(const SessionRequest& question);
+  http::AddressPolicy AddressPolicyFor(const http::AbsoluteUrl& url) const;
 
-  Parts parts_;
+  ClientState state_;
   const base::Call& call_;
   const ChainedHost& host_;
   int requests_ = 0;
-  bool fetches_ = false;
+  bool is_download_ = false;
 };
 
 // Returns whether the other side may have received a request.

@@ -34,32 +34,33 @@ void TokenCache::Drop(const std::string& key, const base::Secret& refused) {
   if (entry != nullptr && entry->text.SameAs(refused)) entries_.Erase(key);
 }
 
-// Returns a flight that has ended, or one that this caller has to fly (`pilot`). nullptr if the call ended
-// first. One request serves all threads that need the same token: the first one fetches, and the others wait.
-std::shared_ptr<TokenCache::Flight> TokenCache::Board(const base::Call& call, const std::string& key,
-                                                      bool& pilot) {
+// Returns a flight that has ended, or one that this caller has to fly (`is_leader`). nullptr if the call
+// ended first. One request serves all threads that need the same token: the first one fetches, and the others
+// wait.
+std::shared_ptr<TokenCache::InFlightCall> TokenCache::JoinOrLead(const base::Call& call,
+                                                                 const std::string& key, bool& is_leader) {
   std::stop_callback wake(call.stop, [this] {
     base::Lock lock(mutex_);
-    landed_.notify_all();
+    call_done_.notify_all();
   });
   base::Lock lock(mutex_);
   while (true) {
     if (auto cached = FindLocked(key)) {  // It arrived after the caller's own Find.
-      auto arrived = std::make_shared<Flight>();
+      auto arrived = std::make_shared<InFlightCall>();
       arrived->outcome.token = Token{.text = std::move(cached->text)};
       return arrived;
     }
-    auto& flight = flights_[key];
-    pilot = flight == nullptr;
-    if (pilot) flight = std::make_shared<Flight>();
-    std::shared_ptr<Flight> mine = flight;
-    if (pilot) return mine;
-    while (!mine->landed) {
+    auto& in_flight_call = in_flight_[key];
+    is_leader = in_flight_call == nullptr;
+    if (is_leader) in_flight_call = std::make_shared<InFlightCall>();
+    std::shared_ptr<InFlightCall> mine = in_flight_call;
+    if (is_leader) return mine;
+    while (!mine->done) {
       if (call.Stopped() || std::chrono::steady_clock::now() >= call.deadline) return nullptr;
       if (call.deadline == base::TimePoint::max()) {
-        landed_.wait(mutex_);
+        call_done_.wait(mutex_);
       } else {
-        landed_.wait_until(mutex_, call.deadline);
+        call_done_.wait_until(mutex_, call.deadline);
       }
     }
     // The fetching thread was stopped for reasons of its own, so a waiting one tries.
@@ -68,41 +69,41 @@ std::shared_ptr<TokenCache::Flight> TokenCache::Board(const base::Call& call, co
 }
 
 // The flight is removed even if it failed, so that the next caller sends a new request.
-void TokenCache::Land(const std::string& key, const std::shared_ptr<Flight>& flight, TokenOutcome outcome,
-                      bool stopped) {
+void TokenCache::Finish(const std::string& key, const std::shared_ptr<InFlightCall>& in_flight_call,
+                        TokenOutcome outcome, bool stopped) {
   base::Lock lock(mutex_);
   // Only tokens are stored: a refusal may be over by the next question.
   if (outcome.token) {
     base::TimePoint now = clock_.Now();
-    Entry& entry = entries_.At(key);
+    Entry& entry = entries_.GetOrCreate(key);
     entry = {.text = outcome.token->text, .since = now, .until = now + UsableFor(outcome.token->lifetime)};
   }
-  flight->outcome = std::move(outcome);
-  flight->landed = true;
-  flight->stopped = stopped;
-  flights_.erase(key);
-  landed_.notify_all();
+  in_flight_call->outcome = std::move(outcome);
+  in_flight_call->done = true;
+  in_flight_call->stopped = stopped;
+  in_flight_.erase(key);
+  call_done_.notify_all();
 }
 
 TokenOutcome TokenCache::Fetch(const base::Call& call, const std::string& key,
                                const std::function<TokenOutcome()>& fetch) {
-  bool pilot = false;
-  std::shared_ptr<Flight> flight = Board(call, key, pilot);
-  if (flight == nullptr) {
+  bool is_leader = false;
+  std::shared_ptr<InFlightCall> in_flight_call = JoinOrLead(call, key, is_leader);
+  if (in_flight_call == nullptr) {
     return {.token = std::nullopt,
             .refusal = {
                 .kind = image::RegistryAnswerKind::kUnreachable,
                 .detail = call.Stopped() ? image::RegistryDetail::kStopped : image::RegistryDetail::kTimeout,
                 .message = "the token did not come in time"}};
   }
-  if (pilot) {
+  if (is_leader) {
     TokenOutcome outcome = fetch();
     bool stopped = call.Stopped() || std::chrono::steady_clock::now() >= call.deadline;
-    Land(key, flight, outcome, stopped && !outcome.token);
+    Finish(key, in_flight_call, outcome, stopped && !outcome.token);
     return outcome;
   }
   base::Lock lock(mutex_);
-  return flight->outcome;
+  return in_flight_call->outcome;
 }
 
 namespace {
@@ -221,7 +222,7 @@ base::Result<Token> ParseTokenResponse(std::string_view body, TokenRequestForm f
     return base::ResourceExhausted("the token service's token is longer than is sent from here");
   }
   Token token{.text = base::Secret(text), .lifetime = LifetimeOf(members.expires_in)};
-  base::RememberSecret(token.text, base::SecretOrigin::kHandedOut);
+  base::RememberSecret(token.text, base::SecretOrigin::kReceived);
   return token;
 }
 

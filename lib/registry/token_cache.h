@@ -74,22 +74,22 @@ class TokenCache {
     base::Secret text;
     base::TimePoint since, until;
   };
-  struct Flight {
-    bool landed = false;
+  struct InFlightCall {
+    bool done = false;
     bool stopped = false;  // its thread gave up for reasons of its own
     TokenOutcome outcome;
   };
   std::optional<Cached> FindLocked(const std::string& key) PREFETCH_REQUIRES(mutex_);
-  std::shared_ptr<Flight> Board(const base::Call& call, const std::string& key, bool& pilot)
+  std::shared_ptr<InFlightCall> JoinOrLead(const base::Call& call, const std::string& key, bool& is_leader)
       PREFETCH_EXCLUDES(mutex_);
-  void Land(const std::string& key, const std::shared_ptr<Flight>& flight, TokenOutcome outcome, bool stopped)
-      PREFETCH_EXCLUDES(mutex_);
+  void Finish(const std::string& key, const std::shared_ptr<InFlightCall>& in_flight_call,
+              TokenOutcome outcome, bool stopped) PREFETCH_EXCLUDES(mutex_);
 
   const base::Clock& clock_;
   base::Mutex mutex_;
-  base::Condition landed_;
+  base::Condition call_done_;
   LruMap<Entry> entries_ PREFETCH_GUARDED_BY(mutex_){1024};
-  std::map<std::string, std::shared_ptr<Flight>> flights_ PREFETCH_GUARDED_BY(mutex_);
+  std::map<std::string, std::shared_ptr<InFlightCall>> in_flight_ PREFETCH_GUARDED_BY(mutex_);
 };
 
 // Distinguishes credentials in keys, without containing one.

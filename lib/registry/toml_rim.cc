@@ -67,7 +67,7 @@ Toml::~Toml() {
   WipeStrings(root_);
 }
 
-base::Error Wrong(const toml::node& node, std::string_view what) {
+base::Error TomlError(const toml::node& node, std::string_view what) {
   return base::InvalidArgument("line " + std::to_string(node.source().begin.line) + ": " + std::string(what));
 }
 

@@ -38,7 +38,7 @@ class Toml {
 };
 
 // "line 3: ca is no string", of what stands there.
-base::Error Wrong(const toml::node& node, std::string_view what);
+base::Error TomlError(const toml::node& node, std::string_view what);
 
 // The text of a TOML string.
 std::string TextOf(const toml::value<std::string>& value);

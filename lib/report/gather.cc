@@ -26,7 +26,7 @@ ImageState StateOf(const status::StatusImage& image) {
 }
 
 // Returns whether the registry's answer is the reason why the image is not ready.
-bool IsObjectedTo(const status::StatusImage& image) {
+bool IsBlockedByRegistry(const status::StatusImage& image) {
   return image.applies && !image.ready && image.registry && !image.registry->answer.empty() &&
          image.registry->reason == image.reason;
 }
@@ -52,7 +52,7 @@ void CutNames(screen::Fleet& fleet) {
     node.message = base::Truncate(node.message, kLongestMessage);
     node.reason = status::ReasonText(Cut(node.reason.text()));
   }
-  for (std::vector<screen::FleetGroup>* groups : {&fleet.groups, &fleet.beside}) {
+  for (std::vector<screen::FleetGroup>* groups : {&fleet.groups, &fleet.non_blocking}) {
     for (screen::FleetGroup& group : *groups) {
       for (std::string& node : group.nodes) node = Cut(node);
       group.slowest = Cut(group.slowest);
@@ -66,14 +66,14 @@ void CutNames(screen::Fleet& fleet) {
 // Removes the common end, usually the cluster's domain, from all names of nodes: it distinguishes none of
 // them and makes columns wide.
 void Shorten(Report& report) {
-  const std::size_t end = report.names_end.size();
+  const std::size_t end = report.names_suffix.size();
   if (end == 0) return;
   const auto shorten = [&](std::string& name) {
-    if (name.ends_with(report.names_end)) name.resize(name.size() - end);
+    if (name.ends_with(report.names_suffix)) name.resize(name.size() - end);
   };
   for (screen::FleetNode& node : report.fleet.nodes) shorten(node.name);
   for (ReportNode& node : report.nodes) shorten(node.node.name);
-  for (std::vector<screen::FleetGroup>* groups : {&report.fleet.groups, &report.fleet.beside}) {
+  for (std::vector<screen::FleetGroup>* groups : {&report.fleet.groups, &report.fleet.non_blocking}) {
     for (screen::FleetGroup& group : *groups) {
       for (std::string& node : group.nodes) shorten(node);
       shorten(group.slowest);
@@ -99,14 +99,14 @@ std::vector<PullTimes> Slowest(std::map<std::string, PullTimes>&& by_image) {
 
 }  // namespace
 
-std::uint32_t Gathering::Indices::Of(const std::string& text) {
+std::uint32_t ReportBuilder::Indices::Of(const std::string& text) {
   auto [found, is_new] = by_text.try_emplace(text, static_cast<std::uint32_t>(texts.size()));
   if (is_new) texts.push_back(text);
   return found->second;
 }
 
 // A cell holds two indices instead of texts: nodes repeat the same images and states.
-Cell Gathering::CellOf(const status::StatusImage& image) {
+Cell ReportBuilder::CellOf(const status::StatusImage& image) {
   ImageState state = StateOf(image);
   Cell cell{.image = images_.Of(Cut(image.image))};
   auto [found, is_new] = states_.try_emplace(state, static_cast<std::uint32_t>(state_list_.size()));
@@ -115,7 +115,7 @@ Cell Gathering::CellOf(const status::StatusImage& image) {
   return cell;
 }
 
-void Gathering::NotePull(const std::string& node, const status::StatusImage& image) {
+void ReportBuilder::NotePull(const std::string& node, const status::StatusImage& image) {
   const status::StatusPull& pull = image.pull;
   // Only a complete pull has a duration. A clock that was set back during the pull gives none.
   if (pull.state != plan::PullState::kDone || !pull.started_at || !pull.finished_at) return;
@@ -131,10 +131,10 @@ void Gathering::NotePull(const std::string& node, const status::StatusImage& ima
   times.slowest_node = node;
 }
 
-void Gathering::NoteRegistries(const status::StatusDocument& document) {
+void ReportBuilder::NoteRegistries(const status::StatusDocument& document) {
   for (const status::StatusRegistryServer& registry : document.registries) {
     if (registry.trouble.empty() || !registry.unreachable_since) continue;
-    UnreachableRegistry& away = away_[Cut(registry.name)];
+    UnreachableRegistry& away = unreachable_[Cut(registry.name)];
     std::chrono::seconds time{0};
     // Both times are from the node's clock, so its difference from ours has no influence.
     if (document.time && *registry.unreachable_since < *document.time) {
@@ -148,18 +148,18 @@ void Gathering::NoteRegistries(const status::StatusDocument& document) {
   }
 }
 
-void Gathering::NoteProblems(const std::string& node, const status::StatusDocument& document) {
-  std::vector<std::string> texts = screen::RefusedSources(document);
-  for (const auto& more : {screen::FurtherProblems(document), document.list.warnings})
+void ReportBuilder::NoteProblems(const std::string& node, const status::StatusDocument& document) {
+  std::vector<std::string> texts = screen::RejectedSources(document);
+  for (const auto& more : {screen::OtherProblems(document), document.list.warnings})
     texts.insert(texts.end(), more.begin(), more.end());
   for (const std::string& text : texts) problems_[base::Truncate(text, kLongestMessage)].insert(node);
 }
 
-void Gathering::Add(const std::string& name, const status::StatusDocument& document) {
+void ReportBuilder::Add(const std::string& name, const status::StatusDocument& document) {
   const std::string node = Cut(name);
   Facts& facts = facts_[node];
   // Only what the page shows is kept, not the document itself.
-  facts = {.kubelet = Cut(screen::KubeletWords(document.kubelet)), .disk = document.disk};
+  facts = {.kubelet = Cut(screen::KubeletText(document.kubelet)), .disk = document.disk};
   facts.runtime = Cut(document.runtime.name);
   if (!document.runtime.version.empty()) facts.runtime += " " + Cut(document.runtime.version);
   if (!document.runtime.up && !facts.runtime.empty()) facts.runtime += " (down)";
@@ -169,8 +169,8 @@ void Gathering::Add(const std::string& name, const status::StatusDocument& docum
     // CellOf may just have added the image.
     checked_.resize(images_.texts.size());
     if (image.applies && image.registry) checked_[cell.image] = true;
-    objected_.resize(images_.texts.size());
-    if (IsObjectedTo(image)) objected_[cell.image] = true;
+    blocked_.resize(images_.texts.size());
+    if (IsBlockedByRegistry(image)) blocked_[cell.image] = true;
     NotePull(node, image);
   }
   NoteRegistries(document);
@@ -179,7 +179,7 @@ void Gathering::Add(const std::string& name, const status::StatusDocument& docum
 
 // Until here, indices are in the order in which the nodes answered, which is random. The same fleet must give
 // the same page.
-void Gathering::SortIndices(Report& report) {
+void ReportBuilder::SortIndices(Report& report) {
   // The heat map needs a state for images that a node does not list. It sorts last (Report::states).
   if (states_.try_emplace(ImageState{}).second) state_list_.emplace_back();
   report.images = std::move(images_.texts);
@@ -204,15 +204,15 @@ std::uint32_t Report::StateIndex(const ImageState& state) const {
 
 // Joins the documents with the fleet's groups. Indices are sorted before they are used, and names are
 // shortened at the end, since everything is found by whole names.
-Report Gathering::Take(screen::Fleet fleet) && {
+Report ReportBuilder::Take(screen::Fleet fleet) && {
   // The names in `fleet` are shortened like those in the documents, since both are compared below.
   CutNames(fleet);
-  Report report{.fleet = std::move(fleet), .away = std::move(away_)};
+  Report report{.fleet = std::move(fleet), .unreachable_registries = std::move(unreachable_)};
   const auto count = [](const std::vector<bool>& images) {
     return static_cast<std::size_t>(std::count(images.begin(), images.end(), true));
   };
   report.checked_images = count(checked_);
-  report.objected_images = count(objected_);
+  report.blocked_images = count(blocked_);
   SortIndices(report);
   for (const screen::FleetNode& node : report.fleet.nodes) {
     ReportNode shown{.node = node};
@@ -229,7 +229,7 @@ Report Gathering::Take(screen::Fleet fleet) && {
   std::stable_sort(
       report.problems.begin(), report.problems.end(),
       [](const NodeProblem& a, const NodeProblem& b) { return a.nodes.size() > b.nodes.size(); });
-  report.names_end = screen::CommonEnd(report.fleet.nodes);
+  report.names_suffix = screen::CommonSuffix(report.fleet.nodes);
   Shorten(report);
   return report;
 }

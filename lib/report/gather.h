@@ -58,7 +58,7 @@ struct NodeProblem {
 };
 
 struct Report {
-  std::string names_end;  // which all names of nodes have in common, and which is left out of them here
+  std::string names_suffix;  // which all names of nodes have in common, and which is left out of them here
   screen::Fleet fleet;
   std::vector<NodeProblem> problems;  // of most nodes first
   std::vector<ReportNode> nodes;      // by name
@@ -66,14 +66,14 @@ struct Report {
   std::vector<ImageState> states;     // worst first; the last one is kNotListed, also where no cell has it
   std::vector<PullTimes> pulls;       // the slowest first
   std::size_t checked_images = 0;     // whose registry some node asks
-  std::size_t objected_images = 0;    // of these, not ready somewhere because of the registry's answer
-  std::map<std::string, UnreachableRegistry> away;
+  std::size_t blocked_images = 0;     // of these, not ready somewhere because of the registry's answer
+  std::map<std::string, UnreachableRegistry> unreachable_registries;
 
   std::uint32_t ImageIndex(const std::string& image) const;
   std::uint32_t StateIndex(const ImageState& state) const;
 };
 
-class Gathering {
+class ReportBuilder {
  public:
   // Adds the document of one node. `name` is its name in the cluster. Not thread-safe.
   void Add(const std::string& name, const status::StatusDocument& document);
@@ -103,9 +103,9 @@ class Gathering {
   Indices images_;
   std::map<ImageState, std::uint32_t> states_;
   std::vector<ImageState> state_list_;
-  std::vector<bool> checked_, objected_;    // by image
+  std::vector<bool> checked_, blocked_;     // by image
   std::map<std::string, PullTimes> pulls_;  // by image
-  std::map<std::string, UnreachableRegistry> away_;
+  std::map<std::string, UnreachableRegistry> unreachable_;
   std::map<std::string, std::set<std::string>> problems_;  // nodes, by text
 };
 

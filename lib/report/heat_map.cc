@@ -28,35 +28,35 @@ constexpr std::array kCircled = {CodePoints{0x24B6, 0x24E9}, CodePoints{0x2776, 
 using Grid = std::vector<std::vector<std::uint32_t>>;
 
 // Every cell starts as "not listed", the last state of the report.
-Grid GridOf(const Report& report, const std::vector<std::uint32_t>& heard) {
+Grid GridOf(const Report& report, const std::vector<std::uint32_t>& answered) {
   const auto not_listed = static_cast<std::uint32_t>(report.states.size() - 1);
-  Grid grid(report.images.size(), std::vector<std::uint32_t>(heard.size(), not_listed));
-  for (std::size_t i = 0; i < heard.size(); i++) {
-    for (const Cell& cell : report.nodes[heard[i]].cells) grid[cell.image][i] = cell.state;
+  Grid grid(report.images.size(), std::vector<std::uint32_t>(answered.size(), not_listed));
+  for (std::size_t i = 0; i < answered.size(); i++) {
+    for (const Cell& cell : report.nodes[answered[i]].cells) grid[cell.image][i] = cell.state;
   }
   return grid;
 }
 
 // Nodes without a document have no cells. A column for them would look as if nothing were wrong there.
-std::vector<std::uint32_t> Heard(const Report& report) {
-  std::vector<std::uint32_t> heard;
+std::vector<std::uint32_t> NodesWithDetail(const Report& report) {
+  std::vector<std::uint32_t> answered;
   for (std::uint32_t i = 0; i < report.nodes.size(); i++) {
-    if (report.nodes[i].node.detail) heard.push_back(i);
+    if (report.nodes[i].node.detail) answered.push_back(i);
   }
-  return heard;
+  return answered;
 }
 
 // Moves images that have one state wherever they are listed into `alike`, and returns the others. Nodes whose
 // list lacks the image do not make it vary.
 std::vector<std::uint32_t> Varying(const Report& report, const Grid& grid,
-                                   std::map<std::uint32_t, std::vector<std::uint32_t>>& alike) {
+                                   std::map<std::uint32_t, std::vector<std::uint32_t>>& uniform) {
   const auto not_listed = static_cast<std::uint32_t>(report.states.size() - 1);
   std::vector<std::uint32_t> varying;
   for (std::uint32_t image = 0; image < grid.size(); image++) {
     std::set<std::uint32_t> states(grid[image].begin(), grid[image].end());
     if (states.size() > 1) states.erase(not_listed);
     if (states.size() == 1) {
-      alike[*states.begin()].push_back(image);
+      uniform[*states.begin()].push_back(image);
     } else if (!states.empty()) {
       varying.push_back(image);
     }
@@ -66,15 +66,15 @@ std::vector<std::uint32_t> Varying(const Report& report, const Grid& grid,
 
 // Number of cells per tone, the worst tone first. Comparing two of them therefore compares the worst tone
 // before all others.
-using Badness = std::vector<std::size_t>;
+using ToneCounts = std::vector<std::size_t>;
 
-Badness BadnessOf(const std::vector<std::uint32_t>& states, const std::vector<ImageState>& all) {
-  Badness badness(static_cast<std::size_t>(Tone::kReady));
+ToneCounts ToneCountsOf(const std::vector<std::uint32_t>& states, const std::vector<ImageState>& all) {
+  ToneCounts tone_counts(static_cast<std::size_t>(Tone::kReady));
   for (std::uint32_t state : states) {
     auto tone = static_cast<std::size_t>(all[state].tone);
-    if (tone < badness.size()) badness[tone]++;
+    if (tone < tone_counts.size()) tone_counts[tone]++;
   }
-  return badness;
+  return tone_counts;
 }
 
 struct Pattern {
@@ -83,19 +83,19 @@ struct Pattern {
 };
 
 std::vector<Pattern> Patterns(const std::vector<HeatMap::Row>& rows, const Grid& grid,
-                              const std::vector<std::uint32_t>& heard, const Report& report) {
+                              const std::vector<std::uint32_t>& answered, const Report& report) {
   std::map<std::vector<std::uint32_t>, HeatMap::Column> columns;
-  for (std::size_t i = 0; i < heard.size(); i++) {
+  for (std::size_t i = 0; i < answered.size(); i++) {
     std::vector<std::uint32_t> states;
     states.reserve(rows.size());
     for (const HeatMap::Row& row : rows) states.push_back(grid[row.image][i]);
     // Nodes with equal states in all rows share a column: this makes a fleet of thousands of nodes a readable
     // table.
-    columns[std::move(states)].nodes.push_back(heard[i]);
+    columns[std::move(states)].nodes.push_back(answered[i]);
   }
-  std::vector<std::tuple<Badness, std::size_t, Pattern>> sorted;
+  std::vector<std::tuple<ToneCounts, std::size_t, Pattern>> sorted;
   for (auto& [states, column] : columns) {
-    sorted.emplace_back(BadnessOf(states, report.states), column.nodes.size(), Pattern{states, column});
+    sorted.emplace_back(ToneCountsOf(states, report.states), column.nodes.size(), Pattern{states, column});
   }
   std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
     if (std::get<0>(a) != std::get<0>(b)) return std::get<0>(a) > std::get<0>(b);
@@ -111,7 +111,7 @@ std::vector<Pattern> Patterns(const std::vector<HeatMap::Row>& rows, const Grid&
 
 std::vector<HeatMap::Row> Rows(const Grid& grid, const std::vector<std::uint32_t>& images,
                                const std::vector<ImageState>& states) {
-  std::vector<std::pair<Badness, HeatMap::Row>> sorted;
+  std::vector<std::pair<ToneCounts, HeatMap::Row>> sorted;
   for (std::uint32_t image : images) {
     HeatMap::Row row{.image = image};
     for (std::uint32_t state : grid[image]) {
@@ -119,12 +119,12 @@ std::vector<HeatMap::Row> Rows(const Grid& grid, const std::vector<std::uint32_t
       // Stale images are ready, so they do not count.
       row.not_ready += states[state].tone < Tone::kStale ? 1 : 0;
     }
-    sorted.emplace_back(BadnessOf(grid[image], states), std::move(row));
+    sorted.emplace_back(ToneCountsOf(grid[image], states), std::move(row));
   }
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   std::vector<HeatMap::Row> rows;
-  for (auto& [badness, row] : sorted) rows.push_back(std::move(row));
+  for (auto& [tone_counts, row] : sorted) rows.push_back(std::move(row));
   return rows;
 }
 
@@ -159,23 +159,23 @@ std::string FirstFree(const std::string& word, std::string_view alphabet, std::s
 
 }  // namespace
 
-HeatMap MapOf(const Report& report) {
+HeatMap MakeHeatMap(const Report& report) {
   HeatMap map;
-  const std::vector<std::uint32_t> heard = Heard(report);
-  map.heard = heard.size();
-  const Grid grid = GridOf(report, heard);
-  std::map<std::uint32_t, std::vector<std::uint32_t>> alike;
-  map.rows = Rows(grid, Varying(report, grid, alike), report.states);
-  for (auto& [state, images] : alike) map.alike.push_back({.state = state, .images = std::move(images)});
+  const std::vector<std::uint32_t> answered = NodesWithDetail(report);
+  map.answered = answered.size();
+  const Grid grid = GridOf(report, answered);
+  std::map<std::uint32_t, std::vector<std::uint32_t>> uniform;
+  map.rows = Rows(grid, Varying(report, grid, uniform), report.states);
+  for (auto& [state, images] : uniform) map.uniform.push_back({.state = state, .images = std::move(images)});
   if (map.rows.empty()) return map;
-  for (Pattern& pattern : Patterns(map.rows, grid, heard, report)) {
+  for (Pattern& pattern : Patterns(map.rows, grid, answered, report)) {
     for (std::size_t i = 0; i < map.rows.size(); i++) map.rows[i].states.push_back(pattern.states[i]);
     map.columns.push_back(std::move(pattern.column));
   }
   return map;
 }
 
-std::string StateWord(const ImageState& state) {
+std::string StateText(const ImageState& state) {
   if (state.tone == Tone::kReady) return "ready";
   if (state.tone == Tone::kNotListed) return "not listed";
   return status::WordsFor(state.reason).state;
@@ -197,10 +197,10 @@ std::vector<std::string> Letters(const std::vector<ImageState>& states) {
         letters.push_back(FirstFree("", kDigits, used));
         break;
       case Tone::kOptional:
-        letters.push_back(FirstFree(StateWord(state), kSmall, used));
+        letters.push_back(FirstFree(StateText(state), kSmall, used));
         break;
       default:
-        letters.push_back(FirstFree(StateWord(state), kCapitals, used));
+        letters.push_back(FirstFree(StateText(state), kCapitals, used));
     }
   }
   return letters;

@@ -19,18 +19,18 @@ struct HeatMap {
     std::vector<std::uint32_t> states;      // by column
     std::size_t not_ready = 0, listed = 0;  // nodes
   };
-  struct Alike {
+  struct UniformGroup {
     std::uint32_t state = 0;
     std::vector<std::uint32_t> images;
   };
 
-  std::size_t heard = 0;        // nodes in all columns
-  std::vector<Column> columns;  // worst first, then the largest
-  std::vector<Row> rows;        // those with most nodes in trouble first
-  std::vector<Alike> alike;     // images with one state on every node that lists them; worst first
+  std::size_t answered = 0;           // nodes in all columns
+  std::vector<Column> columns;        // worst first, then the largest
+  std::vector<Row> rows;              // those with most nodes in trouble first
+  std::vector<UniformGroup> uniform;  // images with one state on every node that lists them; worst first
 };
 
-HeatMap MapOf(const Report& report);
+HeatMap MakeHeatMap(const Report& report);
 
 // Returns the letters of the states, by index: one character each, taken from the word of the state, and
 // different as far as the alphabet suffices. Capitals stand for required images, small letters for optional
@@ -38,6 +38,6 @@ HeatMap MapOf(const Report& report);
 std::vector<std::string> Letters(const std::vector<ImageState>& states);
 
 // "denied", "ready", "not listed".
-std::string StateWord(const ImageState& state);
+std::string StateText(const ImageState& state);
 
 }  // namespace prefetch::report

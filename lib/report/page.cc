@@ -33,7 +33,8 @@ std::string Headline(const screen::Fleet& fleet) {
     const screen::FleetNode& node = fleet.nodes.front();
     return "Node " + node.name + " is " + (node.state == screen::NodeState::kReady ? "ready" : "not ready");
   }
-  return Grouped(fleet.ready) + " of " + CountedGroups(fleet.Counted(), "node is", "nodes are") + " ready";
+  return FormatNumber(fleet.ready) + " of " + FormatCount(fleet.CountedNodes(), "node is", "nodes are") +
+         " ready";
 }
 
 void WriteHead(Html& out, const screen::Fleet& fleet) {
@@ -54,7 +55,7 @@ void WriteHead(Html& out, const screen::Fleet& fleet) {
 }
 
 // Returns the lists of the agents, that of most nodes first.
-std::string ListWords(const screen::Fleet& fleet) {
+std::string ListText(const screen::Fleet& fleet) {
   std::vector<std::pair<std::size_t, std::string>> lists;
   for (const auto& [hash, nodes] : fleet.lists) lists.emplace_back(nodes, hash);
   std::stable_sort(lists.begin(), lists.end(),
@@ -62,10 +63,10 @@ std::string ListWords(const screen::Fleet& fleet) {
   // Two agents with the same list have the same hash.
   if (lists.empty()) return "no agent was heard";
   if (lists.size() == 1) return "list " + screen::ShortHash(lists.front().second);
-  std::string words = Grouped(lists.size()) + " lists";
+  std::string words = FormatNumber(lists.size()) + " lists";
   for (std::size_t i = 0; i < std::min(lists.size(), kMostLists); i++) {
     words += (i == 0 ? ": " : ", ") + screen::ShortHash(lists[i].second) + " on " +
-             CountedGroups(lists[i].first, "node", "nodes");
+             FormatCount(lists[i].first, "node", "nodes");
   }
   return words + (lists.size() > kMostLists ? ", …" : "");
 }
@@ -91,7 +92,11 @@ void WriteBar(Html& out, const std::vector<std::pair<std::string_view, std::size
 }
 
 void WriteTile(Html& out, std::string_view tone, const char* sign, std::size_t number, const char* word) {
-  out.Tag("<li class=\"").Text(tone).Tag("\"><b>").Text(Grouped(number)).Tag("</b> <span><i class=\"key ");
+  out.Tag("<li class=\"")
+      .Text(tone)
+      .Tag("\"><b>")
+      .Text(FormatNumber(number))
+      .Tag("</b> <span><i class=\"key ");
   out.Text(tone).Tag("\" aria-hidden=\"true\">").Text(sign).Tag("</i> ").Text(word).Tag("</span></li>\n");
 }
 
@@ -100,17 +105,17 @@ void WriteNodeTiles(Html& out, const screen::Fleet& fleet) {
   WriteTile(out, "ready", "✓", fleet.ready, "ready");
   WriteTile(out, "moving", "▸", fleet.progressing, "progressing");
   WriteTile(out, "failing", "✕", fleet.failing, "failing");
-  WriteTile(out, "silent", "?", fleet.not_heard, "not heard");
+  WriteTile(out, "silent", "?", fleet.unreachable, "not heard");
   if (fleet.leaving > 0) WriteTile(out, "leaving", "–", fleet.leaving, "dead or leaving");
   out.Tag("</ul>\n");
   WriteBar(out,
            {{"ready", fleet.ready},
             {"moving", fleet.progressing},
             {"failing", fleet.failing},
-            {"silent", fleet.not_heard}},
-           fleet.Counted());
+            {"silent", fleet.unreachable}},
+           fleet.CountedNodes());
   if (fleet.bytes_left > 0) {
-    out.Tag("<p class=\"left\">").Text(screen::LeftWords(fleet)).Tag("</p>\n");
+    out.Tag("<p class=\"left\">").Text(screen::RemainingText(fleet)).Tag("</p>\n");
   }
 }
 
@@ -128,13 +133,13 @@ void WriteImageTiles(Html& out, const Report& report) {
   const std::size_t ready = count(Tone::kReady) + count(Tone::kStale);
   out.Tag("<h2>Images on all nodes</h2>\n<ul class=\"tiles\">\n");
   WriteTile(out, "ready", "✓", ready, "ready");
-  WriteTile(out, "moving", "▸", count(Tone::kMoving), "progressing");
+  WriteTile(out, "moving", "▸", count(Tone::kProgressing), "progressing");
   WriteTile(out, "failing", "✕", count(Tone::kFailing), "failing");
   if (count(Tone::kOptional) > 0) WriteTile(out, "optional", "○", count(Tone::kOptional), "optional");
   out.Tag("</ul>\n");
   WriteBar(out,
            {{"ready", ready},
-            {"moving", count(Tone::kMoving)},
+            {"moving", count(Tone::kProgressing)},
             {"failing", count(Tone::kFailing)},
             {"optional", count(Tone::kOptional)}},
            report.images.size() - count(Tone::kNotListed));
@@ -147,16 +152,16 @@ void WriteHeader(Html& out, const Report& report, base::WallTime time) {
       .Text(Headline(fleet))
       .Tag("</h1>\n");
   out.Tag("<p class=\"sub\"><time datetime=\"").Text(stamp).Tag("\">").Text(stamp).Tag("</time> · ");
-  out.Text(CountedGroups(report.images.size(), "image", "images")).Tag(" · ").Text(ListWords(fleet));
+  out.Text(FormatCount(report.images.size(), "image", "images")).Tag(" · ").Text(ListText(fleet));
   out.Tag("</p>\n");
-  if (!report.names_end.empty()) {
-    out.Tag("<p class=\"note\">Names of nodes are without their common end <code>").Text(report.names_end);
+  if (!report.names_suffix.empty()) {
+    out.Tag("<p class=\"note\">Names of nodes are without their common end <code>").Text(report.names_suffix);
     out.Tag("</code>.</p>\n");
   }
   if (fleet.public_only > 0) {
-    const bool all = fleet.public_only == fleet.Counted() - fleet.no_detail;
-    out.Tag("<p class=\"note\">Not all is shown: ").Text(screen::kHiddenWords);
-    if (!all) out.Tag(" (on ").Text(CountedGroups(fleet.public_only, "node", "nodes")).Tag(")");
+    const bool all = fleet.public_only == fleet.CountedNodes() - fleet.no_detail;
+    out.Tag("<p class=\"note\">Not all is shown: ").Text(screen::kHiddenText);
+    if (!all) out.Tag(" (on ").Text(FormatCount(fleet.public_only, "node", "nodes")).Tag(")");
     out.Tag(".</p>\n");
   }
   out.Tag(
@@ -172,7 +177,7 @@ std::string_view ToneName(Tone tone) {
   switch (tone) {
     case Tone::kFailing:
       return "failing";
-    case Tone::kMoving:
+    case Tone::kProgressing:
       return "moving";
     case Tone::kOptional:
       return "optional";
@@ -193,25 +198,25 @@ std::string_view NodeTone(const screen::FleetNode& node) {
   return node.state == screen::NodeState::kFailing ? "failing" : "moving";
 }
 
-void WriteLetter(Html& out, const PageParts& parts, std::uint32_t state) {
+void WriteLetter(Html& out, const PageData& parts, std::uint32_t state) {
   out.Tag("<i class=\"key ").Text(ToneName(parts.report.states[state].tone)).Tag("\">");
   out.Text(parts.letters[state]).Tag("</i>");
 }
 
-void WriteState(Html& out, const PageParts& parts, std::uint32_t state) {
+void WriteState(Html& out, const PageData& parts, std::uint32_t state) {
   WriteLetter(out, parts, state);
-  out.Tag(" ").Text(StateWord(parts.report.states[state]));
+  out.Tag(" ").Text(StateText(parts.report.states[state]));
 }
 
 std::string SomeNames(const std::vector<std::string>& names, std::size_t most) {
   std::string text;
   for (std::size_t i = 0; i < std::min(names.size(), most); i++) text += (i == 0 ? "" : ", ") + names[i];
-  if (names.size() > most) text += " and " + Grouped(names.size() - most) + " more";
+  if (names.size() > most) text += " and " + FormatNumber(names.size() - most) + " more";
   return text;
 }
 
-std::string MessageWords(const std::string& message, std::size_t others) {
-  return message + (others == 0 ? "" : " (and " + base::Counted(others, "other", "others") + ")");
+std::string MessageText(const std::string& message, std::size_t others) {
+  return message + (others == 0 ? "" : " (and " + base::Plural(others, "other", "others") + ")");
 }
 
 std::vector<std::string> NamesOf(const Report& report, const std::vector<std::uint32_t>& nodes) {
@@ -221,7 +226,7 @@ std::vector<std::string> NamesOf(const Report& report, const std::vector<std::ui
 }
 
 std::string Page(const Report& report, base::WallTime time) {
-  const PageParts parts{.report = report, .map = MapOf(report), .letters = Letters(report.states)};
+  const PageData parts{.report = report, .map = MakeHeatMap(report), .letters = Letters(report.states)};
   Html out;
   WriteHead(out, report.fleet);
   WriteHeader(out, report, time);

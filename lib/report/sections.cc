@@ -52,14 +52,14 @@ std::string Escaped(std::string_view text) {
   return escaped;
 }
 
-std::string Grouped(std::uint64_t number) {
+std::string FormatNumber(std::uint64_t number) {
   std::string digits = std::to_string(number);
   for (std::size_t end = digits.size(); end > 3; end -= 3) digits.insert(end - 3, 1, ',');
   return digits;
 }
 
-std::string CountedGroups(std::uint64_t number, const char* one, const char* many) {
-  return Grouped(number) + " " + (number == 1 ? one : many);
+std::string FormatCount(std::uint64_t number, const char* one, const char* many) {
+  return FormatNumber(number) + " " + (number == 1 ? one : many);
 }
 
 namespace {
@@ -67,7 +67,7 @@ namespace {
 constexpr const char* kWhyNotListed =
     "Nothing: the node's list does not have the image, or has it for other nodes (platforms, nodeSelector).";
 
-void WriteLegend(Html& out, const PageParts& parts) {
+void WriteLegend(Html& out, const PageData& parts) {
   out.Tag(
          "<details class=\"legend\"><summary>What the letters mean</summary>\n<div class=\"wide\"><table "
          "id=\"legend\">\n")
@@ -79,7 +79,7 @@ void WriteLegend(Html& out, const PageParts& parts) {
     const ImageState& state = parts.report.states[i];
     out.Tag("<tr data-tone=\"").Text(ToneName(state.tone)).Tag("\"><th scope=\"row\">");
     WriteLetter(out, parts, i);
-    out.Tag("</th><td>").Text(StateWord(state));
+    out.Tag("</th><td>").Text(StateText(state));
     if (state.tone == Tone::kOptional) out.Tag(", optional");
     if (state.tone == Tone::kStale) out.Tag(", ready but not current");
     out.Tag("</td><td>").Text(state.reason).Tag("</td><td>");
@@ -89,28 +89,29 @@ void WriteLegend(Html& out, const PageParts& parts) {
   out.Tag("</tbody></table></div></details>\n");
 }
 
-void WriteAlike(Html& out, const PageParts& parts) {
-  if (parts.map.alike.empty()) return;
+void WriteUniform(Html& out, const PageData& parts) {
+  if (parts.map.uniform.empty()) return;
   out.Tag("<h3>The same on every node that lists them</h3>\n");
-  for (const HeatMap::Alike& alike : parts.map.alike) {
-    const bool ready = parts.report.states[alike.state].tone == Tone::kReady;
+  for (const HeatMap::UniformGroup& uniform : parts.map.uniform) {
+    const bool ready = parts.report.states[uniform.state].tone == Tone::kReady;
     // Ready images need no attention, and a long list would push everything below it out of view.
-    const bool fold = ready || alike.images.size() > 20;
+    const bool fold = ready || uniform.images.size() > 20;
     if (fold) {
       out.Tag("<details class=\"alike\"><summary>");
     } else {
       out.Tag("<div class=\"alike\"><p>");
     }
-    WriteState(out, parts, alike.state);
-    out.Tag(": ").Text(CountedGroups(alike.images.size(), "image", "images"));
+    WriteState(out, parts, uniform.state);
+    out.Tag(": ").Text(FormatCount(uniform.images.size(), "image", "images"));
     out.Markup(fold ? "</summary>\n<ul class=\"names\">\n" : "</p>\n<ul class=\"names\">\n");
-    for (std::uint32_t image : alike.images) out.Tag("<li>").Text(parts.report.images[image]).Tag("</li>\n");
+    for (std::uint32_t image : uniform.images)
+      out.Tag("<li>").Text(parts.report.images[image]).Tag("</li>\n");
     out.Markup(fold ? "</ul></details>\n" : "</ul></div>\n");
   }
 }
 
 // The script reads this table and draws the map from it. Without script, the table itself is the map.
-void WriteLetters(Html& out, const PageParts& parts) {
+void WriteLetters(Html& out, const PageData& parts) {
   out.Tag("<div id=\"letters\">\n<p>Each letter is one column; the list below names its nodes.</p>\n")
       .Tag(
           "<div class=\"wide\"><table>\n<caption class=\"vh\">States of images that differ between nodes, a "
@@ -119,8 +120,8 @@ void WriteLetters(Html& out, const PageParts& parts) {
       .Tag("<th scope=\"col\">States by column</th></tr></thead>\n<tbody>\n");
   for (const HeatMap::Row& row : parts.map.rows) {
     out.Tag("<tr data-image=\"").Number(row.image).Tag("\"><th scope=\"row\">");
-    out.Text(parts.report.images[row.image]).Tag("</th><td>").Text(Grouped(row.not_ready)).Tag(" of ");
-    out.Text(Grouped(row.listed)).Tag("</td><td class=\"cells\">");
+    out.Text(parts.report.images[row.image]).Tag("</th><td>").Text(FormatNumber(row.not_ready)).Tag(" of ");
+    out.Text(FormatNumber(row.listed)).Tag("</td><td class=\"cells\">");
     for (std::uint32_t state : row.states) out.Text(parts.letters[state]);
     out.Tag("</td></tr>\n");
   }
@@ -132,7 +133,7 @@ void WriteLetters(Html& out, const PageParts& parts) {
 }
 
 // Controls that only work with script. They are hidden until the script shows them.
-void WriteControls(Html& out, const PageParts& parts) {
+void WriteControls(Html& out, const PageData& parts) {
   out.Tag(
          "<form id=\"filter\" hidden>\n<label>Image <input id=\"by-image\" type=\"search\" "
          "autocomplete=\"off\" ")
@@ -145,7 +146,7 @@ void WriteControls(Html& out, const PageParts& parts) {
     const ImageState& state = parts.report.states[i];
     if (state.tone == Tone::kNotListed) continue;
     out.Tag("<option value=\"").Text(parts.letters[i]).Tag("\">").Text(parts.letters[i]).Tag(" ");
-    out.Text(StateWord(state)).Tag("</option>\n");
+    out.Text(StateText(state)).Tag("</option>\n");
   }
   out.Tag("</select></label>\n<button type=\"reset\">Clear</button>\n</form>\n")
       .Tag("<p id=\"shown\" role=\"status\" hidden></p>\n")
@@ -157,19 +158,19 @@ void WriteControls(Html& out, const PageParts& parts) {
 
 }  // namespace
 
-void WriteMap(Html& out, const PageParts& parts) {
+void WriteMap(Html& out, const PageData& parts) {
   out.Tag("<section id=\"map\">\n<h2>Images by node</h2>\n");
-  if (parts.map.heard == 0) {
+  if (parts.map.answered == 0) {
     out.Tag("<p>No agent was heard, so nothing is known about images.</p>\n</section>\n");
     return;
   }
   if (!parts.map.rows.empty()) {
-    out.Tag("<p>").Text(CountedGroups(parts.map.rows.size(), "image differs", "images differ"));
+    out.Tag("<p>").Text(FormatCount(parts.map.rows.size(), "image differs", "images differ"));
     out.Tag(" between nodes. Nodes that are alike share a column.</p>\n");
     WriteControls(out, parts);
     WriteLetters(out, parts);
   }
-  WriteAlike(out, parts);
+  WriteUniform(out, parts);
   WriteLegend(out, parts);
   out.Tag("</section>\n");
 }
@@ -186,12 +187,12 @@ void WritePullRow(Html& out, const PullTimes& times) {
   out.Tag("<tr><th scope=\"row\">").Text(times.image).Tag("</th><td class=\"n\">");
   out.Text(base::HumanTime(times.slowest)).Tag("</td><td>").Text(times.slowest_node);
   out.Tag("</td><td class=\"n\">").Text(base::HumanTime(times.all / nodes)).Tag("</td><td class=\"n\">");
-  out.Text(Grouped(times.nodes)).Tag("</td><td class=\"n\">");
+  out.Text(FormatNumber(times.nodes)).Tag("</td><td class=\"n\">");
   if (times.bytes > 0) out.Text(base::HumanBytes(times.bytes));
   out.Tag("</td></tr>\n");
 }
 
-void WriteStale(Html& out, const PageParts& parts, const std::vector<const screen::FleetGroup*>& stale) {
+void WriteStale(Html& out, const PageData& parts, const std::vector<const screen::FleetGroup*>& stale) {
   out.Tag(
          "<div class=\"wide\"><table>\n<caption class=\"vh\">Images that are not "
          "current</caption>\n<thead><tr>")
@@ -204,16 +205,16 @@ void WriteStale(Html& out, const PageParts& parts, const std::vector<const scree
     out.Tag("<tr data-at=\"").Number(parts.report.ImageIndex(one.image)).Tag(":").Text(parts.letters[state]);
     out.Tag("\"><th scope=\"row\">").Text(one.image).Tag("</th><td class=\"state\">");
     WriteState(out, parts, state);
-    out.Tag("</td><td class=\"n\">").Text(Grouped(one.nodes.size())).Tag("</td><td>");
+    out.Tag("</td><td class=\"n\">").Text(FormatNumber(one.nodes.size())).Tag("</td><td>");
     out.Text(SomeNames(one.nodes, kNamedNodes)).Tag("</td><td class=\"m\">");
-    out.Text(MessageWords(one.message, one.other_messages));
+    out.Text(MessageText(one.message, one.other_messages));
     const std::string advice = status::WordsFor(one.reason).advice;
     if (!advice.empty()) out.Tag("<br><b>What to do:</b> ").Text(advice);
     out.Tag("</td></tr>\n");
   }
   out.Tag("</tbody></table></div>\n");
   if (stale.size() > kStaleShown) {
-    out.Tag("<p>").Text(Grouped(stale.size() - kStaleShown)).Tag(" more are in the map.</p>\n");
+    out.Tag("<p>").Text(FormatNumber(stale.size() - kStaleShown)).Tag(" more are in the map.</p>\n");
   }
 }
 
@@ -225,9 +226,9 @@ void WriteAway(Html& out, const Report& report) {
       .Tag(
           "<th scope=\"col\">Nodes</th><th scope=\"col\">For</th><th "
           "scope=\"col\">Message</th></tr></thead>\n<tbody>\n");
-  for (const auto& [name, away] : report.away) {
+  for (const auto& [name, away] : report.unreachable_registries) {
     out.Tag("<tr><th scope=\"row\">").Text(name).Tag("</th><td>").Text(status::WordsFor(away.trouble).state);
-    out.Tag("</td><td class=\"n\">").Text(Grouped(away.nodes)).Tag("</td><td>");
+    out.Tag("</td><td class=\"n\">").Text(FormatNumber(away.nodes)).Tag("</td><td>");
     out.Text(base::HumanTime(away.longest)).Tag("</td><td>").Text(away.message).Tag("</td></tr>\n");
   }
   out.Tag("</tbody></table></div>\n");
@@ -235,15 +236,15 @@ void WriteAway(Html& out, const Report& report) {
 
 }  // namespace
 
-void WriteFreshness(Html& out, const PageParts& parts) {
+void WriteFreshness(Html& out, const PageData& parts) {
   std::vector<const screen::FleetGroup*> stale;
-  for (const screen::FleetGroup& group : parts.report.fleet.beside) {
-    // Stale images are in `beside`, because they keep no node from being ready.
+  for (const screen::FleetGroup& group : parts.report.fleet.non_blocking) {
+    // Stale images are in `non_blocking`, because they keep no node from being ready.
     if (group.tone == Tone::kStale) stale.push_back(&group);
   }
   out.Tag("<section id=\"freshness\">\n<h2>Freshness</h2>\n<p>");
   const std::size_t checked = parts.report.checked_images;
-  const std::size_t objected = parts.report.objected_images;
+  const std::size_t blocked = parts.report.blocked_images;
   if (parts.report.nodes.empty()) {
     out.Tag("No node matches.");
   } else if (checked == 0) {
@@ -251,24 +252,24 @@ void WriteFreshness(Html& out, const PageParts& parts) {
         "The list asks no registry about images that are on the nodes (<code>refresh: IfNotPresent</code>).");
     // Nothing is stale, but the registry's answer keeps images from being ready. "None is out of date" would
     // be misleading here.
-  } else if (stale.empty() && objected > 0) {
-    out.Text(CountedGroups(checked, "image is", "images are"));
-    out.Tag(" compared with the registry. ").Text(CountedGroups(objected, "image is", "images are"));
+  } else if (stale.empty() && blocked > 0) {
+    out.Text(FormatCount(checked, "image is", "images are"));
+    out.Tag(" compared with the registry. ").Text(FormatCount(blocked, "image is", "images are"));
     out.Tag(" not ready because of its answer: see <a href=\"#causes\">causes</a>.");
   } else if (stale.empty()) {
-    out.Tag("✓ ").Text(CountedGroups(checked, "image is", "images are"));
+    out.Tag("✓ ").Text(FormatCount(checked, "image is", "images are"));
     out.Tag(" compared with the registry, and none is known to be out of date.");
   } else {
-    out.Text(CountedGroups(checked, "image is", "images are"))
+    out.Text(FormatCount(checked, "image is", "images are"))
         .Tag(" compared with the registry. Ready, but not current:");
   }
   out.Tag("</p>\n");
   if (!stale.empty()) WriteStale(out, parts, stale);
-  if (!parts.report.away.empty()) WriteAway(out, parts.report);
+  if (!parts.report.unreachable_registries.empty()) WriteAway(out, parts.report);
   out.Tag("</section>\n");
 }
 
-void WritePulls(Html& out, const PageParts& parts) {
+void WritePulls(Html& out, const PageData& parts) {
   const Report& report = parts.report;
   out.Tag("<section id=\"pulls\">\n<h2>Slowest pulls</h2>\n");
   if (report.pulls.empty()) {
@@ -293,7 +294,7 @@ constexpr std::size_t kDisksShown = 10;
 // A message may contain the output of a failed command.
 constexpr std::size_t kLongestWhy = 300;  // bytes
 
-const char* SignOf(const screen::FleetNode& node) {
+const char* NodeSymbol(const screen::FleetNode& node) {
   const std::string_view tone = NodeTone(node);
   return tone == "ready"     ? "✓"
          : tone == "failing" ? "✕"
@@ -302,7 +303,7 @@ const char* SignOf(const screen::FleetNode& node) {
                              : "?";
 }
 
-const char* WordOf(const screen::FleetNode& node) {
+const char* NodeStateText(const screen::FleetNode& node) {
   const std::string_view tone = NodeTone(node);
   return tone == "ready"     ? "ready"
          : tone == "failing" ? "failing"
@@ -320,12 +321,12 @@ std::string ImagesNotReady(const Report& report, const ReportNode& node) {
   }
   std::string words;
   for (const auto& [state, count] : counts) {
-    words += (words.empty() ? "" : ", ") + Grouped(count) + " " + StateWord(report.states[state]);
+    words += (words.empty() ? "" : ", ") + FormatNumber(count) + " " + StateText(report.states[state]);
   }
   return words;
 }
 
-std::string WhyOfNode(const Report& report, const ReportNode& node) {
+std::string NodeReasonText(const Report& report, const ReportNode& node) {
   if (!node.node.leaving.empty()) return "not counted: " + node.node.leaving;
   std::string images = ImagesNotReady(report, node);
   // Counts by state say more than the general message of this reason.
@@ -339,10 +340,14 @@ std::string WhyOfNode(const Report& report, const ReportNode& node) {
 void WriteNodeRow(Html& out, const Report& report, const ReportNode& shown) {
   const screen::FleetNode& node = shown.node;
   out.Tag("<tr><th scope=\"row\">").Text(node.name).Tag("</th><td class=\"state\"><i class=\"key ");
-  out.Text(NodeTone(node)).Tag("\" aria-hidden=\"true\">").Text(SignOf(node)).Tag("</i> ").Text(WordOf(node));
+  out.Text(NodeTone(node))
+      .Tag("\" aria-hidden=\"true\">")
+      .Text(NodeSymbol(node))
+      .Tag("</i> ")
+      .Text(NodeStateText(node));
   out.Tag("</td><td class=\"n\">");
-  if (node.detail) out.Text(Grouped(node.required_ready)).Tag("/").Text(Grouped(node.required));
-  out.Tag("</td><td>").Text(WhyOfNode(report, shown)).Tag("</td><td>");
+  if (node.detail) out.Text(FormatNumber(node.required_ready)).Tag("/").Text(FormatNumber(node.required));
+  out.Tag("</td><td>").Text(NodeReasonText(report, shown)).Tag("</td><td>");
   if (node.detail) out.Tag("<code>").Text(screen::ShortHash(node.list_hash)).Tag("</code>");
   out.Tag("</td><td>").Text(shown.runtime).Tag("</td><td>").Text(shown.kubelet).Tag("</td></tr>\n");
 }
@@ -405,12 +410,12 @@ void WriteDiskRow(Html& out, const Disk& shown) {
 
 }  // namespace
 
-void WriteNodes(Html& out, const PageParts& parts) {
+void WriteNodes(Html& out, const PageData& parts) {
   std::vector<const ReportNode*> ready, others;
   for (const ReportNode& node : parts.report.nodes) {
-    const bool fine =
+    const bool is_ready =
         node.node.state == screen::NodeState::kReady && node.node.detail && node.node.leaving.empty();
-    (fine ? ready : others).push_back(&node);
+    (is_ready ? ready : others).push_back(&node);
   }
   std::stable_sort(others.begin(), others.end(), [](const ReportNode* a, const ReportNode* b) {
     const bool a_leaves = !a->node.leaving.empty(), b_leaves = !b->node.leaving.empty();
@@ -423,7 +428,7 @@ void WriteNodes(Html& out, const PageParts& parts) {
     const std::size_t first = std::min(others.size(), kNodesShown);
     WriteNodeRows(out, parts.report, others, 0, first);
     if (first < others.size()) {
-      out.Tag("<details><summary>").Text(Grouped(others.size() - first)).Tag(" more nodes</summary>\n");
+      out.Tag("<details><summary>").Text(FormatNumber(others.size() - first)).Tag(" more nodes</summary>\n");
       WriteNodeRows(out, parts.report, others, first, others.size());
       out.Tag("</details>\n");
     }
@@ -432,31 +437,31 @@ void WriteNodes(Html& out, const PageParts& parts) {
     // Ready nodes are folded, unless they are few and the section shows no others.
     const bool few = ready.size() <= 20 && others.empty();
     out.Markup(few ? "<details open><summary>" : "<details><summary>");
-    out.Text(CountedGroups(ready.size(), "ready node", "ready nodes")).Tag("</summary>\n");
+    out.Text(FormatCount(ready.size(), "ready node", "ready nodes")).Tag("</summary>\n");
     WriteNodeRows(out, parts.report, ready, 0, ready.size());
     out.Tag("</details>\n");
   }
   out.Tag("</section>\n");
 }
 
-void WriteDisk(Html& out, const PageParts& parts) {
+void WriteDisk(Html& out, const PageData& parts) {
   const std::vector<Disk> disks = Disks(parts.report);
   out.Tag("<section id=\"disk\">\n<h2>Disk</h2>\n");
   if (disks.empty()) {
     out.Tag("<p>No agent reported the size of its image filesystem.</p>\n</section>\n");
     return;
   }
-  const auto pressed = static_cast<std::size_t>(
+  const auto under_pressure = static_cast<std::size_t>(
       std::count_if(disks.begin(), disks.end(), [](const Disk& disk) { return disk.node->disk->pressure; }));
   out.Tag("<p>");
-  const std::size_t untold = parts.report.nodes.size() - disks.size();
-  if (pressed == 0 && untold == 0) {
+  const std::size_t not_reported = parts.report.nodes.size() - disks.size();
+  if (under_pressure == 0 && not_reported == 0) {
     out.Tag("✓ No node is short of room for its list.");
-  } else if (pressed == 0) {
-    out.Text(CountedGroups(disks.size(), "node has", "nodes have")).Tag(" room for the list; ");
-    out.Text(CountedGroups(untold, "node did", "nodes did")).Tag(" not tell.");
+  } else if (under_pressure == 0) {
+    out.Text(FormatCount(disks.size(), "node has", "nodes have")).Tag(" room for the list; ");
+    out.Text(FormatCount(not_reported, "node did", "nodes did")).Tag(" not tell.");
   } else {
-    out.Tag("✕ ").Text(CountedGroups(pressed, "node lacks", "nodes lack")).Tag(" room for the list.");
+    out.Tag("✕ ").Text(FormatCount(under_pressure, "node lacks", "nodes lack")).Tag(" room for the list.");
   }
   out.Tag(" The image filesystems with the least room:</p>\n<div class=\"wide\"><table>\n")
       .Tag(
@@ -478,7 +483,7 @@ constexpr std::size_t kMostProblems = 50;
 // Images with the same state. One piece of advice applies to all of them, so the page shows them together.
 struct Cause {
   std::uint32_t state = 0;
-  status::Actor actor = status::Actor::kNobody;
+  status::Actor actor = status::Actor::kNone;
   std::vector<const screen::FleetGroup*> images;
   std::set<std::string_view> nodes;
 };
@@ -486,7 +491,7 @@ struct Cause {
 // Returns the causes, worst tone first, then by who must act, then by the number of nodes.
 std::vector<Cause> Causes(const Report& report) {
   std::map<std::uint32_t, Cause> by_state;
-  for (const auto* groups : {&report.fleet.groups, &report.fleet.beside}) {
+  for (const auto* groups : {&report.fleet.groups, &report.fleet.non_blocking}) {
     for (const screen::FleetGroup& group : *groups) {
       if (group.image.empty() || group.tone >= Tone::kStale)
         continue;  // Stale images are ready; section "Freshness" shows them.
@@ -508,13 +513,13 @@ std::vector<Cause> Causes(const Report& report) {
   return causes;
 }
 
-std::string GroupWords(const screen::FleetGroup& group) {
+std::string GroupText(const screen::FleetGroup& group) {
   // A pull that makes progress needs no message: how much the slowest node still lacks says when it ends.
   if (group.most_bytes_left > 0) {
     return base::HumanBytes(group.most_bytes_left) + " left on " + group.slowest +
            (group.nodes.size() > 1 ? ", the slowest" : "");
   }
-  return MessageWords(group.message, group.other_messages);
+  return MessageText(group.message, group.other_messages);
 }
 
 void WriteHeading(Html& out, std::string_view tone, std::string_view letter, const std::string& word,
@@ -530,10 +535,10 @@ void WriteAdvice(Html& out, const std::string& reason) {
   if (!advice.empty()) out.Tag("<p class=\"do\"><b>What to do:</b> ").Text(advice).Tag(".</p>\n");
 }
 
-void WriteRows(Html& out, const PageParts& parts, const Cause& cause, std::size_t from, std::size_t to) {
+void WriteRows(Html& out, const PageData& parts, const Cause& cause, std::size_t from, std::size_t to) {
   const Report& report = parts.report;
   out.Tag("<div class=\"wide\"><table class=\"where\">\n<caption class=\"vh\">Images: ")
-      .Text(StateWord(report.states[cause.state]))
+      .Text(StateText(report.states[cause.state]))
       .Tag("</caption>\n<thead><tr><th scope=\"col\">Image</th><th scope=\"col\">Nodes</th>")
       .Tag("<th scope=\"col\">Where</th><th scope=\"col\">Message</th></tr></thead>\n<tbody>\n");
   for (std::size_t i = from; i < to; i++) {
@@ -542,21 +547,21 @@ void WriteRows(Html& out, const PageParts& parts, const Cause& cause, std::size_
     out.Tag("<tr data-at=\"").Number(report.ImageIndex(group.image)).Tag(":");
     out.Text(parts.letters[cause.state]);
     out.Tag("\"><th scope=\"row\">").Text(group.image).Tag("</th><td class=\"n\">");
-    out.Text(Grouped(group.nodes.size())).Tag("</td><td>");
+    out.Text(FormatNumber(group.nodes.size())).Tag("</td><td>");
     out.Text(SomeNames(group.nodes, kNodesNamed)).Tag("</td><td class=\"m\">");
-    out.Text(GroupWords(group)).Tag("</td></tr>\n");
+    out.Text(GroupText(group)).Tag("</td></tr>\n");
   }
   out.Tag("</tbody></table></div>\n");
 }
 
-void WriteCause(Html& out, const PageParts& parts, const Cause& cause) {
+void WriteCause(Html& out, const PageData& parts, const Cause& cause) {
   const Report& report = parts.report;
   const ImageState& state = report.states[cause.state];
-  WriteHeading(out, ToneName(state.tone), parts.letters[cause.state], StateWord(state), state.reason);
-  out.Tag("<p class=\"scope\">").Text(CountedGroups(cause.images.size(), "image", "images")).Tag(" on ");
-  out.Text(Grouped(cause.nodes.size()))
+  WriteHeading(out, ToneName(state.tone), parts.letters[cause.state], StateText(state), state.reason);
+  out.Tag("<p class=\"scope\">").Text(FormatCount(cause.images.size(), "image", "images")).Tag(" on ");
+  out.Text(FormatNumber(cause.nodes.size()))
       .Tag(" of ")
-      .Text(CountedGroups(report.fleet.Counted(), "node", "nodes"));
+      .Text(FormatCount(report.fleet.CountedNodes(), "node", "nodes"));
   if (state.tone == Tone::kOptional) out.Tag(". Optional, so readiness does not depend on it");
   out.Tag("</p>\n");
   WriteAdvice(out, state.reason);
@@ -565,13 +570,15 @@ void WriteCause(Html& out, const PageParts& parts, const Cause& cause) {
   const std::size_t first = all <= kRowsShown + 1 ? all : kRowsShown;
   WriteRows(out, parts, cause, 0, first);
   if (first < shown) {
-    out.Tag("<details><summary>").Text(CountedGroups(shown - first, "more image", "more images"));
+    out.Tag("<details><summary>").Text(FormatCount(shown - first, "more image", "more images"));
     out.Tag("</summary>\n");
     WriteRows(out, parts, cause, first, shown);
     out.Tag("</details>\n");
   }
   if (shown < all) {
-    out.Tag("<p>").Text(Grouped(all - shown)).Tag(" more images are left out here; the map has them.</p>\n");
+    out.Tag("<p>")
+        .Text(FormatNumber(all - shown))
+        .Tag(" more images are left out here; the map has them.</p>\n");
   }
   out.Tag("</article>\n");
 }
@@ -587,27 +594,27 @@ void WriteNodeCause(Html& out, const Report& report, const screen::FleetGroup& g
                : group.detail ? "▸"
                               : "?",
                word, group.reason);
-  out.Tag("<p class=\"scope\">The node itself, on ").Text(Grouped(group.nodes.size())).Tag(" of ");
-  out.Text(CountedGroups(report.fleet.Counted(), "node", "nodes"));
+  out.Tag("<p class=\"scope\">The node itself, on ").Text(FormatNumber(group.nodes.size())).Tag(" of ");
+  out.Text(FormatCount(report.fleet.CountedNodes(), "node", "nodes"));
   if (group.state == screen::NodeState::kReady) out.Tag(", ready by the cluster's own signs");
   out.Tag("</p>\n");
   WriteAdvice(out, group.reason);
-  out.Tag("<p>").Text(MessageWords(base::Truncate(group.message, 1000), group.other_messages)).Tag("</p>\n");
+  out.Tag("<p>").Text(MessageText(base::Truncate(group.message, 1000), group.other_messages)).Tag("</p>\n");
   out.Tag("<p class=\"names\">").Text(SomeNames(group.nodes, 20)).Tag("</p>\n</article>\n");
 }
 
 void WriteProblem(Html& out, const Report& report, const NodeProblem& problem) {
   // A problem of the node alone does not make it fail, so it has the tone of a node that progresses.
   WriteHeading(out, "moving", "!", "problem", "");
-  out.Tag("<p class=\"scope\">The node itself, on ").Text(Grouped(problem.nodes.size())).Tag(" of ");
-  out.Text(CountedGroups(report.fleet.Counted(), "node", "nodes"));
+  out.Tag("<p class=\"scope\">The node itself, on ").Text(FormatNumber(problem.nodes.size())).Tag(" of ");
+  out.Text(FormatCount(report.fleet.CountedNodes(), "node", "nodes"));
   out.Tag("</p>\n<p>").Text(problem.text).Tag("</p>\n<p class=\"names\">");
   out.Text(SomeNames(problem.nodes, 20)).Tag("</p>\n</article>\n");
 }
 
 }  // namespace
 
-void WriteCauses(Html& out, const PageParts& parts) {
+void WriteCauses(Html& out, const PageData& parts) {
   const std::vector<Cause> causes = Causes(parts.report);
   out.Tag("<section id=\"causes\">\n<h2>Causes</h2>\n");
   if (parts.report.nodes.empty()) {
@@ -636,7 +643,7 @@ void WriteCauses(Html& out, const PageParts& parts) {
     WriteProblem(out, parts.report, parts.report.problems[i]);
   if (parts.report.problems.size() > kMostProblems) {
     out.Tag("<p>")
-        .Text(Grouped(parts.report.problems.size() - kMostProblems))
+        .Text(FormatNumber(parts.report.problems.size() - kMostProblems))
         .Tag(" more problems of nodes: see ");
     out.Tag("<code>prefetchctl status</code> there.</p>\n");
   }

@@ -22,10 +22,10 @@ namespace prefetch::report {
 std::string Escaped(std::string_view text);
 
 // "1,000".
-std::string Grouped(std::uint64_t number);
+std::string FormatNumber(std::uint64_t number);
 
 // "1 node", "1,000 nodes".
-std::string CountedGroups(std::uint64_t number, const char* one, const char* many);
+std::string FormatCount(std::uint64_t number, const char* one, const char* many);
 
 class Html {
  public:
@@ -55,16 +55,16 @@ class Html {
 };
 
 // Data that all sections share.
-struct PageParts {
+struct PageData {
   const Report& report;
   HeatMap map;
   std::vector<std::string> letters;  // of the report's states
 };
 
 // Writes a state's letter in its colour, and its word.
-void WriteState(Html& out, const PageParts& parts, std::uint32_t state);
+void WriteState(Html& out, const PageData& parts, std::uint32_t state);
 // The same in colour, without the word.
-void WriteLetter(Html& out, const PageParts& parts, std::uint32_t state);
+void WriteLetter(Html& out, const PageData& parts, std::uint32_t state);
 
 // "failing", as the style has it.
 std::string_view ToneName(Tone tone);
@@ -75,13 +75,13 @@ std::string SomeNames(const std::vector<std::string>& names, std::size_t most);
 std::vector<std::string> NamesOf(const Report& report, const std::vector<std::uint32_t>& nodes);
 
 // A message, and how many others there are.
-std::string MessageWords(const std::string& message, std::size_t others);
+std::string MessageText(const std::string& message, std::size_t others);
 
-void WriteCauses(Html& out, const PageParts& parts);
-void WriteMap(Html& out, const PageParts& parts);
-void WriteNodes(Html& out, const PageParts& parts);
-void WriteFreshness(Html& out, const PageParts& parts);
-void WriteDisk(Html& out, const PageParts& parts);
-void WritePulls(Html& out, const PageParts& parts);
+void WriteCauses(Html& out, const PageData& parts);
+void WriteMap(Html& out, const PageData& parts);
+void WriteNodes(Html& out, const PageData& parts);
+void WriteFreshness(Html& out, const PageData& parts);
+void WriteDisk(Html& out, const PageData& parts);
+void WritePulls(Html& out, const PageData& parts);
 
 }  // namespace prefetch::report

@@ -26,22 +26,22 @@ bool IsIgnored(const AuditFacts& facts, const std::string& name) {
 }
 
 // The pods that ask for each image: normalised name -> node -> pods.
-using Askers = std::map<std::string, std::map<std::string, std::set<std::string>>>;
+using PodsByImage = std::map<std::string, std::map<std::string, std::set<std::string>>>;
 
-Askers AskersOf(const std::vector<PodImage>& pods) {
-  Askers askers;
+PodsByImage GroupPods(const std::vector<PodImage>& pods) {
+  PodsByImage pods_by_image;
   for (const PodImage& pod : pods) {
     std::string name = Normalized(pod.image);
-    if (!name.empty()) askers[name][pod.node].insert(pod.name_space + "/" + pod.pod);
+    if (!name.empty()) pods_by_image[name][pod.node].insert(pod.name_space + "/" + pod.pod);
   }
-  return askers;
+  return pods_by_image;
 }
 
 void AddPods(const std::set<std::string>& pods, std::set<std::string>& all) {
   all.insert(pods.begin(), pods.end());
 }
 
-void TakePods(const std::set<std::string>& pods, AuditFinding& finding) {
+void SetPods(const std::set<std::string>& pods, AuditFinding& finding) {
   for (const std::string& pod : pods) {
     // A popular image may have thousands of pods.
     if (finding.pods.size() < kMostAuditPods) {
@@ -61,7 +61,7 @@ void MostNodesFirst(std::vector<AuditFinding>& findings) {
 
 // Adds what one node reports about the image. The earliest first sight and the latest arrival count over all
 // nodes.
-void Fold(const status::StatusUnlisted& seen, const std::string& node, AuditFinding& finding) {
+void MergeUnlisted(const status::StatusUnlisted& seen, const std::string& node, AuditFinding& finding) {
   finding.image = seen.image;
   finding.nodes.push_back(node);
   finding.present = finding.present || seen.present;
@@ -85,9 +85,9 @@ std::vector<std::string> NotesOn(const AuditFacts& facts) {
   std::vector<std::string> late, silent, old, hidden, full;
   std::string why;
   for (const AuditNode& node : facts.nodes) {
-    if (!node.heard) {
+    if (!node.answered) {
       // Nodes mostly fail for the same reason, so the first one stands for all.
-      if (silent.empty()) why = node.why;
+      if (silent.empty()) why = node.error;
       silent.push_back(node.node);
     } else if (!node.since) {
       (node.hidden ? hidden : old).push_back(node.node);
@@ -135,8 +135,8 @@ std::vector<AuditPull> PullsOfListed(const AuditFacts& facts) {
 
 AuditNode AuditNodeOf(const status::StatusDocument& document, const std::string& node) {
   return {.node = node,
-          .heard = true,
-          .why = "",
+          .answered = true,
+          .error = "",
           .since = document.unlisted_since,
           .unlisted = document.Unlisted(),
           .left_out = document.unlisted_left_out.value_or(0),
@@ -171,19 +171,19 @@ std::optional<PodPull> ParsePulledMessage(std::string_view message) {
 
 // Starts from what the agents report, and adds the pods that ask for the same image on the same node.
 Audit MakeAudit(const AuditFacts& facts) {
-  Askers askers = AskersOf(facts.pods);
+  PodsByImage pods_by_image = GroupPods(facts.pods);
   std::map<std::string, AuditFinding> by_image;
   std::map<std::string, std::set<std::string>> pods;
   Audit audit{.nodes = facts.nodes.size()};
   for (const AuditNode& node : facts.nodes) {
-    audit.heard += node.Told() ? 1 : 0;
+    audit.answered += node.HasReported() ? 1 : 0;
     for (const status::StatusUnlisted& seen : node.unlisted) {
       // An image without a time counts, since it may have come later.
       bool early = facts.since && seen.arrived_at && *seen.arrived_at < *facts.since;
       if (early || seen.image.empty() || IsIgnored(facts, seen.image)) continue;
-      Fold(seen, node.node, by_image[seen.image]);
-      auto who = askers.find(seen.image);
-      if (who == askers.end()) continue;
+      MergeUnlisted(seen, node.node, by_image[seen.image]);
+      auto who = pods_by_image.find(seen.image);
+      if (who == pods_by_image.end()) continue;
       // Pods without a node are looked for, too: a saved list of pods may not state where they ran.
       for (const std::string& where : {node.node, std::string()}) {
         auto there = who->second.find(where);
@@ -192,7 +192,7 @@ Audit MakeAudit(const AuditFacts& facts) {
     }
   }
   for (auto& [image, finding] : by_image) {
-    TakePods(pods[image], finding);
+    SetPods(pods[image], finding);
     audit.findings.push_back(std::move(finding));
   }
   MostNodesFirst(audit.findings);
@@ -204,7 +204,7 @@ Audit MakeAudit(const AuditFacts& facts) {
 // An audit of saved pods: every image of a pod that is on no list is a finding.
 Audit MakePodAudit(const AuditFacts& facts) {
   Audit audit;
-  for (const auto& [image, nodes] : AskersOf(facts.pods)) {
+  for (const auto& [image, nodes] : GroupPods(facts.pods)) {
     if (facts.listed.contains(image) || IsIgnored(facts, image)) continue;
     AuditFinding finding{.image = image, .present = true};
     std::set<std::string> pods;
@@ -212,7 +212,7 @@ Audit MakePodAudit(const AuditFacts& facts) {
       if (!node.empty()) finding.nodes.push_back(node);
       AddPods(who, pods);
     }
-    TakePods(pods, finding);
+    SetPods(pods, finding);
     audit.findings.push_back(std::move(finding));
   }
   MostNodesFirst(audit.findings);
@@ -239,7 +239,7 @@ std::string FirstOf(const std::vector<std::string>& names, std::size_t most, std
 }
 
 // "12.4 s", "850 ms", "3 min".
-std::string Took(std::chrono::milliseconds time) {
+std::string DurationText(std::chrono::milliseconds time) {
   char text[32];
   if (time.count() < 1000) {
     std::snprintf(text, sizeof text, "%d ms", static_cast<int>(time.count()));
@@ -254,8 +254,7 @@ std::string Took(std::chrono::milliseconds time) {
 std::string FindingText(const AuditFinding& finding, std::size_t width) {
   std::string text = "  " + finding.image + "\n", about;
   if (!finding.nodes.empty()) {
-    about =
-        "on " + base::Counted(finding.nodes.size(), "node", "nodes") + ": " + FirstOf(finding.nodes, 3, 0);
+    about = "on " + base::Plural(finding.nodes.size(), "node", "nodes") + ": " + FirstOf(finding.nodes, 3, 0);
   }
   if (finding.size_bytes > 0) about += ", " + base::HumanBytes(finding.size_bytes);
   if (finding.first_seen) about += ", came " + base::Rfc3339(*finding.first_seen);
@@ -271,7 +270,7 @@ std::string FindingText(const AuditFinding& finding, std::size_t width) {
 
 std::string PullText(const AuditPull& pull, std::size_t width) {
   std::string about = "pulled " + (pull.times == 1 ? "once" : std::to_string(pull.times) + " times") +
-                      ", at most " + Took(pull.longest) + ", for " + pull.pod;
+                      ", at most " + DurationText(pull.longest) + ", for " + pull.pod;
   if (!pull.node.empty()) about += " on " + pull.node;
   return "  " + pull.image + "\n" + IndentedParagraph(about, width);
 }
@@ -302,13 +301,14 @@ void WritePull(doc::JsonWriter& out, const AuditPull& pull) {
 }
 
 // Returns " on 2 of 300 nodes": how many of the nodes that were heard have findings.
-std::string Where(const Audit& audit) {
+std::string NodesSuffix(const Audit& audit) {
   // An audit of pods alone asks no nodes.
   if (audit.nodes == 0) return "";
   std::set<std::string> with;
   for (const AuditFinding& finding : audit.findings) with.insert(finding.nodes.begin(), finding.nodes.end());
-  std::string some = with.empty() || with.size() == audit.heard ? "" : std::to_string(with.size()) + " of ";
-  return " on " + some + base::Counted(audit.heard, "node", "nodes");
+  std::string some =
+      with.empty() || with.size() == audit.answered ? "" : std::to_string(with.size()) + " of ";
+  return " on " + some + base::Plural(audit.answered, "node", "nodes");
 }
 
 }  // namespace
@@ -316,12 +316,12 @@ std::string Where(const Audit& audit) {
 std::string AuditText(const Audit& audit, std::size_t width) {
   width = std::max(width, kLeastWidth);
   std::string text;
-  text += audit.Clean() ? "clean: no image that is on no list" + Where(audit) + "\n"
-                        : base::Counted(audit.findings.size(), "image", "images") + " on no list" +
-                              Where(audit) + ":\n";
+  text += audit.Clean() ? "clean: no image that is on no list" + NodesSuffix(audit) + "\n"
+                        : base::Plural(audit.findings.size(), "image", "images") + " on no list" +
+                              NodesSuffix(audit) + ":\n";
   for (const AuditFinding& finding : audit.findings) text += FindingText(finding, width);
   if (!audit.pulls.empty()) {
-    text += base::Counted(audit.pulls.size(), "listed image was", "listed images were") +
+    text += base::Plural(audit.pulls.size(), "listed image was", "listed images were") +
             " pulled for pods all the same:\n";
     for (std::size_t i = 0; i < audit.pulls.size() && i < kMostPulls; i++)
       text += PullText(audit.pulls[i], width);
@@ -345,7 +345,7 @@ std::string AuditJson(const Audit& audit, base::WallTime time) {
   out.Member("time", base::Rfc3339(time));
   out.MemberBool("clean", audit.Clean());
   out.MemberNumber("nodes", audit.nodes);
-  out.MemberNumber("heard", audit.heard);
+  out.MemberNumber("heard", audit.answered);
   out.Key("findings");
   out.BeginArray();
   for (const AuditFinding& finding : audit.findings) WriteFinding(out, finding);

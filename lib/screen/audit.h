@@ -18,8 +18,8 @@ namespace prefetch::screen {
 // One agent's answer.
 struct AuditNode {
   std::string node;
-  bool heard = false;
-  std::string why;                      // why it was not heard
+  bool answered = false;
+  std::string error;                    // why it was not heard
   std::optional<base::WallTime> since;  // its agent looks since then; none: it does not tell
   std::vector<status::StatusUnlisted> unlisted;
   std::uint64_t left_out = 0;
@@ -27,7 +27,7 @@ struct AuditNode {
 
   // Returns true if the agent reported what came. An agent that has just started, or whose runtime is away,
   // knows nothing; that must not look like a clean node.
-  bool Told() const { return heard && since.has_value(); }
+  bool HasReported() const { return answered && since.has_value(); }
 };
 AuditNode AuditNodeOf(const status::StatusDocument& document, const std::string& node);
 // The normalised names that the agent lists.
@@ -80,10 +80,10 @@ struct AuditPull {
 };
 
 struct Audit {
-  std::size_t nodes = 0, heard = 0;    // `heard`: those that told what came
-  std::vector<AuditFinding> findings;  // on most nodes first
-  std::vector<AuditPull> pulls;        // the longest first
-  std::vector<std::string> notes;      // what limits the answer, a sentence each
+  std::size_t nodes = 0, answered = 0;  // `answered`: those that told what came
+  std::vector<AuditFinding> findings;   // on most nodes first
+  std::vector<AuditPull> pulls;         // the longest first
+  std::vector<std::string> notes;       // what limits the answer, a sentence each
 
   bool Clean() const { return findings.empty(); }
 };

@@ -18,18 +18,18 @@ namespace {
 constexpr std::size_t kSentence = 40;  // columns that a sentence needs beside the others to be readable
 constexpr std::size_t kMargin = 6;
 
-enum class Mark { kOk, kOpen, kFail };  // in the order of printing
+enum class Mark { kOk, kUndecided, kFail };  // in the order of printing
 
 struct CheckRow {
   Mark mark = Mark::kOk;
-  std::string containers, image, policy, says;
+  std::string containers, image, policy, message;
 };
 
-const char* MarkWord(Mark mark) {
+const char* MarkText(Mark mark) {
   switch (mark) {
     case Mark::kOk:
       return "ok";
-    case Mark::kOpen:
+    case Mark::kUndecided:
       return "OPEN";
     case Mark::kFail:
       return "FAIL";
@@ -54,8 +54,8 @@ CheckRow RowOf(const std::vector<CheckItem>& items, const status::CheckResult& r
   row.image = base::InOneLine(item.question.image);
   row.policy =
       std::string(image::PullPolicyName(item.question.policy)) + " (" + base::InOneLine(item.origin) + ")";
-  row.says = CheckSays(items, result, number);
-  row.mark = answer == nullptr ? Mark::kOpen : Passes(*answer, unknown_passes) ? Mark::kOk : Mark::kFail;
+  row.message = CheckMessage(items, result, number);
+  row.mark = answer == nullptr ? Mark::kUndecided : Passes(*answer, unknown_passes) ? Mark::kOk : Mark::kFail;
   return row;
 }
 
@@ -76,25 +76,25 @@ struct Columns {
 };
 
 std::string RowText(const CheckRow& row, const Columns& columns, std::size_t width) {
-  std::string line = PadRight(MarkWord(row.mark), kMargin) + PadRight(row.containers, columns.containers) +
+  std::string line = PadRight(MarkText(row.mark), kMargin) + PadRight(row.containers, columns.containers) +
                      "  " + PadRight(row.image, columns.image) + "  " + PadRight(row.policy, columns.policy);
   // In a log, one line for each image is easier to search.
-  if (width == 0) return line + "  " + row.says + "\n";
+  if (width == 0) return line + "  " + row.message + "\n";
   std::size_t beside = DisplayWidth(line) + 2;
   // Too narrow for a column: the sentence stands below its row.
   bool below = beside + kSentence > width;
   std::string margin(below ? kMargin : beside, ' ');
   std::string text;
-  for (const std::string& part : Wrap(row.says, width - margin.size())) text += margin + part + "\n";
+  for (const std::string& part : Wrap(row.message, width - margin.size())) text += margin + part + "\n";
   if (below) return line.substr(0, line.find_last_not_of(' ') + 1) + "\n" + text;
   return line + text.substr(DisplayWidth(line));
 }
 
 struct Tally {
-  std::size_t passed = 0, unknown_passed = 0, open = 0;
-  std::size_t dead = 0, registry = 0, unknown = 0;  // that fail
+  std::size_t passed = 0, unknown_passed = 0, undecided = 0;
+  std::size_t will_not_start = 0, registry = 0, unknown = 0;  // that fail
 
-  std::size_t Failed() const { return dead + registry + unknown; }
+  std::size_t Failed() const { return will_not_start + registry + unknown; }
 };
 
 Tally CountAnswers(const std::vector<CheckItem>& items, const status::CheckResult& result,
@@ -102,7 +102,7 @@ Tally CountAnswers(const std::vector<CheckItem>& items, const status::CheckResul
   Tally tally;
   for (std::size_t i = 0; i < items.size(); i++) {
     const status::CheckAnswer* decided = DecidedAnswer(result, i);
-    tally.open += decided == nullptr ? 1 : 0;
+    tally.undecided += decided == nullptr ? 1 : 0;
     if (decided == nullptr) continue;
     const status::CheckAnswer& answer = *decided;
     bool unknown = answer.result == kubelet::VerdictResult::kUnknown;
@@ -112,7 +112,7 @@ Tally CountAnswers(const std::vector<CheckItem>& items, const status::CheckResul
     } else if (answer.result == kubelet::VerdictResult::kPulls) {
       tally.registry++;
     } else {
-      unknown ? tally.unknown++ : tally.dead++;
+      unknown ? tally.unknown++ : tally.will_not_start++;
     }
   }
   return tally;
@@ -124,9 +124,9 @@ std::string OfAll(std::size_t n, std::size_t all) {
 }
 
 // Returns the causes of the failures in a few words.
-std::string Why(const Tally& tally) {
+std::string FailureCauses(const Tally& tally) {
   std::vector<std::string> parts;
-  if (tally.dead > 0) parts.push_back(std::to_string(tally.dead) + " will not start");
+  if (tally.will_not_start > 0) parts.push_back(std::to_string(tally.will_not_start) + " will not start");
   if (tally.registry > 0)
     parts.push_back(std::to_string(tally.registry) + (tally.registry == 1 ? " contacts" : " contact") +
                     " the registry");
@@ -138,14 +138,14 @@ std::string Summary(const Tally& tally, std::size_t all, const std::string& node
   std::string where = node.empty() ? "" : " on node " + base::InOneLine(node);
   std::string text;
   // Only if all failures are certain does the summary say "will not start".
-  if (tally.dead > 0 && tally.dead == tally.Failed()) {
-    text = OfAll(tally.dead, all) + " will not start" + where;
+  if (tally.will_not_start > 0 && tally.will_not_start == tally.Failed()) {
+    text = OfAll(tally.will_not_start, all) + " will not start" + where;
   } else if (tally.Failed() > 0) {
-    text = OfAll(tally.Failed(), all) + " may not start" + where + ": " + Why(tally);
+    text = OfAll(tally.Failed(), all) + " may not start" + where + ": " + FailureCauses(tally);
   }
-  if (tally.open > 0) {
-    text += (text.empty() ? "" : "; ") + OfAll(tally.open, all) +
-            (tally.open == 1 ? " was not decided in time" : " were not decided in time") +
+  if (tally.undecided > 0) {
+    text += (text.empty() ? "" : "; ") + OfAll(tally.undecided, all) +
+            (tally.undecided == 1 ? " was not decided in time" : " were not decided in time") +
             (text.empty() ? where : "");
   }
   if (!text.empty()) return text;
@@ -167,18 +167,18 @@ const status::CheckAnswer* DecidedAnswer(const status::CheckResult& result, std:
   return answer.result.empty() || answer.pending ? nullptr : &answer;
 }
 
-std::string UndecidedWords(const status::CheckResult& result, std::size_t item) {
+std::string UndecidedText(const status::CheckResult& result, std::size_t item) {
   bool pulled = item < result.answers.size() && result.answers[item].pending;
   return pulled ? base::InOneLine("not decided in time: " + result.answers[item].message)
                 : "not decided in time";
 }
 
 // Returns one line for an image: the result, its reason, and what to do if it does not pass.
-std::string CheckSays(const std::vector<CheckItem>& items, const status::CheckResult& result,
-                      std::size_t number) {
+std::string CheckMessage(const std::vector<CheckItem>& items, const status::CheckResult& result,
+                         std::size_t number) {
   const CheckItem& item = items[number];
   const status::CheckAnswer* answer = DecidedAnswer(result, number);
-  if (answer == nullptr) return UndecidedWords(result, number);
+  if (answer == nullptr) return UndecidedText(result, number);
   std::string unlisted = answer->listed ? "" : " (not on the list)";
   bool assumed = answer->reason == "AssumedForPod";
   // The usual case is short. An assumption about the pod is worth its message.
@@ -203,14 +203,14 @@ std::string CheckLine(const std::vector<CheckItem>& items, const status::CheckRe
   std::string line;
   std::size_t more = 0;
   // A failure comes before an open question, wherever they stand.
-  for (Mark wanted : {Mark::kFail, Mark::kOpen}) {
+  for (Mark wanted : {Mark::kFail, Mark::kUndecided}) {
     for (std::size_t i = 0; i < items.size(); i++) {
       const CheckRow row = RowOf(items, result, i, unknown_passes);
       if (row.mark != wanted) continue;
       more += line.empty() ? 0 : 1;
       const bool names_node = row.mark == Mark::kFail || result.node.empty();
       const std::string where = names_node ? " " : " on node " + base::InOneLine(result.node) + ": ";
-      if (line.empty()) line = row.image + where + row.says;
+      if (line.empty()) line = row.image + where + row.message;
     }
   }
   if (more == 0) return line;
@@ -247,20 +247,20 @@ struct Row {
   std::string_view advice;
 };
 
-constexpr std::string_view kOpenIt =
+constexpr std::string_view kOpenAdvice =
     "let the agent touch it (--touch), or exempt it: prefetchctl list export --for kubelet";
 
 // Reasons of kubelet's verdict, of the registry's answer and of the agent.
-constexpr Row kRows[] = {
+constexpr Row kAdvice[] = {
     {PodReason::kInvalidImageName, "correct the image name"},
     {PodReason::kNotListed, "put it on the list"},
     {Reason::kSecretAmbiguous, "name the pod's secret with its UID: --pod-secret NAMESPACE/NAME/UID"},
-    {Reason::kRecordedForOthers, kOpenIt},
-    {Reason::kRecordedForNobody, kOpenIt},
-    {Reason::kRecordedUnderOtherName, kOpenIt},
-    {Reason::kVerificationAlways, kOpenIt},
-    {Reason::kNotAllowlisted, kOpenIt},
-    {Reason::kPullInterrupted, kOpenIt},
+    {Reason::kRecordedForOthers, kOpenAdvice},
+    {Reason::kRecordedForNobody, kOpenAdvice},
+    {Reason::kRecordedUnderOtherName, kOpenAdvice},
+    {Reason::kVerificationAlways, kOpenAdvice},
+    {Reason::kNotAllowlisted, kOpenAdvice},
+    {Reason::kPullInterrupted, kOpenAdvice},
     {Reason::kFactsUnknown,
      "declare kubelet's settings: --kubelet-version, --kubelet-config; or check with --unknown pass"},
     {Reason::kKubeletNewer,
@@ -271,16 +271,16 @@ constexpr Row kRows[] = {
     {Reason::kAccessDenied, "see this node's credentials: prefetchctl credentials IMAGE"},
 };
 
-constexpr Reason kSilent[] = {Reason::kUnreachable, Reason::kServerError, Reason::kRateLimited};
+constexpr Reason kNoAnswerReasons[] = {Reason::kUnreachable, Reason::kServerError, Reason::kRateLimited};
 
 // Reasons are compared by name, since an agent of another version may know others.
-bool Is(const status::CheckAnswer& answer, CheckReason reason) {
+bool HasReason(const status::CheckAnswer& answer, CheckReason reason) {
   return answer.reason == plan::CheckReasonName(reason);
 }
 
 // Returns advice for a pod that has to ask a registry which does not answer.
-std::string SilentRegistry(const CheckItem& item, const status::CheckAnswer& answer) {
-  std::string again = Is(answer, Reason::kRateLimited) ? "try again later" : "try again";
+std::string NoAnswerAdvice(const CheckItem& item, const status::CheckAnswer& answer) {
+  std::string again = HasReason(answer, Reason::kRateLimited) ? "try again later" : "try again";
   if (item.question.policy == image::PullPolicy::kAlways) {
     if (item.origin == "AlwaysPullImages") return again;
     return again + ", or set imagePullPolicy: IfNotPresent; then the copy on the node is enough";
@@ -293,21 +293,22 @@ std::string SilentRegistry(const CheckItem& item, const status::CheckAnswer& ans
 std::string CheckAdvice(const CheckItem& item, const status::CheckAnswer& answer) {
   if (answer.ok) return "";
   // The advice depends on the list: the agent pulls what is on it.
-  if (Is(answer, Reason::kImageAbsent)) {
+  if (HasReason(answer, Reason::kImageAbsent)) {
     return answer.listed ? "wait until it is here: prefetchctl wait" : "put it on the list";
   }
-  if (std::any_of(std::begin(kSilent), std::end(kSilent), [&](Reason one) { return Is(answer, one); })) {
-    return SilentRegistry(item, answer);
+  if (std::any_of(std::begin(kNoAnswerReasons), std::end(kNoAnswerReasons),
+                  [&](Reason one) { return HasReason(answer, one); })) {
+    return NoAnswerAdvice(item, answer);
   }
   // The message says what to declare.
-  if (Is(answer, Reason::kFactsUnknown) && answer.message.find("declare") != std::string::npos) {
+  if (HasReason(answer, Reason::kFactsUnknown) && answer.message.find("declare") != std::string::npos) {
     return "or check with --unknown pass";
   }
-  auto known = std::find_if(std::begin(kRows), std::end(kRows),
-                            [&](const Row& row) { return Is(answer, row.reason); });
+  auto known = std::find_if(std::begin(kAdvice), std::end(kAdvice),
+                            [&](const Row& row) { return HasReason(answer, row.reason); });
   // Advice of check comes first, then that of status for the same reason.
   std::string advice =
-      known != std::end(kRows) ? std::string(known->advice) : status::WordsFor(answer.reason).advice;
+      known != std::end(kAdvice) ? std::string(known->advice) : status::WordsFor(answer.reason).advice;
   if (advice.empty() && !answer.listed && answer.result != kubelet::VerdictResult::kUnknown)
     advice = "put it on the list";
   return base::ReplaceAll(advice, "IMAGE", item.question.image);
@@ -367,7 +368,7 @@ std::string CheckReportJson(const std::vector<CheckItem>& items, const status::C
   json.Key("results");
   json.BeginArray();
   for (std::size_t i = 0; i < items.size(); i++) {
-    Write(json, items[i], DecidedAnswer(result, i), UndecidedWords(result, i));
+    Write(json, items[i], DecidedAnswer(result, i), UndecidedText(result, i));
   }
   json.EndArray();
   if (!unread.empty()) {
@@ -396,7 +397,7 @@ std::string CheckGithub(const std::vector<CheckItem>& items, const status::Check
         // Without a decision there is no fault in the manifest that GitHub should mark as an error.
         answer == nullptr ? "warning" : "error", {item.file, item.at},
         "prefetchctl check " + item.question.image,
-        item.question.image + ", " + item.containers + ", " + policy + ": " + CheckSays(items, result, i));
+        item.question.image + ", " + item.containers + ", " + policy + ": " + CheckMessage(items, result, i));
   }
   return text + CheckSummary(items, result, unknown_passes) + "\n";
 }
@@ -460,12 +461,12 @@ std::string OriginOf(const ImageUse& use, const manifest::PolicyRules& rules) {
 }
 
 // Names the other uses of the image, and a check among them that asks less.
-std::string Others(const std::vector<ImageUse>& uses, const ImageUse& strongest) {
+std::string OtherUsesText(const std::vector<ImageUse>& uses, const ImageUse& strongest) {
   std::string name = NameOf(strongest);
-  auto asks_less = [&](const ImageUse& use) { return use.policy < strongest.policy; };
-  if (name.empty() || std::none_of(uses.begin(), uses.end(), asks_less)) return "";
+  auto is_weaker = [&](const ImageUse& use) { return use.policy < strongest.policy; };
+  if (name.empty() || std::none_of(uses.begin(), uses.end(), is_weaker)) return "";
   auto check = std::find_if(uses.begin(), uses.end(), [&](const ImageUse& use) {
-    return asks_less(use) && manifest::IsCheckContainer(use) && !NameOf(use).empty();
+    return is_weaker(use) && manifest::IsCheckContainer(use) && !NameOf(use).empty();
   });
   if (check == uses.end()) return " by " + name;
   return " by " + name + "; " + NameOf(*check) + " has " + std::string(PullPolicyName(check->policy));
@@ -478,7 +479,7 @@ CheckItem ItemOf(const std::vector<ImageUse>& uses, const manifest::PolicyRules&
   const ImageUse& strongest = *std::max_element(uses.begin(), uses.end(), weaker);
   return {.question = {strongest.image, PolicyOf(strongest, rules), identity},
           .containers = ContainersOf(uses),
-          .origin = OriginOf(strongest, rules) + Others(uses, strongest),
+          .origin = OriginOf(strongest, rules) + OtherUsesText(uses, strongest),
           .file = strongest.pod->source,
           .at = strongest.key_at};
 }
@@ -500,21 +501,22 @@ status::CheckIdentity IdentityOf(const ImageUse& use, const status::CheckIdentit
   return identity;
 }
 
-struct SameAsk {
+struct CheckGroup {
   status::CheckIdentity identity;
   std::vector<ImageUse> uses;  // never empty
 };
 
 // Groups the uses of one image by spelling and secrets, in the order of first use.
-std::vector<SameAsk> GroupedBySpelling(const std::vector<ImageUse>& uses, const status::CheckIdentity& given,
-                                       const std::string& default_namespace) {
-  std::vector<SameAsk> all;
+std::vector<CheckGroup> GroupedBySpelling(const std::vector<ImageUse>& uses,
+                                          const status::CheckIdentity& given,
+                                          const std::string& default_namespace) {
+  std::vector<CheckGroup> all;
   for (const ImageUse& use : uses) {
     status::CheckIdentity identity = IdentityOf(use, given, default_namespace);
-    auto known = std::find_if(all.begin(), all.end(), [&](const SameAsk& others) {
+    auto known = std::find_if(all.begin(), all.end(), [&](const CheckGroup& others) {
       return others.uses.front().image == use.image && others.identity == identity;
     });
-    if (known == all.end()) known = all.insert(all.end(), SameAsk{std::move(identity), {}});
+    if (known == all.end()) known = all.insert(all.end(), CheckGroup{std::move(identity), {}});
     known->uses.push_back(use);
   }
   return all;
@@ -522,7 +524,7 @@ std::vector<SameAsk> GroupedBySpelling(const std::vector<ImageUse>& uses, const 
 
 }  // namespace
 
-ImageUse ImageByItself(const std::string& image, std::optional<image::PullPolicy> policy,
+ImageUse StandaloneUse(const std::string& image, std::optional<image::PullPolicy> policy,
                        const manifest::PolicyRules& rules) {
   ImageUse use;
   use.image = image;
@@ -538,8 +540,8 @@ std::vector<CheckItem> CheckItems(const std::vector<ImageUse>& uses, const manif
                                   const status::CheckIdentity& identity,
                                   const std::string& default_namespace) {
   std::vector<CheckItem> items;
-  for (const manifest::WantedImage& wanted : manifest::Strongest(uses)) {
-    for (const SameAsk& same : GroupedBySpelling(wanted.wanted_by, identity, default_namespace)) {
+  for (const manifest::UsedImage& wanted : manifest::CombineUses(uses)) {
+    for (const CheckGroup& same : GroupedBySpelling(wanted.uses, identity, default_namespace)) {
       items.push_back(ItemOf(same.uses, rules, same.identity));
     }
   }

@@ -27,7 +27,7 @@ struct CheckItem {
 };
 
 // An image that stands in no manifest, as a use of it.
-manifest::ImageUse ImageByItself(const std::string& image, std::optional<image::PullPolicy> policy,
+manifest::ImageUse StandaloneUse(const std::string& image, std::optional<image::PullPolicy> policy,
                                  const manifest::PolicyRules& rules);
 
 // Returns each image once, in the order of first use, with the strongest policy of its uses, including a
@@ -52,10 +52,10 @@ bool Passes(const status::CheckAnswer& answer, bool unknown_passes);
 const status::CheckAnswer* DecidedAnswer(const status::CheckResult& result, std::size_t item);
 
 // The message about the image of that number, with its reason and advice.
-std::string CheckSays(const std::vector<CheckItem>& items, const status::CheckResult& result,
-                      std::size_t item);
+std::string CheckMessage(const std::vector<CheckItem>& items, const status::CheckResult& result,
+                         std::size_t item);
 // States that the image was not decided in time, and how far its pull is if that is known.
-std::string UndecidedWords(const status::CheckResult& result, std::size_t item);
+std::string UndecidedText(const status::CheckResult& result, std::size_t item);
 // The line that sums up, without its line break.
 std::string CheckSummary(const std::vector<CheckItem>& items, const status::CheckResult& result,
                          bool unknown_passes);

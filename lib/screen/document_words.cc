@@ -15,23 +15,23 @@ namespace prefetch::screen {
 
 namespace {
 
-std::string By(const std::string& source) {
+std::string SourceSuffix(const std::string& source) {
   return source.empty() ? "" : " (" + source + ")";
 }
 
 }  // namespace
 
-std::string KubeletWords(const status::StatusKubelet& kubelet) {
+std::string KubeletText(const status::StatusKubelet& kubelet) {
   if (kubelet.None()) return "no kubelet";
   return kubelet.version.empty() ? "kubelet of unknown version" : "kubelet " + kubelet.version;
 }
 
 std::string KubeletDetail(const status::StatusKubelet& kubelet) {
-  std::string words =
-      kubelet.version.empty() ? "of unknown version" : kubelet.version + By(kubelet.SourceOf("version"));
+  std::string words = kubelet.version.empty() ? "of unknown version"
+                                              : kubelet.version + SourceSuffix(kubelet.SourceOf("version"));
   if (!kubelet.rules.empty()) words += ", by the rules of " + kubelet.rules;
   if (kubelet.verification.empty()) return words;
-  return words + ", " + kubelet.verification.text() + By(kubelet.SourceOf("verification"));
+  return words + ", " + kubelet.verification.text() + SourceSuffix(kubelet.SourceOf("verification"));
 }
 
 namespace {
@@ -41,14 +41,14 @@ constexpr std::chrono::seconds kJustBegun{3};
 
 }  // namespace
 
-std::string TimeOfPull(const status::StatusPull& pull, const std::optional<base::WallTime>& now) {
+std::string PullDurationText(const status::StatusPull& pull, const std::optional<base::WallTime>& now) {
   const bool runs = pull.state == plan::PullState::kPulling || pull.state == plan::PullState::kUnpacking;
   if (!runs || pull.bytes_done || !pull.started_at || !now) return {};
   const auto took = std::chrono::duration_cast<std::chrono::seconds>(*now - *pull.started_at);
   return took < kJustBegun ? "" : base::HumanTime(took);
 }
 
-std::string NoBytesWords(const status::StatusDocument& document) {
+std::string NoProgressText(const status::StatusDocument& document) {
   // containerd's content store shows the bytes of a pull; other runtimes have no such service (C24).
   if (document.runtime.name.empty() || document.runtime.name == "containerd") return {};
   const bool any =
@@ -58,16 +58,16 @@ std::string NoBytesWords(const status::StatusDocument& document) {
   return any ? document.runtime.name + " reports no progress of pulls: SIZE shows their duration" : "";
 }
 
-std::string PullWords(const status::StatusPull& pull, const std::optional<base::WallTime>& now) {
+std::string PullProgressText(const status::StatusPull& pull, const std::optional<base::WallTime>& now) {
   if (!pull.bytes_done) {
-    const std::string time = TimeOfPull(pull, now);
+    const std::string time = PullDurationText(pull, now);
     return time.empty() ? "" : "under way for " + time;
   }
   return status::TransferWords(*pull.bytes_done, pull.bytes_total.value_or(0),
                                pull.bytes_per_second.value_or(0));
 }
 
-std::string PercentWord(const status::StatusPull& pull) {
+std::string PercentText(const status::StatusPull& pull) {
   std::uint64_t total = pull.bytes_total.value_or(0);
   if (!pull.bytes_done || total == 0) return {};
   // More bytes than the total must not show as more than 100 %.
@@ -75,7 +75,7 @@ std::string PercentWord(const status::StatusPull& pull) {
   return std::to_string(static_cast<int>(share * 100)) + " %";
 }
 
-std::string RetryWords(const status::StatusPull& pull, const std::optional<base::WallTime>& now) {
+std::string RetryText(const status::StatusPull& pull, const std::optional<base::WallTime>& now) {
   if (pull.attempts == 0 || pull.state == plan::PullState::kDone) return {};
   std::string words = "tried " + (pull.attempts == 1 ? "once" : std::to_string(pull.attempts) + " times");
   if (pull.next_attempt_at && now) {
@@ -94,24 +94,24 @@ std::string RetryWords(const status::StatusPull& pull, const std::optional<base:
 
 namespace {
 
-constexpr std::size_t kMostAway = 5;  // by name
+constexpr std::size_t kMaxUnreachableShown = 5;  // by name
 
 // Returns "20 s". Both times are the node's clock's, which may have been set back in between.
-std::string Between(std::optional<base::WallTime> earlier, std::optional<base::WallTime> later) {
+std::string Elapsed(std::optional<base::WallTime> earlier, std::optional<base::WallTime> later) {
   if (!earlier || !later) return "";
   auto time = std::chrono::duration_cast<std::chrono::seconds>(*later - *earlier);
   return base::HumanTime(std::max(time, std::chrono::seconds(0)));
 }
 
-bool IsAway(const status::StatusRegistry& registry) {
+bool IsUnreachable(const status::StatusRegistry& registry) {
   return registry.reason == plan::Reason::kUnreachable || registry.reason == plan::Reason::kServerError ||
          registry.reason == plan::Reason::kRateLimited;
 }
 
 // "agreed 2 h ago, asked again in 40 min".
-std::string Times(const status::StatusRegistry& registry, const status::StatusDocument& document) {
-  std::string agreed = Between(registry.confirmed_at, document.time);
-  std::string next = Between(document.time, registry.next_check_at);
+std::string CheckTimesText(const status::StatusRegistry& registry, const status::StatusDocument& document) {
+  std::string agreed = Elapsed(registry.confirmed_at, document.time);
+  std::string next = Elapsed(document.time, registry.next_check_at);
   if (registry.answer.empty()) {
     return "not asked since the agent started" + (next.empty() ? "" : ", asked in " + next);
   }
@@ -124,33 +124,34 @@ std::string Times(const status::StatusRegistry& registry, const status::StatusDo
 bool IsStale(const status::StatusImage& image) {
   const auto& registry = image.registry;
   // An image that is not ready shows its own reason, which matters more.
-  return image.ready && registry && !registry->fresh && !registry->answer.empty() && !IsAway(*registry);
+  return image.ready && registry && !registry->fresh && !registry->answer.empty() &&
+         !IsUnreachable(*registry);
 }
 
-std::vector<std::string> RegistryWords(const status::StatusImage& image,
-                                       const status::StatusDocument& document, bool wide) {
+std::vector<std::string> RegistryText(const status::StatusImage& image,
+                                      const status::StatusDocument& document, bool wide) {
   std::vector<std::string> words;
   if (!image.registry) return words;
   const status::StatusRegistry& registry = *image.registry;
   bool wrong = IsStale(image) || (wide && !registry.fresh && !registry.answer.empty());
   if (wrong) words.push_back("not current: " + registry.message);
-  if (wide) words.push_back("registry: " + Times(registry, document));
+  if (wide) words.push_back("registry: " + CheckTimesText(registry, document));
   if (wide && !registry.changed_from.empty()) {
-    words.push_back("changed " + Between(registry.changed_at, document.time) + " ago, from " +
+    words.push_back("changed " + Elapsed(registry.changed_at, document.time) + " ago, from " +
                     registry.changed_from);
   }
   return words;
 }
 
-std::vector<std::string> UnreachableWords(const status::StatusDocument& document) {
+std::vector<std::string> UnreachableText(const status::StatusDocument& document) {
   std::vector<std::string> words;
   std::size_t more = 0;
   for (const status::StatusRegistryServer& registry : document.registries) {
     if (registry.trouble.empty() || !registry.unreachable_since) continue;
     // An outage of the network would otherwise fill the screen with registries.
-    if (words.size() == kMostAway && ++more > 0) continue;
+    if (words.size() == kMaxUnreachableShown && ++more > 0) continue;
     std::string text = registry.name + " has not answered for " +
-                       Between(registry.unreachable_since, document.time) + " (" + registry.trouble + "): ";
+                       Elapsed(registry.unreachable_since, document.time) + " (" + registry.trouble + "): ";
     if (!registry.message.empty()) text += registry.message + "; ";
     text += std::to_string(registry.entries) +
             (registry.entries == 1 ? " image is asked for there" : " images are asked for there");
@@ -162,13 +163,14 @@ std::vector<std::string> UnreachableWords(const status::StatusDocument& document
 
 namespace {
 
-int Badness(const status::StatusVerdict& verdict) {
+int SeverityOf(const status::StatusVerdict& verdict) {
   using kubelet::VerdictResult;
-  constexpr std::array kFromGoodToBad = {VerdictResult::kStarts, VerdictResult::kPulls,
-                                         VerdictResult::kUnknown, VerdictResult::kRefused};
+  constexpr std::array kResultsBySeverity = {VerdictResult::kStarts, VerdictResult::kPulls,
+                                             VerdictResult::kUnknown, VerdictResult::kRefused};
   // A name that this program does not know is the worst.
-  return static_cast<int>(std::find(kFromGoodToBad.begin(), kFromGoodToBad.end(), verdict.result.value()) -
-                          kFromGoodToBad.begin());
+  return static_cast<int>(
+      std::find(kResultsBySeverity.begin(), kResultsBySeverity.end(), verdict.result.value()) -
+      kResultsBySeverity.begin());
 }
 
 using VerdictOf = status::StatusVerdict status::StatusVerdicts::*;
@@ -182,7 +184,7 @@ status::StatusVerdict Worst(const status::StatusImage& image, const PodKeys& pod
   for (const status::StatusSpelling& spelling : image.spellings) {
     const status::StatusVerdict& verdict = spelling.verdicts.*policy;
     if (!pods.contains(KeyOf(spelling))) continue;
-    if (worst == nullptr || Badness(verdict) > Badness(*worst)) worst = &verdict;
+    if (worst == nullptr || SeverityOf(verdict) > SeverityOf(*worst)) worst = &verdict;
   }
   return worst == nullptr ? status::StatusVerdict{} : *worst;
 }
@@ -205,9 +207,9 @@ PodKeys PodKeysOf(const status::StatusImage& image) {
   return pods;
 }
 
-PodKeys PodKeysOf(const plan::DesiredImage& want) {
+PodKeys PodKeysOf(const plan::DesiredImage& desired) {
   PodKeys pods;
-  for (const plan::PodProfile& pod : plan::PodsOf(want)) {
+  for (const plan::PodProfile& pod : plan::PodsOf(desired)) {
     pods.insert({pod.reference.written(), image::TextOf(*pod.ready_as)});
   }
   return pods;
@@ -220,27 +222,27 @@ std::optional<PodKey> MatchingProfile(const PodKey& wanted, const PodKeys& judge
   return judged.contains(anybody) ? std::optional(anybody) : std::nullopt;
 }
 
-std::set<std::string> WrittenAs(const PodKeys& pods) {
+std::set<std::string> SpellingsOf(const PodKeys& pods) {
   std::set<std::string> names;
   for (const PodKey& pod : pods) names.insert(pod.first);
   return names;
 }
 
-std::set<std::string> ReadyAs(const PodKeys& pods) {
+std::set<std::string> ReadyAsTexts(const PodKeys& pods) {
   std::set<std::string> texts;
   for (const PodKey& pod : pods) texts.insert(pod.second);
   return texts;
 }
 
-std::string ReadyAsWords(const status::StatusImage& image) {
-  const std::set<std::string> texts = ReadyAs(PodKeysOf(image));
+std::string ReadyAsText(const status::StatusImage& image) {
+  const std::set<std::string> texts = ReadyAsTexts(PodKeysOf(image));
   if (texts == std::set<std::string>{""}) return "";
   std::vector<std::string> words;
-  for (const std::string& text : texts) words.push_back(image::WithWords(text));
+  for (const std::string& text : texts) words.push_back(image::DescribeCredentials(text));
   return "judged for pods " + base::Join(words, ", and for pods ") + " (readyAs)";
 }
 
-bool SpellingCounts(const status::StatusImage& image) {
+bool SpellingMatters(const status::StatusImage& image) {
   const std::string& reason = image.verdicts.never.reason;
   // "Present" is the verdict without a kubelet.
   return !image.verdicts.never.result.empty() && reason != "Present" && reason != "ImageAbsent";

@@ -82,7 +82,7 @@ std::string ShortId(const std::string& id) {
   return id.size() <= kShortId + 3 ? id : id.substr(0, kShortId) + "…";
 }
 
-std::string PulledWords(const status::StatusImage& image, const std::optional<base::WallTime>& now) {
+std::string PulledText(const status::StatusImage& image, const std::optional<base::WallTime>& now) {
   if (image.pulled_with.empty() || image.pulled_with == plan::PulledWith::kUnknown) {
     return "this agent has not pulled it since it started";
   }
@@ -123,7 +123,7 @@ void AddSpellings(const status::ImageDocument& document, LabelledPage& page) {
   page.Section(differ ? "listed for" : "spelled");
   for (const status::StatusSpelling& spelling : document.image.spellings) {
     const bool known = !spelling.verdicts.never.result.empty();
-    std::string words = spelling.image + (differ ? " " + image::WithWords(spelling.ready_as) : "");
+    std::string words = spelling.image + (differ ? " " + image::DescribeCredentials(spelling.ready_as) : "");
     page.AddMarked("-",
                    words + (known ? ": Never " + spelling.verdicts.never.result.text() + ", IfNotPresent " +
                                         spelling.verdicts.if_not_present.result.text()
@@ -136,17 +136,17 @@ void AddSpellings(const status::ImageDocument& document, LabelledPage& page) {
 void AddPresent(const status::ImageDocument& document, LabelledPage& page) {
   const status::StatusImage& image = document.image;
   if (!image.present) {
-    std::string progress = PullWords(image.pull, document.time);
+    std::string progress = PullProgressText(image.pull, document.time);
     // The last pull has a section of its own.
-    bool said_below = image.message == image.pull.last_error;
-    std::string why = !progress.empty() ? "being pulled, " + progress : said_below ? "" : image.message;
+    bool shown_below = image.message == image.pull.last_error;
+    std::string why = !progress.empty() ? "being pulled, " + progress : shown_below ? "" : image.message;
     // "no" would be a guess while the runtime is away.
     std::string answer = image.reason == plan::Reason::kFactsUnknown ? "not known" : "no";
     page.Section("present", answer + (why.empty() ? "" : ": " + why));
     return;
   }
   page.Section("present", "yes, " + ShortId(image.image_id) + ", " + base::HumanBytes(image.size_bytes));
-  page.Add(PulledWords(image, document.time));
+  page.Add(PulledText(image, document.time));
   if (!image.pin_problem.empty()) page.Add("not pinned: " + image.pin_problem);
   if (image.pinned) page.Add("the runtime has pinned it: kubelet's image garbage collection leaves it alone");
   if (image.exposed)
@@ -155,8 +155,8 @@ void AddPresent(const status::ImageDocument& document, LabelledPage& page) {
 
 void AddRuntime(const status::ImageDocument& document, LabelledPage& page) {
   // The image's own message may quote it.
-  bool said = base::ContainsIgnoreCase(document.image.message, document.runtime.error);
-  if (document.runtime.error.empty() || said) return;
+  bool quoted = base::ContainsIgnoreCase(document.image.message, document.runtime.error);
+  if (document.runtime.error.empty() || quoted) return;
   page.Section("runtime", "away: " + document.runtime.error);
   if (document.image.present) page.Add("The lines about the image are from before the outage.");
 }
@@ -173,7 +173,7 @@ void AddAliases(const status::ImageDocument& document, LabelledPage& page) {
   page.Add("The same content: kubelet judges both names by one record.");
 }
 
-std::string TouchWords(const status::StatusTouch& touch) {
+std::string TouchText(const status::StatusTouch& touch) {
   if (touch.state == plan::TouchState::kDue) return "due: waits for its turn";
   if (touch.state == plan::TouchState::kRunning)
     return "under way: kubelet is asked to record it for every pod of the node";
@@ -185,12 +185,12 @@ std::string TouchWords(const status::StatusTouch& touch) {
 
 void AddTouch(const status::StatusImage& image, LabelledPage& page) {
   if (image.touch.state.empty() || image.touch.state == plan::TouchState::kNone) return;
-  page.Section("touch", TouchWords(image.touch));
+  page.Section("touch", TouchText(image.touch));
 }
 
 // Returns true if the entry's message stands elsewhere on the page: the verdict's sentence above, or the
 // reason of an absent image.
-bool SaidElsewhere(const status::ImageDocument& document) {
+bool IsShownElsewhere(const status::ImageDocument& document) {
   const std::string& message = document.image.message;
   if (message.empty() || !document.image.present) return true;
   if (!document.reasoning) return false;
@@ -204,9 +204,9 @@ void AddReady(const status::ImageDocument& document, LabelledPage& page) {
   if (!document.listed || !image.applies) return;
   std::string words = image.ready ? "yes" : "no";
   if (!image.ready_for.empty()) words += ", for pods of imagePullPolicy " + image.ready_for.text();
-  if (!image.ready_as.empty()) words += " " + image::WithWords(image.ready_as) + " (readyAs)";
+  if (!image.ready_as.empty()) words += " " + image::DescribeCredentials(image.ready_as) + " (readyAs)";
   if (!image.ready && !image.reason.empty()) words += ": " + image.reason.text();
-  if (!image.ready && !SaidElsewhere(document)) words += ", " + image.message;
+  if (!image.ready && !IsShownElsewhere(document)) words += ", " + image.message;
   page.Section("ready", words);
 }
 
@@ -214,7 +214,7 @@ void AddLastPull(const status::ImageDocument& document, LabelledPage& page) {
   const status::StatusPull& pull = document.image.pull;
   if (pull.last_error.empty()) return;
   page.Section("last pull", pull.last_error);
-  page.Add(RetryWords(pull, document.time));
+  page.Add(RetryText(pull, document.time));
 }
 
 }  // namespace
@@ -236,14 +236,14 @@ std::string ExplainText(const status::ImageDocument& document, std::size_t width
   AddRegistry(document, page);
   AddCredentials(document, page);
   AddLastPull(document, page);
-  if (!document.what_helps.empty()) page.Section("what helps");
-  for (const std::string& advice : document.what_helps) page.AddMarked("-", advice);
+  if (!document.remediation.empty()) page.Section("what helps");
+  for (const std::string& advice : document.remediation) page.AddMarked("-", advice);
   return page.Take();
 }
 
 namespace {
 
-std::string SourceWords(const status::CredentialView& credential) {
+std::string SourceText(const status::CredentialView& credential) {
   if (credential.source == "provider") return "credential provider " + credential.name;
   if (credential.source == "docker-config") return "login from " + credential.name;
   if (credential.source == "pull-secret") return "mounted pull secret " + credential.name;
@@ -251,7 +251,7 @@ std::string SourceWords(const status::CredentialView& credential) {
 }
 
 // Returns where the runtime looks for mirrors, and how the agent knows it.
-std::string ConfigPathWords(const status::RegistryHostsView& view) {
+std::string ConfigPathText(const status::RegistryHostsView& view) {
   if (view.config_path_source == "registries.conf")
     return "CRI-O's configuration of them is " + view.config_path;
   std::string path = view.config_path.empty() ? "containerd has no config_path, and so no mirrors"
@@ -266,11 +266,11 @@ std::string ConfigPathWords(const status::RegistryHostsView& view) {
 }  // namespace
 
 void AddRegistry(const status::ImageDocument& document, LabelledPage& page) {
-  if (const auto& said = document.image.registry) {
-    std::string words = said->answer.empty() ? "not asked since this agent started" : said->message;
-    if (said->checked_at && document.time) {
-      auto ago = std::chrono::duration_cast<std::chrono::seconds>(*document.time - *said->checked_at);
-      words += " (" + said->answer.text() + ", " + base::HumanTime(ago) + " ago)";
+  if (const auto& registry = document.image.registry) {
+    std::string words = registry->answer.empty() ? "not asked since this agent started" : registry->message;
+    if (registry->checked_at && document.time) {
+      auto ago = std::chrono::duration_cast<std::chrono::seconds>(*document.time - *registry->checked_at);
+      words += " (" + registry->answer.text() + ", " + base::HumanTime(ago) + " ago)";
     }
     page.Section("registry", words);
   }
@@ -292,7 +292,7 @@ void AddRegistry(const status::ImageDocument& document, LabelledPage& page) {
   }
   if (number == 0) page.Add("no server may answer for its tag");
   if (!view.source.empty()) page.Add("as " + view.source + " says");
-  if (!view.config_path_source.empty()) page.Add(ConfigPathWords(view));
+  if (!view.config_path_source.empty()) page.Add(ConfigPathText(view));
   for (const std::string& note : view.notes) page.Add(note);
 }
 
@@ -304,7 +304,7 @@ void AddCredentials(const status::ImageDocument& document, LabelledPage& page) {
   for (const status::CredentialView& credential : *document.credentials) {
     std::string user = credential.username.empty() ? "" : " as " + credential.username;
     page.AddMarked(std::to_string(++number) + ".",
-                   SourceWords(credential) + user + ", for " + credential.match);
+                   SourceText(credential) + user + ", for " + credential.match);
   }
   if (number == 0) page.Add("none of this node matches: it would be pulled anonymously");
   for (const status::ProviderView& provider : document.providers) {
@@ -326,7 +326,7 @@ std::string Count(std::uint64_t n, const std::string& one) {
   return std::to_string(n) + " " + one + (n == 1 ? "" : "s");
 }
 
-std::string WhoMayUse(const status::RecordedUse& use) {
+std::string UsersText(const status::RecordedUse& use) {
   if (use.node) return "every pod of the node";
   std::vector<std::string> who;
   if (use.secrets > 0) who.push_back(Count(use.secrets, "secret"));
@@ -341,7 +341,7 @@ void AddUses(const status::ImageDocument& document, LabelledPage& page) {
   page.Section("record", "yes, kubelet has pulled this content. It may be used");
   for (const status::RecordedUse& use : document.record.uses) {
     found = found || use.repository == document.record_key;
-    page.AddMarked("-", "as " + use.repository + " by " + WhoMayUse(use));
+    page.AddMarked("-", "as " + use.repository + " by " + UsersText(use));
   }
   if (document.record.uses.empty()) page.AddMarked("-", "for nobody: it names no repository");
   // kubelet refuses a pod whose repository has no entry in the record (K23), which is hard to see in the list
@@ -398,7 +398,7 @@ void AddPolicy(const std::string& policy, const status::StatusVerdict& verdict, 
   page.AddMarked(PadRight(Upper(result.text()), kResultColumns), Consequence(policy, result, present));
 }
 
-std::string Because(const status::Reasoning& reasoning) {
+std::string ReasoningText(const status::Reasoning& reasoning) {
   std::size_t colon = reasoning.rule.find(": ");
   if (colon == std::string::npos) return reasoning.message;
   return "rule " + reasoning.rule.substr(0, colon) + " (" + reasoning.rule.substr(colon + 2) +
@@ -431,7 +431,7 @@ void AddVerdicts(const status::ImageDocument& document, LabelledPage& page) {
   // An image for other platforms has no verdict here.
   if (!image.applies) return;
   if (!image.ready_as.empty()) {
-    page.Section("judged for", "pods " + image::WithWords(image.ready_as) + " (readyAs)");
+    page.Section("judged for", "pods " + image::DescribeCredentials(image.ready_as) + " (readyAs)");
   }
   page.Lead(DifferInReadyAs(image)   ? "so the worst-off pod, if it has imagePullPolicy"
             : image.ready_as.empty() ? "so a pod without pull secrets that has imagePullPolicy"
@@ -441,9 +441,10 @@ void AddVerdicts(const status::ImageDocument& document, LabelledPage& page) {
   AddPolicy("Always", image.verdicts.always, image.present, page);
   if (document.reasoning) {
     const status::ImageReasoning& reasoning = *document.reasoning;
-    page.Section("because", Because(reasoning.never));
+    page.Section("because", ReasoningText(reasoning.never));
     // Mostly the same step decides for both policies.
-    if (reasoning.never.rule != reasoning.if_not_present.rule) page.Add(Because(reasoning.if_not_present));
+    if (reasoning.never.rule != reasoning.if_not_present.rule)
+      page.Add(ReasoningText(reasoning.if_not_present));
   } else if (!document.kubelet.None()) {
     page.Section("because", "kubelet's verdict is not known yet");
   }

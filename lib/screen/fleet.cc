@@ -21,13 +21,13 @@ std::uint64_t BytesLeftOf(const status::StatusPull& pull) {
 
 // Returns true if the node's own problem comes before those of its images: a list that is not in force says
 // nothing about them.
-bool IsAboutTheNode(const FleetNode& node) {
+bool HasNodeProblem(const FleetNode& node) {
   return !node.detail || (node.state != NodeState::kReady && node.reason != plan::Reason::kImagesNotReady) ||
          (node.state != NodeState::kReady && node.missing.empty());
 }
 
 // A group while it is being gathered.
-struct Gathering {
+struct GroupBuilder {
   FleetGroup group;
   std::map<std::string, std::size_t> messages;
 
@@ -70,7 +70,7 @@ class Groups {
   }
   std::vector<FleetGroup> Take() && {
     std::vector<FleetGroup> groups;
-    for (auto& [key, gathering] : by_cause_) groups.push_back(std::move(gathering).Take());
+    for (auto& [key, builder] : by_cause_) groups.push_back(std::move(builder).Take());
     std::stable_sort(groups.begin(), groups.end(), [](const FleetGroup& a, const FleetGroup& b) {
       // Failures come before slow work, and work for an operator comes before problems that pass by
       // themselves.
@@ -84,23 +84,23 @@ class Groups {
 
  private:
   using Key = std::tuple<Tone, NodeState, bool, std::string, std::string>;  // the reason, then the image
-  std::map<Key, Gathering> by_cause_;
+  std::map<Key, GroupBuilder> by_cause_;
 };
 
 Tone ToneOfNode(NodeState state) {
   return state == NodeState::kFailing ? Tone::kFailing
          : state == NodeState::kReady ? Tone::kReady
-                                      : Tone::kMoving;
+                                      : Tone::kProgressing;
 }
 
 // A node belongs to one group for its own problem and to one for each missing image, so a cause shows all
 // nodes that it concerns.
 void Group(Fleet& fleet) {
-  Groups groups, beside;
+  Groups groups, non_blocking;
   for (const FleetNode& node : fleet.nodes) {
     // Nobody waits for a node that is dead or leaving, so its images are no cause.
     if (!node.leaving.empty()) continue;
-    if (IsAboutTheNode(node)) {
+    if (HasNodeProblem(node)) {
       groups.Add({.state = node.state,
                   .tone = ToneOfNode(node.state),
                   .detail = node.detail,
@@ -108,10 +108,10 @@ void Group(Fleet& fleet) {
                  node, node.message, 0);
     }
     for (const FleetMissing& missing : node.missing) groups.Add(node, missing);
-    for (const FleetMissing& image : node.beside) beside.Add(node, image);
+    for (const FleetMissing& image : node.non_blocking) non_blocking.Add(node, image);
   }
   fleet.groups = std::move(groups).Take();
-  fleet.beside = std::move(beside).Take();
+  fleet.non_blocking = std::move(non_blocking).Take();
 }
 
 // Returns the time until the pulls of a node end at their present speed; none if it is unknown.
@@ -145,8 +145,8 @@ void Count(const FleetNode& node, Fleet& fleet) {
     fleet.leaving++;
     return;
   }
-  if (node.NotHeard()) {
-    fleet.not_heard++;
+  if (node.IsUnreachable()) {
+    fleet.unreachable++;
   } else {
     switch (node.state) {
       case NodeState::kReady:
@@ -190,7 +190,7 @@ Tone ToneOf(const status::StatusImage& image) {
   if (!image.applies) return Tone::kNotListed;
   if (image.ready) return IsStale(image) ? Tone::kStale : Tone::kReady;
   if (!image.required) return Tone::kOptional;
-  return image.phase == plan::Phase::kFailing ? Tone::kFailing : Tone::kMoving;
+  return image.phase == plan::Phase::kFailing ? Tone::kFailing : Tone::kProgressing;
 }
 
 std::uint64_t FleetNode::BytesLeft() const {
@@ -200,17 +200,17 @@ std::uint64_t FleetNode::BytesLeft() const {
 }
 
 // Reduces a document to what the fleet's views show.
-FleetNode DigestStatus(const status::StatusDocument& document, const std::string& node) {
-  FleetNode digest{.name = node, .detail = true, .reason = document.reason, .message = document.message};
-  digest.state = document.ready                            ? NodeState::kReady
-                 : document.phase == plan::Phase::kFailing ? NodeState::kFailing
-                                                           : NodeState::kProgressing;
-  digest.required = document.required;
-  digest.required_ready = document.required_ready;
-  digest.list_hash = document.list.hash;
-  digest.public_only = !document.hidden.empty();
-  digest.for_good = !document.ready && FailedPermanently(document);
-  digest.failed_for_good = !document.ready && AnyFailedPermanently(document);
+FleetNode SummarizeStatus(const status::StatusDocument& document, const std::string& node) {
+  FleetNode summary{.name = node, .detail = true, .reason = document.reason, .message = document.message};
+  summary.state = document.ready                            ? NodeState::kReady
+                  : document.phase == plan::Phase::kFailing ? NodeState::kFailing
+                                                            : NodeState::kProgressing;
+  summary.required = document.required;
+  summary.required_ready = document.required_ready;
+  summary.list_hash = document.list.hash;
+  summary.public_only = !document.hidden.empty();
+  summary.failed_permanently = !document.ready && FailedPermanently(document);
+  summary.has_permanent_failure = !document.ready && AnyFailedPermanently(document);
   for (const status::StatusImage& image : document.images) {
     const Tone tone = ToneOf(image);
     // Only what is not as it should be is kept: a thousand documents with a thousand images each need not be
@@ -218,7 +218,7 @@ FleetNode DigestStatus(const status::StatusDocument& document, const std::string
     if (tone >= Tone::kReady) continue;
     const bool stale = tone == Tone::kStale;
     const bool pulls = BytesLeftOf(image.pull) > 0;
-    (tone < Tone::kOptional ? digest.missing : digest.beside)
+    (tone < Tone::kOptional ? summary.missing : summary.non_blocking)
         .push_back({.image = image.image,
                     .phase = image.phase,
                     .reason = stale ? image.registry->reason : image.reason,
@@ -229,30 +229,30 @@ FleetNode DigestStatus(const status::StatusDocument& document, const std::string
                     .bytes_left = BytesLeftOf(image.pull),
                     .bytes_per_second = pulls ? image.pull.bytes_per_second.value_or(0) : 0});
   }
-  return digest;
+  return summary;
 }
 
 // Judges a node by its pod and label alone. It counts as ready only if the pod's readiness is about the list
 // that was asked for.
-FleetNode NodeWithoutDetail(const std::string& node, const NodeSigns& signs) {
-  FleetNode digest{.name = node, .leaving = signs.leaving};
-  if (!signs.has_pod) {
-    digest.reason = "NoAgent";
-    digest.message =
-        signs.node_is_up == false ? "the node is not up, and no agent is on it" : "no agent is on it (yet)";
-    return digest;
+FleetNode NodeWithoutDetail(const std::string& node, const ClusterFacts& facts) {
+  FleetNode summary{.name = node, .leaving = facts.leaving};
+  if (!facts.has_pod) {
+    summary.reason = "NoAgent";
+    summary.message =
+        facts.node_is_up == false ? "the node is not up, and no agent is on it" : "no agent is on it (yet)";
+    return summary;
   }
-  digest.reason = "NoDetail";
+  summary.reason = "NoDetail";
   // The node gate's label is more precise than the pod's readiness, if it is there.
-  bool ready = signs.pod_ready && (signs.label.empty() || signs.label == "ready");
-  if (ready && signs.about_the_list_asked) digest.state = NodeState::kReady;
-  std::string says = signs.pod_ready ? "its pod is ready" : "its pod is not ready";
-  if (!signs.pod_ready && !signs.pod_phase.empty() && signs.pod_phase != "Running")
-    says += " (" + signs.pod_phase + ")";
-  if (!signs.label.empty()) says += ", its node is labelled " + signs.label;
-  if (signs.node_is_up == false) says += ", its node is not up";
-  digest.message = says + (signs.why.empty() ? "" : "; the agent was not heard: " + signs.why);
-  return digest;
+  bool ready = facts.pod_ready && (facts.label.empty() || facts.label == "ready");
+  if (ready && facts.pod_readiness_counts) summary.state = NodeState::kReady;
+  std::string says = facts.pod_ready ? "its pod is ready" : "its pod is not ready";
+  if (!facts.pod_ready && !facts.pod_phase.empty() && facts.pod_phase != "Running")
+    says += " (" + facts.pod_phase + ")";
+  if (!facts.label.empty()) says += ", its node is labelled " + facts.label;
+  if (facts.node_is_up == false) says += ", its node is not up";
+  summary.message = says + (facts.why.empty() ? "" : "; the agent was not heard: " + facts.why);
+  return summary;
 }
 
 Fleet GatherFleet(std::vector<FleetNode> nodes) {
@@ -266,7 +266,7 @@ Fleet GatherFleet(std::vector<FleetNode> nodes) {
   return fleet;
 }
 
-std::string CommonEnd(const std::vector<FleetNode>& nodes) {
+std::string CommonSuffix(const std::vector<FleetNode>& nodes) {
   if (nodes.size() < 2) return "";
   std::string_view end = nodes.front().name;
   for (const FleetNode& node : nodes) {
@@ -282,7 +282,7 @@ std::string CommonEnd(const std::vector<FleetNode>& nodes) {
   return dot == std::string_view::npos ? "" : std::string(end.substr(dot));
 }
 
-std::string LeftWords(const Fleet& fleet) {
+std::string RemainingText(const Fleet& fleet) {
   if (fleet.bytes_left == 0) return "";
   std::string words = base::HumanBytes(fleet.bytes_left) + " left in running pulls";
   if (fleet.time_left) words += ", about " + base::HumanTime(*fleet.time_left);
@@ -303,17 +303,18 @@ std::optional<FleetTarget> ParseFleetTarget(std::string_view text) {
   return target;
 }
 
-FleetEnd EvaluateFleet(const Fleet& fleet, const FleetTarget& target, bool fail_fast) {
-  const std::size_t nodes = fleet.Counted();
+FleetOutcome EvaluateFleet(const Fleet& fleet, const FleetTarget& target, bool fail_fast) {
+  const std::size_t nodes = fleet.CountedNodes();
   // An empty fleet is more probably a wrong selector, or nodes that are still to come.
-  if (nodes == 0) return FleetEnd::kContinue;
+  if (nodes == 0) return FleetOutcome::kContinue;
   std::size_t needed = target.Needed(nodes);
-  if (fleet.ready >= needed) return FleetEnd::kReady;
-  if (!fail_fast) return FleetEnd::kContinue;
+  if (fleet.ready >= needed) return FleetOutcome::kReady;
+  if (!fail_fast) return FleetOutcome::kContinue;
   auto lost = std::count_if(fleet.nodes.begin(), fleet.nodes.end(), [](const FleetNode& node) {
-    return node.failed_for_good && node.leaving.empty();
+    return node.has_permanent_failure && node.leaving.empty();
   });
-  return nodes - static_cast<std::size_t>(lost) < needed ? FleetEnd::kFailedPermanently : FleetEnd::kContinue;
+  return nodes - static_cast<std::size_t>(lost) < needed ? FleetOutcome::kFailedPermanently
+                                                         : FleetOutcome::kContinue;
 }
 
 }  // namespace prefetch::screen

@@ -23,9 +23,9 @@ std::string_view NodeStateName(NodeState state);  // "Progressing"
 // How an image is on a node. Worst first.
 enum class Tone {
   kFailing,
-  kMoving,    // required, and on its way
-  kOptional,  // not required, and not ready
-  kStale,     // ready, and the registry has something else or nothing
+  kProgressing,  // required, and on its way
+  kOptional,     // not required, and not ready
+  kStale,        // ready, and the registry has something else or nothing
   kReady,
   kNotListed,  // not on this node's list, or not for this node
 };
@@ -49,26 +49,26 @@ struct FleetNode {
   NodeState state = NodeState::kProgressing;
   bool detail = false;       // its agent was heard
   bool public_only = false;  // its agent hid the members for known callers
-  // Of the node as such; with detail, as its agent says it.
+  // The reason of the node as such; with detail, as its agent reports it.
   status::ReasonText reason;
   std::string message;
-  std::string leaving;           // why the node is dead or leaving, and not counted; empty: it is counted
-  bool for_good = false;         // waiting changes nothing: all that is missing has failed for good
-  bool failed_for_good = false;  // something that is missing has
+  std::string leaving;              // why the node is dead or leaving, and not counted; empty: it is counted
+  bool failed_permanently = false;  // waiting changes nothing: all that is missing has failed for good
+  bool has_permanent_failure = false;  // something that is missing has
   std::uint64_t required = 0, required_ready = 0;
   std::string list_hash;
-  std::vector<FleetMissing> missing;  // required images that are not ready
-  std::vector<FleetMissing> beside;   // optional or stale images; readiness does not depend on them
+  std::vector<FleetMissing> missing;       // required images that are not ready
+  std::vector<FleetMissing> non_blocking;  // optional or stale images; readiness does not depend on them
 
   std::uint64_t BytesLeft() const;
-  bool NotHeard() const { return !detail && state != NodeState::kReady; }
+  bool IsUnreachable() const { return !detail && state != NodeState::kReady; }
 };
 
 // Digests a document that was narrowed to the demand (wait_view.h). `node` is its name in the cluster.
-FleetNode DigestStatus(const status::StatusDocument& document, const std::string& node);
+FleetNode SummarizeStatus(const status::StatusDocument& document, const std::string& node);
 
 // The cluster's facts about a node whose agent did not answer.
-struct NodeSigns {
+struct ClusterFacts {
   bool has_pod = false;  // of the agent, on that node
   bool pod_ready = false;
   std::string pod_phase;             // "Pending"
@@ -77,18 +77,18 @@ struct NodeSigns {
   bool is_dead = false;              // nothing on it can answer
   std::string leaving;               // as FleetNode has it
   std::string why;                   // the agent was not heard; empty where there is no pod
-  bool about_the_list_asked = true;  // readiness of the pod answers the demand
+  bool pod_readiness_counts = true;  // readiness of the pod answers the demand
 };
 
 // A ready pod whose node is not labelled otherwise counts as ready, marked as without detail. With a list,
 // hash or policy asked for it does not: a pod's readiness is about the list that it knows. Never failing.
-FleetNode NodeWithoutDetail(const std::string& node, const NodeSigns& signs);
+FleetNode NodeWithoutDetail(const std::string& node, const ClusterFacts& facts);
 
 // Nodes that have the same trouble, or are on the same way.
 struct FleetGroup {
   NodeState state = NodeState::kProgressing;  // of the cause, not of the nodes
-  Tone tone = Tone::kMoving;                  // of the image
-  status::Actor actor = status::Actor::kNobody;
+  Tone tone = Tone::kProgressing;             // of the image
+  status::Actor actor = status::Actor::kNone;
   bool detail = true;
   std::string image;               // empty: about the nodes as such
   std::string reason;              // "AccessDenied"
@@ -103,13 +103,13 @@ struct Fleet {
   std::vector<FleetNode> nodes;  // by name
   // Each node is in one of these counts.
   std::size_t ready = 0, progressing = 0, failing = 0;
-  std::size_t not_heard = 0;    // not ready by other signs, and its agent was not heard
+  std::size_t unreachable = 0;  // not ready by other signs, and its agent was not heard
   std::size_t leaving = 0;      // dead or leaving; not in the groups either
   std::size_t no_detail = 0;    // of the counted nodes
   std::size_t public_only = 0;  // of those with detail
   // Failing groups first, then those that need an operator, then by the number of nodes that they hold up.
   std::vector<FleetGroup> groups;
-  std::vector<FleetGroup> beside;  // optional or stale images
+  std::vector<FleetGroup> non_blocking;  // optional or stale images
   std::map<std::string, std::size_t>
       lists;            // by hash: on how many nodes; those that were not heard are not in
   std::string slowest;  // the node with most bytes left; empty: none is known
@@ -118,17 +118,17 @@ struct Fleet {
   std::optional<std::chrono::seconds> time_left;  // of the node that needs longest; none: not known
 
   // The nodes that readiness of the fleet depends on.
-  std::size_t Counted() const { return nodes.size() - leaving; }
+  std::size_t CountedNodes() const { return nodes.size() - leaving; }
 };
 
 Fleet GatherFleet(std::vector<FleetNode> nodes);
 
 // Returns the end that all names have in common, from a dot on: ".eu-central-1.compute.internal". Empty if
 // there is none.
-std::string CommonEnd(const std::vector<FleetNode>& nodes);
+std::string CommonSuffix(const std::vector<FleetNode>& nodes);
 
 // "12 GB left in running pulls, about 4 min"; empty: nothing is known to be left.
-std::string LeftWords(const Fleet& fleet);
+std::string RemainingText(const Fleet& fleet);
 
 // How many nodes have to be ready: "271", "95%".
 struct FleetTarget {
@@ -141,7 +141,7 @@ struct FleetTarget {
 };
 std::optional<FleetTarget> ParseFleetTarget(std::string_view text);  // none: 0, over 100%, no number
 
-enum class FleetEnd {
+enum class FleetOutcome {
   kContinue,
   kReady,              // as many as needed; a fleet without nodes never is
   kFailedPermanently,  // with fail_fast: too few nodes are left
@@ -149,6 +149,6 @@ enum class FleetEnd {
 
 // With `fail_fast`, a node counts as lost as soon as one of its images has failed for good. Without it, no
 // node does: a tag that is missing may be pushed meanwhile.
-FleetEnd EvaluateFleet(const Fleet& fleet, const FleetTarget& target, bool fail_fast);
+FleetOutcome EvaluateFleet(const Fleet& fleet, const FleetTarget& target, bool fail_fast);
 
 }  // namespace prefetch::screen

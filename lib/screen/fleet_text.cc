@@ -16,7 +16,7 @@ namespace prefetch::screen {
 
 namespace {
 
-constexpr std::size_t kCauseColumns = 11;  // the maximum width of ReasonWords::state (status/words.h)
+constexpr std::size_t kCauseColumns = 11;  // the maximum width of ReasonDescription::state (status/words.h)
 constexpr std::size_t kMostGroups = 12;
 constexpr std::size_t kMostLists = 3;
 constexpr std::size_t kLongestMessage = 300;
@@ -25,10 +25,10 @@ constexpr std::size_t kFirstNodes = 3;
 constexpr std::size_t kImageColumns = 40;  // where it shares a line
 
 std::string Nodes(std::size_t number) {
-  return base::Counted(number, "node", "nodes");
+  return base::Plural(number, "node", "nodes");
 }
 
-std::string Painted(std::string text, NodeState state, bool color) {
+std::string Colored(std::string text, NodeState state, bool color) {
   if (!color) return text;
   // Colours repeat what the words say; nothing is told by colour alone.
   const std::string_view start = state == NodeState::kReady     ? base::kGreen
@@ -55,13 +55,13 @@ std::string Lists(const Fleet& fleet) {
 
 std::string Counts(const Fleet& fleet, const std::string& gap, bool color) {
   auto part = [&](std::size_t number, const char* word, NodeState state) {
-    return number == 0 ? "" : gap + Painted(std::to_string(number) + " " + word, state, color);
+    return number == 0 ? "" : gap + Colored(std::to_string(number) + " " + word, state, color);
   };
   std::string text = Nodes(fleet.nodes.size());
-  text += gap + Painted(std::to_string(fleet.ready) + " ready", NodeState::kReady, color && fleet.ready > 0);
+  text += gap + Colored(std::to_string(fleet.ready) + " ready", NodeState::kReady, color && fleet.ready > 0);
   text += part(fleet.progressing, "progressing", NodeState::kProgressing);
   text += part(fleet.failing, "failing", NodeState::kFailing);
-  if (fleet.not_heard > 0) text += gap + std::to_string(fleet.not_heard) + " not heard";
+  if (fleet.unreachable > 0) text += gap + std::to_string(fleet.unreachable) + " not heard";
   if (fleet.leaving > 0) text += gap + std::to_string(fleet.leaving) + " dead or leaving";
   return text;
 }
@@ -81,12 +81,12 @@ std::string Indented(std::string_view text, std::string_view first, std::size_t 
 // One cause on its own lines: the state and image, its message, the nodes, then the advice.
 std::string GroupText(const FleetGroup& group, std::size_t all, const FleetTableOptions& options,
                       std::size_t width) {
-  status::ReasonWords words = status::WordsFor(group.reason);
+  status::ReasonDescription words = status::WordsFor(group.reason);
   std::string image = group.image.empty() ? "(the node itself)" : group.image;
   std::string where = "on " + std::to_string(group.nodes.size()) + " of " + Nodes(all);
   std::size_t room = width - kCauseColumns - 4 - DisplayWidth(where);
   std::string name = options.wide ? image : ShortImage(image, room);
-  std::string text = Painted(PadRight(words.state, kCauseColumns), group.state, options.color) + "  " +
+  std::string text = Colored(PadRight(words.state, kCauseColumns), group.state, options.color) + "  " +
                      PadRight(name, room) + "  " + where + "\n";
   // For pulls under way, the slowest node says more than any message.
   if (group.most_bytes_left > 0) {
@@ -94,7 +94,7 @@ std::string GroupText(const FleetGroup& group, std::size_t all, const FleetTable
                      "", width);
   } else {
     std::string others =
-        group.other_messages == 0 ? "" : base::Counted(group.other_messages, "other", "others");
+        group.other_messages == 0 ? "" : base::Plural(group.other_messages, "other", "others");
     text += Indented(group.message + (others.empty() ? "" : " (and " + others + ")"), "", width);
   }
   // With -o wide, every node is listed, so that the output can be searched.
@@ -112,12 +112,12 @@ std::string GroupsText(const Fleet& fleet, const FleetTableOptions& options, std
   for (const FleetGroup& group : fleet.groups) {
     // One group more is shown rather than a line that says "1 more".
     if (!options.wide && shown == kMostGroups && fleet.groups.size() > kMostGroups + 1) break;
-    text += GroupText(group, fleet.Counted(), options, width);
+    text += GroupText(group, fleet.CountedNodes(), options, width);
     shown++;
   }
   if (shown < fleet.groups.size()) {
     text +=
-        "… " + base::Counted(fleet.groups.size() - shown, "cause", "causes") + " more (-o wide shows all)\n";
+        "… " + base::Plural(fleet.groups.size() - shown, "cause", "causes") + " more (-o wide shows all)\n";
   }
   return text;
 }
@@ -126,7 +126,7 @@ std::string HiddenText(const Fleet& fleet, std::size_t width) {
   if (fleet.public_only == 0) return "";
   const std::string where = fleet.public_only == fleet.nodes.size() ? "" : " on " + Nodes(fleet.public_only);
   std::string text;
-  for (const std::string& line : Wrap(std::string(kHiddenWords) + where, width)) text += line + "\n";
+  for (const std::string& line : Wrap(std::string(kHiddenText) + where, width)) text += line + "\n";
   return text;
 }
 
@@ -145,7 +145,7 @@ std::string LeavingText(const Fleet& fleet, std::size_t width, std::size_t most)
   return text;
 }
 
-std::string WhyOf(const FleetNode& node) {
+std::string NodeReasonText(const FleetNode& node) {
   if (!node.leaving.empty()) return "not counted: " + node.leaving;
   if (node.state == NodeState::kReady) return node.detail ? "" : node.message;
   if (node.missing.empty() || node.reason != plan::Reason::kImagesNotReady) return node.message;
@@ -181,18 +181,18 @@ std::string NodesText(const Fleet& fleet, const FleetTableOptions& options, std:
     std::string line = PadRight(options.wide ? node->name : CutEnd(node->name, name), name) + "  " +
                        PadRight(state, kCauseColumns) + "  " + PadRight(ratio, 7) + "  " +
                        PadRight(node->detail ? ShortHash(node->list_hash) : "–", 6) + "  " +
-                       base::ReplaceAll(WhyOf(*node), "\n", " ");
+                       base::ReplaceAll(NodeReasonText(*node), "\n", " ");
     line.resize(line.find_last_not_of(' ') + 1);
     if (!options.wide) line = CutEnd(line, width);
     // After the line was cut: the codes of colours have no width, but many bytes.
-    if (options.color) line = base::ReplaceAll(line, " " + state, " " + Painted(state, node->state, true));
+    if (options.color) line = base::ReplaceAll(line, " " + state, " " + Colored(state, node->state, true));
     text += line + "\n";
   }
   return text;
 }
 
 std::string Bar(const Fleet& fleet) {
-  const std::size_t full = fleet.Counted() == 0 ? 0 : kBarColumns * fleet.ready / fleet.Counted();
+  const std::size_t full = fleet.CountedNodes() == 0 ? 0 : kBarColumns * fleet.ready / fleet.CountedNodes();
   std::string bar;
   for (std::size_t i = 0; i < kBarColumns; i++) bar += i < full ? "█" : "░";
   return bar;
@@ -221,7 +221,7 @@ std::string FleetTable(const Fleet& fleet, const FleetTableOptions& options) {
   std::string text = fits ? Counts(fleet, "   ", options.color) + "\n"
                           : base::Join(Wrap(Counts(fleet, ", ", false), width), "\n") + "\n";
   if (!fleet.lists.empty()) text += Lists(fleet) + "\n";
-  if (const std::string left = LeftWords(fleet); !left.empty()) text += left + "\n";
+  if (const std::string left = RemainingText(fleet); !left.empty()) text += left + "\n";
   text += LeavingText(fleet, width, options.wide ? SIZE_MAX : kFirstNodes);
   text += HiddenText(fleet, width);
   std::string groups = GroupsText(fleet, options, width);
@@ -262,19 +262,19 @@ std::vector<std::string> FleetDetails(const Fleet& fleet, std::size_t width, std
 }
 
 // The result comes first, then the causes, and then the nodes that are not ready.
-std::string FleetResult(const Fleet& fleet, const FleetTarget& target, FleetEnd end,
+std::string FleetResult(const Fleet& fleet, const FleetTarget& target, FleetOutcome end,
                         std::chrono::seconds waited, std::size_t width) {
-  const std::size_t nodes = fleet.Counted();
+  const std::size_t nodes = fleet.CountedNodes();
   const std::string leaving = LeavingText(fleet, SIZE_MAX, kFirstNodes);
   std::string ratio = std::to_string(fleet.ready) + " of " + Nodes(nodes) + " ready";
   if (std::size_t needed = target.Needed(nodes); needed != nodes) {
     ratio += ", " + std::to_string(needed) + " needed";
   }
   if (fleet.no_detail > 0) ratio += ", " + std::to_string(fleet.no_detail) + " with no detail";
-  if (end == FleetEnd::kReady)
+  if (end == FleetOutcome::kReady)
     return "ready: " + ratio + ", after " + base::HumanTime(waited) + "\n" + leaving;
   std::string text =
-      end == FleetEnd::kFailedPermanently ? "failed: " + ratio + "; something has failed for good\n"
+      end == FleetOutcome::kFailedPermanently ? "failed: " + ratio + "; something has failed for good\n"
       : fleet.nodes.empty() ? "timed out after " + base::HumanTime(waited) + ": no node matches\n"
                             : "timed out after " + base::HumanTime(waited) + ": " + ratio + "\n";
   text += leaving;
@@ -337,7 +337,7 @@ void WriteNode(doc::JsonWriter& out, const FleetNode& node) {
   out.Member("reason", node.reason.text());
   out.Member("message", node.message);
   out.MemberOrNull("leaving", node.leaving);
-  out.MemberBool("failedForGood", node.for_good);
+  out.MemberBool("failedForGood", node.failed_permanently);
   out.MemberNumber("required", node.required);
   out.MemberNumber("requiredReady", node.required_ready);
   out.MemberOrNull("listHash", node.list_hash);
@@ -360,7 +360,7 @@ std::string FleetJson(const Fleet& fleet, base::WallTime time, bool not_ready) {
   out.MemberNumber("ready", fleet.ready);
   out.MemberNumber("progressing", fleet.progressing);
   out.MemberNumber("failing", fleet.failing);
-  out.MemberNumber("notHeard", fleet.not_heard);
+  out.MemberNumber("notHeard", fleet.unreachable);
   out.MemberNumber("leaving", fleet.leaving);
   out.MemberNumber("noDetail", fleet.no_detail);
   out.MemberNumber("publicOnly", fleet.public_only);
@@ -386,12 +386,12 @@ std::string FleetJson(const Fleet& fleet, base::WallTime time, bool not_ready) {
 
 namespace {
 
-constexpr std::size_t kNamesOfText = 10;     // of nodes and causes in the text
-constexpr std::size_t kNodesOfNotice = 100;  // failing, and as many that recovered
-constexpr std::size_t kImagesOfNode = 10;    // of a node
+constexpr std::size_t kMaxNamesInText = 10;     // of nodes and causes in the text
+constexpr std::size_t kMaxNodesInNotice = 100;  // failing, and as many that recovered
+constexpr std::size_t kMaxImagesPerNode = 10;   // of a node
 
 std::string FirstOf(const std::vector<std::string>& names) {
-  return Names(names, SIZE_MAX, kNamesOfText);
+  return Names(names, SIZE_MAX, kMaxNamesInText);
 }
 
 // Returns the notice as one line of text. The failing nodes and their causes come first.
@@ -404,12 +404,12 @@ std::string TextOf(const FleetNotice& notice) {
       if (group.state != NodeState::kFailing) continue;
       causes.push_back(group.image.empty() ? group.reason : group.image + ": " + group.reason);
     }
-    text += base::Counted(names.size(), "node fails", "nodes fail") + ": " + FirstOf(names);
+    text += base::Plural(names.size(), "node fails", "nodes fail") + ": " + FirstOf(names);
     if (!causes.empty()) text += " (" + FirstOf(causes) + ")";
     text += "; ";
   }
   if (!notice.recovered.empty()) text += "ready again: " + FirstOf(notice.recovered) + "; ";
-  return text + std::to_string(notice.ready) + " of " + base::Counted(notice.nodes, "node", "nodes") +
+  return text + std::to_string(notice.ready) + " of " + base::Plural(notice.nodes, "node", "nodes") +
          " ready";
 }
 
@@ -417,7 +417,7 @@ std::string TextOf(const FleetNotice& notice) {
 doc::Node NodeOf(const FleetNode& node) {
   std::vector<doc::Node> images;
   for (const FleetMissing& one : node.missing) {
-    if (one.tone != Tone::kFailing || images.size() == kImagesOfNode) continue;
+    if (one.tone != Tone::kFailing || images.size() == kMaxImagesPerNode) continue;
     images.push_back(doc::Node::Mapping()
                          .Set("image", doc::Node::String(one.image))
                          .Set("reason", doc::Node::String(one.reason.text()))
@@ -439,7 +439,7 @@ doc::Node CountOf(std::size_t number) {
 // Reports changes only. A node that leaves is no news, and a failing node that was announced is announced
 // again only after it has recovered.
 FleetNotice FleetNews::Compare(const Fleet& fleet) {
-  FleetNotice notice{.nodes = fleet.Counted(), .ready = fleet.ready};
+  FleetNotice notice{.nodes = fleet.CountedNodes(), .ready = fleet.ready};
   std::vector<FleetNode> failing;
   std::set<std::string> still;
   for (const FleetNode& node : fleet.nodes) {
@@ -455,7 +455,7 @@ FleetNotice FleetNews::Compare(const Fleet& fleet) {
 }
 
 // Called after the webhook has accepted the notice. Until then, the next comparison repeats the same news.
-void FleetNews::Delivered(const FleetNotice& notice) {
+void FleetNews::MarkDelivered(const FleetNotice& notice) {
   for (const FleetNode& node : notice.failing.nodes) announced_.insert(node.name);
   for (const std::string& name : notice.recovered) announced_.erase(name);
 }
@@ -463,10 +463,10 @@ void FleetNews::Delivered(const FleetNotice& notice) {
 std::string NoticeJson(const FleetNotice& notice, base::WallTime now) {
   std::vector<doc::Node> failing, recovered;
   for (const FleetNode& node : notice.failing.nodes) {
-    if (failing.size() < kNodesOfNotice) failing.push_back(NodeOf(node));
+    if (failing.size() < kMaxNodesInNotice) failing.push_back(NodeOf(node));
   }
   for (const std::string& name : notice.recovered) {
-    if (recovered.size() < kNodesOfNotice) recovered.push_back(doc::Node::String(name));
+    if (recovered.size() < kMaxNodesInNotice) recovered.push_back(doc::Node::String(name));
   }
   return doc::WriteJson(doc::Node::Mapping()
                             .Set("text", doc::Node::String(TextOf(notice)))

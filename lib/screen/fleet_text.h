@@ -33,7 +33,7 @@ std::vector<std::string> FleetDetails(const Fleet& fleet, std::size_t width, std
 std::string Names(const std::vector<std::string>& nodes, std::size_t width, std::size_t most);
 
 // The last words of a wait: how it ended and, if not well, each cause, and the first nodes.
-std::string FleetResult(const Fleet& fleet, const FleetTarget& target, FleetEnd end,
+std::string FleetResult(const Fleet& fleet, const FleetTarget& target, FleetOutcome end,
                         std::chrono::seconds waited, std::size_t width);
 
 // FleetStatus: the fleet as a JSON document, for -o json and yaml.
@@ -59,7 +59,7 @@ class FleetNews {
   // is not in the fleet is forgotten: an autoscaler may use its name again.
   FleetNotice Compare(const Fleet& fleet);
   // Call it once the notice has reached its receiver. Until then, Compare returns the same news again.
-  void Delivered(const FleetNotice& notice);
+  void MarkDelivered(const FleetNotice& notice);
 
   // The nodes that were announced as failing and not as recovered.
   const std::set<std::string>& announced() const { return announced_; }

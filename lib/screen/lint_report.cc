@@ -380,12 +380,12 @@ namespace {
 
 // Escapes as GitHub's runner takes them back: https://github.com/actions/toolkit,
 // packages/core/src/command.ts. Line ends have escapes as well, but none are left here.
-std::string Data(std::string_view text) {
+std::string EscapeData(std::string_view text) {
   return base::ReplaceAll(base::InOneLine(text), "%", "%25");
 }
 
-std::string Property(std::string_view text) {
-  return base::ReplaceAll(base::ReplaceAll(Data(text), ":", "%3A"), ",", "%2C");
+std::string EscapeProperty(std::string_view text) {
+  return base::ReplaceAll(base::ReplaceAll(EscapeData(text), ":", "%3A"), ",", "%2C");
 }
 
 std::string_view Level(Severity severity) {
@@ -397,12 +397,12 @@ std::string_view Level(Severity severity) {
 std::string GithubCommand(std::string_view level, const manifest::lint::Place& place, std::string_view title,
                           std::string_view message) {
   std::string line = "::" + std::string(level) + " ";
-  if (!place.file.empty()) line += "file=" + Property(place.file) + ",";
+  if (!place.file.empty()) line += "file=" + EscapeProperty(place.file) + ",";
   // A mistake about a whole file has no line.
   if (place.at.line > 0) {
     line += "line=" + std::to_string(place.at.line) + ",col=" + std::to_string(place.at.column) + ",";
   }
-  return line + "title=" + Property(title) + "::" + Data(message) + "\n";
+  return line + "title=" + EscapeProperty(title) + "::" + EscapeData(message) + "\n";
 }
 
 std::string LintGithub(const manifest::lint::LintResult& result) {

@@ -36,36 +36,36 @@ std::string ReadyAsNames(const std::set<std::string>& texts) {
 }
 
 // Adds differences in how pods write the image, and in their credentials.
-void AddPods(const plan::DesiredImage& want, const status::StatusImage& has,
+void AddPods(const plan::DesiredImage& desired, const status::StatusImage& has,
              std::vector<std::string>& parts) {
-  const PodKeys pods_here = PodKeysOf(want), pods_there = PodKeysOf(has);
-  if (ReadyAs(pods_here) != ReadyAs(pods_there)) {
-    parts.push_back("readyAs: " + ReadyAsNames(ReadyAs(pods_here)) + " here, " +
-                    ReadyAsNames(ReadyAs(pods_there)) + " on the node");
+  const PodKeys pods_here = PodKeysOf(desired), pods_there = PodKeysOf(has);
+  if (ReadyAsTexts(pods_here) != ReadyAsTexts(pods_there)) {
+    parts.push_back("readyAs: " + ReadyAsNames(ReadyAsTexts(pods_here)) + " here, " +
+                    ReadyAsNames(ReadyAsTexts(pods_there)) + " on the node");
   }
-  const std::set<std::string> here = WrittenAs(pods_here), there = WrittenAs(pods_there);
+  const std::set<std::string> here = SpellingsOf(pods_here), there = SpellingsOf(pods_there);
   const bool several = here.size() > 1 || there.size() > 1;
   // Where kubelet does not look at spellings, another one makes no difference.
-  if (here != there && (several || SpellingCounts(has))) {
+  if (here != there && (several || SpellingMatters(has))) {
     parts.push_back("written " + Names(here) + " here, " + Names(there) + " on the node");
   }
 }
 
-std::string Demands(const plan::DesiredImage& want, const status::StatusImage& has) {
+std::string DemandDifferences(const plan::DesiredImage& desired, const status::StatusImage& has) {
   std::vector<std::string> parts;
-  if (want.required != has.required) {
-    parts.emplace_back(want.required ? "required here, optional on the node"
-                                     : "optional here, required on the node");
+  if (desired.required != has.required) {
+    parts.emplace_back(desired.required ? "required here, optional on the node"
+                                        : "optional here, required on the node");
   }
-  if (!has.ready_for.empty() && has.ready_for != want.ready_for) {
-    parts.push_back("readyFor: " + std::string(image::PullPolicyName(want.ready_for)) + " here, " +
+  if (!has.ready_for.empty() && has.ready_for != desired.ready_for) {
+    parts.push_back("readyFor: " + std::string(image::PullPolicyName(desired.ready_for)) + " here, " +
                     has.ready_for.text() + " on the node");
   }
   // Unknown is not equal: the difference is reported as hidden.
   if (has.ready_as_hidden) {
     parts.emplace_back("readyAs on the node is hidden from callers without a token");
   } else {
-    AddPods(want, has, parts);
+    AddPods(desired, has, parts);
   }
   // An entry that does not apply to this node's platform is rightly absent.
   if (has.applies && !has.present) {
@@ -81,15 +81,15 @@ std::vector<ListDifference> DiffWithNode(const plan::ImageList& list, const stat
   std::map<std::string, ListDifference> sorted;
   std::map<std::string, const status::StatusImage*> there;
   for (const status::StatusImage& image : node.images) there.emplace(KeyOf(image), &image);
-  for (const plan::DesiredImage& want : list.images) {
-    const std::string& name = want.reference.Normalized();
+  for (const plan::DesiredImage& desired : list.images) {
+    const std::string& name = desired.reference.Normalized();
     auto has = there.find(name);
     if (has == there.end()) {
-      sorted[name] = {'-', want.reference.written(), "not on the list of node " + node.node};
+      sorted[name] = {'-', desired.reference.written(), "not on the list of node " + node.node};
       continue;
     }
-    std::string says = Demands(want, *has->second);
-    if (!says.empty()) sorted[name] = {'~', want.reference.written(), std::move(says)};
+    std::string says = DemandDifferences(desired, *has->second);
+    if (!says.empty()) sorted[name] = {'~', desired.reference.written(), std::move(says)};
     // The remaining images are only on the node's list.
     there.erase(has);
   }
@@ -112,9 +112,9 @@ std::string ListDifferencesText(const std::vector<ListDifference>& differences) 
   }
   std::string text;
   for (const ListDifference& one : differences) {
-    text +=
-        std::string(1, one.mark) + " " + PadRight(base::InOneLine(one.image), one.says.empty() ? 0 : width);
-    text += (one.says.empty() ? "" : "  " + base::InOneLine(one.says)) + "\n";
+    text += std::string(1, one.mark) + " " +
+            PadRight(base::InOneLine(one.image), one.message.empty() ? 0 : width);
+    text += (one.message.empty() ? "" : "  " + base::InOneLine(one.message)) + "\n";
   }
   std::vector<std::string> counts;
   auto count = [&](char mark, const char* word) {
@@ -140,7 +140,7 @@ std::string ListDifferencesJson(const std::vector<ListDifference>& differences) 
     json.BeginObject();
     json.Member("change", one.mark == '+' ? "added" : one.mark == '-' ? "removed" : "changed");
     json.Member("image", base::InOneLine(one.image));
-    json.Member("message", base::InOneLine(one.says));
+    json.Member("message", base::InOneLine(one.message));
     json.EndObject();
   }
   json.EndArray();
@@ -159,18 +159,18 @@ std::string NormalizedOr(const std::string& name) {
 
 std::vector<std::string> AliasNotes(const plan::ImageList& list, const status::StatusDocument& document) {
   std::set<std::string> listed;
-  for (const plan::DesiredImage& want : list.images) listed.insert(want.reference.Normalized());
+  for (const plan::DesiredImage& desired : list.images) listed.insert(desired.reference.Normalized());
   std::map<std::string, const status::StatusImage*> here;
   for (const status::StatusImage& image : document.images) here.emplace(NormalizedOr(image.image), &image);
   std::vector<std::string> notes;
-  for (const plan::DesiredImage& want : list.images) {
-    auto found = here.find(want.reference.Normalized());
+  for (const plan::DesiredImage& desired : list.images) {
+    auto found = here.find(desired.reference.Normalized());
     if (found == here.end()) continue;
     for (const std::string& alias : status::OtherNames(found->second->image, found->second->aliases)) {
       // The list has this name as well.
       if (listed.count(NormalizedOr(alias)) != 0) continue;
-      notes.push_back(base::Join(want.from, ", ") + " " + want.reference.written() + " is also here as " +
-                      alias + ": kubelet judges both by one record; list it too");
+      notes.push_back(base::Join(desired.from, ", ") + " " + desired.reference.written() +
+                      " is also here as " + alias + ": kubelet judges both by one record; list it too");
     }
   }
   return notes;

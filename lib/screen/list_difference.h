@@ -12,7 +12,7 @@ namespace prefetch::screen {
 struct ListDifference {
   char mark = '~';  // '-': only the first has it, '+': only the second, '~': both, otherwise
   std::string image;
-  std::string says;  // the difference, or its place
+  std::string message;  // the difference, or its place
 };
 
 // From a list to the list that a node's agent has in force, and to the node's images: entries that

@@ -11,26 +11,26 @@ namespace prefetch::screen {
 
 class LogPace {
  public:
-  static constexpr std::chrono::seconds kAtMost{5};    // between two lines, however much changes
-  static constexpr std::chrono::seconds kAtLeast{30};  // and if nothing does
+  static constexpr std::chrono::seconds kMinInterval{5};   // between two lines, however much changes
+  static constexpr std::chrono::seconds kMaxInterval{30};  // and if nothing does
 
-  // `quiet_first`: nothing is said of work that ends within kAtMost.
-  LogPace(base::TimePoint now, bool quiet_first) : said_any_(quiet_first), said_at_(now) {}
+  // `delay_first_line`: nothing is said of work that ends within kMinInterval.
+  LogPace(base::TimePoint now, bool delay_first_line) : logged_(delay_first_line), logged_at_(now) {}
 
   // `key` is another one when something has changed that is worth a line. True: say it now; it is then taken
   // for said.
-  bool Due(const std::string& key, base::TimePoint now) {
-    if (said_any_ && now - said_at_ < (key == key_ ? kAtLeast : kAtMost)) return false;
-    said_any_ = true;
+  bool ShouldLog(const std::string& key, base::TimePoint now) {
+    if (logged_ && now - logged_at_ < (key == key_ ? kMaxInterval : kMinInterval)) return false;
+    logged_ = true;
     key_ = key;
-    said_at_ = now;
+    logged_at_ = now;
     return true;
   }
 
  private:
-  bool said_any_;
+  bool logged_;
   std::string key_;
-  base::TimePoint said_at_;
+  base::TimePoint logged_at_;
 };
 
 }  // namespace prefetch::screen

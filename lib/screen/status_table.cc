@@ -22,10 +22,10 @@ namespace prefetch::screen {
 // The lines above the rows of `prefetchctl status`: the node and its problems. Internal to screen/. Pure.
 
 // Most important first.
-enum class Rank { kFailing, kFailingOptional, kMoving, kQueued, kReady };
+enum class Rank { kFailing, kFailingOptional, kProgressing, kQueued, kReady };
 
 // In the rank's colour, if there is colour.
-std::string Painted(std::string text, Rank rank, bool color);
+std::string Colored(std::string text, Rank rank, bool color);
 
 std::string NodeHeader(const status::StatusDocument& document, const TableOptions& options,
                        std::size_t width);
@@ -37,14 +37,14 @@ constexpr std::size_t kScreenRows = 20;
 constexpr std::size_t kLeastReady = 3;  // shown even if the screen is full of trouble
 constexpr std::size_t kMostQueued = 5;
 constexpr std::size_t kLongestError = 300;
-constexpr std::string_view kItsTurn = "waits for its turn";  // as the state "queued" says
+constexpr std::string_view kQueuedMessage = "waits for its turn";  // as the state "queued" says
 
 Rank RankOf(const status::StatusImage& image) {
   if (image.ready) return Rank::kReady;
   // Optional images do not count for readiness, so their failures come second.
   if (image.phase == plan::Phase::kFailing) return image.required ? Rank::kFailing : Rank::kFailingOptional;
   return image.pull.state == plan::PullState::kPulling || image.pull.state == plan::PullState::kUnpacking
-             ? Rank::kMoving
+             ? Rank::kProgressing
              : Rank::kQueued;
 }
 
@@ -55,24 +55,25 @@ struct TableRow {
   Rank rank = Rank::kReady;
 };
 
-std::string NeverWord(const status::StatusImage& image) {
+std::string NeverText(const status::StatusImage& image) {
   Rank rank = RankOf(image);
   // The image is on its way; a verdict on its absence would only confuse.
-  if (rank == Rank::kMoving || rank == Rank::kQueued) return "–";
+  if (rank == Rank::kProgressing || rank == Rank::kQueued) return "–";
   if (image.verdicts.never.result.empty()) return "–";
   return base::ToLower(image.verdicts.never.result.text());
 }
 
-std::string SizeWord(const status::StatusImage& image, const status::StatusDocument& document) {
-  std::string percent = image.pull.state == plan::PullState::kPulling ? PercentWord(image.pull) : "";
+std::string SizeText(const status::StatusImage& image, const status::StatusDocument& document) {
+  std::string percent = image.pull.state == plan::PullState::kPulling ? PercentText(image.pull) : "";
   // Runtimes without visible bytes show at least the duration.
-  if (percent.empty() && RankOf(image) == Rank::kMoving) percent = TimeOfPull(image.pull, document.time);
+  if (percent.empty() && RankOf(image) == Rank::kProgressing)
+    percent = PullDurationText(image.pull, document.time);
   if (!percent.empty()) return percent;
   return image.size_bytes > 0 ? base::HumanBytes(image.size_bytes) : "–";
 }
 
-std::vector<std::string> WhyOf(const status::StatusImage& image, const status::StatusDocument& document,
-                               bool wide) {
+std::vector<std::string> ReasonTexts(const status::StatusImage& image, const status::StatusDocument& document,
+                                     bool wide) {
   std::vector<std::string> why;
   auto add = [&](const std::string& text) {
     if (!text.empty()) why.push_back(base::Truncate(text, kLongestError));
@@ -92,36 +93,37 @@ std::vector<std::string> WhyOf(const status::StatusImage& image, const status::S
     // The image is open now, and the agent cannot make sure that it stays so.
     if (wide && image.touch.state == plan::TouchState::kIneffective)
       add("touching it does not help: " + image.touch.why);
-    for (const std::string& words : RegistryWords(image, document, wide)) add(words);
+    for (const std::string& words : RegistryText(image, document, wide)) add(words);
     return why;
   }
   std::string progress =
-      image.pull.state == plan::PullState::kPulling ? PullWords(image.pull, document.time) : "";
-  if (rank == Rank::kMoving && !progress.empty()) {
+      image.pull.state == plan::PullState::kPulling ? PullProgressText(image.pull, document.time) : "";
+  if (rank == Rank::kProgressing && !progress.empty()) {
     add(progress);
     // The state's own word says it already.
-  } else if (rank != Rank::kQueued || image.reason != plan::Reason::kQueued || image.message != kItsTurn) {
+  } else if (rank != Rank::kQueued || image.reason != plan::Reason::kQueued ||
+             image.message != kQueuedMessage) {
     add(image.message);
   }
   if (rank == Rank::kFailing || rank == Rank::kFailingOptional || image.pull.retry_requested_at)
-    add(RetryWords(image.pull, document.time));
+    add(RetryText(image.pull, document.time));
   return why;
 }
 
 TableRow RowOf(const status::StatusImage& image, const status::StatusDocument& document,
                const TableOptions& options) {
-  status::ReasonWords words = status::WordsFor(image.reason.text());
+  status::ReasonDescription words = status::WordsFor(image.reason.text());
   TableRow row;
   row.image = image.image;
   row.state = words.state;
-  row.size = SizeWord(image, document);
-  row.never = NeverWord(image);
-  row.why = WhyOf(image, document, options.wide);
+  row.size = SizeText(image, document);
+  row.never = NeverText(image);
+  row.why = ReasonTexts(image, document, options.wide);
   row.rank = RankOf(image);
   if (!image.required && !image.ready) row.why.emplace_back("optional: readiness does not count it");
   if (!image.ready) row.advice = words.advice;
   if (options.wide) {
-    if (std::string pods = ReadyAsWords(image); !pods.empty()) row.why.push_back(std::move(pods));
+    if (std::string pods = ReadyAsText(image); !pods.empty()) row.why.push_back(std::move(pods));
     if (!image.digest.empty()) row.why.push_back(image.digest);
     if (!image.from.empty()) row.why.push_back("from " + base::Join(image.from, ", "));
     std::vector<std::string> aliases = status::OtherNames(image.image, image.aliases);
@@ -150,7 +152,7 @@ Selection Select(const status::StatusDocument& document, const TableOptions& opt
     ready += rank == Rank::kReady ? 1 : 0;
     queued += rank == Rank::kQueued ? 1 : 0;
     if (rank == Rank::kReady || rank == Rank::kQueued) continue;
-    lines += 1 + WhyOf(*image, document, options.wide).size() + (rank == Rank::kMoving ? 0 : 1);
+    lines += 1 + ReasonTexts(*image, document, options.wide).size() + (rank == Rank::kProgressing ? 0 : 1);
   }
   // Nothing is folded away that fits on a screen.
   bool all = options.wide || lines + queued + ready <= kScreenRows;
@@ -208,7 +210,7 @@ TableColumns Measure(const std::vector<TableRow>& rows, const TableOptions& opti
 std::string RowText(const TableRow& row, const TableColumns& columns, const TableOptions& options,
                     std::size_t width) {
   std::string line = PadRight(options.wide ? row.image : ShortImage(row.image, columns.image), columns.image);
-  line += "  " + Painted(PadRight(row.state, columns.state), row.rank, options.color);
+  line += "  " + Colored(PadRight(row.state, columns.state), row.rank, options.color);
   line += "  " + PadRight(row.size, columns.size) + "  " + PadRight(row.never, columns.never);
   std::string below;
   std::size_t indent =
@@ -251,7 +253,7 @@ std::string StatusTable(const status::StatusDocument& document, const TableOptio
 namespace {
 
 // Puts pieces beside each other, with blanks between them, in lines of at most `width`.
-std::string Beside(const std::vector<std::string>& pieces, std::size_t width) {
+std::string JoinInLines(const std::vector<std::string>& pieces, std::size_t width) {
   std::string text, line;
   for (const std::string& piece : pieces) {
     if (piece.empty()) continue;
@@ -288,11 +290,11 @@ std::string RuntimePiece(const status::StatusDocument& document, bool wide) {
   if (!document.runtime.version.empty()) piece += " " + document.runtime.version;
   if (!document.runtime.up) piece += " (down)";
   if (wide && !document.kubelet.None()) return piece + ", kubelet " + KubeletDetail(document.kubelet);
-  return piece + ", " + KubeletWords(document.kubelet);
+  return piece + ", " + KubeletText(document.kubelet);
 }
 
 // Returns which limit leaves how much room, and how much the absent images need.
-std::string DiskWords(const status::StatusDisk& disk) {
+std::string DiskText(const status::StatusDisk& disk) {
   std::string text =
       "the image filesystem " + disk.path + " has " + base::HumanBytes(disk.available_bytes) + " free";
   if (disk.kept_free_bytes > 0) {
@@ -320,14 +322,14 @@ std::vector<std::string> NodeProblems(const status::StatusDocument& document) {
       document.reason != plan::Reason::kRuntimeDown) {
     problems.push_back(document.runtime.error + "\n→ " + status::WordsFor("RuntimeDown").advice);
   }
-  std::vector<std::string> refused = RefusedSources(document);
+  std::vector<std::string> refused = RejectedSources(document);
   problems.insert(problems.end(), refused.begin(), refused.end());
   if (document.disk && document.disk->pressure) {
-    problems.push_back(DiskWords(*document.disk));
+    problems.push_back(DiskText(*document.disk));
   }
-  std::vector<std::string> further = FurtherProblems(document);
+  std::vector<std::string> further = OtherProblems(document);
   problems.insert(problems.end(), further.begin(), further.end());
-  std::vector<std::string> away = UnreachableWords(document);
+  std::vector<std::string> away = UnreachableText(document);
   problems.insert(problems.end(), away.begin(), away.end());
   problems.insert(problems.end(), document.list.warnings.begin(), document.list.warnings.end());
   return problems;
@@ -335,7 +337,7 @@ std::vector<std::string> NodeProblems(const status::StatusDocument& document) {
 
 }  // namespace
 
-std::vector<std::string> RefusedSources(const status::StatusDocument& document) {
+std::vector<std::string> RejectedSources(const status::StatusDocument& document) {
   std::vector<std::string> refused;
   for (const status::StatusSource& source : document.list.sources) {
     // A source that was never in force is the node's own reason already.
@@ -345,7 +347,7 @@ std::vector<std::string> RefusedSources(const status::StatusDocument& document) 
   return refused;
 }
 
-std::vector<std::string> FurtherProblems(const status::StatusDocument& document) {
+std::vector<std::string> OtherProblems(const status::StatusDocument& document) {
   std::vector<std::string> further = document.problems;
   std::erase_if(further, [&](const std::string& problem) {
     // The node's message quotes the problem that keeps it from being ready.
@@ -354,7 +356,7 @@ std::vector<std::string> FurtherProblems(const status::StatusDocument& document)
   return further;
 }
 
-std::string Painted(std::string text, Rank rank, bool color) {
+std::string Colored(std::string text, Rank rank, bool color) {
   if (!color) return text;
   const std::string_view start = rank == Rank::kReady                                       ? base::kGreen
                                  : rank == Rank::kFailing || rank == Rank::kFailingOptional ? base::kRed
@@ -368,22 +370,23 @@ std::string NodeHeader(const status::StatusDocument& document, const TableOption
                        std::size_t width) {
   Rank rank = document.ready                            ? Rank::kReady
               : document.phase == plan::Phase::kFailing ? Rank::kFailing
-                                                        : Rank::kMoving;
+                                                        : Rank::kProgressing;
   std::string word = document.ready ? "READY" : "NOT READY";
   std::string state = "node " + document.node + "   " + word;
   std::string count = std::to_string(document.required_ready) + " of " +
                       Plural(document.required, "required image", "required images") + " ready";
-  std::string text = Beside({state, count, ListPiece(document), RuntimePiece(document, options.wide)}, width);
+  std::string text =
+      JoinInLines({state, count, ListPiece(document), RuntimePiece(document, options.wide)}, width);
   // Coloured after the pieces were laid out, since codes of colours have no width.
-  if (options.color) text.replace(text.find(word), word.size(), Painted(word, rank, true));
+  if (options.color) text.replace(text.find(word), word.size(), Colored(word, rank, true));
   for (const std::string& problem : NodeProblems(document)) {
     // Advice gets a mark and an indent of its own.
     std::size_t advice = problem.find("\n→ ");
     text += Paragraph(problem.substr(0, advice), "! ", "  ", width);
     if (advice != std::string::npos) text += Paragraph(problem.substr(advice + 5), "  → ", "    ", width);
   }
-  if (!document.hidden.empty()) text += Paragraph(kHiddenWords, "", "", width);
-  if (std::string no_bytes = NoBytesWords(document); !no_bytes.empty())
+  if (!document.hidden.empty()) text += Paragraph(kHiddenText, "", "", width);
+  if (std::string no_bytes = NoProgressText(document); !no_bytes.empty())
     text += Paragraph(no_bytes, "", "", width);
   return text;
 }
@@ -399,7 +402,7 @@ std::string Cell(std::string text) {
   return "\"" + base::ReplaceAll(text, "\"", "\"\"") + "\"";
 }
 
-std::string TimeWord(const std::optional<base::WallTime>& time) {
+std::string TimeText(const std::optional<base::WallTime>& time) {
   return time ? base::Rfc3339(*time) : "";
 }
 
@@ -423,8 +426,8 @@ std::string CsvRow(const status::StatusImage& image, const std::string& node) {
                                     image.digest,
                                     std::to_string(image.size_bytes),
                                     std::to_string(image.pull.attempts),
-                                    TimeWord(image.pull.started_at),
-                                    TimeWord(image.pull.finished_at),
+                                    TimeText(image.pull.started_at),
+                                    TimeText(image.pull.finished_at),
                                     seconds ? std::to_string(*seconds) : ""};
   for (std::string& cell : cells) cell = Cell(std::move(cell));
   return base::Join(cells, ",") + "\n";
@@ -456,7 +459,7 @@ std::string JsonRow(const status::StatusImage& image, const std::string& node) {
 
 }  // namespace
 
-std::string ResultsHead(ResultsFormat format) {
+std::string ResultsHeader(ResultsFormat format) {
   if (format == ResultsFormat::kJson) return "";
   return "node,image,required,ready,phase,reason,pulledWith,digest,sizeBytes,attempts,startedAt,finishedAt,"
          "seconds\n";

@@ -21,7 +21,7 @@ std::string StatusTable(const status::StatusDocument& document, const TableOptio
 enum class ResultsFormat { kCsv, kJson };
 
 // The lines before the first row; empty for JSON, whose rows are an object a line.
-std::string ResultsHead(ResultsFormat format);
+std::string ResultsHeader(ResultsFormat format);
 
 // The rows of one node, a line each. `node` is the name that the cluster has for it.
 // Columns: node, image, required, ready, phase, reason, pulledWith, digest, sizeBytes, attempts, startedAt,

@@ -15,11 +15,11 @@ namespace prefetch::screen {
 
 namespace {
 
-bool Missing(const status::StatusImage& image) {
+bool IsMissing(const status::StatusImage& image) {
   return image.required && image.applies && !image.ready;
 }
 
-bool HasSettledOnFailure(const status::StatusImage& image) {
+bool HasFailedForGood(const status::StatusImage& image) {
   // "Settled" alone may mean ready.
   return image.settled && image.phase == plan::Phase::kFailing;
 }
@@ -28,7 +28,7 @@ bool HasSettledOnFailure(const status::StatusImage& image) {
 std::vector<const status::StatusImage*> MissingImages(const status::StatusDocument& document) {
   std::vector<const status::StatusImage*> missing;
   for (const status::StatusImage& image : document.images) {
-    if (Missing(image)) missing.push_back(&image);
+    if (IsMissing(image)) missing.push_back(&image);
   }
   std::stable_partition(missing.begin(), missing.end(), [](const status::StatusImage* image) {
     return image->phase == plan::Phase::kFailing;
@@ -41,7 +41,7 @@ std::string Ratio(const status::StatusDocument& document) {
 }
 
 // Returns the sum of all running pulls as one pull, which began with the first of them.
-status::StatusPull Together(const status::StatusDocument& document) {
+status::StatusPull SumOfPulls(const status::StatusDocument& document) {
   status::StatusPull sum;
   for (const status::StatusImage& image : document.images) {
     if (image.pull.state != plan::PullState::kPulling) continue;
@@ -58,12 +58,12 @@ status::StatusPull Together(const status::StatusDocument& document) {
   return sum;
 }
 
-std::string Why(const status::StatusImage& image, const status::StatusDocument& document) {
+std::string ReasonText(const status::StatusImage& image, const status::StatusDocument& document) {
   std::string why = image.message;
   std::string progress =
-      image.pull.state == plan::PullState::kPulling ? PullWords(image.pull, document.time) : "";
+      image.pull.state == plan::PullState::kPulling ? PullProgressText(image.pull, document.time) : "";
   if (!progress.empty()) why = progress;
-  std::string retry = image.phase == plan::Phase::kFailing ? RetryWords(image.pull, document.time) : "";
+  std::string retry = image.phase == plan::Phase::kFailing ? RetryText(image.pull, document.time) : "";
   if (!retry.empty()) why += (why.empty() ? "" : "; ") + retry;
   return why;
 }
@@ -73,7 +73,7 @@ bool AwaitsWindow(const status::StatusImage& image) {
 }
 
 struct MissingTally {
-  std::size_t pulling = 0, queued = 0, outside = 0, failing = 0, for_good = 0;
+  std::size_t pulling = 0, queued = 0, outside = 0, failing = 0, permanent = 0;
   std::optional<base::WallTime> opens_at;              // the first pullWindow of `outside`; none: not known
   const status::StatusImage* first_failing = nullptr;  // a permanent failure, if there is one
 };
@@ -81,13 +81,13 @@ struct MissingTally {
 MissingTally CountMissing(const status::StatusDocument& document) {
   MissingTally tally;
   for (const status::StatusImage& image : document.images) {
-    if (!Missing(image)) continue;
+    if (!IsMissing(image)) continue;
     if (image.phase == plan::Phase::kFailing) {
       tally.failing++;
       if (tally.first_failing == nullptr) tally.first_failing = &image;
       // A permanent failure is named before one that may pass.
-      if (!HasSettledOnFailure(image)) continue;
-      if (tally.for_good++ == 0) tally.first_failing = &image;
+      if (!HasFailedForGood(image)) continue;
+      if (tally.permanent++ == 0) tally.first_failing = &image;
     } else if (image.pull.state == plan::PullState::kPulling ||
                image.pull.state == plan::PullState::kUnpacking) {
       tally.pulling++;
@@ -103,7 +103,7 @@ MissingTally CountMissing(const status::StatusDocument& document) {
 }
 
 // "2 outside their pullWindow (opens in 5 h)".
-std::string OutsideWords(const MissingTally& tally, const status::StatusDocument& document) {
+std::string OutsideWindowText(const MissingTally& tally, const status::StatusDocument& document) {
   std::string words =
       std::to_string(tally.outside) + " outside " + (tally.outside == 1 ? "its" : "their") + " pullWindow";
   if (tally.opens_at && document.time) {
@@ -119,15 +119,15 @@ std::string WaitLine(const status::StatusDocument& document, std::size_t width) 
   MissingTally tally = CountMissing(document);
   std::string line = Ratio(document);
   if (tally.pulling > 0) {
-    std::string progress = PullWords(Together(document), document.time);
+    std::string progress = PullProgressText(SumOfPulls(document), document.time);
     line +=
         ", " + std::to_string(tally.pulling) + " pulling" + (progress.empty() ? "" : " (" + progress + ")");
   }
   if (tally.queued > 0) line += ", " + std::to_string(tally.queued) + " queued";
-  if (tally.outside > 0) line += ", " + OutsideWords(tally, document);
+  if (tally.outside > 0) line += ", " + OutsideWindowText(tally, document);
   if (tally.first_failing != nullptr) {
     line += ", " + std::to_string(tally.failing) + " failing" +
-            (tally.for_good > 0 ? " (" + std::to_string(tally.for_good) + " for good)" : "") + ": " +
+            (tally.permanent > 0 ? " (" + std::to_string(tally.permanent) + " for good)" : "") + ": " +
             status::WordsFor(tally.first_failing->reason.text()).state + " " +
             ShortImage(tally.first_failing->image, 40);
   }
@@ -141,7 +141,7 @@ std::string WaitLine(const status::StatusDocument& document, std::size_t width) 
 std::string WaitKey(const status::StatusDocument& document) {
   MissingTally tally = CountMissing(document);
   // Bytes and times are left out: they change with every poll, and each new key is a line in a log.
-  std::string key = Ratio(document) + " " + document.reason.text() + " " + std::to_string(tally.for_good);
+  std::string key = Ratio(document) + " " + document.reason.text() + " " + std::to_string(tally.permanent);
   if (tally.outside > 0) key += " outside " + std::to_string(tally.outside);
   for (const status::StatusImage* image : MissingImages(document)) {
     if (image->phase == plan::Phase::kFailing) key += " " + image->reason.text() + " " + image->image;
@@ -167,7 +167,7 @@ std::vector<std::string> WaitDetails(const status::StatusDocument& document, std
       lines.push_back(CutEnd("  … " + std::to_string(images.size() - lines.size()) + " more", width));
       break;
     }
-    std::string why = base::ReplaceAll(Why(*image, document), "\n", " ");
+    std::string why = base::ReplaceAll(ReasonText(*image, document), "\n", " ");
     lines.push_back(CutEnd("  " + PadRight(status::WordsFor(image->reason.text()).state, 11) + "  " +
                                ShortImage(image->image, 40) + "  " + why,
                            width));
@@ -175,17 +175,17 @@ std::vector<std::string> WaitDetails(const status::StatusDocument& document, std
   return lines;
 }
 
-std::string WaitResult(const status::StatusDocument& document, WaitEnd end, std::chrono::seconds waited,
+std::string WaitResult(const status::StatusDocument& document, WaitOutcome end, std::chrono::seconds waited,
                        std::size_t width) {
   std::string text;
   switch (end) {
-    case WaitEnd::kReady:
+    case WaitOutcome::kReady:
       return "ready: " + Ratio(document) + " on node " + document.node + ", after " +
              base::HumanTime(waited) + "\n";
-    case WaitEnd::kFailedFast:
+    case WaitOutcome::kFailedFast:
       text = "failed: " + Ratio(document) + " on node " + document.node + "; something has failed for good\n";
       break;
-    case WaitEnd::kTimedOut:
+    case WaitOutcome::kTimedOut:
       text = "timed out after " + base::HumanTime(waited) + ": " + Ratio(document) + " on node " +
              document.node + "\n";
       break;
@@ -193,7 +193,7 @@ std::string WaitResult(const status::StatusDocument& document, WaitEnd end, std:
   // The window opens too late for this wait.
   const MissingTally tally = CountMissing(document);
   if (tally.outside > 0) {
-    text += Paragraph(OutsideWords(tally, document) + ": prefetchctl retry pulls at once", "  ", "    ",
+    text += Paragraph(OutsideWindowText(tally, document) + ": prefetchctl retry pulls at once", "  ", "    ",
                       std::max<std::size_t>(width, 60));
   }
   if (document.reason != plan::Reason::kImagesNotReady && !document.ready)
@@ -203,7 +203,7 @@ std::string WaitResult(const status::StatusDocument& document, WaitEnd end, std:
   for (const status::StatusImage* image : MissingImages(document)) {
     text += "  " + PadRight(status::WordsFor(image->reason.text()).state, 11) + "  " +
             ShortImage(image->image, columns) + "\n";
-    for (const std::string& line : Wrap(Why(*image, document), columns)) {
+    for (const std::string& line : Wrap(ReasonText(*image, document), columns)) {
       text += std::string(15, ' ') + line + "\n";
     }
   }
@@ -213,9 +213,9 @@ std::string WaitResult(const status::StatusDocument& document, WaitEnd end, std:
 bool FailedPermanently(const status::StatusDocument& document) {
   bool any = false;
   for (const status::StatusImage& image : document.images) {
-    if (!Missing(image)) continue;
+    if (!IsMissing(image)) continue;
     // One image that may still come is worth waiting for.
-    if (!HasSettledOnFailure(image)) return false;
+    if (!HasFailedForGood(image)) return false;
     any = true;
   }
   return any;
@@ -224,7 +224,7 @@ bool FailedPermanently(const status::StatusDocument& document) {
 const status::StatusImage* FirstPermanentFailure(const status::StatusDocument& document) {
   auto found = std::find_if(
       document.images.begin(), document.images.end(),
-      [](const status::StatusImage& image) { return Missing(image) && HasSettledOnFailure(image); });
+      [](const status::StatusImage& image) { return IsMissing(image) && HasFailedForGood(image); });
   return found == document.images.end() ? nullptr : &*found;
 }
 
@@ -238,17 +238,17 @@ constexpr const char* kReadyAsHidden =
 constexpr const char* kNotListed = "NotListed";
 constexpr const char* kWeakerDemand = "WeakerDemand";
 
-void No(status::StatusDocument& document, status::ReasonText reason, std::string message) {
+void SetNotReady(status::StatusDocument& document, status::ReasonText reason, std::string message) {
   document.ready = false;
   document.phase = plan::Phase::kProgressing;
   document.reason = std::move(reason);
   document.message = std::move(message);
 }
 
-status::StatusImage NotListed(const plan::DesiredImage& want) {
+status::StatusImage MissingEntry(const plan::DesiredImage& desired) {
   status::StatusImage image;
-  image.image = want.reference.written();
-  image.required = want.required;
+  image.image = desired.reference.written();
+  image.required = desired.required;
   image.phase = plan::Phase::kProgressing;
   image.reason = kNotListed;
   image.message = "not on the agent's list (yet)";
@@ -270,7 +270,7 @@ bool IsReadyFor(const status::StatusImage& image, image::PullPolicy policy) {
                                    .agrees = image.registry && image.registry->agrees});
 }
 
-void NotReady(status::StatusImage& image, status::ReasonText reason, std::string message) {
+void MarkNotReady(status::StatusImage& image, status::ReasonText reason, std::string message) {
   image.ready = false;
   // The agent's permanent failure was about its own demand.
   image.settled = false;
@@ -279,74 +279,73 @@ void NotReady(status::StatusImage& image, status::ReasonText reason, std::string
   image.message = std::move(message);
 }
 
-std::string WhyNotJudged(const PodKey& wanted, const PodKeys& judged) {
+std::string NotJudgedReason(const PodKey& wanted, const PodKeys& judged) {
   const char* not_known = ": whether such pods start is not known";
-  if (!WrittenAs(judged).contains(wanted.first)) {
+  if (!SpellingsOf(judged).contains(wanted.first)) {
     return "the agent's list does not write it as " + wanted.first + not_known;
   }
-  return "the agent's list does not have it for pods " + image::WithWords(wanted.second) + not_known;
+  return "the agent's list does not have it for pods " + image::DescribeCredentials(wanted.second) +
+         not_known;
 }
 
 // Judges the image for the pods of this list alone. kubelet judges pods by spelling and credentials, so the
 // spelling or readyAs of another source is neither this list's problem nor an answer to it.
-status::StatusImage AsWritten(status::StatusImage image, const plan::DesiredImage& want) {
+status::StatusImage NarrowToPods(status::StatusImage image, const plan::DesiredImage& desired) {
   // Without records of kubelet, all pods are equal.
-  if (!SpellingCounts(image)) return image;
+  if (!SpellingMatters(image)) return image;
   if (image.ready_as_hidden) {
-    if (image.ready && image.applies) NotReady(image, kWeakerDemand, kReadyAsHidden);
+    if (image.ready && image.applies) MarkNotReady(image, kWeakerDemand, kReadyAsHidden);
     return image;
   }
   const PodKeys judged = PodKeysOf(image);
-  PodKeys telling;
-  for (const PodKey& wanted : PodKeysOf(want)) {
+  PodKeys matching;
+  for (const PodKey& wanted : PodKeysOf(desired)) {
     if (auto pod = MatchingProfile(wanted, judged)) {
-      telling.insert(*std::move(pod));
+      matching.insert(*std::move(pod));
       continue;
     }
-    if (image.ready && image.applies)
-      NotReady(image, kWeakerDemand, WhyNotJudged(wanted, judged));
+    if (image.ready && image.applies) MarkNotReady(image, kWeakerDemand, NotJudgedReason(wanted, judged));
     return image;
   }
-  return NarrowedTo(std::move(image), telling);
+  return NarrowedTo(std::move(image), matching);
 }
 
 // Applies the demand of the list that is waited for. If the agent's own list demands less, its "ready" is no
 // answer, and the image counts as not ready with the reason.
-status::StatusImage AsWanted(status::StatusImage image, const plan::DesiredImage& want) {
-  image = AsWritten(std::move(image), want);
+status::StatusImage ApplyDemand(status::StatusImage image, const plan::DesiredImage& desired) {
+  image = NarrowToPods(std::move(image), desired);
   // The agent's list asks for less than this list, so its "ready" does not answer the question.
-  bool weaker = (want.required && !image.required) ||
-                (image.ready && image.applies && !IsReadyFor(image, want.ready_for));
-  image.required = want.required;
-  if (weaker)
-    NotReady(image, kWeakerDemand,
-             "the agent's list asks less of it than the list waited for");
+  bool weaker = (desired.required && !image.required) ||
+                (image.ready && image.applies && !IsReadyFor(image, desired.ready_for));
+  image.required = desired.required;
+  if (weaker) MarkNotReady(image, kWeakerDemand, "the agent's list asks less of it than the list waited for");
   return image;
 }
 
-void KeepOnlyWanted(status::StatusDocument& document, const plan::ImageList& list) {
+void ApplyList(status::StatusDocument& document, const plan::ImageList& list) {
   std::map<std::string, status::StatusImage> listed;
   for (status::StatusImage& image : document.images) {
     if (auto reference = image::Reference::Parse(image.image))
       listed.emplace(reference->Normalized(), std::move(image));
   }
   document.images.clear();
-  for (const plan::DesiredImage& want : list.images) {
-    auto found = listed.find(want.reference.Normalized());
+  for (const plan::DesiredImage& desired : list.images) {
+    auto found = listed.find(desired.reference.Normalized());
     // The agent may not have read the newest list yet, so a missing entry is no failure.
-    document.images.push_back(found == listed.end() ? NotListed(want)
-                                                    : AsWanted(std::move(found->second), want));
+    document.images.push_back(found == listed.end() ? MissingEntry(desired)
+                                                    : ApplyDemand(std::move(found->second), desired));
   }
 }
 
 // Marks an image as not ready for pods with Always, which need the registry's agreement, too.
-void NotReadyForAlways(status::StatusImage& image) {
+void MarkNotReadyForAlways(status::StatusImage& image) {
   if (image.registry) {
-    NotReady(image, image.registry->reason, image.registry->message);
+    MarkNotReady(image, image.registry->reason, image.registry->message);
   } else {
-    NotReady(image, plan::Reason::kPolicyAlways,
-             "pods with Always contact the registry, and the agent does not ask it about this image: give it "
-             "readyFor: Always, or a refresh, in the list");
+    MarkNotReady(
+        image, plan::Reason::kPolicyAlways,
+        "pods with Always contact the registry, and the agent does not ask it about this image: give it "
+        "readyFor: Always, or a refresh, in the list");
   }
 }
 
@@ -357,12 +356,12 @@ void ApplyPolicy(status::StatusImage& image, image::PullPolicy policy) {
   bool met = IsReadyFor(image, policy);
   if (met == image.ready) return;
   if (!met && policy == image::PullPolicy::kAlways) {
-    NotReadyForAlways(image);
+    MarkNotReadyForAlways(image);
     return;
   }
   if (!met) {
-    NotReady(image, "NotForPolicy",
-             "pods with " + std::string(image::PullPolicyName(policy)) + " cannot rely on it");
+    MarkNotReady(image, "NotForPolicy",
+                 "pods with " + std::string(image::PullPolicyName(policy)) + " cannot rely on it");
     return;
   }
   image.ready = true;
@@ -370,7 +369,7 @@ void ApplyPolicy(status::StatusImage& image, image::PullPolicy policy) {
 }
 
 // Sets counts, phase and message by the images that are left.
-void Conclude(status::StatusDocument& document) {
+void RecomputeReadiness(status::StatusDocument& document) {
   document.required = document.required_ready = 0;
   bool failing = false;
   for (const status::StatusImage& image : document.images) {
@@ -395,16 +394,17 @@ status::StatusDocument NarrowTo(status::StatusDocument document, const WaitDeman
   // Entries and sources of others do not matter to this wait, but the runtime does.
   bool about_images = document.ready || document.reason == plan::Reason::kImagesNotReady ||
                       (demand.list && document.reason == plan::Reason::kListInvalid);
-  if (demand.list) KeepOnlyWanted(document, *demand.list);
+  if (demand.list) ApplyList(document, *demand.list);
   if (demand.policy) {
     for (status::StatusImage& image : document.images) ApplyPolicy(image, *demand.policy);
   }
-  if (about_images && (demand.list || demand.policy)) Conclude(document);
+  if (about_images && (demand.list || demand.policy)) RecomputeReadiness(document);
   // Last, because it outweighs everything: readiness of another list says nothing.
   if (!demand.hash.empty() && demand.hash != document.list.hash) {
-    No(document, "OtherList",
-       "the list in force is " + (document.list.hash.empty() ? std::string("none") : document.list.hash) +
-           ", waiting for " + demand.hash);
+    SetNotReady(document, "OtherList",
+                "the list in force is " +
+                    (document.list.hash.empty() ? std::string("none") : document.list.hash) +
+                    ", waiting for " + demand.hash);
   }
   return document;
 }

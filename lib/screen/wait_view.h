@@ -23,14 +23,14 @@ std::string WaitKey(const status::StatusDocument& document);
 std::vector<std::string> WaitDetails(const status::StatusDocument& document, std::size_t width,
                                      std::size_t most);
 
-enum class WaitEnd {
+enum class WaitOutcome {
   kReady,
   kFailedFast,  // a missing image has failed for good, and the rest is not waited for
   kTimedOut,
 };
 
 // The last words: how it ended and, if not well, each required image that is missing, and why.
-std::string WaitResult(const status::StatusDocument& document, WaitEnd end, std::chrono::seconds waited,
+std::string WaitResult(const status::StatusDocument& document, WaitOutcome end, std::chrono::seconds waited,
                        std::size_t width);
 
 // Nothing will change by waiting: something required is not ready, and all such have failed for good.

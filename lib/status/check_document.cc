@@ -129,7 +129,7 @@ std::optional<ObjectCoordinates> ParseOwnSecret(std::string_view text) {
   return ObjectCoordinates{"", std::string(parts[0]), with_uid ? std::string(parts[1]) : ""};
 }
 
-base::Status SpeakFor(const plan::Caller& caller, CheckRequest& request) {
+base::Status BindToCaller(const plan::Caller& caller, CheckRequest& request) {
   const ObjectCoordinates account{caller.name_space, caller.service_account, caller.account_uid};
   for (CheckQuestion& question : request.questions) {
     if (question.identity.service_account && question.identity.service_account != account) {
@@ -251,11 +251,11 @@ static void Rows(V&& v, const CheckResult*) {
 }
 
 std::string CheckResultJson(const CheckResult& result) {
-  return Written(result, "CheckResult", View::kFull, 0);
+  return WriteDocument(result, "CheckResult", View::kFull, 0);
 }
 
 base::Result<CheckResult> ParseCheckResult(std::string_view json) {
-  return Parsed<CheckResult>(json, "CheckResult", "answer", {});
+  return ParseDocument<CheckResult>(json, "CheckResult", "answer", {});
 }
 
 doc::Fields CheckResultFields() {

@@ -83,7 +83,7 @@ struct CheckRequest {
 base::Result<CheckRequest> ParseCheckRequest(std::string_view json, bool of_pod = false);
 // Makes the questions those of the caller's own pod: its account, and secrets of its own namespace.
 // PermissionDenied where the request names another account or namespace. Pure.
-base::Status SpeakFor(const plan::Caller& caller, CheckRequest& request);
+base::Status BindToCaller(const plan::Caller& caller, CheckRequest& request);
 doc::Node ToNode(const CheckRequest& request);
 
 struct CheckAnswer {

@@ -79,9 +79,9 @@ static void Rows(V&& v, const image::Coordinates*) {
 }
 
 template <typename V>
-static void Rows(V&& v, const image::PodCoordinates*) {
-  v("secrets", &image::PodCoordinates::secrets, kLeftOut, "Its pull secrets");
-  v("serviceAccount", &image::PodCoordinates::service_account, kLeftOut, "Its service account");
+static void Rows(V&& v, const image::PodCredentialRefs*) {
+  v("secrets", &image::PodCredentialRefs::secrets, kLeftOut, "Its pull secrets");
+  v("serviceAccount", &image::PodCredentialRefs::service_account, kLeftOut, "Its service account");
 }
 
 template <typename V>
@@ -360,7 +360,7 @@ static void Rows(V&& v, const ImageDocument*) {
   v("providers", &Doc::providers, 0, "kubelet's credential providers");
   v("registryHosts", &Doc::registry_hosts, kNull, "Servers that are asked; null: no registry is asked");
   v("listedAliases", &Doc::listed_aliases, 0, "Its other names that the list has, too");
-  v("whatHelps", &Doc::what_helps, 0, "Advice, the best first");
+  v("whatHelps", &Doc::remediation, 0, "Advice, the best first");
 }
 
 namespace {
@@ -382,19 +382,19 @@ std::string StatusKubelet::SourceOf(std::string_view fact) const {
 }
 
 std::string ToJson(const StatusDocument& document, const ImageSource& images, View view) {
-  return Written(document, "NodeStatus", view, kHeadBytes + images.count * kImageBytes, &images);
+  return WriteDocument(document, "NodeStatus", view, kHeadBytes + images.count * kImageBytes, &images);
 }
 
 std::string ToJson(const ImageDocument& document) {
-  return Written(document, "ImageStatus", View::kFull, kHeadBytes);
+  return WriteDocument(document, "ImageStatus", View::kFull, kHeadBytes);
 }
 
 base::Result<StatusDocument> ParseStatusDocument(std::string_view json) {
-  return Parsed<StatusDocument>(json, "NodeStatus", "status document", kLimits);
+  return ParseDocument<StatusDocument>(json, "NodeStatus", "status document", kLimits);
 }
 
 base::Result<ImageDocument> ParseImageDocument(std::string_view json) {
-  return Parsed<ImageDocument>(json, "ImageStatus", "image document", {});
+  return ParseDocument<ImageDocument>(json, "ImageStatus", "image document", {});
 }
 
 StatusDocument WithoutControls(StatusDocument document) {

@@ -184,7 +184,7 @@ struct StatusRegistryServer {
 // One of several pods that the entry is to be ready for.
 struct StatusSpelling {
   std::string image;  // as such pods write it
-  image::PodCoordinates ready_as;
+  image::PodCredentialRefs ready_as;
   StatusVerdicts verdicts;
 
   friend bool operator==(const StatusSpelling&, const StatusSpelling&) = default;
@@ -195,7 +195,7 @@ struct StatusImage {
   std::string normalized_name;
   bool required = true;
   PolicyText ready_for;
-  image::PodCoordinates ready_as;  // empty, too, where `spellings` differ in it
+  image::PodCredentialRefs ready_as;  // empty, too, where `spellings` differ in it
   RefreshText refresh;
   std::int64_t priority = 0;
   bool applies = true, present = false;
@@ -360,7 +360,7 @@ struct ImageDocument {
   std::optional<std::vector<CredentialView>> credentials;  // none: the agent did not look them up
   std::vector<ProviderView> providers;
   std::optional<RegistryHostsView> registry_hosts;
-  std::vector<std::string> listed_aliases, what_helps;
+  std::vector<std::string> listed_aliases, remediation;
 };
 
 // Gives the images of a document one after another: a copy of all of thousands would double an agent's

@@ -424,8 +424,8 @@ doc::Fields FieldsOf(std::string_view kind) {
 }
 
 template <typename T>
-std::string Written(const T& document, std::string_view kind, View view, std::size_t bytes,
-                    const ImageSource* images = nullptr) {
+std::string WriteDocument(const T& document, std::string_view kind, View view, std::size_t bytes,
+                          const ImageSource* images = nullptr) {
   doc::JsonWriter out;
   out.Reserve(bytes);
   out.BeginObject();
@@ -437,8 +437,8 @@ std::string Written(const T& document, std::string_view kind, View view, std::si
 }
 
 template <typename T>
-base::Result<T> Parsed(std::string_view json, std::string_view kind, const std::string& what,
-                       const doc::Limits& limits) {
+base::Result<T> ParseDocument(std::string_view json, std::string_view kind, const std::string& what,
+                              const doc::Limits& limits) {
   doc::Problems problems(what);
   auto root = doc::ParseJson(json, problems, doc::JsonRules::kLenient, limits);
   if (!root) return base::Error(problems.ToStatus().error());

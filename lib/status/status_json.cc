@@ -148,14 +148,15 @@ void AddVerdicts(const plan::Snapshot& snapshot, const plan::ImageState& image, 
 // Adds for which pods the list has the image. Where its sources spell it in several ways, or list it for
 // several pods, each has its own verdicts, and those of the entry are the worst.
 void AddPods(const plan::ImageState& image, StatusImage& shown) {
-  const plan::DesiredImage& want = *image.want;
+  const plan::DesiredImage& desired = *image.desired;
   // readyAs of the whole entry, if all its sources agree; otherwise the spellings show it.
-  const bool same = std::all_of(want.other_pods.begin(), want.other_pods.end(),
-                                [&](const plan::PodProfile& pod) { return pod.ready_as == want.ready_as; });
-  if (same) shown.ready_as = *want.ready_as;
+  const bool same =
+      std::all_of(desired.other_pods.begin(), desired.other_pods.end(),
+                  [&](const plan::PodProfile& pod) { return pod.ready_as == desired.ready_as; });
+  if (same) shown.ready_as = *desired.ready_as;
   // A single pod is described by the entry's own members.
-  if (want.other_pods.empty()) return;
-  for (const plan::PodProfile& pod : plan::PodsOf(image.want)) {
+  if (desired.other_pods.empty()) return;
+  for (const plan::PodProfile& pod : plan::PodsOf(image.desired)) {
     const kubelet::Verdicts* verdicts = plan::VerdictsOfPod(image, pod);
     shown.spellings.push_back({.image = pod.reference.written(),
                                .ready_as = *pod.ready_as,
@@ -163,15 +164,16 @@ void AddPods(const plan::ImageState& image, StatusImage& shown) {
   }
 }
 
-std::string_view WhyNotAsked(const plan::ImageState& image) {
+std::string_view NotAskedReason(const plan::ImageState& image) {
   if (!image.applies) {
     return image.reason == plan::Reason::kNotSelected
                ? "not asked: the entry's nodeSelector leaves this node out"
                : "not asked: the entry is for other platforms";
   }
   // The entry's own wish is checked before the reasons why it has none.
-  if (plan::AsksRegistry(image.want)) return "not asked: this agent asks no registry (--registry none)";
-  if (image.want->reference.has_digest()) return "not asked: a digest always names the same content";
+  if (plan::NeedsRegistryCheck(image.desired))
+    return "not asked: this agent asks no registry (--registry none)";
+  if (image.desired->reference.has_digest()) return "not asked: a digest always names the same content";
   return "not asked: refresh is IfNotPresent and readyFor is not Always";
 }
 
@@ -221,14 +223,14 @@ StatusTouch TouchOf(const plan::TouchStatus& touch) {
 }
 
 StatusImage ImageOf(const plan::Snapshot& snapshot, const plan::ImageState& image, base::WallTime time) {
-  const plan::DesiredImage& want = *image.want;
+  const plan::DesiredImage& desired = *image.desired;
   StatusImage shown;
-  shown.image = want.reference.written();
-  shown.normalized_name = want.reference.Normalized();
-  shown.required = want.required;
-  shown.ready_for = want.ready_for;
-  shown.refresh = want.refresh;
-  shown.priority = want.priority;
+  shown.image = desired.reference.written();
+  shown.normalized_name = desired.reference.Normalized();
+  shown.required = desired.required;
+  shown.ready_for = desired.ready_for;
+  shown.refresh = desired.refresh;
+  shown.priority = desired.priority;
   shown.applies = image.applies;
   shown.present = image.present;
   shown.usable = image.usable;
@@ -252,12 +254,12 @@ StatusImage ImageOf(const plan::Snapshot& snapshot, const plan::ImageState& imag
   if (image.registry) {
     shown.registry = RegistryOf(*image.registry, time);
   } else {
-    shown.registry_reason = WhyNotAsked(image);
+    shown.registry_reason = NotAskedReason(image);
   }
   shown.pull = PullOf(image.pull);
-  shown.open = want.open;
+  shown.open = desired.open;
   shown.touch = TouchOf(*image.touch);
-  shown.from = want.from;
+  shown.from = desired.from;
   return shown;
 }
 
@@ -365,7 +367,7 @@ ImageDocument DocumentOf(const plan::Snapshot& snapshot, const plan::ImageState&
   document.providers = detail.providers;
   document.registry_hosts = detail.registry_hosts;
   document.listed_aliases = detail.listed_aliases;
-  document.what_helps = WhatHelps(image, snapshot.runtime);
+  document.remediation = RemediationFor(image, snapshot.runtime);
   return document;
 }
 
@@ -386,8 +388,8 @@ std::string HashOrNone(const std::string& hash) {
 std::string EntryLine(const plan::ImageState& image, View view) {
   // The marks of the API server's own /readyz?verbose.
   std::string line = image.ready ? "[+] " : "[-] ";
-  line += image.want->reference.written();
-  if (!image.want->required) line += " (optional)";
+  line += image.desired->reference.written();
+  if (!image.desired->required) line += " (optional)";
   line += " ";
   line += plan::ReasonName(image.reason);
   // Messages may name registries and credentials, so the public view has only the reason.
@@ -398,25 +400,25 @@ std::string EntryLine(const plan::ImageState& image, View view) {
 
 std::string ReadyzText(const plan::Snapshot& snapshot, const plan::ReadyAnswer& answer, bool verbose,
                        View view) {
-  const bool open = view == View::kPublic;
+  const bool is_public = view == View::kPublic;
   std::string text = answer.ready ? "ready: " : "not ready: ";
-  text += OneLine(open ? answer.public_message : answer.message) + "\n";
+  text += OneLine(is_public ? answer.public_message : answer.message) + "\n";
   text += "list " + HashOrNone(snapshot.list.hash) + "\n";
   for (const plan::ListSource& source : snapshot.list.sources) {
     text += "source " + source.name + " " + HashOrNone(source.hash);
     // A source that was never in force is part of the first line's message.
     if (!source.error.empty() && source.loaded_at) {
-      text += " (a newer version is not in force" + (open ? "" : ": " + OneLine(source.error)) + ")";
+      text += " (a newer version is not in force" + (is_public ? "" : ": " + OneLine(source.error)) + ")";
     }
     text += "\n";
   }
   if (!verbose) return text;
   for (const std::string& problem : snapshot.problems) {
     // Problems may name files and registries.
-    if (!open) text += "problem " + OneLine(problem) + "\n";
+    if (!is_public) text += "problem " + OneLine(problem) + "\n";
   }
   for (const plan::ImageState* image : answer.entries) text += EntryLine(*image, view);
-  if (open) text += kHidden;
+  if (is_public) text += kHidden;
   return text;
 }
 

@@ -27,8 +27,8 @@ std::vector<std::string> OtherNames(const std::string& image, const std::vector<
   for (const std::string& alias : aliases) {
     auto reference = image::Reference::Parse(alias);
     // A digest adds nothing beside a tag of the same repository: both name this content.
-    bool said = reference && reference->has_digest() && tagged.count(reference->Repository()) != 0;
-    if (!said) names.push_back(alias);
+    bool is_redundant = reference && reference->has_digest() && tagged.count(reference->Repository()) != 0;
+    if (!is_redundant) names.push_back(alias);
   }
   return names;
 }
@@ -211,7 +211,7 @@ const char* RetryWords(plan::Retry retry) {
   std::abort();
 }
 
-std::string TakenApart(std::string_view reason) {
+std::string SplitCamelCase(std::string_view reason) {
   std::string words;
   for (char c : reason) {
     bool capital = c >= 'A' && c <= 'Z';
@@ -225,29 +225,29 @@ std::string TakenApart(std::string_view reason) {
 
 }  // namespace
 
-ReasonWords WordsFor(std::string_view reason) {
+ReasonDescription WordsFor(std::string_view reason) {
   for (const Row& row : kWords) {
     if (plan::ReasonName(row.reason) == reason) return {std::string(row.state), std::string(row.advice)};
   }
-  return {TakenApart(reason), ""};
+  return {SplitCamelCase(reason), ""};
 }
 
 Actor ActorOf(std::string_view reason) {
   auto row = std::find_if(plan::kReasons.begin(), plan::kReasons.end(),
                           [&](const plan::ReasonRow& one) { return one.name == reason; });
-  if (row == plan::kReasons.end()) return Actor::kNobody;
+  if (row == plan::kReasons.end()) return Actor::kNone;
   // The retry rule tells more than the group: what is retried at once is expected to pass.
   if (row->retry == plan::Retry::kTransient) return Actor::kRegistry;
   switch (row->group) {
     case plan::ReasonGroup::kFine:
     case plan::ReasonGroup::kUnderWay:
-      return Actor::kNobody;
+      return Actor::kNone;
     case plan::ReasonGroup::kRegistry:
       return Actor::kRegistry;
     case plan::ReasonGroup::kPull:
     case plan::ReasonGroup::kClosed:
     case plan::ReasonGroup::kNode:
-      return Actor::kPerson;
+      return Actor::kOperator;
   }
   std::abort();
 }
@@ -276,21 +276,21 @@ std::string ReasonsPage() {
 
 namespace {
 
-bool Says(const std::string& error, std::string_view words) {
+bool Contains(const std::string& error, std::string_view words) {
   return error.find(words) != std::string::npos;
 }
 
 // Chooses the advice by the words of containers/image: signature/policy_eval_simple.go,
 // policy_eval_signedby.go and policy_eval_sigstore.go.
-std::string HelpOfCrio(const std::string& error) {
-  if (Says(error, "is rejected by policy")) {
+std::string CrioSignatureRemediation(const std::string& error) {
+  if (Contains(error, "is rejected by policy")) {
     return "the rule has the type reject: allow the image there, or remove it from the list";
   }
-  if (Says(error, "no signature exists")) {
+  if (Contains(error, "no signature exists")) {
     return "sign it, or name the place of its signatures: lookaside or use-sigstore-attachments in "
            "/etc/containers/registries.d";
   }
-  if (Says(error, "signatures were accepted")) {
+  if (Contains(error, "signatures were accepted")) {
     return "it is signed, but not as the rule demands: compare key and signedIdentity of the rule with the "
            "signature";
   }
@@ -322,20 +322,21 @@ std::vector<std::string> PolicyScopes(const image::Reference& reference) {
 
 // containers/image signature/policy_config.go, through CRI-O: 'invalid policy in "FILE": …'.
 bool IsBrokenPolicy(const std::string& error) {
-  return Says(error, "invalid policy in ");
+  return Contains(error, "invalid policy in ");
 }
 
-std::vector<std::string> SignatureHelp(const plan::ImageState& image, const plan::RuntimeStatus& runtime) {
+std::vector<std::string> SignatureRemediation(const plan::ImageState& image,
+                                              const plan::RuntimeStatus& runtime) {
   // containerd has no signature policy; external programs verify images there.
   if (runtime.name != "cri-o") {
     return {
         "an image verifier of containerd blocked it: look at the programs in bin_dir of the plugin "
         "io.containerd.image-verifier.v1.bindir (/opt/containerd/image-verifier/bin)"};
   }
-  return {HelpOfCrio(image.pull.last_error),
+  return {CrioSignatureRemediation(image.pull.last_error),
           "the policy is /etc/containers/policy.json, or the file that signature_policy in crio.conf names; "
           "the rule is the first of these below transports.docker, else default: \"" +
-              base::Join(PolicyScopes(image.want->reference), "\", \"") + "\"",
+              base::Join(PolicyScopes(image.desired->reference), "\", \"") + "\"",
           "pods of a namespace with a file NAMESPACE.json in /etc/crio/policies (signature_policy_dir) have "
           "that policy instead"};
 }
@@ -353,21 +354,21 @@ std::string Names(std::vector<std::string> names) {
 
 // Advice for a closed image. Only kubelet itself, or its settings, can open an image (kubelet's rules K29,
 // K36).
-std::vector<std::string> OpenIt(const plan::ImageState& image) {
-  const bool forbidden = image.want->open == plan::Open::kNever;
+std::vector<std::string> ClosedImageRemediation(const plan::ImageState& image) {
+  const bool forbidden = image.desired->open == plan::Open::kNever;
   std::vector<std::string> helps = {
       forbidden ? "allow touches of it in the list: the entry has open: Never"
                 : "let the agent touch it (--touch, deploy/touch): kubelet then pulls it once with the "
                   "node's own credentials, or with none, and every pod of this node may use it afterwards",
       "exempt the name from verification: prefetchctl list export --for kubelet prints the setting"};
   std::vector<std::string> spellings;
-  for (const image::Reference& one : plan::SpellingsOf(image.want)) spellings.push_back(one.written());
+  for (const image::Reference& one : plan::SpellingsOf(image.desired)) spellings.push_back(one.written());
   // kubelet compares names as pods write them, so each spelling may need a record of its own (K17).
   if (spellings.size() > 1) {
     helps.push_back("the list writes it as " + Names(std::move(spellings)) +
                     ": have all pods and the list write one of them");
   }
-  std::vector<std::string> others = OtherNames(image.want->reference.written(), image.aliases);
+  std::vector<std::string> others = OtherNames(image.desired->reference.written(), image.aliases);
   if (image.reason == Reason::kRecordedUnderOtherName && !others.empty()) {
     helps.push_back("the same content is here as " + Names(std::move(others)) +
                     ": have pods and the list use one name for it");
@@ -381,16 +382,16 @@ std::vector<std::string> OpenIt(const plan::ImageState& image) {
 }
 
 // Advice if kubelet's record has several secrets with the name in readyAs.
-std::vector<std::string> TellThemApart(const plan::ImageState& image) {
+std::vector<std::string> AmbiguousSecretRemediation(const plan::ImageState& image) {
   std::vector<std::string> helps = {
       "name the UID of the secret or service account in readyAs: kubelet tells them apart by it"};
-  std::vector<std::string> open = OpenIt(image);
+  std::vector<std::string> open = ClosedImageRemediation(image);
   helps.insert(helps.end(), open.begin(), open.end());
   return helps;
 }
 
 // Returns a sentence for each obstacle; deploy/docs/touch.md has the same in a table.
-std::string HelpAgainst(plan::TouchObstacle obstacle) {
+std::string TouchRemediation(plan::TouchObstacle obstacle) {
   using plan::TouchObstacle;
   switch (obstacle) {
     case TouchObstacle::kNone:
@@ -433,15 +434,15 @@ std::string HelpAgainst(plan::TouchObstacle obstacle) {
   std::abort();
 }
 
-std::vector<std::string> HelpsAgainst(const plan::ImageState& image) {
-  std::string help = HelpAgainst(image.touch->obstacle);
+std::vector<std::string> TouchRemediations(const plan::ImageState& image) {
+  std::string help = TouchRemediation(image.touch->obstacle);
   if (help.empty()) return {};
   return {std::move(help)};
 }
 
 }  // namespace
 
-std::vector<std::string> WhatHelps(const plan::ImageState& image, const plan::RuntimeStatus& runtime) {
+std::vector<std::string> RemediationFor(const plan::ImageState& image, const plan::RuntimeStatus& runtime) {
   // Advice about an image would rest on facts from before the outage.
   if (!runtime.up && !runtime.error.empty()) {
     return {WordsFor(plan::ReasonName(Reason::kRuntimeDown)).advice};
@@ -454,12 +455,12 @@ std::vector<std::string> WhatHelps(const plan::ImageState& image, const plan::Ru
     case Reason::kVerificationAlways:
     case Reason::kNotAllowlisted:
     case Reason::kPullInterrupted:
-      return OpenIt(image);
+      return ClosedImageRemediation(image);
     case Reason::kSecretAmbiguous:
-      return TellThemApart(image);
+      return AmbiguousSecretRemediation(image);
     case Reason::kTouching:  // what its newest try met, if it met anything
     case Reason::kTouchIneffective:
-      return HelpsAgainst(image);
+      return TouchRemediations(image);
     case Reason::kRecordUnreadable:
       return {
           "let the agent read kubelet's folder (root, and the folder mounted), or remove a record that "
@@ -471,7 +472,7 @@ std::vector<std::string> WhatHelps(const plan::ImageState& image, const plan::Ru
           "declare what the agent cannot learn: --kubelet-version, --kubelet-config, or "
           "--kubelet-verification"};
     case Reason::kSignatureRejected:
-      return SignatureHelp(image, runtime);
+      return SignatureRemediation(image, runtime);
     case Reason::kRuntimeError:
       if (IsBrokenPolicy(image.pull.last_error)) {
         return {

@@ -11,20 +11,20 @@
 namespace prefetch::status {
 
 // Text for a reason: a short state for a table column, and advice.
-struct ReasonWords {
+struct ReasonDescription {
   std::string state;   // "denied": at most 11 columns
   std::string advice;  // empty: nothing needs to be done, or the message says it already
 };
 
 // `reason` is the name as the status document has it. One of a newer agent is taken apart: "NewThing" is
 // "new thing".
-ReasonWords WordsFor(std::string_view reason);
+ReasonDescription WordsFor(std::string_view reason);
 
 // The party that must act so that an image with this reason becomes ready.
 enum class Actor {
-  kPerson,    // nothing changes by itself: credentials, the list, the image, or the node
+  kOperator,  // nothing changes by itself: credentials, the list, the image, or the node
   kRegistry,  // the registry or the network, and it may pass
-  kNobody,    // it is under way, or fine
+  kNone,      // it is under way, or fine
 };
 Actor ActorOf(std::string_view reason);
 
@@ -36,7 +36,7 @@ std::string TransferWords(std::uint64_t done, std::uint64_t total, std::uint64_t
 
 // Advice about an image that pods may not use. Pure. One sentence each, the best first; empty for an image
 // that is ready or on its way.
-std::vector<std::string> WhatHelps(const plan::ImageState& image, const plan::RuntimeStatus& runtime);
+std::vector<std::string> RemediationFor(const plan::ImageState& image, const plan::RuntimeStatus& runtime);
 
 // The other names of an image's content that are worth showing.
 // `aliases` as a runtime gives them has each name twice: by tag, and by digest. A digest is left out where
@@ -55,6 +55,7 @@ std::vector<std::string> PolicyScopes(const image::Reference& reference);
 bool IsBrokenPolicy(const std::string& error);
 
 // A sentence each, for an image whose pull the runtime rejected for its signature.
-std::vector<std::string> SignatureHelp(const plan::ImageState& image, const plan::RuntimeStatus& runtime);
+std::vector<std::string> SignatureRemediation(const plan::ImageState& image,
+                                              const plan::RuntimeStatus& runtime);
 
 }  // namespace prefetch::status

@@ -16,7 +16,7 @@ class AnsweringNode {
  public:
   explicit AnsweringNode(plan::Snapshot snapshot) {
     Publish(std::move(snapshot));
-    board_.Touch(clock.Now());
+    board_.RecordTurn(clock.Now());
   }
 
   tests::FakeImageService& runtime() { return runtime_; }
@@ -24,7 +24,7 @@ class AnsweringNode {
     board_.Publish(std::make_shared<const plan::Snapshot>(std::move(snapshot)));
   }
   http::Handler Handler(Audience audience, ClientAuthenticator* callers = nullptr) const {
-    return Endpoints(board_, metrics, inquiry_, retries_, clock, audience, callers);
+    return Endpoints(board_, metrics, image_queries_, retries_, clock, audience, callers);
   }
   http::ServerResponse Answer(Audience audience, const http::ServerRequest& request,
                               ClientAuthenticator* callers = nullptr) const {
@@ -44,7 +44,7 @@ class AnsweringNode {
   tests::FakeImageService runtime_{runtime_clock_, tests::Persona::kContainerd16};
   credentials::Keyring keyring_{{.docker_configs = {"/absent"}}, clock};
   Board board_;
-  Inquiry inquiry_{board_, runtime_, runtime_, keyring_, clock};
+  ImageQueryService image_queries_{board_, runtime_, runtime_, keyring_, clock};
   std::vector<std::vector<std::string>> retried_;
   mutable Retries retries_{board_, clock,
                            [this](std::vector<std::string> names) { retried_.push_back(std::move(names)); }};

@@ -61,7 +61,7 @@ class CheckRush : public testing::Test {
  protected:
   CheckRush() {
     board_.Publish(std::make_shared<const plan::Snapshot>(sample::PeacefulNode()));
-    board_.Touch(clock_.Now());
+    board_.RecordTurn(clock_.Now());
   }
 
   // How many were told within 5 s, of jobs that all ask at the same moment.
@@ -69,8 +69,9 @@ class CheckRush : public testing::Test {
     EXPECT_TRUE(listener);
     http::ServerLimits limits;
     if (audience == Audience::kPodNetwork) limits.deferred_queue = kPodNetworkQueueLimit;
-    auto server = http::Server::Start(std::move(*listener), limits,
-                                      Endpoints(board_, metrics_, inquiry_, retries_, clock_, audience));
+    auto server =
+        http::Server::Start(std::move(*listener), limits,
+                            Endpoints(board_, metrics_, image_queries_, retries_, clock_, audience));
     EXPECT_TRUE(server);
     const std::string at = address.empty() ? "http://" + (*server)->address() : address;
     std::atomic<int> told = 0;
@@ -102,7 +103,7 @@ class CheckRush : public testing::Test {
   SlowRuntime runtime_{fake_};
   credentials::Keyring keyring_{{.docker_configs = {"/absent"}}, clock_};
   Board board_;
-  Inquiry inquiry_{board_, runtime_, fake_, keyring_, clock_};
+  ImageQueryService image_queries_{board_, runtime_, fake_, keyring_, clock_};
   Retries retries_{board_, clock_, [](const std::vector<std::string>&) {}};
 };
 

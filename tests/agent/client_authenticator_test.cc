@@ -201,7 +201,7 @@ TEST_F(CallersTest, ANamespaceWithFewTokensIsRenewedBesideOthersWithMany) {
   const std::size_t before = Reviews();
   open.set_value();
   const auto patience = std::chrono::steady_clock::now() + seconds(30);
-  while (Reviews() < before + ClientAuthenticator::kMostRenewals &&
+  while (Reviews() < before + ClientAuthenticator::kMaxQueuedRenewals &&
          std::chrono::steady_clock::now() < patience) {
     std::this_thread::yield();
   }

@@ -34,7 +34,7 @@ providers:
 )");
     options.provider_bin_dir = "/bin";
     options.run_plugin = [this](const base::Call& call, const credentials::Provider&,
-                                const credentials::PluginSurroundings&, const std::string& image,
+                                const credentials::PluginContext&, const std::string& image,
                                 const credentials::PluginIdentity&) { return RunPlugin(call, image); };
     return options;
   }
@@ -101,12 +101,12 @@ TEST_F(LookUpPools, ARegistryThatHangsLeavesOthersOfItsPluginTheirThreads) {
   Search("r0.a.test", 16);
   Search("r1.a.test");
   EXPECT_TRUE(Ends("r1.a.test"));
-  EXPECT_EQ(pool_.held(), 16 - kOfOneRegistry);
+  EXPECT_EQ(pool_.queued(), 16 - kMaxSearchesPerRegistry);
   Search("r1.a.test", 5);
   EXPECT_TRUE(Ends("r1.a.test", 6));
   Recovers("r0.a.test");
   EXPECT_TRUE(Ends("r0.a.test", 16));
-  EXPECT_EQ(pool_.held(), 0);
+  EXPECT_EQ(pool_.queued(), 0);
 }
 
 TEST_F(LookUpPools, APluginThatHangsForManyRegistriesLeavesOthersTheirThreads) {
@@ -117,7 +117,7 @@ TEST_F(LookUpPools, APluginThatHangsForManyRegistriesLeavesOthersTheirThreads) {
   }
   Search("r.b.test", 20);
   EXPECT_TRUE(Ends("r.b.test", 20));
-  EXPECT_EQ(pool_.held(), 16 - kOfOnePlugin);
+  EXPECT_EQ(pool_.queued(), 16 - kMaxSearchesPerPlugin);
 }
 
 TEST_F(LookUpPools, HoweverManyPluginsHangAnotherOneRuns) {
@@ -130,7 +130,7 @@ TEST_F(LookUpPools, HoweverManyPluginsHangAnotherOneRuns) {
   }
   Search("r.c.test", 3);
   EXPECT_TRUE(Ends("r.c.test", 3));
-  EXPECT_EQ(pool_.held(), 16 - kPluginsAtOnce);
+  EXPECT_EQ(pool_.queued(), 16 - kPluginsAtOnce);
 }
 
 // Images of two plugins wait for the one that hangs, and take no thread from those of the other one.
@@ -159,21 +159,21 @@ TEST_F(LookUpPools, APluginThatHangsForSeveralGroupsHasOneShare) {
   Search("r0.d.test");
   Search("r1.d.test", 3);
   EXPECT_TRUE(Ends("r1.d.test", 3));
-  EXPECT_EQ(pool_.held(), 16 - kOfOnePlugin - 1);
+  EXPECT_EQ(pool_.queued(), 16 - kMaxSearchesPerPlugin - 1);
 }
 
 TEST_F(LookUpPools, AStoppedSearchWaitsForNoOther) {
   Hang("r0.a.test");
-  Search("r0.a.test", kOfOneRegistry);
+  Search("r0.a.test", kMaxSearchesPerRegistry);
   std::stop_source gone;
   Search("r0.a.test", 5, gone);
   Search("r1.a.test");
   ASSERT_TRUE(Ends("r1.a.test"));  // by then those before it wait
-  EXPECT_EQ(pool_.held(), 5);
+  EXPECT_EQ(pool_.queued(), 5);
   gone.request_stop();
   pool_.DropStopped();
   EXPECT_TRUE(Ends("r0.a.test", 5));
-  EXPECT_EQ(pool_.held(), 0);
+  EXPECT_EQ(pool_.queued(), 0);
 }
 
 // The list has changed, so an entry's search begins anew while the one before still waits for others.
@@ -186,9 +186,9 @@ TEST_F(LookUpPools, ASearchThatIsReplacedWaitsForNoOther) {
     changed_.notify_all();
   });
   std::vector<plan::DesiredImage> wants;
-  for (int i = 0; i <= kOfOneRegistry; i++) {
+  for (int i = 0; i <= kMaxSearchesPerRegistry; i++) {
     wants.push_back({.reference = *image::Reference::Parse("r0.a.test/app" + std::to_string(i))});
-    ASSERT_TRUE(lookups.Want(wants.back(), clock_.Now()));
+    ASSERT_TRUE(lookups.StartIfNeeded(wants.back(), clock_.Now()));
   }
   const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   auto heard = [&](std::size_t searches) {
@@ -196,10 +196,10 @@ TEST_F(LookUpPools, ASearchThatIsReplacedWaitsForNoOther) {
     while (told.size() < searches && changed_.wait_until(mutex_, limit) != std::cv_status::timeout) continue;
     return told.size() == searches;
   };
-  ASSERT_TRUE(lookups.Want({.reference = *image::Reference::Parse("r1.a.test/app")}, clock_.Now()));
+  ASSERT_TRUE(lookups.StartIfNeeded({.reference = *image::Reference::Parse("r1.a.test/app")}, clock_.Now()));
   ASSERT_TRUE(heard(1));  // by then the last one before it waits
   wants.back().sources = {"other.txt"};
-  EXPECT_TRUE(lookups.Want(wants.back(), clock_.Now()));
+  EXPECT_TRUE(lookups.StartIfNeeded(wants.back(), clock_.Now()));
   ASSERT_TRUE(heard(2));
   EXPECT_EQ(told[1].name, wants.back().reference.Normalized());
   EXPECT_FALSE(lookups.Handle(told[1], clock_.Now())) << "nobody waits for it any more";

@@ -106,7 +106,7 @@ class Crowd : public testing::Test {
  protected:
   Crowd() {
     board_.Publish(std::make_shared<const plan::Snapshot>(sample::PeacefulNode()));
-    board_.Touch(clock_.Now());
+    board_.RecordTurn(clock_.Now());
     http::ServerLimits limits;
     limits.deferred_queue = kPodNetworkQueueLimit;
     limits.deferred_threads = kPodNetworkThreads;
@@ -114,7 +114,7 @@ class Crowd : public testing::Test {
     auto listener = http::Listener::Tcp("127.0.0.1:0");
     auto server = http::Server::Start(
         std::move(*listener), limits,
-        Endpoints(board_, metrics_, inquiry_, retries_, clock_, Audience::kPodNetwork, &callers_));
+        Endpoints(board_, metrics_, image_queries_, retries_, clock_, Audience::kPodNetwork, &callers_));
     server_ = std::move(*server);
     // These are remembered before anything hangs.
     EXPECT_EQ(Known(), "200 200 200");
@@ -160,7 +160,7 @@ class Crowd : public testing::Test {
   Gate registry_;
   HeldApi api_;
   Retries retries_{board_, clock_, [](const std::vector<std::string>&) {}};
-  Inquiry inquiry_{
+  ImageQueryService image_queries_{
       board_,
       runtime_,
       runtime_,
@@ -204,7 +204,7 @@ TEST_F(Crowd, ARegistryThatHangsHoldsThoseWhoAskForIt) {
     crowd.push_back(
         Ask(addresses[i % 4], TokenOf("ci.evil"), "slow.test/a" + std::to_string(i) + ":x", "Always"));
   }
-  registry_.AwaitInside(SharedAnswers::kMaxAskingPerClient);
+  registry_.AwaitInside(SharedRegistryAnswers::kMaxQueriesPerClient);
   EXPECT_EQ(Known(), "200 200 200");
   EXPECT_EQ(Told(Ask("127.0.0.7", TokenOf("team.new"), kListed, "Never")), "200");
   EXPECT_EQ(Told(Ask("127.0.0.7", TokenOf("team.known"), "fast.test/a:x", "Always")), "200")
@@ -212,9 +212,9 @@ TEST_F(Crowd, ARegistryThatHangsHoldsThoseWhoAskForIt) {
   EXPECT_EQ(Told(Ask("127.0.0.66", TokenOf("ci.evil"), kListed, "Never")), "200")
       << "known facts for them, too";
   EXPECT_FALSE(registry_.open());
-  EXPECT_EQ(registry_.most(), SharedAnswers::kMaxAskingPerClient) << "of one namespace";
+  EXPECT_EQ(registry_.most(), SharedRegistryAnswers::kMaxQueriesPerClient) << "of one namespace";
   crowd.push_back(Ask("127.0.0.7", TokenOf("team.known"), "slow.test/b:x", "Always"));
-  registry_.AwaitInside(SharedAnswers::kMaxAskingPerClient + 1);  // another one's question
+  registry_.AwaitInside(SharedRegistryAnswers::kMaxQueriesPerClient + 1);  // another one's question
 }
 
 TEST_F(Crowd, OneSlowReviewTurnsNobodyAwayWhileOthersAreAnswered) {

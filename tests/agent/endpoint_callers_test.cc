@@ -37,7 +37,7 @@ class World {
     plan::CallerRules rules;
     if (preflight) rules.namespaces = {"*"};
     if (preflight || fleet) {
-      callers_.emplace(rules, fleet, plan::AgentPlace{"n1", "prefetchd"}, api_.api, node_.metrics,
+      callers_.emplace(rules, fleet, plan::AgentLocation{"n1", "prefetchd"}, api_.api, node_.metrics,
                        node_.clock);
     }
   }

@@ -381,13 +381,13 @@ TEST(Endpoints, TheStatusIsWrittenOnceASecondAndViewAndShared) {
   World world;
   http::Handler local = world.Handler(Audience::kLocal), neighbours = world.Handler(Audience::kPodNetwork);
   http::ServerRequest request{.path = "/v1/status"};
-  http::ServerAnswer first = neighbours(request), second = neighbours(request);
+  http::HandlerResult first = neighbours(request), second = neighbours(request);
   ASSERT_TRUE(first.deferred());
-  EXPECT_EQ(first.kind(), http::JobKind::kQuick);
+  EXPECT_EQ(first.kind(), http::JobKind::kCompute);
   http::SharedBody text = std::move(first).Wait({}).shared;
   ASSERT_NE(text, nullptr);
   EXPECT_EQ(std::move(second).Wait({}).shared, text);
-  http::ServerAnswer known = neighbours(request);
+  http::HandlerResult known = neighbours(request);
   EXPECT_FALSE(known.deferred());
   EXPECT_EQ(std::move(known).TakeResponse().shared, text);
 
@@ -402,7 +402,7 @@ TEST(Endpoints, TheStatusIsWrittenOnceASecondAndViewAndShared) {
   EXPECT_NE(*later, *text) << "the time is another one";
 
   world.Publish(sample::TroubledNode());
-  http::ServerAnswer newer = neighbours(request);
+  http::HandlerResult newer = neighbours(request);
   EXPECT_TRUE(newer.deferred());
   EXPECT_NE(*std::move(newer).Wait({}).shared, *text);
 }
@@ -412,9 +412,9 @@ TEST(Endpoints, WhatGrowsWithTheListIsNotWrittenOnTheServersThread) {
   http::Handler handler = world.Handler(Audience::kPodNetwork);
   http::ServerRequest verbose{.path = "/readyz", .query = {{"verbose", ""}}};
   for (const http::ServerRequest& request : {verbose, http::ServerRequest{.path = "/metrics"}}) {
-    http::ServerAnswer answer = handler(request);
+    http::HandlerResult answer = handler(request);
     ASSERT_TRUE(answer.deferred()) << request.path;
-    EXPECT_EQ(answer.kind(), http::JobKind::kQuick) << request.path;
+    EXPECT_EQ(answer.kind(), http::JobKind::kCompute) << request.path;
   }
   EXPECT_FALSE(handler({.path = "/readyz"}).deferred()) << "kubelet's probe";
 }

@@ -14,9 +14,9 @@ using ListPtr = std::shared_ptr<const plan::ImageList>;
 plan::ImageList Named(std::initializer_list<const char*> names) {
   plan::ImageList list;
   for (const char* name : names) {
-    plan::DesiredImage want;
-    want.reference = *image::Reference::Parse(name);
-    list.images.push_back(std::move(want));
+    plan::DesiredImage desired;
+    desired.reference = *image::Reference::Parse(name);
+    list.images.push_back(std::move(desired));
   }
   return list;
 }
@@ -34,12 +34,12 @@ ActivePull RunNumber(std::uint64_t id) {
 TEST(Entries, WhatStaysKeepsWhatIsKnown) {
   Entries entries(kNode);
   entries.Replace(List({"r.io/a:1", "r.io/b:1"}));
-  entries.all()[1].past.attempts = 3;
+  entries.all()[1].history.attempts = 3;
   entries.all()[1].runs.push_back(RunNumber(7));
   entries.Replace(List({"r.io/c:1", "r.io/b:1"}));
   ASSERT_EQ(entries.all().size(), 2U);
   EXPECT_EQ(entries.all()[1].name(), "r.io/b:1");
-  EXPECT_EQ(entries.all()[1].past.attempts, 3);
+  EXPECT_EQ(entries.all()[1].history.attempts, 3);
   ASSERT_EQ(entries.all()[1].runs.size(), 1U);
   EXPECT_FALSE(entries.all()[1].runs[0].stop.stop_requested());
   EXPECT_EQ(entries.Find("r.io/a:1"), nullptr);
@@ -57,7 +57,7 @@ TEST(Entries, ShareWhatTheListSaysOfThem) {
   Entries entries(kNode);
   ListPtr list = List({"r.io/a:1", "r.io/b:1"});
   entries.Replace(list);
-  for (std::size_t i = 0; i < 2; i++) EXPECT_EQ(&*entries.all()[i].want, &list->images[i]);
+  for (std::size_t i = 0; i < 2; i++) EXPECT_EQ(&*entries.all()[i].desired, &list->images[i]);
 }
 
 TEST(Entries, WhatGoesIsAskedToStop) {
@@ -67,18 +67,18 @@ TEST(Entries, WhatGoesIsAskedToStop) {
   std::stop_token token = entries.all()[0].runs[0].stop.get_token();
   entries.Replace(List({}));
   EXPECT_TRUE(token.stop_requested());
-  EXPECT_EQ(entries.leaving(), 1U);
+  EXPECT_EQ(entries.removed_runs(), 1U);
   EXPECT_TRUE(entries.TakeRun("r.io/a:1", 7));
-  EXPECT_EQ(entries.leaving(), 0U);
+  EXPECT_EQ(entries.removed_runs(), 0U);
   EXPECT_FALSE(entries.TakeRun("r.io/a:1", 7));
 }
 
 TEST(Entries, ANewListGivesANewChance) {
   Entries entries(kNode);
   entries.Replace(List({"r.io/a:1"}));
-  entries.all()[0].past.not_before = base::TimePoint::max();
+  entries.all()[0].history.not_before = base::TimePoint::max();
   entries.Replace(List({"r.io/a:1", "r.io/b:1"}));
-  EXPECT_LT(entries.all()[0].past.not_before, base::TimePoint::max());
+  EXPECT_LT(entries.all()[0].history.not_before, base::TimePoint::max());
 }
 
 // A new line number or a neighbour is no change of the entry.
@@ -87,29 +87,29 @@ TEST(Entries, AChangedEntryIsTriedAtOnce) {
   plan::ImageList list = Named({"r.io/a:1", "r.io/b:1", "r.io/c:1"});
   Entries entries(kNode);
   entries.Replace(std::make_shared<const plan::ImageList>(list));
-  for (Entry& entry : entries.all()) entry.past.not_before = later;
-  entries.all()[2].past.retry_after_until = told;
+  for (Entry& entry : entries.all()) entry.history.not_before = later;
+  entries.all()[2].history.retry_after_until = told;
   list.images[0].from = {"images.yaml:99"};
   list.images[1].pull_timeout += std::chrono::seconds(1);
   list.images[2].priority++;
   entries.Replace(std::make_shared<const plan::ImageList>(list));
-  EXPECT_EQ(entries.all()[0].past.not_before, later);
-  EXPECT_EQ(entries.all()[1].past.not_before, base::TimePoint());
-  EXPECT_EQ(entries.all()[2].past.not_before, told) << "its registry has named a time";
+  EXPECT_EQ(entries.all()[0].history.not_before, later);
+  EXPECT_EQ(entries.all()[1].history.not_before, base::TimePoint());
+  EXPECT_EQ(entries.all()[2].history.not_before, told) << "its registry has named a time";
 }
 
 TEST(Entries, WhatAListAsksOtherwiseIsMarked) {
   plan::ImageList list = Named({"r.io/a:1", "r.io/b:1"});
   Entries entries(kNode);
   entries.Replace(std::make_shared<const plan::ImageList>(list));
-  for (Entry& entry : entries.all()) entry.demand_changed = false;
+  for (Entry& entry : entries.all()) entry.desired_changed = false;
   list.images[0].refresh_interval += std::chrono::seconds(1);
   list.images[1].priority += 1;
   entries.Replace(std::make_shared<const plan::ImageList>(list));
-  EXPECT_TRUE(entries.all()[0].demand_changed);
-  EXPECT_FALSE(entries.all()[1].demand_changed) << "no question for the registry";
+  EXPECT_TRUE(entries.all()[0].desired_changed);
+  EXPECT_FALSE(entries.all()[1].desired_changed) << "no question for the registry";
   entries.Replace(std::make_shared<const plan::ImageList>(list));
-  EXPECT_TRUE(entries.all()[0].demand_changed) << "until somebody has acted on it";
+  EXPECT_TRUE(entries.all()[0].desired_changed) << "until somebody has acted on it";
 }
 
 image::Reference Name(const std::string& text) {
@@ -128,7 +128,7 @@ TEST(Entries, WhatWasAskedForIsBesideTheList) {
   EXPECT_EQ(entries.listed().size(), 1U);
   ASSERT_EQ(entries.requested().size(), 1U);
   EXPECT_FALSE(entries.Settled());
-  entries.all()[0].past.settled = true;
+  entries.all()[0].history.settled = true;
   EXPECT_TRUE(entries.Settled()) << "the list's entries alone";
   // A new list takes nothing away from it.
   std::stop_token token = entries.requested()[0].runs[0].stop.get_token();
@@ -179,23 +179,23 @@ TEST(Entries, SoManyAreKeptInMindAtOnce) {
 TEST(Entries, LabelsSelectThem) {
   plan::ImageList list = Named({"r.io/a:1", "r.io/gpu:1"});
   list.images[1].nodes.node_selector = {{"pool", "gpu"}};
-  Entries entries(kNode, {.labels = std::nullopt, .to_come = true});
+  Entries entries(kNode, {.labels = std::nullopt, .pending = true});
   entries.Replace(std::make_shared<const plan::ImageList>(list));
-  for (Entry& entry : entries.all()) entry.past.settled = true;
-  EXPECT_EQ(entries.Unselected(), 1U);
+  for (Entry& entry : entries.all()) entry.history.settled = true;
+  EXPECT_EQ(entries.CountUnselected(), 1U);
   EXPECT_FALSE(entries.Settled()) << "the labels may come";
   EXPECT_FALSE(entries.SetLabels({})) << "they do not come";
   EXPECT_TRUE(entries.Settled());
-  EXPECT_EQ(entries.Unselected(), 1U);
-  for (Entry& entry : entries.all()) entry.demand_changed = false;
+  EXPECT_EQ(entries.CountUnselected(), 1U);
+  for (Entry& entry : entries.all()) entry.desired_changed = false;
   EXPECT_TRUE(entries.SetLabels({.labels = image::NodeLabels{{"pool", "gpu"}}}));
   EXPECT_TRUE(entries.all()[1].applies());
-  EXPECT_TRUE(entries.all()[1].demand_changed);
-  EXPECT_FALSE(entries.all()[0].demand_changed);
+  EXPECT_TRUE(entries.all()[1].desired_changed);
+  EXPECT_FALSE(entries.all()[0].desired_changed);
   EXPECT_FALSE(entries.SetLabels({.labels = image::NodeLabels{{"pool", "gpu"}, {"zone", "a"}}}));
   EXPECT_TRUE(entries.SetLabels({.labels = image::NodeLabels()}));
   EXPECT_FALSE(entries.all()[1].applies());
-  EXPECT_EQ(entries.Unselected(), 0U);
+  EXPECT_EQ(entries.CountUnselected(), 0U);
 }
 
 TEST(Entries, SettledCountsOnlyWhatApplies) {
@@ -204,7 +204,7 @@ TEST(Entries, SettledCountsOnlyWhatApplies) {
   list.images[1].nodes.platforms = {{.os = "linux", .architecture = "s390x"}};
   entries.Replace(std::make_shared<const plan::ImageList>(std::move(list)));
   EXPECT_FALSE(entries.Settled());
-  entries.all()[0].past.settled = true;
+  entries.all()[0].history.settled = true;
   EXPECT_TRUE(entries.Settled());
 }
 

@@ -47,8 +47,8 @@ class FakeSource final : public image::ContentSource {
     }
     manifests_[Named(name).Normalized()] = manifest + "]}";
   }
-  base::Result<image::ImageManifest> Manifest(const base::Call&,
-                                              const image::RegistryQuestion& image) override {
+  base::Result<image::ImageManifest> FetchManifest(const base::Call&,
+                                                   const image::RegistryQuestion& image) override {
     base::Lock lock(mutex_);
     manifest_requests_++;
     if (manifests_fail_) return *manifests_fail_;
@@ -57,8 +57,9 @@ class FakeSource final : public image::ContentSource {
     return image::ImageManifest{
         .index = {}, .manifest = found->second, .answer_time = answer_time_, .round_trip = round_trip_};
   }
-  base::Status Bytes(const base::Call& call, const image::RegistryQuestion&, const image::BlobRange& range,
-                     const std::function<bool(std::string_view part)>& sink) override {
+  base::Status FetchBytes(const base::Call& call, const image::RegistryQuestion&,
+                          const image::BlobRange& range,
+                          const std::function<bool(std::string_view part)>& sink) override {
     std::string bytes;
     {
       base::Lock lock(mutex_);

@@ -59,7 +59,7 @@ class FetchingTest : public testing::Test {
         store_.OpenBlob({}, kLease, {"layer-" + DigestOf(bytes), DigestOf(bytes), bytes.size(), {}});
     return opened->state;
   }
-  bool IsHere(const std::string& bytes) { return StateOf(bytes) == cri::BlobState::kWhole; }
+  bool IsHere(const std::string& bytes) { return StateOf(bytes) == cri::BlobState::kExists; }
 
   const std::string large_ = std::string(2 * kMiB, 'l') + "arge";
   const std::string small_ = std::string(1000, 's');
@@ -88,16 +88,16 @@ TEST_F(FetchingTest, ItsSizeIsToldBeforeAnythingIsWritten) {
   std::stop_source stop;
   FetchJob job{Named("reg.example/app:v1"), kLease, {}, kRuntime};
   std::uint64_t told = 0;
-  job.sized = [&](const base::Call&, std::uint64_t bytes) { told = bytes; };
+  job.on_size = [&](const base::Call&, std::uint64_t bytes) { told = bytes; };
   EXPECT_TRUE(fetcher_->FetchInto({}, job).fetched);
   EXPECT_EQ(told, source_->served());
   // There is no room.
   source_->Put("reg.example/other:v1", {large_ + "r"});
   job.reference = Named("reg.example/other:v1");
-  job.sized = [&](const base::Call&, std::uint64_t) { stop.request_stop(); };
+  job.on_size = [&](const base::Call&, std::uint64_t) { stop.request_stop(); };
   EXPECT_FALSE(fetcher_->FetchInto({.stop = stop.get_token()}, job).fetched);
   EXPECT_EQ(source_->served(), told);
-  EXPECT_EQ(StateOf(large_ + "r"), cri::BlobState::kOpen);
+  EXPECT_EQ(StateOf(large_ + "r"), cri::BlobState::kWritable);
 }
 
 // At a kilobyte a second, nothing comes after the first part within a test's life.
@@ -173,7 +173,7 @@ TEST_F(FetchingTest, BytesAreWrittenAsTheyCome) {
   fetch.join();
   Make();
   auto opened = store_.OpenBlob({}, kLease, {"layer-x", DigestOf(large_), large_.size(), {}});
-  ASSERT_EQ(opened->state, cri::BlobState::kOpen);
+  ASSERT_EQ(opened->state, cri::BlobState::kWritable);
   EXPECT_GE(opened->writer->offset(), kPart / 2);
   EXPECT_LE(opened->writer->offset(), kPart);
 }
@@ -313,7 +313,7 @@ TEST_F(FetchingTest, PatienceThatTheRegistryAsksForIsForTheRuntimeToo) {
   source_->Put("reg.example/app:v1", {small_});
   source_->Fail(small_, base::ResourceExhausted("429 of a store that it redirects to"));
   const FetchJob job{Named("reg.example/app:v1"), kLease, {}, kRuntime};
-  FetchEnd end = fetcher_->FetchInto({}, job);
+  FetchResult end = fetcher_->FetchInto({}, job);
   EXPECT_FALSE(end.fetched);
   EXPECT_EQ(end.retry_after, std::nullopt);
   Make();
@@ -338,7 +338,7 @@ TEST_F(FetchingTest, WrongBytesDoNotStayInTheStore) {
     clock_.Advance(plan::kFetchOffPeriod);
     EXPECT_FALSE(FetchInto("reg.example/app:v1"));
     auto opened = store_.OpenBlob({}, kLease, {"layer-x", DigestOf(small_), small_.size(), {}});
-    ASSERT_EQ(opened->state, cri::BlobState::kOpen) << "round " << round;
+    ASSERT_EQ(opened->state, cri::BlobState::kWritable) << "round " << round;
     ASSERT_EQ(opened->writer->offset(), 0U);
   }
 }
@@ -351,7 +351,7 @@ TEST_F(FetchingTest, FaultsOfStoreAndImageAreNotBlamedOnTheRegistry) {
   store_.SetDiskFull(true);
   EXPECT_FALSE(FetchInto("reg.example/app:v1"));
   store_.SetDiskFull(false);
-  ASSERT_TRUE(store_.DeleteLease({}, kLease, cri::LeaseBytes::kReleaseLater));
+  ASSERT_TRUE(store_.DeleteLease({}, kLease, cri::LeaseDeletion::kAsync));
   EXPECT_FALSE(FetchInto("reg.example/app:v1"));
   EXPECT_TRUE(store_.EnsureLease({}, kLease, 1h));
   source_->Hold(large_);
@@ -385,18 +385,18 @@ TEST_F(FetchingTest, ANearRegistryTellsSizes) {
   const image::Reference app = Named("reg.example/app:v1");
   const FetchJob job{app, "", {}, kRuntime};
   source_->Put("reg.example/app:v1", {small_, large_});
-  EXPECT_FALSE(fetcher_->MayAskSize(app, kRuntime)) << "nobody knows yet how near it is";
+  EXPECT_FALSE(fetcher_->MayQuerySize(app, kRuntime)) << "nobody knows yet how near it is";
   source_->AnswerIn(1ms);
   EXPECT_FALSE(FetchInto("reg.example/app:v1"));
-  EXPECT_TRUE(fetcher_->MayAskSize(app, kRuntime));
-  EXPECT_FALSE(fetcher_->MayAskSize(app, {.name = "containerd", .version = "1.7.24"}));
-  EXPECT_FALSE(fetcher_->MayAskSize(Named("other.example/app:v1"), kRuntime));
+  EXPECT_TRUE(fetcher_->MayQuerySize(app, kRuntime));
+  EXPECT_FALSE(fetcher_->MayQuerySize(app, {.name = "containerd", .version = "1.7.24"}));
+  EXPECT_FALSE(fetcher_->MayQuerySize(Named("other.example/app:v1"), kRuntime));
   const std::string config = "config of reg.example/app:v1";
-  EXPECT_EQ(fetcher_->AskSize({}, job), small_.size() + large_.size() + config.size());
+  EXPECT_EQ(fetcher_->QuerySize({}, job), small_.size() + large_.size() + config.size());
   EXPECT_EQ(source_->served(), 0U);
   // An image that is absent says nothing about the others.
-  EXPECT_EQ(fetcher_->AskSize({}, {Named("reg.example/gone:v1"), "", {}, kRuntime}), 0U);
-  EXPECT_TRUE(fetcher_->MayAskSize(app, kRuntime));
+  EXPECT_EQ(fetcher_->QuerySize({}, {Named("reg.example/gone:v1"), "", {}, kRuntime}), 0U);
+  EXPECT_TRUE(fetcher_->MayQuerySize(app, kRuntime));
 }
 
 TEST_F(FetchingTest, ARegistryThatFailsIsNotAskedForSizes) {
@@ -406,10 +406,10 @@ TEST_F(FetchingTest, ARegistryThatFailsIsNotAskedForSizes) {
     source_->Put("reg.example/app:v1", {small_});
     source_->AnswerIn(1ms);
     EXPECT_FALSE(FetchInto("reg.example/app:v1"));
-    ASSERT_TRUE(fetcher_->MayAskSize(app, kRuntime)) << error.message();
+    ASSERT_TRUE(fetcher_->MayQuerySize(app, kRuntime)) << error.message();
     source_->FailManifests(error);
-    EXPECT_EQ(fetcher_->AskSize({}, {app, "", {}, kRuntime}), 0U);
-    EXPECT_FALSE(fetcher_->MayAskSize(app, kRuntime)) << error.message();
+    EXPECT_EQ(fetcher_->QuerySize({}, {app, "", {}, kRuntime}), 0U);
+    EXPECT_FALSE(fetcher_->MayQuerySize(app, kRuntime)) << error.message();
     source_->FailManifests(std::nullopt);
     clock_.Advance(plan::kFetchOffPeriod);
   }

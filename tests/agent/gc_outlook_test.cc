@@ -9,7 +9,7 @@ using std::chrono::hours;
 
 plan::ImageState Here(const std::string& name, const std::string& id) {
   plan::ImageState state;
-  state.want = plan::DesiredImage{.reference = *image::Reference::Parse(name)};
+  state.desired = plan::DesiredImage{.reference = *image::Reference::Parse(name)};
   state.present = true;
   state.image_id = id;
   state.size_bytes = 1'000'000;

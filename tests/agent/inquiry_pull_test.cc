@@ -19,7 +19,7 @@ class PullingTest : public InquiryTest {
   }
   plan::ImageState& Asked(const std::string& image, plan::Reason reason) {
     plan::ImageState requested;
-    requested.want = plan::DesiredImage{.reference = *image::Reference::Parse(image)};
+    requested.desired = plan::DesiredImage{.reference = *image::Reference::Parse(image)};
     requested.phase = plan::Phase::kFailing;
     requested.reason = reason;
     requested.message = "as the runtime says it";
@@ -31,17 +31,17 @@ class PullingTest : public InquiryTest {
 
   std::vector<std::string> wished_;
   std::function<void()> act_;  // what happens upon a wish
-  Inquiry pulling_{board_,
-                   runtime_,
-                   runtime_,
-                   keyring_,
-                   clock_,
-                   nullptr,
-                   nullptr,
-                   [this](const image::Reference& reference, base::TimePoint) {
-                     wished_.push_back(reference.written());
-                     if (act_) act_();
-                   }};
+  ImageQueryService pulling_{board_,
+                             runtime_,
+                             runtime_,
+                             keyring_,
+                             clock_,
+                             nullptr,
+                             nullptr,
+                             [this](const image::Reference& reference, base::TimePoint) {
+                               wished_.push_back(reference.written());
+                               if (act_) act_();
+                             }};
 };
 
 const std::string kAbsent = "reg.example.test/absent:v1";
@@ -95,7 +95,7 @@ TEST_F(PullingTest, WhatCameOfAnOlderWishIsNoAnswer) {
 
 TEST_F(PullingTest, AnEntryOfTheListWaitsForItsOwnPull) {
   plan::ImageState listed;
-  listed.want = plan::DesiredImage{.reference = *image::Reference::Parse(kAbsent)};
+  listed.desired = plan::DesiredImage{.reference = *image::Reference::Parse(kAbsent)};
   listed.phase = plan::Phase::kProgressing;
   listed.reason = plan::Reason::kQueued;
   listed.pull.state = plan::PullState::kQueued;

@@ -29,7 +29,7 @@ TEST_P(AlwaysTest, AsksTheRegistryNow) {
   says_ = GetParam().says;
   status::CheckAnswer answer = Ask(kApp);
   EXPECT_EQ(answer.ok, GetParam().ok);
-  EXPECT_EQ(answer.result, GetParam().result);
+  EXPECT_EQ(answer.result.text(), GetParam().result);
   EXPECT_EQ(answer.reason, GetParam().reason);
   EXPECT_NE(answer.message.find("Always"), std::string::npos) << answer.message;
   ASSERT_TRUE(asked_);
@@ -73,7 +73,7 @@ providers:
   matchImages: [reg.example.test]
   defaultCacheDuration: 1h
 )");
-  keyring_.KubeletUses({.config = file, .bin_dir = "/opt/kubelets"});
+  keyring_.SetKubeletProviders({.config = file, .bin_dir = "/opt/kubelets"});
   clock_.Advance(std::chrono::seconds(1));
   const std::string named =
       "provider \"acme-login\" was skipped: kubelet uses it, from " + file + "; the agent was given none";
@@ -151,7 +151,7 @@ TEST_P(PullTest, AsksWhetherThePodCouldPull) {
     asked_.reset();
     status::CheckAnswer answer = Ask(image, true, {}, PullPolicy::kIfNotPresent);
     EXPECT_EQ(answer.ok, row.ok) << answer.message;
-    EXPECT_EQ(answer.result, row.result);
+    EXPECT_EQ(answer.result.text(), row.result);
     std::string verdict = image == kApp ? "RecordedForOthers" : "ImageAbsent";
     EXPECT_EQ(answer.reason, row.reason.empty() ? verdict : row.reason);
     ASSERT_TRUE(asked_);

@@ -39,7 +39,7 @@ class InquiryTest : public testing::Test {
     snapshot_.kubelet->root = dir_.path();
     Possible({{.version = {1, 36}}});
     plan::ImageState state;
-    state.want = plan::DesiredImage{.reference = *image::Reference::Parse(kApp)};
+    state.desired = plan::DesiredImage{.reference = *image::Reference::Parse(kApp)};
     state.present = state.usable = true;
     state.image_id = IdOf(kApp);
     snapshot_.images.push_back(state);
@@ -59,14 +59,15 @@ class InquiryTest : public testing::Test {
   status::CheckAnswer Check(const std::string& image, PullPolicy policy, bool local = true,
                             status::CheckIdentity identity = {}) {
     board_.Publish(std::make_shared<const plan::Snapshot>(snapshot_));
-    return inquiry_
+    return image_queries_
         .Check({}, {.questions = {{image, policy, std::move(identity)}}}, local ? kNode : Requester{})
         .answers.at(0);
   }
   doc::Node Explain(const std::string& image, const ExplainOptions& options = {}) {
     board_.Publish(std::make_shared<const plan::Snapshot>(snapshot_));
     doc::Problems problems("json");
-    auto root = doc::ParseJson(inquiry_.Explain({}, *image::Reference::Parse(image), options).json, problems);
+    auto root =
+        doc::ParseJson(image_queries_.Explain({}, *image::Reference::Parse(image), options).json, problems);
     EXPECT_TRUE(root);
     return root ? *root : doc::Node::Mapping();
   }
@@ -80,13 +81,13 @@ class InquiryTest : public testing::Test {
       clock_};
   plan::Snapshot snapshot_;
   Board board_;
-  Inquiry inquiry_{board_, runtime_, runtime_, keyring_, clock_};
+  ImageQueryService image_queries_{board_, runtime_, runtime_, keyring_, clock_};
   // What the registry says, and what it was asked last.
   image::RegistryAnswer says_;
   std::optional<image::RegistryQuestion> asked_;
   base::TimePoint deadline_;
   int times_asked_ = 0;
-  Inquiry asking_{
+  ImageQueryService asking_{
       board_,
       runtime_,
       runtime_,

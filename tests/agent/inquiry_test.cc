@@ -24,7 +24,7 @@ TEST_F(InquiryTest, AnImportedImageStarts) {
   EXPECT_EQ(Explain(imported).Find("reason")->text, "Preloaded");
   // On the list, and the newest look was before.
   plan::ImageState state;
-  state.want = plan::DesiredImage{.reference = *image::Reference::Parse(imported)};
+  state.desired = plan::DesiredImage{.reference = *image::Reference::Parse(imported)};
   state.reason = plan::Reason::kImageAbsent;
   snapshot_.images.push_back(state);
   EXPECT_EQ(Check(imported, PullPolicy::kNever).reason, "Preloaded");
@@ -89,8 +89,8 @@ TEST_F(InquiryTest, ThePodsSpellingCounts) {
   // What kubelet 1.36 records is the text that the pod wrote (K17).
   runtime_.Preload(tests::MakeImage("docker.io/library/tool:v1", 3000));
   plan::ImageState tool = snapshot_.images[0];
-  tool.want.Change(
-      [](auto& want) { want.reference = *image::Reference::Parse("docker.io/library/tool:v1"); });
+  tool.desired.Change(
+      [](auto& desired) { desired.reference = *image::Reference::Parse("docker.io/library/tool:v1"); });
   tool.image_id = IdOf("docker.io/library/tool:v1");
   snapshot_.images.push_back(tool);
   snapshot_.images.back().verdicts = tests::Open();  // of the list's own spelling
@@ -107,9 +107,9 @@ TEST_F(InquiryTest, ExplainsAnEntryForThePodThatItIsFor) {
   const std::string name = "docker.io/library/tool:v1";
   runtime_.Preload(tests::MakeImage(name, 3000));
   plan::ImageState tool = snapshot_.images[0];
-  tool.want.Change([&](auto& want) {
-    want.reference = *image::Reference::Parse(name);
-    want.ready_as = image::PodCoordinates{.secrets = {{"", "team", "pull"}}, .service_account = {}};
+  tool.desired.Change([&](auto& desired) {
+    desired.reference = *image::Reference::Parse(name);
+    desired.ready_as = image::PodCredentialRefs{.secrets = {{"", "team", "pull"}}, .service_account = {}};
   });
   tool.image_id = IdOf(name);
   tool.verdicts = tests::Open(kubelet::VerdictReason::kAssumedForPod);
@@ -126,9 +126,9 @@ TEST_F(InquiryTest, OfAnEntryWithTwoSpellingsEachAnswersForItself) {
   const std::string full = "docker.io/library/tool:v1", short_name = "tool:v1";
   runtime_.Preload(tests::MakeImage(full, 3000));
   plan::ImageState tool = snapshot_.images[0];
-  tool.want.Change([&](auto& want) {
-    want.reference = *image::Reference::Parse(full);
-    want.other_pods = {{*image::Reference::Parse(short_name)}};
+  tool.desired.Change([&](auto& desired) {
+    desired.reference = *image::Reference::Parse(full);
+    desired.other_pods = {{*image::Reference::Parse(short_name)}};
   });
   tool.image_id = IdOf(full);
   plan::EntryVerdicts all = plan::WorstOf({{full, tests::Open()}, {short_name, tests::Closed()}});
@@ -163,7 +163,7 @@ TEST_F(InquiryTest, AnImageIsKnownIfItIsListedOrHere) {
   snapshot_.images[0].present = snapshot_.images[0].usable = false;
   board_.Publish(std::make_shared<const plan::Snapshot>(snapshot_));
   auto known = [&](const std::string& name) {
-    return inquiry_.Explain({}, *image::Reference::Parse(name), {}).known;
+    return image_queries_.Explain({}, *image::Reference::Parse(name), {}).known;
   };
   EXPECT_TRUE(known(kApp)) << "listed, and absent";
   EXPECT_TRUE(known("reg.example.test/unlisted:v1")) << "here, and not listed";
@@ -324,7 +324,7 @@ TEST_F(InquiryTest, ExplainsTheRecordWithoutNamesOrHashes) {
 TEST_F(InquiryTest, NamesIdentitiesWhenAskedButNeverAHash) {
   Record(IdOf(kApp), "reg.example.test/team/app", tests::kSecretEntry);
   board_.Publish(std::make_shared<const plan::Snapshot>(snapshot_));
-  std::string json = inquiry_.Explain({}, *image::Reference::Parse(kApp), {.identities = true}).json;
+  std::string json = image_queries_.Explain({}, *image::Reference::Parse(kApp), {.identities = true}).json;
   EXPECT_NE(json.find("secret team/pull"), std::string::npos);
   EXPECT_EQ(json.find("\"h1\""), std::string::npos) << json;
 }
@@ -332,7 +332,8 @@ TEST_F(InquiryTest, NamesIdentitiesWhenAskedButNeverAHash) {
 TEST_F(InquiryTest, NamesCredentialsAndNeverAPassword) {
   doc::Node root = Explain(kApp);
   EXPECT_EQ(root.Find("credentials")->items.at(0).Find("username")->text, "ann");
-  EXPECT_EQ(inquiry_.Explain({}, *image::Reference::Parse(kApp), {}).json.find("s3cr3t"), std::string::npos);
+  EXPECT_EQ(image_queries_.Explain({}, *image::Reference::Parse(kApp), {}).json.find("s3cr3t"),
+            std::string::npos);
   EXPECT_EQ(Explain(kApp, {.credentials = false}).Find("credentials")->kind, doc::Node::Kind::kNull);
 }
 
@@ -341,7 +342,7 @@ TEST_F(InquiryTest, ExplainsWhatIsNotListed) {
   EXPECT_FALSE(root.Find("listed")->boolean);
   EXPECT_TRUE(root.Find("present")->boolean);
   EXPECT_EQ(root.Find("reason")->text, "Preloaded");
-  EXPECT_FALSE(inquiry_.Explain({}, *image::Reference::Parse("a.example.test/b:v9"), {}).known);
+  EXPECT_FALSE(image_queries_.Explain({}, *image::Reference::Parse("a.example.test/b:v9"), {}).known);
 }
 
 }  // namespace

@@ -52,8 +52,8 @@ class KubeletAskerTest : public testing::Test {
   std::optional<kube::Failure> failure_, metrics_failure_;
   std::string our_hash_ = "sha256:a";
   int config_asked_ = 0, metrics_asked_ = 0;
-  std::shared_ptr<LearntSettings> word_ = std::make_shared<LearntSettings>();
-  std::shared_ptr<SeenStart> start_ = std::make_shared<SeenStart>();
+  std::shared_ptr<LatestKubeletSettings> word_ = std::make_shared<LatestKubeletSettings>();
+  std::shared_ptr<LatestKubeletStart> start_ = std::make_shared<LatestKubeletStart>();
   KubeletClient asker_{Port(), word_, start_, clock_, 1};
   base::TimePoint next_ = clock_.Now();
 };

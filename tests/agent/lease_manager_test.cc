@@ -65,7 +65,7 @@ TEST(LeaseManager, WhoseBytesAreInTheWayWaitsForNoOther) {
   for (const char* lease : {"l1", "l2", "l3"}) rig.book.Begin(lease, lease, rig.now);
   rig.running = {"l3"};
   EXPECT_EQ(rig.Dropped(), Names{});
-  rig.book.ReleaseLease("l2", cri::LeaseBytes::kReleaseNow);
+  rig.book.ReleaseLease("l2", cri::LeaseDeletion::kSync);
   EXPECT_EQ(rig.Dropped(), (Names{"l1", "l2"}));
 }
 
@@ -76,7 +76,7 @@ TEST(LeaseManager, APullThatBeginsAgainStartsTheWaitAnew) {
   rig.running = {"l2"};
   EXPECT_EQ(rig.Dropped(), Names{});
   rig.now += seconds(3);
-  rig.uses["l1"] = IdleLeaseUse::kKeeps;
+  rig.uses["l1"] = IdleLeaseUse::kHoldsBytes;
   EXPECT_EQ(rig.Dropped(), Names{});
   rig.now += seconds(3);
   rig.uses["l1"] = IdleLeaseUse::kNone;
@@ -124,7 +124,7 @@ TEST(LeaseManager, APullThatBeginsMeanwhileKeepsItInTheBook) {
 
 TEST(LeaseManager, WhoseEntryNeedsNothingMoreGoes) {
   Rig rig;
-  rig.uses = {{"a", IdleLeaseUse::kKeeps}, {"b", IdleLeaseUse::kWaits}};
+  rig.uses = {{"a", IdleLeaseUse::kHoldsBytes}, {"b", IdleLeaseUse::kDeferred}};
   rig.book.Begin("la", "a", rig.now);
   rig.book.Begin("lb", "b", rig.now);
   EXPECT_EQ(rig.Dropped(), Names{});
@@ -134,7 +134,8 @@ TEST(LeaseManager, WhoseEntryNeedsNothingMoreGoes) {
 
 TEST(LeaseManager, WhatKeepsBytesOrRunsIsRenewed) {
   Rig rig;
-  rig.uses = {{"a", IdleLeaseUse::kKeeps}, {"b", IdleLeaseUse::kWaits}, {"c", IdleLeaseUse::kWaits}};
+  rig.uses = {
+      {"a", IdleLeaseUse::kHoldsBytes}, {"b", IdleLeaseUse::kDeferred}, {"c", IdleLeaseUse::kDeferred}};
   for (const char* name : {"a", "b", "c"}) rig.book.Begin(std::string("l") + name, name, rig.now);
   rig.running = {"lc"};
   rig.now += minutes(14);
@@ -152,8 +153,7 @@ TEST(LeaseManager, BytesThatAreInTheWayGoAtOnce) {
   Rig rig;
   for (bool for_disk_space : {false, true, false}) {
     rig.book.Begin("l", "a", rig.now);
-    rig.book.ReleaseLease("l",
-                          for_disk_space ? cri::LeaseBytes::kReleaseNow : cri::LeaseBytes::kReleaseLater);
+    rig.book.ReleaseLease("l", for_disk_space ? cri::LeaseDeletion::kSync : cri::LeaseDeletion::kAsync);
     auto work = rig.Next();
     ASSERT_TRUE(work);
     EXPECT_EQ(work->drop, Names{"l"});
@@ -167,7 +167,7 @@ TEST(LeaseManager, GoesNotBeforeItsTime) {
   Rig rig;
   rig.book.Begin("l", "a", rig.now);
   EXPECT_EQ(rig.book.NextTurn(rig.now), base::TimePoint::max());
-  rig.book.ReleaseLease("l", cri::LeaseBytes::kReleaseNow, rig.now + seconds(1));
+  rig.book.ReleaseLease("l", cri::LeaseDeletion::kSync, rig.now + seconds(1));
   EXPECT_FALSE(rig.Next());
   EXPECT_TRUE(rig.book.IsBeingReleased("l")) << "a pull would take the room that others wait for";
   EXPECT_EQ(rig.book.NextTurn(rig.now), rig.now + seconds(1));
@@ -214,7 +214,7 @@ TEST(LeaseManager, LeftoversAreSearchedForUntilThatWorked) {
   ASSERT_TRUE(work && work->list);
   rig.book.Handle({.found = Names{}}, rig.now);
   EXPECT_FALSE(rig.Next(true));
-  rig.book.LookForLeftovers();
+  rig.book.ListAgain();
   EXPECT_TRUE(rig.Next(true));
 }
 

@@ -16,7 +16,7 @@ TEST(LiveRuntime, WhatNoNameFindsIsNotHere) {
   const tests::FakeImage old = tests::MakeImage("r.io/a:v1", 1000);
   const auto digest = *image::Reference::Parse("r.io/a@" + old.digest);
   plan::ImageState listed;
-  listed.want = plan::DesiredImage{.reference = digest};
+  listed.desired = plan::DesiredImage{.reference = digest};
   runtime.Preload(old);
   LiveRuntime::Listing here = now.Ask({}, {});
   EXPECT_TRUE(now.Unlisted({}, digest, **here).present);

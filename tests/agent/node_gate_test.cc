@@ -25,7 +25,7 @@ class NodeGateTest : public testing::Test {
     plan::Snapshot snapshot;
     snapshot.list.hash = "sha256:3f9c21aabbcc";
     plan::ImageState image;
-    image.want = plan::DesiredImage{.reference = *image::Reference::Parse("r.io/a:1")};
+    image.desired = plan::DesiredImage{.reference = *image::Reference::Parse("r.io/a:1")};
     image.ready = ready;
     image.phase = phase;
     image.reason = reason;
@@ -45,7 +45,7 @@ class NodeGateTest : public testing::Test {
     plan::ImageState image = snapshot.images.at(0);
     snapshot.images.clear();
     for (int i = 0; i < count; i++) {
-      image.want =
+      image.desired =
           plan::DesiredImage{.reference = *image::Reference::Parse("r.io/a" + std::to_string(i) + ":1")};
       image.digest = after;
       plan::RegistryView registry;
@@ -81,7 +81,7 @@ class NodeGateTest : public testing::Test {
   tests::FakeClock clock_;
   Board board_;
   OneNode api_;
-  std::shared_ptr<LearntVersion> version_ = std::make_shared<LearntVersion>();
+  std::shared_ptr<LatestNodeReport> version_ = std::make_shared<LatestNodeReport>();
   std::vector<std::pair<std::string, std::string>> told_;  // troubles, and what each is of
   std::optional<NodeGate> gate_;
 };

@@ -46,7 +46,7 @@ class RightsTestOf : public InquiryTest, public testing::WithParamInterface<Row>
  protected:
   RightsTestOf() {
     plan::ImageState gone;
-    gone.want = plan::DesiredImage{.reference = *image::Reference::Parse(kGone)};
+    gone.desired = plan::DesiredImage{.reference = *image::Reference::Parse(kGone)};
     gone.reason = plan::Reason::kQueued;
     gone.message = "it is going to be pulled";
     snapshot_.images.push_back(gone);
@@ -211,13 +211,13 @@ TEST_F(PreflightRights, NoPullSecretOfTheAgentsIsUsedForAPod) {
                                                   .allow_repositories = {"reg.example.test"},
                                                   .list_sources = {"images.yaml"}}}},
                                clock_);
-  Inquiry asking(
+  ImageQueryService asking(
       board_, runtime_, runtime_, keyring, clock_,
       [this](const base::Call&, const image::RegistryQuestion& question, const RegistryQueryContext&) {
         asked_ = question;
         return image::RegistryAnswer{.kind = Kind::kSame};
       });
-  snapshot_.images[0].want.Change([](plan::DesiredImage& want) { want.sources = {"images.yaml"}; });
+  snapshot_.images[0].desired.Change([](plan::DesiredImage& desired) { desired.sources = {"images.yaml"}; });
   board_.Publish(std::make_shared<const plan::Snapshot>(snapshot_));
   auto users = [&](const Requester& asker) {
     asking.Check({}, {.questions = {{kApp, kAlways, {}}}}, asker);
@@ -237,10 +237,11 @@ TEST_F(PreflightRights, ATokenOfThePodsAccountMayOpenWhatIsDenied) {
        .kubelet_version = {1, 36}},
       clock_);
   EXPECT_EQ(keyring.problems(), std::vector<std::string>{});
-  Inquiry asking(board_, runtime_, runtime_, keyring, clock_,
-                 [](const base::Call&, const image::RegistryQuestion&, const RegistryQueryContext&) {
-                   return image::RegistryAnswer{.kind = Kind::kAccessDenied};
-                 });
+  ImageQueryService asking(
+      board_, runtime_, runtime_, keyring, clock_,
+      [](const base::Call&, const image::RegistryQuestion&, const RegistryQueryContext&) {
+        return image::RegistryAnswer{.kind = Kind::kAccessDenied};
+      });
   board_.Publish(std::make_shared<const plan::Snapshot>(snapshot_));
   EXPECT_EQ(asking.Check({}, {.questions = {{kApp, kAlways, {}}}}, kAskingAlways).answers.at(0).result.text(),
             "Unknown");
@@ -248,7 +249,7 @@ TEST_F(PreflightRights, ATokenOfThePodsAccountMayOpenWhatIsDenied) {
 
 // The last of many images of a question gets what time is left.
 TEST_F(PreflightRights, WhatIsHeardInLittleTimeIsNoAnswerForOthers) {
-  SharedAnswers moment;
+  SharedRegistryAnswers moment;
   const RegistryResolver unreachable = [this](const base::Call&, const image::RegistryQuestion&,
                                               const RegistryQueryContext&) {
     times_asked_++;
@@ -293,23 +294,23 @@ TEST_F(PreflightRights, AnAnswerTellsWhetherACredentialWasLent) {
   };
   const image::Reference app = *image::Reference::Parse(kApp);
   const image::AuthConfig bob{.username = "bob", .password = base::Secret("pw")};
-  Refusals refusals;
+  RefusedCredentials refusals;
   auto is_lent = [&](bool exposes) {
     credentials::Lookup lookup;
     lookup.credentials = {{.auth = bob, .exposes = exposes},
                           {.auth = {.username = "ann", .password = base::Secret("pw")}}};
-    return AskRegistry({}, {asker, &refusals, clock_, image::Platform::Host()},
-                       {.reference = app,
-                        .credentials = std::make_shared<const credentials::Lookup>(lookup),
-                        .local = std::nullopt,
-                        .runtime = {}})
-        .lent;
+    return QueryRegistry({}, {asker, &refusals, clock_, image::Platform::Host()},
+                         {.reference = app,
+                          .credentials = std::make_shared<const credentials::Lookup>(lookup),
+                          .local = std::nullopt,
+                          .runtime = {}})
+        .restricted;
   };
   EXPECT_FALSE(is_lent(false));
   EXPECT_TRUE(is_lent(true));
   for (const char* other : {"r.io/a:v1", "r.io/b:v1", "r.io/c:v1"}) {
-    refusals.Refused(*image::Reference::Parse(app.domain() + std::string(other).substr(4)), bob,
-                     clock_.Now());
+    refusals.RecordRefusal(*image::Reference::Parse(app.domain() + std::string(other).substr(4)), bob,
+                           clock_.Now());
   }
   EXPECT_FALSE(is_lent(true)) << "one that was refused is not sent";
 }

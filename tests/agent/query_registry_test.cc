@@ -16,12 +16,12 @@ struct NothingCase {
 };
 class SaysNothingTest : public testing::TestWithParam<NothingCase> {};
 TEST_P(SaysNothingTest, Table) {
-  EXPECT_EQ(HasNoContent({.kind = GetParam().kind, .detail = GetParam().detail}), GetParam().expect);
+  EXPECT_EQ(IsLocalFailure({.kind = GetParam().kind, .detail = GetParam().detail}), GetParam().expect);
 }
 
 // The agent's own limit and its own stop tell nothing of the registry.
 INSTANTIATE_TEST_SUITE_P(
-    AskRegistry, SaysNothingTest,
+    QueryRegistry, SaysNothingTest,
     testing::Values(NothingCase{"OwnLimit", RegistryAnswerKind::kRateLimited, RegistryDetail::kOwnLimit,
                                 true},
                     NothingCase{"Stopped", RegistryAnswerKind::kUnreachable, RegistryDetail::kStopped, true},

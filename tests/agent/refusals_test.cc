@@ -24,7 +24,7 @@ struct Words {
 
 class WordsTest : public testing::TestWithParam<Words> {};
 TEST_P(WordsTest, Row) {
-  EXPECT_EQ(IsAboutTheCredential(GetParam().error, Ref("r.io/team/unauthorized:401")),
+  EXPECT_EQ(IsAuthenticationFailure(GetParam().error, Ref("r.io/team/unauthorized:401")),
             GetParam().about_the_credential);
 }
 INSTANTIATE_TEST_SUITE_P(
@@ -49,31 +49,31 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 TEST(Refusals, ThreeImagesThenItIsHeldForFiveMinutes) {
-  Refusals refusals;
+  RefusedCredentials refusals;
   image::AuthConfig bad = Auth("ci", "wrong");
-  for (const char* name : {"r.io/a", "r.io/b"}) refusals.Refused(Ref(name), bad, kNow);
-  refusals.Refused(Ref("r.io/b"), bad, kNow);  // the same image again tells nothing new
-  EXPECT_FALSE(refusals.Held(Ref("r.io/c"), bad, kNow));
-  refusals.Refused(Ref("r.io/c"), bad, kNow);
-  EXPECT_TRUE(refusals.Held(Ref("r.io/d"), bad, kNow));
-  EXPECT_TRUE(refusals.Held(Ref("r.io/d"), bad, kNow + minutes(5)));
-  EXPECT_FALSE(refusals.Held(Ref("r.io/d"), bad, kNow + minutes(5) + seconds(1)));
+  for (const char* name : {"r.io/a", "r.io/b"}) refusals.RecordRefusal(Ref(name), bad, kNow);
+  refusals.RecordRefusal(Ref("r.io/b"), bad, kNow);  // the same image again tells nothing new
+  EXPECT_FALSE(refusals.IsSuppressed(Ref("r.io/c"), bad, kNow));
+  refusals.RecordRefusal(Ref("r.io/c"), bad, kNow);
+  EXPECT_TRUE(refusals.IsSuppressed(Ref("r.io/d"), bad, kNow));
+  EXPECT_TRUE(refusals.IsSuppressed(Ref("r.io/d"), bad, kNow + minutes(5)));
+  EXPECT_FALSE(refusals.IsSuppressed(Ref("r.io/d"), bad, kNow + minutes(5) + seconds(1)));
 }
 
 TEST(Refusals, OnlyThatCredentialAndThatRegistry) {
-  Refusals refusals;
+  RefusedCredentials refusals;
   image::AuthConfig bad = Auth("ci", "wrong");
-  for (const char* name : {"r.io/a", "r.io/b", "r.io/c"}) refusals.Refused(Ref(name), bad, kNow);
-  EXPECT_FALSE(refusals.Held(Ref("other.io/a"), bad, kNow));
-  EXPECT_FALSE(refusals.Held(Ref("r.io/a"), Auth("ci", "right"), kNow));
+  for (const char* name : {"r.io/a", "r.io/b", "r.io/c"}) refusals.RecordRefusal(Ref(name), bad, kNow);
+  EXPECT_FALSE(refusals.IsSuppressed(Ref("other.io/a"), bad, kNow));
+  EXPECT_FALSE(refusals.IsSuppressed(Ref("r.io/a"), Auth("ci", "right"), kNow));
 }
 
 TEST(Refusals, WhatWorksOnceIsNotWrong) {
-  Refusals refusals;
+  RefusedCredentials refusals;
   image::AuthConfig auth = Auth("ci", "pw");
-  for (const char* name : {"r.io/a", "r.io/b", "r.io/c"}) refusals.Refused(Ref(name), auth, kNow);
-  refusals.Worked(Ref("r.io/d"), auth);
-  EXPECT_FALSE(refusals.Held(Ref("r.io/a"), auth, kNow));
+  for (const char* name : {"r.io/a", "r.io/b", "r.io/c"}) refusals.RecordRefusal(Ref(name), auth, kNow);
+  refusals.RecordSuccess(Ref("r.io/d"), auth);
+  EXPECT_FALSE(refusals.IsSuppressed(Ref("r.io/a"), auth, kNow));
 }
 
 }  // namespace

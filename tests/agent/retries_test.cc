@@ -18,7 +18,7 @@ plan::Snapshot Shown() {
   snapshot.node = "ci-7";
   for (const char* name : {"quay.io/acme/a:v1", "docker.io/library/b:1", "quay.io/acme/c:v1"}) {
     plan::ImageState image;
-    image.want = plan::DesiredImage{.reference = *image::Reference::Parse(name)};
+    image.desired = plan::DesiredImage{.reference = *image::Reference::Parse(name)};
     image.pull.state = plan::PullState::kWaiting;
     snapshot.images.push_back(std::move(image));
   }

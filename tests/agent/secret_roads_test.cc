@@ -74,7 +74,7 @@ class SecretRoads : public tests::RegistryWorld {
     doc::ObjectReader exec{doc::Reader(*tree, problems)};
     EXPECT_TRUE(kube::DecodeExecPlugin(
         exec, "/", {}, {}, {}, [](const std::string&) { return std::optional<std::string>(); },
-        kube::PluginUse::kInUse));
+        kube::PluginUse::kActive));
     return value;
   }
 
@@ -89,13 +89,13 @@ class SecretRoads : public tests::RegistryWorld {
          [](const std::string& secret) {
            EXPECT_TRUE(credentials::DecodeDockerConfig(
                R"({"auths":{"r.io":{"username":"me","password":)" + Quoted(secret) + "}}}",
-               credentials::DockerConfigShape::kAuths));
+               credentials::DockerConfigFormat::kAuths));
          }},
         {"identity token of a docker config",
          [](const std::string& secret) {
            EXPECT_TRUE(credentials::DecodeDockerConfig(
                R"({"auths":{"r.io":{"auth":")" + base::Base64Encode("<token>:" + secret) + "\"}}}",
-               credentials::DockerConfigShape::kAuths));
+               credentials::DockerConfigFormat::kAuths));
          }},
         {"pair of a Basic header",
          [this](const std::string& secret) {
@@ -265,7 +265,7 @@ class SecretRoads : public tests::RegistryWorld {
          }},
         {"kubelet's words about a touch pod",
          [](const std::string& text) {
-           plan::ContainerSeen seen;
+           plan::ContainerObservation seen;
            seen.waiting_reason = "ErrImagePull";
            seen.waiting_message = text;
            return plan::EvaluateContainer(seen).result.why;

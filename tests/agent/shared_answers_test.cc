@@ -23,15 +23,15 @@ using std::chrono::milliseconds;
 image::RegistryAnswer Late() {
   return {.kind = RegistryAnswerKind::kUnreachable, .message = "late"};
 }
-SharedAnswers::Reply Same() {
+SharedRegistryAnswers::Reply Same() {
   return {{.kind = RegistryAnswerKind::kSame}};
 }
 
 TEST(SharedAnswers, OneAnswerServesAllWhoAskMeanwhile) {
-  SharedAnswers moment;
+  SharedRegistryAnswers moment;
   std::latch begun(1), done(1);
   std::atomic<int> asked{0}, same{0};
-  const auto slow = [&]() -> SharedAnswers::Reply {
+  const auto slow = [&]() -> SharedRegistryAnswers::Reply {
     asked++;
     begun.count_down();
     done.wait();
@@ -56,8 +56,8 @@ TEST(SharedAnswers, OneAnswerServesAllWhoAskMeanwhile) {
 }
 
 TEST(SharedAnswers, WhoHasNoTimeGetsNoAnswerAndSpoilsNone) {
-  SharedAnswers moment;
-  const auto cut_short = [] { return SharedAnswers::Reply{Late(), false}; };
+  SharedRegistryAnswers moment;
+  const auto cut_short = [] { return SharedRegistryAnswers::Reply{Late(), false}; };
   EXPECT_EQ(moment.Get({}, {"ci", "r.io", "a"}, cut_short, Late).message, "late");
   EXPECT_EQ(moment.Get({}, {"ci", "r.io", "a"}, Same, Late).kind, RegistryAnswerKind::kSame)
       << "the next one asks for itself";
@@ -83,10 +83,10 @@ TEST(SharedAnswers, WhoHasNoTimeGetsNoAnswerAndSpoilsNone) {
 }
 
 TEST(SharedAnswers, ARegistryThatHangsLeavesAnEndToOthersWaiting) {
-  SharedAnswers moment;
-  std::latch begun(SharedAnswers::kMaxAsking), done(1);
+  SharedRegistryAnswers moment;
+  std::latch begun(SharedRegistryAnswers::kMaxQueries), done(1);
   std::vector<std::jthread> hanging;
-  for (int i = 0; i < SharedAnswers::kMaxAsking; i++) {
+  for (int i = 0; i < SharedRegistryAnswers::kMaxQueries; i++) {
     hanging.emplace_back([&, i] {
       moment.Get(
           {}, {"ci-" + std::to_string(i), "r.io", std::to_string(i)},
@@ -110,11 +110,11 @@ TEST(SharedAnswers, ARegistryThatHangsLeavesAnEndToOthersWaiting) {
 
 // Both of its questions would hang.
 TEST(SharedAnswers, ANamespaceWhoseQuestionsHangLeavesAPlaceToOthers) {
-  SharedAnswers moment;
+  SharedRegistryAnswers moment;
   std::atomic<std::size_t> begun = 0;
   std::latch done(1);
   std::vector<std::jthread> hanging;
-  for (int i = 0; i < SharedAnswers::kMaxAsking; i++) {
+  for (int i = 0; i < SharedRegistryAnswers::kMaxQueries; i++) {
     hanging.emplace_back([&, i] {
       moment.Get(
           {}, {"ci", "r.io", std::to_string(i)},
@@ -126,7 +126,8 @@ TEST(SharedAnswers, ANamespaceWhoseQuestionsHangLeavesAPlaceToOthers) {
           Late);
     });
   }
-  while (begun == 0 || begun + moment.waiting() < SharedAnswers::kMaxAsking) std::this_thread::yield();
+  while (begun == 0 || begun + moment.waiting() < SharedRegistryAnswers::kMaxQueries)
+    std::this_thread::yield();
   EXPECT_EQ(moment.Get({}, {"other", "r.io", "tag"}, Same, Late).kind, RegistryAnswerKind::kSame);
   EXPECT_EQ(begun, 1U);
   done.count_down();
@@ -134,24 +135,24 @@ TEST(SharedAnswers, ANamespaceWhoseQuestionsHangLeavesAPlaceToOthers) {
 
 // The agent's own questions, and those for pods and users of the socket, leave places to each other.
 TEST(SharedAnswers, RegistriesHaveRoomForTheAgentsOwnQuestions) {
-  EXPECT_EQ(registry::kChecksForOthers, kPodNetworkThreads + http::ServerLimits().deferred_threads);
+  EXPECT_EQ(registry::kClientChecks, kPodNetworkThreads + http::ServerLimits().deferred_threads);
   registry::Throttle throttle({});
-  std::vector<registry::Throttle::Pass> passes;
+  std::vector<registry::Throttle::Permit> passes;
   const auto short_call = [] { return base::Call{}.Within(milliseconds(20)); };
-  for (int i = 0; i < registry::kChecksForOthers + image::kChecksAtOnce; i++) {
-    passes.push_back(throttle.EnterCheck(short_call()));
+  for (int i = 0; i < registry::kClientChecks + image::kChecksAtOnce; i++) {
+    passes.push_back(throttle.AcquireCheck(short_call()));
     EXPECT_TRUE(passes.back().granted()) << i;
   }
-  for (int i = 0; i < SharedAnswers::kMaxAsking; i++) {
-    passes.push_back(throttle.EnterHost(short_call(), "https://r.io"));
+  for (int i = 0; i < SharedRegistryAnswers::kMaxQueries; i++) {
+    passes.push_back(throttle.AcquireHost(short_call(), "https://r.io"));
   }
-  EXPECT_TRUE(throttle.EnterHost(short_call(), "https://r.io").granted()) << "the agent's own";
+  EXPECT_TRUE(throttle.AcquireHost(short_call(), "https://r.io").granted()) << "the agent's own";
 }
 
 // One namespace asks about many tags, from more threads than may ask at once.
 TEST(SharedAnswers, NamespacesTakeTurns) {
-  SharedAnswers moment;
-  std::latch begun(SharedAnswers::kMaxAsking), done(1), other_answered(1);
+  SharedRegistryAnswers moment;
+  std::latch begun(SharedRegistryAnswers::kMaxQueries), done(1), other_answered(1);
   std::vector<std::jthread> threads;
   const auto ask = [&](const std::string& asker, const std::string& tag, const std::function<void()>& wait) {
     threads.emplace_back([&, asker, tag, wait] {
@@ -164,7 +165,7 @@ TEST(SharedAnswers, NamespacesTakeTurns) {
           Late);
     });
   };
-  for (int i = 0; i < SharedAnswers::kMaxAsking; i++) {
+  for (int i = 0; i < SharedRegistryAnswers::kMaxQueries; i++) {
     ask(i == 0 ? "many" : "held-" + std::to_string(i), std::to_string(i), [&] {
       begun.count_down();
       done.wait();
@@ -185,10 +186,10 @@ TEST(SharedAnswers, NamespacesTakeTurns) {
 }
 
 TEST(SharedAnswers, AnAskerThatThrowsLeavesItsKeyToOthers) {
-  SharedAnswers moment;
+  SharedRegistryAnswers moment;
   EXPECT_THROW(moment.Get(
                    {}, {"ci", "r.io", "a"},
-                   []() -> SharedAnswers::Reply { throw std::runtime_error("no memory"); }, Late),
+                   []() -> SharedRegistryAnswers::Reply { throw std::runtime_error("no memory"); }, Late),
                std::runtime_error);
   EXPECT_EQ(moment.Get(base::Call{}.Within(milliseconds(20)), {"ci", "r.io", "a"}, Same, Late).kind,
             RegistryAnswerKind::kSame);

@@ -142,7 +142,7 @@ TEST_F(TouchPodsTest, LooksAtThePodOfThatNameAndUid) {
                                                 *image::Reference::Parse("r.io/b")};
   api_.pods[first_].containers = {{.name = "a", .waiting_reason = "ErrImagePull"},
                                   {.name = "b", .terminated_reason = "Completed"}};
-  TouchSeen seen = Pods().Observe({}, first_, "uid-0", images);
+  TouchObserved seen = Pods().Observe({}, first_, "uid-0", images);
   EXPECT_FALSE(seen.pod.gone);
   EXPECT_EQ(seen.pod.phase, "Pending");
   ASSERT_EQ(seen.pod.containers.size(), 2U);
@@ -156,9 +156,9 @@ TEST_F(TouchPodsTest, WithImageVolumesOneContainerTellsOfAllImages) {
   const std::vector<image::Reference> images = {*image::Reference::Parse("r.io/a"),
                                                 *image::Reference::Parse("r.io/b")};
   api_.pods[first_].containers = {{.name = "touch", .waiting_reason = "ErrImagePull"}};
-  TouchSeen seen = Pods(true).Observe({}, first_, "uid-0", images);
+  TouchObserved seen = Pods(true).Observe({}, first_, "uid-0", images);
   ASSERT_EQ(seen.pod.containers.size(), 2U);
-  for (const plan::ContainerSeen& container : seen.pod.containers) {
+  for (const plan::ContainerObservation& container : seen.pod.containers) {
     EXPECT_EQ(container.waiting_reason, "ErrImagePull");
   }
 }

@@ -33,8 +33,8 @@ class VersionReaderTest : public testing::Test {
 
   tests::FakeClock clock_;
   OneNode api_;
-  std::shared_ptr<LearntVersion> word_ = std::make_shared<LearntVersion>();
-  std::shared_ptr<SeenStart> start_ = std::make_shared<SeenStart>();
+  std::shared_ptr<LatestNodeReport> word_ = std::make_shared<LatestNodeReport>();
+  std::shared_ptr<LatestKubeletStart> start_ = std::make_shared<LatestKubeletStart>();
   VersionReader reader_{"n1", word_, start_, api_, clock_, 1};
 };
 

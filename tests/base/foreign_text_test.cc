@@ -9,11 +9,11 @@ namespace {
 
 TEST(ForeignText, IsFitToBeShown) {
   const Secret secret("hunter2");
-  EXPECT_EQ(ForeignText("user:hunter2\r\n\x1b[2J at https://u:p@r.io/x?sig=1", 200, {&secret}),
+  EXPECT_EQ(SanitizedText("user:hunter2\r\n\x1b[2J at https://u:p@r.io/x?sig=1", 200, {&secret}),
             "user:[redacted]   [2J at https://r.io/x?…");
-  EXPECT_EQ(ForeignText("token eyJhbGciOiJub25lIn0.e30. is bad", 200), "token [redacted] is bad");
-  EXPECT_LE(ForeignText(std::string(1000, 'x'), 200).size(), 203U);
-  EXPECT_EQ(ForeignText("a\xff", 200), "a\xEF\xBF\xBD");
+  EXPECT_EQ(SanitizedText("token eyJhbGciOiJub25lIn0.e30. is bad", 200), "token [redacted] is bad");
+  EXPECT_LE(SanitizedText(std::string(1000, 'x'), 200).size(), 203U);
+  EXPECT_EQ(SanitizedText("a\xff", 200), "a\xEF\xBF\xBD");
 }
 
 // Messages of runtimes (C18).
@@ -36,7 +36,7 @@ TEST(ForeignText, KeepsTheReason) {
        "manifest sha256:" + std::string(64, 'a') + " not found"},
       {"a\nb\tc\x1b[31m\x7f", "a b c [31m"},
   };
-  for (const auto& row : rows) EXPECT_EQ(ForeignText(row.text, 1024, {&password}), row.expect);
+  for (const auto& row : rows) EXPECT_EQ(SanitizedText(row.text, 1024, {&password}), row.expect);
 }
 
 // Errors of credential plugins (A11).

@@ -72,10 +72,10 @@ TEST(ListDirectory, SortedAndBounded) {
 }
 
 TEST(WithoutEndSlashes, LeavesTheRoot) {
-  EXPECT_EQ(WithoutEndSlashes("/a/b//"), "/a/b");
-  EXPECT_EQ(WithoutEndSlashes("a"), "a");
-  EXPECT_EQ(WithoutEndSlashes("//"), "/");
-  EXPECT_EQ(WithoutEndSlashes(""), "");
+  EXPECT_EQ(WithoutTrailingSlashes("/a/b//"), "/a/b");
+  EXPECT_EQ(WithoutTrailingSlashes("a"), "a");
+  EXPECT_EQ(WithoutTrailingSlashes("//"), "/");
+  EXPECT_EQ(WithoutTrailingSlashes(""), "");
 }
 
 }  // namespace

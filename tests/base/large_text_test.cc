@@ -13,11 +13,11 @@ using std::chrono::milliseconds;
 TEST(OneLargeText, TheNextWaitsForTheEndOfTheFirst) {
   std::future<void> other;
   {
-    const OneLargeText first(OneLargeText::kLarge + 1);
-    const OneLargeText within(OneLargeText::kLarge + 1);
+    const LargeTextLock first(LargeTextLock::kLarge + 1);
+    const LargeTextLock within(LargeTextLock::kLarge + 1);
     other = std::async(std::launch::async, [] {
-      const OneLargeText small(OneLargeText::kLarge);
-      const OneLargeText next(OneLargeText::kLarge + 1);
+      const LargeTextLock small(LargeTextLock::kLarge);
+      const LargeTextLock next(LargeTextLock::kLarge + 1);
     });
     EXPECT_EQ(other.wait_for(milliseconds(50)), std::future_status::timeout);
   }
@@ -25,16 +25,16 @@ TEST(OneLargeText, TheNextWaitsForTheEndOfTheFirst) {
 }
 
 TEST(OneLargeText, TheApiServersAnswersWaitForNoStranger) {
-  const OneLargeText large(OneLargeText::kLarge + 1);
+  const LargeTextLock large(LargeTextLock::kLarge + 1);
   std::async(std::launch::async, [] {
-    const OneLargeText answer(OneLargeText::kLarge + 1, OneLargeText::kLarge,
-                              OneLargeText::Writer::kApiServer);
+    const LargeTextLock answer(LargeTextLock::kLarge + 1, LargeTextLock::kLarge,
+                               LargeTextLock::Writer::kApiServer);
   }).get();
 }
 
 TEST(OneLargeText, ShorterTextsGoOnAtOnce) {
-  const OneLargeText large(OneLargeText::kLarge + 1);
-  std::async(std::launch::async, [] { const OneLargeText small(OneLargeText::kLarge); }).get();
+  const LargeTextLock large(LargeTextLock::kLarge + 1);
+  std::async(std::launch::async, [] { const LargeTextLock small(LargeTextLock::kLarge); }).get();
 }
 
 }  // namespace

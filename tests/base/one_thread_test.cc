@@ -8,16 +8,16 @@ namespace prefetch::base::one_thread_test {
 namespace {
 
 TEST(OneThread, EndsTheProgramWhenAnotherThreadComes) {
-  OneThread thread;
+  ThreadChecker thread;
   thread.Check();
   thread.Check();
   EXPECT_DEATH(std::thread([&] { thread.Check(); }).join(), "");
 }
 
 TEST(OneThread, BelongsToNobodyAfterReleaseNorAsACopy) {
-  OneThread thread;
+  ThreadChecker thread;
   thread.Check();
-  OneThread copy = thread;
+  ThreadChecker copy = thread;
   thread.Release();
   std::thread([&] {
     thread.Check();
@@ -27,26 +27,26 @@ TEST(OneThread, BelongsToNobodyAfterReleaseNorAsACopy) {
 }
 
 TEST(OneAtATime, EndsTheProgramWhenTwoThreadsMeet) {
-  OneAtATime object;
+  SequenceChecker object;
   EXPECT_DEATH(
       {
-        const OneAtATime::Use use(object);
-        std::thread([&] { const OneAtATime::Use other(object); }).join();
+        const SequenceChecker::Use use(object);
+        std::thread([&] { const SequenceChecker::Use other(object); }).join();
       },
       "");
 }
 
 TEST(OneAtATime, ThreadsMayFollowOneAnotherAndUsesMayNest) {
-  OneAtATime object;
+  SequenceChecker object;
   for (int i = 0; i < 2; i++) {
     std::thread([&] {
-      const OneAtATime::Use use(object);
-      const OneAtATime::Use nested(object);
+      const SequenceChecker::Use use(object);
+      const SequenceChecker::Use nested(object);
     }).join();
   }
-  const OneAtATime::Use use(object);
-  const OneAtATime copy = object;
-  std::thread([&] { const OneAtATime::Use other(copy); }).join();
+  const SequenceChecker::Use use(object);
+  const SequenceChecker copy = object;
+  std::thread([&] { const SequenceChecker::Use other(copy); }).join();
 }
 
 }  // namespace

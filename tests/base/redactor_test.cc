@@ -116,7 +116,7 @@ TEST(RememberSecret, ThoseThatAreHandedOutPushOutOnlyEachOther) {
   for (std::size_t i = 0; i < kMostRememberedSecrets + 100; i++) {
     const bool is_long = i % 64 == 0;
     const Secret token(Sha256Hex(std::to_string(i)) + std::string(is_long ? kMostRememberedBytes : 0, 'y'));
-    RememberSecret(token, SecretOrigin::kHandedOut);
+    RememberSecret(token, SecretOrigin::kReceived);
     if (i > 100) RememberSecret(Secret("Bearer " + Sha256Hex(std::to_string(i - 100))), SecretOrigin::kSent);
     if (is_long) {
       EXPECT_EQ(Redact(token.Reveal().substr(0, 64)), "[redacted]");

@@ -26,7 +26,7 @@ class MadeOfFilesTest : public testing::Test {
   tests::TempDir dir_;
   const char* change_ = nullptr;  // what the file says from right after it was read
   int loads_ = 0;
-  MadeOfFiles<std::string> made_;
+  CachedFromFiles<std::string> made_;
 };
 
 TEST_F(MadeOfFilesTest, IsLoadedAgainWhenAFileHasChanged) {

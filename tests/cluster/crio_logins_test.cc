@@ -92,7 +92,7 @@ TEST(CrioLogins, TheRegistryOfTheNameGetsThePullsAndOthersItsOwn) {
     one.Forget();
     two.Forget();
     auto pulled = images.PullImage(base::Call{}.Within(kPullLimit),
-                                   {one.address() + "/team/app:v1", row.auth, "", cri::kOwnPull});
+                                   {one.address() + "/team/app:v1", row.auth, "", cri::kOwnPullCgroup});
     EXPECT_FALSE(pulled);
     EXPECT_EQ(one.Callers(), row.at_one);
     EXPECT_EQ(two.Callers(), row.at_two);
@@ -122,7 +122,7 @@ TEST(CrioPolicy, TheRuleIsTheFirstOfTheScopesThatPeopleAreTold) {
       if (earlier) rules += ",\"" + scopes[i - 1] + "\":" + accept;
       crio.HasPolicy("{\"default\":" + accept + ",\"transports\":{\"docker\":{" + rules + "}}}");
       auto pulled =
-          images.PullImage(base::Call{}.Within(kPullLimit), {image, std::nullopt, "", cri::kOwnPull});
+          images.PullImage(base::Call{}.Within(kPullLimit), {image, std::nullopt, "", cri::kOwnPullCgroup});
       EXPECT_EQ(static_cast<bool>(pulled), earlier) << rules << (pulled ? "" : pulled.error().message);
       if (pulled || earlier) continue;
       EXPECT_EQ(pulled.error().error_class, image::ErrorClass::kSignatureRejected) << pulled.error().message;

@@ -128,7 +128,7 @@ Asked Expected(const std::string& conf_text, const std::vector<std::string>& dro
   EXPECT_TRUE(reference);
   Asked asked;
   if (!conf || !reference) return asked;
-  for (const registry::PullEndpoint& place : registry::PlacesOf(*conf, *reference).places) {
+  for (const registry::PullEndpoint& place : registry::PullEndpointsFor(*conf, *reference).endpoints) {
     const std::string& which = place.as.has_digest() ? place.as.digest() : place.as.tag();
     if (!place.blocked_by.empty() || !place.insecure) continue;  // one that speaks TLS is not heard here
     asked.push_back(place.as.domain() + "/v2/" + place.as.path() + "/manifests/" + which);
@@ -154,7 +154,8 @@ TEST(CrioPlaces, AreWhereTheAgentWouldAsk) {
     ASSERT_OK(crio.Start());
     registries.Forget();
     cri::GrpcImageService images(*cri::ParseEndpoint(crio.endpoint()));
-    auto pulled = images.PullImage(base::Call{}.Within(kPullLimit), {image, std::nullopt, "", cri::kOwnPull});
+    auto pulled =
+        images.PullImage(base::Call{}.Within(kPullLimit), {image, std::nullopt, "", cri::kOwnPullCgroup});
     EXPECT_FALSE(pulled) << image;
     Asked asked = registries.ForManifests(), expected = Expected(conf, drop_ins, image);
     std::sort(asked.begin(), asked.end());

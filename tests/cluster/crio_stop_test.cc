@@ -37,7 +37,8 @@ TEST(CrioStops, APullEndsWellAfterItsSocketHasGone) {
   std::atomic<bool> done{false};
   std::optional<cri::CallResult<std::string>> pulled;
   std::jthread pull([&] {
-    pulled.emplace(images.PullImage(base::Call{}.Within(kLimit), {name, std::nullopt, "", cri::kOwnPull}));
+    pulled.emplace(
+        images.PullImage(base::Call{}.Within(kLimit), {name, std::nullopt, "", cri::kOwnPullCgroup}));
     done = true;
   });
   ASSERT_TRUE(rig::Eventually(kLimit, [&] { return proxy.BytesToClients() > kMB; }));

@@ -37,7 +37,7 @@ class Door {
   }
 
  private:
-  http::ServerAnswer Pass(const http::ServerRequest& request) {
+  http::HandlerResult Pass(const http::ServerRequest& request) {
     http::Request on{.url = agent_ + request.path};
     if (auto token = request.headers.Get("Prefetchd-Authorization")) {
       on.headers.Add("Prefetchd-Authorization", std::string(*token));

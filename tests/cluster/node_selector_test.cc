@@ -58,7 +58,7 @@ TEST_F(NodeSelector, FollowsTheLabelsOfTheNode) {
   for (const std::string& other : {gpu, windows}) {
     EXPECT_EQ(node_->IdOf(other), "");
     EXPECT_FALSE(node_->node().StatusOf(other).applies);
-    EXPECT_EQ(node_->node().StatusOf(other).reason, "NotSelected");
+    EXPECT_EQ(node_->node().StatusOf(other).reason.text(), "NotSelected");
   }
 
   Label(R"("gpu")");
@@ -69,7 +69,7 @@ TEST_F(NodeSelector, FollowsTheLabelsOfTheNode) {
   // It stays, and does not count any more.
   Label("null");
   ASSERT_TRUE(IsReadyWith(1, kLabelCounts)) << node_->node().AgentLog();
-  EXPECT_EQ(node_->node().StatusOf(gpu).reason, "NotSelected");
+  EXPECT_EQ(node_->node().StatusOf(gpu).reason.text(), "NotSelected");
   EXPECT_NE(node_->IdOf(gpu), "");
   EXPECT_EQ(node_->node().Status().problems, std::vector<std::string>{});
 }

@@ -64,7 +64,7 @@ class RealTouch : public testing::Test {
   }
   bool Meets(const std::string& image, const std::string& obstacle) {
     return rig::Eventually(seconds(60),
-                           [&] { return node_->node().StatusOf(image).touch.obstacle == obstacle; });
+                           [&] { return node_->node().StatusOf(image).touch.obstacle.text() == obstacle; });
   }
 
   std::optional<RealNode> node_;
@@ -82,7 +82,7 @@ TEST_F(RealTouch, WhatASecretClosedIsOpenAgainWithoutALayer) {
   auto closed = std::chrono::steady_clock::now();
   CloseWithASecret(image);
   ASSERT_TRUE(rig::Eventually(seconds(20), [&] {
-    return node_->node().StatusOf(image).touch.state == "Done";
+    return node_->node().StatusOf(image).touch.state.text() == "Done";
   })) << node_->node().AgentLog();
   ASSERT_TRUE(IsReady(image, seconds(10)));
   std::printf("closed and open again: %.1f s\n",
@@ -168,9 +168,9 @@ TEST_F(RealTouch, AnApiServerThatIsAwayDelaysAndNothingElse) {
   EXPECT_TRUE(IsPresent(image));
   EXPECT_TRUE(rig::Eventually(seconds(30), [&] {
     return !node_->node().StatusOf(image).touch.obstacle.empty() &&
-           node_->node().StatusOf(image).touch.obstacle != "None";
+           node_->node().StatusOf(image).touch.obstacle.text() != "None";
   })) << node_->node().AgentLog();
-  EXPECT_EQ(node_->node().StatusOf(image).touch.obstacle, "ApiServer");
+  EXPECT_EQ(node_->node().StatusOf(image).touch.obstacle.text(), "ApiServer");
   ASSERT_OK(node_->control_plane().StartApiServer());
   EXPECT_TRUE(IsReady(image, seconds(60))) << node_->node().AgentLog();
   EXPECT_EQ(Never(image), PodAnswer::kStarts);

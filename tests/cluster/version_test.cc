@@ -63,9 +63,9 @@ TEST_F(LearntVersion, ARestartedKubeletIsAwaitedUntilItHasWrittenItsNode) {
   EXPECT_LE(held, seconds(8)) << "2 s until the process is seen, and 3 s";
   status::StatusDocument unknown = Status();
   EXPECT_EQ(unknown.kubelet.version, "");
-  EXPECT_EQ(unknown.phase, "Progressing") << unknown.message;
+  EXPECT_EQ(unknown.phase.text(), "Progressing") << unknown.message;
   ASSERT_EQ(unknown.images.size(), 1U);
-  EXPECT_EQ(unknown.images[0].reason, "FactsUnknown") << unknown.images[0].message;
+  EXPECT_EQ(unknown.images[0].reason.text(), "FactsUnknown") << unknown.images[0].message;
   api_->CutAll();  // what the kubelet before has left in it
   api_->Freeze(false);
   EXPECT_TRUE(Comes(seconds(40), Knows)) << node_->node().AgentLog();

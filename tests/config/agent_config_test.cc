@@ -41,11 +41,11 @@ TEST(AgentConfig, Defaults) {
 
 TEST(AgentConfig, AKubeletIsLookedForUnlessThereIsNone) {
   RawConfig raw = Minimal();
-  EXPECT_EQ(Validate(raw)->kubelet, Kubelet::kNone);
+  EXPECT_EQ(Validate(raw)->kubelet, KubeletMode::kNone);
   raw.kubelet->value = "auto";
-  EXPECT_EQ(Validate(raw)->kubelet, Kubelet::kAuto);
+  EXPECT_EQ(Validate(raw)->kubelet, KubeletMode::kAuto);
   raw.kubelet.reset();
-  EXPECT_EQ(Validate(raw)->kubelet, Kubelet::kAuto);
+  EXPECT_EQ(Validate(raw)->kubelet, KubeletMode::kAuto);
 }
 
 TEST(AgentConfig, UnpinAloneNeedsNoList) {
@@ -101,9 +101,9 @@ TEST(AgentConfig, FetchMode) {
   auto fetch = [](const char* word) {
     return LoadAgentConfig(Minimal(), Environment({{"PREFETCHD_FETCH", word}}));
   };
-  EXPECT_EQ(Validate(Minimal())->fetch, Fetch::kRuntime);
-  EXPECT_EQ(fetch("auto")->fetch, Fetch::kAuto);
-  EXPECT_EQ(fetch("runtime")->fetch, Fetch::kRuntime);
+  EXPECT_EQ(Validate(Minimal())->fetch, FetchMode::kRuntime);
+  EXPECT_EQ(fetch("auto")->fetch, FetchMode::kAuto);
+  EXPECT_EQ(fetch("runtime")->fetch, FetchMode::kRuntime);
   ASSERT_FALSE(fetch("agent"));
   EXPECT_EQ(fetch("agent").error().message(), "PREFETCHD_FETCH: must be auto or runtime");
 }
@@ -116,7 +116,7 @@ TEST(AgentConfig, AProxysPasswordIsForFilesOnly) {
   EXPECT_NE(config.error().message().find("--registry-https-proxy: must not hold a password"),
             std::string::npos);
   EXPECT_EQ(config.error().message().find("word@"), std::string::npos);
-  raw.registry_https_proxy->by = "agent.yaml:4:1: registryHttpsProxy";
+  raw.registry_https_proxy->source = "agent.yaml:4:1: registryHttpsProxy";
   EXPECT_TRUE(Validate(raw));
 }
 

@@ -161,7 +161,7 @@ TEST_P(ContentServiceContract, BytesThatAreInTheWayAreGoneWhenTheCallReturns) {
   app.pull->Stop();
   EXPECT_TRUE(Failed(app.pull->Wait(), ErrorClass::kCancelled));
   world_->SetBandwidth(0);
-  EXPECT_TRUE(*world_->content().DeleteLease(Soon(), app.lease, cri::LeaseBytes::kReleaseNow));
+  EXPECT_TRUE(*world_->content().DeleteLease(Soon(), app.lease, cri::LeaseDeletion::kSync));
   EXPECT_EQ(*world_->content().EnsureLease(Soon(), app.lease, std::chrono::hours(1)), true);
   std::uint64_t before = world_->BytesServed();
   ASSERT_TRUE(Pull(app.name, std::nullopt, app.lease));

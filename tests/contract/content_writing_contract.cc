@@ -29,16 +29,16 @@ class ContentWritingContract : public ImageServiceContract {
   }
   // The ingest of a writer that has ended is free a moment later.
   cri::OpenedBlob OpenOnceFree(const cri::BlobToWrite& blob = Blob()) {
-    cri::OpenedBlob opened{.state = cri::BlobState::kTaken, .writer = nullptr};
+    cri::OpenedBlob opened{.state = cri::BlobState::kLocked, .writer = nullptr};
     EXPECT_TRUE(world_->Until([&] {
       opened = Open(blob);
-      return opened.state != cri::BlobState::kTaken;
+      return opened.state != cri::BlobState::kLocked;
     }));
     return opened;
   }
   void Write(const std::string& bytes = kBytes) {
     auto opened = Open(Blob(bytes));
-    ASSERT_EQ(opened.state, cri::BlobState::kOpen);
+    ASSERT_EQ(opened.state, cri::BlobState::kWritable);
     EXPECT_EQ(opened.writer->Append(bytes), std::nullopt);
     EXPECT_EQ(opened.writer->Commit(), std::nullopt);
   }
@@ -50,14 +50,14 @@ TEST_P(ContentWritingContract, ABlobIsWrittenOnce) {
   if (!world_->HasContentApi()) return;
   MakeLease(kLease);
   auto opened = Open();
-  ASSERT_EQ(opened.state, cri::BlobState::kOpen);
+  ASSERT_EQ(opened.state, cri::BlobState::kWritable);
   EXPECT_EQ(opened.writer->offset(), 0U);
   EXPECT_EQ(opened.writer->Append(kBytes.substr(0, 100'000)), std::nullopt);
   EXPECT_EQ(opened.writer->offset(), 100'000U);
   EXPECT_EQ(opened.writer->Append(kBytes.substr(100'000)), std::nullopt);
   EXPECT_EQ(opened.writer->Commit(), std::nullopt);
   opened.writer.reset();
-  EXPECT_EQ(Open().state, cri::BlobState::kWhole);
+  EXPECT_EQ(Open().state, cri::BlobState::kExists);
 }
 
 TEST_P(ContentWritingContract, WhatWasBegunIsResumed) {
@@ -65,7 +65,7 @@ TEST_P(ContentWritingContract, WhatWasBegunIsResumed) {
   MakeLease(kLease);
   EXPECT_EQ(Open().writer->Append(kBytes.substr(0, 100'000)), std::nullopt);
   auto opened = OpenOnceFree();
-  ASSERT_EQ(opened.state, cri::BlobState::kOpen);
+  ASSERT_EQ(opened.state, cri::BlobState::kWritable);
   EXPECT_EQ(opened.writer->offset(), 100'000U);
   EXPECT_EQ(opened.writer->Append(kBytes.substr(100'000)), std::nullopt);
   EXPECT_EQ(opened.writer->Commit(), std::nullopt);
@@ -75,8 +75,8 @@ TEST_P(ContentWritingContract, WhatAnotherWriterHasIsTaken) {
   if (!world_->HasContentApi()) return;
   MakeLease(kLease);
   auto first = Open();
-  ASSERT_EQ(first.state, cri::BlobState::kOpen);
-  EXPECT_EQ(Open().state, cri::BlobState::kTaken);
+  ASSERT_EQ(first.state, cri::BlobState::kWritable);
+  EXPECT_EQ(Open().state, cri::BlobState::kLocked);
 }
 
 TEST_P(ContentWritingContract, WhatARunningPullFetchesIsTaken) {
@@ -97,7 +97,7 @@ TEST_P(ContentWritingContract, WhatARunningPullFetchesIsTaken) {
   }));
   const std::string ref = layer()->first;
   const cri::BlobToWrite blob{.ref = ref, .digest = ref.substr(6), .size_bytes = 9'000'000, .labels = {}};
-  EXPECT_EQ(Open(blob).state, cri::BlobState::kTaken);
+  EXPECT_EQ(Open(blob).state, cri::BlobState::kLocked);
   pull.Stop();
   EXPECT_FALSE(pull.Wait());
 }
@@ -125,7 +125,7 @@ TEST_P(ContentWritingContract, WrongBytesFailAndAreGone) {
     EXPECT_EQ(failed->error_class, ErrorClass::kCorrupt) << failed->message;
   }
   auto again = OpenOnceFree();
-  ASSERT_EQ(again.state, cri::BlobState::kOpen);
+  ASSERT_EQ(again.state, cri::BlobState::kWritable);
   EXPECT_EQ(again.writer->offset(), 0U);
 }
 
@@ -170,14 +170,14 @@ TEST_P(ContentWritingContract, CompleteIngestsAreCommittedOrDiscarded) {
   // Each is free a moment after its writer has ended.
   ASSERT_TRUE(world_->Until([&] {
     finish(cri::PartialIngests::kKeep);
-    return Open(right).state == cri::BlobState::kWhole && discarded > 0 &&
-           Open(larger).state == cri::BlobState::kWhole;
+    return Open(right).state == cri::BlobState::kExists && discarded > 0 &&
+           Open(larger).state == cri::BlobState::kExists;
   }));
   EXPECT_EQ(discarded, 9U);
   EXPECT_EQ(OpenOnceFree(wrong).writer->offset(), 0U);
   EXPECT_EQ(OpenOnceFree(begun).writer->offset(), 4U);
-  EXPECT_EQ(OpenOnceFree(larger).state, cri::BlobState::kWhole);
-  EXPECT_EQ(Open(taken).state, cri::BlobState::kTaken);
+  EXPECT_EQ(OpenOnceFree(larger).state, cri::BlobState::kExists);
+  EXPECT_EQ(Open(taken).state, cri::BlobState::kLocked);
   ASSERT_TRUE(world_->Until([&] {
     finish(cri::PartialIngests::kAbort);
     return OpenOnceFree(begun).writer->offset() == 0;
@@ -189,7 +189,7 @@ TEST_P(ContentWritingContract, CompleteIngestsAreCommittedOrDiscarded) {
 TEST_P(ContentWritingContract, EmptyIngestsAreDiscarded) {
   if (!world_->HasContentApi()) return;
   MakeLease(kLease);
-  ASSERT_EQ(Open().state, cri::BlobState::kOpen);
+  ASSERT_EQ(Open().state, cri::BlobState::kWritable);
   EXPECT_TRUE(world_->Until([&] {
     EXPECT_EQ(*world_->content().FinishIngests(Soon(), kLease, cri::PartialIngests::kKeep), 0U);
     return world_->StoreIsEmpty();
@@ -201,7 +201,7 @@ TEST_P(ContentWritingContract, AStopEndsAWriter) {
   MakeLease(kLease);
   std::stop_source stop;
   auto opened = Open(Blob(), {.stop = stop.get_token()});
-  ASSERT_EQ(opened.state, cri::BlobState::kOpen);
+  ASSERT_EQ(opened.state, cri::BlobState::kWritable);
   stop.request_stop();
   auto failed = opened.writer->Append(kBytes);
   ASSERT_TRUE(failed);
@@ -227,10 +227,10 @@ TEST_P(ContentWritingContract, ASecondLeaseKeepsWhatIsThere) {
   Write();
   auto second = world_->content().OpenBlob(Soon(), "prefetchd-2", Blob());
   ASSERT_TRUE(second);
-  EXPECT_EQ(second->state, cri::BlobState::kWhole);
+  EXPECT_EQ(second->state, cri::BlobState::kExists);
   ASSERT_TRUE(world_->content().DeleteLease(Soon(), kLease));
   MakeLease(kLease);
-  EXPECT_EQ(Open().state, cri::BlobState::kWhole);
+  EXPECT_EQ(Open().state, cri::BlobState::kExists);
 }
 
 TEST_P(ContentWritingContract, WithoutALeaseNothingIsWritten) {

@@ -23,7 +23,7 @@ TEST_P(ImageServiceContract, OldContainerdTellsWhereItsMirrorsAre) {
   EXPECT_EQ(info->registries.known, tells);
   if (!tells) return;
   EXPECT_EQ(info->registries.config_path.substr(0, 1), "/");
-  EXPECT_EQ(info->registries.in_tables, std::vector<std::string>{});
+  EXPECT_EQ(info->registries.hosts_in_tables, std::vector<std::string>{});
 }
 
 TEST_P(ImageServiceContract, APulledImageIsPresentUnderItsNameOnly) {
@@ -46,7 +46,7 @@ TEST_P(ImageServiceContract, StatusTellsPlatformAndWhetherItIsUnpacked) {
   const cri::ImageDetails& details = **status;
   EXPECT_NE(details.image.id, "");
   ASSERT_TRUE(details.platform);
-  EXPECT_TRUE(image::Runs(image::Platform::Host(), *details.platform));
+  EXPECT_TRUE(image::CanRun(image::Platform::Host(), *details.platform));
   auto by_id = world_->images().ImageStatus(Soon(), details.image.id);
   ASSERT_TRUE(by_id && *by_id);
   EXPECT_EQ((*by_id)->image.id, details.image.id);
@@ -55,9 +55,9 @@ TEST_P(ImageServiceContract, StatusTellsPlatformAndWhetherItIsUnpacked) {
   ASSERT_TRUE(unpacked) << unpacked.error().message;
   EXPECT_TRUE(*unpacked);
   EXPECT_FALSE(*world_->content().IsUnpacked(Soon(), "sha256:" + std::string(64, '0')));
-  EXPECT_TRUE(*world_->content().IsWhole(Soon(), details.image.id, details.chain_id));
-  EXPECT_TRUE(*world_->content().IsWhole(Soon(), details.image.id, "")) << "all of its content is here";
-  EXPECT_FALSE(*world_->content().IsWhole(Soon(), "sha256:" + std::string(64, '0'), ""));
+  EXPECT_TRUE(*world_->content().IsRunnable(Soon(), details.image.id, details.chain_id));
+  EXPECT_TRUE(*world_->content().IsRunnable(Soon(), details.image.id, "")) << "all of its content is here";
+  EXPECT_FALSE(*world_->content().IsRunnable(Soon(), "sha256:" + std::string(64, '0'), ""));
 }
 
 TEST_P(ImageServiceContract, ManyStatusesAtOnceAreThoseOfEach) {
@@ -93,7 +93,7 @@ TEST_P(ImageServiceContract, AnImageForAnotherPlatformIsPulledAllTheSame) {
   ASSERT_TRUE(Pull(app.name));
   auto status = world_->images().ImageStatus(Soon(), app.name);
   ASSERT_TRUE(status && *status && (*status)->platform);
-  EXPECT_FALSE(image::Runs(image::Platform::Host(), *(*status)->platform));
+  EXPECT_FALSE(image::CanRun(image::Platform::Host(), *(*status)->platform));
 }
 
 TEST_P(ImageServiceContract, PulledByDigestItHasNoTag) {
@@ -243,7 +243,7 @@ TEST_P(ImageServiceContract, AStopEndsTheEqualPullOfAnotherWhereTheyAreShared) {
 
 TEST_P(ImageServiceContract, AStopEndsNoPullOfAnotherWhereOursIsOurOwn) {
   auto app = world_->Push({"team/app", "v1", {{1, 8 * kMegabyte}}});
-  auto theirs = TheirsWhenOursIsStopped({app.name, std::nullopt, "", cri::kOwnPull});
+  auto theirs = TheirsWhenOursIsStopped({app.name, std::nullopt, "", cri::kOwnPullCgroup});
   EXPECT_TRUE(theirs) << theirs.error().message;
   EXPECT_TRUE(Present(app.name));
 }

@@ -88,13 +88,13 @@ TEST(AnswerCache, AnEmptyAnswerIsAnAnswer) {
 TEST(AnswerCache, OfTooManyTheOneThatExpiresFirstGoes) {
   AnswerCache cache{image::KubeletVersion()};
   cache.Put({"r.io/short", ""}, CacheKeyType::kImage, seconds(10), Named("u"), kStart);
-  for (std::size_t i = 0; i < AnswerCache::kMostAnswers; i++) {
+  for (std::size_t i = 0; i < AnswerCache::kMaxAnswers; i++) {
     cache.Put({"r.io/" + std::to_string(i), ""}, CacheKeyType::kImage, hours(12), Named("u"), kStart);
   }
-  EXPECT_EQ(cache.size(), AnswerCache::kMostAnswers);
+  EXPECT_EQ(cache.size(), AnswerCache::kMaxAnswers);
   EXPECT_EQ(cache.Find({"r.io/short", ""}, kStart), nullptr);
   cache.Put({"r.io/0", ""}, CacheKeyType::kImage, hours(13), Named("u"), kStart);
-  EXPECT_EQ(cache.size(), AnswerCache::kMostAnswers);
+  EXPECT_EQ(cache.size(), AnswerCache::kMaxAnswers);
   EXPECT_NE(cache.Find({"r.io/1", ""}, kStart), nullptr);
 }
 

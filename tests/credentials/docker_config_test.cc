@@ -58,7 +58,7 @@ INSTANTIATE_TEST_SUITE_P(
 struct DocumentRow {
   std::string name;
   std::string text;
-  DockerConfigShape shape;
+  DockerConfigFormat shape;
   std::string expect;  // "key=user:password;" for each; "error"
 };
 
@@ -82,8 +82,8 @@ TEST_P(DocumentTest, Decodes) {
   EXPECT_EQ(seen, GetParam().expect);
 }
 
-constexpr DockerConfigShape kAuths = DockerConfigShape::kAuths;
-constexpr DockerConfigShape kBare = DockerConfigShape::kBare;
+constexpr DockerConfigFormat kAuths = DockerConfigFormat::kAuths;
+constexpr DockerConfigFormat kLegacy = DockerConfigFormat::kLegacy;
 
 INSTANTIATE_TEST_SUITE_P(
     Spec, DocumentTest,
@@ -123,8 +123,8 @@ INSTANTIATE_TEST_SUITE_P(
         DocumentRow{"EntryIsNoObject", R"({"auths":{"r.io":"hunter2"}})", kAuths, "error"},
         DocumentRow{"Garbage", "hunter2", kAuths, "error"}, DocumentRow{"Empty", "", kAuths, "error"},
         DocumentRow{"NotAnObject", "[]", kAuths, "error"},
-        DocumentRow{"Bare", R"({"r.io":{"username":"u","password":"p"}})", kBare, "r.io=u:p;"},
-        DocumentRow{"BareWithAuths", R"({"auths":{"r.io":{"username":"u"}}})", kBare, "auths=:;"}),
+        DocumentRow{"Bare", R"({"r.io":{"username":"u","password":"p"}})", kLegacy, "r.io=u:p;"},
+        DocumentRow{"BareWithAuths", R"({"auths":{"r.io":{"username":"u"}}})", kLegacy, "auths=:;"}),
     [](const auto& row) { return row.param.name; });
 
 TEST(DockerConfig, TheErrorNamesTheMember) {
@@ -141,9 +141,9 @@ TEST(DockerConfig, KubeletsPlacesInOrder) {
                                       "/h/.dockercfg", "/.dockercfg"}));
   EXPECT_EQ(DockerConfigCandidates({.kubelet_root = "/k", .working_directory = "/", .home = ""})[2],
             "/.docker/config.json");
-  EXPECT_EQ(ShapeOf("/a/.dockercfg"), kBare);
-  EXPECT_EQ(ShapeOf("/a/.dockerconfigjson"), kAuths);
-  EXPECT_EQ(ShapeOf("config.json"), kAuths);
+  EXPECT_EQ(FormatOf("/a/.dockercfg"), kLegacy);
+  EXPECT_EQ(FormatOf("/a/.dockerconfigjson"), kAuths);
+  EXPECT_EQ(FormatOf("config.json"), kAuths);
 }
 
 TEST(DockerConfig, FirstThatExistsAndParsesWins) {
@@ -169,7 +169,7 @@ TEST(DockerConfig, APasswordThatWasReadIsNeverRepeated) {
   ASSERT_TRUE(DecodeDockerConfig(
       R"({"auths":{"a.test":{"username":"ann","password":"n0t-yet-s3nt-plain"},"b.test":{"auth":")" +
           encoded + "\"}}}",
-      DockerConfigShape::kAuths));
+      DockerConfigFormat::kAuths));
   for (const std::string& text : {std::string("you have n0t-yet-s3nt-plain"),
                                   std::string("you have n0t-yet-s3nt-encoded"), "you have " + encoded}) {
     EXPECT_EQ(base::Redact(text).find("s3nt"), std::string::npos) << base::Redact(text);

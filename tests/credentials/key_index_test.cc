@@ -34,7 +34,7 @@ class LookUpTest : public testing::TestWithParam<Row> {};
 
 TEST_P(LookUpTest, Finds) {
   KeyIndex index(Auths(GetParam().keys));
-  EXPECT_EQ(Names(LookUp({&index}, Target(GetParam().repository))), GetParam().found);
+  EXPECT_EQ(Names(MatchAll({&index}, Target(GetParam().repository))), GetParam().found);
 }
 
 // A16 and A17.
@@ -82,7 +82,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(LookUp, SeveralIndexesAreOneKeyring) {
   KeyIndex first(Auths({"*.foo.io", "a.foo.io"}));
   KeyIndex second(Auths({"a.foo.io/x", "a.foo.io"}));
-  std::vector<KeyedMatch> matches = LookUp({&first, &second}, Target("a.foo.io/x"));
+  std::vector<KeyedMatch> matches = MatchAll({&first, &second}, Target("a.foo.io/x"));
   EXPECT_EQ(Names(matches), (std::vector<std::string>{"a.foo.io/x", "a.foo.io", "a.foo.io", "*.foo.io"}));
   EXPECT_EQ(matches[1].from, 0U);
   EXPECT_EQ(matches[2].from, 1U);

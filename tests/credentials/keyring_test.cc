@@ -110,7 +110,7 @@ TEST_F(KeyringTest, ForAnyPodNeitherPullSecretsNorAnAccountsTokensCount) {
   ASSERT_EQ(Problems(), "");
   ASSERT_NE(Find("r.io/team/app:v1", {"team.yaml"}).find("account"), std::string::npos);
   const auto app = *image::Reference::Parse("r.io/team/app:v1");
-  for (const Lookup& lookup : {keyring_->FindForAnyPod({}, app), keyring_->FindNowForAnyPod(app).value()}) {
+  for (const Lookup& lookup : {keyring_->FindForAnyPod({}, app), keyring_->TryFindForAnyPod(app).value()}) {
     ASSERT_EQ(lookup.credentials.size(), 2U);
     EXPECT_EQ(lookup.credentials[0].auth.username + lookup.credentials[1].auth.username, "nodeplugin");
     EXPECT_EQ(lookup.providers.at(0).outcome, ProviderOutcome::kSkipped);
@@ -199,22 +199,22 @@ TEST_F(KeyringTest, ProvidersOfKubeletThatWereNotGiven) {
   Open();
   Find("r.io/app");
   EXPECT_EQ(Outcomes(), "");
-  keyring_->KubeletUses({folder_.config(), folder_.bin_dir()});
+  keyring_->SetKubeletProviders({folder_.config(), folder_.bin_dir()});
   Find("r.io/app");
   EXPECT_EQ(Outcomes(), "a=skipped");
-  EXPECT_TRUE(lookup_.providers[0].not_given);
+  EXPECT_TRUE(lookup_.providers[0].missing_on_agent);
   EXPECT_EQ(lookup_.providers[0].error,
             "kubelet uses it, from " + folder_.config() + "; the agent was given none");
   EXPECT_EQ(Find("q.io/app"), "docker-config/file/q.io/node:p");
   EXPECT_EQ(Outcomes(), "");
-  EXPECT_EQ(keyring_->Health().not_given, 1U);
+  EXPECT_EQ(keyring_->Health().missing_on_agent, 1U);
   EXPECT_EQ(keyring_->Health().unusable_provider_config, "") << "kubelet runs with it";
   EXPECT_NE(Problems().find("kubelet uses the credential provider \"a\""), std::string::npos) << Problems();
   folder_.WriteConfig(PluginFolder::Provider("a", "[r.io]") + PluginFolder::Provider("b", "[q.io]"));
   clock_.Step(seconds(1));
-  EXPECT_EQ(keyring_->Health().not_given, 2U);
-  keyring_->KubeletUses({});
-  EXPECT_EQ(keyring_->Health().not_given, 0U);
+  EXPECT_EQ(keyring_->Health().missing_on_agent, 2U);
+  keyring_->SetKubeletProviders({});
+  EXPECT_EQ(keyring_->Health().missing_on_agent, 0U);
   EXPECT_EQ(Problems(), "");
 }
 
@@ -224,14 +224,14 @@ TEST_F(KeyringTest, ImagesOfAProviderThatOnlyKubeletsMatches) {
   Open();
   std::string wider = *base::ReadFile(folder_.config(), 1 << 20);
   wider.replace(wider.find("[r.io]"), 6, "[r.io, q.io]");
-  keyring_->KubeletUses({folder_.dir().Write("kubelets.yaml", wider), folder_.bin_dir()});
-  EXPECT_EQ(keyring_->Health().not_given, 1U);
+  keyring_->SetKubeletProviders({folder_.dir().Write("kubelets.yaml", wider), folder_.bin_dir()});
+  EXPECT_EQ(keyring_->Health().missing_on_agent, 1U);
   EXPECT_NE(Problems().find("does not match all of its images: images of q.io may be refused (401)"),
             std::string::npos)
       << Problems();
   Find("q.io/app");
   ASSERT_EQ(Outcomes(), "a=skipped a=skipped") << "the agent's does not match, and kubelet's was not given";
-  EXPECT_TRUE(lookup_.providers[1].not_given);
+  EXPECT_TRUE(lookup_.providers[1].missing_on_agent);
 }
 
 // Nothing new can be sent: what was denied is not tried again.
@@ -239,12 +239,12 @@ TEST_F(KeyringTest, ProvidersThatWereNotGivenAreNoChangeOfTheFiles) {
   folder_.WriteConfig(PluginFolder::Provider("a", "[r.io]"));
   options_.provider_config = options_.provider_bin_dir = "";
   Open();
-  keyring_->KubeletUses({folder_.config(), folder_.bin_dir()});
-  EXPECT_EQ(keyring_->Health().not_given, 1U);
+  keyring_->SetKubeletProviders({folder_.config(), folder_.bin_dir()});
+  EXPECT_EQ(keyring_->Health().missing_on_agent, 1U);
   EXPECT_EQ(keyring_->Health().changes, 0U) << "learnt";
   folder_.WriteConfig(PluginFolder::Provider("a", "[r.io]") + PluginFolder::Provider("b", "[q.io]"));
   clock_.Step(seconds(1));
-  EXPECT_EQ(keyring_->Health().not_given, 2U);
+  EXPECT_EQ(keyring_->Health().missing_on_agent, 2U);
   EXPECT_EQ(keyring_->Health().changes, 0U) << "edited";
   Docker("q.io", "node");
   clock_.Step(seconds(1));
@@ -256,7 +256,7 @@ TEST_F(KeyringTest, KubeletsOwnConfigurationChangesNothing) {
   folder_.AddPlugin("a", PluginFolder::Answer("Image", "r.io", "u", "p"));
   folder_.WriteConfig(PluginFolder::Provider("a", "[r.io]"));
   Open();
-  keyring_->KubeletUses({folder_.config(), folder_.bin_dir()});
+  keyring_->SetKubeletProviders({folder_.config(), folder_.bin_dir()});
   clock_.Step(seconds(1));
   EXPECT_EQ(keyring_->Health(), KeyringHealth{});
 }
@@ -273,24 +273,24 @@ TEST_F(KeyringTest, ProgramsOfKubeletThatWereNotGiven) {
   folder_.AddPlugin("a", PluginFolder::Answer("Image", "r.io", "u", "p"));
   folder_.WriteConfig(PluginFolder::Provider("a", "[r.io]"));
   Open();
-  keyring_->KubeletUses({folder_.config(), kubelets});
+  keyring_->SetKubeletProviders({folder_.config(), kubelets});
   EXPECT_EQ(keyring_->Health(), KeyringHealth{}) << "its folder is not seen";
   const std::string ours = *base::ReadFile(folder_.bin_dir() + "/a", 1 << 20);
   kubelet_has(ours);
   EXPECT_EQ(keyring_->Health(), KeyringHealth{}) << "a copy";
   kubelet_has(ours + "# newer\n");
-  EXPECT_EQ(keyring_->Health().not_given, 1U);
+  EXPECT_EQ(keyring_->Health().missing_on_agent, 1U);
   EXPECT_NE(Problems().find("the agent runs " + folder_.bin_dir() + "/a, which is another program than " +
                             kubelets + "/a: images of r.io may be refused"),
             std::string::npos)
       << Problems();
   kubelet_has(std::string(ours.size(), '#'));
-  EXPECT_EQ(keyring_->Health().not_given, 1U) << "of the same size";
+  EXPECT_EQ(keyring_->Health().missing_on_agent, 1U) << "of the same size";
   kubelet_has(ours);
   EXPECT_EQ(keyring_->Health(), KeyringHealth{});
   std::filesystem::remove(folder_.bin_dir() + "/a");
   clock_.Step(seconds(1));
-  EXPECT_EQ(keyring_->Health().not_given, 1U);
+  EXPECT_EQ(keyring_->Health().missing_on_agent, 1U);
   EXPECT_NE(
       Problems().find("the agent has no program " + folder_.bin_dir() + "/a: images of r.io will be refused"),
       std::string::npos)
@@ -418,10 +418,10 @@ TEST_F(KeyringTest, SearchesWhereALearntRootIs) {
   folder_.dir().Write("learnt/config.json", R"({"auths":{"r.io":{"username":"learnt"}}})");
   Open();
   EXPECT_EQ(Find("r.io/app"), "");
-  keyring_->UseKubeletRoot(folder_.dir() / "learnt");
+  keyring_->SetKubeletRoot(folder_.dir() / "learnt");
   EXPECT_EQ(Find("r.io/app"), "docker-config/file/r.io/learnt:");
   const std::uint64_t changes = keyring_->Health().changes;
-  keyring_->UseKubeletRoot(folder_.dir() / "learnt");
+  keyring_->SetKubeletRoot(folder_.dir() / "learnt");
   EXPECT_EQ(keyring_->Health().changes, changes);
 }
 
@@ -483,13 +483,13 @@ TEST_F(KeyringTest, WhatNeedsNoPluginIsFoundNow) {
                     PluginFolder::Answer("Registry", "r.io", "u", "p", "\"cacheDuration\":\"1m\","));
   folder_.WriteConfig(PluginFolder::Provider("plugin", "[r.io]"));
   Open();
-  EXPECT_FALSE(keyring_->FindNow(Ref("r.io/a")));
+  EXPECT_FALSE(keyring_->TryFind(Ref("r.io/a")));
   EXPECT_EQ(folder_.Runs("plugin"), 0);
-  auto other = keyring_->FindNow(Ref("q.io/a"));
+  auto other = keyring_->TryFind(Ref("q.io/a"));
   ASSERT_TRUE(other);
   EXPECT_TRUE(other->credentials.empty());
   Find("r.io/a");
-  auto now = keyring_->FindNow(Ref("r.io/b"));
+  auto now = keyring_->TryFind(Ref("r.io/b"));
   ASSERT_TRUE(now);
   EXPECT_EQ(now->credentials.size(), lookup_.credentials.size());
   EXPECT_EQ(now->credentials.size(), 2U);

@@ -82,12 +82,12 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 TEST(ShownKey, HoldsNoSecret) {
-  EXPECT_EQ(ShownKey("quay.io"), "quay.io");
-  EXPECT_EQ(ShownKey("https://index.docker.io/v1/"), "https://index.docker.io/v1/");
-  EXPECT_EQ(ShownKey("https://ann:hunter2@quay.io/v1/"), "https://quay.io/v1/");
-  EXPECT_EQ(ShownKey("ann:hunter2@quay.io:5000/team"), "quay.io:5000/team");
-  EXPECT_EQ(ShownKey("ann:hun/ter2@quay.io"), "quay.io");
-  EXPECT_EQ(ShownKey("quay.io/v1?token=hunter2#hunter2"), "quay.io/v1");
+  EXPECT_EQ(DisplayKey("quay.io"), "quay.io");
+  EXPECT_EQ(DisplayKey("https://index.docker.io/v1/"), "https://index.docker.io/v1/");
+  EXPECT_EQ(DisplayKey("https://ann:hunter2@quay.io/v1/"), "https://quay.io/v1/");
+  EXPECT_EQ(DisplayKey("ann:hunter2@quay.io:5000/team"), "quay.io:5000/team");
+  EXPECT_EQ(DisplayKey("ann:hun/ter2@quay.io"), "quay.io");
+  EXPECT_EQ(DisplayKey("quay.io/v1?token=hunter2#hunter2"), "quay.io/v1");
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 namespace prefetch::credentials::match_test {
 namespace {
 
-enum class Expect { kMatch, kNo, kError };
+enum class Expect { kMatch, kNegative, kError };
 
 struct Row {
   std::string name;
@@ -34,57 +34,60 @@ TEST_P(MatchTest, AsKubelet) {
 }
 
 constexpr Expect kMatch = Expect::kMatch;
-constexpr Expect kNo = Expect::kNo;
+constexpr Expect kNegative = Expect::kNegative;
 constexpr Expect kError = Expect::kError;
 
 // A14 and A15, held against Go.
 INSTANTIATE_TEST_SUITE_P(Spec, MatchTest,
                          testing::Values(Row{"Label", "*.kubernetes.io", "prefix.kubernetes.io", kMatch},
-                                         Row{"FewerLabels", "*.kubernetes.io", "kubernetes.io", kNo},
+                                         Row{"FewerLabels", "*.kubernetes.io", "kubernetes.io", kNegative},
                                          Row{"EmptyRun", "*kubernetes.io", "kubernetes.io", kMatch},
                                          Row{"Suffix", "*-good.k8s.io", "x-good.k8s.io", kMatch},
                                          Row{"StarLocalhost", "*", "localhost", kMatch},
-                                         Row{"StarOneLabelOnly", "*", "foo.io", kNo},
-                                         Row{"Port", "prefix.*.io/foo", "prefix.k8s.io:1111/foo/bar", kNo},
+                                         Row{"StarOneLabelOnly", "*", "foo.io", kNegative},
+                                         Row{"Port", "prefix.*.io/foo", "prefix.k8s.io:1111/foo/bar",
+                                             kNegative},
                                          Row{"PortLetters", "foo.io:abc", "foo.io", kError},
                                          Row{"PortGlob", "*.foo.io:*", "x.foo.io", kError},
                                          Row{"Space", "foo bar.io", "foo.io", kError},
                                          Row{"Backslash", "foo\\.io", "foo.io", kError},
                                          Row{"BadEscape", "%invalid%", "foo.io", kError},
                                          Row{"CharacterClass", "[a-c].foo.io", "a.foo.io", kError},
-                                         Row{"QuestionMark", "reg?stry.io", "registry.io", kNo},
-                                         Row{"Scheme", "https://foo.io", "foo.io", kNo},
+                                         Row{"QuestionMark", "reg?stry.io", "registry.io", kNegative},
+                                         Row{"Scheme", "https://foo.io", "foo.io", kNegative},
                                          Row{"UserInformation", "user@foo.io", "foo.io", kMatch},
-                                         Row{"UpperCase", "FOO.io", "foo.io", kNo},
+                                         Row{"UpperCase", "FOO.io", "foo.io", kNegative},
                                          Row{"Ipv6WithPort", "[::1]:5000", "[::1]:5000/x", kMatch},
-                                         Row{"Ipv6WithoutPort", "[::1]", "[::1]/x", kNo}),
+                                         Row{"Ipv6WithoutPort", "[::1]", "[::1]/x", kNegative}),
                          [](const auto& row) { return row.param.name; });
 
 // What its text says, and the corners.
 INSTANTIATE_TEST_SUITE_P(
     Text, MatchTest,
     testing::Values(
-        Row{"NoDefaultPort", "foo.io:443", "foo.io/a", kNo},
+        Row{"NoDefaultPort", "foo.io:443", "foo.io/a", kNegative},
         Row{"SamePort", "foo.io:443", "foo.io:443/a", kMatch},
         Row{"TrailingColon", "foo.io:", "foo.io/a", kMatch},
         Row{"PathIsNotSegmentAware", "foo.io/a", "foo.io/ab", kMatch},
-        Row{"PathIsAPrefix", "foo.io/a/b", "foo.io/a", kNo},
+        Row{"PathIsAPrefix", "foo.io/a/b", "foo.io/a", kNegative},
         Row{"SlashNeedsAPath", "foo.io/", "foo.io/a", kMatch},
-        Row{"SlashWithoutPath", "foo.io/", "foo.io", kNo},
-        Row{"GlobInPathIsLiteral", "foo.io/*", "foo.io/a", kNo},
+        Row{"SlashWithoutPath", "foo.io/", "foo.io", kNegative},
+        Row{"GlobInPathIsLiteral", "foo.io/*", "foo.io/a", kNegative},
         Row{"EscapedPath", "foo.io/%61b", "foo.io/abc", kMatch},
         Row{"BadEscapedPath", "foo.io/%6", "foo.io/a", kError},
         Row{"Query", "foo.io?x=y", "foo.io/a", kMatch}, Row{"Fragment", "foo.io#x", "foo.io/a", kMatch},
         Row{"ControlCharacter", "foo.io\n", "foo.io/a", kError},
         Row{"Ecr", "*.dkr.ecr.*.amazonaws.com", "123.dkr.ecr.eu-west-1.amazonaws.com/app", kMatch},
-        Row{"EcrChina", "*.dkr.ecr.*.amazonaws.com", "123.dkr.ecr.cn-north-1.amazonaws.com.cn/app", kNo},
-        Row{"ManyStars", "*a*b*.io", "xaxbx.io/y", kMatch}, Row{"ManyStarsNo", "*a*b*.io", "xbxax.io/y", kNo},
-        Row{"StarsMayNotOverlap", "ab*ba.io", "aba.io/y", kNo},
+        Row{"EcrChina", "*.dkr.ecr.*.amazonaws.com", "123.dkr.ecr.cn-north-1.amazonaws.com.cn/app",
+            kNegative},
+        Row{"ManyStars", "*a*b*.io", "xaxbx.io/y", kMatch},
+        Row{"ManyStarsNo", "*a*b*.io", "xbxax.io/y", kNegative},
+        Row{"StarsMayNotOverlap", "ab*ba.io", "aba.io/y", kNegative},
         Row{"StarAtTheEnd", "foo*.io", "foo.io/y", kMatch},
         Row{"HubIsDockerIo", "docker.io", "docker.io/library/nginx", kMatch},
-        Row{"NoFallbackInPatterns", "index.docker.io", "docker.io/library/nginx", kNo},
+        Row{"NoFallbackInPatterns", "index.docker.io", "docker.io/library/nginx", kNegative},
         Row{"BadIpv6", "[::g]:5000", "foo.io", kError}, Row{"BareIpv6", "::1", "foo.io", kError},
-        Row{"Empty", "", "foo.io/a", kNo}, Row{"Address", "10.0.0.1:5000", "10.0.0.1:5000/a", kMatch}),
+        Row{"Empty", "", "foo.io/a", kNegative}, Row{"Address", "10.0.0.1:5000", "10.0.0.1:5000/a", kMatch}),
     [](const auto& row) { return row.param.name; });
 
 bool Covers(const std::string& wider, const std::string& narrower) {

@@ -32,8 +32,8 @@ std::vector<Pattern> Patterns(const std::vector<std::string>& texts) {
 
 // With the images of kubelet's where a row names none.
 MissingProviders Find(const std::string& kubelets, const ProviderConfig& there, const std::string& own = "",
-                      std::vector<OwnProviders::Named> named = {}) {
-  for (OwnProviders::Named& one : named) {
+                      std::vector<AgentProviders::Entry> named = {}) {
+  for (AgentProviders::Entry& one : named) {
     for (const Provider& provider : there.providers) {
       if (one.match_images.empty() && one.name == provider.name) one.match_images = provider.match_images;
     }
@@ -42,8 +42,8 @@ MissingProviders Find(const std::string& kubelets, const ProviderConfig& there, 
                               {own, own.empty() ? "" : "/own/bin", std::move(named)});
 }
 
-OwnProviders::Named ForImages(const std::string& name, const std::vector<std::string>& patterns) {
-  return {name, ProgramHere::kSame, Patterns(patterns)};
+AgentProviders::Entry ForImages(const std::string& name, const std::vector<std::string>& patterns) {
+  return {name, ProgramComparison::kSame, Patterns(patterns)};
 }
 
 struct NotGivenCase {
@@ -51,7 +51,7 @@ struct NotGivenCase {
   std::string kubelets;
   ProviderConfig there;
   std::string own;
-  std::vector<OwnProviders::Named> own_named;
+  std::vector<AgentProviders::Entry> own_named;
   std::vector<std::string> problems;  // but for what to do
 };
 class NotGivenTest : public testing::TestWithParam<NotGivenCase> {};
@@ -91,7 +91,7 @@ INSTANTIATE_TEST_SUITE_P(
             "/k/c.yaml",
             kThere,
             "/k/c.yaml",
-            {{"acme"}, {"ecr", ProgramHere::kAbsent}},
+            {{"acme"}, {"ecr", ProgramComparison::kAbsent}},
             {"kubelet uses the credential provider \"ecr\" from /k/c.yaml; the agent has no program "
              "/own/bin/ecr: images of *.dkr.ecr.*.amazonaws.com, public.ecr.aws will be refused (401)"}},
         NotGivenCase{
@@ -99,7 +99,7 @@ INSTANTIATE_TEST_SUITE_P(
             "/k/c.yaml",
             kThere,
             "/own/p.yaml",
-            {{"acme"}, {"ecr", ProgramHere::kAnother}},
+            {{"acme"}, {"ecr", ProgramComparison::kDifferent}},
             {"kubelet uses the credential provider \"ecr\" from /k/c.yaml; the agent runs /own/bin/ecr, "
              "which is another program than /k/bin/ecr: images of *.dkr.ecr.*.amazonaws.com, "
              "public.ecr.aws may be refused (401)"}},
@@ -179,13 +179,15 @@ TEST(SkippedProviders, AProviderIsToldOnceWithTheFirstOfItsPatternsThatMatch) {
 
 TEST(SkippedProviders, AProgramThatIsMissingOrAnother) {
   const std::string image = "public.ecr.aws/app";
-  EXPECT_EQ(SkippedProvider(Find("/k/c.yaml", kThere, "/k/c.yaml", {{"acme"}, {"ecr", ProgramHere::kAbsent}}),
-                            image),
-            "ecr (public.ecr.aws): kubelet uses it, from /k/c.yaml; the agent has no program /own/bin/ecr\n");
-  EXPECT_EQ(SkippedProvider(
-                Find("/k/c.yaml", kThere, "/k/c.yaml", {{"acme"}, {"ecr", ProgramHere::kAnother}}), image),
-            "/k/bin/ecr (public.ecr.aws): kubelet runs it; the agent runs /own/bin/ecr, which is another "
-            "program\n");
+  EXPECT_EQ(
+      SkippedProvider(Find("/k/c.yaml", kThere, "/k/c.yaml", {{"acme"}, {"ecr", ProgramComparison::kAbsent}}),
+                      image),
+      "ecr (public.ecr.aws): kubelet uses it, from /k/c.yaml; the agent has no program /own/bin/ecr\n");
+  EXPECT_EQ(
+      SkippedProvider(
+          Find("/k/c.yaml", kThere, "/k/c.yaml", {{"acme"}, {"ecr", ProgramComparison::kDifferent}}), image),
+      "/k/bin/ecr (public.ecr.aws): kubelet runs it; the agent runs /own/bin/ecr, which is another "
+      "program\n");
 }
 
 TEST(SkippedProviders, AnImageThatTheAgentsProviderDoesNotMatch) {

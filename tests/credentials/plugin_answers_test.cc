@@ -17,17 +17,18 @@ using std::chrono::seconds;
 
 class PluginAnswersTest : public testing::Test {
  protected:
-  PluginAnswers& Provider(const std::string& script, std::chrono::nanoseconds default_duration = seconds(0)) {
+  CachingProvider& Provider(const std::string& script,
+                            std::chrono::nanoseconds default_duration = seconds(0)) {
     folder_.AddPlugin("plugin", script);
     credentials::Provider provider;
     provider.name = "plugin";
     provider.api_version = "credentialprovider.kubelet.k8s.io/v1";
     provider.default_cache_duration = default_duration;
-    PluginSurroundings surroundings;
-    surroundings.bin_dir = folder_.bin_dir();
-    surroundings.environment = {{"PATH", "/usr/bin:/bin"}};
-    surroundings.timeout = timeout_;
-    answers_ = std::make_unique<PluginAnswers>(std::move(provider), std::move(surroundings), clock_);
+    PluginContext context;
+    context.bin_dir = folder_.bin_dir();
+    context.environment = {{"PATH", "/usr/bin:/bin"}};
+    context.timeout = timeout_;
+    answers_ = std::make_unique<CachingProvider>(std::move(provider), std::move(context), clock_);
     return *answers_;
   }
   static std::string Answer(const std::string& type, const std::string& more = "") {
@@ -36,7 +37,7 @@ class PluginAnswersTest : public testing::Test {
   long Runs() const { return folder_.Runs("plugin"); }
   bool Ask(const std::string& repository) { return answers_->Get({}, repository).ok(); }
   // How many of the askers, all at once, got an answer.
-  int AskAtOnce(const std::vector<std::string>& repositories) {
+  int ParallelFor(const std::vector<std::string>& repositories) {
     std::atomic<int> good = 0;
     std::vector<std::jthread> threads;
     for (const std::string& repository : repositories) {
@@ -49,7 +50,7 @@ class PluginAnswersTest : public testing::Test {
   PluginFolder folder_;
   StepClock clock_;
   milliseconds timeout_ = seconds(30);
-  std::unique_ptr<PluginAnswers> answers_;
+  std::unique_ptr<CachingProvider> answers_;
 };
 
 TEST_F(PluginAnswersTest, RegistryAnswerServesTheRegistryUntilItsTime) {
@@ -127,13 +128,13 @@ TEST_F(PluginAnswersTest, TwoHundredForOneImageAreOneExecution) {
   // Uncached, so that only the shared flight can make it one; a second one may begin after the first has
   // landed.
   Provider("sleep 0.5; " + Answer("Image"));
-  EXPECT_EQ(AskAtOnce(std::vector<std::string>(200, "r.io/a")), 200);
+  EXPECT_EQ(ParallelFor(std::vector<std::string>(200, "r.io/a")), 200);
   EXPECT_LE(Runs(), 2);
 }
 
 TEST_F(PluginAnswersTest, TwoImagesOfOneRegistryAreOneExecution) {
   Provider("sleep 0.2; " + Answer("Registry"), minutes(10));
-  EXPECT_EQ(AskAtOnce({"r.io/a", "r.io/b", "r.io/c", "r.io/d"}), 4);
+  EXPECT_EQ(ParallelFor({"r.io/a", "r.io/b", "r.io/c", "r.io/d"}), 4);
   EXPECT_EQ(Runs(), 1);
 }
 
@@ -141,7 +142,7 @@ TEST_F(PluginAnswersTest, OneExecutionForAllRegistriesOnceItIsKnownToAnswerForAl
   Provider("sleep 0.2; " + Answer("Global"), minutes(10));
   EXPECT_TRUE(Ask("r.io/a"));
   clock_.Step(minutes(11));
-  EXPECT_EQ(AskAtOnce({"r.io/a", "q.io/b", "p.io/c"}), 3);
+  EXPECT_EQ(ParallelFor({"r.io/a", "q.io/b", "p.io/c"}), 3);
   EXPECT_EQ(Runs(), 2);
 }
 
@@ -149,7 +150,7 @@ TEST_F(PluginAnswersTest, WhatAnswersByImageIsNotWaitedFor) {
   Provider("sleep 0.3; " + Answer("Image"), minutes(10));
   EXPECT_TRUE(Ask("r.io/first"));
   auto start = std::chrono::steady_clock::now();
-  EXPECT_EQ(AskAtOnce({"r.io/a", "r.io/b", "r.io/c", "r.io/d", "r.io/e", "r.io/f", "r.io/g", "r.io/h"}), 8);
+  EXPECT_EQ(ParallelFor({"r.io/a", "r.io/b", "r.io/c", "r.io/d", "r.io/e", "r.io/f", "r.io/g", "r.io/h"}), 8);
   EXPECT_EQ(Runs(), 9);
   EXPECT_LT(std::chrono::steady_clock::now() - start, milliseconds(8 * 300));
 }
@@ -158,7 +159,7 @@ TEST_F(PluginAnswersTest, AHangingPluginIsWaitedForOnceAndByAllTogether) {
   timeout_ = milliseconds(300);
   Provider("exec sleep 1000");
   auto start = std::chrono::steady_clock::now();
-  EXPECT_EQ(AskAtOnce({"r.io/a", "r.io/b", "r.io/c", "r.io/d", "r.io/e", "r.io/f", "r.io/g", "r.io/h"}), 0);
+  EXPECT_EQ(ParallelFor({"r.io/a", "r.io/b", "r.io/c", "r.io/d", "r.io/e", "r.io/f", "r.io/g", "r.io/h"}), 0);
   EXPECT_LT(std::chrono::steady_clock::now() - start, milliseconds(8 * 300));
 }
 
@@ -172,13 +173,13 @@ TEST_F(PluginAnswersTest, OneThatHangsIsNotAskedForItsRegistryAgainForAMinute) {
   ASSERT_FALSE(answer.ok());
   EXPECT_EQ(answer.error().message(), "did not answer within 0.1s");
   EXPECT_EQ(Runs(), 1);
-  EXPECT_TRUE(answers_->GetNow("r.io/c"));
-  EXPECT_FALSE(answers_->GetNow("q.io/c"));
-  EXPECT_FALSE(answers_->GetNow("r.io/c", {.cache_key = "account"}));
+  EXPECT_TRUE(answers_->TryGet("r.io/c"));
+  EXPECT_FALSE(answers_->TryGet("q.io/c"));
+  EXPECT_FALSE(answers_->TryGet("r.io/c", {.cache_key = "account"}));
   EXPECT_FALSE(Ask("q.io/a"));
   EXPECT_EQ(Runs(), 2);
-  clock_.Step(kHangs);
-  EXPECT_FALSE(answers_->GetNow("r.io/c"));
+  clock_.Step(kHangBackOff);
+  EXPECT_FALSE(answers_->TryGet("r.io/c"));
   EXPECT_FALSE(Ask("r.io/a"));
   EXPECT_EQ(Runs(), 3);
 }
@@ -187,7 +188,7 @@ TEST_F(PluginAnswersTest, OneThatHangsIsNotAskedForItsRegistryAgainForAMinute) {
 TEST_F(PluginAnswersTest, WhoHadNoTimeLeavesNoHangBehind) {
   Provider("exec sleep 1000");
   EXPECT_FALSE(answers_->Get(base::Call().Within(milliseconds(50)), "r.io/a").ok());
-  EXPECT_FALSE(answers_->GetNow("r.io/a"));
+  EXPECT_FALSE(answers_->TryGet("r.io/a"));
 }
 
 TEST_F(PluginAnswersTest, AnAskerThatGivesUpSpoilsNothingForTheOthers) {

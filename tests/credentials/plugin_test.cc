@@ -21,12 +21,12 @@ Provider Named(const std::string& name) {
 class RunPluginTest : public testing::Test {
  protected:
   base::Result<PluginResponse> Run(const Provider& provider, milliseconds timeout = seconds(30)) {
-    PluginSurroundings surroundings;
-    surroundings.bin_dir = folder_.bin_dir();
-    surroundings.environment = {{"PATH", "/usr/bin:/bin"}, {"BASE", "base"}, {"BOTH", "base"}};
-    surroundings.working_directory = folder_.dir().path();
-    surroundings.timeout = timeout;
-    return RunPlugin({}, provider, surroundings, "reg.io/team/app");
+    PluginContext context;
+    context.bin_dir = folder_.bin_dir();
+    context.environment = {{"PATH", "/usr/bin:/bin"}, {"BASE", "base"}, {"BOTH", "base"}};
+    context.working_directory = folder_.dir().path();
+    context.timeout = timeout;
+    return RunPlugin({}, provider, context, "reg.io/team/app");
   }
   base::Result<PluginResponse> Run(const std::string& script, milliseconds timeout = seconds(30)) {
     folder_.AddPlugin("plugin", script);

@@ -8,7 +8,7 @@ namespace prefetch::credentials::pull_secret_test {
 namespace {
 
 constexpr char kWrapped[] = R"({"auths":{"r.io":{"username":"u","password":"p"}}})";
-constexpr char kBare[] = R"({"r.io":{"username":"u","password":"p"}})";
+constexpr char kLegacy[] = R"({"r.io":{"username":"u","password":"p"}})";
 
 PullSecret Declared(const std::string& path) {
   return {.name = "team",
@@ -20,7 +20,7 @@ PullSecret Declared(const std::string& path) {
 TEST(PullSecret, FoldersAndFiles) {
   tests::TempDir dir;
   dir.Write("new/.dockerconfigjson", kWrapped);
-  dir.Write("old/.dockercfg", kBare);
+  dir.Write("old/.dockercfg", kLegacy);
   dir.Write("file.json", kWrapped);
   for (const char* path : {"new", "old", "file.json"}) {
     LoadedPullSecret secret = LoadPullSecret(Declared(dir / path));
@@ -32,7 +32,7 @@ TEST(PullSecret, FoldersAndFiles) {
 TEST(PullSecret, WhatIsWrongIsSaidAndGivesNothing) {
   tests::TempDir dir;
   dir.Write("bad/.dockerconfigjson", "{");
-  dir.Write("bad/.dockercfg", kBare);
+  dir.Write("bad/.dockercfg", kLegacy);
   dir.Write("crossed/.dockerconfigjson", R"({"auths":{"r.io":{"auth":"hunter2"}}})");
   dir.Write("empty/.other", "");
   dir.Write("good/.dockerconfigjson", kWrapped);

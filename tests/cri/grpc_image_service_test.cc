@@ -168,7 +168,7 @@ TEST_F(GrpcImageServiceTest, APullSendsNameCredentialAndLeaseAndNothingElse) {
 TEST_F(GrpcImageServiceTest, APullOfOurOwnNamesACgroup) {
   auto server = Serve();
   ASSERT_TRUE(
-      service_.PullImage(For(std::chrono::seconds(5)), {"a.example/b:v1", std::nullopt, "", kOwnPull}));
+      service_.PullImage(For(std::chrono::seconds(5)), {"a.example/b:v1", std::nullopt, "", kOwnPullCgroup}));
   EXPECT_EQ(images_.pulled.sandbox_config().SerializeAsString(), "\x42\x18\x0a\x16prefetchd/system.slice");
 }
 

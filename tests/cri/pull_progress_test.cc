@@ -139,7 +139,7 @@ TEST_F(PullProgressTest, AskAgainAfterTheLeaseHasGone) {
   Look();
   Look();
   const int before = store_.Asked(kDone);
-  EXPECT_TRUE(service_.DeleteLease({}, "lease", LeaseBytes::kReleaseLater));
+  EXPECT_TRUE(service_.DeleteLease({}, "lease", LeaseDeletion::kAsync));
   Look();
   EXPECT_GT(store_.Asked(kDone), before);
 }

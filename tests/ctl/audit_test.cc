@@ -56,18 +56,18 @@ TEST_F(AuditTest, OfANodeThatIsCleanAndOfOneThatIsNot) {
   EXPECT_EQ(OfNode().exit, kOk);
   NodeHas({"q.io/stray:v1"});
   tests::Ran ran = OfNode();
-  EXPECT_EQ(ran.exit, kNo) << ran;
+  EXPECT_EQ(ran.exit, kNegative) << ran;
   EXPECT_NE(ran.out.find("q.io/stray:v1"), std::string::npos) << ran;
   EXPECT_EQ(OfNode({.ignore = {"q.io/stray:*"}}).exit, kOk);
   ran = OfNode({.json = true});
-  EXPECT_EQ(ran.exit, kNo) << ran;
+  EXPECT_EQ(ran.exit, kNegative) << ran;
   EXPECT_TRUE(ran.out.starts_with("{")) << ran;
 }
 
 TEST_F(AuditTest, SavedPodsTellWhoBroughtIt) {
   NodeHas({"q.io/stray:v1"});
   tests::Ran ran = OfNode({.pods_file = folder_.Write("pods.json", kPods)});
-  EXPECT_EQ(ran.exit, kNo) << ran;
+  EXPECT_EQ(ran.exit, kNegative) << ran;
   EXPECT_NE(ran.out.find("job-1"), std::string::npos) << ran;
 }
 
@@ -78,7 +78,7 @@ TEST_F(AuditTest, SavedPodsMayBeLongerThanAnyDocument) {
   const std::string more = R"({"kind":"ConfigMap","data":{"x":")" + std::string(1 << 20, 'x') + "\"}},";
   for (int i = 0; i < 12; i++) pods.insert(pods.find('[') + 1, more);
   tests::Ran ran = OfNode({.pods_file = folder_.Write("pods.json", pods)});
-  EXPECT_EQ(ran.exit, kNo) << ran;
+  EXPECT_EQ(ran.exit, kNegative) << ran;
   EXPECT_NE(ran.out.find("job-1"), std::string::npos) << ran;
 }
 
@@ -117,14 +117,14 @@ TEST_F(AuditTest, EphemeralContainersAndImageVolumesOfSavedPods) {
     return AuditOfPods(
         {.pods_file = pods, .lists = {folder_.Write("images.txt", "q.io/a:v1\n")}, .ignore = {}}, out, err);
   });
-  EXPECT_EQ(ran.exit, kNo) << ran;
+  EXPECT_EQ(ran.exit, kNegative) << ran;
   EXPECT_NE(ran.out.find("q.io/debug:v1"), std::string::npos) << ran;
   EXPECT_NE(ran.out.find("q.io/volume:v1"), std::string::npos) << ran;
 }
 
 TEST_F(AuditTest, SavedPodsAgainstAList) {
   tests::Ran ran = OfPods("q.io/a:v1\n");
-  EXPECT_EQ(ran.exit, kNo) << ran;
+  EXPECT_EQ(ran.exit, kNegative) << ran;
   EXPECT_NE(ran.out.find("q.io/stray:v1"), std::string::npos) << ran;
   EXPECT_EQ(OfPods("q.io/stray:v1\n").exit, kOk);
   EXPECT_EQ(OfPods("not an image\n").exit, kBadInput);

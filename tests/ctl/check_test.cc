@@ -69,8 +69,8 @@ TEST_F(CheckTest, TheAnswerIsTheExitCode) {
     bool unknown_passes;
     int exit;
   };
-  for (const Row& row : {Row{kYes, false, kOk}, Row{kNoThere, false, kNo}, Row{kOpen, false, kNo},
-                         Row{kOpen, true, kOk}, Row{kNoThere, true, kNo}}) {
+  for (const Row& row : {Row{kYes, false, kOk}, Row{kNoThere, false, kNegative}, Row{kOpen, false, kNegative},
+                         Row{kOpen, true, kOk}, Row{kNoThere, true, kNegative}}) {
     Says(200, row.body);
     CheckOptions options = Options();
     options.unknown_passes = row.unknown_passes;
@@ -83,23 +83,23 @@ TEST_F(CheckTest, TheAnswerIsTheExitCode) {
 // The job's page shows one line, and the exit code stays.
 TEST_F(CheckTest, TheLineForTheJobsPage) {
   CheckOptions options = Options();
-  options.annotate = folder_ / "line";
+  options.annotation_target = folder_ / "line";
   Says(200, kNoThere);
-  EXPECT_EQ(Ask(options).exit, kNo);
-  std::string line = *base::ReadFile(options.annotate, 1 << 20);
+  EXPECT_EQ(Ask(options).exit, kNegative);
+  std::string line = *base::ReadFile(options.annotation_target, 1 << 20);
   EXPECT_TRUE(line.starts_with("q.io/a:v1 on node ci-7: refused (ImageAbsent): it is so")) << line;
   EXPECT_EQ(std::count(line.begin(), line.end(), '\n'), 1);
   Says(200, kYes);
   EXPECT_EQ(Ask(options).exit, kOk);
-  EXPECT_EQ(*base::ReadFile(options.annotate, 1 << 20), "");
+  EXPECT_EQ(*base::ReadFile(options.annotation_target, 1 << 20), "");
   Says(401, R"({"error":"the token has expired"})");
   EXPECT_EQ(Ask(options).exit, kUnreachable);
-  line = *base::ReadFile(options.annotate, 1 << 20);
+  line = *base::ReadFile(options.annotation_target, 1 << 20);
   EXPECT_NE(line.find("the token has expired"), std::string::npos) << line;
-  options.annotate = folder_ / "none/line";
+  options.annotation_target = folder_ / "none/line";
   Says(200, kNoThere);
   tests::Ran ran = Ask(options);
-  EXPECT_EQ(ran.exit, kNo);
+  EXPECT_EQ(ran.exit, kNegative);
   EXPECT_NE(ran.err.find("warning: --annotate"), std::string::npos) << ran;
 }
 
@@ -175,7 +175,7 @@ TEST_F(CheckTest, FormsOfOutput) {
   options.output = CheckOutput::kGithub;
   tests::Ran ran = Ask(options);
   EXPECT_TRUE(ran.out.starts_with("::error")) << ran;
-  EXPECT_EQ(ran.exit, kNo);
+  EXPECT_EQ(ran.exit, kNegative);
 }
 
 }  // namespace

@@ -27,13 +27,13 @@ TEST(Cluster, AKubeconfigThatIsNamedIsTheOnlyPlace) {
 
 TEST(Cluster, AMissingRightComesWithWhatGrantsIt) {
   const base::Error error =
-      Explain({.kind = kube::ApiError::kForbidden, .message = "list nodes: nodes is forbidden"});
+      ToUserError({.kind = kube::ApiError::kForbidden, .message = "list nodes: nodes is forbidden"});
   EXPECT_EQ(error.code(), base::Code::kPermissionDenied);
   EXPECT_EQ(
       error.message(),
       "a right is missing, list nodes (deploy/examples/fleet-viewer.yaml grants what is needed): nodes is "
       "forbidden");
-  EXPECT_EQ(Explain({.kind = kube::ApiError::kTimeout, .message = "list nodes: too late"}).message(),
+  EXPECT_EQ(ToUserError({.kind = kube::ApiError::kTimeout, .message = "list nodes: too late"}).message(),
             "list nodes: too late");
 }
 

@@ -44,7 +44,7 @@ TEST_F(CredentialsTest, EachImageHasOneOrTheExitCodeSaysNo) {
   EXPECT_EQ(ran.exit, kOk) << ran;
   EXPECT_NE(ran.out.find("config.json"), std::string::npos) << ran;
   ran = Find({"q.io/a:v1", "ghcr.io/b:v1"});
-  EXPECT_EQ(ran.exit, kNo) << ran;
+  EXPECT_EQ(ran.exit, kNegative) << ran;
   EXPECT_NE(ran.out.find("ghcr.io/b:v1"), std::string::npos) << ran;
 }
 
@@ -55,7 +55,7 @@ TEST_F(CredentialsTest, TheAgentOfANodeTellsWhatItFinds) {
     options_.images = {image};
     std::optional<int> told;
     tests::Ran ran = tests::Run([&](auto& out, auto& err) {
-      told = AskForCredentials({}, agent.Client(), options_, kNothing, out, err);
+      told = FetchAgentCredentials({}, agent.Client(), options_, kNothing, out, err);
       return told.value_or(-1);
     });
     return ran;

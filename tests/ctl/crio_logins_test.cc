@@ -125,7 +125,7 @@ TEST_F(FindCrioLoginsTest, AFileThatIsNotVisibleIsNoProofOfAnonymity) {
   EXPECT_NE(doc::WriteJson(CrioJson(logins)).find("\"sends\":\"unknown\""), std::string::npos);
   EXPECT_EQ(CrioText(Find("quay.io/a", true)).find("anonymous"), std::string::npos);
   settings_.global_auth_file = "/run/containers/0/none.json";
-  settings_.said_in = "/etc/crio/crio.conf.d/00-default";
+  settings_.auth_file_source = "/etc/crio/crio.conf.d/00-default";
   EXPECT_EQ(CrioText(Find("quay.io/a", false)), anonymous);
   view_ = HostView::kPod;
   EXPECT_TRUE(CrioText(Find("quay.io/a", false)).starts_with(perhaps)) << "a pod's folder is its own";
@@ -150,10 +150,10 @@ TEST_F(FindCrioLoginsTest, InAPodCrioConfMayNameAFileUnlessADropInDoes) {
   settings_.global_auth_file = "/auth.json";
   HasLogin("/auth.json", "other.io");
   EXPECT_EQ(Find("quay.io/a", false).unseen, std::vector<std::string>{"/etc/crio/crio.conf"});
-  settings_.said_in = "/etc/crio/crio.conf.d/00-default";
+  settings_.auth_file_source = "/etc/crio/crio.conf.d/00-default";
   EXPECT_EQ(Find("quay.io/a", false).unseen, std::vector<std::string>());
   view_ = HostView::kNode;
-  settings_.said_in.clear();
+  settings_.auth_file_source.clear();
   EXPECT_EQ(Find("quay.io/a", false).unseen, std::vector<std::string>());
 }
 

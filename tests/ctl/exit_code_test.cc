@@ -14,16 +14,16 @@ struct LineCase {
   std::string told;
 };
 
-class Told : public testing::TestWithParam<LineCase> {};
+class HasReported : public testing::TestWithParam<LineCase> {};
 
-TEST_P(Told, WithItsPlaceOrTheProgramsName) {
+TEST_P(HasReported, WithItsPlaceOrTheProgramsName) {
   std::ostringstream err;
-  EXPECT_EQ(Refuse({GetParam().mistake}, err), kBadInput);
+  EXPECT_EQ(RejectInput({GetParam().mistake}, err), kBadInput);
   EXPECT_EQ(err.str(), GetParam().told);
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Lines, Told,
+    Lines, HasReported,
     testing::Values(LineCase{"Place", "a.yaml:12:5: images[3]: x", "a.yaml:12:5: images[3]: x\n"},
                     LineCase{"PathWithColon", "c:/a.yaml:1:1: x", "c:/a.yaml:1:1: x\n"},
                     LineCase{"NoColumn", "a.yaml:12: x", "prefetchctl: a.yaml:12: x\n"},
@@ -47,7 +47,7 @@ TEST(ExitCode, OfAnErrorTellsBadInputFromWhoCannotBeAsked) {
 
 // Scripts go by these.
 TEST(ExitCode, NumbersAreAContract) {
-  EXPECT_EQ((std::vector<int>{kOk, kNo, kBadInput, kTimedOut, kUnreachable, kInterrupted}),
+  EXPECT_EQ((std::vector<int>{kOk, kNegative, kBadInput, kTimedOut, kUnreachable, kInterrupted}),
             (std::vector<int>{0, 1, 2, 3, 4, 130}));
 }
 

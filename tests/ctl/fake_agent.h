@@ -31,7 +31,7 @@ class FakeAgent : public http::Client {
     return *ctl::AgentClient::Make(*this, address);
   }
 
-  http::Exchanged Exchange(const base::Call&, const http::Request& request) override {
+  http::ExchangeResult Exchange(const base::Call&, const http::Request& request) override {
     asked_.push_back(request.method + " " + request.url + " " + request.unix_socket);
     if (gone_) return {*gone_, http::Fault::kConnect};
     const std::size_t path = request.url.find('/', request.url.find("//") + 2);

@@ -99,7 +99,7 @@ TEST(FleetPlan, RegistriesTellTheSizes) {
   EXPECT_NE(ran.out.find(R"("pulls":4,"requests":16)"), std::string::npos) << ran;
   dir.Write("images.txt", name + "a:v1\n" + name + "gone:v1\n");
   ran = Plan({.lists = {list}, .nodes = 2});
-  EXPECT_EQ(ran.exit, kNo) << ran;
+  EXPECT_EQ(ran.exit, kNegative) << ran;
   EXPECT_TRUE(ran.out.starts_with("2 images, 100 MB for each node; 2 nodes, 200 MB in all\n")) << ran;
   EXPECT_NE(ran.err.find(name + "gone:v1 counts with size 0: "), std::string::npos) << ran;
 }
@@ -135,7 +135,7 @@ TEST(FleetPlan, AManifestThatCannotBeReadIsNamed) {
                                                "layers":[]})"}) {
     registry.Put("a", "v1", {.content_type = "application/vnd.oci.image.manifest.v1+json", .body = body});
     Ran ran = Plan({.lists = {list}, .nodes = 2});
-    EXPECT_EQ(ran.exit, kNo) << ran;
+    EXPECT_EQ(ran.exit, kNegative) << ran;
     EXPECT_NE(ran.err.find(name + " counts with size 0: its manifest cannot be read\n"), std::string::npos)
         << ran;
   }
@@ -157,7 +157,7 @@ TEST(FleetPlan, ARegistryThatAsksForPatienceGetsItWithinTheTimeout) {
   EXPECT_NE(ran.err.find(" limits requests: continuing in 1 s"), std::string::npos) << ran;
   wait = "3600";
   ran = Plan({.lists = {list}, .nodes = 1});
-  EXPECT_EQ(ran.exit, kNo) << ran;
+  EXPECT_EQ(ran.exit, kNegative) << ran;
   EXPECT_NE(ran.err.find("/a:v1 counts with size 0: "), std::string::npos) << ran;
 }
 

@@ -28,7 +28,7 @@ struct LeftOutCase {
   std::string name;
   std::map<std::string, std::map<std::string, std::string>> nodes;
   std::vector<std::string> with_agent;
-  std::string counted, nodes_flag = kUsualNodes;
+  std::string counted, nodes_flag = kDefaultNodeSelector;
 };
 
 class LeftOut : public testing::TestWithParam<LeftOutCase> {};
@@ -97,13 +97,13 @@ TEST(FleetRoster, HasEachNodeOnceByNameWithItsPodOrWithout) {
   std::vector<FleetMember> members = Members(api);
   ASSERT_EQ(members.size(), 3U);
   EXPECT_EQ(members[0].node + members[1].node + members[2].node, "n1n2n3");
-  EXPECT_EQ(members[0].signs.node_is_up, false);
-  EXPECT_EQ(members[2].signs.node_is_up, std::nullopt);
-  EXPECT_FALSE(members[0].signs.has_pod);
+  EXPECT_EQ(members[0].facts.node_is_up, false);
+  EXPECT_EQ(members[2].facts.node_is_up, std::nullopt);
+  EXPECT_FALSE(members[0].facts.has_pod);
   EXPECT_EQ(members[1].pod, "agent-2");
   EXPECT_EQ(members[1].port, 9477) << "the usual one, where the pod names none";
-  EXPECT_EQ(members[1].signs.label, "ready");
-  EXPECT_TRUE(members[1].signs.pod_ready);
+  EXPECT_EQ(members[1].facts.label, "ready");
+  EXPECT_TRUE(members[1].facts.pod_ready);
 }
 
 TEST(FleetRoster, APodsOwnPortCounts) {
@@ -148,7 +148,7 @@ INSTANTIATE_TEST_SUITE_P(
                     OfTwo{"TheReadyOne", [](kube::Pod& stays, kube::Pod&) { stays.ready = true; }}),
     [](const auto& row) { return row.param.name; });
 
-TEST(FleetAsk, EachMemberIsHeardOrSaysWhyNot) {
+TEST(FleetPollOptions, EachMemberIsHeardOrSaysWhyNot) {
   FleetApi api;
   for (const char* node : {"heard", "late", "lost", "none", "stranger"}) api.Add(node);
   for (const char* node : {"heard", "late", "lost", "stranger"}) api.AddPod(node, std::string("pod-") + node);
@@ -159,10 +159,10 @@ TEST(FleetAsk, EachMemberIsHeardOrSaysWhyNot) {
   std::vector<FleetMember> members = Members(api);
   std::atomic<int> documents = 0;
   std::set<std::size_t> progress;
-  FleetAsk ask{.name_space = "prefetchd",
-               .each = [&](std::size_t, const status::StatusDocument&) { documents++; },
-               .progress = [&](std::size_t asked) { progress.insert(asked); }};
-  FleetAnswers answers = AskMembers({}, api, members, ask);
+  FleetPollOptions poll{.name_space = "prefetchd",
+                        .each = [&](std::size_t, const status::StatusDocument&) { documents++; },
+                        .progress = [&](std::size_t asked) { progress.insert(asked); }};
+  FleetAnswers answers = PollMembers({}, api, members, poll);
   ASSERT_EQ(answers.nodes.size(), 5U);
   EXPECT_TRUE(answers.nodes[0].detail);
   for (std::size_t i = 1; i < 5; i++) EXPECT_FALSE(answers.nodes[i].detail) << answers.nodes[i].name;
@@ -174,30 +174,30 @@ TEST(FleetAsk, EachMemberIsHeardOrSaysWhyNot) {
   EXPECT_EQ(progress, (std::set<std::size_t>{1, 2, 3, 4, 5}));
 }
 
-TEST(FleetAsk, WhoIsLetInNowhereIsToldTheRight) {
+TEST(FleetPollOptions, WhoIsLetInNowhereIsToldTheRight) {
   FleetApi api;
   for (const char* node : {"n1", "n2"}) {
     api.Add(node);
     api.AddPod(node, std::string("pod-") + node);
   }
   std::vector<FleetMember> members = Members(api);
-  EXPECT_TRUE(AskMembers({}, api, members, {}).forbidden);
+  EXPECT_TRUE(PollMembers({}, api, members, {}).forbidden);
   api.Answers("pod-n2", tests::kTwoImages);
-  EXPECT_FALSE(AskMembers({}, api, members, {}).forbidden) << "let in somewhere";
+  EXPECT_FALSE(PollMembers({}, api, members, {}).forbidden) << "let in somewhere";
 }
 
-TEST(FleetAsk, PatienceIsAskedForOnce) {
+TEST(FleetPollOptions, PatienceIsAskedForOnce) {
   FleetApi api;
   api.Add("n1");
   api.AddPod("n1", "busy");
   api.Answers("busy", kube::Failure{.kind = ApiError::kTooManyRequests,
                                     .message = "busy",
                                     .retry_after = std::chrono::seconds(0)});
-  EXPECT_FALSE(AskMembers({}, api, Members(api), {}).nodes[0].detail);
+  EXPECT_FALSE(PollMembers({}, api, Members(api), {}).nodes[0].detail);
   EXPECT_EQ(api.asked(), 2);
 }
 
-TEST(FleetAsk, AStopAsksNobody) {
+TEST(FleetPollOptions, AStopAsksNobody) {
   FleetApi api;
   api.Add("n1");
   api.AddPod("n1", "pod");
@@ -205,7 +205,7 @@ TEST(FleetAsk, AStopAsksNobody) {
   stop.request_stop();
   base::Call call;
   call.stop = stop.get_token();
-  EXPECT_FALSE(AskMembers(call, api, Members(api), {}).nodes[0].detail);
+  EXPECT_FALSE(PollMembers(call, api, Members(api), {}).nodes[0].detail);
   EXPECT_EQ(api.asked(), 0);
 }
 
@@ -223,7 +223,7 @@ class FleetTokensTest : public testing::Test {
     }
   }
   FleetAnswers Ask() {
-    return AskMembers({}, api_, Members(api_), {.name_space = "prefetchd-ci", .tokens = &tokens_});
+    return PollMembers({}, api_, Members(api_), {.name_space = "prefetchd-ci", .tokens = &tokens_});
   }
 
   FleetApi api_;
@@ -249,7 +249,7 @@ TEST_F(FleetTokensTest, OfAnAgentsAccountWithTheNameInItTwiceEachReadingIsTried)
   api.Answers("pod-n1", kHidden);
   api.AnswersToToken("pod-n1", tests::kTwoImages);
   api.HasFleet("prefetchd-prefetchd-fleet-ci");
-  const FleetAnswers answers = AskMembers({}, api, Members(api), {.tokens = &tokens_});
+  const FleetAnswers answers = PollMembers({}, api, Members(api), {.tokens = &tokens_});
   EXPECT_FALSE(answers.nodes[0].public_only);
   EXPECT_EQ(api.requested(), 2);
 }

@@ -19,7 +19,7 @@ using tests::Ran;
 
 Ran Make(GenerateFlags flags) {
   flags.options.platform = "generic";
-  flags.capabilities = kAnyAgent;
+  flags.capabilities = kAllCapabilities;
   return tests::Run([&](auto& out, auto& err) { return Generate(flags, out, err); });
 }
 

@@ -44,7 +44,7 @@ TEST_P(Linted, EndsWithItsCode) {
 INSTANTIATE_TEST_SUITE_P(
     Rows, Linted,
     testing::Values(LintCase{"Clean", {"good.yaml"}, {}, kOk, "", ""},
-                    LintCase{"AFinding", {"unlisted.yaml"}, {}, kNo, "PF101", ""},
+                    LintCase{"AFinding", {"unlisted.yaml"}, {}, kNegative, "PF101", ""},
                     LintCase{"AFindingThatIsIgnored", {"unlisted.yaml"}, {"PF101"}, kOk, "", ""},
                     LintCase{"FindingsBesideAMistake",
                              {"unlisted.yaml", "broken.yaml"},
@@ -75,7 +75,7 @@ TEST(Lint, EachOutputHasTheFinding) {
   for (LintOutput output : {LintOutput::kText, LintOutput::kJson, LintOutput::kGithub, LintOutput::kSarif}) {
     options.output = output;
     Ran ran = tests::Run([&](auto& out, auto& err) { return Lint({}, options, out, err); });
-    EXPECT_EQ(ran.exit, kNo);
+    EXPECT_EQ(ran.exit, kNegative);
     EXPECT_NE(ran.out.find("PF101"), std::string::npos) << ran;
   }
 }

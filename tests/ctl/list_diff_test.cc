@@ -37,12 +37,12 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(DiffCase{"Same", "- image: q.io/a:v1\n", "- image: q.io/a:v1\n", kOk, "no difference\n"},
                     DiffCase{"AnotherOrder", "- image: q.io/a:v1\n- image: q.io/b:v1\n",
                              "- image: q.io/b:v1\n- image: q.io/a:v1\n", kOk, "no difference\n"},
-                    DiffCase{"Added", "- image: q.io/a:v1\n", "- image: q.io/a:v1\n- image: q.io/b:v1\n", kNo,
-                             "+ q.io/b:v1  to.yaml:5\n1 added\n"},
+                    DiffCase{"Added", "- image: q.io/a:v1\n", "- image: q.io/a:v1\n- image: q.io/b:v1\n",
+                             kNegative, "+ q.io/b:v1  to.yaml:5\n1 added\n"},
                     DiffCase{"Removed", "- image: q.io/a:v1\n- image: q.io/b:v1\n", "- image: q.io/b:v1\n",
-                             kNo, "- q.io/a:v1  from.yaml:4\n1 removed\n"},
-                    DiffCase{"Changed", "- image: q.io/a:v1\n", "- {image: q.io/a:v1, priority: 3}\n", kNo,
-                             "~ q.io/a:v1  priority: default → 3\n1 changed\n"}),
+                             kNegative, "- q.io/a:v1  from.yaml:4\n1 removed\n"},
+                    DiffCase{"Changed", "- image: q.io/a:v1\n", "- {image: q.io/a:v1, priority: 3}\n",
+                             kNegative, "~ q.io/a:v1  priority: default → 3\n1 changed\n"}),
     [](const auto& row) { return row.param.name; });
 
 TEST(ListDiff, SaysTheMistakesOfBothAndComparesNothing) {
@@ -64,7 +64,7 @@ TEST(ListDiff, WithANode) {
     return tests::Run(
         [&](auto& out, auto& err) { return DiffListWithNode({}, agent.Client(), options, out, err); });
   };
-  EXPECT_EQ(diff(), (Ran{kNo,
+  EXPECT_EQ(diff(), (Ran{kNegative,
                          "~ q.io/b:v1  not on the node: tag is gone\n"
                          "- q.io/c:v1  not on the list of node ci-7\n1 removed, 1 changed\n",
                          ""}));

@@ -43,7 +43,7 @@ TEST(ListLock, CheckTellsWhatIsOtherAndWritesNothing) {
   const std::string before = *base::ReadFile(list + ".lock", 1 << 20);
   dir.Write("a.txt", "q.io/a@" + kTwo + "\n");
   Ran ran = Lock({.files = {list}, .check = true});
-  EXPECT_EQ(ran.exit, kNo);
+  EXPECT_EQ(ran.exit, kNegative);
   EXPECT_NE(ran.out.find("+ q.io/a@" + kTwo), std::string::npos) << ran;
   EXPECT_NE(ran.out.find("- q.io/a@" + kOne + "  not on the list any more\n"), std::string::npos) << ran;
   EXPECT_EQ(*base::ReadFile(list + ".lock", 1 << 20), before);
@@ -73,7 +73,7 @@ TEST_F(LockOfARegistry, WhatOnlyContainerdRefusesIsAWarningForCrio) {
   const std::string why =
       "answered with the type \"application/octet-stream\", which containerd does not take for a manifest";
   Ran ran = LockOf(odd, NodeRuntime::kContainerd);
-  EXPECT_EQ(ran.exit, kNo);
+  EXPECT_EQ(ran.exit, kNegative);
   EXPECT_NE(ran.err.find("/app:v1: Indeterminate: " + registry_.address() + " " + why), std::string::npos)
       << ran;
   EXPECT_FALSE(locked());
@@ -103,7 +103,7 @@ TEST_F(LockOfARegistry, ADeniedGetIsNotLockedForCrio) {
     if (head || request.target.find("/manifests/") == std::string::npos) return std::nullopt;
     return tests::FakeReply{.status = 403};
   });
-  EXPECT_EQ(LockOf({}, NodeRuntime::kCrio).exit, kNo);
+  EXPECT_EQ(LockOf({}, NodeRuntime::kCrio).exit, kNegative);
   EXPECT_FALSE(locked());
   EXPECT_EQ(LockOf({}, NodeRuntime::kContainerd).exit, kOk);
   EXPECT_TRUE(locked());

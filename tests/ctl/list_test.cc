@@ -17,12 +17,12 @@ namespace {
 
 using tests::Ran;
 
-Ran Check(const std::vector<std::string>& paths, const list::Capabilities& capabilities = kAnyAgent) {
+Ran Check(const std::vector<std::string>& paths, const list::Capabilities& capabilities = kAllCapabilities) {
   return tests::Run([&](auto& out, auto& err) { return ListCheck(paths, capabilities, out, err); });
 }
 Ran Print(const std::vector<std::string>& paths, ListOutput output, ListOrder order = ListOrder::kAsListed) {
   return tests::Run(
-      [&](auto& out, auto& err) { return ListPrint(paths, output, order, kAnyAgent, out, err); });
+      [&](auto& out, auto& err) { return ListPrint(paths, output, order, kAllCapabilities, out, err); });
 }
 
 TEST(ListCheck, ALineForEachGoodFile) {
@@ -75,7 +75,7 @@ TEST(ListCheck, AnAgentsWordIsANoteAndItsAbsenceAnError) {
   agent.Answers("/v1/status", 200, tests::kTwoImages);
   auto check = [&](const std::string& path) {
     return tests::Run([&](auto& out, auto& err) {
-      return ListCheckWithAgent({}, agent.Client(), {path}, kAnyAgent, out, err);
+      return ListCheckWithAgent({}, agent.Client(), {path}, kAllCapabilities, out, err);
     });
   };
   EXPECT_EQ(check(list).exit, kOk);

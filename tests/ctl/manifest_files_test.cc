@@ -35,7 +35,7 @@ TEST_P(Found, OnceAndInOrder) {
   for (const ManifestPath& path : FindManifests(words, mistakes)) {
     std::string name =
         path.path.starts_with(dir_.path()) ? path.path.substr(dir_.path().size() + 1) : path.path;
-    found.push_back((path.named ? "!" : "") + name);
+    found.push_back((path.explicitly_named ? "!" : "") + name);
   }
   EXPECT_EQ(base::Join(found, " "), GetParam().found);
   EXPECT_EQ(mistakes.size(), GetParam().mistake.empty() ? 0U : 1U) << base::Join(mistakes, "\n");

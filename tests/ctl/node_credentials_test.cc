@@ -63,7 +63,7 @@ TEST(NodeCredentials, BesideABrokenFileTheFlagsCount) {
   flags.config_file = Flag(dir.Write("agent.yaml", "kind: X\n"), "--config");
   flags.docker_config = Flags({"/d.json"}, "--docker-config");
   Lines mistakes;
-  config::RawConfig raw = GatherCredentials(flags, kNothing, mistakes);
+  config::RawConfig raw = LoadCredentialConfig(flags, kNothing, mistakes);
   EXPECT_FALSE(mistakes.empty());
   EXPECT_EQ(raw.docker_config->value, Lines{"/d.json"});
 }
@@ -76,7 +76,7 @@ TEST(NodeCredentials, TheFileFillsInWhatFlagsLeaveOpen) {
                                      "dockerConfig: [/file.json]\nkubeletVersion: \"1.36\"\n"),
                            "--config");
   Lines mistakes;
-  config::RawConfig raw = GatherCredentials(flags, kNothing, mistakes);
+  config::RawConfig raw = LoadCredentialConfig(flags, kNothing, mistakes);
   EXPECT_EQ(mistakes, Lines());
   credentials::KeyringOptions options = ToKeyringOptions(raw, mistakes);
   EXPECT_EQ(options.docker_configs, Lines{"/file.json"});

@@ -25,7 +25,7 @@ class Alike : public testing::TestWithParam<AlikeCase> {};
 
 TEST_P(Alike, IsWhatKubeletMakesTheSameOf) {
   std::set<std::string> spellings;
-  AddAlike(*image::Reference::Parse(GetParam().written), spellings);
+  AddSpellings(*image::Reference::Parse(GetParam().written), spellings);
   EXPECT_EQ(spellings, GetParam().expect);
 }
 

@@ -46,7 +46,7 @@ TEST_F(RetryTest, NothingWaits) {
 
 TEST_F(RetryTest, AnUnlistedImageIsANo) {
   Says({{"q.io/x:v1", RetryState::kNotListed}});
-  EXPECT_EQ(Ask({"q.io/x:v1"}), (tests::Ran{kNo, "not on the list: q.io/x:v1\n", ""}));
+  EXPECT_EQ(Ask({"q.io/x:v1"}), (tests::Ran{kNegative, "not on the list: q.io/x:v1\n", ""}));
 }
 
 TEST_F(RetryTest, Refusals) {
@@ -110,7 +110,7 @@ TEST_F(RetryFleetTest, WhatDidNotWorkIsANo) {
                                          .message = "m",
                                          .retry_after = std::chrono::seconds(40)});
   const tests::Ran ran = Ask({"q.io/x:v1"});
-  EXPECT_EQ(ran.exit, kNo);
+  EXPECT_EQ(ran.exit, kNegative);
   EXPECT_EQ(ran.out, "not on the list of any node: q.io/x:v1\n");
   EXPECT_NE(ran.err.find("1 node not asked (n2): it had too many requests, and takes another one in 40 s"),
             std::string::npos)

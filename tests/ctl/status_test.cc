@@ -64,14 +64,14 @@ TEST_F(StatusTest, WithoutAnAgentItSaysWhatHelps) {
 TEST_F(StatusTest, ResultsAreARowForEachImage) {
   Says(status::StatusJson(sample::Node({sample::Ready("q.io/a:v1", 1000), sample::Queued("q.io/b:v1")})));
   tests::Ran ran = tests::Run([&](auto& out, auto& err) {
-    return Results({}, agent_.Client(), screen::ResultsFormat::kCsv, out, err);
+    return PrintResults({}, agent_.Client(), screen::ResultsFormat::kCsv, out, err);
   });
   EXPECT_EQ(ran.exit, kOk) << ran;
   EXPECT_EQ(std::count(ran.out.begin(), ran.out.end(), '\n'), 3) << ran;
   EXPECT_NE(ran.out.find("q.io/b:v1"), std::string::npos) << ran;
   agent_.Goes(base::Unavailable("connection refused"));
   ran = tests::Run([&](auto& out, auto& err) {
-    return Results({}, agent_.Client(), screen::ResultsFormat::kCsv, out, err);
+    return PrintResults({}, agent_.Client(), screen::ResultsFormat::kCsv, out, err);
   });
   EXPECT_EQ(ran.exit, kUnreachable) << ran;
   EXPECT_EQ(ran.out, "");

@@ -75,7 +75,7 @@ class NodesApi final : public tests::RefusingApi {
   int writes_ = 0;
 };
 
-kube::Node Told(const std::string& name) {
+kube::Node HasReported(const std::string& name) {
   kube::Node node;
   node.name = name;
   node.labels = {{"pool", "ci"},
@@ -104,7 +104,7 @@ TEST(UninstallNodes, TakesWhatIsOursAndLeavesTheRest) {
   kube::Node other;
   other.name = "n2";
   other.labels = {{"pool", "ci"}};
-  NodesApi api({Told("n1"), other});
+  NodesApi api({HasReported("n1"), other});
   tests::Ran ran = Clear(api);
   EXPECT_EQ(ran.exit, kOk) << ran;
   EXPECT_EQ(LabelsOf(api.node(0)), (std::vector<std::string>{"example.com/images", "pool"}));
@@ -118,7 +118,7 @@ TEST(UninstallNodes, TakesWhatIsOursAndLeavesTheRest) {
 }
 
 TEST(UninstallNodes, OfOneInstanceIsItsLabelAlone) {
-  NodesApi api({Told("n1")});
+  NodesApi api({HasReported("n1")});
   EXPECT_EQ(Clear(api, {.instance = "team-a"}).exit, kOk);
   EXPECT_EQ(LabelsOf(api.node(0)),
             (std::vector<std::string>{"example.com/images", "pool", "prefetchd.dev/prefetchd"}));
@@ -127,13 +127,13 @@ TEST(UninstallNodes, OfOneInstanceIsItsLabelAlone) {
 }
 
 TEST(UninstallNodes, ALabelThatIsNamedGoesToo) {
-  NodesApi api({Told("n1")});
+  NodesApi api({HasReported("n1")});
   EXPECT_EQ(Clear(api, {.labels = {"example.com/images"}}).exit, kOk);
   EXPECT_EQ(LabelsOf(api.node(0)), std::vector<std::string>{"pool"});
 }
 
 TEST(UninstallNodes, AStartupTaintOfAnotherKeyGoesToo) {
-  kube::Node node = Told("n1");
+  kube::Node node = HasReported("n1");
   node.taints.push_back({.key = "example.com/cold", .value = "", .effect = "NoSchedule"});
   NodesApi api({node});
   tests::Ran ran = Clear(api, {.taint_key = "example.com/cold"});
@@ -144,7 +144,7 @@ TEST(UninstallNodes, AStartupTaintOfAnotherKeyGoesToo) {
 }
 
 TEST(UninstallNodes, ATaintOfKubernetesIsRejected) {
-  kube::Node node = Told("n1");
+  kube::Node node = HasReported("n1");
   node.taints.push_back({.key = "node.kubernetes.io/unschedulable", .value = "", .effect = "NoSchedule"});
   NodesApi api({node});
   for (const char* key : {"node.kubernetes.io/unschedulable", "dedicated"}) {
@@ -156,20 +156,20 @@ TEST(UninstallNodes, ATaintOfKubernetesIsRejected) {
 }
 
 TEST(UninstallNodes, ADryRunWritesNothingAndSaysWhatItWould) {
-  NodesApi api({Told("n1")});
+  NodesApi api({HasReported("n1")});
   tests::Ran ran = Clear(api, {.dry_run = true});
   EXPECT_EQ(ran.exit, kOk) << ran;
-  EXPECT_EQ(api.node(0), Told("n1"));
+  EXPECT_EQ(api.node(0), HasReported("n1"));
   EXPECT_EQ(api.writes(), 0);
   EXPECT_NE(ran.out.find("prefetchd.dev/not-ready"), std::string::npos) << ran;
   EXPECT_NE(ran.err.find("pin: true"), std::string::npos) << "what no object of the cluster shows: " << ran;
 }
 
 TEST(UninstallNodes, AMissingRightIsToldWithTheNode) {
-  NodesApi api({Told("n1")});
+  NodesApi api({HasReported("n1")});
   api.writable = false;
   tests::Ran ran = Clear(api);
-  EXPECT_EQ(ran.exit, kNo) << ran;
+  EXPECT_EQ(ran.exit, kNegative) << ran;
   EXPECT_NE((ran.out + ran.err).find("n1"), std::string::npos) << ran;
   EXPECT_NE((ran.out + ran.err).find("not let in"), std::string::npos) << ran;
 }

@@ -59,10 +59,10 @@ INSTANTIATE_TEST_SUITE_P(
         EndCase{"Ready", {sample::Ready("q.io/a:v1", 1000)}, false, kOk, "ready"},
         EndCase{"TimeIsOver", {sample::Queued("q.io/a:v1")}, false, kTimedOut, "q.io/a:v1"},
         EndCase{"AllHasFailed", {GoneForGood()}, false, kTimedOut, "q.io/gone:v1"},
-        EndCase{"AllHasFailedFast", {GoneForGood()}, true, kNo, "q.io/gone:v1"},
+        EndCase{"AllHasFailedFast", {GoneForGood()}, true, kNegative, "q.io/gone:v1"},
         EndCase{
             "OneFailsAndAnotherIsPulled", {GoneForGood(), sample::Queued("q.io/a:v1")}, false, kTimedOut, ""},
-        EndCase{"FailFast", {GoneForGood(), sample::Queued("q.io/a:v1")}, true, kNo, "q.io/gone:v1"},
+        EndCase{"FailFast", {GoneForGood(), sample::Queued("q.io/a:v1")}, true, kNegative, "q.io/gone:v1"},
         EndCase{"NothingIsListed", {}, false, kOk, ""}),
     [](const auto& row) { return row.param.name; });
 
@@ -70,7 +70,7 @@ INSTANTIATE_TEST_SUITE_P(
 class ChangingAgent : public http::Client {
  public:
   explicit ChangingAgent(std::vector<base::Result<std::string>> says) : says_(std::move(says)) {}
-  http::Exchanged Exchange(const base::Call&, const http::Request&) override {
+  http::ExchangeResult Exchange(const base::Call&, const http::Request&) override {
     const auto& now = says_[std::min(next_, says_.size() - 1)];
     next_++;
     if (!now) return {now.error(), http::Fault::kConnect};

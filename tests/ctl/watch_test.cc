@@ -98,7 +98,7 @@ TEST_F(WatchTest, AFailingNodeIsOneRequestWithASignature) {
 TEST_F(WatchTest, AWebhookThatRefusesIsNamedWithoutItsUrl) {
   HookAnswers(500);
   Ran ran = Watch();
-  EXPECT_EQ(ran.exit, kNo) << ran;
+  EXPECT_EQ(ran.exit, kNegative) << ran;
   EXPECT_EQ(ran.err, "prefetchctl: the webhook answers 500\n");
   EXPECT_FALSE(hook_.requests()[0].headers.Has("X-Prefetchd-Signature-256"));
 }
@@ -121,7 +121,7 @@ TEST_F(WatchTest, ARefusedNoticeIsSentOnceMoreInTheNextRound) {
 TEST_F(WatchTest, AWebhookThatRejectsItsUrlEndsTheWatch) {
   for (int status : {401, 403, 404, 410}) {
     HookAnswers(status);
-    EXPECT_EQ(Rounds(2), (Ran{kNo, "",
+    EXPECT_EQ(Rounds(2), (Ran{kNegative, "",
                               "prefetchctl: the webhook answers " + std::to_string(status) +
                                   ": correct the URL in --webhook-file, and start again\n"}));
   }

@@ -42,11 +42,11 @@ TEST(Installed, TheImageIsThatOfTheAgent) {
 
 TEST(Installed, NothingIsTakenAwayByTheSameOptionsOrMore) {
   const GenerateOptions options{.components = {"node-gate", "fleet"}, .image = "r.io/prefetchd:1"};
-  EXPECT_EQ(TakenAway(DaemonSetOf(options), Make(options), true), Words());
-  EXPECT_EQ(TakenAway(DaemonSetOf({}), Make(options), true), Words());
+  EXPECT_EQ(RemovedSettings(DaemonSetOf(options), Make(options), true), Words());
+  EXPECT_EQ(RemovedSettings(DaemonSetOf({}), Make(options), true), Words());
   // A list's new text and a new image are why manifests are applied again.
   EXPECT_EQ(
-      TakenAway(
+      RemovedSettings(
           DaemonSetOf(options),
           Make({.components = {"node-gate", "fleet"}, .lists = {kNewList}, .image = "r.io/prefetchd:2"}),
           true),
@@ -63,7 +63,7 @@ TEST(Installed, AllThatNewOptionsLackIsNamed) {
                    .mounted_pull_secrets = {"team-a"},
                    .nodes = {.selectors = {"pool=ci"}, .tolerations = {"dedicated"}, .control_plane = true},
                    .startup_taint_key = "example.com/cold"});
-  const Words gone = TakenAway(runs, Make({}), true);
+  const Words gone = RemovedSettings(runs, Make({}), true);
   EXPECT_EQ(gone,
             (Words{"--listen=[$(POD_IP)]:9478", "--node-condition", "--node-label", "--startup-taint",
                    "--startup-taint-key=example.com/cold", "the ConfigMap prefetchd-list-team-b",
@@ -77,10 +77,10 @@ TEST(Installed, AConfigurationIsTakenAwayUnlessANewOneIsGiven) {
   const std::string config =
       "apiVersion: prefetchd.dev/v1alpha1\nkind: AgentConfiguration\ncheckPull: true\n";
   const doc::Node runs = DaemonSetOf({.agent_config = config});
-  const Words gone = TakenAway(runs, Make({}), true);
+  const Words gone = RemovedSettings(runs, Make({}), true);
   ASSERT_EQ(gone.size(), 1U);
   EXPECT_TRUE(gone[0].starts_with("the configuration in the ConfigMap prefetchd-agent-")) << gone[0];
-  EXPECT_EQ(TakenAway(runs, Make({}), false), Words());
+  EXPECT_EQ(RemovedSettings(runs, Make({}), false), Words());
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ std::string Split(const std::string& text, std::size_t size, std::size_t most = 
     found += std::to_string(at.line) + ":" + std::to_string(at.column) + " " + std::string(item) + "|";
   });
   for (std::size_t at = 0; at < text.size(); at += size) items.Feed(std::string_view(text).substr(at, size));
-  return found + items.rest() + (items.whole() ? " whole" : "") + (items.cut() ? " cut" : "");
+  return found + items.rest() + (items.has_no_items() ? " whole" : "") + (items.truncated() ? " cut" : "");
 }
 
 class JsonItemsTest : public testing::TestWithParam<ItemsCase> {};

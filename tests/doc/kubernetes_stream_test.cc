@@ -87,13 +87,13 @@ TEST(KubernetesStream, LimitsAreForAllDocumentsOrForEach) {
   EXPECT_FALSE(ReadKubernetesDocuments(text, problems, limits));
   EXPECT_EQ(base::Join(problems.Lines(), "\n"), "f:3:1: has more than 5 values");
   Problems none("f");
-  KubernetesStream stream(text, none, limits, LimitsOf::kDocument);
+  KubernetesStream stream(text, none, limits, LimitScope::kDocument);
   EXPECT_TRUE(stream.Next());
   EXPECT_TRUE(stream.Next());
   EXPECT_FALSE(stream.Next());
   EXPECT_TRUE(none.empty());
   Problems longs("f");
-  KubernetesStream of_long(text, longs, {.bytes = 3, .depth = 2, .nodes = 5}, LimitsOf::kDocument);
+  KubernetesStream of_long(text, longs, {.bytes = 3, .depth = 2, .nodes = 5}, LimitScope::kDocument);
   EXPECT_FALSE(of_long.Next());
   EXPECT_EQ(base::Join(longs.Lines(), "\n"), "f:1:1: this document is longer than 3 bytes");
 }

@@ -233,7 +233,7 @@ std::optional<Fault> FakeApiServer::TakeFault() {
   return fault;
 }
 
-http::ServerAnswer FakeApiServer::Handle(const http::ServerRequest& request) {
+http::HandlerResult FakeApiServer::Handle(const http::ServerRequest& request) {
   std::string line = std::string(http::MethodName(request.method)) + " " + request.path;
   std::function<void(const std::string&)> watcher;
   {

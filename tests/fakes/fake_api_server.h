@@ -133,7 +133,7 @@ class FakeApiServer {
  private:
   struct User;
   using Asked = ApiQuestion;
-  http::ServerAnswer Handle(const http::ServerRequest& request);
+  http::HandlerResult Handle(const http::ServerRequest& request);
   http::ServerResponse Answer(const http::ServerRequest& request, const Asked& asked)
       PREFETCH_REQUIRES(mutex_);
   http::ServerResponse Write(const http::ServerRequest& request, const Asked& asked)

@@ -65,9 +65,9 @@ cri::CallResult<cri::OpenedBlob> FakeImageService::OpenBlob(const base::Call& ca
   held->second.digests.insert(blob.digest);
   cri::OpenedBlob opened;
   if (store_.IsComplete(blob.digest)) {
-    opened.state = cri::BlobState::kWhole;
+    opened.state = cri::BlobState::kExists;
   } else if (ActiveBlobs().contains(blob.digest) || !written_.insert(blob.digest).second) {
-    opened.state = cri::BlobState::kTaken;
+    opened.state = cri::BlobState::kLocked;
   } else {
     StoredBlob& stored = store_.blobs.try_emplace(blob.digest, StoredBlob{blob.size_bytes}).first->second;
     opened.writer = std::make_unique<Writer>(*this, call, blob, static_cast<std::uint64_t>(stored.done));

@@ -54,11 +54,11 @@ cri::CallResult<bool> FakeImageService::EnsureLease(const base::Call& call, cons
 }
 
 cri::CallResult<bool> FakeImageService::DeleteLease(const base::Call& call, const std::string& id,
-                                                    cri::LeaseBytes bytes) {
+                                                    cri::LeaseDeletion bytes) {
   base::Lock lock(mutex_);
   if (auto refusal = LeaseRefusal(call, LeaseCall::kDelete)) return std::move(*refusal);
   bool was_there = store_.leases.erase(id) != 0;
-  if (bytes == cri::LeaseBytes::kReleaseNow) counters_.collections++;
+  if (bytes == cri::LeaseDeletion::kSync) counters_.collections++;
   CollectGarbage();
   return was_there;
 }
@@ -193,8 +193,8 @@ cri::CallResult<bool> FakeImageService::IsUnpacked(const base::Call& call, const
   return false;
 }
 
-cri::CallResult<bool> FakeImageService::IsWhole(const base::Call& call, const std::string& id,
-                                                const std::string&) {
+cri::CallResult<bool> FakeImageService::IsRunnable(const base::Call& call, const std::string& id,
+                                                   const std::string&) {
   base::Lock lock(mutex_);
   if (auto refusal = ContentRefusal(call)) return std::move(*refusal);
   auto found = store_.images.find(id);

@@ -162,7 +162,7 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   cri::CallResult<bool> EnsureLease(const base::Call& call, const std::string& id,
                                     std::chrono::seconds lifetime) override;
   cri::CallResult<bool> DeleteLease(const base::Call& call, const std::string& id,
-                                    cri::LeaseBytes bytes) override;
+                                    cri::LeaseDeletion bytes) override;
   cri::CallResult<std::vector<std::string>> ListLeases(const base::Call& call) override;
   cri::CallResult<std::set<std::string>> ListPins(const base::Call& call, const std::string& owner) override;
   cri::CallResult<cri::PinResult> Pin(const base::Call& call, const std::string& name,
@@ -179,8 +179,8 @@ class FakeImageService final : public cri::ImageService, public cri::ContentServ
   cri::CallResult<std::string> Snapshotter(const base::Call& call) override;
   cri::CallError WatchImages(const base::Call& call, const std::function<void()>& changed) override;
   cri::CallResult<bool> IsUnpacked(const base::Call& call, const std::string& chain_id) override;
-  cri::CallResult<bool> IsWhole(const base::Call& call, const std::string& id,
-                                const std::string& chain_id) override;
+  cri::CallResult<bool> IsRunnable(const base::Call& call, const std::string& id,
+                                   const std::string& chain_id) override;
 
  private:
   class Writer;

@@ -38,7 +38,7 @@ void FakePlugins::Knows(const std::string& registry, const Answer& answer) {
 }
 
 credentials::PluginRunner FakePlugins::Runner() {
-  return [this](const base::Call& call, const credentials::Provider&, const credentials::PluginSurroundings&,
+  return [this](const base::Call& call, const credentials::Provider&, const credentials::PluginContext&,
                 const std::string& image, const credentials::PluginIdentity&) { return RunOne(call, image); };
 }
 

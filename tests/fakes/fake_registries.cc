@@ -31,12 +31,12 @@ class FakeRegistries::NearContent final : public image::ContentSource {
  public:
   explicit NearContent(FakeRegistries& registries) : registries_(registries) {}
 
-  base::Result<image::ImageManifest> Manifest(const base::Call&,
-                                              const image::RegistryQuestion& question) override {
+  base::Result<image::ImageManifest> FetchManifest(const base::Call&,
+                                                   const image::RegistryQuestion& question) override {
     return registries_.ManifestOf(question);
   }
-  base::Status Bytes(const base::Call&, const image::RegistryQuestion&, const image::BlobRange&,
-                     const std::function<bool(std::string_view part)>&) override {
+  base::Status FetchBytes(const base::Call&, const image::RegistryQuestion&, const image::BlobRange&,
+                          const std::function<bool(std::string_view part)>&) override {
     return base::NotFound("404");
   }
 
@@ -60,7 +60,7 @@ base::Result<image::ImageManifest> FakeRegistries::ManifestOf(const image::Regis
       break;
     case RegistryMood::kOnlyByPull:
     case RegistryMood::kUnclear:
-      return base::InvalidArgument(domain + ": not like this").CausedBy(base::Owner::kImage);
+      return base::InvalidArgument(domain + ": not like this").CausedBy(base::Fault::kImage);
     case RegistryMood::kDown:
       return base::Unavailable(domain + ": connection refused");
     case RegistryMood::kDenying:

@@ -139,7 +139,8 @@ int RefusedTries(Persona persona) {
 }
 
 cri::CallError Heard(const RuntimeWords& words, const std::string& name) {
-  return {cri::Classify(words.code, words.text, {name}), base::ForeignText(words.text, cri::kLongestWords)};
+  return {cri::Classify(words.code, words.text, {name}),
+          base::SanitizedText(words.text, cri::kMaxQuotedBytes)};
 }
 
 cri::CallError Say(Persona persona, ErrorClass error_class, const std::string& name,

@@ -22,17 +22,17 @@ std::vector<FaultKind> OfCredentials() {
        .recovers = kAfterSlow},
       {.part = "plugin",
        .manner = "slow",
-       .begin = [](World& world, const std::string&) { world.PluginAnswers(kTruePassword, seconds(20)); },
-       .end = [](World& world, const std::string&) { world.PluginAnswers(kTruePassword); },
+       .begin = [](World& world, const std::string&) { world.CachingProvider(kTruePassword, seconds(20)); },
+       .end = [](World& world, const std::string&) { world.CachingProvider(kTruePassword); },
        .causes = {}},
       {.part = "plugin",
        .manner = "lies",
        .begin =
            [](World& world, const std::string&) {
              world.LosesLease(kPlugged);
-             world.PluginAnswers("password-of-nobody");
+             world.CachingProvider("password-of-nobody");
            },
-       .end = [](World& world, const std::string&) { world.PluginAnswers(kTruePassword); },
+       .end = [](World& world, const std::string&) { world.CachingProvider(kTruePassword); },
        .causes = {Reason::kAccessDenied},
        .recovers = kAfterSlow,
        .shows = kShownAtOnce,

@@ -75,7 +75,7 @@ void Observer::Look() {
     if (world_.listed().count(image) == 0) retries_.Forget(image);
   }
   for (const plan::ImageState& image : snapshot->images) {
-    const std::string& name = image.want->reference.written();
+    const std::string& name = image.desired->reference.written();
     image.ready ? void(world_.called_ready_since.try_emplace(name, now))
                 : void(world_.called_ready_since.erase(name));
     LookAtImage(image, now);
@@ -106,7 +106,7 @@ void Observer::LookAtRuntime(const plan::Snapshot& snapshot, base::TimePoint now
 }
 
 void Observer::LookAtImage(const plan::ImageState& image, base::TimePoint now) {
-  const std::string& name = image.want->reference.written();
+  const std::string& name = image.desired->reference.written();
   // A new agent believes no runtime that says itself that it is not ready.
   const bool forgotten = world_.runtime_up && !IsActive("is not ready") && !image.present && world_.Has(name);
   auto unseen = unseen_.try_emplace(name, kUnseen).first;
@@ -127,7 +127,7 @@ void Observer::LookAtCause(const plan::ImageState& image, base::TimePoint now) {
   if (schedule_.faults.size() != 1) return;
   const PlannedFault& fault = schedule_.faults[0];
   const FaultKind& kind = kinds_[fault.kind];
-  const std::string& name = image.want->reference.written();
+  const std::string& name = image.desired->reference.written();
   const base::Duration elapsed = world_.node.Elapsed();
   const bool is_of_image = kind.reach != Reach::kNode;  // others of its registry have their own states
   const std::string hit_one = kind.only != nullptr ? kind.only : world_.images()[fault.image];
@@ -148,7 +148,7 @@ void Observer::LookAtTries(const plan::ImageState& image) {
   // Without its credentials an image is denied, and tried again once there are others.
   const bool denied = wrong->find("AccessDenied") != std::string::npos;
   if (!denied || !(Has("plugin") || Has("docker config")))
-    Say(image.want->reference.written() + " " + *wrong);
+    Say(image.desired->reference.written() + " " + *wrong);
 }
 
 bool Observer::Has(std::string_view part) const {
@@ -186,7 +186,7 @@ bool Observer::HasFailedWithoutAWord(const plan::ImageState& image) const {
   const PlannedFault& fault = schedule_.faults[0];
   const base::Duration elapsed = world_.node.Elapsed();
   return kinds_[fault.kind].fails_each_try &&
-         world_.images()[fault.image] == image.want->reference.written() &&
+         world_.images()[fault.image] == image.desired->reference.written() &&
          elapsed > fault.from + kNotShown && elapsed <= fault.to;
 }
 
@@ -194,7 +194,7 @@ bool Observer::HasFailedWithoutAWord(const plan::ImageState& image) const {
 bool Observer::MayBeTheCause(const plan::ImageState& image) const {
   const base::Duration elapsed = world_.node.Elapsed();
   return std::any_of(schedule_.faults.begin(), schedule_.faults.end(), [&](const PlannedFault& fault) {
-    const std::string& name = image.want->reference.written();
+    const std::string& name = image.desired->reference.written();
     // The runtime has said that it is here.
     const bool went_unseen = image.reason == Reason::kRuntimeError && world_.WentUnseen(name);
     return Reaches(fault, name) && (went_unseen || kinds_[fault.kind].causes.count(image.reason) != 0) &&

@@ -23,7 +23,7 @@ std::string RegistryOf(const std::string& image) {
 }
 
 template <typename Longest>
-base::WallTime::duration Doubled(minutes first, int failures, Longest longest) {
+base::WallTime::duration ExponentialBackoff(minutes first, int failures, Longest longest) {
   base::WallTime::duration pause = first;
   for (int i = 1; i < failures && pause < longest; i++) pause *= 2;
   return std::min<base::WallTime::duration>(pause, longest);
@@ -52,7 +52,7 @@ void Retries::NoteLimit(const std::string& registry, base::WallTime at) {
   if (at < hold.until) return;  // of a pull that was under way
   const int in_a_row = hold.in_a_row + 1;
   hold = {.since = at,
-          .until = at + Doubled(minutes(1), in_a_row, hours(1)),
+          .until = at + ExponentialBackoff(minutes(1), in_a_row, hours(1)),
           .free_from = hold.until,
           .in_a_row = in_a_row};
 }
@@ -91,7 +91,7 @@ std::optional<std::string> Retries::TooSoon(const std::string& name, base::WallT
   const auto failure = failed_.find(name);
   if (failure == failed_.end() || !IsSlow(failure->second.reason)) return std::nullopt;
   const auto passed = start - failure->second.at;
-  if (passed >= Doubled(minutes(5), failure->second.in_a_row, hours(1))) return std::nullopt;
+  if (passed >= ExponentialBackoff(minutes(5), failure->second.in_a_row, hours(1))) return std::nullopt;
   return "is tried again " + After(passed, failure->second.reason);
 }
 
@@ -110,7 +110,7 @@ std::optional<std::string> Retries::TooOften(const std::string& name, base::Wall
 }
 
 std::optional<std::string> Retries::See(const plan::ImageState& image) {
-  const std::string& name = image.want->reference.written();
+  const std::string& name = image.desired->reference.written();
   const plan::PullStatus& pull = image.pull;
   std::optional<std::string> wrong;
   if (pull.started_at && (started_.count(name) == 0 || started_[name] != *pull.started_at)) {

@@ -175,8 +175,8 @@ void AwaitRecovery(const Schedule& schedule, const std::vector<FaultKind>& kinds
     std::string why = snapshot->readiness.message;
     for (const plan::ImageState& image : snapshot->images) {
       if (!image.ready)
-        why += "; " + image.want->reference.written() + ": " + std::string(plan::ReasonName(image.reason)) +
-               ", " + image.message;
+        why += "; " + image.desired->reference.written() + ": " +
+               std::string(plan::ReasonName(image.reason)) + ", " + image.message;
     }
     for (const std::string& image : world.listed())
       why += "; " + image + (world.Has(image) ? " is here" : " is absent") +
@@ -193,7 +193,7 @@ void AwaitRecovery(const Schedule& schedule, const std::vector<FaultKind>& kinds
   if (world.touches() && !world.node.RunUntil(touched, kTouched)) {
     for (const plan::ImageState& image : world.node.Snapshot()->images) {
       if (image.reason != Reason::kOpenToNode)
-        observer.Say(image.want->reference.written() + " is not touched " + In(kTouched) +
+        observer.Say(image.desired->reference.written() + " is not touched " + In(kTouched) +
                      " later: " + std::string(plan::ReasonName(image.reason)) + ", " + image.touch->why);
     }
   }

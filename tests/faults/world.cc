@@ -28,8 +28,9 @@ NodeOptions Options(Persona runtime, bool touches) {
   NodeOptions options{
       .persona = runtime, .docker_config = DockerConfig(kTruePassword), .provider_config = kProviders};
   options.limits.parallel_pulls = 2;  // so that pulls begin while faults last, too
-  options.kubelet = kubelet::Declared{.version = image::KubeletVersion{1, 36},
-                                      .policy = kubelet::VerificationPolicy::kNeverVerifyPreloadedImages};
+  options.kubelet =
+      kubelet::KubeletDeclarations{.version = image::KubeletVersion{1, 36},
+                                   .policy = kubelet::VerificationPolicy::kNeverVerifyPreloadedImages};
   options.touch = touches;
   options.near_registries = runtime == Persona::kContainerd23;  // the one whose images may be fetched
   return options;
@@ -50,7 +51,7 @@ World::World(Persona runtime, bool touches)
   Push(MakeImage("open.test/small:v1", kMB));
   Push(Private(MakeImage("docked.test/tool:v1", {{"base", 60 * kMB}, {"tool", 20 * kMB}})));
   Push(Private(MakeImage("plugged.test/runner:v1", 80 * kMB)));
-  PluginAnswers(kTruePassword);
+  CachingProvider(kTruePassword);
   node.runtime.SetBandwidth(kLink);
   node.runtime.SetLatency(std::chrono::milliseconds(20));
   node.runtime.LookTakes(kLook);
@@ -71,8 +72,8 @@ void World::Push(FakeImage image) {
 
 void World::SetListed(std::set<std::string> images) {
   listed_ = std::move(images);
-  node.List({listed_.begin(), listed_.end()}, [this](plan::DesiredImage& want) {
-    if (touches_) want.open = plan::Open::kAlways;
+  node.List({listed_.begin(), listed_.end()}, [this](plan::DesiredImage& desired) {
+    if (touches_) desired.open = plan::Open::kAlways;
   });
 }
 
@@ -148,7 +149,7 @@ void World::FlapRegistry() {
   node.runtime.SetRegistry(flapped_down_ ? RegistryState::kDown : RegistryState::kUp);
 }
 
-void World::PluginAnswers(const std::string& password, base::Duration takes) {
+void World::CachingProvider(const std::string& password, base::Duration takes) {
   node.plugins.Knows("plugged.test",
                      {.auth = {.username = "ci", .password = base::Secret(password)}, .takes = takes});
 }

@@ -49,7 +49,7 @@ class World {
   // All registries are down, or up again, by turns.
   void FlapRegistry();
   // What the plugin of plugged.test knows, and how long it takes.
-  void PluginAnswers(const std::string& password, base::Duration takes = std::chrono::milliseconds(200));
+  void CachingProvider(const std::string& password, base::Duration takes = std::chrono::milliseconds(200));
   // The node's docker config: what nobody can read, or this password for docked.test.
   void BreakDockerConfig() { node.WriteDockerConfig("{"); }
   void MendDockerConfig(const std::string& password = kTruePassword);

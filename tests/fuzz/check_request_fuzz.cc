@@ -12,7 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   namespace status = prefetch::status;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const plan::Caller caller{.name_space = "ci", .service_account = "runner", .account_uid = "u"};
-  if (auto of_pod = status::ParseCheckRequest(text, true); of_pod && status::SpeakFor(caller, *of_pod)) {
+  if (auto of_pod = status::ParseCheckRequest(text, true); of_pod && status::BindToCaller(caller, *of_pod)) {
     for (const status::CheckQuestion& question : of_pod->questions) {
       if (!question.identity.service_account || question.identity.service_account->name != "runner") {
         __builtin_trap();

@@ -13,9 +13,9 @@ using namespace prefetch;
 constexpr std::size_t kLongestNote = 512;
 
 void Check(const registry::ContainerdSettings& word) {
-  if (word.registries.in_tables.size() > 256) std::abort();
+  if (word.registries.hosts_in_tables.size() > 256) std::abort();
   if (!word.registries.config_path.empty() && word.registries.config_path.front() != '/') std::abort();
-  for (const std::string& host : word.registries.in_tables) {
+  for (const std::string& host : word.registries.hosts_in_tables) {
     if (host.empty() || host.find_first_of("/@ \n\"") != std::string::npos) std::abort();
   }
   for (const std::string& note : word.notes) {
@@ -33,7 +33,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     auto config = registry::ParseContainerdConfig(part);
     if (!config && config.error().message().size() > kLongestNote) std::abort();
     if (config) files.push_back({"/f", *std::move(config)});
-    if (!files.empty()) Check(registry::Assemble(files));
+    if (!files.empty()) Check(registry::MergeContainerdConfigs(files));
   }
   return 0;
 }

@@ -18,7 +18,7 @@ constexpr std::string_view kBytes = "the twenty bytes ...";
 constexpr std::size_t kPiece = 7;
 
 void Judge(const cri::CallError& error) {
-  if (error.message.empty() || error.message.size() > cri::kLongestWords + 128) std::abort();
+  if (error.message.empty() || error.message.size() > cri::kMaxQuotedBytes + 128) std::abort();
   if (!base::IsUtf8(error.message) || error.message.find('\n') != std::string::npos) std::abort();
 }
 
@@ -62,7 +62,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     Judge(opened.error());
     return 0;
   }
-  if ((opened->state == cri::BlobState::kOpen) != (opened->writer != nullptr)) std::abort();
+  if ((opened->state == cri::BlobState::kWritable) != (opened->writer != nullptr)) std::abort();
   if (!opened->writer) return 0;
   const bool complete = WriteAll(*opened->writer);
   opened->writer.reset();

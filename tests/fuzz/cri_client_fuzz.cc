@@ -33,7 +33,7 @@ constexpr std::size_t kLargestAnswer = std::size_t{16} << 20;
 // `knows_password`: the request had it. What a runtime makes up is nobody's secret.
 void Judge(const cri::CallError& error, bool knows_password = false) {
   const std::string& text = error.message;
-  if (text.empty() || text.size() > cri::kLongestWords + kOurWords || !base::IsUtf8(text)) __builtin_trap();
+  if (text.empty() || text.size() > cri::kMaxQuotedBytes + kOurWords || !base::IsUtf8(text)) __builtin_trap();
   for (const char c : text) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) __builtin_trap();
   }
@@ -98,7 +98,7 @@ void Download(cri::GrpcContentService& content, const base::Call& call) {
   const cri::BlobToWrite blob{.ref = "layer-" + kDigest, .digest = kDigest, .size_bytes = 8, .labels = {}};
   auto opened = content.OpenBlob(call, "prefetchd-fuzz", blob);
   if (!Check(opened)) return;
-  if ((opened->state == cri::BlobState::kOpen) != (opened->writer != nullptr)) __builtin_trap();
+  if ((opened->state == cri::BlobState::kWritable) != (opened->writer != nullptr)) __builtin_trap();
   if (!opened->writer) return;
   bool failed = false;
   for (const char* piece : {"four", "more"}) {
@@ -126,7 +126,7 @@ void AskContent(cri::GrpcContentService& content, const base::Call& call, unsign
       Check(content.EnsureLease(call, lease, std::chrono::hours(24)));
       return;
     case 7:
-      Check(content.DeleteLease(call, lease, cri::LeaseBytes::kReleaseNow));
+      Check(content.DeleteLease(call, lease, cri::LeaseDeletion::kSync));
       return;
     case 8: {
       const auto answer = content.ListLeases(call);
@@ -157,7 +157,7 @@ void AskContent(cri::GrpcContentService& content, const base::Call& call, unsign
       Check(content.IsUnpacked(call, kDigest));
       return;
     default:
-      Check(content.IsWhole(call, kDigest, ""));
+      Check(content.IsRunnable(call, kDigest, ""));
   }
 }
 

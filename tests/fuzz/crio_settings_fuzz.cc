@@ -10,7 +10,8 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace prefetch;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const registry::CrioSettings before{.global_auth_file = "/a", .said_in = "/b", .namespaced_auth_dir = "/c"};
+  const registry::CrioSettings before{
+      .global_auth_file = "/a", .auth_file_source = "/b", .namespaced_auth_dir = "/c"};
   registry::CrioSettings settings = before;
   if (auto read = registry::UpdateCrioSettings(text, "/etc/crio/crio.conf", settings); !read) {
     if (settings != before || !base::IsUtf8(read.error().message())) std::abort();
@@ -19,6 +20,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   registry::CrioSettings twice = settings;
   if (!registry::UpdateCrioSettings(text, "/etc/crio/crio.conf", twice) || twice != settings) std::abort();
   const bool changed = settings.global_auth_file != before.global_auth_file;
-  if (changed && settings.said_in != "/etc/crio/crio.conf") std::abort();
+  if (changed && settings.auth_file_source != "/etc/crio/crio.conf") std::abort();
   return 0;
 }

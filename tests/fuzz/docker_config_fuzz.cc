@@ -6,7 +6,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   namespace credentials = prefetch::credentials;
   std::string_view text(reinterpret_cast<const char*>(data), size);
-  for (auto shape : {credentials::DockerConfigShape::kAuths, credentials::DockerConfigShape::kBare}) {
+  for (auto shape : {credentials::DockerConfigFormat::kAuths, credentials::DockerConfigFormat::kLegacy}) {
     auto auths = credentials::DecodeDockerConfig(text, shape);
     if (auths) (void)credentials::KeyIndex(*auths).Match(credentials::Target("a.foo.io/b"));
   }

@@ -37,7 +37,7 @@ class ApiServer final : public http::Client {
  public:
   explicit ApiServer(std::string_view review) : reviews_(review) {}
 
-  http::Exchanged Exchange(const base::Call& call, const http::Request& request) override {
+  http::ExchangeResult Exchange(const base::Call& call, const http::Request& request) override {
     if (!request.url.ends_with("/openid/v1/jwks")) return reviews_.Exchange(call, request);
     return {http::Response{.status = 403, .headers = {}, .body = {}}, http::Fault::kNone};
   }
@@ -52,10 +52,10 @@ constexpr const char* kPrivate = "only-for-the-local-socket";
 plan::Snapshot Shown() {
   plan::Snapshot snapshot;
   snapshot.node = "n1";
-  plan::DesiredImage want;
-  want.reference = *image::Reference::Parse("quay.io/acme/private:v2");
+  plan::DesiredImage desired;
+  desired.reference = *image::Reference::Parse("quay.io/acme/private:v2");
   plan::ImageState image;
-  image.want = want;
+  image.desired = desired;
   image.phase = plan::Phase::kFailing;
   image.reason = plan::Reason::kAccessDenied;
   image.message = kPrivate;
@@ -111,8 +111,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   agent::Metrics metrics;
   agent::Board board;
   board.Publish(std::make_shared<const plan::Snapshot>(Shown()));
-  board.Touch(clock.Now());
-  const agent::Inquiry inquiry(board, runtime, runtime, keyring, clock);
+  board.RecordTurn(clock.Now());
+  const agent::ImageQueryService image_queries(board, runtime, runtime, keyring, clock);
   kube::Identity identity({.server = "https://api.example.test"}, clock);
   plan::CallerRules rules;
   rules.namespaces = {"*"};
@@ -123,7 +123,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     request->local = audience == agent::Audience::kLocal;
     request->peer = request->local ? "" : "192.0.2.7";
     agent::Retries retries(board, clock, [](const std::vector<std::string>&) {});
-    const auto handler = agent::Endpoints(board, metrics, inquiry, retries, clock, audience, &callers);
+    const auto handler = agent::Endpoints(board, metrics, image_queries, retries, clock, audience, &callers);
     // A request that waits for a change of the Snapshot would wait for ever.
     const base::Call call = base::Call{}.Within(std::chrono::milliseconds(20));
     const bool is_fleets = review == kFleetsReview && request->path == "/v1/status";

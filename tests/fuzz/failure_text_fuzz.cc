@@ -12,7 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (prefetch::image::ErrorClassName(prefetch::cri::Classify(code, text, {"reg.example/app:v1"})).empty())
       std::abort();
   }
-  const prefetch::cri::FailureReading reading = prefetch::cri::ReadFailure(text);
+  const prefetch::cri::ParsedFailure reading = prefetch::cri::ParseFailure(text);
   // All of the text is somebody's, or is passed over between the two.
   if (reading.own.size() + reading.quoted.size() > text.size()) std::abort();
   if (reading.status != 0 && (reading.status < 100 || reading.status > 999)) std::abort();

@@ -9,7 +9,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace prefetch;
   std::string_view text(reinterpret_cast<const char*>(data), size);
   for (const char* release : {"1.6.20", "2.3.4"}) {
-    auto hosts = registry::ParseHostsToml(text, "/certs/x", "reg.example:5000", registry::RulesOf(release));
+    auto hosts =
+        registry::ParseHostsToml(text, "/certs/x", "reg.example:5000", registry::RuntimeRulesFor(release));
     if (!hosts) continue;
     if (hosts->empty()) std::abort();
     for (const registry::Host& host : *hosts) {

@@ -33,10 +33,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     reading.state = kubelet::ConfigReading::State::kRead;
     reading.config = *std::move(config);
   }
-  kubelet::Declared declared;
+  kubelet::KubeletDeclarations declared;
   for (unsigned minor = 32; minor <= 36; minor++) {
     declared.version = prefetch::image::KubeletVersion{1, minor};
-    kubelet::NodeFacts facts = kubelet::Combine(declared, reading, line);
+    kubelet::NodeFacts facts = kubelet::MakeNodeFacts(declared, reading, line);
     // What Combine lets through is a kubelet that could be.
     if (!kubelet::PossibleSettings(facts.settings)) __builtin_trap();
     if (facts.gc && facts.gc->low_percent >= facts.gc->high_percent) __builtin_trap();

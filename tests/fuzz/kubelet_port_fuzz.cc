@@ -7,10 +7,9 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   namespace kubelet = prefetch::kubelet;
   std::string_view text(reinterpret_cast<const char*>(data), size);
-  kubelet::ReportedByKubelet told{
-      .config = {},
-      .gate = prefetch::kube::ParseKubeletMetrics(text).ensure_secret_pulled_images,
-      .remarks = {}};
+  kubelet::KubeletReport told{.config = {},
+                              .gate = prefetch::kube::ParseKubeletMetrics(text).ensure_secret_pulled_images,
+                              .remarks = {}};
   if (auto config = kubelet::DecodeConfigz(text)) told.config = *std::move(config);
   kubelet::NodeFacts facts = kubelet::Combine({}, {}, {}, "", &told);
   // What Combine lets through is a kubelet that could be.

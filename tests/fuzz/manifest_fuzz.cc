@@ -21,14 +21,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       if (!use.pod || use.pod->source != "fuzz.yaml") std::abort();
       if (always && use.policy != image::PullPolicy::kAlways) std::abort();
     }
-    std::size_t wanted_by = 0;
-    for (const manifest::WantedImage& wanted : manifest::Strongest(read.uses)) {
-      wanted_by += wanted.wanted_by.size();
-      for (const manifest::ImageUse& use : wanted.wanted_by) {
+    std::size_t uses = 0;
+    for (const manifest::UsedImage& wanted : manifest::CombineUses(read.uses)) {
+      uses += wanted.uses.size();
+      for (const manifest::ImageUse& use : wanted.uses) {
         if (use.policy > wanted.policy) std::abort();
       }
     }
-    if (wanted_by != read.uses.size()) std::abort();
+    if (uses != read.uses.size()) std::abort();
   }
   return 0;
 }

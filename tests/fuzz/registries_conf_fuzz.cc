@@ -19,9 +19,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
        {"quay.io/a/b:v1", "busybox", "reg.acme.io:5000/a", "docker.io/library/busybox:1"}) {
     auto reference = image::Reference::Parse(name);
     if (!reference) std::abort();
-    registry::PullEndpoints found = registry::PlacesOf(*conf, *reference);
-    if (found.places.empty() == found.only_runtime.empty()) std::abort();
-    for (const registry::PullEndpoint& place : found.places) {
+    registry::PullEndpoints found = registry::PullEndpointsFor(*conf, *reference);
+    if (found.endpoints.empty() == found.only_by_pull_reason.empty()) std::abort();
+    for (const registry::PullEndpoint& place : found.endpoints) {
       registry::Host host = registry::CrioHost(place.as.domain(), place.insecure);
       if (!http::ParseAbsoluteUrl(host.server.ToString())) std::abort();
     }

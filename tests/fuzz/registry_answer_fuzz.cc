@@ -13,13 +13,13 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace prefetch;
   std::string_view text(reinterpret_cast<const char*>(data), size);
-  (void)registry::ManifestKindOf(text, registry::TypeReader::kContainerd);
+  (void)registry::ManifestKindOf(text, registry::MediaTypeRules::kContainerd);
   if (auto token = registry::ParseTokenResponse(text)) {
     if (!http::IsFieldValue(token->text.Reveal()) || token->lifetime.count() <= 0) std::abort();
   }
   base::Secret secret("hunter2");
   std::string shown =
-      base::ForeignText(registry::ParseOciError(text).message + std::string(text), 200, {&secret});
+      base::SanitizedText(registry::ParseOciError(text).message + std::string(text), 200, {&secret});
   if (!base::IsUtf8(shown) || shown.size() > 203 || shown.find('\n') != std::string::npos) std::abort();
   auto wait = registry::ParseRetryAfter(text, text, base::WallTime());
   if (wait && (wait->count() < 1000 || wait->count() > 6 * 3600 * 1000)) std::abort();

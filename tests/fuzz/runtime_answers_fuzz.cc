@@ -56,7 +56,7 @@ class Hostile final : public cri::ImageService, public cri::ContentService {
   cri::CallResult<bool> EnsureLease(const base::Call&, const std::string&, std::chrono::seconds) override {
     return true;
   }
-  cri::CallResult<bool> DeleteLease(const base::Call&, const std::string&, cri::LeaseBytes) override {
+  cri::CallResult<bool> DeleteLease(const base::Call&, const std::string&, cri::LeaseDeletion) override {
     return true;
   }
   cri::CallResult<std::vector<std::string>> ListLeases(const base::Call&) override {
@@ -91,7 +91,7 @@ class Hostile final : public cri::ImageService, public cri::ContentService {
   cri::CallResult<bool> IsUnpacked(const base::Call&, const std::string&) override {
     return Number() % 2 == 0;
   }
-  cri::CallResult<bool> IsWhole(const base::Call&, const std::string&, const std::string&) override {
+  cri::CallResult<bool> IsRunnable(const base::Call&, const std::string&, const std::string&) override {
     if (Number() % 16 == 1) return Failure();
     return Number() % 2 == 0;
   }
@@ -118,9 +118,9 @@ plan::ImageList List() {
   for (const char* name :
        {"r.io/app:v1", "r.io/tool:v2",
         "r.io/app@sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}) {
-    plan::DesiredImage want;
-    want.reference = *image::Reference::Parse(name);
-    list.images.push_back(std::move(want));
+    plan::DesiredImage desired;
+    desired.reference = *image::Reference::Parse(name);
+    list.images.push_back(std::move(desired));
   }
   return list;
 }

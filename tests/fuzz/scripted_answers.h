@@ -16,7 +16,7 @@ class ScriptedAnswers final : public http::Client {
  public:
   explicit ScriptedAnswers(std::string_view script) : script_(script) {}
 
-  http::Exchanged Exchange(const base::Call&, const http::Request& request) override {
+  http::ExchangeResult Exchange(const base::Call&, const http::Request& request) override {
     base::Lock lock(mutex_);
     requests_++;
     std::string_view one = Cut(script_, "\n%%\n");

@@ -29,33 +29,33 @@ std::shared_ptr<BodyBudget> Budget(std::size_t bytes, std::size_t network) {
 TEST(BodyBudget, ABodyCountsOnceHoweverManySendIt) {
   auto budget = Budget(100, 100);
   SharedBody body = Bytes(80);
-  BodyBudget::Held one = budget->Hold(body, false), two = budget->Hold(body, false);
+  BodyBudget::Reservation one = budget->ReserveBody(body, false), two = budget->ReserveBody(body, false);
   ASSERT_TRUE(one && two);
   EXPECT_EQ(budget->used(), 80U);
-  EXPECT_TRUE(budget->Crowded());
-  EXPECT_EQ(budget->Hold(Bytes(80), false), nullptr);
+  EXPECT_TRUE(budget->IsUnderPressure());
+  EXPECT_EQ(budget->ReserveBody(Bytes(80), false), nullptr);
   one.reset();
   EXPECT_EQ(budget->used(), 80U);
   two.reset();
   EXPECT_EQ(budget->used(), 0U);
-  EXPECT_TRUE(budget->Hold(Bytes(80), false));
+  EXPECT_TRUE(budget->ReserveBody(Bytes(80), false));
 }
 
 TEST(BodyBudget, NeighboursLeaveRoomForTheSocketOfTheNode) {
   auto budget = Budget(100, 60);
-  BodyBudget::Held neighbour = budget->Hold(Bytes(60), false);
-  EXPECT_EQ(budget->Hold(Bytes(30), false), nullptr);
-  EXPECT_EQ(budget->HoldBytes(1, false), nullptr);
-  EXPECT_TRUE(budget->Hold(Bytes(30), true));
+  BodyBudget::Reservation neighbour = budget->ReserveBody(Bytes(60), false);
+  EXPECT_EQ(budget->ReserveBody(Bytes(30), false), nullptr);
+  EXPECT_EQ(budget->Reserve(1, false), nullptr);
+  EXPECT_TRUE(budget->ReserveBody(Bytes(30), true));
 }
 
 TEST(BodyBudget, WhatIsLargerThanAllOfItGoesAlone) {
   auto budget = Budget(100, 60);
-  BodyBudget::Held large = budget->Hold(Bytes(500), false);
+  BodyBudget::Reservation large = budget->ReserveBody(Bytes(500), false);
   EXPECT_TRUE(large);
-  EXPECT_EQ(budget->Hold(Bytes(1), false), nullptr);
+  EXPECT_EQ(budget->ReserveBody(Bytes(1), false), nullptr);
   large.reset();
-  EXPECT_TRUE(budget->Hold(Bytes(60), false));
+  EXPECT_TRUE(budget->ReserveBody(Bytes(60), false));
 }
 
 // A server with answers of a megabyte each, and the same shared one at /same.

@@ -80,7 +80,7 @@ TEST_F(ClientTlsTest, ANameInTheSubjectAloneIsNone) {
     Serve(pair);
     Request request{.url = "https://localhost:" + std::to_string(front_->port()) + "/"};
     request.tls = std::make_shared<const Tls>(std::move(tls));
-    Exchanged got = client_.Exchange(base::Call{}.Within(std::chrono::seconds(20)), request);
+    ExchangeResult got = client_.Exchange(base::Call{}.Within(std::chrono::seconds(20)), request);
     if (got.response) return "answered";
     EXPECT_EQ(got.fault, Fault::kUntrustedCertificate);
     return got.response.error().message();

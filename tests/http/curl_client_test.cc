@@ -333,7 +333,7 @@ TEST(CurlClient, ASinkEndsIt) {
   });
   CurlClient client;
   Sink sink{.enough = 2};
-  Exchanged got = client.Exchange(Patient(), sink.To(server.Url()));
+  ExchangeResult got = client.Exchange(Patient(), sink.To(server.Url()));
   EXPECT_EQ(got.fault, Fault::kStopped);
   ASSERT_FALSE(got.response);
   EXPECT_EQ(got.response.error().code(), Code::kCancelled);

@@ -94,7 +94,7 @@ TEST(CurlPool, EachStreamKeepsItsConnection) {
 TEST(CurlPool, WhatNobodyUsesAnyMoreIsClosed) {
   BusyServer server;
   server.AnswerTogether(kStreams);
-  CurlClient client({.keep_idle = std::chrono::milliseconds(0)});
+  CurlClient client({.idle_timeout = std::chrono::milliseconds(0)});
   EXPECT_EQ(AskTogether(client, server.Url(), kStreams), kStreams);
   server.AnswerTogether(1);
   EXPECT_EQ(AskTogether(client, server.Url(), 1), 1);
@@ -106,7 +106,7 @@ TEST(CurlPool, AClientThatRestsKeepsFew) {
   for (const int streams : {kStreams, 3}) {
     BusyServer server;
     server.AnswerTogether(streams);
-    CurlClient client({.keep_idle = std::chrono::milliseconds(100)});
+    CurlClient client({.idle_timeout = std::chrono::milliseconds(100)});
     for (int round = 0; round < 2; round++) {
       EXPECT_EQ(AskTogether(client, server.Url(), streams), streams);
       EXPECT_TRUE(server.AwaitAtMost(2)) << streams;
@@ -118,7 +118,7 @@ TEST(CurlPool, AClientThatEndsDoesNotWait) {
   BusyServer server;
   server.AnswerTogether(kStreams);
   {
-    CurlClient client({.keep_idle = std::chrono::hours(1)});
+    CurlClient client({.idle_timeout = std::chrono::hours(1)});
     EXPECT_EQ(AskTogether(client, server.Url(), kStreams), kStreams);
   }
   EXPECT_TRUE(server.AwaitOpen(0));

@@ -47,7 +47,7 @@ class Jobs {
   }
 
  private:
-  ServerAnswer Answer(const ServerRequest& request) {
+  HandlerResult Answer(const ServerRequest& request) {
     if (request.path == "/now") return ServerResponse{.body = "now\n", .headers = {}};
     Count(accepted_);
     if (request.path == "/throw")
@@ -282,7 +282,7 @@ TEST(Deferred, AddressesTakeTurns) {
   auto listener = Listener::Tcp("127.0.0.1:0");
   ASSERT_TRUE(listener);
   auto server = Server::Start(std::move(*listener), {.deferred_threads = 4, .deferred_per_client = 2},
-                              [&](const ServerRequest& request) -> ServerAnswer {
+                              [&](const ServerRequest& request) -> HandlerResult {
                                 if (request.path == "/now")
                                   return ServerResponse{.body = "now\n", .headers = {}};
                                 base::Lock lock(mutex);
@@ -294,7 +294,7 @@ TEST(Deferred, AddressesTakeTurns) {
                                           order.push_back(peer);
                                           return ServerResponse{.body = "ok\n", .headers = {}};
                                         },
-                                        JobKind::kQuick};
+                                        JobKind::kCompute};
                               });
   ASSERT_TRUE(server);
   std::vector<std::unique_ptr<RawClient>> clients;
@@ -508,10 +508,10 @@ TEST(Deferred, WhatHeedsNoDeadlineIsLeftAlone) {
 }
 
 TEST(ServerAnswer, WaitsForAJobAndHasAResponseAtOnce) {
-  auto now = ServerAnswer(ServerResponse{.body = "now", .headers = {}});
+  auto now = HandlerResult(ServerResponse{.body = "now", .headers = {}});
   EXPECT_FALSE(now.deferred());
   EXPECT_EQ(std::move(now).Wait({}).body, "now");
-  auto later = ServerAnswer(Deferred([](const base::Call& call) {
+  auto later = HandlerResult(Deferred([](const base::Call& call) {
     return ServerResponse{.body = call.Stopped() ? "stopped" : "later", .headers = {}};
   }));
   EXPECT_TRUE(later.deferred());

@@ -40,10 +40,10 @@ TEST(Exchange, SaysWhereItBroke) {
   EXPECT_EQ(FaultOf(""), Fault::kReset);
   EXPECT_EQ(FaultOf("HTTP/1.1 200 OK\r\nContent-Len"), Fault::kReset);
   EXPECT_EQ(FaultOf("HTTP/1.1 200 OK\r\nContent-Len", "HEAD"), Fault::kReset);
-  EXPECT_EQ(FaultOf("SSH-2.0-OpenSSH_9.2\r\n"), Fault::kGarbage);
+  EXPECT_EQ(FaultOf("SSH-2.0-OpenSSH_9.2\r\n"), Fault::kNotHttp);
   EXPECT_EQ(FaultOf("HTTP/1.1 200 OK\r\n" + std::string(70000, 'x') + ": y\r\n\r\n"), Fault::kLongHeaders);
   EXPECT_EQ(client.Exchange(Patient(), {.url = "ftp://x/"}).fault, Fault::kRequest);
-  EXPECT_EQ(client.Exchange(Patient(), {.url = "http://no-such-host.invalid/"}).fault, Fault::kName);
+  EXPECT_EQ(client.Exchange(Patient(), {.url = "http://no-such-host.invalid/"}).fault, Fault::kDns);
   EXPECT_EQ(client.Exchange(Patient(), {.url = "http://127.0.0.1:1/"}).fault, Fault::kConnect);
 
   ScriptedServer plain([](int fd, int) {
@@ -66,7 +66,7 @@ TEST(Exchange, HeadersThatGoRefuses) {
         "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n"}) {
     const Fault fault = fault_of(fields);
     // libcurl refuses some of them by itself.
-    EXPECT_TRUE(fault == Fault::kMalformed || fault == Fault::kGarbage) << fields;
+    EXPECT_TRUE(fault == Fault::kMalformed || fault == Fault::kNotHttp) << fields;
   }
   for (const char* fields :
        {"", "A: x\r\n", "A B: x\r\n", "A:\r\n", "A: caf\xe9\r\n", "A: x\r\n y\r\n \r\n",
@@ -169,8 +169,9 @@ TEST(Exchange, AddressesThatAreNotMeantHaveNoConnectionThatStands) {
   ASSERT_TRUE(client.Send(Patient(), {.url = server.Url()}));
   ASSERT_TRUE(client.Send(Patient(), {.url = server.Url()}));
   ASSERT_EQ(server.accepted(), 1);
-  EXPECT_EQ(client.Exchange(Patient(), {.url = server.Url(), .peers = Peers::kElsewhere}).fault,
-            Fault::kAddress);
+  EXPECT_EQ(
+      client.Exchange(Patient(), {.url = server.Url(), .address_policy = AddressPolicy::kNoLoopback}).fault,
+      Fault::kExcludedAddress);
 }
 
 TEST(Exchange, AddressesThatAreNotMeant) {
@@ -178,13 +179,15 @@ TEST(Exchange, AddressesThatAreNotMeant) {
   std::string by_name = "http://localhost:" + std::to_string(server.port()) + "/";
   CurlClient client;
   for (const std::string& url : {server.Url(), by_name}) {
-    EXPECT_EQ(client.Exchange(Patient(), {.url = url, .peers = Peers::kElsewhere}).fault, Fault::kAddress);
+    EXPECT_EQ(client.Exchange(Patient(), {.url = url, .address_policy = AddressPolicy::kNoLoopback}).fault,
+              Fault::kExcludedAddress);
   }
   EXPECT_EQ(server.accepted(), 0);
-  EXPECT_EQ(client.Exchange(Patient(), {.url = server.Url(), .peers = Peers::kLoopbackToo}).fault,
+  EXPECT_EQ(client.Exchange(Patient(), {.url = server.Url(), .address_policy = AddressPolicy::kAllowLoopback})
+                .fault,
             Fault::kNone);
-  Request metadata{.url = "http://169.254.169.254/latest", .peers = Peers::kLoopbackToo};
-  EXPECT_EQ(client.Exchange(Patient(), metadata).fault, Fault::kAddress);
+  Request metadata{.url = "http://169.254.169.254/latest", .address_policy = AddressPolicy::kAllowLoopback};
+  EXPECT_EQ(client.Exchange(Patient(), metadata).fault, Fault::kExcludedAddress);
 }
 
 TEST(Exchange, TellsTheRoundTripOfADirectConnection) {
@@ -198,7 +201,7 @@ TEST(Exchange, TellsTheRoundTripOfADirectConnection) {
   {
     CurlClient client;
     for (const bool fresh : {true, false}) {
-      const Exchanged got = client.Exchange(Patient(), {.url = server.Url()});
+      const ExchangeResult got = client.Exchange(Patient(), {.url = server.Url()});
       ASSERT_TRUE(got.response) << got.response.error().message();
       ASSERT_TRUE(got.round_trip) << "connection is fresh: " << fresh;
       EXPECT_GT(got.round_trip->count(), 0);
@@ -206,7 +209,7 @@ TEST(Exchange, TellsTheRoundTripOfADirectConnection) {
     }
   }
   CurlClient by_proxy({.proxy = server.Url()});
-  const Exchanged got = by_proxy.Exchange(Patient(), {.url = "http://far.invalid/"});
+  const ExchangeResult got = by_proxy.Exchange(Patient(), {.url = "http://far.invalid/"});
   ASSERT_TRUE(got.response) << got.response.error().message();
   EXPECT_FALSE(got.round_trip) << "that would be the proxy's";
 }
@@ -225,13 +228,14 @@ TEST(Exchange, TheProxyIsChosenByScheme) {
   EXPECT_EQ(by_proxy.Exchange(Patient(), {.url = "http://a.invalid/x"}).fault, Fault::kNone);
   EXPECT_TRUE(asked.starts_with("GET http://a.invalid/x HTTP/1.1")) << asked;
   // The proxy is the operator's: it may stand on loopback whatever the request says.
-  auto refused = by_proxy.Exchange(Patient(), {.url = "https://a.invalid/x", .peers = Peers::kElsewhere});
+  auto refused = by_proxy.Exchange(
+      Patient(), {.url = "https://a.invalid/x", .address_policy = AddressPolicy::kNoLoopback});
   EXPECT_EQ(refused.fault, Fault::kProxyAuth);
   EXPECT_TRUE(asked.starts_with("CONNECT a.invalid:443 HTTP/1.1")) << asked;
-  EXPECT_EQ(by_proxy.Exchange(Patient(), {.url = "https://direct.invalid/x"}).fault, Fault::kName);
+  EXPECT_EQ(by_proxy.Exchange(Patient(), {.url = "https://direct.invalid/x"}).fault, Fault::kDns);
 
   CurlClient https_only({.https_proxy = url});
-  EXPECT_EQ(https_only.Exchange(Patient(), {.url = "http://a.invalid/x"}).fault, Fault::kName);
+  EXPECT_EQ(https_only.Exchange(Patient(), {.url = "http://a.invalid/x"}).fault, Fault::kDns);
   CurlClient for_both({.proxy = url});
   EXPECT_EQ(for_both.Exchange(Patient(), {.url = "https://b.invalid/x"}).fault, Fault::kProxyAuth);
   EXPECT_EQ(for_both.Exchange(Patient(), {.url = "http://b.invalid/x"}).fault, Fault::kNone);
@@ -247,7 +251,7 @@ TEST(Exchange, HeadersOfAProxyAreNotTheServers) {
   auto fault_of = [](const std::string& fields, bool headers_as_go) {
     ScriptedServer proxy(Answers("HTTP/1.1 200 Connection established\r\n" + fields + "\r\n"));
     CurlClient client({.https_proxy = "http://127.0.0.1:" + std::to_string(proxy.port())});
-    const Exchanged got =
+    const ExchangeResult got =
         client.Exchange(Patient(), {.url = "https://a.invalid/x", .headers_as_go = headers_as_go});
     return std::pair(got.fault, got.response ? "" : got.response.error().message());
   };

@@ -13,7 +13,7 @@ TEST(HostNames, NamesThatNoStrangerOwns) {
         "LOCALHOST.", "a.localhost", "prefetchd", "n1:9477", "prefetchd.prefetchd.svc",
         "prefetchd.prefetchd:9477", "x.prefetchd.svc.cluster.local:9477",
         "ip-10-0-0-1.eu-west-1.compute.internal", "node7.dc1.example.com", "NODE7.DC1.EXAMPLE.COM.:9477"}) {
-    EXPECT_TRUE(IsHostOfOurs(ours, kOwn)) << ours;
+    EXPECT_TRUE(IsTrustedHostName(ours, kOwn)) << ours;
   }
   for (const char* foreign :
        {"evil.example", "evil.example:9477", "10.0.0.1.evil.example", "10.0.0.1.nip.io", "svc.evil.example",
@@ -21,7 +21,7 @@ TEST(HostNames, NamesThatNoStrangerOwns) {
         "node7.dc1.example.com.evil.example", "xnode7.dc1.example.com", "evil.example@10.0.0.1",
         "10.0.0.1:80@evil.example", "[::1", "[::1]x", "10.0.0.1:x", "evil.example\t", " ", "a b", ".",
         "evil.example."}) {
-    EXPECT_FALSE(IsHostOfOurs(foreign, kOwn)) << foreign;
+    EXPECT_FALSE(IsTrustedHostName(foreign, kOwn)) << foreign;
   }
 }
 
@@ -38,7 +38,7 @@ TEST(HostNames, APageIsToldByHeadersThatItCannotSet) {
         Case{{{"Host", "evil.example"}, {"Accept-Encoding", "gzip, deflate"}}, true},
         Case{{{"Host", "evil.example"}, {"X-Forwarded-Host", "10.0.0.1"}}, true},
         Case{{{"Host", "evil.example"}, {"Accept-Encoding", ""}}, true}}) {
-    EXPECT_EQ(MayBeOfAPage({.headers = each.headers}, kOwn), each.page)
+    EXPECT_EQ(MayComeFromBrowserPage({.headers = each.headers}, kOwn), each.page)
         << each.headers.Get("Host").value_or("") << " " << each.headers.Get("Accept-Encoding").value_or("");
   }
 }

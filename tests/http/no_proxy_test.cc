@@ -66,14 +66,14 @@ INSTANTIATE_TEST_SUITE_P(
 
 // net/http and golang.org/x/net/http/httpproxy define these readings.
 TEST(Proxy, IsReadAsGoReadsIt) {
-  EXPECT_EQ(ProxyAsGoReads(""), "");
-  EXPECT_EQ(ProxyAsGoReads("proxy.test"), "http://proxy.test:80");
-  EXPECT_EQ(ProxyAsGoReads("proxy.test:3128/"), "http://proxy.test:3128");
-  EXPECT_EQ(ProxyAsGoReads("HTTP://me:p%40w@proxy.test"), "http://me:p%40w@proxy.test:80");
-  EXPECT_EQ(ProxyAsGoReads("https://[2001:db8::1]"), "https://[2001:db8::1]:443");
-  EXPECT_EQ(ProxyAsGoReads("http://proxy.test:"), "http://proxy.test:80");
-  EXPECT_EQ(ProxyAsGoReads("socks5://proxy.test"), "socks5h://proxy.test:1080");
-  EXPECT_EQ(ProxyAsGoReads("socks5h://proxy.test:9"), "socks5h://proxy.test:9");
+  EXPECT_EQ(NormalizeProxyUrl(""), "");
+  EXPECT_EQ(NormalizeProxyUrl("proxy.test"), "http://proxy.test:80");
+  EXPECT_EQ(NormalizeProxyUrl("proxy.test:3128/"), "http://proxy.test:3128");
+  EXPECT_EQ(NormalizeProxyUrl("HTTP://me:p%40w@proxy.test"), "http://me:p%40w@proxy.test:80");
+  EXPECT_EQ(NormalizeProxyUrl("https://[2001:db8::1]"), "https://[2001:db8::1]:443");
+  EXPECT_EQ(NormalizeProxyUrl("http://proxy.test:"), "http://proxy.test:80");
+  EXPECT_EQ(NormalizeProxyUrl("socks5://proxy.test"), "socks5h://proxy.test:1080");
+  EXPECT_EQ(NormalizeProxyUrl("socks5h://proxy.test:9"), "socks5h://proxy.test:9");
 }
 
 }  // namespace

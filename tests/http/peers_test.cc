@@ -64,9 +64,9 @@ TEST(Peers, WhichAddresses) {
   for (const auto& row : rows) {
     sockaddr_storage storage = Address(row.address);
     const sockaddr& address = reinterpret_cast<const sockaddr&>(storage);
-    EXPECT_TRUE(IsAllowed(Peers::kAny, address)) << row.address;
-    EXPECT_EQ(IsAllowed(Peers::kLoopbackToo, address), row.loopback_too) << row.address;
-    EXPECT_EQ(IsAllowed(Peers::kElsewhere, address), row.elsewhere) << row.address;
+    EXPECT_TRUE(IsAllowed(AddressPolicy::kAny, address)) << row.address;
+    EXPECT_EQ(IsAllowed(AddressPolicy::kAllowLoopback, address), row.loopback_too) << row.address;
+    EXPECT_EQ(IsAllowed(AddressPolicy::kNoLoopback, address), row.elsewhere) << row.address;
   }
 }
 
@@ -114,8 +114,9 @@ TEST(Peers, WhichAddressesOfAStranger) {
   for (const auto& row : rows) {
     sockaddr_storage storage = Address(row.address);
     const sockaddr& address = reinterpret_cast<const sockaddr&>(storage);
-    EXPECT_EQ(IsAllowed(Peers::kOthers, address, {"192.0.2.77", "198.51.100.7"}), row.others) << row.address;
-    EXPECT_EQ(IsAllowed(Peers::kPublic, address, {"192.0.2.77", "198.51.100.7"}), row.publicly)
+    EXPECT_EQ(IsAllowed(AddressPolicy::kOtherHosts, address, {"192.0.2.77", "198.51.100.7"}), row.others)
+        << row.address;
+    EXPECT_EQ(IsAllowed(AddressPolicy::kPublic, address, {"192.0.2.77", "198.51.100.7"}), row.publicly)
         << row.address;
   }
   ifaddrs* all = nullptr;
@@ -123,18 +124,20 @@ TEST(Peers, WhichAddressesOfAStranger) {
   for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
     const bool ip = one->ifa_addr != nullptr &&
                     (one->ifa_addr->sa_family == AF_INET || one->ifa_addr->sa_family == AF_INET6);
-    EXPECT_FALSE(ip && IsAllowed(Peers::kOthers, *one->ifa_addr)) << one->ifa_name;
+    EXPECT_FALSE(ip && IsAllowed(AddressPolicy::kOtherHosts, *one->ifa_addr)) << one->ifa_name;
     if (!ip || one->ifa_addr->sa_family != AF_INET) continue;
     char text[INET_ADDRSTRLEN] = "";
     ::inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(one->ifa_addr)->sin_addr, text, sizeof text);
     sockaddr_storage wrapped = Address("64:ff9b::" + std::string(text));
-    EXPECT_FALSE(IsAllowed(Peers::kOthers, reinterpret_cast<const sockaddr&>(wrapped))) << text;
+    EXPECT_FALSE(IsAllowed(AddressPolicy::kOtherHosts, reinterpret_cast<const sockaddr&>(wrapped))) << text;
   }
   ::freeifaddrs(all);
   sockaddr_storage server = Address("2001:db8::7");
-  EXPECT_FALSE(IsAllowed(Peers::kOthers, reinterpret_cast<const sockaddr&>(server), {"2001:db8::7"}));
+  EXPECT_FALSE(
+      IsAllowed(AddressPolicy::kOtherHosts, reinterpret_cast<const sockaddr&>(server), {"2001:db8::7"}));
   sockaddr_storage plain = Address("192.0.2.77");
-  EXPECT_FALSE(IsAllowed(Peers::kOthers, reinterpret_cast<const sockaddr&>(plain), {"64:ff9b::192.0.2.77"}));
+  EXPECT_FALSE(IsAllowed(AddressPolicy::kOtherHosts, reinterpret_cast<const sockaddr&>(plain),
+                         {"64:ff9b::192.0.2.77"}));
 }
 
 }  // namespace

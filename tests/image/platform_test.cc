@@ -22,7 +22,7 @@ void PrintTo(const RunsRow& row, std::ostream* out) {
 class RunsTest : public testing::TestWithParam<RunsRow> {};
 
 TEST_P(RunsTest, Decides) {
-  EXPECT_EQ(Runs(GetParam().node, GetParam().image), GetParam().runs);
+  EXPECT_EQ(CanRun(GetParam().node, GetParam().image), GetParam().runs);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -11,12 +11,12 @@ const Coordinates kRunner{.uid = "", .namespace_name = "ci", .name = "runner"};
 
 struct TextCase {
   std::string name;
-  PodCoordinates pod;
+  PodCredentialRefs pod;
   std::string with;
 };
 class PodTextTest : public testing::TestWithParam<TextCase> {};
 TEST_P(PodTextTest, Says) {
-  EXPECT_EQ(WithWords(GetParam().pod), GetParam().with);
+  EXPECT_EQ(DescribeCredentials(GetParam().pod), GetParam().with);
   EXPECT_EQ(TextOf(GetParam().pod).empty(), GetParam().pod.empty());
 }
 INSTANTIATE_TEST_SUITE_P(

@@ -52,7 +52,7 @@ TEST(IsTransient, Table) {
 TEST(RegistryDetail, EachHasANameOfItsOwn) {
   std::set<std::string> names;
   for (int word = 0; word <= RegistryDetail::kStatus; word++) {
-    std::string name = RegistryDetail(static_cast<RegistryDetail::Word>(word)).name();
+    std::string name = RegistryDetail(static_cast<RegistryDetail::Code>(word)).name();
     EXPECT_EQ(name.empty(), word == RegistryDetail::kNone) << word;
     EXPECT_TRUE(names.insert(name).second) << name;
   }

@@ -51,7 +51,7 @@ std::string ReadContainerd(std::string_view text, const std::vector<std::string>
   const image::RuntimeRegistries& told = word->registries;
   if (!told.known) return Error(base::Join(word->notes, "; "));
   std::vector<std::string> hosts;
-  for (const std::string& host : told.in_tables) hosts.push_back(Quoted(host));
+  for (const std::string& host : told.hosts_in_tables) hosts.push_back(Quoted(host));
   auto flag = [](bool value) { return std::string(value ? "true" : "false"); };
   return Value("{\"configPath\":" + Quoted(told.config_path) + ",\"inTables\":[" + base::Join(hosts, ",") +
                "],\"hasMirrors\":" + flag(told.has_mirrors) + ",\"localPull\":" + flag(told.local_pull) +

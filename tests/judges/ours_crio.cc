@@ -22,7 +22,7 @@ std::string LoginOf(const credentials::ContainersAuth& auth, const registry::Cri
                     const std::string& folder, const char* name) {
   const ctl::CrioLogins found =
       ctl::FindCrioLogins(settings, {}, folder, ctl::HostView::kNode, *image::Reference::Parse(name), false);
-  const ctl::CrioPlace& place = found.places.front();
+  const ctl::CrioEndpoint& place = found.places.front();
   if (place.helper) {
     const bool plain = place.helper->find_first_not_of("abcdefghijklmnopqrstuvwxyz-") == std::string::npos;
     return Quoted(plain ? "helper " + *place.helper : "helper");
@@ -37,7 +37,7 @@ std::string LoginOf(const credentials::ContainersAuth& auth, const registry::Cri
          (login->identity_token ? "true" : "false") + "]";
 }
 
-std::string LoginsOf(std::string_view text, credentials::DockerConfigShape shape,
+std::string LoginsOf(std::string_view text, credentials::DockerConfigFormat shape,
                      const registry::CrioSettings& settings, const std::string& folder,
                      const std::string& file) {
   const auto auth = credentials::DecodeContainersAuth(text, shape);
@@ -50,14 +50,14 @@ std::string LoginsOf(std::string_view text, credentials::DockerConfigShape shape
 
 // crio-auth FOLDER
 std::string ReadAuth(std::string_view text, const std::vector<std::string>& arguments) {
-  return LoginsOf(text, credentials::DockerConfigShape::kAuths, {.global_auth_file = "/auth.json"},
+  return LoginsOf(text, credentials::DockerConfigFormat::kAuths, {.global_auth_file = "/auth.json"},
                   arguments[0], "/auth.json");
 }
 
 // crio-dockercfg FOLDER: the last of root's usual files.
 std::string ReadDockercfg(std::string_view text, const std::vector<std::string>& arguments) {
   std::filesystem::create_directories(arguments[0] + "/root");
-  return LoginsOf(text, credentials::DockerConfigShape::kBare, {}, arguments[0], "/root/.dockercfg");
+  return LoginsOf(text, credentials::DockerConfigFormat::kLegacy, {}, arguments[0], "/root/.dockercfg");
 }
 
 constexpr const char* kAliasesOf[] = {"busybox", "app", "team/app", "fedora"};
@@ -92,10 +92,10 @@ std::string Describe(const registry::ConfRegistry& entry) {
 }
 
 std::string PlacesFor(const registry::RegistriesConf& conf, const std::string& name) {
-  const registry::PullEndpoints found = registry::PlacesOf(conf, *image::Reference::Parse(name));
-  if (!found.only_runtime.empty()) return "null";
+  const registry::PullEndpoints found = registry::PullEndpointsFor(conf, *image::Reference::Parse(name));
+  if (!found.only_by_pull_reason.empty()) return "null";
   std::vector<std::string> places;
-  for (const registry::PullEndpoint& place : found.places) {
+  for (const registry::PullEndpoint& place : found.endpoints) {
     places.push_back(
         ArrayOf({Quoted(place.as.Normalized()), BoolText(place.insecure), Quoted(place.blocked_by)}));
   }

@@ -38,11 +38,11 @@ Environment EnvironmentOf(std::string_view text) {
 }
 
 // As kube::Exchange makes it.
-http::Request RequestOf(const kube::Cluster& cluster, const kube::Proof& proof) {
+http::Request RequestOf(const kube::Cluster& cluster, const kube::RequestAuth& auth) {
   http::Request request{.url = cluster.server + "/api/v1/nodes"};
   request.headers = cluster.impersonation;
-  request.authorization = proof.authorization;
-  request.tls = proof.tls;
+  request.authorization = auth.authorization;
+  request.tls = auth.tls;
   return request;
 }
 
@@ -104,17 +104,17 @@ std::string ReadKubeconfig(std::string_view text, const std::vector<std::string>
   });
   base::SystemClock clock;
   kube::Identity identity(*cluster, clock);
-  const auto proof = identity.Current(base::Call{});
-  if (!proof) return Error(proof.error().message());
-  const http::Request request = RequestOf(*cluster, *proof);
+  const auto auth = identity.Current(base::Call{});
+  if (!auth) return Error(auth.error().message());
+  const http::Request request = RequestOf(*cluster, *auth);
   if (base::Status fits = http::Check(request); !fits) return Error(fits.error().message());
   const auto url = http::ParseAbsoluteUrl(request.url);
   std::string out = "{\"namespace\":" + Quoted(cluster->name_space);
   out +=
       ",\"url\":" + Quoted(url->scheme + "://" + url->host + ":" + std::to_string(url->port) + url->target);
-  out +=
-      ",\"proxy\":" + Quoted(ProxyWithoutEscapes(http::ProxyAsGoReads(http::ProxyFor(proxies, request.url))));
-  if (url->scheme == "https") out += ",\"tls\":" + Tls(*proof->tls);
+  out += ",\"proxy\":" +
+         Quoted(ProxyWithoutEscapes(http::NormalizeProxyUrl(http::ProxyFor(proxies, request.url))));
+  if (url->scheme == "https") out += ",\"tls\":" + Tls(*auth->tls);
   if (exec) out += ",\"exec\":" + Exec(*exec);
   return Value(out + ",\"headers\":" + Headers(request) + "}");
 }

@@ -55,7 +55,7 @@ std::string ReadKubeletConfig(std::string_view text, const std::vector<std::stri
   const image::KubeletVersion version{1, static_cast<unsigned>(std::stoul(arguments[0].substr(2)))};
   const auto config = kubelet::MergeKubeletConfigs(DocumentsOf(text));
   if (!config) return Error(config.error().message());
-  const auto reasons = kubelet::WhyNotStarted(*config, {}, version);
+  const auto reasons = kubelet::StartupErrors(*config, {}, version);
   if (!reasons.empty()) return Error(reasons.front());
   kubelet::SettingsFacts facts = kubelet::ToSettingsFacts(*config);
   facts.version = version;

@@ -86,7 +86,7 @@ std::string ReadManifests(std::string_view text, const std::vector<std::string>&
     if (!use.reference) return Error("the image has no valid name");
     uses.push_back(NodeOf(use));
   }
-  for (const manifest::OpenImage& open : manifests.open) {
+  for (const manifest::UnresolvedImage& open : manifests.unresolved) {
     if (IsOwnKind(open.pod->kind)) return Error(open.why);
   }
   for (const manifest::UnreadObject& unread : manifests.unread) {

@@ -16,7 +16,7 @@ namespace {
 // Notes the manifest that was asked for by its digest, and the type that it was said to have.
 class Watched final : public http::Client {
  public:
-  http::Exchanged Exchange(const base::Call& call, const http::Request& request) override {
+  http::ExchangeResult Exchange(const base::Call& call, const http::Request& request) override {
     const std::size_t digest = request.url.find("/manifests/sha256:");
     if (digest != std::string::npos && request.method == "GET") {
       const std::string_view accept = request.headers.Get("Accept").value_or("");

@@ -49,9 +49,10 @@ std::string ReadHosts(std::string_view text, const std::vector<std::string>& arg
                                          .local_pull = true},
                              .host_root = ""});
   const auto chain = files.ChainFor(arguments[1]);
-  if (!chain->only_by_pull.empty()) {
-    return Error(chain->only_by_pull.find("certificates") != std::string::npos ? "no pull"
-                                                                               : chain->only_by_pull);
+  if (!chain->only_by_pull_reason.empty()) {
+    return Error(chain->only_by_pull_reason.find("certificates") != std::string::npos
+                     ? "no pull"
+                     : chain->only_by_pull_reason);
   }
   std::vector<std::string> hosts;
   for (const registry::ChainedHost& host : chain->hosts) hosts.push_back(Describe(host));
@@ -71,7 +72,7 @@ std::string ReadToken(std::string_view text, const std::vector<std::string>& /*a
 }
 
 std::string ReadDocker(std::string_view text, const std::vector<std::string>& /*arguments*/) {
-  const auto auths = credentials::DecodeDockerConfig(text, credentials::DockerConfigShape::kAuths);
+  const auto auths = credentials::DecodeDockerConfig(text, credentials::DockerConfigFormat::kAuths);
   if (!auths) return Error(auths.error().message());
   std::vector<std::string> members;
   for (const credentials::KeyedAuth& one : *auths) {

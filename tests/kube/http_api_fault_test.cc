@@ -108,7 +108,7 @@ class EveryCall : public testing::Test {
         {"create pods",
          [](auto& api, auto& call) { return Of(api.CreatePod(call, "a", APod("new"), DryRun::kYes)); }},
         {"create pods",
-         [](auto& api, auto& call) { return Of(api.CreatePod(call, "a", APod("new"), DryRun::kNo)); }},
+         [](auto& api, auto& call) { return Of(api.CreatePod(call, "a", APod("new"), DryRun::kNegative)); }},
         {"delete pods \"p\"", [](auto& api, auto& call) { return Of(api.DeletePod(call, "a", "p", "u")); }},
         {"get pods/proxy \"p:1\"",
          [](auto& api, auto& call) { return Of(api.PodProxyGet(call, "a", "p", 1, "/x", {})); }, true},

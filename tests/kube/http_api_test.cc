@@ -251,10 +251,10 @@ TEST_F(HttpApiTest, ADryRunShowsWhatAdmissionDoesAndStoresNothing) {
   EXPECT_EQ(server_.Requests().back(), "POST /api/v1/namespaces/touch/pods?dryRun=All");
   EXPECT_EQ(server_.Paths(), (std::vector<std::string>{"nodes/n1"}));
 
-  auto created = api_.CreatePod(Patient(), "touch", pod, DryRun::kNo);
+  auto created = api_.CreatePod(Patient(), "touch", pod, DryRun::kNegative);
   ASSERT_ANSWER(created);
   EXPECT_EQ(created->phase, "Pending");
-  auto again = api_.CreatePod(Patient(), "touch", pod, DryRun::kNo);
+  auto again = api_.CreatePod(Patient(), "touch", pod, DryRun::kNegative);
   ASSERT_FALSE(again);
   EXPECT_EQ(again.failure().kind, ApiError::kConflict);
   EXPECT_EQ(again.failure().reason, "AlreadyExists");

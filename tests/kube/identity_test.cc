@@ -20,8 +20,8 @@ base::Call Patient() {
 }
 
 std::string TokenOf(Identity& identity) {
-  auto proof = identity.Current(Patient());
-  return proof ? std::string(proof->authorization.Reveal()) : proof.error().message();
+  auto auth = identity.Current(Patient());
+  return auth ? std::string(auth->authorization.Reveal()) : auth.error().message();
 }
 
 class IdentityTest : public testing::Test {
@@ -56,12 +56,12 @@ class IdentityTest : public testing::Test {
 TEST_F(IdentityTest, AStaticTokenIsWhatItIs) {
   Identity identity(
       {.server = "https://a", .tls_server_name = "n", .verify = false, .token = base::Secret("t")}, clock_);
-  auto proof = identity.Current(Patient());
-  ASSERT_TRUE(proof);
-  EXPECT_EQ(proof->authorization.Reveal(), "Bearer t");
-  EXPECT_EQ(proof->tls->server_name, "n");
-  EXPECT_FALSE(proof->tls->verify);
-  EXPECT_FALSE(identity.Replacement(Patient(), *proof));
+  auto auth = identity.Current(Patient());
+  ASSERT_TRUE(auth);
+  EXPECT_EQ(auth->authorization.Reveal(), "Bearer t");
+  EXPECT_EQ(auth->tls->server_name, "n");
+  EXPECT_FALSE(auth->tls->verify);
+  EXPECT_FALSE(identity.Replacement(Patient(), *auth));
 }
 
 TEST_F(IdentityTest, APasswordIsSentUnlessThereIsAToken) {
@@ -124,10 +124,10 @@ TEST_F(IdentityTest, WhatWasReadLastGoesOnWhileAFileIsGone) {
 TEST_F(IdentityTest, AtTheStartTheFilesMustBeThere) {
   dir_.Write("ca.crt", "CA");
   Identity identity(FromFiles(), clock_);
-  auto proof = identity.Current(Patient());
-  ASSERT_FALSE(proof);
-  EXPECT_EQ(proof.error().code(), base::Code::kNotFound);
-  EXPECT_TRUE(proof.error().message().starts_with("credential of the test: ")) << proof.error().message();
+  auto auth = identity.Current(Patient());
+  ASSERT_FALSE(auth);
+  EXPECT_EQ(auth.error().code(), base::Code::kNotFound);
+  EXPECT_TRUE(auth.error().message().starts_with("credential of the test: ")) << auth.error().message();
   dir_.Write("token", "late");
   EXPECT_EQ(TokenOf(identity), "Bearer late");
 }

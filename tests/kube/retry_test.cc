@@ -17,7 +17,7 @@ struct RetryCase {
   Retry expect;
 };
 TEST(NextTry, APodsRefusalLeavesTheServersCredential) {
-  EXPECT_EQ(NextTry({.kind = ApiError::kUnauthorized, .of_pod = true}, 1, 0.5),
+  EXPECT_EQ(NextTry({.kind = ApiError::kUnauthorized, .from_pod = true}, 1, 0.5),
             (Retry{Step::kSendAgain, milliseconds(500)}));
 }
 
@@ -36,8 +36,8 @@ TEST(RetryTest, FollowsTheRule) {
       {"NotFound", ApiError::kNotFound, kNone, 3, 0.5, {Step::kSendAgain, seconds(2)}},
       {"ConflictFirst", ApiError::kConflict, kNone, 1, 0.9, {Step::kReadObjectAgain, kNow}},
       {"ConflictThen", ApiError::kConflict, kNone, 3, 0.5, {Step::kReadObjectAgain, seconds(2)}},
-      {"GoneFirst", ApiError::kGone, kNone, 1, 0.9, {Step::kListAnew, kNow}},
-      {"GoneThen", ApiError::kGone, kNone, 2, 0.5, {Step::kListAnew, seconds(1)}},
+      {"GoneFirst", ApiError::kGone, kNone, 1, 0.9, {Step::kRestartList, kNow}},
+      {"GoneThen", ApiError::kGone, kNone, 2, 0.5, {Step::kRestartList, seconds(1)}},
       {"TooMany", ApiError::kTooManyRequests, kNone, 1, 0.5, {Step::kSendAgain, milliseconds(500)}},
       {"TooManyUntil", ApiError::kTooManyRequests, seconds(30), 1, 0, {Step::kSendAgain, seconds(30)}},
       {"TooManySpread", ApiError::kTooManyRequests, seconds(30), 1, 1, {Step::kSendAgain, seconds(35)}},

@@ -42,9 +42,9 @@ TEST(WhatAdmissionChanged, NothingIsFineAndAlwaysDoesNoHarm) {
     TouchPodSpec spec = Spec(volumes);
     auto got = DecodePod(TouchPod(spec));
     ASSERT_TRUE(got);
-    EXPECT_EQ(WhatAdmissionChanged(spec, *got), std::nullopt);
+    EXPECT_EQ(FindAdmissionChange(spec, *got), std::nullopt);
     got->containers.front().pull_policy = "Always";
-    EXPECT_EQ(WhatAdmissionChanged(spec, *got), std::nullopt);
+    EXPECT_EQ(FindAdmissionChange(spec, *got), std::nullopt);
   }
 }
 
@@ -59,7 +59,7 @@ TEST_P(ChangeTest, IsSeen) {
   auto got = DecodePod(TouchPod(spec));
   ASSERT_TRUE(got);
   GetParam().change(*got);
-  auto changed = WhatAdmissionChanged(spec, *got);
+  auto changed = FindAdmissionChange(spec, *got);
   ASSERT_TRUE(changed);
   EXPECT_NE(changed->find(GetParam().expect), std::string::npos) << *changed;
 }

@@ -33,7 +33,7 @@ TEST_P(AllowlistExportTest, TakesTheNarrowestPatternThatMatches) {
     auto out = ExportAllowlist(References({GetParam().image}), {1, minor});
     ASSERT_TRUE(out.ok());
     EXPECT_EQ(out->patterns, pattern.empty() ? std::vector<std::string>{} : std::vector{pattern}) << minor;
-    EXPECT_EQ(out->not_exempt.size(), pattern.empty() ? 1U : 0U) << minor;
+    EXPECT_EQ(out->unmatched.size(), pattern.empty() ? 1U : 0U) << minor;
   }
 }
 
@@ -67,12 +67,13 @@ TEST(AllowlistExport, PatternsAreSortedAndUnique) {
 
 TEST(AllowlistExport, SaysWhatToWriteInstead) {
   auto out = ExportAllowlist(References({"nginx:1.27", "nginx" + kDigest, "nginx"}), {1, 34});
-  ASSERT_EQ(out->not_exempt.size(), 3U);
-  EXPECT_EQ(out->not_exempt[0], (NotExempt{"nginx:1.27",
-                                           "no pattern of kubelet 1.34 matches \"nginx:1.27\"; write "
-                                           "\"docker.io/library/nginx:1.27\" in the list and in the pods"}));
-  EXPECT_NE(out->not_exempt[1].why.find("\"docker.io/library/nginx" + kDigest + "\""), std::string::npos);
-  EXPECT_NE(out->not_exempt[2].why.find("\"docker.io/library/nginx\""), std::string::npos);
+  ASSERT_EQ(out->unmatched.size(), 3U);
+  EXPECT_EQ(out->unmatched[0],
+            (UnmatchedName{"nginx:1.27",
+                           "no pattern of kubelet 1.34 matches \"nginx:1.27\"; write "
+                           "\"docker.io/library/nginx:1.27\" in the list and in the pods"}));
+  EXPECT_NE(out->unmatched[1].why.find("\"docker.io/library/nginx" + kDigest + "\""), std::string::npos);
+  EXPECT_NE(out->unmatched[2].why.find("\"docker.io/library/nginx\""), std::string::npos);
 }
 
 TEST(AllowlistExport, RefusesAKubeletWithoutAnAllowlist) {
@@ -105,7 +106,7 @@ std::vector<image::Reference> RandomList(std::mt19937& random) {
 }
 
 // The text between the last quotes of the sentence.
-std::string WhatToWriteInstead(const NotExempt& each) {
+std::string WhatToWriteInstead(const UnmatchedName& each) {
   std::size_t end = each.why.rfind('"');
   std::size_t begin = each.why.rfind('"', end - 1) + 1;
   return each.why.substr(begin, end - begin);
@@ -118,13 +119,13 @@ void CheckExport(const std::vector<image::Reference>& list, image::KubeletVersio
   ASSERT_TRUE(allowlist.ok()) << allowlist.error().message();
   EXPECT_TRUE(std::is_sorted(out->patterns.begin(), out->patterns.end()));
   for (const image::Reference& image : list) {
-    bool told = std::any_of(out->not_exempt.begin(), out->not_exempt.end(),
-                            [&](const NotExempt& each) { return each.image == image.written(); });
+    bool told = std::any_of(out->unmatched.begin(), out->unmatched.end(),
+                            [&](const UnmatchedName& each) { return each.image == image.written(); });
     EXPECT_NE(told, allowlist->Matches(image)) << image.written() << " " << version.ToString();
   }
-  for (const NotExempt& each : out->not_exempt) {
+  for (const UnmatchedName& each : out->unmatched) {
     auto instead = ExportAllowlist(References({WhatToWriteInstead(each)}), version);
-    EXPECT_EQ(instead->not_exempt.size(), 0U) << each.why;
+    EXPECT_EQ(instead->unmatched.size(), 0U) << each.why;
   }
 }
 

@@ -19,7 +19,7 @@ using facts_words::V;
 
 struct ContradictionCase {
   std::string name;
-  Declared declared;
+  KubeletDeclarations declared;
   ConfigReading reading;
   std::optional<CommandLine> line;
   std::vector<std::string> expect;
@@ -28,7 +28,7 @@ struct ContradictionCase {
 class CombineContradictions : public testing::TestWithParam<ContradictionCase> {};
 
 TEST_P(CombineContradictions, AreTold) {
-  EXPECT_EQ(Combine(GetParam().declared, GetParam().reading, GetParam().line).contradictions,
+  EXPECT_EQ(MakeNodeFacts(GetParam().declared, GetParam().reading, GetParam().line).contradictions,
             GetParam().expect);
 }
 

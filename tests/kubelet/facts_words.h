@@ -22,9 +22,9 @@ constexpr image::KubeletVersion V(unsigned minor) {
 }
 
 // A main file "/c" with these fields.
-inline ConfigReading Read(const std::string& main, Origin origin = Origin::kUsual) {
+inline ConfigReading Read(const std::string& main, Origin origin = Origin::kWellKnown) {
   auto config = MergeKubeletConfigs({.main = ConfigDocument{"/c", kHead + main}});
-  if (!config) return {.state = State::kBroken, .origin = origin, .problems = {config.error().message()}};
+  if (!config) return {.state = State::kInvalid, .origin = origin, .problems = {config.error().message()}};
   return {.state = State::kRead, .origin = origin, .config = *config};
 }
 
@@ -33,7 +33,7 @@ inline ConfigReading Read(const std::string& main, const std::string& drop_in) {
   auto config =
       MergeKubeletConfigs({.main = ConfigDocument{"/c", kHead + main},
                            .drop_ins = std::vector<ConfigDocument>{{"/d/1.conf", kHead + drop_in}}});
-  if (!config) return {.state = State::kBroken, .problems = {config.error().message()}};
+  if (!config) return {.state = State::kInvalid, .problems = {config.error().message()}};
   return {.state = State::kRead, .config = *config};
 }
 

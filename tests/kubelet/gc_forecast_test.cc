@@ -39,7 +39,7 @@ class GcForecastTest : public testing::TestWithParam<GcCase> {};
 TEST_P(GcForecastTest, TakesWhatKubeletTakes) {
   GcForecast forecast = ForecastGc(GetParam().rules, GetParam().disk, GetParam().images);
   EXPECT_EQ(forecast.order, GetParam().order);
-  EXPECT_EQ(forecast.space ? forecast.space->takes : Ids{}, GetParam().by_space);
+  EXPECT_EQ(forecast.space ? forecast.space->removed_ids : Ids{}, GetParam().by_space);
   EXPECT_EQ(forecast.by_age, GetParam().by_age);
   for (const std::string& warning : forecast.warnings) EXPECT_TRUE(warning.ends_with(".")) << warning;
 }
@@ -123,7 +123,7 @@ struct BytesCase {
   std::string name;
   GcRules rules;
   ImageDisk disk;
-  std::uint64_t bytes_to_high, wants_bytes;
+  std::uint64_t bytes_to_high, target_bytes;
 };
 
 class GcBytesTest : public testing::TestWithParam<BytesCase> {};
@@ -132,7 +132,7 @@ TEST_P(GcBytesTest, AreKubelets) {
   GcForecast forecast = ForecastGc(GetParam().rules, GetParam().disk, {});
   ASSERT_TRUE(forecast.space);
   EXPECT_EQ(forecast.space->bytes_to_high, GetParam().bytes_to_high);
-  EXPECT_EQ(forecast.space->wants_bytes, GetParam().wants_bytes);
+  EXPECT_EQ(forecast.space->target_bytes, GetParam().target_bytes);
 }
 
 // Kubelet's usage is a whole percentage, rounded up: at 84 GB and one byte of 100 GB it is 85.
@@ -154,8 +154,8 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 TEST(GcForecast, SumsWhatItTakes) {
-  EXPECT_EQ(ForecastGc({}, Used(86), kThree).space->takes_bytes, 6 * kGb);
-  EXPECT_EQ(ForecastGc({}, Used(99), kThree).space->takes_bytes, 9 * kGb);
+  EXPECT_EQ(ForecastGc({}, Used(86), kThree).space->removed_bytes, 6 * kGb);
+  EXPECT_EQ(ForecastGc({}, Used(99), kThree).space->removed_bytes, 9 * kGb);
 }
 
 TEST(GcForecast, SaysNothingWhileKubeletLeavesTheImagesAlone) {

@@ -124,7 +124,7 @@ std::string Show(const SourcedValue<T>& stated) {
 }
 
 std::string Show(const KubeletConfig& config, const std::string& field) {
-  if (field == "policy") return Show(config.policy) + (config.policy_emptied ? " emptied" : "");
+  if (field == "policy") return Show(config.policy) + (config.policy_cleared ? " emptied" : "");
   if (field == "allowlist") return Show(config.allowlist);
   if (field == "gates") return Show(config.gates);
   if (field == "mainGates") return Text(config.main_gates);

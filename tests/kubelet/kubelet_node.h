@@ -43,8 +43,8 @@ class Node {
   }
   void RemoveProcess(const std::string& pid) const { std::filesystem::remove_all(dir_ / ("proc/" + pid)); }
 
-  NodeFactsReader Reader(Declared declared = {},
-                         const std::vector<UsualConfig>& usual = UsualConfigs()) const {
+  NodeFactsReader Reader(KubeletDeclarations declared = {},
+                         const std::vector<WellKnownConfig>& usual = WellKnownConfigs()) const {
     return NodeFactsReader(std::move(declared), dir_ / "proc", usual, dir_ / "host");
   }
 

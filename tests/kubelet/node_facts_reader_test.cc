@@ -247,9 +247,9 @@ TEST(NodeFactsReader, ProcessesThatAreNoKubeletAreNotReadAtEachLook) {
   Node node;
   for (int pid = 100; pid < 150; pid++) node.AddProcess(std::to_string(pid), {"sh"}, "sh");
   NodeFactsReader reader = node.Reader();
-  for (int i = 0; i < 17; i++) reader.Moved();
+  for (int i = 0; i < 17; i++) reader.HasChanged();
   const std::uint64_t before = ReadCalls();
-  for (int i = 0; i < 10; i++) reader.Moved();
+  for (int i = 0; i < 10; i++) reader.HasChanged();
   EXPECT_LT(ReadCalls() - before, 50U);
 }
 
@@ -428,13 +428,13 @@ TEST(NodeFactsReader, AGlanceTellsWhatAReadingWouldSee) {
   fs::create_directories(node / "host/d");
   runs({"kubelet", "--config=/c", "--config-dir=/d"}, "4242");
   NodeFactsReader reader = node.Reader();
-  EXPECT_TRUE(reader.Moved()) << "nothing was read yet";
+  EXPECT_TRUE(reader.HasChanged()) << "nothing was read yet";
   for (const Case& each : cases) {
     reader.Read();
-    EXPECT_FALSE(reader.Moved()) << each.name;
+    EXPECT_FALSE(reader.HasChanged()) << each.name;
     each.act();
-    EXPECT_TRUE(reader.Moved()) << each.name;
-    EXPECT_TRUE(reader.Moved()) << "until it is read: " << each.name;
+    EXPECT_TRUE(reader.HasChanged()) << each.name;
+    EXPECT_TRUE(reader.HasChanged()) << "until it is read: " << each.name;
   }
 }
 
@@ -445,9 +445,9 @@ TEST(NodeFactsReader, UnchangedFilesAreNotReadAgain) {
   const std::string folder = std::string(testdata) + "/kubelet/node";
   Node node;
   node.AddProcess("77", {"kubelet", "--config=/c"});
-  Declared declared{.version = image::KubeletVersion{1, 36},
-                    .config_file = folder + "/config.yaml",
-                    .config_dir = folder + "/config.d"};
+  KubeletDeclarations declared{.version = image::KubeletVersion{1, 36},
+                               .config_file = folder + "/config.yaml",
+                               .config_dir = folder + "/config.d"};
   NodeFactsReader reader = node.Reader(declared);
   NodeFacts facts = reader.Read();
   EXPECT_EQ(base::Join(facts.problems, "\n"), "");
@@ -468,16 +468,16 @@ TEST(NodeFactsReader, TellsWhenTheProcessBegan) {
   Node node;
   NodeFactsReader reader = node.Reader();
   reader.Read();
-  EXPECT_EQ(reader.process_began_at(), std::nullopt) << "no process";
+  EXPECT_EQ(reader.process_started_at(), std::nullopt) << "no process";
   const auto second = static_cast<unsigned long>(::sysconf(_SC_CLK_TCK));
   node.AddProcess("77", {"kubelet"}, "kubelet", std::to_string(90 * second + second / 2));
   NodeFactsReader second_reader = node.Reader();
   second_reader.Read();
-  EXPECT_EQ(second_reader.process_began_at(), std::nullopt) << "the boot time is not known";
+  EXPECT_EQ(second_reader.process_started_at(), std::nullopt) << "the boot time is not known";
   node.Write("proc/stat", "cpu  1 2 3\nbtime 1700000000\nprocesses 5\n");
-  EXPECT_EQ(second_reader.process_began_at(), base::WallTime(std::chrono::seconds(1700000090)));
+  EXPECT_EQ(second_reader.process_started_at(), base::WallTime(std::chrono::seconds(1700000090)));
   node.Write("proc/stat", "btime soon\n");
-  EXPECT_EQ(second_reader.process_began_at(), std::nullopt);
+  EXPECT_EQ(second_reader.process_started_at(), std::nullopt);
 }
 
 }  // namespace

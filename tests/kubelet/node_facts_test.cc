@@ -22,7 +22,7 @@ using facts_words::V;
 
 struct SettingsCase {
   std::string name;
-  Declared declared;
+  KubeletDeclarations declared;
   ConfigReading reading;
   std::optional<CommandLine> line;
   std::string settings;
@@ -33,7 +33,7 @@ class CombineSettings : public testing::TestWithParam<SettingsCase> {};
 
 TEST_P(CombineSettings, Settles) {
   const SettingsCase& row = GetParam();
-  NodeFacts facts = Combine(row.declared, row.reading, row.line);
+  NodeFacts facts = MakeNodeFacts(row.declared, row.reading, row.line);
   EXPECT_EQ(Show(facts.settings), row.settings);
   EXPECT_EQ(facts.settings.version, row.declared.version);
   EXPECT_EQ(facts.problems.size(), row.problem.empty() ? 0U : 1U) << base::Join(facts.problems, "\n");
@@ -195,7 +195,7 @@ struct GcCase {
 class CombineGc : public testing::TestWithParam<GcCase> {};
 
 TEST_P(CombineGc, Settles) {
-  NodeFacts facts = Combine({.version = V(36)}, GetParam().reading, GetParam().line);
+  NodeFacts facts = MakeNodeFacts({.version = V(36)}, GetParam().reading, GetParam().line);
   EXPECT_EQ(Show(facts.gc), GetParam().gc);
   EXPECT_EQ(Source(facts, "imageGC"), GetParam().source);
 }
@@ -226,7 +226,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 struct SourcesCase {
   std::string name;
-  Declared declared;
+  KubeletDeclarations declared;
   ConfigReading reading;
   std::optional<CommandLine> line;
   std::string sources;
@@ -237,7 +237,7 @@ class CombineSources : public testing::TestWithParam<SourcesCase> {};
 TEST_P(CombineSources, AreTold) {
   std::string text;
   for (const auto& [fact, source] :
-       Combine(GetParam().declared, GetParam().reading, GetParam().line).sources) {
+       MakeNodeFacts(GetParam().declared, GetParam().reading, GetParam().line).sources) {
     text += (text.empty() ? "" : " ") + fact + "=" + source;
   }
   EXPECT_EQ(text, GetParam().sources);
@@ -257,7 +257,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "version=declared verification=declared allowlist=declared root=declared"},
         SourcesCase{"DefaultsAreTheMainFiles",
                     {},
-                    Read("", Origin::kUsual),
+                    Read("", Origin::kWellKnown),
                     kUnseen,
                     "verification=/c allowlist=/c gate=/c imageGC=/c root=default configFile=default"},
         SourcesCase{"DropIn",
@@ -295,7 +295,7 @@ struct RootCase {
 class CombineRoot : public testing::TestWithParam<RootCase> {};
 
 TEST_P(CombineRoot, IsFound) {
-  EXPECT_EQ(Combine({.root = GetParam().declared}, kNoFiles, GetParam().line, GetParam().prefix).root,
+  EXPECT_EQ(MakeNodeFacts({.root = GetParam().declared}, kNoFiles, GetParam().line, GetParam().prefix).root,
             GetParam().root);
 }
 

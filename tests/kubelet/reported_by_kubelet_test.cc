@@ -18,18 +18,18 @@ using facts_words::Source;
 using facts_words::V;
 
 // K45: what kubelet itself tells is stronger than any file.
-ReportedByKubelet Told(const std::string& fields, std::optional<bool> gate = std::nullopt) {
+KubeletReport Told(const std::string& fields, std::optional<bool> gate = std::nullopt) {
   auto config = DecodeConfigz("{" + fields + "}");
   EXPECT_TRUE(config.ok()) << config.error().message();
   return {.config = *config, .gate = gate};
 }
 
 TEST(CombineTold, BeatsFilesAndFlagsWhichCountAfterARestart) {
-  ReportedByKubelet told = Told(R"("imagePullCredentialsVerificationPolicy":"NeverVerifyPreloadedImages",
+  KubeletReport told = Told(R"("imagePullCredentialsVerificationPolicy":"NeverVerifyPreloadedImages",
                                "imageGCLowThresholdPercent":70,"imageGCHighThresholdPercent":75)",
-                                true);
-  NodeFacts facts = Combine({.version = V(36)}, Read(PolicyLine(Policy::kAlwaysVerify)),
-                            Line({"--config=/c", "--image-gc-low-threshold=40"}), "", &told);
+                            true);
+  NodeFacts facts = MakeNodeFacts({.version = V(36)}, Read(PolicyLine(Policy::kAlwaysVerify)),
+                                  Line({"--config=/c", "--image-gc-low-threshold=40"}), "", &told);
   EXPECT_EQ(Show(facts.settings), "known gate:on NeverVerifyPreloadedImages");
   ASSERT_TRUE(facts.gc);
   EXPECT_EQ(facts.gc->low_percent, 70);
@@ -43,26 +43,26 @@ TEST(CombineTold, BeatsFilesAndFlagsWhichCountAfterARestart) {
 }
 
 TEST(CombineTold, AFileThatIsBrokenSinceKubeletStartedHidesNothing) {
-  ReportedByKubelet told = Told(R"("imagePullCredentialsVerificationPolicy":"AlwaysVerify")");
-  NodeFacts facts = Combine({.version = V(36)}, Read("nonsense: [\n"), kUnseen, "", &told);
+  KubeletReport told = Told(R"("imagePullCredentialsVerificationPolicy":"AlwaysVerify")");
+  NodeFacts facts = MakeNodeFacts({.version = V(36)}, Read("nonsense: [\n"), kUnseen, "", &told);
   EXPECT_EQ(Show(facts.settings), "known AlwaysVerify");
   EXPECT_TRUE(facts.problems.empty());
   EXPECT_EQ(facts.contradictions.size(), 1U);
-  EXPECT_FALSE(Combine({.version = V(36)}, Read("nonsense: [\n"), kUnseen).problems.empty());
+  EXPECT_FALSE(MakeNodeFacts({.version = V(36)}, Read("nonsense: [\n"), kUnseen).problems.empty());
 }
 
 TEST(CombineTold, ADeclarationThatItContradictsIsSaid) {
-  ReportedByKubelet told = Told(R"("imagePullCredentialsVerificationPolicy":"NeverVerify")");
+  KubeletReport told = Told(R"("imagePullCredentialsVerificationPolicy":"NeverVerify")");
   NodeFacts facts =
-      Combine({.version = V(36), .policy = Policy::kAlwaysVerify}, kNoFiles, kUnseen, "", &told);
+      MakeNodeFacts({.version = V(36), .policy = Policy::kAlwaysVerify}, kNoFiles, kUnseen, "", &told);
   EXPECT_EQ(Show(facts.settings), "known NeverVerify");
   EXPECT_EQ(base::Join(facts.contradictions, "\n"),
             "declared verification AlwaysVerify, but configz says NeverVerify");
 }
 
 TEST(CombineTold, TheGateAloneIsWorthKnowing) {
-  ReportedByKubelet told{.config = {}, .gate = false};
-  NodeFacts facts = Combine({.version = V(36)}, kNoFiles, kUnseen, "", &told);
+  KubeletReport told{.config = {}, .gate = false};
+  NodeFacts facts = MakeNodeFacts({.version = V(36)}, kNoFiles, kUnseen, "", &told);
   auto possible = PossibleSettings(facts.settings);
   ASSERT_TRUE(possible.ok());
   for (const KubeletSettings& settings : *possible) EXPECT_FALSE(settings.gate);

@@ -14,7 +14,7 @@ class RuntimeQuirks : public testing::TestWithParam<Row> {};
 
 // K18.
 TEST_P(RuntimeQuirks, RecordsMatch) {
-  EXPECT_EQ(WhyRecordsNeverMatch(GetParam().name, GetParam().version).empty(), GetParam().matches);
+  EXPECT_EQ(RecordMismatchReason(GetParam().name, GetParam().version).empty(), GetParam().matches);
 }
 
 INSTANTIATE_TEST_SUITE_P(

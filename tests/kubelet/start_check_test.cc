@@ -36,7 +36,7 @@ TEST_P(WhyNotStartedTest, ByVersion) {
   CommandLine flags = ParseCommandLine(arguments);
   std::string refusing;
   for (unsigned minor = 32; minor <= 37; minor++) {
-    std::vector<std::string> reasons = WhyNotStarted(*config, flags, image::KubeletVersion{1, minor});
+    std::vector<std::string> reasons = StartupErrors(*config, flags, image::KubeletVersion{1, minor});
     if (!reasons.empty()) refusing += (refusing.empty() ? "" : " ") + std::to_string(minor);
   }
   EXPECT_EQ(refusing, GetParam().refusing);
@@ -97,7 +97,7 @@ TEST(StartCheck, WithoutAVersionTheGateIsNotChecked) {
   auto config = MergeKubeletConfigs(
       {.main = ConfigDocument{"main", kHead}, .drop_ins = std::vector<ConfigDocument>{{"1", kHead + kOff}}});
   ASSERT_TRUE(config.ok());
-  EXPECT_TRUE(WhyNotStarted(*config, {}, std::nullopt).empty());
+  EXPECT_TRUE(StartupErrors(*config, {}, std::nullopt).empty());
 }
 
 }  // namespace

@@ -23,12 +23,12 @@ TEST(StartFile, TellsWhenItIsMadeAnew) {
   StartFile file(dir / "a.sock");
   EXPECT_FALSE(file.Poll());
   EXPECT_EQ(file.seen(), "");
-  EXPECT_FALSE(file.MadeAt());
+  EXPECT_FALSE(file.CreatedAt());
   const std::string path = dir.Write("a.sock", "");
   EXPECT_TRUE(file.Poll());
   const std::string first = file.seen();
-  EXPECT_LE(*file.MadeAt(), std::chrono::system_clock::now());
-  EXPECT_GE(*file.MadeAt(), std::chrono::system_clock::now() - std::chrono::minutes(1));
+  EXPECT_LE(*file.CreatedAt(), std::chrono::system_clock::now());
+  EXPECT_GE(*file.CreatedAt(), std::chrono::system_clock::now() - std::chrono::minutes(1));
   EXPECT_FALSE(file.Poll());
   ::chmod(path.c_str(), 0700);
   EXPECT_FALSE(file.Poll()) << "who has made it changes its mode";

@@ -53,8 +53,8 @@ class VerdictReaderTest : public testing::Test {
 
 // One image, judged for several pods (readyAs).
 TEST_F(VerdictReaderTest, EachPodHasItsOwnVerdict) {
-  const image::PodCoordinates with{.secrets = {{"", "team", "pull"}}, .service_account = {}};
-  const image::PodCoordinates other{.secrets = {{"", "team", "other"}}, .service_account = {}};
+  const image::PodCredentialRefs with{.secrets = {{"", "team", "pull"}}, .service_account = {}};
+  const image::PodCredentialRefs other{.secrets = {{"", "team", "other"}}, .service_account = {}};
   images_ = {{kApp, kId}, {kApp, kId, with}, {kApp, kId, other}};
   Replace(RecordPath(kId), RecordText(kId, "r.io/team/app", kSecretEntry));
   kubelet::VerdictReading reading = Read(All());
@@ -195,7 +195,7 @@ TEST_F(VerdictReaderTest, AGlanceTellsThatAFolderHasMoved) {
       {"the root is away", [&] { std::filesystem::rename(dir_.path(), dir_.path() + ".away"); }},
       {"the root is back", [&] { std::filesystem::rename(dir_.path() + ".away", dir_.path()); }},
   };
-  EXPECT_TRUE(reader_.Moved()) << "nothing was read yet";
+  EXPECT_TRUE(reader_.HasChanged()) << "nothing was read yet";
   for (const Case& each : cases) {
     // So that whatever comes or goes in a folder gives it another time.
     for (const char* folder : {"", "/pulled", "/pulling", "/new"}) {
@@ -203,9 +203,9 @@ TEST_F(VerdictReaderTest, AGlanceTellsThatAFolderHasMoved) {
       std::filesystem::last_write_time(manager + folder, {}, absent);
     }
     Read();
-    EXPECT_FALSE(reader_.Moved()) << each.name;
+    EXPECT_FALSE(reader_.HasChanged()) << each.name;
     each.act();
-    EXPECT_TRUE(reader_.Moved()) << each.name;
+    EXPECT_TRUE(reader_.HasChanged()) << each.name;
   }
 }
 

@@ -333,7 +333,8 @@ images:
                               kNone);
   ASSERT_TRUE(content) << content.error().message();
   std::vector<std::string> pods;
-  for (const ListEntry& entry : content->entries) pods.push_back(image::WithWords(*entry.image.ready_as));
+  for (const ListEntry& entry : content->entries)
+    pods.push_back(image::DescribeCredentials(*entry.image.ready_as));
   EXPECT_EQ(pods, (std::vector<std::string>{"with secrets ci/pull, ci/z", "with secrets ci/pull, ci/z",
                                             "with service account ci/runner (UID 6F1c-2)",
                                             "without pull secrets", "with secrets ci/pull, ci/z"}));
@@ -372,7 +373,7 @@ TEST(PlainList, ARepeatedLineIsAWarning) {
 }
 
 TEST(PlainList, ATextOfQuotedNamesIsNoYaml) {
-  EXPECT_EQ(FormOfText("\"nginx:1\"\n"), SourceForm::kPlain);
+  EXPECT_EQ(FormatOfText("\"nginx:1\"\n"), SourceFormat::kPlain);
 }
 
 }  // namespace

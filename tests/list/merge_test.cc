@@ -124,9 +124,10 @@ TEST(Merge, EveryPodOfReadyAsIsKeptOnce) {
              Source("d.yaml", "- {image: nginx, " + ci + "}\n")});
   ASSERT_EQ(list.images.size(), 2U);
   auto pods = [](const plan::DesiredImage& image) {
-    std::vector<std::string> texts = {image.reference.written() + " " + image::WithWords(*image.ready_as)};
+    std::vector<std::string> texts = {image.reference.written() + " " +
+                                      image::DescribeCredentials(*image.ready_as)};
     for (const plan::PodProfile& pod : image.other_pods) {
-      texts.push_back(pod.reference.written() + " " + image::WithWords(*pod.ready_as));
+      texts.push_back(pod.reference.written() + " " + image::DescribeCredentials(*pod.ready_as));
     }
     return texts;
   };

@@ -69,19 +69,19 @@ TEST(ListSources, AFileThatIsEmptyForAMomentKeepsItsEntries) {
     root.Write("l/a.txt", "x\ny\n");
     ListSources sources({root / "l"}, {}, seconds(3), seconds(2));
     EXPECT_EQ(Summary(At(sources, seconds(0))), (Lines{"a.txt 2"}));
-    EXPECT_FALSE(sources.BlankAt());
+    EXPECT_FALSE(sources.NextBlankDeadline());
     root.Write("l/a.txt", blank);
     ListReading reading = At(sources, seconds(1));
     EXPECT_FALSE(reading.changed);
     EXPECT_EQ(Summary(reading), (Lines{"a.txt 2"}));
-    EXPECT_EQ(sources.BlankAt(), base::TimePoint(seconds(3)));
+    EXPECT_EQ(sources.NextBlankDeadline(), base::TimePoint(seconds(3)));
     EXPECT_EQ(Summary(At(sources, milliseconds(2999))), (Lines{"a.txt 2"})) << "readings do not count";
     root.Write("l/a.txt", "z\n");
     EXPECT_EQ(Summary(At(sources, seconds(4))), (Lines{"a.txt 1"}));
     root.Write("l/a.txt", blank);
     EXPECT_EQ(Summary(At(sources, seconds(5))), (Lines{"a.txt 1"})) << "it has been blank anew";
     EXPECT_EQ(Summary(At(sources, seconds(7))), (Lines{"a.txt 0"})) << "it may be meant";
-    EXPECT_FALSE(sources.BlankAt());
+    EXPECT_FALSE(sources.NextBlankDeadline());
   }
 }
 
@@ -104,7 +104,7 @@ TEST(ListSources, TheTimeOfABlankFileBeginsAfterItsWriter) {
   const std::string file = root.Write("l/a.txt", "");
   EXPECT_EQ(Summary(At(sources, seconds(0))), (Lines{"a.txt 1"}));
   sources.Refresh(kNow, {file}, base::TimePoint(seconds(5)));
-  EXPECT_FALSE(sources.BlankAt()) << "the end of the writing is an event";
+  EXPECT_FALSE(sources.NextBlankDeadline()) << "the end of the writing is an event";
   EXPECT_EQ(Summary(At(sources, seconds(6))), (Lines{"a.txt 1"}));
 }
 
@@ -121,7 +121,7 @@ TEST(ListSources, ANewBlankFileExistsOnceItHasBeenBlankForLong) {
   EXPECT_EQ(Summary(At(sources, seconds(1))), (Lines{"a.txt 1"}));
   EXPECT_TRUE(sources.HasNewBlank());
   EXPECT_EQ(Summary(At(sources, seconds(2))), (Lines{"a.txt 1"}));
-  EXPECT_EQ(sources.BlankAt(), base::TimePoint(seconds(3)));
+  EXPECT_EQ(sources.NextBlankDeadline(), base::TimePoint(seconds(3)));
   EXPECT_EQ(Summary(At(sources, seconds(3))), (Lines{"a.txt 1", "b.txt 0"})) << "an empty list is a list";
   EXPECT_FALSE(sources.HasNewBlank());
 }

@@ -171,7 +171,7 @@ TEST_F(ListWatcherTest, AnErrorIsAChangeAndKeepsTheList) {
 TEST_F(ListWatcherTest, TheFirstListWaitsForAFileThatIsEmpty) {
   const std::string file = root_.Write("l/a.txt", "");
   watcher_.emplace(std::vector<std::string>{file}, Capabilities{}, clock_,
-                   WatchTiming{.poll = std::chrono::hours(1), .empty = std::chrono::minutes(1)});
+                   WatchTiming{.poll = std::chrono::hours(1), .blank_grace = std::chrono::minutes(1)});
   watcher_->Start([this](plan::ImageList list) { lists_.Push(std::move(list)); });
   EXPECT_FALSE(lists_.PopUntil(steady_clock::now() + milliseconds(100)));
   root_.Write("l/a.txt", "x\n");
@@ -186,7 +186,7 @@ TEST_F(ListWatcherTest, AnotherFileDoesNotMakeATruncatedOneEmpty) {
   root_.Write("l/a.txt", "x\n");
   tests::FakeClock clock;
   watcher_.emplace(std::vector<std::string>{root_ / "l"}, Capabilities{}, clock,
-                   WatchTiming{.poll = std::chrono::hours(1), .empty = std::chrono::minutes(1)});
+                   WatchTiming{.poll = std::chrono::hours(1), .blank_grace = std::chrono::minutes(1)});
   watcher_->Start([this](plan::ImageList list) { lists_.Push(std::move(list)); });
   EXPECT_TRUE(Becomes({"x"}));
   root_.Write("l/a.txt", "");
@@ -202,7 +202,7 @@ TEST_F(ListWatcherTest, AnotherFileDoesNotMakeATruncatedOneEmpty) {
 TEST_F(ListWatcherTest, AListThatIsReallyEmptyIsInForceInTheEnd) {
   root_.Write("l/a.txt", "");
   watcher_.emplace(std::vector<std::string>{root_ / "l"}, Capabilities{}, clock_,
-                   WatchTiming{.poll = std::chrono::hours(1), .empty = milliseconds(10)});
+                   WatchTiming{.poll = std::chrono::hours(1), .blank_grace = milliseconds(10)});
   watcher_->Start([this](plan::ImageList list) { lists_.Push(std::move(list)); });
   auto list = lists_.PopUntil(steady_clock::now() + seconds(10));
   ASSERT_TRUE(list);

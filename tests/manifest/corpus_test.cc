@@ -89,7 +89,7 @@ std::vector<std::string> Expected(const std::string& name, std::string_view text
 
 ReadOptions Options(std::string_view text) {
   ReadOptions options;
-  options.non_manifests = NonManifests::kPassOver;
+  options.non_manifests = NonManifests::kSkip;
   for (const std::string& word : Behind(text.substr(0, text.find('\n')), "# with:")) {
     std::size_t equals = std::min(word.find('='), word.size());
     std::string key = word.substr(0, equals);

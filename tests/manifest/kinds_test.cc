@@ -25,7 +25,7 @@ std::string Found(const KindCase& row) {
                                  : "?") +
             "\n";
   }
-  for (const OpenImage& image : found.open) text += "open: " + image.why + "\n";
+  for (const UnresolvedImage& image : found.unresolved) text += "open: " + image.why + "\n";
   for (const UnreadObject& object : found.unread) {
     text += "unread: " + std::to_string(object.at.line) + " " + UnreadTitle(object) + "\n";
   }
@@ -347,9 +347,9 @@ TEST(KindsTest, AreSeen) {
 TEST(Kinds, APathThatLeadsNowhereIsNotMet) {
   doc::Problems problems("x.yaml");
   const std::string text = Object("e.com/v1/X", "{a: " + kTemplate + "}");
-  EXPECT_EQ(ReadManifests(text, problems, {.pod_template_paths = {"spec.a"}}).paths_met,
+  EXPECT_EQ(ReadManifests(text, problems, {.pod_template_paths = {"spec.a"}}).matched_paths,
             std::set<std::string>{"spec.a"});
-  EXPECT_EQ(ReadManifests(text, problems, {.pod_template_paths = {"spec.b"}}).paths_met,
+  EXPECT_EQ(ReadManifests(text, problems, {.pod_template_paths = {"spec.b"}}).matched_paths,
             std::set<std::string>());
 }
 

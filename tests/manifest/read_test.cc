@@ -41,14 +41,14 @@ std::string Shown(const Manifests& manifests) {
     text += std::to_string(reference.at.line) + ":" + std::to_string(reference.at.column) + " step " +
             reference.step + " of " + PodTitle(*reference.pod) + " refers to " + reference.action + "\n";
   }
-  for (const OpenImage& image : manifests.open) {
+  for (const UnresolvedImage& image : manifests.unresolved) {
     text += std::to_string(image.at.line) + ":" + std::to_string(image.at.column) + " " + image.why + "\n";
   }
   for (const UnreadObject& object : manifests.unread) {
     text += std::to_string(object.at.line) + ":" + std::to_string(object.at.column) +
             " unread: " + UnreadTitle(object) + "\n";
   }
-  for (const auto& passed : manifests.passed_over) {
+  for (const auto& passed : manifests.skipped) {
     text += "passed over: " + std::to_string(passed.second) + " " + passed.first + "\n";
   }
   return text;

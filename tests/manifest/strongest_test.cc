@@ -32,9 +32,9 @@ TEST_P(StrongestTest, Is) {
   Manifests manifests = ReadManifests(text, problems);
   ASSERT_TRUE(problems.empty()) << base::Join(problems.Lines(), "\n");
   std::vector<std::string> got;
-  for (const WantedImage& wanted : Strongest(manifests.uses)) {
+  for (const UsedImage& wanted : CombineUses(manifests.uses)) {
     std::string line = wanted.image + " " + std::string(image::PullPolicyName(wanted.policy)) + ":";
-    for (const ImageUse& use : wanted.wanted_by) line += " " + use.name;
+    for (const ImageUse& use : wanted.uses) line += " " + use.name;
     got.push_back(line);
   }
   EXPECT_EQ(got, GetParam().expect);

@@ -10,7 +10,7 @@ namespace {
 using std::chrono::seconds;
 const base::WallTime kNow{seconds(1'800'000'000)};
 
-const AgentPlace kPlace{"n1", "prefetchd"};
+const AgentLocation kPlace{"n1", "prefetchd"};
 
 TokenClaims Good() {
   return {.audiences = {"prefetchd"}, .expires = kNow + seconds(600), .node = "n1", .pod_uid = "p-uid"};

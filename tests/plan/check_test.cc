@@ -31,7 +31,7 @@ CheckFacts Here(PullPolicy policy) {
                    .asks_registries = true,
                    .kubelet = CheckKubelet::kKnown};
   ImageState image;
-  image.want = DesiredImage{.reference = *facts.reference};
+  image.desired = DesiredImage{.reference = *facts.reference};
   image.present = image.usable = true;
   image.reason = Reason::kPresent;
   image.message = "what the agent says of it";
@@ -81,7 +81,7 @@ void Heard(CheckFacts& facts, bool agrees) {
 // With a pull secret of the agent's.
 void Lent(CheckFacts& facts) {
   RegistryView view = *Image(facts).registry;
-  view.lent = true;
+  view.restricted = true;
   Image(facts).registry = std::make_shared<const RegistryView>(view);
 }
 void Away(CheckFacts& facts) {
@@ -138,7 +138,7 @@ using F = CheckFacts;
 
 std::vector<CheckCase> BeforeTheVerdict() {
   return {
-      {"NoName", kNever, [](F& f) { f.reference.reset(), f.bad_name = "upper case"; },
+      {"NoName", kNever, [](F& f) { f.reference.reset(), f.name_error = "upper case"; },
        "no Refused InvalidImageName", "kubelet refuses the name (InvalidImageName): upper case"},
       {"NotListed", kNever, [](F& f) { Neighbour(f), f.listed = false, f.runtime.reset(); },
        "no Unknown NotListed", "not on this node's list"},
@@ -350,7 +350,7 @@ TEST(CheckTest, APodHearsNoWordOfAStranger) {
           return all;
         };
         reached += heard().find(words) != std::string::npos ? 1 : 0;
-        facts.discreet = true;
+        facts.redact_messages = true;
         EXPECT_EQ(heard().find(words), std::string::npos) << heard();
       }
     }

@@ -81,42 +81,42 @@ TEST(DecideTest, Row) {
 
 TEST(SelectionOf, ByPlatform) {
   image::Platform amd64{.os = "linux", .architecture = "amd64"};
-  DesiredImage want;
-  EXPECT_EQ(SelectionOf(want, amd64, nullptr), Selection::kApplies);
-  want.nodes.platforms = {{.os = "linux", .architecture = "arm64"}};
-  EXPECT_EQ(SelectionOf(want, amd64, nullptr), Selection::kOtherPlatform);
-  want.nodes.platforms.push_back(amd64);
-  EXPECT_EQ(SelectionOf(want, amd64, nullptr), Selection::kApplies);
+  DesiredImage desired;
+  EXPECT_EQ(SelectionOf(desired, amd64, nullptr), Selection::kApplies);
+  desired.nodes.platforms = {{.os = "linux", .architecture = "arm64"}};
+  EXPECT_EQ(SelectionOf(desired, amd64, nullptr), Selection::kOtherPlatform);
+  desired.nodes.platforms.push_back(amd64);
+  EXPECT_EQ(SelectionOf(desired, amd64, nullptr), Selection::kApplies);
 }
 
 TEST(SelectionOf, ByLabels) {
   const image::Platform amd64{.os = "linux", .architecture = "amd64"};
   const image::NodeLabels gpu{{"pool", "gpu"}, {"zone", "a"}}, ci{{"pool", "ci"}}, none;
-  DesiredImage want;
-  want.nodes.node_selector = {{"pool", "gpu"}};
-  EXPECT_EQ(SelectionOf(want, amd64, &gpu), Selection::kApplies);
-  EXPECT_EQ(SelectionOf(want, amd64, &ci), Selection::kNotSelected);
-  EXPECT_EQ(SelectionOf(want, amd64, &none), Selection::kNotSelected);
-  EXPECT_EQ(SelectionOf(want, amd64, nullptr), Selection::kLabelsUnknown);
-  want.nodes.node_selector.emplace("zone", "b");
-  EXPECT_EQ(SelectionOf(want, amd64, &gpu), Selection::kNotSelected) << "all pairs count";
-  want.nodes.platforms = {{.os = "linux", .architecture = "arm64"}};
-  EXPECT_EQ(SelectionOf(want, amd64, nullptr), Selection::kOtherPlatform) << "whatever the labels are";
+  DesiredImage desired;
+  desired.nodes.node_selector = {{"pool", "gpu"}};
+  EXPECT_EQ(SelectionOf(desired, amd64, &gpu), Selection::kApplies);
+  EXPECT_EQ(SelectionOf(desired, amd64, &ci), Selection::kNotSelected);
+  EXPECT_EQ(SelectionOf(desired, amd64, &none), Selection::kNotSelected);
+  EXPECT_EQ(SelectionOf(desired, amd64, nullptr), Selection::kLabelsUnknown);
+  desired.nodes.node_selector.emplace("zone", "b");
+  EXPECT_EQ(SelectionOf(desired, amd64, &gpu), Selection::kNotSelected) << "all pairs count";
+  desired.nodes.platforms = {{.os = "linux", .architecture = "arm64"}};
+  EXPECT_EQ(SelectionOf(desired, amd64, nullptr), Selection::kOtherPlatform) << "whatever the labels are";
 }
 
 // Two sources name different pools.
 TEST(SelectionOf, AnyScopeIsEnough) {
   const image::Platform amd64{.os = "linux", .architecture = "amd64"};
   const image::NodeLabels gpu{{"pool", "gpu"}}, ci{{"pool", "ci"}}, web{{"pool", "web"}};
-  DesiredImage want;
-  want.nodes.node_selector = gpu;
-  want.other_nodes = {{.platforms = {}, .node_selector = ci}};
-  EXPECT_EQ(SelectionOf(want, amd64, &gpu), Selection::kApplies);
-  EXPECT_EQ(SelectionOf(want, amd64, &ci), Selection::kApplies);
-  EXPECT_EQ(SelectionOf(want, amd64, &web), Selection::kNotSelected);
-  EXPECT_EQ(SelectionOf(want, amd64, nullptr), Selection::kLabelsUnknown);
-  want.other_nodes = {{.platforms = {amd64}, .node_selector = {}}};
-  EXPECT_EQ(SelectionOf(want, amd64, nullptr), Selection::kApplies) << "one scope needs no label";
+  DesiredImage desired;
+  desired.nodes.node_selector = gpu;
+  desired.other_nodes = {{.platforms = {}, .node_selector = ci}};
+  EXPECT_EQ(SelectionOf(desired, amd64, &gpu), Selection::kApplies);
+  EXPECT_EQ(SelectionOf(desired, amd64, &ci), Selection::kApplies);
+  EXPECT_EQ(SelectionOf(desired, amd64, &web), Selection::kNotSelected);
+  EXPECT_EQ(SelectionOf(desired, amd64, nullptr), Selection::kLabelsUnknown);
+  desired.other_nodes = {{.platforms = {amd64}, .node_selector = {}}};
+  EXPECT_EQ(SelectionOf(desired, amd64, nullptr), Selection::kApplies) << "one scope needs no label";
 }
 
 RefreshDecision Moved() {

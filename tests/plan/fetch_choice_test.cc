@@ -92,21 +92,21 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 TEST(MayAskSizeTest, OnlyNearRegistriesThatAreWell) {
-  EXPECT_FALSE(MayAskSize({}, kNow)) << "nothing is known of it";
-  EXPECT_FALSE(MayAskSize(AfterManifest({}, milliseconds(5), {}, kNow), kNow));
+  EXPECT_FALSE(MayQuerySize({}, kNow)) << "nothing is known of it";
+  EXPECT_FALSE(MayQuerySize(AfterManifest({}, milliseconds(5), {}, kNow), kNow));
   const FetchHealth near = AfterManifest({}, milliseconds(4), {}, kNow);
-  EXPECT_TRUE(MayAskSize(near, kNow));
-  EXPECT_TRUE(MayAskSize(near, kNow + minutes(9)));
-  EXPECT_FALSE(MayAskSize(near, kNow + minutes(10)));
-  EXPECT_FALSE(MayAskSize(AfterFetchFailed(near, kNow), kNow + seconds(29)));
-  EXPECT_FALSE(MayAskSize(AfterSizeDenied(near, kNow), kNow + minutes(9)));
+  EXPECT_TRUE(MayQuerySize(near, kNow));
+  EXPECT_TRUE(MayQuerySize(near, kNow + minutes(9)));
+  EXPECT_FALSE(MayQuerySize(near, kNow + minutes(10)));
+  EXPECT_FALSE(MayQuerySize(AfterFetchFailed(near, kNow), kNow + seconds(29)));
+  EXPECT_FALSE(MayQuerySize(AfterSizeDenied(near, kNow), kNow + minutes(9)));
   const auto again_near = [](const FetchHealth& health) {
     return AfterManifest(health, milliseconds(1), {}, kNow + minutes(5));
   };
-  EXPECT_FALSE(MayAskSize(again_near(AfterSizeDenied({}, kNow)), kNow + minutes(9)));
-  EXPECT_FALSE(MayAskSize(again_near(AfterFetchFailed({}, kNow)), kNow + seconds(29)));
-  EXPECT_TRUE(MayAskSize(again_near(AfterFetchFailed({}, kNow)), kNow + seconds(30)));
-  EXPECT_TRUE(MayAskSize(again_near(AfterSizeDenied({}, kNow)), kNow + minutes(10)));
+  EXPECT_FALSE(MayQuerySize(again_near(AfterSizeDenied({}, kNow)), kNow + minutes(9)));
+  EXPECT_FALSE(MayQuerySize(again_near(AfterFetchFailed({}, kNow)), kNow + seconds(29)));
+  EXPECT_TRUE(MayQuerySize(again_near(AfterFetchFailed({}, kNow)), kNow + seconds(30)));
+  EXPECT_TRUE(MayQuerySize(again_near(AfterSizeDenied({}, kNow)), kNow + minutes(10)));
 }
 
 TEST(FetchHealthTest, FailuresInARowLeaveARegistryToTheRuntimeForLonger) {
@@ -121,10 +121,10 @@ TEST(FetchHealthTest, FailuresInARowLeaveARegistryToTheRuntimeForLonger) {
     EXPECT_EQ(health.failed_until, now + time);
     now = health.failed_until;
   }
-  EXPECT_FALSE(MayBeForgotten(health, now + minutes(9)));
-  EXPECT_TRUE(MayBeForgotten(health, now + minutes(10)));
+  EXPECT_FALSE(CanDiscard(health, now + minutes(9)));
+  EXPECT_TRUE(CanDiscard(health, now + minutes(10)));
   health = AfterFetched(health);
-  EXPECT_TRUE(MayBeForgotten(health, now));
+  EXPECT_TRUE(CanDiscard(health, now));
   EXPECT_EQ(AfterFetchFailed(health, now).failed_until, now + seconds(30));
 }
 

@@ -207,10 +207,10 @@ TEST_F(FetchOrderTest, ASharedLayerIsFetchedOnceForAllItsImages) {
   EXPECT_EQ(Next(), "own");
   EXPECT_EQ(Next(), "-");
   order.Done("shared");
-  EXPECT_EQ(order.Of(1), Progress::kComplete);
-  EXPECT_EQ(order.Of(2), Progress::kUnderWay);
+  EXPECT_EQ(order.ProgressOf(1), Progress::kComplete);
+  EXPECT_EQ(order.ProgressOf(2), Progress::kUnderWay);
   order.Done("own");
-  EXPECT_EQ(order.Of(2), Progress::kComplete);
+  EXPECT_EQ(order.ProgressOf(2), Progress::kComplete);
 }
 
 TEST_F(FetchOrderTest, AFailureIsThatOfTheImagesWhichNeedTheBlob) {
@@ -218,9 +218,9 @@ TEST_F(FetchOrderTest, AFailureIsThatOfTheImagesWhichNeedTheBlob) {
   order.Add(2, "r", {{"shared", 10}, {"own", 5}});
   order.Add(3, "r", {{"other", 5}});
   order.Failed("shared");
-  EXPECT_EQ(order.Of(1), Progress::kFailed);
-  EXPECT_EQ(order.Of(2), Progress::kFailed);
-  EXPECT_EQ(order.Of(3), Progress::kUnderWay);
+  EXPECT_EQ(order.ProgressOf(1), Progress::kFailed);
+  EXPECT_EQ(order.ProgressOf(2), Progress::kFailed);
+  EXPECT_EQ(order.ProgressOf(3), Progress::kUnderWay);
 }
 
 TEST_F(FetchOrderTest, ImagesThatAreGivenUpTakeTheirBlobsAlong) {
@@ -229,7 +229,7 @@ TEST_F(FetchOrderTest, ImagesThatAreGivenUpTakeTheirBlobsAlong) {
   order.Remove(1);
   EXPECT_FALSE(order.Wants("a"));
   EXPECT_EQ(Next(), "shared");
-  EXPECT_EQ(order.Of(1), Progress::kFailed);
+  EXPECT_EQ(order.ProgressOf(1), Progress::kFailed);
 }
 
 TEST_F(FetchOrderTest, WhatAnotherWriterHasIsTriedAgain) {

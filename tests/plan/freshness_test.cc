@@ -57,31 +57,33 @@ INSTANTIATE_TEST_SUITE_P(
 
 // What was said to a pull secret's owner stays that, whatever is heard of the registry meanwhile.
 TEST(Freshness, SilenceTakesNoWordBackAndLendsNone) {
-  const DesiredImage want = Keeps();
+  const DesiredImage desired = Keeps();
   const Local local{.digest = "a"};
   const base::TimePoint now{hours(1)};
-  for (bool lent : {false, true}) {
-    const image::RegistryAnswer same{.kind = image::RegistryAnswerKind::kSame, .digest = "a", .lent = lent};
-    Freshness past = AfterAnswer({}, want, local, same, {now, {}}, 0.5);
-    EXPECT_EQ(past.lent, lent);
-    const image::RegistryAnswer trouble{.kind = image::RegistryAnswerKind::kUnreachable, .lent = !lent};
-    EXPECT_EQ(AfterSkippedCheck(past, want, trouble, {now + minutes(1), {}}, 0.5).lent, lent);
-    past = AfterAnswer(past, want, local, trouble, {now + minutes(1), {}}, 0.5);
-    EXPECT_EQ(past.lent, lent);
-    EXPECT_EQ(ViewOf(want, &local, past, {}, now + minutes(1), {}).lent, lent);
-    past = AfterAnswer(past, want, local, {.kind = same.kind, .digest = "a", .lent = !lent},
+  for (bool restricted : {false, true}) {
+    const image::RegistryAnswer same{
+        .kind = image::RegistryAnswerKind::kSame, .digest = "a", .restricted = restricted};
+    Freshness past = AfterAnswer({}, desired, local, same, {now, {}}, 0.5);
+    EXPECT_EQ(past.restricted, restricted);
+    const image::RegistryAnswer trouble{.kind = image::RegistryAnswerKind::kUnreachable,
+                                        .restricted = !restricted};
+    EXPECT_EQ(AfterSkippedCheck(past, desired, trouble, {now + minutes(1), {}}, 0.5).restricted, restricted);
+    past = AfterAnswer(past, desired, local, trouble, {now + minutes(1), {}}, 0.5);
+    EXPECT_EQ(past.restricted, restricted);
+    EXPECT_EQ(ViewOf(desired, &local, past, {}, now + minutes(1), {}).restricted, restricted);
+    past = AfterAnswer(past, desired, local, {.kind = same.kind, .digest = "a", .restricted = !restricted},
                        {now + hours(1), {}}, 0.5);
-    EXPECT_EQ(past.lent, !lent) << "the newest word counts";
+    EXPECT_EQ(past.restricted, !restricted) << "the newest word counts";
   }
 }
 
 TEST(NextCheck, JitterIsATenthToEitherSide) {
-  DesiredImage want = Keeps();
+  DesiredImage desired = Keeps();
   Local local{.digest = "a"};
   image::RegistryAnswer same{.kind = image::RegistryAnswerKind::kSame, .digest = "a"};
   base::TimePoint now{hours(5)};
-  EXPECT_EQ(AfterAnswer({}, want, local, same, {now, {}}, 0).next_check, now + minutes(54));
-  EXPECT_LE(AfterAnswer({}, want, local, same, {now, {}}, 0.999).next_check, now + minutes(66));
+  EXPECT_EQ(AfterAnswer({}, desired, local, same, {now, {}}, 0).next_check, now + minutes(54));
+  EXPECT_LE(AfterAnswer({}, desired, local, same, {now, {}}, 0.999).next_check, now + minutes(66));
 }
 
 TEST(NextCheck, ADemandThatChangesIsMetWithinItsInterval) {
@@ -90,17 +92,17 @@ TEST(NextCheck, ADemandThatChangesIsMetWithinItsInterval) {
   DesiredImage sooner = Keeps();
   sooner.refresh_interval = minutes(10);
   base::TimePoint now = story.past.answered_at + minutes(1);
-  EXPECT_EQ(AfterNewDemand(story.past, sooner, now, 0.5).next_check, now + minutes(5));
-  EXPECT_EQ(AfterNewDemand(story.past, sooner, now, 0.5).confirmed_at, story.past.confirmed_at);
+  EXPECT_EQ(AfterDesiredChanged(story.past, sooner, now, 0.5).next_check, now + minutes(5));
+  EXPECT_EQ(AfterDesiredChanged(story.past, sooner, now, 0.5).confirmed_at, story.past.confirmed_at);
 }
 
 TEST(IsAnother, AnImportedImageIsComparedByItsId) {
   Local imported{.id = "i", .digest = ""};
-  EXPECT_FALSE(IsAnother(imported, {.id = "i", .digest = "a"}));
-  EXPECT_TRUE(IsAnother(imported, {.id = "j", .digest = "a"}));
+  EXPECT_FALSE(IsDifferentImage(imported, {.id = "i", .digest = "a"}));
+  EXPECT_TRUE(IsDifferentImage(imported, {.id = "j", .digest = "a"}));
   // The same content under an index that was published anew.
-  EXPECT_TRUE(IsAnother({.id = "i", .digest = "a"}, {.id = "i", .digest = "b"}));
-  EXPECT_FALSE(IsAnother({.id = "i", .digest = "a"}, {.id = "i", .digest = "a"}));
+  EXPECT_TRUE(IsDifferentImage({.id = "i", .digest = "a"}, {.id = "i", .digest = "b"}));
+  EXPECT_FALSE(IsDifferentImage({.id = "i", .digest = "a"}, {.id = "i", .digest = "a"}));
 }
 
 TEST(Lag, BacksOffUpToSixHours) {

@@ -124,8 +124,8 @@ class RuntimeEndsTest : public testing::TestWithParam<EndsCase> {};
 TEST_P(RuntimeEndsTest, SuspectsWhatGetsNoFurther) {
   History past;
   for (const InterruptedRun& run : GetParam().runs)
-    past = AfterRuntimeEnd(std::move(past), {.reason = Reason::kRuntimeDown}, run, kNow, 0);
-  EXPECT_EQ(IsSuspicious(past), GetParam().suspect);
+    past = AfterRuntimeOutage(std::move(past), {.reason = Reason::kRuntimeDown}, run, kNow, 0);
+  EXPECT_EQ(IsCrashSuspect(past), GetParam().suspect);
 }
 INSTANTIATE_TEST_SUITE_P(
     All, RuntimeEndsTest,
@@ -143,10 +143,10 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(AfterRuntimeEnd, ASuspectBesideOthersIsTriedOnceMore) {
   const PullFailure down{.reason = Reason::kRuntimeDown};
-  History past = AfterRuntimeEnd(AfterRuntimeEnd({}, down, {}, kNow, 0), down, {}, kNow, 0);
-  ASSERT_TRUE(IsSuspicious(past));
+  History past = AfterRuntimeOutage(AfterRuntimeOutage({}, down, {}, kNow, 0), down, {}, kNow, 0);
+  ASSERT_TRUE(IsCrashSuspect(past));
   for (bool first : {true, false}) {
-    past = AfterRuntimeEnd(std::move(past), down, {.beside_others = true}, kNow, 0);
+    past = AfterRuntimeOutage(std::move(past), down, {.beside_others = true}, kNow, 0);
     EXPECT_EQ(past.not_before < kNow + minutes(1), first);
     EXPECT_EQ(past.settled, !first);
   }
@@ -156,9 +156,9 @@ TEST(AfterVanished, TwiceIsPulledAtOnceThriceSlowsDown) {
   History past = AfterVanished({}, kNow);
   EXPECT_LE(past.not_before, kNow);
   past = AfterVanished(past, kNow + minutes(10));
-  EXPECT_FALSE(IsEvictedAgainAndAgain(past));
+  EXPECT_FALSE(IsEvictedRepeatedly(past));
   past = AfterVanished(past, kNow + minutes(20));
-  EXPECT_TRUE(IsEvictedAgainAndAgain(past));
+  EXPECT_TRUE(IsEvictedRepeatedly(past));
   EXPECT_EQ(past.last_failure, Reason::kEvictedByKubelet);
   EXPECT_EQ(past.not_before, kNow + minutes(25));
   past = AfterVanished(past, kNow + minutes(30));
@@ -176,13 +176,13 @@ TEST(AfterVanished, ALoopSlowsDownToAnHourAndStaysThere) {
   using M = minutes;
   EXPECT_EQ(pauses, (std::vector<M>{M(0), M(0), M(5), M(10), M(20), M(40), M(60), M(60), M(60)}));
   past = AfterVanished(past, past.not_before + hours(3));
-  EXPECT_FALSE(IsEvictedAgainAndAgain(past));
+  EXPECT_FALSE(IsEvictedRepeatedly(past));
 }
 
 TEST(AfterVanished, OldOnesAreForgotten) {
   History past;
   for (int i = 0; i < 10; i++) past = AfterVanished(past, kNow + hours(3 * i));
-  EXPECT_FALSE(IsEvictedAgainAndAgain(past));
+  EXPECT_FALSE(IsEvictedRepeatedly(past));
 }
 
 TEST(AfterRetryRequested, SkipsTheBackoffOnce) {

@@ -12,22 +12,22 @@ using std::chrono::hours;
 using std::chrono::minutes;
 
 DesiredImage Want() {
-  DesiredImage want;
-  want.reference = *image::Reference::Parse("r.io/a:v1");
-  want.refresh = Refresh::kIfDigestChanged;
-  return want;
+  DesiredImage desired;
+  desired.reference = *image::Reference::Parse("r.io/a:v1");
+  desired.refresh = Refresh::kIfDigestChanged;
+  return desired;
 }
 
-ImageState Judged(const DesiredImage& want, const RegistryStory& story, base::Duration at,
+ImageState Judged(const DesiredImage& desired, const RegistryStory& story, base::Duration at,
                   bool pulling = false) {
   base::TimePoint now = RegistryStory::At(at);
   Observation seen{.known = true, .local = story.here};
-  RefreshDecision refresh = DecideRefresh(want, story.here, story.past, now);
-  std::optional<Run> run;
-  if (pulling) run = Run{.started_at = now, .movement = {}};
-  return EvaluateImage({.want = want,
-                        .seen = seen,
-                        .past = {},
+  RefreshDecision refresh = DecideRefresh(desired, story.here, story.past, now);
+  std::optional<RunningPull> run;
+  if (pulling) run = RunningPull{.started_at = now, .progress = {}};
+  return EvaluateImage({.desired = desired,
+                        .observed = seen,
+                        .history = {},
                         .action = Decide(seen, {}, refresh, now),
                         .run = run,
                         .refresh = &refresh,
@@ -58,11 +58,11 @@ TEST(JudgeRegistry, AnOutageChangesFreshNotReady) {
 }
 
 TEST(JudgeRegistry, UnlessADirectiveSaysSo) {
-  DesiredImage want = Want();
-  want.on_unreachable = OnFailure::kNotReady;
-  RegistryStory story(want);
+  DesiredImage desired = Want();
+  desired.on_unreachable = OnFailure::kNotReady;
+  RegistryStory story(desired);
   story.Same("a", {}).Unreachable(hours(1)).Unreachable(hours(2));
-  ImageState state = Judged(want, story, hours(2));
+  ImageState state = Judged(desired, story, hours(2));
   EXPECT_FALSE(state.ready);
   EXPECT_TRUE(state.usable);
   EXPECT_EQ(state.phase, Phase::kFailing);
@@ -71,23 +71,23 @@ TEST(JudgeRegistry, UnlessADirectiveSaysSo) {
 }
 
 TEST(JudgeRegistry, ReadyForAlwaysWaitsForTheFirstAnswer) {
-  DesiredImage want = Want();
-  want.ready_for = image::PullPolicy::kAlways;
-  RegistryStory story(want);
-  ImageState state = Judged(want, story, minutes(1));
+  DesiredImage desired = Want();
+  desired.ready_for = image::PullPolicy::kAlways;
+  RegistryStory story(desired);
+  ImageState state = Judged(desired, story, minutes(1));
   EXPECT_FALSE(state.ready);
   EXPECT_EQ(state.phase, Phase::kProgressing);
   EXPECT_EQ(state.reason, Reason::kNotChecked);
-  EXPECT_TRUE(Judged(want, story.Same("a", minutes(2)), minutes(2)).ready);
-  EXPECT_EQ(Judged(want, story, hours(5)).reason, Reason::kCheckOverdue);
+  EXPECT_TRUE(Judged(desired, story.Same("a", minutes(2)), minutes(2)).ready);
+  EXPECT_EQ(Judged(desired, story, hours(5)).reason, Reason::kCheckOverdue);
 }
 
 TEST(JudgeRegistry, TheMessageOfAChangeThatIsNotPulledSaysWhy) {
-  DesiredImage want = Want();
-  want.refresh = Refresh::kIfNotPresent;
-  want.ready_for = image::PullPolicy::kAlways;
-  RegistryStory story(want);
-  ImageState state = Judged(want, story.Same("a", {}).Moved("b", hours(1)), hours(1));
+  DesiredImage desired = Want();
+  desired.refresh = Refresh::kIfNotPresent;
+  desired.ready_for = image::PullPolicy::kAlways;
+  RegistryStory story(desired);
+  ImageState state = Judged(desired, story.Same("a", {}).Moved("b", hours(1)), hours(1));
   EXPECT_FALSE(state.ready);
   EXPECT_EQ(state.pull.state, PullState::kNone);
   EXPECT_NE(state.message.find("refresh is IfNotPresent"), std::string::npos) << state.message;
@@ -104,20 +104,21 @@ TEST(GateForAlways, GoesByWhatTheRegistrySaid) {
   RegistryStory story(Want());
   ReadyQuestion query{.policy = image::PullPolicy::kAlways, .hash = "", .source = ""};
   Snapshot before = Of(Judged(Want(), story, minutes(1)));
-  ReadyAnswer not_yet = AskReady(before, query);
+  ReadyAnswer not_yet = EvaluateReady(before, query);
   EXPECT_FALSE(not_yet.ready);
   EXPECT_NE(not_yet.message.find("NotChecked"), std::string::npos) << not_yet.message;
   Snapshot after = Of(Judged(Want(), story.Same("a", minutes(2)), minutes(2)));
-  EXPECT_TRUE(AskReady(after, query).ready);
+  EXPECT_TRUE(EvaluateReady(after, query).ready);
 }
 
 TEST(GateForAlways, SaysWhereNobodyIsAsked) {
   Observation seen{.known = true, .local = Local{.id = "i", .digest = "a"}};
-  DesiredImage want = Want();
-  want.refresh = Refresh::kIfNotPresent;
-  Snapshot snapshot =
-      Of(EvaluateImage({.want = want, .seen = seen, .past = {}, .action = Decide(seen, {}, {})}, {}, {}));
-  ReadyAnswer answer = AskReady(snapshot, {.policy = image::PullPolicy::kAlways, .hash = "", .source = ""});
+  DesiredImage desired = Want();
+  desired.refresh = Refresh::kIfNotPresent;
+  Snapshot snapshot = Of(EvaluateImage(
+      {.desired = desired, .observed = seen, .history = {}, .action = Decide(seen, {}, {})}, {}, {}));
+  ReadyAnswer answer =
+      EvaluateReady(snapshot, {.policy = image::PullPolicy::kAlways, .hash = "", .source = ""});
   EXPECT_FALSE(answer.ready);
   EXPECT_NE(answer.message.find("readyFor: Always"), std::string::npos) << answer.message;
 }

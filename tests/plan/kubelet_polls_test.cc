@@ -26,7 +26,7 @@ Looks During(int span, const std::vector<int>& news = {}) {
     PollDepth look = DueKubeletPoll(looks, has_news, now);
     EXPECT_EQ(look != PollDepth::kNone, has_news || NextKubeletPoll(looks) <= now) << at;
     if (look == PollDepth::kFull) done.full.push_back(at);
-    if (look == PollDepth::kGlance) done.glances.push_back(at);
+    if (look == PollDepth::kQuick) done.glances.push_back(at);
     looks = AfterKubeletPollBegan(looks, look, now);
   }
   return done;
@@ -47,9 +47,9 @@ TEST(KubeletPolls, NewsAreLookedAtInFullAndAtOnce) {
 TEST(KubeletPolls, NoneIsNone) {
   KubeletPolls looks{kStart + seconds(1), kStart + seconds(5)};
   KubeletPolls same = AfterKubeletPollBegan(looks, PollDepth::kNone, kStart);
-  EXPECT_EQ(same.glance, looks.glance);
-  EXPECT_EQ(same.full, looks.full);
-  EXPECT_EQ(NextKubeletPoll(looks), looks.glance);
+  EXPECT_EQ(same.next_quick, looks.next_quick);
+  EXPECT_EQ(same.next_full, looks.next_full);
+  EXPECT_EQ(NextKubeletPoll(looks), looks.next_quick);
 }
 
 }  // namespace

@@ -104,10 +104,10 @@ TEST(LargestFirst, DoesNotSortWhatEndsInTimeAnyway) {
 TEST(LargestFirst, OnceHalfOfThemAreOver) {
   EXPECT_FALSE(MayReorder({.images = 29, .over = 14, .running = 4}));
   EXPECT_TRUE(MayReorder({.images = 29, .over = 15, .running = 4}));
-  EXPECT_FALSE(WantsSizes({.images = 29, .over = 10, .running = 4}));
-  EXPECT_TRUE(WantsSizes({.images = 29, .over = 11, .running = 4}));
+  EXPECT_FALSE(NeedsSizes({.images = 29, .over = 10, .running = 4}));
+  EXPECT_TRUE(NeedsSizes({.images = 29, .over = 11, .running = 4}));
   EXPECT_TRUE(MayReorder({.images = 28, .over = 14, .running = 4})) << "exactly half";
-  EXPECT_TRUE(WantsSizes({.images = 28, .over = 10, .running = 4})) << "exactly half";
+  EXPECT_TRUE(NeedsSizes({.images = 28, .over = 10, .running = 4})) << "exactly half";
   EXPECT_FALSE(MayReorder({.images = 1, .over = 0, .running = 0}));
 }
 

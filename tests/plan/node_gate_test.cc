@@ -11,7 +11,7 @@ using std::chrono::seconds;
 ImageState Image(const std::string& name, bool ready, Phase phase = Phase::kProgressing,
                  Reason reason = Reason::kPulling, bool settled = false) {
   ImageState image;
-  image.want = plan::DesiredImage{.reference = *image::Reference::Parse(name)};
+  image.desired = plan::DesiredImage{.reference = *image::Reference::Parse(name)};
   image.ready = ready;
   image.phase = ready ? Phase::kReady : phase;
   image.reason = ready ? Reason::kPresent : reason;
@@ -25,7 +25,7 @@ Snapshot Node(std::vector<ImageState> images) {
   snapshot.list.hash = "sha256:3f9c21aabbcc";
   snapshot.images = std::move(images);
   for (const ImageState& image : snapshot.images) {
-    if (!image.want->required) continue;
+    if (!image.desired->required) continue;
     snapshot.readiness.required++;
     if (image.ready) snapshot.readiness.required_ready++;
   }
@@ -44,7 +44,7 @@ TEST(NodeGate, AReadyNode) {
   EXPECT_EQ(wish.condition.status, ConditionStatus::kTrue);
   EXPECT_EQ(wish.condition.reason, "AllReady");
   EXPECT_EQ(wish.condition.message, "1 of 1 required images ready (list sha256:3f9c21): all good");
-  EXPECT_TRUE(wish.taint_may_go);
+  EXPECT_TRUE(wish.may_remove_taint);
   EXPECT_FALSE(wish.gave_up);
 }
 
@@ -55,23 +55,23 @@ TEST(NodeGate, ANodeThatIsStillPullingKeepsItsTaint) {
   EXPECT_EQ(wish.condition.status, ConditionStatus::kFalse);
   EXPECT_EQ(wish.condition.message,
             "0 of 1 required images ready (list sha256:3f9c21): 1 required image is not ready");
-  EXPECT_FALSE(wish.taint_may_go);
+  EXPECT_FALSE(wish.may_remove_taint);
 }
 
 TEST(NodeGate, TheTaintGoesWhenOnlyFailuresForGoodAreLeft) {
   ImageState missing = Image("r.io/b:1", false, Phase::kFailing, Reason::kNotFound, true);
   DesiredGate wish =
       DesiredGateFor(Node({Image("r.io/a:1", true), missing}), kAll, seconds(5), TaintHistory::kNotKnown);
-  EXPECT_TRUE(wish.taint_may_go);
+  EXPECT_TRUE(wish.may_remove_taint);
   EXPECT_FALSE(wish.gave_up);
   EXPECT_EQ(wish.label, "notready");
   wish = DesiredGateFor(Node({Image("r.io/a:1", false), missing}), kAll, seconds(5), TaintHistory::kNotKnown);
-  EXPECT_FALSE(wish.taint_may_go) << "another image is still on its way";
+  EXPECT_FALSE(wish.may_remove_taint) << "another image is still on its way";
   missing.phase = Phase::kProgressing;
-  EXPECT_FALSE(DesiredGateFor(Node({missing}), kAll, seconds(5), TaintHistory::kNotKnown).taint_may_go)
+  EXPECT_FALSE(DesiredGateFor(Node({missing}), kAll, seconds(5), TaintHistory::kNotKnown).may_remove_taint)
       << "it had failed, and is pulled again";
   missing = Image("r.io/b:1", false, Phase::kFailing, Reason::kUnreachable);
-  EXPECT_FALSE(DesiredGateFor(Node({missing}), kAll, seconds(5), TaintHistory::kNotKnown).taint_may_go)
+  EXPECT_FALSE(DesiredGateFor(Node({missing}), kAll, seconds(5), TaintHistory::kNotKnown).may_remove_taint)
       << "the first failure of a kind that passes";
 }
 
@@ -79,14 +79,14 @@ TEST(NodeGate, ARuntimeThatIsAwayIsNoFailureForGood) {
   Snapshot snapshot = Node({Image("r.io/b:1", false, Phase::kFailing, Reason::kNotFound, true)});
   snapshot.readiness.reason = Reason::kRuntimeDown;
   DesiredGate wish = DesiredGateFor(snapshot, kAll, seconds(5), TaintHistory::kNotKnown);
-  EXPECT_FALSE(wish.taint_may_go);
+  EXPECT_FALSE(wish.may_remove_taint);
   EXPECT_EQ(wish.condition.status, ConditionStatus::kUnknown);
 }
 
 TEST(NodeGate, AfterItsTimeTheTaintGoesAndItIsSaid) {
   Snapshot snapshot = Node({Image("r.io/a:1", false)});
   DesiredGate wish = DesiredGateFor(snapshot, kAll, minutes(15), TaintHistory::kNotKnown);
-  EXPECT_TRUE(wish.taint_may_go);
+  EXPECT_TRUE(wish.may_remove_taint);
   EXPECT_TRUE(wish.gave_up);
   EXPECT_EQ(wish.condition.reason, "GaveUp");
   EXPECT_EQ(wish.condition.status, ConditionStatus::kFalse);
@@ -100,9 +100,9 @@ TEST(NodeGate, AfterItsTimeTheTaintGoesAndItIsSaid) {
 TEST(NodeGate, OnlyDifferencesAreWrittenAndOnlyWhatIsOptedInto) {
   DesiredGate wish =
       DesiredGateFor(Node({Image("r.io/a:1", true)}), kAll, seconds(5), TaintHistory::kNotKnown);
-  NodeSeen same{.label = "ready", .condition = wish.condition, .tainted = false};
+  ObservedGate same{.label = "ready", .condition = wish.condition, .tainted = false};
   EXPECT_FALSE(WritesFor(wish, same, kAll).Any());
-  NodeSeen other{.label = "notready", .condition = std::nullopt, .tainted = true};
+  ObservedGate other{.label = "notready", .condition = std::nullopt, .tainted = true};
   GateUpdates writes = WritesFor(wish, other, kAll);
   EXPECT_EQ(writes.label, "ready");
   EXPECT_EQ(writes.condition, wish.condition);
@@ -138,7 +138,7 @@ TEST(NodeGate, ANodeThatIsNotReadyAnyMoreKeepsItsTaintOff) {
 
 TEST(NodeGate, EventsAreForRequiredImagesInTroubleThatSomebodyMustMend) {
   ImageState optional = Image("r.io/o:1", false, Phase::kFailing, Reason::kAccessDenied);
-  optional.want.Change([](plan::DesiredImage& want) { want.required = false; });
+  optional.desired.Change([](plan::DesiredImage& desired) { desired.required = false; });
   Snapshot snapshot = Node({Image("r.io/a:1", true), Image("r.io/p:1", false),
                             Image("r.io/d:1", false, Phase::kFailing, Reason::kAccessDenied),
                             Image("r.io/c:1", false, Phase::kFailing, Reason::kRecordedForOthers),

@@ -14,17 +14,17 @@ const base::TimePoint kNow{seconds(100000)};
 const base::WallTime kWall{seconds(1785578400)};
 
 DesiredImage Want(std::string_view name, bool required = true) {
-  DesiredImage want;
-  want.reference = *image::Reference::Parse(name);
-  want.required = required;
-  return want;
+  DesiredImage desired;
+  desired.reference = *image::Reference::Parse(name);
+  desired.required = required;
+  return desired;
 }
 
 struct EntryRig {
-  DesiredImage want = Want("r.io/a:v1");
+  DesiredImage desired = Want("r.io/a:v1");
   Observation seen{.known = true};
   History past;
-  std::optional<plan::Run> run;
+  std::optional<plan::RunningPull> run;
   bool no_disk_space = false;
   bool waits_for_disk_space = false;
   std::uint64_t disk_space_needed = 0;
@@ -32,17 +32,17 @@ struct EntryRig {
   Limits limits;
   std::optional<Reason> held;
   Selection selection = Selection::kApplies;
-  bool labels_to_come = false;
+  bool labels_pending = false;
   bool has_kubelet = false;
   VerdictsPtr verdicts;
   TouchStatus touch;
 
   ImageState Judged() const {
-    return EvaluateImage({.want = want,
+    return EvaluateImage({.desired = desired,
                           .selection = selection,
-                          .labels_to_come = labels_to_come,
-                          .seen = seen,
-                          .past = past,
+                          .labels_pending = labels_pending,
+                          .observed = seen,
+                          .history = past,
                           .action = Decide(seen, past, kNow),
                           .run = run,
                           .has_kubelet = has_kubelet,
@@ -52,7 +52,7 @@ struct EntryRig {
                           .disk_space_needed = disk_space_needed,
                           .disk = disk,
                           .limits = limits,
-                          .held = held,
+                          .hold_reason = held,
                           .touch = touch},
                          kNow, kWall);
   }
@@ -163,7 +163,7 @@ TEST(JudgeVerdicts, OfAnImageThatIsHere) {
     SCOPED_TRACE(row.name);
     EntryRig rig;
     rig.seen.local = Local{.id = "sha256:a"};
-    rig.want.ready_for = row.ready_for;
+    rig.desired.ready_for = row.ready_for;
     rig.has_kubelet = true;
     rig.verdicts = row.verdicts;
     ImageState state = rig.Judged();
@@ -178,8 +178,8 @@ TEST(EvaluateImage, AlwaysForOneSourceDoesNotHideFromAnotherThatKubeletRefuses) 
   EntryRig rig;
   rig.seen.local = Local{.id = "sha256:a"};
   rig.has_kubelet = true;
-  rig.want.ready_for = PullPolicy::kAlways;
-  rig.want.also_for_never = true;
+  rig.desired.ready_for = PullPolicy::kAlways;
+  rig.desired.also_for_never = true;
   rig.verdicts = tests::Closed();
   EXPECT_EQ(Short(rig.Judged()),
             (Said{false, Phase::kFailing, Reason::kRecordedForOthers, PullState::kNone}));
@@ -195,21 +195,21 @@ TEST(EvaluateImage, AnAbsentImageIsAbsentWhateverKubeletSays) {
 
 TEST(EvaluateImage, RunningShowsBytes) {
   EntryRig rig;
-  rig.run = plan::Run{
+  rig.run = plan::RunningPull{
       .started_at = kNow,
-      .movement = {
+      .progress = {
           .bytes_done = 412'000'000, .bytes_total = 680'000'000, .seen = true, .bytes_per_second = 38e6}};
   ImageState state = rig.Judged();
   EXPECT_EQ(Short(state), (Said{false, Phase::kProgressing, Reason::kPulling, PullState::kPulling}));
   EXPECT_EQ(state.message, "412 MB of 680 MB, 38 MB/s");
-  rig.run->movement.unpacking = true;
+  rig.run->progress.unpacking = true;
   EXPECT_EQ(Short(rig.Judged()),
             (Said{false, Phase::kProgressing, Reason::kUnpacking, PullState::kUnpacking}));
 }
 
 TEST(EvaluateImage, HonestAbsenceOfBytes) {
   EntryRig rig;
-  rig.run = plan::Run{.started_at = kNow};
+  rig.run = plan::RunningPull{.started_at = kNow};
   EXPECT_FALSE(rig.Judged().pull.bytes_known);
 }
 
@@ -310,12 +310,12 @@ TEST(EvaluateImage, OtherNodesAskForNothing) {
 TEST(EvaluateImage, UnknownLabelsAreNotReady) {
   EntryRig rig;
   rig.selection = Selection::kLabelsUnknown;
-  rig.labels_to_come = true;
+  rig.labels_pending = true;
   ImageState state = rig.Judged();
   EXPECT_EQ(Short(state), (Said{false, Phase::kProgressing, Reason::kFactsUnknown, PullState::kNone}));
   EXPECT_TRUE(state.applies);
   EXPECT_FALSE(state.settled) << "worth waiting for";
-  rig.labels_to_come = false;
+  rig.labels_pending = false;
   state = rig.Judged();
   EXPECT_EQ(Short(state), (Said{false, Phase::kFailing, Reason::kFactsUnknown, PullState::kNone}));
   EXPECT_TRUE(state.settled);
@@ -342,7 +342,7 @@ ListSource Broken() {
 
 ImageState State(bool ready, bool required = true, Phase phase = Phase::kProgressing) {
   ImageState state;
-  state.want = Want("r.io/a:v1", required);
+  state.desired = Want("r.io/a:v1", required);
   state.ready = ready;
   state.phase = ready ? Phase::kReady : phase;
   state.reason = ready ? Reason::kPresent : Reason::kNotFound;

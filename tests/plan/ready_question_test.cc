@@ -9,7 +9,7 @@ namespace {
 
 ImageState Image(std::string_view name, bool ready, bool required, std::vector<std::string> sources) {
   ImageState state;
-  state.want = DesiredImage{
+  state.desired = DesiredImage{
       .reference = *image::Reference::Parse(name), .required = required, .sources = std::move(sources)};
   state.ready = state.usable = ready;
   state.reason = ready ? Reason::kPresent : Reason::kNotFound;
@@ -39,7 +39,7 @@ class ReadyQuestionTest : public testing::TestWithParam<ReadyCase> {};
 
 TEST_P(ReadyQuestionTest, TwoTeams) {
   Snapshot snapshot = TwoTeams();
-  ReadyAnswer answer = AskReady(snapshot, GetParam().query);
+  ReadyAnswer answer = EvaluateReady(snapshot, GetParam().query);
   EXPECT_EQ(answer.ready, GetParam().ready) << answer.message;
   EXPECT_EQ(answer.entries.size(), GetParam().entries);
   EXPECT_FALSE(answer.message.empty());
@@ -62,13 +62,13 @@ TEST(ReadyQuestion, ABrokenSourceOfAnotherTeamDoesNotStopThisOne) {
   Snapshot snapshot = TwoTeams();
   snapshot.list.sources[1] = {.name = "b.yaml", .error = "b.yaml:1:1: no"};
   snapshot.readiness.reason = Reason::kListInvalid;
-  EXPECT_TRUE(AskReady(snapshot, {.source = "a.yaml"}).ready);
-  EXPECT_FALSE(AskReady(snapshot, {.source = "b.yaml"}).ready);
-  EXPECT_FALSE(AskReady(snapshot, {}).ready);
+  EXPECT_TRUE(EvaluateReady(snapshot, {.source = "a.yaml"}).ready);
+  EXPECT_FALSE(EvaluateReady(snapshot, {.source = "b.yaml"}).ready);
+  EXPECT_FALSE(EvaluateReady(snapshot, {}).ready);
   // The runtime's trouble is everybody's, and hides behind that of the list.
   snapshot.readiness.node_problem = "connection refused";
   snapshot.readiness.node_reason = Reason::kRuntimeDown;
-  ReadyAnswer answer = AskReady(snapshot, {.source = "a.yaml"});
+  ReadyAnswer answer = EvaluateReady(snapshot, {.source = "a.yaml"});
   EXPECT_FALSE(answer.ready);
   EXPECT_EQ(answer.message, "connection refused");
   EXPECT_EQ(answer.public_message, "RuntimeDown");
@@ -79,20 +79,20 @@ TEST(ReadyQuestion, TheDirectivesOfAnEntryHoldForEveryPolicy) {
   Snapshot snapshot = TwoTeams();
   RegistryView view;
   view.agrees = true;
-  view.in_order = false;
+  view.acceptable = false;
   view.reason = Reason::kStale;
   snapshot.images[0].registry = std::make_shared<const RegistryView>(view);
   snapshot.images[0].ready = false;
   snapshot.images[0].reason = Reason::kStale;
   using image::PullPolicy;
   for (PullPolicy policy : {PullPolicy::kNever, PullPolicy::kIfNotPresent, PullPolicy::kAlways}) {
-    ReadyAnswer answer = AskReady(snapshot, {.policy = policy, .source = "a.yaml"});
+    ReadyAnswer answer = EvaluateReady(snapshot, {.policy = policy, .source = "a.yaml"});
     EXPECT_FALSE(answer.ready);
     EXPECT_NE(answer.message.find("(Stale)"), std::string::npos) << answer.message;
   }
-  view.in_order = true;
+  view.acceptable = true;
   snapshot.images[0].registry = std::make_shared<const RegistryView>(view);
-  EXPECT_TRUE(AskReady(snapshot, {.policy = PullPolicy::kAlways, .source = "a.yaml"}).ready);
+  EXPECT_TRUE(EvaluateReady(snapshot, {.policy = PullPolicy::kAlways, .source = "a.yaml"}).ready);
 }
 
 TEST(ReadyQuestion, APolicyIsAskedOfTheVerdictNotOfReadyFor) {
@@ -101,19 +101,19 @@ TEST(ReadyQuestion, APolicyIsAskedOfTheVerdictNotOfReadyFor) {
   snapshot.images = {Image("r.io/a:1", false, true, {"a.yaml"})};
   snapshot.images[0].usable = true;
   snapshot.images[0].verdicts = tests::Closed();
-  EXPECT_FALSE(AskReady(snapshot, {}).ready);
-  EXPECT_FALSE(AskReady(snapshot, {.policy = image::PullPolicy::kNever}).ready);
-  EXPECT_TRUE(AskReady(snapshot, {.policy = image::PullPolicy::kIfNotPresent}).ready);
+  EXPECT_FALSE(EvaluateReady(snapshot, {}).ready);
+  EXPECT_FALSE(EvaluateReady(snapshot, {.policy = image::PullPolicy::kNever}).ready);
+  EXPECT_TRUE(EvaluateReady(snapshot, {.policy = image::PullPolicy::kIfNotPresent}).ready);
   snapshot.images[0].verdicts = tests::Open();
-  EXPECT_TRUE(AskReady(snapshot, {.policy = image::PullPolicy::kNever}).ready);
+  EXPECT_TRUE(EvaluateReady(snapshot, {.policy = image::PullPolicy::kNever}).ready);
   snapshot.images[0].verdicts = nullptr;
-  EXPECT_FALSE(AskReady(snapshot, {.policy = image::PullPolicy::kIfNotPresent}).ready);
+  EXPECT_FALSE(EvaluateReady(snapshot, {.policy = image::PullPolicy::kIfNotPresent}).ready);
 }
 
 TEST(ReadyQuestion, ARuntimeThatIsAwayStopsEverybody) {
   Snapshot snapshot = TwoTeams();
   snapshot.readiness = {.ready = false, .reason = Reason::kRuntimeDown, .message = "connection refused"};
-  EXPECT_FALSE(AskReady(snapshot, {.source = "a.yaml"}).ready);
+  EXPECT_FALSE(EvaluateReady(snapshot, {.source = "a.yaml"}).ready);
 }
 
 }  // namespace

@@ -96,9 +96,9 @@ INSTANTIATE_TEST_SUITE_P(
                     NotReady(Reason::kStale)},
         RefreshCase{"ADenialClearsTheAge",
                     RegistryStory([] {
-                      DesiredImage want = WithMaxAge(Keeps(), hours(24));
-                      want.on_stale = OnFailure::kNotReady;
-                      return want;
+                      DesiredImage desired = WithMaxAge(Keeps(), hours(24));
+                      desired.on_stale = OnFailure::kNotReady;
+                      return desired;
                     }())
                         .Same("a", kStart)
                         .Denied(hours(1)),

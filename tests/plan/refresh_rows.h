@@ -19,41 +19,42 @@ using std::chrono::seconds;
 inline constexpr seconds kStart{0};
 
 inline DesiredImage Want(Refresh refresh, const std::string& name = "r.io/a:v1") {
-  DesiredImage want;
-  want.reference = *image::Reference::Parse(name);
-  want.refresh = refresh;
-  return want;
+  DesiredImage desired;
+  desired.reference = *image::Reference::Parse(name);
+  desired.refresh = refresh;
+  return desired;
 }
 inline DesiredImage IfNotPresent() {
   return Want(Refresh::kIfNotPresent);
 }
 // IfDigestChanged with every directive at Keep, or at NotReady.
 inline DesiredImage Keeps() {
-  DesiredImage want = Want(Refresh::kIfDigestChanged);
-  want.on_access_denied = OnFailure::kKeep;
-  return want;
+  DesiredImage desired = Want(Refresh::kIfDigestChanged);
+  desired.on_access_denied = OnFailure::kKeep;
+  return desired;
 }
 inline DesiredImage Fails() {
-  DesiredImage want = Want(Refresh::kIfDigestChanged);
-  want.on_unreachable = want.on_access_denied = want.on_tag_missing = want.on_stale = OnFailure::kNotReady;
-  return want;
+  DesiredImage desired = Want(Refresh::kIfDigestChanged);
+  desired.on_unreachable = desired.on_access_denied = desired.on_tag_missing = desired.on_stale =
+      OnFailure::kNotReady;
+  return desired;
 }
 inline DesiredImage Always() {
   return Want(Refresh::kAlways);
 }
-inline DesiredImage WithMaxAge(DesiredImage want, seconds age) {
-  want.max_age = age;
-  return want;
+inline DesiredImage WithMaxAge(DesiredImage desired, seconds age) {
+  desired.max_age = age;
+  return desired;
 }
-inline DesiredImage ForAlways(DesiredImage want) {
-  want.ready_for = image::PullPolicy::kAlways;
-  return want;
+inline DesiredImage ForAlways(DesiredImage desired) {
+  desired.ready_for = image::PullPolicy::kAlways;
+  return desired;
 }
 
 inline const std::string kByDigest =
     "r.io/a@sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 
-enum class Pulls { kNo, kYes };
+enum class Pulls { kNegative, kYes };
 
 struct Said {
   bool ready;
@@ -67,12 +68,12 @@ inline void PrintTo(const Said& said, std::ostream* out) {
        << (said.pull == Pulls::kYes ? ", pull, " : ", ") << ReasonName(said.reason);
 }
 inline Said Ready(Reason reason) {
-  return {true, true, Pulls::kNo, reason};
+  return {true, true, Pulls::kNegative, reason};
 }
-inline Said Stale(Reason reason, Pulls pull = Pulls::kNo) {
+inline Said Stale(Reason reason, Pulls pull = Pulls::kNegative) {
   return {true, false, pull, reason};
 }
-inline Said NotReady(Reason reason, Pulls pull = Pulls::kNo) {
+inline Said NotReady(Reason reason, Pulls pull = Pulls::kNegative) {
   return {false, false, pull, reason};
 }
 
@@ -90,8 +91,8 @@ inline std::string NameOf(const testing::TestParamInfo<RefreshCase>& row) {
 }
 
 // Twice without an answer, more than a minute apart.
-inline RegistryStory SilentTwice(DesiredImage want) {
-  return RegistryStory(std::move(want)).Same("a", kStart).Unreachable(hours(1)).Unreachable(minutes(62));
+inline RegistryStory SilentTwice(DesiredImage desired) {
+  return RegistryStory(std::move(desired)).Same("a", kStart).Unreachable(hours(1)).Unreachable(minutes(62));
 }
 
 }  // namespace prefetch::plan

@@ -10,7 +10,7 @@ namespace prefetch::plan::refresh_test {
 TEST_P(RefreshTest, Row) {
   const RefreshCase& row = GetParam();
   RefreshDecision decision = row.story.Decided(row.now);
-  Said said{decision.ready, decision.fresh, decision.pull ? Pulls::kYes : Pulls::kNo, decision.reason};
+  Said said{decision.ready, decision.fresh, decision.pull ? Pulls::kYes : Pulls::kNegative, decision.reason};
   EXPECT_EQ(said, row.expect);
 }
 
@@ -24,11 +24,11 @@ INSTANTIATE_TEST_SUITE_P(
         RefreshCase{"R4IfNotPresentIsNeverAsked",
                     RegistryStory(IfNotPresent()),
                     hours(100),
-                    {true, false, Pulls::kNo, Reason::kPresent}},
+                    {true, false, Pulls::kNegative, Reason::kPresent}},
         RefreshCase{"R5ADigestIsNeverAsked",
                     RegistryStory(Want(Refresh::kIfDigestChanged, kByDigest)),
                     hours(100),
-                    {true, false, Pulls::kNo, Reason::kPinnedByDigest}},
+                    {true, false, Pulls::kNegative, Reason::kPinnedByDigest}},
         RefreshCase{"R6WithinMaxAgeSilenceIsNoNews",
                     RegistryStory(WithMaxAge(Keeps(), hours(24))).Same("a", kStart).Unreachable(hours(1)),
                     hours(2), Ready(Reason::kUpToDate)},

@@ -23,8 +23,8 @@ RegistryPace Silent(int times) {
   for (int i = 0; i < times; i++) pace = Told(pace, RegistryAnswerKind::kUnreachable, kNow);
   return pace;
 }
-std::vector<CheckSlot> Due(int n, const std::string& registry = "r.io") {
-  std::vector<CheckSlot> slots;
+std::vector<CheckCandidate> Due(int n, const std::string& registry = "r.io") {
+  std::vector<CheckCandidate> slots;
   for (int i = 0; i < n; i++) {
     slots.push_back({.entry = static_cast<std::size_t>(i), .registry = registry, .due = kNow});
   }
@@ -39,19 +39,19 @@ TEST(Pace, FiveSilencesInARowHold) {
 
 TEST(Pace, IsForgottenOnceItNeedsNoPatience) {
   using std::chrono::hours;
-  EXPECT_TRUE(MayBeForgotten(RegistryPace{}, kNow));
-  EXPECT_FALSE(MayBeForgotten(AfterStart({}, kNow), kNow + hours(2))) << "a request runs";
+  EXPECT_TRUE(CanDiscard(RegistryPace{}, kNow));
+  EXPECT_FALSE(CanDiscard(AfterStart({}, kNow), kNow + hours(2))) << "a request runs";
   const RegistryPace answered = Told({}, RegistryAnswerKind::kSame, kNow);
-  EXPECT_FALSE(MayBeForgotten(answered, kNow)) << "or its budget would be full again";
-  EXPECT_TRUE(MayBeForgotten(answered, kNow + minutes(10)));
+  EXPECT_FALSE(CanDiscard(answered, kNow)) << "or its budget would be full again";
+  EXPECT_TRUE(CanDiscard(answered, kNow + minutes(10)));
   const RegistryPace held = Silent(5);
-  EXPECT_FALSE(MayBeForgotten(held, held.held_until + minutes(59))) << "or its holds would begin anew";
-  EXPECT_TRUE(MayBeForgotten(held, held.held_until + minutes(60)));
+  EXPECT_FALSE(CanDiscard(held, held.held_until + minutes(59))) << "or its holds would begin anew";
+  EXPECT_TRUE(CanDiscard(held, held.held_until + minutes(60)));
   RegistryPace saving = answered;
   saving.allowance = {.limit = 100, .remaining = 3};
   saving.allowance_at = kNow;
-  EXPECT_FALSE(MayBeForgotten(saving, kNow + hours(2)));
-  EXPECT_TRUE(MayBeForgotten(saving, kNow + hours(6)));
+  EXPECT_FALSE(CanDiscard(saving, kNow + hours(2)));
+  EXPECT_TRUE(CanDiscard(saving, kNow + hours(6)));
 }
 
 TEST(Pace, HoldsDoubleToFifteenMinutes) {
@@ -160,9 +160,9 @@ TEST(ScheduleChecks, TwoOfARegistryAtOnce) {
 }
 
 TEST(ScheduleChecks, EightInAll) {
-  std::vector<CheckSlot> slots;
+  std::vector<CheckCandidate> slots;
   for (int i = 0; i < 10; i++) {
-    for (CheckSlot& slot : Due(2, "r" + std::to_string(i) + ".io")) slots.push_back(std::move(slot));
+    for (CheckCandidate& slot : Due(2, "r" + std::to_string(i) + ".io")) slots.push_back(std::move(slot));
   }
   EXPECT_EQ(ScheduleChecks(slots, {}, kNow).start.size(), static_cast<std::size_t>(image::kChecksAtOnce));
 }
@@ -178,27 +178,27 @@ TEST(ScheduleChecks, WithoutABudgetTheyWaitForIt) {
 TEST(ScheduleChecks, AHeldRegistryIsNotAsked) {
   ChecksToStart out = ScheduleChecks(Due(3), {{"r.io", Silent(5)}}, kNow);
   EXPECT_TRUE(out.start.empty());
-  EXPECT_EQ(out.unasked.size(), 3U);
+  EXPECT_EQ(out.skipped.size(), 3U);
 }
 
 TEST(ScheduleChecks, ThenOneProbeThoughNoneIsDue) {
   RegistryPace pace = Silent(5);
   base::TimePoint later = pace.held_until;
-  std::vector<CheckSlot> slots = Due(3);
-  for (CheckSlot& slot : slots) slot.due = later + minutes(30);
+  std::vector<CheckCandidate> slots = Due(3);
+  for (CheckCandidate& slot : slots) slot.due = later + minutes(30);
   EXPECT_EQ(ScheduleChecks(slots, {{"r.io", pace}}, later).start.size(), 1U);
   EXPECT_TRUE(ScheduleChecks(slots, {{"r.io", AfterStart(pace, later)}}, later).start.empty());
 }
 
 TEST(ScheduleChecks, UrgentOnesFirstThenTheLongestDue) {
-  std::vector<CheckSlot> slots = Due(3);
+  std::vector<CheckCandidate> slots = Due(3);
   slots[0].due = kNow - seconds(10);
   slots[2].urgent = true;
   EXPECT_EQ(ScheduleChecks(slots, {}, kNow).start, (std::vector<std::size_t>{2, 0}));
 }
 
 TEST(Held, TheAnswerNamesTheTroubleAndCostsNothing) {
-  RegistryAnswer answer = HeldAnswer(Silent(5));
+  RegistryAnswer answer = AnswerWhileHeld(Silent(5));
   EXPECT_EQ(answer.kind, RegistryAnswerKind::kUnreachable);
   EXPECT_EQ(answer.detail, image::RegistryDetail::kNotQueried);
   EXPECT_EQ(answer.requests, 0);
@@ -206,25 +206,25 @@ TEST(Held, TheAnswerNamesTheTroubleAndCostsNothing) {
 
 // A search for credentials counts for its registry alone.
 TEST(Checks, SearchesForCredentialsTakeNothingFromOtherRegistries) {
-  std::vector<CheckSlot> slots;
+  std::vector<CheckCandidate> slots;
   for (int i = 0; i < 20; i++) {
     slots.push_back({.entry = static_cast<std::size_t>(i),
                      .registry = "r" + std::to_string(i / 2),
                      .due = kNow,
                      .lookup = {LookupState::kUnderWay, kNow}});
   }
-  slots.push_back({.entry = 20, .registry = "r0", .due = kNow, .lookup = {LookupState::kWanted, {}}});
-  slots.push_back({.entry = 21, .registry = "other.io", .due = kNow, .lookup = {LookupState::kWanted, {}}});
+  slots.push_back({.entry = 20, .registry = "r0", .due = kNow, .lookup = {LookupState::kNeeded, {}}});
+  slots.push_back({.entry = 21, .registry = "other.io", .due = kNow, .lookup = {LookupState::kNeeded, {}}});
   slots.push_back({.entry = 22, .registry = "other.io", .due = kNow});
   ChecksToStart checks = ScheduleChecks(slots, {}, kNow);
-  EXPECT_EQ(checks.to_look_up, (std::vector<std::size_t>{21}));
+  EXPECT_EQ(checks.needs_credentials, (std::vector<std::size_t>{21}));
   EXPECT_EQ(checks.start, (std::vector<std::size_t>{22}));
 }
 
 TEST(Held, APullThatIsHeldHoldsChecks) {
-  RegistryPace pace = AfterHeldByPull({}, kNow + minutes(5));
-  EXPECT_EQ(ScheduleChecks(Due(1), {{"r.io", pace}}, kNow).unasked.size(), 1U);
-  EXPECT_EQ(HeldAnswer(pace).kind, RegistryAnswerKind::kRateLimited);
+  RegistryPace pace = AfterPullThrottled({}, kNow + minutes(5));
+  EXPECT_EQ(ScheduleChecks(Due(1), {{"r.io", pace}}, kNow).skipped.size(), 1U);
+  EXPECT_EQ(AnswerWhileHeld(pace).kind, RegistryAnswerKind::kRateLimited);
 }
 
 }  // namespace

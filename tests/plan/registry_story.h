@@ -13,7 +13,7 @@ namespace prefetch::plan {
 
 class RegistryStory {
  public:
-  explicit RegistryStory(DesiredImage want) : want_(std::move(want)) {
+  explicit RegistryStory(DesiredImage desired) : want_(std::move(desired)) {
     here.digest = "a";
     past = PlanFirstCheck({}, want_, At({}), 0.5);
   }

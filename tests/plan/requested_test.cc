@@ -68,7 +68,7 @@ TEST(ForgetRequestedAt, WhatAsksForPatienceIsKeptInMindForAnHourAtMost) {
 
 ImageState Image(const std::string& name) {
   ImageState image;
-  image.want.Change([&](DesiredImage& want) { want.reference = *image::Reference::Parse(name); });
+  image.desired.Change([&](DesiredImage& desired) { desired.reference = *image::Reference::Parse(name); });
   return image;
 }
 
@@ -80,10 +80,10 @@ TEST(PulledFor, IsTheListsEntryOrWhatWasAskedForSince) {
   snapshot.images = {Image("quay.io/acme/a:v1")};
   snapshot.requested = {Image("quay.io/acme/b:v1")};
   snapshot.requested[0].requested_at = kNow;
-  EXPECT_EQ(PulledFor(snapshot, a, kNow + hours(1)), &snapshot.images[0]);
-  EXPECT_EQ(PulledFor(snapshot, b, kNow), &snapshot.requested[0]);
-  EXPECT_EQ(PulledFor(snapshot, b, kNow + seconds(1)), nullptr);
-  EXPECT_EQ(PulledFor(snapshot, *image::Reference::Parse("quay.io/acme/c:v1"), kNow), nullptr);
+  EXPECT_EQ(FindRequestedImage(snapshot, a, kNow + hours(1)), &snapshot.images[0]);
+  EXPECT_EQ(FindRequestedImage(snapshot, b, kNow), &snapshot.requested[0]);
+  EXPECT_EQ(FindRequestedImage(snapshot, b, kNow + seconds(1)), nullptr);
+  EXPECT_EQ(FindRequestedImage(snapshot, *image::Reference::Parse("quay.io/acme/c:v1"), kNow), nullptr);
 }
 
 // The request may have ended the back-off of a failure that the Snapshot still shows.
@@ -95,8 +95,8 @@ TEST(PulledFor, AFailureFromBeforeTheRequestIsNoAnswer) {
   snapshot.images[0].pull.state = PullState::kWaiting;
   snapshot.images[0].requested_at = kNow;
   const auto a = *image::Reference::Parse("quay.io/acme/a:v1");
-  EXPECT_EQ(PulledFor(snapshot, a, kNow), &snapshot.images[0]);
-  EXPECT_EQ(PulledFor(snapshot, a, kNow + seconds(1)), nullptr);
+  EXPECT_EQ(FindRequestedImage(snapshot, a, kNow), &snapshot.images[0]);
+  EXPECT_EQ(FindRequestedImage(snapshot, a, kNow + seconds(1)), nullptr);
 }
 
 struct StateCase {
@@ -120,8 +120,8 @@ StateCase State(std::string name, Phase phase, Reason reason, PullState state, i
   return {std::move(name), std::move(image), expect};
 }
 StateCase Usable() {
-  StateCase row =
-      State("Here", Phase::kFailing, Reason::kRecordedForOthers, PullState::kDone, 1, RequestedState::kHere);
+  StateCase row = State("Here", Phase::kFailing, Reason::kRecordedForOthers, PullState::kDone, 1,
+                        RequestedState::kPresent);
   row.image.usable = true;
   return row;
 }

@@ -222,10 +222,10 @@ TEST(Schedule, WhereOneRegistryHasAllPlacesAnotherGetsOneMore) {
   input.due[1].registry = input.due[2].registry = "other.io";
   ScheduleOutput output = Schedule(input, {}, kNow + seconds(9));
   EXPECT_EQ(output.start, Starts{});
-  EXPECT_EQ(output.next_turn_at, kNow + kHoggedFor);
-  EXPECT_EQ(Schedule(input, {}, kNow + kHoggedFor).start, Starts{1});
+  EXPECT_EQ(output.next_turn_at, kNow + kDominanceLimit);
+  EXPECT_EQ(Schedule(input, {}, kNow + kDominanceLimit).start, Starts{1});
   input.settled = true;  // two places, and four run
-  EXPECT_EQ(Schedule(input, {}, kNow + kHoggedFor).start, Starts{1});
+  EXPECT_EQ(Schedule(input, {}, kNow + kDominanceLimit).start, Starts{1});
   input.settled = false;
   input.running.push_back(input.due[1]);
   EXPECT_EQ(Schedule(input, {}, kNow + minutes(5)).start, Starts{}) << "one more, not two";
@@ -309,7 +309,7 @@ TEST(Schedule, ARegistryThatCannotUseAPlaceKeepsNone) {
   EXPECT_EQ(Schedule(input, {}, kNow).start, (Starts{0, 1, 2}));
 }
 
-PullCandidate Without(PullCandidate slot, CredentialLookup look_up = {LookupState::kWanted, {}}) {
+PullCandidate Without(PullCandidate slot, CredentialLookup look_up = {LookupState::kNeeded, {}}) {
   slot.lookup = look_up;
   return slot;
 }
@@ -319,13 +319,13 @@ TEST(Schedule, CredentialsAreLookedUpForWhatCouldStart) {
   for (std::size_t i = 0; i < 6; i++) due.push_back(Without(Slot(i)));
   ScheduleOutput output = Schedule({.due = due}, {}, kNow);
   EXPECT_TRUE(output.start.empty());
-  EXPECT_EQ(output.to_look_up, (Starts{0, 1, 2, 3}));
+  EXPECT_EQ(output.needs_credentials, (Starts{0, 1, 2, 3}));
   output = Schedule({.due = due, .running = {Slot(6), Slot(7), Slot(8)}}, {}, kNow);
-  EXPECT_EQ(output.to_look_up, (Starts{0}));
+  EXPECT_EQ(output.needs_credentials, (Starts{0}));
   output = Schedule({.due = due, .running = {Slot(6), Slot(7), Slot(8), Slot(9)}}, {}, kNow);
-  EXPECT_TRUE(output.to_look_up.empty());
+  EXPECT_TRUE(output.needs_credentials.empty());
   for (PullCandidate& slot : due) slot.lookup = {LookupState::kUnderWay, kNow};
-  EXPECT_TRUE(Schedule({.due = due}, {}, kNow).to_look_up.empty());
+  EXPECT_TRUE(Schedule({.due = due}, {}, kNow).needs_credentials.empty());
 }
 
 TEST(Schedule, ALookUpHoldsNoPlaceButForAMomentAgainstWhatCountsForLess) {
@@ -379,12 +379,12 @@ TEST(Schedule, WhatStalledGoesBehindAllOthers) {
 
 TEST(RegistryHealth, IsForgottenAnHourAfterItsHold) {
   using std::chrono::minutes;
-  EXPECT_TRUE(MayBeForgotten(RegistryHealth{}, kNow + minutes(60)));
+  EXPECT_TRUE(CanDiscard(RegistryHealth{}, kNow + minutes(60)));
   for (auto until : {&RegistryHealth::not_before, &RegistryHealth::limited_until}) {
     RegistryHealth health;
     health.*until = kNow;
-    EXPECT_FALSE(MayBeForgotten(health, kNow + minutes(59)));
-    EXPECT_TRUE(MayBeForgotten(health, kNow + minutes(60)));
+    EXPECT_FALSE(CanDiscard(health, kNow + minutes(59)));
+    EXPECT_TRUE(CanDiscard(health, kNow + minutes(60)));
   }
 }
 

@@ -22,7 +22,7 @@ struct Row {
 };
 class WorstOfTest : public testing::TestWithParam<Row> {};
 TEST_P(WorstOfTest, IsWhatCounts) {
-  std::vector<SpelledVerdicts> each;
+  std::vector<SpellingVerdicts> each;
   for (std::size_t i = 0; i < GetParam().each.size(); i++) {
     each.push_back({std::string(1, static_cast<char>('a' + i)), GetParam().each[i]});
   }
@@ -59,15 +59,15 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 TEST(Spellings, TheSameReadingIsTheSameObject) {
-  std::vector<SpelledVerdicts> each = {{"a", Open()}, {"b", Closed()}};
+  std::vector<SpellingVerdicts> each = {{"a", Open()}, {"b", Closed()}};
   EntryVerdicts before = WorstOf(each);
   EXPECT_EQ(WorstOf(each, before).worst, before.worst);
   each[1].verdicts = Open();
   EXPECT_NE(WorstOf(each, before).worst, before.worst);
 }
 
-const base::Shared<image::PodCoordinates> kWithPull =
-    image::PodCoordinates{.secrets = {{"", "ci", "pull"}}, .service_account = {}};
+const base::Shared<image::PodCredentialRefs> kWithPull =
+    image::PodCredentialRefs{.secrets = {{"", "ci", "pull"}}, .service_account = {}};
 
 TEST(WorstOf, SaysForWhichPods) {
   EXPECT_EQ(WorstOf({{"a", Open(), kWithPull}, {"a", Closed()}}).worst->never.message,
@@ -86,30 +86,30 @@ TEST(WorstOf, SaysForWhichPods) {
 }
 
 DesiredImage Want(const std::vector<std::string>& spellings) {
-  DesiredImage want;
+  DesiredImage desired;
   for (const std::string& spelling : spellings) {
     image::Reference reference = *image::Reference::Parse(spelling);
-    if (want.reference.written().empty()) {
-      want.reference = std::move(reference);
+    if (desired.reference.written().empty()) {
+      desired.reference = std::move(reference);
     } else {
-      want.other_pods.push_back({std::move(reference)});
+      desired.other_pods.push_back({std::move(reference)});
     }
   }
-  return want;
+  return desired;
 }
 
-HeldVerdict Held(const std::vector<SpelledVerdicts>& each) {
+DebouncedVerdict Held(const std::vector<SpellingVerdicts>& each) {
   EntryVerdicts all = WorstOf(each);
   return AfterReading({}, {.verdicts = all.worst, .spellings = all.each, .image_id = "id"}, {});
 }
 
 TEST(AfterNewList, WhatStaysIsKnownAndWhatIsNewIsNot) {
   const DesiredImage both = Want({"nginx", "docker.io/library/nginx"});
-  const HeldVerdict held = Held({{"nginx", Open()}, {"docker.io/library/nginx", Closed()}});
+  const DebouncedVerdict held = Held({{"nginx", Open()}, {"docker.io/library/nginx", Closed()}});
   ASSERT_EQ(held.shown->never.result, VerdictResult::kRefused);
 
   EXPECT_EQ(AfterNewList(held, both, both).shown, held.shown);
-  HeldVerdict one = AfterNewList(held, both, Want({"nginx"}));
+  DebouncedVerdict one = AfterNewList(held, both, Want({"nginx"}));
   ASSERT_TRUE(one.shown);
   EXPECT_EQ(one.shown->never.result, VerdictResult::kStarts);
   EXPECT_EQ(one.newest->never.result, VerdictResult::kStarts);
@@ -123,18 +123,18 @@ TEST(AfterNewList, AnotherPodIsNotKnown) {
   DesiredImage any = Want({"a"}), with = any, both = any;
   with.ready_as = kWithPull;
   both.other_pods = {{both.reference, kWithPull}};
-  const HeldVerdict held = Held({{"a", Closed()}, {"a", Open(), kWithPull}});
+  const DebouncedVerdict held = Held({{"a", Closed()}, {"a", Open(), kWithPull}});
   ASSERT_EQ(held.shown->never.result, VerdictResult::kRefused);
   EXPECT_EQ(AfterNewList(held, both, with).shown->never.result, VerdictResult::kStarts);
   EXPECT_EQ(AfterNewList(held, both, any).shown->never.result, VerdictResult::kRefused);
   EXPECT_FALSE(AfterNewList(AfterNewList(held, both, with), with, any).shown);
   EXPECT_EQ(SpellingsOf(both).size(), 1U);
-  EXPECT_FALSE(SamePods(any, with));
-  EXPECT_TRUE(SamePods(both, both));
+  EXPECT_FALSE(HaveSamePods(any, with));
+  EXPECT_TRUE(HaveSamePods(both, both));
 }
 
 TEST(AfterNewList, WhatIsAbsentIsAbsentUnderEachSpelling) {
-  HeldVerdict absent = AfterReading({}, {.verdicts = Closed(VerdictReason::kImageAbsent)}, {});
+  DebouncedVerdict absent = AfterReading({}, {.verdicts = Closed(VerdictReason::kImageAbsent)}, {});
   EXPECT_TRUE(AfterNewList(absent, Want({"a"}), Want({"a", "a:latest"})).shown);
 }
 

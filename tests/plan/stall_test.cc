@@ -11,14 +11,14 @@ using std::chrono::seconds;
 const base::TimePoint kStart{seconds(1000)};
 
 struct Rig {
-  Movement movement{.last_progress_at = kStart};
+  ObservedProgress progress{.last_progress_at = kStart};
   base::TimePoint now = kStart;
   void See(base::Duration later, ProgressFacts facts) {
     now += later;
-    movement = AfterProgress(movement, facts, now);
+    progress = AfterProgress(progress, facts, now);
   }
   PullVerdict EvaluateImage(bool visible = true) {
-    return EvaluatePull(movement, visible, kStart, minutes(60), {}, now);
+    return EvaluatePull(progress, visible, kStart, minutes(60), {}, now);
   }
 };
 
@@ -74,7 +74,7 @@ TEST(Stall, WithoutSightOnlyThePullTimeoutCounts) {
 TEST(Stall, NextJudgementIsWhenTheVerdictMayChange) {
   Rig rig;
   rig.See(seconds(30), {.bytes_done = 1, .fingerprint = 1, .active = true});
-  base::TimePoint next = NextEvaluation(rig.movement, true, kStart, minutes(60), {});
+  base::TimePoint next = NextEvaluation(rig.progress, true, kStart, minutes(60), {});
   EXPECT_EQ(next, kStart + seconds(30) + minutes(10));
   rig.now = next;
   EXPECT_EQ(rig.EvaluateImage(), PullVerdict::kReplace);
@@ -83,7 +83,7 @@ TEST(Stall, NextJudgementIsWhenTheVerdictMayChange) {
 // Another registry gets its place then; a trickle is not worth one. A pull that has just begun has its place.
 TEST(Stall, APullIsIdleIfBytesComeTooSlowlyToBeWorthAPlace) {
   Rig rig;
-  const auto idle = [&] { return IsIdle(rig.movement, kStart, rig.now); };
+  const auto idle = [&] { return IsIdle(rig.progress, kStart, rig.now); };
   EXPECT_FALSE(idle());
   rig.See(milliseconds(4900), {.bytes_done = 700, .fingerprint = 1, .active = true});
   EXPECT_FALSE(idle());
@@ -105,8 +105,8 @@ TEST(Movement, RateAndTotals) {
   Rig rig;
   rig.See(seconds(1), {.bytes_done = 100, .bytes_total = 1000, .fingerprint = 1, .active = true});
   rig.See(seconds(2), {.bytes_done = 300, .bytes_total = 0, .fingerprint = 2, .active = true});
-  EXPECT_DOUBLE_EQ(rig.movement.bytes_per_second, 100);
-  EXPECT_EQ(rig.movement.bytes_total, 1000U);
+  EXPECT_DOUBLE_EQ(rig.progress.bytes_per_second, 100);
+  EXPECT_EQ(rig.progress.bytes_total, 1000U);
 }
 
 }  // namespace

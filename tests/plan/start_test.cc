@@ -23,12 +23,12 @@ class JudgeStartTest : public testing::TestWithParam<StartRow> {};
 
 TEST_P(JudgeStartTest, Row) {
   const StartVerdict verdict = EvaluateStart(GetParam().facts, kNow);
-  EXPECT_EQ(verdict.may, GetParam().expect.may);
+  EXPECT_EQ(verdict.may_start, GetParam().expect.may_start);
   EXPECT_EQ(verdict.no_disk_space, GetParam().expect.no_disk_space);
-  EXPECT_EQ(verdict.held, GetParam().expect.held);
+  EXPECT_EQ(verdict.hold_reason, GetParam().expect.hold_reason);
 }
 
-constexpr StartVerdict kMay{.may = true};
+constexpr StartVerdict kMay{.may_start = true};
 constexpr StartVerdict kMayNot{};
 
 INSTANTIATE_TEST_SUITE_P(
@@ -36,21 +36,22 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(StartRow{"NothingAgainstIt", {}, kMay},
                     StartRow{"DoesNotFit", {.fits = false}, {.no_disk_space = true}},
                     // Held, and among those that may: Schedule knows when the hold ends.
-                    StartRow{
-                        "DiskFull", {.disk_held_until = kLater}, {.may = true, .held = Reason::kDiskFull}},
+                    StartRow{"DiskFull",
+                             {.disk_held_until = kLater},
+                             {.may_start = true, .hold_reason = Reason::kDiskFull}},
                     StartRow{"DiskFullNoMore", {.disk_held_until = kNow}, kMay},
                     StartRow{"RegistryHeld",
                              {.registry_held_until = kLater, .registry_failure = Reason::kRateLimited},
-                             {.may = true, .held = Reason::kRateLimited}},
+                             {.may_start = true, .hold_reason = Reason::kRateLimited}},
                     StartRow{"RegistryHeldNoMore", {.registry_held_until = kNow}, kMay},
                     StartRow{"OfBothTheRegistryIsTold",
                              {.disk_held_until = kLater,
                               .registry_held_until = kLater,
                               .registry_failure = Reason::kDnsFailure},
-                             {.may = true, .held = Reason::kDnsFailure}},
+                             {.may_start = true, .hold_reason = Reason::kDnsFailure}},
                     StartRow{"WithoutRoomAndHeld",
                              {.fits = false, .disk_held_until = kLater},
-                             {.no_disk_space = true, .held = Reason::kDiskFull}},
+                             {.no_disk_space = true, .hold_reason = Reason::kDiskFull}},
                     StartRow{"AnUpdateNobodyWaitsForIsSpared",
                              {.update = true, .ready = true, .quota_is_reserved = true},
                              kMayNot},
@@ -64,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(
                     StartRow{"AtTheFirst", {.first_at = kNow}, kMay},
                     StartRow{"AskedForBeforeTheFirst", {.requested = true, .first_at = kLater}, kMay},
                     StartRow{"TriedBefore", {.tried_before = true, .first_at = kLater}, kMay},
-                    StartRow{"ItsLeaseIsLeaving", {.lease_is_leaving = true}, kMayNot}),
+                    StartRow{"ItsLeaseIsLeaving", {.lease_being_deleted = true}, kMayNot}),
     [](const auto& row) { return row.param.name; });
 
 TEST(IsDueSoon, OfWhatWaitsAndIsMissing) {

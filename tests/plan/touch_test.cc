@@ -28,10 +28,10 @@ struct NeedCase {
 };
 class NeedTest : public testing::TestWithParam<NeedCase> {};
 TEST_P(NeedTest, Decides) {
-  DesiredImage want;
-  want.open = GetParam().open;
-  want.ready_for = GetParam().ready_for;
-  EXPECT_EQ(NeedOf(want, *GetParam().verdicts), GetParam().expect);
+  DesiredImage desired;
+  desired.open = GetParam().open;
+  desired.ready_for = GetParam().ready_for;
+  EXPECT_EQ(NeedOf(desired, *GetParam().verdicts), GetParam().expect);
 }
 INSTANTIATE_TEST_SUITE_P(
     Touch, NeedTest,
@@ -101,76 +101,78 @@ INSTANTIATE_TEST_SUITE_P(
 
 struct ContainerCase {
   std::string name;
-  ContainerSeen seen;
-  ContainerFate fate;
+  ContainerObservation seen;
+  ContainerOutcome outcome;
   TouchObstacle obstacle = TouchObstacle::kNone;
 };
 class ContainerTest : public testing::TestWithParam<ContainerCase> {};
 TEST_P(ContainerTest, IsJudged) {
   ContainerEvaluation judged = EvaluateContainer(GetParam().seen);
-  EXPECT_EQ(judged.fate, GetParam().fate);
+  EXPECT_EQ(judged.outcome, GetParam().outcome);
   EXPECT_EQ(judged.result.obstacle, GetParam().obstacle);
 }
 INSTANTIATE_TEST_SUITE_P(
     Touch, ContainerTest,
     testing::Values(
-        ContainerCase{"NoWordYet", {}, ContainerFate::kUndecided},
-        ContainerCase{"Creating", {.waiting_reason = "ContainerCreating"}, ContainerFate::kUndecided},
+        ContainerCase{"NoWordYet", {}, ContainerOutcome::kUndecided},
+        ContainerCase{"Creating", {.waiting_reason = "ContainerCreating"}, ContainerOutcome::kUndecided},
         // K37
-        ContainerCase{"StartError", {.terminated_reason = "StartError"}, ContainerFate::kPulled},
+        ContainerCase{"StartError", {.terminated_reason = "StartError"}, ContainerOutcome::kPulled},
         // K38
-        ContainerCase{"CannotBeCreated", {.waiting_reason = "CreateContainerError"}, ContainerFate::kPulled},
-        ContainerCase{"CannotRun", {.waiting_reason = "RunContainerError"}, ContainerFate::kPulled},
+        ContainerCase{
+            "CannotBeCreated", {.waiting_reason = "CreateContainerError"}, ContainerOutcome::kPulled},
+        ContainerCase{"CannotRun", {.waiting_reason = "RunContainerError"}, ContainerOutcome::kPulled},
         ContainerCase{"Denied",
                       {.waiting_reason = "ErrImagePull", .error = ErrorClass::kAccessDenied},
-                      ContainerFate::kFailed,
+                      ContainerOutcome::kFailed,
                       TouchObstacle::kNoNodeCredentials},
         ContainerCase{"DeniedAndInBackOff",
                       {.waiting_reason = "ImagePullBackOff", .error = ErrorClass::kAccessDenied},
-                      ContainerFate::kFailed,
+                      ContainerOutcome::kFailed,
                       TouchObstacle::kNoNodeCredentials},
         ContainerCase{"RegistryAway",
                       {.waiting_reason = "ErrImagePull", .error = ErrorClass::kUnreachable},
-                      ContainerFate::kFailed,
+                      ContainerOutcome::kFailed,
                       TouchObstacle::kRegistryTrouble},
         ContainerCase{"RegistryAwayAsCriSaysIt",
                       {.waiting_reason = "RegistryUnavailable"},
-                      ContainerFate::kFailed,
+                      ContainerOutcome::kFailed,
                       TouchObstacle::kRegistryTrouble},
         ContainerCase{"RateLimited",
                       {.waiting_reason = "ErrImagePull", .error = ErrorClass::kRateLimited},
-                      ContainerFate::kFailed,
+                      ContainerOutcome::kFailed,
                       TouchObstacle::kRegistryTrouble},
         ContainerCase{"TagGone",
                       {.waiting_reason = "ErrImagePull", .error = ErrorClass::kNotFound},
-                      ContainerFate::kFailed,
+                      ContainerOutcome::kFailed,
                       TouchObstacle::kPullFailed},
         ContainerCase{"NobodyKnowsWhy",
                       {.waiting_reason = "ErrImagePull"},
-                      ContainerFate::kFailed,
+                      ContainerOutcome::kFailed,
                       TouchObstacle::kPullFailed},
         ContainerCase{"InvalidName",
                       {.waiting_reason = "InvalidImageName"},
-                      ContainerFate::kFailed,
+                      ContainerOutcome::kFailed,
                       TouchObstacle::kPullFailed},
         ContainerCase{"AnotherReason",
                       {.waiting_reason = "illegal base64 data"},
-                      ContainerFate::kFailed,
+                      ContainerOutcome::kFailed,
                       TouchObstacle::kPullFailed}),
     [](const auto& row) { return row.param.name; });
 
 TEST(EvaluateContainer, SaysWhatKubeletSaysInOneBoundedLine) {
-  ContainerSeen seen{.waiting_reason = "ErrImagePull", .waiting_message = "a\nb" + std::string(5000, 'x')};
+  ContainerObservation seen{.waiting_reason = "ErrImagePull",
+                            .waiting_message = "a\nb" + std::string(5000, 'x')};
   std::string why = EvaluateContainer(seen).result.why;
   EXPECT_TRUE(why.starts_with("ErrImagePull: a bx")) << why;
   EXPECT_LE(why.size(), 510U);
 }
 
-PodSeen Pod(std::vector<ContainerSeen> containers, std::string phase = "Pending") {
+PodObservation Pod(std::vector<ContainerObservation> containers, std::string phase = "Pending") {
   return {.phase = std::move(phase), .containers = std::move(containers)};
 }
-const ContainerSeen kPulledOne{.terminated_reason = "StartError"};
-const ContainerSeen kCreating{.waiting_reason = "ContainerCreating"};
+const ContainerObservation kPulledOne{.terminated_reason = "StartError"};
+const ContainerObservation kCreating{.waiting_reason = "ContainerCreating"};
 
 TEST(EvaluatePod, IsOverWhenEveryContainerIsDecided) {
   EXPECT_FALSE(EvaluatePod(Pod({}), seconds(1), seconds(1)).over);
@@ -196,7 +198,8 @@ TEST(EvaluatePod, OneThatMovesHasItsTime) {
 }
 
 TEST(EvaluatePod, OneThatKubeletRefusedSaysWhy) {
-  PodSeen seen{.phase = "Failed", .reason = "OutOfpods", .message = "Node didn't have enough resource: pods"};
+  PodObservation seen{
+      .phase = "Failed", .reason = "OutOfpods", .message = "Node didn't have enough resource: pods"};
   PodEvaluation judged = EvaluatePod(seen, {}, {});
   EXPECT_TRUE(judged.over);
   EXPECT_EQ(judged.pod.obstacle, TouchObstacle::kPodNeverRan);
@@ -276,7 +279,7 @@ TEST(ForContent, AnotherContentIsANewBeginning) {
 TEST(SkipTouch, TheAttemptsCountAgainOnceTheContentMayBeTouched) {
   TouchHistory past = ForContent({}, "sha256:a", kNow);
   for (int i = 0; i < 3; i++) past = Touched(past, TouchObstacle::kNotRecorded);
-  const TouchHistory aside = SkipTouch(SkipTouch(past));
+  const TouchHistory aside = PauseTouch(PauseTouch(past));
   EXPECT_EQ(aside.image_id, "");
   const TouchHistory back = ForContent(aside, "sha256:a", kNow);
   EXPECT_EQ(back.image_id, "sha256:a");
@@ -291,59 +294,61 @@ TEST(SkipTouch, TheAttemptsCountAgainOnceTheContentMayBeTouched) {
 TEST(AfterNews, WhatWasGivenUpIsTriedAgain) {
   TouchHistory past = ForContent({}, "sha256:a", kNow);
   for (int i = 0; i < 3; i++) past = Touched(past, TouchObstacle::kNoNodeCredentials);
-  past = AfterNews(past, kNow + minutes(1));
+  past = AfterConditionsChanged(past, kNow + minutes(1));
   EXPECT_EQ(StatusOf({TouchNeed::kOpen, false, past, {}}, kNow + minutes(1), kWall).state, TouchState::kDue);
 }
 
 TEST(AfterPod, TheGroundIsTriedAtLongIntervalsAndCalledHopelessAfterThree) {
-  TouchGround ground;
-  for (int i = 0; i < 2; i++) ground = AfterPod(ground, {TouchObstacle::kQuota, "full"}, kNow, 0);
-  EXPECT_FALSE(CannotSucceed(ground));
-  EXPECT_EQ(ground.not_before, kNow + minutes(2));
-  EXPECT_EQ(StatusOf({TouchNeed::kOpen, false, {}, ground}, kNow, kWall).state, TouchState::kWaiting);
-  ground = AfterPod(ground, {TouchObstacle::kQuota, "full"}, kNow, 0);
-  EXPECT_TRUE(CannotSucceed(ground));
-  EXPECT_EQ(ground.not_before, kNow + minutes(10));
-  TouchStatus status = StatusOf({TouchNeed::kOpen, false, {}, ground}, kNow, kWall);
+  TouchPodHealth pod_health;
+  for (int i = 0; i < 2; i++) pod_health = AfterPod(pod_health, {TouchObstacle::kQuota, "full"}, kNow, 0);
+  EXPECT_FALSE(CannotSucceed(pod_health));
+  EXPECT_EQ(pod_health.not_before, kNow + minutes(2));
+  EXPECT_EQ(StatusOf({TouchNeed::kOpen, false, {}, pod_health}, kNow, kWall).state, TouchState::kWaiting);
+  pod_health = AfterPod(pod_health, {TouchObstacle::kQuota, "full"}, kNow, 0);
+  EXPECT_TRUE(CannotSucceed(pod_health));
+  EXPECT_EQ(pod_health.not_before, kNow + minutes(10));
+  TouchStatus status = StatusOf({TouchNeed::kOpen, false, {}, pod_health}, kNow, kWall);
   EXPECT_EQ(status.state, TouchState::kIneffective);
   EXPECT_EQ(status.obstacle, TouchObstacle::kQuota);
   EXPECT_EQ(status.why, "full");
   EXPECT_EQ(status.next_attempt_at, kWall + minutes(10));
-  ground = AfterPod(ground, {}, kNow, 0);
-  EXPECT_EQ(StatusOf({TouchNeed::kOpen, false, {}, ground}, kNow, kWall).state, TouchState::kDue);
+  pod_health = AfterPod(pod_health, {}, kNow, 0);
+  EXPECT_EQ(StatusOf({TouchNeed::kOpen, false, {}, pod_health}, kNow, kWall).state, TouchState::kDue);
 }
 
 TEST(AfterPod, AnApiServerThatIsAwayIsNeverHopeless) {
-  TouchGround ground;
-  for (int i = 0; i < 50; i++) ground = AfterPod(ground, {TouchObstacle::kApiServer, "away"}, kNow, 0);
-  EXPECT_FALSE(CannotSucceed(ground));
-  EXPECT_LE(ground.not_before, kNow + minutes(5));
+  TouchPodHealth pod_health;
+  for (int i = 0; i < 50; i++)
+    pod_health = AfterPod(pod_health, {TouchObstacle::kApiServer, "away"}, kNow, 0);
+  EXPECT_FALSE(CannotSucceed(pod_health));
+  EXPECT_LE(pod_health.not_before, kNow + minutes(5));
 }
 
 // Nobody waits any longer then.
 TEST(StatusOf, SixPassingFailuresSettle) {
-  auto settled = [](const TouchHistory& past, const TouchGround& ground) {
-    return StatusOf({TouchNeed::kOpen, false, past, ground}, kNow, kWall).settled;
+  auto settled = [](const TouchHistory& past, const TouchPodHealth& pod_health) {
+    return StatusOf({TouchNeed::kOpen, false, past, pod_health}, kNow, kWall).settled;
   };
   TouchHistory past = ForContent({}, "sha256:a", kNow);
-  TouchGround ground;
-  EXPECT_FALSE(settled(past, ground)) << "not tried yet";
+  TouchPodHealth pod_health;
+  EXPECT_FALSE(settled(past, pod_health)) << "not tried yet";
   for (int i = 0; i < 5; i++) {
     past = AfterTouch(past, {TouchObstacle::kRegistryTrouble, "away"}, kNow, kWall, 0);
-    ground = AfterPod(ground, {TouchObstacle::kApiServer, "away"}, kNow, 0);
+    pod_health = AfterPod(pod_health, {TouchObstacle::kApiServer, "away"}, kNow, 0);
   }
-  EXPECT_FALSE(settled(past, ground));
-  EXPECT_TRUE(settled(AfterTouch(past, {TouchObstacle::kRegistryTrouble, "away"}, kNow, kWall, 0), ground));
-  EXPECT_TRUE(settled(past, AfterPod(ground, {TouchObstacle::kApiServer, "away"}, kNow, 0)));
+  EXPECT_FALSE(settled(past, pod_health));
+  EXPECT_TRUE(
+      settled(AfterTouch(past, {TouchObstacle::kRegistryTrouble, "away"}, kNow, kWall, 0), pod_health));
+  EXPECT_TRUE(settled(past, AfterPod(pod_health, {TouchObstacle::kApiServer, "away"}, kNow, 0)));
 }
 
 TEST(AfterPod, OnlyRefusalsInARowCount) {
-  TouchGround ground;
-  for (int i = 0; i < 2; i++) ground = AfterPod(ground, {TouchObstacle::kQuota, "full"}, kNow, 0);
-  ground = AfterPod(ground, {TouchObstacle::kApiServer, "away"}, kNow, 0);
-  ground = AfterPod(ground, {TouchObstacle::kQuota, "full"}, kNow, 0);
-  EXPECT_FALSE(CannotSucceed(ground));
-  EXPECT_EQ(ground.failures, 1);
+  TouchPodHealth pod_health;
+  for (int i = 0; i < 2; i++) pod_health = AfterPod(pod_health, {TouchObstacle::kQuota, "full"}, kNow, 0);
+  pod_health = AfterPod(pod_health, {TouchObstacle::kApiServer, "away"}, kNow, 0);
+  pod_health = AfterPod(pod_health, {TouchObstacle::kQuota, "full"}, kNow, 0);
+  EXPECT_FALSE(CannotSucceed(pod_health));
+  EXPECT_EQ(pod_health.failures, 1);
 }
 
 TEST(NextTouch, TwentyAtMost) {
@@ -389,10 +394,10 @@ TEST(Touch, AfterARestartOfKubeletWhatWaitsIsDueAndNothingIsForgotten) {
   EXPECT_EQ(AfterKubeletRestart(waiting, now).failures, 2);
   TouchHistory given_up{.failures = 3, .not_before = base::TimePoint::max()};
   EXPECT_EQ(AfterKubeletRestart(given_up, now).not_before, base::TimePoint::max());
-  TouchGround ground{.failures = 3, .not_before = now + std::chrono::minutes(10)};
-  EXPECT_EQ(AfterKubeletRestart(ground, now).not_before, now);
-  EXPECT_EQ(AfterKubeletRestart(ground, now).failures, 3);
-  TouchGround due{.not_before = now - std::chrono::minutes(1)};
+  TouchPodHealth pod_health{.failures = 3, .not_before = now + std::chrono::minutes(10)};
+  EXPECT_EQ(AfterKubeletRestart(pod_health, now).not_before, now);
+  EXPECT_EQ(AfterKubeletRestart(pod_health, now).failures, 3);
+  TouchPodHealth due{.not_before = now - std::chrono::minutes(1)};
   EXPECT_EQ(AfterKubeletRestart(due, now).not_before, due.not_before);
 }
 

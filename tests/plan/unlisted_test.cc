@@ -17,9 +17,9 @@ image::LocalImage Image(const std::string& id, std::vector<std::string> tags,
 ImageList List(const std::vector<std::string>& names) {
   ImageList list;
   for (const std::string& name : names) {
-    DesiredImage want;
-    want.reference = *image::Reference::Parse(name);
-    list.images.push_back(std::move(want));
+    DesiredImage desired;
+    desired.reference = *image::Reference::Parse(name);
+    list.images.push_back(std::move(desired));
   }
   return list;
 }

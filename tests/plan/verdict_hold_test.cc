@@ -15,36 +15,36 @@ using tests::Unknown;
 
 const base::TimePoint kNow{seconds(100000)};
 
-VerdictSeen Changed(VerdictsPtr verdicts, bool pull_under_way = false) {
+VerdictReadout Changed(VerdictsPtr verdicts, bool pull_under_way = false) {
   return {.verdicts = std::move(verdicts),
           .image_id = "a",
           .pull_under_way = pull_under_way,
           .files_changed = true};
 }
-HeldVerdict OpenSince(base::TimePoint time) {
+DebouncedVerdict OpenSince(base::TimePoint time) {
   return AfterReading({}, {.verdicts = Open(), .image_id = "a"}, time);
 }
 
 TEST(VerdictHold, TheFirstReadingIsShownAtOnce) {
-  HeldVerdict held = OpenSince(kNow);
+  DebouncedVerdict held = OpenSince(kNow);
   EXPECT_EQ(held.shown, held.newest);
   EXPECT_EQ(NextRelease(held), base::TimePoint::max());
 }
 
 TEST(VerdictHold, ARecordThatClosesIsShownWhenTheFilesAreQuiet) {
-  HeldVerdict held = OpenSince(kNow);
+  DebouncedVerdict held = OpenSince(kNow);
   held = AfterReading(held, Changed(Closed()), kNow);
   EXPECT_EQ(held.shown->never.result, kubelet::VerdictResult::kStarts);
-  EXPECT_EQ(NextRelease(held), kNow + kSettledAfter);
+  EXPECT_EQ(NextRelease(held), kNow + kFilesStableAfter);
   EXPECT_EQ(AfterTime(held, kNow + milliseconds(499)).shown, held.shown);
-  held = AfterTime(held, kNow + kSettledAfter);
+  held = AfterTime(held, kNow + kFilesStableAfter);
   EXPECT_EQ(held.shown->never.result, kubelet::VerdictResult::kRefused);
   EXPECT_EQ(NextRelease(held), base::TimePoint::max());
 }
 
 TEST(VerdictHold, APullOfKubeletsIsGivenThreeSeconds) {
-  HeldVerdict held = AfterReading(OpenSince(kNow), Changed(Closed(), true), kNow);
-  EXPECT_EQ(NextRelease(held), kNow + kHoldVerdict);
+  DebouncedVerdict held = AfterReading(OpenSince(kNow), Changed(Closed(), true), kNow);
+  EXPECT_EQ(NextRelease(held), kNow + kVerdictDebounce);
   held = AfterTime(held, kNow + milliseconds(2999));
   EXPECT_EQ(held.shown->never.result, kubelet::VerdictResult::kStarts);
   // It ended well: nothing was ever said but Starts.
@@ -54,13 +54,13 @@ TEST(VerdictHold, APullOfKubeletsIsGivenThreeSeconds) {
 }
 
 TEST(VerdictHold, APullThatTakesLongerIsShown) {
-  HeldVerdict held = AfterReading(OpenSince(kNow), Changed(Closed(), true), kNow);
-  held = AfterTime(held, kNow + kHoldVerdict);
+  DebouncedVerdict held = AfterReading(OpenSince(kNow), Changed(Closed(), true), kNow);
+  held = AfterTime(held, kNow + kVerdictDebounce);
   EXPECT_EQ(held.shown->never.result, kubelet::VerdictResult::kRefused);
 }
 
 TEST(VerdictHold, FilesThatNeverRestAreBelievedAfterThreeSeconds) {
-  HeldVerdict held = OpenSince(kNow);
+  DebouncedVerdict held = OpenSince(kNow);
   for (int i = 0; i < 31; i++) {
     base::TimePoint now = kNow + milliseconds(100 * i);
     held = AfterReading(held, Changed(Closed()), now);
@@ -70,39 +70,40 @@ TEST(VerdictHold, FilesThatNeverRestAreBelievedAfterThreeSeconds) {
 }
 
 TEST(VerdictHold, AnotherReasonForTheSameIsShownAtOnce) {
-  HeldVerdict held = AfterReading(OpenSince(kNow), Changed(Open(kubelet::VerdictReason::kOpenToNode)), kNow);
+  DebouncedVerdict held =
+      AfterReading(OpenSince(kNow), Changed(Open(kubelet::VerdictReason::kOpenToNode)), kNow);
   EXPECT_EQ(held.shown->never.reason, kubelet::VerdictReason::kOpenToNode);
 }
 
 TEST(VerdictHold, AFirmVerdictIsNotGivenUpForAFileThatCannotBeReadJustNow) {
-  HeldVerdict held = AfterReading(OpenSince(kNow), Changed(Unknown()), kNow);
+  DebouncedVerdict held = AfterReading(OpenSince(kNow), Changed(Unknown()), kNow);
   EXPECT_EQ(held.shown->never.result, kubelet::VerdictResult::kStarts);
   held = AfterReading(held, Changed(Open()), kNow + milliseconds(100));
   EXPECT_FALSE(held.differs_since);
 }
 
 TEST(VerdictHold, WhatWasUnknownIsNotHeld) {
-  HeldVerdict held = AfterReading({}, {.verdicts = Unknown(), .image_id = "a"}, kNow);
+  DebouncedVerdict held = AfterReading({}, {.verdicts = Unknown(), .image_id = "a"}, kNow);
   EXPECT_EQ(AfterReading(held, Changed(Closed()), kNow).shown->never.result,
             kubelet::VerdictResult::kRefused);
 }
 
 TEST(VerdictHold, AnotherImageOrOtherSettingsAreNotHeld) {
-  VerdictSeen other = Changed(Closed());
+  VerdictReadout other = Changed(Closed());
   other.image_id = "b";
   EXPECT_EQ(AfterReading(OpenSince(kNow), other, kNow).shown->never.result, kubelet::VerdictResult::kRefused);
-  VerdictSeen settings = Changed(Closed());
+  VerdictReadout settings = Changed(Closed());
   settings.files_changed = false;
   EXPECT_EQ(AfterReading(OpenSince(kNow), settings, kNow).shown->never.result,
             kubelet::VerdictResult::kRefused);
 }
 
 TEST(VerdictHold, AHeldVerdictStaysHeldWhenNothingNewIsRead) {
-  HeldVerdict held = AfterReading(OpenSince(kNow), Changed(Closed(), true), kNow);
-  VerdictSeen again = {.verdicts = held.newest, .image_id = "a", .pull_under_way = true};
+  DebouncedVerdict held = AfterReading(OpenSince(kNow), Changed(Closed(), true), kNow);
+  VerdictReadout again = {.verdicts = held.newest, .image_id = "a", .pull_under_way = true};
   held = AfterReading(held, again, kNow + seconds(1));
   EXPECT_EQ(held.shown->never.result, kubelet::VerdictResult::kStarts);
-  EXPECT_EQ(NextRelease(held), kNow + kHoldVerdict);
+  EXPECT_EQ(NextRelease(held), kNow + kVerdictDebounce);
 }
 
 }  // namespace

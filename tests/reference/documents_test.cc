@@ -76,7 +76,7 @@ std::map<std::string, std::string> Golden(const std::string& kind) {
   return documents;
 }
 
-std::map<std::string, std::string> StatusDocuments() {
+std::map<std::string, std::string> CachedStatusTexts() {
   std::map<std::string, std::string> documents = Golden("NodeStatus");
   const std::map<std::string, plan::Snapshot> snapshots = {
       {"planted", sample::PlantedNode()},
@@ -92,12 +92,12 @@ std::map<std::string, std::string> StatusDocuments() {
 }
 
 TEST(StatusSchema, DescribesEveryMemberOfRealDocuments) {
-  EXPECT_GE(StatusDocuments().size(), 16U);
-  ExpectValid(Closed(Document::kStatus), StatusDocuments());
+  EXPECT_GE(CachedStatusTexts().size(), 16U);
+  ExpectValid(Closed(Document::kStatus), CachedStatusTexts());
 }
 
 TEST(StatusSchema, ADocumentOfALaterVersionIsValid) {
-  Node root = JsonOf(StatusDocuments().at("peaceful"));
+  Node root = JsonOf(CachedStatusTexts().at("peaceful"));
   root.Set("newMember", Node::Bool(true));
   for (doc::Member& member : root.members) {
     if (member.key == "reason") member.value = Node::String("NewReason");

@@ -43,7 +43,7 @@ RegistriesSettings RegistriesConfIs(std::shared_ptr<const RegistriesConf> conf) 
 }
 
 const ContainerdSettings kNoFile = {{}, {"it is not there"}};
-const ContainerdSettings kBrokenFile = OnlyTheRuntimeKnows("it is broken");
+const ContainerdSettings kBrokenFile = UnknownSettings("it is broken");
 
 TEST(AccessTest, IsAsDeclaredElseAsTold) {
   const AccessRow rows[] = {

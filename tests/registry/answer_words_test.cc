@@ -107,8 +107,8 @@ TEST(ManifestKindOf, Table) {
       {"Text/HTML; charset=utf-8", ManifestKind::kHtml, ManifestKind::kHtml},
   };
   for (const auto& row : rows) {
-    EXPECT_EQ(ManifestKindOf(row.type, TypeReader::kContainerd), row.containerd) << row.type;
-    EXPECT_EQ(ManifestKindOf(row.type, TypeReader::kCrio), row.crio) << row.type;
+    EXPECT_EQ(ManifestKindOf(row.type, MediaTypeRules::kContainerd), row.containerd) << row.type;
+    EXPECT_EQ(ManifestKindOf(row.type, MediaTypeRules::kCrio), row.crio) << row.type;
   }
 }
 
@@ -130,16 +130,16 @@ TEST(AnswerToFault, Table) {
   } rows[] = {
       {http::Fault::kRequest, Kind::kIndeterminate, "Internal"},
       {http::Fault::kStopped, Kind::kUnreachable, "Stopped"},
-      {http::Fault::kName, Kind::kUnreachable, "Dns"},
+      {http::Fault::kDns, Kind::kUnreachable, "Dns"},
       {http::Fault::kConnect, Kind::kUnreachable, "Connect"},
-      {http::Fault::kAddress, Kind::kUnreachable, "Address"},
+      {http::Fault::kExcludedAddress, Kind::kUnreachable, "Address"},
       {http::Fault::kTls, Kind::kUnreachable, "Tls"},
       {http::Fault::kUntrustedCertificate, Kind::kUnreachable, "Tls"},
       {http::Fault::kProxy, Kind::kUnreachable, "Proxy"},
       {http::Fault::kProxyAuth, Kind::kUnreachable, "ProxyAuth"},
       {http::Fault::kTimeout, Kind::kUnreachable, "Timeout"},
       {http::Fault::kReset, Kind::kUnreachable, "Reset"},
-      {http::Fault::kGarbage, Kind::kServerError, "NotARegistry"},
+      {http::Fault::kNotHttp, Kind::kServerError, "NotARegistry"},
       {http::Fault::kTooLong, Kind::kIndeterminate, "TooLong"},
       {http::Fault::kEncoding, Kind::kIndeterminate, "NotAcceptable"},
   };

@@ -39,17 +39,17 @@ class BlobSourceTest : public tests::RegistryWorld {
   }
   base::Result<image::ImageManifest> Manifest(const image::RegistryQuestion& image) {
     if (!client_) Make();
-    return client_->contents().Manifest(Patient(), image);
+    return client_->contents().FetchManifest(Patient(), image);
   }
   base::Result<std::string> Bytes(const image::RegistryQuestion& image, std::uint64_t begin = 2,
                                   std::uint64_t end = 5) {
     if (!client_) Make();
     std::string bytes;
-    auto got = client_->contents().Bytes(Patient(), image, {kDigest, kBlob.size(), begin, end},
-                                         [&](std::string_view part) {
-                                           bytes += part;
-                                           return bytes.size() < enough_;
-                                         });
+    auto got = client_->contents().FetchBytes(Patient(), image, {kDigest, kBlob.size(), begin, end},
+                                              [&](std::string_view part) {
+                                                bytes += part;
+                                                return bytes.size() < enough_;
+                                              });
     given_ = bytes;
     if (!got) return got.error();
     return bytes;
@@ -120,7 +120,7 @@ TEST_F(BlobSourceTest, AnIndexComesWithTheManifestOfThisPlatform) {
   auto foreign = Manifest(App("v3"));
   ASSERT_FALSE(foreign) << "the runtime unpacks no 386";
   EXPECT_EQ(foreign.error().code(), Code::kInvalidArgument);
-  EXPECT_EQ(foreign.error().owner(), base::Owner::kImage);
+  EXPECT_EQ(foreign.error().fault(), base::Fault::kImage);
 }
 
 TEST_F(BlobSourceTest, AManifestThatDoesNotMatchItsDigestIsRefused) {
@@ -259,8 +259,8 @@ TEST_F(BlobSourceTest, LimitsThatComeSideBySideAreOneAndAreToldToPulls) {
     std::vector<std::jthread> ranges;
     for (int i = 0; i < 8; i++) {
       ranges.emplace_back([&] {
-        auto got = client_->contents().Bytes(Patient(), App(), {kDigest, kBlob.size(), 2, 5},
-                                             [](std::string_view) { return true; });
+        auto got = client_->contents().FetchBytes(Patient(), App(), {kDigest, kBlob.size(), 2, 5},
+                                                  [](std::string_view) { return true; });
         EXPECT_EQ(got.error().code(), Code::kResourceExhausted);
       });
     }
@@ -435,8 +435,9 @@ TEST_F(BlobSourceTest, AStopEndsIt) {
   std::stop_source stop;
   stop.request_stop();
   Make();
-  const auto got = client_->contents().Bytes({.stop = stop.get_token()}, App(), {kDigest, kBlob.size(), 0, 3},
-                                             [](std::string_view) { return true; });
+  const auto got =
+      client_->contents().FetchBytes({.stop = stop.get_token()}, App(), {kDigest, kBlob.size(), 0, 3},
+                                     [](std::string_view) { return true; });
   ASSERT_FALSE(got);
   EXPECT_EQ(got.error().code(), Code::kCancelled);
 }

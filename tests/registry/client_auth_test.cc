@@ -133,12 +133,13 @@ TEST_F(ClientAuthTest, AStrangersRegistryOnThisMachineIsNotAsked) {
   Make();
   registry_.Put("app", "v1");
   auto ask = [&](const std::string& host, bool untrusted_name) {
-    image::RegistryQuestion question{.reference = *image::Reference::Parse(host + "/app:v1"),
-                                     .local_digests = {},
-                                     .platform = image::Platform::Host(),
-                                     .credentials = {},
-                                     .untrusted_name = untrusted_name,
-                                     .not_these = std::vector<std::string>{"192.0.2.9", "2001:db8::9"}};
+    image::RegistryQuestion question{
+        .reference = *image::Reference::Parse(host + "/app:v1"),
+        .local_digests = {},
+        .platform = image::Platform::Host(),
+        .credentials = {},
+        .untrusted_name = untrusted_name,
+        .excluded_addresses = std::vector<std::string>{"192.0.2.9", "2001:db8::9"}};
     return client_->Ask({}, question);
   };
   const std::string port = ":" + std::to_string(registry_.port());
@@ -157,7 +158,7 @@ TEST_F(ClientAuthTest, AStrangersRegistryOnThisMachineIsNotAsked) {
 class TokensElsewhere final : public http::Client {
  public:
   explicit TokensElsewhere(http::Fault fault) : fault_(fault) {}
-  http::Exchanged Exchange(const base::Call&, const http::Request& request) override {
+  http::ExchangeResult Exchange(const base::Call&, const http::Request& request) override {
     if (request.url.find("token") != std::string::npos) return {base::Unavailable("no"), fault_};
     return {http::Response{.status = 401,
                            .headers = {{"WWW-Authenticate", "Bearer realm=\"https://n1.example/token\""}}},
@@ -181,8 +182,9 @@ TEST_F(ClientAuthTest, AStrangersTokenServiceOnThisNodeLooksLikeOneThatIsSilent)
                                       .untrusted_name = untrusted_name});
     return std::pair(answer.kind, answer.only_by_pull);
   };
-  EXPECT_EQ(ask(http::Fault::kAddress, true), ask(http::Fault::kConnect, true));
-  EXPECT_EQ(ask(http::Fault::kAddress, false), std::pair(image::RegistryAnswerKind::kIndeterminate, true));
+  EXPECT_EQ(ask(http::Fault::kExcludedAddress, true), ask(http::Fault::kConnect, true));
+  EXPECT_EQ(ask(http::Fault::kExcludedAddress, false),
+            std::pair(image::RegistryAnswerKind::kIndeterminate, true));
 }
 
 // The operator has a credential for the registry, so it is no stranger's.
@@ -195,7 +197,7 @@ TEST_F(ClientAuthTest, WhileTheAddressesAreUnknownOnlyRegistriesOfStrangersAreNo
                                      .platform = image::Platform::Host(),
                                      .credentials = std::move(credentials),
                                      .untrusted_name = true,
-                                     .not_these = std::nullopt};
+                                     .excluded_addresses = std::nullopt};
     return client_->Ask({}, question).kind;
   };
   EXPECT_EQ(ask({}), image::RegistryAnswerKind::kUnreachable);

@@ -371,8 +371,8 @@ TEST_F(ClientMirrorTest, WhoWouldBeAsked) {
   ASSERT_EQ(chain->hosts.size(), 2U);
   EXPECT_EQ(chain->source, dir_ / "certs/" + registry_.address());
   EXPECT_EQ(chain->hosts[0].host.server.ToString(), "http://" + one_.address() + "/v2");
-  EXPECT_FALSE(Answers(chain->hosts[0].host, false));
-  EXPECT_TRUE(Answers(chain->hosts[0].host, true));
+  EXPECT_FALSE(CanServe(chain->hosts[0].host, false));
+  EXPECT_TRUE(CanServe(chain->hosts[0].host, true));
   EXPECT_EQ(chain->hosts[1].host.server.ToString(), "https://cache.example/v2");
   EXPECT_FALSE(chain->hosts[1].own);
   EXPECT_TRUE(one_.lines().empty());

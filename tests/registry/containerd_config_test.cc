@@ -51,7 +51,7 @@ ContainerdSettings Word(const Texts& files) {
     EXPECT_TRUE(config) << config.error().message() << "\n" << text;
     if (config) named.push_back({"/f" + std::to_string(named.size()), *std::move(config)});
   }
-  return Assemble(named);
+  return MergeContainerdConfigs(named);
 }
 
 image::RuntimeRegistries Says(std::string path, Texts in_tables = {}, bool has_mirrors = false,
@@ -59,7 +59,7 @@ image::RuntimeRegistries Says(std::string path, Texts in_tables = {}, bool has_m
   return {true, std::move(path), std::move(in_tables), has_mirrors, local_pull, discards_layers};
 }
 
-const image::RuntimeRegistries kOnlyTheRuntimeKnows = {.in_tables = {"*"}};
+const image::RuntimeRegistries kOnlyTheRuntimeKnows = {.hosts_in_tables = {"*"}};
 
 struct WordRow {
   std::string name;
@@ -227,7 +227,7 @@ TEST(ContainerdConfigTest, IsWhatContainerdMakesOfIt) {
     ContainerdSettings word = Word(row.files);
     EXPECT_EQ(word.registries.known, row.expect.known);
     EXPECT_EQ(word.registries.config_path, row.expect.config_path);
-    EXPECT_EQ(word.registries.in_tables, row.expect.in_tables);
+    EXPECT_EQ(word.registries.hosts_in_tables, row.expect.hosts_in_tables);
     EXPECT_EQ(word.registries, row.expect);
     ASSERT_EQ(word.notes.size(), row.notes.size()) << (word.notes.empty() ? "" : word.notes[0]);
     for (std::size_t i = 0; i < word.notes.size(); i++) {
@@ -239,7 +239,7 @@ TEST(ContainerdConfigTest, IsWhatContainerdMakesOfIt) {
 TEST(ContainerdConfig, ManyHostsAreAnyHost) {
   Texts hosts;
   for (int i = 0; i < 300; i++) hosts.push_back("r" + std::to_string(i) + ".io");
-  EXPECT_EQ(Word({Version(3) + Mirrors(kImages, hosts)}).registries.in_tables, Texts{"*"});
+  EXPECT_EQ(Word({Version(3) + Mirrors(kImages, hosts)}).registries.hosts_in_tables, Texts{"*"});
 }
 
 // A table within a table for each part.
@@ -383,7 +383,7 @@ TEST(ContainerdConfig, NothingOfASecretIsKept) {
   ASSERT_TRUE(text);
   ContainerdSettings word = Word({*text, "version = 3\n[plugins.cri]\npassword = \"topsecret\""});
   for (const std::string& note : word.notes) EXPECT_EQ(note.find("topsecret"), std::string::npos) << note;
-  for (const std::string& host : word.registries.in_tables)
+  for (const std::string& host : word.registries.hosts_in_tables)
     EXPECT_EQ(host.find("topsecret"), std::string::npos);
 }
 

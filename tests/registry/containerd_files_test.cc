@@ -41,7 +41,7 @@ class ContainerdFilesTest : public testing::Test {
   std::shared_ptr<const ContainerdSettings> word_;
 };
 
-const image::RuntimeRegistries kOnlyTheRuntimeKnows = {.in_tables = {"*"}};
+const image::RuntimeRegistries kOnlyTheRuntimeKnows = {.hosts_in_tables = {"*"}};
 
 TEST_F(ContainerdFilesTest, NoFileMeansDefaults) {
   EXPECT_EQ(

@@ -24,10 +24,10 @@ unknown = 1
                                  "/etc/crio/crio.conf", settings));
   EXPECT_EQ(settings, (CrioSettings{"/var/lib/kubelet/config.json", "/etc/crio/crio.conf", "/etc/other"}));
   ASSERT_TRUE(UpdateCrioSettings("[crio.image]\npause_image = \"x\"\n", "/b", settings));
-  EXPECT_EQ(settings.said_in, "/etc/crio/crio.conf");
+  EXPECT_EQ(settings.auth_file_source, "/etc/crio/crio.conf");
   ASSERT_TRUE(UpdateCrioSettings("[crio.image]\nglobal_auth_file = \"\"\n", "/c", settings));
   EXPECT_EQ(settings.global_auth_file, "") << "a later file takes it back";
-  EXPECT_EQ(settings.said_in, "/c");
+  EXPECT_EQ(settings.auth_file_source, "/c");
 }
 
 struct Mistake {
@@ -59,7 +59,7 @@ class ReadCrioSettingsTest : public testing::Test {
   std::string GlobalAuthFile() {
     auto read = ReadCrioSettings(kCrioFile, dir_.path());
     if (!read) return read.error().message();
-    return *read ? (*read)->global_auth_file + " in " + (*read)->said_in : "no CRI-O";
+    return *read ? (*read)->global_auth_file + " in " + (*read)->auth_file_source : "no CRI-O";
   }
   static std::string Names(const std::string& file) {
     return "[crio.image]\nglobal_auth_file = \"" + file + "\"\n";

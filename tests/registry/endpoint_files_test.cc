@@ -97,10 +97,10 @@ TEST_F(PlaceFilesTest, CertificatesThatCannotBeUsedLeaveItToPulls) {
   dir_.Write("etc/containers/certs.d/quay.io/me.cert", "CERT");
   Conf("");
   EXPECT_EQ(
-      Chain("quay.io/a:v1")->only_by_pull,
+      Chain("quay.io/a:v1")->only_by_pull_reason,
       "The certificates for quay.io cannot be used here (/etc/containers/certs.d/quay.io/me.cert has no key "
       "beside it); only a pull can tell.");
-  EXPECT_EQ(Chain("docker.io/a:v1")->only_by_pull, "");
+  EXPECT_EQ(Chain("docker.io/a:v1")->only_by_pull_reason, "");
 }
 
 // The library would not ask, and neither would it take the next folder.
@@ -110,7 +110,7 @@ TEST_F(PlaceFilesTest, AFolderThatCannotBeReadLeavesItToPulls) {
   }
   dir_.Write("etc/docker/certs.d/quay.io/ca.crt", "DOCKER");
   Conf("");
-  EXPECT_NE(Chain("quay.io/a:v1")->only_by_pull.find("has more than 1000 entries"), std::string::npos);
+  EXPECT_NE(Chain("quay.io/a:v1")->only_by_pull_reason.find("has more than 1000 entries"), std::string::npos);
 }
 
 }  // namespace

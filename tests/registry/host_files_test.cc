@@ -143,9 +143,9 @@ TEST_F(HostFilesTest, ABrokenFileMeansCertificatesAndTheRegistryItself) {
   EXPECT_EQ(chain->hosts[0].tls->certificate_pem, "CERT");
   EXPECT_EQ(chain->hosts[0].tls->key_pem.Reveal(), "KEY");
   EXPECT_TRUE(chain->hosts[0].tls->verify);
-  ASSERT_TRUE(chain->hosts[0].tls_elsewhere);
-  EXPECT_EQ(chain->hosts[0].tls_elsewhere->ca_pem, "CA-A\nCA-B\nSYSTEM\n");
-  EXPECT_EQ(chain->hosts[0].tls_elsewhere->certificate_pem, "");
+  ASSERT_TRUE(chain->hosts[0].redirect_tls);
+  EXPECT_EQ(chain->hosts[0].redirect_tls->ca_pem, "CA-A\nCA-B\nSYSTEM\n");
+  EXPECT_EQ(chain->hosts[0].redirect_tls->certificate_pem, "");
 }
 
 // Which of several a server wants is found out in the handshake, by Go and not by us.
@@ -171,27 +171,27 @@ TEST_F(HostFilesTest, KeyInTheCertificatesFileAndSkipVerify) {
   EXPECT_EQ(chain->hosts[0].tls->certificate_pem, "BOTH");
   EXPECT_EQ(chain->hosts[0].tls->key_pem.Reveal(), "BOTH");
   EXPECT_FALSE(chain->hosts[0].tls->verify);
-  EXPECT_FALSE(chain->hosts[0].tls_elsewhere);
+  EXPECT_FALSE(chain->hosts[0].redirect_tls);
   EXPECT_FALSE(chain->hosts[1].tls);
 }
 
 TEST_F(HostFilesTest, AFileThatIsNotThereEndsEveryPull) {
   Write("one/quay.io/hosts.toml", "[host.\"https://m\"]\n[host.\"https://n\"]\nca = \"absent.pem\"\n");
-  EXPECT_NE(Chain("quay.io")->only_by_pull.find("absent.pem"), std::string::npos);
+  EXPECT_NE(Chain("quay.io")->only_by_pull_reason.find("absent.pem"), std::string::npos);
   Write("one/quay.io/absent.pem", "no PEM");
-  EXPECT_NE(Chain("quay.io")->only_by_pull.find("absent.pem holds no certificate"), std::string::npos);
+  EXPECT_NE(Chain("quay.io")->only_by_pull_reason.find("absent.pem holds no certificate"), std::string::npos);
   Write("one/quay.io/absent.pem", "-----BEGIN CERTIFICATE-----\n");
-  EXPECT_EQ(Chain("quay.io")->only_by_pull, "");
+  EXPECT_EQ(Chain("quay.io")->only_by_pull_reason, "");
   // Every pair is loaded, whichever the server asks for.
   Write("one/quay.io/hosts.toml", "client = [[\"absent.pem\", \"absent.pem\"]]\n[host.\"https://m\"]\n");
-  EXPECT_NE(Chain("quay.io")->only_by_pull.find("absent.pem holds no private key"), std::string::npos);
+  EXPECT_NE(Chain("quay.io")->only_by_pull_reason.find("absent.pem holds no private key"), std::string::npos);
 }
 
 TEST_F(HostFilesTest, AFileBeyondOurLimitsLeavesItToPulls) {
   std::string many;
   for (int i = 0; i < 33; i++) many += Mirror("https://m" + std::to_string(i));
   Write("one/quay.io/hosts.toml", many);
-  EXPECT_EQ(Chain("quay.io")->only_by_pull,
+  EXPECT_EQ(Chain("quay.io")->only_by_pull_reason,
             "/one/quay.io/hosts.toml is not followed here (line 1: there are too many hosts); only a pull "
             "can tell.");
 }

@@ -18,7 +18,8 @@ namespace {
 using tests::Ref;
 using Texts = std::vector<std::string>;
 
-const RuntimeRules kOld = RulesOf("1.6.20"), kLast1 = RulesOf("1.7.34"), kNew = RulesOf("2.3.4");
+const RuntimeRules kOld = RuntimeRulesFor("1.6.20"), kLast1 = RuntimeRulesFor("1.7.34"),
+                   kNew = RuntimeRulesFor("2.3.4");
 
 // "https://reg/v2", with what is unusual about it behind.
 std::string Shown(const Host& host) {
@@ -83,7 +84,7 @@ TEST(RulesOf, Releases) {
   };
   for (const auto& row : rows) {
     for (std::string_view release : base::Split(row.releases, ' ')) {
-      const RuntimeRules rules = RulesOf(release);
+      const RuntimeRules rules = RuntimeRulesFor(release);
       Host host = DefaultHost("localhost:5000", rules);
       EXPECT_EQ(host.https_first ? "https-http" : host.server.scheme, row.localhost) << release;
       Texts tls, others = {rules.toml == TomlDialect::kGoToml1 ? "v1" : "v2"};
@@ -107,8 +108,8 @@ TEST(RulesOf, Releases) {
 
 // Without a config_path, and without the transfer service.
 TEST(TableHost, LocalhostIsPlainHttp) {
-  EXPECT_EQ(Shown(TableHost("localhost:5000")), "http://localhost:5000/v2");
-  EXPECT_EQ(Shown(TableHost("quay.io")), "https://quay.io/v2");
+  EXPECT_EQ(Shown(CriTablesHost("localhost:5000")), "http://localhost:5000/v2");
+  EXPECT_EQ(Shown(CriTablesHost("quay.io")), "https://quay.io/v2");
   EXPECT_TRUE(RootsOf({.containerd_version = "1.7.32"}).by_tables);
   EXPECT_FALSE(RootsOf({.containerd_version = "1.7.32", .config_path = "/a"}).by_tables);
   EXPECT_FALSE(RootsOf({.containerd_version = "2.1.0"}).by_tables);
@@ -347,8 +348,12 @@ TEST(HostsTomlTest, Table) {
        "[host.\"https://a\"]\ndial_timeout = \"-1s\"\n[host.\"https://b\"]",
        {"https://a/v2 lost", "https://b/v2", kOwn}},
       {"AServerWithoutAHostIsTheOwn", "server = \"https://\"\nca = \"/a\"", {kOwn + " ca=/a"}},
-      {"NoTimeoutBefore207", "dial_timeout = 5", {kOwn}, "reg.example:5000", RulesOf("2.0.6")},
-      {"NoReferrersBefore22", "capabilities = [\"referrers\"]", {}, "reg.example:5000", RulesOf("2.1.9")},
+      {"NoTimeoutBefore207", "dial_timeout = 5", {kOwn}, "reg.example:5000", RuntimeRulesFor("2.0.6")},
+      {"NoReferrersBefore22",
+       "capabilities = [\"referrers\"]",
+       {},
+       "reg.example:5000",
+       RuntimeRulesFor("2.1.9")},
       {"KeysInAnyCaseForV2",
        "Server = \"https://up\"\n[host.\"https://a\"]\nCapabilities = [\"pull\"]\nSkip_Verify = "
        "true\nOverride_Path = true",

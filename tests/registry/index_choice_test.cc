@@ -71,7 +71,7 @@ TEST(ChooseManifest, AsTheRuntimeChooses) {
 
 TEST(ChooseManifest, ForeignPlatformsMayBeLeft) {
   const auto own = [](const std::string& entries, const image::Platform& node) {
-    auto chosen = ChooseManifest(R"({"manifests":[)" + entries + "]}", node, ForeignPlatforms::kLeave);
+    auto chosen = ChooseManifest(R"({"manifests":[)" + entries + "]}", node, ForeignPlatforms::kIgnore);
     return chosen ? chosen->substr(7, 1) : std::string(base::CodeName(chosen.error().code()));
   };
   EXPECT_EQ(own(Entry('a', "linux", "386"), kAmd64), "NotFound");

@@ -22,10 +22,10 @@ using tests::Word;
 
 TEST(LruMap, ForgetsWhatWasUsedLongestAgo) {
   LruMap<int> map(2);
-  map.At("a") = 1;
-  map.At("b") = 2;
+  map.GetOrCreate("a") = 1;
+  map.GetOrCreate("b") = 2;
   ASSERT_NE(map.Find("a"), nullptr);
-  map.At("c") = 3;
+  map.GetOrCreate("c") = 3;
   EXPECT_EQ(map.Find("b"), nullptr);
   EXPECT_EQ(*map.Find("a"), 1);
   EXPECT_EQ(map.size(), 2U);
@@ -202,22 +202,22 @@ TEST(TokenCache, AFailureIsSharedAndAStopIsNot) {
 
 TEST(Throttle, SoManyAtOnce) {
   Throttle throttle({.checks = 2, .requests_per_host = 1, .rate = {}});
-  auto a = throttle.EnterHost(tests::Patient(), "https://a");
+  auto a = throttle.AcquireHost(tests::Patient(), "https://a");
   EXPECT_TRUE(a.granted());
-  EXPECT_TRUE(throttle.EnterHost(tests::Patient(), "https://b").granted());
+  EXPECT_TRUE(throttle.AcquireHost(tests::Patient(), "https://b").granted());
   base::Call short_call = base::Call{}.Within(milliseconds(20));
-  EXPECT_FALSE(throttle.EnterHost(short_call, "https://a").granted());
+  EXPECT_FALSE(throttle.AcquireHost(short_call, "https://a").granted());
   std::stop_source stop;
   std::thread stopper([&] { stop.request_stop(); });
-  EXPECT_FALSE(throttle.EnterHost({.stop = stop.get_token()}, "https://a").granted());
+  EXPECT_FALSE(throttle.AcquireHost({.stop = stop.get_token()}, "https://a").granted());
   stopper.join();
 
-  auto one = throttle.EnterCheck(tests::Patient());
+  auto one = throttle.AcquireCheck(tests::Patient());
   {
-    auto two = throttle.EnterCheck(tests::Patient());
-    EXPECT_FALSE(throttle.EnterCheck(base::Call{}.Within(milliseconds(20))).granted());
+    auto two = throttle.AcquireCheck(tests::Patient());
+    EXPECT_FALSE(throttle.AcquireCheck(base::Call{}.Within(milliseconds(20))).granted());
   }
-  EXPECT_TRUE(throttle.EnterCheck(tests::Patient()).granted());
+  EXPECT_TRUE(throttle.AcquireCheck(tests::Patient()).granted());
 }
 
 TEST(Throttle, WhoWaitsIsLetInWhenAnotherLeaves) {
@@ -227,7 +227,7 @@ TEST(Throttle, WhoWaitsIsLetInWhenAnotherLeaves) {
   for (int i = 0; i < 8; i++) {
     threads.emplace_back([&] {
       for (int n = 0; n < 50; n++) {
-        auto pass = throttle.EnterHost(tests::Patient(), "https://a");
+        auto pass = throttle.AcquireHost(tests::Patient(), "https://a");
         EXPECT_TRUE(pass.granted());
         most = std::max(most.load(), ++inside);
         inside--;
@@ -241,7 +241,7 @@ TEST(Throttle, WhoWaitsIsLetInWhenAnotherLeaves) {
 TEST(Throttle, SoManyASecond) {
   Throttle throttle({.checks = 8, .requests_per_host = 8, .rate = {.per_second = 100, .burst = 3}});
   auto began = std::chrono::steady_clock::now();
-  for (int i = 0; i < 8; i++) EXPECT_TRUE(throttle.EnterHost(tests::Patient(), "https://a").granted());
+  for (int i = 0; i < 8; i++) EXPECT_TRUE(throttle.AcquireHost(tests::Patient(), "https://a").granted());
   EXPECT_GE(std::chrono::steady_clock::now() - began, milliseconds(49));  // five of them waited for 10 ms
 }
 

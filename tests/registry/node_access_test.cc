@@ -113,18 +113,18 @@ TEST(ByPullWords, SayWhy) {
       {"declared", {.by_pull = true}, {"containerd", "2.1.9", {}}, {}, "It is declared"},
       {"told",
        {},
-       {"containerd", "1.7.24", {.known = true, .in_tables = {"*"}}},
+       {"containerd", "1.7.24", {.known = true, .hosts_in_tables = {"*"}}},
        {},
        "containerd has mirrors"},
       {"file",
        {},
        {"containerd", "2.1.9", {}},
-       {{.registries = {.known = true, .in_tables = {"*"}}, .notes = {}}, {}},
+       {{.registries = {.known = true, .hosts_in_tables = {"*"}}, .notes = {}}, {}},
        "containerd has mirrors"},
       {"broken file",
        {},
        {"containerd", "2.1.9", {}},
-       {OnlyTheRuntimeKnows("x"), {}},
+       {UnknownSettings("x"), {}},
        "containerd's configuration file does not name"},
       {"broken registries.conf",
        {},
@@ -135,7 +135,7 @@ TEST(ByPullWords, SayWhy) {
   };
   for (const auto& row : rows) {
     image::RegistryAccess access = DecideAccess(row.declared, row.runtime, row.file);
-    EXPECT_EQ(ByPullWords(access, row.runtime).find(row.words), 0U) << row.name;
+    EXPECT_EQ(ByPullReason(access, row.runtime).find(row.words), 0U) << row.name;
   }
 }
 

@@ -24,13 +24,13 @@ std::vector<std::string> PlacesIn(const std::string& text, const std::string& wr
   EXPECT_TRUE(conf) << (conf ? "" : conf.error().message());
   EXPECT_TRUE(reference) << written;
   if (!conf || !reference) return {};
-  PullEndpoints places = PlacesOf(*conf, *reference);
-  if (!places.only_runtime.empty()) {
-    EXPECT_TRUE(places.places.empty());
-    return {places.only_runtime};
+  PullEndpoints places = PullEndpointsFor(*conf, *reference);
+  if (!places.only_by_pull_reason.empty()) {
+    EXPECT_TRUE(places.endpoints.empty());
+    return {places.only_by_pull_reason};
   }
   std::vector<std::string> words;
-  for (const PullEndpoint& place : places.places) words.push_back(Words(place));
+  for (const PullEndpoint& place : places.endpoints) words.push_back(Words(place));
   return words;
 }
 

@@ -36,14 +36,14 @@ TEST(FollowRedirect, WhereTo) {
 }
 
 TEST(FollowRedirect, NineAreEnough) {
-  std::vector<http::AbsoluteUrl> passed = {Url("https://a/0")};
+  std::vector<http::AbsoluteUrl> visited = {Url("https://a/0")};
   for (int i = 1; i <= 9; i++) {
-    auto next = FollowRedirect(passed, "/" + std::to_string(i));
+    auto next = FollowRedirect(visited, "/" + std::to_string(i));
     ASSERT_TRUE(next);
-    EXPECT_TRUE(FollowRedirect(passed, "/0")) << "a circle, until then";
-    passed.push_back(*next);
+    EXPECT_TRUE(FollowRedirect(visited, "/0")) << "a circle, until then";
+    visited.push_back(*next);
   }
-  EXPECT_FALSE(FollowRedirect(passed, "/10"));
+  EXPECT_FALSE(FollowRedirect(visited, "/10"));
 }
 
 TEST(SameServer, SchemeHostAndPort) {

@@ -19,12 +19,12 @@ struct NodeSays {
 };
 
 inline Report ReportOf(const std::vector<NodeSays>& says, std::vector<screen::FleetNode> others = {}) {
-  Gathering gathering;
+  ReportBuilder builder;
   for (const NodeSays& one : says) {
-    gathering.Add(one.name, one.document);
-    others.push_back(screen::DigestStatus(one.document, one.name));
+    builder.Add(one.name, one.document);
+    others.push_back(screen::SummarizeStatus(one.document, one.name));
   }
-  return std::move(gathering).Take(screen::GatherFleet(std::move(others)));
+  return std::move(builder).Take(screen::GatherFleet(std::move(others)));
 }
 
 inline status::StatusDocument Documented(std::vector<plan::ImageState> images) {
@@ -32,7 +32,7 @@ inline status::StatusDocument Documented(std::vector<plan::ImageState> images) {
 }
 
 inline plan::ImageState Optional(plan::ImageState image) {
-  image.want.Change([](plan::DesiredImage& want) { want.required = false; });
+  image.desired.Change([](plan::DesiredImage& desired) { desired.required = false; });
   return image;
 }
 
@@ -133,7 +133,7 @@ inline Report LargeFleet(int nodes, int images, unsigned not_ready) {
       Documented({sample::Pulling("a/b:1", 100'000'000, 600'000'000, 9'000'000)}).images[0];
   std::mt19937 chance(7);  // NOLINT: the same fleet each time
   std::vector<screen::FleetNode> fleet;
-  Gathering gathering;
+  ReportBuilder builder;
   for (int n = 0; n < nodes; n++) {
     status::StatusDocument document = calm_node;
     for (status::StatusImage& image : document.images) {
@@ -154,10 +154,10 @@ inline Report LargeFleet(int nodes, int images, unsigned not_ready) {
           "the registry answered to node " + LargeNode(n) +
           " something that is as long as such messages are, with an id: " + std::to_string(chance());
     }
-    gathering.Add(LargeNode(n), document);
-    fleet.push_back(screen::DigestStatus(document, LargeNode(n)));
+    builder.Add(LargeNode(n), document);
+    fleet.push_back(screen::SummarizeStatus(document, LargeNode(n)));
   }
-  return std::move(gathering).Take(screen::GatherFleet(std::move(fleet)));
+  return std::move(builder).Take(screen::GatherFleet(std::move(fleet)));
 }
 
 inline const std::vector<std::string>& HostileTexts() {

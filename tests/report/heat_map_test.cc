@@ -14,7 +14,7 @@ namespace {
 
 // One line a row: its image, and its letters.
 std::string Drawn(const Report& report) {
-  const HeatMap map = MapOf(report);
+  const HeatMap map = MakeHeatMap(report);
   const std::vector<std::string> letters = Letters(report.states);
   std::string text;
   for (const HeatMap::Row& row : map.rows) {
@@ -38,12 +38,12 @@ TEST(HeatMap, NodesThatAreAlikeShareAColumnAndTheWorstComeFirst) {
                 {"c", Documented({Here("q.io/x:1"), Here("q.io/y:1"), Here("q.io/z:1")})},
                 {"d", Documented({Here("q.io/x:1"), Absent("q.io/y:1"), Absent("q.io/z:1")})}});
   EXPECT_EQ(Drawn(report), "NN✓ q.io/y:1\nN✓✓ q.io/z:1\n");
-  const HeatMap map = MapOf(report);
+  const HeatMap map = MakeHeatMap(report);
   ASSERT_EQ(map.columns.size(), 3U);
   EXPECT_EQ(map.columns[0].nodes, (std::vector<std::uint32_t>{3}));
   EXPECT_EQ(map.columns[2].nodes, (std::vector<std::uint32_t>{0, 2}));
-  ASSERT_EQ(map.alike.size(), 1U);
-  EXPECT_EQ(map.alike[0].images, (std::vector<std::uint32_t>{0}));
+  ASSERT_EQ(map.uniform.size(), 1U);
+  EXPECT_EQ(map.uniform[0].images, (std::vector<std::uint32_t>{0}));
   EXPECT_EQ(map.rows[0].not_ready, 2U);
   EXPECT_EQ(map.rows[0].listed, 4U);
 }
@@ -52,7 +52,7 @@ TEST(HeatMap, AnImageThatIsAlikeWhereItIsListedIsNoRow) {
   const Report report =
       ReportOf({{"a", Documented({Here("q.io/x:1")})}, {"b", Documented({Absent("q.io/y:1")})}});
   EXPECT_EQ(Drawn(report), "");
-  EXPECT_EQ(MapOf(report).alike.size(), 2U);
+  EXPECT_EQ(MakeHeatMap(report).uniform.size(), 2U);
 }
 
 TEST(HeatMap, NodesThatWereNotHeardHaveNoColumn) {
@@ -60,12 +60,12 @@ TEST(HeatMap, NodesThatWereNotHeardHaveNoColumn) {
       ReportOf({{"a", Documented({Here("q.io/x:1")})}, {"b", Documented({Absent("q.io/x:1")})}},
                {screen::NodeWithoutDetail("c", {})});
   EXPECT_EQ(Drawn(report), "N✓ q.io/x:1\n");
-  EXPECT_EQ(MapOf(report).heard, 2U);
+  EXPECT_EQ(MakeHeatMap(report).answered, 2U);
 }
 
 TEST(HeatMap, EveryCellOfALargeFleetIsInIt) {
   const Report report = LargeFleet(60, 30, 300);
-  const HeatMap map = MapOf(report);
+  const HeatMap map = MakeHeatMap(report);
   std::set<std::uint32_t> nodes;
   for (std::size_t c = 0; c < map.columns.size(); c++) {
     for (std::uint32_t node : map.columns[c].nodes) {
@@ -93,10 +93,11 @@ TEST_P(LettersTest, AreDifferentAndKnown) {
 INSTANTIATE_TEST_SUITE_P(
     Rows, LettersTest,
     testing::Values(
-        LettersCase{
-            "OfTheWord",
-            {{Tone::kFailing, "AccessDenied"}, {Tone::kMoving, "Pulling"}, {Tone::kOptional, "NotFound"}},
-            "D P n"},
+        LettersCase{"OfTheWord",
+                    {{Tone::kFailing, "AccessDenied"},
+                     {Tone::kProgressing, "Pulling"},
+                     {Tone::kOptional, "NotFound"}},
+                    "D P n"},
         LettersCase{
             "TheNextLetterOfTheWord",
             {{Tone::kFailing, "AccessDenied"}, {Tone::kFailing, "DiskFull"}, {Tone::kFailing, "DiskFault"}},

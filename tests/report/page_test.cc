@@ -62,10 +62,10 @@ TEST(Page, FetchesAndSendsNothing) {
 
 TEST(Page, SaysWhatIsHidden) {
   const std::string page = PageOf(PublicFleet());
-  EXPECT_TRUE(Has(page, Escaped(screen::kHiddenWords)));
+  EXPECT_TRUE(Has(page, Escaped(screen::kHiddenText)));
   EXPECT_TRUE(Has(page, "No agent reported the size"));
   EXPECT_TRUE(Has(page, "No agent reported the duration"));
-  EXPECT_FALSE(Has(PageOf(SmallFleet()), Escaped(screen::kHiddenWords)));
+  EXPECT_FALSE(Has(PageOf(SmallFleet()), Escaped(screen::kHiddenText)));
 }
 
 // A ready node may have a refused list, or a provider that cannot run.
@@ -157,8 +157,9 @@ TEST(Html, Escapes) {
   EXPECT_EQ(Escaped("\xe2\x80\xaegnp.\xe2\x81\xa6"
                     "exe\xe2\x81\xa9 ✓\xe2\x80\xaa"),
             "\uFFFDgnp.\uFFFDexe\uFFFD ✓\uFFFD");
-  EXPECT_EQ(Grouped(0) + " " + Grouped(999) + " " + Grouped(1000) + " " + Grouped(1234567),
-            "0 999 1,000 1,234,567");
+  EXPECT_EQ(
+      FormatNumber(0) + " " + FormatNumber(999) + " " + FormatNumber(1000) + " " + FormatNumber(1234567),
+      "0 999 1,000 1,234,567");
 }
 
 }  // namespace

@@ -208,7 +208,8 @@ class RegistryOfOne final : public image::ContentSource {
  public:
   explicit RegistryOfOne(std::uint64_t layer_bytes) : layer_bytes_(layer_bytes) {}
 
-  base::Result<image::ImageManifest> Manifest(const base::Call&, const image::RegistryQuestion&) override {
+  base::Result<image::ImageManifest> FetchManifest(const base::Call&,
+                                                   const image::RegistryQuestion&) override {
     const auto descriptor = [](const std::string& type, char digit, std::uint64_t bytes) {
       return R"({"mediaType":"application/vnd.oci.image.)" + type + R"(","digest":"sha256:)" +
              std::string(64, digit) + R"(","size":)" + std::to_string(bytes) + "}";
@@ -219,8 +220,8 @@ class RegistryOfOne final : public image::ContentSource {
                                             "]}",
                                 .answer_time = std::chrono::milliseconds(100)};
   }
-  base::Status Bytes(const base::Call&, const image::RegistryQuestion&, const image::BlobRange&,
-                     const std::function<bool(std::string_view part)>&) override {
+  base::Status FetchBytes(const base::Call&, const image::RegistryQuestion&, const image::BlobRange&,
+                          const std::function<bool(std::string_view part)>&) override {
     asked_ = true;
     if (patience_) return base::ResourceExhausted("429 Too Many Requests");
     return base::NotFound("404");
@@ -256,7 +257,7 @@ TEST(AgentTurn, ALimitThatADownloadMeetsHoldsThePullToo) {
   agent.Turn(std::nullopt);
   agent.Turn(Hold<agent::RuntimePolled>(agent));
   agent.Turn(Hold<agent::LookupFinished>(agent));
-  agent.Turn(Hold<agent::SizeKnown>(agent));
+  agent.Turn(Hold<agent::PullSizeKnown>(agent));
   agent.Turn(Hold<agent::PullDone>(agent));
   clock.Advance(std::chrono::milliseconds(100));
   agent.Turn(std::nullopt);
@@ -293,7 +294,7 @@ TEST(AgentTurn, WhatHasNoRoomOnceItsSizeIsKnownCostsNoByte) {
   agent.Turn(Hold<agent::RuntimePolled>(agent));
   available = 205 * kGiB;  // the rule leaves 5 of them
   agent.Turn(Hold<agent::LookupFinished>(agent));
-  agent.Turn(Hold<agent::SizeKnown>(agent));
+  agent.Turn(Hold<agent::PullSizeKnown>(agent));
   agent.Turn(Hold<agent::PullDone>(agent));
   clock.Advance(std::chrono::milliseconds(100));
   agent.Turn(std::nullopt);
@@ -304,15 +305,16 @@ TEST(AgentTurn, WhatHasNoRoomOnceItsSizeIsKnownCostsNoByte) {
 // A far registry, whose images are a config and nothing else.
 class RegistryOfConfigs final : public image::ContentSource {
  public:
-  base::Result<image::ImageManifest> Manifest(const base::Call&, const image::RegistryQuestion&) override {
+  base::Result<image::ImageManifest> FetchManifest(const base::Call&,
+                                                   const image::RegistryQuestion&) override {
     return image::ImageManifest{
         .index = {},
         .manifest = R"({"config":{"mediaType":"application/vnd.oci.image.config.v1+json","digest":"sha256:)" +
                     base::Sha256Hex(kConfig) + R"(","size":2},"layers":[]})",
         .answer_time = std::chrono::milliseconds(100)};
   }
-  base::Status Bytes(const base::Call&, const image::RegistryQuestion&, const image::BlobRange&,
-                     const std::function<bool(std::string_view part)>& sink) override {
+  base::Status FetchBytes(const base::Call&, const image::RegistryQuestion&, const image::BlobRange&,
+                          const std::function<bool(std::string_view part)>& sink) override {
     sink(kConfig);
     return {};
   }
@@ -324,8 +326,8 @@ class RegistryOfConfigs final : public image::ContentSource {
 // A far registry, whose images are a config with their name. Sends no byte before two are asked for.
 class RegistryOfPairs final : public image::ContentSource {
  public:
-  base::Result<image::ImageManifest> Manifest(const base::Call&,
-                                              const image::RegistryQuestion& image) override {
+  base::Result<image::ImageManifest> FetchManifest(const base::Call&,
+                                                   const image::RegistryQuestion& image) override {
     const std::string& config = image.reference.Normalized();
     return image::ImageManifest{
         .index = {},
@@ -334,8 +336,9 @@ class RegistryOfPairs final : public image::ContentSource {
                     R"(},"layers":[]})",
         .answer_time = std::chrono::milliseconds(100)};
   }
-  base::Status Bytes(const base::Call& call, const image::RegistryQuestion& image, const image::BlobRange&,
-                     const std::function<bool(std::string_view part)>& sink) override {
+  base::Status FetchBytes(const base::Call& call, const image::RegistryQuestion& image,
+                          const image::BlobRange&,
+                          const std::function<bool(std::string_view part)>& sink) override {
     for (asked_++; asked_ < 2;) {
       if (call.stop.stop_requested()) return base::Unavailable("stopped");
       std::this_thread::yield();

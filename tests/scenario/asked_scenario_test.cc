@@ -15,7 +15,7 @@ const std::string kAsked = "r.io/asked:v1";
 // nullptr: it is not kept in mind.
 const plan::ImageState* StateOf(const plan::SnapshotPtr& snapshot, const std::string& name) {
   for (const plan::ImageState& asked : snapshot->requested) {
-    if (asked.want->reference.written() == name) return &asked;
+    if (asked.desired->reference.written() == name) return &asked;
   }
   return nullptr;
 }

@@ -60,8 +60,8 @@ TEST_F(CredentialsScenario, ABadConfigurationIsNotReadyAndSaysWhy) {
 class ForgottenProvider : public testing::Test {
  protected:
   explicit ForgottenProvider()
-      : node_(
-            {.kubelet = kubelet::Declared{.version = image::KubeletVersion{1, 36}}, .sees_processes = true}) {
+      : node_({.kubelet = kubelet::KubeletDeclarations{.version = image::KubeletVersion{1, 36}},
+               .sees_processes = true}) {
     FakeImage hidden = MakeImage("private.io/app:v1", kMB);
     hidden.username = "ci";
     hidden.password = "pw";
@@ -96,7 +96,7 @@ TEST_F(ForgottenProvider, IsAProblemAndInEveryRefusal) {
 // kubelet's own configuration was given, and the folder of its programs was not.
 TEST(ForgottenProgram, IsAProblemAndInEveryRefusal) {
   Node node({.provider_config = base::ReplaceAll(kGood, "name: \"true\"", "name: gone"),
-             .kubelet = kubelet::Declared{.version = image::KubeletVersion{1, 36}},
+             .kubelet = kubelet::KubeletDeclarations{.version = image::KubeletVersion{1, 36}},
              .sees_processes = true});
   FakeImage hidden = MakeImage("private.io/app:v1", kMB);
   hidden.username = "ci";
@@ -191,7 +191,7 @@ INSTANTIATE_TEST_SUITE_P(Runtimes, RefusedPassword,
 TEST(LearntRoot, IsWhereTheDockerConfigIs) {
   Node node({.docker_config = R"({"auths":{"r.io":{"username":"ci","password":"pw"}}})",
              .looks_for_docker_config = true,
-             .kubelet = kubelet::Declared{.policy = kubelet::VerificationPolicy::kNeverVerify}});
+             .kubelet = kubelet::KubeletDeclarations{.policy = kubelet::VerificationPolicy::kNeverVerify}});
   FakeImage image = MakeImage("r.io/team/app:v1", kMB);
   image.username = "ci";
   image.password = "pw";

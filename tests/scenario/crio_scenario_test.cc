@@ -223,7 +223,7 @@ TEST(CrioPulls, AreTheAgentsOwn) {
   crio.runtime.Push(Version("r.io/a:v1", "a"));
   crio.List({"r.io/a:v1"});
   ASSERT_TRUE(crio.RunUntil([&] { return crio.Ready(); }, minutes(1)));
-  EXPECT_EQ(crio.runtime.SandboxCgroups(), std::set<std::string>{cri::kOwnPull});
+  EXPECT_EQ(crio.runtime.SandboxCgroups(), std::set<std::string>{cri::kOwnPullCgroup});
   Node containerd;
   containerd.runtime.Push(Version("r.io/a:v1", "a"));
   containerd.List({"r.io/a:v1"});

@@ -54,8 +54,8 @@ struct RoomNode {
       node.runtime.Push(image);
       names.push_back(NameOf(i));
     }
-    node.List(names, [&, i = std::size_t{0}](plan::DesiredImage& want) mutable {
-      want.priority = row.images[i++].priority;
+    node.List(names, [&, i = std::size_t{0}](plan::DesiredImage& desired) mutable {
+      desired.priority = row.images[i++].priority;
     });
   }
 
@@ -279,8 +279,8 @@ TEST(DiskRoomScenario, AnImageOfHighPriorityOfWhichNoByteComesLetsTheOthersGoFir
   EXPECT_EQ(rig.node.ReasonOf(NameOf(0)), plan::Reason::kPulling) << "nobody else needs the room";
   const std::string late = "r.io/late:v1";
   rig.node.runtime.Push(MakeImage(late, kGiB));
-  rig.node.List({NameOf(0), NameOf(1), NameOf(2), late}, [](plan::DesiredImage& want) {
-    want.priority = want.reference.written() == NameOf(0) ? 9 : 0;
+  rig.node.List({NameOf(0), NameOf(1), NameOf(2), late}, [](plan::DesiredImage& desired) {
+    desired.priority = desired.reference.written() == NameOf(0) ? 9 : 0;
   });
   EXPECT_TRUE(rig.node.RunUntil([&] { return rig.node.Image(late).ready; }, minutes(1)));
   image.silent = false;

@@ -40,7 +40,7 @@ std::string ShippedManifests() {
   return AsYaml(Shipped());
 }
 
-http::Exchanged GatedNode::Interrupted::Exchange(const base::Call& call, const http::Request& request) {
+http::ExchangeResult GatedNode::Interrupted::Exchange(const base::Call& call, const http::Request& request) {
   const base::Duration patience = call.deadline - std::chrono::steady_clock::now();
   if (latency > base::Duration{0}) clock->Advance(std::min(latency, patience));
   if (latency > patience) {

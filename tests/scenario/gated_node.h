@@ -67,7 +67,7 @@ class GatedNode {
   // Lets somebody act between two requests of the gate.
   class Interrupted final : public http::Client {
    public:
-    http::Exchanged Exchange(const base::Call& call, const http::Request& request) override;
+    http::ExchangeResult Exchange(const base::Call& call, const http::Request& request) override;
 
     http::CurlClient real;
     FakeClock* clock = nullptr;  // of which `latency` passes

@@ -151,7 +151,7 @@ TEST(LeaseScenario, APullMayTakeAsLongAsItsPullTimeout) {
   Node node;
   node.runtime.SetBandwidth(kMB);
   node.runtime.Push(MakeImage(kImage, 9000 * kMB));
-  node.List({kImage}, [](plan::DesiredImage& want) { want.pull_timeout = hours(24); });
+  node.List({kImage}, [](plan::DesiredImage& desired) { desired.pull_timeout = hours(24); });
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, hours(3)));
   EXPECT_EQ(node.runtime.counters().pull_calls, 1);
 }

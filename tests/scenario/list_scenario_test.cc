@@ -49,7 +49,7 @@ TEST(ListScenario, AChangeStartsItsPullAtOnce) {
 TEST(ListScenario, OptionalEntriesArePulledAndNotWaitedFor) {
   Node node;
   node.runtime.Push(MakeImage("r.io/a:v1", kMB));
-  node.List({"r.io/gone:v1"}, [](plan::DesiredImage& want) { want.required = false; });
+  node.List({"r.io/gone:v1"}, [](plan::DesiredImage& desired) { desired.required = false; });
   node.RunFor(seconds(10));
   EXPECT_TRUE(node.Ready());
   EXPECT_EQ(node.ReasonOf("r.io/gone:v1"), plan::Reason::kNotFound);
@@ -57,8 +57,8 @@ TEST(ListScenario, OptionalEntriesArePulledAndNotWaitedFor) {
 
 TEST(ListScenario, EntriesOfOtherPlatformsAreLeftAlone) {
   Node node;
-  node.List({"r.io/arm:v1"}, [](plan::DesiredImage& want) {
-    want.nodes.platforms = {{.os = "linux", .architecture = "arm64"}};
+  node.List({"r.io/arm:v1"}, [](plan::DesiredImage& desired) {
+    desired.nodes.platforms = {{.os = "linux", .architecture = "arm64"}};
   });
   node.RunFor(seconds(10));
   EXPECT_TRUE(node.Ready());
@@ -71,8 +71,8 @@ TEST(ListScenario, AnEntryThatWaitsAndIsForOtherPlatformsNowCostsNothing) {
   node.List({"r.io/gone:v1"});
   node.RunFor(minutes(1));
   ASSERT_EQ(node.Image("r.io/gone:v1").pull.state, plan::PullState::kWaiting);
-  node.List({"r.io/gone:v1"}, [](plan::DesiredImage& want) {
-    want.nodes.platforms = {{.os = "linux", .architecture = "arm64"}};
+  node.List({"r.io/gone:v1"}, [](plan::DesiredImage& desired) {
+    desired.nodes.platforms = {{.os = "linux", .architecture = "arm64"}};
   });
   node.RunFor(seconds(10));
   const std::uint64_t turns = node.Turns();
@@ -86,7 +86,9 @@ TEST(ListScenario, EntriesOfOtherPoolsAreLeftAloneUntilALabelChanges) {
   options.reads_labels = true;
   Node node(std::move(options));
   node.runtime.Push(MakeImage("r.io/gpu:v1", kMB));
-  node.List({"r.io/gpu:v1"}, [](plan::DesiredImage& want) { want.nodes.node_selector = {{"pool", "gpu"}}; });
+  node.List({"r.io/gpu:v1"}, [](plan::DesiredImage& desired) {
+    desired.nodes.node_selector = {{"pool", "gpu"}};
+  });
   node.RunFor(seconds(30));
   EXPECT_FALSE(node.Ready()) << "it may be needed here";
   EXPECT_EQ(node.Snapshot()->readiness.phase, plan::Phase::kProgressing);
@@ -115,7 +117,9 @@ TEST(ListScenario, EntriesOfOtherPoolsAreLeftAloneUntilALabelChanges) {
 TEST(ListScenario, EntriesWithANodeSelectorAreNeverReadyWithoutLabels) {
   Node node;
   node.runtime.Push(MakeImage("r.io/a:v1", kMB));
-  node.List({"r.io/a:v1"}, [](plan::DesiredImage& want) { want.nodes.node_selector = {{"pool", "gpu"}}; });
+  node.List({"r.io/a:v1"}, [](plan::DesiredImage& desired) {
+    desired.nodes.node_selector = {{"pool", "gpu"}};
+  });
   node.RunFor(minutes(1));
   EXPECT_FALSE(node.Ready());
   EXPECT_EQ(node.Snapshot()->readiness.phase, plan::Phase::kFailing);

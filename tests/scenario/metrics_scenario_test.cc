@@ -64,7 +64,7 @@ TEST(MetricsScenario, APullWhoseTimeIsUpHasFailedForThat) {
   Node node({.persona = Persona::kCrio});
   node.runtime.SetBandwidth(kMB);
   node.runtime.Push(MakeImage("r.io/a:v1", 3000 * kMB));  // 50 minutes
-  node.List({"r.io/a:v1"}, [](plan::DesiredImage& want) { want.pull_timeout = minutes(20); });
+  node.List({"r.io/a:v1"}, [](plan::DesiredImage& desired) { desired.pull_timeout = minutes(20); });
   node.RunFor(minutes(22));
   EXPECT_EQ(node.Metrics().Copy().pulls,
             (Pulls{{kSucceeded, 0}, {{PullResult::kFailed, plan::Reason::kTimeout}, 1}, {kTakenBack, 0}}));

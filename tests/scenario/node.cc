@@ -125,7 +125,7 @@ std::unique_ptr<agent::Agent> Node::MakeAgent(const std::string& instance) {
   options.fetch = options_.near_registries;
   if (options_.near_registries) parts.contents = registries.NearContents();
   if (options_.kubelet) {
-    kubelet::Declared declared = *options_.kubelet;
+    kubelet::KubeletDeclarations declared = *options_.kubelet;
     declared.root = KubeletRoot();
     declared.config_file = KubeletConfigFile();
     if (!std::filesystem::exists(declared.config_file)) declared.config_file.clear();
@@ -153,7 +153,7 @@ plan::DiskSpace Node::Disk() const {
 
 void Node::Start() {
   if (options_.learns_version) {
-    learnt = std::make_shared<agent::LearntVersion>();
+    learnt = std::make_shared<agent::LatestNodeReport>();
     learnt->OnChange([this] {
       for (const auto& agent : agents_) agent->RecordsChanged({.all = true});
     });
@@ -234,11 +234,11 @@ void Node::List(const std::vector<std::string>& images,
   plan::ImageList list;
   std::string all;
   for (const std::string& name : images) {
-    plan::DesiredImage want;
-    want.reference = *image::Reference::Parse(name);
-    want.sources = {"images.yaml"};
-    if (change) change(want);
-    list.images.push_back(std::move(want));
+    plan::DesiredImage desired;
+    desired.reference = *image::Reference::Parse(name);
+    desired.sources = {"images.yaml"};
+    if (change) change(desired);
+    list.images.push_back(std::move(desired));
     all += name + "\n";
   }
   list.hash = "sha256:" + base::Sha256Hex(all);
@@ -251,9 +251,9 @@ void Node::List(const std::vector<std::string>& images,
 void Node::Sources(const std::vector<std::string>& texts) {
   std::vector<list::LoadedSource> sources;
   for (const std::string& text : texts) {
-    const list::SourceForm form = list::FormOfText(text);
+    const list::SourceFormat form = list::FormatOfText(text);
     std::string name = std::string(1, static_cast<char>('a' + sources.size())) +
-                       (form == list::SourceForm::kPlain ? ".txt" : ".yaml");
+                       (form == list::SourceFormat::kPlain ? ".txt" : ".yaml");
     auto content = list::DecodeSource(name, form, text, {});
     ASSERT_TRUE(content) << content.error().message();
     sources.push_back({{.name = name, .hash = list::SourceHash(*content), .loaded_at = clock.Wall()},
@@ -286,7 +286,7 @@ void Node::Kubelet(const std::function<void(FakeKubelet&)>& act) {
   for (const auto& agent : agents_) agent->RecordsChanged({.all = true, .names = {}});
 }
 
-void Node::Redeclare(kubelet::Declared declared) {
+void Node::Redeclare(kubelet::KubeletDeclarations declared) {
   options_.kubelet = std::move(declared);
   RestartAgent();
 }
@@ -352,7 +352,7 @@ const plan::ImageState& Node::Image(const std::string& name) {
   held_ = Snapshot();
   image::Reference reference = *image::Reference::Parse(name);
   auto found = std::find_if(held_->images.begin(), held_->images.end(), [&](const plan::ImageState& image) {
-    return image.want->reference == reference;
+    return image.desired->reference == reference;
   });
   if (found == held_->images.end()) {
     static const plan::ImageState kNone;

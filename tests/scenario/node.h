@@ -47,7 +47,7 @@ struct NodeOptions {
   // The agent waits for Labels().
   bool reads_labels = false;
   // What is declared of the node's kubelet, whose root is below the node's folder; none: --kubelet=none.
-  std::optional<kubelet::Declared> kubelet;
+  std::optional<kubelet::KubeletDeclarations> kubelet;
   // Its version is learnt from its Node object (GatedNode): `learnt` is handed to the agent.
   bool learns_version = false;
   // kubelet's process is seen: Node::KubeletRuns.
@@ -132,7 +132,7 @@ class Node {
   // Files of the node have changed and nobody tells.
   void WriteKubeletConfig(const std::string& content) { dir_.Write("kubelet.yaml", content); }
   // Restarts the agent with other declarations.
-  void Redeclare(kubelet::Declared declared);
+  void Redeclare(kubelet::KubeletDeclarations declared);
   // The id under which the runtime has an image; empty if it is absent.
   std::string IdOf(const std::string& name);
   // Another content of the node's docker config, on disk, while the agent runs.
@@ -168,8 +168,8 @@ class Node {
   bool disk_fills = false;
   std::vector<std::string> log;  // every line since the start
   // Only with NodeOptions::learns_version.
-  std::shared_ptr<agent::LearntVersion> learnt;
-  std::shared_ptr<agent::SeenStart> kubelet_start = std::make_shared<agent::SeenStart>();
+  std::shared_ptr<agent::LatestNodeReport> learnt;
+  std::shared_ptr<agent::LatestKubeletStart> kubelet_start = std::make_shared<agent::LatestKubeletStart>();
 
  private:
   void Settle();  // until every worker waits for time

@@ -202,7 +202,7 @@ class LearntVersion : public testing::Test {
   static GatedNodeOptions Options() {
     GatedNodeOptions options;
     options.node.kubelet =
-        kubelet::Declared{.policy = kubelet::VerificationPolicy::kNeverVerifyPreloadedImages};
+        kubelet::KubeletDeclarations{.policy = kubelet::VerificationPolicy::kNeverVerifyPreloadedImages};
     options.node.learns_version = true;
     options.node.touch = true;
     return options;

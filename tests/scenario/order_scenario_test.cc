@@ -55,8 +55,8 @@ TEST(OrderScenario, TheLargestBeginsOnceHalfAreHere) {
 TEST(OrderScenario, AHigherPriorityStillGoesFirst) {
   Node node(WithNearRegistries());
   const std::vector<std::string> names = SmallThenLarge(node, 28);
-  node.List(names, [](plan::DesiredImage& want) {
-    if (want.reference.Normalized() != kLarge) want.priority = 1;
+  node.List(names, [](plan::DesiredImage& desired) {
+    if (desired.reference.Normalized() != kLarge) desired.priority = 1;
   });
   EXPECT_GE(HereBeforeLarge(node, names), 24);
 }

@@ -22,8 +22,8 @@ NodeOptions NewContainerd() {
   return options;
 }
 
-void Pinned(plan::DesiredImage& want) {
-  want.pin = true;
+void Pinned(plan::DesiredImage& desired) {
+  desired.pin = true;
 }
 
 std::set<std::string> PinsOf(Node& node, const std::string& instance = "a") {
@@ -36,7 +36,7 @@ TEST(PinScenario, PinnedWhileTheListAsksForIt) {
   node.runtime.Push(MakeImage("r.io/a:v1", kMB));
   node.runtime.Push(MakeImage("r.io/b:v1", kMB));
   node.List({"r.io/a:v1", "r.io/b:v1"},
-            [](plan::DesiredImage& want) { want.pin = want.reference.written() == "r.io/a:v1"; });
+            [](plan::DesiredImage& desired) { desired.pin = desired.reference.written() == "r.io/a:v1"; });
   node.RunFor(minutes(1));
   EXPECT_TRUE(node.Image("r.io/a:v1").pinned);
   EXPECT_EQ(node.Image("r.io/a:v1").pin_problem, "");
@@ -246,8 +246,9 @@ TEST(PinScenario, UnpinSetsNone) {
 TEST(PinScenario, KubeletsThresholdHoldsForPins) {
   NodeOptions options = NewContainerd();
   options.limits.disk_min_free_bytes = 0;
-  options.kubelet = kubelet::Declared{.version = image::KubeletVersion{1, 36},
-                                      .policy = kubelet::VerificationPolicy::kNeverVerifyPreloadedImages};
+  options.kubelet =
+      kubelet::KubeletDeclarations{.version = image::KubeletVersion{1, 36},
+                                   .policy = kubelet::VerificationPolicy::kNeverVerifyPreloadedImages};
   Node node(std::move(options));
   node.Kubelet([](FakeKubelet& kubelet) { kubelet.Start({.version = {1, 36}}); });
   node.WriteKubeletConfig(
@@ -346,9 +347,9 @@ TEST(PinScenario, OnceSetsThePinOfAMovedTagAgain) {
   options.once = true;
   Node node(std::move(options));
   node.runtime.Push(MakeImage("r.io/a:v1", kMB));
-  node.List({"r.io/a:v1"}, [](plan::DesiredImage& want) {
-    want.pin = true;
-    want.refresh = plan::Refresh::kIfDigestChanged;
+  node.List({"r.io/a:v1"}, [](plan::DesiredImage& desired) {
+    desired.pin = true;
+    desired.refresh = plan::Refresh::kIfDigestChanged;
   });
   node.RunFor(seconds(20));
   ASSERT_EQ(PinsOf(node), std::set<std::string>{"r.io/a:v1"});

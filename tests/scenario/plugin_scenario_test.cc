@@ -107,8 +107,8 @@ TEST_F(PluginScenario, APluginThatHangsForManyRegistriesDelaysNoOtherPlugin) {
   // Or each counts for more than all that come after it.
   auto times = [this](const Behind& behind, bool ranked) {
     names_.clear();
-    Start(behind, [next = ranked ? 100 : 0](plan::DesiredImage& want) mutable {
-      want.priority = next > 0 && want.reference.domain().ends_with(".private.test") ? next-- : 0;
+    Start(behind, [next = ranked ? 100 : 0](plan::DesiredImage& desired) mutable {
+      desired.priority = next > 0 && desired.reference.domain().ends_with(".private.test") ? next-- : 0;
     });
     node_->plugins.SetLimit(seconds(60));
     Hang(behind.registries);
@@ -179,7 +179,8 @@ TEST_F(PluginScenario, AMomentForCredentialsCostsNoPriority) {
   NodeOptions one;
   one.limits.parallel_pulls = 1;
   Start(
-      {1, 1}, [](plan::DesiredImage& want) { want.priority = want.reference.domain() == Host(0) ? 10 : 0; },
+      {1, 1},
+      [](plan::DesiredImage& desired) { desired.priority = desired.reference.domain() == Host(0) ? 10 : 0; },
       one);
   Know(1, Good(milliseconds(200)));
   node_->runtime.SetLatency(seconds(1));
@@ -264,9 +265,9 @@ TEST_F(PluginScenario, APluginThatHangsInMidPullLosesNoByte) {
 
 // The registries of the images that are here are asked, too.
 TEST_F(PluginScenario, OtherRegistriesAreAskedWhilePluginsHang) {
-  Start({16, 16}, [](plan::DesiredImage& want) {
-    want.refresh = plan::Refresh::kAlways;
-    want.refresh_interval = std::chrono::minutes(10);
+  Start({16, 16}, [](plan::DesiredImage& desired) {
+    desired.refresh = plan::Refresh::kAlways;
+    desired.refresh_interval = std::chrono::minutes(10);
   });
   Know(16, Good());
   List();

@@ -190,7 +190,7 @@ TEST(PullScenario, WithoutSightOnlyThePullTimeoutEndsAPull) {
   Node node({.persona = Persona::kCrio});
   node.runtime.SetBandwidth(kMB);
   node.runtime.Push(MakeImage("r.io/a:v1", 3000 * kMB));  // 50 minutes
-  node.List({"r.io/a:v1"}, [](plan::DesiredImage& want) { want.pull_timeout = minutes(20); });
+  node.List({"r.io/a:v1"}, [](plan::DesiredImage& desired) { desired.pull_timeout = minutes(20); });
   node.RunFor(minutes(19));
   EXPECT_EQ(node.runtime.counters().pull_calls, 1);
   EXPECT_FALSE(node.Image("r.io/a:v1").pull.bytes_known);

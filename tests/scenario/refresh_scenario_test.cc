@@ -15,11 +15,11 @@ using std::chrono::seconds;
 constexpr std::uint64_t kMB = 1'000'000;
 const std::string kTag = "r.io/a:v1";
 
-void Refreshed(plan::DesiredImage& want) {
-  want.refresh = Refresh::kIfDigestChanged;
+void Refreshed(plan::DesiredImage& desired) {
+  desired.refresh = Refresh::kIfDigestChanged;
 }
-void Strict(plan::DesiredImage& want) {
-  want.refresh = Refresh::kAlways;
+void Strict(plan::DesiredImage& desired) {
+  desired.refresh = Refresh::kAlways;
 }
 
 FakeImage Version(const std::string& seed, std::uint64_t bytes = 10 * kMB) {
@@ -99,9 +99,9 @@ TEST(RefreshScenario, ATagThatMovesMovesBackVanishesAndReturns) {
 
 TEST(RefreshScenario, AMissingTagNeedsTwoAnswersAMinuteApart) {
   Node node;
-  Warm(node, [](plan::DesiredImage& want) {
-    Refreshed(want);
-    want.on_tag_missing = OnFailure::kNotReady;
+  Warm(node, [](plan::DesiredImage& desired) {
+    Refreshed(desired);
+    desired.on_tag_missing = OnFailure::kNotReady;
   });
   node.runtime.DeleteTag(kTag);
   ASSERT_TRUE(node.RunUntil(
@@ -132,9 +132,9 @@ TEST(RefreshScenario, AccessDeniedForTenMinutes) {
 
 TEST(RefreshScenario, AccessDeniedIsKeptWhereTheListSaysSo) {
   Node node;
-  Warm(node, [](plan::DesiredImage& want) {
-    Refreshed(want);
-    want.on_access_denied = OnFailure::kKeep;
+  Warm(node, [](plan::DesiredImage& desired) {
+    Refreshed(desired);
+    desired.on_access_denied = OnFailure::kKeep;
   });
   node.registries.Set("r.io", RegistryMood::kDenying);
   node.RunFor(hours(3));
@@ -157,8 +157,8 @@ TEST(RefreshScenario, ADigestAndIfNotPresentAreNeverAsked) {
   FakeImage image = Version("one");
   node.runtime.Push(image);
   std::string by_digest = "r.io/a@" + image.digest;
-  node.List({kTag, by_digest}, [&](plan::DesiredImage& want) {
-    if (want.reference.has_digest()) want.refresh = Refresh::kIfDigestChanged;
+  node.List({kTag, by_digest}, [&](plan::DesiredImage& desired) {
+    if (desired.reference.has_digest()) desired.refresh = Refresh::kIfDigestChanged;
   });
   ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, minutes(5)));
   node.runtime.Push(Version("two"));
@@ -194,9 +194,9 @@ TEST(RefreshScenario, AStrictEntryIsAskedWithinSecondsOfAStart) {
 
 TEST(RefreshScenario, ReadyForAlwaysFollowsTheRegistry) {
   Node node;
-  Warm(node, [](plan::DesiredImage& want) {
-    Refreshed(want);
-    want.ready_for = image::PullPolicy::kAlways;
+  Warm(node, [](plan::DesiredImage& desired) {
+    Refreshed(desired);
+    desired.ready_for = image::PullPolicy::kAlways;
   });
   node.registries.Set("r.io", RegistryMood::kDown);
   // Same, an hour or two ago, is good enough for so long.
@@ -358,15 +358,15 @@ TEST(RefreshScenario, AListThatStopsAskingStopsAsking) {
 
 TEST(RefreshScenario, AShorterIntervalCountsFromTheListThatSaysSo) {
   Node node;
-  Warm(node, [](plan::DesiredImage& want) {
-    Refreshed(want);
-    want.refresh_interval = hours(48);
+  Warm(node, [](plan::DesiredImage& desired) {
+    Refreshed(desired);
+    desired.refresh_interval = hours(48);
   });
   node.RunFor(hours(1));
   int asked = node.registries.requests();
-  node.List({kTag}, [](plan::DesiredImage& want) {
-    Refreshed(want);
-    want.refresh_interval = minutes(5);
+  node.List({kTag}, [](plan::DesiredImage& desired) {
+    Refreshed(desired);
+    desired.refresh_interval = minutes(5);
   });
   EXPECT_TRUE(node.RunUntil([&] { return node.registries.requests() > asked; }, minutes(6)));
 }

@@ -14,8 +14,8 @@ using std::chrono::minutes;
 using std::chrono::seconds;
 constexpr std::uint64_t kMB = 1'000'000;
 
-void Refreshed(plan::DesiredImage& want) {
-  want.refresh = Refresh::kIfDigestChanged;
+void Refreshed(plan::DesiredImage& desired) {
+  desired.refresh = Refresh::kIfDigestChanged;
 }
 
 std::vector<std::string> Tags(int n, const std::string& registry = "r.io") {
@@ -105,9 +105,9 @@ TEST(OutageScenario, AnEntryThatIsNotAskedForShowsItAtItsTime) {
 
 TEST(OutageScenario, ADirectiveMakesItUnreadyAfterAMinuteAndReadyAtOnce) {
   Node node;
-  Warm(node, Tags(20), [](plan::DesiredImage& want) {
-    Refreshed(want);
-    want.on_unreachable = OnFailure::kNotReady;
+  Warm(node, Tags(20), [](plan::DesiredImage& desired) {
+    Refreshed(desired);
+    desired.on_unreachable = OnFailure::kNotReady;
   });
   node.RunFor(hours(2));
   node.registries.Set("r.io", RegistryMood::kDown);
@@ -121,9 +121,9 @@ TEST(OutageScenario, ADirectiveMakesItUnreadyAfterAMinuteAndReadyAtOnce) {
 
 TEST(OutageScenario, AShortHiccupIsNotNoticed) {
   Node node;
-  Warm(node, Tags(1), [](plan::DesiredImage& want) {
-    want.refresh = Refresh::kAlways;
-    want.refresh_interval = minutes(10);
+  Warm(node, Tags(1), [](plan::DesiredImage& desired) {
+    desired.refresh = Refresh::kAlways;
+    desired.refresh_interval = minutes(10);
   });
   node.RunFor(minutes(1));
   ASSERT_TRUE(node.Ready());
@@ -173,9 +173,9 @@ TEST(OutageScenario, PatienceOfOneRegistryIsNotAskedOfTheOthers) {
 TEST(OutageScenario, PatienceHoldsPullsToo) {
   Node node;
   std::vector<std::string> names = Tags(2);
-  Warm(node, names, [](plan::DesiredImage& want) {
-    Refreshed(want);
-    want.refresh_interval = minutes(10);
+  Warm(node, names, [](plan::DesiredImage& desired) {
+    Refreshed(desired);
+    desired.refresh_interval = minutes(10);
   });
   node.registries.Set("r.io", RegistryMood::kLimiting, hours(1));
   ASSERT_TRUE(node.RunUntil([&] { return node.registries.requests() > 0; }, minutes(20)));

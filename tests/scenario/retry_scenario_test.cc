@@ -82,10 +82,10 @@ TEST(RetryScenario, AChangedPinEndsNoBackoff) {
   node.List({"r.io/gone:v1"});
   node.RunFor(seconds(30));
   ASSERT_EQ(node.runtime.counters().pull_calls, 1);
-  node.List({"r.io/gone:v1"}, [](plan::DesiredImage& want) { want.pin = true; });
+  node.List({"r.io/gone:v1"}, [](plan::DesiredImage& desired) { desired.pin = true; });
   node.RunFor(seconds(30));
   EXPECT_EQ(node.runtime.counters().pull_calls, 1);
-  node.List({"r.io/gone:v1"}, [](plan::DesiredImage& want) { want.pin = true, want.priority = 1; });
+  node.List({"r.io/gone:v1"}, [](plan::DesiredImage& desired) { desired.pin = true, desired.priority = 1; });
   node.RunFor(seconds(30));
   EXPECT_EQ(node.runtime.counters().pull_calls, 2);
 }
@@ -209,7 +209,7 @@ TEST(RetryScenario, AChangedEntryIsTriedAtOnce) {
   node.List({"r.io/late:v1", "r.io/other:v1"});
   node.RunFor(seconds(10));
   ASSERT_FALSE(node.Image("r.io/late:v1").ready) << "a neighbour changes nothing";
-  node.List({"r.io/late:v1"}, [](plan::DesiredImage& want) { want.priority = 1; });
+  node.List({"r.io/late:v1"}, [](plan::DesiredImage& desired) { desired.priority = 1; });
   EXPECT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(5)));
 }
 

@@ -53,8 +53,9 @@ TEST(ScaleScenario, AListThatChangesEverySecondPullsWhatIsNewAndNothingElse) {
 // A Snapshot of so many entries costs a millisecond. While a verdict is held, none would show anything new.
 TEST(ScaleScenario, AShortPullOfKubeletsPublishesNothing) {
   NodeOptions options;
-  options.kubelet = kubelet::Declared{.version = image::KubeletVersion{1, 36},
-                                      .policy = kubelet::VerificationPolicy::kNeverVerifyPreloadedImages};
+  options.kubelet =
+      kubelet::KubeletDeclarations{.version = image::KubeletVersion{1, 36},
+                                   .policy = kubelet::VerificationPolicy::kNeverVerifyPreloadedImages};
   Node node(std::move(options));
   node.Kubelet([](FakeKubelet& kubelet) { kubelet.Start({.version = {1, 36}}); });
   for (int i = 0; i < kEntries; i++) node.runtime.Preload(MakeImage(Name(i), 1000));
@@ -74,7 +75,7 @@ TEST(ScaleScenario, ChecksOfHundredsOfRegistriesAreSpreadOverTheInterval) {
     node.runtime.Push(MakeImage(Name(i), 1000));
     node.runtime.Preload(MakeImage(Name(i), 1000));
   }
-  node.List(Names(0), [](plan::DesiredImage& want) { want.refresh = plan::Refresh::kIfDigestChanged; });
+  node.List(Names(0), [](plan::DesiredImage& desired) { desired.refresh = plan::Refresh::kIfDigestChanged; });
   ASSERT_TRUE(node.RunUntil([&] { return node.Ready(); }, seconds(30)));
   node.RunFor(minutes(70));
   EXPECT_GE(node.registries.requests(), kEntries);

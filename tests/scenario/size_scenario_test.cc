@@ -111,12 +111,13 @@ TEST_F(SizeScenario, ImagesThatWereHereDoNotCount) {
 }
 
 TEST_F(SizeScenario, ImagesOfOtherNodesDoNotCount) {
-  EXPECT_EQ(AskedAtFirst(Push(0, 28),
-                         [](plan::DesiredImage& want) {
-                           if (want.reference.Normalized() >= App(8) || want.reference.Normalized() < App(2))
-                             want.nodes.platforms = {{.os = "linux", .architecture = "riscv64"}};
-                         }),
-            2);
+  EXPECT_EQ(
+      AskedAtFirst(Push(0, 28),
+                   [](plan::DesiredImage& desired) {
+                     if (desired.reference.Normalized() >= App(8) || desired.reference.Normalized() < App(2))
+                       desired.nodes.platforms = {{.os = "linux", .architecture = "riscv64"}};
+                   }),
+      2);
 }
 
 TEST_F(SizeScenario, AnImageThatIsGoneIsAskedAboutOnce) {
@@ -136,10 +137,10 @@ TEST_F(SizeScenario, ARegistryThatAsksForPatienceIsNotAsked) {
 }
 
 TEST_F(SizeScenario, UpdatesAndImagesOfNoListWaitToo) {
-  const auto refreshed = [](plan::DesiredImage& want) {
-    if (want.reference.Normalized() >= App(6)) return;
-    want.refresh = plan::Refresh::kIfDigestChanged;
-    want.refresh_interval = seconds(60);
+  const auto refreshed = [](plan::DesiredImage& desired) {
+    if (desired.reference.Normalized() >= App(6)) return;
+    desired.refresh = plan::Refresh::kIfDigestChanged;
+    desired.refresh_interval = seconds(60);
   };
   std::vector<std::string> names = Push(90, 98);  // half of the list, from the beginning
   node_.List(names);

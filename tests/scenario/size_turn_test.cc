@@ -25,8 +25,8 @@ std::string Name(int i) {
 // those about others wait until the test lets them go.
 class NearRegistry final : public image::ContentSource {
  public:
-  base::Result<image::ImageManifest> Manifest(const base::Call& call,
-                                              const image::RegistryQuestion& question) override {
+  base::Result<image::ImageManifest> FetchManifest(const base::Call& call,
+                                                   const image::RegistryQuestion& question) override {
     if (question.reference.Normalized() > Name(3)) WaitForTurn(call);
     const auto descriptor = [](const std::string& type, char digit) {
       return R"({"mediaType":"application/vnd.oci.image.)" + type + R"(","digest":"sha256:)" +
@@ -37,8 +37,8 @@ class NearRegistry final : public image::ContentSource {
                                             R"(,"layers":[)" + descriptor("layer.v1.tar", 'a') + "]}",
                                 .answer_time = std::chrono::milliseconds(1)};
   }
-  base::Status Bytes(const base::Call&, const image::RegistryQuestion&, const image::BlobRange&,
-                     const std::function<bool(std::string_view part)>&) override {
+  base::Status FetchBytes(const base::Call&, const image::RegistryQuestion&, const image::BlobRange&,
+                          const std::function<bool(std::string_view part)>&) override {
     return base::NotFound("404");
   }
   std::optional<base::Duration> RetryAfter(const image::RegistryQuestion&) override { return {}; }

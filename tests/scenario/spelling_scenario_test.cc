@@ -28,7 +28,7 @@ class SpellingScenario : public TouchScenario {
   // name so may use it.
   void NodePulls(const std::string& image) { PodPulls(image, {}); }
   bool ReadyFor(const std::string& source) {
-    return plan::AskReady(*node_->Snapshot(), {.policy = {}, .hash = {}, .source = source}).ready;
+    return plan::EvaluateReady(*node_->Snapshot(), {.policy = {}, .hash = {}, .source = source}).ready;
   }
   // What a pod meets that starts now: without any secret, with policy Never.
   bool Starts(const std::string& image) {

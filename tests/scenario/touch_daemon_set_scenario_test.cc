@@ -23,7 +23,7 @@ class TouchDaemonSetScenario : public testing::Test {
  protected:
   Node& Make(VerificationPolicy policy, const std::vector<std::string>& images = {kApp}) {
     NodeOptions options;
-    options.kubelet = kubelet::Declared{.version = image::KubeletVersion{1, 36}, .policy = policy};
+    options.kubelet = kubelet::KubeletDeclarations{.version = image::KubeletVersion{1, 36}, .policy = policy};
     options.runs_pods = true;
     node_.emplace(std::move(options));
     node_->Kubelet([&](FakeKubelet& kubelet) { kubelet.Start({.version = {1, 36}, .policy = policy}); });

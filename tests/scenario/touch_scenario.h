@@ -27,13 +27,13 @@ inline kubelet::HashedSecret SecretOf(const std::string& team) {
 inline NodeOptions WithTouch(
     kubelet::VerificationPolicy policy = kubelet::VerificationPolicy::kNeverVerifyPreloadedImages) {
   NodeOptions options;
-  options.kubelet = kubelet::Declared{.version = image::KubeletVersion{1, 36}, .policy = policy};
+  options.kubelet = kubelet::KubeletDeclarations{.version = image::KubeletVersion{1, 36}, .policy = policy};
   options.touch = true;
   return options;
 }
 
-inline void OpenAlways(plan::DesiredImage& want) {
-  want.open = plan::Open::kAlways;
+inline void OpenAlways(plan::DesiredImage& desired) {
+  desired.open = plan::Open::kAlways;
 }
 
 class TouchScenario : public testing::Test {

@@ -142,7 +142,7 @@ TEST_F(TouchScenario, ImageVolumesDoTheSame) {
 
 TEST_F(TouchScenario, NeverMeansNever) {
   Node& node = Make(WithTouch(VerificationPolicy::kAlwaysVerify), {kApp},
-                    [](plan::DesiredImage& want) { want.open = plan::Open::kNever; });
+                    [](plan::DesiredImage& desired) { desired.open = plan::Open::kNever; });
   node.RunFor(minutes(10));
   EXPECT_EQ(node.ReasonOf(kApp), Reason::kVerificationAlways);
   EXPECT_EQ(PodsCreated(), 0);
@@ -150,7 +150,7 @@ TEST_F(TouchScenario, NeverMeansNever) {
 
 TEST_F(TouchScenario, AKubeletThatIsTooOldToCareIsNotTouched) {
   NodeOptions options = WithTouch();
-  options.kubelet = kubelet::Declared{.version = image::KubeletVersion{1, 32}};
+  options.kubelet = kubelet::KubeletDeclarations{.version = image::KubeletVersion{1, 32}};
   Node& node = Make(std::move(options), {kApp}, OpenAlways);
   node.RunFor(minutes(10));
   EXPECT_TRUE(node.Ready());

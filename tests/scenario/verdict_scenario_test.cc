@@ -31,7 +31,7 @@ NodeOptions WithKubelet(
     image::KubeletVersion version = {1, 36},
     std::optional<VerificationPolicy> policy = VerificationPolicy::kNeverVerifyPreloadedImages) {
   NodeOptions options;
-  options.kubelet = kubelet::Declared{.version = version, .policy = policy};
+  options.kubelet = kubelet::KubeletDeclarations{.version = version, .policy = policy};
   return options;
 }
 
@@ -195,7 +195,8 @@ TEST_F(VerdictScenario, ALongPullOfKubeletsIsSaid) {
 
 TEST_F(VerdictScenario, IfNotPresentIsContentWithAManifestCheck) {
   Prepare(WithKubelet());
-  node_->List({kApp}, [](plan::DesiredImage& want) { want.ready_for = image::PullPolicy::kIfNotPresent; });
+  node_->List({kApp},
+              [](plan::DesiredImage& desired) { desired.ready_for = image::PullPolicy::kIfNotPresent; });
   PodPulls(kApp, {.secret = SecretOf("team", "h1")});
   node_->RunFor(seconds(30));
   EXPECT_TRUE(node_->Ready());

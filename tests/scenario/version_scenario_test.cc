@@ -18,7 +18,7 @@ GatedNodeOptions Options() {
   GatedNodeOptions options;
   options.gate = {};
   options.node.kubelet =
-      kubelet::Declared{.policy = kubelet::VerificationPolicy::kNeverVerifyPreloadedImages};
+      kubelet::KubeletDeclarations{.policy = kubelet::VerificationPolicy::kNeverVerifyPreloadedImages};
   options.node.learns_version = true;
   options.node.sees_processes = true;
   return options;

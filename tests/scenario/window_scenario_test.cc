@@ -15,11 +15,11 @@ using std::chrono::seconds;
 constexpr std::uint64_t kMB = 1'000'000;
 
 // The story begins at noon in Berlin.
-void OpensAtOne(plan::DesiredImage& want) {
-  want.pull_windows = {{.start = hours(13),
-                        .end = hours(14),
-                        .days = plan::kEveryDay,
-                        .zone = *base::TimeZone::Find("Europe/Berlin")}};
+void OpensAtOne(plan::DesiredImage& desired) {
+  desired.pull_windows = {{.start = hours(13),
+                           .end = hours(14),
+                           .days = plan::kEveryDay,
+                           .zone = *base::TimeZone::Find("Europe/Berlin")}};
 }
 
 TEST(WindowScenario, AnEmptyNodeWaitsForTheWindow) {
@@ -117,12 +117,12 @@ TEST(WindowScenario, ARequestHoldsForAnHour) {
   const std::string name = "reg.example.test/a:v1";
   node.disk = {.known = true, .capacity_bytes = 100'000 * kMB, .available_bytes = kMB};
   node.runtime.Push(MakeImage(name, kMB));
-  node.List({name}, [](plan::DesiredImage& want) {
-    want.refresh = plan::Refresh::kIfDigestChanged;
-    want.refresh_interval = minutes(5);
-    OpensAtOne(want);
-    want.pull_windows[0].start = hours(8);
-    want.pull_windows[0].end = hours(9);
+  node.List({name}, [](plan::DesiredImage& desired) {
+    desired.refresh = plan::Refresh::kIfDigestChanged;
+    desired.refresh_interval = minutes(5);
+    OpensAtOne(desired);
+    desired.pull_windows[0].start = hours(8);
+    desired.pull_windows[0].end = hours(9);
   });
   node.RunFor(seconds(30));
   node.Retry({name});
@@ -190,16 +190,16 @@ TEST(WindowScenario, ANewListWithoutAWindowPullsAtOnce) {
 TEST(WindowScenario, AnUpdateWaitsAndTheImageStaysReady) {
   Node node;
   node.runtime.Push(MakeImage("reg.example.test/a:v1", kMB));
-  auto refreshed = [](plan::DesiredImage& want) {
-    want.refresh = plan::Refresh::kIfDigestChanged;
-    want.refresh_interval = minutes(5);
+  auto refreshed = [](plan::DesiredImage& desired) {
+    desired.refresh = plan::Refresh::kIfDigestChanged;
+    desired.refresh_interval = minutes(5);
   };
   node.List({"reg.example.test/a:v1"}, refreshed);
   node.RunFor(minutes(1));
   ASSERT_TRUE(node.Ready());
-  node.List({"reg.example.test/a:v1"}, [&](plan::DesiredImage& want) {
-    refreshed(want);
-    OpensAtOne(want);
+  node.List({"reg.example.test/a:v1"}, [&](plan::DesiredImage& desired) {
+    refreshed(desired);
+    OpensAtOne(desired);
   });
   node.runtime.Push(MakeImage("reg.example.test/a:v1", 2 * kMB));
   node.RunFor(minutes(30));

@@ -37,10 +37,10 @@ plan::ImageList ListOf(const Names& names) {
   plan::ImageList list;
   for (const std::string& name : names) {
     plan::ImageState state = sample::Ready(name, 1);
-    state.want.Change([&](plan::DesiredImage& want) {
-      want.from = {"images.yaml:" + std::to_string(10 + list.images.size())};
+    state.desired.Change([&](plan::DesiredImage& desired) {
+      desired.from = {"images.yaml:" + std::to_string(10 + list.images.size())};
     });
-    list.images.push_back(state.want);
+    list.images.push_back(state.desired);
   }
   return list;
 }

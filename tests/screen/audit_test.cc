@@ -49,8 +49,11 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 AuditNode Saw(const std::string& node, std::vector<status::StatusUnlisted> unlisted) {
-  return {
-      .node = node, .heard = true, .why = "", .since = sample::At(-3600), .unlisted = std::move(unlisted)};
+  return {.node = node,
+          .answered = true,
+          .error = "",
+          .since = sample::At(-3600),
+          .unlisted = std::move(unlisted)};
 }
 
 status::StatusUnlisted Came(const std::string& image, int when, bool present = true) {
@@ -68,7 +71,7 @@ AuditFacts Facts() {
   facts.nodes = {Saw("n1", {Came("q.io/tool:v9", -600), Came("docker.io/library/alpine:3.20", -900, false)}),
                  Saw("n2", {Came("q.io/tool:v9", -100)}),
                  Saw("n3", {Came("registry.k8s.io/metrics:v1", -50)}),
-                 {.node = "n4", .heard = false, .why = "it did not answer in time"}};
+                 {.node = "n4", .answered = false, .error = "it did not answer in time"}};
   facts.pods = {{"team", "job-1", "n1", "q.io/tool:v9"},
                 {"team", "job-2", "n2", "q.io/tool:v9"},
                 {"team", "job-3", "n9", "q.io/tool:v9"},
@@ -116,13 +119,13 @@ TEST(Audit, SinceLeavesOutWhatIsOlderAndSaysWhatIsNotKnown) {
 
 TEST(Audit, AnOldAgentAndAFullOneAreNoted) {
   AuditFacts facts;
-  facts.nodes = {{.node = "n1", .heard = true}, Saw("n2", {})};
+  facts.nodes = {{.node = "n1", .answered = true}, Saw("n2", {})};
   facts.nodes[1].left_out = 7;
   EXPECT_EQ(MakeAudit(facts).notes,
             (std::vector<std::string>{"node n1 did not list unlisted images (yet)",
                                       "node n2 saw more unlisted images than are named"}));
   // Who told nothing is not among those that are clean.
-  EXPECT_EQ(MakeAudit(facts).heard, 1U);
+  EXPECT_EQ(MakeAudit(facts).answered, 1U);
   EXPECT_TRUE(AuditText(MakeAudit(facts), 80).starts_with("clean: no image that is on no list on 1 node\n"));
 }
 

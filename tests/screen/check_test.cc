@@ -70,9 +70,9 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 TEST(CheckItems, ImagesByThemselves) {
-  std::vector<manifest::ImageUse> uses = {ImageByItself("a/b:v1", {}, {}), ImageByItself("a/b", {}, {}),
-                                          ImageByItself("a/c", PullPolicy::kNever, {}),
-                                          ImageByItself("a/b:v1", PullPolicy::kNever, {})};
+  std::vector<manifest::ImageUse> uses = {StandaloneUse("a/b:v1", {}, {}), StandaloneUse("a/b", {}, {}),
+                                          StandaloneUse("a/c", PullPolicy::kNever, {}),
+                                          StandaloneUse("a/b:v1", PullPolicy::kNever, {})};
   std::vector<CheckItem> items = CheckItems(uses, {}, {});
   ASSERT_EQ(items.size(), 3U);
   EXPECT_EQ(Line(items[0]), "– | a/b:v1 | IfNotPresent | default");
@@ -82,8 +82,8 @@ TEST(CheckItems, ImagesByThemselves) {
 
 TEST(CheckItems, EachSpellingIsAnImageToKubelet) {
   std::vector<CheckItem> items =
-      CheckItems({ImageByItself("tool:v1", PullPolicy::kNever, {}),
-                  ImageByItself("docker.io/library/tool:v1", {}, {}), ImageByItself("tool:v1", {}, {})},
+      CheckItems({StandaloneUse("tool:v1", PullPolicy::kNever, {}),
+                  StandaloneUse("docker.io/library/tool:v1", {}, {}), StandaloneUse("tool:v1", {}, {})},
                  {}, {});
   ASSERT_EQ(items.size(), 2U);
   EXPECT_EQ(Line(items[0]), "– | tool:v1 | IfNotPresent | default");
@@ -163,7 +163,7 @@ TEST(CheckLine, TellsTheFirstThatFailsAndCountsTheRest) {
   status::CheckResult result{.node = "ci-7", .time = {}, .ok = true, .answers = {}};
   std::vector<CheckItem> items;
   for (const char* name : {"q.io/a:v1", "q.io/b:v1", "q.io/c:v1", "q.io/d:v1"}) {
-    items.push_back(CheckItems({ImageByItself(name, PullPolicy::kNever, {})}, {}, {}).at(0));
+    items.push_back(CheckItems({StandaloneUse(name, PullPolicy::kNever, {})}, {}, {}).at(0));
     status::CheckAnswer answer{.image = name, .policy = "Never", .ok = true, .listed = true};
     answer.result = "Starts";
     result.answers.push_back(answer);
@@ -262,7 +262,7 @@ TEST(CheckItems, KnowTheirPlace) {
   std::vector<CheckItem> items = ItemsOf(kPod);
   EXPECT_EQ(items[0].file, "pod.yaml");
   EXPECT_EQ(items[0].at, (doc::Position{8, 17}));  // of app, which asks for more than setup
-  EXPECT_EQ(CheckItems({ImageByItself("a", {}, {})}, {}, {})[0].file, "");
+  EXPECT_EQ(CheckItems({StandaloneUse("a", {}, {})}, {}, {})[0].file, "");
 }
 
 struct AdviceCase {
@@ -332,7 +332,7 @@ TEST(CheckReport, WhatIsBeingPulledIsNotDecided) {
   status::CheckAnswer pending{.image = "a/b:v1", .policy = "Never", .pending = true, .result = "Unknown"};
   pending.reason = "Pulling";
   pending.message = "it is being pulled:\n12 of 680 MB";
-  std::vector<CheckItem> items = CheckItems({ImageByItself("a/b:v1", PullPolicy::kNever, {})}, {}, {});
+  std::vector<CheckItem> items = CheckItems({StandaloneUse("a/b:v1", PullPolicy::kNever, {})}, {}, {});
   status::CheckResult result{.node = "n1", .time = {}, .ok = false, .answers = {pending}};
   EXPECT_EQ(DecidedAnswer(result, 0), nullptr);
   EXPECT_EQ(CheckText(items, result, {.unknown_passes = true}),
@@ -414,7 +414,7 @@ TEST(CheckReport, Github) {
 }
 
 TEST(CheckText, OneImage) {
-  std::vector<CheckItem> items = CheckItems({ImageByItself("a/b:v1", PullPolicy::kNever, {})}, {}, {});
+  std::vector<CheckItem> items = CheckItems({StandaloneUse("a/b:v1", PullPolicy::kNever, {})}, {}, {});
   status::CheckResult result{.node = "n1", .time = {}, .ok = true, .answers = {Starts()}};
   EXPECT_EQ(CheckText(items, result, {}),
             "ok    –  a/b:v1  Never (stated)  starts from the node (OpenToNode)\n"

@@ -16,7 +16,7 @@ struct Explained {
   status::ImageDetail detail;
 };
 
-Explained OpenImage() {
+Explained UnresolvedImage() {
   plan::ImageState image = sample::Open("gcr.io/acme/db:v5");
   plan::RegistryView said;
   said.answer = image::RegistryAnswerKind::kMoved;
@@ -123,9 +123,9 @@ Explained AbsentImage() {
 
 Explained UnlistedImage() {
   plan::ImageState image = sample::Preloaded("quay.io/somebody/tool:v1");
-  image.want.Change([](plan::DesiredImage& want) {
-    want.from.clear();
-    want.required = false;
+  image.desired.Change([](plan::DesiredImage& desired) {
+    desired.from.clear();
+    desired.required = false;
   });
   status::ImageDetail detail = sample::DetailOf(image);
   detail.listed = false;
@@ -173,7 +173,7 @@ Explained OtherRules() {
 
 Explained TouchedImage() {
   plan::ImageState image = sample::Open("gcr.io/acme/db:v5");
-  image.want.Change([](plan::DesiredImage& want) { want.open = plan::Open::kAlways; });
+  image.desired.Change([](plan::DesiredImage& desired) { desired.open = plan::Open::kAlways; });
   image.touch = plan::TouchStatus{.state = plan::TouchState::kDone, .attempts = 1};
   return {sample::KubeletNodeOf({image}), image,
           sample::DetailOf(image, sample::Recorded("gcr.io/acme/db", sample::ForTheNode()))};
@@ -204,8 +204,8 @@ Explained NoKubelet() {
 // A node that never reached its runtime: what it has is not known, and what kubelet would say neither.
 Explained RuntimeNeverReached() {
   plan::ImageState image;
-  image.want = plan::DesiredImage{.reference = *image::Reference::Parse("quay.io/acme/tool:v9"),
-                                  .from = {"images.yaml:3"}};
+  image.desired = plan::DesiredImage{.reference = *image::Reference::Parse("quay.io/acme/tool:v9"),
+                                     .from = {"images.yaml:3"}};
   image.message = "the container runtime has not answered yet";
   plan::Snapshot node = sample::KubeletNodeOf({image});
   node.runtime = {.endpoint = "unix:///run/containerd/containerd.sock",
@@ -217,7 +217,7 @@ Explained RuntimeNeverReached() {
 
 // It has been away since the last look.
 Explained RuntimeAway() {
-  Explained made = OpenImage();
+  Explained made = UnresolvedImage();
   made.detail = sample::DetailOf(made.image, sample::Recorded("gcr.io/acme/db", sample::ForTheNode()));
   made.node.runtime.up = false;
   made.node.runtime.error = "the container runtime does not answer (ListImages)";
@@ -246,7 +246,7 @@ TEST_P(ExplainTest, ReadsAloud) {
 
 INSTANTIATE_TEST_SUITE_P(
     Images, ExplainTest,
-    testing::Values(ExplainCase{"open", &OpenImage}, ExplainCase{"preloaded", &PreloadedImage},
+    testing::Values(ExplainCase{"open", &UnresolvedImage}, ExplainCase{"preloaded", &PreloadedImage},
                     ExplainCase{"bypull", &AskedByPull}, ExplainCase{"crio", &AskedAsCrio},
                     ExplainCase{"closed", &ClosedImage}, ExplainCase{"othername", &OtherNameImage},
                     ExplainCase{"spelled", &SpelledImage}, ExplainCase{"readyas", &ForPodsWithASecret},

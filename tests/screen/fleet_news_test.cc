@@ -19,7 +19,7 @@ FleetNode Node(const std::string& name, NodeState state) {
     node.reason = "ImagesNotReady";
     node.message = "1 image fails";
     node.missing = {{.image = "q.io/app:v1", .phase = "Failed", .reason = "AccessDenied", .message = "no"},
-                    {.image = "q.io/slow:v1", .phase = "Pulling", .tone = Tone::kMoving}};
+                    {.image = "q.io/slow:v1", .phase = "Pulling", .tone = Tone::kProgressing}};
   }
   return node;
 }
@@ -39,21 +39,21 @@ TEST(FleetNews, IsWhatFailsAndWhatRecoversOnceEach) {
   EXPECT_EQ(notice.nodes, 3U);
   EXPECT_EQ(notice.ready, 1U);
   EXPECT_EQ(FailingOf(news.Compare(GatherFleet(nodes))), Names{"b"}) << "it was not delivered";
-  news.Delivered(notice);
+  news.MarkDelivered(notice);
   EXPECT_TRUE(news.Compare(GatherFleet(nodes)).Empty());
   nodes[1].state = NodeState::kProgressing;
   EXPECT_TRUE(news.Compare(GatherFleet(nodes)).Empty()) << "a retry is under way";
   nodes[1].state = NodeState::kReady;
   notice = news.Compare(GatherFleet(nodes));
   EXPECT_EQ(notice.recovered, Names{"b"});
-  news.Delivered(notice);
+  news.MarkDelivered(notice);
   EXPECT_TRUE(news.Compare(GatherFleet(nodes)).Empty());
 }
 
 TEST(FleetNews, ANodeThatLeavesIsNoNewsAndANodeThatIsGoneIsForgotten) {
   FleetNews news;
   std::vector<FleetNode> nodes = {Node("a", NodeState::kFailing), Node("b", NodeState::kFailing)};
-  news.Delivered(news.Compare(GatherFleet(nodes)));
+  news.MarkDelivered(news.Compare(GatherFleet(nodes)));
   nodes[0].leaving = "kubelet does not report";
   nodes.pop_back();
   FleetNotice notice = news.Compare(GatherFleet(nodes));

@@ -32,7 +32,7 @@ plan::ImageState Denied(const std::string& error = "401 Unauthorized from quay.i
 }
 
 FleetNode NodeOf(const std::string& name, std::vector<plan::ImageState> images) {
-  return DigestStatus(Parsed(sample::Node(std::move(images))), name);
+  return SummarizeStatus(Parsed(sample::Node(std::move(images))), name);
 }
 
 FleetNode ReadyNode(const std::string& name) {
@@ -53,7 +53,7 @@ Fleet MixedFleet() {
       NodeOf("ci-25", {sample::Pulling("ghcr.io/acme/e2e:main", 412'000'000, 680'000'000, 38'000'000)}));
   nodes.push_back(NodeOf("ci-26", {sample::Pulling("ghcr.io/acme/e2e:main", 0, 2'100'000'000, 0),
                                    sample::Queued("quay.io/acme/tool:v9"), Denied()}));
-  nodes.push_back(DigestStatus(Parsed(sample::BrokenListNode()), "ci-27"));
+  nodes.push_back(SummarizeStatus(Parsed(sample::BrokenListNode()), "ci-27"));
   nodes.push_back(NodeWithoutDetail("ci-28", {.has_pod = true,
                                               .pod_ready = true,
                                               .pod_phase = "Running",
@@ -69,13 +69,14 @@ TEST(GatherFleet, Counts) {
   EXPECT_EQ(fleet.ready, 13U);
   EXPECT_EQ(fleet.progressing, 1U);
   EXPECT_EQ(fleet.failing, 5U);
-  EXPECT_EQ(fleet.not_heard, 1U);
+  EXPECT_EQ(fleet.unreachable, 1U);
   EXPECT_EQ(fleet.no_detail, 2U);
   EXPECT_EQ(fleet.bytes_left, 2'368'000'000U);
-  EXPECT_EQ(LeftWords(fleet), "2.4 GB left in running pulls") << "one pull has no speed yet";
-  EXPECT_EQ(LeftWords(GatherFleet({NodeOf("a", {sample::Pulling("q.io/a:v1", 10, 380'000'010, 38'000'000)}),
-                                   NodeOf("b", {sample::Pulling("q.io/a:v1", 0, 76'000'000, 38'000'000)})})),
-            "456 MB left in running pulls, about 11 s");
+  EXPECT_EQ(RemainingText(fleet), "2.4 GB left in running pulls") << "one pull has no speed yet";
+  EXPECT_EQ(
+      RemainingText(GatherFleet({NodeOf("a", {sample::Pulling("q.io/a:v1", 10, 380'000'010, 38'000'000)}),
+                                 NodeOf("b", {sample::Pulling("q.io/a:v1", 0, 76'000'000, 38'000'000)})})),
+      "456 MB left in running pulls, about 11 s");
   EXPECT_EQ(fleet.slowest, "ci-26");
   EXPECT_EQ(fleet.most_bytes_left, 2'100'000'000U);
 }
@@ -106,7 +107,7 @@ TEST(CommonEnd, BeginsAtADotAndLeavesEachNameSomething) {
   const auto end = [](const std::vector<std::string>& names) {
     std::vector<FleetNode> nodes;
     for (const std::string& name : names) nodes.push_back({.name = name});
-    return CommonEnd(nodes);
+    return CommonSuffix(nodes);
   };
   EXPECT_EQ(end({"ip-10-0-0-1.eu.internal", "ip-10-0-1-1.eu.internal"}), ".eu.internal");
   EXPECT_EQ(end({"a-1.eu.internal", "b-1.us.internal"}), ".internal");
@@ -122,39 +123,39 @@ TEST(GatherFleet, NodesThatLeaveAreCountedApart) {
   dead.leaving = "kubelet does not report";
   const Fleet fleet = GatherFleet({ready, cordoned, dead});
   EXPECT_EQ(fleet.leaving, 2U);
-  EXPECT_EQ(fleet.Counted(), 1U);
-  EXPECT_EQ(fleet.ready + fleet.progressing + fleet.failing + fleet.not_heard, 1U);
+  EXPECT_EQ(fleet.CountedNodes(), 1U);
+  EXPECT_EQ(fleet.ready + fleet.progressing + fleet.failing + fleet.unreachable, 1U);
   EXPECT_TRUE(fleet.groups.empty());
-  EXPECT_EQ(EvaluateFleet(fleet, {}, false), FleetEnd::kReady);
+  EXPECT_EQ(EvaluateFleet(fleet, {}, false), FleetOutcome::kReady);
   EXPECT_EQ(FleetTable(fleet, {.width = 120}),
             "3 nodes   1 ready   2 dead or leaving\nlist " + fleet.lists.begin()->first.substr(7, 6) +
                 "\n2 nodes dead or leaving are not counted: b (cordoned), c (kubelet does not report)\n");
-  EXPECT_EQ(EvaluateFleet(GatherFleet({cordoned, dead}), {}, true), FleetEnd::kContinue);
+  EXPECT_EQ(EvaluateFleet(GatherFleet({cordoned, dead}), {}, true), FleetOutcome::kContinue);
 }
 
 struct SignsCase {
   std::string name;
-  NodeSigns signs;
+  ClusterFacts facts;
   NodeState state;
   std::string reason;
 };
 class NodeWithoutDetailTest : public testing::TestWithParam<SignsCase> {};
 
 TEST_P(NodeWithoutDetailTest, IsReadyOrProgressingAndNeverFailing) {
-  FleetNode node = NodeWithoutDetail("n1", GetParam().signs);
+  FleetNode node = NodeWithoutDetail("n1", GetParam().facts);
   EXPECT_EQ(node.state, GetParam().state) << node.message;
   EXPECT_EQ(node.reason.text(), GetParam().reason);
   EXPECT_FALSE(node.detail);
-  EXPECT_FALSE(node.for_good);
+  EXPECT_FALSE(node.failed_permanently);
   EXPECT_FALSE(node.message.empty());
 }
 
-const NodeSigns kReadyPod = {.has_pod = true, .pod_ready = true, .pod_phase = "Running", .why = "timeout"};
+const ClusterFacts kReadyPod = {.has_pod = true, .pod_ready = true, .pod_phase = "Running", .why = "timeout"};
 
-NodeSigns With(NodeSigns signs, const std::string& label, bool about_the_list_asked = true) {
-  signs.label = label;
-  signs.about_the_list_asked = about_the_list_asked;
-  return signs;
+ClusterFacts With(ClusterFacts facts, const std::string& label, bool pod_readiness_counts = true) {
+  facts.label = label;
+  facts.pod_readiness_counts = pod_readiness_counts;
+  return facts;
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -200,7 +201,7 @@ struct EndCase {
   std::string name;
   std::vector<FleetNode> nodes;
   FleetTarget target;
-  FleetEnd end, end_fail_fast;
+  FleetOutcome end, end_fail_fast;
 };
 class JudgeFleetTest : public testing::TestWithParam<EndCase> {};
 TEST_P(JudgeFleetTest, Ends) {
@@ -216,17 +217,21 @@ std::vector<EndCase> EndCases() {
   FleetNode silent = NodeWithoutDetail("s", {.has_pod = true});
   FleetTarget all, two{2, false}, most{60, true};
   return {
-      {"NoNodes", {}, all, FleetEnd::kContinue, FleetEnd::kContinue},
-      {"AllReady", {ready, ready}, all, FleetEnd::kReady, FleetEnd::kReady},
-      {"StillMoving", {ready, moving}, all, FleetEnd::kContinue, FleetEnd::kContinue},
-      {"EnoughReady", {ready, ready, moving}, two, FleetEnd::kReady, FleetEnd::kReady},
-      {"EnoughPercent", {ready, ready, denied}, most, FleetEnd::kReady, FleetEnd::kReady},
-      {"TheRestIsDenied", {ready, denied}, all, FleetEnd::kContinue, FleetEnd::kFailedPermanently},
-      {"OthersMove", {moving, denied}, all, FleetEnd::kContinue, FleetEnd::kFailedPermanently},
-      {"OneImageOfTheNodeMoves", {ready, half}, all, FleetEnd::kContinue, FleetEnd::kFailedPermanently},
-      {"EnoughCanStillCome", {ready, moving, denied}, two, FleetEnd::kContinue, FleetEnd::kContinue},
-      {"SilentIsNotFailed", {ready, silent}, all, FleetEnd::kContinue, FleetEnd::kContinue},
-      {"MoreThanThereAre", {ready}, two, FleetEnd::kContinue, FleetEnd::kFailedPermanently},
+      {"NoNodes", {}, all, FleetOutcome::kContinue, FleetOutcome::kContinue},
+      {"AllReady", {ready, ready}, all, FleetOutcome::kReady, FleetOutcome::kReady},
+      {"StillMoving", {ready, moving}, all, FleetOutcome::kContinue, FleetOutcome::kContinue},
+      {"EnoughReady", {ready, ready, moving}, two, FleetOutcome::kReady, FleetOutcome::kReady},
+      {"EnoughPercent", {ready, ready, denied}, most, FleetOutcome::kReady, FleetOutcome::kReady},
+      {"TheRestIsDenied", {ready, denied}, all, FleetOutcome::kContinue, FleetOutcome::kFailedPermanently},
+      {"OthersMove", {moving, denied}, all, FleetOutcome::kContinue, FleetOutcome::kFailedPermanently},
+      {"OneImageOfTheNodeMoves",
+       {ready, half},
+       all,
+       FleetOutcome::kContinue,
+       FleetOutcome::kFailedPermanently},
+      {"EnoughCanStillCome", {ready, moving, denied}, two, FleetOutcome::kContinue, FleetOutcome::kContinue},
+      {"SilentIsNotFailed", {ready, silent}, all, FleetOutcome::kContinue, FleetOutcome::kContinue},
+      {"MoreThanThereAre", {ready}, two, FleetOutcome::kContinue, FleetOutcome::kFailedPermanently},
   };
 }
 INSTANTIATE_TEST_SUITE_P(Rows, JudgeFleetTest, testing::ValuesIn(EndCases()),
@@ -247,11 +252,11 @@ TEST(FleetTable, NodesThatShowPublicFieldsOnlySaySo) {
   auto open = status::ParseStatusDocument(status::PublicStatusJson(sample::TroubledNode()));
   auto full = status::ParseStatusDocument(status::StatusJson(sample::TroubledNode()));
   ASSERT_TRUE(open && full);
-  const Fleet mixed = GatherFleet({DigestStatus(*open, "n1"), DigestStatus(*full, "n2")});
+  const Fleet mixed = GatherFleet({SummarizeStatus(*open, "n1"), SummarizeStatus(*full, "n2")});
   EXPECT_EQ(mixed.public_only, 1U);
   const std::string screen = FleetTable(mixed, {.width = 160});
   EXPECT_NE(screen.find("unlisted images on 1 node\n"), std::string::npos) << screen;
-  const Fleet hidden = GatherFleet({DigestStatus(*open, "n1")});
+  const Fleet hidden = GatherFleet({SummarizeStatus(*open, "n1")});
   tests::ExpectGolden("screen/fleet.public80", FleetTable(hidden, {.width = 80, .not_ready = true}));
   EXPECT_NE(FleetJson(hidden, sample::At(0), false).find("\"publicOnly\":1"), std::string::npos);
 }
@@ -289,9 +294,9 @@ TEST(FleetDetails, OneCauseALine) {
 
 TEST(FleetResult, FinalError) {
   Fleet fleet = MixedFleet();
-  std::string text = FleetResult(fleet, {}, FleetEnd::kContinue, std::chrono::minutes(10), 80);
-  text += FleetResult(fleet, {80, true}, FleetEnd::kFailedPermanently, std::chrono::minutes(1), 80);
-  text += FleetResult(fleet, {60, true}, FleetEnd::kReady, std::chrono::seconds(42), 80);
+  std::string text = FleetResult(fleet, {}, FleetOutcome::kContinue, std::chrono::minutes(10), 80);
+  text += FleetResult(fleet, {80, true}, FleetOutcome::kFailedPermanently, std::chrono::minutes(1), 80);
+  text += FleetResult(fleet, {60, true}, FleetOutcome::kReady, std::chrono::seconds(42), 80);
   ExpectGolden("screen/fleet.result", text);
 }
 
@@ -307,9 +312,9 @@ TEST(Results, OneRowForEachImageAndNode) {
   status::StatusDocument document =
       Parsed(sample::Node({sample::Ready("ghcr.io/acme/runner:v3", 1'200'000'000), Denied()}));
   ExpectGolden("screen/results.csv",
-               ResultsHead(ResultsFormat::kCsv) + ResultRows(document, "ci-7", ResultsFormat::kCsv));
+               ResultsHeader(ResultsFormat::kCsv) + ResultRows(document, "ci-7", ResultsFormat::kCsv));
   ExpectGolden("screen/results.jsonl",
-               ResultsHead(ResultsFormat::kJson) + ResultRows(document, "ci-7", ResultsFormat::kJson));
+               ResultsHeader(ResultsFormat::kJson) + ResultRows(document, "ci-7", ResultsFormat::kJson));
 }
 
 TEST(Results, ACellIsNoFormulaAndNoSecondCell) {

@@ -8,9 +8,9 @@ namespace prefetch::screen::list_difference_test {
 namespace {
 
 plan::DesiredImage Want(const char* image) {
-  plan::DesiredImage want;
-  want.reference = *image::Reference::Parse(image);
-  return want;
+  plan::DesiredImage desired;
+  desired.reference = *image::Reference::Parse(image);
+  return desired;
 }
 
 status::StatusImage Has(const char* image) {
@@ -69,7 +69,7 @@ TEST(DiffWithNode, SaysForWhichPods) {
   list.images.push_back(Want("q.io/a:v1"));
   status::StatusDocument node{.node = "ci-7"};
   node.images = {Has("q.io/a:v1")};
-  list.images[0].ready_as = image::PodCoordinates{.secrets = {{"", "ci", "pull"}}, .service_account = {}};
+  list.images[0].ready_as = image::PodCredentialRefs{.secrets = {{"", "ci", "pull"}}, .service_account = {}};
   EXPECT_EQ(ListDifferencesText(DiffWithNode(list, node)),
             "~ q.io/a:v1  readyAs: secret ci/pull here, none on the node\n1 changed\n");
   node.images[0].ready_as = {.secrets = {{"", "ci", "pull"}}, .service_account = {}};
@@ -86,7 +86,7 @@ TEST(DiffWithNode, SaysForWhichPods) {
 TEST(DiffWithNode, ClaimsNothingOfHiddenPods) {
   plan::ImageList list;
   list.images.push_back(Want("q.io/a:v1"));
-  list.images[0].ready_as = image::PodCoordinates{.secrets = {{"", "ci", "pull"}}, .service_account = {}};
+  list.images[0].ready_as = image::PodCredentialRefs{.secrets = {{"", "ci", "pull"}}, .service_account = {}};
   status::StatusDocument node{.node = "ci-7"};
   node.images = {Has("q.io/a:v1")};
   node.images[0].ready_as_hidden = true;

@@ -16,7 +16,7 @@ struct Look {
 };
 struct PaceCase {
   std::string name;
-  bool quiet_first;
+  bool delay_first_line;
   std::vector<Look> looks;
   std::vector<int> lines;
 };
@@ -24,10 +24,10 @@ class LogPaceTest : public testing::TestWithParam<PaceCase> {};
 
 TEST_P(LogPaceTest, SaysALine) {
   const base::TimePoint start{seconds(1000)};
-  LogPace pace(start, GetParam().quiet_first);
+  LogPace pace(start, GetParam().delay_first_line);
   std::vector<int> lines;
   for (const Look& look : GetParam().looks) {
-    if (pace.Due(look.key, start + seconds(look.at))) lines.push_back(look.at);
+    if (pace.ShouldLog(look.key, start + seconds(look.at))) lines.push_back(look.at);
   }
   EXPECT_EQ(lines, GetParam().lines);
 }

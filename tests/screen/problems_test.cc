@@ -33,7 +33,7 @@ status::ImageDetail DetailOf(const plan::ImageState& image, const kubelet::Recor
   if (image.pulled_with == plan::PulledWith::kProvider) {
     detail.credentials = {{.source = "provider",
                            .name = image.credential,
-                           .match = image.want->reference.domain(),
+                           .match = image.desired->reference.domain(),
                            .username = ""}};
   }
   return detail;
@@ -47,7 +47,7 @@ NodeInTrouble Of(plan::Snapshot snapshot, const kubelet::RecordReading& record =
 plan::ImageState JudgedBy(plan::ImageState state, const kubelet::SettingsFacts& facts,
                           const kubelet::FileContent& record = {}) {
   kubelet::VerdictQuestion question;
-  question.image = state.want->reference.written();
+  question.image = state.desired->reference.written();
   question.image_id = state.image_id;
   question.record = record;
   state.verdicts = std::make_shared<const kubelet::Verdicts>(
@@ -127,17 +127,17 @@ NodeInTrouble NewerThanTheRules() {
   return Of(sample::NewerNode(), sample::Recorded("gcr.io/acme/db", sample::ForTheNode()));
 }
 NodeInTrouble VersionContradicted() {
-  NodeInTrouble node = WithProblem(plan::VersionContradictionWords("1.36", "1.37.0"));
+  NodeInTrouble node = WithProblem(plan::VersionContradictionMessage("1.36", "1.37.0"));
   node.snapshot.kubelet->version = "1.36";
   node.snapshot.kubelet->contradictions = node.snapshot.problems;
   return node;
 }
 NodeInTrouble StaleMount() {
-  return WithProblem(plan::StaleMountWords("/var/lib/kubelet/config.json"));
+  return WithProblem(plan::StaleMountMessage("/var/lib/kubelet/config.json"));
 }
 NodeInTrouble StaleMountWithoutKubelet() {
   plan::Snapshot snapshot = sample::Node({Runner()});
-  snapshot.problems.push_back(plan::StaleMountWords("/etc/ssl/certs/ca-certificates.crt"));
+  snapshot.problems.push_back(plan::StaleMountMessage("/etc/ssl/certs/ca-certificates.crt"));
   status::ImageDetail detail = DetailOf(snapshot.images.front(), {});
   detail.record = {};
   detail.intent = "NotAsked";
@@ -184,26 +184,27 @@ credentials::ProviderConfig EcrFor(const std::vector<std::string>& images) {
   for (const std::string& image : images) ecr.match_images.push_back(*credentials::Pattern::Parse(image));
   return {.providers = {ecr}, .problems = {}, .hash = ""};
 }
-NodeInTrouble WithProgram(credentials::ProgramHere program) {
+NodeInTrouble WithProgram(credentials::ProgramComparison program) {
   const credentials::ProviderConfig there = EcrFor({"*.dkr.ecr.*.amazonaws.com"});
   return WithoutProvider(credentials::FindMissingProviders(
       {"/etc/eks/config.json", "/etc/eks"}, there,
       {"/etc/eks/config.json", "/opt/plugins", {{kEcr, program, there.providers[0].match_images}}}));
 }
 NodeInTrouble ProviderWithoutProgram() {
-  return WithProgram(credentials::ProgramHere::kAbsent);
+  return WithProgram(credentials::ProgramComparison::kAbsent);
 }
 NodeInTrouble ProviderWithOtherProgram() {
-  return WithProgram(credentials::ProgramHere::kAnother);
+  return WithProgram(credentials::ProgramComparison::kDifferent);
 }
 NodeInTrouble ProviderOfFewerImages() {
   return WithoutProvider(credentials::FindMissingProviders(
       {"/etc/eks/config.json", "/etc/eks"}, EcrFor({"*.dkr.ecr.*.amazonaws.com", "public.ecr.aws"}),
       {"/etc/prefetchd/providers.yaml",
        "/etc/eks",
-       {{kEcr, credentials::ProgramHere::kSame, EcrFor({"public.ecr.aws"}).providers[0].match_images}}}));
+       {{kEcr, credentials::ProgramComparison::kSame,
+         EcrFor({"public.ecr.aws"}).providers[0].match_images}}}));
 }
-NodeInTrouble ProvidersUnreadable(const credentials::OwnProviders& own) {
+NodeInTrouble ProvidersUnreadable(const credentials::AgentProviders& own) {
   return WithoutProvider(credentials::FindMissingProviders(
       {"/etc/eks/config.json", "/etc/eks"},
       {.providers = {}, .problems = {"/etc/eks/config.json: No such file or directory"}, .hash = ""}, own));
@@ -221,8 +222,8 @@ NodeInTrouble SecretAmbiguous() {
   entry.secrets.push_back({{.uid = "u9", .namespace_name = "team", .name = "pull"}, base::Secret("h9")});
   const kubelet::RecordReading record = sample::Recorded("quay.io/acme/runner", entry);
   plan::ImageState state = Runner();
-  state.want.Change([](plan::DesiredImage& want) {
-    want.ready_as = image::PodCoordinates{.secrets = {{"", "team", "pull"}}, .service_account = {}};
+  state.desired.Change([](plan::DesiredImage& desired) {
+    desired.ready_as = image::PodCredentialRefs{.secrets = {{"", "team", "pull"}}, .service_account = {}};
   });
   return Of(sample::KubeletNodeOf({sample::JudgedForAll(std::move(state), record)}), record);
 }
@@ -252,10 +253,10 @@ TEST_P(ProblemTest, IsShown) {
   ASSERT_TRUE(explained) << explained.error().message();
   const std::string table = StatusTable(*status, {.width = 80});
   const std::string readyz =
-      status::ReadyzText(snapshot, plan::AskReady(snapshot, {}), true, status::View::kFull);
+      status::ReadyzText(snapshot, plan::EvaluateReady(snapshot, {}), true, status::View::kFull);
   tests::ExpectGolden("screen/problem-" + GetParam().name + ".txt",
                       "$ prefetchctl status\n" + table + "\n$ prefetchctl explain " +
-                          image.want->reference.written() + "\n" + ExplainText(*explained, 80) +
+                          image.desired->reference.written() + "\n" + ExplainText(*explained, 80) +
                           "\n$ curl /readyz?verbose\n" + readyz);
   for (std::string_view line : base::Split(table, '\n')) EXPECT_LE(DisplayWidth(line), 80U) << line;
   for (const std::string& problem : snapshot.problems)

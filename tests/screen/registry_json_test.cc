@@ -27,8 +27,8 @@ plan::RegistryView Stale() {
 
 plan::Snapshot WithRegistry() {
   plan::Snapshot snapshot = sample::Node({sample::Ready("ghcr.io/acme/a:v1", 1)});
-  snapshot.images[0].want.Change(
-      [](plan::DesiredImage& want) { want.refresh = plan::Refresh::kIfDigestChanged; });
+  snapshot.images[0].desired.Change(
+      [](plan::DesiredImage& desired) { desired.refresh = plan::Refresh::kIfDigestChanged; });
   snapshot.images[0].registry = std::make_shared<const plan::RegistryView>(Stale());
   snapshot.registries = {{.name = "ghcr.io",
                           .entries = 1,
@@ -127,7 +127,8 @@ class NotAsked : public testing::TestWithParam<WhyCase> {};
 
 TEST_P(NotAsked, SaysWhy) {
   plan::Snapshot snapshot = sample::Node({sample::Ready(GetParam().image, 1)});
-  snapshot.images[0].want.Change([](plan::DesiredImage& want) { want.refresh = GetParam().refresh; });
+  snapshot.images[0].desired.Change(
+      [](plan::DesiredImage& desired) { desired.refresh = GetParam().refresh; });
   snapshot.images[0].applies = GetParam().applies;
   std::string json = status::StatusJson(snapshot);
   EXPECT_NE(json.find(R"("registry":null,"registryReason":"not asked: )" + GetParam().why), std::string::npos)

@@ -77,16 +77,16 @@ TEST_P(NodeTest, ColorOnlySupportsTheWords) {
 }
 TEST_P(NodeTest, Readyz) {
   ExpectGolden(File("readyz"),
-               status::ReadyzText(snapshot_, plan::AskReady(snapshot_, {}), true, status::View::kFull));
+               status::ReadyzText(snapshot_, plan::EvaluateReady(snapshot_, {}), true, status::View::kFull));
   std::string plain =
-      status::ReadyzText(snapshot_, plan::AskReady(snapshot_, {}), false, status::View::kFull);
+      status::ReadyzText(snapshot_, plan::EvaluateReady(snapshot_, {}), false, status::View::kFull);
   EXPECT_EQ(plain.find("[+]"), std::string::npos);
   EXPECT_NE(plain.find("list " + snapshot_.list.hash), std::string::npos);
 }
 TEST_P(NodeTest, Wait) {
   std::string text = WaitLine(document_, 80) + "\n" + WaitLine(document_, 200) + "\n\n";
   EXPECT_LE(DisplayWidth(WaitLine(document_, 80)), 80U);
-  for (WaitEnd end : {WaitEnd::kReady, WaitEnd::kFailedFast, WaitEnd::kTimedOut}) {
+  for (WaitOutcome end : {WaitOutcome::kReady, WaitOutcome::kFailedFast, WaitOutcome::kTimedOut}) {
     text += WaitResult(document_, end, std::chrono::seconds(600), 80) + "\n";
   }
   ExpectGolden(File("wait"), text);
@@ -373,11 +373,11 @@ TEST(Pinned, TheObstacleIsShown) {
 TEST(RetryWords, SayWhenARetryWasRequested) {
   const base::WallTime now{std::chrono::hours(1)};
   status::StatusPull pull{.state = "Queued", .attempts = 3};
-  EXPECT_EQ(RetryWords(pull, now), "tried 3 times");
+  EXPECT_EQ(RetryText(pull, now), "tried 3 times");
   pull.retry_requested_at = now - std::chrono::seconds(40);
-  EXPECT_EQ(RetryWords(pull, now), "tried 3 times, retry requested 40 s ago");
+  EXPECT_EQ(RetryText(pull, now), "tried 3 times, retry requested 40 s ago");
   pull.retry_requested_at = now + std::chrono::seconds(5);  // the node's clock was set back
-  EXPECT_EQ(RetryWords(pull, now), "tried 3 times, retry requested 0 s ago");
+  EXPECT_EQ(RetryText(pull, now), "tried 3 times, retry requested 0 s ago");
 }
 
 // Numbers and texts of registries and runtimes: as the agent writes them, every reader reads them.

@@ -98,7 +98,7 @@ TEST(Steering, OfAStatusDocument) {
     }
     ExpectHarmless(Printed(WaitLine(*document, 200)), "wait");
     for (const std::string& line : WaitDetails(*document, 200, 20)) ExpectHarmless(Printed(line), "wait");
-    const Fleet fleet = GatherFleet({DigestStatus(*document, document->node)});
+    const Fleet fleet = GatherFleet({SummarizeStatus(*document, document->node)});
     for (bool wide : {false, true}) ExpectHarmless(Printed(FleetTable(fleet, {.wide = wide})), "fleet");
     ExpectHarmless(FleetJson(fleet, sample::At(0), false), "fleet as json");
   }
@@ -125,7 +125,7 @@ TEST(Steering, OfACheckResult) {
   answer.reason = "ImageAbsent";
   answer.message = "it is absent";
   const std::vector<CheckItem> items =
-      CheckItems({ImageByItself("a/b:v1", image::PullPolicy::kNever, {})}, {}, {});
+      CheckItems({StandaloneUse("a/b:v1", image::PullPolicy::kNever, {})}, {}, {});
   auto hostile =
       status::ParseCheckResult(Hostile(status::CheckResultJson(result), [](const std::string& json) {
         return StatusOf(status::ParseCheckResult(json));
@@ -152,10 +152,10 @@ TEST(Steering, OfManifests) {
 TEST(Steering, OfWhatTheApiServerTells) {
   const std::string evil = "x" + kSteering;
   AuditFacts facts;
-  facts.nodes = {{.node = evil, .heard = false, .why = evil, .since = {}, .unlisted = {}},
+  facts.nodes = {{.node = evil, .answered = false, .error = evil, .since = {}, .unlisted = {}},
                  {.node = evil,
-                  .heard = true,
-                  .why = "",
+                  .answered = true,
+                  .error = "",
                   .since = sample::At(-3600),
                   .unlisted = {{.image = "q.io/a" + evil, .image_id = evil, .first_seen = sample::At(-5)}}}};
   facts.pods = {{evil, evil, evil, "q.io/a" + evil}};

@@ -65,14 +65,15 @@ TEST(HumanTime, RoundsAsPeopleDo) {
 }
 
 TEST(PullWords, SayWhatIsKnown) {
-  EXPECT_EQ(PullWords({}, std::nullopt), "");
-  EXPECT_EQ(PullWords({.bytes_done = 5'000'000}, std::nullopt), "5 MB so far");
-  EXPECT_EQ(PullWords({.bytes_done = 412'000'000, .bytes_total = 680'000'000, .bytes_per_second = 38'000'000},
-                      std::nullopt),
+  EXPECT_EQ(PullProgressText({}, std::nullopt), "");
+  EXPECT_EQ(PullProgressText({.bytes_done = 5'000'000}, std::nullopt), "5 MB so far");
+  EXPECT_EQ(PullProgressText(
+                {.bytes_done = 412'000'000, .bytes_total = 680'000'000, .bytes_per_second = 38'000'000},
+                std::nullopt),
             "412 of 680 MB, 38 MB/s, about 8 s left");
-  EXPECT_EQ(PullWords({.bytes_done = 412'000'000, .bytes_total = 1'680'000'000}, std::nullopt),
+  EXPECT_EQ(PullProgressText({.bytes_done = 412'000'000, .bytes_total = 1'680'000'000}, std::nullopt),
             "412 MB of 1.7 GB");
-  EXPECT_EQ(PercentWord({.bytes_done = 5, .bytes_total = 4}), "100 %");
+  EXPECT_EQ(PercentText({.bytes_done = 5, .bytes_total = 4}), "100 %");
 }
 
 }  // namespace

@@ -33,9 +33,9 @@ status::StatusDocument Document(std::vector<status::StatusImage> images, bool re
 plan::ImageList List(const std::vector<std::string>& names) {
   plan::ImageList list;
   for (const std::string& name : names) {
-    plan::DesiredImage want;
-    want.reference = *image::Reference::Parse(name);
-    list.images.push_back(std::move(want));
+    plan::DesiredImage desired;
+    desired.reference = *image::Reference::Parse(name);
+    list.images.push_back(std::move(desired));
   }
   return list;
 }
@@ -137,7 +137,7 @@ status::StatusDocument ForTwoPods() {
 
 plan::ImageList ForPodsWith(const std::string& secret) {
   plan::ImageList list = List({kShort});
-  list.images[0].ready_as = image::PodCoordinates{.secrets = {{"", "ci", secret}}, .service_account = {}};
+  list.images[0].ready_as = image::PodCredentialRefs{.secrets = {{"", "ci", secret}}, .service_account = {}};
   return list;
 }
 
@@ -210,7 +210,7 @@ struct ReadyForCase {
   std::string listed_for;
   bool ready;
   std::string never, if_not_present;
-  image::PullPolicy want;
+  image::PullPolicy desired;
   bool expect;
 };
 class ReadyForTest : public testing::TestWithParam<ReadyForCase> {
@@ -227,7 +227,7 @@ class ReadyForTest : public testing::TestWithParam<ReadyForCase> {
 
 TEST_P(ReadyForTest, AnEntryHasAtLeastItsDemands) {
   plan::ImageList list = List({"r.io/a:1"});
-  list.images[0].ready_for = GetParam().want;
+  list.images[0].ready_for = GetParam().desired;
   status::StatusDocument document = NarrowTo(One(), {.list = list});
   EXPECT_EQ(document.ready, GetParam().expect);
   EXPECT_EQ(document.images[0].reason.text() == "WeakerDemand", GetParam().ready && !GetParam().expect);

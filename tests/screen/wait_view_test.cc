@@ -48,7 +48,7 @@ TEST(WaitResult, NamesTheWindowThatOpensAfterTheTimeLimit) {
   const status::StatusDocument document = Parsed({OutsideWindow("a/b:1", 5 * 3600)});
   EXPECT_FALSE(AnyFailedPermanently(document));
   EXPECT_EQ(
-      WaitResult(document, WaitEnd::kTimedOut, std::chrono::seconds(600), 100),
+      WaitResult(document, WaitOutcome::kTimedOut, std::chrono::seconds(600), 100),
       "timed out after 10 min: 0 of 1 ready on node ci-7\n"
       "  1 outside its pullWindow (opens in 5 h): prefetchctl retry pulls at once\n"
       "  scheduled    a/b:1\n"
@@ -120,7 +120,7 @@ TEST(WaitResult, IndentsWhatIsWrongWithTheNode) {
   document.reason = "ListInvalid";
   document.message =
       "no valid version of a.yaml is known: a.yaml:1:1: kind: is required\na.yaml:2:1: images: is required";
-  EXPECT_EQ(WaitResult(document, WaitEnd::kFailedFast, std::chrono::seconds(1), 80),
+  EXPECT_EQ(WaitResult(document, WaitOutcome::kFailedFast, std::chrono::seconds(1), 80),
             "failed: 0 of 0 ready on node n1; something has failed for good\n"
             "  no valid version of a.yaml is known: a.yaml:1:1: kind: is required\n"
             "    a.yaml:2:1: images: is required\n");
@@ -133,7 +133,7 @@ TEST(FailedPermanently, AllOrSomething) {
   EXPECT_TRUE(AnyFailedPermanently(Parsed({GivenUp("a:1"), sample::Queued("b:1")})));
   EXPECT_FALSE(AnyFailedPermanently(Parsed({TriedAgain("a:1"), sample::Queued("b:1")})));
   plan::ImageState optional = GivenUp("a:1");
-  optional.want.Change([](plan::DesiredImage& want) { want.required = false; });
+  optional.desired.Change([](plan::DesiredImage& desired) { desired.required = false; });
   EXPECT_FALSE(AnyFailedPermanently(Parsed({optional})));
 }
 

@@ -113,16 +113,16 @@ void Fleet::StartPulls(int index, base::TimePoint& next) {
 
 void Fleet::StartChecks(int index, base::TimePoint& next) {
   Node& node = nodes_[static_cast<std::size_t>(index)];
-  std::vector<plan::CheckSlot> slots;
-  std::optional<plan::CheckSlot> probe;
+  std::vector<plan::CheckCandidate> slots;
+  std::optional<plan::CheckCandidate> probe;
   for (std::size_t i = 0; i < node.tags.size(); i++) {
     Tag& tag = node.tags[i];
     if (!tag.present || tag.busy) continue;
-    tag.fresh = plan::PlanFirstCheck(std::move(tag.fresh), options_.want, now_, Random());
-    plan::CheckSlot slot{.entry = i,
-                         .registry = kRegistry,
-                         .due = tag.fresh.next_check,
-                         .urgent = plan::IsUrgent(options_.want)};
+    tag.fresh = plan::PlanFirstCheck(std::move(tag.fresh), options_.desired, now_, Random());
+    plan::CheckCandidate slot{.entry = i,
+                              .registry = kRegistry,
+                              .due = tag.fresh.next_check,
+                              .urgent = plan::IsUrgent(options_.desired)};
     next = std::min(next, std::max(slot.due, now_ + milliseconds(1)));
     if (slot.due <= now_) {
       slots.push_back(std::move(slot));
@@ -135,10 +135,10 @@ void Fleet::StartChecks(int index, base::TimePoint& next) {
   if (slots.empty()) return;
   plan::ChecksToStart checks = plan::ScheduleChecks(std::move(slots), {{kRegistry, node.pace}}, now_);
   next = std::min(next, checks.next_turn_at);
-  for (std::size_t i : checks.unasked) {
+  for (std::size_t i : checks.skipped) {
     Tag& tag = node.tags[i];
-    tag.fresh = plan::AfterSkippedCheck(std::move(tag.fresh), options_.want, plan::HeldAnswer(node.pace),
-                                        {now_, {}}, Random());
+    tag.fresh = plan::AfterSkippedCheck(std::move(tag.fresh), options_.desired,
+                                        plan::AnswerWhileHeld(node.pace), {now_, {}}, Random());
   }
   for (std::size_t i : checks.start) {
     node.tags[i].busy = true;
@@ -166,7 +166,7 @@ void Fleet::EndCheck(int index, int tag_index) {
     node.health = plan::AfterRegistryFailure(node.health, true, {}, now_, Random());
   }
   if (!tag.present) return;
-  tag.fresh = plan::AfterAnswer(std::move(tag.fresh), options_.want, here_, answer, {now_, {}}, Random());
+  tag.fresh = plan::AfterAnswer(std::move(tag.fresh), options_.desired, here_, answer, {now_, {}}, Random());
 }
 
 void Fleet::EndPull(int index, int tag_index) {
@@ -185,7 +185,7 @@ void Fleet::EndPull(int index, int tag_index) {
     bool limited = failed == plan::Reason::kRateLimited;
     *tag.past = plan::AfterFailure(std::move(*tag.past), {.reason = *failed}, now_, Random());
     node.health = plan::AfterRegistryFailure(node.health, limited, {}, now_, Random());
-    if (limited) node.pace = plan::AfterHeldByPull(std::move(node.pace), node.health.not_before);
+    if (limited) node.pace = plan::AfterPullThrottled(std::move(node.pace), node.health.not_before);
     return;
   }
   node.health = {};
@@ -213,7 +213,7 @@ void Fleet::IsHere(int index, int tag_index) {
   seeded_[static_cast<std::size_t>(tag_index)] = true;
   if (--node.missing == 0) node.ready_at = now_;
   tag.fresh =
-      plan::AfterPulled(std::move(tag.fresh), options_.want, std::nullopt, here_, {now_, {}}, Random());
+      plan::AfterPulled(std::move(tag.fresh), options_.desired, std::nullopt, here_, {now_, {}}, Random());
 }
 
 void Fleet::ChangeList(int tags) {
@@ -302,7 +302,7 @@ double Fleet::Fresh() const {
   double fresh = 0;
   for (const Node& node : nodes_) {
     for (const Tag& tag : node.tags) {
-      bool is = tag.present && plan::DecideRefresh(options_.want, here_, tag.fresh, now_).fresh;
+      bool is = tag.present && plan::DecideRefresh(options_.desired, here_, tag.fresh, now_).fresh;
       fresh += is ? 1 : 0;
     }
   }

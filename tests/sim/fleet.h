@@ -26,7 +26,7 @@ struct FleetOptions {
   int nodes = 1000;
   int tags = 100;
   double allowed_per_second = 0;  // 0: no limit
-  plan::DesiredImage want;        // of each tag
+  plan::DesiredImage desired;     // of each tag
   plan::Limits limits;
   int requests_per_pull = 4;  // manifests and configuration; layers come from elsewhere
   std::chrono::seconds pull_time{5};

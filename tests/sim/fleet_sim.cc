@@ -29,7 +29,7 @@ int Nodes() {
 FleetOptions Options() {
   FleetOptions options{.nodes = Nodes(), .tags = 100};
   options.allowed_per_second = kAllowedFor5000 * options.nodes / 5000;
-  options.want.refresh = plan::Refresh::kIfDigestChanged;
+  options.desired.refresh = plan::Refresh::kIfDigestChanged;
   options.limits.start_jitter = hours(1);
   return options;
 }

@@ -49,7 +49,7 @@ FleetOptions OptionsOf(const Case& one) {
   FleetOptions options{.nodes = NodesOfTable(), .tags = kTags};
   const double part = options.nodes / 5000.0;
   options.allowed_per_second = kAllowed * part;
-  options.want.refresh = plan::Refresh::kIfDigestChanged;
+  options.desired.refresh = plan::Refresh::kIfDigestChanged;
   options.limits.start_jitter = one.jitter;
   options.image_bytes = kImageBytes;
   options.registry_rate = kSent * part;

@@ -38,8 +38,9 @@ providers:
 
 NodeOptions Options() {
   NodeOptions options{.persona = Persona::kContainerd23, .provider_config = kProviders};
-  options.kubelet = kubelet::Declared{.version = image::KubeletVersion{1, 36},
-                                      .policy = kubelet::VerificationPolicy::kNeverVerifyPreloadedImages};
+  options.kubelet =
+      kubelet::KubeletDeclarations{.version = image::KubeletVersion{1, 36},
+                                   .policy = kubelet::VerificationPolicy::kNeverVerifyPreloadedImages};
   return options;
 }
 
@@ -326,9 +327,9 @@ void Days::PushPrivate(FakeImage image) {
 void Days::SetList() {
   std::vector<std::string> all = lasting_;
   all.insert(all.end(), today_.begin(), today_.end());
-  node_.List(all, [](plan::DesiredImage& want) {
-    want.refresh = plan::Refresh::kIfDigestChanged;
-    want.refresh_interval = hours(1);
+  node_.List(all, [](plan::DesiredImage& desired) {
+    desired.refresh = plan::Refresh::kIfDigestChanged;
+    desired.refresh_interval = hours(1);
   });
 }
 

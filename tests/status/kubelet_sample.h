@@ -42,7 +42,7 @@ inline void Apply(const kubelet::Verdict& verdict, plan::ImageState& state) {
 inline plan::ImageState Judged(plan::ImageState state, const kubelet::RecordReading& record = {},
                                image::KubeletVersion version = {1, 36}) {
   kubelet::VerdictFacts facts{
-      .image = state.want->reference.written(), .image_id = state.image_id, .record = record};
+      .image = state.desired->reference.written(), .image_id = state.image_id, .record = record};
   state.verdicts =
       std::make_shared<const kubelet::Verdicts>(kubelet::DecideVerdicts(facts, {}, {.version = version}));
   Apply(state.verdicts->never, state);
@@ -98,8 +98,8 @@ inline plan::ImageState Open(const std::string& name) {
 
 // Each pod of its sources as kubelet 1.36 judges it with this record.
 inline plan::ImageState JudgedForAll(plan::ImageState state, const kubelet::RecordReading& record) {
-  std::vector<plan::SpelledVerdicts> each;
-  for (const plan::PodProfile& pod : plan::PodsOf(state.want)) {
+  std::vector<plan::SpellingVerdicts> each;
+  for (const plan::PodProfile& pod : plan::PodsOf(state.desired)) {
     kubelet::VerdictFacts facts{
         .image = pod.reference.written(), .image_id = state.image_id, .record = record};
     kubelet::Verdicts verdicts =
@@ -117,9 +117,9 @@ inline plan::ImageState JudgedForAll(plan::ImageState state, const kubelet::Reco
 // Two sources write it in two ways, and kubelet has pulled it for pods of the first only.
 inline plan::ImageState SpelledTwice() {
   plan::ImageState state = Ready("docker.io/library/nginx:1.27", 71'000'000);
-  state.want.Change([](plan::DesiredImage& want) {
-    want.other_pods = {{*image::Reference::Parse("nginx:1.27")}};
-    want.from = {"images.yaml:4", "team.txt:1"};
+  state.desired.Change([](plan::DesiredImage& desired) {
+    desired.other_pods = {{*image::Reference::Parse("nginx:1.27")}};
+    desired.from = {"images.yaml:4", "team.txt:1"};
   });
   return JudgedForAll(std::move(state), Recorded("docker.io/library/nginx", ForTheNode()));
 }
@@ -127,9 +127,9 @@ inline plan::ImageState SpelledTwice() {
 // The list has it for pods that bring a secret, which kubelet's record names.
 inline plan::ImageState ForPodsWithASecret() {
   plan::ImageState state = Ready("quay.io/acme/runner:v3", 1'200'000'000);
-  state.want.Change([](plan::DesiredImage& want) {
-    want.ready_as = image::PodCoordinates{.secrets = {{"", "team", "pull"}},
-                                          .service_account = image::Coordinates{"6f1c", "team", "runner"}};
+  state.desired.Change([](plan::DesiredImage& desired) {
+    desired.ready_as = image::PodCredentialRefs{
+        .secrets = {{"", "team", "pull"}}, .service_account = image::Coordinates{"6f1c", "team", "runner"}};
   });
   return JudgedForAll(std::move(state), Recorded("quay.io/acme/runner", ForTwoSecrets()));
 }
@@ -137,9 +137,9 @@ inline plan::ImageState ForPodsWithASecret() {
 // A second source has it for pods without any.
 inline plan::ImageState ForTwoPods() {
   plan::ImageState state = ForPodsWithASecret();
-  state.want.Change([](plan::DesiredImage& want) {
-    want.other_pods = {{want.reference}};
-    want.from = {"images.yaml:4", "team.txt:1"};
+  state.desired.Change([](plan::DesiredImage& desired) {
+    desired.other_pods = {{desired.reference}};
+    desired.from = {"images.yaml:4", "team.txt:1"};
   });
   return JudgedForAll(std::move(state), Recorded("quay.io/acme/runner", ForTwoSecrets()));
 }
@@ -173,7 +173,8 @@ inline plan::ImageState RefusedForWantOfAProvider() {
               "\"ecr-credential-provider\" was skipped: kubelet uses it, from "
               "/etc/kubernetes/providers/ecr.yaml; the agent was given none)",
               2);
-  state.verdicts = std::make_shared<const kubelet::Verdicts>(AbsentVerdicts(state.want->reference.written()));
+  state.verdicts =
+      std::make_shared<const kubelet::Verdicts>(AbsentVerdicts(state.desired->reference.written()));
   return state;
 }
 
@@ -195,7 +196,7 @@ inline plan::Snapshot NewerNodeOf(std::vector<plan::ImageState> images) {
   snapshot.kubelet->version = "1.38.0";
   snapshot.kubelet->newer = true;
   snapshot.kubelet->sources.front().second = "Node status";
-  snapshot.problems.push_back(kubelet::WhyBeyondTheRules({.version = image::KubeletVersion{1, 38, 0}}));
+  snapshot.problems.push_back(kubelet::UnknownRulesReason({.version = image::KubeletVersion{1, 38, 0}}));
   return snapshot;
 }
 
@@ -212,7 +213,7 @@ inline status::ImageDetail DetailOf(const plan::ImageState& image,
                                     const kubelet::RecordReading& record = {}) {
   status::ImageDetail detail;
   if (image.verdicts) detail.verdicts = *image.verdicts;
-  detail.record_key = image.want->reference.Repository();
+  detail.record_key = image.desired->reference.Repository();
   if (!image.image_id.empty()) {
     detail.record.state = record.reading == kubelet::Reading::kFound ? "Found" : "Absent";
     detail.intent = "Absent";

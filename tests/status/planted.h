@@ -29,9 +29,9 @@ inline plan::ImageState PlantedImage() {
   image.pull.bytes_known = true;
   image.pull.bytes_total = 987654321;
   image.touch = plan::TouchStatus{.state = plan::TouchState::kWaiting, .attempts = 2, .why = Planted("why")};
-  image.want.Change([](plan::DesiredImage& want) {
-    want.from = {Planted("file") + ":3"};
-    want.ready_as = image::PodCoordinates{
+  image.desired.Change([](plan::DesiredImage& desired) {
+    desired.from = {Planted("file") + ":3"};
+    desired.ready_as = image::PodCredentialRefs{
         .secrets = {{Planted("namespace"), Planted("secret"), Planted("uid")}}, .service_account = {}};
   });
   const kubelet::Verdict verdict{.rule = Planted("rule"), .message = Planted("verdict")};

@@ -87,7 +87,7 @@ TEST_P(PublicReadyzTest, TellsNothingThatIsPlanted) {
   plan::Snapshot snapshot = PlantedNode();
   snapshot.readiness.reason = row.reason;
   if (row.name == "BrokenSource") snapshot.list.sources[0].loaded_at.reset();
-  const plan::ReadyAnswer answer = plan::AskReady(snapshot, row.question);
+  const plan::ReadyAnswer answer = plan::EvaluateReady(snapshot, row.question);
   const std::string text = ReadyzText(snapshot, answer, row.verbose, View::kPublic);
   EXPECT_EQ(text.find(kPlanted), std::string::npos) << text;
   EXPECT_TRUE(text.starts_with(row.begins)) << text;

@@ -10,7 +10,7 @@ namespace {
 
 TEST(ReasonWords, EveryReasonHasAWordThatFits) {
   for (const plan::ReasonRow& row : plan::kReasons) {
-    ReasonWords words = WordsFor(row.name);
+    ReasonDescription words = WordsFor(row.name);
     EXPECT_FALSE(words.state.empty());
     EXPECT_LE(words.state.size(), 11U) << words.state;
   }

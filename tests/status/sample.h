@@ -21,7 +21,7 @@ inline plan::ImageState Image(const std::string& name, plan::Phase phase, plan::
                               std::string message) {
   auto reference = image::Reference::Parse(name);
   EXPECT_TRUE(reference) << name;
-  plan::ImageState state{.want = plan::DesiredImage{
+  plan::ImageState state{.desired = plan::DesiredImage{
                              .reference = *reference, .from = {"images.yaml:3"}, .sources = {"images.yaml"}}};
   state.phase = phase;
   state.reason = reason;
@@ -84,7 +84,7 @@ inline plan::Snapshot Node(std::vector<plan::ImageState> images) {
   snapshot.time = At(0);
   bool failing = false;
   for (const plan::ImageState& image : images) {
-    if (!image.want->required || !image.applies) continue;
+    if (!image.desired->required || !image.applies) continue;
     snapshot.readiness.required++;
     snapshot.readiness.required_ready += image.ready ? 1 : 0;
     failing |= image.phase == plan::Phase::kFailing;
@@ -104,7 +104,7 @@ inline plan::Snapshot Node(std::vector<plan::ImageState> images) {
                             .entries = images.size(),
                             .loaded_at = At(-40),
                             .error = ""}};
-  for (const plan::ImageState& image : images) snapshot.list.images.push_back(image.want);
+  for (const plan::ImageState& image : images) snapshot.list.images.push_back(image.desired);
   snapshot.runtime = {.name = "containerd",
                       .version = "1.6.20",
                       .endpoint = "unix:///run/containerd/containerd.sock",
@@ -135,7 +135,7 @@ inline plan::Snapshot TroubledNode() {
   };
   plan::ImageState optional = Failing("docker.io/library/nice:to-have", plan::Reason::kUnreachable,
                                       "dial tcp 198.51.100.7:443: connection refused", 7);
-  optional.want.Change([](plan::DesiredImage& want) { want.required = false; });
+  optional.desired.Change([](plan::DesiredImage& desired) { desired.required = false; });
   images.push_back(optional);
   plan::ImageState elsewhere =
       Image("docker.io/library/arm:1", plan::Phase::kReady, plan::Reason::kOtherPlatform,
@@ -173,7 +173,8 @@ inline plan::Snapshot PeacefulNode() {
 // One of each word that a registry may have said about an image that is here; one registry is away.
 inline plan::ImageState Asked(const std::string& name, plan::RegistryView said) {
   plan::ImageState state = Ready(name, 90'000'000);
-  state.want.Change([](plan::DesiredImage& want) { want.refresh = plan::Refresh::kIfDigestChanged; });
+  state.desired.Change(
+      [](plan::DesiredImage& desired) { desired.refresh = plan::Refresh::kIfDigestChanged; });
   said.next_check_at = At(2'400);
   state.registry = std::make_shared<const plan::RegistryView>(said);
   return state;

@@ -36,14 +36,14 @@ TEST(WhatHelps, EachObstacleOfATouchHasASentenceOfItsOwn) {
   std::map<std::string, TouchObstacle> said;
   for (TouchObstacle obstacle : kAll) {
     for (plan::Reason reason : {plan::Reason::kTouchIneffective, plan::Reason::kTouching}) {
-      std::vector<std::string> helps = WhatHelps(InVain(reason, obstacle), {.up = true});
+      std::vector<std::string> helps = RemediationFor(InVain(reason, obstacle), {.up = true});
       ASSERT_EQ(helps.size(), 1U) << plan::TouchObstacleName(obstacle);
       auto other = said.emplace(helps[0], obstacle).first->second;
       EXPECT_EQ(other, obstacle) << plan::TouchObstacleName(other) << " and "
                                  << plan::TouchObstacleName(obstacle);
     }
   }
-  EXPECT_TRUE(WhatHelps(InVain(plan::Reason::kTouching, TouchObstacle::kNone), {.up = true}).empty())
+  EXPECT_TRUE(RemediationFor(InVain(plan::Reason::kTouching, TouchObstacle::kNone), {.up = true}).empty())
       << "it is on its way, and nothing is in it";
 }
 
@@ -51,7 +51,7 @@ std::vector<std::string> AgainstPolicy(const std::string& error, const std::stri
   plan::ImageState image = sample::ClosedByOthers();
   image.reason = plan::Reason::kSignatureRejected;
   image.pull.last_error = error;
-  return WhatHelps(image, {.name = runtime, .up = true});
+  return RemediationFor(image, {.name = runtime, .up = true});
 }
 
 TEST(WhatHelps, ARejectedSignatureHasItsFileAndItsRule) {
@@ -88,11 +88,11 @@ TEST(WhatHelps, ABrokenPolicyIsToBeRepaired) {
   image.reason = plan::Reason::kRuntimeError;
   image.pull.last_error =
       "invalid policy in \"/etc/containers/policy.json\": invalid character 'b' looking for";
-  std::vector<std::string> helps = WhatHelps(image, {.name = "cri-o", .up = true});
+  std::vector<std::string> helps = RemediationFor(image, {.name = "cri-o", .up = true});
   ASSERT_EQ(helps.size(), 1U);
   EXPECT_NE(helps[0].find("repair the signature policy"), std::string::npos) << helps[0];
   image.pull.last_error = "something else";
-  helps = WhatHelps(image, {.name = "cri-o", .up = true});
+  helps = RemediationFor(image, {.name = "cri-o", .up = true});
   ASSERT_EQ(helps.size(), 1U);
   EXPECT_EQ(helps[0].find("policy"), std::string::npos) << helps[0];
 }

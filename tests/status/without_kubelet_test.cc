@@ -23,7 +23,7 @@ class WithoutKubelet : public testing::TestWithParam<ImageCase> {};
 TEST_P(WithoutKubelet, StatusCheckAndWaitAgree) {
   const image::Reference reference = image::Reference::Parse("quay.io/acme/a:v1").value();
   plan::ImageState image;
-  image.want = plan::DesiredImage{.reference = reference};
+  image.desired = plan::DesiredImage{.reference = reference};
   image.present = GetParam().present;
   image.usable = GetParam().usable;
   image.reason = GetParam().reason;

@@ -66,11 +66,11 @@ TEST_F(ClusterTest, KubeletsOwnWordDecidesTheVerdict) {
   node_.StartAgent(cluster.KubeletFlags());
   ASSERT_TRUE(rig::Eventually(seconds(60), [&] {
     status::StatusDocument status = node_.Status();
-    return status.kubelet.verification == "AlwaysVerify" && !status.images.empty() &&
+    return status.kubelet.verification.text() == "AlwaysVerify" && !status.images.empty() &&
            status.images[0].present && status.kubelet.version == "1.36.2";  // the version is the Node's
   })) << node_.AgentLog();
-  ASSERT_TRUE(
-      rig::Eventually(seconds(20), [&] { return node_.StatusOf(image_).reason == "VerificationAlways"; }));
+  ASSERT_TRUE(rig::Eventually(seconds(20),
+                              [&] { return node_.StatusOf(image_).reason.text() == "VerificationAlways"; }));
   EXPECT_FALSE(IsReady());
   EXPECT_EQ(node_.Get("/v1/status").body.find("Bearer"), std::string::npos);
 }

@@ -67,7 +67,7 @@ TEST_F(Credentials, AWrongPasswordIsDeniedSaidAndNotHammered) {
 
   status::StatusImage status = node_.StatusOf(image_);
   EXPECT_FALSE(status.ready);
-  EXPECT_EQ(status.reason, "AccessDenied");
+  EXPECT_EQ(status.reason.text(), "AccessDenied");
   EXPECT_EQ(node_.Get("/readyz").status, 503);
   EXPECT_NE(node_.Get("/readyz?verbose").body.find("AccessDenied"), std::string::npos);
 

@@ -15,7 +15,7 @@ using std::chrono::seconds;
 constexpr std::uint64_t kMegabyte = 1'000'000;
 
 bool Becomes(const Node& node, const std::string& image, const std::string& reason) {
-  return rig::Eventually(seconds(40), [&] { return node.StatusOf(image).reason == reason; });
+  return rig::Eventually(seconds(40), [&] { return node.StatusOf(image).reason.text() == reason; });
 }
 
 TEST(Disk, WhatDoesNotFitIsSaidAndSmallOnesOvertake) {

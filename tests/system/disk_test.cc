@@ -17,7 +17,7 @@ constexpr std::uint64_t kMegabyte = 1'000'000;
 
 // Waits until the status gives `reason` for the image.
 bool Becomes(const Node& node, const std::string& image, const std::string& reason) {
-  return rig::Eventually(seconds(40), [&] { return node.StatusOf(image).reason == reason; });
+  return rig::Eventually(seconds(40), [&] { return node.StatusOf(image).reason.text() == reason; });
 }
 
 // An image whose size nobody tells is pulled by itself in little room. So the agent has seen what it needs.
@@ -87,7 +87,8 @@ TEST(Disk, ADiskThatFillsBesideAFewBytesOfOthersCostsOneDownload) {
   EXPECT_TRUE(Becomes(node, one, "Present")) << node.AgentLog();
   EXPECT_TRUE(Becomes(node, other, "Present")) << node.AgentLog();
   EXPECT_TRUE(Becomes(node, big, kAfterFilling)) << node.AgentLog();
-  EXPECT_FALSE(rig::Eventually(seconds(5), [&] { return node.StatusOf(big).reason != kAfterFilling; }));
+  EXPECT_FALSE(
+      rig::Eventually(seconds(5), [&] { return node.StatusOf(big).reason.text() != kAfterFilling; }));
   EXPECT_LE(registry->proxy().BytesToClients(), 44 * kMegabyte)
       << "one download of each, and what was dropped";
 }

@@ -37,7 +37,7 @@ class ExplainCommand : public testing::Test {
     node_.StartAgent({"--registry-containerd-config", node_.containerd().config_file()});
     ASSERT_TRUE(rig::Eventually(seconds(30), [&] {
       return node_.StatusOf(mirror_).ready && node_.StatusOf(app_).ready &&
-             node_.StatusOf(absent_).reason == "NotFound" && !node_.StatusOf(app_).aliases.empty() &&
+             node_.StatusOf(absent_).reason.text() == "NotFound" && !node_.StatusOf(app_).aliases.empty() &&
              !node_.StatusOf(mirror_).aliases.empty();  // a look after both pulls tells them
     })) << node_.AgentLog();
     Pull({.secret = kubelet::HashedSecret{{.uid = "u1", .namespace_name = "team", .name = "pull"},
@@ -106,7 +106,7 @@ TEST_F(ExplainCommand, TellsAllThatIsKnownAndAPreflightAgrees) {
             {"listed no", "present no: it is not on the list, and not on the node", "Never REFUSED"});
   auto document = status::ParseImageDocument(Out(0, {"explain", app_, "-o", "json"}));
   ASSERT_OK(document);
-  EXPECT_EQ(document->reasoning->never.reason, "RecordedForOthers");
+  EXPECT_EQ(document->reasoning->never.reason.text(), "RecordedForOthers");
 
   ExpectHas(Out(1, {"check", "--image", app_, "--policy", "Never"}),
             {"FAIL", app_ + " Never (stated) on node ",

@@ -27,7 +27,7 @@ class FakeAgent {
     port_ = server_->port();
     server_.reset();
   }
-  void ComesBack() { Listen(port_); }
+  void IsTransient() { Listen(port_); }
 
   std::string Url() const { return "http://127.0.0.1:" + std::to_string(server_->port()); }
 

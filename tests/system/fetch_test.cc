@@ -232,9 +232,10 @@ TEST(FetchOnASmallDisk, AnImageWithoutRoomCostsItsManifest) {
   node.HasLimits("{diskHighPercent: 90, diskMinFreeBytes: 5000000}");
   node.HasList({big, one});
   node.StartAgent({"--fetch=auto", "--registry-containerd-config", node.containerd().config_file()});
-  EXPECT_TRUE(rig::Eventually(seconds(40), [&] { return node.StatusOf(one).reason == "Present"; }));
-  EXPECT_TRUE(rig::Eventually(seconds(40), [&] { return node.StatusOf(big).reason == "DiskPressure"; }))
-      << node.AgentLog();
+  EXPECT_TRUE(rig::Eventually(seconds(40), [&] { return node.StatusOf(one).reason.text() == "Present"; }));
+  EXPECT_TRUE(rig::Eventually(seconds(40), [&] {
+    return node.StatusOf(big).reason.text() == "DiskPressure";
+  })) << node.AgentLog();
   if (IsFetchedFor(node.containerd())) {
     EXPECT_LE(registry->proxy().BytesToClients(), kMegabyte + kHeaders);
   }

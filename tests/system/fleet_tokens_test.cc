@@ -114,7 +114,7 @@ TEST_F(FleetTokens, RequestRetries) {
   Start(cluster, true);
   const std::string late = "acme.example.test:5000/team/late:v1";
   node_.HasList({listed_, late});
-  ASSERT_TRUE(rig::Eventually(seconds(30), [&] { return node_.StatusOf(late).reason == "NotFound"; }))
+  ASSERT_TRUE(rig::Eventually(seconds(30), [&] { return node_.StatusOf(late).reason.text() == "NotFound"; }))
       << node_.AgentLog();
   EXPECT_TRUE(
       Has(Ctl(4, {"retry", late}).err,

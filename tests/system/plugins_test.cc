@@ -134,7 +134,7 @@ TEST_F(Plugins, OneTokenForTheRegistryIsAskedForOnce) {
   node_.StartAgent();
   ExpectReady();
   EXPECT_EQ(Runs("ecr-credential-provider").size(), 1U);
-  EXPECT_EQ(node_.StatusOf(app).pulled_with, "Provider");
+  EXPECT_EQ(node_.StatusOf(app).pulled_with.text(), "Provider");
   EXPECT_EQ(node_.StatusOf(app).credential, "ecr-credential-provider");
   EXPECT_FALSE(node_.StatusOf(app).exposed);
   ExpectNotInProcess("ecr-credential-provider", aws.password);
@@ -255,7 +255,7 @@ TEST_F(Plugins, ABrokenConfigurationAtTheStartIsNotReadyUntilItIsMended) {
   node_.StartAgent();
   EXPECT_TRUE(EventuallyHas(app)) << node_.AgentLog();  // what needs no plugin is pulled
   status::StatusDocument status = node_.Status();
-  EXPECT_EQ(status.reason, "CredentialsInvalid");
+  EXPECT_EQ(status.reason.text(), "CredentialsInvalid");
   EXPECT_NE(status.message.find("provider-config.yaml"), std::string::npos) << status.message;
   EXPECT_EQ(node_.Get("/readyz").status, 503);
   Configure({plugin});
@@ -294,7 +294,7 @@ TEST_F(Plugins, OneThatHangsDelaysNobodyElseAndIsNamed) {
     status::StatusImage status;
     EXPECT_TRUE(rig::Eventually(seconds(80), [&] {
       status = node_.StatusOf(image);
-      return status.reason == "AccessDenied";
+      return status.reason.text() == "AccessDenied";
     })) << node_.AgentLog();
     EXPECT_NE(status.message.find("provider \"stubborn\" failed"), std::string::npos) << status.message;
   }

@@ -127,7 +127,7 @@ TEST_F(RefreshOnContainerd, AnOutageChangesFreshNotReadyAndIsOverAtOnceForAPrefl
   EXPECT_TRUE(rig::Eventually(minutes(2), [&] {
     if (std::chrono::steady_clock::now() - went < minutes(1)) return false;
     std::optional<status::StatusRegistry> registry = node_.StatusOf(image_).registry;
-    return registry && registry->answer == "Unreachable" && !registry->fresh;
+    return registry && registry->answer.text() == "Unreachable" && !registry->fresh;
   })) << node_.AgentLog();
   EXPECT_NE(node_.Get("/v1/status").body.find(R"("trouble":"Unreachable")"), std::string::npos);
   std::string table = node_.Ctl({"status"}).out;

@@ -158,7 +158,7 @@ TEST_F(DeadMountTest, OfCredentialFilesHoldsNoStart) {
     EXPECT_TRUE(IsReady(open_to_all)) << node_.AgentLog();
     EXPECT_TRUE(Told());
     EXPECT_TRUE(
-        rig::Eventually(seconds(40), [&] { return node_.StatusOf(hidden).reason == "AccessDenied"; }));
+        rig::Eventually(seconds(40), [&] { return node_.StatusOf(hidden).reason.text() == "AccessDenied"; }));
   }
   EXPECT_TRUE(IsReady(hidden)) << node_.AgentLog();
 }

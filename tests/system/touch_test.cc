@@ -96,7 +96,7 @@ class TouchOnNode : public testing::Test {
     ASSERT_OK(cluster_->api().LoadRbac(*rights));
   }
   bool Says(const std::string& image, const std::string& reason, seconds limit) {
-    return rig::Eventually(limit, [&] { return node_.StatusOf(image).reason == reason; });
+    return rig::Eventually(limit, [&] { return node_.StatusOf(image).reason.text() == reason; });
   }
   std::size_t PodsThere() {
     std::size_t count = 0;
@@ -124,7 +124,7 @@ TEST_F(TouchOnNode, WhatAPodsSecretHadClosedIsOpenAgainAndNoLayerMoves) {
   ASSERT_TRUE(Says(image, "OpenToNode", seconds(10))) << node_.AgentLog();
   EXPECT_EQ(node_.Get("/readyz").status, 200);
   EXPECT_EQ(host_->proxy().Count("GET", "/blobs/"), 0U);
-  EXPECT_EQ(node_.StatusOf(image).touch.state, "Done");
+  EXPECT_EQ(node_.StatusOf(image).touch.state.text(), "Done");
   EXPECT_TRUE(rig::Eventually(seconds(10), [&] { return PodsThere() == 0; })) << "taken away afterwards";
 }
 

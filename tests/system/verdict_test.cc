@@ -92,7 +92,7 @@ class VerdictOnNode : public testing::Test {
   }
   // "Refused/RecordedForOthers"
   static std::string Text(const status::StatusVerdict& verdict) {
-    return verdict.result + "/" + verdict.reason;
+    return verdict.result.text() + "/" + verdict.reason;
   }
   std::string NeverOf(const std::string& image) { return Text(node_.StatusOf(image).verdicts.never); }
 
@@ -109,7 +109,7 @@ TEST_F(VerdictOnNode, PreloadedThenClosedByAPodThenOpenedByTheNode) {
   registry_->proxy().Forget();
   status::StatusImage image = node_.StatusOf(image_);
   EXPECT_EQ(image.image_id, id_);
-  EXPECT_EQ(image.reason, "Preloaded");
+  EXPECT_EQ(image.reason.text(), "Preloaded");
   EXPECT_EQ(Text(image.verdicts.never), "Starts/Preloaded");
   EXPECT_EQ(Text(image.verdicts.if_not_present), "Starts/Preloaded");
   EXPECT_EQ(Text(image.verdicts.always), "Pulls/PolicyAlways");
@@ -118,7 +118,7 @@ TEST_F(VerdictOnNode, PreloadedThenClosedByAPodThenOpenedByTheNode) {
   PodPulls(image_);
   ASSERT_TRUE(Answers(503, kSoon)) << node_.AgentLog();
   image = node_.StatusOf(image_);
-  EXPECT_EQ(image.reason, "RecordedForOthers");
+  EXPECT_EQ(image.reason.text(), "RecordedForOthers");
   EXPECT_EQ(Text(image.verdicts.never), "Refused/RecordedForOthers");
   EXPECT_EQ(Text(image.verdicts.if_not_present), "Pulls/RecordedForOthers");
   EXPECT_NE(image.message.find("registry.example.test/app to 1 secret"), std::string::npos) << image.message;
@@ -133,7 +133,7 @@ TEST_F(VerdictOnNode, PreloadedThenClosedByAPodThenOpenedByTheNode) {
   NodePulls(image_);
   NodePulls(mirror_);
   ASSERT_TRUE(Answers(200, kSoon)) << node_.AgentLog();
-  EXPECT_EQ(node_.StatusOf(image_).reason, "OpenToNode");
+  EXPECT_EQ(node_.StatusOf(image_).reason.text(), "OpenToNode");
   PodPulls(image_);  // closes it no more
   EXPECT_FALSE(Answers(503, kSoon));
   EXPECT_EQ(registry_->proxy().Requests().size(), 0U) << "verdicts ask no registry";
@@ -179,7 +179,7 @@ TEST_F(VerdictOnNode, RecordsThatMayNotBeReadAreNotReady) {
   StartAndExpect(200);
   ASSERT_EQ(::chmod(RecordsFolder().c_str(), 0), 0);
   EXPECT_TRUE(Answers(503, kByLooking)) << node_.AgentLog();
-  EXPECT_EQ(node_.StatusOf(image_).reason, "RecordUnreadable");
+  EXPECT_EQ(node_.StatusOf(image_).reason.text(), "RecordUnreadable");
   EXPECT_TRUE(Says("/v1/status", R"("recordsReadable":false)"));
   EXPECT_TRUE(Says("/metrics", "\nprefetchd_kubelet_records_readable 0\n"));
   ASSERT_EQ(::chmod(RecordsFolder().c_str(), 0700), 0);
@@ -190,7 +190,7 @@ TEST_F(VerdictOnNode, ARootThatGoesAndComesBack) {
   StartAndExpect(200);
   std::filesystem::rename(root_, root_ + ".away");
   EXPECT_TRUE(Answers(503, kByLooking)) << node_.AgentLog();
-  EXPECT_EQ(node_.StatusOf(image_).reason, "RecordUnreadable");
+  EXPECT_EQ(node_.StatusOf(image_).reason.text(), "RecordUnreadable");
   std::filesystem::rename(root_ + ".away", root_);
   EXPECT_TRUE(Answers(200, kByLooking)) << node_.AgentLog();
   PodPulls(image_);
@@ -260,7 +260,7 @@ TEST_F(VerdictOnNode, WhatNobodyDeclaresIsNotKnownAndSaysWhatToDeclare) {
   HasKubelet({"--kubelet-config-dir", node_.scratch() / "none.d"});
   StartAndExpect(503);
   status::StatusImage image = node_.StatusOf(image_);
-  EXPECT_EQ(image.reason, "FactsUnknown");
+  EXPECT_EQ(image.reason.text(), "FactsUnknown");
   EXPECT_EQ(Text(image.verdicts.never), "Unknown/FactsUnknown");
   EXPECT_NE(image.message.find("--kubelet-version"), std::string::npos) << image.message;
   EXPECT_TRUE(Says("/v1/status", R"("kubelet":{"version":null)"));

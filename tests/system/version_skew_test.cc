@@ -103,15 +103,14 @@ class VersionSkew : public testing::Test {
   void Serve(const std::string& status, const std::string& image, const std::string& check) {
     auto listener = http::Listener::Tcp("127.0.0.1:0");
     ASSERT_OK(listener);
-    auto server =
-        http::Server::Start(std::move(*listener), {},
-                            [status, image, check](const http::ServerRequest& request) -> http::ServerAnswer {
-                              if (request.path == "/v1/status") return http::JsonResponse(200, status);
-                              if (request.path == "/v1/check") return http::JsonResponse(200, check);
-                              if (request.path.starts_with("/v1/images/"))
-                                return http::JsonResponse(200, image);
-                              return http::ErrorResponse(404, "no");
-                            });
+    auto server = http::Server::Start(
+        std::move(*listener), {},
+        [status, image, check](const http::ServerRequest& request) -> http::HandlerResult {
+          if (request.path == "/v1/status") return http::JsonResponse(200, status);
+          if (request.path == "/v1/check") return http::JsonResponse(200, check);
+          if (request.path.starts_with("/v1/images/")) return http::JsonResponse(200, image);
+          return http::ErrorResponse(404, "no");
+        });
     ASSERT_OK(server);
     agent_ = std::move(*server);
     api_.SetPodAnswer("prefetchd/a-n1:9477/v1/status", status);
@@ -187,7 +186,7 @@ TEST_F(VersionSkew, AnOlderAgentThatDoesNotKnowAnOptionIsNamed) {
   auto listener = http::Listener::Tcp("127.0.0.1:0");
   ASSERT_OK(listener);
   auto server =
-      http::Server::Start(std::move(*listener), {}, [](const http::ServerRequest&) -> http::ServerAnswer {
+      http::Server::Start(std::move(*listener), {}, [](const http::ServerRequest&) -> http::HandlerResult {
         return http::ErrorResponse(400, "request: pull: unknown key");
       });
   ASSERT_OK(server);

@@ -92,7 +92,7 @@ TEST_F(WaitCommand, AListForAgentsThatTouchIsWaitedForLikeAnyOther) {
 
 TEST_F(WaitCommand, AnEntryThatTheAgentsListAsksLessOfIsNotReady) {
   plan::ImageState image = Ready(kRunner, 1);
-  image.want.Change([](plan::DesiredImage& want) { want.required = false; });
+  image.desired.Change([](plan::DesiredImage& desired) { desired.required = false; });
   Says({image});
   ExpectHas(Out(3, {"--list", ListOf("- image: " + std::string(kRunner) + "\n"), "--timeout", "1s"}),
             {"0 of 1 ready", "asks less of it"});
@@ -119,7 +119,7 @@ TEST_F(WaitCommand, AnAgentThatRestartsIsWaitedFor) {
   })) << log();
   EXPECT_TRUE(waiting.Running());
   Says({Ready(kRunner, 100)});
-  agent_.ComesBack();
+  agent_.IsTransient();
   EXPECT_EQ(waiting.Wait(seconds(20)), (rig::Exit{0, 0})) << log();
   ExpectHas(log(), {"0 of 1 ready", "is prefetchd running there?", "ready: 1 of 1 ready"});
 }

@@ -55,7 +55,7 @@ TEST_P(WrongBytes, HarmNoPullOnceTheRegistryIsHonest) {
                                            lie);
   node.HasList({image});
   node.StartAgent();
-  ASSERT_TRUE(rig::Eventually(seconds(20), [&] { return node.StatusOf(image).reason == "Corrupt"; }))
+  ASSERT_TRUE(rig::Eventually(seconds(20), [&] { return node.StatusOf(image).reason.text() == "Corrupt"; }))
       << node.AgentLog();
   liar.Answer("/blobs/" + blob.digest, "");
   // A pod's pull of another name, with the same layer.

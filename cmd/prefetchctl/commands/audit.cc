@@ -65,13 +65,13 @@ Command AuditCommand(CLI::App& command, Context& context) {
   FleetOptions(command, flags->fleet);
   CLI::Option* since = command.add_option("--since", flags->since,
                                           "Only images that came since then: 24h, or 2026-08-01T10:00:00Z");
-  Repeatable(command, "--ignore", flags->options.ignore,
-             "Ignore images of this pattern, such as registry.k8s.io/* (repeatable)");
+  RepeatableOption(command, "--ignore", flags->options.ignore,
+                   "Ignore images of this pattern, such as registry.k8s.io/* (repeatable)");
   CLI::Option* pods =
       command.add_option("-f,--pods", flags->options.pods_file,
                          "Pods saved by kubectl get pods -o json, instead of agents; - is standard input");
-  Several(command, "--list", flags->options.lists,
-          "Compare the saved pods with these lists, without agent or cluster (repeatable)");
+  MultiValueOption(command, "--list", flags->options.lists,
+                   "Compare the saved pods with these lists, without agent or cluster (repeatable)");
   command.get_option("--list")->needs(pods)->excludes("--fleet")->excludes("--agent")->excludes(since);
   command.add_option("-o,--output", flags->output, "text or json")
       ->check(CLI::IsMember({"text", "json"}))

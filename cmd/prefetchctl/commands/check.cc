@@ -53,11 +53,11 @@ Command CheckCommand(CLI::App& command, Context& context) {
   // CLI11 needs a target for both options. PairImages() reads them in the order of the command line.
   auto words = std::make_shared<std::vector<std::string>>();
   AgentOption(command, context);
-  Several(command, "-f,--filename", options->files,
-          "Manifests: files, directories, patterns; - is standard input (repeatable)");
-  Repeatable(command, "--image", *words, "An image as pods name it (repeatable)");
-  Repeatable(command, "--policy", *words,
-             "imagePullPolicy for the --image before it; default: as Kubernetes fills in");
+  MultiValueOption(command, "-f,--filename", options->files,
+                   "Manifests: files, directories, patterns; - is standard input (repeatable)");
+  RepeatableOption(command, "--image", *words, "An image as pods name it (repeatable)");
+  RepeatableOption(command, "--policy", *words,
+                   "imagePullPolicy for the --image before it; default: as Kubernetes fills in");
   command.add_option("--timeout", options->timeout, "Maximum time, including the wait for the agent")
       ->capture_default_str();
   command.add_flag(
@@ -67,8 +67,8 @@ Command CheckCommand(CLI::App& command, Context& context) {
   command.add_option("--unknown", *unknown, "fail or pass, if kubelet's decision cannot be known")
       ->check(CLI::IsMember({"fail", "pass"}))
       ->capture_default_str();
-  Repeatable(command, "--pod-secret", options->pod_secrets,
-             "Another pull secret of the pods: NAMESPACE/NAME/UID, or NAME with a token (repeatable)");
+  RepeatableOption(command, "--pod-secret", options->pod_secrets,
+                   "Another pull secret of the pods: NAMESPACE/NAME/UID, or NAME with a token (repeatable)");
   command.add_option("--token-file", options->token_file,
                      "A pod's token for the audience prefetchd, shown to an agent over the network [" +
                          std::string(kTokenFile) + ", if it exists]");
@@ -82,12 +82,12 @@ Command CheckCommand(CLI::App& command, Context& context) {
                      "imagePullPolicy that a controller sets on containers without one");
   command.add_option("--default-check-policy", options->default_check_policy,
                      "The same for the containers by which this controller checks images");
-  Repeatable(command, "--pod-template-path", options->pod_template_paths,
-             "Path of pod templates in custom resources, such as spec.tasks.template (repeatable)");
+  RepeatableOption(command, "--pod-template-path", options->pod_template_paths,
+                   "Path of pod templates in custom resources, such as spec.tasks.template (repeatable)");
   AllowUnreadOption(command, options->allow_unread);
   const std::map<std::string, CheckOutput> names = {
       {"text", CheckOutput::kText}, {"json", CheckOutput::kJson}, {"github", CheckOutput::kGithub}};
-  command.add_option("--annotate", options->annotate,
+  command.add_option("--annotate", options->annotation_target,
                      "Show one line on the CI job's page: github, gitlab, buildkite, or a file");
   OneOf(command.add_option("-o,--output", options->output, "Output format [text]"), names);
   command.footer(kCheckFooter);

@@ -39,8 +39,8 @@ void AgentOption(CLI::App& command, Context& context) {
           std::string(kDefaultAgent));
 }
 
-void Repeatable(CLI::App& command, const std::string& flag, std::vector<std::string>& values,
-                const std::string& help) {
+void RepeatableOption(CLI::App& command, const std::string& flag, std::vector<std::string>& values,
+                      const std::string& help) {
   command.add_option(flag, values, help)->type_size(1)->allow_extra_args(false);
 }
 
@@ -53,12 +53,13 @@ std::array<CLI::Option*, 2> ClusterFlags(CLI::App& command, ClusterOptions& clus
 }
 
 void AllowUnreadOption(CLI::App& command, std::vector<std::string>& kinds) {
-  Repeatable(command, "--allow-unread", kinds,
-             "Accept objects of this kind whose images are not seen: JobSet, or '*.acme.io' (repeatable)");
+  RepeatableOption(
+      command, "--allow-unread", kinds,
+      "Accept objects of this kind whose images are not seen: JobSet, or '*.acme.io' (repeatable)");
 }
 
-void Several(CLI::App& command, const std::string& flag, std::vector<std::string>& values,
-             const std::string& help) {
+void MultiValueOption(CLI::App& command, const std::string& flag, std::vector<std::string>& values,
+                      const std::string& help) {
   command.add_option(flag, values, help)->type_size(1);
 }
 
@@ -194,7 +195,7 @@ std::string Choices(std::string_view text) {
 }
 
 // The texts before and behind the first `between`; both empty if it is not there.
-std::pair<std::string, std::string> Halves(const std::string& text, const std::string& between) {
+std::pair<std::string, std::string> SplitAt(const std::string& text, const std::string& between) {
   const std::size_t at = text.find(between);
   if (at == std::string::npos) return {};
   return {text.substr(0, at), text.substr(at + between.size())};
@@ -202,7 +203,7 @@ std::pair<std::string, std::string> Halves(const std::string& text, const std::s
 
 // A word that the command does not take. A flag among them is the likeliest mistake: behind it, its value is
 // left over, too.
-std::string Unexpected(const CLI::App& command, const std::string& what) {
+std::string UnexpectedWordText(const CLI::App& command, const std::string& what) {
   std::vector<std::string> words = command.remaining();
   auto flag = std::find_if(words.begin(), words.end(),
                            [](const std::string& word) { return word.starts_with("-") && word != "--"; });
@@ -210,7 +211,7 @@ std::string Unexpected(const CLI::App& command, const std::string& what) {
   return words.empty() ? what : "the argument " + base::ToUtf8(words.front()) + " is not expected";
 }
 
-std::string NamesCommands(const CLI::App& command) {
+std::string MissingCommandText(const CLI::App& command) {
   std::vector<std::string> names;
   for (const CLI::App* below : command.get_subcommands([](const CLI::App*) { return true; })) {
     if (!below->get_group().empty()) names.push_back(below->get_name());
@@ -220,17 +221,17 @@ std::string NamesCommands(const CLI::App& command) {
 
 }  // namespace
 
-std::string UsageMistake(const CLI::App& command, const CLI::ParseError& error) {
+std::string UsageErrorText(const CLI::App& command, const CLI::ParseError& error) {
   std::string what = error.what();
   // CLI11 begins the message with the option's name, which is empty for hidden options.
   if (what.starts_with(": ")) what.erase(0, 2);
-  const auto [name, complaint] = Halves(what, ": ");
+  const auto [name, complaint] = SplitAt(what, ": ");
   switch (static_cast<CLI::ExitCodes>(error.get_exit_code())) {
     case CLI::ExitCodes::ExtrasError:
-      return Unexpected(command, what);
+      return UnexpectedWordText(command, what);
     case CLI::ExitCodes::RequiredError:
       if (what != "A subcommand is required") return what;
-      return command.remaining().empty() ? NamesCommands(command) : Unexpected(command, what);
+      return command.remaining().empty() ? MissingCommandText(command) : UnexpectedWordText(command, what);
     case CLI::ExitCodes::ArgumentMismatch: {
       if (complaint.find("required but received") != std::string::npos) {
         return name + " is given more than once";
@@ -240,20 +241,20 @@ std::string UsageMistake(const CLI::App& command, const CLI::ParseError& error) 
       return name + " needs a value" + (choices.empty() ? "" : ": " + choices);
     }
     case CLI::ExitCodes::ValidationError: {
-      const auto [value, allowed] = Halves(complaint, " not in ");
+      const auto [value, allowed] = SplitAt(complaint, " not in ");
       return value.empty() ? what : name + " must be " + Choices(allowed) + ", not " + value;
     }
     case CLI::ExitCodes::ConversionError: {
       // "Could not convert: --port = x". Flags with values are numbers; all others are texts.
-      const auto [option, value] = Halves(complaint, " = ");
+      const auto [option, value] = SplitAt(complaint, " = ");
       return option.empty() ? what : option + " must be a number, not " + value;
     }
     case CLI::ExitCodes::RequiresError: {
-      const auto [option, needed] = Halves(what, " requires ");
+      const auto [option, needed] = SplitAt(what, " requires ");
       return option.empty() ? what : option + " needs " + needed;
     }
     case CLI::ExitCodes::ExcludesError: {
-      const auto [option, other] = Halves(what, " excludes ");
+      const auto [option, other] = SplitAt(what, " excludes ");
       return option.empty() ? what : option + " and " + other + " exclude each other: leave out one";
     }
     default:  // mistakes in the program's own table of options

@@ -47,16 +47,16 @@ using Command = std::function<int()>;
 // --agent.
 void AgentOption(CLI::App& command, Context& context);
 // An option that may be given again and takes one value each time.
-void Repeatable(CLI::App& command, const std::string& flag, std::vector<std::string>& values,
-                const std::string& help);
+void RepeatableOption(CLI::App& command, const std::string& flag, std::vector<std::string>& values,
+                      const std::string& help);
 // --kubeconfig and --context; returns both.
 std::array<CLI::Option*, 2> ClusterFlags(CLI::App& command, ClusterOptions& cluster);
 // --allow-unread, of the commands that read manifests.
 void AllowUnreadOption(CLI::App& command, std::vector<std::string>& kinds);
 // Adds an option that takes several values each time. Not for commands with positional arguments, which the
 // option would consume.
-void Several(CLI::App& command, const std::string& flag, std::vector<std::string>& values,
-             const std::string& help);
+void MultiValueOption(CLI::App& command, const std::string& flag, std::vector<std::string>& values,
+                      const std::string& help);
 
 // Reads the images of the option `flag`, each with its policy. A --policy belongs to the image before it, so
 // both are read in the order of the command line.
@@ -117,11 +117,11 @@ std::string WrappedHelp(const std::string& help, std::size_t width);
 // For the program and all its commands.
 std::shared_ptr<CLI::FormatterBase> HelpFormat();
 
-// UsageMistake: CLI11's complaint about a command line, as a sentence that says what to write.
+// UsageErrorText: CLI11's complaint about a command line, as a sentence that says what to write.
 
 // `command` is the command that was recognised. A complaint of a form that is not known stays as CLI11 words
 // it.
-std::string UsageMistake(const CLI::App& command, const CLI::ParseError& error);
+std::string UsageErrorText(const CLI::App& command, const CLI::ParseError& error);
 
 // Options whose values are words of a list.
 
@@ -136,7 +136,7 @@ CLI::Option* OneOf(CLI::Option* option, const std::map<std::string, E>& names) {
 }
 
 // The completion offers these words. The command itself judges the value.
-inline void Offers(CLI::Option* option, const std::vector<std::string>& words) {
+inline void OfferValues(CLI::Option* option, const std::vector<std::string>& words) {
   option->type_name("TEXT:{" + CLI::detail::join(words, ",") + "}");
 }
 

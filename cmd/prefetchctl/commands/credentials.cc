@@ -90,22 +90,22 @@ Examples:
     options->json = *output == "json";
     auto get_env = [](const char* name) { return std::getenv(name); };
     if (options->check) return CheckCredentials(*options, get_env, std::cout, std::cerr);
-    const config::RawConfig& said = options->flags;
+    const config::RawConfig& overrides = options->flags;
     // The agent knows the settings of its node. Any setting on the command line asks for an answer that the
     // agent cannot give.
-    const bool by_own_settings = said.config_file || said.docker_config || said.kubelet_version ||
-                                 said.image_credential_provider_config ||
-                                 said.image_credential_provider_bin_dir || !options->sources.empty();
+    const bool by_own_settings = overrides.config_file || overrides.docker_config ||
+                                 overrides.kubelet_version || overrides.image_credential_provider_config ||
+                                 overrides.image_credential_provider_bin_dir || !options->sources.empty();
     if (!by_own_settings) {
-      std::optional<int> told;
+      std::optional<int> agent_exit_code;
       const int failed = context.WithAgent([&](const AgentClient& agent) {
-        told = AskForCredentials(context.call, agent, *options, get_env, std::cout, std::cerr);
+        agent_exit_code = FetchAgentCredentials(context.call, agent, *options, get_env, std::cout, std::cerr);
         return static_cast<int>(kOk);
       });
       if (failed != kOk) return failed;
       // Without an answer, no agent runs here. The command then looks up the credentials itself, unless the
       // user named an agent.
-      if (told) return *told;
+      if (agent_exit_code) return *agent_exit_code;
       if (!context.agent.empty()) return static_cast<int>(kUnreachable);
     }
     return FindCredentials(context.call, *options, get_env, std::cout, std::cerr);

@@ -70,12 +70,12 @@ base::Status CheckCombination(const Flags& flags) {
 }
 
 // Takes the image from the installation that runs, unless the command line names another.
-int TakeInstalled(const base::Call& call, Flags& flags, const CLI::App& command) {
+int UseInstalledImage(const base::Call& call, Flags& flags, const CLI::App& command) {
   auto cluster = Cluster::Open(flags.cluster);
   if (!cluster) return Fail(cluster.error(), std::cerr);
   if (int exit = ReadInstalled(call, (*cluster)->api(), flags.generate, std::cerr); exit != kOk) return exit;
   if (command.count("--image") != 0) return kOk;
-  flags.generate.options.image = deploy::ImageOfAgent(*flags.generate.runs);
+  flags.generate.options.image = deploy::ImageOfAgent(*flags.generate.installed);
   std::cerr << "note: --image is " << flags.generate.options.image << ", as the cluster runs it\n";
   return kOk;
 }
@@ -83,7 +83,7 @@ int TakeInstalled(const base::Call& call, Flags& flags, const CLI::App& command)
 int Run(const base::Call& call, Flags& flags, const CLI::App& command) {
   if (auto good = CheckCombination(flags); !good) return Fail(kBadInput, good.error(), std::cerr);
   if (flags.from_cluster) {
-    if (int exit = TakeInstalled(call, flags, command); exit != kOk) return exit;
+    if (int exit = UseInstalledImage(call, flags, command); exit != kOk) return exit;
   } else if (auto given = CheckImageIsGiven(command); !given) {
     return Fail(kBadInput, given.error(), std::cerr);
   }
@@ -106,7 +106,7 @@ const CLI::App* TouchDaemonSetCommand(CLI::App& generate, TouchDaemonSetFlags& f
   CLI::App* command = generate.add_subcommand(
       "touch-daemonset",
       "Generate DaemonSets that make kubelet record a list's images for every pod of a node");
-  Repeatable(*command, "--list", flags.lists, "A list file, or a directory of list files (repeatable)");
+  RepeatableOption(*command, "--list", flags.lists, "A list file, or a directory of list files (repeatable)");
   NodeOptions(*command, flags.nodes);
   command->add_option("-o,--output", flags.output, "A file, or a directory; default: standard output");
   command->footer(R"(
@@ -149,8 +149,9 @@ Command GenerateCommand(CLI::App& command, Context& context) {
   auto flags = std::make_shared<Flags>();
   auto touch_flags = std::make_shared<TouchDaemonSetFlags>();
   deploy::GenerateOptions& options = flags->generate.options;
-  Repeatable(command, "--list", flags->generate.lists,
-             "A list file, or a directory of list files; each becomes a ConfigMap of its own (repeatable)");
+  RepeatableOption(
+      command, "--list", flags->generate.lists,
+      "A list file, or a directory of list files; each becomes a ConfigMap of its own (repeatable)");
   ManifestOptions(command, options);
   CLI::Option* from_cluster = command.add_flag(
       "--from-cluster", flags->from_cluster,
@@ -161,9 +162,9 @@ Command GenerateCommand(CLI::App& command, Context& context) {
   command.add_option(
       "--agent-config", flags->generate.agent_config,
       "agent.yaml of the agents: limits, preflight, pullSecrets; see deploy/docs/reference/configuration.md");
-  Repeatable(command, "--mount-pull-secret", options.mounted_pull_secrets,
-             "A pull secret in the agents' namespace that pullSecrets of --agent-config declares at "
-             "/etc/prefetchd/secrets/NAME; see deploy/docs/node-pools.md (repeatable)");
+  RepeatableOption(command, "--mount-pull-secret", options.mounted_pull_secrets,
+                   "A pull secret in the agents' namespace that pullSecrets of --agent-config declares at "
+                   "/etc/prefetchd/secrets/NAME; see deploy/docs/node-pools.md (repeatable)");
   command.add_option("--namespace", options.name_space,
                      "Namespace of the agents; default: prefetchd, or prefetchd-INSTANCE");
   command.add_option("--instance", options.instance,
@@ -221,30 +222,32 @@ bool MigrateFlags::IsUsed() const {
 }
 
 void NodeOptions(CLI::App& command, deploy::NodeChoice& nodes) {
-  Repeatable(command, "--node-selector", nodes.selectors,
-             "KEY=VALUE: only nodes with this label (repeatable: with all of them)");
-  Repeatable(command, "--toleration", nodes.tolerations,
-             "KEY[=VALUE][:EFFECT]: only nodes whose taints are all given; default: all taints (repeatable)");
+  RepeatableOption(command, "--node-selector", nodes.selectors,
+                   "KEY=VALUE: only nodes with this label (repeatable: with all of them)");
+  RepeatableOption(
+      command, "--toleration", nodes.tolerations,
+      "KEY[=VALUE][:EFFECT]: only nodes whose taints are all given; default: all taints (repeatable)");
   command.add_flag("--include-control-plane", nodes.control_plane,
                    "Also control-plane nodes; default: only those with the worker role, except kind and k3s");
 }
 
 void ManifestOptions(CLI::App& command, deploy::GenerateOptions& options) {
   const deploy::Files& tree = deploy::EmbeddedFiles();
-  Offers(command.add_option("--platform", options.platform, base::Join(deploy::Platforms(tree), ", ")),
-         deploy::Platforms(tree));
-  Repeatable(command, "--component", options.components,
-             base::Join(deploy::Components(tree), ", ") + " (repeatable)");
-  Offers(command.get_option("--component"), deploy::Components(tree));
+  OfferValues(command.add_option("--platform", options.platform, base::Join(deploy::Platforms(tree), ", ")),
+              deploy::Platforms(tree));
+  RepeatableOption(command, "--component", options.components,
+                   base::Join(deploy::Components(tree), ", ") + " (repeatable)");
+  OfferValues(command.get_option("--component"), deploy::Components(tree));
   command.add_option(
       "--image", options.image,
       "The agent's image, in a registry that your nodes reach; '': prefetchd, for tools that replace it");
-  Repeatable(command, "--image-pull-secret", options.image_pull_secrets,
-             "A pull secret in the agents' namespace for the agent's image; see deploy/docs/install.md "
-             "(repeatable)");
-  Repeatable(command, "--monitoring-label", options.monitor_labels,
-             "A label KEY=VALUE for PodMonitor and PrometheusRule, such as release=kube-prometheus-stack "
-             "(repeatable)");
+  RepeatableOption(command, "--image-pull-secret", options.image_pull_secrets,
+                   "A pull secret in the agents' namespace for the agent's image; see deploy/docs/install.md "
+                   "(repeatable)");
+  RepeatableOption(
+      command, "--monitoring-label", options.monitor_labels,
+      "A label KEY=VALUE for PodMonitor and PrometheusRule, such as release=kube-prometheus-stack "
+      "(repeatable)");
   command
       .add_option_function<std::vector<std::string>>(
           "--monitor-label",
@@ -284,9 +287,9 @@ void ManifestOutput(CLI::App& command, std::string& output) {
 void MigrateOptions(CLI::App& command, MigrateFlags& flags) {
   command.add_option("NAME", flags.compat.name, "Name of its DaemonSet and its ConfigMap");
   command.add_option("--secret", flags.compat.secret, "Its pull secret, in the same namespace");
-  Repeatable(command, "--secret-repository", flags.compat.secret_repositories,
-             "Repositories of --secret, such as quay.io/acme or *.example.com; default: all registries "
-             "with a domain and no port (repeatable)");
+  RepeatableOption(command, "--secret-repository", flags.compat.secret_repositories,
+                   "Repositories of --secret, such as quay.io/acme or *.example.com; default: all registries "
+                   "with a domain and no port (repeatable)");
   command.add_option("--k8s-flavor", flags.flavor, "vanilla or ocp")
       ->check(CLI::IsMember({"vanilla", "ocp"}))
       ->capture_default_str();
@@ -368,23 +371,23 @@ Subcommand InitContainerCommand(CLI::App& generate) {
   // CLI11 needs a target for both options. PairImages() reads them in the order of the command line.
   auto words = std::make_shared<std::vector<std::string>>();
   const std::vector<std::string> platforms = deploy::Platforms(deploy::EmbeddedFiles());
-  Offers(command->add_option("--platform", flags->platform, base::Join(platforms, ", "))->required(),
-         platforms);
+  OfferValues(command->add_option("--platform", flags->platform, base::Join(platforms, ", "))->required(),
+              platforms);
   command->add_option("--image", flags->image, "The agent's image: every node with an agent has it")
       ->required();
   command->add_option("-f,--filename", flags->file, "Manifests in one file; - is standard input");
-  Repeatable(*command, "--check-image", *words, "Without -f: an image of the pod (repeatable)");
-  Repeatable(*command, "--policy", *words,
-             "imagePullPolicy for the --check-image before it; default: as Kubernetes fills in");
-  Repeatable(*command, "--pod-secret", flags->pod_secrets,
-             "A pull secret that the pods get from their service account (repeatable)");
-  Repeatable(*command, "--image-pull-secret", flags->image_pull_secrets,
-             "A pull secret for --image, added to the pods (repeatable)");
+  RepeatableOption(*command, "--check-image", *words, "Without -f: an image of the pod (repeatable)");
+  RepeatableOption(*command, "--policy", *words,
+                   "imagePullPolicy for the --check-image before it; default: as Kubernetes fills in");
+  RepeatableOption(*command, "--pod-secret", flags->pod_secrets,
+                   "A pull secret that the pods get from their service account (repeatable)");
+  RepeatableOption(*command, "--image-pull-secret", flags->image_pull_secrets,
+                   "A pull secret for --image, added to the pods (repeatable)");
   command->add_option("--port", flags->port, "Port of the agent [9477]");
   command->add_option("--timeout", flags->timeout,
                       "Maximum time of the check [60s, or half of activeDeadlineSeconds if that is shorter]");
-  Repeatable(*command, "--pod-template-path", flags->pod_template_paths,
-             "Path of pod templates in custom resources, such as spec.tasks.template (repeatable)");
+  RepeatableOption(*command, "--pod-template-path", flags->pod_template_paths,
+                   "Path of pod templates in custom resources, such as spec.tasks.template (repeatable)");
   command->add_option("-o,--output", flags->output, "A file; default: standard output");
   command->footer(kInitContainerFooter);
   return {command, [command, flags, words] {

@@ -28,8 +28,8 @@ Command LintCommand(CLI::App& command, Context& context) {
                      "imagePullPolicy that a controller sets on containers without one");
   command.add_option("--default-check-policy", options->default_check_policy,
                      "The same for the containers by which this controller checks images");
-  Repeatable(command, "--pod-template-path", options->pod_template_paths,
-             "Path of pod templates in custom resources, such as spec.tasks.template (repeatable)");
+  RepeatableOption(command, "--pod-template-path", options->pod_template_paths,
+                   "Path of pod templates in custom resources, such as spec.tasks.template (repeatable)");
   AllowUnreadOption(command, options->allow_unread);
   const std::map<std::string, LintOutput> names = {{"text", LintOutput::kText},
                                                    {"json", LintOutput::kJson},

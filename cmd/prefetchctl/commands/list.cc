@@ -169,7 +169,7 @@ void ImportClusterOptions(CLI::App& command, ImportClusterFlags& flags, ListImpo
   constexpr const char* kGroup = "With --from-cluster";
   CLI::Option* read =
       command.add_flag("--from-cluster", flags.read, "The workloads of the cluster (only read)");
-  Repeatable(command, "-n,--namespace", options.namespaces, "Only this namespace (repeatable)");
+  RepeatableOption(command, "-n,--namespace", options.namespaces, "Only this namespace (repeatable)");
   command.add_flag("-A,--all-namespaces", flags.all_namespaces, "All namespaces");
   command.add_option("--configmap", options.config_map,
                      "NAMESPACE/NAME of an existing ConfigMap that gets the list");
@@ -206,25 +206,26 @@ Command ListImportCommand(CLI::App& command, Context& context) {
   auto cluster = std::make_shared<ImportClusterFlags>();
   command.add_option("-f,--filename", options->manifests,
                      "Manifests: files, directories, patterns; - is standard input (repeatable)");
-  Repeatable(command, "--pod-template-path", options->pod_template_paths,
-             "Path of pod templates in custom resources, such as spec.tasks.template (repeatable)");
+  RepeatableOption(command, "--pod-template-path", options->pod_template_paths,
+                   "Path of pod templates in custom resources, such as spec.tasks.template (repeatable)");
   AllowUnreadOption(command, options->allow_unread);
   command.add_option("--list", options->lists, "Lists, also plain text; - is standard input (repeatable)");
   command.add_option("--crictl", options->crictl, "The output of crictl images -o json; - is standard input");
-  Repeatable(command, "--from", options->foreign,
-             "A list of another tool, recognised by its kind: ImageCache, PinnedImageSet, a compose file … "
-             "(repeatable)");
+  RepeatableOption(
+      command, "--from", options->foreign,
+      "A list of another tool, recognised by its kind: ImageCache, PinnedImageSet, a compose file … "
+      "(repeatable)");
   command.add_flag("--node", *node, "The list of this node, as its agent reports it");
   AgentOption(command, context);
   ImportClusterOptions(command, *cluster, *options);
-  Repeatable(command, "--marker", options->markers,
-             "Text that marks image names in files, such as '-image=' (repeatable)");
+  RepeatableOption(command, "--marker", options->markers,
+                   "Text that marks image names in files, such as '-image=' (repeatable)");
   command.add_option("--in", options->marked,
                      "Files, directories, patterns to search for the marker (repeatable)");
   command.get_option("--marker")->needs("--in");
   command.get_option("--in")->needs("--marker");
-  Repeatable(command, "--exclude", options->exclude,
-             "Exclude images of this pattern, such as 'registry.k8s.io/*' (repeatable)");
+  RepeatableOption(command, "--exclude", options->exclude,
+                   "Exclude images of this pattern, such as 'registry.k8s.io/*' (repeatable)");
   const std::map<std::string, list::DraftOutput> names = {{"yaml", list::DraftOutput::kYaml},
                                                           {"txt", list::DraftOutput::kText},
                                                           {"json", list::DraftOutput::kJson}};
@@ -304,7 +305,7 @@ struct ExportFlags {
 };
 
 CLI::Option* ListsOption(CLI::App& command, std::vector<std::string>& lists) {
-  Several(command, "--list", lists, "A list file, or a directory of list files (repeatable)");
+  MultiValueOption(command, "--list", lists, "A list file, or a directory of list files (repeatable)");
   return command.get_option("--list")->required();
 }
 

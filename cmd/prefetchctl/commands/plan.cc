@@ -13,7 +13,8 @@ namespace prefetch::ctl {
 Command PlanCommand(CLI::App& command, Context& context) {
   auto options = std::make_shared<PlanOptions>();
   command.add_option("--nodes", options->nodes, "Number of nodes")->required();
-  Repeatable(command, "--list", options->lists, "A list file, or a directory of list files (repeatable)");
+  RepeatableOption(command, "--list", options->lists,
+                   "A list file, or a directory of list files (repeatable)");
   command.get_option("--list")->required();
   command.add_option("--node-rate", options->node_rate, "MB a second that one node receives")
       ->capture_default_str();

@@ -23,8 +23,8 @@ int RunStatus(Context& context, const StatusFlags& flags) {
     results = flags.results == "csv" ? screen::ResultsFormat::kCsv : screen::ResultsFormat::kJson;
   // CLI11 can exclude options, but not one of their values.
   if (flags.node.watch && flags.node.output == "html") {
-    return Refuse({"--watch cannot draw a page again and again: leave it out, or choose another output"},
-                  std::cerr);
+    return RejectInput({"--watch cannot draw a page again and again: leave it out, or choose another output"},
+                       std::cerr);
   }
   if (flags.fleet.fleet) {
     FleetStatusOptions options{.query = flags.fleet.query,
@@ -37,7 +37,7 @@ int RunStatus(Context& context, const StatusFlags& flags) {
     });
   }
   return context.WithAgent([&](const AgentClient& agent) {
-    return results ? Results(context.call, agent, *results, std::cout, std::cerr)
+    return results ? PrintResults(context.call, agent, *results, std::cout, std::cerr)
                    : Status(context.call, agent, flags.node, std::cout, std::cerr);
   });
 }

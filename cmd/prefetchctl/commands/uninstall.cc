@@ -39,8 +39,8 @@ Command UninstallCommand(CLI::App& command, Context& context) {
   command.add_option("--instance", options.instance,
                      "Clear only this instance's label; default: all labels below prefetchd.dev/, the "
                      "condition ImagesPrefetched and the startup taint");
-  Repeatable(command, "--label", options.labels,
-             "Also clear this label, the value of nodeResultLabel (repeatable)");
+  RepeatableOption(command, "--label", options.labels,
+                   "Also clear this label, the value of nodeResultLabel (repeatable)");
   command.add_option("--startup-taint-key", options.taint_key,
                      "Also remove this taint, the value of startupTaintKey");
   command.add_option("--selector", options.selector, "Only nodes with these labels: pool=ci");

@@ -21,16 +21,16 @@ Command VerdictCommand(CLI::App& command, Context&) {
   auto* verification = command.add_option("--verification", options->verification,
                                           "kubelet's imagePullCredentialsVerificationPolicy");
   verification->excludes(config);
-  Repeatable(command, "--allowlist", options->allowlist,
-             "A pattern of kubelet's preloadedImagesVerificationAllowlist (repeatable)");
+  RepeatableOption(command, "--allowlist", options->allowlist,
+                   "A pattern of kubelet's preloadedImagesVerificationAllowlist (repeatable)");
   command.get_option("--allowlist")->needs(verification);
   command.add_option("--kubelet-version", options->kubelet_version, "kubelet's version: 1.37, v1.35.2");
   command.add_option("--kubelet-rules", options->kubelet_rules,
                      "Rules to apply if kubelet is newer than 1.37, such as 1.37");
   command.add_option("--pull-policy", options->pull_policy, "Only for this imagePullPolicy")
       ->check(CLI::IsMember({"Never", "IfNotPresent", "Always"}));
-  Repeatable(command, "--pod-secret", options->pod_secrets,
-             "A pull secret of the pod: NAMESPACE/NAME/UID/HASH, HASH may be empty (repeatable)");
+  RepeatableOption(command, "--pod-secret", options->pod_secrets,
+                   "A pull secret of the pod: NAMESPACE/NAME/UID/HASH, HASH may be empty (repeatable)");
   command.add_option("--pod-service-account", options->pod_service_account,
                      "The pod's service account: NAMESPACE/NAME/UID");
   auto output = std::make_shared<std::string>("text");

@@ -38,7 +38,7 @@ int RunWait(Context& context, const WaitFlags& flags) {
   Mistakes mistakes;
   auto options = ReadFlags(flags, mistakes);
   if (!options) return Fail(kBadInput, options.error(), std::cerr);
-  if (!mistakes.empty()) return Refuse(mistakes, std::cerr);
+  if (!mistakes.empty()) return RejectInput(mistakes, std::cerr);
   // A list without entries is met immediately. The warning tells a user who meant another file.
   if (const auto& list = options->demand.list) {
     for (const std::string& warning : list->warnings) std::cerr << "warning: " << warning << "\n";
@@ -70,9 +70,9 @@ int RunWait(Context& context, const WaitFlags& flags) {
 Command WaitCommand(CLI::App& command, Context& context) {
   auto flags = std::make_shared<WaitFlags>();
   AgentOption(command, context);
-  Several(command, "--list", flags->lists,
-          "Wait until each entry of these lists is in force with at least its demands, and ready "
-          "(repeatable)");
+  MultiValueOption(command, "--list", flags->lists,
+                   "Wait until each entry of these lists is in force with at least its demands, and ready "
+                   "(repeatable)");
   command.add_option("--hash", flags->hash, "Wait until the list with this hash is in force, and ready")
       ->excludes("--list");
   command.add_option("--policy", flags->policy, "Wait for readiness for pods with this imagePullPolicy")

@@ -47,7 +47,7 @@ Examples:
   return [&context, options, fleet, interval] {
     auto parsed = doc::ParseDuration(*interval);
     if (!parsed || *parsed < kShortestInterval) {
-      return Refuse({"--interval must be a duration of at least 10s"}, std::cerr);
+      return RejectInput({"--interval must be a duration of at least 10s"}, std::cerr);
     }
     options->interval = *parsed;
     return WithCluster(*fleet, [&](kube::Api& api) {

@@ -20,14 +20,14 @@ constexpr std::chrono::milliseconds kMaxAgeForAnonymous{500};
 
 plan::CheckKubelet KubeletOf(const plan::Snapshot& snapshot) {
   if (!snapshot.kubelet) return plan::CheckKubelet::kNone;
-  return KnowsKubelet(snapshot) ? plan::CheckKubelet::kKnown : plan::CheckKubelet::kNotKnown;
+  return HasKubeletFacts(snapshot) ? plan::CheckKubelet::kKnown : plan::CheckKubelet::kNotKnown;
 }
 
 // Returns true if an image of the list is in this registry. The operator then trusts the registry, whichever
 // image a pod names there.
 bool NamesRegistry(const plan::Snapshot& snapshot, const image::Reference& reference) {
   return std::any_of(snapshot.images.begin(), snapshot.images.end(), [&](const plan::ImageState& image) {
-    return image.want->reference.domain() == reference.domain();
+    return image.desired->reference.domain() == reference.domain();
   });
 }
 
@@ -39,18 +39,18 @@ plan::CheckRuntime CheckRound::AskRuntime(const base::Call& call, const image::R
                                           const plan::ImageState* listed) {
   LiveRuntime& runtime = sources_.runtime;
   const bool node = requester_.kind == Requester::Kind::kNode;
-  if (here_ == nullptr) {
+  if (listing_ == nullptr) {
     observed_at_ = sources_.clock.Now();
-    here_ = runtime.Ask(call.Within(LiveRuntime::Timeout(snapshot_.runtime)),
-                        node || requester_.pull ? base::Duration::zero() : kMaxAgeForAnonymous);
+    listing_ = runtime.Ask(call.Within(LiveRuntime::Timeout(snapshot_.runtime)),
+                           node || requester_.pull ? base::Duration::zero() : kMaxAgeForAnonymous);
   }
   plan::CheckRuntime found;
-  if (!*here_) {
-    found.error = here_->error().message;
+  if (!*listing_) {
+    found.error = listing_->error().message;
     if (listed != nullptr) found.image = *listed;
   } else {
-    found.image = listed != nullptr ? runtime.Entry(call, *listed, **here_, node)
-                                    : runtime.Unlisted(call, reference, **here_, node);
+    found.image = listed != nullptr ? runtime.Entry(call, *listed, **listing_, node)
+                                    : runtime.Unlisted(call, reference, **listing_, node);
   }
   return found;
 }
@@ -74,7 +74,7 @@ CheckRound::Outcome CheckRound::Decide(const base::Call& call, const status::Che
                    .policy = question.policy,
                    .own_credentials = HasOwnCredentials(question, reference ? &*reference : nullptr),
                    .rights = requester_.Rights(listed != nullptr),
-                   .discreet = requester_.kind == Requester::Kind::kPod,
+                   .redact_messages = requester_.kind == Requester::Kind::kPod,
                    .listed = listed != nullptr,
                    .asks_registries = sources_.resolver != nullptr,
                    .runtime_down = snapshot_.readiness.reason == plan::Reason::kRuntimeDown,
@@ -84,7 +84,7 @@ CheckRound::Outcome CheckRound::Decide(const base::Call& call, const status::Che
   if (reference) {
     facts.reference = *reference;
   } else {
-    facts.bad_name = reference.error().message();
+    facts.name_error = reference.error().message();
   }
   while (true) {
     plan::CheckStep step = plan::DecideCheck(facts);
@@ -99,7 +99,7 @@ CheckRound::Outcome CheckRound::Decide(const base::Call& call, const status::Che
         facts.verdict = KubeletVerdict(snapshot_, facts.runtime->image->image_id, question);
         break;
       case CheckNeed::kRegistry:
-        if (reach_ == Reach::kNode) return {std::move(facts), std::move(step)};
+        if (scope_ == Scope::kNode) return {std::move(facts), std::move(step)};
         facts.registry = registries_.Ask(call, snapshot_.runtime, *facts.runtime->image,
                                          listed != nullptr || NamesRegistry(snapshot_, *reference));
         break;
@@ -110,7 +110,7 @@ CheckRound::Outcome CheckRound::Decide(const base::Call& call, const status::Che
 namespace {
 
 // Long enough for the pods of one job that start together.
-constexpr std::chrono::seconds kServesFor{5};
+constexpr std::chrono::seconds kSharedAnswerLifetime{5};
 constexpr std::size_t kMostSlots = 1000;
 constexpr std::chrono::milliseconds kClientCheckInterval{200};  // at whether the client is still there
 
@@ -121,20 +121,21 @@ base::TimePoint RealNow() {
 }  // namespace
 
 // Marks a key as being asked, until the end of its scope, whatever happens in it.
-class SharedAnswers::Asking {
+class SharedRegistryAnswers::InFlightQuery {
  public:
-  Asking(SharedAnswers& shared, const Question& question) : shared_(shared), question_(question) {}
-  Asking(const Asking&) = delete;
-  Asking& operator=(const Asking&) = delete;
-  ~Asking() {
+  InFlightQuery(SharedRegistryAnswers& shared, const Question& question)
+      : shared_(shared), question_(question) {}
+  InFlightQuery(const InFlightQuery&) = delete;
+  InFlightQuery& operator=(const InFlightQuery&) = delete;
+  ~InFlightQuery() {
     {
       base::Lock lock(shared_.mutex_);
-      shared_.asking_.remove(&question_);
-      shared_.slots_[question_.key].asking = false;
+      shared_.in_flight_.remove(&question_);
+      shared_.slots_[question_.key].in_flight = false;
       // Other clients that wait come before the next question of this one.
-      shared_.next_place_++;
-      for (Waiting& waiting : shared_.waiting_) {
-        if (waiting.question->client == question_.client) waiting.place_number = shared_.next_place_;
+      shared_.next_ticket_++;
+      for (Waiter& waiting : shared_.waiting_) {
+        if (waiting.question->client == question_.client) waiting.ticket = shared_.next_ticket_;
       }
     }
     shared_.changed_.notify_all();
@@ -142,73 +143,72 @@ class SharedAnswers::Asking {
   void Store(const image::RegistryAnswer& answer) {
     base::Lock lock(shared_.mutex_);
     Slot& slot = shared_.slots_[question_.key];
-    slot.until = RealNow() + kServesFor;
+    slot.until = RealNow() + kSharedAnswerLifetime;
     slot.answer = answer;
   }
 
  private:
-  SharedAnswers& shared_;
+  SharedRegistryAnswers& shared_;
   const Question& question_;
 };
 
-bool SharedAnswers::HasRoom(const Question& question) const {
+bool SharedRegistryAnswers::HasCapacity(const Question& question) const {
   int all = 0, own = 0;
-  for (const Question* running : asking_) {
+  for (const Question* running : in_flight_) {
     if (running->registry != question.registry) continue;
     all++;
     if (running->client == question.client) own++;
   }
-  return all < kMaxAsking && own < kMaxAskingPerClient;
+  return all < kMaxQueries && own < kMaxQueriesPerClient;
 }
 
-bool SharedAnswers::IsNext(const Waiting& waiting) {
-  for (const Waiting& other : waiting_) {
+bool SharedRegistryAnswers::IsNext(const Waiter& waiting) {
+  for (const Waiter& other : waiting_) {
     const Question& question = *other.question;
-    const bool first =
-        question.registry == waiting.question->registry && other.place_number < waiting.place_number;
+    const bool first = question.registry == waiting.question->registry && other.ticket < waiting.ticket;
     // Threads that wait for another one's answer, or for one of their own client, take no turn.
-    if (first && !slots_[question.key].asking && HasRoom(question)) return false;
+    if (first && !slots_[question.key].in_flight && HasCapacity(question)) return false;
   }
   return true;
 }
 
-std::optional<image::RegistryAnswer> SharedAnswers::AwaitTurn(
-    const base::Call& call, const Waiting& own, base::TimePoint until,
-    const std::function<image::RegistryAnswer()>& late) {
+std::optional<image::RegistryAnswer> SharedRegistryAnswers::AwaitTurn(
+    const base::Call& call, const Waiter& own, base::TimePoint until,
+    const std::function<image::RegistryAnswer()>& on_timeout) {
   while (true) {
     Slot& slot = slots_[own.question->key];
-    if (!slot.asking && RealNow() < slot.until) return slot.answer;
-    if (!slot.asking && HasRoom(*own.question) && IsNext(own)) {
-      slot.asking = true;
-      asking_.push_back(own.question);
+    if (!slot.in_flight && RealNow() < slot.until) return slot.answer;
+    if (!slot.in_flight && HasCapacity(*own.question) && IsNext(own)) {
+      slot.in_flight = true;
+      in_flight_.push_back(own.question);
       return std::nullopt;
     }
-    if (call.Stopped() || RealNow() >= until) return late();
+    if (call.Stopped() || RealNow() >= until) return on_timeout();
     changed_.wait_until(mutex_, std::min<base::TimePoint>(until, RealNow() + kClientCheckInterval));
   }
 }
 
-image::RegistryAnswer SharedAnswers::Get(const base::Call& call, const Question& question,
-                                         const std::function<Reply()>& ask,
-                                         const std::function<image::RegistryAnswer()>& late) {
+image::RegistryAnswer SharedRegistryAnswers::Get(const base::Call& call, const Question& question,
+                                                 const std::function<Reply()>& ask,
+                                                 const std::function<image::RegistryAnswer()>& on_timeout) {
   const base::TimePoint until = std::min<base::TimePoint>(call.deadline, RealNow() + kMaxWait);
   {
     base::Lock lock(mutex_);
     // Any pod may name any image, so the memory is bounded. Slots with a waiting client stay.
     if (slots_.size() > kMostSlots) {
       std::erase_if(slots_,
-                    [](const auto& one) { return !one.second.asking && one.second.until <= RealNow(); });
+                    [](const auto& one) { return !one.second.in_flight && one.second.until <= RealNow(); });
     }
-    const auto own = waiting_.insert(waiting_.end(), {&question, ++next_place_});
-    std::optional<image::RegistryAnswer> answer = AwaitTurn(call, *own, until, late);
+    const auto own = waiting_.insert(waiting_.end(), {&question, ++next_ticket_});
+    std::optional<image::RegistryAnswer> answer = AwaitTurn(call, *own, until, on_timeout);
     waiting_.erase(own);
     changed_.notify_all();  // another thread may be next now
     if (answer) return *std::move(answer);
   }
-  Asking own_request(*this, question);
+  InFlightQuery own_request(*this, question);
   Reply reply = ask();
   // Other waiting clients find no answer then, and the next of them asks for itself.
-  if (reply.of_registry) own_request.Store(reply.answer);
+  if (reply.is_shareable) own_request.Store(reply.answer);
   return std::move(reply.answer);
 }
 
@@ -220,7 +220,7 @@ kubelet::Coordinates ToCoordinates(const status::ObjectCoordinates& of) {
 
 }  // namespace
 
-bool KnowsKubelet(const plan::Snapshot& snapshot) {
+bool HasKubeletFacts(const plan::Snapshot& snapshot) {
   return snapshot.kubelet && snapshot.possible_kubelets && !snapshot.possible_kubelets->empty();
 }
 
@@ -257,11 +257,11 @@ constexpr std::chrono::seconds kListTimeoutWhileAway{1};
 
 bool HasName(const image::LocalImageIndex& index, const plan::ImageState& entry) {
   const std::vector<std::string>& names = index.NamesOf(entry.image_id);
-  return std::find(names.begin(), names.end(), entry.want->reference.Normalized()) != names.end();
+  return std::find(names.begin(), names.end(), entry.desired->reference.Normalized()) != names.end();
 }
 
 void SetLocal(const image::LocalImage& found, const image::LocalImageIndex& index, plan::ImageState& state) {
-  plan::Local local = ToLocal(found, state.want->reference, index.NamesOf(found.id));
+  plan::Local local = ToLocal(found, state.desired->reference, index.NamesOf(found.id));
   state.present = state.usable = true;
   state.image_id = local.id;
   state.digest = local.digest;
@@ -297,7 +297,7 @@ LiveRuntime::Listing LiveRuntime::Ask(const base::Call& call, base::Duration age
     // Clients over TCP share an answer for a moment, so that many pods cost the runtime one list.
     if (newest_ != nullptr && age > base::Duration::zero() && now - listed_at_ < age) return newest_;
   }
-  const bool hurried = call.IsHurried(kListTimeoutWhileAway);
+  const bool hurried = call.HasShortDeadline(kListTimeoutWhileAway);
   auto images = images_.ListImages(call);
   using Answer = cri::CallResult<image::LocalImageIndex>;
   auto listing = images ? std::make_shared<const Answer>(image::LocalImageIndex(*std::move(images)))
@@ -349,13 +349,13 @@ plan::ImageState LiveRuntime::Entry(const base::Call& call, plan::ImageState ent
                                     const image::LocalImageIndex& index, bool search) const {
   // The poll's facts about this image id still hold; most questions end here.
   if (entry.present && HasName(index, entry)) return entry;
-  const image::LocalImage* found = index.Find(entry.want->reference);
-  if (found == nullptr && search) found = FindImported(call, entry.want->reference, index);
+  const image::LocalImage* found = index.Find(entry.desired->reference);
+  if (found == nullptr && search) found = FindImported(call, entry.desired->reference, index);
   if (found == nullptr) {
     SetAbsent(entry);
     return entry;
   }
-  auto details = images_.ImageStatus(call, entry.want->reference.Normalized());
+  auto details = images_.ImageStatus(call, entry.desired->reference.Normalized());
   if (details && !*details) {  // listed, and not found by name (C34)
     SetAbsent(entry);
     return entry;
@@ -369,7 +369,7 @@ plan::ImageState LiveRuntime::Entry(const base::Call& call, plan::ImageState ent
   SetVerdicts(call, found->id, **details, search, entry);
   if (!(*details)->platform) return entry;
   const image::Platform& platform = *(*details)->platform;
-  if (!image::Runs(image::Platform::Host(), platform)) {
+  if (!image::CanRun(image::Platform::Host(), platform)) {
     entry.usable = false;
     entry.reason = plan::Reason::kWrongPlatform;
     entry.message = "it is for " + platform.ToString() + ", which does not run here";
@@ -380,7 +380,7 @@ plan::ImageState LiveRuntime::Entry(const base::Call& call, plan::ImageState ent
 plan::ImageState LiveRuntime::Unlisted(const base::Call& call, const image::Reference& reference,
                                        const image::LocalImageIndex& index, bool search) const {
   plan::ImageState state;
-  state.want = plan::DesiredImage{.reference = reference, .required = false};
+  state.desired = plan::DesiredImage{.reference = reference, .required = false};
   state.phase = plan::Phase::kFailing;
   state.reason = plan::Reason::kImageAbsent;
   state.message = "it is not on the list, and not on the node";
@@ -399,28 +399,28 @@ plan::ImageState LiveRuntime::Unlisted(const base::Call& call, const image::Refe
 namespace {
 
 // Time limit for one question of a preflight. A check in the background has a minute.
-constexpr std::chrono::seconds kAskNow{15};
+constexpr std::chrono::seconds kQueryTimeout{15};
 // Time limit for a question of a pod. Two hundred pods that ask together wait for one answer.
-constexpr std::chrono::seconds kAskNowForPods = SharedAnswers::kMaxWait;
+constexpr std::chrono::seconds kPodQueryTimeout = SharedRegistryAnswers::kMaxWait;
 // The part of this time for credentials: a plugin that hangs leaves time to ask for other images.
-constexpr std::chrono::seconds kCredentialsNow{5};
+constexpr std::chrono::seconds kCredentialTimeout{5};
 
 // Returns true if the server would answer any question like this: it is away, or another server in front of
 // it answers.
-bool IsSilent(const image::RegistryAnswer& reply) {
+bool IsUnresponsive(const image::RegistryAnswer& reply) {
   return reply.kind == image::RegistryAnswerKind::kUnreachable || image::IsTransient(reply);
 }
 
 // The answer if the client's time was over before this registry's turn came.
-image::RegistryAnswer NoTimeToAsk(const std::string& registry) {
+image::RegistryAnswer DeadlinePassedAnswer(const std::string& registry) {
   return {.kind = image::RegistryAnswerKind::kUnreachable,
           .detail = image::RegistryDetail::kTimeout,
           .message = "the time that was given was over before " + registry + " could be asked"};
 }
 
 // The answer if the search for credentials took all the time.
-image::RegistryAnswer NoCredentialsInTime(const std::string& registry, const credentials::Lookup& lookup,
-                                          bool for_pods) {
+image::RegistryAnswer CredentialTimeoutAnswer(const std::string& registry, const credentials::Lookup& lookup,
+                                              bool for_pods) {
   std::string message = registry + " was not asked: the credentials for it were not found in time";
   // A plugin's error text may describe the node, so pods do not get it.
   if (for_pods) {
@@ -439,57 +439,57 @@ image::RegistryAnswer NoCredentialsInTime(const std::string& registry, const cre
 
 }  // namespace
 
-image::RegistryAnswer LiveRegistry::AskAnew(const base::Call& call, const plan::RuntimeStatus& runtime,
-                                            const plan::ImageState& image, bool known) const {
-  const plan::DesiredImage& want = *image.want;
-  const base::Call lookup_call = call.Within(kCredentialsNow);
+image::RegistryAnswer LiveRegistry::QueryNow(const base::Call& call, const plan::RuntimeStatus& runtime,
+                                             const plan::ImageState& image, bool known) const {
+  const plan::DesiredImage& desired = *image.desired;
+  const base::Call lookup_call = call.Within(kCredentialTimeout);
   auto credentials = std::make_shared<const credentials::Lookup>(
-      for_pods_ != nullptr ? keyring_.FindForAnyPod(lookup_call, want.reference)
-                           : keyring_.Find(lookup_call, want.reference, want.sources));
+      pod_answers_ != nullptr ? keyring_.FindForAnyPod(lookup_call, desired.reference)
+                              : keyring_.Find(lookup_call, desired.reference, desired.sources));
   if (std::chrono::steady_clock::now() >= lookup_call.deadline) {
-    return NoCredentialsInTime(want.reference.domain(), *credentials, for_pods_ != nullptr);
+    return CredentialTimeoutAnswer(desired.reference.domain(), *credentials, pod_answers_ != nullptr);
   }
-  RegistryQueryJob job{.reference = want.reference,
+  RegistryQueryJob job{.reference = desired.reference,
                        .credentials = std::move(credentials),
                        .local = std::nullopt,
                        .runtime = {runtime.name, runtime.version, runtime.registries},
-                       .untrusted_name = for_pods_ != nullptr && !known};
+                       .untrusted_name = pod_answers_ != nullptr && !known};
   if (image.present) {
     job.local = plan::Local{.digest = image.digest, .other_digests = image.other_digests};
   }
   // No refusals are counted: clients of preflights must not be able to hold back the node's credentials.
-  return AskRegistry(call, {resolver_, nullptr, clock_, image::Platform::Host()}, job);
+  return QueryRegistry(call, {resolver_, nullptr, clock_, image::Platform::Host()}, job);
 }
 
 image::RegistryAnswer LiveRegistry::Ask(const base::Call& call, const plan::RuntimeStatus& runtime,
                                         const plan::ImageState& image, bool known) {
-  const std::string& registry = image.want->reference.domain();
+  const std::string& registry = image.desired->reference.domain();
   // A request may name many images of one registry. If it is silent, the client waits for it once.
-  if (auto silent = silent_.find(registry); silent != silent_.end()) return silent->second;
+  if (auto silent = unresponsive_.find(registry); silent != unresponsive_.end()) return silent->second;
   const base::Duration left = until_ - std::chrono::steady_clock::now();
-  const base::Duration limit = for_pods_ != nullptr ? kAskNowForPods : kAskNow;
+  const base::Duration limit = pod_answers_ != nullptr ? kPodQueryTimeout : kQueryTimeout;
   const base::Call within = call.Within(std::min<base::Duration>(limit, left));
-  const auto late = [&] { return NoTimeToAsk(registry); };
+  const auto on_timeout = [&] { return DeadlinePassedAnswer(registry); };
   image::RegistryAnswer answer;
   if (left <= base::Duration::zero()) {
-    answer = late();
-  } else if (for_pods_ == nullptr) {
-    answer = AskAnew(within, runtime, image, known);
+    answer = on_timeout();
+  } else if (pod_answers_ == nullptr) {
+    answer = QueryNow(within, runtime, image, known);
   } else {
-    const auto ask = [&]() -> SharedAnswers::Reply {
+    const auto ask = [&]() -> SharedRegistryAnswers::Reply {
       // The turns of others may have taken part of the time.
-      const bool hurried = within.IsHurried(limit);
-      image::RegistryAnswer reply = AskAnew(within, runtime, image, known);
+      const bool hurried = within.HasShortDeadline(limit);
+      image::RegistryAnswer reply = QueryNow(within, runtime, image, known);
       // Silence that comes from this client's short time or departure must not be shared: another client may
       // have more time.
       const bool cut_short = hurried || call.Stopped();
-      return {reply, !(cut_short && IsSilent(reply))};
+      return {reply, !(cut_short && IsUnresponsive(reply))};
     };
-    answer = for_pods_->Get(
-        within, {pod_namespace_, registry, image.want->reference.Normalized() + " " + image.digest}, ask,
-        late);
+    answer = pod_answers_->Get(
+        within, {pod_namespace_, registry, image.desired->reference.Normalized() + " " + image.digest}, ask,
+        on_timeout);
   }
-  if (IsSilent(answer)) silent_.emplace(registry, answer);
+  if (IsUnresponsive(answer)) unresponsive_.emplace(registry, answer);
   return answer;
 }
 

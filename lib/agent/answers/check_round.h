@@ -101,15 +101,15 @@ class LiveRuntime {
   base::TimePoint listed_at_ PREFETCH_GUARDED_BY(mutex_);
 };
 
-// SharedAnswers: what registries have just said, shared by questions that come together: two hundred pods of
-// one job that start at once are one question to the registry.
+// SharedRegistryAnswers: what registries have just said, shared by questions that come together: two hundred
+// pods of one job that start at once are one question to the registry.
 
 // Any thread may call, several at once.
-class SharedAnswers {
+class SharedRegistryAnswers {
  public:
   struct Reply {
     image::RegistryAnswer answer;
-    bool of_registry = true;  // false: it tells how long the client waited, and others ask for themselves
+    bool is_shareable = true;  // false: it tells how long the client waited, and others ask for themselves
   };
 
   struct Question {
@@ -118,13 +118,14 @@ class SharedAnswers {
     std::string key;       // stands for the question, and its credentials
   };
 
-  // `ask` is called without a lock, by one thread for a key and by kMaxAsking for a registry; the others
+  // `ask` is called without a lock, by one thread for a key and by kMaxQueries for a registry; the others
   // wait for an answer, or for their turn, for kMaxWait and no longer than `call`, and then get `late`.
   // Clients take turns: the next question of one comes after all that waited meanwhile, and none has all
   // places of a registry. An answer serves for five seconds.
   image::RegistryAnswer Get(const base::Call& call, const Question& question,
                             const std::function<Reply()>& ask,
-                            const std::function<image::RegistryAnswer()>& late) PREFETCH_EXCLUDES(mutex_);
+                            const std::function<image::RegistryAnswer()>& on_timeout)
+      PREFETCH_EXCLUDES(mutex_);
 
   // Threads that wait for an answer, or for their turn.
   std::size_t waiting() const PREFETCH_EXCLUDES(mutex_) {
@@ -134,40 +135,40 @@ class SharedAnswers {
 
   // A registry that hangs leaves threads to other questions, and a client that it keeps waiting leaves a
   // place to other clients.
-  static constexpr int kMaxAsking = 2;
-  static constexpr int kMaxAskingPerClient = kMaxAsking - 1;
+  static constexpr int kMaxQueries = 2;
+  static constexpr int kMaxQueriesPerClient = kMaxQueries - 1;
   static constexpr std::chrono::seconds kMaxWait{4};
 
  private:
   struct Slot {
-    bool asking = false;
+    bool in_flight = false;
     base::TimePoint until;  // real time
     image::RegistryAnswer answer;
   };
   // A thread that waits for a question to its registry.
-  struct Waiting {
+  struct Waiter {
     const Question* question = nullptr;
-    std::uint64_t place_number = 0;  // the smallest is next
+    std::uint64_t ticket = 0;  // the smallest is next
   };
-  class Asking;
+  class InFlightQuery;
 
   // The answer, or `late`'s. nullopt: the thread asks now.
-  std::optional<image::RegistryAnswer> AwaitTurn(const base::Call& call, const Waiting& own,
+  std::optional<image::RegistryAnswer> AwaitTurn(const base::Call& call, const Waiter& own,
                                                  base::TimePoint until,
-                                                 const std::function<image::RegistryAnswer()>& late)
+                                                 const std::function<image::RegistryAnswer()>& on_timeout)
       PREFETCH_REQUIRES(mutex_);
   // Reports whether the registry may be asked now, as far as running questions decide it.
-  bool HasRoom(const Question& question) const PREFETCH_REQUIRES(mutex_);
+  bool HasCapacity(const Question& question) const PREFETCH_REQUIRES(mutex_);
   // Reports whether no other thread comes first at this registry.
-  bool IsNext(const Waiting& waiting) PREFETCH_REQUIRES(mutex_);
+  bool IsNext(const Waiter& waiting) PREFETCH_REQUIRES(mutex_);
 
   mutable base::Mutex mutex_;
   base::Condition changed_;
   std::map<std::string, Slot> slots_ PREFETCH_GUARDED_BY(mutex_);
   // Running questions, in no order: a few for each registry.
-  std::list<const Question*> asking_ PREFETCH_GUARDED_BY(mutex_);
-  std::list<Waiting> waiting_ PREFETCH_GUARDED_BY(mutex_);
-  std::uint64_t next_place_ PREFETCH_GUARDED_BY(mutex_) = 0;
+  std::list<const Question*> in_flight_ PREFETCH_GUARDED_BY(mutex_);
+  std::list<Waiter> waiting_ PREFETCH_GUARDED_BY(mutex_);
+  std::uint64_t next_ticket_ PREFETCH_GUARDED_BY(mutex_) = 0;
 };
 
 // Asks registries now, for the questions of one preflight.
@@ -180,12 +181,13 @@ class LiveRegistry {
   // that kubelet would use for any pod of the node; pods that ask at the same time share it, and namespaces
   // take turns.
   LiveRegistry(const RegistryResolver& resolver, credentials::Keyring& keyring, const base::Clock& clock,
-               base::TimePoint until, SharedAnswers* for_pods = nullptr, std::string pod_namespace = "")
+               base::TimePoint until, SharedRegistryAnswers* pod_answers = nullptr,
+               std::string pod_namespace = "")
       : resolver_(resolver),
         keyring_(keyring),
         clock_(clock),
         until_(until),
-        for_pods_(for_pods),
+        pod_answers_(pod_answers),
         pod_namespace_(std::move(pod_namespace)) {}
 
   // With this node's credentials. Only if there is a client. `known`: some image of the list is of that
@@ -194,16 +196,16 @@ class LiveRegistry {
                             const plan::ImageState& image, bool known);
 
  private:
-  image::RegistryAnswer AskAnew(const base::Call& call, const plan::RuntimeStatus& runtime,
-                                const plan::ImageState& image, bool known) const;
+  image::RegistryAnswer QueryNow(const base::Call& call, const plan::RuntimeStatus& runtime,
+                                 const plan::ImageState& image, bool known) const;
 
   const RegistryResolver& resolver_;
   credentials::Keyring& keyring_;
   const base::Clock& clock_;
   const base::TimePoint until_;
-  SharedAnswers* const for_pods_;
+  SharedRegistryAnswers* const pod_answers_;
   const std::string pod_namespace_;
-  std::map<std::string, image::RegistryAnswer> silent_;  // by registry
+  std::map<std::string, image::RegistryAnswer> unresponsive_;  // by registry
 };
 
 // Sources of the facts of a check. All references must outlive it.
@@ -211,30 +213,30 @@ struct CheckSources {
   LiveRuntime& runtime;
   credentials::Keyring& keyring;
   const base::Clock& clock;
-  const RegistryResolver& resolver;  // empty: this agent asks no registry
-  SharedAnswers& shared_answers;     // of pods' questions
+  const RegistryResolver& resolver;       // empty: this agent asks no registry
+  SharedRegistryAnswers& shared_answers;  // of pods' questions
 };
 
 // Not thread-safe. Its arguments must outlive it.
 class CheckRound {
  public:
   // Whether it asks registries, or ends where one would be asked.
-  enum class Reach { kRegistries, kNode };
+  enum class Scope { kRegistries, kNode };
 
-  // `ask_until`: real time, as a Call's deadline.
+  // `registry_deadline`: real time, as a Call's deadline.
   CheckRound(const CheckSources& sources, const plan::Snapshot& snapshot, const Requester& requester,
-             base::TimePoint ask_until, Reach reach = Reach::kRegistries)
-      : reach_(reach),
+             base::TimePoint registry_deadline, Scope scope = Scope::kRegistries)
+      : scope_(scope),
         sources_(sources),
         snapshot_(snapshot),
         requester_(requester),
-        registries_(sources.resolver, sources.keyring, sources.clock, ask_until,
+        registries_(sources.resolver, sources.keyring, sources.clock, registry_deadline,
                     requester.kind == Requester::Kind::kPod ? &sources.shared_answers : nullptr,
                     requester.name_space) {}
 
   struct Outcome {
     plan::CheckFacts facts;
-    plan::CheckStep step;  // a verdict; kPull, with `pull` only; or kRegistry, with Reach::kNode only
+    plan::CheckStep step;  // a verdict; kPull, with `pull` only; or kRegistry, with Scope::kNode only
   };
   // `pull`: a pull may be the answer, where the client has the right to one.
   Outcome Decide(const base::Call& call, const status::CheckQuestion& question, bool pull);
@@ -247,21 +249,21 @@ class CheckRound {
                                 const plan::ImageState* listed);
   bool HasOwnCredentials(const status::CheckQuestion& question, const image::Reference* reference);
 
-  const Reach reach_;
+  const Scope scope_;
   const CheckSources sources_;
   const plan::Snapshot& snapshot_;
   const Requester requester_;
   LiveRegistry registries_;
-  LiveRuntime::Listing here_;
+  LiveRuntime::Listing listing_;
   base::TimePoint observed_at_;
 };
 
 // ---- kubelet's files about one image, read now
 
 // Returns true if enough is known of kubelet to judge by its files.
-bool KnowsKubelet(const plan::Snapshot& snapshot);
+bool HasKubeletFacts(const plan::Snapshot& snapshot);
 
-// Both need KnowsKubelet. `written`: the name as a pod writes it; `image_id` empty: the image is not here.
+// Both need HasKubeletFacts. `written`: the name as a pod writes it; `image_id` empty: the image is not here.
 // The pod is any that has no credentials of its own.
 kubelet::VerdictQuestion ReadKubeletFiles(const plan::Snapshot& snapshot, const std::string& written,
                                           const std::string& image_id);

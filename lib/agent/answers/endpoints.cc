@@ -32,66 +32,66 @@ bool Flag(const http::ServerRequest& request, std::string_view name) {
 }
 
 http::ServerResponse Livez(const Board& board, const base::Clock& clock) {
-  auto still = clock.Now() - board.LastTurnAt();
-  if (still < kLoopStuckAfter) return {.body = "ok\n"};
-  auto seconds = std::chrono::duration_cast<std::chrono::seconds>(still).count();
+  auto since_turn = clock.Now() - board.LastTurnAt();
+  if (since_turn < kLoopStuckAfter) return {.body = "ok\n"};
+  auto seconds = std::chrono::duration_cast<std::chrono::seconds>(since_turn).count();
   return {.status = 503, .body = "the loop has not turned for " + std::to_string(seconds) + " s\n"};
 }
 
 // Another thread writes documents that grow with the list, so that probes do not wait for them.
-http::ServerAnswer Quickly(http::Deferred job) {
-  return {std::move(job), http::JobKind::kQuick};
+http::HandlerResult OnQuickThread(http::Deferred job) {
+  return {std::move(job), http::JobKind::kCompute};
 }
 
-http::ServerAnswer Status(const Board& board, const base::Clock& clock, View view) {
-  std::shared_ptr<StatusDocuments> documents = board.Documents();
+http::HandlerResult Status(const Board& board, const base::Clock& clock, View view) {
+  std::shared_ptr<CachedStatusTexts> documents = board.Documents();
   const bool full = view == View::kFull;
   // A document of this second is served at once; only the first client of a second has it written.
-  const StatusDocument& document = full ? documents->full : documents->open;
-  if (StatusDocument::Text text = document.Written(clock.Wall())) {
+  const CachedStatusText& document = full ? documents->full : documents->public_view;
+  if (CachedStatusText::Text text = document.Cached(clock.Wall())) {
     return http::SharedJsonResponse(200, std::move(text));
   }
-  return Quickly([documents = std::move(documents), &clock, full](const base::Call&) {
-    StatusDocument& document = full ? documents->full : documents->open;
+  return OnQuickThread([documents = std::move(documents), &clock, full](const base::Call&) {
+    CachedStatusText& document = full ? documents->full : documents->public_view;
     return http::SharedJsonResponse(200, document.Write(clock.Wall()));
   });
 }
 
-http::ServerResponse Refusal(const CallerError& away) {
-  http::ServerResponse response = http::ErrorResponse(away.status, away.message);
+http::ServerResponse ErrorResponseFor(const CallerError& error) {
+  http::ServerResponse response = http::ErrorResponse(error.status, error.message);
   // RFC 9110 requires it with 401.
-  if (away.status == 401) response.headers.Add("WWW-Authenticate", "Bearer");
-  if (away.retry_after.count() > 0) {
-    response.headers.Add("Retry-After", std::to_string(away.retry_after.count()));
+  if (error.status == 401) response.headers.Add("WWW-Authenticate", "Bearer");
+  if (error.retry_after.count() > 0) {
+    response.headers.Add("Retry-After", std::to_string(error.retry_after.count()));
   }
   return response;
 }
 
 // Answers a client by its token. A client whose token is remembered is answered at once; others wait for a
 // review on another thread.
-http::ServerAnswer AfterLogin(
+http::HandlerResult WithCaller(
     ClientAuthenticator& authenticator, ClientAuthenticator::Token token, const std::string& peer,
-    std::function<http::ServerAnswer(const std::variant<plan::Caller, CallerError>&)> answer) {
+    std::function<http::HandlerResult(const std::variant<plan::Caller, CallerError>&)> answer) {
   if (auto caller = authenticator.Remembered(token)) return answer(*caller);
   return {[&authenticator, token = std::move(token), peer, answer = std::move(answer)](
               const base::Call& call) { return answer(authenticator.Identify(call, token, peer)); },
-          http::JobKind::kLogin};
+          http::JobKind::kAuthentication};
 }
 
 // Answers a fleet token with the full status.
-http::ServerAnswer StatusOfFleet(const Board& board, const base::Clock& clock, std::string_view authorization,
-                                 const std::string& peer, ClientAuthenticator& authenticator) {
+http::HandlerResult FleetStatus(const Board& board, const base::Clock& clock, std::string_view authorization,
+                                const std::string& peer, ClientAuthenticator& authenticator) {
   auto token = authenticator.Read(authorization, plan::CallerPurpose::kFleet);
-  if (const auto* away = std::get_if<CallerError>(&token)) return Refusal(*away);
+  if (const auto* error = std::get_if<CallerError>(&token)) return ErrorResponseFor(*error);
   auto answer = [&board,
-                 &clock](const std::variant<plan::Caller, CallerError>& caller) -> http::ServerAnswer {
-    if (const auto* away = std::get_if<CallerError>(&caller)) return Refusal(*away);
+                 &clock](const std::variant<plan::Caller, CallerError>& caller) -> http::HandlerResult {
+    if (const auto* error = std::get_if<CallerError>(&caller)) return ErrorResponseFor(*error);
     return Status(board, clock, View::kFull);
   };
-  return AfterLogin(authenticator, std::get<ClientAuthenticator::Token>(std::move(token)), peer, answer);
+  return WithCaller(authenticator, std::get<ClientAuthenticator::Token>(std::move(token)), peer, answer);
 }
 
-http::ServerAnswer Readyz(const Board& board, const http::ServerRequest& request, View view) {
+http::HandlerResult Readyz(const Board& board, const http::ServerRequest& request, View view) {
   for (const auto& [name, value] : request.query) {
     // A question that is misspelt must not be answered as if it were another one.
     if (name != "verbose" && name != "policy" && name != "hash" && name != "source") {
@@ -107,44 +107,44 @@ http::ServerAnswer Readyz(const Board& board, const http::ServerRequest& request
   query.hash = request.Query("hash").value_or("");
   query.source = request.Query("source").value_or("");
   auto answer = [view](const plan::Snapshot& snapshot, const plan::ReadyQuestion& query, bool verbose) {
-    plan::ReadyAnswer ready = plan::AskReady(snapshot, query);
+    plan::ReadyAnswer ready = plan::EvaluateReady(snapshot, query);
     return http::ServerResponse{.status = ready.ready ? 200 : 503,
                                 .body = status::ReadyzText(snapshot, ready, verbose, view),
                                 .headers = {}};
   };
   // The short answer needs no thread, so that probes never wait.
   if (!Flag(request, "verbose")) return answer(*board.Latest(), query, false);
-  return Quickly([answer, snapshot = board.Latest(), query = std::move(query)](const base::Call&) {
+  return OnQuickThread([answer, snapshot = board.Latest(), query = std::move(query)](const base::Call&) {
     return answer(*snapshot, query, true);
   });
 }
 
-http::ServerAnswer OneImage(const Inquiry& inquiry, const http::ServerRequest& request) {
+http::HandlerResult OneImage(const ImageQueryService& image_queries, const http::ServerRequest& request) {
   std::string name = request.path.substr(kImages.size());
   auto reference = image::Reference::Parse(name);
   if (!reference) return http::ErrorResponse(400, name + ": " + reference.error().message());
   ExplainOptions options{.credentials = request.Query("credentials") != "false",
                          .identities = Flag(request, "identities")};
-  return http::Deferred([&inquiry, reference = *reference, options](const base::Call& call) {
-    Explanation explanation = inquiry.Explain(call, reference, options);
+  return http::Deferred([&image_queries, reference = *reference, options](const base::Call& call) {
+    Explanation explanation = image_queries.Explain(call, reference, options);
     return http::JsonResponse(explanation.known ? 200 : 404, std::move(explanation.json));
   });
 }
 
-http::ServerResponse AnswerCheck(const base::Call& call, const Inquiry& inquiry, const std::string& body,
-                                 bool local) {
+http::ServerResponse AnswerCheck(const base::Call& call, const ImageQueryService& image_queries,
+                                 const std::string& body, bool local) {
   auto check = status::ParseCheckRequest(body);
   if (!check) return http::ErrorResponse(400, check.error().message());
   // Anybody who reaches the port could otherwise fill the disk.
   if (check->pull && !local) {
     return http::ErrorResponse(403, "pulls are asked for on the node itself, over the agent's local socket");
   }
-  if (check->pull && !inquiry.pulls_for_node()) {
+  if (check->pull && !image_queries.pulls_for_node()) {
     return http::ErrorResponse(403,
                                "this agent pulls for no check: start it with --check-pull to allow that");
   }
   const Requester requester{.kind = local ? Requester::Kind::kNode : Requester::Kind::kAnonymous};
-  status::CheckResult result = inquiry.Check(call, *check, requester);
+  status::CheckResult result = image_queries.Check(call, *check, requester);
   // Messages may quote registries and plugins.
   if (!local) result = status::WithoutMessages(std::move(result));
   return http::JsonResponse(200, status::CheckResultJson(result));
@@ -152,22 +152,23 @@ http::ServerResponse AnswerCheck(const base::Call& call, const Inquiry& inquiry,
 
 // The body is parsed only when the request gets its turn, since a parsed one takes many times the memory of
 // its text.
-http::ServerAnswer Check(const Inquiry& inquiry, const http::ServerRequest& request, bool local) {
+http::HandlerResult Check(const ImageQueryService& image_queries, const http::ServerRequest& request,
+                          bool local) {
   // Neighbours get known answers only.
-  return {[&inquiry, body = request.body, local](const base::Call& call) {
-            return AnswerCheck(call, inquiry, body, local);
+  return {[&image_queries, body = request.body, local](const base::Call& call) {
+            return AnswerCheck(call, image_queries, body, local);
           },
-          local ? http::JobKind::kSlow : http::JobKind::kNear};
+          local ? http::JobKind::kRemote : http::JobKind::kLocal};
 }
 
 // Answers the check of a pod that was identified. It waits for registries and pulls only if it needs them,
 // and then beside other namespaces' checks.
-http::ServerAnswer AnswerPod(const base::Call& call, const Inquiry& inquiry,
-                             const ClientAuthenticator& authenticator, const plan::Caller& caller,
-                             const std::string& body, bool ask) {
+http::HandlerResult AnswerPod(const base::Call& call, const ImageQueryService& image_queries,
+                              const ClientAuthenticator& authenticator, const plan::Caller& caller,
+                              const std::string& body, bool ask) {
   auto check = status::ParseCheckRequest(body, true);
   if (!check) return http::ErrorResponse(400, check.error().message());
-  if (base::Status own = status::SpeakFor(caller, *check); !own) {
+  if (base::Status own = status::BindToCaller(caller, *check); !own) {
     return http::ErrorResponse(403, own.error().message());
   }
   const Requester requester{
@@ -176,34 +177,35 @@ http::ServerAnswer AnswerPod(const base::Call& call, const Inquiry& inquiry,
     return http::ErrorResponse(403,
                                "this agent's configuration (preflight.pull) lets no pod have images pulled");
   }
-  if (ask) return http::JsonResponse(200, status::CheckResultJson(inquiry.Check(call, *check, requester)));
+  if (ask)
+    return http::JsonResponse(200, status::CheckResultJson(image_queries.Check(call, *check, requester)));
   // Most checks end here, on the threads that are never held up by a registry.
-  if (auto known = inquiry.CheckKnown(call, *check, requester)) {
+  if (auto known = image_queries.CheckKnown(call, *check, requester)) {
     return http::JsonResponse(200, status::CheckResultJson(*known));
   }
-  return {[&inquiry, &authenticator, caller, body](const base::Call& later) {
-            return AnswerPod(later, inquiry, authenticator, caller, body, true);
+  return {[&image_queries, &authenticator, caller, body](const base::Call& later) {
+            return AnswerPod(later, image_queries, authenticator, caller, body, true);
           },
           // A namespace whose checks wait must not keep those of others waiting.
-          http::JobKind::kSlow, caller.name_space};
+          http::JobKind::kRemote, caller.name_space};
 }
 
 // Answers a pod that asks in its own name.
-http::ServerAnswer CheckOfPod(const Inquiry& inquiry, const http::ServerRequest& request,
-                              std::string_view authorization, ClientAuthenticator& authenticator) {
+http::HandlerResult PodCheck(const ImageQueryService& image_queries, const http::ServerRequest& request,
+                             std::string_view authorization, ClientAuthenticator& authenticator) {
   // Most worthless tokens are rejected here, without a thread.
   auto token = authenticator.Read(authorization, plan::CallerPurpose::kPreflight);
-  if (const auto* away = std::get_if<CallerError>(&token)) return Refusal(*away);
-  auto answer = [&inquiry, &authenticator, body = request.body](
-                    const std::variant<plan::Caller, CallerError>& who) -> http::ServerAnswer {
-    if (const auto* away = std::get_if<CallerError>(&who)) return Refusal(*away);
+  if (const auto* error = std::get_if<CallerError>(&token)) return ErrorResponseFor(*error);
+  auto answer = [&image_queries, &authenticator, body = request.body](
+                    const std::variant<plan::Caller, CallerError>& who) -> http::HandlerResult {
+    if (const auto* error = std::get_if<CallerError>(&who)) return ErrorResponseFor(*error);
     const plan::Caller& caller = std::get<plan::Caller>(who);
-    return {[&inquiry, &authenticator, caller, body](const base::Call& call) {
-              return AnswerPod(call, inquiry, authenticator, caller, body, false);
+    return {[&image_queries, &authenticator, caller, body](const base::Call& call) {
+              return AnswerPod(call, image_queries, authenticator, caller, body, false);
             },
-            http::JobKind::kNear, caller.name_space};
+            http::JobKind::kLocal, caller.name_space};
   };
-  return AfterLogin(authenticator, std::get<ClientAuthenticator::Token>(std::move(token)), request.peer,
+  return WithCaller(authenticator, std::get<ClientAuthenticator::Token>(std::move(token)), request.peer,
                     answer);
 }
 
@@ -222,12 +224,12 @@ http::ServerResponse AnswerRetry(Retries& retries, const std::string& body) {
 }
 
 // 1. Root of the node, or a fleet token. 2. Another thread parses: a request names up to a thousand images.
-http::ServerAnswer Retry(Retries& retries, const http::ServerRequest& request, bool local,
-                         ClientAuthenticator* authenticator) {
-  auto job = [&retries, body = request.body](const base::Call&) -> http::ServerAnswer {
+http::HandlerResult Retry(Retries& retries, const http::ServerRequest& request, bool local,
+                          ClientAuthenticator* authenticator) {
+  auto job = [&retries, body = request.body](const base::Call&) -> http::HandlerResult {
     return AnswerRetry(retries, body);
   };
-  if (local) return Quickly(job);
+  if (local) return OnQuickThread(job);
   auto authorization = request.headers.Get(plan::kFleetHeader);
   if (!authorization) {
     return http::ErrorResponse(403,
@@ -237,17 +239,17 @@ http::ServerAnswer Retry(Retries& retries, const http::ServerRequest& request, b
     return http::ErrorResponse(403, "this agent's configuration (fleetTokens) admits no token here");
   }
   auto token = authenticator->Read(*authorization, plan::CallerPurpose::kFleet);
-  if (const auto* away = std::get_if<CallerError>(&token)) return Refusal(*away);
-  auto answer = [job](const std::variant<plan::Caller, CallerError>& caller) -> http::ServerAnswer {
-    if (const auto* away = std::get_if<CallerError>(&caller)) return Refusal(*away);
-    return Quickly(job);
+  if (const auto* error = std::get_if<CallerError>(&token)) return ErrorResponseFor(*error);
+  auto answer = [job](const std::variant<plan::Caller, CallerError>& caller) -> http::HandlerResult {
+    if (const auto* error = std::get_if<CallerError>(&caller)) return ErrorResponseFor(*error);
+    return OnQuickThread(job);
   };
-  return AfterLogin(*authenticator, std::get<ClientAuthenticator::Token>(std::move(token)), request.peer,
+  return WithCaller(*authenticator, std::get<ClientAuthenticator::Token>(std::move(token)), request.peer,
                     answer);
 }
 
 // Returns true if the answer depends on a token, which a web page of another site does not have.
-bool ShowsToken(const http::ServerRequest& request) {
+bool BringsToken(const http::ServerRequest& request) {
   return (request.path == kCheck && request.headers.Has("Authorization")) ||
          ((request.path == "/v1/status" || request.path == kRetry) &&
           request.headers.Has(plan::kFleetHeader));
@@ -261,20 +263,21 @@ http::ServerResponse Scrape(const Board& board, const Metrics& metrics, View vie
 
 }  // namespace
 
-http::Handler Endpoints(const Board& board, const Metrics& metrics, const Inquiry& inquiry, Retries& retries,
-                        const base::Clock& clock, Audience audience, ClientAuthenticator* authenticator) {
+http::Handler Endpoints(const Board& board, const Metrics& metrics, const ImageQueryService& image_queries,
+                        Retries& retries, const base::Clock& clock, Audience audience,
+                        ClientAuthenticator* authenticator) {
   const bool local = audience == Audience::kLocal;
   const View view = local ? View::kFull : View::kPublic;
   // A handler runs on one thread.
-  auto checks = std::make_shared<base::PeerRate>(kAnonymousChecks, kAnonymousClientChecks);
-  return [&board, &metrics, &inquiry, &retries, &clock, local, view, checks,
-          authenticator](const http::ServerRequest& request) -> http::ServerAnswer {
+  auto checks = std::make_shared<base::PeerRateLimiter>(kAnonymousChecks, kAnonymousClientChecks);
+  return [&board, &metrics, &image_queries, &retries, &clock, local, view, checks,
+          authenticator](const http::ServerRequest& request) -> http::HandlerResult {
     const std::string& path = request.path;
     // /livez tells nothing that such a page could use.
-    if (!local && path != "/livez" && !ShowsToken(request)) {
+    if (!local && path != "/livez" && !BringsToken(request)) {
       // A web page of another site could read what any client may, through a browser in this network.
       const std::string node = board.Latest()->node;
-      if (http::MayBeOfAPage(request, {node})) {
+      if (http::MayComeFromBrowserPage(request, {node})) {
         return http::ErrorResponse(
             421, "the Host header has another name than this agent's: use an address or the node's name");
       }
@@ -288,12 +291,12 @@ http::Handler Endpoints(const Board& board, const Metrics& metrics, const Inquir
       auto authorization = request.headers.Get("Authorization");
       if (!local && authorization) {
         if (authenticator != nullptr && authenticator->Admits(plan::CallerPurpose::kPreflight))
-          return CheckOfPod(inquiry, request, *authorization, *authenticator);
+          return PodCheck(image_queries, request, *authorization, *authenticator);
         return http::ErrorResponse(403,
                                    "this agent's configuration (preflight) admits no pod that shows a token");
       }
       // Take returns a waiting time if the client must wait.
-      if (local || !checks->Take(request.peer, clock.Now())) return Check(inquiry, request, local);
+      if (local || !checks->Take(request.peer, clock.Now())) return Check(image_queries, request, local);
       http::ServerResponse refusal = http::ErrorResponse(429, "too many checks: ask again in a second");
       refusal.headers.Add("Retry-After", "1");
       return refusal;
@@ -309,17 +312,18 @@ http::Handler Endpoints(const Board& board, const Metrics& metrics, const Inquir
     if (path == "/livez") return Livez(board, clock);
     if (path == "/readyz") return Readyz(board, request, view);
     if (path == "/metrics") {
-      return Quickly([&board, &metrics, view](const base::Call&) { return Scrape(board, metrics, view); });
+      return OnQuickThread(
+          [&board, &metrics, view](const base::Call&) { return Scrape(board, metrics, view); });
     }
     if (path == "/v1/status") {
       auto authorization = request.headers.Get(plan::kFleetHeader);
       if (local || !authorization) return Status(board, clock, view);
       if (authenticator != nullptr && authenticator->Admits(plan::CallerPurpose::kFleet)) {
-        return StatusOfFleet(board, clock, *authorization, request.peer, *authenticator);
+        return FleetStatus(board, clock, *authorization, request.peer, *authenticator);
       }
       return http::ErrorResponse(403, "this agent's configuration (fleetTokens) admits no token here");
     }
-    return OneImage(inquiry, request);
+    return OneImage(image_queries, request);
   };
 }
 
@@ -345,7 +349,7 @@ std::variant<status::RetryResult, base::Duration> Retries::Request(const status:
   if (request.images.empty()) {
     for (const plan::ImageState& image : snapshot->images) {
       if (plan::AwaitsRetry(image)) {
-        result.images.push_back({image.want->reference.written(), RetryState::kRequested});
+        result.images.push_back({image.desired->reference.written(), RetryState::kRequested});
       }
     }
   }

@@ -21,7 +21,7 @@ namespace prefetch::agent {
 
 // Retries: requests of operators to try at once what waits for its back-off (POST /v1/retry).
 
-// Any thread may call. One object serves all listeners, which share the limit of plan::kRetries. The
+// Any thread may call. One object serves all listeners, which share the limit of plan::kRetryRequestRate. The
 // constructor's arguments outlive it.
 class Retries {
  public:
@@ -41,7 +41,7 @@ class Retries {
   const base::Clock& clock_;
   const Retry retry_;
   base::Mutex mutex_;
-  base::TokenBucket tokens_ PREFETCH_GUARDED_BY(mutex_){plan::kRetries};
+  base::TokenBucket tokens_ PREFETCH_GUARDED_BY(mutex_){plan::kRetryRequestRate};
 };
 
 // Callers of an endpoint. Neighbours on the pod network see status::View::kPublic; users of the unix socket
@@ -61,8 +61,8 @@ constexpr unsigned kPodNetworkThreadsPerClient = 2;
 
 // `authenticator`: clients that show a token are answered as that allows, at the rates of
 // ClientAuthenticator: pods their preflights, fleet tokens the full status. Null: they are refused.
-http::Handler Endpoints(const Board& board, const Metrics& metrics, const Inquiry& inquiry, Retries& retries,
-                        const base::Clock& clock, Audience audience,
+http::Handler Endpoints(const Board& board, const Metrics& metrics, const ImageQueryService& image_queries,
+                        Retries& retries, const base::Clock& clock, Audience audience,
                         ClientAuthenticator* authenticator = nullptr);
 
 }  // namespace prefetch::agent

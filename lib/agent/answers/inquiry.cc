@@ -17,18 +17,18 @@ namespace {
 
 // Maximum number of answers that are held for pulls, so that other requests find a thread. A request without
 // a place gets the known answer after a moment, in which the loop notices the request for a pull.
-constexpr int kMostHeld = 2;
-constexpr std::chrono::milliseconds kMoment{250};
+constexpr int kMaxHeldAnswers = 2;
+constexpr std::chrono::milliseconds kShortHold{250};
 // Time for registries in one request of a pod, since it occupies a thread.
 constexpr std::chrono::seconds kRegistryTimeOfPods{8};
 
 // A place among the answers that are held for pulls.
-class Place {
+class HeldAnswerSlot {
  public:
-  explicit Place(std::atomic<int>& taken) : taken_(taken), granted_(taken++ < kMostHeld) {}
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
-  ~Place() { taken_--; }
+  explicit HeldAnswerSlot(std::atomic<int>& taken) : taken_(taken), granted_(taken++ < kMaxHeldAnswers) {}
+  HeldAnswerSlot(const HeldAnswerSlot&) = delete;
+  HeldAnswerSlot& operator=(const HeldAnswerSlot&) = delete;
+  ~HeldAnswerSlot() { taken_--; }
   bool granted() const { return granted_; }
 
  private:
@@ -38,13 +38,15 @@ class Place {
 
 }  // namespace
 
-plan::CheckVerdict Inquiry::VerdictNow(const base::Call& call, const status::CheckQuestion& question,
-                                       const plan::Snapshot& snapshot, CheckRound& round,
-                                       std::optional<RequestedPull>& requested) const {
+plan::CheckVerdict ImageQueryService::EvaluateQuestion(const base::Call& call,
+                                                       const status::CheckQuestion& question,
+                                                       const plan::Snapshot& snapshot, CheckRound& round,
+                                                       std::optional<RequestedPull>& requested) const {
   // Once a pull was asked for, its result decides, and no more questions go to the registry.
   if (requested) {
     auto verdict = plan::VerdictOfPull(
-        requested->facts, plan::PulledFor(snapshot, *requested->facts.reference, requested->observed_at));
+        requested->facts,
+        plan::FindRequestedImage(snapshot, *requested->facts.reference, requested->observed_at));
     if (verdict) return *std::move(verdict);
   }
   CheckRound::Outcome outcome = round.Decide(call, question, pulls() && !requested);
@@ -53,11 +55,11 @@ plan::CheckVerdict Inquiry::VerdictNow(const base::Call& call, const status::Che
   // The facts are kept: the verdict on the pull is about the pod as it was asked about. Decided again at
   // once, because the Snapshot may show a pull of this image already.
   requested = RequestedPull{std::move(outcome.facts), round.observed_at()};
-  return VerdictNow(call, question, snapshot, round, requested);
+  return EvaluateQuestion(call, question, snapshot, round, requested);
 }
 
-status::CheckResult Inquiry::Check(const base::Call& call, const status::CheckRequest& request,
-                                   Requester requester) const {
+status::CheckResult ImageQueryService::Check(const base::Call& call, const status::CheckRequest& request,
+                                             Requester requester) const {
   requester.pull = request.pull;
   std::vector<status::CheckQuestion> questions = request.questions;
   if (requester.kind == Requester::Kind::kAnonymous) {
@@ -65,30 +67,30 @@ status::CheckResult Inquiry::Check(const base::Call& call, const status::CheckRe
     // exist.
     for (status::CheckQuestion& question : questions) question.identity = {};
   }
-  const base::TimePoint ask_until =
+  const base::TimePoint registry_deadline =
       std::chrono::steady_clock::now() + (requester.kind == Requester::Kind::kPod
                                               ? std::min<base::Duration>(request.within, kRegistryTimeOfPods)
                                               : base::Duration(request.within));
   plan::SnapshotPtr snapshot = board_.Latest();
   status::CheckResult result{.node = snapshot->node, .time = clock_.Wall(), .ok = true, .answers = {}};
   result.answers.resize(questions.size());
-  std::vector<Open> open;
+  std::vector<PendingQuestion> open;
   for (std::size_t i = 0; i < questions.size(); i++) open.push_back({i, std::nullopt});
-  std::optional<Place> place;
+  std::optional<HeldAnswerSlot> place;
   base::Call held = call;
   while (true) {
     CheckRound round({runtime_, keyring_, clock_, resolver_, shared_answers_}, *snapshot, requester,
-                     ask_until);
-    std::erase_if(open, [&](Open& one) {
+                     registry_deadline);
+    std::erase_if(open, [&](PendingQuestion& one) {
       const status::CheckQuestion& question = questions[one.question];
-      const plan::CheckVerdict verdict = VerdictNow(held, question, *snapshot, round, one.requested);
+      const plan::CheckVerdict verdict = EvaluateQuestion(held, question, *snapshot, round, one.requested);
       result.answers[one.question] = status::AnswerOf(question, verdict);
       return !verdict.pending;
     });
     if (open.empty()) break;
     if (!place) {
-      place.emplace(waiting_);
-      held = call.Within(place->granted() ? std::max<base::Duration>(request.wait, kMoment) : kMoment);
+      place.emplace(held_answers_);
+      held = call.Within(place->granted() ? std::max<base::Duration>(request.wait, kShortHold) : kShortHold);
     }
     if (held.Stopped()) break;
     plan::SnapshotPtr newer = board_.LatestAfter(held, snapshot);
@@ -101,14 +103,14 @@ status::CheckResult Inquiry::Check(const base::Call& call, const status::CheckRe
   return result;
 }
 
-std::optional<status::CheckResult> Inquiry::CheckKnown(const base::Call& call,
-                                                       const status::CheckRequest& request,
-                                                       Requester requester) const {
+std::optional<status::CheckResult> ImageQueryService::CheckKnown(const base::Call& call,
+                                                                 const status::CheckRequest& request,
+                                                                 Requester requester) const {
   requester.pull = request.pull;
   const plan::SnapshotPtr snapshot = board_.Latest();
   status::CheckResult result{.node = snapshot->node, .time = clock_.Wall(), .ok = true, .answers = {}};
   CheckRound round({runtime_, keyring_, clock_, resolver_, shared_answers_}, *snapshot, requester,
-                   base::TimePoint(), CheckRound::Reach::kNode);
+                   base::TimePoint(), CheckRound::Scope::kNode);
   for (const status::CheckQuestion& question : request.questions) {
     const CheckRound::Outcome outcome = round.Decide(call, question, pulls());
     // One question that needs a registry sends the whole request to the threads that may wait.
@@ -157,7 +159,7 @@ status::RecordedUse UseOf(const std::string& repository, const kubelet::Credenti
   return use;
 }
 
-struct PodNow {
+struct JudgedPod {
   image::Reference reference;
   kubelet::VerdictQuestion files;
   plan::VerdictsPtr verdicts;  // the worst of all pods
@@ -165,10 +167,10 @@ struct PodNow {
 
 // Reads kubelet's files as they are now. Returns the pod profile with the worst verdict, and the first of
 // several. Its files explain the verdict that status shows for the entry.
-PodNow WorstPod(const plan::Snapshot& snapshot, const plan::ImageState& image) {
-  std::vector<PodNow> all;
-  std::vector<plan::SpelledVerdicts> each;
-  for (const plan::PodProfile& pod : plan::PodsOf(image.want)) {
+JudgedPod WorstPod(const plan::Snapshot& snapshot, const plan::ImageState& image) {
+  std::vector<JudgedPod> all;
+  std::vector<plan::SpellingVerdicts> each;
+  for (const plan::PodProfile& pod : plan::PodsOf(image.desired)) {
     const std::string& written = pod.reference.written();
     all.push_back({pod.reference, ReadKubeletFiles(snapshot, written, image.image_id), nullptr});
     all.back().files.pod = kubelet::IdentityOf(*pod.ready_as);
@@ -177,7 +179,7 @@ PodNow WorstPod(const plan::Snapshot& snapshot, const plan::ImageState& image) {
     each.push_back({written, all.back().verdicts, pod.ready_as});
   }
   plan::VerdictsPtr worst = plan::WorstOf(std::move(each)).worst;
-  auto decisive = std::find_if(all.begin(), all.end(), [&](const PodNow& one) {
+  auto decisive = std::find_if(all.begin(), all.end(), [&](const JudgedPod& one) {
     return one.verdicts->never.result == worst->never.result &&
            one.verdicts->never.reason == worst->never.reason;
   });
@@ -186,14 +188,14 @@ PodNow WorstPod(const plan::Snapshot& snapshot, const plan::ImageState& image) {
 }
 
 // Adds kubelet's files as the newest possible kubelet reads them.
-void AddFiles(const plan::Snapshot& snapshot, const plan::ImageState& image, bool identities,
-              status::ImageDetail& detail) {
-  if (!KnowsKubelet(snapshot)) return;
+void AddKubeletFiles(const plan::Snapshot& snapshot, const plan::ImageState& image, bool identities,
+                     status::ImageDetail& detail) {
+  if (!HasKubeletFacts(snapshot)) return;
   image::KubeletVersion version = snapshot.possible_kubelets->back().version;
-  PodNow pod_now = WorstPod(snapshot, image);
-  const kubelet::VerdictQuestion& files = pod_now.files;
-  detail.verdicts = *pod_now.verdicts;
-  detail.record_key = kubelet::TrimmedImage(pod_now.reference, version);
+  JudgedPod judged_pod = WorstPod(snapshot, image);
+  const kubelet::VerdictQuestion& files = judged_pod.files;
+  detail.verdicts = *judged_pod.verdicts;
+  detail.record_key = kubelet::TrimmedImage(judged_pod.reference, version);
   // Records are filed under an image id (K18), so an absent image has none.
   if (image.image_id.empty()) return;
   kubelet::RecordReading record = kubelet::DecodeRecord(files.record.content, image.image_id, version);
@@ -202,16 +204,17 @@ void AddFiles(const plan::Snapshot& snapshot, const plan::ImageState& image, boo
   for (const auto& [repository, entry] : record.record.mapping) {
     detail.record.uses.push_back(UseOf(repository, entry, identities));
   }
-  kubelet::Reading intent = kubelet::DecodeIntent(files.intent.content, pod_now.reference.written(), version);
+  kubelet::Reading intent =
+      kubelet::DecodeIntent(files.intent.content, judged_pod.reference.written(), version);
   detail.intent =
       StateName(files.intent, intent != kubelet::Reading::kUndecodable, intent == kubelet::Reading::kFound);
 }
 
 }  // namespace
 
-void Inquiry::AddCredentials(const base::Call& call, const plan::ImageState& image,
-                             status::ImageDetail& detail) const {
-  credentials::Lookup lookup = keyring_.Find(call, image.want->reference, image.want->sources);
+void ImageQueryService::AddCredentials(const base::Call& call, const plan::ImageState& image,
+                                       status::ImageDetail& detail) const {
+  credentials::Lookup lookup = keyring_.Find(call, image.desired->reference, image.desired->sources);
   detail.credentials_known = true;
   for (const credentials::Credential& credential : lookup.credentials) {
     detail.credentials.push_back({.source = std::string(credentials::SourceName(credential.source)),
@@ -230,8 +233,8 @@ void Inquiry::AddCredentials(const base::Call& call, const plan::ImageState& ima
 // A listed image is answered from the Snapshot, so that the page agrees with status. For other images the
 // runtime is asked now. If it does not answer, nothing is said about kubelet's records, which are filed under
 // the image id that only the runtime knows.
-Explanation Inquiry::Explain(const base::Call& call, const image::Reference& reference,
-                             const ExplainOptions& options) const {
+Explanation ImageQueryService::Explain(const base::Call& call, const image::Reference& reference,
+                                       const ExplainOptions& options) const {
   plan::SnapshotPtr snapshot = board_.Latest();
   status::ImageDetail detail;
   plan::ImageState image;
@@ -245,7 +248,7 @@ Explanation Inquiry::Explain(const base::Call& call, const image::Reference& ref
   } else {
     auto here = runtime_.Ask(call.Within(LiveRuntime::Timeout(snapshot->runtime)), {});
     runtime_answered = here->ok();
-    image.want = plan::DesiredImage{.reference = reference};
+    image.desired = plan::DesiredImage{.reference = reference};
     if (!runtime_answered)
       image.message = "the container runtime could not be asked: " + here->error().message;
     if (runtime_answered) image = runtime_.Unlisted(call, reference, **here);
@@ -254,7 +257,7 @@ Explanation Inquiry::Explain(const base::Call& call, const image::Reference& ref
     auto other = image::Reference::Parse(alias);
     if (other && plan::FindImage(*snapshot, *other) != nullptr) detail.listed_aliases.push_back(alias);
   }
-  if (runtime_answered) AddFiles(*snapshot, image, options.identities, detail);
+  if (runtime_answered) AddKubeletFiles(*snapshot, image, options.identities, detail);
   if (!detail.listed && detail.verdicts) {
     image.verdicts = std::make_shared<const kubelet::Verdicts>(*detail.verdicts);
     if (image.present) image.reason = plan::ReasonFor(detail.verdicts->never.reason);

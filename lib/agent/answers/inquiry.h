@@ -1,5 +1,5 @@
-// Inquiry: implements POST /v1/check and GET /v1/images/REF, for what the Snapshot does not have: pods with
-// their own secrets, other spellings, unlisted images, kubelet's record, available credentials.
+// ImageQueryService: implements POST /v1/check and GET /v1/images/REF, for what the Snapshot does not have:
+// pods with their own secrets, other spellings, unlisted images, kubelet's record, available credentials.
 #pragma once
 
 #include <atomic>
@@ -34,13 +34,14 @@ struct Explanation {
 };
 
 // Thread-safe. Its arguments must outlive it.
-class Inquiry {
+class ImageQueryService {
  public:
   // `resolver` and `hosts` empty: this agent asks no registry. `request_pull` empty: it pulls for no check;
   // `pulls_for_node`: also for those over the local socket.
-  Inquiry(const Board& board, cri::ImageService& images, cri::ContentService& content,
-          credentials::Keyring& keyring, const base::Clock& clock, RegistryResolver resolver = nullptr,
-          RegistryHosts hosts = nullptr, PullRequester request_pull = nullptr, bool pulls_for_node = true)
+  ImageQueryService(const Board& board, cri::ImageService& images, cri::ContentService& content,
+                    credentials::Keyring& keyring, const base::Clock& clock,
+                    RegistryResolver resolver = nullptr, RegistryHosts hosts = nullptr,
+                    PullRequester request_pull = nullptr, bool pulls_for_node = true)
       : board_(board),
         runtime_(images, content, clock),
         keyring_(keyring),
@@ -82,27 +83,27 @@ class Inquiry {
     base::TimePoint observed_at;
   };
   // A question that is not answered yet, by its place in the request.
-  struct Open {
+  struct PendingQuestion {
     std::size_t question = 0;
     std::optional<RequestedPull> requested;
   };
   // `pending` while the pull of `requested` runs; sets `requested` where a pull is the answer.
-  plan::CheckVerdict VerdictNow(const base::Call& call, const status::CheckQuestion& question,
-                                const plan::Snapshot& snapshot, CheckRound& round,
-                                std::optional<RequestedPull>& requested) const;
+  plan::CheckVerdict EvaluateQuestion(const base::Call& call, const status::CheckQuestion& question,
+                                      const plan::Snapshot& snapshot, CheckRound& round,
+                                      std::optional<RequestedPull>& requested) const;
   void AddCredentials(const base::Call& call, const plan::ImageState& image,
                       status::ImageDetail& detail) const;
 
   const Board& board_;
   mutable LiveRuntime runtime_;
-  mutable SharedAnswers shared_answers_;
+  mutable SharedRegistryAnswers shared_answers_;
   credentials::Keyring& keyring_;
   const base::Clock& clock_;
   const RegistryResolver resolver_;
   const RegistryHosts hosts_;
   const PullRequester request_pull_;
   const bool pulls_for_node_;
-  mutable std::atomic<int> waiting_{0};  // answers that are held for pulls
+  mutable std::atomic<int> held_answers_{0};  // answers that are held for pulls
 };
 
 }  // namespace prefetch::agent

@@ -120,7 +120,7 @@ void ShowEntries(const std::vector<plan::ImageState>& images, const std::vector<
   std::map<plan::PullState, int> pulls;
   int exposed = 0;
   for (const plan::ImageState& image : images) {
-    entries[{image.phase, image.reason, image.want->required}]++;
+    entries[{image.phase, image.reason, image.desired->required}]++;
     pulls[image.pull.state]++;
     exposed += image.exposed ? 1 : 0;
   }

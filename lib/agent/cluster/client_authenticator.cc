@@ -26,7 +26,7 @@ constexpr seconds kRememberedInRenewal{90};
 static_assert(ClientAuthenticator::kRenewalsAtOnce * (kRememberedInRenewal - kRemembered) >=
                   100 * std::chrono::milliseconds(2500),
               "a hundred pods are renewed before the old answers end, though each review takes 2.5 s");
-constexpr seconds kComeAgain{5};
+constexpr seconds kDefaultRetryAfter{5};
 // More than the pods of a node. Beyond that, the entry that expires first is dropped.
 constexpr std::size_t kMostKnown = 2000;
 constexpr std::size_t kMostNamespaces = 1000;
@@ -50,18 +50,19 @@ CallerError NotReviewed(const kube::Failure& failure, plan::CallerPurpose purpos
                               std::string(purpose == plan::CallerPurpose::kFleet ? "fleet" : "preflight") +
                               " grants that right"
                         : kNoReview;
-  return {.status = 503,
-          .message = std::move(why),
-          .retry_after = std::clamp(failure.retry_after.value_or(kComeAgain), seconds(1), kLongestPause)};
+  return {
+      .status = 503,
+      .message = std::move(why),
+      .retry_after = std::clamp(failure.retry_after.value_or(kDefaultRetryAfter), seconds(1), kLongestPause)};
 }
 
 }  // namespace
 
-ClientAuthenticator::ClientAuthenticator(plan::CallerRules rules, bool fleet, plan::AgentPlace place,
+ClientAuthenticator::ClientAuthenticator(plan::CallerRules rules, bool fleet, plan::AgentLocation location,
                                          kube::Api& api, Metrics& metrics, const base::Clock& clock)
     : rules_(std::move(rules)),
       fleet_(fleet),
-      place_(std::move(place)),
+      location_(std::move(location)),
       api_(api),
       metrics_(metrics),
       clock_(clock),
@@ -156,10 +157,10 @@ std::optional<std::variant<ClientAuthenticator::Identity, CallerError>> ClientAu
   const base::TimePoint now = clock_.Now();
   if (auto identity = Recall(token.key)) return *std::move(identity);
   // After a failure, one client probes the API server while the others are told to come again.
-  if (IsAway(now)) {
+  if (IsApiServerDown(now)) {
     metrics_.CallerRejected(token.purpose, "NotReviewed");
-    const auto wait = std::chrono::ceil<seconds>(away_->until - now);
-    return CallerError{.status = 503, .message = away_->why, .retry_after = std::max(wait, seconds(1))};
+    const auto wait = std::chrono::ceil<seconds>(outage_->until - now);
+    return CallerError{.status = 503, .message = outage_->why, .retry_after = std::max(wait, seconds(1))};
   }
   if (auto wait = TakeReview(token.purpose, peer, now)) {
     metrics_.CallerRejected(token.purpose, "TooManyReviews");
@@ -167,17 +168,18 @@ std::optional<std::variant<ClientAuthenticator::Identity, CallerError>> ClientAu
                        .message = "too many tokens to review: ask again in a moment",
                        .retry_after = std::max(std::chrono::ceil<seconds>(*wait), seconds(1))};
   }
-  in_review_.emplace(token.key, Occasion::kCaller);
+  in_review_.emplace(token.key, ReviewKind::kCaller);
   return std::nullopt;
 }
 
 // After the pause, the first client becomes the probe; while its review runs, the server still counts as
 // away.
-bool ClientAuthenticator::IsAway(base::TimePoint now) const {
-  if (!away_) return false;
+bool ClientAuthenticator::IsApiServerDown(base::TimePoint now) const {
+  if (!outage_) return false;
   // A renewal that began before the outage may take long to fail, and tries nothing.
-  return now < away_->until || std::any_of(in_review_.begin(), in_review_.end(),
-                                           [](const auto& one) { return one.second == Occasion::kCaller; });
+  return now < outage_->until || std::any_of(in_review_.begin(), in_review_.end(), [](const auto& one) {
+           return one.second == ReviewKind::kCaller;
+         });
 }
 
 std::optional<base::Duration> ClientAuthenticator::TakeReview(plan::CallerPurpose purpose,
@@ -187,10 +189,10 @@ std::optional<base::Duration> ClientAuthenticator::TakeReview(plan::CallerPurpos
 
 // A rejected token costs the budget of its address more than a good one, so that forged tokens use up the
 // address's budget and not the API server's time.
-void ClientAuthenticator::FineForForgery(plan::CallerPurpose purpose, const std::string& peer) {
+void ClientAuthenticator::ChargeForForgery(plan::CallerPurpose purpose, const std::string& peer) {
   base::Lock lock(mutex_);
   (purpose == plan::CallerPurpose::kFleet ? fleet_reviews_ : reviews_)
-      .Fine(peer, kRejectedCountsAs - 1, clock_.Now());
+      .Penalize(peer, kRejectionCost - 1, clock_.Now());
 }
 
 // The client left before the API server answered, so nothing new is known about the server.
@@ -207,12 +209,12 @@ bool ClientAuthenticator::HasAnsweredSince(base::TimePoint time) {
   return answered_at_ && *answered_at_ > time;
 }
 
-void ClientAuthenticator::EndReview(const std::string& key, std::optional<Away> away) {
+void ClientAuthenticator::EndReview(const std::string& key, std::optional<Outage> outage) {
   {
     base::Lock lock(mutex_);
     in_review_.erase(key);
-    away_ = std::move(away);
-    if (!away_) answered_at_ = clock_.Now();
+    outage_ = std::move(outage);
+    if (!outage_) answered_at_ = clock_.Now();
   }
   changed_.notify_all();
 }
@@ -226,40 +228,41 @@ void ClientAuthenticator::ReportProblem(std::string problem) {
 std::variant<ClientAuthenticator::Identity, CallerError> ClientAuthenticator::Review(
     const base::Call& call, const Token& token, const std::string& peer) {
   if (auto decided = AwaitReview(call, token, peer)) return *std::move(decided);
-  auto reviewed = ReviewNow(call.Within(kReviewLimit), token, Occasion::kCaller);
+  auto reviewed = ReviewNow(call.Within(kReviewLimit), token, ReviewKind::kCaller);
   if (std::holds_alternative<CallerError>(reviewed)) metrics_.CallerRejected(token.purpose, "NotReviewed");
   const auto* identity = std::get_if<Identity>(&reviewed);
   const auto* refusal = identity == nullptr ? nullptr : std::get_if<plan::RejectionReason>(identity);
-  if (refusal != nullptr && *refusal == plan::RejectionReason::kRejected) FineForForgery(token.purpose, peer);
+  if (refusal != nullptr && *refusal == plan::RejectionReason::kRejected)
+    ChargeForForgery(token.purpose, peer);
   return reviewed;
 }
 
 std::variant<ClientAuthenticator::Identity, CallerError> ClientAuthenticator::ReviewNow(
-    const base::Call& call, const Token& token, Occasion occasion) {
+    const base::Call& call, const Token& token, ReviewKind review_kind) {
   const base::TimePoint began = clock_.Now();
   // A client whose own time is nearly over shows nothing about the API server.
-  const bool hurried = call.IsHurried(kReviewLimit);
+  const bool hurried = call.HasShortDeadline(kReviewLimit);
   auto review = api_.ReviewToken(call, token.secret, std::string(plan::kCallerAudience));
   if (!review) {
-    CallerError away = NotReviewed(review.failure(), token.purpose);
+    CallerError error = NotReviewed(review.failure(), token.purpose);
     // A client that went away must not close the door for the others, nor one review that fails while the API
     // server answers others, nor a review that nobody waits for.
     const kube::ApiError kind = review.failure().kind;
-    const bool left = occasion == Occasion::kRenewal || call.Stopped() ||
+    const bool left = review_kind == ReviewKind::kRenewal || call.Stopped() ||
                       kind == kube::ApiError::kCancelled || (kind == kube::ApiError::kTimeout && hurried) ||
                       (!kube::IsRefusal(kind) && HasAnsweredSince(began));
     if (left) {
       AbandonReview(token.key);
     } else {
-      EndReview(token.key, Away{clock_.Now() + away.retry_after, away.message});
+      EndReview(token.key, Outage{clock_.Now() + error.retry_after, error.message});
     }
     if (review.failure().kind == kube::ApiError::kForbidden)
-      ReportProblem("pods and fleet commands that ask over the network get no answer: " + away.message);
+      ReportProblem("pods and fleet commands that ask over the network get no answer: " + error.message);
     base::Warn("token not reviewed",
                {{"kind", kube::ApiErrorName(review.failure().kind)}, {"error", review.failure().message}});
-    return away;
+    return error;
   }
-  Identity identity = plan::EvaluateReview(ToPlan(*std::move(review)), token.purpose, place_, rules_);
+  Identity identity = plan::EvaluateReview(ToPlan(*std::move(review)), token.purpose, location_, rules_);
   Remember(token, identity);
   EndReview(token.key, std::nullopt);
   ReportProblem("");
@@ -268,17 +271,17 @@ std::variant<ClientAuthenticator::Identity, CallerError> ClientAuthenticator::Re
 
 // Renews the answer about a token in use before it expires. Clients then never wait for a review, and an
 // outage of the API server does not lock them out at once.
-void ClientAuthenticator::RenewInTime(const Token& token, Known& known) {
+void ClientAuthenticator::RenewIfDue(const Token& token, Known& known) {
   const base::TimePoint now = clock_.Now();
   const auto* caller = std::get_if<plan::Caller>(&known.identity);
   if (caller == nullptr || known.renewing || now < known.renew_at) return;
-  if (in_review_.contains(token.key) || IsAway(now)) return;
+  if (in_review_.contains(token.key) || IsApiServerDown(now)) return;
   if (renewal_rate_.Take(caller->name_space, now)) return;
   known.renewing = true;
   if (auto dropped = renewals_.Add(caller->name_space, token)) {
     if (auto found = known_.find(dropped->value.key); found != known_.end()) {
       found->second.renewing = false;
-      found->second.renew_at = now + kComeAgain;
+      found->second.renew_at = now + kDefaultRetryAfter;
     }
     return;  // as many tokens wait, and as many workers are to come
   }
@@ -291,15 +294,15 @@ std::optional<ClientAuthenticator::Renewal> ClientAuthenticator::BeginRenewal(co
   auto known = known_.find(token.key);
   if (known == known_.end()) return std::nullopt;
   const base::TimePoint end = known->second.renewed_until;
-  if (IsAway(now) || now >= end || in_review_.contains(token.key)) {
+  if (IsApiServerDown(now) || now >= end || in_review_.contains(token.key)) {
     known->second.renewing = false;
-    if (away_) known->second.renew_at = away_->until;
+    if (outage_) known->second.renew_at = outage_->until;
     return std::nullopt;
   }
-  const Occasion occasion = away_ ? Occasion::kCaller : Occasion::kRenewal;
-  in_review_.emplace(token.key, occasion);
+  const ReviewKind review_kind = outage_ ? ReviewKind::kCaller : ReviewKind::kRenewal;
+  in_review_.emplace(token.key, review_kind);
   // Nobody waits for it: it ends no later than the old answer.
-  return Renewal{std::min<base::Duration>(away_ ? kReviewLimit : kRenewalLimit, end - now), occasion};
+  return Renewal{std::min<base::Duration>(outage_ ? kReviewLimit : kRenewalLimit, end - now), review_kind};
 }
 
 void ClientAuthenticator::RenewOne() {
@@ -314,13 +317,13 @@ void ClientAuthenticator::RenewOne() {
   bool failed = false;
   if (renewal) {
     const base::Call call = base::Call{.stop = stop_.get_token()}.Within(renewal->limit);
-    failed = std::holds_alternative<CallerError>(ReviewNow(call, next->value, renewal->occasion));
+    failed = std::holds_alternative<CallerError>(ReviewNow(call, next->value, renewal->kind));
   }
   base::Lock lock(mutex_);
   renewals_.Done(next->party);
   if (auto known = known_.find(next->value.key); known != known_.end() && failed) {
     known->second.renewing = false;
-    known->second.renew_at = clock_.Now() + kComeAgain;
+    known->second.renew_at = clock_.Now() + kDefaultRetryAfter;
   }
 }
 
@@ -335,7 +338,7 @@ std::variant<ClientAuthenticator::Token, CallerError> ClientAuthenticator::Read(
   if (!claims) return Refuse(plan::RejectionReason::kNotAToken, purpose);
   const plan::TokenClaims claimed{std::move(claims->audiences), claims->expires, std::move(claims->node),
                                   std::move(claims->pod_uid)};
-  if (auto refusal = plan::CheckClaims(claimed, purpose, place_.node, clock_.Wall())) {
+  if (auto refusal = plan::CheckClaims(claimed, purpose, location_.node, clock_.Wall())) {
     return Refuse(*refusal, purpose);
   }
   // The key includes the purpose: an answer about a token holds for one purpose only.
@@ -348,7 +351,7 @@ std::optional<std::variant<plan::Caller, CallerError>> ClientAuthenticator::Reme
   {
     base::Lock lock(mutex_);
     identity = Recall(token.key);
-    if (identity) RenewInTime(token, known_.at(token.key));
+    if (identity) RenewIfDue(token, known_.at(token.key));
   }
   if (!identity) return std::nullopt;
   return Admit(*std::move(identity), token.purpose);
@@ -362,7 +365,7 @@ std::optional<CallerError> ClientAuthenticator::RefuseForged(const Token& token)
       return Refuse(plan::RejectionReason::kRejected, token.purpose);
     case IssuerKeys::TokenVerdict::kLater:
       metrics_.CallerRejected(token.purpose, "NotReviewed");
-      return CallerError{.status = 503, .message = kNoReview, .retry_after = kComeAgain};
+      return CallerError{.status = 503, .message = kNoReview, .retry_after = kDefaultRetryAfter};
   }
   return std::nullopt;
 }
@@ -372,9 +375,9 @@ std::variant<plan::Caller, CallerError> ClientAuthenticator::Identify(const base
                                                                       const std::string& peer) {
   if (auto remembered = Remembered(token)) return *std::move(remembered);
   // Forged tokens must not use up the reviews, since those are limited for all clients together.
-  if (auto away = RefuseForged(token)) return *std::move(away);
+  if (auto error = RefuseForged(token)) return *std::move(error);
   auto reviewed = Review(call, token, peer);
-  if (auto* away = std::get_if<CallerError>(&reviewed)) return std::move(*away);
+  if (auto* error = std::get_if<CallerError>(&reviewed)) return std::move(*error);
   return Admit(std::get<Identity>(std::move(reviewed)), token.purpose);
 }
 

@@ -92,7 +92,7 @@ class ClientAuthenticator {
   // network share an address, and two hundred of them may start at once. Eight such clients leave something
   // of kReviews: a rejected token counts as many, so that it is ten at once.
   static constexpr base::TokenRate kReviewsOfPeer{.per_second = 2, .burst = 200};
-  static constexpr double kRejectedCountsAs = 20;
+  static constexpr double kRejectionCost = 20;
   // Questions of the pods of one namespace: two hundred may start at once, each with a few images.
   static constexpr base::TokenRate kOfNamespace{.per_second = 50, .burst = 1000};
 
@@ -104,10 +104,10 @@ class ClientAuthenticator {
   static constexpr base::TokenRate kRenewals{.per_second = 20, .burst = 250};
   static constexpr base::TokenRate kRenewalsOfNamespace{.per_second = 5, .burst = 200};
   static constexpr int kRenewalsAtOnce = 12;
-  static constexpr std::size_t kMostRenewals = 200;  // that wait, with their tokens
+  static constexpr std::size_t kMaxQueuedRenewals = 200;  // that wait, with their tokens
 
   // `rules`: of preflights. `fleet`: fleet tokens read the full status.
-  ClientAuthenticator(plan::CallerRules rules, bool fleet, plan::AgentPlace place, kube::Api& api,
+  ClientAuthenticator(plan::CallerRules rules, bool fleet, plan::AgentLocation location, kube::Api& api,
                       Metrics& metrics, const base::Clock& clock);
   // Stops background reviews, and waits until they have ended.
   ~ClientAuthenticator();
@@ -150,14 +150,14 @@ class ClientAuthenticator {
     base::TimePoint renew_at;       // of an admitted client
     bool renewing = false;
   };
-  enum class Occasion {
+  enum class ReviewKind {
     kCaller,   // a caller waits for the review
     kRenewal,  // none does: an old answer serves meanwhile
   };
   // How the review of a token in use runs.
   struct Renewal {
     base::Duration limit{};                  // from its begin
-    Occasion occasion = Occasion::kRenewal;  // kCaller: it tries whether the API server is back
+    ReviewKind kind = ReviewKind::kRenewal;  // kCaller: it tries whether the API server is back
   };
 
   // nullopt: the token is worth a review.
@@ -167,18 +167,18 @@ class ClientAuthenticator {
   std::variant<plan::Caller, CallerError> Admit(Identity identity, plan::CallerPurpose purpose)
       PREFETCH_EXCLUDES(mutex_);
   // Charges the address for a token that the API server has rejected.
-  void FineForForgery(plan::CallerPurpose purpose, const std::string& peer) PREFETCH_EXCLUDES(mutex_);
+  void ChargeForForgery(plan::CallerPurpose purpose, const std::string& peer) PREFETCH_EXCLUDES(mutex_);
   // Asks the API server. AwaitReview or BeginRenewal must have admitted the caller; this ends that review. A
   // failed renewal does not reject new callers.
-  std::variant<Identity, CallerError> ReviewNow(const base::Call& call, const Token& token, Occasion occasion)
+  std::variant<Identity, CallerError> ReviewNow(const base::Call& call, const Token& token, ReviewKind kind)
       PREFETCH_EXCLUDES(mutex_);
   // Submits the token of a remembered client to a worker, if its next review is due.
-  void RenewInTime(const Token& token, Known& known) PREFETCH_REQUIRES(mutex_);
+  void RenewIfDue(const Token& token, Known& known) PREFETCH_REQUIRES(mutex_);
   // Begins the review of a token in use. nullopt: it is not needed any more, or the API server is away.
   std::optional<Renewal> BeginRenewal(const Token& token) PREFETCH_REQUIRES(mutex_);
   void RenewOne() PREFETCH_EXCLUDES(mutex_);
   // Reports whether new questions must wait: for the end of a pause, or for the one that tries.
-  bool IsAway(base::TimePoint now) const PREFETCH_REQUIRES(mutex_);
+  bool IsApiServerDown(base::TimePoint now) const PREFETCH_REQUIRES(mutex_);
   CallerError Refuse(plan::RejectionReason refusal, plan::CallerPurpose purpose) const;
   std::optional<Identity> Recall(const std::string& key) const PREFETCH_REQUIRES(mutex_);
   // The remembered answer, or the answer to another question about the same token, for which it waits.
@@ -190,12 +190,12 @@ class ClientAuthenticator {
   std::optional<base::Duration> TakeReview(plan::CallerPurpose purpose, const std::string& peer,
                                            base::TimePoint now) PREFETCH_REQUIRES(mutex_);
   // The API server did not answer, and is left alone for a while.
-  struct Away {
+  struct Outage {
     base::TimePoint until;
     std::string why;  // what callers are told meanwhile
   };
   // `away`: none if it did.
-  void EndReview(const std::string& key, std::optional<Away> away) PREFETCH_EXCLUDES(mutex_);
+  void EndReview(const std::string& key, std::optional<Outage> outage) PREFETCH_EXCLUDES(mutex_);
   // Reports whether the API server has reviewed a token since then.
   bool HasAnsweredSince(base::TimePoint time) PREFETCH_EXCLUDES(mutex_);
   void AbandonReview(const std::string& key) PREFETCH_EXCLUDES(mutex_);
@@ -204,7 +204,7 @@ class ClientAuthenticator {
 
   const plan::CallerRules rules_;
   const bool fleet_;
-  const plan::AgentPlace place_;
+  const plan::AgentLocation location_;
   kube::Api& api_;
   Metrics& metrics_;
   const base::Clock& clock_;
@@ -213,17 +213,17 @@ class ClientAuthenticator {
   std::function<void(std::string problem)> report_;  // may be null
   base::Mutex mutex_;
   base::Condition changed_;
-  base::PeerRate reviews_ PREFETCH_GUARDED_BY(mutex_);
-  base::PeerRate fleet_reviews_ PREFETCH_GUARDED_BY(mutex_);
+  base::PeerRateLimiter reviews_ PREFETCH_GUARDED_BY(mutex_);
+  base::PeerRateLimiter fleet_reviews_ PREFETCH_GUARDED_BY(mutex_);
   std::string reported_problem_ PREFETCH_GUARDED_BY(mutex_);  // the problem that stands; empty: none
-  std::map<std::string, Occasion> in_review_ PREFETCH_GUARDED_BY(mutex_);  // by the token's hash
-  std::optional<Away> away_ PREFETCH_GUARDED_BY(mutex_);  // none: the API server answered last
+  std::map<std::string, ReviewKind> in_review_ PREFETCH_GUARDED_BY(mutex_);  // by the token's hash
+  std::optional<Outage> outage_ PREFETCH_GUARDED_BY(mutex_);  // none: the API server answered last
   std::optional<base::TimePoint> answered_at_ PREFETCH_GUARDED_BY(mutex_);
   std::map<std::string, Known> known_ PREFETCH_GUARDED_BY(mutex_);                // by the token's hash
   std::map<std::string, base::TokenBucket> budgets_ PREFETCH_GUARDED_BY(mutex_);  // by namespace; "": fleet
-  base::PeerRate renewal_rate_ PREFETCH_GUARDED_BY(mutex_){kRenewals, kRenewalsOfNamespace};
+  base::PeerRateLimiter renewal_rate_ PREFETCH_GUARDED_BY(mutex_){kRenewals, kRenewalsOfNamespace};
   // By namespace: one with many tokens leaves room and workers to the others.
-  base::FairQueue<Token> renewals_ PREFETCH_GUARDED_BY(mutex_){kMostRenewals};
+  base::FairQueue<Token> renewals_ PREFETCH_GUARDED_BY(mutex_){kMaxQueuedRenewals};
   std::stop_source stop_;
   Workers renewers_{kRenewalsAtOnce};  // last: its threads use all of the above
 };

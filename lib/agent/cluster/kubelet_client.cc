@@ -31,10 +31,11 @@ std::string ProviderRemark(const std::string& ours, const std::optional<std::str
 
 }  // namespace
 
-KubeletClient::KubeletClient(KubeletPort port, std::shared_ptr<LearntSettings> learnt,
-                             std::shared_ptr<SeenStart> start, const base::Clock& clock, std::uint64_t seed)
+KubeletClient::KubeletClient(KubeletPort port, std::shared_ptr<LatestKubeletSettings> learnt,
+                             std::shared_ptr<LatestKubeletStart> start, const base::Clock& clock,
+                             std::uint64_t seed)
     : port_(std::move(port)),
-      learnt_(std::move(learnt)),
+      latest_(std::move(learnt)),
       start_(std::move(start)),
       clock_(clock),
       started_at_(clock.Now()),
@@ -53,13 +54,13 @@ base::Duration KubeletClient::Failed(const kube::Failure& failure) {
   if (failure.kind == kube::ApiError::kCancelled) return kAskConfigAgain;
   failures_++;
   // A refusal does not pass by itself, so the loop must not wait for an answer.
-  if (kube::IsRefusal(failure.kind)) learnt_->GiveUp();
+  if (kube::IsRefusal(failure.kind)) latest_->GiveUp();
   const double spread = std::uniform_real_distribution<double>(0, 1)(random_);
   const kube::Retry retry = kube::NextTry(failure, failures_, spread);
   const bool never = retry.step == kube::Step::kGiveUp && retry.after.count() == 0;
   // A new kubelet needs some seconds until its port answers. Until then, the usual doubling would make its
   // settings late.
-  const bool starting = kubelet_ && now_ < kubelet_->seen_at + plan::kUnconfirmedLimit &&
+  const bool starting = kubelet_ && now_ < kubelet_->seen_at + plan::kConfirmationTimeout &&
                         !kube::IsRefusal(failure.kind) && !failure.retry_after;
   const base::Duration wait = starting ? base::Duration(kAskStarting)
                               : never  ? base::Duration(kAskMetricsAgain)
@@ -108,19 +109,19 @@ void KubeletClient::AskMetrics(const base::Call& call) {
 }
 
 void KubeletClient::Publish() {
-  std::shared_ptr<const kubelet::ReportedByKubelet> before = learnt_->Get();
+  std::shared_ptr<const kubelet::KubeletReport> before = latest_->Get();
   if (!answered_at_ || now_ - *answered_at_ > kAnswerLifetime) {
-    if (before) learnt_->Set(nullptr);
-    if (now_ >= started_at_ + kLearnLimit) learnt_->GiveUp();
+    if (before) latest_->Set(nullptr);
+    if (now_ >= started_at_ + kFirstAnswerTimeout) latest_->GiveUp();
     return;
   }
-  kubelet::ReportedByKubelet reported{
+  kubelet::KubeletReport reported{
       .config = config_, .gate = metrics_.ensure_secret_pulled_images, .remarks = {}};
   std::string remark = ProviderRemark(port_.provider_config_hash(), metrics_.credential_provider_hash);
   if (!remark.empty()) reported.remarks.push_back(std::move(remark));
   // Set wakes the loop, so only news is set.
   if (before && *before == reported) return;
-  learnt_->Set(std::make_shared<const kubelet::ReportedByKubelet>(std::move(reported)));
+  latest_->Set(std::make_shared<const kubelet::KubeletReport>(std::move(reported)));
 }
 
 base::TimePoint KubeletClient::Turn(const base::Call& call) {
@@ -135,8 +136,9 @@ base::TimePoint KubeletClient::Turn(const base::Call& call) {
   if (answered_at_ == now_ && now_ >= next_metrics_) AskMetrics(call);
   Publish();
   base::TimePoint next = next_config_;
-  if (learnt_->Pending()) next = std::min(next, std::max(started_at_ + kLearnLimit, now_ + seconds(1)));
-  if (answered_at_ && learnt_->Get()) next = std::min(next, *answered_at_ + kAnswerLifetime + seconds(1));
+  if (latest_->Pending())
+    next = std::min(next, std::max(started_at_ + kFirstAnswerTimeout, now_ + seconds(1)));
+  if (answered_at_ && latest_->Get()) next = std::min(next, *answered_at_ + kAnswerLifetime + seconds(1));
   return next;
 }
 
@@ -172,11 +174,11 @@ plan::NodeReport NodeReportOf(const kube::Node& node) {
   return learnt;
 }
 
-VersionReader::VersionReader(std::string node, std::shared_ptr<LearntVersion> learnt,
-                             std::shared_ptr<SeenStart> start, kube::Api& api, const base::Clock& clock,
-                             std::uint64_t seed)
+VersionReader::VersionReader(std::string node, std::shared_ptr<LatestNodeReport> learnt,
+                             std::shared_ptr<LatestKubeletStart> start, kube::Api& api,
+                             const base::Clock& clock, std::uint64_t seed)
     : node_(std::move(node)),
-      learnt_(std::move(learnt)),
+      latest_(std::move(learnt)),
       start_(std::move(start)),
       api_(api),
       clock_(clock),
@@ -191,7 +193,7 @@ void VersionReader::Start() {
 }
 
 bool VersionReader::AwaitsConfirmation() const {
-  return kubelet_ && now_ < kubelet_->seen_at + plan::kUnconfirmedLimit &&
+  return kubelet_ && now_ < kubelet_->seen_at + plan::kConfirmationTimeout &&
          !plan::Confirms(report_, *kubelet_);
 }
 
@@ -213,7 +215,7 @@ void VersionReader::Failed(const kube::Failure& failure) {
   if (failure.kind == kube::ApiError::kCancelled) return;
   failures_++;
   slow_ = false;                                      // it had the time of a slow one, or was never slow
-  if (!learnt_->Pending()) report_ = learnt_->Get();  // the NodeGate may have read more by now
+  if (!latest_->Pending()) report_ = latest_->Get();  // the NodeGate may have read more by now
   kube::Retry retry = kube::NextTry(failure, failures_, Spread());
   next_ = now_ + (retry.after.count() > 0 ? base::Duration(retry.after) : base::Duration(kReadVersionAgain));
   report_.refused = kube::IsRefusal(failure.kind);
@@ -251,10 +253,10 @@ base::TimePoint VersionReader::Turn(const base::Call& call) {
   const bool asks = now_ >= next_;
   if (asks) Ask(call);
   // An API server that is away at the start may be back in a moment.
-  const base::TimePoint give_up_at = started_at_ + kLearnLimit;
-  const bool pending = learnt_->Pending();
+  const base::TimePoint give_up_at = started_at_ + kFirstAnswerTimeout;
+  const bool pending = latest_->Pending();
   const bool waits = pending && report_.silent_since && !report_.refused && now_ < give_up_at;
-  if (!waits && (asks || pending)) learnt_->Set(report_);
+  if (!waits && (asks || pending)) latest_->Set(report_);
   return waits ? std::min(next_, give_up_at) : next_;
 }
 

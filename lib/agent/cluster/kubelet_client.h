@@ -25,19 +25,19 @@ namespace prefetch::agent {
 
 // The newest version from this Node's object. The VersionReader fills it, and the NodeGate whenever it reads
 // the Node for reasons of its own.
-using LearntVersion = base::Latest<plan::NodeReport>;
+using LatestNodeReport = base::Latest<plan::NodeReport>;
 
 // The newest process of kubelet's that took the place of another one: the KubeletObserver sees it, and the
 // VersionReader asks until the Node has been written by it.
-using SeenStart = base::Latest<std::optional<plan::KubeletStart>>;
+using LatestKubeletStart = base::Latest<std::optional<plan::KubeletStart>>;
 
 // The newest answer of kubelet's own port. The KubeletClient fills it. The same pointer means that nothing
 // has changed; null: kubelet has not answered for a while.
-using LearntSettings = base::Latest<std::shared_ptr<const kubelet::ReportedByKubelet>>;
+using LatestKubeletSettings = base::Latest<std::shared_ptr<const kubelet::KubeletReport>>;
 
 // Time after the start at which a thread without an answer gives up; the agent then decides readiness without
 // it.
-constexpr std::chrono::seconds kLearnLimit{60};
+constexpr std::chrono::seconds kFirstAnswerTimeout{60};
 
 plan::NodeReport NodeReportOf(const kube::Node& node);
 
@@ -51,17 +51,18 @@ struct KubeletPort {
 
 // Independent of the loop, like the NodeGate: what kubelet does not tell is learnt from files, as without it.
 // The configuration is asked for once a minute, the (large) metrics after each change and every ten minutes.
-// A kubelet that refuses, or has not answered for kLearnLimit after the start, is not waited for. A kubelet
-// that does not answer any more has told nothing after three minutes: it may be starting again with other
-// settings. A kubelet that was seen to start is asked each second until it answers, for at most a minute.
-// A lasting failure is logged once.
+// A kubelet that refuses, or has not answered for kFirstAnswerTimeout after the start, is not waited for. A
+// kubelet that does not answer any more has told nothing after three minutes: it may be starting again with
+// other settings. A kubelet that was seen to start is asked each second until it answers, for at most a
+// minute. A lasting failure is logged once.
 //
 // Owned by main. One thread alone calls Turn: the one that Start starts, or a test's.
 class KubeletClient {
  public:
   // `clock` outlives it, and so does whatever `port` uses.
-  KubeletClient(KubeletPort port, std::shared_ptr<LearntSettings> learnt, std::shared_ptr<SeenStart> start,
-                const base::Clock& clock, std::uint64_t seed = std::random_device{}());
+  KubeletClient(KubeletPort port, std::shared_ptr<LatestKubeletSettings> learnt,
+                std::shared_ptr<LatestKubeletStart> start, const base::Clock& clock,
+                std::uint64_t seed = std::random_device{}());
   KubeletClient(const KubeletClient&) = delete;
   KubeletClient& operator=(const KubeletClient&) = delete;
 
@@ -78,11 +79,11 @@ class KubeletClient {
   void Publish();
 
   const KubeletPort port_;
-  const std::shared_ptr<LearntSettings> learnt_;
-  const std::shared_ptr<SeenStart> start_;
+  const std::shared_ptr<LatestKubeletSettings> latest_;
+  const std::shared_ptr<LatestKubeletStart> start_;
   const base::Clock& clock_;
   const base::TimePoint started_at_;
-  base::OneThread one_thread_;  // calls Turn
+  base::ThreadChecker one_thread_;  // calls Turn
   std::mt19937_64 random_;
   std::optional<plan::KubeletStart> kubelet_;  // the newest start that was heard of
   base::TimePoint now_;
@@ -108,9 +109,10 @@ class KubeletClient {
 class VersionReader {
  public:
   // All arguments outlive it. `learnt` is pending until the Node was read, reading it was refused, or
-  // kLearnLimit has passed.
-  VersionReader(std::string node, std::shared_ptr<LearntVersion> learnt, std::shared_ptr<SeenStart> start,
-                kube::Api& api, const base::Clock& clock, std::uint64_t seed = std::random_device{}());
+  // kFirstAnswerTimeout has passed.
+  VersionReader(std::string node, std::shared_ptr<LatestNodeReport> learnt,
+                std::shared_ptr<LatestKubeletStart> start, kube::Api& api, const base::Clock& clock,
+                std::uint64_t seed = std::random_device{}());
   VersionReader(const VersionReader&) = delete;
   VersionReader& operator=(const VersionReader&) = delete;
 
@@ -129,12 +131,12 @@ class VersionReader {
   double Spread() { return std::uniform_real_distribution<double>(0, 1)(random_); }
 
   const std::string node_;
-  const std::shared_ptr<LearntVersion> learnt_;
-  const std::shared_ptr<SeenStart> start_;
+  const std::shared_ptr<LatestNodeReport> latest_;
+  const std::shared_ptr<LatestKubeletStart> start_;
   kube::Api& api_;
   const base::Clock& clock_;
   const base::TimePoint started_at_;
-  base::OneThread one_thread_;  // calls Turn
+  base::ThreadChecker one_thread_;  // calls Turn
   std::mt19937_64 random_;
   base::TimePoint now_;
   base::TimePoint next_;

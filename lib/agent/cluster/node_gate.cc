@@ -76,7 +76,7 @@ bool NodeGate::Failed(Part part, const kube::Failure& failure) {
   return part != kNode;
 }
 
-void NodeGate::Worked(Part part) {
+void NodeGate::RecordSuccess(Part part) {
   if (std::exchange(backoffs_[part], {}).reported.empty()) return;
   base::Info("node object reached again");
   ReportProblem(part, "");
@@ -131,8 +131,8 @@ std::string NodeGate::KubeletVersion() const {
   return options_.kubelet_version ? options_.kubelet_version->Get().version_text : "";
 }
 
-plan::NodeSeen NodeGate::See(const kube::Node& node) const {
-  plan::NodeSeen seen;
+plan::ObservedGate NodeGate::Observe(const kube::Node& node) const {
+  plan::ObservedGate seen;
   if (auto label = node.labels.find(LabelKey()); label != node.labels.end()) seen.label = label->second;
   auto result = node.labels.find(options_.gate.result_label);
   if (result != node.labels.end()) seen.result = result->second;
@@ -147,10 +147,10 @@ plan::NodeSeen NodeGate::See(const kube::Node& node) const {
 }
 
 // Returns true if the round goes on: after a success, and after a refusal that concerns this write alone.
-bool NodeGate::Wrote(Part part, const kube::Failure* failure) {
+bool NodeGate::RecordWrite(Part part, const kube::Failure* failure) {
   if (failure != nullptr) return Failed(part, *failure);
   wrote_ = true;
-  Worked(part);
+  RecordSuccess(part);
   return true;
 }
 
@@ -169,13 +169,13 @@ bool NodeGate::WriteCondition(const base::Call& call, const kube::Node& node,
     if (same && old.last_transition) condition.last_transition = old.last_transition;
   }
   auto done = api_.SetNodeCondition(call.Within(kCallLimit), options_.node, condition);
-  return Wrote(kCondition, done ? nullptr : &done.failure());
+  return RecordWrite(kCondition, done ? nullptr : &done.failure());
 }
 
 bool NodeGate::WriteLabel(const base::Call& call, Part part, const std::string& key,
                           const std::optional<std::string>& value) {
   auto done = api_.SetNodeLabel(call.Within(kCallLimit), options_.node, key, value);
-  return Wrote(part, done ? nullptr : &done.failure());
+  return RecordWrite(part, done ? nullptr : &done.failure());
 }
 
 // Reads the Node again, because the other writes have changed its resourceVersion. The list of taints can
@@ -192,7 +192,7 @@ bool NodeGate::RemoveTaint(const base::Call& call, bool gave_up) {
     taint_ = gave_up ? plan::TaintHistory::kGivenUp : plan::TaintHistory::kGone;
     base::Info("startup taint removed", {{"node", options_.node}, {"gaveUp", gave_up}});
   }
-  return Wrote(kTaint, done ? nullptr : &done.failure());
+  return RecordWrite(kTaint, done ? nullptr : &done.failure());
 }
 
 // Each write has its own back-off, because the right for one may be missing while the others work.
@@ -223,7 +223,7 @@ bool NodeGate::ReportEvent(const base::Call& call, const kube::Node& node, const
     bool expired = !updated && updated.failure().kind == kube::ApiError::kNotFound;
     if (!updated && !expired) return Failed(kEvents, updated.failure());
     if (updated) {
-      Worked(kEvents);
+      RecordSuccess(kEvents);
       reported->second = {again, now_};
       return true;
     }
@@ -238,7 +238,7 @@ bool NodeGate::ReportEvent(const base::Call& call, const kube::Node& node, const
                         .last = clock_.Wall()};
   auto created = api_.CreateEvent(call.Within(kCallLimit), event);
   if (!created) return Failed(kEvents, created.failure());
-  Worked(kEvents);
+  RecordSuccess(kEvents);
   reported_events_[key] = {*std::move(created), now_};
   return true;
 }
@@ -290,7 +290,7 @@ bool NodeGate::ReportChanges(const base::Call& call, const kube::Node& node,
                           .last = clock_.Wall()};
     auto created = api_.CreateEvent(call.Within(kCallLimit), event);
     if (!created) return Failed(kEvents, created.failure());
-    Worked(kEvents);
+    RecordSuccess(kEvents);
     reported_changes_[change.image + " " + change.message] = now_;
   }
   return true;
@@ -310,10 +310,10 @@ base::TimePoint NodeGate::Turn(const base::Call& call) {
   const bool learning = snapshot->kubelet && snapshot->kubelet->learning;
   bool too_early =
       !written_ && !snapshot->readiness.ready && (now_ < started_at_ + kFirstWriteDelay || learning);
-  bool speaks = options_.gate.Any() && !too_early;
+  bool may_report = options_.gate.Any() && !too_early;
   std::vector<plan::GateEvent> changes;
-  if (speaks && MayTry(kEvents)) changes = UnreportedChanges(*snapshot);
-  bool changed = speaks && (written_ != desired || !changes.empty());
+  if (may_report && MayTry(kEvents)) changes = UnreportedChanges(*snapshot);
+  bool changed = may_report && (written_ != desired || !changes.empty());
   if (!changed && now_ < next_read_) return next;
   std::optional<bool> may_write = MayWrite(call);
   if (!may_write) return std::max(next, not_before_);
@@ -322,10 +322,10 @@ base::TimePoint NodeGate::Turn(const base::Call& call) {
   if (!node) return std::max(next, not_before_);
   // The published Snapshot is still about another kubelet, or an unknown one.
   const std::string kubelet_now = KubeletVersion();
-  const bool unheard = snapshot->kubelet && snapshot->kubelet->version.empty() &&
-                       !snapshot->kubelet->learning && !kubelet_now.empty();
-  if (kubelet_now != kubelet_before || unheard) return next;
-  plan::NodeSeen seen = See(*node);
+  const bool snapshot_is_stale = snapshot->kubelet && snapshot->kubelet->version.empty() &&
+                                 !snapshot->kubelet->learning && !kubelet_now.empty();
+  if (kubelet_now != kubelet_before || snapshot_is_stale) return next;
+  plan::ObservedGate seen = Observe(*node);
   if (!seen.tainted && taint_ == plan::TaintHistory::kNotKnown) taint_ = plan::TaintHistory::kGone;
   // The taint may have been removed by others before the gate's time is over; then nothing was given up.
   desired = plan::DesiredGateFor(*snapshot, options_.gate, now_ - started_at_, taint_);
@@ -341,7 +341,7 @@ base::TimePoint NodeGate::Turn(const base::Call& call) {
   // A round that ended early counts for the interval, too.
   if (wrote_ || (done && writes.Any())) not_before_ = std::max(not_before_, now_ + plan::kGateWriteInterval);
   if (!done) return std::max(next, not_before_);
-  Worked(kNode);
+  RecordSuccess(kNode);
   // Computed again, since removing the taint has changed `taint_`.
   written_ = plan::DesiredGateFor(*snapshot, options_.gate, now_ - started_at_, taint_);
   return std::max(next, not_before_);

@@ -28,10 +28,10 @@ struct NodeGateOptions {
   // unless this is set (acceptFleetWideNodeWrites).
   bool accept_fleet_wide_writes = false;
   // Each read of the Node leaves its kubelet's version here; may be null.
-  std::shared_ptr<LearntVersion> kubelet_version;
+  std::shared_ptr<LatestNodeReport> kubelet_version;
   // Called on the gate's thread when the API server refuses a write to this agent: `of` names the write. An
   // empty sentence means that the refusal is over. The function may be null.
-  std::function<void(std::string of, std::string problem)> report_problem;
+  std::function<void(std::string component, std::string problem)> report_problem;
   std::uint64_t seed = std::random_device{}();  // of the jitter
 };
 
@@ -71,7 +71,7 @@ class NodeGate {
 
   // Logs it if it is new, and puts off that write. True: the other writes may go on.
   bool Failed(Part part, const kube::Failure& failure);
-  void Worked(Part part);
+  void RecordSuccess(Part part);
   void ReportProblem(Part part, const std::string& why) const;
   bool MayTry(Part part) const { return now_ >= backoffs_[part].not_before; }
   // Returns nullopt if the server's version is not known yet.
@@ -79,7 +79,7 @@ class NodeGate {
   std::optional<kube::Node> Read(const base::Call& call);
   // As last read from the Node object; empty: not read.
   std::string KubeletVersion() const;
-  plan::NodeSeen See(const kube::Node& node) const;
+  plan::ObservedGate Observe(const kube::Node& node) const;
   // The functions below return false if the round ends early.
   bool Write(const base::Call& call, const kube::Node& node, const plan::DesiredGate& desired,
              const plan::GateUpdates& writes);
@@ -87,7 +87,7 @@ class NodeGate {
                   const std::optional<std::string>& value);
   bool WriteCondition(const base::Call& call, const kube::Node& node, const plan::GateCondition& desired);
   bool RemoveTaint(const base::Call& call, bool gave_up);
-  bool Wrote(Part part, const kube::Failure* failure);
+  bool RecordWrite(Part part, const kube::Failure* failure);
   bool ReportEvents(const base::Call& call, const kube::Node& node, const plan::Snapshot& snapshot,
                     const plan::DesiredGate& desired);
   bool ReportEvent(const base::Call& call, const kube::Node& node, const plan::GateEvent& news);
@@ -100,7 +100,7 @@ class NodeGate {
   kube::Api& api_;
   const Board& board_;
   const base::Clock& clock_;
-  base::OneThread one_thread_;  // calls Turn
+  base::ThreadChecker one_thread_;  // calls Turn
   std::mt19937_64 random_;
   const base::TimePoint started_at_;
   base::TimePoint now_;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::chrono::minutes kResolveAgain{1};
 constexpr std::chrono::seconds kResolveSoon{5};  // while a name has no address yet
-constexpr std::chrono::hours kKept{1};
+constexpr std::chrono::hours kAddressLifetime{1};
 constexpr std::chrono::seconds kLongestWait{2}, kLongestFirstWait{10};
 
 constexpr std::size_t kLongestFile = 1 << 20;
@@ -83,7 +83,7 @@ void OwnAddresses::ResolveAll(base::TimePoint now) {
     base::Lock lock(mutex_);
     auto& seen = seen_[name];
     for (const std::string& address : found) seen[address] = now;
-    std::erase_if(seen, [&](const auto& one) { return now - one.second > kKept; });
+    std::erase_if(seen, [&](const auto& one) { return now - one.second > kAddressLifetime; });
   }
   base::Lock lock(mutex_);
   once_ = true;

@@ -26,7 +26,7 @@ class OwnAddresses {
   // see base::TimedReader.
   using Resolve = std::function<std::vector<std::string>(const std::string& name)>;
   OwnAddresses(const kube::GetEnv& get_env, const base::Clock& clock, std::string route = "",
-               std::string ipv6_route = "", Resolve resolve = &http::AddressesOf);
+               std::string ipv6_route = "", Resolve resolve = &http::ResolveHost);
 
   // Sets the addresses of the Node object. With a pod network, no interface of this process has them.
   void SetNode(std::vector<std::string> addresses) PREFETCH_EXCLUDES(mutex_);

@@ -20,7 +20,7 @@ TouchObstacle ForbiddenBy(const std::string& words) {
   return says("cannot ") && says(" resource ") ? TouchObstacle::kForbidden : TouchObstacle::kAdmission;
 }
 
-plan::ContainerSeen SeenOf(const kube::PodContainer& container, const image::Reference& image) {
+plan::ContainerObservation SeenOf(const kube::PodContainer& container, const image::Reference& image) {
   return {.waiting_reason = container.waiting_reason,
           .waiting_message = container.waiting_message,
           .terminated_reason = container.terminated_reason,
@@ -78,7 +78,7 @@ TouchSwept TouchPods::Sweep(const base::Call& call) {
 TouchBegun TouchPods::Create(const base::Call& call, const kube::TouchPodSpec& spec, int slot) {
   doc::Node pod = kube::TouchPod(spec);
   auto changed = [&](const kube::Pod& got) -> std::optional<TouchResult> {
-    auto what = kube::WhatAdmissionChanged(spec, got);
+    auto what = kube::FindAdmissionChange(spec, got);
     if (!what) return std::nullopt;
     return TouchResult{TouchObstacle::kAdmission, "this cluster's admission " + *what};
   };
@@ -90,7 +90,7 @@ TouchBegun TouchPods::Create(const base::Call& call, const kube::TouchPodSpec& s
     if (auto what = changed(*made))
       return {.name = {}, .uid = {}, .failed = *std::move(what), .left_out = {}};
     in_earnest = true;
-    made = api_.CreatePod(call.Within(kPodCallLimit), options_.name_space, pod, kube::DryRun::kNo);
+    made = api_.CreatePod(call.Within(kPodCallLimit), options_.name_space, pod, kube::DryRun::kNegative);
   }
   TouchBegun begun;
   if (!made) {
@@ -99,12 +99,12 @@ TouchBegun TouchPods::Create(const base::Call& call, const kube::TouchPodSpec& s
     if (made.failure().kind == kube::ApiError::kConflict) SweepOne(call, slot);
     begun.failed = ResultOf(made.failure());
     // The pod may be there, and only its answer was lost.
-    begun.may_be_left = in_earnest && begun.failed.obstacle == TouchObstacle::kApiServer;
+    begun.pod_may_exist = in_earnest && begun.failed.obstacle == TouchObstacle::kApiServer;
     return begun;
   }
   // Admission may act differently without the dry run, so the real pod is checked as well.
   if (auto what = changed(*made)) {
-    begun.may_be_left = End(call, spec.name, made->uid).may_be_left;
+    begun.pod_may_exist = End(call, spec.name, made->uid).pod_may_exist;
     begun.failed = *std::move(what);
     return begun;
   }
@@ -113,7 +113,7 @@ TouchBegun TouchPods::Create(const base::Call& call, const kube::TouchPodSpec& s
   return begun;
 }
 
-TouchBegun TouchPods::Begin(const base::Call& call, const std::vector<Wanted>& images, int slot) {
+TouchBegun TouchPods::Begin(const base::Call& call, const std::vector<Target>& images, int slot) {
   TouchBegun begun;
   kube::TouchPodSpec spec{.name = kube::TouchPodName(options_.node, options_.instance, slot),
                           .name_space = options_.name_space,
@@ -152,9 +152,9 @@ TouchBegun TouchPods::Begin(const base::Call& call, const std::vector<Wanted>& i
   return created;
 }
 
-TouchSeen TouchPods::Observe(const base::Call& call, const std::string& name, const std::string& uid,
-                             const std::vector<image::Reference>& images) {
-  TouchSeen seen;
+TouchObserved TouchPods::Observe(const base::Call& call, const std::string& name, const std::string& uid,
+                                 const std::vector<image::Reference>& images) {
+  TouchObserved seen;
   auto pod = api_.GetPod(call.Within(kPodCallLimit), options_.name_space, name);
   if (!pod && pod.failure().kind != kube::ApiError::kNotFound) {
     seen.failed = ResultOf(pod.failure());
@@ -182,7 +182,7 @@ TouchEnded TouchPods::End(const base::Call& call, const std::string& name, const
   auto gone = api_.DeletePod(call.Within(kPodCallLimit), options_.name_space, name, uid);
   if (!gone && gone.failure().kind != kube::ApiError::kNotFound) {
     base::Warn("touch pod not deleted", {{"pod", name}, {"error", gone.failure().message}});
-    return {.may_be_left = true};
+    return {.pod_may_exist = true};
   }
   return {};
 }

@@ -34,16 +34,16 @@ struct TouchBegun {
   std::string name, uid;  // empty: no pod
   plan::TouchResult failed;
   std::vector<std::pair<std::size_t, plan::TouchResult>> left_out;  // by index in the request
-  bool may_be_left = false;  // it failed, and a pod of this name may be there all the same
+  bool pod_may_exist = false;  // it failed, and a pod of this name may be there all the same
 };
-struct TouchSeen {
-  plan::PodSeen pod;
+struct TouchObserved {
+  plan::PodObservation pod;
   plan::TouchResult failed;  // the API server did not say
 };
 struct TouchEnded {
-  bool may_be_left = false;  // it could not be deleted
+  bool pod_may_exist = false;  // it could not be deleted
 };
-using TouchReport = std::variant<TouchSwept, TouchBegun, TouchSeen, TouchEnded>;
+using TouchReport = std::variant<TouchSwept, TouchBegun, TouchObserved, TouchEnded>;
 
 // Everything that it is given outlives it. Keeps nothing; any thread may call. Each call blocks as the API
 // server does, half a minute at most.
@@ -59,14 +59,14 @@ class TouchPods {
   // Deletes the pods that have our names, a previous agent's too.
   TouchSwept Sweep(const base::Call& call);
   // First as a dry run: if admission made another pod of it, none is created. `slot` chooses the name.
-  struct Wanted {
+  struct Target {
     image::Reference reference;
     bool always = false;  // kube::TouchImage::always
   };
-  TouchBegun Begin(const base::Call& call, const std::vector<Wanted>& images, int slot);
+  TouchBegun Begin(const base::Call& call, const std::vector<Target>& images, int slot);
   // `images`: those that Begin took in, in their order.
-  TouchSeen Observe(const base::Call& call, const std::string& name, const std::string& uid,
-                    const std::vector<image::Reference>& images);
+  TouchObserved Observe(const base::Call& call, const std::string& name, const std::string& uid,
+                        const std::vector<image::Reference>& images);
   // One that cannot be deleted now is found under its name by Sweep.
   TouchEnded End(const base::Call& call, const std::string& name, const std::string& uid);
 

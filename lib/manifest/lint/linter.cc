@@ -46,15 +46,15 @@ void Linter::Add(const Manifests& manifests, Ignores ignores) {
     ShortName(use, findings);
   }
   for (const StepReference& reference : manifests.references) ImageInStepAction(reference, findings);
-  for (const OpenImage& image : manifests.open) ImageNotNamed(image, findings);
-  for (const UnreadObject& object : manifests.unread) NotRead(object, ignores);
+  for (const UnresolvedImage& image : manifests.unresolved) ImageNotNamed(image, findings);
+  for (const UnreadObject& object : manifests.unread) AddUnreadObject(object, ignores);
   Pods(manifests.uses, findings);
   AddFindings(std::move(findings), &ignores);
   if (!ignores.empty()) ignores_.emplace(ignores.file(), std::move(ignores));
 }
 
 // Also reports the object's type, namespace and name one by one, if the finding counts.
-void Linter::NotRead(const UnreadObject& object, Ignores& ignores) {
+void Linter::AddUnreadObject(const UnreadObject& object, Ignores& ignores) {
   Findings finding;
   ObjectNotRead(object, finding);
   const bool counts = selection_.Has(RuleId::kNotRead) && !ignores.Covers(finding.front());
@@ -158,7 +158,7 @@ LintResult Linter::Finish() {
   Findings comments;
   for (const auto& known : ignores_) {
     const Ignores& ignores = known.second;
-    comments.insert(comments.end(), ignores.Bad().begin(), ignores.Bad().end());
+    comments.insert(comments.end(), ignores.Invalid().begin(), ignores.Invalid().end());
     Findings idle = ignores.Idle(selection_);
     std::move(idle.begin(), idle.end(), std::back_inserter(comments));
   }

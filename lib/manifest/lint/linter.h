@@ -112,7 +112,7 @@ class Linter {
     Finding finding;  // the place of it
   };
 
-  void NotRead(const UnreadObject& object, Ignores& ignores);
+  void AddUnreadObject(const UnreadObject& object, Ignores& ignores);
   void Pods(const std::vector<ImageUse>& uses, Findings& findings);
   void Remember(const ImageUse& use, bool weak_in_pod);
   void ListedOnly(Findings& findings) const;

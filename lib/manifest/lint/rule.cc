@@ -45,7 +45,7 @@ constexpr Rule kRules[] = {
      "Its images are not judged. Name the place of its pod template (--pod-template-path), render it if it "
      "is "
      "a patch or a chart, or accept its kind (--allow-unread KIND)."},
-    {RuleId::kOpenImage, "PF108", "image-not-named", Severity::kNote,
+    {RuleId::kUnresolvedImage, "PF108", "image-not-named", Severity::kNote,
      "A container has a variable for its image, or none, or the image is in another object.",
      "Lint does not know the image. Lint what fills it in as well, and list its images."},
     {RuleId::kImplicitAlways, "PF201", "implicit-always", Severity::kWarning,
@@ -223,22 +223,22 @@ Ignores Ignores::Read(const std::string& file, std::string_view text) {
 }
 
 void Ignores::ReadComment(std::string_view words, doc::Position at, std::uint32_t line) {
-  if (!words.starts_with('=')) return Refuse(at, "write ignore=PF101 and a reason");
+  if (!words.starts_with('=')) return AddInvalid(at, "write ignore=PF101 and a reason");
   words.remove_prefix(1);
   std::size_t end = std::min(words.find_first_of(" \t"), words.size());
-  if (base::TrimSpace(words.substr(end)).empty()) return Refuse(at, "a reason is missing behind the ids");
+  if (base::TrimSpace(words.substr(end)).empty()) return AddInvalid(at, "a reason is missing behind the ids");
   for (std::string_view id : base::Split(words.substr(0, end), ',')) {
     const Rule* rule = FindRule(id);
     if (rule != nullptr) comments_.push_back({rule->rule, at, line, false});
-    if (rule == nullptr) Refuse(at, "there is no rule " + base::Truncate(base::ToUtf8(id), 40));
+    if (rule == nullptr) AddInvalid(at, "there is no rule " + base::Truncate(base::ToUtf8(id), 40));
   }
 }
 
-void Ignores::Refuse(doc::Position at, std::string message) {
-  bad_.push_back({.rule = RuleId::kBadIgnore,
-                  .place = {file_, at},
-                  .block = at,
-                  .message = "this comment ignores nothing: " + std::move(message)});
+void Ignores::AddInvalid(doc::Position at, std::string message) {
+  invalid_.push_back({.rule = RuleId::kBadIgnore,
+                      .place = {file_, at},
+                      .block = at,
+                      .message = "this comment ignores nothing: " + std::move(message)});
 }
 
 bool Ignores::Covers(const Finding& finding) {

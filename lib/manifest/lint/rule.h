@@ -29,7 +29,7 @@ enum class RuleId {
   kNotReadyAs,
   kStepAction,
   kNotRead,
-  kOpenImage,
+  kUnresolvedImage,
   kImplicitAlways,
   kExplicitAlways,
   kNeverMovingTag,
@@ -121,13 +121,13 @@ class Ignores {
   // `file` is how findings name it. JSON has no comments: nothing is found in it.
   static Ignores Read(const std::string& file, std::string_view text);
 
-  bool empty() const { return comments_.empty() && bad_.empty(); }
+  bool empty() const { return comments_.empty() && invalid_.empty(); }
   const std::string& file() const { return file_; }
   // Is a comment about this finding? That comment was then of use.
   bool Covers(const Finding& finding);
 
   // PF001: directives that cannot be parsed.
-  const std::vector<Finding>& Bad() const { return bad_; }
+  const std::vector<Finding>& Invalid() const { return invalid_; }
   // PF002: which ids of rules that were looked at found nothing to ignore. After the last Covers().
   std::vector<Finding> Idle(const Selection& selection) const;
 
@@ -140,11 +140,11 @@ class Ignores {
   };
 
   void ReadComment(std::string_view words, doc::Position at, std::uint32_t line);
-  void Refuse(doc::Position at, std::string message);
+  void AddInvalid(doc::Position at, std::string message);
 
   std::string file_;
   std::vector<Comment> comments_;
-  std::vector<Finding> bad_;
+  std::vector<Finding> invalid_;
 };
 
 }  // namespace prefetch::manifest::lint

@@ -10,16 +10,16 @@ namespace prefetch::manifest::lint {
 namespace {
 
 // Returns whether the container runs before others, so that its start counts as a check of the image.
-bool RunsAhead(const ImageUse& use) {
+bool RunsBeforeOthers(const ImageUse& use) {
   return use.kind == UseKind::kInitContainer || IsCheckContainer(use);
 }
 
 // Returns whether the list has an image of this pod for pods with one of its secrets (readyAs). The secrets
 // are then needed.
-bool ListWantsSecrets(std::span<const ImageUse> uses, const ListedImages& listed) {
-  const std::vector<std::string>& brings = uses.front().pod->image_pull_secrets;
+bool ListNeedsSecrets(std::span<const ImageUse> uses, const ListedImages& listed) {
+  const std::vector<std::string>& pod_secrets = uses.front().pod->image_pull_secrets;
   auto is_brought = [&](const image::Coordinates& secret) {
-    return std::find(brings.begin(), brings.end(), secret.name) != brings.end();
+    return std::find(pod_secrets.begin(), pod_secrets.end(), secret.name) != pod_secrets.end();
   };
   for (const ImageUse& use : uses) {
     if (!use.reference) continue;
@@ -45,7 +45,7 @@ void NeedlessPullSecrets(std::span<const ImageUse> uses, const ListedImages& lis
   if (pod.image_pull_secrets.empty() || !pod.image_pull_secrets_at) return;
   bool all = std::all_of(uses.begin(), uses.end(),
                          [&](const ImageUse& use) { return use.reference && listed.Has(*use.reference); });
-  if (!all || ListWantsSecrets(uses, listed)) return;
+  if (!all || ListNeedsSecrets(uses, listed)) return;
   Finding finding{.rule = RuleId::kPullSecrets,
                   .place = {pod.source, *pod.image_pull_secrets_at},
                   .block = *pod.image_pull_secrets_at,
@@ -60,7 +60,7 @@ void NeedlessPullSecrets(std::span<const ImageUse> uses, const ListedImages& lis
 void WeakerCheckInPod(std::span<const ImageUse> uses, Findings& findings) {
   if (uses.size() < 2) return;
   for (const ImageUse& weak : uses) {
-    if (!weak.reference || !RunsAhead(weak)) continue;
+    if (!weak.reference || !RunsBeforeOthers(weak)) continue;
     auto strong = std::find_if(uses.begin(), uses.end(), [&](const ImageUse& other) {
       return other.reference == weak.reference && other.policy > weak.policy;
     });
@@ -84,7 +84,7 @@ constexpr std::string_view kMovingTags[] = {
     "prod",     "production", "release",     "beta",    "alpha",   "rc",       "experimental"};
 
 // Returns the pod's demand on nodes in one word: "linux/arm64", "arm64", "windows".
-std::string Wanted(const std::string& os, const std::string& architecture) {
+std::string DemandText(const std::string& os, const std::string& architecture) {
   if (os.empty()) return architecture;
   return architecture.empty() ? os : os + "/" + architecture;
 }
@@ -119,7 +119,7 @@ std::vector<std::string> OrAny(std::vector<std::string> values) {
 
 // Returns why kubelet may decide differently for `pod` than for the pod of an entry's readyAs, as words after
 // "Deployment web "; empty if `pod` has everything that the other one has.
-std::string WhyAnotherPod(const Pod& pod, const image::PodCoordinates& as) {
+std::string PodMismatchReason(const Pod& pod, const image::PodCredentialRefs& as) {
   if (as.empty()) return "";
   const std::string& name_space =
       as.secrets.empty() ? as.service_account->namespace_name : as.secrets.front().namespace_name;
@@ -143,7 +143,7 @@ std::string WhyAnotherPod(const Pod& pod, const image::PodCoordinates& as) {
   return "";
 }
 
-std::string WhyAlways(const ImageUse& use) {
+std::string AlwaysReason(const ImageUse& use) {
   if (use.explicit_policy == PullPolicy::kAlways) return "imagePullPolicy is Always";
   if (use.explicit_policy) return "AlwaysPullImages makes the policy Always";
   bool latest = use.reference->tag() == "latest";
@@ -192,7 +192,7 @@ void OtherPlatform(const ImageUse& use, const ListedImages& listed, Findings& fi
       if (Covers(entries, os, architecture)) continue;
       Finding finding =
           AtImage(RuleId::kOtherPlatform, use,
-                  "the pod may run on nodes of " + Wanted(os, architecture) + ", and the list has " +
+                  "the pod may run on nodes of " + DemandText(os, architecture) + ", and the list has " +
                       UseTitle(use) + " for " + PlatformsOf(entries) + " only");
       finding.other = entries.front()->place;
       finding.other_message = "the entry";
@@ -206,13 +206,15 @@ void OtherPlatform(const ImageUse& use, const ListedImages& listed, Findings& fi
 void NotReadyAs(const ImageUse& use, const ListedImages& listed, Findings& findings) {
   if (!use.reference) return;
   const std::vector<const ListedImage*> entries = listed.Find(*use.reference);
-  auto is_for = [&](const ListedImage* entry) { return WhyAnotherPod(*use.pod, entry->ready_as).empty(); };
+  auto is_for = [&](const ListedImage* entry) {
+    return PodMismatchReason(*use.pod, entry->ready_as).empty();
+  };
   if (entries.empty() || std::any_of(entries.begin(), entries.end(), is_for)) return;
-  const image::PodCoordinates& as = entries.front()->ready_as;
+  const image::PodCredentialRefs& as = entries.front()->ready_as;
   Finding finding =
       AtImage(RuleId::kNotReadyAs, use,
-              "listed for pods " + image::WithWords(as) + " (readyAs), and " + PodTitle(*use.pod) + " " +
-                  WhyAnotherPod(*use.pod, as) + ": " + UseTitle(use));
+              "listed for pods " + image::DescribeCredentials(as) + " (readyAs), and " + PodTitle(*use.pod) +
+                  " " + PodMismatchReason(*use.pod, as) + ": " + UseTitle(use));
   finding.other = entries.front()->place;
   finding.other_message = "the entry";
   findings.push_back(std::move(finding));
@@ -224,7 +226,7 @@ void AlwaysOfListed(const ImageUse& use, const ListedImages& listed, Findings& f
   RuleId rule =
       use.explicit_policy == PullPolicy::kAlways ? RuleId::kExplicitAlways : RuleId::kImplicitAlways;
   findings.push_back(AtPolicy(rule, use,
-                              WhyAlways(use) + ": kubelet will ask " + use.reference->domain() +
+                              AlwaysReason(use) + ": kubelet will ask " + use.reference->domain() +
                                   " at every start although the image is on the node: " + UseTitle(use)));
 }
 
@@ -260,8 +262,8 @@ void ObjectNotRead(const UnreadObject& object, Findings& findings) {
                       .message = UnreadTitle(object) + " (" + object.type + ")"});
 }
 
-void ImageNotNamed(const OpenImage& image, Findings& findings) {
-  findings.push_back({.rule = RuleId::kOpenImage,
+void ImageNotNamed(const UnresolvedImage& image, Findings& findings) {
+  findings.push_back({.rule = RuleId::kUnresolvedImage,
                       .place = {image.pod->source, image.at},
                       .block = image.holder_at,
                       .message = image.why});

@@ -24,7 +24,7 @@ struct ListedImage {
   Place place;
   bool refreshed = false;                  // the list follows a tag that moves
   std::vector<image::Platform> platforms;  // empty: every node
-  image::PodCoordinates ready_as{};        // the pod that the entry is for; empty: any
+  image::PodCredentialRefs ready_as{};     // the pod that the entry is for; empty: any
 };
 
 // Immutable once made. Any thread.
@@ -62,7 +62,7 @@ void ImageInStepAction(const StepReference& reference, Findings& findings);
 // PF107.
 void ObjectNotRead(const UnreadObject& object, Findings& findings);
 // PF108.
-void ImageNotNamed(const OpenImage& image, Findings& findings);
+void ImageNotNamed(const UnresolvedImage& image, Findings& findings);
 void ShortName(const ImageUse& use, Findings& findings);
 
 // A tag whose name suggests that it moves: latest, main, nightly, edge … Versions, also short ones

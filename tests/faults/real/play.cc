@@ -151,10 +151,11 @@ class Observer {
     }
     for (const status::StatusImage& image : document->images) {
       LookAtCause(image);
-      if (image.phase != "Failing") continue;
+      if (image.phase != plan::Phase::kFailing) continue;
       if (image.message.empty()) Say(image.image + " fails without a word");
       if (!MayBeTheCause(image))
-        Say(image.image + " fails for " + image.reason + ", which nothing has caused: " + image.message);
+        Say(image.image + " fails for " + image.reason.text() +
+            ", which nothing has caused: " + image.message);
     }
   }
 
@@ -164,16 +165,18 @@ class Observer {
     const PlannedFault& fault = schedule_.faults[0];
     const FaultKind& kind = kinds_[fault.kind];
     const milliseconds elapsed = Elapsed();
-    const bool under_way = image.pull.state == "Pulling" || image.pull.state == "Unpacking";
+    const bool under_way =
+        image.pull.state == plan::PullState::kPulling || image.pull.state == plan::PullState::kUnpacking;
     const bool hit = kind.shows && Reaches(fault, image.image) && !image.present && !under_way &&
-                     elapsed >= fault.from && elapsed < fault.to && kind.reasons.count(image.reason) == 0;
+                     elapsed >= fault.from && elapsed < fault.to &&
+                     kind.reasons.count(image.reason.text()) == 0;
     if (!hit) {
       unsaid_since_.erase(image.image);
       return;
     }
     const milliseconds since = unsaid_since_.try_emplace(image.image, elapsed).first->second;
     if (elapsed - since > *kind.shows)
-      Say(image.image + " does not come, and its reason is " + image.reason + ": " + image.message);
+      Say(image.image + " does not come, and its reason is " + image.reason.text() + ": " + image.message);
   }
 
   // What was there stays, unless somebody has removed it.
@@ -204,7 +207,7 @@ class Observer {
   bool MayBeTheCause(const status::StatusImage& image) const {
     const milliseconds elapsed = Elapsed();
     return std::any_of(schedule_.faults.begin(), schedule_.faults.end(), [&](const PlannedFault& fault) {
-      return Reaches(fault, image.image) && kinds_[fault.kind].reasons.count(image.reason) != 0 &&
+      return Reaches(fault, image.image) && kinds_[fault.kind].reasons.count(image.reason.text()) != 0 &&
              elapsed >= fault.from && elapsed <= EndOf(fault);
     });
   }
